@@ -1,0 +1,180 @@
+// Package gittest builds real repositories for tests and asks the real git
+// about them. It is imported by tests only.
+//
+// Repositories are made with git itself, isolated from the configuration of
+// the machine, so that the same calls give the same object ids everywhere.
+// git is the oracle: a test that compares with it needs git on the PATH and
+// fails without one.
+package gittest
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// firstCommitTime is the committer time of the first commit of a repository,
+// in seconds since 1970; each further commit is one minute later.
+const firstCommitTime = 1_700_000_000
+
+// Repo is a bare repository under construction.
+type Repo struct {
+	// Dir is the repository's directory: the one that holds HEAD and objects.
+	Dir string
+
+	t       testing.TB
+	commits int
+}
+
+// New makes an empty bare repository in a temporary directory of the test.
+func New(t testing.TB) *Repo {
+	t.Helper()
+	return At(t, filepath.Join(t.TempDir(), "repo.git"))
+}
+
+// At makes an empty bare repository in dir, whose default branch is main.
+func At(t testing.TB, dir string) *Repo {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	run(t, "", nil, "init", "--quiet", "--bare", "--initial-branch=main", "--template=", dir)
+	return &Repo{Dir: dir, t: t}
+}
+
+// Git runs git in the repository and returns its standard output without the
+// final newline. The test ends when git fails.
+func (r *Repo) Git(args ...string) string {
+	r.t.Helper()
+	return strings.TrimSuffix(string(run(r.t, r.Dir, nil, args...)), "\n")
+}
+
+// GitInput is [Repo.Git] with a standard input.
+func (r *Repo) GitInput(stdin []byte, args ...string) string {
+	r.t.Helper()
+	return strings.TrimSuffix(string(run(r.t, r.Dir, bytes.NewReader(stdin), args...)), "\n")
+}
+
+// Archive returns the bytes of `git archive` with the given arguments.
+func (r *Repo) Archive(args ...string) []byte {
+	r.t.Helper()
+	return run(r.t, r.Dir, nil, append([]string{"-c", "tar.umask=0002", "archive"}, args...)...)
+}
+
+// File is one entry of a commit.
+type File struct {
+	Path    string // any bytes but NUL
+	Mode    string // as git writes it: 100644, 100755, 120000, 160000
+	Content string // for a gitlink the commit id
+}
+
+// Regular is a file that is not executable.
+func Regular(path, content string) File { return File{path, "100644", content} }
+
+// Executable is a file with the executable bit.
+func Executable(path, content string) File { return File{path, "100755", content} }
+
+// Symlink is a symbolic link to target.
+func Symlink(path, target string) File { return File{path, "120000", target} }
+
+// Gitlink is a submodule at the given commit id.
+func Gitlink(path, commit string) File { return File{path, "160000", commit} }
+
+// Commit records a commit whose whole tree is files on the given branch, as
+// child of the branch's present head, and returns its id. Small commits leave
+// loose objects, large ones (100 objects and more) a pack, as a push does.
+func (r *Repo) Commit(branch string, files ...File) string {
+	r.t.Helper()
+	ref := "refs/heads/" + branch
+	var in bytes.Buffer
+	message := fmt.Sprintf("commit %d on %s\n", r.commits+1, branch)
+	fmt.Fprintf(&in, "feature done\ncommit %s\n", ref)
+	fmt.Fprintf(&in, "committer A U Thor <author@example.com> %d +0000\n", firstCommitTime+60*r.commits)
+	fmt.Fprintf(&in, "data %d\n%s", len(message), message)
+	if r.has(ref) {
+		fmt.Fprintf(&in, "from %s^0\n", ref)
+	}
+	in.WriteString("deleteall\n")
+	for _, f := range files {
+		writeFile(&in, f)
+	}
+	in.WriteString("\ndone\n")
+	run(r.t, r.Dir, &in, "fast-import", "--quiet", "--force")
+	r.commits++
+	return r.Git("rev-parse", ref)
+}
+
+func (r *Repo) has(ref string) bool {
+	cmd := command(r.Dir, "rev-parse", "--verify", "--quiet", ref)
+	return cmd.Run() == nil
+}
+
+func writeFile(in *bytes.Buffer, f File) {
+	if f.Mode == "160000" {
+		fmt.Fprintf(in, "M 160000 %s %s\n", f.Content, quote(f.Path))
+		return
+	}
+	fmt.Fprintf(in, "M %s inline %s\ndata %d\n", f.Mode, quote(f.Path), len(f.Content))
+	in.WriteString(f.Content)
+	in.WriteByte('\n')
+}
+
+// quote writes a path in the C style that fast-import reads, so that any byte
+// can be in it.
+func quote(path string) string {
+	var b strings.Builder
+	b.WriteByte('"')
+	for i := 0; i < len(path); i++ {
+		switch c := path[i]; {
+		case c == '"' || c == '\\':
+			b.WriteByte('\\')
+			b.WriteByte(c)
+		case c < 0x20 || c >= 0x7f:
+			fmt.Fprintf(&b, "\\%03o", c)
+		default:
+			b.WriteByte(c)
+		}
+	}
+	b.WriteByte('"')
+	return b.String()
+}
+
+func run(t testing.TB, dir string, stdin io.Reader, args ...string) []byte {
+	t.Helper()
+	cmd := command(dir, args...)
+	cmd.Stdin = stdin
+	var stdout, stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, stderr.String())
+	}
+	return stdout.Bytes()
+}
+
+func command(dir string, args ...string) *exec.Cmd {
+	cmd := exec.Command("git", args...) //nolint:gosec,noctx // tests name git and its arguments themselves
+	cmd.Dir = dir
+	cmd.Env = Env()
+	return cmd
+}
+
+// Env is an environment for git that no configuration of the machine reaches.
+func Env() []string {
+	return []string{
+		"PATH=" + os.Getenv("PATH"),
+		"HOME=/nonexistent",
+		"LC_ALL=C",
+		"TZ=UTC",
+		"GIT_CONFIG_NOSYSTEM=1",
+		"GIT_CONFIG_GLOBAL=" + os.DevNull,
+		"GIT_ATTR_NOSYSTEM=1",
+		"GIT_TERMINAL_PROMPT=0",
+		"GIT_AUTHOR_NAME=A U Thor", "GIT_AUTHOR_EMAIL=author@example.com", "GIT_AUTHOR_DATE=1700000000 +0000",
+		"GIT_COMMITTER_NAME=A U Thor", "GIT_COMMITTER_EMAIL=author@example.com", "GIT_COMMITTER_DATE=1700000000 +0000",
+	}
+}
