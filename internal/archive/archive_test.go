@@ -1,0 +1,295 @@
+package archive_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// plan makes the plan of a revision of a repository.
+func plan(t *testing.T, repo *gittest.Repo, revision string, options archive.Options) *archive.Plan {
+	t.Helper()
+	catalogue, err := repos.Open(filepath.Dir(repo.Dir), repos.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	repository, err := catalogue.Get(strings.TrimSuffix(filepath.Base(repo.Dir), ".git"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshot, err := repository.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := errors.Join(snapshot.Close(), catalogue.Close()); err != nil {
+			t.Error(err)
+		}
+	})
+	commit, err := snapshot.Resolve(t.Context(), revision)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := archive.NewPlan(snapshot, commit, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func write(t *testing.T, p *archive.Plan) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	if err := p.WriteTo(t.Context(), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+func gunzip(t *testing.T, content []byte) []byte {
+	t.Helper()
+	zr, err := gzip.NewReader(bytes.NewReader(content))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := io.ReadAll(zr)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// trees are what archives of the two programs are compared over.
+func trees() map[string][]gittest.File {
+	deep := strings.Repeat("d/", 300)
+	many := make([]gittest.File, 0, 500)
+	for i := range 500 {
+		many = append(many, gittest.Regular(fmt.Sprintf("dir%02d/file%03d.txt", i%20, i), strings.Repeat("x", i*7)))
+	}
+	return map[string][]gittest.File{
+		"nothing":           {},
+		"one file":          {gittest.Regular("a", "content\n")},
+		"modes":             {gittest.Regular("r", "1"), gittest.Executable("x", "2"), gittest.Symlink("s", "r"), gittest.Gitlink("g", strings.Repeat("a", 40))},
+		"gitlink in folder": {gittest.Gitlink("a/b/g", strings.Repeat("b", 40))},
+		"order of names":    {gittest.Regular("a", ""), gittest.Regular("a-b", ""), gittest.Regular("a.b/c", ""), gittest.Regular("a0", ""), gittest.Regular("B", "")},
+		"odd names":         {gittest.Regular("new\nline", "1"), gittest.Regular("\xff\xfe", "2"), gittest.Regular("tab\there", "3"), gittest.Regular(" ", "4"), gittest.Regular("-rf", "5"), gittest.Regular("ünï/cödé", "6"), gittest.Regular("e\u0301", "7"), gittest.Regular("é", "8")},
+		"case pairs":        {gittest.Regular("README", "1"), gittest.Regular("readme", "2")},
+		"deep":              {gittest.Regular(deep+"f", "deep")},
+		"name of 100":       {gittest.Regular(strings.Repeat("n", 100), "")},
+		"name of 101":       {gittest.Regular(strings.Repeat("n", 101), "")},
+		"name of 255":       {gittest.Regular(strings.Repeat("n", 255), "x")},
+		"path of 155+100":   {gittest.Regular(strings.Repeat("p", 155)+"/"+strings.Repeat("n", 100), "")},
+		"path of 156+100":   {gittest.Regular(strings.Repeat("p", 156)+"/"+strings.Repeat("n", 100), "")},
+		"path of 155+101":   {gittest.Regular(strings.Repeat("p", 155)+"/"+strings.Repeat("n", 101), "")},
+		"folder of 99":      {gittest.Regular(strings.Repeat("p", 99)+"/a", "")},
+		"folder of 100":     {gittest.Regular(strings.Repeat("p", 100)+"/a", "")},
+		"long link":         {gittest.Symlink("l100", strings.Repeat("t", 100)), gittest.Symlink("l101", strings.Repeat("t", 101)), gittest.Symlink(strings.Repeat("n", 120), strings.Repeat("t", 300))},
+		"links out":         {gittest.Symlink("abs", "/etc/passwd"), gittest.Symlink("up", "../../.."), gittest.Symlink("nl", "a\nb")},
+		"sizes":             {gittest.Regular("0", ""), gittest.Regular("511", strings.Repeat("a", 511)), gittest.Regular("512", strings.Repeat("b", 512)), gittest.Regular("513", strings.Repeat("c", 513))},
+		"a full block":      {gittest.Regular("a", strings.Repeat("a", 10240-512*4))},
+		"almost full block": {gittest.Regular("a", strings.Repeat("a", 10240-512*5))},
+		"large":             {gittest.Regular("large", strings.Repeat("0123456789abcdef", 200_000)), gittest.Regular("z", "after")},
+		"many":              many,
+	}
+}
+
+func TestTarIsGitArchiveToTheByte(t *testing.T) {
+	compared := 0
+	for name, files := range trees() {
+		repo := gittest.New(t)
+		commit := repo.Commit("main", files...)
+		for _, packed := range []bool{false, true} {
+			if packed {
+				repo.Git("repack", "-adfq")
+			}
+			for _, prefix := range []string{"", "p/", "a/b/c/", "glued-", "x//", strings.Repeat("q", 120) + "/"} {
+				got := write(t, plan(t, repo, "main", archive.Options{Format: archive.Tar, Prefix: prefix}))
+				if want := repo.Archive("--format=tar", "--prefix="+prefix, commit); !bytes.Equal(got, want) {
+					t.Errorf("%s, prefix %.10q, packed %v: tar differs", name, prefix, packed)
+					gittest.DiffTar(t, gittest.ReadTar(t, bytes.NewReader(got)), gittest.ReadTar(t, bytes.NewReader(want)))
+				}
+				compared++
+			}
+		}
+	}
+	if want := len(trees()) * 2 * 6; compared != want {
+		t.Errorf("compared %d archives, want %d", compared, want)
+	}
+}
+
+func TestTarOfEmptyFoldersIsGitArchive(t *testing.T) {
+	repo := gittest.New(t)
+	empty := repo.GitInput(nil, "mktree")
+	blob := repo.GitInput([]byte("x"), "hash-object", "-w", "--stdin")
+	inner := repo.GitInput([]byte("040000 tree "+empty+"\tnothing\n100644 blob "+blob+"\tsome\n"), "mktree")
+	tree := repo.GitInput([]byte("040000 tree "+empty+"\ta\n040000 tree "+inner+"\tb\n040000 tree "+empty+"\tc\n"), "mktree")
+	commit := repo.Git("commit-tree", "-m", "empty folders", tree)
+	repo.Git("update-ref", "refs/heads/main", commit)
+	got := write(t, plan(t, repo, "main", archive.Options{Format: archive.Tar}))
+	if !bytes.Equal(got, repo.Archive("--format=tar", commit)) {
+		t.Error("tar differs")
+	}
+}
+
+func TestGzipHoldsTheTarAndNamesNoTime(t *testing.T) {
+	repo := gittest.New(t)
+	commit := repo.Commit("main", trees()["many"]...)
+	p := plan(t, repo, "main", archive.Options{Format: archive.TarGz})
+	got := write(t, p)
+	if want := []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 3}; !bytes.Equal(got[:10], want) {
+		t.Errorf("gzip header % x, want % x", got[:10], want)
+	}
+	if !bytes.Equal(gunzip(t, got), repo.Archive("--format=tar", commit)) {
+		t.Error("the tar inside differs")
+	}
+	if again := write(t, p); !bytes.Equal(again, got) {
+		t.Error("a second run gave other bytes")
+	}
+}
+
+// TestBytesAreAPromise guards the promise that bytes only change together with
+// EncoderVersion. When it fails for a reason, change both.
+func TestBytesAreAPromise(t *testing.T) {
+	repo := gittest.New(t)
+	repo.Commit("main", trees()["many"]...)
+	for format, want := range map[archive.Format]string{
+		archive.Tar:   "1 cb2233063aee21f4b50304ae45413701f4c2d6c7e74490abcdb6c9c07b6b4295",
+		archive.TarGz: "1 feb5ce2a134a7d70557be177238f7e7caad8692c528f56604ebffa7e52cfb555",
+	} {
+		sum := sha256.Sum256(write(t, plan(t, repo, "main", archive.Options{Format: format})))
+		if got := archive.EncoderVersion + " " + hex.EncodeToString(sum[:]); got != want {
+			t.Errorf("%s: encoder version and digest\n got %s\nwant %s", format, got, want)
+		}
+	}
+}
+
+func TestETagTellsBytesApart(t *testing.T) {
+	repo := gittest.New(t)
+	repo.Commit("main", gittest.Regular("a", "1"))
+	first := plan(t, repo, "main", archive.Options{Format: archive.Tar}).ETag()
+	if again := plan(t, repo, "HEAD", archive.Options{Format: archive.Tar}).ETag(); again != first {
+		t.Error("two names of one commit have two tags")
+	}
+	tags := map[string]bool{first: true}
+	for _, options := range []archive.Options{{Format: archive.TarGz}, {Format: archive.Tar, Prefix: "a/"}, {Format: archive.Tar, Prefix: "a"}} {
+		tags[plan(t, repo, "main", options).ETag()] = true
+	}
+	repo.Commit("main", gittest.Regular("a", "2"))
+	tags[plan(t, repo, "main", archive.Options{Format: archive.Tar}).ETag()] = true
+	if len(tags) != 5 {
+		t.Errorf("%d different tags, want 5", len(tags))
+	}
+}
+
+func TestPrefixStaysInside(t *testing.T) {
+	for prefix, ok := range map[string]bool{
+		"": true, "a": true, "a/": true, "a/b-": true, "a//": true, "/": false, "/a": false, "..": false, "../a": false, "a/../b": false,
+		"a/..": false, ".": false, "./a": false, "a//b": false, "a\x00b": false, strings.Repeat("a", 1025): false,
+	} {
+		if err := archive.CheckPrefix(prefix); (err == nil) != ok {
+			t.Errorf("CheckPrefix(%q) = %v", prefix, err)
+		}
+	}
+}
+
+func TestMissingObjectMidStreamIsAnErrorWithoutTrailer(t *testing.T) {
+	repo := gittest.New(t)
+	repo.Commit("main", gittest.Regular("a", "first"), gittest.Regular("m/b", "missing"), gittest.Regular("z", "last"))
+	whole := write(t, plan(t, repo, "main", archive.Options{Format: archive.TarGz}))
+	for _, object := range []string{"main:m/b", "main:m", "main:z"} {
+		id := repo.Git("rev-parse", object)
+		file := filepath.Join(repo.Dir, "objects", id[:2], id[2:])
+		content, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := plan(t, repo, "main", archive.Options{Format: archive.TarGz})
+		if err := os.Remove(file); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		err = p.WriteTo(t.Context(), &out)
+		if !errors.Is(err, repos.ErrCorrupt) || errors.Is(err, io.EOF) {
+			t.Errorf("%s is missing: %v, want damage", object, err)
+		}
+		if out.Len() >= len(whole) {
+			t.Errorf("%s is missing: %d bytes written, the whole has %d", object, out.Len(), len(whole))
+		}
+		if zr, err := gzip.NewReader(bytes.NewReader(out.Bytes())); err == nil {
+			if _, err := io.Copy(io.Discard, zr); err == nil {
+				t.Errorf("%s is missing: the gzip stream ends cleanly", object)
+			}
+		}
+		if err := os.WriteFile(file, content, 0o444); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestCancelledArchiveStops(t *testing.T) {
+	repo := gittest.New(t)
+	repo.Commit("main", gittest.Regular("large", strings.Repeat("0123456789abcdef", 1_000_000)))
+	p := plan(t, repo, "main", archive.Options{Format: archive.Tar})
+	ctx, cancel := context.WithCancel(t.Context())
+	out := &cancelAfter{bytes: 1 << 20, cancel: cancel}
+	if err := p.WriteTo(ctx, out); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v, want cancelled", err)
+	}
+	if out.written > 2<<20 {
+		t.Errorf("%d bytes were written after the context ended at 1 MiB", out.written)
+	}
+}
+
+type cancelAfter struct {
+	bytes, written int
+	cancel         context.CancelFunc
+}
+
+func (c *cancelAfter) Write(p []byte) (int, error) {
+	if c.written += len(p); c.written >= c.bytes {
+		c.cancel()
+	}
+	return len(p), nil
+}
+
+func TestLimitsEndAnArchive(t *testing.T) {
+	repo := gittest.New(t)
+	repo.Commit("main", gittest.Regular("a/b/c/d", strings.Repeat("x", 4096)), gittest.Regular("e", "1"))
+	for name, limits := range map[string]archive.Limits{
+		"entries": {Entries: 3}, "bytes": {Bytes: 4000}, "depth": {Depth: 3}, "path": {PathBytes: 6},
+	} {
+		p := plan(t, repo, "main", archive.Options{Format: archive.Tar, Limits: limits})
+		if err := p.WriteTo(t.Context(), io.Discard); !errors.Is(err, archive.ErrLimit) {
+			t.Errorf("%s: %v, want the limit", name, err)
+		}
+	}
+}
+
+func TestFormatNames(t *testing.T) {
+	for name, want := range map[string]struct {
+		stem   string
+		format archive.Format
+		ok     bool
+	}{
+		"main.tar.gz": {"main", archive.TarGz, true}, "v1.tgz": {"v1", archive.TarGz, true}, "v1.0.tar": {"v1.0", archive.Tar, true},
+		"a.tar.tar.gz": {"a.tar", archive.TarGz, true}, ".tar.gz": {".tar", "", false}, "main": {"", "", false}, "main.zip": {"", "", false},
+	} {
+		stem, format, ok := archive.SplitName(name)
+		if ok != want.ok || ok && (stem != want.stem || format != want.format) {
+			t.Errorf("SplitName(%q) = %q, %q, %v", name, stem, format, ok)
+		}
+	}
+}

@@ -1,0 +1,277 @@
+package repos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	// defaultRescan is how often the root is walked for repositories that came
+	// or went. A lookup that misses also triggers a walk, so that this is only
+	// the age of listings.
+	defaultRescan = 10 * time.Second
+	// missRescan is the shortest time between two walks that lookups of
+	// unknown names cause: an attacker who guesses names must not keep the
+	// disk busy.
+	missRescan = time.Second
+)
+
+// Options of a [Catalogue]. The zero value is ready to use.
+type Options struct {
+	// AllowUnreachable also serves commits that no ref leads to.
+	AllowUnreachable bool
+	// Rescan is how often the root is walked; 0 means 10 seconds.
+	Rescan time.Duration
+	// Logger gets what an operator wants to know; nil discards it.
+	Logger *slog.Logger
+}
+
+// Catalogue knows the repositories below one root. It may be used by any
+// number of goroutines.
+type Catalogue struct {
+	root    *os.Root
+	options Options
+	logger  *slog.Logger
+	graphs  *commitGraphs
+
+	scanning sync.Mutex // one walk at a time
+
+	mu       sync.RWMutex
+	scanned  time.Time
+	names    []string // sorted
+	byName   map[string]*Repository
+	rejected map[string]bool // folders already warned about
+}
+
+// Open walks the root once and returns its catalogue. Close it when done.
+func Open(root string, options Options) (*Catalogue, error) {
+	if options.Rescan <= 0 {
+		options.Rescan = defaultRescan
+	}
+	logger := options.Logger
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	absolute, err := filepath.Abs(root)
+	if err != nil {
+		return nil, err
+	}
+	dir, err := os.OpenRoot(absolute)
+	if err != nil {
+		return nil, err
+	}
+	c := &Catalogue{
+		root: dir, options: options, logger: logger, graphs: newCommitGraphs(),
+		rejected: make(map[string]bool),
+	}
+	if err := c.rescan(0); err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
+	return c, nil
+}
+
+// Close releases the root. Snapshots that are open stay usable.
+func (c *Catalogue) Close() error { return c.root.Close() }
+
+// Watch keeps the catalogue fresh until ctx ends.
+func (c *Catalogue) Watch(ctx context.Context) {
+	ticker := time.NewTicker(c.options.Rescan)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+			if err := c.rescan(0); err != nil {
+				c.logger.Error("the root cannot be read; keeping the last listing", "error", err)
+			}
+		}
+	}
+}
+
+// Names lists all repositories in byte order.
+func (c *Catalogue) Names() []string {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.names
+}
+
+// Page lists up to limit names that come after the given one, and whether
+// there are more. The cursor stays right while repositories come and go.
+func (c *Catalogue) Page(after string, limit int) (names []string, more bool) {
+	all := c.Names()
+	start, found := slices.BinarySearch(all, after)
+	if found {
+		start++
+	}
+	end := min(start+limit, len(all))
+	return all[start:end], end < len(all)
+}
+
+// Get looks a repository up by its exact name.
+func (c *Catalogue) Get(name string) (*Repository, error) {
+	if r := c.lookup(name); r != nil {
+		return r, nil
+	}
+	if !validName(name) {
+		return nil, fmt.Errorf("repository: %w", ErrNotFound)
+	}
+	if err := c.rescan(missRescan); err != nil {
+		return nil, err
+	}
+	if r := c.lookup(name); r != nil {
+		return r, nil
+	}
+	return nil, fmt.Errorf("repository: %w", ErrNotFound)
+}
+
+// Longest finds the repository with the longest name that is the given path
+// or a leading part of it, ended by a slash, and returns what follows it.
+func (c *Catalogue) Longest(p string) (r *Repository, rest string, err error) {
+	for _, retry := range []bool{false, true} {
+		for end := len(p); end > 0; end = strings.LastIndexByte(p[:end], '/') {
+			if r := c.lookup(p[:end]); r != nil {
+				return r, p[end:], nil
+			}
+		}
+		if !retry {
+			if err := c.rescan(missRescan); err != nil {
+				return nil, "", err
+			}
+		}
+	}
+	return nil, "", fmt.Errorf("repository: %w", ErrNotFound)
+}
+
+func (c *Catalogue) lookup(name string) *Repository {
+	c.mu.RLock()
+	defer c.mu.RUnlock()
+	return c.byName[name]
+}
+
+// rescan walks the root unless that was done less than age ago.
+func (c *Catalogue) rescan(age time.Duration) error {
+	c.scanning.Lock()
+	defer c.scanning.Unlock()
+	c.mu.RLock()
+	fresh := age > 0 && time.Since(c.scanned) < age
+	c.mu.RUnlock()
+	if fresh {
+		return nil
+	}
+	found := make(map[string]*Repository)
+	if err := c.walk(".", found); err != nil {
+		return fmt.Errorf("reading the root: %w", pathless(err))
+	}
+	names := make([]string, 0, len(found))
+	for name := range found {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.names, c.byName, c.scanned = names, found, time.Now()
+	return nil
+}
+
+// walk adds the repositories at and below dir, a path relative to the root.
+// A folder that cannot be read is left out, except for the root itself.
+func (c *Catalogue) walk(dir string, found map[string]*Repository) error {
+	entries, err := readDir(c.root, dir)
+	if err != nil {
+		return err
+	}
+	switch {
+	case isBare(entries):
+		c.add(found, strings.TrimSuffix(c.nameOf(dir), ".git"), dir)
+		return nil
+	case hasDir(entries, ".git"):
+		if inner, err := readDir(c.root, path.Join(dir, ".git")); err == nil && isBare(inner) {
+			c.add(found, c.nameOf(dir), path.Join(dir, ".git"))
+			return nil
+		}
+	}
+	for _, entry := range entries {
+		// Symbolic links are not followed: IsDir is false for them.
+		if !entry.IsDir() || entry.Name() == ".git" {
+			continue
+		}
+		if err := c.walk(path.Join(dir, entry.Name()), found); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			c.logger.Warn("a folder below the root cannot be read", "folder", path.Join(dir, entry.Name()), "error", pathless(err))
+		}
+	}
+	return nil
+}
+
+// nameOf is the name of the repository in a folder: its path below the root,
+// or the root's own name when the root itself is the repository.
+func (c *Catalogue) nameOf(dir string) string {
+	if dir == "." {
+		return filepath.Base(c.root.Name())
+	}
+	return dir
+}
+
+// add keeps the first of two folders with the same name: a.git and a sort in
+// a fixed order, so that the choice is stable.
+func (c *Catalogue) add(found map[string]*Repository, name, dir string) {
+	problem := ""
+	switch {
+	case !validName(name):
+		problem = "its name cannot be served"
+	case found[name] != nil:
+		problem = "another folder has the same name"
+	default:
+		found[name] = &Repository{catalogue: c, name: name, dir: dir}
+		return
+	}
+	if !c.rejected[dir] {
+		c.rejected[dir] = true
+		c.logger.Warn("a repository is left out", "folder", dir, "reason", problem)
+	}
+}
+
+// isBare follows git's is_git_directory (setup.c): HEAD, objects and refs.
+func isBare(entries []fs.DirEntry) bool {
+	var head bool
+	for _, entry := range entries {
+		if entry.Name() == "HEAD" && entry.Type().IsRegular() {
+			head = true
+		}
+	}
+	return head && hasDir(entries, "objects") && hasDir(entries, "refs")
+}
+
+func hasDir(entries []fs.DirEntry, name string) bool {
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name && e.IsDir() })
+}
+
+// readDir lists a folder in byte order.
+func readDir(root *os.Root, dir string) ([]fs.DirEntry, error) {
+	f, err := root.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	entries, err := f.ReadDir(-1)
+	err = errors.Join(err, f.Close())
+	slices.SortFunc(entries, func(a, b fs.DirEntry) int { return strings.Compare(a.Name(), b.Name()) })
+	return entries, err
+}
+
+// pathless drops the host's path from an error of the file system.
+func pathless(err error) error {
+	if pe := (*fs.PathError)(nil); errors.As(err, &pe) {
+		return pe.Err
+	}
+	return err
+}

@@ -1,0 +1,30 @@
+// Package repos is the domain: a catalogue of git repositories below one
+// root folder, and what can be asked of each of them.
+//
+// # Order of use
+//
+// [Open] a [Catalogue] over the root, keep [Catalogue.Watch] running so that
+// it notices repositories that come and go, look a repository up by name with
+// [Catalogue.Get], take a [Snapshot] of it, resolve a revision to a commit
+// with [Snapshot.Resolve], then read trees and blobs. Close the snapshot.
+//
+// # Promises
+//
+// The root belongs to somebody else: it is only read, never locked, and may be
+// rewritten at any moment. Nothing outside the root is ever opened, whatever
+// symbolic links or alternates say: every file goes through an [os.Root].
+//
+// A read either gives the whole and right object or an error. A blob's bytes
+// are checked against its id while they flow, and the failure takes the place
+// of [io.EOF]; a read error is never a clean end.
+//
+// Only commits reachable from a served ref are resolved, unless
+// [Options.AllowUnreachable] is set; anything else is [ErrNotFound], the same
+// error as for what does not exist.
+//
+// # Limits
+//
+// Repositories use SHA-1 object ids and the "files" ref backend; others are
+// recognised and refused with [ErrUnsupported]. A snapshot may be used by one
+// goroutine at a time.
+package repos

@@ -1,0 +1,65 @@
+package repos
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// maxNameBytes bounds a repository's name: PATH_MAX of Linux, so that every
+// folder that can exist below the root fits.
+const maxNameBytes = 4096
+
+// validName reports whether a relative path can be the name of a repository.
+// The rule keeps names that a URI, a shell and a log line can carry safely;
+// it is not what protects the file system, since names are only looked up in
+// the catalogue and never joined to a path.
+func validName(name string) bool {
+	if name == "" || len(name) > maxNameBytes || !utf8.ValidString(name) {
+		return false
+	}
+	for segment := range strings.SplitSeq(name, "/") {
+		if !validSegment(segment) {
+			return false
+		}
+	}
+	return true
+}
+
+// nameMarks are the characters other than letters and digits that a name may
+// have. Control, bidirectional and format characters are no letters.
+const nameMarks = "._-+~@=,!"
+
+func validSegment(segment string) bool {
+	if segment == "" || segment[0] == '.' || segment[0] == '-' {
+		return false
+	}
+	for _, r := range segment {
+		if !unicode.In(r, unicode.L, unicode.M, unicode.N) && !strings.ContainsRune(nameMarks, r) {
+			return false
+		}
+	}
+	return true
+}
+
+// validRefName follows git's check_refname_format (refs.c) for full names
+// such as refs/heads/main.
+func validRefName(name string) bool {
+	if !strings.HasPrefix(name, "refs/") || len(name) > maxNameBytes {
+		return false
+	}
+	if strings.Contains(name, "..") || strings.Contains(name, "@{") || strings.HasSuffix(name, ".") {
+		return false
+	}
+	for component := range strings.SplitSeq(name, "/") {
+		if component == "" || component[0] == '.' || strings.HasSuffix(component, ".lock") {
+			return false
+		}
+	}
+	for i := range len(name) {
+		if c := name[i]; c < 0x20 || c == 0x7f || strings.IndexByte(" ~^:?*[\\", c) >= 0 {
+			return false
+		}
+	}
+	return true
+}

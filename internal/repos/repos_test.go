@@ -1,0 +1,343 @@
+package repos_test
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// open catalogues the folder that holds dir.
+func open(t *testing.T, root string, options repos.Options) *repos.Catalogue {
+	t.Helper()
+	catalogue, err := repos.Open(root, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := catalogue.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return catalogue
+}
+
+func snapshot(t *testing.T, catalogue *repos.Catalogue, name string) *repos.Snapshot {
+	t.Helper()
+	repository, err := catalogue.Get(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := repository.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// one makes a repository "repo" and a snapshot function for it.
+func one(t *testing.T, options repos.Options) (*gittest.Repo, func() *repos.Snapshot) {
+	t.Helper()
+	root := t.TempDir()
+	repo := gittest.At(t, filepath.Join(root, "repo.git"))
+	catalogue := open(t, root, options)
+	return repo, func() *repos.Snapshot { return snapshot(t, catalogue, "repo") }
+}
+
+func readAll(t *testing.T, s *repos.Snapshot, id repos.ID) string {
+	t.Helper()
+	blob, err := s.Blob(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	content, err := io.ReadAll(blob)
+	if err := errors.Join(err, blob.Close()); err != nil {
+		t.Fatal(err)
+	}
+	return string(content)
+}
+
+func TestCatalogueFindsNestedRepositoriesAndFollowsNothingOut(t *testing.T) {
+	root, outside := t.TempDir(), t.TempDir()
+	gittest.At(t, filepath.Join(outside, "secret.git"))
+	for _, dir := range []string{"a.git", "deep/er/still/b.git", "working/.git", "plain-name", "bad name.git", "-dash.git"} {
+		gittest.At(t, filepath.Join(root, dir))
+	}
+	gittest.At(t, filepath.Join(root, "a.git", "modules", "inner.git"))
+	if err := os.Symlink(filepath.Join(outside, "secret.git"), filepath.Join(root, "link.git")); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(root, "folder")); err != nil {
+		t.Fatal(err)
+	}
+	catalogue := open(t, root, repos.Options{})
+	want := "a deep/er/still/b plain-name working"
+	if got := strings.Join(catalogue.Names(), " "); got != want {
+		t.Errorf("names %q, want %q", got, want)
+	}
+	for _, name := range []string{"link", "folder/secret", "../" + filepath.Base(outside) + "/secret", "a.git", "a/modules/inner", "", ".", "/a", "a/"} {
+		if _, err := catalogue.Get(name); !errors.Is(err, repos.ErrNotFound) {
+			t.Errorf("Get(%q): %v, want not found", name, err)
+		}
+	}
+}
+
+func TestCatalogueNoticesRepositoriesThatComeAndGo(t *testing.T) {
+	root := t.TempDir()
+	catalogue := open(t, root, repos.Options{})
+	gittest.At(t, filepath.Join(root, "new.git"))
+	waitFor(t, func() bool { _, err := catalogue.Get("new"); return err == nil })
+	repository, err := catalogue.Get("new")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(filepath.Join(root, "new.git")); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := repository.Snapshot(); !errors.Is(err, repos.ErrNotFound) {
+		t.Errorf("snapshot of a deleted repository: %v, want not found", err)
+	}
+}
+
+func TestPageIsStableWhileRepositoriesComeAndGo(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{"a", "b", "c", "d"} {
+		gittest.At(t, filepath.Join(root, name+".git"))
+	}
+	catalogue := open(t, root, repos.Options{})
+	for _, c := range []struct {
+		after string
+		limit int
+		want  string
+		more  bool
+	}{
+		{"", 2, "a b", true}, {"b", 2, "c d", false}, {"bb", 1, "c", true}, {"d", 5, "", false}, {"", 9, "a b c d", false},
+	} {
+		names, more := catalogue.Page(c.after, c.limit)
+		if got := strings.Join(names, " "); got != c.want || more != c.more {
+			t.Errorf("Page(%q, %d) = %q, %v; want %q, %v", c.after, c.limit, got, more, c.want, c.more)
+		}
+	}
+}
+
+func TestResolveAgreesWithGit(t *testing.T) {
+	repo, snap := one(t, repos.Options{})
+	first := repo.Commit("main", gittest.Regular("a", "1"))
+	second := repo.Commit("main", gittest.Regular("a", "2"))
+	repo.Commit("feature/x", gittest.Regular("a", "3"))
+	repo.Git("tag", "light", first)
+	repo.Git("tag", "-a", "-m", "annotated", "v1.0", first)
+	repo.Git("tag", "-a", "-m", "tag of a tag", "v1.0-again", "v1.0")
+	repo.Git("tag", "both", first)
+	repo.Git("branch", "both", second)
+	revisions := []string{
+		"HEAD", "main", "refs/heads/main", "feature/x", "refs/heads/feature/x", "light", "v1.0", "refs/tags/v1.0", "v1.0-again",
+		"both", first, second, first[:7], repo.Git("rev-parse", "v1.0"),
+	}
+	for _, pack := range []bool{false, true} {
+		if pack {
+			repo.Git("pack-refs", "--all")
+			repo.Git("repack", "-adq")
+		}
+		s := snap()
+		for _, revision := range revisions {
+			want := repo.Git("rev-parse", "--verify", "--quiet", revision+"^{commit}")
+			commit, err := s.Resolve(t.Context(), revision)
+			if err != nil || commit.ID.String() != want {
+				t.Errorf("packed %v: Resolve(%q) = %s, %v; want %s", pack, revision, commit.ID, err, want)
+			}
+		}
+	}
+}
+
+func TestResolveRefusesHostileAndUnknownRevisions(t *testing.T) {
+	repo, snap := one(t, repos.Options{})
+	repo.Commit("main", gittest.Regular("a", "1"))
+	s := snap()
+	for _, revision := range []string{
+		"", "-h", "--output=/x", "--upload-pack=x", "@", "@{-1}", "HEAD^", "HEAD^{/x}", "HEAD~1", ":/text", "a..b", "main..", "refs/heads/../../config",
+		"../config", "config", "x.lock", "refs/heads/main.lock", "refs/heads/", "refs/", "/main", "main/", "main\x00", "main\n", "mai",
+		"1234567890123456789012345678901234567890", "123", "12345", strings.Repeat("a", 64), strings.Repeat("A", 40), strings.Repeat("x/", 2000) + "y",
+	} {
+		if _, err := s.Resolve(t.Context(), revision); !errors.Is(err, repos.ErrNotFound) {
+			t.Errorf("Resolve(%.40q): %v, want not found", revision, err)
+		}
+	}
+}
+
+func TestUnreachableCommitsAreNotServed(t *testing.T) {
+	for _, allow := range []bool{false, true} {
+		repo, snap := one(t, repos.Options{AllowUnreachable: allow})
+		secret := repo.Commit("main", gittest.Regular("password", "hunter2"))
+		repo.Git("update-ref", "-d", "refs/heads/main")
+		public := repo.Commit("main", gittest.Regular("a", "1"))
+		repo.Git("update-ref", "refs/keep-around/"+secret, secret)
+		s := snap()
+		if _, err := s.Resolve(t.Context(), public); err != nil {
+			t.Errorf("reachable commit: %v", err)
+		}
+		for _, revision := range []string{secret, secret[:12]} {
+			_, err := s.Resolve(t.Context(), revision)
+			if served := err == nil; served != allow {
+				t.Errorf("allow %v: Resolve(%q): %v", allow, revision, err)
+			}
+			if !allow && !errors.Is(err, repos.ErrNotFound) {
+				t.Errorf("unreachable commit: %v, want not found", err)
+			}
+		}
+	}
+}
+
+func TestAmbiguousAbbreviationListsCommits(t *testing.T) {
+	repo, snap := one(t, repos.Options{})
+	// 800 commits make two with the same first four digits all but certain.
+	byPrefix := make(map[string][]string)
+	var script bytes.Buffer
+	for i := range 800 {
+		script.WriteString("commit refs/heads/main\ncommitter A <a@b> " + strings.Repeat("1", 9) + " +0000\ndata 4\n")
+		script.WriteString(string([]byte{'a' + byte(i%26), 'a' + byte(i/26%26), 'a' + byte(i/676), '\n'}))
+	}
+	repo.GitInput(script.Bytes(), "fast-import", "--quiet")
+	for id := range strings.FieldsSeq(repo.Git("rev-list", "main")) {
+		byPrefix[id[:4]] = append(byPrefix[id[:4]], id)
+	}
+	s := snap()
+	for prefix, ids := range byPrefix {
+		if len(ids) < 2 {
+			continue
+		}
+		_, err := s.Resolve(t.Context(), prefix)
+		var ambiguous *repos.AmbiguousError
+		if !errors.As(err, &ambiguous) || len(ambiguous.Candidates) != len(ids) {
+			t.Fatalf("Resolve(%q): %v, want %d candidates", prefix, err, len(ids))
+		}
+		return
+	}
+	t.Fatal("no two commits share four digits")
+}
+
+func TestReadsWhatGitReads(t *testing.T) {
+	repo, snap := one(t, repos.Options{})
+	files := []gittest.File{
+		gittest.Regular("a/b/c.txt", "deep"), gittest.Executable("bin/run", "#!"), gittest.Symlink("link", "a/b"),
+		gittest.Gitlink("sub", strings.Repeat("1", 40)), gittest.Regular("\xff\n", "odd"), gittest.Regular("empty", ""),
+		gittest.Regular("large", strings.Repeat("0123456789abcdef", 200_000)),
+	}
+	repo.Commit("main", files...)
+	for _, packed := range []bool{false, true} {
+		if packed {
+			repo.Git("repack", "-adq")
+		}
+		s := snap()
+		commit, err := s.Resolve(t.Context(), "HEAD")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, file := range files {
+			entry, err := s.Lookup(commit.Tree, file.Path)
+			if err != nil || entry.Mode.String() != file.Mode {
+				t.Errorf("Lookup(%q) = %v, %v", file.Path, entry, err)
+				continue
+			}
+			if !entry.Mode.IsGitlink() && readAll(t, s, entry.ID) != file.Content {
+				t.Errorf("content of %q differs", file.Path)
+			}
+		}
+		for _, p := range []string{"nothing", "a/nothing", "empty/x", "a//b", "../a", "sub/x", "a/b/c.txt/"} {
+			if _, err := s.Lookup(commit.Tree, p); !errors.Is(err, repos.ErrNotFound) {
+				t.Errorf("Lookup(%q): %v, want not found", p, err)
+			}
+		}
+	}
+}
+
+func TestEmptyRepositoryHasNoHead(t *testing.T) {
+	_, snap := one(t, repos.Options{})
+	s := snap()
+	if _, err := s.Head(); !errors.Is(err, repos.ErrEmpty) {
+		t.Errorf("Head: %v, want empty", err)
+	}
+	if branch, err := s.DefaultBranch(); branch != "main" || err != nil {
+		t.Errorf("DefaultBranch = %q, %v", branch, err)
+	}
+	if refs, err := s.Refs(); len(refs) != 0 || err != nil {
+		t.Errorf("Refs = %v, %v", refs, err)
+	}
+}
+
+func TestAlternatesInsideTheRootOnly(t *testing.T) {
+	root, outside := t.TempDir(), t.TempDir()
+	source := gittest.At(t, filepath.Join(root, "group", "source.git"))
+	id := source.Commit("main", gittest.Regular("a", "shared"))
+	foreign := gittest.At(t, filepath.Join(outside, "source.git"))
+	foreign.Commit("main", gittest.Regular("a", "shared"))
+	catalogue := open(t, root, repos.Options{})
+	for name, c := range map[string]struct {
+		alternate string
+		served    bool
+	}{
+		"relative": {"../../group/source.git/objects", true},
+		"absolute": {filepath.Join(root, "group/source.git/objects"), true},
+		"outside":  {filepath.Join(outside, "source.git/objects"), false},
+		"climbing": {"../../../" + filepath.Base(outside) + "/source.git/objects", false},
+		"itself":   {"../objects", false},
+	} {
+		borrower := gittest.At(t, filepath.Join(root, name+".git"))
+		file := filepath.Join(borrower.Dir, "objects", "info", "alternates")
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte("# borrowed\n"+c.alternate+"\n"), 0o644)); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(borrower.Dir, "refs/heads/main"), []byte(id+"\n"), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		waitFor(t, func() bool { _, err := catalogue.Get(name); return err == nil })
+		commit, err := snapshot(t, catalogue, name).Resolve(t.Context(), "HEAD")
+		if served := err == nil && commit.ID.String() == id; served != c.served {
+			t.Errorf("%s: %v, want served %v", name, err, c.served)
+		}
+		if !c.served && !errors.Is(err, repos.ErrCorrupt) {
+			t.Errorf("%s: %v, want damage", name, err)
+		}
+	}
+}
+
+func TestUnsupportedFormatsAreNamed(t *testing.T) {
+	for config, want := range map[string]error{
+		"[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectFormat = sha256\n": repos.ErrUnsupported,
+		"[core]\n\trepositoryformatversion = 1\n[extensions]\n\trefStorage = reftable\n": repos.ErrUnsupported,
+		"[core]\n\trepositoryformatversion = 2\n":                                        repos.ErrUnsupported,
+		"[core]\n\trepositoryformatversion = 1\n[extensions]\n\tfuture = yes\n":          repos.ErrUnsupported,
+		"[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha1\n":   nil,
+		"[include]\n\tpath = /etc/passwd\n[core]\n\tbare = true\n":                       nil,
+	} {
+		root := t.TempDir()
+		repo := gittest.At(t, filepath.Join(root, "repo.git"))
+		if err := os.WriteFile(filepath.Join(repo.Dir, "config"), []byte(config), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		repository, err := open(t, root, repos.Options{}).Get("repo")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := repository.Snapshot()
+		if !errors.Is(err, want) {
+			t.Errorf("config %q: %v, want %v", config, err, want)
+		}
+		if err == nil {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}

@@ -1,0 +1,140 @@
+package repos
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// Resolve finds the commit that a revision names: HEAD, a full ref name, a
+// full or abbreviated object id, or a bare tag or branch name. Where several
+// fit, the order is that of gitrevisions(7): a full id first, then refs, tags
+// before branches, and abbreviations last.
+//
+// It is [ErrNotFound] for what does not exist and for what is not served, and
+// an [AmbiguousError] for an abbreviation of several served commits.
+func (s *Snapshot) Resolve(ctx context.Context, revision string) (Commit, error) {
+	id, err := s.resolve(ctx, revision)
+	if err != nil {
+		return Commit{}, err
+	}
+	commit, err := s.Commit(id)
+	return commit, missing(id, err)
+}
+
+func (s *Snapshot) resolve(ctx context.Context, revision string) (ID, error) {
+	if revision == "HEAD" {
+		head, err := s.Head()
+		return head.Commit, err
+	}
+	if isFullID(revision) {
+		return s.resolveID(ctx, revision)
+	}
+	for _, pattern := range []string{"%s", "refs/tags/%s", "refs/heads/%s"} {
+		ref, err := s.Ref(fmt.Sprintf(pattern, revision))
+		if err == nil && !ref.Commit.IsZero() {
+			return ref.Commit, nil
+		}
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return ID{}, err
+		}
+	}
+	if isAbbreviation(revision) {
+		return s.resolveAbbreviation(ctx, revision)
+	}
+	return ID{}, fmt.Errorf("revision: %w", ErrNotFound)
+}
+
+// resolveID accepts the id of a commit, or of an annotated tag that leads to
+// one.
+func (s *Snapshot) resolveID(ctx context.Context, hex string) (ID, error) {
+	id, err := ParseID(hex)
+	if err != nil {
+		return ID{}, err
+	}
+	commit, err := s.peel(id)
+	if err != nil {
+		return ID{}, err
+	}
+	return commit, s.authorise(ctx, commit)
+}
+
+// authorise refuses commits that no served ref leads to, with the error of
+// what does not exist.
+func (s *Snapshot) authorise(ctx context.Context, id ID) error {
+	if s.repository.catalogue.options.AllowUnreachable {
+		return nil
+	}
+	ok, err := s.reachable(ctx, id)
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return fmt.Errorf("revision: %w", ErrNotFound)
+	}
+	return nil
+}
+
+// resolveAbbreviation looks at served commits only: an object that is not
+// served must not make an abbreviation ambiguous, nor be listed.
+func (s *Snapshot) resolveAbbreviation(ctx context.Context, prefix string) (ID, error) {
+	ids, err := s.store.withPrefix(prefix)
+	if err != nil {
+		return ID{}, err
+	}
+	var commits []ID
+	for _, id := range ids {
+		object, err := s.object(id)
+		if err != nil || object.Type() != plumbing.CommitObject {
+			continue
+		}
+		switch err := s.authorise(ctx, id); {
+		case errors.Is(err, ErrNotFound):
+		case err != nil:
+			return ID{}, err
+		default:
+			commits = append(commits, id)
+		}
+	}
+	slices.SortFunc(commits, func(a, b ID) int { return strings.Compare(string(a[:]), string(b[:])) })
+	commits = slices.Compact(commits)
+	switch len(commits) {
+	case 0:
+		return ID{}, fmt.Errorf("revision: %w", ErrNotFound)
+	case 1:
+		return commits[0], nil
+	default:
+		return ID{}, &AmbiguousError{Prefix: prefix, Candidates: commits}
+	}
+}
+
+// LongestRef splits a path at the longest leading part that is a ref below the
+// given prefix, such as refs/heads/. The rest is empty, or begins with the
+// marker as a whole segment: "/contents".
+func (s *Snapshot) LongestRef(prefix, p, marker string) (name, rest string, err error) {
+	var candidates []string
+	for end := len(p); end > 0; end = strings.LastIndexByte(p[:end], '/') {
+		if rest := p[end:]; rest == "" || rest == marker || strings.HasPrefix(rest, marker+"/") {
+			candidates = append(candidates, prefix+p[:end])
+		}
+	}
+	name, err = s.refs.first(candidates)
+	if err != nil {
+		return "", "", err
+	}
+	return name, p[len(name)-len(prefix):], nil
+}
+
+// isShallow reports whether a commit is missing because the repository was
+// cloned without its older history.
+func (s *Snapshot) isShallow(err error) bool {
+	if !errors.Is(err, ErrNotFound) {
+		return false
+	}
+	info, statErr := s.refs.root.Stat(s.repository.dir + "/shallow")
+	return statErr == nil && info.Size() > 0
+}

@@ -1,0 +1,295 @@
+package repos
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strings"
+
+	"github.com/go-git/go-git/v5/plumbing"
+)
+
+// Repository is one entry of the catalogue.
+type Repository struct {
+	catalogue *Catalogue
+	name      string
+	dir       string // below the root
+}
+
+// Name is the repository's path below the root without .git.
+func (r *Repository) Name() string { return r.name }
+
+// Snapshot opens the repository as it is now. Packs are held open, so that
+// others may repack or delete the repository meanwhile.
+func (r *Repository) Snapshot() (*Snapshot, error) {
+	root := r.catalogue.root
+	if _, err := root.Stat(r.dir + "/HEAD"); err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("repository: %w", ErrNotFound)
+		}
+		return nil, fmt.Errorf("opening the repository: %w", err)
+	}
+	if err := supported(root, r.dir); err != nil {
+		return nil, err
+	}
+	store, err := openStore(root, r.dir)
+	if err != nil {
+		return nil, fmt.Errorf("opening the repository: %w", err)
+	}
+	return &Snapshot{repository: r, refs: refFiles{root: root, dir: r.dir}, store: store}, nil
+}
+
+// Snapshot is a repository held open for one request. Its objects cannot be
+// pulled away; its refs are read anew at each call. Close it when done.
+type Snapshot struct {
+	repository *Repository
+	refs       refFiles
+	store      *objectStore
+	retried    bool
+}
+
+// Close releases the descriptors. It may be called more than once.
+func (s *Snapshot) Close() error { return s.store.close() }
+
+// Repository is what the snapshot was taken of.
+func (s *Snapshot) Repository() *Repository { return s.repository }
+
+// Head is the default branch with its commit, or the detached commit with the
+// name HEAD. It is [ErrEmpty] when the branch has no commit yet.
+func (s *Snapshot) Head() (Ref, error) {
+	name, raw, ok, err := s.refs.follow("HEAD")
+	if err != nil {
+		return Ref{}, err
+	}
+	if !ok {
+		return Ref{}, fmt.Errorf("HEAD: %w", ErrEmpty)
+	}
+	return s.ref(name, raw)
+}
+
+// DefaultBranch is the short name of the branch that HEAD points to, whether
+// that has a commit or not, and "" when HEAD is detached or broken.
+func (s *Snapshot) DefaultBranch() (string, error) {
+	raw, ok, err := s.refs.lookup("HEAD")
+	if err != nil || !ok {
+		return "", err
+	}
+	return cutPrefix(raw.symbolic, branchPrefix), nil
+}
+
+// Refs lists the served refs in the order of their names. Refs whose objects
+// are damaged are left out.
+func (s *Snapshot) Refs() ([]Ref, error) {
+	names, raws, err := s.refs.all()
+	if err != nil {
+		return nil, err
+	}
+	refs := make([]Ref, 0, len(names))
+	for _, name := range names {
+		raw := raws[name]
+		if hidden(name) {
+			continue
+		}
+		if raw.symbolic != "" {
+			var ok bool
+			if _, raw, ok, err = s.refs.follow(name); err != nil || !ok {
+				continue
+			}
+		}
+		if ref, err := s.ref(name, raw); err == nil {
+			refs = append(refs, ref)
+		}
+	}
+	return refs, nil
+}
+
+// Ref reads one served ref by its full name.
+func (s *Snapshot) Ref(name string) (Ref, error) {
+	if !validRefName(name) || hidden(name) {
+		return Ref{}, fmt.Errorf("ref: %w", ErrNotFound)
+	}
+	_, raw, ok, err := s.refs.follow(name)
+	if err != nil {
+		return Ref{}, err
+	}
+	if !ok {
+		return Ref{}, fmt.Errorf("ref: %w", ErrNotFound)
+	}
+	return s.ref(name, raw)
+}
+
+// ref follows annotated tags to their commit.
+func (s *Snapshot) ref(name string, raw rawRef) (Ref, error) {
+	ref := Ref{Name: name, Target: raw.id}
+	if !raw.peeled.IsZero() {
+		ref.Commit = raw.peeled
+		return ref, nil
+	}
+	commit, err := s.peel(raw.id)
+	if errors.Is(err, ErrNotFound) && !errors.Is(err, errNotCommit) {
+		err = corrupt(raw.id, errors.New("a ref names it, but it is missing"))
+	}
+	if errors.Is(err, errNotCommit) {
+		err = nil
+	}
+	ref.Commit = commit
+	return ref, err
+}
+
+// errNotCommit says that an id leads to a tree or a blob.
+var errNotCommit = fmt.Errorf("no commit: %w", ErrNotFound)
+
+// maxTagDepth bounds tags of tags.
+const maxTagDepth = 64
+
+// peel follows annotated tags from id to a commit.
+func (s *Snapshot) peel(id ID) (ID, error) {
+	for range maxTagDepth {
+		object, err := s.object(id)
+		if err != nil {
+			return ID{}, err
+		}
+		switch object.Type() {
+		case plumbing.CommitObject:
+			return id, nil
+		case plumbing.TagObject:
+			content, err := s.content(id, object, maxCommitBytes)
+			if err != nil {
+				return ID{}, err
+			}
+			if id, err = parseTagTarget(id, content); err != nil {
+				return ID{}, err
+			}
+		default:
+			return ID{}, errNotCommit
+		}
+	}
+	return ID{}, corrupt(id, errors.New("too many tags of tags"))
+}
+
+// Commit reads a commit.
+func (s *Snapshot) Commit(id ID) (Commit, error) {
+	content, err := s.read(id, plumbing.CommitObject, maxCommitBytes)
+	if err != nil {
+		return Commit{}, err
+	}
+	return parseCommit(id, content)
+}
+
+// Tree reads one folder, in git's order: by name, as if folders ended in "/".
+func (s *Snapshot) Tree(id ID) ([]TreeEntry, error) {
+	content, err := s.read(id, plumbing.TreeObject, maxTreeBytes)
+	if err != nil {
+		return nil, err
+	}
+	return parseTree(id, content)
+}
+
+// Blob opens the content of a file. Close it before the next call.
+func (s *Snapshot) Blob(id ID) (*Blob, error) {
+	object, err := s.object(id)
+	if err != nil {
+		return nil, err
+	}
+	blob, err := openBlob(id, object)
+	if err != nil && s.renew(err) {
+		return s.Blob(id)
+	}
+	return blob, err
+}
+
+// Lookup walks from a tree along a path of names divided by slashes. The empty
+// path is the tree itself. A missing name is [ErrNotFound].
+func (s *Snapshot) Lookup(tree ID, path string) (TreeEntry, error) {
+	entry := TreeEntry{Mode: ModeDir, ID: tree}
+	if path == "" {
+		return entry, nil
+	}
+	for name := range strings.SplitSeq(path, "/") {
+		if !entry.Mode.IsDir() {
+			return TreeEntry{}, fmt.Errorf("path: %w", ErrNotFound)
+		}
+		entries, err := s.Tree(entry.ID)
+		if err != nil {
+			return TreeEntry{}, missing(entry.ID, err)
+		}
+		if entry, err = find(entries, name); err != nil {
+			return TreeEntry{}, err
+		}
+	}
+	return entry, nil
+}
+
+func find(entries []TreeEntry, name string) (TreeEntry, error) {
+	for _, entry := range entries {
+		if entry.Name == name {
+			return entry, nil
+		}
+	}
+	return TreeEntry{}, fmt.Errorf("path: %w", ErrNotFound)
+}
+
+// missing turns "not found" into damage for an object that another one names:
+// the path exists, its object does not.
+func missing(id ID, err error) error {
+	if errors.Is(err, ErrNotFound) {
+		return corrupt(id, errors.New("is missing"))
+	}
+	return err
+}
+
+// read returns the whole content of an object of a known type.
+func (s *Snapshot) read(id ID, want plumbing.ObjectType, limit int64) ([]byte, error) {
+	object, err := s.object(id)
+	if err != nil {
+		return nil, err
+	}
+	if object.Type() != want {
+		return nil, fmt.Errorf("object %s: is a %s: %w", id, object.Type(), ErrNotFound)
+	}
+	return s.content(id, object, limit)
+}
+
+func (s *Snapshot) content(id ID, object plumbing.EncodedObject, limit int64) ([]byte, error) {
+	if object.Size() > limit {
+		return nil, corrupt(id, fmt.Errorf("%s of %d bytes", object.Type(), object.Size()))
+	}
+	reader, err := object.Reader()
+	if err != nil {
+		return nil, corrupt(id, err)
+	}
+	content := make([]byte, object.Size())
+	_, err = io.ReadFull(reader, content)
+	if err = errors.Join(err, reader.Close()); err != nil {
+		return nil, corrupt(id, err)
+	}
+	return content, nil
+}
+
+// object finds an object; when the repository changed under the store, it is
+// opened anew once.
+func (s *Snapshot) object(id ID) (plumbing.EncodedObject, error) {
+	object, err := s.store.object(id)
+	if err != nil && s.renew(err) {
+		return s.store.object(id)
+	}
+	return object, err
+}
+
+// renew replaces the store when an error may come from a change made by
+// others, and reports whether it did.
+func (s *Snapshot) renew(err error) bool {
+	if s.retried || !staleable(err) || !s.store.stale() {
+		return false
+	}
+	s.retried = true
+	fresh, err := openStore(s.repository.catalogue.root, s.repository.dir)
+	if err != nil {
+		return false
+	}
+	old := s.store
+	s.store = fresh
+	_ = old.close() // its handles are only read from
+	return true
+}
