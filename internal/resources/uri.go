@@ -1,0 +1,303 @@
+package resources
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+const (
+	// scheme begins every URI of a resource.
+	scheme = "repo://"
+	// maxURIBytes bounds a URI. Longer ones cost more to look at than any real
+	// path needs.
+	maxURIBytes = 4 << 10
+)
+
+// errURI refuses what can be no resource of any repository.
+var errURI = errors.New("malformed URI")
+
+// Kind is what a resource shows of a repository.
+type Kind int
+
+// The kinds, with their URIs below repo://{repo}.
+const (
+	Card     Kind = iota // the repository itself
+	Refs                 // /refs
+	Ref                  // /refs/heads/{branch} and /refs/tags/{tag}
+	Contents             // [/refs/…|/sha/{sha}]/contents{/path*}
+	Archive              // /archive/{+ref}.{format}
+)
+
+// Resource is a URI that was taken apart. It says what is wanted, not whether
+// it exists, except for the repository and for branches and tags before
+// /contents: those had to be looked up to find where they end.
+type Resource struct {
+	Repository string
+	Kind       Kind
+	// Revision of a Contents is "", refs/heads/…, refs/tags/… or an object id;
+	// of an Archive also HEAD or a bare name; of a Ref a full ref name.
+	Revision string
+	// Path of Contents, slashes between names, raw bytes.
+	Path string
+	// Format and Prefix of an Archive.
+	Format archive.Format
+	Prefix string
+}
+
+// Namespace finds where the names in a URI end. Both methods return
+// [repos.ErrNotFound] when nothing fits.
+type Namespace interface {
+	// LongestRepository splits off the longest leading repository name.
+	LongestRepository(path string) (name, rest string, err error)
+	// LongestRef splits off the longest ref below prefix, followed by nothing
+	// or by the marker as a whole segment.
+	LongestRef(repository, prefix, path, marker string) (name, rest string, err error)
+}
+
+// Parse takes a URI apart. What is no URI of the grammar is errURI; a
+// repository, branch or tag that does not exist is [repos.ErrNotFound], as is
+// any other scheme.
+//
+// Percent-encoding is undone once, here, and nowhere after: slashes may be
+// encoded or not, and no name is ever joined to a path of the host.
+func Parse(uri string, names Namespace) (Resource, error) {
+	if len(uri) > maxURIBytes {
+		return Resource{}, fmt.Errorf("%w: longer than %d bytes", errURI, maxURIBytes)
+	}
+	if len(uri) < len(scheme) || !strings.EqualFold(uri[:len(scheme)], scheme) {
+		return Resource{}, fmt.Errorf("another scheme: %w", repos.ErrNotFound)
+	}
+	rawPath, rawQuery, hasQuery := strings.Cut(uri[len(scheme):], "?")
+	path, err := decodePath(rawPath)
+	if err != nil {
+		return Resource{}, err
+	}
+	query, err := parseQuery(rawQuery, hasQuery)
+	if err != nil {
+		return Resource{}, err
+	}
+	name, rest, err := names.LongestRepository(path)
+	if err != nil {
+		return Resource{}, err
+	}
+	resource, err := parseBelow(name, strings.TrimPrefix(rest, "/"), names)
+	if err != nil {
+		return Resource{}, err
+	}
+	return resource, resource.applyQuery(query)
+}
+
+// shapes are the forms that a URI has after the repository's name, by their
+// first segment.
+var shapes = map[string]func(name, rest string, names Namespace) (Resource, error){
+	"":         parseCard,
+	"refs":     parseRefs,
+	"contents": parseContents,
+	"sha":      parseSHA,
+	"archive":  parseArchive,
+}
+
+func parseBelow(name, rest string, names Namespace) (Resource, error) {
+	segment, rest, _ := strings.Cut(rest, "/")
+	parse := shapes[segment]
+	if parse == nil {
+		return Resource{}, fmt.Errorf("no such kind of resource: %w", repos.ErrNotFound)
+	}
+	return parse(name, rest, names)
+}
+
+func parseCard(name, _ string, _ Namespace) (Resource, error) {
+	return Resource{Repository: name, Kind: Card}, nil
+}
+
+func parseRefs(name, rest string, names Namespace) (Resource, error) {
+	if rest == "" {
+		return Resource{Repository: name, Kind: Refs}, nil
+	}
+	class, rest, _ := strings.Cut(rest, "/")
+	if class != "heads" && class != "tags" {
+		return Resource{}, fmt.Errorf("no such kind of ref: %w", repos.ErrNotFound)
+	}
+	ref, rest, err := names.LongestRef(name, "refs/"+class+"/", rest, contentsMarker)
+	if err != nil {
+		return Resource{}, err
+	}
+	if rest == "" {
+		return Resource{Repository: name, Kind: Ref, Revision: ref}, nil
+	}
+	path := strings.TrimPrefix(strings.TrimPrefix(rest, contentsMarker), "/")
+	return Resource{Repository: name, Kind: Contents, Revision: ref, Path: path}, nil
+}
+
+const contentsMarker = "/contents"
+
+func parseContents(name, rest string, _ Namespace) (Resource, error) {
+	return Resource{Repository: name, Kind: Contents, Path: rest}, nil
+}
+
+func parseSHA(name, rest string, _ Namespace) (Resource, error) {
+	sha, rest, _ := strings.Cut(rest, "/")
+	segment, path, _ := strings.Cut(rest, "/")
+	if segment != "contents" {
+		return Resource{}, fmt.Errorf("no such resource of a commit: %w", repos.ErrNotFound)
+	}
+	return Resource{Repository: name, Kind: Contents, Revision: sha, Path: path}, nil
+}
+
+func parseArchive(name, rest string, _ Namespace) (Resource, error) {
+	ref, format, ok := archive.SplitName(rest)
+	if !ok || strings.HasSuffix(ref, "/") {
+		return Resource{}, fmt.Errorf("no archive format: %w", repos.ErrNotFound)
+	}
+	return Resource{Repository: name, Kind: Archive, Revision: ref, Format: format}, nil
+}
+
+// applyQuery takes the options of an archive; other resources have none.
+func (r *Resource) applyQuery(query map[string]string) error {
+	for key, value := range query {
+		if r.Kind != Archive || key != "prefix" {
+			return fmt.Errorf("%w: option %q is unknown here", errURI, key)
+		}
+		if err := archive.CheckPrefix(value); err != nil {
+			return fmt.Errorf("%w: %w", errURI, err)
+		}
+		r.Prefix = value
+	}
+	return nil
+}
+
+// String is the canonical form: it encodes exactly the bytes that a URI cannot
+// carry, and [Parse] gives the same resource again.
+func (r Resource) String() string {
+	var b strings.Builder
+	b.WriteString(scheme)
+	b.WriteString(escape(r.Repository, pathBytes))
+	switch r.Kind {
+	case Card:
+	case Refs:
+		b.WriteString("/refs")
+	case Ref:
+		b.WriteString("/" + escape(r.Revision, pathBytes))
+	case Contents:
+		b.WriteString(r.revisionPart() + contentsMarker)
+		if r.Path != "" {
+			b.WriteString("/" + escape(r.Path, pathBytes))
+		}
+	case Archive:
+		b.WriteString("/archive/" + escape(r.Revision, pathBytes) + "." + string(r.Format))
+		if r.Prefix != "" {
+			b.WriteString("?prefix=" + escape(r.Prefix, queryBytes))
+		}
+	}
+	return b.String()
+}
+
+func (r Resource) revisionPart() string {
+	switch {
+	case r.Revision == "":
+		return ""
+	case strings.HasPrefix(r.Revision, "refs/"):
+		return "/" + escape(r.Revision, pathBytes)
+	default:
+		return "/sha/" + escape(r.Revision, pathBytes)
+	}
+}
+
+// decodePath undoes percent-encoding and refuses what is no plain path. One
+// final slash is allowed, as people type it.
+func decodePath(raw string) (string, error) {
+	if strings.Contains(raw, "#") {
+		return "", fmt.Errorf("%w: it has a fragment", errURI)
+	}
+	path, err := unescape(raw)
+	if err != nil {
+		return "", err
+	}
+	path = strings.TrimSuffix(path, "/")
+	for segment := range strings.SplitSeq(path, "/") {
+		if segment == "" || segment == "." || segment == ".." {
+			return "", fmt.Errorf("%w: it has an empty, \".\" or \"..\" segment", errURI)
+		}
+	}
+	return path, nil
+}
+
+// parseQuery reads options. An option given twice is refused: two readers
+// might pick different ones.
+func parseQuery(raw string, present bool) (map[string]string, error) {
+	options := make(map[string]string)
+	if !present {
+		return options, nil
+	}
+	for pair := range strings.SplitSeq(raw, "&") {
+		rawKey, rawValue, ok := strings.Cut(pair, "=")
+		key, keyErr := unescape(rawKey)
+		value, valueErr := unescape(rawValue)
+		if _, twice := options[key]; !ok || key == "" || twice || keyErr != nil || valueErr != nil || strings.Contains(pair, "#") {
+			return nil, fmt.Errorf("%w: its options are malformed", errURI)
+		}
+		options[key] = value
+	}
+	return options, nil
+}
+
+// unescape undoes percent-encoding once. NUL is refused: no name of git has
+// it, and C programs end at it.
+func unescape(s string) (string, error) {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c == '%' {
+			if i+2 >= len(s) || !isHexDigit(s[i+1]) || !isHexDigit(s[i+2]) {
+				return "", fmt.Errorf("%w: it has a broken percent-encoding", errURI)
+			}
+			c = hexValue(s[i+1])<<4 | hexValue(s[i+2])
+			i += 2
+		}
+		if c == 0 {
+			return "", fmt.Errorf("%w: it has a NUL byte", errURI)
+		}
+		b.WriteByte(c)
+	}
+	return b.String(), nil
+}
+
+func isHexDigit(c byte) bool {
+	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
+}
+
+func hexValue(c byte) byte {
+	switch {
+	case c <= '9':
+		return c - '0'
+	case c <= 'F':
+		return c - 'A' + 10
+	default:
+		return c - 'a' + 10
+	}
+}
+
+// The bytes besides letters and digits that RFC 3986 allows unencoded in a
+// path, with the slash, and in a query value.
+const (
+	pathBytes  = "-._~!$&'()*+,;=:@/"
+	queryBytes = "-._~!$'()*+,;:@/"
+)
+
+func escape(s, allowed string) string {
+	const digits = "0123456789ABCDEF"
+	var b strings.Builder
+	for i := range len(s) {
+		c := s[i]
+		if c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || strings.IndexByte(allowed, c) >= 0 {
+			b.WriteByte(c)
+			continue
+		}
+		b.Write([]byte{'%', digits[c>>4], digits[c&15]})
+	}
+	return b.String()
+}
