@@ -112,23 +112,6 @@ func (s *Snapshot) resolveAbbreviation(ctx context.Context, prefix string) (ID, 
 	}
 }
 
-// LongestRef splits a path at the longest leading part that is a ref below the
-// given prefix, such as refs/heads/. The rest is empty, or begins with the
-// marker as a whole segment: "/contents".
-func (s *Snapshot) LongestRef(prefix, p, marker string) (name, rest string, err error) {
-	var candidates []string
-	for end := len(p); end > 0; end = strings.LastIndexByte(p[:end], '/') {
-		if rest := p[end:]; rest == "" || rest == marker || strings.HasPrefix(rest, marker+"/") {
-			candidates = append(candidates, prefix+p[:end])
-		}
-	}
-	name, err = s.refs.first(candidates)
-	if err != nil {
-		return "", "", err
-	}
-	return name, p[len(name)-len(prefix):], nil
-}
-
 // isShallow reports whether a commit is missing because the repository was
 // cloned without its older history.
 func (s *Snapshot) isShallow(err error) bool {

@@ -1,6 +1,8 @@
 package repos
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -292,4 +294,79 @@ func (s *Snapshot) renew(err error) bool {
 	s.store = fresh
 	_ = old.close() // its handles are only read from
 	return true
+}
+
+// maxDescriptionBytes bounds the one-line description of a repository.
+const maxDescriptionBytes = 1024
+
+// Description is the text of the repository's description file, as gitweb
+// shows it, or "". Git's placeholder for an unnamed repository counts as none.
+func (s *Snapshot) Description() string {
+	file, err := s.refs.root.Open(s.repository.dir + "/description")
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = file.Close() }() // only read from
+	content, err := io.ReadAll(io.LimitReader(file, maxDescriptionBytes))
+	text := strings.TrimSpace(strings.ToValidUTF8(string(content), "\uFFFD"))
+	if err != nil || strings.HasPrefix(text, "Unnamed repository") {
+		return ""
+	}
+	return text
+}
+
+// Size is the length of a blob's content in bytes.
+func (s *Snapshot) Size(blob ID) (int64, error) {
+	object, err := s.object(blob)
+	if err != nil {
+		return 0, err
+	}
+	return object.Size(), nil
+}
+
+// DefaultRef is the full name of the branch that HEAD points to, or HEAD when
+// it is detached; "" when it has no commit. No object is read.
+func (r *Repository) DefaultRef() string {
+	name, _, ok, err := refFiles{root: r.catalogue.root, dir: r.dir}.follow("HEAD")
+	if err != nil || !ok {
+		return ""
+	}
+	return name
+}
+
+// RefState is a text that changes whenever a ref of the repository does. No
+// object is read.
+func (r *Repository) RefState() (string, error) {
+	files := refFiles{root: r.catalogue.root, dir: r.dir}
+	names, refs, err := files.all()
+	if err != nil {
+		return "", err
+	}
+	sum := sha256.New()
+	if head, _, err := files.lookup("HEAD"); err == nil {
+		fmt.Fprintf(sum, "HEAD %s %s\n", head.symbolic, head.id)
+	}
+	for _, name := range names {
+		if !hidden(name) {
+			fmt.Fprintf(sum, "%s %s %s\n", name, refs[name].symbolic, refs[name].id)
+		}
+	}
+	return hex.EncodeToString(sum.Sum(nil)), nil
+}
+
+// LongestRef splits a path at the longest leading part that is a ref below the
+// given prefix, such as refs/heads/. The rest is empty, or begins with the
+// marker as a whole segment: "/contents".
+func (r *Repository) LongestRef(prefix, p, marker string) (name, rest string, err error) {
+	var candidates []string
+	for end := len(p); end > 0; end = strings.LastIndexByte(p[:end], '/') {
+		if rest := p[end:]; rest == "" || rest == marker || strings.HasPrefix(rest, marker+"/") {
+			candidates = append(candidates, prefix+p[:end])
+		}
+	}
+	name, err = refFiles{root: r.catalogue.root, dir: r.dir}.first(candidates)
+	if err != nil {
+		return "", "", err
+	}
+	return name, p[len(name)-len(prefix):], nil
 }

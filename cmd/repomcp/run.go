@@ -1,0 +1,108 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+
+	"github.com/spf13/cobra"
+
+	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// The process's exit codes.
+const (
+	exitOK     = 0
+	exitFailed = 1
+	exitUsage  = 2
+)
+
+// environment is what a command gets from the process.
+type environment struct {
+	lookup func(name string) (string, bool)
+	stdout io.Writer
+	stderr io.Writer
+}
+
+// run executes one command line and returns the exit code.
+func run(ctx context.Context, args []string, lookup func(string) (string, bool), stdout, stderr io.Writer) int {
+	root := newRoot(environment{lookup: lookup, stdout: stdout, stderr: stderr})
+	root.SetArgs(args)
+	err := root.ExecuteContext(ctx)
+	if err == nil {
+		return exitOK
+	}
+	_, _ = fmt.Fprintln(stderr, "repomcp:", explain(err))
+	var usage *usageError
+	if errors.As(err, &usage) {
+		return exitUsage
+	}
+	return exitFailed
+}
+
+func newRoot(env environment) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "repomcp",
+		Short: "Serve a folder of git mirrors over MCP and stream archives of them",
+		Long: `repomcp runs beside a folder of git mirrors. Coding agents query the
+repositories over MCP (Model Context Protocol); editors and sandboxes pull files
+and archives as raw bytes, generated straight into the HTTP response.
+
+Every flag can also be given as an environment variable, REPOMCP_ and the
+flag's name in capitals with underscores (--read-limit is REPOMCP_READ_LIMIT),
+or in a YAML file named by --config, under the flag's name. A flag on the
+command line wins over the environment, and that over the file.`,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		Args:          cobra.NoArgs,
+	}
+	root.PersistentFlags().String("config", "", "YAML file with settings, by the flags' names")
+	root.SetOut(env.stdout)
+	root.SetErr(env.stderr)
+	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
+	root.AddCommand(newServe(env), newArchive(env), newVersion(env))
+	for _, command := range root.Commands() {
+		inner := command.PreRunE
+		command.PreRunE = func(c *cobra.Command, args []string) error {
+			if err := applySettings(c, env.lookup); err != nil {
+				return &usageError{err}
+			}
+			if inner != nil {
+				return inner(c, args)
+			}
+			return nil
+		}
+	}
+	return root
+}
+
+// usageError says that the command line or a setting is wrong.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+// explanations are the words for errors that a user of the command line meets.
+var explanations = []struct {
+	is   error
+	text string
+}{
+	{repos.ErrEmpty, "the repository has no commits yet"},
+	{repos.ErrUnsupported, "the repository uses a storage format that is not read (SHA-256 objects, reftable or an unknown extension)"},
+	{repos.ErrNotFound, "no such repository or revision; a commit that no ref leads to needs --allow-unreachable"},
+	{archive.ErrLimit, "the archive is larger than the limits allow"},
+	{fs.ErrNotExist, "no such file or directory"},
+}
+
+// explain puts plain words before the details.
+func explain(err error) string {
+	for _, e := range explanations {
+		if errors.Is(err, e.is) {
+			return e.text + " (" + err.Error() + ")"
+		}
+	}
+	return err.Error()
+}

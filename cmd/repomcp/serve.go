@@ -1,0 +1,225 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/httpx"
+	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/resources"
+)
+
+var errNoRoot = &usageError{errors.New("name the folder of the git mirrors with --root DIR or REPOMCP_ROOT")}
+
+// minSessionKeyBytes is the length from which a key cannot be guessed.
+const minSessionKeyBytes = 32
+
+type serveFlags struct {
+	root             string
+	listen           string
+	publicURL        string
+	allowedHosts     []string
+	allowedOrigins   []string
+	allowUnreachable bool
+	readLimit        int64
+	maxBytes         int64
+	maxEntries       int64
+	rescan           time.Duration
+	drainTimeout     time.Duration
+	writeTimeout     time.Duration
+	sessionKeyFile   string
+	logFormat        string
+	logLevel         string
+}
+
+func newServe(env environment) *cobra.Command {
+	var flags serveFlags
+	command := &cobra.Command{
+		Use:   "serve --root DIR",
+		Short: "Serve the repositories below a folder over HTTP",
+		Long: `Serve all git repositories below a folder: bare mirrors and the .git folders of
+working clones, at any depth. A repository's name is its path below the folder
+without .git. The folder is only read, never locked, and may be changed by git
+at any time.
+
+The server speaks MCP on /mcp: Streamable HTTP in the versions from 2025-03-26
+to 2026-07-28, and resources/stream. It ends cleanly on SIGTERM: downloads that
+are under way may finish within --drain-timeout.`,
+		Example: `  repomcp serve --root /srv/git
+  REPOMCP_ROOT=/srv/git repomcp serve --listen 127.0.0.1:9000
+  repomcp serve --root /srv/git --listen :8080 --public-url https://git.example.com`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error { return serve(c.Context(), env, flags) },
+	}
+	set := command.Flags()
+	set.StringVar(&flags.root, "root", "", "folder of the git mirrors (required)")
+	set.StringVar(&flags.listen, "listen", "127.0.0.1:8080", "address to listen on; port 0 picks a free one")
+	set.StringVar(&flags.publicURL, "public-url", "", "address under which clients reach the server, when it is another one")
+	set.StringSliceVar(&flags.allowedHosts, "allowed-host", nil, "name that the Host header may have, besides localhost and the public URL's (repeatable)")
+	set.StringSliceVar(&flags.allowedOrigins, "allowed-origin", nil, "web origin whose pages may use the server, such as https://ide.example (repeatable)")
+	set.BoolVar(&flags.allowUnreachable, "allow-unreachable", false, "also serve commits that no ref leads to, by their id")
+	set.Int64Var(&flags.readLimit, "read-limit", 4<<20, "largest content of resources/read in bytes; larger ones need resources/stream")
+	set.Int64Var(&flags.maxBytes, "max-archive-bytes", 1<<40, "largest archive in bytes of tar")
+	set.Int64Var(&flags.maxEntries, "max-archive-entries", 10_000_000, "largest number of entries of an archive")
+	set.DurationVar(&flags.rescan, "rescan", 10*time.Second, "how often the folder is searched for new and deleted repositories")
+	set.DurationVar(&flags.drainTimeout, "drain-timeout", 30*time.Second, "how long downloads may take after SIGTERM")
+	set.DurationVar(&flags.writeTimeout, "write-timeout", 30*time.Second, "how long a client may stop reading before it is dropped")
+	set.StringVar(&flags.sessionKeyFile, "session-key-file", "", "file with a secret of 32 bytes or more that signs session ids; servers that share it accept each other's sessions")
+	set.StringVar(&flags.logFormat, "log-format", "text", "text or json")
+	set.StringVar(&flags.logLevel, "log-level", "info", "debug, info, warn or error")
+	return command
+}
+
+func serve(ctx context.Context, env environment, flags serveFlags) (err error) {
+	if flags.root == "" {
+		return errNoRoot
+	}
+	logger, err := newLogger(env.stderr, flags)
+	if err != nil {
+		return err
+	}
+	key, err := flags.sessionKey()
+	if err != nil {
+		return err
+	}
+	hosts, err := flags.hosts()
+	if err != nil {
+		return err
+	}
+	catalogue, err := repos.Open(flags.root, repos.Options{AllowUnreachable: flags.allowUnreachable, Rescan: flags.rescan, Logger: logger})
+	if err != nil {
+		return fmt.Errorf("root %s: %w", flags.root, err)
+	}
+	defer func() { err = errors.Join(err, catalogue.Close()) }()
+	mcp := resources.New(resources.Options{
+		Catalogue: catalogue, Version: version(), ReadLimit: flags.readLimit, Sessions: resources.NewSessions(key), Logger: logger,
+		ArchiveLimits: archive.Limits{Bytes: flags.maxBytes, Entries: flags.maxEntries},
+	})
+	server := httpx.New(httpx.Options{
+		Resources: mcp, AllowedHosts: hosts, AllowedOrigins: flags.allowedOrigins, WriteTimeout: flags.writeTimeout, Logger: logger,
+	})
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", flags.listen)
+	if err != nil {
+		return fmt.Errorf("listening on %s: %w", flags.listen, err)
+	}
+	if err := greet(env.stderr, flags, listener.Addr(), len(catalogue.Names())); err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	stop := watch(ctx, catalogue.Watch, mcp.Watch)
+	defer stop()
+	return serveUntil(ctx, server, listener, flags.drainTimeout, logger)
+}
+
+// watch runs the functions until ctx ends or stop is called, which waits for
+// them.
+func watch(ctx context.Context, functions ...func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	for _, function := range functions {
+		running.Go(func() { function(ctx) })
+	}
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+// serveUntil serves until ctx ends and then lets downloads finish.
+func serveUntil(ctx context.Context, server *httpx.Server, listener net.Listener, drain time.Duration, logger *slog.Logger) error {
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	logger.Info("stopping: downloads may finish", "within", drain)
+	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+	defer cancel()
+	return errors.Join(server.Shutdown(deadline), <-failed)
+}
+
+func newLogger(w io.Writer, flags serveFlags) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(flags.logLevel)); err != nil {
+		return nil, &usageError{fmt.Errorf("--log-level %q is none of debug, info, warn and error", flags.logLevel)}
+	}
+	options := &slog.HandlerOptions{Level: level}
+	switch flags.logFormat {
+	case "text":
+		return slog.New(slog.NewTextHandler(w, options)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(w, options)), nil
+	default:
+		return nil, &usageError{fmt.Errorf("--log-format %q is neither text nor json", flags.logFormat)}
+	}
+}
+
+func (f serveFlags) sessionKey() ([]byte, error) {
+	if f.sessionKeyFile == "" {
+		return nil, nil
+	}
+	key, err := os.ReadFile(f.sessionKeyFile)
+	if err != nil {
+		return nil, fmt.Errorf("session key: %w", err)
+	}
+	if key = bytes.TrimSpace(key); len(key) < minSessionKeyBytes {
+		return nil, &usageError{fmt.Errorf("session key: the file needs %d bytes or more, for example from: openssl rand -base64 48", minSessionKeyBytes)}
+	}
+	return key, nil
+}
+
+// hosts are the names that the Host header may have.
+func (f serveFlags) hosts() ([]string, error) {
+	if f.publicURL == "" {
+		return f.allowedHosts, nil
+	}
+	u, err := url.Parse(f.publicURL)
+	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return nil, &usageError{fmt.Errorf("--public-url %q is no address such as https://git.example.com", f.publicURL)}
+	}
+	return append([]string{u.Hostname()}, f.allowedHosts...), nil
+}
+
+// greet says on the terminal what was started and how to use it.
+func greet(w io.Writer, flags serveFlags, address net.Addr, count int) error {
+	base := strings.TrimSuffix(flags.publicURL, "/")
+	if base == "" {
+		base = "http://" + address.String()
+	}
+	endpoint := base + "/mcp"
+	var b strings.Builder
+	fmt.Fprintf(&b, "repomcp %s\nlistening on http://%s, serving %s below %s\n", version(), address, plural(count), flags.root)
+	if ap, err := netip.ParseAddrPort(address.String()); err == nil && !ap.Addr().IsLoopback() {
+		b.WriteString("warning: the address can be reached from other machines, and the server asks nobody who they are\n")
+	}
+	fmt.Fprintf(&b, `
+Claude Code   claude mcp add --transport http repomcp %[1]s
+VS Code       .vscode/mcp.json  {"servers": {"repomcp": {"type": "http", "url": "%[1]s"}}}
+Cursor        ~/.cursor/mcp.json  {"mcpServers": {"repomcp": {"url": "%[1]s"}}}
+
+`, endpoint)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func plural(count int) string {
+	if count == 1 {
+		return "1 repository"
+	}
+	return fmt.Sprintf("%d repositories", count)
+}

@@ -1,0 +1,37 @@
+package httpx
+
+import (
+	"mime"
+	"strconv"
+	"strings"
+)
+
+// accepts reports whether an Accept header (RFC 9110, section 12.5.1) admits a
+// media type. Unlike in the RFC, an absent header admits nothing: MCP requires
+// it.
+func accepts(header, mediaType string) bool {
+	class, _, _ := strings.Cut(mediaType, "/")
+	best, admitted := -1, false
+	for element := range strings.SplitSeq(header, ",") {
+		given, parameters, err := mime.ParseMediaType(element)
+		if err != nil {
+			continue
+		}
+		// The most specific range that fits decides.
+		specificity := -1
+		switch given {
+		case mediaType:
+			specificity = 2
+		case class + "/*":
+			specificity = 1
+		case "*/*":
+			specificity = 0
+		}
+		if specificity > best {
+			best = specificity
+			q, err := strconv.ParseFloat(parameters["q"], 64)
+			admitted = err != nil || q > 0
+		}
+	}
+	return admitted
+}

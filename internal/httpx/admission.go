@@ -1,0 +1,97 @@
+package httpx
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/repomcp/repomcp/internal/resources"
+)
+
+// checkHost refuses foreign Host headers with 403: a page that rebinds its own
+// name to this server's address sends that name. Addresses cannot be rebound,
+// so over another interface than the loopback one they are accepted.
+func (s *Server) checkHost(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		host := hostName(c.Request().Host)
+		_, err := netip.ParseAddr(host)
+		literal := err == nil
+		switch {
+		case isLoopback(host):
+		case slices.ContainsFunc(s.options.AllowedHosts, func(allowed string) bool { return strings.EqualFold(allowed, host) }):
+		case literal && !overLoopback(c.Request()):
+		default:
+			return refuse(c, http.StatusForbidden, "This Host is not served. Use the address that the server printed, or start it with --allowed-host.")
+		}
+		return next(c)
+	}
+}
+
+// checkOrigin refuses pages of other web sites with 403, as the specification
+// of the transport demands.
+func (s *Server) checkOrigin(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		origin := c.Request().Header.Get("Origin")
+		if origin == "" || sameOrigin(origin, c.Request().Host) || slices.ContainsFunc(s.options.AllowedOrigins, func(o string) bool { return strings.EqualFold(o, origin) }) {
+			return next(c)
+		}
+		return refuse(c, http.StatusForbidden, "Pages of this Origin may not use the server. Start it with --allowed-origin to let them.")
+	}
+}
+
+// singular are the headers that must not be given twice: two readers might
+// pick different ones.
+var singular = []string{
+	"Accept-Encoding", "Content-Type", "Content-Encoding", "Origin",
+	resources.HeaderSession, resources.HeaderVersion, resources.HeaderMethod, resources.HeaderName, resources.HeaderEventID,
+}
+
+func checkHeaders(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		for _, name := range singular {
+			if len(c.Request().Header.Values(name)) > 1 {
+				return refuse(c, http.StatusBadRequest, fmt.Sprintf("The header %s is given more than once. Send it once.", name))
+			}
+		}
+		return next(c)
+	}
+}
+
+// refuse replies with a plain text that says what to do.
+func refuse(c echo.Context, status int, text string) error {
+	return c.String(status, text+"\n")
+}
+
+func sameOrigin(origin, host string) bool {
+	u, err := url.Parse(origin)
+	return err == nil && (u.Scheme == "http" || u.Scheme == "https") && strings.EqualFold(u.Host, host)
+}
+
+// hostName drops the port and the brackets of an IPv6 address.
+func hostName(host string) string {
+	if name, _, err := net.SplitHostPort(host); err == nil {
+		return name
+	}
+	return strings.Trim(host, "[]")
+}
+
+func isLoopback(host string) bool {
+	if strings.EqualFold(host, "localhost") {
+		return true
+	}
+	address, err := netip.ParseAddr(host)
+	return err == nil && address.IsLoopback()
+}
+
+// overLoopback reports whether a request came in through the loopback
+// interface.
+func overLoopback(r *http.Request) bool {
+	address, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	return ok && isLoopback(hostName(address.String()))
+}

@@ -1,0 +1,304 @@
+package httpx
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/repomcp/repomcp/internal/resources"
+)
+
+const (
+	typeJSON   = "application/json"
+	typeEvents = "text/event-stream"
+)
+
+// post answers POST /mcp: one message, or a batch of them.
+func (s *Server) post(c echo.Context) error {
+	r := c.Request()
+	if mediaType, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || mediaType != typeJSON {
+		return refuse(c, http.StatusUnsupportedMediaType, "Send the message with Content-Type: application/json.")
+	}
+	if r.Header.Get("Content-Encoding") != "" {
+		return refuse(c, http.StatusUnsupportedMediaType, "Send the message without Content-Encoding.")
+	}
+	body, err := readBody(c)
+	if err != nil {
+		return err
+	}
+	messages, batch, failure := resources.ParseMessages(body)
+	switch {
+	case failure != nil:
+		return s.fail(c, nil, failure, eraOf(r))
+	case batch:
+		return s.batch(c, messages)
+	default:
+		return s.single(c, messages[0])
+	}
+}
+
+// readBody reads at most maxBodyBytes within readBodyTimeout.
+func readBody(c echo.Context) ([]byte, error) {
+	control := http.NewResponseController(c.Response())
+	// A recorder of a test has no deadlines.
+	_ = control.SetReadDeadline(time.Now().Add(readBodyTimeout))
+	body, err := io.ReadAll(http.MaxBytesReader(c.Response(), c.Request().Body, maxBodyBytes))
+	// The deadline must go: when it passed later, net/http would take the
+	// client for gone and cancel the request.
+	_ = control.SetReadDeadline(time.Time{})
+	var tooLarge *http.MaxBytesError
+	switch {
+	case errors.As(err, &tooLarge):
+		return nil, echo.ErrStatusRequestEntityTooLarge
+	case err != nil:
+		return nil, echo.ErrBadRequest
+	default:
+		return body, nil
+	}
+}
+
+func eraOf(r *http.Request) resources.Era {
+	if resources.IsModern(r.Header.Get(resources.HeaderVersion)) {
+		return resources.ModernEra
+	}
+	return resources.SessionEra
+}
+
+func (s *Server) single(c echo.Context, message resources.Message) error {
+	c.Set(keyRPC, message.Method)
+	request, status, failure := s.admit(c.Request(), message)
+	if status != 0 {
+		return s.reply(c, status, resources.ErrorReply(message.ID, failure, resources.SessionEra))
+	}
+	if failure != nil {
+		return s.fail(c, message.ID, failure, request.Era)
+	}
+	if !admitsReply(c.Request(), message) {
+		return refuse(c, http.StatusNotAcceptable, "Send Accept: application/json, text/event-stream.")
+	}
+	if message.Method == resources.MethodStream && message.IsRequest() {
+		return s.stream(c, request)
+	}
+	return s.pass(c, request)
+}
+
+// admitsReply checks the Accept header: requests need both kinds of reply,
+// since the server may choose; a stream is bytes, so that only its errors have
+// a kind that is known before.
+func admitsReply(r *http.Request, message resources.Message) bool {
+	accept := strings.Join(r.Header.Values("Accept"), ",")
+	return accepts(accept, typeJSON) && (message.Method == resources.MethodStream || accepts(accept, typeEvents))
+}
+
+// sessionStatus are the statuses of the transport for sessions, with what to
+// do.
+var sessionStatus = map[resources.SessionState]struct {
+	status int
+	text   string
+}{
+	resources.SessionMissing: {http.StatusBadRequest, "The header Mcp-Session-Id is missing. Send initialize first and repeat the id of its reply."},
+	resources.SessionUnknown: {http.StatusNotFound, "The session is unknown or has expired. Send initialize again."},
+}
+
+// admit applies the rules of the transport. A status that is not 0 is that of
+// a session that cannot be used.
+func (s *Server) admit(r *http.Request, message resources.Message) (*resources.Request, int, *resources.Error) {
+	request, session, failure := s.options.Resources.Admit(message, r.Header.Get)
+	if problem := sessionStatus[session]; problem.status != 0 {
+		return nil, problem.status, &resources.Error{Reason: resources.ReasonRequest, Message: problem.text}
+	}
+	return request, 0, failure
+}
+
+// pass gives a request to mcp-go and mends its reply on the way out.
+func (s *Server) pass(c echo.Context, request *resources.Request) error {
+	ctx, cancel := context.WithCancel(request.Attach(c.Request().Context()))
+	defer cancel()
+	// What waits for events must end when the server does.
+	defer context.AfterFunc(s.draining, func() {
+		if request.Method == "subscriptions/listen" {
+			cancel()
+		}
+	})()
+	inner := c.Request().WithContext(ctx)
+	inner.Body = io.NopCloser(bytes.NewReader(request.Raw))
+	w := &patchWriter{ResponseWriter: c.Response(), request: request, timeout: s.options.WriteTimeout}
+	s.mcp.ServeHTTP(w, inner)
+	return w.finish()
+}
+
+// batch answers several messages, one after the other, so that no more than
+// one reply is in memory. Batches exist in 2025-03-26 only.
+func (s *Server) batch(c echo.Context, messages []resources.Message) error {
+	requests := make([]*resources.Request, len(messages))
+	for i, message := range messages {
+		request, status, failure := s.admit(c.Request(), message)
+		if status != 0 {
+			return s.reply(c, status, resources.ErrorReply(nil, failure, resources.SessionEra))
+		}
+		if failure == nil && (request.Era == resources.ModernEra || !resources.AllowsBatch(request.Version)) {
+			failure = &resources.Error{Reason: resources.ReasonRequest, Message: "Batches exist in protocol version 2025-03-26 only. Send one message per request."}
+		}
+		if failure == nil && (message.Method == resources.MethodStream || message.Method == "initialize") {
+			failure = &resources.Error{Reason: resources.ReasonRequest, Message: "initialize and resources/stream cannot be part of a batch."}
+		}
+		if failure != nil {
+			return s.fail(c, nil, failure, eraOf(c.Request()))
+		}
+		if !admitsReply(c.Request(), message) {
+			return refuse(c, http.StatusNotAcceptable, "Send Accept: application/json, text/event-stream.")
+		}
+		requests[i] = request
+	}
+	return s.batchReplies(c, requests)
+}
+
+func (s *Server) batchReplies(c echo.Context, requests []*resources.Request) error {
+	w := c.Response()
+	separator := "["
+	for _, request := range requests {
+		inner := c.Request().WithContext(request.Attach(c.Request().Context()))
+		inner.Body = io.NopCloser(bytes.NewReader(request.Raw))
+		recorder := &replyRecorder{header: make(http.Header)}
+		s.mcp.ServeHTTP(recorder, inner)
+		if !request.IsRequest() {
+			continue
+		}
+		reply, _ := request.Patch(recorder.body.Bytes())
+		if separator == "[" {
+			w.Header().Set("Content-Type", typeJSON)
+		}
+		if _, err := io.WriteString(w, separator+string(bytes.TrimSpace(reply))); err != nil {
+			return err
+		}
+		separator = ","
+	}
+	if separator == "[" {
+		return c.NoContent(http.StatusAccepted)
+	}
+	_, err := io.WriteString(w, "]\n")
+	return err
+}
+
+// replyRecorder keeps the reply to one message of a batch. It cannot stream,
+// so that mcp-go replies with one JSON text.
+type replyRecorder struct {
+	header http.Header
+	body   bytes.Buffer
+}
+
+func (r *replyRecorder) Header() http.Header         { return r.header }
+func (r *replyRecorder) WriteHeader(int)             {}
+func (r *replyRecorder) Write(p []byte) (int, error) { return r.body.Write(p) }
+
+// listen answers GET /mcp: the event stream of a session.
+func (s *Server) listen(c echo.Context) error {
+	r := c.Request()
+	if eraOf(r) == resources.ModernEra {
+		s.mcp.ServeHTTP(c.Response(), r) // 405
+		return nil
+	}
+	if !accepts(strings.Join(r.Header.Values("Accept"), ","), typeEvents) {
+		return refuse(c, http.StatusNotAcceptable, "Send Accept: text/event-stream.")
+	}
+	if done, err := s.checkSession(c); done {
+		return err
+	}
+	id := r.Header.Get(resources.HeaderSession)
+	if !s.streams.open(id) {
+		return refuse(c, http.StatusConflict, "The session already has an event stream. Close it before opening another.")
+	}
+	defer s.streams.close(id)
+	w := &patchWriter{ResponseWriter: c.Response(), timeout: s.options.WriteTimeout}
+	s.mcp.ServeHTTP(w, r)
+	return w.finish()
+}
+
+// endSession answers DELETE /mcp. A signed session id cannot be taken back, and
+// the specification has a status for servers that do not allow it.
+func (s *Server) endSession(c echo.Context) error {
+	if eraOf(c.Request()) == resources.SessionEra {
+		if done, err := s.checkSession(c); done {
+			return err
+		}
+	}
+	c.Response().Header().Set("Allow", "GET, POST")
+	return refuse(c, http.StatusMethodNotAllowed, "Sessions end by themselves. Forget the id.")
+}
+
+// checkSession replies when a request without a body has no usable session.
+func (s *Server) checkSession(c echo.Context) (done bool, err error) {
+	request, status, failure := s.admit(c.Request(), resources.Message{Method: "ping"})
+	if status != 0 {
+		return true, s.reply(c, status, resources.ErrorReply(nil, failure, resources.SessionEra))
+	}
+	if failure != nil {
+		return true, s.fail(c, nil, failure, request.Era)
+	}
+	return false, nil
+}
+
+// statuses of JSON-RPC errors in the modern era (2026-07-28, transports); in
+// the session era only what is no message at all has one.
+var (
+	modernStatus = map[int]int{
+		-32700: http.StatusBadRequest, -32600: http.StatusBadRequest, -32601: http.StatusNotFound, -32602: http.StatusBadRequest,
+		-32020: http.StatusBadRequest, -32021: http.StatusBadRequest, -32022: http.StatusBadRequest,
+	}
+	sessionEraStatus = map[int]int{-32700: http.StatusBadRequest, -32600: http.StatusBadRequest, -32022: http.StatusBadRequest}
+)
+
+func statusOf(code int, era resources.Era) int {
+	table := sessionEraStatus
+	if era == resources.ModernEra {
+		table = modernStatus
+	}
+	if status := table[code]; status != 0 {
+		return status
+	}
+	return http.StatusOK
+}
+
+// fail replies with a JSON-RPC error.
+func (s *Server) fail(c echo.Context, id json.RawMessage, failure *resources.Error, era resources.Era) error {
+	return s.reply(c, statusOf(failure.Code(era), era), resources.ErrorReply(id, failure, era))
+}
+
+func (s *Server) reply(c echo.Context, status int, message []byte) error {
+	return c.Blob(status, typeJSON, message)
+}
+
+// eventStreams knows which sessions have an event stream on this server: a
+// session may have one.
+type eventStreams struct {
+	mu       sync.Mutex
+	sessions map[string]bool
+}
+
+func (e *eventStreams) open(session string) bool {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.sessions[session] {
+		return false
+	}
+	if e.sessions == nil {
+		e.sessions = make(map[string]bool)
+	}
+	e.sessions[session] = true
+	return true
+}
+
+func (e *eventStreams) close(session string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	delete(e.sessions, session)
+}

@@ -1,0 +1,196 @@
+package httpx
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
+
+	"github.com/repomcp/repomcp/internal/resources"
+)
+
+const (
+	// readHeaderTimeout ends connections that send their header byte by byte.
+	readHeaderTimeout = 10 * time.Second
+	// readBodyTimeout is for a body of at most maxBodyBytes.
+	readBodyTimeout = 30 * time.Second
+	// idleTimeout of kept connections: longer than the usual 60 s of a proxy,
+	// which must be the one that closes first.
+	idleTimeout = 90 * time.Second
+	// maxHeaderBytes has room for a URI in Mcp-Name and a large token.
+	maxHeaderBytes = 32 << 10
+	// maxBodyBytes of a request. MCP requests are a few hundred bytes.
+	maxBodyBytes = 1 << 20
+	// defaultWriteTimeout is how long one write may wait for a client that
+	// does not read. It starts anew with each write: a download may take days.
+	defaultWriteTimeout = 30 * time.Second
+)
+
+// Options of a [Server]. Resources is required.
+type Options struct {
+	Resources *resources.Server
+	// AllowedHosts are names that the Host header may have besides those of
+	// the loopback interface, without ports.
+	AllowedHosts []string
+	// AllowedOrigins are web origins, such as https://ide.example, whose pages
+	// may use the server.
+	AllowedOrigins []string
+	// WriteTimeout is how long one write may wait; 0 means 30 s.
+	WriteTimeout time.Duration
+	Logger       *slog.Logger
+}
+
+// Server is the HTTP server. There is no global write timeout: streams are
+// bounded write by write.
+type Server struct {
+	options  Options
+	logger   *slog.Logger
+	mcp      http.Handler
+	http     *http.Server
+	streams  eventStreams
+	draining context.Context
+	drain    context.CancelFunc
+}
+
+// New makes a server.
+func New(options Options) *Server {
+	if options.WriteTimeout == 0 {
+		options.WriteTimeout = defaultWriteTimeout
+	}
+	if options.Logger == nil {
+		options.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{options: options, logger: options.Logger, mcp: options.Resources.Handler()}
+	s.draining, s.drain = context.WithCancel(context.Background())
+	s.http = &http.Server{
+		Handler:           s.routes(),
+		ReadHeaderTimeout: readHeaderTimeout,
+		IdleTimeout:       idleTimeout,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(options.Logger.Handler(), slog.LevelDebug),
+	}
+	return s
+}
+
+func (s *Server) routes() *echo.Echo {
+	e := echo.New()
+	e.HTTPErrorHandler = s.plainError
+	e.Pre(s.logRequest, s.recoverPanic, s.checkHost, s.checkOrigin, checkHeaders)
+	if len(s.options.AllowedOrigins) > 0 {
+		e.Pre(s.cors())
+	}
+	e.POST("/mcp", s.post)
+	e.GET("/mcp", s.listen)
+	e.DELETE("/mcp", s.endSession)
+	e.GET("/healthz", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
+	return e
+}
+
+// cors lets pages of allowed origins read replies. checkOrigin has already
+// refused all others.
+func (s *Server) cors() echo.MiddlewareFunc {
+	return middleware.CORSWithConfig(middleware.CORSConfig{
+		AllowOrigins: s.options.AllowedOrigins,
+		AllowMethods: []string{http.MethodGet, http.MethodPost, http.MethodDelete},
+		AllowHeaders: []string{
+			"Accept", "Authorization", "Content-Type", resources.HeaderSession, resources.HeaderVersion,
+			resources.HeaderMethod, resources.HeaderName, resources.HeaderEventID,
+		},
+		ExposeHeaders: []string{resources.HeaderSession, headerResourceURI, headerResourceType, "Content-Disposition", "ETag"},
+	})
+}
+
+// Handler is the whole server as a handler, for tests and for embedding.
+func (s *Server) Handler() http.Handler { return s.http.Handler }
+
+// Serve accepts connections until Shutdown.
+func (s *Server) Serve(listener net.Listener) error {
+	if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		return err
+	}
+	return nil
+}
+
+// Shutdown stops accepting, closes event streams, and lets downloads finish
+// until ctx ends. What still runs then is aborted, visibly for its client, and
+// reported as an error.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.drain()
+	if err := s.options.Resources.Shutdown(ctx); err != nil {
+		s.logger.Error("closing event streams failed", "error", err)
+	}
+	err := s.http.Shutdown(ctx)
+	if err == nil {
+		return nil
+	}
+	return errors.Join(fmt.Errorf("downloads were cut off at the end of the drain time: %w", err), s.http.Close())
+}
+
+// plainError answers errors of routing: nothing of the implementation shows.
+func (s *Server) plainError(err error, c echo.Context) {
+	if c.Response().Committed {
+		// An error here would be taken for a clean end of the reply.
+		panic(http.ErrAbortHandler)
+	}
+	status := http.StatusInternalServerError
+	var known *echo.HTTPError
+	if errors.As(err, &known) {
+		status = known.Code
+	} else {
+		s.logger.Error("a request failed", "error", err)
+	}
+	if err := c.String(status, fmt.Sprintf("%d %s\n", status, http.StatusText(status))); err != nil {
+		s.logger.Debug("an error reply was not sent", "error", err)
+	}
+}
+
+// recoverPanic keeps the process alive. A reply that has begun is aborted.
+func (s *Server) recoverPanic(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) (err error) {
+		defer func() {
+			switch cause := recover(); {
+			case cause == nil:
+			case cause == http.ErrAbortHandler: //nolint:errorlint // net/http compares it so
+				panic(cause)
+			default:
+				s.logger.Error("a handler panicked", "panic", cause)
+				if c.Response().Committed {
+					panic(http.ErrAbortHandler)
+				}
+				err = echo.ErrInternalServerError
+			}
+		}()
+		return next(c)
+	}
+}
+
+// logRequest writes one line per request, at its end.
+func (s *Server) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		start, outcome := time.Now(), "aborted"
+		defer func() {
+			attributes := []any{
+				"method", c.Request().Method, "path", c.Request().URL.Path, "status", c.Response().Status, "outcome", outcome,
+				"bytes", c.Response().Size, "seconds", time.Since(start).Seconds(),
+			}
+			if rpc, ok := c.Get(keyRPC).(string); ok {
+				attributes = append(attributes, "rpc", rpc)
+			}
+			s.logger.Info("request", attributes...)
+		}()
+		if err := next(c); err != nil {
+			c.Error(err)
+		}
+		outcome = "done"
+		return nil
+	}
+}
+
+// keyRPC of the echo context names the JSON-RPC method for the log.
+const keyRPC = "rpc"

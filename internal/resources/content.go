@@ -1,0 +1,250 @@
+package resources
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// UnknownSize says that a length is known only after everything was written.
+const UnknownSize = -1
+
+// Content is a resource that was found and can be written. Close it.
+type Content struct {
+	// URI is the canonical one; that of an archive names the full commit id.
+	URI      string
+	MIMEType string
+	// FileName is what a download is saved as.
+	FileName string
+	// Size in bytes, or [UnknownSize].
+	Size int64
+	// ETag is a strong validator without quotes: it names the bytes.
+	ETag string
+	// Immutable says that the URI that was asked for names these bytes for ever.
+	Immutable bool
+	// Streamable says that resources/stream serves it.
+	Streamable bool
+	// Meta is shown to clients in _meta.
+	Meta map[string]any
+
+	write func(ctx context.Context, w io.Writer) error
+	close func() error
+}
+
+// WriteTo writes the bytes. An error means that they are not whole.
+func (c *Content) WriteTo(ctx context.Context, w io.Writer) error { return c.write(ctx, w) }
+
+// Close releases the repository.
+func (c *Content) Close() error { return c.close() }
+
+// opener finds one kind of resource in a snapshot. On success the content
+// owns the snapshot.
+type opener func(ctx context.Context, s *repos.Snapshot, r Resource) (*Content, error)
+
+// Open finds the resource that a URI names.
+func (s *Server) Open(ctx context.Context, uri string) (*Content, error) {
+	resource, err := Parse(uri, names{s.catalogue})
+	if err != nil {
+		return nil, err
+	}
+	repository, err := s.catalogue.Get(resource.Repository)
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := repository.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	openers := map[Kind]opener{Card: openCard, Refs: openRefs, Ref: openRef, Contents: openContents, Archive: s.openArchive}
+	content, err := openers[resource.Kind](ctx, snapshot, resource)
+	if err != nil {
+		return nil, errors.Join(err, snapshot.Close())
+	}
+	inner := content.close
+	content.close = func() error {
+		if inner == nil {
+			return snapshot.Close()
+		}
+		return errors.Join(inner(), snapshot.Close())
+	}
+	return content, nil
+}
+
+// names looks names up for the parser.
+type names struct{ catalogue *repos.Catalogue }
+
+func (n names) LongestRepository(p string) (name, rest string, err error) {
+	repository, rest, err := n.catalogue.Longest(p)
+	if err != nil {
+		return "", "", err
+	}
+	return repository.Name(), rest, nil
+}
+
+func (n names) LongestRef(repository, prefix, p, marker string) (name, rest string, err error) {
+	r, err := n.catalogue.Get(repository)
+	if err != nil {
+		return "", "", err
+	}
+	return r.LongestRef(prefix, p, marker)
+}
+
+func (s *Server) openArchive(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*Content, error) {
+	commit, err := snapshot.Resolve(ctx, r.Revision)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := archive.NewPlan(snapshot, commit, archive.Options{Format: r.Format, Prefix: r.Prefix, Limits: s.options.ArchiveLimits})
+	if err != nil {
+		return nil, err
+	}
+	id := commit.ID.String()
+	name := archiveName(r, id)
+	immutable := r.Revision == id
+	r.Revision = id
+	return &Content{
+		URI: r.String(), MIMEType: r.Format.MediaType(), FileName: name, Size: UnknownSize, ETag: plan.ETag(),
+		Immutable: immutable, Streamable: true, Meta: map[string]any{metaCommit: id},
+		write: plan.WriteTo,
+	}, nil
+}
+
+// archiveName is "repository-revision.format" with the last part of the
+// repository's name, as the large hosts name their archives.
+func archiveName(r Resource, commit string) string {
+	const shortID = 12
+	revision := strings.TrimPrefix(strings.TrimPrefix(r.Revision, "refs/heads/"), "refs/tags/")
+	if revision == "HEAD" {
+		revision = commit[:shortID]
+	}
+	return path.Base(r.Repository) + "-" + strings.ReplaceAll(revision, "/", "-") + "." + string(r.Format)
+}
+
+func openContents(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*Content, error) {
+	revision := r.Revision
+	if revision == "" {
+		revision = "HEAD"
+	}
+	commit, err := snapshot.Resolve(ctx, revision)
+	if err != nil {
+		return nil, err
+	}
+	entry, err := snapshot.Lookup(commit.Tree, r.Path)
+	if err != nil {
+		return nil, err
+	}
+	var content *Content
+	switch {
+	case entry.Mode.IsDir():
+		content, err = openFolder(snapshot, r, commit, entry)
+	case entry.Mode.IsGitlink():
+		content, err = jsonContent(r, submodule{Type: "submodule", Path: text(r.Path), Commit: entry.ID.String()})
+	default:
+		content, err = openFile(snapshot, r, entry)
+	}
+	if err != nil {
+		return nil, err
+	}
+	content.Immutable = r.Revision == commit.ID.String()
+	content.Meta = map[string]any{metaCommit: commit.ID.String(), metaID: entry.ID.String(), metaMode: entry.Mode.String()}
+	return content, nil
+}
+
+// openFile looks at the first bytes for their type, no further.
+func openFile(snapshot *repos.Snapshot, r Resource, entry repos.TreeEntry) (*Content, error) {
+	blob, err := snapshot.Blob(entry.ID)
+	if err != nil {
+		return nil, missingBlob(err)
+	}
+	head := make([]byte, min(blob.Size(), sniffBytes))
+	if _, err := io.ReadFull(blob, head); err != nil {
+		return nil, errors.Join(missingBlob(err), blob.Close())
+	}
+	kind := mimeSymlink
+	if !entry.Mode.IsSymlink() {
+		kind = mimeType(r.Path, head)
+	}
+	return &Content{
+		URI: r.String(), MIMEType: kind, FileName: path.Base(r.Path), Size: blob.Size(), ETag: entry.ID.String(), Streamable: true,
+		write: func(ctx context.Context, w io.Writer) error { return copyBlob(ctx, w, head, blob) },
+		close: blob.Close,
+	}, nil
+}
+
+// missingBlob turns "not found" into damage: a tree names the blob.
+func missingBlob(err error) error {
+	if errors.Is(err, repos.ErrNotFound) {
+		return fmt.Errorf("%w: a tree names a missing object", repos.ErrCorrupt)
+	}
+	return err
+}
+
+const copyBufferBytes = 64 << 10
+
+// copyBlob writes the head that was read for its type and then the rest.
+func copyBlob(ctx context.Context, w io.Writer, head []byte, blob *repos.Blob) error {
+	source := io.MultiReader(bytes.NewReader(head), blob)
+	buffer := make([]byte, copyBufferBytes)
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, err := source.Read(buffer)
+		if n > 0 {
+			if _, err := w.Write(buffer[:n]); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// errTooLarge says that a whole resource does not fit into a result.
+var errTooLarge = errors.New("larger than the limit")
+
+// readAll returns the whole content when it has at most limit bytes.
+func (c *Content) readAll(ctx context.Context, limit int64) ([]byte, error) {
+	if c.Size > limit {
+		return nil, errTooLarge
+	}
+	var out cappedBuffer
+	out.limit = limit
+	if err := c.write(ctx, &out); err != nil {
+		return nil, err
+	}
+	return out.Bytes(), nil
+}
+
+type cappedBuffer struct {
+	bytes.Buffer
+	limit int64
+}
+
+func (b *cappedBuffer) Write(p []byte) (int, error) {
+	if int64(b.Len()+len(p)) > b.limit {
+		return 0, errTooLarge
+	}
+	return b.Buffer.Write(p)
+}
+
+// isText reports whether content can be shown as a JSON text without loss.
+func isText(content []byte) bool {
+	return utf8.Valid(content) && bytes.IndexByte(content, 0) < 0
+}
+
+// text makes a JSON text of any name: what is not UTF-8 is replaced, and the
+// URI beside it still has the exact bytes.
+func text(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }

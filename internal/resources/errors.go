@@ -1,0 +1,139 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// Reason is the machine-readable name of a failure, in error.data.reason.
+type Reason string
+
+// The reasons.
+const (
+	ReasonParse           Reason = "parse_error"
+	ReasonRequest         Reason = "invalid_request"
+	ReasonParams          Reason = "invalid_params"
+	ReasonMethod          Reason = "method_not_found"
+	ReasonHeader          Reason = "header_mismatch"
+	ReasonVersion         Reason = "unsupported_protocol_version"
+	ReasonURI             Reason = "invalid_uri"
+	ReasonNotFound        Reason = "not_found"
+	ReasonAmbiguous       Reason = "ambiguous_revision"
+	ReasonCapability      Reason = "client_capability_missing"
+	ReasonNotStreamable   Reason = "stream_not_supported"
+	ReasonTooLarge        Reason = "too_large"
+	ReasonUnsupportedRepo Reason = "unsupported_repository"
+	ReasonCorruptRepo     Reason = "corrupt_repository"
+	ReasonInternal        Reason = "internal_error"
+)
+
+// codes is the one table of JSON-RPC error codes: in the session era and in
+// the modern one (2026-07-28). -32003 and -32004 in the modern era are those
+// of SEP-2532: the core specification discourages new codes from -32000 to
+// -32019 but leaves them to implementations, and one set of codes for the
+// method is worth more than a second one.
+var codes = map[Reason][2]int{
+	ReasonParse:           {-32700, -32700},
+	ReasonRequest:         {-32600, -32600},
+	ReasonParams:          {-32602, -32602},
+	ReasonMethod:          {-32601, -32601},
+	ReasonHeader:          {-32020, -32020},
+	ReasonVersion:         {-32022, -32022},
+	ReasonURI:             {-32602, -32602},
+	ReasonNotFound:        {-32002, -32602},
+	ReasonAmbiguous:       {-32602, -32602},
+	ReasonCapability:      {-32003, -32021},
+	ReasonNotStreamable:   {-32003, -32003},
+	ReasonTooLarge:        {-32004, -32004},
+	ReasonUnsupportedRepo: {-32603, -32603},
+	ReasonCorruptRepo:     {-32603, -32603},
+	ReasonInternal:        {-32603, -32603},
+}
+
+// Era is a generation of the protocol: with sessions, or without.
+type Era int
+
+// The eras.
+const (
+	SessionEra Era = iota // 2024-11-05 to 2025-11-25
+	ModernEra             // 2026-07-28
+)
+
+// Error is a failure as the client sees it. Message says what to do next.
+type Error struct {
+	Reason  Reason
+	Message string
+	// Data is added to error.data beside reason.
+	Data map[string]any
+	// Cause is for the operator's log only.
+	Cause error
+}
+
+func (e *Error) Error() string {
+	if e.Cause == nil {
+		return string(e.Reason)
+	}
+	return fmt.Sprintf("%s: %v", e.Reason, e.Cause)
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Cause }
+
+// Code is the JSON-RPC error code in an era.
+func (e *Error) Code(era Era) int { return codes[e.Reason][era] }
+
+// with adds to error.data.
+func (e *Error) with(key string, value any) *Error {
+	if e.Data == nil {
+		e.Data = make(map[string]any)
+	}
+	e.Data[key] = value
+	return e
+}
+
+// failures maps the errors of the domain; the first that matches counts.
+var failures = []struct {
+	is      error
+	reason  Reason
+	message string
+}{
+	{errURI, ReasonURI, "Malformed resource URI. Take URIs from resources/list, or fill in a template of resources/templates/list with percent-encoded values."},
+	{repos.ErrCorrupt, ReasonCorruptRepo, "The repository's data is damaged or just being changed. Try again; if it stays, ask the operator to run git fsck on the mirror."},
+	{repos.ErrUnsupported, ReasonUnsupportedRepo, "The repository uses a storage format that this server does not read (SHA-256 objects, reftable or an unknown extension). Ask the operator for a mirror in the default format."},
+	{repos.ErrEmpty, ReasonNotFound, "The repository has no commits yet. Push one to its mirror first."},
+	{repos.ErrNotFound, ReasonNotFound, "Resource not found. List repositories with resources/list, read repo://{repo}/refs for branches and tags, and repo://{repo}/contents for files."},
+	{archive.ErrLimit, ReasonTooLarge, "The archive is larger than this server allows. Ask the operator to raise its limits."},
+	{context.Canceled, ReasonInternal, "The request was cancelled."},
+}
+
+// asError translates an error of the domain for the client.
+func asError(err error, uri string) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.with("uri", uri)
+	}
+	var ambiguous *repos.AmbiguousError
+	if errors.As(err, &ambiguous) {
+		candidates := make([]string, len(ambiguous.Candidates))
+		for i, id := range ambiguous.Candidates {
+			candidates[i] = id.String()
+		}
+		e = &Error{Reason: ReasonAmbiguous, Cause: err, Message: "The abbreviated commit id fits several commits. Give more digits: " + strings.Join(candidates, ", ") + "."}
+		return e.with("candidates", candidates).with("uri", uri)
+	}
+	for _, f := range failures {
+		if errors.Is(err, f.is) {
+			return (&Error{Reason: f.reason, Message: f.message, Cause: err}).with("uri", uri)
+		}
+	}
+	return internal(err).with("uri", uri)
+}
+
+func internal(err error) *Error {
+	return &Error{Reason: ReasonInternal, Cause: err, Message: "Internal error. Try again; the operator finds the cause in the server's log."}
+}

@@ -1,0 +1,53 @@
+package resources
+
+import (
+	"path"
+	"strings"
+
+	"github.com/gabriel-vasile/mimetype"
+)
+
+const (
+	// sniffBytes is how much of a file its type is decided by.
+	sniffBytes = 3072
+
+	mimeJSON    = "application/json"
+	mimeText    = "text/plain; charset=utf-8"
+	mimeSymlink = "inode/symlink"
+)
+
+// sourceTypes are the types of texts that only their name tells apart. The
+// table of the host is not asked: replicas must agree.
+var sourceTypes = map[string]string{
+	".css": "text/css; charset=utf-8", ".csv": "text/csv; charset=utf-8", ".htm": "text/html; charset=utf-8", ".html": "text/html; charset=utf-8",
+	".ics": "text/calendar; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".json": mimeJSON, ".jsonld": "application/ld+json",
+	".md": "text/markdown; charset=utf-8", ".mjs": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".toml": "application/toml",
+	".tsv": "text/tab-separated-values; charset=utf-8", ".webmanifest": "application/manifest+json", ".xhtml": "application/xhtml+xml",
+	".xml": "text/xml; charset=utf-8", ".yaml": "application/yaml", ".yml": "application/yaml",
+}
+
+// mimeType decides by the content whether a file is a text, and then by its
+// name which.
+func mimeType(name string, head []byte) string {
+	detected := mimetype.Detect(head)
+	for m := detected; m != nil; m = m.Parent() {
+		if m.Is("text/plain") {
+			return textType(name, detected.String())
+		}
+	}
+	return detected.String()
+}
+
+func textType(name, detected string) string {
+	if known := sourceTypes[strings.ToLower(path.Ext(name))]; known != "" {
+		return known
+	}
+	// A source file is a text: what the detector takes for a script or a page
+	// by its first words is often only part of one.
+	switch base, _, _ := strings.Cut(detected, ";"); base {
+	case "application/json", "image/svg+xml":
+		return base
+	default:
+		return mimeText
+	}
+}

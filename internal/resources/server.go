@@ -1,0 +1,173 @@
+package resources
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// ExtensionStream is the identifier under which resources/stream is declared
+// among the extensions (SEP-2133), where typed clients keep it.
+const ExtensionStream = metaPrefix + "resource-stream"
+
+const (
+	// defaultReadLimit of resources/read: a result is held several times over
+	// while it is encoded, about six times its size.
+	defaultReadLimit = 4 << 20
+	// sessionIdle is after which time without a request the little that is
+	// kept for a session (about 13 KB) is dropped. The session id stays valid.
+	sessionIdle = time.Hour
+	// heartbeat keeps idle event streams open through proxies, whose usual
+	// timeout is a minute.
+	heartbeat = 30 * time.Second
+	// listTTL is for how long a client may reuse a list.
+	listTTL = 10 * time.Second
+)
+
+// Options of a [Server]. Catalogue is required.
+type Options struct {
+	Catalogue *repos.Catalogue
+	// Version of the program, shown to clients.
+	Version string
+	// ReadLimit is the largest content of resources/read in bytes; 0 means
+	// 4 MiB.
+	ReadLimit     int64
+	ArchiveLimits archive.Limits
+	// Sessions signs session ids; nil makes ids that end with the process.
+	Sessions *Sessions
+	Logger   *slog.Logger
+}
+
+// Server answers MCP messages about the repositories of a catalogue.
+type Server struct {
+	options       Options
+	catalogue     *repos.Catalogue
+	sessions      *Sessions
+	logger        *slog.Logger
+	mcp           *server.MCPServer
+	handler       *server.StreamableHTTPServer
+	subscriptions *subscriptions
+}
+
+// instructions are shown to the model. They are static: nothing of a
+// repository gets into them.
+const instructions = `Read-only access to git repositories.
+List repositories with resources/list. Read repo://{repo}/refs for branches and tags, repo://{repo}/contents/{path} for files and folders.
+To download a whole tree use resources/stream on repo://{repo}/archive/{ref}.tar.gz: it returns raw bytes, not base64.`
+
+// New makes a server.
+func New(options Options) *Server {
+	if options.ReadLimit == 0 {
+		options.ReadLimit = defaultReadLimit
+	}
+	if options.Sessions == nil {
+		options.Sessions = NewSessions(nil)
+	}
+	if options.Logger == nil {
+		options.Logger = slog.New(slog.DiscardHandler)
+	}
+	s := &Server{options: options, catalogue: options.Catalogue, sessions: options.Sessions, logger: options.Logger}
+	s.mcp = server.NewMCPServer("repomcp", options.Version,
+		server.WithTitle("repomcp: git repositories"),
+		server.WithInstructions(instructions),
+		server.WithResourceCapabilities(true, true),
+		server.WithToolCapabilities(false),
+		server.WithPromptCapabilities(false),
+		server.WithLogging(),
+		server.WithCompletions(),
+		server.WithResourceCompletionProvider(completions{s.catalogue}),
+		server.WithExtensions(map[string]any{ExtensionStream: streamSettings}),
+		server.WithPaginationLimit(pageSize),
+		server.WithMethodCacheHints(mcp.MethodResourcesList, listTTL.Milliseconds(), mcp.CacheScopePrivate),
+		server.WithHooks(s.hooks()),
+	)
+	s.subscriptions = newSubscriptions(s)
+	s.addTemplates()
+	s.mcp.AddResource(mcp.NewResource(readURI, "read"), s.read)
+	s.handler = server.NewStreamableHTTPServer(s.mcp,
+		server.WithSessionIdManagerResolver(sessionResolver{s.sessions}),
+		server.WithSessionIdleTTL(sessionIdle),
+		server.WithHeartbeatInterval(heartbeat),
+		// The host check is made in front, on every route.
+		server.WithDisableLocalhostProtection(true),
+		server.WithStreamableHTTPLogger(s.logger),
+	)
+	return s
+}
+
+// streamSettings describe resources/stream to clients.
+var streamSettings = map[string]any{"method": MethodStream, "modes": []string{"direct"}}
+
+// Handler serves all methods but resources/stream over HTTP. Requests must
+// have passed [Server.Admit], and carry it by [Request.Attach].
+func (s *Server) Handler() http.Handler { return s.handler }
+
+// Watch sends notifications to subscribers until ctx ends.
+func (s *Server) Watch(ctx context.Context) { s.subscriptions.watch(ctx) }
+
+// Shutdown ends the event streams of all sessions.
+func (s *Server) Shutdown(ctx context.Context) error { return s.handler.Shutdown(ctx) }
+
+func (s *Server) hooks() *server.Hooks {
+	hooks := &server.Hooks{}
+	hooks.AddBeforeReadResource(redirectRead)
+	hooks.AddAfterListResources(s.list)
+	hooks.AddAfterSubscribe(func(ctx context.Context, _ any, message *mcp.SubscribeRequest, _ *mcp.EmptyResult) {
+		s.subscriptions.add(ctx, message.Params.URI)
+	})
+	hooks.AddAfterUnsubscribe(func(ctx context.Context, _ any, message *mcp.UnsubscribeRequest, _ *mcp.EmptyResult) {
+		s.subscriptions.remove(ctx, message.Params.URI)
+	})
+	hooks.AddOnUnregisterSession(func(_ context.Context, session server.ClientSession) {
+		s.subscriptions.forget(session.SessionID())
+	})
+	hooks.AddBeforeSubscriptionsListen(func(ctx context.Context, _ any, message *mcp.SubscriptionsListenRequest) {
+		s.subscriptions.listen(ctx, message.Params.Notifications.ResourceSubscriptions)
+	})
+	return hooks
+}
+
+// template is one form of URI that clients may fill in.
+type template struct {
+	uri, name, title, description, mimeType string
+	streamable                              bool
+}
+
+// templates are the grammar of [Parse] as RFC 6570 templates.
+var templates = []template{
+	{"repo://{+repo}", "repository", "Repository", "Description, default branch, head commit, counts and links of a repository, as JSON.", mimeJSON, false},
+	{"repo://{+repo}/refs", "refs", "Branches and tags", "All branches and tags with their commits, as JSON.", mimeJSON, false},
+	{"repo://{+repo}/refs/heads/{branch}", "branch", "Branch", "Commit, tree and time of a branch, as JSON. Subscribe to it to learn of pushes.", mimeJSON, false},
+	{"repo://{+repo}/refs/tags/{tag}", "tag", "Tag", "Commit, tree and time of a tag, as JSON.", mimeJSON, false},
+	{"repo://{+repo}/contents{/path*}", "contents", "File or folder", "A file, or a folder as a JSON listing, on the default branch.", "", true},
+	{"repo://{+repo}/refs/heads/{branch}/contents{/path*}", "contents-branch", "File or folder of a branch", "A file, or a folder as a JSON listing, on a branch.", "", true},
+	{"repo://{+repo}/refs/tags/{tag}/contents{/path*}", "contents-tag", "File or folder of a tag", "A file, or a folder as a JSON listing, at a tag.", "", true},
+	{"repo://{+repo}/sha/{sha}/contents{/path*}", "contents-commit", "File or folder of a commit", "A file, or a folder as a JSON listing, at a commit given by its full or abbreviated id.", "", true},
+	{"repo://{+repo}/archive/{+ref}.{format}{?prefix}", "archive", "Archive", "All files of a commit as tar or tar.gz. ref is HEAD, a branch, a tag, refs/… or a commit id; prefix is put before every path. Download it with resources/stream.", "", true},
+}
+
+func (s *Server) addTemplates() {
+	for _, t := range templates {
+		options := []mcp.ResourceTemplateOption{mcp.WithTemplateDescription(t.description)}
+		if t.mimeType != "" {
+			options = append(options, mcp.WithTemplateMIMEType(t.mimeType))
+		}
+		made := mcp.NewResourceTemplate(t.uri, t.name, options...)
+		made.Title = t.title
+		if t.streamable {
+			made.Meta = mcp.NewMetaFromMap(map[string]any{metaStreamable: true})
+		}
+		s.mcp.AddResourceTemplate(made, func(context.Context, mcp.ReadResourceRequest) ([]mcp.ResourceContents, error) {
+			// All reads are redirected to one handler: see redirectRead.
+			return nil, fmt.Errorf("a template was matched although reads are redirected")
+		})
+	}
+}

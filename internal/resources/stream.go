@@ -1,0 +1,67 @@
+package resources
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// Stream opens the resource of a resources/stream request (SEP-2532). The
+// content is streamable and, as far as its size is known, within what the
+// client accepts.
+func (s *Server) Stream(ctx context.Context, r *Request) (*Content, *Error) {
+	uri, failure := streamURI(r)
+	if failure != nil {
+		return nil, failure
+	}
+	content, err := s.Open(ctx, uri)
+	if err != nil {
+		failure := asError(err, uri)
+		s.report(ctx, failure)
+		return nil, failure
+	}
+	if failure := r.refuses(content); failure != nil {
+		if err := content.Close(); err != nil {
+			s.logger.ErrorContext(ctx, "closing a resource failed", "error", err)
+		}
+		return nil, failure.with("uri", uri)
+	}
+	return content, nil
+}
+
+// ReportStream logs a stream that broke off after its first byte.
+func (s *Server) ReportStream(ctx context.Context, uri string, err error) {
+	if errors.Is(err, context.Canceled) {
+		return
+	}
+	s.report(ctx, asError(err, uri))
+}
+
+func streamURI(r *Request) (string, *Error) {
+	if !r.Stream.Declared {
+		return "", &Error{
+			Reason:  ReasonCapability,
+			Message: `Declare the client capability resourceStreaming, for example {"resourceStreaming":{"maxStreamSize":1073741824}}, before using resources/stream.`,
+			Data:    map[string]any{"requiredCapabilities": map[string]any{"resourceStreaming": map[string]any{}}},
+		}
+	}
+	var params map[string]json.RawMessage
+	var uri string
+	if json.Unmarshal(r.Params, &params) != nil || json.Unmarshal(params["uri"], &uri) != nil || uri == "" {
+		return "", &Error{Reason: ReasonParams, Message: `The member "uri" of params must be the URI of a resource.`}
+	}
+	return uri, nil
+}
+
+// refuses says why a content cannot be streamed to the client, or nil.
+func (r *Request) refuses(content *Content) *Error {
+	if !content.Streamable {
+		return (&Error{Reason: ReasonNotStreamable, Message: "The resource is a description, not a file or an archive. Use resources/read for it."}).with("suggestion", methodRead)
+	}
+	if limit := r.Stream.MaxSize; limit > 0 && content.Size > limit {
+		failure := &Error{Reason: ReasonTooLarge, Message: fmt.Sprintf("The resource has %d bytes, more than the maxStreamSize of %d that the client declared. Declare a larger one.", content.Size, limit)}
+		return failure.with("size", content.Size).with("limit", limit)
+	}
+	return nil
+}
