@@ -21,6 +21,7 @@ import (
 	"github.com/repomcp/repomcp/internal/httpx"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/tools"
 )
 
 var errNoRoot = &usageError{errors.New("name the folder of the git mirrors with --root DIR or REPOMCP_ROOT")}
@@ -107,7 +108,7 @@ func serve(ctx context.Context, env environment, flags serveFlags) (err error) {
 	defer func() { err = errors.Join(err, catalogue.Close()) }()
 	mcp := resources.New(resources.Options{
 		Catalogue: catalogue, Version: version(), ReadLimit: flags.readLimit, Sessions: resources.NewSessions(key), Logger: logger,
-		ArchiveLimits: archive.Limits{Bytes: flags.maxBytes, Entries: flags.maxEntries},
+		Tools: tools.New(catalogue), ArchiveLimits: archive.Limits{Bytes: flags.maxBytes, Entries: flags.maxEntries},
 	})
 	server := httpx.New(httpx.Options{
 		Resources: mcp, AllowedHosts: hosts, AllowedOrigins: flags.allowedOrigins, WriteTimeout: flags.writeTimeout, Logger: logger,

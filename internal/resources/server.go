@@ -41,6 +41,8 @@ type Options struct {
 	// 4 MiB.
 	ReadLimit     int64
 	ArchiveLimits archive.Limits
+	// Tools are offered to agents.
+	Tools []server.ServerTool
 	// Sessions signs session ids; nil makes ids that end with the process.
 	Sessions *Sessions
 	Logger   *slog.Logger
@@ -92,6 +94,7 @@ func New(options Options) *Server {
 	s.subscriptions = newSubscriptions(s)
 	s.addTemplates()
 	s.mcp.AddResource(mcp.NewResource(readURI, "read"), s.read)
+	s.mcp.AddTools(options.Tools...)
 	s.handler = server.NewStreamableHTTPServer(s.mcp,
 		server.WithSessionIdManagerResolver(sessionResolver{s.sessions}),
 		server.WithSessionIdleTTL(sessionIdle),

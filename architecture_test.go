@@ -1,0 +1,99 @@
+// Package repomcp_test holds the rules of the whole module.
+package repomcp_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+)
+
+const module = "github.com/repomcp/repomcp/"
+
+// arrows say which of the module's packages each package may import. What is
+// not here may not be.
+var arrows = map[string][]string{
+	"cmd/repomcp":        {"internal/archive", "internal/httpx", "internal/repos", "internal/resources", "internal/tools"},
+	"internal/httpx":     {"internal/resources"},
+	"internal/resources": {"internal/archive", "internal/repos"},
+	"internal/tools":     {"internal/repos"},
+	"internal/archive":   {"internal/repos"},
+	"internal/repos":     {},
+	"internal/gittest":   {},
+}
+
+// fences say which packages may import a library, by the beginning of its
+// path. Tests are free to.
+var fences = map[string][]string{
+	"github.com/labstack/echo":    {"internal/httpx"},
+	"github.com/mark3labs/mcp-go": {"internal/resources", "internal/tools", "cmd/repomcp"},
+	"github.com/go-git":           {"internal/repos"},
+	"github.com/klauspost":        {"internal/archive"},
+	"github.com/spf13":            {"cmd/repomcp"},
+	"github.com/knadh":            {"cmd/repomcp"},
+	"os/exec":                     {"internal/gittest"},
+	"unsafe":                      {},
+	// resources builds mcp-go's HTTP handler, whose types are net/http's.
+	"net/http": {"internal/httpx", "internal/resources"},
+}
+
+type goPackage struct {
+	ImportPath string
+	Doc        string
+	Imports    []string
+}
+
+func packages(t *testing.T) []goPackage {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Doc,Imports", "./...").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []goPackage
+	for decoder := json.NewDecoder(strings.NewReader(string(out))); ; {
+		var p goPackage
+		if err := decoder.Decode(&p); errors.Is(err, io.EOF) {
+			return list
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		list = append(list, p)
+	}
+}
+
+func TestImportsFollowTheArrows(t *testing.T) {
+	seen := 0
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		allowed, known := arrows[name]
+		if !known && len(p.Imports) > 0 {
+			t.Errorf("package %s is not in the table of arrows", name)
+			continue
+		}
+		seen++
+		for _, imported := range p.Imports {
+			if inner, ok := strings.CutPrefix(imported, module); ok && !slices.Contains(allowed, inner) {
+				t.Errorf("%s may not import %s", name, inner)
+			}
+			for library, users := range fences {
+				if (imported == library || strings.HasPrefix(imported, library+"/")) && !slices.Contains(users, name) {
+					t.Errorf("%s may not import %s", name, imported)
+				}
+			}
+		}
+	}
+	if seen < len(arrows) {
+		t.Errorf("%d packages were looked at, the table has %d", seen, len(arrows))
+	}
+}
+
+func TestEveryPackageHasADocument(t *testing.T) {
+	for _, p := range packages(t) {
+		if len(p.Imports) > 0 && p.Doc == "" {
+			t.Errorf("package %s has no package comment", p.ImportPath)
+		}
+	}
+}
