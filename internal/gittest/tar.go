@@ -12,14 +12,14 @@ import (
 
 // TarEntry is what a user sees of one member of a tar file.
 type TarEntry struct {
-	Name     string
-	Type     byte
-	Mode     int64
-	Link     string
-	ModTime  int64
-	Size     int64
-	SHA256   string            // of the content, in hex
-	Comment  string            // of a pax global header: git puts the commit id there
+	Name    string
+	Type    byte
+	Mode    int64
+	Link    string
+	ModTime int64
+	Size    int64
+	SHA256  string // of the content, in hex
+	Comment string // of a pax global header: git puts the commit id there
 }
 
 func (e TarEntry) String() string {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"io"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"testing"
@@ -26,18 +25,11 @@ func waitFor(t *testing.T, condition func() bool) {
 	t.Fatal("the condition did not become true")
 }
 
-// noise is content that does not compress, so that it spreads over the pack.
-func noise(size int) string {
-	content := make([]byte, size)
-	_, _ = rand.NewChaCha8([32]byte{1}).Read(content)
-	return string(content)
-}
-
 // packedFiles makes a repository with one large and some small packed files
 // and returns their entries through a snapshot that has read none of them.
 func packedFiles(t *testing.T) (*gittest.Repo, *repos.Snapshot, []repos.TreeEntry) {
 	repo, snap := one(t, repos.Options{})
-	repo.Commit("main", gittest.Regular("a", "first"), gittest.Regular("large", noise(8<<20)), gittest.Regular("z", "last"))
+	repo.Commit("main", gittest.Regular("a", "first"), gittest.Regular("large", gittest.Noise(8<<20)), gittest.Regular("z", "last"))
 	repo.Git("repack", "-adq")
 	s := snap()
 	commit, err := s.Resolve(t.Context(), "main")
@@ -67,7 +59,7 @@ func TestSnapshotSurvivesRepackDuringARead(t *testing.T) {
 	if err := errors.Join(err, blob.Close()); err != nil {
 		t.Fatalf("after the repack: %v", err)
 	}
-	if !bytes.Equal(append(head, rest...), []byte(noise(8<<20))) {
+	if !bytes.Equal(append(head, rest...), []byte(gittest.Noise(8<<20))) {
 		t.Error("the content differs")
 	}
 	if got := readAll(t, s, entries[2].ID); got != "last" {
@@ -80,7 +72,7 @@ func TestSnapshotSurvivesDeletionOfTheRepository(t *testing.T) {
 	if err := os.RemoveAll(repo.Dir); err != nil {
 		t.Fatal(err)
 	}
-	if got := readAll(t, s, entries[1].ID); got != noise(8<<20) {
+	if got := readAll(t, s, entries[1].ID); got != gittest.Noise(8<<20) {
 		t.Error("the content differs")
 	}
 }
@@ -155,7 +147,7 @@ func TestDamageIsNeverACleanEnd(t *testing.T) {
 	seen := 0
 	for name, damage := range damages {
 		repo, snap := one(t, repos.Options{})
-		repo.Commit("main", gittest.Regular("a", "first"), gittest.Regular("large", noise(4<<20)), gittest.Regular("z", "last"))
+		repo.Commit("main", gittest.Regular("a", "first"), gittest.Regular("large", gittest.Noise(4<<20)), gittest.Regular("z", "last"))
 		repo.Git("repack", "-adq")
 		damage(repo)
 		s := snap()
@@ -173,7 +165,7 @@ func TestDamageIsNeverACleanEnd(t *testing.T) {
 				return err
 			}
 			content, err := io.ReadAll(blob)
-			if err == nil && string(content) != noise(4<<20) {
+			if err == nil && string(content) != gittest.Noise(4<<20) {
 				t.Errorf("%s: wrong bytes with a clean end", name)
 			}
 			return errors.Join(err, blob.Close())

@@ -1,0 +1,168 @@
+package httpx_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/httpx"
+	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/tools"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// site is a running server over a root folder.
+type site struct {
+	t    *testing.T
+	root string
+	url  string
+
+	catalogue *repos.Catalogue
+
+	server *httpx.Server
+	http   *httptest.Server
+	log    *journal
+}
+
+// serve starts a server over a root of its own, or the given one.
+func serve(t *testing.T, root string) *site {
+	t.Helper()
+	if root == "" {
+		root = t.TempDir()
+	}
+	catalogue, err := repos.Open(root, repos.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := &journal{}
+	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	mcp := resources.New(resources.Options{Catalogue: catalogue, Version: "test", Tools: tools.New(catalogue), Logger: logger, Sessions: resources.NewSessions([]byte(strings.Repeat("k", 32)))})
+	s := &site{t: t, root: root, catalogue: catalogue, server: httpx.New(httpx.Options{Resources: mcp, Logger: logger}), log: log}
+	s.http = httptest.NewServer(s.server.Handler())
+	s.url = s.http.URL
+	t.Cleanup(func() {
+		s.http.CloseClientConnections()
+		s.http.Close()
+		if err := s.server.Shutdown(t.Context()); err != nil && t.Context().Err() == nil {
+			t.Error(err)
+		}
+		if err := catalogue.Close(); err != nil {
+			t.Error(err)
+		}
+		http.DefaultClient.CloseIdleConnections()
+	})
+	return s
+}
+
+// repo makes a repository and waits until the server has noticed it.
+func (s *site) repo(name string) *gittest.Repo {
+	s.t.Helper()
+	repo := gittest.At(s.t, filepath.Join(s.root, name+".git"))
+	for range 200 {
+		if _, err := s.catalogue.Get(name); err == nil {
+			return repo
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	s.t.Fatalf("the server did not notice %s", name)
+	return nil
+}
+
+// modern sends a request of 2026-07-28, with resourceStreaming declared.
+func (s *site) modern(method string, params map[string]any) *http.Response {
+	s.t.Helper()
+	full := map[string]any{"_meta": map[string]any{
+		"io.modelcontextprotocol/protocolVersion":    "2026-07-28",
+		"io.modelcontextprotocol/clientCapabilities": map[string]any{"resourceStreaming": map[string]any{}},
+	}}
+	for key, value := range params {
+		full[key] = value
+	}
+	header := http.Header{"MCP-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {method}}
+	if uri, ok := params["uri"].(string); ok {
+		header["Mcp-Name"] = []string{uri}
+	}
+	return s.post(header, map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": full})
+}
+
+// post sends a message with the headers that every request needs.
+func (s *site) post(header http.Header, message any) *http.Response {
+	s.t.Helper()
+	body, err := json.Marshal(message)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodPost, s.url+"/mcp", bytes.NewReader(body))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	request.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream, */*"}}
+	for name, values := range header {
+		request.Header[http.CanonicalHeaderKey(name)] = values
+	}
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.t.Cleanup(func() { _ = response.Body.Close() }) // only read from
+	return response
+}
+
+// text reads a whole reply.
+func text(t *testing.T, response *http.Response) string {
+	t.Helper()
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(body)
+}
+
+// journal is the server's log.
+type journal struct {
+	mu sync.Mutex
+	b  strings.Builder
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.b.Write(p)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.b.String()
+}
+
+// waitFor waits until the log has the text.
+func (j *journal) waitFor(t *testing.T, want string) {
+	t.Helper()
+	for range 500 {
+		if strings.Contains(j.String(), want) {
+			return
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	t.Fatalf("the log never had %q:\n%s", want, j.String())
+}
+
+// describe shortens a failed reply for a test's message.
+func describe(response *http.Response, body string) string {
+	return fmt.Sprintf("%s %v %.300s", response.Status, response.Header, body)
+}

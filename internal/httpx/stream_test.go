@@ -1,0 +1,249 @@
+package httpx_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"crypto/sha256"
+	"errors"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/gittest"
+)
+
+// bulk is more than the socket buffers of a loopback connection hold, so that
+// a client that stops reading stops the server.
+const bulk = 16 << 20
+
+// bulky is a repository whose archive begins with a small file, goes on with
+// one that fills all buffers, and ends with a small one.
+func (s *site) bulky(name string) *gittest.Repo {
+	repo := s.repo(name)
+	repo.Commit("main", gittest.Regular("a", "first\n"), gittest.Regular("large", gittest.Noise(bulk)), gittest.Regular("z", "last\n"))
+	return repo
+}
+
+const archiveURI = "repo://repo/archive/refs/heads/main.tar.gz"
+
+func (s *site) archive() *http.Response {
+	s.t.Helper()
+	response := s.modern("resources/stream", map[string]any{"uri": archiveURI})
+	if response.StatusCode != http.StatusOK || response.Header.Get("Content-Type") != "application/gzip" {
+		s.t.Fatal(describe(response, text(s.t, response)))
+	}
+	return response
+}
+
+// begin reads the first part of a stream, which proves that it is running.
+func begin(t *testing.T, response *http.Response) []byte {
+	t.Helper()
+	head := make([]byte, 64<<10)
+	if _, err := io.ReadFull(response.Body, head); err != nil {
+		t.Fatal(err)
+	}
+	return head
+}
+
+// tarOf unpacks a whole tar.gz.
+func tarOf(t *testing.T, content io.Reader) []gittest.TarEntry {
+	t.Helper()
+	zr, err := gzip.NewReader(content)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return gittest.ReadTar(t, zr)
+}
+
+func TestStreamIsTheArchiveOfGit(t *testing.T) {
+	s := serve(t, "")
+	repo := s.repo("repo")
+	commit := repo.Commit("main", gittest.Regular("a", "1"), gittest.Executable("b/run", "2"), gittest.Symlink("l", "a"))
+	response := s.archive()
+	got := tarOf(t, response.Body)
+	if n := gittest.DiffTar(t, got, gittest.ReadTar(t, bytes.NewReader(repo.Archive("--format=tar", commit)))); n != 5 {
+		t.Errorf("%d entries were compared, want 5", n)
+	}
+	if want := "repo://repo/archive/" + commit + ".tar.gz"; response.Header.Get("MCP-Resource-Uri") != want {
+		t.Errorf("MCP-Resource-Uri %q, want %q", response.Header.Get("MCP-Resource-Uri"), want)
+	}
+	if got, want := response.Header.Get("Content-Disposition"), "attachment; filename=repo-main.tar.gz"; got != want {
+		t.Errorf("Content-Disposition %q, want %q", got, want)
+	}
+}
+
+func TestClientGoneMidStreamStopsTheWork(t *testing.T) {
+	s := serve(t, "")
+	s.bulky("repo")
+	response := s.archive()
+	begin(t, response)
+	if err := response.Body.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.log.waitFor(t, "outcome=aborted")
+}
+
+func TestClientThatStopsReadingDoesNotHoldShutdownForEver(t *testing.T) {
+	s := serve(t, "")
+	s.bulky("repo")
+	begin(t, s.archive())
+	s.http.CloseClientConnections()
+	s.log.waitFor(t, "outcome=aborted")
+}
+
+func TestBlobMissingMidStreamAbortsAndIsNeverACleanEnd(t *testing.T) {
+	s := serve(t, "")
+	repo := s.bulky("repo")
+	id := repo.Git("rev-parse", "main:z")
+	if err := os.Remove(filepath.Join(repo.Dir, "objects", id[:2], id[2:])); err != nil {
+		t.Fatal(err)
+	}
+	response := s.archive()
+	content, err := io.ReadAll(response.Body)
+	if !errors.Is(err, io.ErrUnexpectedEOF) {
+		t.Errorf("the body of %d bytes ended with %v, want an unexpected end", len(content), err)
+	}
+	if len(content) < bulk/2 {
+		t.Errorf("only %d bytes came before the missing file", len(content))
+	}
+	s.log.waitFor(t, "a stream was aborted")
+	// The next request is not harmed.
+	if reply := text(t, s.modern("resources/read", map[string]any{"uri": "repo://repo/contents/a"})); !strings.Contains(reply, "first") {
+		t.Errorf("the next request: %s", reply)
+	}
+}
+
+// whole reads the rest of a stream and compares the archive with what git
+// gave before the change.
+func whole(t *testing.T, head []byte, rest io.Reader, want []gittest.TarEntry) {
+	t.Helper()
+	got := tarOf(t, io.MultiReader(bytes.NewReader(head), rest))
+	gittest.DiffTar(t, got, want)
+}
+
+func TestRepackDuringAStreamLosesNothing(t *testing.T) {
+	s := serve(t, "")
+	repo := s.bulky("repo")
+	repo.Git("repack", "-adq")
+	want := gittest.ReadTar(t, bytes.NewReader(repo.Archive("--format=tar", "main")))
+	response := s.archive()
+	head := begin(t, response)
+	repo.Commit("main", gittest.Regular("new", "history\n"))
+	repo.Git("update-ref", "-d", "refs/heads/main")
+	repo.Git("repack", "-adfq")
+	repo.Git("prune", "--expire=now")
+	whole(t, head, response.Body, want)
+}
+
+func TestLooseObjectsPackedDuringAStreamLoseNothing(t *testing.T) {
+	s := serve(t, "")
+	repo := s.bulky("repo")
+	want := gittest.ReadTar(t, bytes.NewReader(repo.Archive("--format=tar", "main")))
+	response := s.archive()
+	head := begin(t, response)
+	repo.Git("gc", "--quiet", "--prune=now")
+	whole(t, head, response.Body, want)
+}
+
+func TestRepositoryDeletedDuringAStreamLosesNothing(t *testing.T) {
+	s := serve(t, "")
+	repo := s.bulky("repo")
+	repo.Git("repack", "-adq")
+	want := gittest.ReadTar(t, bytes.NewReader(repo.Archive("--format=tar", "main")))
+	response := s.archive()
+	head := begin(t, response)
+	if err := os.RemoveAll(repo.Dir); err != nil {
+		t.Fatal(err)
+	}
+	whole(t, head, response.Body, want)
+	after := s.modern("resources/stream", map[string]any{"uri": archiveURI})
+	if body := text(t, after); after.StatusCode != http.StatusBadRequest || !strings.Contains(body, `"not_found"`) {
+		t.Errorf("after the deletion: %s", describe(after, body))
+	}
+}
+
+func TestManyStreamsWhileTheMirrorIsRewritten(t *testing.T) {
+	s := serve(t, "")
+	repo := s.repo("repo")
+	files := make([]gittest.File, 0, 200)
+	for i := range 200 {
+		files = append(files, gittest.Regular("d"+string(rune('a'+i%26))+"/"+string(rune('a'+i/26)), gittest.Noise(i*97)))
+	}
+	commit := repo.Commit("main", files...)
+	sum := sha256.Sum256(repo.Archive("--format=tar", commit))
+	stop, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		for i := 0; ; i++ {
+			select {
+			case <-stop:
+				return
+			default:
+			}
+			repo.Git("-c", "pack.threads=1", "repack", "-adfq", "--window="+string(rune('1'+i%9)))
+		}
+	}()
+	uri := "repo://repo/archive/" + commit + ".tar"
+	for i := range 40 {
+		response := s.modern("resources/stream", map[string]any{"uri": uri})
+		content, err := io.ReadAll(response.Body)
+		switch {
+		case response.StatusCode != http.StatusOK:
+			t.Errorf("stream %d failed before its first byte: %s", i, describe(response, string(content)))
+		case err == nil && sha256.Sum256(content) != sum:
+			t.Errorf("stream %d ended cleanly with wrong bytes", i)
+		}
+	}
+	close(stop)
+	<-done
+}
+
+func TestShutdownLetsStreamsFinish(t *testing.T) {
+	s := serve(t, "")
+	repo := s.bulky("repo")
+	want := gittest.ReadTar(t, bytes.NewReader(repo.Archive("--format=tar", "main")))
+	response := s.archive()
+	head := begin(t, response)
+	ended := make(chan error, 1)
+	go func() { ended <- s.http.Config.Shutdown(t.Context()) }()
+	whole(t, head, response.Body, want)
+	if err := <-ended; err != nil {
+		t.Errorf("Shutdown: %v", err)
+	}
+}
+
+func TestStreamReachesTheClientBeforeItIsWhole(t *testing.T) {
+	s := serve(t, "")
+	s.bulky("repo")
+	response := s.archive()
+	if response.ContentLength != -1 {
+		t.Errorf("an archive of unknown size has Content-Length %d", response.ContentLength)
+	}
+	begin(t, response)
+	if strings.Contains(s.log.String(), "outcome=done") {
+		t.Error("the server had already written the whole archive")
+	}
+}
+
+func TestSlowClientIsNotDropped(t *testing.T) {
+	s := serve(t, "")
+	s.bulky("repo")
+	response := s.archive()
+	total := int64(0)
+	for range 20 {
+		n, err := io.CopyN(io.Discard, response.Body, 64<<10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		total += n
+		time.Sleep(5 * time.Millisecond)
+	}
+	rest, err := io.Copy(io.Discard, response.Body)
+	if err != nil || total+rest < bulk {
+		t.Errorf("%d bytes, %v", total+rest, err)
+	}
+}
