@@ -1,0 +1,247 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/gittest"
+)
+
+// process is the real program, built and started.
+type process struct {
+	tb     testing.TB
+	cmd    *exec.Cmd
+	url    string
+	client *http.Client
+	done   chan error
+}
+
+// start builds the program and serves root until the test ends.
+func start(tb testing.TB, root string, flags ...string) *process {
+	tb.Helper()
+	binary := filepath.Join(tb.TempDir(), "repomcp")
+	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil { //nolint:noctx // ends with the test run
+		tb.Fatalf("go build: %v\n%s", err, out)
+	}
+	p := &process{tb: tb, done: make(chan error, 1), client: &http.Client{Transport: &http.Transport{}}}
+	p.cmd = exec.Command(binary, append([]string{"serve", "--root", root, "--listen", "127.0.0.1:0"}, flags...)...) //nolint:noctx,gosec // ended by signal
+	stderr, err := p.cmd.StderrPipe()
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		tb.Fatal(err)
+	}
+	lines := bufio.NewScanner(stderr)
+	for p.url == "" && lines.Scan() {
+		if match := listening.FindStringSubmatch(lines.Text()); match != nil {
+			p.url = match[1]
+		}
+	}
+	go func() {
+		for lines.Scan() { // keep the pipe empty
+		}
+		p.done <- p.cmd.Wait()
+	}()
+	tb.Cleanup(func() {
+		p.client.CloseIdleConnections()
+		_ = p.cmd.Process.Kill() // it may have ended
+	})
+	if p.url == "" {
+		tb.Fatal("the server did not say where it listens")
+	}
+	return p
+}
+
+// stream starts a download and returns its body.
+func (p *process) stream(uri string) io.ReadCloser {
+	p.tb.Helper()
+	message := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"resources/stream","params":{"uri":%q,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"resourceStreaming":{}}}}}`, uri)
+	request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, p.url+"/mcp", strings.NewReader(message))
+	if err != nil {
+		p.tb.Fatal(err)
+	}
+	request.Header = http.Header{
+		"Content-Type": {"application/json"}, "Accept": {"application/json, */*"},
+		"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {"resources/stream"},
+	}
+	response, err := p.client.Do(request)
+	if err != nil {
+		p.tb.Fatal(err)
+	}
+	if response.StatusCode != http.StatusOK || response.Header.Get("Mcp-Resource-Uri") == "" {
+		body, _ := io.ReadAll(response.Body)
+		p.tb.Fatalf("%s: %s", response.Status, body)
+	}
+	return response.Body
+}
+
+// bulk is more than the socket buffers of a loopback connection hold.
+const bulk = 16 << 20
+
+func bulkyRoot(t *testing.T) (root string, repo *gittest.Repo) {
+	root = t.TempDir()
+	repo = gittest.At(t, filepath.Join(root, "repo.git"))
+	repo.Commit("main", gittest.Regular("large", gittest.Noise(bulk)), gittest.Regular("z", "last\n"))
+	return root, repo
+}
+
+func TestSIGTERMDuringAStreamLetsItFinish(t *testing.T) {
+	root, repo := bulkyRoot(t)
+	p := start(t, root)
+	body := p.stream("repo://repo/archive/main.tar.gz")
+	head := make([]byte, 64<<10)
+	if _, err := io.ReadFull(body, head); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	// Wait until the server refuses new connections: it is draining now.
+	for {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, p.url+"/healthz", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		fresh := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+		response, err := fresh.Do(request)
+		if err != nil {
+			break
+		}
+		_ = response.Body.Close() // only its status was of interest
+	}
+	zr, err := gzip.NewReader(io.MultiReader(bytes.NewReader(head), body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := io.ReadAll(zr)
+	if err != nil {
+		t.Fatalf("the stream did not survive SIGTERM: %v", err)
+	}
+	if !bytes.Equal(got, repo.Archive("--format=tar", "main")) {
+		t.Error("the archive differs")
+	}
+	if err := errors.Join(body.Close(), <-p.done); err != nil {
+		t.Errorf("the server ended with %v", err)
+	}
+}
+
+func TestEndOfTheDrainTimeAbortsVisibly(t *testing.T) {
+	root, _ := bulkyRoot(t)
+	p := start(t, root, "--drain-timeout", "300ms")
+	body := p.stream("repo://repo/archive/main.tar.gz")
+	if _, err := io.ReadFull(body, make([]byte, 64<<10)); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	var exit *exec.ExitError
+	if err := <-p.done; !errors.As(err, &exit) || exit.ExitCode() != exitFailed {
+		t.Errorf("the server ended with %v, want exit code %d", err, exitFailed)
+	}
+	if n, err := io.Copy(io.Discard, body); err == nil {
+		t.Errorf("after the drain time the stream ended cleanly, %d bytes on", n)
+	}
+	_ = body.Close() // the connection is gone
+}
+
+// memory reads a figure of /proc/PID/status in MiB.
+func (p *process) memory(b *testing.B, name string) float64 {
+	b.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
+	if err != nil {
+		b.Fatal(err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if value, ok := strings.CutPrefix(line, name+":"); ok {
+			kib, err := strconv.ParseFloat(strings.Fields(value)[0], 64)
+			if err != nil {
+				b.Fatal(err)
+			}
+			return kib / 1024
+		}
+	}
+	b.Fatalf("/proc has no %s", name)
+	return 0
+}
+
+// BenchmarkOneGiBFile streams the archive of a repository that holds one
+// undeltified file of 1 GiB, and the file itself, and reports the peak memory
+// of the server above what it has when idle.
+//
+//	go test -run '^$' -bench OneGiBFile -benchtime 1x ./cmd/repomcp
+func BenchmarkOneGiBFile(b *testing.B) {
+	const size = 1 << 30
+	root := b.TempDir()
+	repo := gittest.At(b, filepath.Join(root, "repo.git"))
+	sum := commitNoise(b, repo, size)
+	for name, uri := range map[string]string{
+		"tar.gz": "repo://repo/archive/main.tar.gz", "tar": "repo://repo/archive/main.tar", "file": "repo://repo/contents/large",
+	} {
+		b.Run(name, func(b *testing.B) {
+			p := start(b, root)
+			// One small request first: idle is what a server in use falls back to.
+			_, err := io.Copy(io.Discard, p.stream("repo://repo/contents/small"))
+			if err != nil {
+				b.Fatal(err)
+			}
+			idle := p.memory(b, "VmRSS")
+			b.SetBytes(size)
+			for b.Loop() {
+				body := p.stream(uri)
+				got := sha256.New()
+				n, err := io.Copy(got, body)
+				if err := errors.Join(err, body.Close()); err != nil || n < size {
+					b.Fatalf("%d bytes, %v", n, err)
+				}
+				if strings.HasSuffix(uri, "large") && !bytes.Equal(got.Sum(nil), sum) {
+					b.Fatal("the content differs")
+				}
+			}
+			b.ReportMetric(idle, "idle-MiB")
+			b.ReportMetric(p.memory(b, "VmHWM")-idle, "peak-above-idle-MiB")
+		})
+	}
+}
+
+// commitNoise commits a file of incompressible bytes without holding it, and
+// returns its digest.
+func commitNoise(b *testing.B, repo *gittest.Repo, size int64) []byte {
+	b.Helper()
+	reader, writer := io.Pipe()
+	sum := sha256.New()
+	go func() {
+		_, err := fmt.Fprintf(writer, "commit refs/heads/main\ncommitter A U Thor <author@example.com> %d +0000\ndata 6\nlarge\n\nM 100644 inline small\ndata 6\nsmall\n\nM 100644 inline large\ndata %d\n", time.Now().Unix(), size)
+		if err == nil {
+			_, err = io.CopyN(io.MultiWriter(writer, sum), rand.NewChaCha8([32]byte{}), size)
+		}
+		if err == nil {
+			_, err = io.WriteString(writer, "\n")
+		}
+		writer.CloseWithError(err)
+	}()
+	// Above the threshold git writes a blob as it is, without a delta.
+	cmd := exec.Command("git", "-c", "core.bigFileThreshold=1m", "-c", "core.compression=0", "fast-import", "--quiet") //nolint:noctx // ends with its input
+	cmd.Dir, cmd.Env, cmd.Stdin = repo.Dir, gittest.Env(), reader
+	if out, err := cmd.CombinedOutput(); err != nil {
+		b.Fatalf("git fast-import: %v\n%s", err, out)
+	}
+	return sum.Sum(nil)
+}

@@ -1,0 +1,144 @@
+package main
+
+import (
+	"archive/tar"
+	"bytes"
+	"compress/gzip"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"sort"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"github.com/repomcp/repomcp/internal/gittest"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"repomcp": main})
+}
+
+// TestStories runs the whole program against the stories in testdata. What
+// they can say besides the commands of testscript:
+//
+//	url LOG             wait until the server wrote its address to LOG; sets $URL
+//	http METHOD URL [NAME:VALUE ...] [@BODY]
+//	                    send a request; the reply goes to reply.head and reply.body
+//	header NAME VAR     set $VAR to a header of the last reply
+//	tarlist FILE        print what a tar or tar.gz file holds
+func TestStories(t *testing.T) {
+	samples, err := filepath.Abs("../../testrepos")
+	if err != nil {
+		t.Fatal(err)
+	}
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata",
+		RequireExplicitExec: true,
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"url": waitForURL, "http": sendRequest, "header": takeHeader, "tarlist": listTar,
+		},
+		Setup: func(env *testscript.Env) error {
+			env.Setenv("SAMPLES", samples)
+			for _, variable := range gittest.Env() {
+				if name, value, _ := strings.Cut(variable, "="); strings.HasPrefix(name, "GIT_") {
+					env.Setenv(name, value)
+				}
+			}
+			return nil
+		},
+	})
+}
+
+var listening = regexp.MustCompile(`listening on (http://\S+),`)
+
+func waitForURL(ts *testscript.TestScript, _ bool, args []string) {
+	for range 500 {
+		log, err := os.ReadFile(ts.MkAbs(args[0]))
+		if match := listening.FindSubmatch(log); err == nil && match != nil {
+			ts.Setenv("URL", string(match[1]))
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	ts.Fatalf("the server did not say where it listens:\n%s", ts.ReadFile(args[0]))
+}
+
+// sendRequest fails when the body does not end properly; with "!" it must.
+func sendRequest(ts *testscript.TestScript, neg bool, args []string) {
+	var body io.Reader
+	header := make(http.Header)
+	for _, arg := range args[2:] {
+		if file, ok := strings.CutPrefix(arg, "@"); ok {
+			body = strings.NewReader(os.Expand(ts.ReadFile(file), ts.Getenv))
+			continue
+		}
+		name, value, _ := strings.Cut(arg, ":")
+		header.Add(name, strings.TrimSpace(value))
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	request, err := http.NewRequestWithContext(ctx, args[0], args[1], body)
+	ts.Check(err)
+	request.Header = header
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	response, err := client.Do(request)
+	ts.Check(err)
+	content, err := io.ReadAll(response.Body)
+	ts.Check(response.Body.Close())
+	if (err != nil) != neg {
+		ts.Fatalf("the body of %d bytes ended with %v", len(content), err)
+	}
+	var head bytes.Buffer
+	fmt.Fprintln(&head, response.Status)
+	ts.Check(response.Header.Write(&head))
+	ts.Check(os.WriteFile(ts.MkAbs("reply.head"), bytes.ReplaceAll(head.Bytes(), []byte("\r"), nil), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs("reply.body"), content, 0o600))
+}
+
+func takeHeader(ts *testscript.TestScript, _ bool, args []string) {
+	for line := range strings.Lines(ts.ReadFile("reply.head")) {
+		if name, value, ok := strings.Cut(line, ":"); ok && strings.EqualFold(name, args[0]) {
+			ts.Setenv(args[1], strings.TrimSpace(value))
+			return
+		}
+	}
+	ts.Fatalf("the reply has no header %s:\n%s", args[0], ts.ReadFile("reply.head"))
+}
+
+// listTar prints a line per entry, sorted, as a user sees it after unpacking.
+func listTar(ts *testscript.TestScript, _ bool, args []string) {
+	content := []byte(ts.ReadFile(args[0]))
+	var source io.Reader = bytes.NewReader(content)
+	if bytes.HasPrefix(content, []byte{0x1f, 0x8b}) {
+		zr, err := gzip.NewReader(source)
+		ts.Check(err)
+		source = zr
+	}
+	var lines []string
+	reader := tar.NewReader(source)
+	for {
+		h, err := reader.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		ts.Check(err)
+		sum := sha256.New()
+		_, err = io.Copy(sum, reader) //nolint:gosec // an archive of the test's own
+		ts.Check(err)
+		lines = append(lines, fmt.Sprintf("%c %04o %d %q %q %x\n", h.Typeflag, h.Mode, h.ModTime.Unix(), h.Name, h.Linkname, sum.Sum(nil)))
+	}
+	_, err := io.Copy(io.Discard, source) // the rest must be there as well
+	ts.Check(err)
+	sort.Strings(lines)
+	_, err = io.WriteString(ts.Stdout(), strings.Join(lines, ""))
+	ts.Check(err)
+}
