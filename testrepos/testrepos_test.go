@@ -348,7 +348,7 @@ func git(t *testing.T, dir string, args ...string) string {
 }
 
 func command(dir, name string, args ...string) *exec.Cmd {
-	cmd := exec.Command(name, args...) //nolint:gosec,noctx // the tests name programs and arguments themselves
+	cmd := exec.Command(name, args...)
 	cmd.Dir = dir
 	cmd.Env = gittest.Env()
 	return cmd

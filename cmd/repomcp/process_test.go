@@ -36,11 +36,11 @@ type process struct {
 func start(tb testing.TB, root string, flags ...string) *process {
 	tb.Helper()
 	binary := filepath.Join(tb.TempDir(), "repomcp")
-	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil { //nolint:noctx // ends with the test run
+	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
 		tb.Fatalf("go build: %v\n%s", err, out)
 	}
 	p := &process{tb: tb, done: make(chan error, 1), client: &http.Client{Transport: &http.Transport{}}}
-	p.cmd = exec.Command(binary, append([]string{"serve", "--root", root, "--listen", "127.0.0.1:0"}, flags...)...) //nolint:noctx,gosec // ended by signal
+	p.cmd = exec.Command(binary, append([]string{"serve", "--root", root, "--listen", "127.0.0.1:0"}, flags...)...)
 	stderr, err := p.cmd.StderrPipe()
 	if err != nil {
 		tb.Fatal(err)
@@ -238,7 +238,7 @@ func commitNoise(b *testing.B, repo *gittest.Repo, size int64) []byte {
 		writer.CloseWithError(err)
 	}()
 	// Above the threshold git writes a blob as it is, without a delta.
-	cmd := exec.Command("git", "-c", "core.bigFileThreshold=1m", "-c", "core.compression=0", "fast-import", "--quiet") //nolint:noctx // ends with its input
+	cmd := exec.Command("git", "-c", "core.bigFileThreshold=1m", "-c", "core.compression=0", "fast-import", "--quiet")
 	cmd.Dir, cmd.Env, cmd.Stdin = repo.Dir, gittest.Env(), reader
 	if out, err := cmd.CombinedOutput(); err != nil {
 		b.Fatalf("git fast-import: %v\n%s", err, out)

@@ -158,7 +158,7 @@ func run(t testing.TB, dir string, stdin io.Reader, args ...string) []byte {
 }
 
 func command(dir string, args ...string) *exec.Cmd {
-	cmd := exec.Command("git", args...) //nolint:gosec,noctx // tests name git and its arguments themselves
+	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
 	cmd.Env = Env()
 	return cmd

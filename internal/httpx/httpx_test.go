@@ -38,12 +38,10 @@ type site struct {
 	log    *journal
 }
 
-// serve starts a server over a root of its own, or the given one.
-func serve(t *testing.T, root string) *site {
+// serve starts a server over an empty root.
+func serve(t *testing.T) *site {
 	t.Helper()
-	if root == "" {
-		root = t.TempDir()
-	}
+	root := t.TempDir()
 	catalogue, err := repos.Open(root, repos.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -154,9 +154,9 @@ func (s *Server) plainError(err error, c echo.Context) {
 func (s *Server) recoverPanic(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) (err error) {
 		defer func() {
-			switch cause := recover(); {
-			case cause == nil:
-			case cause == http.ErrAbortHandler: //nolint:errorlint // net/http compares it so
+			switch cause := recover(); cause {
+			case nil:
+			case http.ErrAbortHandler:
 				panic(cause)
 			default:
 				s.logger.Error("a handler panicked", "panic", cause)

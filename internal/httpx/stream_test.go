@@ -22,8 +22,8 @@ const bulk = 16 << 20
 
 // bulky is a repository whose archive begins with a small file, goes on with
 // one that fills all buffers, and ends with a small one.
-func (s *site) bulky(name string) *gittest.Repo {
-	repo := s.repo(name)
+func (s *site) bulky() *gittest.Repo {
+	repo := s.repo("repo")
 	repo.Commit("main", gittest.Regular("a", "first\n"), gittest.Regular("large", gittest.Noise(bulk)), gittest.Regular("z", "last\n"))
 	return repo
 }
@@ -60,7 +60,7 @@ func tarOf(t *testing.T, content io.Reader) []gittest.TarEntry {
 }
 
 func TestStreamIsTheArchiveOfGit(t *testing.T) {
-	s := serve(t, "")
+	s := serve(t)
 	repo := s.repo("repo")
 	commit := repo.Commit("main", gittest.Regular("a", "1"), gittest.Executable("b/run", "2"), gittest.Symlink("l", "a"))
 	response := s.archive()
@@ -77,8 +77,8 @@ func TestStreamIsTheArchiveOfGit(t *testing.T) {
 }
 
 func TestClientGoneMidStreamStopsTheWork(t *testing.T) {
-	s := serve(t, "")
-	s.bulky("repo")
+	s := serve(t)
+	s.bulky()
 	response := s.archive()
 	begin(t, response)
 	if err := response.Body.Close(); err != nil {
@@ -88,16 +88,16 @@ func TestClientGoneMidStreamStopsTheWork(t *testing.T) {
 }
 
 func TestClientThatStopsReadingDoesNotHoldShutdownForEver(t *testing.T) {
-	s := serve(t, "")
-	s.bulky("repo")
+	s := serve(t)
+	s.bulky()
 	begin(t, s.archive())
 	s.http.CloseClientConnections()
 	s.log.waitFor(t, "outcome=aborted")
 }
 
 func TestBlobMissingMidStreamAbortsAndIsNeverACleanEnd(t *testing.T) {
-	s := serve(t, "")
-	repo := s.bulky("repo")
+	s := serve(t)
+	repo := s.bulky()
 	id := repo.Git("rev-parse", "main:z")
 	if err := os.Remove(filepath.Join(repo.Dir, "objects", id[:2], id[2:])); err != nil {
 		t.Fatal(err)
@@ -126,8 +126,8 @@ func whole(t *testing.T, head []byte, rest io.Reader, want []gittest.TarEntry) {
 }
 
 func TestRepackDuringAStreamLosesNothing(t *testing.T) {
-	s := serve(t, "")
-	repo := s.bulky("repo")
+	s := serve(t)
+	repo := s.bulky()
 	repo.Git("repack", "-adq")
 	want := gittest.ReadTar(t, bytes.NewReader(repo.Archive("--format=tar", "main")))
 	response := s.archive()
@@ -140,8 +140,8 @@ func TestRepackDuringAStreamLosesNothing(t *testing.T) {
 }
 
 func TestLooseObjectsPackedDuringAStreamLoseNothing(t *testing.T) {
-	s := serve(t, "")
-	repo := s.bulky("repo")
+	s := serve(t)
+	repo := s.bulky()
 	want := gittest.ReadTar(t, bytes.NewReader(repo.Archive("--format=tar", "main")))
 	response := s.archive()
 	head := begin(t, response)
@@ -150,8 +150,8 @@ func TestLooseObjectsPackedDuringAStreamLoseNothing(t *testing.T) {
 }
 
 func TestRepositoryDeletedDuringAStreamLosesNothing(t *testing.T) {
-	s := serve(t, "")
-	repo := s.bulky("repo")
+	s := serve(t)
+	repo := s.bulky()
 	repo.Git("repack", "-adq")
 	want := gittest.ReadTar(t, bytes.NewReader(repo.Archive("--format=tar", "main")))
 	response := s.archive()
@@ -167,7 +167,7 @@ func TestRepositoryDeletedDuringAStreamLosesNothing(t *testing.T) {
 }
 
 func TestManyStreamsWhileTheMirrorIsRewritten(t *testing.T) {
-	s := serve(t, "")
+	s := serve(t)
 	repo := s.repo("repo")
 	files := make([]gittest.File, 0, 200)
 	for i := range 200 {
@@ -203,8 +203,8 @@ func TestManyStreamsWhileTheMirrorIsRewritten(t *testing.T) {
 }
 
 func TestShutdownLetsStreamsFinish(t *testing.T) {
-	s := serve(t, "")
-	repo := s.bulky("repo")
+	s := serve(t)
+	repo := s.bulky()
 	want := gittest.ReadTar(t, bytes.NewReader(repo.Archive("--format=tar", "main")))
 	response := s.archive()
 	head := begin(t, response)
@@ -217,8 +217,8 @@ func TestShutdownLetsStreamsFinish(t *testing.T) {
 }
 
 func TestStreamReachesTheClientBeforeItIsWhole(t *testing.T) {
-	s := serve(t, "")
-	s.bulky("repo")
+	s := serve(t)
+	s.bulky()
 	response := s.archive()
 	if response.ContentLength != -1 {
 		t.Errorf("an archive of unknown size has Content-Length %d", response.ContentLength)
@@ -230,8 +230,8 @@ func TestStreamReachesTheClientBeforeItIsWhole(t *testing.T) {
 }
 
 func TestSlowClientIsNotDropped(t *testing.T) {
-	s := serve(t, "")
-	s.bulky("repo")
+	s := serve(t)
+	s.bulky()
 	response := s.archive()
 	total := int64(0)
 	for range 20 {

@@ -1,7 +1,7 @@
 package repos
 
 import (
-	"crypto/sha1" //nolint:gosec // git's object id
+	"crypto/sha1"
 	"errors"
 	"fmt"
 	"hash"
@@ -29,8 +29,8 @@ func openBlob(id ID, object plumbing.EncodedObject) (*Blob, error) {
 	if err != nil {
 		return nil, corrupt(id, err)
 	}
-	b := &Blob{id: id, size: object.Size(), left: object.Size(), content: content, sum: sha1.New()} //nolint:gosec // git's object id
-	fmt.Fprintf(b.sum, "blob %d\x00", b.size)
+	b := &Blob{id: id, size: object.Size(), left: object.Size(), content: content, sum: sha1.New()}
+	_, _ = fmt.Fprintf(b.sum, "blob %d\x00", b.size)
 	return b, nil
 }
 

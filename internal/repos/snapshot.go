@@ -344,11 +344,11 @@ func (r *Repository) RefState() (string, error) {
 	}
 	sum := sha256.New()
 	if head, _, err := files.lookup("HEAD"); err == nil {
-		fmt.Fprintf(sum, "HEAD %s %s\n", head.symbolic, head.id)
+		_, _ = fmt.Fprintf(sum, "HEAD %s %s\n", head.symbolic, head.id)
 	}
 	for _, name := range names {
 		if !hidden(name) {
-			fmt.Fprintf(sum, "%s %s %s\n", name, refs[name].symbolic, refs[name].id)
+			_, _ = fmt.Fprintf(sum, "%s %s %s\n", name, refs[name].symbolic, refs[name].id)
 		}
 	}
 	return hex.EncodeToString(sum.Sum(nil)), nil

@@ -92,7 +92,7 @@ type sessionResolver struct{ sessions *Sessions }
 
 // ResolveSessionIdManager implements the interface of mcp-go, which calls it
 // with nil where it has no request.
-func (r sessionResolver) ResolveSessionIdManager(request *http.Request) server.SessionIdManager {
+func (r sessionResolver) ResolveSessionIdManager(request *http.Request) server.SessionIdManager { //nolint:revive // mcp-go names it
 	manager := sessionManager{sessions: r.sessions}
 	if request != nil {
 		if message, ok := request.Context().Value(requestKey{}).(*Request); ok {
