@@ -117,6 +117,12 @@ func (s *Scheduler) work(w *Worker) {
 		err := run(task, w)
 		s.mu.Lock()
 		q.finished(err)
+		s.mu.Unlock()
+		// Whoever waits for the result can run now, but with all processors
+		// busy only if a worker lets it. Results go out before new work is
+		// begun, or the first byte of a stream waits for the blocks behind it.
+		runtime.Gosched()
+		s.mu.Lock()
 	}
 }
 
