@@ -1,0 +1,165 @@
+package workers
+
+import (
+	"container/heap"
+	"fmt"
+	"sync"
+)
+
+// MinCost is the least a task is charged: about what it costs to hand one to a
+// worker, so that a flood of tasks that claim to be free is not free.
+const MinCost = 4 << 10
+
+// notReady is the place of a queue that is not among the ready ones.
+const notReady = -1
+
+// Task is a piece of work. An interface rather than a function, so that a
+// long-lived value can be submitted again and again without an allocation.
+type Task interface {
+	Run(w *Worker)
+}
+
+// Func is a function as a [Task].
+type Func func(w *Worker)
+
+// Run calls the function.
+func (f Func) Run(w *Worker) { f(w) }
+
+// PanicError is the end of a queue one of whose tasks panicked.
+type PanicError struct {
+	Value any    // what the task panicked with
+	Stack []byte // where; for the log, not for a client
+}
+
+func (e *PanicError) Error() string { return fmt.Sprintf("workers: task panicked: %v", e.Value) }
+
+// Unwrap returns the value of the panic when it was an error.
+func (e *PanicError) Unwrap() error {
+	err, _ := e.Value.(error)
+	return err
+}
+
+// Queue is one job's line of tasks. Its methods are safe for concurrent use,
+// but [Queue.Close] must not be called from one of its own tasks.
+//
+// A queue ends when it is closed, when its scheduler is, or when one of its
+// tasks panics. Whoever waits for a task's result must wait for [Queue.Done]
+// too, since pending tasks of an ended queue never run.
+type Queue struct {
+	s    *Scheduler
+	done chan struct{}
+
+	// Guarded by s.mu.
+	idle    *sync.Cond // on s.mu: running fell to zero
+	pending []entry
+	head    int // pending[:head] has been taken
+	running int
+	err     error // why the queue ended
+
+	// The queue's turn, see Scheduler.next; guarded by s.mu.
+	tag     int64
+	arrived uint64
+	place   int // index in s.ready
+}
+
+type entry struct {
+	task Task
+	cost int64
+}
+
+func newQueue(s *Scheduler) *Queue {
+	return &Queue{s: s, done: make(chan struct{}), idle: sync.NewCond(&s.mu), place: notReady}
+}
+
+// Submit appends a task and returns at once. The cost says how long the task
+// takes relative to others; the unit is the time that compressing one byte at
+// the default level takes, so a compressor gives the bytes of its block, and
+// cheaper work a part of its bytes. Costs below [MinCost] count as MinCost.
+//
+// The error is why the queue ended, if it has: see [Queue.Err].
+func (q *Queue) Submit(t Task, cost int) error {
+	s := q.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if q.err != nil {
+		return q.err
+	}
+	first := q.empty()
+	q.push(entry{t, int64(max(cost, MinCost))})
+	if first {
+		s.admit(q)
+	}
+	s.wake.Signal()
+	return nil
+}
+
+// Done is closed when the queue has ended. Running tasks may not have returned
+// by then.
+func (q *Queue) Done() <-chan struct{} { return q.done }
+
+// Err returns nil until the queue has ended, then [ErrClosed] or a
+// [*PanicError].
+func (q *Queue) Err() error {
+	q.s.mu.Lock()
+	defer q.s.mu.Unlock()
+	return q.err
+}
+
+// Close drops pending tasks and returns when the running ones have returned:
+// within the time of one task. It may be called twice.
+func (q *Queue) Close() {
+	q.s.mu.Lock()
+	defer q.s.mu.Unlock()
+	q.end(ErrClosed)
+	for q.running > 0 {
+		q.idle.Wait()
+	}
+}
+
+// end drops what is pending and keeps the first reason. The caller holds s.mu.
+func (q *Queue) end(err error) {
+	if q.err != nil {
+		return
+	}
+	q.err = err
+	q.pending, q.head = nil, 0
+	if q.place != notReady {
+		heap.Remove(&q.s.ready, q.place)
+	}
+	delete(q.s.open, q)
+	close(q.done)
+}
+
+// finished takes note that a running task has returned. The caller holds s.mu.
+func (q *Queue) finished(err error) {
+	if err != nil {
+		q.end(err)
+	}
+	q.running--
+	if q.running == 0 {
+		q.idle.Broadcast()
+	}
+}
+
+func (q *Queue) empty() bool { return q.head == len(q.pending) }
+
+// push appends. Taken places are used again once they are the greater part, so
+// that a queue in steady state allocates nothing.
+func (q *Queue) push(e entry) {
+	if len(q.pending) == cap(q.pending) && q.head > len(q.pending)/2 {
+		n := copy(q.pending, q.pending[q.head:])
+		clear(q.pending[n:])
+		q.pending, q.head = q.pending[:n], 0
+	}
+	q.pending = append(q.pending, e)
+}
+
+func (q *Queue) pop() (Task, int64) {
+	e := q.pending[q.head]
+	q.pending[q.head] = entry{} // the task may hold much memory
+	q.head++
+	if q.empty() {
+		q.pending, q.head = q.pending[:0], 0
+	}
+	return e.task, e.cost
+}

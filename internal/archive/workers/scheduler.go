@@ -1,0 +1,205 @@
+// Package workers shares a fixed number of goroutines fairly between any
+// number of jobs that need the processor.
+//
+// A server that compresses fifty archives at once must not run fifty
+// pipelines against two cores: each would hold its own compressors, and the
+// largest would crowd out the rest. Here the process has one [Scheduler], with
+// as many workers as there are processors. Each job opens a [Queue], submits
+// small tasks to it and closes it. Heavy reusable state, such as a compressor,
+// belongs to the worker and not to the job: see [Slot].
+//
+//	sched := workers.New(0)          // one for the process
+//	defer sched.Close()
+//
+//	q := sched.Queue()               // one for each job
+//	defer q.Close()
+//	err := q.Submit(task, cost)      // task.Run(worker) is called later
+//
+// Promises:
+//   - At most as many tasks run at a time as there are workers.
+//   - Queues with pending tasks get equal shares of the submitted cost, however
+//     many tasks they have pending: a queue with one task waits for about one
+//     task of each of the others, never for all that was submitted before.
+//   - Tasks of one queue start in the order in which they were submitted. They
+//     may run at the same time and end in any order.
+//   - After [Queue.Close] returns, no task of the queue runs or will run.
+//   - A task that panics ends its queue and nothing else.
+//
+// Limits: a task occupies a worker until it returns, so it must neither wait
+// for another task nor touch a slow destination; it should take milliseconds.
+// The scheduler does not bound how much is pending: whoever submits must, by
+// holding a bounded window of results.
+package workers
+
+import (
+	"container/heap"
+	"errors"
+	"runtime"
+	"runtime/debug"
+	"sync"
+)
+
+// ErrClosed is the end of a queue that was closed, or whose scheduler was.
+var ErrClosed = errors.New("workers: queue closed")
+
+// Scheduler runs the tasks of its queues on a fixed number of goroutines.
+// Its methods are safe for concurrent use.
+type Scheduler struct {
+	size    int
+	running sync.WaitGroup // the workers' goroutines
+
+	mu     sync.Mutex
+	wake   *sync.Cond // on mu: a queue became ready, or closed was set
+	ready  readyQueues
+	open   map[*Queue]struct{}
+	clock  int64  // virtual time: the tag of the task started last
+	arrive uint64 // counts entries into ready, to break ties in turn
+	closed bool
+}
+
+// New starts a scheduler with n workers, or GOMAXPROCS of them when n is not
+// positive. The caller ends it with [Scheduler.Close].
+func New(n int) *Scheduler {
+	if n <= 0 {
+		n = runtime.GOMAXPROCS(0)
+	}
+	s := &Scheduler{size: n, open: make(map[*Queue]struct{})}
+	s.wake = sync.NewCond(&s.mu)
+	for range n {
+		s.running.Go(func() { s.work(newWorker()) })
+	}
+	return s
+}
+
+// Workers returns the number of workers.
+func (s *Scheduler) Workers() int { return s.size }
+
+// Queue opens a queue. On a closed scheduler the queue has already ended.
+func (s *Scheduler) Queue() *Queue {
+	q := newQueue(s)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		q.end(ErrClosed)
+		return q
+	}
+	s.open[q] = struct{}{}
+	return q
+}
+
+// Close ends all queues with [ErrClosed], drops their pending tasks, and
+// returns when the running ones have returned and the workers are gone. It may
+// be called twice, but not from a task.
+func (s *Scheduler) Close() {
+	s.mu.Lock()
+	s.closed = true
+	for q := range s.open {
+		q.end(ErrClosed)
+	}
+	s.wake.Broadcast()
+	s.mu.Unlock()
+	s.running.Wait()
+}
+
+// work is the life of one worker.
+func (s *Scheduler) work(w *Worker) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		for len(s.ready) == 0 && !s.closed {
+			s.wake.Wait()
+		}
+		if s.closed {
+			return
+		}
+		q, task := s.next()
+		s.mu.Unlock()
+		err := run(task, w)
+		s.mu.Lock()
+		q.finished(err)
+		s.mu.Unlock()
+		// Whoever waits for the result can run now, but with all processors
+		// busy only if a worker lets it. Results go out before new work is
+		// begun, or the first byte of a stream waits for the blocks behind it.
+		runtime.Gosched()
+		s.mu.Lock()
+	}
+}
+
+// next takes the first task of the queue whose turn it is. The caller holds mu
+// and knows that a queue is ready.
+//
+// This is start-time fair queueing: a queue's tag is the cost it has been
+// served, and the lowest tag goes first. With equal costs it is a plain
+// round-robin over the queues.
+func (s *Scheduler) next() (*Queue, Task) {
+	q := s.ready[0]
+	s.clock = q.tag
+	task, cost := q.pop()
+	q.running++
+	q.tag += cost
+	if q.empty() {
+		heap.Pop(&s.ready)
+		return q, task
+	}
+	s.arrive++
+	q.arrived = s.arrive
+	heap.Fix(&s.ready, 0)
+	return q, task
+}
+
+// admit makes a queue with a first pending task ready. The caller holds mu.
+func (s *Scheduler) admit(q *Queue) {
+	// A queue that was idle starts now: unused turns are not saved up, or a
+	// queue that slept for a minute could then hold all workers for one.
+	q.tag = max(q.tag, s.clock)
+	s.arrive++
+	q.arrived = s.arrive
+	heap.Push(&s.ready, q)
+}
+
+// run calls the task and turns its panic into an error, since one damaged
+// repository must not end the process that serves all the others.
+func run(t Task, w *Worker) (err error) {
+	defer func() {
+		if v := recover(); v != nil {
+			// The task may have left a compressor half way through a block.
+			w.forget()
+			err = &PanicError{Value: v, Stack: debug.Stack()}
+		}
+	}()
+	t.Run(w)
+	return nil
+}
+
+// readyQueues is a heap of the queues with pending tasks, next turn first.
+type readyQueues []*Queue
+
+func (r readyQueues) Len() int { return len(r) }
+
+func (r readyQueues) Less(i, j int) bool {
+	if r[i].tag != r[j].tag {
+		return r[i].tag < r[j].tag
+	}
+	return r[i].arrived < r[j].arrived
+}
+
+func (r readyQueues) Swap(i, j int) {
+	r[i], r[j] = r[j], r[i]
+	r[i].place, r[j].place = i, j
+}
+
+func (r *readyQueues) Push(q any) {
+	queue := q.(*Queue)
+	queue.place = len(*r)
+	*r = append(*r, queue)
+}
+
+func (r *readyQueues) Pop() any {
+	last := len(*r) - 1
+	q := (*r)[last]
+	(*r)[last] = nil
+	*r = (*r)[:last]
+	q.place = notReady
+	return q
+}
