@@ -131,16 +131,22 @@ func compare(t testing.TB, snap *Snapshot, want []fact) {
 
 func compareOne(snap *Snapshot, f fact) error {
 	kind, size, err := snap.Stat(f.id)
-	if err != nil || kind.String() != f.kind || size != int64(len(f.content)) {
-		return fmt.Errorf("%v: Stat gives %v %d %v, git %s %d", f.id, kind, size, err, f.kind, len(f.content))
+	if err != nil {
+		return fmt.Errorf("%v: Stat: %w", f.id, err)
+	}
+	if kind.String() != f.kind || size != int64(len(f.content)) {
+		return fmt.Errorf("%v: Stat gives %v %d, git %s %d", f.id, kind, size, f.kind, len(f.content))
 	}
 	has, err := snap.Has(f.id)
 	if err != nil || !has {
-		return fmt.Errorf("%v: Has gives %v %v", f.id, has, err)
+		return fmt.Errorf("%v: Has gives %v and %w", f.id, has, err)
 	}
 	kind, data, err := snap.Read(f.id, size, []byte("before"))
-	if err != nil || kind.String() != f.kind || string(data) != "before"+string(f.content) {
-		return fmt.Errorf("%v: Read gives %v %v and %d bytes, git %s and %d", f.id, kind, err, len(data)-6, f.kind, len(f.content))
+	if err != nil {
+		return fmt.Errorf("%v: Read: %w", f.id, err)
+	}
+	if kind.String() != f.kind || string(data) != "before"+string(f.content) {
+		return fmt.Errorf("%v: Read gives %v and %d bytes, git %s and %d", f.id, kind, len(data)-6, f.kind, len(f.content))
 	}
 	if size > 0 {
 		if _, _, err := snap.Read(f.id, size-1, nil); !errors.Is(err, ErrTooLarge) {
@@ -161,8 +167,11 @@ func compareStream(snap *Snapshot, f fact) error {
 		return fmt.Errorf("%v: Open gives %v %d, git %s %d", f.id, object.Type(), object.Size(), f.kind, len(f.content))
 	}
 	data, err := io.ReadAll(object)
-	if err != nil || !bytes.Equal(data, f.content) {
-		return fmt.Errorf("%v: the stream gives %v and %d bytes, git %d", f.id, err, len(data), len(f.content))
+	if err != nil {
+		return fmt.Errorf("%v: the stream: %w", f.id, err)
+	}
+	if !bytes.Equal(data, f.content) {
+		return fmt.Errorf("%v: the stream gives %d bytes, git %d", f.id, len(data), len(f.content))
 	}
 	return nil
 }
@@ -183,7 +192,7 @@ func noise(seed uint64, size int) string {
 		seed ^= seed << 13
 		seed ^= seed >> 7
 		seed ^= seed << 17
-		b[i] = byte(seed >> 24)
+		b[i] = byte(seed >> 24 & 0xff)
 	}
 	return string(b)
 }

@@ -31,7 +31,7 @@ func TestObjectsAreWhatGitSays(t *testing.T) {
 	for _, layout := range layouts {
 		t.Run(layout.name, func(t *testing.T) {
 			repo := gittest.New(t)
-			history(repo, 40)
+			history(repo, 20)
 			repo.Git("tag", "-a", "-m", "a tag", "v1")
 			layout.pack(repo)
 			compare(t, snapshot(t, newStore(t, Options{}, repo), repo), facts(t, repo))
