@@ -121,6 +121,7 @@ func (p *part) spill(object *Object) error {
 		return tempError(err)
 	}
 	p.file = file
+	p.store.spills.Add(1)
 	// Without a name the file goes with its descriptor, even when the process
 	// is killed. Where that is refused, close removes it.
 	_ = os.Remove(file.Name())

@@ -22,6 +22,7 @@ type Store struct {
 	bases       *baseCache
 	spilled     room
 	lastPack    atomic.Uint64
+	spills      atomic.Uint64 // how many temporary files there have been
 
 	mu          sync.Mutex
 	databases   map[string]*Database
