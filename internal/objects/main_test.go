@@ -150,7 +150,7 @@ func compareOne(snap *Snapshot, f fact) error {
 	}
 	if size > 0 {
 		if _, _, err := snap.Read(f.id, size-1, nil); !errors.Is(err, ErrTooLarge) {
-			return fmt.Errorf("%v: Read of one byte less gives %v", f.id, err)
+			return fmt.Errorf("%v: Read of one byte less: %w", f.id, errors.Join(err, errors.New("is not ErrTooLarge")))
 		}
 	}
 	return compareStream(snap, f)
