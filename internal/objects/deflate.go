@@ -2,7 +2,6 @@ package objects
 
 import (
 	"encoding/binary"
-	"hash/adler32"
 	"io"
 )
 
@@ -50,7 +49,7 @@ func (d *decoder) inflate(dst, src []byte) error {
 	if len(rest) < 4 {
 		return d.finish(io.ErrUnexpectedEOF)
 	}
-	if binary.BigEndian.Uint32(rest) != adler32.Checksum(dst) {
+	if binary.BigEndian.Uint32(rest) != adler32(dst) {
 		return d.finish(errBadStream)
 	}
 	return d.finish(nil)

@@ -2,7 +2,6 @@ package objects
 
 import (
 	"bufio"
-	"bytes"
 	"errors"
 	"io"
 
@@ -13,12 +12,11 @@ import (
 // streamBuffer is what a stream reads of a pack at a time.
 const streamBuffer = 32 << 10
 
-// inflater reads a zlib stream from a file, or from bytes. It is kept in a
+// inflater reads a zlib stream from a file, in a fixed buffer. It is kept in a
 // pool, since its tables and its history are about 50 KiB.
 type inflater struct {
 	section io.SectionReader
 	file    *bufio.Reader
-	memory  bytes.Reader
 	zlib    io.ReadCloser
 }
 
@@ -30,12 +28,6 @@ func (f *inflater) fromFile(at io.ReaderAt, off, length int64) error {
 	}
 	f.file.Reset(&f.section)
 	return f.reset(f.file)
-}
-
-// fromBytes starts a stream that lies in memory.
-func (f *inflater) fromBytes(src []byte) error {
-	f.memory.Reset(src)
-	return f.reset(&f.memory)
 }
 
 func (f *inflater) reset(r io.Reader) error {

@@ -178,10 +178,7 @@ func (v *view) stat(sc *scratch, at place) (Type, int64, error) {
 func (sc *scratch) deltaHeader(at place, e entry, head []byte) (base, result int64, err error) {
 	var buf [longestDeltaHeader]byte
 	first := buf[:min(longestDeltaHeader, e.size)]
-	err = sc.inflater.fromBytes(head)
-	if err == nil {
-		_, err = io.ReadFull(&sc.inflater, first)
-	}
+	err = sc.decoder.prefix(first, head)
 	if isTruncated(err) {
 		start := at.off + int64(e.length)
 		err = sc.inflater.fromFile(at.pack.file, start, at.pack.end-start)

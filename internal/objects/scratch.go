@@ -3,19 +3,23 @@ package objects
 // scratch is what one operation needs besides its result. Operations take one
 // from the store's pool, so that reading small objects allocates nothing.
 type scratch struct {
-	inflater inflater
-	window   []byte // of the pack
-	deltas   []byte // inflated deltas of the chain, one after the other
-	delta    []byte // an inflated delta that did not fit among those
-	links    []link // of the chain, from the object towards its base
+	decoder  decoder
+	inflater inflater // for streams that are longer than a window
+	window   []byte   // of the pack
+	deltas   []byte   // inflated deltas of the chain, one after the other
+	delta    []byte   // an inflated delta that did not fit among those
+	links    []link   // of the chain, from the object towards its base
 }
 
 const (
 	// firstWindow holds nearly every tree, commit and delta, and most source
 	// files, deflated.
 	firstWindow = 8 << 10
-	// largestWindow is up to which size a stream is read in one go.
-	largestWindow = 1 << 20
+	// largestWindow is up to which size a stream is read in one go, which is
+	// faster; a longer one goes through a fixed buffer.
+	largestWindow = 8 << 20
+	// keptWindow is the largest window that stays in the pool.
+	keptWindow = 1 << 20
 	// keptDeltas bounds the inflated deltas of one chain; the rest of them is
 	// read a second time when its turn comes.
 	keptDeltas = 1 << 20
@@ -30,7 +34,7 @@ func (s *Store) takeScratch() *scratch {
 
 // giveScratch puts sc back; buffers that one huge object made are dropped.
 func (s *Store) giveScratch(sc *scratch) {
-	if cap(sc.window) > largestWindow {
+	if cap(sc.window) > keptWindow {
 		sc.window = make([]byte, firstWindow)
 	}
 	if cap(sc.delta) > keptDeltas {
@@ -84,10 +88,7 @@ func (sc *scratch) inflate(dst []byte, p *pack, off int64, e entry, head []byte)
 				return err
 			}
 		}
-		err := sc.inflater.fromBytes(head)
-		if err == nil {
-			err = sc.inflater.fill(dst)
-		}
+		err := sc.decoder.inflate(dst, head)
 		if !isTruncated(err) || int64(len(head)) >= left {
 			return p.damage(err)
 		}
