@@ -1,0 +1,138 @@
+package objects
+
+import (
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Alternates, gitrepository-layout(5), "objects/info/alternates": one objects
+// directory per line, absolute or relative to the objects directory that holds
+// the file; lines with # are comments, lines in double quotes are C-quoted.
+
+const (
+	// alternatesDepth is how deep git follows alternates of alternates
+	// (link_alt_odb_entries in object-file.c).
+	alternatesDepth = 5
+	// alternatesSize bounds the file, which has a line or two.
+	alternatesSize = 1 << 20
+)
+
+// alternates is the parsed file of one directory.
+type alternates struct {
+	info  fs.FileInfo // nil when there is no file
+	paths []string    // relative to the root; those outside are left out
+}
+
+// chain gives an objects directory and its alternates, in the order in which
+// git searches them. An alternate that does not exist or is not below the root
+// is left out: what it held is then not found.
+func (s *Store) chain(objects string) ([]*directory, error) {
+	var found []*directory
+	var add func(name string, depth int) error
+	add = func(name string, depth int) error {
+		d := s.directory(name)
+		if slices.Contains(found, d) {
+			return nil
+		}
+		found = append(found, d)
+		if depth > alternatesDepth {
+			return nil
+		}
+		paths, err := d.alternates()
+		if err != nil {
+			return err
+		}
+		for _, name := range paths {
+			if info, err := s.root.Stat(name); err != nil || !info.IsDir() {
+				continue
+			}
+			if err := add(name, depth+1); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	err := add(objects, 0)
+	return found, err
+}
+
+// alternates gives the alternates of the directory; the file is read when it
+// changed.
+func (d *directory) alternates() ([]string, error) {
+	name := path.Join(d.path, "info", "alternates")
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	info, err := d.store.root.Stat(name)
+	if err != nil {
+		if err = openError(name, err); !errors.Is(err, ErrNotFound) {
+			return nil, err
+		}
+		d.links = alternates{}
+		return nil, nil
+	}
+	if d.links.info != nil && sameFile(info, d.links.info) {
+		return d.links.paths, nil
+	}
+	text, err := d.store.readFile(name, alternatesSize)
+	if err != nil {
+		return nil, err
+	}
+	d.links = alternates{info: info, paths: d.store.parseAlternates(text, d.path)}
+	return d.links.paths, nil
+}
+
+// parseAlternates gives the paths of a file below the root.
+func (s *Store) parseAlternates(text []byte, objects string) []string {
+	var paths []string
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSuffix(line, "\n")
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if line[0] == '"' {
+			if plain, err := strconv.Unquote(line); err == nil {
+				line = plain
+			}
+		}
+		if name, ok := s.below(line, objects); ok && !slices.Contains(paths, name) {
+			paths = append(paths, name)
+		}
+	}
+	return paths
+}
+
+// below gives the path relative to the root of a path that is absolute or
+// relative to base. Whether symbolic links lead out again is for os.Root to
+// see; here it is only about names.
+func (s *Store) below(name, base string) (string, bool) {
+	if !filepath.IsAbs(name) {
+		name = path.Join(base, filepath.ToSlash(name))
+		return name, filepath.IsLocal(filepath.FromSlash(name))
+	}
+	for _, root := range s.names {
+		if inside, err := filepath.Rel(root, name); err == nil && filepath.IsLocal(inside) {
+			return filepath.ToSlash(inside), true
+		}
+	}
+	return "", false
+}
+
+// readFile reads a small file of a repository.
+func (s *Store) readFile(name string, limit int64) ([]byte, error) {
+	file, _, err := s.openFile(name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	text, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		err = ErrTooLarge
+	}
+	return text, corrupt(name, err)
+}

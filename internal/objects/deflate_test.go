@@ -1,0 +1,169 @@
+package objects
+
+import (
+	"bytes"
+	"compress/flate"
+	"compress/zlib"
+	"encoding/binary"
+	"errors"
+	stdadler "hash/adler32"
+	"io"
+	"strings"
+	"testing"
+)
+
+// wrap makes a zlib stream of raw deflate data and the checksum of content.
+func wrap(raw, content []byte) []byte {
+	stream := append([]byte{0x78, 0x9c}, raw...)
+	return binary.BigEndian.AppendUint32(stream, stdadler.Checksum(content))
+}
+
+// deflateInputs are contents whose streams have stored, fixed and dynamic
+// blocks, short and long matches, and codes of all lengths.
+func deflateInputs() map[string][]byte {
+	fibonacci := []byte{}
+	for symbol, a, b := byte(0), 1, 1; a < 60_000; symbol, a, b = symbol+1, b, a+b {
+		fibonacci = append(fibonacci, bytes.Repeat([]byte{symbol}, a)...) // gives the longest codes
+	}
+	shuffled := bytes.Clone(fibonacci)
+	for i, seed := 0, uint32(1); i < len(shuffled); i++ {
+		seed = seed*1664525 + 1013904223
+		j := int(seed>>8) % len(shuffled)
+		shuffled[i], shuffled[j] = shuffled[j], shuffled[i]
+	}
+	return map[string][]byte{
+		"empty":     {},
+		"one":       []byte("a"),
+		"short":     []byte("hello, hello, hello"),
+		"zeros":     make([]byte, 100_000),
+		"noise":     []byte(noise(1, 100_000)),
+		"text":      []byte(text(1, 5000)),
+		"mixed":     []byte(text(1, 300) + noise(2, 5000) + strings.Repeat("ab", 4000) + strings.Repeat("abcdefghi", 1000)),
+		"fibonacci": fibonacci,
+		"shuffled":  shuffled,
+	}
+}
+
+func TestInflaterAgreesWithZlib(t *testing.T) {
+	var d decoder
+	for name, content := range deflateInputs() {
+		for level := zlib.HuffmanOnly; level <= 9; level++ {
+			var stream bytes.Buffer
+			w, _ := zlib.NewWriterLevel(&stream, level)
+			_, _ = w.Write(content)
+			_ = w.Close()
+			src := append(stream.Bytes(), "what follows in the pack"...)
+			dst := make([]byte, len(content))
+			if err := d.inflate(dst, src); err != nil || !bytes.Equal(dst, content) {
+				t.Fatalf("%s, level %d: %v", name, level, err)
+			}
+			for _, n := range []int{0, 1, 20, len(content) / 2} {
+				head := make([]byte, min(n, len(content)))
+				if err := d.prefix(head, src); err != nil || !bytes.Equal(head, content[:len(head)]) {
+					t.Fatalf("%s, level %d: prefix of %d: %v", name, level, n, err)
+				}
+			}
+			if err := d.inflate(make([]byte, len(content)+1), src); !errors.Is(err, errWrongSize) {
+				t.Errorf("%s, level %d: a byte more is %v", name, level, err)
+			}
+			if len(content) > 0 {
+				if err := d.inflate(make([]byte, len(content)-1), src); !errors.Is(err, errWrongSize) {
+					t.Errorf("%s, level %d: a byte less is %v", name, level, err)
+				}
+			}
+			for cut := 0; cut < stream.Len(); cut += 1 + stream.Len()/50 {
+				if err := d.inflate(dst, stream.Bytes()[:cut]); !isTruncated(err) {
+					t.Fatalf("%s, level %d: cut at %d of %d: %v", name, level, cut, stream.Len(), err)
+				}
+			}
+		}
+	}
+}
+
+func TestAdlerAgreesWithTheStandardLibrary(t *testing.T) {
+	high := bytes.Repeat([]byte{0xff}, 2_000_000)
+	for _, p := range [][]byte{high, []byte(noise(4, 1_000_000)), make([]byte, 1000)} {
+		for n := 0; n <= len(p); n += 1 + n/3 {
+			if got, want := adler32(p[:n]), stdadler.Checksum(p[:n]); got != want {
+				t.Fatalf("%d bytes: %x, want %x", n, got, want)
+			}
+		}
+		if got, want := adler32(p), stdadler.Checksum(p); got != want {
+			t.Fatalf("%d bytes: %x, want %x", len(p), got, want)
+		}
+	}
+}
+
+func BenchmarkAdler(b *testing.B) {
+	p := []byte(noise(1, 20_000))
+	b.SetBytes(int64(len(p)))
+	for b.Loop() {
+		adler32(p)
+	}
+}
+
+func FuzzInflate(f *testing.F) {
+	for _, content := range deflateInputs() {
+		for _, level := range []int{flate.HuffmanOnly, 0, 1, 9} {
+			var raw bytes.Buffer
+			w, _ := flate.NewWriter(&raw, level)
+			_, _ = w.Write(content[:min(len(content), 3000)])
+			_ = w.Close()
+			f.Add(raw.Bytes())
+		}
+	}
+	f.Add([]byte{0x05, 0xe0, 0x81, 0x08, 0, 0, 0, 0, 0x20, 0x7f, 0xeb, 0x0b, 0, 0})
+	const limit = 1 << 20
+	var d decoder
+	f.Fuzz(func(t *testing.T, raw []byte) {
+		reader := bytes.NewReader(raw)
+		want, failure := io.ReadAll(io.LimitReader(flate.NewReader(reader), limit))
+		if len(want) == limit {
+			return
+		}
+		dst := make([]byte, len(want))
+		err := d.inflate(dst, wrap(raw[:len(raw)-reader.Len()], want))
+		switch {
+		case failure == nil && (err != nil || !bytes.Equal(dst, want)):
+			t.Fatalf("a stream of %d bytes is refused: %v", len(want), err)
+		case failure != nil && err == nil:
+			t.Fatalf("accepted what the standard library refuses: %v", failure)
+		}
+		if failure == nil && len(want) > 0 {
+			head := make([]byte, len(want)/2)
+			if err := d.prefix(head, wrap(raw, want)); err != nil || !bytes.Equal(head, want[:len(head)]) {
+				t.Fatalf("prefix: %v", err)
+			}
+		}
+	})
+}
+
+func BenchmarkInflate(b *testing.B) {
+	content := []byte(text(1, 150) + noise(2, 100))
+	var stream bytes.Buffer
+	w := zlib.NewWriter(&stream)
+	_, _ = w.Write(content)
+	_ = w.Close()
+	dst := make([]byte, len(content))
+	b.Run("own", func(b *testing.B) {
+		var d decoder
+		b.SetBytes(int64(len(content)))
+		for b.Loop() {
+			if err := d.inflate(dst, stream.Bytes()); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("klauspost", func(b *testing.B) {
+		var f inflater
+		b.SetBytes(int64(len(content)))
+		for b.Loop() {
+			if err := f.fromFile(bytes.NewReader(stream.Bytes()), 0, int64(stream.Len())); err != nil {
+				b.Fatal(err)
+			}
+			if err := f.fill(dst); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}

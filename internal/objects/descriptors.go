@@ -1,0 +1,174 @@
+package objects
+
+import (
+	"container/list"
+	"sync"
+	"time"
+)
+
+// descriptors bounds the open files of all repositories. What it counts,
+// pins and closes is a packSet: the packs of one objects directory.
+//
+// A set that somebody uses stays open; one that nobody uses stays open too,
+// until its place is needed (least recently used first), its directory has a
+// newer set, or [Store.CloseIdle] finds it.
+type descriptors struct {
+	mu    sync.Mutex
+	limit int
+	used  int
+	done  bool      // the store is closed: nothing stays open without a user
+	idle  list.List // of *packSet, the most recently used first
+	index *room     // memory of the indexes
+}
+
+// packSet is one state of an objects directory: its packs as they were when
+// the directory was read. Apart from the counters it does not change.
+type packSet struct {
+	packs  []*pack
+	midx   *midx          // nil when there is none that is sound
+	faults []error        // indexes that cannot be read: absence is not certain
+	state  directoryState // of the pack directory when it was read; guarded by directory.mu
+
+	// Guarded by descriptors.mu.
+	users   int
+	retired bool // there is a newer set: close when the last user leaves
+	closed  bool
+	at      *list.Element // in descriptors.idle
+	left    time.Time     // when the last user left
+}
+
+// pin keeps a set open; false when it was closed already.
+func (d *descriptors) pin(set *packSet) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if set.closed {
+		return false
+	}
+	set.users++
+	if set.at != nil {
+		d.idle.Remove(set.at)
+		set.at = nil
+	}
+	return true
+}
+
+// unpin is the end of a pin.
+func (d *descriptors) unpin(set *packSet) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if set.users--; set.users > 0 {
+		return
+	}
+	if set.retired || d.done {
+		d.closeSet(set)
+		return
+	}
+	set.left = time.Now()
+	set.at = d.idle.PushFront(set)
+}
+
+// retire marks a set that was replaced by a newer one.
+func (d *descriptors) retire(set *packSet) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	set.retired = true
+	if set.users == 0 {
+		d.closeSet(set)
+	}
+}
+
+// adopt makes a set of packs that are open, some of them in other sets too,
+// and pins it.
+func (d *descriptors) adopt(set *packSet) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	set.users = 1
+	for _, p := range set.packs {
+		p.sets++
+	}
+}
+
+// reserve makes room for n descriptors before they are opened, by closing
+// idle sets.
+func (d *descriptors) reserve(n int) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for d.used+n > d.limit || d.index.used.Load() > d.index.limit {
+		oldest := d.idle.Back()
+		if oldest == nil {
+			break
+		}
+		d.closeSet(oldest.Value.(*packSet))
+	}
+	if d.used+n > d.limit {
+		return ErrBusy
+	}
+	d.used += n
+	return nil
+}
+
+// give returns descriptors that were reserved and are not, or no longer, open.
+func (d *descriptors) give(n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.used -= n
+}
+
+// close closes every set that nobody uses, and the others when their last user
+// leaves.
+func (d *descriptors) close() {
+	d.mu.Lock()
+	d.done = true
+	d.mu.Unlock()
+	d.closeIdle(time.Now())
+}
+
+// isClosed says whether the files of a set are closed.
+func (d *descriptors) isClosed(set *packSet) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return set.closed
+}
+
+// closeIdle closes the sets that nobody has used since the given time.
+func (d *descriptors) closeIdle(since time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for oldest := d.idle.Back(); oldest != nil; oldest = d.idle.Back() {
+		set := oldest.Value.(*packSet)
+		if set.left.After(since) {
+			return
+		}
+		d.closeSet(set)
+	}
+}
+
+// closeSet closes what no other set holds. The caller holds the lock.
+func (d *descriptors) closeSet(set *packSet) {
+	if set.closed {
+		return
+	}
+	set.closed = true
+	if set.at != nil {
+		d.idle.Remove(set.at)
+		set.at = nil
+	}
+	for _, p := range set.packs {
+		if p.sets--; p.sets == 0 {
+			d.used -= p.descriptors()
+			p.close()
+		}
+	}
+	if set.midx != nil {
+		d.used -= set.midx.descriptors()
+		set.midx.close()
+	}
+}
+
+// discard closes a multi-pack-index of a set that did not come to be.
+func (d *descriptors) discard(m *midx) {
+	if m != nil {
+		d.give(m.descriptors())
+		m.close()
+	}
+}

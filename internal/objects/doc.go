@@ -1,0 +1,50 @@
+// Package objects is a read-only git object database: bytes in, objects out.
+// It is the one place through which every byte of a repository is read. It
+// knows neither refs nor trees nor HTTP.
+//
+// # Order of use
+//
+//	store, err := objects.New("/srv/git", objects.Options{}) // one per process
+//	db, err := store.Open("group/project.git")               // cheap: call it per request
+//	snap, err := db.Snapshot()                               // pins the packs
+//	defer snap.Close()
+//	typ, data, err := snap.Read(id, 1<<20, buf)              // small objects
+//	object, err := snap.Open(id)                             // objects of any size
+//
+// # Promises
+//
+//   - Nothing is written to, created in or locked in a repository, and no file
+//     outside the root is opened: every file is opened through [os.Root], so
+//     neither a symbolic link nor an alternate leads out.
+//   - A snapshot holds its packs open. A repack, a gc or a removal of the whole
+//     repository by others does not disturb it; loose objects alone are not
+//     pinned, as they are opened one at a time. What is missing is looked for
+//     once more in a fresh list of packs, as git itself does.
+//   - An object is exactly as long as it says, or there is an error: never
+//     io.EOF before the last byte, and the last bytes of a stream are given out
+//     only after the checks that belong to it have passed.
+//   - Damage is a [*CorruptError], absence is [ErrNotFound], and absence is
+//     claimed only when every index could be read.
+//   - The read path takes no lock that another repository or another reader
+//     could hold for long; a Store, a Database and a Snapshot may be used by any
+//     number of goroutines, an Object by one.
+//
+// # Limits
+//
+// Memory, descriptors, temporary files and the depth of delta chains are
+// bounded by [Options]. A blob that is stored whole streams in a fixed buffer
+// at any size. A deltified one up to Options.SpillBytes is resolved in memory,
+// a larger one through temporary files.
+//
+// SHA-256 repositories, reftable repositories and unknown extensions are
+// refused with [*UnsupportedError].
+//
+// What is not checked unless asked for: that the bytes of a packed object hash
+// to its id. git does not check that when it reads either; zlib's checksum
+// catches damage to the content, but not to an offset in a large index. Call
+// [Object.Verify] for one object or [Snapshot.Verify] for whole packs. Loose
+// objects are always checked when read to their end.
+//
+// The formats are those of gitformat-pack(5), gitformat-chunk(5),
+// gitrepository-layout(5) and git-config(1).
+package objects

@@ -1,0 +1,216 @@
+package objects
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/repomcp/repomcp/internal/gittest"
+)
+
+// fact is what the real git says about an object.
+type fact struct {
+	id      ID
+	kind    string
+	content []byte
+}
+
+// facts asks git for every object of a repository, with its content.
+func facts(t testing.TB, repo *gittest.Repo) []fact {
+	t.Helper()
+	cmd := exec.Command("git", "cat-file", "--batch-all-objects", "--batch") //nolint:noctx // ends by itself
+	cmd.Dir, cmd.Env = repo.Dir, gittest.Env()
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var all []fact
+	for r := bufio.NewReader(bytes.NewReader(out)); ; {
+		line, err := r.ReadString('\n')
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		words := strings.Fields(line)
+		id, _ := ParseID(words[0])
+		size, err := strconv.Atoi(words[2])
+		if err != nil {
+			t.Fatalf("git says %q", line)
+		}
+		content := make([]byte, size+1)
+		if _, err := io.ReadFull(r, content); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, fact{id, words[1], content[:size]})
+	}
+}
+
+// newStore makes a store over the folder that holds the given repositories,
+// which is the parent of the first one.
+func newStore(t testing.TB, options Options, repos ...*gittest.Repo) *Store {
+	t.Helper()
+	if options.TempDir == "" {
+		options.TempDir = t.TempDir()
+	}
+	s, err := New(filepath.Dir(repos[0].Dir), options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if used := s.descriptors.used; used != 0 {
+			t.Errorf("%d descriptors are counted as open after Close", used)
+		}
+		if used := s.descriptors.index.used.Load(); used != 0 {
+			t.Errorf("%d bytes of indexes are counted as used after Close", used)
+		}
+		if used := s.spilled.used.Load(); used != 0 {
+			t.Errorf("%d bytes of temporary files are counted as used after Close", used)
+		}
+		if left, _ := os.ReadDir(options.TempDir); len(left) != 0 {
+			t.Errorf("temporary files are left: %v", left)
+		}
+	})
+	return s
+}
+
+// snapshot opens a repository; the test closes it at its end.
+func snapshot(t testing.TB, s *Store, repo *gittest.Repo) *Snapshot {
+	t.Helper()
+	snap, err := openSnapshot(s, filepath.Base(repo.Dir))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = snap.Close() })
+	return snap
+}
+
+func openSnapshot(s *Store, dir string) (*Snapshot, error) {
+	db, err := s.Open(dir)
+	if err != nil {
+		return nil, err
+	}
+	return db.Snapshot()
+}
+
+// compare reads every object in every way and says where that differs from
+// what git says.
+func compare(t testing.TB, snap *Snapshot, want []fact) {
+	t.Helper()
+	if len(want) == 0 {
+		t.Error("nothing to compare")
+	}
+	for _, f := range want {
+		if err := compareOne(snap, f); err != nil {
+			t.Error(err)
+		}
+	}
+	i := 0
+	for id, err := range snap.All() {
+		if err != nil {
+			t.Fatalf("All: %v", err)
+		}
+		if i >= len(want) || id != want[i].id {
+			t.Fatalf("All gives %v at place %d", id, i)
+		}
+		i++
+	}
+	if i != len(want) {
+		t.Errorf("All gives %d objects, git has %d", i, len(want))
+	}
+}
+
+func compareOne(snap *Snapshot, f fact) error {
+	kind, size, err := snap.Stat(f.id)
+	if err != nil {
+		return fmt.Errorf("%v: Stat: %w", f.id, err)
+	}
+	if kind.String() != f.kind || size != int64(len(f.content)) {
+		return fmt.Errorf("%v: Stat gives %v %d, git %s %d", f.id, kind, size, f.kind, len(f.content))
+	}
+	has, err := snap.Has(f.id)
+	if err != nil || !has {
+		return fmt.Errorf("%v: Has gives %v and %w", f.id, has, err)
+	}
+	kind, data, err := snap.Read(f.id, size, []byte("before"))
+	if err != nil {
+		return fmt.Errorf("%v: Read: %w", f.id, err)
+	}
+	if kind.String() != f.kind || string(data) != "before"+string(f.content) {
+		return fmt.Errorf("%v: Read gives %v and %d bytes, git %s and %d", f.id, kind, len(data)-6, f.kind, len(f.content))
+	}
+	if size > 0 {
+		if _, _, err := snap.Read(f.id, size-1, nil); !errors.Is(err, ErrTooLarge) {
+			return fmt.Errorf("%v: Read of one byte less: %w", f.id, errors.Join(err, errors.New("is not ErrTooLarge")))
+		}
+	}
+	return compareStream(snap, f)
+}
+
+func compareStream(snap *Snapshot, f fact) error {
+	object, err := snap.Open(f.id)
+	if err != nil {
+		return fmt.Errorf("%v: Open: %w", f.id, err)
+	}
+	defer func() { _ = object.Close() }()
+	object.Verify()
+	if object.Type().String() != f.kind || object.Size() != int64(len(f.content)) {
+		return fmt.Errorf("%v: Open gives %v %d, git %s %d", f.id, object.Type(), object.Size(), f.kind, len(f.content))
+	}
+	data, err := io.ReadAll(object)
+	if err != nil {
+		return fmt.Errorf("%v: the stream: %w", f.id, err)
+	}
+	if !bytes.Equal(data, f.content) {
+		return fmt.Errorf("%v: the stream gives %d bytes, git %d", f.id, len(data), len(f.content))
+	}
+	return nil
+}
+
+// text is compressible content that is different for each seed.
+func text(seed, lines int) string {
+	var b strings.Builder
+	for i := range lines {
+		fmt.Fprintf(&b, "%d line %d of %x\n", i, seed, (i*7919+seed*104729)%1000003)
+	}
+	return b.String()
+}
+
+// noise is content that does not compress.
+func noise(seed uint64, size int) string {
+	b := make([]byte, size)
+	for i := range b {
+		seed ^= seed << 13
+		seed ^= seed >> 7
+		seed ^= seed << 17
+		b[i] = byte(seed >> 24 & 0xff)
+	}
+	return string(b)
+}
+
+// history fills a repository with files that change a little in each commit,
+// so that packing makes chains of deltas.
+func history(repo *gittest.Repo, commits int) {
+	for c := range commits {
+		body := text(1, 400)
+		edit := c * 37 % (len(body) - 100)
+		body = body[:edit] + fmt.Sprintf("edited in commit %d\n", c) + body[edit:]
+		repo.Commit("main",
+			gittest.Regular("changing.txt", body),
+			gittest.Regular("growing.txt", text(2, 10+c*5)),
+			gittest.Regular("empty", ""),
+			gittest.Executable("dir/sub/tool", "#!/bin/sh\n"+strconv.Itoa(c)),
+			gittest.Regular("dir/noise.bin", noise(7, 50_000)+strconv.Itoa(c)),
+			gittest.Regular("dir/only-"+strconv.Itoa(c), noise(uint64(c+1), 300)),
+		)
+	}
+}

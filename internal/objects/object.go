@@ -1,0 +1,238 @@
+package objects
+
+import (
+	"crypto/sha1"
+	"errors"
+	"hash"
+	"io"
+	"sync/atomic"
+)
+
+// Object is an open object: a stream of exactly Size bytes. It pins the packs
+// it reads until it is closed, even when its Snapshot was closed before. One
+// goroutine may use it at a time.
+type Object struct {
+	kind     Type
+	size     int64
+	id       ID
+	left     int64
+	source   source
+	hash     hash.Hash
+	err      error // what every further Read gives
+	damage   func(error) error
+	release  func()
+	store    *Store
+	finished atomic.Bool // closed
+}
+
+// source gives the bytes of an object, and io.EOF only when every check of its
+// own has passed.
+type source interface {
+	io.Reader
+	close()
+}
+
+// Type is the object's type.
+func (o *Object) Type() Type { return o.kind }
+
+// Size is the object's length in bytes.
+func (o *Object) Size() int64 { return o.size }
+
+// Verify makes the object compare its bytes with its id while they are read.
+// Call it before the first Read. Loose objects are compared in any case.
+func (o *Object) Verify() {
+	if o.hash == nil && o.left == o.size {
+		o.hash = sha1.New()
+		o.hash.Write(appendHeader(nil, o.kind, o.size))
+	}
+}
+
+// Read gives the object's bytes, then io.EOF. The last of them come only after
+// all checks have passed: on damage there is a [*CorruptError] instead, so a
+// caller that reads exactly Size bytes is as safe as one that reads to the end.
+func (o *Object) Read(p []byte) (int, error) {
+	if o.err != nil {
+		return 0, o.err
+	}
+	if len(p) == 0 {
+		return 0, nil
+	}
+	n, err := o.read(p)
+	o.err = err
+	return n, err
+}
+
+func (o *Object) read(p []byte) (int, error) {
+	p = p[:min(int64(len(p)), o.left)]
+	n, err := 0, error(nil)
+	if len(p) > 0 {
+		n, err = o.source.Read(p)
+	}
+	o.left -= int64(n)
+	if o.hash != nil {
+		o.hash.Write(p[:n])
+	}
+	if o.left > 0 {
+		if err != nil {
+			return n, o.failed(sizeError(err))
+		}
+		return n, nil
+	}
+	if err == nil {
+		err = ended(o.source)
+	}
+	if err == nil || errors.Is(err, io.EOF) {
+		err = o.compare()
+	}
+	if err != nil {
+		return 0, o.failed(err)
+	}
+	if n == 0 {
+		return 0, io.EOF
+	}
+	o.hash = nil // compared; what follows is only the end
+	o.source.close()
+	o.source = nothing{}
+	return n, nil
+}
+
+// ended checks that a source has no more bytes than were read of it.
+func ended(s source) error {
+	var extra [1]byte
+	switch n, err := io.ReadFull(s, extra[:]); {
+	case n > 0:
+		return errWrongSize
+	case errors.Is(err, io.EOF):
+		return nil
+	default:
+		return err
+	}
+}
+
+// compare checks the id.
+func (o *Object) compare() error {
+	if o.hash == nil {
+		return nil
+	}
+	var got ID
+	if o.hash.Sum(got[:0]); got != o.id {
+		return errWrongID
+	}
+	return nil
+}
+
+func (o *Object) failed(err error) error { return about(o.id, o.damage(err)) }
+
+// WriteTo writes the whole object, without a buffer of the caller's.
+func (o *Object) WriteTo(w io.Writer) (int64, error) {
+	buf := o.store.takeBuffer()
+	defer o.store.giveBuffer(buf)
+	total := int64(0)
+	for {
+		n, err := o.Read(*buf)
+		if n > 0 {
+			written, failure := w.Write((*buf)[:n])
+			total += int64(written)
+			if failure != nil {
+				return total, failure
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return total, nil
+		}
+		if err != nil {
+			return total, err
+		}
+	}
+}
+
+// Close releases what the object holds. Closing it again does nothing.
+func (o *Object) Close() error {
+	if o.finished.Swap(true) {
+		return nil
+	}
+	o.err = ErrClosed
+	o.source.close()
+	if o.release != nil {
+		o.release()
+	}
+	return nil
+}
+
+// appendTo reads the whole object.
+func (o *Object) appendTo(buf []byte) ([]byte, error) {
+	start := len(buf)
+	buf = grow(buf, o.size)
+	if _, err := io.ReadFull(o, buf[start:]); err != nil {
+		return nil, err
+	}
+	if o.size == 0 { // Read has not been called, nor the checks been made
+		var none [1]byte
+		if _, err := o.Read(none[:]); !errors.Is(err, io.EOF) {
+			return nil, err
+		}
+	}
+	return buf, nil
+}
+
+// nothing is a source at its end.
+type nothing struct{}
+
+func (nothing) Read([]byte) (int, error) { return 0, io.EOF }
+func (nothing) close()                   {}
+
+// memory is a source whose bytes were resolved before. The buffer is pooled
+// unless it is large.
+type memory struct {
+	rest  []byte
+	buf   *[]byte
+	store *Store
+}
+
+func (m *memory) Read(p []byte) (int, error) {
+	if len(m.rest) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, m.rest)
+	m.rest = m.rest[n:]
+	return n, nil
+}
+
+func (m *memory) close() {
+	m.rest = nil
+	if m.buf != nil {
+		m.store.giveBuffer(m.buf)
+		m.buf = nil
+	}
+}
+
+// stream is a source that inflates from a file.
+type stream struct {
+	inflater *inflater
+	store    *Store
+	last     func(*inflater) error // a further check at the end; may be nil
+	closing  func()                // may be nil
+}
+
+func (s *stream) Read(p []byte) (int, error) {
+	if s.inflater == nil {
+		return 0, ErrClosed
+	}
+	n, err := s.inflater.Read(p)
+	if errors.Is(err, io.EOF) && s.last != nil {
+		if failure := s.last(s.inflater); failure != nil {
+			err = failure
+		}
+	}
+	return n, err
+}
+
+func (s *stream) close() {
+	if s.inflater != nil {
+		s.store.inflaters.Put(s.inflater)
+		s.inflater = nil
+		if s.closing != nil {
+			s.closing()
+		}
+	}
+}

@@ -1,0 +1,97 @@
+package objects
+
+// scratch is what one operation needs besides its result. Operations take one
+// from the store's pool, so that reading small objects allocates nothing.
+type scratch struct {
+	decoder  decoder
+	inflater inflater // for streams that are longer than a window
+	window   []byte   // of the pack
+	deltas   []byte   // inflated deltas of the chain, one after the other
+	delta    []byte   // an inflated delta that did not fit among those
+	links    []link   // of the chain, from the object towards its base
+}
+
+const (
+	// firstWindow holds nearly every tree, commit and delta, and most source
+	// files, deflated.
+	firstWindow = 8 << 10
+	// largestWindow is up to which size a stream is read in one go, which is
+	// faster; a longer one goes through a fixed buffer.
+	largestWindow = 8 << 20
+	// keptWindow is the largest window that stays in the pool.
+	keptWindow = 1 << 20
+	// keptDeltas bounds the inflated deltas of one chain; the rest of them is
+	// read a second time when its turn comes.
+	keptDeltas = 1 << 20
+)
+
+func (s *Store) takeScratch() *scratch {
+	if sc, ok := s.scratch.Get().(*scratch); ok {
+		return sc
+	}
+	return &scratch{window: make([]byte, firstWindow)}
+}
+
+// giveScratch puts sc back; buffers that one huge object made are dropped.
+func (s *Store) giveScratch(sc *scratch) {
+	if cap(sc.window) > keptWindow {
+		sc.window = make([]byte, firstWindow)
+	}
+	if cap(sc.delta) > keptDeltas {
+		sc.delta = nil
+	}
+	clear(sc.links[:cap(sc.links)]) // they point to packs
+	sc.links = sc.links[:0]
+	s.scratch.Put(sc)
+}
+
+// first is the part of the window that a header is read with.
+func (sc *scratch) first() []byte { return sc.window[:firstWindow] }
+
+// deflatedBound is how long a zlib stream of size bytes can be when its writer
+// falls back to stored blocks of any sensible length. It is where reading
+// starts, not a limit: a longer stream is read on.
+func deflatedBound(size int64) int64 { return size + size/512 + 64 }
+
+// largestRatio is how much a deflate stream can grow at most: 258 bytes from
+// two bits, less what the headers take.
+const largestRatio = 1032
+
+// plausible refuses an entry that declares more than its bytes can hold,
+// before memory is allocated for it.
+func (p *pack) plausible(off int64, e entry) error {
+	if left := p.end - off; e.size/largestRatio > left {
+		return p.damage(errWrongSize)
+	}
+	return nil
+}
+
+// inflate reads the data of the entry at off, which must fill dst exactly.
+// head are the first bytes of the data, read with the header.
+func (sc *scratch) inflate(dst []byte, p *pack, off int64, e entry, head []byte) error {
+	at := off + int64(e.length)
+	left := p.end - at
+	need := min(deflatedBound(e.size), left)
+	if need > largestWindow {
+		if err := sc.inflater.fromFile(p.file, at, left); err != nil {
+			return p.damage(err)
+		}
+		return p.damage(sc.inflater.fill(dst))
+	}
+	for {
+		if int64(len(head)) < need {
+			if int64(cap(sc.window)) < need {
+				sc.window = make([]byte, need)
+			}
+			var err error
+			if head, err = p.window(at, sc.window[:need]); err != nil {
+				return err
+			}
+		}
+		err := sc.decoder.inflate(dst, head)
+		if !isTruncated(err) || int64(len(head)) >= left {
+			return p.damage(err)
+		}
+		need = min(4*need, left)
+	}
+}

@@ -1,0 +1,242 @@
+package objects
+
+import (
+	"errors"
+	"io/fs"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Database is one repository's objects, its alternates included.
+type Database struct {
+	store   *Store
+	objects string
+	config  fs.FileInfo // nil when there is none
+}
+
+func (db *Database) sameConfig(now fs.FileInfo) bool {
+	if db.config == nil || now == nil {
+		return db.config == nil && now == nil
+	}
+	return sameFile(db.config, now)
+}
+
+// Snapshot is the objects that a repository had when it was taken, and those
+// that came since. It may be used by any number of goroutines and must be
+// closed.
+type Snapshot struct {
+	db     *Database
+	users  atomic.Int64 // running calls and open objects, one more until Close
+	closed atomic.Bool
+	view   atomic.Pointer[view]
+
+	mu     sync.Mutex // one goroutine looks for new packs, the others wait
+	pinned []*packSet
+}
+
+// view is what a snapshot can see. It does not change; when new packs are
+// found, the snapshot gets another one that has the old packs too.
+type view struct {
+	store  *Store
+	dirs   []string // objects directories, for loose objects
+	packs  []*pack
+	midxes []*midx
+	faults []error
+	last   atomic.Pointer[pack] // where the last object was found
+}
+
+// Snapshot pins the packs that the repository has now. It gives [ErrBusy] when
+// that takes more descriptors than are free.
+func (db *Database) Snapshot() (*Snapshot, error) {
+	s := &Snapshot{db: db}
+	s.users.Store(1)
+	if _, err := s.look(); err != nil {
+		s.leave()
+		return nil, err
+	}
+	return s, nil
+}
+
+// Close unpins the packs once the objects that are still open are closed too.
+// Closing again does nothing.
+func (s *Snapshot) Close() error {
+	if !s.closed.Swap(true) {
+		s.leave()
+	}
+	return nil
+}
+
+// enter is the beginning of a use of the snapshot, leave its end.
+func (s *Snapshot) enter() error {
+	for {
+		n := s.users.Load()
+		if n == 0 || s.closed.Load() {
+			return ErrClosed
+		}
+		if s.users.CompareAndSwap(n, n+1) {
+			return nil
+		}
+	}
+}
+
+func (s *Snapshot) leave() {
+	if s.users.Add(-1) > 0 {
+		return
+	}
+	for _, set := range s.pinned {
+		s.db.store.descriptors.unpin(set)
+	}
+	s.pinned = nil
+}
+
+// refresh looks for packs that came after old was made. It gives nil when
+// there are none.
+func (s *Snapshot) refresh(old *view) (*view, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := s.view.Load(); now != old {
+		return now, nil
+	}
+	changed, err := s.look()
+	if err != nil || !changed {
+		return nil, err
+	}
+	return s.view.Load(), nil
+}
+
+// look pins the present packs of all directories in addition to those that are
+// pinned, and makes a view of both. It says whether anything was new.
+func (s *Snapshot) look() (changed bool, err error) {
+	store := s.db.store
+	directories, err := store.chain(s.db.objects)
+	if err != nil {
+		return false, err
+	}
+	next := &view{store: store}
+	var sets []*packSet
+	for _, d := range directories {
+		set, err := d.acquire()
+		if err != nil {
+			return false, err
+		}
+		if slices.Contains(s.pinned, set) {
+			store.descriptors.unpin(set)
+		} else {
+			s.pinned = append(s.pinned, set)
+			changed = true
+		}
+		next.dirs = append(next.dirs, d.path)
+		sets = append(sets, set)
+	}
+	if old := s.view.Load(); old != nil && !changed && slices.Equal(old.dirs, next.dirs) {
+		return false, nil
+	}
+	for _, set := range sets {
+		next.faults = append(next.faults, set.faults...)
+	}
+	for _, set := range append(sets, s.pinned...) {
+		next.add(set)
+	}
+	s.view.Store(next)
+	return true, nil
+}
+
+func (v *view) add(set *packSet) {
+	for _, p := range set.packs {
+		if !slices.Contains(v.packs, p) {
+			v.packs = append(v.packs, p)
+		}
+	}
+	if set.midx != nil && !slices.Contains(v.midxes, set.midx) {
+		v.midxes = append(v.midxes, set.midx)
+	}
+}
+
+// find gives a place of the object in a pack. The error is damage that was met
+// on the way, and matters when nothing was found.
+func (v *view) find(id ID) (at place, found bool, err error) {
+	last := v.last.Load()
+	if last != nil {
+		if at, found, err = v.findIn(last, &id); found {
+			return at, true, nil
+		}
+	}
+	for _, m := range v.midxes {
+		if p := m.hint(&id); p != nil && p != last {
+			if at, found, _ := v.findIn(p, &id); found {
+				return at, true, nil
+			}
+		}
+	}
+	for _, p := range v.packs {
+		if p == last {
+			continue
+		}
+		at, found, failure := v.findIn(p, &id)
+		if found {
+			return at, true, nil
+		}
+		if err == nil {
+			err = failure
+		}
+	}
+	return place{}, false, err
+}
+
+func (v *view) findIn(p *pack, id *ID) (place, bool, error) {
+	off, found, err := p.find(id)
+	if found && v.last.Load() != p {
+		v.last.Store(p)
+	}
+	return place{p, off}, found, err
+}
+
+// locate hands the places of an object to packed, one after the other, until
+// one of them is sound, then to loose.
+func (v *view) locate(id ID, packed func(*view, place) error, loose func(*view) error) error {
+	at, found, verdict := v.find(id)
+	if found {
+		verdict = packed(v, at)
+		if !isCorrupt(verdict) {
+			return verdict
+		}
+	}
+	if verdict != nil { // damage: another pack may have a copy
+		for _, p := range v.packs {
+			off, found, err := p.find(&id)
+			if err != nil || !found || p == at.pack {
+				continue
+			}
+			if err := packed(v, place{p, off}); !isCorrupt(err) {
+				return err
+			}
+		}
+	}
+	err := loose(v)
+	if errors.Is(err, ErrNotFound) && verdict != nil {
+		return verdict
+	}
+	return err
+}
+
+// locate does the same, and once more when there are new packs: a repack moves
+// objects and deletes where they were.
+func (s *Snapshot) locate(id ID, packed func(*view, place) error, loose func(*view) error) error {
+	v := s.view.Load()
+	err := v.locate(id, packed, loose)
+	if errors.Is(err, ErrNotFound) || isCorrupt(err) {
+		newer, failure := s.refresh(v)
+		switch {
+		case failure != nil:
+			err = failure
+		case newer != nil:
+			v = newer
+			err = v.locate(id, packed, loose)
+		}
+	}
+	if errors.Is(err, ErrNotFound) && len(v.faults) > 0 {
+		err = v.faults[0] // an index that cannot be read may have had it
+	}
+	return about(id, err)
+}

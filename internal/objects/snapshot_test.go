@@ -1,0 +1,78 @@
+package objects
+
+import (
+	"errors"
+	"strconv"
+	"testing"
+
+	"github.com/repomcp/repomcp/internal/gittest"
+)
+
+func TestObjectsAreWhatGitSays(t *testing.T) {
+	layouts := []struct {
+		name string
+		pack func(*gittest.Repo)
+	}{
+		{"loose", func(*gittest.Repo) {}},
+		{"one pack, ofs-deltas", func(r *gittest.Repo) { r.Git("repack", "-adfq", "--depth=50", "--window=50") }},
+		{"one pack, ref-deltas", func(r *gittest.Repo) {
+			r.Git("-c", "repack.useDeltaBaseOffset=false", "repack", "-adfq", "--depth=50", "--window=50")
+		}},
+		{"index version 1", func(r *gittest.Repo) { r.Git("-c", "pack.indexVersion=1", "repack", "-adfq") }},
+		{"reverse index", func(r *gittest.Repo) { r.Git("-c", "pack.writeReverseIndex=true", "repack", "-adfq") }},
+		{"bitmap", func(r *gittest.Repo) { r.Git("repack", "-adbfq") }},
+		{"no compression", func(r *gittest.Repo) { r.Git("-c", "core.compression=0", "repack", "-adFq") }},
+		{"best compression", func(r *gittest.Repo) { r.Git("-c", "core.compression=9", "repack", "-adFq") }},
+		{"several packs", severalPacks},
+		{"several packs and loose", func(r *gittest.Repo) { severalPacks(r); r.Commit("late", gittest.Regular("late", "late")) }},
+		{"multi-pack-index", func(r *gittest.Repo) { severalPacks(r); r.Git("multi-pack-index", "write") }},
+		{"everything twice", func(r *gittest.Repo) { r.Git("repack", "-aq"); r.Git("-c", "pack.depth=1", "repack", "-afq") }},
+	}
+	for _, layout := range layouts {
+		t.Run(layout.name, func(t *testing.T) {
+			repo := gittest.New(t)
+			history(repo, 20)
+			repo.Git("tag", "-a", "-m", "a tag", "v1")
+			layout.pack(repo)
+			compare(t, snapshot(t, newStore(t, Options{}, repo), repo), facts(t, repo))
+		})
+	}
+}
+
+func severalPacks(r *gittest.Repo) {
+	for i := range 6 {
+		r.Commit("branch-"+strconv.Itoa(i), gittest.Regular("changing.txt", text(1, 400+i)), gittest.Regular("x", strconv.Itoa(i)))
+		r.Git("repack", "-dq")
+	}
+}
+
+func TestAbsentObjectIsNotFound(t *testing.T) {
+	repo := gittest.New(t)
+	history(repo, 3)
+	repo.Git("repack", "-adq")
+	snap := snapshot(t, newStore(t, Options{}, repo), repo)
+	absent := Sum(Blob, []byte("never stored"))
+	if _, _, err := snap.Stat(absent); !errors.Is(err, ErrNotFound) {
+		t.Errorf("Stat: %v", err)
+	}
+	if _, _, err := snap.Read(absent, 10, nil); !errors.Is(err, ErrNotFound) {
+		t.Errorf("Read: %v", err)
+	}
+	if _, err := snap.Open(absent); !errors.Is(err, ErrNotFound) {
+		t.Errorf("Open: %v", err)
+	}
+	if has, err := snap.Has(absent); has || err != nil {
+		t.Errorf("Has: %v %v", has, err)
+	}
+}
+
+func TestEmptyRepositoryHasNoObjects(t *testing.T) {
+	repo := gittest.New(t)
+	snap := snapshot(t, newStore(t, Options{}, repo), repo)
+	for id, err := range snap.All() {
+		t.Errorf("All gives %v %v", id, err)
+	}
+	if has, err := snap.Has(Sum(Tree, nil)); has || err != nil {
+		t.Errorf("Has: %v %v", has, err)
+	}
+}
