@@ -18,6 +18,7 @@ type archiveFlags struct {
 	format           string
 	prefix           string
 	output           string
+	level            int
 	allowUnreachable bool
 }
 
@@ -56,6 +57,7 @@ An output file appears only when the archive is whole.`,
 	set.StringVar(&flags.format, "format", "", "tar or tar.gz (default: by the output's name, else tar.gz)")
 	set.StringVar(&flags.prefix, "prefix", "", "put this before every path; end it with / for a folder")
 	set.StringVarP(&flags.output, "output", "o", "-", "file to write, - for standard output")
+	set.IntVar(&flags.level, "compression-level", 0, "1 (fast) to 9 (small); 0 picks a good one")
 	set.BoolVar(&flags.allowUnreachable, "allow-unreachable", false, "also take commits that no ref leads to")
 	return command
 }
@@ -101,7 +103,12 @@ func writeArchive(c *cobra.Command, env environment, flags archiveFlags, name, r
 	if err != nil {
 		return err
 	}
-	plan, err := archive.NewPlan(snapshot, commit, archive.Options{Format: format, Prefix: flags.prefix})
+	engine, err := archive.NewEngine(archive.EngineOptions{Level: flags.level})
+	if err != nil {
+		return &usageError{err}
+	}
+	defer engine.Close()
+	plan, err := engine.Plan(snapshot, commit, archive.Options{Format: format, Prefix: flags.prefix})
 	if err != nil {
 		return err
 	}

@@ -39,6 +39,7 @@ type serveFlags struct {
 	readLimit        int64
 	maxBytes         int64
 	maxEntries       int64
+	level            int
 	rescan           time.Duration
 	drainTimeout     time.Duration
 	writeTimeout     time.Duration
@@ -76,6 +77,7 @@ are under way may finish within --drain-timeout.`,
 	set.Int64Var(&flags.readLimit, "read-limit", 4<<20, "largest content of resources/read in bytes; larger ones need resources/stream")
 	set.Int64Var(&flags.maxBytes, "max-archive-bytes", 1<<40, "largest archive in bytes of tar")
 	set.Int64Var(&flags.maxEntries, "max-archive-entries", 10_000_000, "largest number of entries of an archive")
+	set.IntVar(&flags.level, "compression-level", 0, "of archives, 1 (fast) to 9 (small); 0 picks a good one")
 	set.DurationVar(&flags.rescan, "rescan", 10*time.Second, "how often the folder is searched for new and deleted repositories")
 	set.DurationVar(&flags.drainTimeout, "drain-timeout", 30*time.Second, "how long downloads may take after SIGTERM")
 	set.DurationVar(&flags.writeTimeout, "write-timeout", 30*time.Second, "how long a client may stop reading before it is dropped")
@@ -106,8 +108,13 @@ func serve(ctx context.Context, env environment, flags serveFlags) (err error) {
 		return fmt.Errorf("root %s: %w", flags.root, err)
 	}
 	defer func() { err = errors.Join(err, catalogue.Close()) }()
+	engine, err := archive.NewEngine(archive.EngineOptions{Level: flags.level})
+	if err != nil {
+		return &usageError{err}
+	}
+	defer engine.Close()
 	mcp := resources.New(resources.Options{
-		Catalogue: catalogue, Version: version(), ReadLimit: flags.readLimit, Sessions: resources.NewSessions(key), Logger: logger,
+		Catalogue: catalogue, Engine: engine, Version: version(), ReadLimit: flags.readLimit, Sessions: resources.NewSessions(key), Logger: logger,
 		Tools: tools.New(catalogue), ArchiveLimits: archive.Limits{Bytes: flags.maxBytes, Entries: flags.maxEntries},
 	})
 	server := httpx.New(httpx.Options{

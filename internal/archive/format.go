@@ -2,8 +2,9 @@ package archive
 
 import "strings"
 
-// EncoderVersion names the bytes that this package writes for the same input.
-// It is part of every ETag: whoever changes the bytes must change it.
+// EncoderVersion names the bytes of tar that this package writes for the same
+// input, as gzip.EncoderVersion names those around it. Both are part of ETags:
+// whoever changes the bytes must change them.
 const EncoderVersion = "1"
 
 // Format is the kind of an archive: its file name's suffix.

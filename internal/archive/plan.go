@@ -7,24 +7,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
-	"time"
 
-	"github.com/klauspost/compress/gzip"
-
+	"github.com/repomcp/repomcp/internal/archive/gzip"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
-const (
-	// compressionLevel of gzip. klauspost's level 6 comes within a few percent
-	// of the size that git's zlib gives at its default.
-	compressionLevel = 6
-	// osUnix is the operating system that a gzip header names (RFC 1952): git
-	// writes it everywhere.
-	osUnix = 3
-	// maxPrefixBytes bounds the folder that a caller may put everything into.
-	maxPrefixBytes = 1024
-)
+// maxPrefixBytes bounds the folder that a caller may put everything into.
+const maxPrefixBytes = 1024
 
 // ErrPrefix refuses a prefix that would unpack outside the folder.
 var ErrPrefix = errors.New("prefix must be a relative path without empty, \".\" and \"..\" parts")
@@ -72,22 +63,27 @@ type Options struct {
 	Limits Limits
 }
 
-// Source is where the objects of an archive come from.
+// Source is where the objects of an archive come from. Several goroutines use
+// it at the same time.
 type Source interface {
 	Tree(id repos.ID) ([]repos.TreeEntry, error)
 	Blob(id repos.ID) (*repos.Blob, error)
+	// ReadBlob appends a file to buf, unless it has more than limit bytes:
+	// repos.ErrTooLarge.
+	ReadBlob(id repos.ID, limit int64, buf []byte) ([]byte, error)
 }
 
 // Plan is an archive that can be written.
 type Plan struct {
+	engine  *Engine
 	source  Source
 	commit  repos.Commit
 	options Options
 	root    []repos.TreeEntry
 }
 
-// NewPlan checks the options and reads the commit's root folder.
-func NewPlan(source Source, commit repos.Commit, options Options) (*Plan, error) {
+// Plan checks the options and reads the commit's root folder.
+func (e *Engine) Plan(source Source, commit repos.Commit, options Options) (*Plan, error) {
 	if mediaTypes[options.Format] == "" {
 		return nil, fmt.Errorf("archive format %q is unknown", options.Format)
 	}
@@ -99,7 +95,7 @@ func NewPlan(source Source, commit repos.Commit, options Options) (*Plan, error)
 	if err != nil {
 		return nil, err
 	}
-	return &Plan{source: source, commit: commit, options: options, root: root}, nil
+	return &Plan{engine: e, source: source, commit: commit, options: options, root: root}, nil
 }
 
 // CheckPrefix refuses, with [ErrPrefix], a prefix that is not a plain relative
@@ -123,41 +119,31 @@ func CheckPrefix(prefix string) error {
 // Commit is what the archive is made of.
 func (p *Plan) Commit() repos.Commit { return p.commit }
 
-// ETag names the bytes: the same tag means the same bytes, on every server
-// with the same [EncoderVersion]. It has no quotes.
+// ETag names the bytes: the same tag means the same bytes, on every server with
+// the same [EncoderVersion] and compression level. It has no quotes.
 func (p *Plan) ETag() string {
-	sum := sha256.Sum256([]byte(strings.Join([]string{p.commit.ID.String(), string(p.options.Format), p.options.Prefix, EncoderVersion}, "\x00")))
+	parts := []string{EncoderVersion, p.commit.ID.String(), string(p.options.Format), p.options.Prefix}
+	if p.options.Format == TarGz {
+		parts = append(parts, gzip.EncoderVersion, strconv.Itoa(p.engine.level))
+	}
+	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
 	return hex.EncodeToString(sum[:16])
 }
 
 // WriteTo generates the archive. Any error means that what w got is cut short
 // and must not be taken for an archive. It ends soon after ctx does.
 func (p *Plan) WriteTo(ctx context.Context, w io.Writer) error {
-	w = &cancellable{ctx: ctx, w: w}
 	if p.options.Format == Tar {
-		return p.writeTar(w)
+		return p.writeTar(ctx, w)
 	}
-	zw, err := gzip.NewWriterLevel(w, compressionLevel)
+	zw, err := p.engine.compressor.NewWriter(ctx, w, p.engine.level)
 	if err != nil {
 		return err
 	}
-	zw.OS, zw.ModTime = osUnix, time.Unix(0, 0)
-	if err := p.writeTar(zw); err != nil {
-		// Not closed: the trailer would make a broken stream look whole.
+	// Without Close there is no trailer: a broken stream never looks whole.
+	defer zw.Abort()
+	if err := p.writeTar(ctx, zw); err != nil {
 		return err
 	}
 	return zw.Close()
-}
-
-// cancellable fails all writes after its context ended.
-type cancellable struct {
-	ctx context.Context
-	w   io.Writer
-}
-
-func (c *cancellable) Write(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.w.Write(p)
 }

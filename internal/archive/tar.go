@@ -1,8 +1,6 @@
 package archive
 
 import (
-	"fmt"
-	"io"
 	"strconv"
 
 	"github.com/repomcp/repomcp/internal/repos"
@@ -31,6 +29,9 @@ const (
 	devminorAt              = 337
 	prefixAt, prefixLen     = 345, 155
 
+	shortDigits = 7  // of mode, uid, gid, devices and the checksum
+	longDigits  = 11 // of size and time
+
 	typeRegular   = '0'
 	typeSymlink   = '2'
 	typeDir       = '5'
@@ -50,61 +51,57 @@ const (
 	permExtension = 0o666
 )
 
-// tarWriter writes tar as git's archive-tar.c does, to the byte.
-type tarWriter struct {
-	w       io.Writer
-	mtime   int64
-	written int64
-	record  [recordSize]byte
+// tarFormat writes tar as git's archive-tar.c does, to the byte. It appends to
+// buffers and keeps nothing, so that workers can use one at the same time.
+type tarFormat struct {
+	mtime int64
 }
 
-// entry is one member of an archive.
+// entry is one member of an archive. Path and link are raw bytes; a folder's
+// path ends in "/".
 type entry struct {
-	path string // raw bytes; a folder's ends in "/"
+	path []byte
 	mode repos.Mode
 	id   repos.ID
-	size int64  // of a regular file
-	link string // of a symbolic link
 }
 
 // globalHeader starts an archive: it carries the commit's id, which
 // git get-tar-commit-id reads.
-func (t *tarWriter) globalHeader(commit repos.ID) error {
-	body := paxRecord("comment", commit.String())
+func (t tarFormat) globalHeader(out []byte, commit repos.ID) []byte {
+	body := paxRecord(nil, "comment", []byte(commit.String()))
 	if t.mtime > maxUstarTime {
-		body += paxRecord("mtime", strconv.FormatInt(t.mtime, 10))
+		body = paxRecord(body, "mtime", strconv.AppendInt(nil, t.mtime, 10))
 	}
-	return t.extension("pax_global_header", typePaxGlobal, body)
+	return t.extension(out, "pax_global_header", typePaxGlobal, body)
 }
 
-// header writes the records that precede an entry's content.
-func (t *tarWriter) header(e entry) error {
-	var pax string
+// header appends the records that precede an entry's content: of a regular
+// file with the given size, or of a symbolic link with the given target.
+func (t tarFormat) header(out []byte, e entry, size int64, link []byte) []byte {
+	var pax []byte
 	name, prefix, ok := splitPath(e.path)
 	if !ok {
-		name, prefix = e.id.String()+".data", ""
-		pax += paxRecord("path", e.path)
+		name, prefix = []byte(e.id.String()+".data"), nil
+		pax = paxRecord(pax, "path", e.path)
 	}
-	link := e.link
 	if len(link) > linkLen {
-		link = "see " + e.id.String() + ".paxheader"
-		pax += paxRecord("linkpath", e.link)
+		pax = paxRecord(pax, "linkpath", link)
+		link = []byte("see " + e.id.String() + ".paxheader")
 	}
-	size := e.size
 	if size > maxUstarSize {
-		pax += paxRecord("size", strconv.FormatInt(size, 10))
+		pax = paxRecord(pax, "size", strconv.AppendInt(nil, size, 10))
 		size = 0
 	}
-	if pax != "" {
-		if err := t.extension(e.id.String()+".paxheader", typePax, pax); err != nil {
-			return err
-		}
+	if pax != nil {
+		out = t.extension(out, e.id.String()+".paxheader", typePax, pax)
 	}
 	kind, permission := kindOf(e.mode)
-	t.fill(name, kind, permission, size)
-	copy(t.record[prefixAt:prefixAt+prefixLen], prefix)
-	copy(t.record[linkAt:linkAt+linkLen], link)
-	return t.flush()
+	out, r := t.record(out, kind, permission, size)
+	copy(r[nameAt:nameAt+nameLen], name)
+	copy(r[prefixAt:prefixAt+prefixLen], prefix)
+	copy(r[linkAt:linkAt+linkLen], link)
+	checksum(r)
+	return out
 }
 
 func kindOf(mode repos.Mode) (kind byte, permission int64) {
@@ -120,107 +117,107 @@ func kindOf(mode repos.Mode) (kind byte, permission int64) {
 	}
 }
 
-// extension writes a pax header with its body.
-func (t *tarWriter) extension(name string, kind byte, body string) error {
-	t.fill(name, kind, permExtension, int64(len(body)))
-	if err := t.flush(); err != nil {
-		return err
-	}
-	if err := t.write([]byte(body)); err != nil {
-		return err
-	}
-	return t.pad()
+// extension appends a pax header with its body.
+func (t tarFormat) extension(out []byte, name string, kind byte, body []byte) []byte {
+	out, r := t.record(out, kind, permExtension, int64(len(body)))
+	copy(r[nameAt:nameAt+nameLen], name)
+	checksum(r)
+	return pad(append(out, body...), len(body))
 }
 
-// fill prepares a record with the fields that all headers share.
-func (t *tarWriter) fill(name string, kind byte, permission, size int64) {
-	t.record = [recordSize]byte{}
-	r := t.record[:]
-	copy(r[nameAt:nameAt+nameLen], name)
-	octal(r[modeAt:], 7, permission)
-	octal(r[uidAt:], 7, 0)
-	octal(r[gidAt:], 7, 0)
-	octal(r[sizeAt:], 11, size)
-	octal(r[mtimeAt:], 11, t.headerTime())
+// record appends a header with the fields that all headers share, and returns
+// it as well.
+func (t tarFormat) record(out []byte, kind byte, permission, size int64) (longer, r []byte) {
+	start := len(out)
+	out = append(out, zeros[:recordSize]...)
+	r = out[start:]
+	octal(r[modeAt:], shortDigits, permission)
+	octal(r[uidAt:], shortDigits, 0)
+	octal(r[gidAt:], shortDigits, 0)
+	octal(r[sizeAt:], longDigits, size)
+	octal(r[mtimeAt:], longDigits, t.headerTime())
 	r[typeAt] = kind
 	copy(r[magicAt:], "ustar\x0000")
 	copy(r[unameAt:], "root")
 	copy(r[gnameAt:], "root")
-	octal(r[devmajorAt:], 7, 0)
-	octal(r[devminorAt:], 7, 0)
+	octal(r[devmajorAt:], shortDigits, 0)
+	octal(r[devminorAt:], shortDigits, 0)
+	return out, r
 }
 
 // headerTime is what fits: git clamps a later time and a commit before 1970
 // has the time of the epoch.
-func (t *tarWriter) headerTime() int64 { return max(0, min(t.mtime, maxUstarTime)) }
+func (t tarFormat) headerTime() int64 { return max(0, min(t.mtime, maxUstarTime)) }
 
-// flush computes the checksum, which counts its own field as spaces, and
-// writes the record.
-func (t *tarWriter) flush() error {
+// checksum fills in the sum of a header's bytes, which counts its own field as
+// spaces.
+func checksum(r []byte) {
+	clear(r[checksumAt : checksumAt+checksumLen])
 	sum := int64(checksumLen * ' ')
-	for _, b := range t.record {
+	for _, b := range r {
 		sum += int64(b)
 	}
-	octal(t.record[checksumAt:], 7, sum)
-	return t.write(t.record[:])
+	octal(r[checksumAt:], shortDigits, sum)
 }
 
 // octal writes a number in the given count of digits.
 func octal(field []byte, digits int, n int64) {
-	copy(field, fmt.Sprintf("%0*o", digits, n))
+	for i := digits - 1; i >= 0; i-- {
+		field[i] = '0' + byte(n&7)
+		n >>= 3
+	}
 }
 
 var zeros [blockSize]byte
 
-// pad fills the record of the content written last.
-func (t *tarWriter) pad() error {
-	if rest := t.written % recordSize; rest > 0 {
-		return t.write(zeros[:recordSize-rest])
+// pad fills the last record of a content of the given length.
+func pad(out []byte, length int) []byte {
+	if rest := length % recordSize; rest > 0 {
+		out = append(out, zeros[:recordSize-rest]...)
 	}
-	return nil
+	return out
 }
 
-// trailer ends the archive: at least two empty records, and the block full.
-func (t *tarWriter) trailer() error {
-	tail := blockSize - t.written%blockSize
-	if err := t.write(zeros[:tail]); err != nil || tail >= 2*recordSize {
-		return err
+// trailer ends an archive of the given length: at least two empty records, and
+// the block full.
+func trailer(length int64) []byte {
+	tail := blockSize - length%blockSize
+	if tail < 2*recordSize {
+		tail += blockSize
 	}
-	return t.write(zeros[:])
-}
-
-func (t *tarWriter) write(p []byte) error {
-	n, err := t.w.Write(p)
-	t.written += int64(n)
-	return err
+	return make([]byte, tail)
 }
 
 // splitPath divides a path over the name and prefix fields the way git's
 // get_path_prefix does. It fails where a pax record is needed.
-func splitPath(path string) (name, prefix string, ok bool) {
+func splitPath(path []byte) (name, prefix []byte, ok bool) {
 	if len(path) <= nameLen {
-		return path, "", true
+		return path, nil, true
 	}
 	at := len(path)
-	if at > 1 && path[at-1] == '/' {
+	if path[at-1] == '/' {
 		at--
 	}
 	at = min(at, prefixLen)
 	for at--; at > 0 && path[at] != '/'; at-- {
 	}
 	if at <= 0 || len(path)-at-1 > nameLen {
-		return "", "", false
+		return nil, nil, false
 	}
 	return path[at+1:], path[:at], true
 }
 
-// paxRecord is "LENGTH KEY=VALUE\n", where the length counts itself.
-func paxRecord(key, value string) string {
-	body := " " + key + "=" + value + "\n"
-	length := len(body)
-	for digits := 1; ; digits++ {
-		if s := strconv.Itoa(length + digits); len(s) == digits {
-			return s + body
-		}
+// paxRecord appends "LENGTH KEY=VALUE\n", where the length counts itself.
+func paxRecord(out []byte, key string, value []byte) []byte {
+	rest := len(" =\n") + len(key) + len(value)
+	length := rest
+	for digits := 1; digits != length-rest; digits++ {
+		length = rest + len(strconv.Itoa(rest+digits))
 	}
+	out = strconv.AppendInt(out, int64(length), 10)
+	out = append(out, ' ')
+	out = append(out, key...)
+	out = append(out, '=')
+	out = append(out, value...)
+	return append(out, '\n')
 }

@@ -16,6 +16,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
 	"github.com/repomcp/repomcp/internal/repos"
@@ -46,9 +47,13 @@ func serve(t *testing.T) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
+	engine, err := archive.NewEngine(archive.EngineOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	log := &journal{}
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	mcp := resources.New(resources.Options{Catalogue: catalogue, Version: "test", Tools: tools.New(catalogue), Logger: logger, Sessions: resources.NewSessions([]byte(strings.Repeat("k", 32)))})
+	mcp := resources.New(resources.Options{Catalogue: catalogue, Engine: engine, Version: "test", Tools: tools.New(catalogue), Logger: logger, Sessions: resources.NewSessions([]byte(strings.Repeat("k", 32)))})
 	s := &site{t: t, root: root, catalogue: catalogue, server: httpx.New(httpx.Options{Resources: mcp, Logger: logger}), log: log}
 	s.http = httptest.NewServer(s.server.Handler())
 	s.url = s.http.URL
@@ -58,6 +63,7 @@ func serve(t *testing.T) *site {
 		if err := s.server.Shutdown(t.Context()); err != nil && t.Context().Err() == nil {
 			t.Error(err)
 		}
+		engine.Close()
 		if err := catalogue.Close(); err != nil {
 			t.Error(err)
 		}

@@ -1,74 +1,69 @@
 package repos
 
 import (
-	"crypto/sha1"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 
-	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/repomcp/repomcp/internal/objects"
 )
 
-// Blob is the content of a file, read as a stream. The last read verifies the
-// content's id: a mismatch takes the place of io.EOF.
+// Blob is the content of a file, read as a stream of exactly Size bytes. The
+// content is compared with its id while it flows: a mismatch takes the place
+// of the last bytes.
 type Blob struct {
-	id      ID
-	size    int64
-	left    int64
-	content io.ReadCloser
-	sum     hash.Hash
-	err     error // sticky
+	id     ID
+	object *objects.Object
 }
 
-func openBlob(id ID, object plumbing.EncodedObject) (*Blob, error) {
-	if object.Type() != plumbing.BlobObject {
-		return nil, corrupt(id, fmt.Errorf("is a %s, not a blob", object.Type()))
-	}
-	content, err := object.Reader()
+// Blob opens the content of a file of any size. Close it.
+func (s *Snapshot) Blob(id ID) (*Blob, error) {
+	object, err := s.objects.Open(id)
 	if err != nil {
-		return nil, corrupt(id, err)
+		return nil, domainError(err)
 	}
-	b := &Blob{id: id, size: object.Size(), left: object.Size(), content: content, sum: sha1.New()}
-	_, _ = fmt.Fprintf(b.sum, "blob %d\x00", b.size)
-	return b, nil
+	if object.Type() != objects.Blob {
+		return nil, errors.Join(damage(id, fmt.Errorf("is a %s, not a blob", object.Type())), object.Close())
+	}
+	object.Verify()
+	return &Blob{id: id, object: object}, nil
 }
 
 // Size is the length of the content in bytes.
-func (b *Blob) Size() int64 { return b.size }
+func (b *Blob) Size() int64 { return b.object.Size() }
 
 // Read implements [io.Reader]. It gives exactly Size bytes and then io.EOF, or
 // an error that matches [ErrCorrupt].
 func (b *Blob) Read(p []byte) (int, error) {
-	if b.err != nil {
-		return 0, b.err
+	n, err := b.object.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		err = domainError(err)
 	}
-	n, err := b.content.Read(p)
-	if int64(n) > b.left {
-		b.err = corrupt(b.id, errors.New("is longer than its header says"))
-		return 0, b.err
-	}
-	b.left -= int64(n)
-	b.sum.Write(p[:n])
-	if err != nil {
-		b.err = b.end(err)
-	}
-	return n, b.err
-}
-
-// end decides what the end of the content means.
-func (b *Blob) end(err error) error {
-	switch {
-	case !errors.Is(err, io.EOF):
-		return corrupt(b.id, err)
-	case b.left > 0:
-		return corrupt(b.id, io.ErrUnexpectedEOF)
-	case ID(b.sum.Sum(nil)) != b.id:
-		return corrupt(b.id, errors.New("content does not match the id"))
-	default:
-		return io.EOF
-	}
+	return n, err
 }
 
 // Close releases the stream.
-func (b *Blob) Close() error { return b.content.Close() }
+func (b *Blob) Close() error { return b.object.Close() }
+
+// ReadBlob appends the whole content of a file to buf and returns what that
+// becomes. The content is compared with its id. A file of more than limit
+// bytes is [ErrTooLarge], found before any of it is read.
+func (s *Snapshot) ReadBlob(id ID, limit int64, buf []byte) ([]byte, error) {
+	kind, data, err := s.objects.Read(id, limit, buf)
+	if err != nil {
+		return buf, domainError(err)
+	}
+	if kind != objects.Blob {
+		return buf, damage(id, fmt.Errorf("is a %s, not a blob", kind))
+	}
+	if objects.Sum(objects.Blob, data[len(buf):]) != id {
+		return buf, damage(id, errors.New("content does not match the id"))
+	}
+	return data, nil
+}
+
+// Size is the length of a blob's content in bytes, read from headers only.
+func (s *Snapshot) Size(blob ID) (int64, error) {
+	_, size, err := s.objects.Stat(blob)
+	return size, domainError(err)
+}

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/objects"
 )
 
 const (
@@ -24,6 +26,9 @@ const (
 	// unknown names cause: an attacker who guesses names must not keep the
 	// disk busy.
 	missRescan = time.Second
+	// idlePacks is after which time unused packs are closed: an open
+	// descriptor keeps the disk space of a deleted pack.
+	idlePacks = time.Minute
 )
 
 // Options of a [Catalogue]. The zero value is ready to use.
@@ -32,6 +37,8 @@ type Options struct {
 	AllowUnreachable bool
 	// Rescan is how often the root is walked; 0 means 10 seconds.
 	Rescan time.Duration
+	// Objects are the limits of the object database.
+	Objects objects.Options
 	// Logger gets what an operator wants to know; nil discards it.
 	Logger *slog.Logger
 }
@@ -40,6 +47,7 @@ type Options struct {
 // number of goroutines.
 type Catalogue struct {
 	root    *os.Root
+	store   *objects.Store
 	options Options
 	logger  *slog.Logger
 	graphs  *commitGraphs
@@ -70,18 +78,22 @@ func Open(root string, options Options) (*Catalogue, error) {
 	if err != nil {
 		return nil, err
 	}
+	store, err := objects.New(absolute, options.Objects)
+	if err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
 	c := &Catalogue{
-		root: dir, options: options, logger: logger, graphs: newCommitGraphs(),
+		root: dir, store: store, options: options, logger: logger, graphs: newCommitGraphs(),
 		rejected: make(map[string]bool),
 	}
 	if err := c.rescan(0); err != nil {
-		return nil, errors.Join(err, dir.Close())
+		return nil, errors.Join(err, c.Close())
 	}
 	return c, nil
 }
 
 // Close releases the root. Snapshots that are open stay usable.
-func (c *Catalogue) Close() error { return c.root.Close() }
+func (c *Catalogue) Close() error { return errors.Join(c.store.Close(), c.root.Close()) }
 
 // Watch keeps the catalogue fresh until ctx ends.
 func (c *Catalogue) Watch(ctx context.Context) {
@@ -92,6 +104,7 @@ func (c *Catalogue) Watch(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		case <-ticker.C:
+			c.store.CloseIdle(idlePacks)
 			if err := c.rescan(0); err != nil {
 				c.logger.Error("the root cannot be read; keeping the last listing", "error", err)
 			}

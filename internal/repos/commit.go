@@ -51,11 +51,11 @@ func parseCommit(id ID, content []byte) (Commit, error) {
 			break
 		}
 		if err := c.header(string(line)); err != nil {
-			return Commit{}, corrupt(id, err)
+			return Commit{}, damage(id, err)
 		}
 	}
 	if c.Tree.IsZero() {
-		return Commit{}, corrupt(id, fmt.Errorf("commit names no tree"))
+		return Commit{}, damage(id, fmt.Errorf("commit names no tree"))
 	}
 	return c, nil
 }
@@ -106,11 +106,11 @@ func parseTagTarget(id ID, content []byte) (ID, error) {
 	line, _, _ := bytes.Cut(content, []byte("\n"))
 	hex, ok := strings.CutPrefix(string(line), "object ")
 	if !ok {
-		return ID{}, corrupt(id, fmt.Errorf("tag names no object"))
+		return ID{}, damage(id, fmt.Errorf("tag names no object"))
 	}
 	target, err := ParseID(hex)
 	if err != nil {
-		return ID{}, corrupt(id, err)
+		return ID{}, damage(id, err)
 	}
 	return target, nil
 }

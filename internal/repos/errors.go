@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+
+	"github.com/repomcp/repomcp/internal/objects"
 )
 
 // Sentinels. Callers test with [errors.Is]; the texts may be shown to users,
@@ -18,6 +20,11 @@ var (
 	ErrCorrupt = errors.New("repository data is damaged")
 	// ErrUnsupported means that the repository uses a format that is not read.
 	ErrUnsupported = errors.New("repository format is not supported")
+	// ErrTooLarge means that a file is larger than the caller wants to hold.
+	ErrTooLarge = errors.New("too large")
+	// ErrBusy means that the server has no descriptor or temporary space left
+	// for the repository at this moment.
+	ErrBusy = errors.New("server is busy")
 	// ErrEmpty means that the repository has no commit to show.
 	ErrEmpty = errors.New("repository has no commits")
 )
@@ -36,8 +43,25 @@ func (e *AmbiguousError) Error() string {
 	return fmt.Sprintf("abbreviated commit id %s is ambiguous: %s", e.Prefix, strings.Join(names, ", "))
 }
 
-// corrupt wraps a failed read of an object. It hides io.EOF: a caller that
-// loops until io.EOF must never take damage for the end.
-func corrupt(id ID, err error) error {
-	return fmt.Errorf("object %s: %w: %w", id, ErrCorrupt, hideEOF(err))
+// damage says that an object is damaged.
+func damage(id ID, err error) error { return fmt.Errorf("object %s: %w: %w", id, ErrCorrupt, err) }
+
+// translations are the sentinels of the object database in words of the
+// domain.
+var translations = []struct{ from, to error }{
+	{objects.ErrNotFound, ErrNotFound},
+	{objects.ErrUnsupported, ErrUnsupported},
+	{objects.ErrCorrupt, ErrCorrupt},
+	{objects.ErrTooLarge, ErrTooLarge},
+	{objects.ErrBusy, ErrBusy},
+}
+
+// domainError translates an error of the object database.
+func domainError(err error) error {
+	for _, t := range translations {
+		if errors.Is(err, t.from) {
+			return fmt.Errorf("%w: %w", t.to, err)
+		}
+	}
+	return err
 }

@@ -94,7 +94,7 @@ func (s *Snapshot) parents(id ID) ([]ID, error) {
 		if s.isShallow(err) {
 			return nil, nil
 		}
-		return nil, missing(id, err)
+		return nil, mustExist(id, err)
 	}
 	graphs.put(id, commit.Parents)
 	return commit.Parents, nil

@@ -4,10 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 
-	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/repomcp/repomcp/internal/objects"
 )
 
 // Resolve finds the commit that a revision names: HEAD, a full ref name, a
@@ -23,7 +21,7 @@ func (s *Snapshot) Resolve(ctx context.Context, revision string) (Commit, error)
 		return Commit{}, err
 	}
 	commit, err := s.Commit(id)
-	return commit, missing(id, err)
+	return commit, mustExist(id, err)
 }
 
 func (s *Snapshot) resolve(ctx context.Context, revision string) (ID, error) {
@@ -79,17 +77,21 @@ func (s *Snapshot) authorise(ctx context.Context, id ID) error {
 	return nil
 }
 
+// maxCandidates bounds the objects that one abbreviation is compared with. Four
+// digits, the shortest, fit one in 65536: sixty million objects.
+const maxCandidates = 1000
+
 // resolveAbbreviation looks at served commits only: an object that is not
 // served must not make an abbreviation ambiguous, nor be listed.
 func (s *Snapshot) resolveAbbreviation(ctx context.Context, prefix string) (ID, error) {
-	ids, err := s.store.withPrefix(prefix)
+	ids, err := s.objects.Prefix(prefix, maxCandidates)
 	if err != nil {
-		return ID{}, err
+		return ID{}, domainError(err)
 	}
 	var commits []ID
 	for _, id := range ids {
-		object, err := s.object(id)
-		if err != nil || object.Type() != plumbing.CommitObject {
+		kind, _, err := s.objects.Stat(id)
+		if err != nil || kind != objects.Commit {
 			continue
 		}
 		switch err := s.authorise(ctx, id); {
@@ -100,8 +102,6 @@ func (s *Snapshot) resolveAbbreviation(ctx context.Context, prefix string) (ID, 
 			commits = append(commits, id)
 		}
 	}
-	slices.SortFunc(commits, func(a, b ID) int { return strings.Compare(string(a[:]), string(b[:])) })
-	commits = slices.Compact(commits)
 	switch len(commits) {
 	case 0:
 		return ID{}, fmt.Errorf("revision: %w", ErrNotFound)

@@ -6,10 +6,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"strings"
 
-	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/repomcp/repomcp/internal/objects"
 )
 
 // Repository is one entry of the catalogue.
@@ -25,34 +24,28 @@ func (r *Repository) Name() string { return r.name }
 // Snapshot opens the repository as it is now. Packs are held open, so that
 // others may repack or delete the repository meanwhile.
 func (r *Repository) Snapshot() (*Snapshot, error) {
-	root := r.catalogue.root
-	if _, err := root.Stat(r.dir + "/HEAD"); err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("repository: %w", ErrNotFound)
-		}
-		return nil, fmt.Errorf("opening the repository: %w", err)
-	}
-	if err := supported(root, r.dir); err != nil {
-		return nil, err
-	}
-	store, err := openStore(root, r.dir)
+	database, err := r.catalogue.store.Open(r.dir)
 	if err != nil {
-		return nil, fmt.Errorf("opening the repository: %w", err)
+		return nil, fmt.Errorf("repository: %w", domainError(err))
 	}
-	return &Snapshot{repository: r, refs: refFiles{root: root, dir: r.dir}, store: store}, nil
+	pinned, err := database.Snapshot()
+	if err != nil {
+		return nil, fmt.Errorf("repository: %w", domainError(err))
+	}
+	return &Snapshot{repository: r, refs: refFiles{root: r.catalogue.root, dir: r.dir}, objects: pinned}, nil
 }
 
 // Snapshot is a repository held open for one request. Its objects cannot be
-// pulled away; its refs are read anew at each call. Close it when done.
+// pulled away; its refs are read anew at each call. It may be used by any
+// number of goroutines. Close it when done.
 type Snapshot struct {
 	repository *Repository
 	refs       refFiles
-	store      *objectStore
-	retried    bool
+	objects    *objects.Snapshot
 }
 
 // Close releases the descriptors. It may be called more than once.
-func (s *Snapshot) Close() error { return s.store.close() }
+func (s *Snapshot) Close() error { return s.objects.Close() }
 
 // Repository is what the snapshot was taken of.
 func (s *Snapshot) Repository() *Repository { return s.repository }
@@ -130,7 +123,7 @@ func (s *Snapshot) ref(name string, raw rawRef) (Ref, error) {
 	}
 	commit, err := s.peel(raw.id)
 	if errors.Is(err, ErrNotFound) && !errors.Is(err, errNotCommit) {
-		err = corrupt(raw.id, errors.New("a ref names it, but it is missing"))
+		err = damage(raw.id, errors.New("a ref names it, but it is missing"))
 	}
 	if errors.Is(err, errNotCommit) {
 		err = nil
@@ -148,15 +141,15 @@ const maxTagDepth = 64
 // peel follows annotated tags from id to a commit.
 func (s *Snapshot) peel(id ID) (ID, error) {
 	for range maxTagDepth {
-		object, err := s.object(id)
+		kind, _, err := s.objects.Stat(id)
 		if err != nil {
-			return ID{}, err
+			return ID{}, domainError(err)
 		}
-		switch object.Type() {
-		case plumbing.CommitObject:
+		switch kind {
+		case objects.Commit:
 			return id, nil
-		case plumbing.TagObject:
-			content, err := s.content(id, object, maxCommitBytes)
+		case objects.Tag:
+			content, err := s.read(id, objects.Tag, maxCommitBytes)
 			if err != nil {
 				return ID{}, err
 			}
@@ -167,12 +160,12 @@ func (s *Snapshot) peel(id ID) (ID, error) {
 			return ID{}, errNotCommit
 		}
 	}
-	return ID{}, corrupt(id, errors.New("too many tags of tags"))
+	return ID{}, damage(id, errors.New("too many tags of tags"))
 }
 
 // Commit reads a commit.
 func (s *Snapshot) Commit(id ID) (Commit, error) {
-	content, err := s.read(id, plumbing.CommitObject, maxCommitBytes)
+	content, err := s.read(id, objects.Commit, maxCommitBytes)
 	if err != nil {
 		return Commit{}, err
 	}
@@ -181,24 +174,11 @@ func (s *Snapshot) Commit(id ID) (Commit, error) {
 
 // Tree reads one folder, in git's order: by name, as if folders ended in "/".
 func (s *Snapshot) Tree(id ID) ([]TreeEntry, error) {
-	content, err := s.read(id, plumbing.TreeObject, maxTreeBytes)
+	content, err := s.read(id, objects.Tree, maxTreeBytes)
 	if err != nil {
 		return nil, err
 	}
 	return parseTree(id, content)
-}
-
-// Blob opens the content of a file. Close it before the next call.
-func (s *Snapshot) Blob(id ID) (*Blob, error) {
-	object, err := s.object(id)
-	if err != nil {
-		return nil, err
-	}
-	blob, err := openBlob(id, object)
-	if err != nil && s.renew(err) {
-		return s.Blob(id)
-	}
-	return blob, err
 }
 
 // Lookup walks from a tree along a path of names divided by slashes. The empty
@@ -214,7 +194,7 @@ func (s *Snapshot) Lookup(tree ID, path string) (TreeEntry, error) {
 		}
 		entries, err := s.Tree(entry.ID)
 		if err != nil {
-			return TreeEntry{}, missing(entry.ID, err)
+			return TreeEntry{}, mustExist(entry.ID, err)
 		}
 		if entry, err = find(entries, name); err != nil {
 			return TreeEntry{}, err
@@ -232,68 +212,30 @@ func find(entries []TreeEntry, name string) (TreeEntry, error) {
 	return TreeEntry{}, fmt.Errorf("path: %w", ErrNotFound)
 }
 
-// missing turns "not found" into damage for an object that another one names:
+// mustExist turns "not found" into damage for an object that another one names:
 // the path exists, its object does not.
-func missing(id ID, err error) error {
+func mustExist(id ID, err error) error {
 	if errors.Is(err, ErrNotFound) {
-		return corrupt(id, errors.New("is missing"))
+		return damage(id, errors.New("is missing"))
 	}
 	return err
 }
 
 // read returns the whole content of an object of a known type.
-func (s *Snapshot) read(id ID, want plumbing.ObjectType, limit int64) ([]byte, error) {
-	object, err := s.object(id)
-	if err != nil {
-		return nil, err
+func (s *Snapshot) read(id ID, want objects.Type, limit int64) ([]byte, error) {
+	kind, content, err := s.objects.Read(id, limit, nil)
+	switch {
+	case errors.Is(err, objects.ErrTooLarge):
+		return nil, damage(id, err)
+	case err != nil:
+		return nil, domainError(err)
+	case kind != want:
+		return nil, fmt.Errorf("object %s: is a %s: %w", id, kind, ErrNotFound)
+	case objects.Sum(kind, content) != id:
+		return nil, damage(id, errors.New("content does not match the id"))
+	default:
+		return content, nil
 	}
-	if object.Type() != want {
-		return nil, fmt.Errorf("object %s: is a %s: %w", id, object.Type(), ErrNotFound)
-	}
-	return s.content(id, object, limit)
-}
-
-func (s *Snapshot) content(id ID, object plumbing.EncodedObject, limit int64) ([]byte, error) {
-	if object.Size() > limit {
-		return nil, corrupt(id, fmt.Errorf("%s of %d bytes", object.Type(), object.Size()))
-	}
-	reader, err := object.Reader()
-	if err != nil {
-		return nil, corrupt(id, err)
-	}
-	content := make([]byte, object.Size())
-	_, err = io.ReadFull(reader, content)
-	if err = errors.Join(err, reader.Close()); err != nil {
-		return nil, corrupt(id, err)
-	}
-	return content, nil
-}
-
-// object finds an object; when the repository changed under the store, it is
-// opened anew once.
-func (s *Snapshot) object(id ID) (plumbing.EncodedObject, error) {
-	object, err := s.store.object(id)
-	if err != nil && s.renew(err) {
-		return s.store.object(id)
-	}
-	return object, err
-}
-
-// renew replaces the store when an error may come from a change made by
-// others, and reports whether it did.
-func (s *Snapshot) renew(err error) bool {
-	if s.retried || !staleable(err) || !s.store.stale() {
-		return false
-	}
-	s.retried = true
-	fresh, err := openStore(s.repository.catalogue.root, s.repository.dir)
-	if err != nil {
-		return false
-	}
-	old := s.store
-	s.store = fresh
-	_ = old.close() // its handles are only read from
-	return true
 }
 
 // maxDescriptionBytes bounds the one-line description of a repository.
@@ -313,15 +255,6 @@ func (s *Snapshot) Description() string {
 		return ""
 	}
 	return text
-}
-
-// Size is the length of a blob's content in bytes.
-func (s *Snapshot) Size(blob ID) (int64, error) {
-	object, err := s.object(blob)
-	if err != nil {
-		return 0, err
-	}
-	return object.Size(), nil
 }
 
 // DefaultRef is the full name of the branch that HEAD points to, or HEAD when

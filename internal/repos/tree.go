@@ -52,29 +52,33 @@ type TreeEntry struct {
 	ID   ID
 }
 
+// averageEntryBytes is a guess that spares the list from growing.
+const averageEntryBytes = 36
+
 // parseTree reads the format of tree objects (gitformat in git's
 // tree-walk.c): "MODE NAME\0" followed by the 20 bytes of the id.
 //
 // Names that would leave a folder when unpacked are damage: git refuses to
 // write them, so only an attacker does.
 func parseTree(id ID, content []byte) ([]TreeEntry, error) {
-	entries := make([]TreeEntry, 0, len(content)/32)
+	entries := make([]TreeEntry, 0, len(content)/averageEntryBytes)
+	text := string(content) // the names are parts of it
 	for len(content) > 0 {
 		space := bytes.IndexByte(content, ' ')
 		nul := bytes.IndexByte(content, 0)
 		if space < 0 || nul < space || len(content) < nul+1+len(ID{}) {
-			return nil, corrupt(id, fmt.Errorf("tree is cut short"))
+			return nil, damage(id, fmt.Errorf("tree is cut short"))
 		}
 		mode, err := parseMode(content[:space])
 		if err != nil {
-			return nil, corrupt(id, err)
+			return nil, damage(id, err)
 		}
-		entry := TreeEntry{Name: string(content[space+1 : nul]), Mode: mode, ID: ID(content[nul+1 : nul+1+len(ID{})])}
+		entry := TreeEntry{Name: text[space+1 : nul], Mode: mode, ID: ID(content[nul+1 : nul+1+len(ID{})])}
 		if !validEntryName(entry.Name) {
-			return nil, corrupt(id, fmt.Errorf("tree has an entry named %q", entry.Name))
+			return nil, damage(id, fmt.Errorf("tree has an entry named %q", entry.Name))
 		}
 		entries = append(entries, entry)
-		content = content[nul+1+len(ID{}):]
+		content, text = content[nul+1+len(ID{}):], text[nul+1+len(ID{}):]
 	}
 	return entries, nil
 }

@@ -102,7 +102,7 @@ func (s *Server) openArchive(ctx context.Context, snapshot *repos.Snapshot, r Re
 	if err != nil {
 		return nil, err
 	}
-	plan, err := archive.NewPlan(snapshot, commit, archive.Options{Format: r.Format, Prefix: r.Prefix, Limits: s.options.ArchiveLimits})
+	plan, err := s.options.Engine.Plan(snapshot, commit, archive.Options{Format: r.Format, Prefix: r.Prefix, Limits: s.options.ArchiveLimits})
 	if err != nil {
 		return nil, err
 	}

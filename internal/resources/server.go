@@ -32,9 +32,11 @@ const (
 	listTTL = 10 * time.Second
 )
 
-// Options of a [Server]. Catalogue is required.
+// Options of a [Server]. Catalogue and Engine are required.
 type Options struct {
 	Catalogue *repos.Catalogue
+	// Engine writes archives.
+	Engine *archive.Engine
 	// Version of the program, shown to clients.
 	Version string
 	// ReadLimit is the largest content of resources/read in bytes; 0 means

@@ -1,0 +1,187 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/archive/workers"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+const (
+	// copyBufferBytes is how much of a large file is in memory at once.
+	copyBufferBytes = 64 << 10
+	// readAhead is how many runs an archive has under way beyond the number of
+	// workers: one that is being written.
+	readAhead = 1
+	// firstRun is how many entries the first run has, so that the first bytes
+	// leave early; each further run has twice as many, up to runEntries.
+	firstRun = 2
+)
+
+// pipeline writes one archive. Its goroutine walks the tree and hands out
+// runs; workers make tar of them; it writes their parts in order.
+type pipeline struct {
+	engine *Engine
+	ctx    context.Context
+	plan   *Plan
+	format tarFormat
+	queue  *workers.Queue
+	walk   *walk
+	more   bool
+	size   int // of the next run, in entries
+
+	window  []*run // under way, in the order of the archive
+	w       io.Writer
+	written int64
+	buffer  []byte // for large files; made when the first comes
+}
+
+func (p *Plan) writeTar(ctx context.Context, w io.Writer) (err error) {
+	l := &pipeline{
+		engine: p.engine, ctx: ctx, plan: p, format: tarFormat{mtime: p.commit.Committer.When.Unix()},
+		queue: p.engine.sched.Queue(), walk: newWalk(p), more: true, size: firstRun, w: w,
+	}
+	defer l.release()
+	if err := l.start(); err != nil {
+		return err
+	}
+	for {
+		if err := l.fill(); err != nil {
+			return err
+		}
+		if len(l.window) == 0 {
+			return l.write(trailer(l.written))
+		}
+		if err := l.drain(l.window[0]); err != nil {
+			return err
+		}
+		l.recycle()
+	}
+}
+
+// start writes what comes before the first entry of the tree.
+func (l *pipeline) start() error {
+	out := l.format.globalHeader(nil, l.plan.commit.ID)
+	if prefix := l.plan.options.Prefix; strings.HasSuffix(prefix, "/") {
+		// Like git, an entry for the folder that everything is put into, with
+		// one final slash, and none for those above it.
+		folder := []byte(strings.TrimRight(prefix, "/") + "/")
+		out = l.format.header(out, entry{path: folder, mode: repos.ModeDir, id: l.plan.commit.Tree}, 0, nil)
+	}
+	return l.write(out)
+}
+
+// fill hands out runs until as many as allowed are under way.
+func (l *pipeline) fill() error {
+	for l.more && len(l.window) < l.engine.sched.Workers()+readAhead {
+		r := l.engine.runs.Get().(*run)
+		r.reset(l.ctx, l.plan.source, l.format, l.size)
+		l.size = min(2*l.size, runEntries)
+		l.more, r.walkErr = l.walk.fill(r)
+		l.window = append(l.window, r)
+		if err := l.submit(r); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (l *pipeline) submit(r *run) error {
+	if err := l.queue.Submit(r, runCost); err != nil {
+		return fmt.Errorf("archive: %w", err)
+	}
+	return nil
+}
+
+// drain writes all of a run: its tar, and the large files between.
+func (l *pipeline) drain(r *run) error {
+	for {
+		select {
+		case <-r.done:
+		case <-l.ctx.Done():
+			return context.Cause(l.ctx)
+		case <-l.queue.Done():
+			return fmt.Errorf("archive: %w", l.queue.Err())
+		}
+		if err := l.write(r.out); err != nil {
+			return err
+		}
+		r.out = r.out[:0]
+		switch {
+		case r.err != nil:
+			return r.err
+		case r.large:
+			if err := l.stream(r.entry(r.next)); err != nil {
+				return err
+			}
+			r.next, r.large = r.next+1, false
+		case r.next == len(r.entries):
+			return r.walkErr
+		}
+		if err := l.submit(r); err != nil {
+			return err
+		}
+	}
+}
+
+// stream writes a large file.
+func (l *pipeline) stream(e entry) error {
+	blob, err := l.plan.source.Blob(e.id)
+	if err != nil {
+		return damaged(err)
+	}
+	err = l.write(l.format.header(nil, e, blob.Size(), nil))
+	if err == nil {
+		err = l.copy(blob)
+	}
+	return errors.Join(err, blob.Close())
+}
+
+// copy writes a file's content. A blob gives exactly its size or an error.
+func (l *pipeline) copy(blob *repos.Blob) error {
+	if l.buffer == nil {
+		l.buffer = make([]byte, copyBufferBytes)
+	}
+	for {
+		n, err := blob.Read(l.buffer)
+		if n > 0 {
+			if err := l.write(l.buffer[:n]); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return l.write(pad(nil, int(blob.Size()%recordSize)))
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+func (l *pipeline) write(p []byte) error {
+	if err := context.Cause(l.ctx); err != nil {
+		return err
+	}
+	if l.written+int64(len(p)) > l.plan.options.Limits.Bytes {
+		return fmt.Errorf("%w: %d bytes", ErrLimit, l.plan.options.Limits.Bytes)
+	}
+	n, err := l.w.Write(p)
+	l.written += int64(n)
+	return err
+}
+
+// recycle gives back the run that was written.
+func (l *pipeline) recycle() {
+	l.engine.runs.Put(l.window[0])
+	copy(l.window, l.window[1:])
+	l.window[len(l.window)-1] = nil
+	l.window = l.window[:len(l.window)-1]
+}
+
+// release ends the queue. After that no worker touches the runs; those of an
+// archive that failed may have a result waiting, so they are not used again.
+func (l *pipeline) release() { l.queue.Close() }

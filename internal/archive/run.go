@@ -1,0 +1,143 @@
+package archive
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/repomcp/repomcp/internal/archive/workers"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+const (
+	// runEntries is how many entries a worker takes at once: enough to make
+	// handing them over cheap, few enough to share a small archive out.
+	runEntries = 64
+	// runBytes is how much tar a worker makes before it hands it on.
+	runBytes = 128 << 10
+	// inlineBytes is the size up to which a file is read whole by a worker; a
+	// larger one flows through the goroutine that writes the archive.
+	inlineBytes = 128 << 10
+	// runBuffer has room for a run that was nearly full before its last file,
+	// with that file's headers and padding.
+	runBuffer = runBytes + inlineBytes + 4*recordSize
+	// runCost is what the scheduler charges for a run: reading a file costs
+	// less than compressing it.
+	runCost = runBytes / 4
+
+	// maxLinkBytes bounds a symbolic link's target: PATH_MAX of Linux, twice
+	// over.
+	maxLinkBytes = 8 << 10
+)
+
+// run is some consecutive entries of an archive. A worker reads their content
+// and makes their part of the tar; the goroutine that writes the archive puts
+// the parts in order. Buffers are used again for the next run.
+type run struct {
+	source  Source
+	format  tarFormat
+	ctx     context.Context
+	entries []runEntry
+	paths   []byte // of all entries, one after another
+
+	out   []byte // tar of the entries before next that was not written yet
+	next  int    // the entry to go on with
+	large bool   // that entry is a file to be streamed
+	err   error  // reading failed at it
+
+	walkErr error // the tree could not be read after the last entry
+	limit   int   // of entries, for this time
+	done    chan struct{}
+}
+
+type runEntry struct {
+	end  int // of its path in paths
+	mode repos.Mode
+	id   repos.ID
+}
+
+func newRun() *run {
+	return &run{
+		entries: make([]runEntry, 0, runEntries), out: make([]byte, 0, runBuffer), done: make(chan struct{}, 1),
+	}
+}
+
+// reset prepares the run for entries of another place or archive.
+func (r *run) reset(ctx context.Context, source Source, format tarFormat, limit int) {
+	r.ctx, r.source, r.format, r.limit = ctx, source, format, limit
+	r.entries, r.paths, r.out = r.entries[:0], r.paths[:0], r.out[:0]
+	r.next, r.large, r.err, r.walkErr = 0, false, nil, nil
+}
+
+func (r *run) full() bool { return len(r.entries) >= r.limit }
+
+func (r *run) add(path []byte, mode repos.Mode, id repos.ID) {
+	r.paths = append(r.paths, path...)
+	r.entries = append(r.entries, runEntry{end: len(r.paths), mode: mode, id: id})
+}
+
+func (r *run) entry(i int) entry {
+	start := 0
+	if i > 0 {
+		start = r.entries[i-1].end
+	}
+	e := r.entries[i]
+	return entry{path: r.paths[start:e.end:e.end], mode: e.mode, id: e.id}
+}
+
+// Run implements [workers.Task]: it makes tar until the entries are at their
+// end, the buffer is full, a file is large or something fails.
+func (r *run) Run(*workers.Worker) {
+	for r.next < len(r.entries) && len(r.out) < runBytes && !r.large && r.err == nil {
+		if r.err = context.Cause(r.ctx); r.err == nil {
+			r.err = r.make(r.entry(r.next))
+		}
+	}
+	r.done <- struct{}{}
+}
+
+// make appends one entry and goes on to the next.
+func (r *run) make(e entry) error {
+	switch {
+	case e.mode.IsSymlink():
+		target, err := r.source.ReadBlob(e.id, maxLinkBytes, nil)
+		if errors.Is(err, repos.ErrTooLarge) {
+			return fmt.Errorf("%w: a symbolic link of more than %d bytes", ErrLimit, maxLinkBytes)
+		}
+		if err != nil {
+			return damaged(err)
+		}
+		r.out = r.format.header(r.out, e, 0, target)
+	case e.mode.IsRegular():
+		return r.file(e)
+	default:
+		r.out = r.format.header(r.out, e, 0, nil)
+	}
+	r.next++
+	return nil
+}
+
+// file reads a file to where its content belongs and puts the header, whose
+// size is known only then, before it.
+func (r *run) file(e entry) error {
+	start := len(r.out)
+	r.out = r.format.header(r.out, e, 0, nil)
+	content := len(r.out)
+	out, err := r.source.ReadBlob(e.id, inlineBytes, r.out)
+	if err != nil {
+		r.out = r.out[:start]
+		if errors.Is(err, repos.ErrTooLarge) {
+			r.large = true
+			return nil
+		}
+		return damaged(err)
+	}
+	size := len(out) - content
+	// The last record is the file's own header, also after a pax header.
+	header := out[content-recordSize : content]
+	octal(header[sizeAt:], longDigits, int64(size))
+	checksum(header)
+	r.out = pad(out, size)
+	r.next++
+	return nil
+}
