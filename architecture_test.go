@@ -20,9 +20,13 @@ var arrows = map[string][]string{
 	"internal/httpx":     {"internal/resources"},
 	"internal/resources": {"internal/archive", "internal/repos"},
 	"internal/tools":     {"internal/repos"},
-	"internal/archive":   {"internal/repos"},
-	"internal/repos":     {},
-	"internal/gittest":   {},
+	"internal/archive":   {"internal/archive/gzip", "internal/archive/workers", "internal/repos"},
+	"internal/repos":     {"internal/objects"},
+	"internal/objects":   {},
+
+	"internal/archive/gzip":    {"internal/archive/workers"},
+	"internal/archive/workers": {},
+	"internal/gittest":         {},
 }
 
 // fences say which packages may import a library, by the beginning of its
@@ -31,7 +35,7 @@ var fences = map[string][]string{
 	"github.com/labstack/echo":    {"internal/httpx"},
 	"github.com/mark3labs/mcp-go": {"internal/resources", "internal/tools", "cmd/repomcp"},
 	"github.com/go-git":           {"internal/repos"},
-	"github.com/klauspost":        {"internal/archive"},
+	"github.com/klauspost":        {"internal/archive/gzip", "internal/objects"},
 	"github.com/spf13":            {"cmd/repomcp"},
 	"github.com/knadh":            {"cmd/repomcp"},
 	"os/exec":                     {"internal/gittest"},
