@@ -143,7 +143,7 @@ func (d *decoder) block() (last bool, err error) {
 
 // stored copies a block that is not compressed: RFC 1951, 3.2.4.
 func (d *decoder) stored() error {
-	d.pos -= int(d.have / 8) //nolint:gosec // at most 8
+	d.pos -= int(d.have / 8)
 	d.buf, d.have = 0, 0
 	if len(d.src)-d.pos < 4 {
 		return io.ErrUnexpectedEOF
@@ -310,32 +310,32 @@ func (d *decoder) fast() (done bool, err error) {
 	lastPos, lastOut := len(src)-fastInput, len(dst)-fastOutput
 	for pos <= lastPos && out <= lastOut {
 		buf |= binary.LittleEndian.Uint64(src[pos:]) << (have & 63)
-		pos += int((63 - have) >> 3 & 7) //nolint:gosec // at most 7
+		pos += int((63 - have) >> 3 & 7)
 		have |= 56
 		entry := d.lit[buf&(1<<litBits-1)]
 		if entry&entryLiteral != 0 { // three of them have at most 33 bits
 			buf >>= entry & 63
 			have -= uint(entry & 63)
-			dst[out] = byte(entry >> 16)
+			dst[out] = byte(entry >> 16 & 0xff)
 			out++
 			entry = d.lit[buf&(1<<litBits-1)]
 			if entry&entryLiteral != 0 {
 				buf >>= entry & 63
 				have -= uint(entry & 63)
-				dst[out] = byte(entry >> 16)
+				dst[out] = byte(entry >> 16 & 0xff)
 				out++
 				entry = d.lit[buf&(1<<litBits-1)]
 				if entry&entryLiteral != 0 {
 					buf >>= entry & 63
 					have -= uint(entry & 63)
-					dst[out] = byte(entry >> 16)
+					dst[out] = byte(entry >> 16 & 0xff)
 					out++
 					continue
 				}
 			}
 			// What is left may not hold a length and a distance (48 bits).
 			buf |= binary.LittleEndian.Uint64(src[pos:]) << (have & 63)
-			pos += int((63 - have) >> 3 & 7) //nolint:gosec // at most 7
+			pos += int((63 - have) >> 3 & 7)
 			have |= 56
 		}
 		if entry&entrySpecial != 0 {
@@ -352,7 +352,7 @@ func (d *decoder) fast() (done bool, err error) {
 			if entry&entryLiteral != 0 {
 				buf >>= entry & 63
 				have -= uint(entry & 63)
-				dst[out] = byte(entry >> 16)
+				dst[out] = byte(entry >> 16 & 0xff)
 				out++
 				continue
 			}

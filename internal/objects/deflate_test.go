@@ -45,6 +45,7 @@ func deflateInputs() map[string][]byte {
 }
 
 func TestInflaterAgreesWithZlib(t *testing.T) {
+	t.Parallel()
 	var d decoder
 	for name, content := range deflateInputs() {
 		for level := zlib.HuffmanOnly; level <= 9; level++ {

@@ -9,6 +9,7 @@ import (
 )
 
 func TestObjectsAreWhatGitSays(t *testing.T) {
+	t.Parallel()
 	layouts := []struct {
 		name string
 		pack func(*gittest.Repo)
@@ -30,8 +31,9 @@ func TestObjectsAreWhatGitSays(t *testing.T) {
 	}
 	for _, layout := range layouts {
 		t.Run(layout.name, func(t *testing.T) {
+			t.Parallel()
 			repo := gittest.New(t)
-			history(repo, 20)
+			history(repo, 12)
 			repo.Git("tag", "-a", "-m", "a tag", "v1")
 			layout.pack(repo)
 			compare(t, snapshot(t, newStore(t, Options{}, repo), repo), facts(t, repo))
