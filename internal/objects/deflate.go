@@ -303,94 +303,91 @@ func (d *decoder) compressed() error {
 }
 
 // fast inflates while neither the input nor the output can run out, so that
-// only what damage can bring about is checked.
+// only what damage can bring about is checked. Up to three literals fit between
+// two refills; the next code is looked up before a match is copied, so that
+// neither waits for the other.
 func (d *decoder) fast() (done bool, err error) {
 	src, dst := d.src, d.dst
 	pos, out, buf, have := d.pos, d.out, d.buf, d.have
 	lastPos, lastOut := len(src)-fastInput, len(dst)-fastOutput
+	buf |= binary.LittleEndian.Uint64(src[pos:]) << (have & 63)
+	pos, have = pos+int((63-have)>>3&7), have|56
+	entry := d.lit[buf&(1<<litBits-1)]
 	for pos <= lastPos && out <= lastOut {
-		buf |= binary.LittleEndian.Uint64(src[pos:]) << (have & 63)
-		pos += int((63 - have) >> 3 & 7)
-		have |= 56
-		entry := d.lit[buf&(1<<litBits-1)]
-		if entry&entryLiteral != 0 { // three of them have at most 33 bits
-			buf >>= entry & 63
-			have -= uint(entry & 63)
+		if entry&entryLiteral != 0 {
 			dst[out] = byte(entry >> 16 & 0xff)
-			out++
+			buf, have, out = buf>>(entry&63), have-uint(entry&63), out+1
 			entry = d.lit[buf&(1<<litBits-1)]
 			if entry&entryLiteral != 0 {
-				buf >>= entry & 63
-				have -= uint(entry & 63)
 				dst[out] = byte(entry >> 16 & 0xff)
-				out++
+				buf, have, out = buf>>(entry&63), have-uint(entry&63), out+1
 				entry = d.lit[buf&(1<<litBits-1)]
-				if entry&entryLiteral != 0 {
-					buf >>= entry & 63
-					have -= uint(entry & 63)
-					dst[out] = byte(entry >> 16 & 0xff)
-					out++
-					continue
-				}
 			}
 			// What is left may not hold a length and a distance (48 bits).
 			buf |= binary.LittleEndian.Uint64(src[pos:]) << (have & 63)
-			pos += int((63 - have) >> 3 & 7)
-			have |= 56
+			pos, have = pos+int((63-have)>>3&7), have|56
+			if entry&entryLiteral != 0 {
+				continue
+			}
 		}
 		if entry&entrySpecial != 0 {
-			if entry&entrySecond == 0 {
-				if entry&entryEndBlock == 0 {
-					return false, errBadStream
-				}
-				d.pos, d.out, d.buf, d.have = pos, out, buf>>(entry&63), have-uint(entry&63)
-				return true, nil
+			if entry&entrySecond != 0 {
+				buf, have = buf>>litBits, have-litBits
+				entry = d.lit[uint64(entry>>16)+buf&(1<<(entry>>8&15)-1)]
 			}
-			buf >>= litBits
-			have -= litBits
-			entry = d.lit[uint64(entry>>16)+buf&(1<<(entry>>8&15)-1)]
 			if entry&entryLiteral != 0 {
-				buf >>= entry & 63
-				have -= uint(entry & 63)
 				dst[out] = byte(entry >> 16 & 0xff)
-				out++
+				buf, have, out = buf>>(entry&63), have-uint(entry&63), out+1
+				buf |= binary.LittleEndian.Uint64(src[pos:]) << (have & 63)
+				pos, have = pos+int((63-have)>>3&7), have|56
+				entry = d.lit[buf&(1<<litBits-1)]
 				continue
 			}
 			if entry&entrySpecial != 0 {
-				if entry&entryEndBlock == 0 {
-					return false, errBadStream
-				}
 				d.pos, d.out, d.buf, d.have = pos, out, buf>>(entry&63), have-uint(entry&63)
-				return true, nil
+				return true, endOfBlock(entry)
 			}
 		}
 		length := int(entry>>16) + int(buf&(1<<(entry&63)-1)>>(entry>>8&15)) //nolint:gosec // at most 258
-		buf >>= entry & 63
-		have -= uint(entry & 63)
+		buf, have = buf>>(entry&63), have-uint(entry&63)
 		entry = d.dist[buf&(1<<distBits-1)]
 		if entry&entrySpecial != 0 {
 			if entry&entrySecond == 0 {
 				return false, errBadStream
 			}
-			buf >>= distBits
-			have -= distBits
+			buf, have = buf>>distBits, have-distBits
 			entry = d.dist[uint64(entry>>16)+buf&(1<<(entry>>8&15)-1)]
 			if entry&entrySpecial != 0 {
 				return false, errBadStream
 			}
 		}
 		distance := int(entry>>16) + int(buf&(1<<(entry&63)-1)>>(entry>>8&15)) //nolint:gosec // at most 32768
-		buf >>= entry & 63
-		have -= uint(entry & 63)
+		buf, have = buf>>(entry&63), have-uint(entry&63)
 		from := out - distance
 		if from < 0 {
 			return false, errBadStream
 		}
-		copyMatch(dst, out, from, length)
+		buf |= binary.LittleEndian.Uint64(src[pos:]) << (have & 63)
+		pos, have = pos+int((63-have)>>3&7), have|56
+		entry = d.lit[buf&(1<<litBits-1)]
+		if distance >= 8 && length <= 16 { // most matches
+			binary.LittleEndian.PutUint64(dst[out:], binary.LittleEndian.Uint64(dst[from:]))
+			binary.LittleEndian.PutUint64(dst[out+8:], binary.LittleEndian.Uint64(dst[from+8:]))
+		} else {
+			copyMatch(dst, out, from, length)
+		}
 		out += length
 	}
 	d.pos, d.out, d.buf, d.have = pos, out, buf, have
 	return false, nil
+}
+
+// endOfBlock gives an error for a special entry that is none.
+func endOfBlock(entry uint32) error {
+	if entry&entryEndBlock == 0 {
+		return errBadStream
+	}
+	return nil
 }
 
 // copyMatch copies length bytes inside dst, forwards. It may write up to 15
@@ -427,7 +424,7 @@ func (d *decoder) careful() (done bool, err error) {
 			if d.out == len(d.dst) {
 				return false, errWrongSize
 			}
-			d.dst[d.out] = byte(entry >> 16)
+			d.dst[d.out] = byte(entry >> 16 & 0xff)
 			d.out++
 		case entry&entrySpecial != 0:
 			if entry&entryEndBlock == 0 {

@@ -147,10 +147,13 @@ func spoilt(e craftedEntry) craftedEntry {
 
 // chain is a pack of deltas, each on the one before.
 func chain(depth int) *crafted {
-	entries := []craftedEntry{whole("start")}
+	start := whole("start")
+	link := onOffset("", int64(len(start.head)+len(start.data)), delta(5, 5, 0x90, 5))
+	entries := []craftedEntry{start}
 	for i := 1; i <= depth; i++ {
-		last := entries[len(entries)-1]
-		entries = append(entries, onOffset(fmt.Sprint("link ", i), int64(len(last.head)+len(last.data)), delta(5, 5, 0x90, 5)))
+		link.id = named(fmt.Sprint("link ", i))
+		entries = append(entries, link)
+		link.head = entryHead(ofsDelta, 4, distance(int64(len(link.head)+len(link.data)))...)
 	}
 	return newCrafted(entries...)
 }
