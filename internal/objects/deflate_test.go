@@ -96,13 +96,14 @@ func TestAdlerAgreesWithTheStandardLibrary(t *testing.T) {
 }
 
 // TestInflaterSwitchesAnywhere ends streams with bytes whose codes are longer
-// than the index of the table, so that the fast loop gives way to the careful
+// than the index of the table, between others, so that the fast loop gives way to the careful
 // one at each of their steps.
 func TestInflaterSwitchesAnywhere(t *testing.T) {
 	var d decoder
 	for n := range 300 {
 		p := bytes.Repeat([]byte("aabc"), 20_000)
 		for i := range 300 + n {
+			p = append(p, "aa"[:n%3]...) // short codes before a long one
 			p = append(p, byte(i*37&0xff))
 		}
 		var stream bytes.Buffer
