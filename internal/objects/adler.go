@@ -46,7 +46,7 @@ func adler32(p []byte) uint32 {
 		sum += uint64(c)
 		sums += sum
 	}
-	return uint32(sums%adlerModulus)<<16 | uint32(sum%adlerModulus) //nolint:gosec // both are below 1<<16
+	return uint32(sums%adlerModulus)<<16 | uint32(sum%adlerModulus)
 }
 
 func lane(word uint64, i int) uint64 { return word >> (16 * i) & 0xffff }

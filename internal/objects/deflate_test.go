@@ -35,9 +35,9 @@ func deflateInputs() map[string][]byte {
 		"empty":     {},
 		"one":       []byte("a"),
 		"short":     []byte("hello, hello, hello"),
-		"zeros":     make([]byte, 100_000),
-		"noise":     []byte(noise(1, 100_000)),
-		"text":      []byte(text(1, 5000)),
+		"zeros":     make([]byte, 50_000),
+		"noise":     []byte(noise(1, 50_000)),
+		"text":      []byte(text(1, 2000)),
 		"mixed":     []byte(text(1, 300) + noise(2, 5000) + strings.Repeat("ab", 4000) + strings.Repeat("abcdefghi", 1000)),
 		"fibonacci": fibonacci,
 		"shuffled":  shuffled,
@@ -45,6 +45,7 @@ func deflateInputs() map[string][]byte {
 }
 
 func TestInflaterAgreesWithZlib(t *testing.T) {
+	t.Parallel()
 	var d decoder
 	for name, content := range deflateInputs() {
 		for level := zlib.HuffmanOnly; level <= 9; level++ {
@@ -71,7 +72,7 @@ func TestInflaterAgreesWithZlib(t *testing.T) {
 					t.Errorf("%s, level %d: a byte less is %v", name, level, err)
 				}
 			}
-			for cut := 0; cut < stream.Len(); cut += 1 + stream.Len()/50 {
+			for cut := 0; cut < stream.Len(); cut += 1 + stream.Len()/10 {
 				if err := d.inflate(dst, stream.Bytes()[:cut]); !isTruncated(err) {
 					t.Fatalf("%s, level %d: cut at %d of %d: %v", name, level, cut, stream.Len(), err)
 				}
@@ -90,6 +91,28 @@ func TestAdlerAgreesWithTheStandardLibrary(t *testing.T) {
 		}
 		if got, want := adler32(p), stdadler.Checksum(p); got != want {
 			t.Fatalf("%d bytes: %x, want %x", len(p), got, want)
+		}
+	}
+}
+
+// TestInflaterSwitchesAnywhere ends streams with bytes whose codes are longer
+// than the index of the table, between others, so that the fast loop gives way to the careful
+// one at each of their steps.
+func TestInflaterSwitchesAnywhere(t *testing.T) {
+	var d decoder
+	for n := range 300 {
+		p := bytes.Repeat([]byte("aabc"), 20_000)
+		for i := range 300 + n {
+			p = append(p, "aa"[:n%3]...) // short codes before a long one
+			p = append(p, byte(i*37&0xff))
+		}
+		var stream bytes.Buffer
+		w, _ := zlib.NewWriterLevel(&stream, zlib.HuffmanOnly)
+		_, _ = w.Write(p)
+		_ = w.Close()
+		dst := make([]byte, len(p))
+		if err := d.inflate(dst, stream.Bytes()); err != nil || !bytes.Equal(dst, p) {
+			t.Fatalf("%d bytes: %v", len(p), err)
 		}
 	}
 }

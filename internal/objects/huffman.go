@@ -103,7 +103,7 @@ func buildTable(table []uint32, index int, lengths []uint8, values []uint32) boo
 	var sorted [litSymbols]uint16
 	for symbol, n := range lengths {
 		if n != 0 {
-			sorted[starts[n&longestCode]] = uint16(symbol) //nolint:gosec // below 288
+			sorted[starts[n&longestCode]] = uint16(symbol)
 			starts[n&longestCode]++
 		}
 	}
@@ -136,7 +136,7 @@ func fillTable(table []uint32, index int, counts *[longestCode + 1]uint16, sorte
 	end := 1 << min(length, index)
 	for left := int(counts[length]); length <= index; {
 		for ; left > 0; left-- {
-			table[code] = values[sorted[0]] + uint32(length)<<8 + uint32(length) //nolint:gosec // at most 15
+			table[code] = values[sorted[0]] + uint32(length)<<8 + uint32(length)
 			sorted = sorted[1:]
 			if code == uint32(end-1) { //nolint:gosec // at most 2048
 				for ; end < 1<<index; end <<= 1 {

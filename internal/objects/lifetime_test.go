@@ -33,6 +33,7 @@ func descriptorsOf(t *testing.T, folder string) int {
 }
 
 func TestRepackDuringReads(t *testing.T) {
+	t.Parallel()
 	repo := gittest.New(t)
 	history(repo, 12)
 	all := facts(t, repo)
@@ -156,6 +157,7 @@ func TestObjectOutlivesItsSnapshot(t *testing.T) {
 }
 
 func TestManyGoroutinesOnOneFreshDatabase(t *testing.T) {
+	t.Parallel()
 	repo := gittest.New(t)
 	history(repo, 10)
 	severalPacks(repo)
@@ -185,6 +187,7 @@ func TestManyGoroutinesOnOneFreshDatabase(t *testing.T) {
 }
 
 func TestDescriptorsAreBoundedOverManyRepositories(t *testing.T) {
+	t.Parallel()
 	root := t.TempDir()
 	const repositories, limit = 12, 8
 	var repos []*gittest.Repo

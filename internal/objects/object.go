@@ -159,12 +159,20 @@ func (o *Object) Close() error {
 	return nil
 }
 
+// trustedSize is up to which size memory is allocated because an object says
+// that it is so long. Beyond it memory grows with the bytes that arrive: the
+// header of a delta can declare any size.
+const trustedSize = 1 << 20
+
 // appendTo reads the whole object.
 func (o *Object) appendTo(buf []byte) ([]byte, error) {
 	start := len(buf)
-	buf = grow(buf, o.size)
-	if _, err := io.ReadFull(o, buf[start:]); err != nil {
-		return nil, err
+	for o.left > 0 {
+		done := len(buf)
+		buf = grow(buf, min(o.left, max(trustedSize, int64(done-start))))
+		if _, err := io.ReadFull(o, buf[done:]); err != nil {
+			return nil, err
+		}
 	}
 	if o.size == 0 { // Read has not been called, nor the checks been made
 		var none [1]byte

@@ -5,9 +5,19 @@ import (
 	"io"
 )
 
-// Has says whether the object exists. It does not look at its content.
+// Has says whether the object exists. Of a packed one only the index is read.
 func (s *Snapshot) Has(id ID) (bool, error) {
-	_, _, err := s.Stat(id)
+	if err := s.enter(); err != nil {
+		return false, err
+	}
+	defer s.leave()
+	err := s.locate(id, func(*view, place) error { return nil }, func(v *view) error {
+		object, err := v.openLoose(id)
+		if err != nil {
+			return err
+		}
+		return object.Close()
+	})
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}

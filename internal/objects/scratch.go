@@ -20,6 +20,8 @@ const (
 	largestWindow = 8 << 20
 	// keptWindow is the largest window that stays in the pool.
 	keptWindow = 1 << 20
+	// keptLinks is more than the 50 links that git's chains have by default.
+	keptLinks = 128
 	// keptDeltas bounds the inflated deltas of one chain; the rest of them is
 	// read a second time when its turn comes.
 	keptDeltas = 1 << 20
@@ -39,6 +41,9 @@ func (s *Store) giveScratch(sc *scratch) {
 	}
 	if cap(sc.delta) > keptDeltas {
 		sc.delta = nil
+	}
+	if cap(sc.links) > keptLinks {
+		sc.links = nil
 	}
 	clear(sc.links[:cap(sc.links)]) // they point to packs
 	sc.links = sc.links[:0]

@@ -2,13 +2,17 @@ package objects
 
 import (
 	"errors"
+	"os"
+	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 func TestObjectsAreWhatGitSays(t *testing.T) {
+	t.Parallel()
 	layouts := []struct {
 		name string
 		pack func(*gittest.Repo)
@@ -30,8 +34,9 @@ func TestObjectsAreWhatGitSays(t *testing.T) {
 	}
 	for _, layout := range layouts {
 		t.Run(layout.name, func(t *testing.T) {
+			t.Parallel()
 			repo := gittest.New(t)
-			history(repo, 20)
+			history(repo, 12)
 			repo.Git("tag", "-a", "-m", "a tag", "v1")
 			layout.pack(repo)
 			compare(t, snapshot(t, newStore(t, Options{}, repo), repo), facts(t, repo))
@@ -43,6 +48,25 @@ func severalPacks(r *gittest.Repo) {
 	for i := range 6 {
 		r.Commit("branch-"+strconv.Itoa(i), gittest.Regular("changing.txt", text(1, 400+i)), gittest.Regular("x", strconv.Itoa(i)))
 		r.Git("repack", "-dq")
+	}
+}
+
+// BenchmarkOpenUnchanged is what each request pays before it reads anything.
+func BenchmarkOpenUnchanged(b *testing.B) {
+	repo := gittest.New(b)
+	history(repo, 2)
+	repo.Git("repack", "-adq")
+	past := time.Now().Add(-time.Hour)
+	if err := os.Chtimes(filepath.Join(repo.Dir, "objects", "pack"), past, past); err != nil {
+		b.Fatal(err)
+	}
+	s := newStore(b, Options{}, repo)
+	for b.Loop() {
+		snap, err := openSnapshot(s, "repo.git")
+		if err != nil {
+			b.Fatal(err)
+		}
+		_ = snap.Close()
 	}
 }
 

@@ -179,12 +179,16 @@ func (v *view) openDelta(l link, base *part) (*deltaStream, error) {
 		base.close()
 		return nil, err
 	}
-	d := &deltaStream{base: base, delta: delta, ahead: bufio.NewReaderSize(delta, streamBuffer)}
+	d := newDeltaStream(delta, base)
 	if err := d.skipHeader(); err != nil {
 		d.close()
 		return nil, l.pack.damage(err)
 	}
 	return d, nil
+}
+
+func newDeltaStream(delta *Object, base *part) *deltaStream {
+	return &deltaStream{base: base, delta: delta, ahead: bufio.NewReaderSize(delta, streamBuffer)}
 }
 
 func (d *deltaStream) skipHeader() error {

@@ -26,6 +26,7 @@ func bigRepo(t *testing.T) *gittest.Repo {
 }
 
 func TestLargeDeltasAreResolvedThroughTemporaryFiles(t *testing.T) {
+	t.Parallel()
 	repo := bigRepo(t)
 	s := newStore(t, Options{SpillBytes: 64 << 10}, repo)
 	snap := snapshot(t, s, repo)
@@ -137,6 +138,7 @@ func TestTemporaryDirectoryThatIsMissingIsAnError(t *testing.T) {
 }
 
 func TestDeltaBeyondTheKeptOnesIsReadAgain(t *testing.T) {
+	t.Parallel()
 	repo := gittest.New(t)
 	body := noise(5, 3_000_000)
 	for i := range 4 { // each adds more than fits among the kept deltas

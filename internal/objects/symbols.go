@@ -1,0 +1,228 @@
+package objects
+
+import (
+	"encoding/binary"
+	"io"
+)
+
+// The compressed blocks of a stream, RFC 1951 section 3.2.3: literals and
+// matches, in two loops that do the same. One is fast and needs room ahead, the
+// other careful.
+
+const (
+	// fastInput is how many bytes one round of fast reads at most: three
+	// loads of eight bytes, seven of which may be new each.
+	fastInput = 32
+	// fastOutput is how many it writes at most: three literals, the longest
+	// match, and the bytes by which copying in words overshoots.
+	fastOutput = 3 + 258 + 16
+)
+
+// compressed inflates a block with the present tables.
+func (d *decoder) compressed() error {
+	for {
+		if len(d.src)-d.pos >= fastInput && len(d.dst)-d.out >= fastOutput {
+			if done, err := d.fast(); done || err != nil {
+				return err
+			}
+		}
+		if done, err := d.careful(); done || err != nil {
+			return err
+		}
+	}
+}
+
+// fast inflates while neither the input nor the output can run out, so that
+// only what damage can bring about is checked. Up to three literals fit between
+// two refills; the next code is looked up before a match is copied, so that
+// neither waits for the other.
+func (d *decoder) fast() (done bool, err error) {
+	src, dst := d.src, d.dst
+	pos, out, buf, have := d.pos, d.out, d.buf, d.have
+	lastPos, lastOut := len(src)-fastInput, len(dst)-fastOutput
+	buf |= binary.LittleEndian.Uint64(src[pos:]) << (have & 63)
+	pos, have = pos+int((63-have)>>3&7), have|56
+	entry := d.lit[buf&(1<<litBits-1)]
+	for pos <= lastPos && out <= lastOut {
+		if entry&entryLiteral != 0 {
+			dst[out] = byte(entry >> 16 & 0xff)
+			buf, have, out = buf>>(entry&63), have-uint(entry&63), out+1
+			entry = d.lit[buf&(1<<litBits-1)]
+			if entry&entryLiteral != 0 {
+				dst[out] = byte(entry >> 16 & 0xff)
+				buf, have, out = buf>>(entry&63), have-uint(entry&63), out+1
+				entry = d.lit[buf&(1<<litBits-1)]
+			}
+			// What is left may not hold a length and a distance (48 bits).
+			buf |= binary.LittleEndian.Uint64(src[pos:]) << (have & 63)
+			pos, have = pos+int((63-have)>>3&7), have|56
+			if entry&entryLiteral != 0 {
+				continue
+			}
+		}
+		if entry&entrySpecial != 0 {
+			if entry&entrySecond != 0 {
+				buf, have = buf>>litBits, have-litBits
+				entry = d.lit[uint64(entry>>16)+buf&(1<<(entry>>8&15)-1)]
+			}
+			if entry&entryLiteral != 0 {
+				dst[out] = byte(entry >> 16 & 0xff)
+				buf, have, out = buf>>(entry&63), have-uint(entry&63), out+1
+				buf |= binary.LittleEndian.Uint64(src[pos:]) << (have & 63)
+				pos, have = pos+int((63-have)>>3&7), have|56
+				entry = d.lit[buf&(1<<litBits-1)]
+				continue
+			}
+			if entry&entrySpecial != 0 {
+				d.pos, d.out, d.buf, d.have = pos, out, buf>>(entry&63), have-uint(entry&63)
+				return true, endOfBlock(entry)
+			}
+		}
+		length := int(entry>>16) + int(buf&(1<<(entry&63)-1)>>(entry>>8&15)) //nolint:gosec // at most 258
+		buf, have = buf>>(entry&63), have-uint(entry&63)
+		entry = d.dist[buf&(1<<distBits-1)]
+		if entry&entrySpecial != 0 {
+			if entry&entrySecond == 0 {
+				return false, errBadStream
+			}
+			buf, have = buf>>distBits, have-distBits
+			entry = d.dist[uint64(entry>>16)+buf&(1<<(entry>>8&15)-1)]
+			if entry&entrySpecial != 0 {
+				return false, errBadStream
+			}
+		}
+		distance := int(entry>>16) + int(buf&(1<<(entry&63)-1)>>(entry>>8&15)) //nolint:gosec // at most 32768
+		buf, have = buf>>(entry&63), have-uint(entry&63)
+		from := out - distance
+		if from < 0 {
+			return false, errBadStream
+		}
+		buf |= binary.LittleEndian.Uint64(src[pos:]) << (have & 63)
+		pos, have = pos+int((63-have)>>3&7), have|56
+		entry = d.lit[buf&(1<<litBits-1)]
+		if distance >= 8 && length <= 16 { // most matches
+			binary.LittleEndian.PutUint64(dst[out:], binary.LittleEndian.Uint64(dst[from:]))
+			binary.LittleEndian.PutUint64(dst[out+8:], binary.LittleEndian.Uint64(dst[from+8:]))
+		} else {
+			copyMatch(dst, out, from, length)
+		}
+		out += length
+	}
+	d.pos, d.out, d.buf, d.have = pos, out, buf, have
+	return false, nil
+}
+
+// endOfBlock gives an error for a special entry that is none.
+func endOfBlock(entry uint32) error {
+	if entry&entryEndBlock == 0 {
+		return errBadStream
+	}
+	return nil
+}
+
+// copyMatch copies length bytes inside dst, forwards. It may write up to 15
+// bytes more.
+func copyMatch(dst []byte, out, from, length int) {
+	switch distance := out - from; {
+	case distance >= 8:
+		for end := out + length; out < end; out, from = out+16, from+16 {
+			binary.LittleEndian.PutUint64(dst[out:], binary.LittleEndian.Uint64(dst[from:]))
+			binary.LittleEndian.PutUint64(dst[out+8:], binary.LittleEndian.Uint64(dst[from+8:]))
+		}
+	case distance == 1:
+		word := uint64(dst[from]) * 0x0101010101010101
+		for end := out + length; out < end; out += 8 {
+			binary.LittleEndian.PutUint64(dst[out:], word)
+		}
+	default:
+		for i := range length {
+			dst[out+i] = dst[from+i]
+		}
+	}
+}
+
+// careful inflates symbol by symbol near the end of the input or the output,
+// until the block ends or fast can go on.
+func (d *decoder) careful() (done bool, err error) {
+	for {
+		entry, err := d.symbol(d.lit[:], litBits)
+		if err != nil {
+			return false, err
+		}
+		switch {
+		case entry&entryLiteral != 0:
+			if d.out == len(d.dst) {
+				return false, errWrongSize
+			}
+			d.dst[d.out] = byte(entry >> 16 & 0xff)
+			d.out++
+		case entry&entrySpecial != 0:
+			if entry&entryEndBlock == 0 {
+				return false, errBadStream
+			}
+			return true, nil
+		default:
+			if err := d.match(entry); err != nil {
+				return false, err
+			}
+		}
+		if len(d.src)-d.pos >= fastInput && len(d.dst)-d.out >= fastOutput {
+			return false, nil
+		}
+	}
+}
+
+// symbol consumes one code. Of a length or distance the extra bits remain.
+func (d *decoder) symbol(table []uint32, index uint) (uint32, error) {
+	if d.have < longestCode {
+		d.refill()
+	}
+	entry := table[d.buf&(1<<index-1)]
+	if entry&entrySecond != 0 && entry&entrySpecial != 0 {
+		if d.have < index {
+			return 0, io.ErrUnexpectedEOF
+		}
+		d.buf >>= index
+		d.have -= index
+		entry = table[uint64(entry>>16)+d.buf&(1<<(entry>>8&15)-1)]
+	}
+	n := uint(entry >> 8 & 15)
+	if n > d.have || n == 0 && d.have == 0 {
+		return 0, io.ErrUnexpectedEOF
+	}
+	d.buf >>= n
+	d.have -= n
+	return entry, nil
+}
+
+// match reads the rest of a match and copies it.
+func (d *decoder) match(entry uint32) error {
+	extra, err := d.take(uint(entry&0xff - entry>>8&15))
+	if err != nil {
+		return err
+	}
+	length := int(entry>>16) + int(extra)
+	entry, err = d.symbol(d.dist[:], distBits)
+	if err != nil {
+		return err
+	}
+	if entry&entrySpecial != 0 {
+		return errBadStream
+	}
+	if extra, err = d.take(uint(entry&0xff - entry>>8&15)); err != nil {
+		return err
+	}
+	from := d.out - int(entry>>16) - int(extra)
+	if from < 0 {
+		return errBadStream
+	}
+	for ; length > 0; length-- {
+		if d.out == len(d.dst) {
+			return errWrongSize
+		}
+		d.dst[d.out] = d.dst[from]
+		d.out++
+		from++
+	}
+	return nil
+}
