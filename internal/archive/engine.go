@@ -34,9 +34,10 @@ func NewEngine(o EngineOptions) (*Engine, error) {
 		return nil, fmt.Errorf("compression level %d is not in %d to %d", o.Level, gzip.MinLevel, gzip.MaxLevel)
 	}
 	sched := workers.New(o.Workers)
+	held := newStock(sched.Workers() + readAhead)
 	return &Engine{
 		level: o.Level, sched: sched, compressor: gzip.New(sched, gzip.Options{}),
-		runs: sync.Pool{New: func() any { return newRun() }},
+		runs: sync.Pool{New: func() any { return newRun(held) }},
 	}, nil
 }
 

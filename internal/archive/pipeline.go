@@ -110,7 +110,7 @@ func (l *pipeline) drain(r *run) error {
 		if err := l.write(r.out); err != nil {
 			return err
 		}
-		r.out = r.out[:0]
+		r.emptied()
 		switch {
 		case r.err != nil:
 			return r.err
@@ -183,5 +183,11 @@ func (l *pipeline) recycle() {
 }
 
 // release ends the queue. After that no worker touches the runs; those of an
-// archive that failed may have a result waiting, so they are not used again.
-func (l *pipeline) release() { l.queue.Close() }
+// archive that failed may have a result waiting, so they are not used again,
+// but what they took from the engine is given back.
+func (l *pipeline) release() {
+	l.queue.Close()
+	for _, r := range l.window {
+		r.emptied()
+	}
+}

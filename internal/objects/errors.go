@@ -97,6 +97,9 @@ func corrupt(where string, err error) error {
 
 // about fills in the object of a *CorruptError that does not name one yet.
 func about(id ID, err error) error {
+	if err == nil {
+		return nil // before damage is allocated: this is the path of every read
+	}
 	var damage *CorruptError
 	if !errors.As(err, &damage) || !damage.Object.IsZero() {
 		return err

@@ -55,6 +55,16 @@ func (s *Snapshot) Stat(id ID) (kind Type, size int64, err error) {
 // before anything of its size is allocated. After an error buf is as it was,
 // apart from bytes beyond its length.
 func (s *Snapshot) Read(id ID, limit int64, buf []byte) (kind Type, data []byte, err error) {
+	return s.read(id, limit, buf, false)
+}
+
+// ReadVerified is [Snapshot.Read], and compares the bytes with the id. A copy
+// that does not match is damage; a sound one in another pack is taken instead.
+func (s *Snapshot) ReadVerified(id ID, limit int64, buf []byte) (kind Type, data []byte, err error) {
+	return s.read(id, limit, buf, true)
+}
+
+func (s *Snapshot) read(id ID, limit int64, buf []byte, verify bool) (kind Type, data []byte, err error) {
 	if err := s.enter(); err != nil {
 		return 0, buf, err
 	}
@@ -66,9 +76,12 @@ func (s *Snapshot) Read(id ID, limit int64, buf []byte) (kind Type, data []byte,
 		if errors.Is(err, errSpill) {
 			kind, data, err = readAll(buf, limit)(v.openPacked(id, at))
 		}
+		if err == nil && verify && sc.sum(kind, data[len(buf):]) != id {
+			err = at.pack.damage(errWrongID)
+		}
 		return err
 	}, func(v *view) (err error) {
-		kind, data, err = readAll(buf, limit)(v.openLoose(id))
+		kind, data, err = readAll(buf, limit)(v.openLoose(id)) // always compared
 		return err
 	})
 	if err != nil {

@@ -1,5 +1,10 @@
 package objects
 
+import (
+	"crypto/sha1"
+	"hash"
+)
+
 // scratch is what one operation needs besides its result. Operations take one
 // from the store's pool, so that reading small objects allocates nothing.
 type scratch struct {
@@ -9,6 +14,8 @@ type scratch struct {
 	deltas   []byte   // inflated deltas of the chain, one after the other
 	delta    []byte   // an inflated delta that did not fit among those
 	links    []link   // of the chain, from the object towards its base
+	hash     hash.Hash
+	header   []byte // what is hashed before a content
 }
 
 const (
@@ -18,8 +25,9 @@ const (
 	// largestWindow is up to which size a stream is read in one go, which is
 	// faster; a longer one goes through a fixed buffer.
 	largestWindow = 8 << 20
-	// keptWindow is the largest window that stays in the pool.
-	keptWindow = 1 << 20
+	// keptWindow is the largest window that stays in the pool: that of the
+	// largest file that an archive reads in one go.
+	keptWindow = 5 << 19
 	// keptLinks is more than the 50 links that git's chains have by default.
 	keptLinks = 128
 	// keptDeltas bounds the inflated deltas of one chain; the rest of them is
@@ -31,7 +39,7 @@ func (s *Store) takeScratch() *scratch {
 	if sc, ok := s.scratch.Get().(*scratch); ok {
 		return sc
 	}
-	return &scratch{window: make([]byte, firstWindow)}
+	return &scratch{window: make([]byte, firstWindow), hash: sha1.New()}
 }
 
 // giveScratch puts sc back; buffers that one huge object made are dropped.
@@ -48,6 +56,17 @@ func (s *Store) giveScratch(sc *scratch) {
 	clear(sc.links[:cap(sc.links)]) // they point to packs
 	sc.links = sc.links[:0]
 	s.scratch.Put(sc)
+}
+
+// sum is [Sum] without an allocation.
+func (sc *scratch) sum(t Type, content []byte) (id ID) {
+	sc.header = appendHeader(sc.header[:0], t, int64(len(content)))
+	sc.hash.Reset()
+	sc.hash.Write(sc.header)
+	sc.hash.Write(content)
+	sc.header = sc.hash.Sum(sc.header[:0])
+	copy(id[:], sc.header)
+	return id
 }
 
 // first is the part of the window that a header is read with.
