@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -20,6 +21,7 @@ type archiveFlags struct {
 	prefix           string
 	output           string
 	level            int
+	dryRun           bool
 	allowUnreachable bool
 }
 
@@ -58,6 +60,7 @@ An output file appears only when the archive is whole.`,
 	set.StringVar(&flags.format, "format", "", "tar or tar.gz (default: by the output's name, else tar.gz)")
 	set.StringVar(&flags.prefix, "prefix", "", "put this before every path; end it with / for a folder")
 	set.StringVarP(&flags.output, "output", "o", "-", "file to write, - for standard output")
+	set.BoolVar(&flags.dryRun, "dry-run", false, "only print how many entries and bytes of tar there would be")
 	set.IntVar(&flags.level, "compression-level", 0, "1 (fast) to 9 (small); 0 picks a good one")
 	set.BoolVar(&flags.allowUnreachable, "allow-unreachable", false, "also take commits that no ref leads to")
 	return command
@@ -113,7 +116,19 @@ func writeArchive(c *cobra.Command, env environment, flags archiveFlags, name, r
 	if err != nil {
 		return err
 	}
+	if flags.dryRun {
+		return printMeasure(c.Context(), env.stdout, plan)
+	}
 	return writeOutput(flags.output, env.stdout, func(w io.Writer) error { return plan.WriteTo(c.Context(), w) })
+}
+
+func printMeasure(ctx context.Context, w io.Writer, plan *archive.Plan) error {
+	measure, err := plan.Measure(ctx)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "commit %s\nentries %d\nbytes %d\n", plan.Commit().ID, measure.Entries, measure.Bytes)
+	return err
 }
 
 // writeOutput gives write the standard output, or a file that gets its name

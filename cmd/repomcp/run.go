@@ -93,6 +93,7 @@ var explanations = []struct {
 	{repos.ErrEmpty, "the repository has no commits yet"},
 	{repos.ErrUnsupported, "the repository uses a storage format that is not read (SHA-256 objects, reftable or an unknown extension)"},
 	{repos.ErrNotFound, "no such repository or revision; a commit that no ref leads to needs --allow-unreachable"},
+	{repos.ErrBusy, "out of file descriptors or temporary space; try again, or raise the limits"},
 	{archive.ErrLimit, "the archive is larger than the limits allow"},
 	{fs.ErrNotExist, "no such file or directory"},
 }

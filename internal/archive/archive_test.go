@@ -126,6 +126,10 @@ func TestTarIsGitArchiveToTheByte(t *testing.T) {
 					t.Errorf("%s, prefix %.10q, packed %v: tar differs", name, prefix, packed)
 					gittest.DiffTar(t, gittest.ReadTar(t, bytes.NewReader(got)), gittest.ReadTar(t, bytes.NewReader(want)))
 				}
+				measure, err := plan(t, repo, "main", archive.Options{Format: archive.Tar, Prefix: prefix}).Measure(t.Context())
+				if entries := gittest.ReadTar(t, bytes.NewReader(got)); err != nil || measure.Bytes != int64(len(got)) || measure.Entries != int64(len(entries))-1 {
+					t.Errorf("%s, prefix %.10q: measured %+v, %v; the archive has %d bytes and %d entries", name, prefix, measure, err, len(got), len(entries)-1)
+				}
 				compared++
 			}
 		}

@@ -46,7 +46,7 @@ func (p *Plan) writeTar(ctx context.Context, w io.Writer) (err error) {
 		queue: p.engine.sched.Queue(), walk: newWalk(p), more: true, size: firstRun, w: w,
 	}
 	defer l.release()
-	if err := l.start(); err != nil {
+	if err := l.write(p.opening(l.format)); err != nil {
 		return err
 	}
 	for {
@@ -63,16 +63,22 @@ func (p *Plan) writeTar(ctx context.Context, w io.Writer) (err error) {
 	}
 }
 
-// start writes what comes before the first entry of the tree.
-func (l *pipeline) start() error {
-	out := l.format.globalHeader(nil, l.plan.commit.ID)
-	if prefix := l.plan.options.Prefix; strings.HasSuffix(prefix, "/") {
-		// Like git, an entry for the folder that everything is put into, with
-		// one final slash, and none for those above it.
-		folder := []byte(strings.TrimRight(prefix, "/") + "/")
-		out = l.format.header(out, entry{path: folder, mode: repos.ModeDir, id: l.plan.commit.Tree}, 0, nil)
+// opening is the tar before the first entry of the tree.
+func (p *Plan) opening(format tarFormat) []byte {
+	out := format.globalHeader(nil, p.commit.ID)
+	if folder := p.folder(); folder != nil {
+		out = format.header(out, entry{path: folder, mode: repos.ModeDir, id: p.commit.Tree}, 0, nil)
 	}
-	return l.write(out)
+	return out
+}
+
+// folder is the path that everything is put into, if any. Like git an archive
+// has one entry for it, with one final slash, and none for those above it.
+func (p *Plan) folder() []byte {
+	if !strings.HasSuffix(p.options.Prefix, "/") {
+		return nil
+	}
+	return []byte(strings.TrimRight(p.options.Prefix, "/") + "/")
 }
 
 // fill hands out runs until as many as allowed are under way.
@@ -167,7 +173,7 @@ func (l *pipeline) write(p []byte) error {
 		return err
 	}
 	if l.written+int64(len(p)) > l.plan.options.Limits.Bytes {
-		return fmt.Errorf("%w: %d bytes", ErrLimit, l.plan.options.Limits.Bytes)
+		return limitBytes(l.plan.options.Limits)
 	}
 	n, err := l.w.Write(p)
 	l.written += int64(n)

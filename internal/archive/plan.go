@@ -23,6 +23,11 @@ var ErrPrefix = errors.New("prefix must be a relative path without empty, \".\" 
 // ErrLimit says that an archive is larger than [Limits] allow.
 var ErrLimit = errors.New("archive is larger than this server allows")
 
+// errLink refuses a symbolic link that no system could follow.
+var errLink = fmt.Errorf("%w: a symbolic link of more than %d bytes", ErrLimit, maxLinkBytes)
+
+func limitBytes(l Limits) error { return fmt.Errorf("%w: %d bytes of tar", ErrLimit, l.Bytes) }
+
 // Limits bound one archive. The zero value means the defaults.
 type Limits struct {
 	// Entries is the greatest number of members; 0 means 10 million, more than
@@ -68,6 +73,8 @@ type Options struct {
 type Source interface {
 	Tree(id repos.ID) ([]repos.TreeEntry, error)
 	Blob(id repos.ID) (*repos.Blob, error)
+	// Size is the length of a blob, read from headers only.
+	Size(id repos.ID) (int64, error)
 	// ReadBlob appends a file to buf, unless it has more than limit bytes:
 	// repos.ErrTooLarge.
 	ReadBlob(id repos.ID, limit int64, buf []byte) ([]byte, error)

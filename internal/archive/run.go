@@ -3,7 +3,6 @@ package archive
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/repomcp/repomcp/internal/archive/workers"
 	"github.com/repomcp/repomcp/internal/repos"
@@ -119,7 +118,7 @@ func (r *run) make(e entry) (more bool, err error) {
 	case e.mode.IsSymlink():
 		target, err := r.source.ReadBlob(e.id, maxLinkBytes, nil)
 		if errors.Is(err, repos.ErrTooLarge) {
-			return false, fmt.Errorf("%w: a symbolic link of more than %d bytes", ErrLimit, maxLinkBytes)
+			return false, errLink
 		}
 		if err != nil {
 			return false, damaged(err)

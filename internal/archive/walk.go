@@ -1,7 +1,6 @@
 package archive
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/repomcp/repomcp/internal/repos"
@@ -111,13 +110,4 @@ func (w *walk) add(r *run, path []byte, mode repos.Mode, id repos.ID) error {
 	}
 	r.add(path, mode, id)
 	return nil
-}
-
-// damaged turns "not found" into damage: a tree named the object, so its
-// absence is no answer to the caller's question.
-func damaged(err error) error {
-	if errors.Is(err, repos.ErrNotFound) {
-		return fmt.Errorf("%w: a tree names a missing object", repos.ErrCorrupt)
-	}
-	return err
 }

@@ -29,6 +29,7 @@ const (
 	ReasonTooLarge        Reason = "too_large"
 	ReasonUnsupportedRepo Reason = "unsupported_repository"
 	ReasonCorruptRepo     Reason = "corrupt_repository"
+	ReasonBusy            Reason = "busy"
 	ReasonInternal        Reason = "internal_error"
 )
 
@@ -52,6 +53,7 @@ var codes = map[Reason][2]int{
 	ReasonTooLarge:        {-32004, -32004},
 	ReasonUnsupportedRepo: {-32603, -32603},
 	ReasonCorruptRepo:     {-32603, -32603},
+	ReasonBusy:            {-32603, -32603},
 	ReasonInternal:        {-32603, -32603},
 }
 
@@ -105,6 +107,7 @@ var failures = []struct {
 	{errURI, ReasonURI, "Malformed resource URI. Take URIs from resources/list, or fill in a template of resources/templates/list with percent-encoded values."},
 	{repos.ErrCorrupt, ReasonCorruptRepo, "The repository's data is damaged or just being changed. Try again; if it stays, ask the operator to run git fsck on the mirror."},
 	{repos.ErrUnsupported, ReasonUnsupportedRepo, "The repository uses a storage format that this server does not read (SHA-256 objects, reftable or an unknown extension). Ask the operator for a mirror in the default format."},
+	{repos.ErrBusy, ReasonBusy, "The server is out of file descriptors or temporary space for the moment. Try again in a few seconds."},
 	{repos.ErrEmpty, ReasonNotFound, "The repository has no commits yet. Push one to its mirror first."},
 	{repos.ErrNotFound, ReasonNotFound, "Resource not found. List repositories with resources/list, read repo://{repo}/refs for branches and tags, and repo://{repo}/contents for files."},
 	{archive.ErrLimit, ReasonTooLarge, "The archive is larger than this server allows. Ask the operator to raise its limits."},
