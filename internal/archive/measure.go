@@ -55,8 +55,7 @@ func (p *Plan) Measure(ctx context.Context) (Measure, error) {
 // only.
 func (r *run) length(e entry) (int64, error) {
 	if !e.mode.IsRegular() && !e.mode.IsSymlink() {
-		r.out = r.format.header(r.out[:0], e, 0, nil)
-		return int64(len(r.out)), nil
+		return headerLength(e.path, 0, 0), nil
 	}
 	size, err := r.source.Size(e.id)
 	if err != nil {
@@ -66,11 +65,9 @@ func (r *run) length(e entry) (int64, error) {
 		if size > maxLinkBytes {
 			return 0, errLink
 		}
-		r.out = r.format.header(r.out[:0], e, 0, make([]byte, size))
-		return int64(len(r.out)), nil
+		return headerLength(e.path, 0, int(size)), nil
 	}
-	r.out = r.format.header(r.out[:0], e, size, nil)
-	return int64(len(r.out)) + (size+recordSize-1)/recordSize*recordSize, nil
+	return headerLength(e.path, size, 0) + records(size), nil
 }
 
 // damaged turns "not found" into damage: a tree named the object, so its

@@ -104,6 +104,27 @@ func (t tarFormat) header(out []byte, e entry, size int64, link []byte) []byte {
 	return out
 }
 
+// headerLength is the length of what header appends.
+func headerLength(path []byte, size int64, link int) int64 {
+	pax := 0
+	if _, _, ok := splitPath(path); !ok {
+		pax += paxLength("path", len(path))
+	}
+	if link > linkLen {
+		pax += paxLength("linkpath", link)
+	}
+	if size > maxUstarSize {
+		pax += paxLength("size", len(strconv.FormatInt(size, 10)))
+	}
+	if pax == 0 {
+		return recordSize
+	}
+	return recordSize + records(int64(pax)) + recordSize
+}
+
+// records is a length with the padding of its last record.
+func records(length int64) int64 { return (length + recordSize - 1) / recordSize * recordSize }
+
 func kindOf(mode repos.Mode) (kind byte, permission int64) {
 	switch {
 	case mode.IsDir(), mode.IsGitlink():
@@ -209,15 +230,20 @@ func splitPath(path []byte) (name, prefix []byte, ok bool) {
 
 // paxRecord appends "LENGTH KEY=VALUE\n", where the length counts itself.
 func paxRecord(out []byte, key string, value []byte) []byte {
-	rest := len(" =\n") + len(key) + len(value)
-	length := rest
-	for digits := 1; digits != length-rest; digits++ {
-		length = rest + len(strconv.Itoa(rest+digits))
-	}
-	out = strconv.AppendInt(out, int64(length), 10)
+	out = strconv.AppendInt(out, int64(paxLength(key, len(value))), 10)
 	out = append(out, ' ')
 	out = append(out, key...)
 	out = append(out, '=')
 	out = append(out, value...)
 	return append(out, '\n')
+}
+
+// paxLength is the length of a record, with that of the number it begins with.
+func paxLength(key string, value int) int {
+	rest := len(" =\n") + len(key) + value
+	length := rest
+	for digits := 1; digits != length-rest; digits++ {
+		length = rest + len(strconv.Itoa(rest+digits))
+	}
+	return length
 }

@@ -184,6 +184,11 @@ func (p *pack) entryAt(off int64, buf []byte) (entry, []byte, error) {
 	if err != nil {
 		return entry{}, nil, err
 	}
+	return p.entryIn(b, off)
+}
+
+// entryIn reads the header of the entry at off from its first bytes.
+func (p *pack) entryIn(b []byte, off int64) (entry, []byte, error) {
 	e, err := parseEntry(b, off)
 	if err != nil {
 		return entry{}, nil, p.damage(err)

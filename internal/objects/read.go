@@ -175,13 +175,9 @@ func (s *Store) openStream(at place, e entry) (source, error) {
 	return &stream{inflater: inflater, store: s}, nil
 }
 
-// statWindow holds an entry's header and, nearly always, as much of a delta's
-// stream as its header needs.
-const statWindow = 512
-
 // stat gives the type and the size of the object at a place.
 func (v *view) stat(sc *scratch, at place) (Type, int64, error) {
-	e, head, err := at.pack.entryAt(at.off, sc.window[:statWindow])
+	e, head, err := sc.glance.entryAt(at)
 	if err != nil {
 		return 0, 0, err
 	}

@@ -9,6 +9,7 @@ import (
 // from the store's pool, so that reading small objects allocates nothing.
 type scratch struct {
 	decoder  decoder
+	glance   glance   // of headers
 	inflater inflater // for streams that are longer than a window
 	window   []byte   // of the pack
 	deltas   []byte   // inflated deltas of the chain, one after the other
