@@ -3,6 +3,7 @@ package resources
 import (
 	"encoding/json"
 	"fmt"
+	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
@@ -19,6 +20,11 @@ type Request struct {
 	Stream  StreamCapability
 
 	failure *Error // what the handler of resources/read found
+
+	// events of a subscriptions/listen request: closed once the first was
+	// written.
+	events    chan struct{}
+	firstOnce sync.Once
 }
 
 // ID of the session header, as [Server.Admit] reads it.
@@ -49,7 +55,7 @@ const (
 // or "".
 func (s *Server) Admit(message Message, header func(string) string) (*Request, SessionState, *Error) {
 	meta := readMeta(message.Params)
-	r := &Request{Message: message, Version: meta.Version}
+	r := &Request{Message: message, Version: meta.Version, events: make(chan struct{})}
 	if mcp.IsModernProtocol(meta.Version) || mcp.IsModernProtocol(header(HeaderVersion)) {
 		r.Era = ModernEra
 		r.Stream = parseStreamCapability(meta.Capabilities)

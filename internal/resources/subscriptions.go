@@ -77,6 +77,29 @@ func (s *subscriptions) listen(ctx context.Context, uris []string) {
 	context.AfterFunc(ctx, func() { s.forget(key) })
 }
 
+// EventSent notes that an event of the reply was written.
+func (r *Request) EventSent() { r.firstOnce.Do(func() { close(r.events) }) }
+
+// ackTimeout bounds how long the result of a subscription waits for its
+// acknowledgement; a client that does not read is dropped later than that.
+const ackTimeout = 10 * time.Second
+
+// awaitAck holds the result of subscriptions/listen back until the
+// acknowledgement was written. mcp-go hands that to another goroutine, which
+// drops it when the result is there first: when nothing could be subscribed to,
+// it is there at once.
+func awaitAck(ctx context.Context) {
+	request, ok := ctx.Value(requestKey{}).(*Request)
+	if !ok {
+		return
+	}
+	select {
+	case <-request.events:
+	case <-ctx.Done():
+	case <-time.After(ackTimeout):
+	}
+}
+
 func (s *subscriptions) put(key string, uris []string, notify func(string, map[string]any)) {
 	states := make(map[string]string, len(uris))
 	for _, uri := range uris {
