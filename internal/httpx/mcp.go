@@ -62,6 +62,8 @@ func readBody(c echo.Context) ([]byte, error) {
 	case err != nil:
 		return nil, echo.ErrBadRequest
 	default:
+		c.Set(keyBodyRead, true)
+		c.Response().Header().Del("Connection")
 		return body, nil
 	}
 }
@@ -203,6 +205,11 @@ func (r *replyRecorder) Write(p []byte) (int, error) { return r.body.Write(p) }
 // listen answers GET /mcp: the event stream of a session.
 func (s *Server) listen(c echo.Context) error {
 	r := c.Request()
+	if r.ContentLength != 0 {
+		// While a body is unread, net/http does not notice that a client went
+		// away.
+		return refuse(c, http.StatusBadRequest, "Send GET without a body.")
+	}
 	if eraOf(r) == resources.ModernEra {
 		s.mcp.ServeHTTP(c.Response(), r) // 405
 		return nil
