@@ -154,7 +154,7 @@ func (s *Server) batch(c echo.Context, messages []resources.Message) error {
 			failure = &resources.Error{Reason: resources.ReasonRequest, Message: "initialize and resources/stream cannot be part of a batch."}
 		}
 		if failure != nil {
-			return s.fail(c, nil, failure, eraOf(c.Request()))
+			return s.fail(c, nil, failure, request.Era)
 		}
 		if !admitsReply(c.Request(), message) {
 			return refuse(c, http.StatusNotAcceptable, "Send Accept: application/json, text/event-stream.")
