@@ -233,10 +233,12 @@ func (s *Server) listen(c echo.Context) error {
 // endSession answers DELETE /mcp. A signed session id cannot be taken back, and
 // the specification has a status for servers that do not allow it.
 func (s *Server) endSession(c echo.Context) error {
-	if eraOf(c.Request()) == resources.SessionEra {
-		if done, err := s.checkSession(c); done {
-			return err
-		}
+	if eraOf(c.Request()) == resources.ModernEra {
+		c.Response().Header().Set("Allow", "POST")
+		return refuse(c, http.StatusMethodNotAllowed, "There are no sessions since 2026-07-28. Send requests with POST only.")
+	}
+	if done, err := s.checkSession(c); done {
+		return err
 	}
 	c.Response().Header().Set("Allow", "GET, POST")
 	return refuse(c, http.StatusMethodNotAllowed, "Sessions end by themselves. Forget the id.")
