@@ -139,7 +139,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 func (s *Server) plainError(err error, c echo.Context) {
 	if c.Response().Committed {
 		// An error here would be taken for a clean end of the reply.
-		panic(http.ErrAbortHandler)
+		abort(c)
 	}
 	status := http.StatusInternalServerError
 	var known *echo.HTTPError
@@ -164,7 +164,7 @@ func (s *Server) recoverPanic(next echo.HandlerFunc) echo.HandlerFunc {
 			default:
 				s.logger.Error("a handler panicked", "panic", cause)
 				if c.Response().Committed {
-					panic(http.ErrAbortHandler)
+					abort(c)
 				}
 				err = echo.ErrInternalServerError
 			}
