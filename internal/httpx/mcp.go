@@ -179,7 +179,7 @@ func (s *Server) batchReplies(c echo.Context, requests []*resources.Request) err
 		if separator == "[" {
 			w.Header().Set("Content-Type", typeJSON)
 		}
-		if _, err := io.WriteString(w, separator+string(bytes.TrimSpace(reply))); err != nil {
+		if err := writeBounded(w, s.options.WriteTimeout, append([]byte(separator), bytes.TrimSpace(reply)...)); err != nil {
 			return err
 		}
 		separator = ","
@@ -187,8 +187,7 @@ func (s *Server) batchReplies(c echo.Context, requests []*resources.Request) err
 	if separator == "[" {
 		return c.NoContent(http.StatusAccepted)
 	}
-	_, err := io.WriteString(w, "]\n")
-	return err
+	return writeBounded(w, s.options.WriteTimeout, []byte("]\n"))
 }
 
 // replyRecorder keeps the reply to one message of a batch. It cannot stream,

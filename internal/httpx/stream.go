@@ -120,6 +120,21 @@ func disposition(name string) string {
 	return value
 }
 
+// writeBounded writes in pieces that each have a deadline of their own.
+func writeBounded(w http.ResponseWriter, timeout time.Duration, p []byte) error {
+	control := http.NewResponseController(w)
+	for len(p) > 0 {
+		// A recorder of a test has no deadlines.
+		_ = control.SetWriteDeadline(time.Now().Add(timeout))
+		n, err := w.Write(p[:min(len(p), writeChunk)])
+		if err != nil {
+			return err
+		}
+		p = p[n:]
+	}
+	return nil
+}
+
 // errStreamLimit says that a stream grew beyond what its client accepts.
 var errStreamLimit = errors.New("the stream is larger than the client's maxStreamSize")
 
