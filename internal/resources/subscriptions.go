@@ -78,6 +78,8 @@ func (s *subscriptions) listen(ctx context.Context, uris []string) {
 }
 
 func (s *subscriptions) put(key string, uris []string, notify func(string, map[string]any)) {
+	// Before anything is looked at: a request has room for 60,000 URIs.
+	uris = uris[:min(len(uris), maxSubscriptions)]
 	states := make(map[string]string, len(uris))
 	for _, uri := range uris {
 		states[uri] = s.server.state(uri)
