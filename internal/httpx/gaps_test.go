@@ -284,7 +284,7 @@ func (s *site) open(ctx context.Context, c *call) (*http.Response, error) {
 	}
 	request.Header = c.header.Clone()
 	request.Host = c.host
-	return s.client.Do(request) //nolint:gosec // the test's own server
+	return s.client.Do(request)
 }
 
 func (s *site) send(ctx context.Context, c *call) (answer, error) {
@@ -442,8 +442,9 @@ func TestForeignHostIsRefusedOnEveryRoute(t *testing.T) {
 	t.Logf("%d cases", cases)
 }
 
-// dial sends bytes over a connection of its own and returns it with a reader.
-func (s *site) dial(t *testing.T, request string) (net.Conn, *bufio.Reader) {
+// dial sends bytes over a connection of its own and returns what reads the
+// reply.
+func (s *site) dial(t *testing.T, request string) *bufio.Reader {
 	t.Helper()
 	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", s.host)
 	if err != nil {
@@ -456,7 +457,7 @@ func (s *site) dial(t *testing.T, request string) (net.Conn, *bufio.Reader) {
 	if _, err := io.WriteString(conn, request); err != nil {
 		t.Fatal(err)
 	}
-	return conn, bufio.NewReader(conn)
+	return bufio.NewReader(conn)
 }
 
 func TestRefusalDoesNotWaitForABodyThatNeverComes(t *testing.T) {
@@ -483,7 +484,7 @@ func TestRefusalDoesNotWaitForABodyThatNeverComes(t *testing.T) {
 	for _, test := range tests {
 		for _, length := range lengths {
 			name := test.name + ", " + length
-			_, reader := s.dial(t, test.line+" HTTP/1.1\r\nHost: "+test.host+"\r\n"+test.header+length+"\r\n")
+			reader := s.dial(t, test.line+" HTTP/1.1\r\nHost: "+test.host+"\r\n"+test.header+length+"\r\n")
 			response, err := http.ReadResponse(reader, nil)
 			if err != nil {
 				t.Fatalf("%q: no reply: %v", name, err)
@@ -790,8 +791,8 @@ func TestVeryLongURIHarmsNobody(t *testing.T) {
 	for name, uri := range long {
 		for _, method := range []string{methodRead, methodStream, "resources/subscribe", "resources/unsubscribe"} {
 			for _, version := range eras {
-				if version == modernVersion && strings.HasSuffix(method, "subscribe") {
-					continue // not part of it
+				if strings.HasSuffix(method, "subscribe") && (version == modernVersion || name != "segments") {
+					continue // not part of it, or checked in the same place
 				}
 				cases++
 				s.during(t, func() {
@@ -830,7 +831,8 @@ func TestModernEraHasOnlyPost(t *testing.T) {
 			c.verb = verb
 			c.header.Set("Mcp-Protocol-Version", modernVersion)
 			a := s.do(t, c)
-			if a.status != http.StatusMethodNotAllowed && !(verb == http.MethodOptions && a.status == http.StatusNoContent) {
+			preflight := verb == http.MethodOptions && a.status == http.StatusNoContent
+			if a.status != http.StatusMethodNotAllowed && !preflight {
 				t.Errorf("modern %s: %v, want 405", verb, a)
 			}
 			allow := a.header.Get("Allow")
@@ -1057,7 +1059,7 @@ func breakages(s *site) []breakage {
 		{"uri empty", "", param("uri", "")},
 		{"uri in another case", "", raw(`"uri":`, `"URI":`)},
 		{"uri twice in two cases", "", raw(`"uri":`, `"Uri":"repo://team/app","uri":`)},
-		{"uri with a long s... in two cases", "", raw(`"uri":`, `"uRi":"repo://team/app","uri":`)},
+		{"uri twice in two cases, the right one first", "", raw(`"uri":`, `"uri":"repo://hello/contents/README.md","URI":"repo://team/app","x":`)},
 		{"uri twice", "", raw(`"uri":`, `"uri":"repo://team/app","uri":`)},
 		{"meta in another case", sessionVersion, param("_META", map[string]any{metaVersion: modernVersion, metaCapabilities: map[string]any{}})},
 		{"meta number", "", param("_meta", 5)},
@@ -1131,7 +1133,7 @@ func TestHandlerNeedsNoConnection(t *testing.T) {
 	defer func() { _ = catalogue.Close() }()
 	handler := httpx.New(httpx.Options{Resources: resources.New(resources.Options{Catalogue: catalogue})}).Handler()
 	recorder := httptest.NewRecorder()
-	request := httptest.NewRequest(http.MethodPost, "http://localhost/mcp", strings.NewReader("{}"))
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/mcp", strings.NewReader("{}"))
 	request.Header = plainHeader()
 	handler.ServeHTTP(recorder, request)
 	if recorder.Code != http.StatusBadRequest {
