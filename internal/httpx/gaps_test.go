@@ -385,6 +385,7 @@ func (s *site) onRoute(version string, route call) *call {
 }
 
 func TestForeignOriginIsRefusedOnEveryRoute(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, siteOptions{http: httpx.Options{AllowedOrigins: []string{"https://ide.example"}}})
 	_, port, _ := net.SplitHostPort(s.host)
 	origins := []string{
@@ -416,6 +417,7 @@ func TestForeignOriginIsRefusedOnEveryRoute(t *testing.T) {
 }
 
 func TestForeignHostIsRefusedOnEveryRoute(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, siteOptions{http: httpx.Options{AllowedHosts: []string{"git.example"}}})
 	hosts := []string{"evil.example", "evil.example:80", "127.0.0.1.evil.example", "localhost.evil.example", "192.0.2.1", "[2001:db8::1]:80", "0.0.0.0", "git.example.evil.example", "xgit.example", "localhost."}
 	cases := 0
@@ -461,6 +463,7 @@ func (s *site) dial(t *testing.T, request string) *bufio.Reader {
 }
 
 func TestRefusalDoesNotWaitForABodyThatNeverComes(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, siteOptions{})
 	session := "Mcp-Session-Id: " + s.sessions[sessionVersion] + "\r\nAccept: " + acceptBoth + "\r\n"
 	tests := []struct {
@@ -540,6 +543,7 @@ func (s *site) getCall(session string) *call {
 }
 
 func TestInventedSessionIsNotFoundAndMissingOneIsABadRequest(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, siteOptions{})
 	good := s.sessions[sessionVersion]
 	invented := []string{"x", ".", "..", "mcp-session-6ba7b810-9dad-11d1-80b4-00c04fd430c8", "6ba7b810-9dad-11d1-80b4-00c04fd430c8", good + "x", good[1:], "e30." + strings.Repeat("A", 43), strings.Repeat("A", 8<<10), "null", "../../etc/passwd", good + "." + good}
@@ -582,6 +586,7 @@ func TestInventedSessionIsNotFoundAndMissingOneIsABadRequest(t *testing.T) {
 }
 
 func TestSecondEventStreamOfASessionConflicts(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, siteOptions{})
 	session := s.sessions[sessionVersion]
 	ctx, cancel := context.WithCancel(t.Context())
@@ -607,6 +612,7 @@ func TestSecondEventStreamOfASessionConflicts(t *testing.T) {
 }
 
 func TestOtherMediaTypesAreRefused(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, siteOptions{})
 	tests := []struct {
 		header, value string
@@ -658,6 +664,7 @@ func TestOtherMediaTypesAreRefused(t *testing.T) {
 }
 
 func TestBodyBeyondOneMebibyteIsRefused(t *testing.T) {
+	t.Parallel()
 	const limit = 1 << 20
 	s := newSite(t, siteOptions{})
 	cases := 0
@@ -699,6 +706,7 @@ const (
 )
 
 func TestBatchesAreServedWhereTheyExist(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, siteOptions{})
 	read := func(id, uri string) string {
 		return `{"jsonrpc":"2.0","id":` + id + `,"method":"resources/read","params":{"uri":"` + uri + `"}}`
@@ -779,6 +787,7 @@ func outline(t *testing.T, a answer) string {
 }
 
 func TestVeryLongURIHarmsNobody(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, siteOptions{})
 	long := map[string]string{
 		"one segment": "repo://hello/contents/" + strings.Repeat("a", 400<<10),
@@ -823,6 +832,7 @@ func TestVeryLongURIHarmsNobody(t *testing.T) {
 }
 
 func TestModernEraHasOnlyPost(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, siteOptions{})
 	verbs := []string{http.MethodGet, http.MethodDelete, http.MethodPut, http.MethodPatch, http.MethodHead, http.MethodOptions}
 	for _, verb := range verbs {
@@ -848,6 +858,7 @@ func TestModernEraHasOnlyPost(t *testing.T) {
 }
 
 func TestHeadersThatContradictTheBodyAreRefused(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, siteOptions{})
 	set := func(name, value string) func(*call) { return func(c *call) { c.header.Set(name, value) } }
 	del := func(name string) func(*call) { return func(c *call) { c.header.Del(name) } }
@@ -900,6 +911,7 @@ func TestHeadersThatContradictTheBodyAreRefused(t *testing.T) {
 }
 
 func TestUnknownMethodsAndVersionsAreSaidSo(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, siteOptions{})
 	methods := []string{"no/such", "Resources/Read", "resources/Stream", "resources/read ", "ｒesources/read", "rpc.discover", "../mcp", "initialize/"}
 	for _, method := range methods {
@@ -1087,6 +1099,7 @@ func breakages(s *site) []breakage {
 }
 
 func TestBrokenStreamGetsTheAnswerOfABrokenRead(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, siteOptions{})
 	cases := 0
 	for _, b := range breakages(s) {
@@ -1126,6 +1139,7 @@ func TestBrokenStreamGetsTheAnswerOfABrokenRead(t *testing.T) {
 // httptest's recorder has neither deadlines nor a connection: the handler must
 // serve it nonetheless, since programs embed it.
 func TestHandlerNeedsNoConnection(t *testing.T) {
+	t.Parallel()
 	catalogue, err := repos.Open(t.TempDir(), repos.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -136,6 +136,7 @@ func hostileURIs(s *site) map[string]string {
 }
 
 func TestHostileURIsNameNothing(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, siteOptions{})
 	cases := 0
 	for uri, reason := range hostileURIs(s) {
@@ -171,6 +172,7 @@ func TestHostileURIsNameNothing(t *testing.T) {
 
 // A branch may be named like another repository, and like an object id.
 func TestNamesThatLookLikeOthersAreServedAsWhatTheyAre(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, siteOptions{})
 	cases := map[string]string{
 		"repo://hello/refs/heads/" + strings.Repeat("ab", 20) + "/contents/README.md": "hello\n",
@@ -203,6 +205,7 @@ func TestNamesThatLookLikeOthersAreServedAsWhatTheyAre(t *testing.T) {
 // What exists and is not served must look like what does not exist: otherwise
 // a guess at a secret commit could be confirmed.
 func TestNotServedLooksLikeUnknown(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, siteOptions{})
 	never := strings.Repeat("12", 20) // the id of nothing
 	unknown := []string{"nobod", "hello"}
@@ -319,6 +322,7 @@ var hostileMessages = map[string]string{
 }
 
 func TestHostileMessagesAreRefusedInWordsOfTheProtocol(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, siteOptions{})
 	for body, reason := range hostileMessages {
 		s.during(t, func() {
@@ -351,6 +355,7 @@ func TestHostileMessagesAreRefusedInWordsOfTheProtocol(t *testing.T) {
 
 // A client must find its request in the reply: the id comes back as it was.
 func TestErrorsRepeatTheID(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, siteOptions{})
 	ids := []string{`0`, `-1`, `9007199254740991`, `-9007199254740991`, `""`, `"1"`, `"\"}"`, `"é"`, `"null"`, `"` + strings.Repeat("x", 200) + `"`}
 	uris := []string{"repo://nobody", "repo://hello/../x", ""}
@@ -380,6 +385,7 @@ func sameJSON(a, b string) bool {
 }
 
 func TestSmuggledRequestsAreRefused(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, siteOptions{})
 	body := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}`
 	length := strconv.Itoa(len(body))
@@ -443,6 +449,7 @@ func TestSmuggledRequestsAreRefused(t *testing.T) {
 }
 
 func TestContinueIsNotAskedForWhatIsRefused(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, siteOptions{})
 	for want, header := range map[int]string{
 		403: "Origin: https://evil.example\r\nContent-Type: application/json\r\n", 415: "Content-Type: text/plain\r\n", 100: "Content-Type: application/json\r\n",
@@ -457,6 +464,7 @@ func TestContinueIsNotAskedForWhatIsRefused(t *testing.T) {
 }
 
 func TestSessionIDIsOfItsKey(t *testing.T) {
+	t.Parallel()
 	key := []byte("a key that two replicas share with each other")
 	a := newSite(t, siteOptions{key: key})
 	b := &site{root: a.root, sessions: a.sessions}
@@ -498,6 +506,7 @@ func TestSessionIDIsOfItsKey(t *testing.T) {
 }
 
 func TestDeclaredStreamCapabilityDecides(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, siteOptions{})
 	const size = len("hello\n")
 	tests := []struct {
@@ -556,6 +565,7 @@ func (s *site) limitedCall(version, uri string, limit int, session string) *call
 }
 
 func TestArchiveThatOutgrowsTheLimitIsVisiblyCut(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, siteOptions{})
 	cases := 0
 	for _, uri := range []string{"repo://hello/archive/main.tar", "repo://hello/archive/main.tar.gz"} {
@@ -589,6 +599,7 @@ func TestArchiveThatOutgrowsTheLimitIsVisiblyCut(t *testing.T) {
 // HTTP/1.0, which proxies still speak to servers, has no chunks: the end of the
 // connection is the end of the body, and only a reset shows that it is not.
 func TestCutArchiveIsVisibleToHTTP10(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, siteOptions{})
 	for _, format := range []string{"tar", "tar.gz"} {
 		c := s.limitedCall(modernVersion, "repo://hello/archive/main."+format, 100, "")
@@ -626,6 +637,7 @@ func (l lines) Write(p []byte) (int, error) {
 
 // A client that does not read must not hold what was made for it.
 func TestClientThatDoesNotReadIsDropped(t *testing.T) {
+	t.Parallel()
 	logged := make(lines, 1000)
 	s := newSite(t, siteOptions{
 		http: httpx.Options{WriteTimeout: 100 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(logged, nil))},
@@ -691,6 +703,7 @@ func (s *site) awaitLog(t *testing.T, logged lines, what string, words ...string
 // A client takes what is application/json for an error, and a browser runs
 // what is text/html: files of a repository must not be able to be either.
 func TestFilesCannotPassForReplies(t *testing.T) {
+	t.Parallel()
 	event := "event: message\ndata: {}\n\n"
 	s := newSite(t, siteOptions{build: func(root string) {
 		gittest.At(t, filepath.Join(root, "hello.git")).Commit("main",
@@ -754,6 +767,7 @@ func checkStreamHeaders(t *testing.T, name string, a answer) {
 }
 
 func TestArchiveDescribesItself(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, siteOptions{})
 	tests := []struct{ uri, file, kind, cache string }{
 		{"repo://hello/archive/main.tar", "hello-main.tar", "application/x-tar", "private, no-cache"},
@@ -812,6 +826,7 @@ func (s *site) list(t *testing.T, uri string) listing {
 }
 
 func TestHostileFileNamesStayWithinTheirHeaders(t *testing.T) {
+	t.Parallel()
 	s := &site{root: filepath.Join("..", "..", "testrepos"), sessions: make(map[string]string)}
 	s.serve(t, siteOptions{})
 	s.sessions[sessionVersion] = s.initialize(t, sessionVersion, `{"resourceStreaming":{}}`)
@@ -865,6 +880,7 @@ func (s *site) checkFile(t *testing.T, uri, id string) {
 // An event stream that somebody else's id would resume is a new one: no events
 // are kept that could be read by another.
 func TestEventIDOfAnotherSessionGivesNothingAway(t *testing.T) {
+	t.Parallel()
 	s := newSite(t, siteOptions{})
 	ids := []string{"1", s.initialize(t, sessionVersion, "{}"), s.sessions[sessionVersion] + "_0", "../../x", strings.Repeat("9", 4<<10)}
 	for _, id := range ids {
