@@ -103,6 +103,5 @@ func (w *patchWriter) finish() error {
 	}
 	w.deadline()
 	w.ResponseWriter.WriteHeader(status)
-	_, err := w.ResponseWriter.Write(reply)
-	return err
+	return writeBounded(w.ResponseWriter, w.timeout, reply)
 }
