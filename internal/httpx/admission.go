@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -60,6 +61,27 @@ func checkHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 			}
 		}
 		return next(c)
+	}
+}
+
+// keyBodyRead of the echo context says that nothing is left of the body.
+const keyBodyRead = "body read"
+
+// boundBody keeps a body that no handler reads from holding the connection.
+// net/http waits for the rest of one, without a deadline, twice: before it
+// sends the reply unless the connection is to be closed, and after it.
+func boundBody(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if c.Request().ContentLength == 0 {
+			return next(c)
+		}
+		c.Response().Header().Set("Connection", "close")
+		err := next(c)
+		if c.Get(keyBodyRead) == nil {
+			// A recorder of a test has no deadlines.
+			_ = http.NewResponseController(c.Response()).SetReadDeadline(time.Now().Add(lingerTimeout))
+		}
+		return err
 	}
 }
 

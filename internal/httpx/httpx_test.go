@@ -2,6 +2,7 @@ package httpx_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -34,6 +35,7 @@ type site struct {
 
 	catalogue *repos.Catalogue
 
+	mcp    *resources.Server
 	server *httpx.Server
 	http   *httptest.Server
 	log    *journal
@@ -54,7 +56,7 @@ func serve(t *testing.T) *site {
 	log := &journal{}
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	mcp := resources.New(resources.Options{Catalogue: catalogue, Engine: engine, Version: "test", Tools: tools.New(catalogue), Logger: logger, Sessions: resources.NewSessions([]byte(strings.Repeat("k", 32)))})
-	s := &site{t: t, root: root, catalogue: catalogue, server: httpx.New(httpx.Options{Resources: mcp, Logger: logger}), log: log}
+	s := &site{t: t, root: root, catalogue: catalogue, mcp: mcp, server: httpx.New(httpx.Options{Resources: mcp, Logger: logger}), log: log}
 	s.http = httptest.NewServer(s.server.Handler())
 	s.url = s.http.URL
 	t.Cleanup(func() {
@@ -123,6 +125,49 @@ func (s *site) post(header http.Header, message any) *http.Response {
 		s.t.Fatal(err)
 	}
 	s.t.Cleanup(func() { _ = response.Body.Close() }) // only read from
+	return response
+}
+
+// watch keeps subscriptions going until stop is called.
+func (s *site) watch() (stop func()) {
+	ctx, cancel := context.WithCancel(s.t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { s.mcp.Watch(ctx) })
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+// initialize opens a session and returns the headers that its requests need.
+func (s *site) initialize() http.Header {
+	s.t.Helper()
+	response := s.post(nil, map[string]any{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": map[string]any{
+		"protocolVersion": "2025-11-25", "clientInfo": map[string]any{"name": "test", "version": "1"},
+		"capabilities": map[string]any{"resourceStreaming": map[string]any{}},
+	}})
+	if body := text(s.t, response); response.StatusCode != http.StatusOK {
+		s.t.Fatal(describe(response, body))
+	}
+	return http.Header{"Mcp-Session-Id": {response.Header.Get("Mcp-Session-Id")}, "Mcp-Protocol-Version": {"2025-11-25"}}
+}
+
+// get opens the event stream of a session.
+func (s *site) get(session http.Header) *http.Response {
+	s.t.Helper()
+	request, err := http.NewRequestWithContext(s.t.Context(), http.MethodGet, s.url+"/mcp", nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	request.Header = session.Clone()
+	request.Header.Set("Accept", "text/event-stream")
+	response, err := http.DefaultClient.Do(request)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if response.StatusCode != http.StatusOK {
+		s.t.Fatal(describe(response, text(s.t, response)))
+	}
 	return response
 }
 

@@ -62,6 +62,8 @@ func readBody(c echo.Context) ([]byte, error) {
 	case err != nil:
 		return nil, echo.ErrBadRequest
 	default:
+		c.Set(keyBodyRead, true)
+		c.Response().Header().Del("Connection")
 		return body, nil
 	}
 }
@@ -152,7 +154,7 @@ func (s *Server) batch(c echo.Context, messages []resources.Message) error {
 			failure = &resources.Error{Reason: resources.ReasonRequest, Message: "initialize and resources/stream cannot be part of a batch."}
 		}
 		if failure != nil {
-			return s.fail(c, nil, failure, eraOf(c.Request()))
+			return s.fail(c, nil, failure, request.Era)
 		}
 		if !admitsReply(c.Request(), message) {
 			return refuse(c, http.StatusNotAcceptable, "Send Accept: application/json, text/event-stream.")
@@ -177,7 +179,7 @@ func (s *Server) batchReplies(c echo.Context, requests []*resources.Request) err
 		if separator == "[" {
 			w.Header().Set("Content-Type", typeJSON)
 		}
-		if _, err := io.WriteString(w, separator+string(bytes.TrimSpace(reply))); err != nil {
+		if err := writeBounded(w, s.options.WriteTimeout, append([]byte(separator), bytes.TrimSpace(reply)...)); err != nil {
 			return err
 		}
 		separator = ","
@@ -185,8 +187,7 @@ func (s *Server) batchReplies(c echo.Context, requests []*resources.Request) err
 	if separator == "[" {
 		return c.NoContent(http.StatusAccepted)
 	}
-	_, err := io.WriteString(w, "]\n")
-	return err
+	return writeBounded(w, s.options.WriteTimeout, []byte("]\n"))
 }
 
 // replyRecorder keeps the reply to one message of a batch. It cannot stream,
@@ -203,6 +204,11 @@ func (r *replyRecorder) Write(p []byte) (int, error) { return r.body.Write(p) }
 // listen answers GET /mcp: the event stream of a session.
 func (s *Server) listen(c echo.Context) error {
 	r := c.Request()
+	if r.ContentLength != 0 {
+		// While a body is unread, net/http does not notice that a client went
+		// away.
+		return refuse(c, http.StatusBadRequest, "Send GET without a body.")
+	}
 	if eraOf(r) == resources.ModernEra {
 		s.mcp.ServeHTTP(c.Response(), r) // 405
 		return nil
@@ -226,10 +232,12 @@ func (s *Server) listen(c echo.Context) error {
 // endSession answers DELETE /mcp. A signed session id cannot be taken back, and
 // the specification has a status for servers that do not allow it.
 func (s *Server) endSession(c echo.Context) error {
-	if eraOf(c.Request()) == resources.SessionEra {
-		if done, err := s.checkSession(c); done {
-			return err
-		}
+	if eraOf(c.Request()) == resources.ModernEra {
+		c.Response().Header().Set("Allow", "POST")
+		return refuse(c, http.StatusMethodNotAllowed, "There are no sessions since 2026-07-28. Send requests with POST only.")
+	}
+	if done, err := s.checkSession(c); done {
+		return err
 	}
 	c.Response().Header().Set("Allow", "GET, POST")
 	return refuse(c, http.StatusMethodNotAllowed, "Sessions end by themselves. Forget the id.")

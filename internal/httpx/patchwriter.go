@@ -47,6 +47,9 @@ func (w *patchWriter) Write(p []byte) (int, error) {
 	if _, err := w.ResponseWriter.Write(w.patchEvent(p)); err != nil {
 		return 0, err
 	}
+	if w.request != nil {
+		w.request.EventSent()
+	}
 	return len(p), nil
 }
 
@@ -100,6 +103,5 @@ func (w *patchWriter) finish() error {
 	}
 	w.deadline()
 	w.ResponseWriter.WriteHeader(status)
-	_, err := w.ResponseWriter.Write(reply)
-	return err
+	return writeBounded(w.ResponseWriter, w.timeout, reply)
 }

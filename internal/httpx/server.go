@@ -20,6 +20,9 @@ const (
 	readHeaderTimeout = 10 * time.Second
 	// readBodyTimeout is for a body of at most maxBodyBytes.
 	readBodyTimeout = 30 * time.Second
+	// lingerTimeout is how long a client may go on sending a body that was
+	// refused, so that it gets to read why.
+	lingerTimeout = time.Second
 	// idleTimeout of kept connections: longer than the usual 60 s of a proxy,
 	// which must be the one that closes first.
 	idleTimeout = 90 * time.Second
@@ -81,7 +84,7 @@ func New(options Options) *Server {
 func (s *Server) routes() *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = s.plainError
-	e.Pre(s.logRequest, s.recoverPanic, s.checkHost, s.checkOrigin, checkHeaders)
+	e.Pre(s.logRequest, s.recoverPanic, boundBody, s.checkHost, s.checkOrigin, checkHeaders)
 	if len(s.options.AllowedOrigins) > 0 {
 		e.Pre(s.cors())
 	}
@@ -136,7 +139,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 func (s *Server) plainError(err error, c echo.Context) {
 	if c.Response().Committed {
 		// An error here would be taken for a clean end of the reply.
-		panic(http.ErrAbortHandler)
+		abort(c)
 	}
 	status := http.StatusInternalServerError
 	var known *echo.HTTPError
@@ -161,7 +164,7 @@ func (s *Server) recoverPanic(next echo.HandlerFunc) echo.HandlerFunc {
 			default:
 				s.logger.Error("a handler panicked", "panic", cause)
 				if c.Response().Committed {
-					panic(http.ErrAbortHandler)
+					abort(c)
 				}
 				err = echo.ErrInternalServerError
 			}

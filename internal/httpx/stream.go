@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"mime"
+	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -44,7 +45,7 @@ func (s *Server) stream(c echo.Context, request *resources.Request) error {
 	streamHeaders(c.Response().Header(), content)
 	w := &streamWriter{response: c.Response(), timeout: s.options.WriteTimeout, limit: request.Stream.MaxSize}
 	if err := w.start(); err != nil {
-		panic(http.ErrAbortHandler)
+		abort(c)
 	}
 	err := content.WriteTo(ctx, w)
 	if err == nil && content.Size != resources.UnknownSize && w.written != content.Size {
@@ -54,9 +55,24 @@ func (s *Server) stream(c echo.Context, request *resources.Request) error {
 		s.logger.Warn("a stream was aborted", "uri", content.URI, "bytes", w.written, "error", err)
 		// Returning would end the body cleanly, and the client would take what
 		// it got for the whole.
-		panic(http.ErrAbortHandler)
+		abort(c)
 	}
 	return nil
+}
+
+// abort ends a reply that has begun so that no client takes what it got for
+// the whole. HTTP/1.0, which proxies still speak to servers, has no chunks: the
+// end of the connection is the end of the body, unless it is reset.
+func abort(c echo.Context) {
+	if !c.Request().ProtoAtLeast(1, 1) {
+		if conn, _, err := http.NewResponseController(c.Response()).Hijack(); err == nil {
+			if tcp, ok := conn.(*net.TCPConn); ok {
+				_ = tcp.SetLinger(0) // it is closed in any case
+			}
+			_ = conn.Close()
+		}
+	}
+	panic(http.ErrAbortHandler)
 }
 
 // streamHeaders describe the bytes before the first of them.
@@ -102,6 +118,21 @@ func disposition(name string) string {
 		value += strings.TrimPrefix(mime.FormatMediaType("attachment", map[string]string{"filename": name}), "attachment")
 	}
 	return value
+}
+
+// writeBounded writes in pieces that each have a deadline of their own.
+func writeBounded(w http.ResponseWriter, timeout time.Duration, p []byte) error {
+	control := http.NewResponseController(w)
+	for len(p) > 0 {
+		// A recorder of a test has no deadlines.
+		_ = control.SetWriteDeadline(time.Now().Add(timeout))
+		n, err := w.Write(p[:min(len(p), writeChunk)])
+		if err != nil {
+			return err
+		}
+		p = p[n:]
+	}
+	return nil
 }
 
 // errStreamLimit says that a stream grew beyond what its client accepts.

@@ -3,6 +3,9 @@ package resources
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
+	"sync"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
@@ -19,6 +22,11 @@ type Request struct {
 	Stream  StreamCapability
 
 	failure *Error // what the handler of resources/read found
+
+	// events of a subscriptions/listen request: closed once the first was
+	// written.
+	events    chan struct{}
+	firstOnce sync.Once
 }
 
 // ID of the session header, as [Server.Admit] reads it.
@@ -49,15 +57,18 @@ const (
 // or "".
 func (s *Server) Admit(message Message, header func(string) string) (*Request, SessionState, *Error) {
 	meta := readMeta(message.Params)
-	r := &Request{Message: message, Version: meta.Version}
+	r := &Request{Message: message, Version: meta.Version, events: make(chan struct{})}
 	if mcp.IsModernProtocol(meta.Version) || mcp.IsModernProtocol(header(HeaderVersion)) {
 		r.Era = ModernEra
 		r.Stream = parseStreamCapability(meta.Capabilities)
-		return r, SessionPresent, checkModern(message, meta, header)
+		if failure := checkModern(message, meta, header); failure != nil {
+			return r, SessionPresent, failure
+		}
+		return r, SessionPresent, checkParams(message)
 	}
 	r.Version = header(HeaderVersion)
 	if message.Method == methodInit {
-		return r, SessionPresent, nil
+		return r, SessionPresent, checkParams(message)
 	}
 	id := header(HeaderSession)
 	if id == "" {
@@ -71,7 +82,56 @@ func (s *Server) Admit(message Message, header func(string) string) (*Request, S
 	if r.Version == "" {
 		r.Version = claims.Version
 	}
-	return r, SessionPresent, checkVersion(r.Version)
+	if failure := checkVersion(r.Version); failure != nil {
+		return r, SessionPresent, failure
+	}
+	return r, SessionPresent, checkParams(message)
+}
+
+// exactParams are the params that are read here and, by a reader that takes
+// upper and lower case for the same, in mcp-go. Another spelling would say one
+// thing to the one and another thing to the other.
+var exactParams = []string{paramMeta, paramURI, "protocolVersion", "capabilities"}
+
+const (
+	paramMeta = "_meta"
+	paramURI  = "uri"
+)
+
+// methodsOfURI are about the resource that params.uri names.
+var methodsOfURI = []string{MethodStream, methodRead, string(mcp.MethodResourcesSubscribe), string(mcp.MethodResourcesUnsubscribe)}
+
+// checkParams applies the rules for params that methods share, so that the
+// same mistake gets the same answer whoever serves the method.
+func checkParams(message Message) *Error {
+	if !message.IsRequest() {
+		return nil
+	}
+	var params map[string]json.RawMessage
+	if message.Params != nil && json.Unmarshal(message.Params, &params) != nil {
+		return &Error{Reason: ReasonParams, Message: "The member params must be an object."}
+	}
+	for name := range params {
+		for _, exact := range exactParams {
+			if name != exact && strings.EqualFold(name, exact) {
+				return &Error{Reason: ReasonParams, Message: fmt.Sprintf("A member of params is spelled like %q in another case. Names are compared exactly.", exact)}
+			}
+		}
+	}
+	if meta, ok := params[paramMeta]; ok && meta[0] != '{' {
+		return &Error{Reason: ReasonParams, Message: "The member _meta of params must be an object."}
+	}
+	if !slices.Contains(methodsOfURI, message.Method) {
+		return nil
+	}
+	var uri string
+	if json.Unmarshal(params[paramURI], &uri) != nil || uri == "" {
+		return &Error{Reason: ReasonParams, Message: `The member "uri" of params must be the URI of a resource.`}
+	}
+	if len(uri) > maxURIBytes {
+		return asError(fmt.Errorf("%w: longer than %d bytes", errURI, maxURIBytes), uri)
+	}
+	return nil
 }
 
 // AllowsBatch reports whether a version of the protocol has batches: only

@@ -112,7 +112,11 @@ func parseMessage(raw json.RawMessage) (Message, *Error) {
 		}
 		message.Params = params
 	}
-	if message.Method == "" && (message.ID == nil || members["result"] == nil && members["error"] == nil) {
+	answers := members["result"] != nil || members["error"] != nil
+	if message.Method != "" && answers {
+		return Message{}, invalidRequest(`A request has no member "result" or "error".`)
+	}
+	if message.Method == "" && (message.ID == nil || !answers) {
 		return Message{}, invalidRequest("The message is neither a request nor a notification nor a reply.")
 	}
 	var err error

@@ -137,6 +137,9 @@ func (s *Server) hooks() *server.Hooks {
 	hooks.AddBeforeSubscriptionsListen(func(ctx context.Context, _ any, message *mcp.SubscriptionsListenRequest) {
 		s.subscriptions.listen(ctx, message.Params.Notifications.ResourceSubscriptions)
 	})
+	hooks.AddAfterSubscriptionsListen(func(ctx context.Context, _ any, _ *mcp.SubscriptionsListenRequest, _ *mcp.SubscriptionsListenResult) {
+		awaitAck(ctx)
+	})
 	return hooks
 }
 

@@ -49,10 +49,10 @@ func NewSessions(key []byte) *Sessions {
 // sessionKeyPurpose separates these signatures from others with the same key.
 const sessionKeyPurpose = "repomcp session id v1\x00"
 
-func (s *Sessions) sign(payload string) []byte {
+func (s *Sessions) sign(payload string) string {
 	mac := hmac.New(sha256.New, s.key)
 	mac.Write([]byte(sessionKeyPurpose + payload))
-	return mac.Sum(nil)
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
 // Mint signs a new id. It is visible ASCII, as the specification asks.
@@ -63,7 +63,7 @@ func (s *Sessions) Mint(claims Claims) (string, error) {
 		return "", err
 	}
 	payload := base64.RawURLEncoding.EncodeToString(content)
-	return payload + "." + base64.RawURLEncoding.EncodeToString(s.sign(payload)), nil
+	return payload + "." + s.sign(payload), nil
 }
 
 // errSession refuses a session id: forged, altered or expired.
@@ -72,11 +72,9 @@ var errSession = errors.New("session id is not valid")
 // Parse checks an id and returns what it says.
 func (s *Sessions) Parse(id string) (Claims, error) {
 	payload, signature, ok := strings.Cut(id, ".")
-	if !ok {
-		return Claims{}, errSession
-	}
-	mac, err := base64.RawURLEncoding.Strict().DecodeString(signature)
-	if err != nil || !hmac.Equal(mac, s.sign(payload)) {
+	// The texts are compared: decoding passes over line ends, and a session
+	// has one id.
+	if !ok || !hmac.Equal([]byte(signature), []byte(s.sign(payload))) {
 		return Claims{}, errSession
 	}
 	var claims Claims
@@ -102,29 +100,36 @@ type StreamCapability struct {
 // mcp-go's type for them drops it. Typed clients can only send it among
 // experimental capabilities or extensions, so it is looked for there as well.
 func parseStreamCapability(capabilities json.RawMessage) StreamCapability {
-	var declared struct {
-		ResourceStreaming json.RawMessage            `json:"resourceStreaming"`
-		Experimental      map[string]json.RawMessage `json:"experimental"`
-		Extensions        map[string]json.RawMessage `json:"extensions"`
-	}
-	if json.Unmarshal(capabilities, &declared) != nil {
-		return StreamCapability{}
-	}
-	for _, raw := range []json.RawMessage{declared.ResourceStreaming, declared.Experimental["resourceStreaming"], declared.Extensions[ExtensionStream]} {
-		var settings *struct {
-			MaxStreamSize *float64 `json:"maxStreamSize"`
-		}
-		if len(raw) == 0 || json.Unmarshal(raw, &settings) != nil || settings == nil {
+	declared := object(capabilities)
+	for _, raw := range []json.RawMessage{
+		declared["resourceStreaming"], object(declared["experimental"])["resourceStreaming"], object(declared["extensions"])[ExtensionStream],
+	} {
+		settings := object(raw)
+		if settings == nil {
 			continue
 		}
+		var size *float64
+		if raw, ok := settings["maxStreamSize"]; ok && json.Unmarshal(raw, &size) != nil {
+			continue // a limit that cannot be read must not be taken for none
+		}
 		capability := StreamCapability{Declared: true}
-		if size := settings.MaxStreamSize; size != nil && *size < 1<<62 {
+		if size != nil && *size < 1<<62 {
 			// A limit of nothing at all still is a limit.
-			capability.MaxSize = max(1, int64(*size))
+			capability.MaxSize = int64(max(1, *size))
 		}
 		return capability
 	}
 	return StreamCapability{}
+}
+
+// object reads the members of a JSON object, with their names compared
+// exactly; nil for anything else.
+func object(raw json.RawMessage) map[string]json.RawMessage {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(raw, &members) != nil {
+		return nil
+	}
+	return members
 }
 
 // initializeClaims reads what a session id keeps of an initialize request.

@@ -39,17 +39,18 @@ func (s *Server) ReportStream(ctx context.Context, uri string, err error) {
 }
 
 func streamURI(r *Request) (string, *Error) {
+	var params map[string]json.RawMessage
+	var uri string
+	if json.Unmarshal(r.Params, &params) != nil || json.Unmarshal(params[paramURI], &uri) != nil {
+		return "", internal(errors.New("params were not checked"))
+	}
 	if !r.Stream.Declared {
-		return "", &Error{
+		failure := &Error{
 			Reason:  ReasonCapability,
 			Message: `Declare the client capability resourceStreaming, for example {"resourceStreaming":{"maxStreamSize":1073741824}}, before using resources/stream.`,
 			Data:    map[string]any{"requiredCapabilities": map[string]any{"resourceStreaming": map[string]any{}}},
 		}
-	}
-	var params map[string]json.RawMessage
-	var uri string
-	if json.Unmarshal(r.Params, &params) != nil || json.Unmarshal(params["uri"], &uri) != nil || uri == "" {
-		return "", &Error{Reason: ReasonParams, Message: `The member "uri" of params must be the URI of a resource.`}
+		return "", failure.with("uri", uri)
 	}
 	return uri, nil
 }

@@ -2,9 +2,10 @@ package resources
 
 import (
 	"context"
+	"fmt"
 	"slices"
-	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -25,7 +26,8 @@ const (
 // subscriptions tells clients when a resource changed: it looks at what they
 // subscribed to once per interval, which needs no help from the file system.
 type subscriptions struct {
-	server *Server
+	server  *Server
+	streams atomic.Int64 // numbers those of modern clients
 
 	mu       sync.Mutex
 	watchers map[string]*watcher // by session id, or by the stream of a modern client
@@ -64,7 +66,7 @@ func (s *subscriptions) listen(ctx context.Context, uris []string) {
 		return
 	}
 	// Modern sessions have no id; the stream's channel is one of its own.
-	key := "listen:" + time.Now().String() + ":" + strings.Join(uris, " ")
+	key := fmt.Sprintf("listen %d", s.streams.Add(1))
 	s.put(key, uris, func(method string, params map[string]any) {
 		notification := mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION}
 		notification.Method = method
@@ -77,7 +79,32 @@ func (s *subscriptions) listen(ctx context.Context, uris []string) {
 	context.AfterFunc(ctx, func() { s.forget(key) })
 }
 
+// EventSent notes that an event of the reply was written.
+func (r *Request) EventSent() { r.firstOnce.Do(func() { close(r.events) }) }
+
+// ackTimeout bounds how long the result of a subscription waits for its
+// acknowledgement; a client that does not read is dropped later than that.
+const ackTimeout = 10 * time.Second
+
+// awaitAck holds the result of subscriptions/listen back until the
+// acknowledgement was written. mcp-go hands that to another goroutine, which
+// drops it when the result is there first: when nothing could be subscribed to,
+// it is there at once.
+func awaitAck(ctx context.Context) {
+	request, ok := ctx.Value(requestKey{}).(*Request)
+	if !ok {
+		return
+	}
+	select {
+	case <-request.events:
+	case <-ctx.Done():
+	case <-time.After(ackTimeout):
+	}
+}
+
 func (s *subscriptions) put(key string, uris []string, notify func(string, map[string]any)) {
+	// Before anything is looked at: a request has room for 60,000 URIs.
+	uris = uris[:min(len(uris), maxSubscriptions)]
 	states := make(map[string]string, len(uris))
 	for _, uri := range uris {
 		states[uri] = s.server.state(uri)

@@ -1,0 +1,23 @@
+#!/usr/bin/env bash
+# Fuzzes every target of the module for a while; go test takes only one target
+# of one package at a time.
+#
+#   fuzz.sh 10s
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+
+duration=${1:-10s}
+found=0
+packages=$(go list ./...)
+for package in $packages; do
+    listed=$(go test -list '^Fuzz' "$package")
+    for target in $listed; do
+        [[ $target == Fuzz* ]] || continue # go test also prints a line about the package
+        found=$((found + 1))
+        go test -run '^$' -fuzz "^$target\$" -fuzztime "$duration" "$package"
+    done
+done
+if ((found == 0)); then
+    echo "no fuzz target was found" >&2
+    exit 1
+fi

@@ -1,0 +1,97 @@
+// What both eras have to agree on, and where the truth comes from: git itself.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+import { gunzipSync } from "node:zlib";
+
+assert.ok(process.env.MCP_URL, "MCP_URL must be the address of a server of testrepos, such as http://127.0.0.1:8080/mcp");
+
+export const url = new URL(process.env.MCP_URL);
+
+export const streamable = "io.github.repomcp/streamable";
+
+// The client capability that resources/stream asks for.
+export const streaming = { resourceStreaming: { maxStreamSize: 1 << 30 } };
+
+// The templates, and which of them lead to bytes that can be streamed.
+const templates = {
+  "repo://{+repo}": false,
+  "repo://{+repo}/refs": false,
+  "repo://{+repo}/refs/heads/{branch}": false,
+  "repo://{+repo}/refs/tags/{tag}": false,
+  "repo://{+repo}/contents{/path*}": true,
+  "repo://{+repo}/refs/heads/{branch}/contents{/path*}": true,
+  "repo://{+repo}/refs/tags/{tag}/contents{/path*}": true,
+  "repo://{+repo}/sha/{sha}/contents{/path*}": true,
+  "repo://{+repo}/archive/{+ref}.{format}{?prefix}": true,
+};
+
+export function git(repository, ...args) {
+  const folder = fileURLToPath(new URL(`../../testrepos/${repository}.git`, import.meta.url));
+  return execFileSync("git", ["-C", folder, ...args]);
+}
+
+export async function listsTemplates(client) {
+  const { resourceTemplates } = await client.listResourceTemplates();
+  const found = resourceTemplates.map((t) => [t.uriTemplate, t._meta?.[streamable] === true]);
+  assert.deepEqual(Object.fromEntries(found), templates);
+  assert.equal(found.length, Object.keys(templates).length, "a template is listed twice");
+}
+
+export async function listsResources(client) {
+  const { resources } = await client.listResources();
+  const byURI = new Map(resources.map((r) => [r.uri, r]));
+  assert.equal(byURI.get("repo://hello")?.mimeType, "application/json");
+  const archive = byURI.get("repo://hello/archive/refs/heads/main.tar.gz");
+  assert.equal(archive?.mimeType, "application/gzip");
+  assert.equal(archive._meta?.[streamable], true);
+  assert.ok(byURI.has("repo://team/tools/builder"), "a repository three levels deep is missing");
+}
+
+export async function readsText(client) {
+  const uri = "repo://hello/contents/README.md";
+  const { contents } = await client.readResource({ uri });
+  assert.equal(contents.length, 1);
+  assert.equal(contents[0].uri, uri);
+  assert.equal(contents[0].text, git("hello", "show", "main:README.md").toString());
+}
+
+export async function readsBlobs(client) {
+  for (const path of ["data/noise.bin", "images/logo.png"]) {
+    const { contents } = await client.readResource({ uri: `repo://media/contents/${path}` });
+    assert.equal(contents.length, 1);
+    assert.equal(contents[0].text, undefined);
+    const bytes = Buffer.from(contents[0].blob, "base64");
+    assert.ok(bytes.equals(git("media", "show", `main:${path}`)), `${path} has other bytes than git's`);
+  }
+}
+
+export async function reportsMissing(client, code) {
+  for (const uri of ["repo://hello/contents/missing.txt", "repo://missing", "repo://hello/refs/heads/missing"]) {
+    await assert.rejects(client.readResource({ uri }), (error) => {
+      assert.equal(error.code, code, `${uri}: ${error}`);
+      assert.equal(error.data?.uri, uri);
+      assert.equal(error.data?.reason, "not_found");
+      return true;
+    });
+  }
+}
+
+// The clients take no reply but JSON and events, so that a stream needs a
+// plain fetch.
+export async function streamsArchive(headers, meta) {
+  const uri = "repo://hello/archive/refs/heads/main.tar.gz";
+  const response = await fetch(url, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Accept: "*/*", ...headers },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "resources/stream", params: { uri, ...meta } }),
+  });
+  assert.equal(response.status, 200, response.ok ? "" : await response.text());
+  assert.equal(response.headers.get("Content-Type"), "application/gzip");
+  assert.match(response.headers.get("MCP-Resource-Uri"), /^repo:\/\/hello\/archive\/[0-9a-f]{40}\.tar\.gz$/);
+  // gunzipSync refuses a stream that ends early, and git's tar shows that
+  // nothing is missing inside.
+  const tar = gunzipSync(Buffer.from(await response.arrayBuffer()));
+  assert.ok(tar.equals(git("hello", "-c", "tar.umask=0002", "archive", "--format=tar", "refs/heads/main")));
+}

@@ -1,0 +1,29 @@
+// The session era, with the client that most applications use today.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+
+import { Client } from "@modelcontextprotocol/sdk/client/index.js";
+import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+
+import * as expect from "./expect.mjs";
+
+const client = new Client({ name: "repomcp-ci", version: "1" }, { capabilities: expect.streaming });
+const transport = new StreamableHTTPClientTransport(expect.url);
+
+before(() => client.connect(transport));
+after(() => client.close());
+
+test("agrees on 2025-11-25, in a session", () => {
+  assert.equal(transport.protocolVersion, "2025-11-25");
+  assert.ok(transport.sessionId);
+});
+test("lists templates", () => expect.listsTemplates(client));
+test("lists resources", () => expect.listsResources(client));
+test("reads a text", () => expect.readsText(client));
+test("reads binary files", () => expect.readsBlobs(client));
+test("reports what is missing with -32002", () => expect.reportsMissing(client, -32002));
+
+// The session remembers the capability that initialize declared.
+test("streams an archive", () =>
+  expect.streamsArchive({ "Mcp-Session-Id": transport.sessionId, "MCP-Protocol-Version": transport.protocolVersion }));

@@ -1,0 +1,16 @@
+FROM golang:1.26 AS builder
+WORKDIR /src
+# Modules have a layer of their own, which changes of the code leave alone.
+COPY go.mod go.sum ./
+RUN go mod download
+COPY . .
+RUN CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o /out/repomcp ./cmd/repomcp
+
+FROM gcr.io/distroless/static-debian12:nonroot
+LABEL io.modelcontextprotocol.server.name="io.github.repomcp/repomcp"
+COPY --from=builder /out/repomcp /usr/local/bin/repomcp
+USER 65532:65532
+EXPOSE 8080
+# The mirrors are mounted read-only: docker run -v /path/to/mirrors:/srv/git:ro
+ENTRYPOINT ["/usr/local/bin/repomcp"]
+CMD ["serve", "--root", "/srv/git", "--listen", "0.0.0.0:8080"]

@@ -1,0 +1,70 @@
+package httpx_test
+
+import (
+	"bufio"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/repomcp/repomcp/internal/gittest"
+)
+
+func TestSubscriptionToNothingIsAcknowledgedBeforeItEnds(t *testing.T) {
+	s := serve(t)
+	for i := range 200 {
+		response := s.modern("subscriptions/listen", map[string]any{"notifications": map[string]any{"toolsListChanged": true}})
+		reply := text(t, response)
+		ack, result := strings.Index(reply, "notifications/subscriptions/acknowledged"), strings.Index(reply, `"result"`)
+		if ack < 0 || result < ack {
+			t.Fatalf("subscription %d: %s", i, describe(response, reply))
+		}
+		_ = response.Body.Close() // read to its end
+	}
+}
+
+// events reads the messages of an event stream.
+func events(response *http.Response) <-chan string {
+	messages := make(chan string)
+	go func() {
+		defer close(messages)
+		for lines := bufio.NewScanner(response.Body); lines.Scan(); {
+			if data, ok := strings.CutPrefix(lines.Text(), "data: "); ok {
+				messages <- data
+			}
+		}
+	}()
+	return messages
+}
+
+func TestPushIsNotifiedInBothEras(t *testing.T) {
+	s := serve(t)
+	repo := s.repo("repo")
+	repo.Commit("main", gittest.Regular("a", "1"))
+	stop := s.watch()
+	defer stop()
+	const uri = "repo://repo/refs/heads/main"
+
+	modern := s.modern("subscriptions/listen", map[string]any{"notifications": map[string]any{"resourceSubscriptions": []string{uri}}})
+	defer func() { _ = modern.Body.Close() }() // ends the stream
+	modernEvents := events(modern)
+	if ack := <-modernEvents; !strings.Contains(ack, "acknowledged") || !strings.Contains(ack, uri) {
+		t.Fatalf("first event: %s", ack)
+	}
+
+	session := s.initialize()
+	old := s.get(session)
+	defer func() { _ = old.Body.Close() }() // ends the stream
+	oldEvents := events(old)
+	if reply := text(t, s.post(session, map[string]any{"jsonrpc": "2.0", "id": 2, "method": "resources/subscribe", "params": map[string]any{"uri": uri}})); !strings.Contains(reply, `"result"`) {
+		t.Fatalf("subscribe: %s", reply)
+	}
+
+	repo.Commit("main", gittest.Regular("a", "2"))
+	want := fmt.Sprintf(`"uri":%q`, uri)
+	for era, stream := range map[string]<-chan string{"modern": modernEvents, "session": oldEvents} {
+		if event := <-stream; !strings.Contains(event, "notifications/resources/updated") || !strings.Contains(event, want) {
+			t.Errorf("%s era: %s", era, event)
+		}
+	}
+}

@@ -1,0 +1,387 @@
+package httpx_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/httpx"
+	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/resources"
+)
+
+// The versions that stand for an era each, and the one with batches.
+const (
+	batchVersion   = "2025-03-26"
+	sessionVersion = "2025-11-25"
+	modernVersion  = "2026-07-28"
+)
+
+var eras = []string{sessionVersion, modernVersion}
+
+const (
+	methodRead   = "resources/read"
+	methodStream = "resources/stream"
+
+	metaVersion      = "io.modelcontextprotocol/protocolVersion"
+	metaCapabilities = "io.modelcontextprotocol/clientCapabilities"
+
+	acceptBoth = "application/json, text/event-stream"
+
+	// hang is when a test gives up waiting: for what never comes, not for what
+	// is slow.
+	hang = 20 * time.Second
+)
+
+// target is a server over TCP with the repositories that attacks aim at.
+type target struct {
+	root   string // the folder of the mirrors, which no reply may show
+	url    string
+	host   string
+	client *http.Client
+	// sessions are ids of initialized sessions by version of the protocol.
+	sessions map[string]string
+
+	head        string // of hello's main
+	unreachable string // a commit of hello that nothing leads to
+	kept        string // a commit of hello that only a hidden ref leads to
+	ambiguous   string // four digits that several commits of many begin with
+}
+
+// targetOptions vary a target.
+type targetOptions struct {
+	key   []byte // of session ids
+	http  httpx.Options
+	build func(root string)
+}
+
+func newTarget(t *testing.T, options targetOptions) *target {
+	t.Helper()
+	s := &target{root: filepath.Join(t.TempDir(), "mirrors"), sessions: make(map[string]string)}
+	if options.build != nil {
+		options.build(s.root)
+	} else {
+		s.build(t)
+	}
+	s.serve(t, options)
+	for _, version := range []string{batchVersion, sessionVersion} {
+		s.sessions[version] = s.initialize(t, version, `{"resourceStreaming":{}}`)
+	}
+	return s
+}
+
+func (s *target) serve(t *testing.T, options targetOptions) {
+	t.Helper()
+	catalogue, err := repos.Open(s.root, repos.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine, err := archive.NewEngine(archive.EngineOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.http.Resources = resources.New(resources.Options{Catalogue: catalogue, Engine: engine, Version: "test", Sessions: resources.NewSessions(options.key)})
+	server := httpx.New(options.http)
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	served := make(chan error, 1)
+	go func() { served <- server.Serve(listener) }()
+	s.host = listener.Addr().String()
+	s.url = "http://" + s.host
+	s.client = &http.Client{Transport: &http.Transport{DisableCompression: true}, Timeout: hang}
+	t.Cleanup(func() {
+		s.client.CloseIdleConnections()
+		// t.Context has ended, and a test may leave connections that it broke.
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		_ = server.Shutdown(ctx)
+		if err := <-served; err != nil {
+			t.Error(err)
+		}
+		engine.Close()
+		if err := catalogue.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+}
+
+func (s *target) build(t *testing.T) {
+	t.Helper()
+	hello := gittest.At(t, filepath.Join(s.root, "hello.git"))
+	files := []gittest.File{
+		gittest.Regular("README.md", "hello\n"), gittest.Regular("data.json", `{"jsonrpc":"2.0","id":1,"result":{}}`), gittest.Regular("empty", ""),
+		gittest.Regular("page.html", "<!doctype html><script>alert(1)</script>\n"), gittest.Regular("dir/deep.txt", "deep\n"),
+		gittest.Symlink("passwd", "/etc/passwd"), gittest.Regular("what?#.txt", "x"),
+	}
+	s.unreachable = hello.Commit("secret", append(files, gittest.Regular("password", "hunter2"))...)
+	hello.Git("update-ref", "-d", "refs/heads/secret")
+	s.kept = hello.Commit("kept", append(files, gittest.Regular("password", "hunter3"))...)
+	hello.Git("update-ref", "refs/keep-around/"+s.kept, s.kept)
+	hello.Git("update-ref", "-d", "refs/heads/kept")
+	s.head = hello.Commit("main", files...)
+	hello.Git("update-ref", "refs/heads/"+strings.Repeat("ab", 20), s.head)
+	write(t, filepath.Join(hello.Dir, "refs/heads/loop-a"), "ref: refs/heads/loop-b\n")
+	write(t, filepath.Join(hello.Dir, "refs/heads/loop-b"), "ref: refs/heads/loop-a\n")
+	write(t, filepath.Join(hello.Dir, "refs/heads/outside"), "ref: /etc/passwd\n")
+	write(t, filepath.Join(hello.Dir, "refs/heads/above"), "ref: refs/heads/../../config\n")
+	gittest.At(t, filepath.Join(s.root, "team/app.git")).Commit("main", gittest.Regular("app", "app\n"))
+	gittest.At(t, filepath.Join(s.root, "caf\u00e9.git")).Commit("main", gittest.Regular("composed", "x"))
+	gittest.At(t, filepath.Join(s.root, "empty.git"))
+	s.ambiguous = manyCommits(t, gittest.At(t, filepath.Join(s.root, "many.git")))
+}
+
+func write(t *testing.T, file, content string) {
+	t.Helper()
+	if err := os.WriteFile(file, []byte(content), 0o600); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// manyCommits makes enough commits that two ids begin with the same four
+// digits, and returns those.
+func manyCommits(t *testing.T, repo *gittest.Repo) string {
+	t.Helper()
+	var in strings.Builder
+	for i := range 900 {
+		fmt.Fprintf(&in, "commit refs/heads/main\ncommitter A U Thor <author@example.com> %d +0000\ndata 1\nx\n", 1_700_000_000+i)
+	}
+	repo.GitInput([]byte(in.String()), "fast-import", "--quiet")
+	seen := make(map[string]bool)
+	for id := range strings.FieldsSeq(repo.Git("rev-list", "main")) {
+		if seen[id[:4]] {
+			return id[:4]
+		}
+		seen[id[:4]] = true
+	}
+	t.Fatal("no two commits share four digits")
+	return ""
+}
+
+// initialize opens a session and returns its id.
+func (s *target) initialize(t *testing.T, version, capabilities string) string {
+	t.Helper()
+	a := s.do(t, &call{header: plainHeader(), body: []byte(`{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"` + version +
+		`","capabilities":` + capabilities + `,"clientInfo":{"name":"test","version":"1"}}}`)})
+	id := a.header.Get("Mcp-Session-Id")
+	if a.status != http.StatusOK || id == "" {
+		t.Fatalf("initialize: %d %s", a.status, a.body)
+	}
+	return id
+}
+
+func plainHeader() http.Header {
+	return http.Header{"Content-Type": {"application/json"}, "Accept": {acceptBoth}}
+}
+
+// call is a request that a test may break before it is sent.
+type call struct {
+	verb, path, host string // POST, /mcp and the server's own when ""
+	header           http.Header
+	message          map[string]any // the JSON-RPC message
+	body             []byte         // instead of message
+	unknownLength    bool           // sent in chunks
+}
+
+// call makes a good request of a version of the protocol. The parameters are
+// copied.
+func (s *target) call(version, method string, params map[string]any) *call {
+	params = maps.Clone(params)
+	if params == nil {
+		params = make(map[string]any)
+	}
+	c := &call{header: plainHeader(), message: map[string]any{"jsonrpc": "2.0", "id": 7, "method": method, "params": params}}
+	if version == modernVersion {
+		params["_meta"] = map[string]any{metaVersion: version, metaCapabilities: map[string]any{"resourceStreaming": map[string]any{}}}
+		c.header.Set("Mcp-Method", method)
+		if uri, ok := params["uri"].(string); ok && (method == methodRead || method == methodStream) {
+			c.header.Set("Mcp-Name", headerText(uri))
+		}
+	} else {
+		c.header.Set("Mcp-Session-Id", s.sessions[version])
+	}
+	if version != batchVersion {
+		c.header.Set("Mcp-Protocol-Version", version)
+	}
+	return c
+}
+
+// headerText encodes what a header cannot carry as 2026-07-28 says.
+func headerText(text string) string {
+	for _, r := range text {
+		if r < ' ' || r > '~' {
+			return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(text)) + "?="
+		}
+	}
+	if strings.TrimSpace(text) != text {
+		return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(text)) + "?="
+	}
+	return text
+}
+
+func (c *call) params() map[string]any { return c.message["params"].(map[string]any) }
+
+func (c *call) meta() map[string]any { return c.params()["_meta"].(map[string]any) }
+
+// answer is what came back.
+type answer struct {
+	status int
+	header http.Header
+	body   []byte
+	err    error // of reading the body
+
+	// Of a JSON-RPC error.
+	code   int
+	reason string
+	data   map[string]any
+}
+
+func (a answer) String() string {
+	body := a.body
+	if len(body) > 400 {
+		body = body[:400]
+	}
+	return fmt.Sprintf("%d %s %s (%v)", a.status, a.header.Get("Content-Type"), body, a.err)
+}
+
+func (a answer) failed() bool { return a.status >= 400 || a.code != 0 }
+
+// open sends a request and leaves the body of the reply to the caller.
+func (s *target) open(ctx context.Context, c *call) (*http.Response, error) {
+	body := c.body
+	if body == nil && c.message != nil {
+		var err error
+		if body, err = json.Marshal(c.message); err != nil {
+			return nil, err
+		}
+	}
+	verb, path := c.verb, c.path
+	if verb == "" {
+		verb = http.MethodPost
+	}
+	if path == "" {
+		path = "/mcp"
+	}
+	var reader io.Reader = bytes.NewReader(body)
+	if c.unknownLength {
+		reader = io.MultiReader(reader)
+	}
+	request, err := http.NewRequestWithContext(ctx, verb, s.url+path, reader)
+	if err != nil {
+		return nil, err
+	}
+	request.Header = c.header.Clone()
+	request.Host = c.host
+	return s.client.Do(request)
+}
+
+func (s *target) send(ctx context.Context, c *call) (answer, error) {
+	response, err := s.open(ctx, c)
+	if err != nil {
+		return answer{}, err
+	}
+	a := answer{status: response.StatusCode, header: response.Header}
+	a.body, a.err = io.ReadAll(response.Body)
+	a.parse()
+	return a, response.Body.Close()
+}
+
+func (s *target) do(t *testing.T, c *call) answer {
+	t.Helper()
+	a, err := s.send(t.Context(), c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.checkLeaks(t, a)
+	return a
+}
+
+func (a *answer) parse() {
+	if !strings.HasPrefix(a.header.Get("Content-Type"), "application/json") {
+		return
+	}
+	var reply struct {
+		Error struct {
+			Code int            `json:"code"`
+			Data map[string]any `json:"data"`
+		} `json:"error"`
+	}
+	if json.Unmarshal(a.body, &reply) == nil {
+		a.code, a.data = reply.Error.Code, reply.Error.Data
+		a.reason, _ = a.data["reason"].(string)
+	}
+}
+
+// innards are words of Go, of the file system and of the code, which tell an
+// attacker much and a user nothing.
+var innards = []string{"json:", "strconv", "runtime", "panic", ".go:", "cannot unmarshal", "base64", "illegal", "openat", "no such file", "mcp-go", "goroutine", "0xc0"}
+
+// checkLeaks fails the test when an error shows more than it should, or less:
+// every JSON-RPC error has a reason that programs can read.
+func (s *target) checkLeaks(t *testing.T, a answer) {
+	t.Helper()
+	if !a.failed() {
+		return
+	}
+	whole := fmt.Sprint(a.header) + string(a.body)
+	for _, word := range append([]string{s.root, filepath.Dir(s.root)}, innards...) {
+		if strings.Contains(whole, word) {
+			t.Errorf("the reply shows %q: %v", word, a)
+		}
+	}
+	if a.code != 0 && a.reason == "" {
+		t.Errorf("the error has no data.reason: %v", a)
+	}
+}
+
+// good is a request that must succeed whatever else happens.
+func (s *target) good(t *testing.T, version, method string) *call {
+	t.Helper()
+	return s.call(version, method, map[string]any{"uri": "repo://hello/contents/README.md"})
+}
+
+// during runs an attack beside a good request, and another one after it.
+func (s *target) during(t *testing.T, attack func()) {
+	t.Helper()
+	beside := make(chan string, 1)
+	go func() {
+		a, err := s.send(t.Context(), s.call(sessionVersion, methodStream, map[string]any{"uri": "repo://hello/contents/README.md"}))
+		beside <- fmt.Sprintf("%s%v%v", a.body, a.err, err)
+	}()
+	attack()
+	if got := <-beside; got != "hello\n<nil><nil>" {
+		t.Errorf("a good request beside the attack got %q", got)
+	}
+	if a := s.do(t, s.good(t, modernVersion, methodRead)); a.failed() || !strings.Contains(string(a.body), `"text":"hello\n"`) {
+		t.Errorf("a good request after the attack got %v", a)
+	}
+}
+
+// routes are all that answer, and some that do not.
+var routes = []call{
+	{verb: http.MethodPost, path: "/mcp"}, {verb: http.MethodGet, path: "/mcp"}, {verb: http.MethodDelete, path: "/mcp"}, {verb: http.MethodPut, path: "/mcp"},
+	{verb: http.MethodOptions, path: "/mcp"}, {verb: http.MethodHead, path: "/mcp"}, {verb: http.MethodGet, path: "/healthz"}, {verb: http.MethodPost, path: "/healthz"},
+	{verb: http.MethodGet, path: "/"}, {verb: http.MethodGet, path: "/unknown"}, {verb: http.MethodPost, path: "/unknown"}, {verb: http.MethodGet, path: "/mcp/"},
+	{verb: http.MethodGet, path: "/mcp%2f"}, {verb: http.MethodGet, path: "//mcp"}, {verb: http.MethodGet, path: "/metrics"}, {verb: http.MethodGet, path: "/ws"},
+}
+
+// onRoute is a good request of an era with the verb and path of a route.
+func (s *target) onRoute(version string, route call) *call {
+	c := s.call(version, methodRead, map[string]any{"uri": "repo://hello"})
+	c.verb, c.path = route.verb, route.path
+	return c
+}
