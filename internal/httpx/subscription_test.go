@@ -68,3 +68,15 @@ func TestPushIsNotifiedInBothEras(t *testing.T) {
 		}
 	}
 }
+
+func TestModernEraHasNoSubscribe(t *testing.T) {
+	s := serve(t)
+	for _, method := range []string{"resources/subscribe", "resources/unsubscribe"} {
+		for _, params := range []map[string]any{nil, {"uri": ""}, {"uri": "repo://repo"}} {
+			response := s.modern(method, params)
+			if reply := text(t, response); response.StatusCode != http.StatusNotFound || !strings.Contains(reply, `"code":-32601`) {
+				t.Errorf("%s with %v: %s", method, params, describe(response, reply))
+			}
+		}
+	}
+}

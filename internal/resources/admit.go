@@ -64,11 +64,11 @@ func (s *Server) Admit(message Message, header func(string) string) (*Request, S
 		if failure := checkModern(message, meta, header); failure != nil {
 			return r, SessionPresent, failure
 		}
-		return r, SessionPresent, checkParams(message)
+		return r, SessionPresent, checkParams(message, r.Era)
 	}
 	r.Version = header(HeaderVersion)
 	if message.Method == methodInit {
-		return r, SessionPresent, checkParams(message)
+		return r, SessionPresent, checkParams(message, r.Era)
 	}
 	id := header(HeaderSession)
 	if id == "" {
@@ -85,7 +85,7 @@ func (s *Server) Admit(message Message, header func(string) string) (*Request, S
 	if failure := checkVersion(r.Version); failure != nil {
 		return r, SessionPresent, failure
 	}
-	return r, SessionPresent, checkParams(message)
+	return r, SessionPresent, checkParams(message, r.Era)
 }
 
 // exactParams are the params that are read here and, by a reader that takes
@@ -98,12 +98,17 @@ const (
 	paramURI  = "uri"
 )
 
-// methodsOfURI are about the resource that params.uri names.
-var methodsOfURI = []string{MethodStream, methodRead, string(mcp.MethodResourcesSubscribe), string(mcp.MethodResourcesUnsubscribe)}
+// methodsOfURI are, by era, the methods about the resource that params.uri
+// names. 2026-07-28 has no methods to subscribe: there they are unknown, with
+// whatever params.
+var methodsOfURI = map[Era][]string{
+	SessionEra: {MethodStream, methodRead, string(mcp.MethodResourcesSubscribe), string(mcp.MethodResourcesUnsubscribe)},
+	ModernEra:  {MethodStream, methodRead},
+}
 
 // checkParams applies the rules for params that methods share, so that the
 // same mistake gets the same answer whoever serves the method.
-func checkParams(message Message) *Error {
+func checkParams(message Message, era Era) *Error {
 	if !message.IsRequest() {
 		return nil
 	}
@@ -121,7 +126,7 @@ func checkParams(message Message) *Error {
 	if meta, ok := params[paramMeta]; ok && meta[0] != '{' {
 		return &Error{Reason: ReasonParams, Message: "The member _meta of params must be an object."}
 	}
-	if !slices.Contains(methodsOfURI, message.Method) {
+	if !slices.Contains(methodsOfURI[era], message.Method) {
 		return nil
 	}
 	var uri string
