@@ -30,14 +30,6 @@ func (s *Server) Stream(ctx context.Context, r *Request) (*Content, *Error) {
 	return content, nil
 }
 
-// ReportStream logs a stream that broke off after its first byte.
-func (s *Server) ReportStream(ctx context.Context, uri string, err error) {
-	if errors.Is(err, context.Canceled) {
-		return
-	}
-	s.report(ctx, asError(err, uri))
-}
-
 func streamURI(r *Request) (string, *Error) {
 	var params map[string]json.RawMessage
 	var uri string
