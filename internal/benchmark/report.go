@@ -35,8 +35,8 @@ func writeFacts(b *strings.Builder, s settings, machine []fact, r results) {
 	fmt.Fprintf(b, "* git: %s; the run took %s\n", strings.TrimPrefix(r.git, "git version "), r.took.Round(time.Second))
 	fmt.Fprintf(b, `
 All contestants are whole processes, run in turn, in alternating order, with a warm
-page cache. Figures are medians of %d rounds; of %d for (e) and for archives at once,
-and of one for the slow compressors and go-git on (e). × is the ratio to
+page cache. Figures are medians of at most %d rounds; of %d for (e) and for archives at once,
+and from one round for the slow compressors and go-git on (e). × is the ratio to
 `+"`git archive --format=tar.gz`"+`, the median of the rounds' own ratios. CPU is user and system
 time of all processes. Memory is the peak of samples, anonymous and file-mapped pages
 apart: mapped packs belong to the page cache. The server was warmed by one request, and

@@ -39,23 +39,24 @@ func sentences(text []byte, size int, vocabulary []string, r *rand.Rand) []byte 
 	return text[:size]
 }
 
-// smallFiles makes files of 200 to 2,000 bytes, a hundred to a folder. Files of
-// a folder have much in common, as configuration and translations do: git packs
-// them in long chains of deltas.
+// smallFiles makes files of 200 to 2,000 bytes. A hundred names come in every
+// folder, and the files of one name have much in common, as translations and
+// package descriptions do: git compares files of the same name first, so it
+// packs nearly all of them as deltas, in chains of up to a dozen.
 func smallFiles(count int) []file {
 	r := generator(1)
 	vocabulary := words(r)
+	common := make([][]byte, filesPerFolder)
+	for i := range common {
+		common[i] = sentences(nil, 1_500, vocabulary, r)
+	}
 	files := make([]file, count)
-	var common []byte
 	for i := range files {
-		folder := i / filesPerFolder
-		if i%filesPerFolder == 0 {
-			common = sentences(nil, 1_500, vocabulary, r)
-		}
+		folder, name := i/filesPerFolder, i%filesPerFolder
 		size := 200 + r.IntN(1_801)
-		text := append([]byte(nil), common[:min(len(common), size/2)]...)
+		text := append([]byte(nil), common[name][:min(len(common[name]), 2*size/3)]...)
 		files[i] = file{
-			path:    fmt.Sprintf("part%02d/folder%03d/file%05d.txt", folder/50, folder, i),
+			path:    fmt.Sprintf("part%02d/folder%03d/name%02d.txt", folder/50, folder, name),
 			content: sentences(text, size, vocabulary, r),
 		}
 	}
