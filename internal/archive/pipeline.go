@@ -15,8 +15,8 @@ const (
 	// copyBufferBytes is how much of a large file is in memory at once.
 	copyBufferBytes = 64 << 10
 	// readAhead is how many runs an archive has under way beyond the number of
-	// workers: one that is being written.
-	readAhead = 1
+	// workers: one that is being written, and one that waits for it.
+	readAhead = 2
 	// firstRun is how many entries the first run has, so that the first bytes
 	// leave early; each further run has twice as many, up to runEntries.
 	firstRun = 2
@@ -114,6 +114,9 @@ func (l *pipeline) drain(r *run) error {
 			return fmt.Errorf("archive: %w", l.queue.Err())
 		}
 		if err := l.write(r.out); err != nil {
+			return err
+		}
+		if err := l.write(r.held); err != nil {
 			return err
 		}
 		r.emptied()

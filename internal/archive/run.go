@@ -43,11 +43,10 @@ type run struct {
 	paths   []byte // of all entries, one after another
 
 	out   []byte // tar of the entries before next that was not written yet
+	held  []byte // the same of one file after those, in a buffer of stock; or nil
 	next  int    // the entry to go on with
 	large bool   // that entry is a file to be streamed
 	err   error  // reading failed at it
-	held  []byte // the buffer of stock that out is now, or nil
-	small []byte // out's own buffer, while that is so
 	stock *stock
 
 	walkErr error // the tree could not be read after the last entry
@@ -70,7 +69,7 @@ func newRun(s *stock) *run {
 // reset prepares the run for entries of another place or archive.
 func (r *run) reset(ctx context.Context, source Source, format tarFormat, limit int) {
 	r.ctx, r.source, r.format, r.limit = ctx, source, format, limit
-	r.entries, r.paths, r.out = r.entries[:0], r.paths[:0], r.out[:0]
+	r.entries, r.paths = r.entries[:0], r.paths[:0]
 	r.next, r.large, r.err, r.walkErr = 0, false, nil, nil
 }
 
@@ -102,13 +101,13 @@ func (r *run) Run(*workers.Worker) {
 	r.done <- struct{}{}
 }
 
-// emptied says that out was written and is to be filled again.
+// emptied says that what was made is written, and to be used again.
 func (r *run) emptied() {
+	r.out = r.out[:0]
 	if r.held != nil {
 		r.stock.give(r.held)
-		r.out, r.held = r.small, nil
+		r.held = nil
 	}
-	r.out = r.out[:0]
 }
 
 // make appends one entry and goes on to the next. It reports whether there is
@@ -133,49 +132,40 @@ func (r *run) make(e entry) (more bool, err error) {
 	return true, nil
 }
 
-// file appends a file. One that does not fit into the rest of the buffer waits
-// until that was written, and then gets a larger one; or it is left to be
-// streamed.
+// file appends a file. One that is too large for the run's own buffer goes into
+// a held one, and the run ends there; or it is left to be streamed.
 func (r *run) file(e entry) (more bool, err error) {
-	err = r.read(e, inlineBytes)
+	r.out, err = r.read(r.out, e, inlineBytes)
 	if err == nil || !errors.Is(err, repos.ErrTooLarge) {
 		return err == nil, damaged(err)
-	}
-	if len(r.out) > 0 {
-		return false, nil
 	}
 	if r.held = r.stock.take(); r.held == nil {
 		r.large = true
 		return false, nil
 	}
-	r.small, r.out = r.out, r.held[:0]
-	if err = r.read(e, heldBytes); errors.Is(err, repos.ErrTooLarge) {
-		r.emptied()
-		r.large = true
-		return false, nil
+	r.held, err = r.read(r.held, e, heldBytes)
+	if errors.Is(err, repos.ErrTooLarge) {
+		r.large, err = true, nil
 	}
 	return false, damaged(err)
 }
 
-// read reads a file to where its content belongs and puts the header, whose
-// size is known only then, before it.
-func (r *run) read(e entry, limit int64) error {
-	start := len(r.out)
-	r.out = r.format.header(r.out, e, 0, nil)
-	content := len(r.out)
-	out, err := r.source.ReadBlob(e.id, limit, r.out)
+// read appends a file to a buffer: its content to where that belongs, and then,
+// before it, the header, whose size is known only now.
+func (r *run) read(buffer []byte, e entry, limit int64) ([]byte, error) {
+	out := r.format.header(buffer, e, 0, nil)
+	content := len(out)
+	out, err := r.source.ReadBlob(e.id, limit, out)
 	if err != nil {
-		r.out = r.out[:start]
-		return err
+		return buffer, err
 	}
 	size := len(out) - content
 	// The last record is the file's own header, also after a pax header.
 	header := out[content-recordSize : content]
 	octal(header[sizeAt:], longDigits, int64(size))
 	checksum(header)
-	r.out = pad(out, size)
 	r.next++
-	return nil
+	return pad(out, size), nil
 }
 
 // stock is a bounded number of buffers for files of up to heldBytes, shared by
