@@ -138,6 +138,9 @@ func writeOutput(name string, stdout io.Writer, write func(io.Writer) error) err
 		if isTerminal(stdout) {
 			return &usageError{errors.New("an archive is not shown on a terminal; name a file with -o, or pipe it on")}
 		}
+		if file, ok := stdout.(*os.File); ok {
+			widen(file)
+		}
 		return write(stdout)
 	}
 	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")

@@ -18,7 +18,7 @@ const (
 	// workers: one that is being written, and one that waits for it.
 	readAhead = 2
 	// firstRun is how many entries the first run has, so that the first bytes
-	// leave early; each further run has twice as many, up to runEntries.
+	// leave early. Further runs have up to twice as many as the one before.
 	firstRun = 2
 )
 
@@ -32,7 +32,8 @@ type pipeline struct {
 	queue  *workers.Queue
 	walk   *walk
 	more   bool
-	size   int // of the next run, in entries
+	size   int   // of the next run, in entries
+	done   int64 // entries written
 
 	window  []*run // under way, in the order of the archive
 	w       io.Writer
@@ -86,7 +87,7 @@ func (l *pipeline) fill() error {
 	for l.more && len(l.window) < l.engine.sched.Workers()+readAhead {
 		r := l.engine.runs.Get().(*run)
 		r.reset(l.ctx, l.plan.source, l.format, l.size)
-		l.size = min(2*l.size, runEntries)
+		l.size = l.nextSize()
 		l.more, r.walkErr = l.walk.fill(r)
 		l.window = append(l.window, r)
 		if err := l.submit(r); err != nil {
@@ -94,6 +95,17 @@ func (l *pipeline) fill() error {
 		}
 	}
 	return nil
+}
+
+// nextSize is how many entries fill a run's buffer, by the average so far. A
+// run that does not fit holds up those behind it: when its buffer was written,
+// a worker has to come back to it.
+func (l *pipeline) nextSize() int {
+	fit := runEntries
+	if l.done > 0 && l.written > 0 {
+		fit = int(l.done * (runBytes / 4 * 3) / l.written)
+	}
+	return max(1, min(fit, 2*l.size, runEntries))
 }
 
 func (l *pipeline) submit(r *run) error {
@@ -185,6 +197,7 @@ func (l *pipeline) write(p []byte) error {
 
 // recycle gives back the run that was written.
 func (l *pipeline) recycle() {
+	l.done += int64(len(l.window[0].entries))
 	l.engine.runs.Put(l.window[0])
 	copy(l.window, l.window[1:])
 	l.window[len(l.window)-1] = nil
