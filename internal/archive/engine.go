@@ -23,6 +23,7 @@ type Engine struct {
 	sched      *workers.Scheduler
 	compressor *gzip.Compressor
 	runs       sync.Pool
+	chunks     sync.Pool
 }
 
 // NewEngine starts the workers.
@@ -39,6 +40,19 @@ func NewEngine(o EngineOptions) (*Engine, error) {
 		level: o.Level, sched: sched, compressor: gzip.New(sched, gzip.Options{}),
 		runs: sync.Pool{New: func() any { return newRun(held) }},
 	}, nil
+}
+
+// takeChunk gives a buffer for a part of a large file.
+func (e *Engine) takeChunk() []byte {
+	if b, ok := e.chunks.Get().(*[]byte); ok {
+		return *b
+	}
+	return make([]byte, chunkBytes)
+}
+
+func (e *Engine) giveChunk(b []byte) {
+	b = b[:cap(b)]
+	e.chunks.Put(&b)
 }
 
 // Close ends the workers.

@@ -12,8 +12,6 @@ import (
 )
 
 const (
-	// copyBufferBytes is how much of a large file is in memory at once.
-	copyBufferBytes = 64 << 10
 	// readAhead is how many runs an archive has under way beyond the number of
 	// workers: one that is being written, and one that waits for it.
 	readAhead = 2
@@ -38,7 +36,6 @@ type pipeline struct {
 	window  []*run // under way, in the order of the archive
 	w       io.Writer
 	written int64
-	buffer  []byte // for large files; made when the first comes
 }
 
 func (p *Plan) writeTar(ctx context.Context, w io.Writer) (err error) {
@@ -159,28 +156,10 @@ func (l *pipeline) stream(e entry) error {
 	if err == nil {
 		err = l.copy(blob)
 	}
+	if err == nil {
+		err = l.write(pad(nil, int(blob.Size()%recordSize)))
+	}
 	return errors.Join(err, blob.Close())
-}
-
-// copy writes a file's content. A blob gives exactly its size or an error.
-func (l *pipeline) copy(blob *repos.Blob) error {
-	if l.buffer == nil {
-		l.buffer = make([]byte, copyBufferBytes)
-	}
-	for {
-		n, err := blob.Read(l.buffer)
-		if n > 0 {
-			if err := l.write(l.buffer[:n]); err != nil {
-				return err
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			return l.write(pad(nil, int(blob.Size()%recordSize)))
-		}
-		if err != nil {
-			return err
-		}
-	}
 }
 
 func (l *pipeline) write(p []byte) error {

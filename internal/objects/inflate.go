@@ -2,22 +2,25 @@ package objects
 
 import (
 	"bufio"
+	"encoding/binary"
 	"errors"
 	"io"
 
 	"github.com/klauspost/compress/flate"
-	"github.com/klauspost/compress/zlib"
 )
 
 // streamBuffer is what a stream reads of a pack at a time.
 const streamBuffer = 32 << 10
 
-// inflater reads a zlib stream from a file, in a fixed buffer. It is kept in a
-// pool, since its tables and its history are about 50 KiB.
+// inflater reads a zlib stream (RFC 1950) from a file, in a fixed buffer. It is
+// kept in a pool, since its tables and its history are about 50 KiB. Header and
+// checksum are read here, not by package zlib, whose checksum is slower.
 type inflater struct {
 	section io.SectionReader
 	file    *bufio.Reader
-	zlib    io.ReadCloser
+	flate   io.ReadCloser
+	sum     uint32 // of the bytes so far
+	err     error  // what every further Read gives
 }
 
 // fromFile starts a stream that is read from at.
@@ -27,26 +30,60 @@ func (f *inflater) fromFile(at io.ReaderAt, off, length int64) error {
 		f.file = bufio.NewReaderSize(nil, streamBuffer)
 	}
 	f.file.Reset(&f.section)
-	return f.reset(f.file)
+	f.sum, f.err = 1, f.begin()
+	return f.err
 }
 
-func (f *inflater) reset(r io.Reader) error {
-	var err error
-	if f.zlib == nil {
-		f.zlib, err = zlib.NewReader(r)
-	} else {
-		err = f.zlib.(zlib.Resetter).Reset(r, nil)
+const (
+	zlibHeaderBytes   = 2
+	zlibChecksumBytes = 4
+)
+
+// begin reads the header: RFC 1950, section 2.2.
+func (f *inflater) begin() error {
+	var head [zlibHeaderBytes]byte
+	if _, err := io.ReadFull(f.file, head[:]); err != nil {
+		return streamError(err)
 	}
-	return streamError(err)
+	const deflate, largestWindow, preset = 8, 7, 0x20
+	if head[0]&15 != deflate || head[0]>>4 > largestWindow || head[1]&preset != 0 || (int(head[0])<<8|int(head[1]))%31 != 0 {
+		return errBadStream
+	}
+	if f.flate == nil {
+		f.flate = flate.NewReader(f.file)
+		return nil
+	}
+	return f.flate.(flate.Resetter).Reset(f.file, nil)
 }
 
 // Read gives inflated bytes, and io.EOF only after the checksum was compared.
 func (f *inflater) Read(p []byte) (int, error) {
-	n, err := f.zlib.Read(p)
-	if err != nil && !errors.Is(err, io.EOF) {
-		err = streamError(err)
+	if f.err != nil {
+		return 0, f.err
 	}
-	return n, err
+	n, err := f.flate.Read(p)
+	f.sum = adlerUpdate(f.sum, p[:n])
+	switch {
+	case err == nil:
+		return n, nil
+	case errors.Is(err, io.EOF):
+		f.err = f.compare()
+	default:
+		f.err = streamError(err)
+	}
+	return n, f.err
+}
+
+// compare reads the checksum that follows the deflated bytes.
+func (f *inflater) compare() error {
+	var want [zlibChecksumBytes]byte
+	if _, err := io.ReadFull(f.file, want[:]); err != nil {
+		return streamError(err)
+	}
+	if binary.BigEndian.Uint32(want[:]) != f.sum {
+		return errBadStream
+	}
+	return io.EOF
 }
 
 // fill inflates exactly len(dst) bytes, where the stream must end.
@@ -87,8 +124,6 @@ func streamError(err error) error {
 		return nil
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return io.ErrUnexpectedEOF
-	case errors.Is(err, zlib.ErrHeader), errors.Is(err, zlib.ErrChecksum), errors.Is(err, zlib.ErrDictionary):
-		return errBadStream
 	}
 	var damaged flate.CorruptInputError
 	if errors.As(err, &damaged) {
