@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"runtime/debug"
 
 	"github.com/spf13/cobra"
 
@@ -27,8 +28,16 @@ type environment struct {
 	stderr io.Writer
 }
 
+// gcPercent trades a little processor time for a third less memory under load:
+// buffers are pooled, so that there is little garbage to collect. GOGC in the
+// environment wins.
+const gcPercent = 50
+
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, lookup func(string) (string, bool), stdout, stderr io.Writer) int {
+	if _, chosen := lookup("GOGC"); !chosen {
+		debug.SetGCPercent(gcPercent)
+	}
 	root := newRoot(environment{lookup: lookup, stdout: stdout, stderr: stderr})
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)

@@ -23,6 +23,7 @@ type Engine struct {
 	sched      *workers.Scheduler
 	compressor *gzip.Compressor
 	runs       sync.Pool
+	extra      chan struct{} // runs that archives may have beyond their own
 	chunks     sync.Pool
 }
 
@@ -35,8 +36,13 @@ func NewEngine(o EngineOptions) (*Engine, error) {
 		return nil, fmt.Errorf("compression level %d is not in %d to %d", o.Level, gzip.MinLevel, gzip.MaxLevel)
 	}
 	sched := workers.New(o.Workers)
-	held := newStock(sched.Workers() + readAhead)
+	held := newStock(sched.Workers() + ownRuns)
+	extra := make(chan struct{}, sharedRuns*sched.Workers())
+	for range cap(extra) {
+		extra <- struct{}{}
+	}
 	return &Engine{
+		extra: extra,
 		level: o.Level, sched: sched, compressor: gzip.New(sched, gzip.Options{}),
 		runs: sync.Pool{New: func() any { return newRun(held) }},
 	}, nil

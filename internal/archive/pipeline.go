@@ -12,9 +12,13 @@ import (
 )
 
 const (
-	// readAhead is how many runs an archive has under way beyond the number of
-	// workers: one that is being written, and one that waits for it.
-	readAhead = 2
+	// ownRuns is how many runs every archive has under way: one that is being
+	// written and one that is being made.
+	ownRuns = 2
+	// sharedRuns is how many more there may be of all archives together, for
+	// each worker: a single archive can keep all workers busy, and fifty do not
+	// need as much memory each.
+	sharedRuns = 1
 	// firstRun is how many entries the first run has, so that the first bytes
 	// leave early. Further runs have up to twice as many as the one before.
 	firstRun = 2
@@ -32,6 +36,8 @@ type pipeline struct {
 	more   bool
 	size   int   // of the next run, in entries
 	done   int64 // entries written
+
+	borrowed int // runs in the window beyond its own
 
 	window  []*run // under way, in the order of the archive
 	w       io.Writer
@@ -81,7 +87,7 @@ func (p *Plan) folder() []byte {
 
 // fill hands out runs until as many as allowed are under way.
 func (l *pipeline) fill() error {
-	for l.more && len(l.window) < l.engine.sched.Workers()+readAhead {
+	for l.more && (len(l.window) < ownRuns || l.borrow()) {
 		r := l.engine.runs.Get().(*run)
 		r.reset(l.ctx, l.plan.source, l.format, l.size)
 		l.size = l.nextSize()
@@ -92,6 +98,24 @@ func (l *pipeline) fill() error {
 		}
 	}
 	return nil
+}
+
+// borrow takes one of the runs that archives share, if one is left.
+func (l *pipeline) borrow() bool {
+	select {
+	case <-l.engine.extra:
+		l.borrowed++
+		return true
+	default:
+		return false
+	}
+}
+
+func (l *pipeline) giveBack() {
+	if l.borrowed > 0 {
+		l.borrowed--
+		l.engine.extra <- struct{}{}
+	}
 }
 
 // nextSize is how many entries fill a run's buffer, by the average so far. A
@@ -181,6 +205,7 @@ func (l *pipeline) recycle() {
 	copy(l.window, l.window[1:])
 	l.window[len(l.window)-1] = nil
 	l.window = l.window[:len(l.window)-1]
+	l.giveBack()
 }
 
 // release ends the queue. After that no worker touches the runs; those of an
@@ -190,5 +215,8 @@ func (l *pipeline) release() {
 	l.queue.Close()
 	for _, r := range l.window {
 		r.emptied()
+	}
+	for l.borrowed > 0 {
+		l.giveBack()
 	}
 }

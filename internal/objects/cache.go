@@ -5,14 +5,22 @@ import (
 	"sync"
 )
 
-// baseCache keeps the bases of deltas, for all repositories and readers.
+// objectCache keeps objects, for all repositories and readers; the least
+// recently used go out. A [Store] has two.
 //
-// Chains are read from the object to its last base, and the neighbours of an
-// object, in tree order as in pack order, mostly share that path: so every
-// base that was needed goes in, the objects that were asked for do not, and
-// the least recently used goes out. The bytes in it are never changed, so
-// readers hold them without a lock after they have left the cache.
-type baseCache struct {
+// One keeps the bases of deltas. Chains are read from the object to its last
+// base, and the neighbours of an object, in tree order as in pack order, mostly
+// share that path: so every base that was needed goes in, the objects that were
+// asked for do not.
+//
+// The other keeps small objects that were compared with their ids, but only
+// while a repository has several snapshots: archives of one commit, or of
+// neighbours, that are made at the same time go through the same files side by
+// side. A single reader would fill it for nobody.
+//
+// The bytes in a cache are never changed, so readers hold them without a lock
+// after they have left it.
+type objectCache struct {
 	shards [cacheShards]cacheShard
 }
 
@@ -45,8 +53,8 @@ type cached struct {
 // cachedOverhead is what an entry costs apart from its bytes.
 const cachedOverhead = 200
 
-func newBaseCache(limit int64) *baseCache {
-	c := new(baseCache)
+func newCache(limit int64) *objectCache {
+	c := new(objectCache)
 	for i := range c.shards {
 		c.shards[i].entries = make(map[cacheKey]*list.Element)
 		c.shards[i].limit = limit / cacheShards
@@ -54,11 +62,11 @@ func newBaseCache(limit int64) *baseCache {
 	return c
 }
 
-func (c *baseCache) shard(key cacheKey) *cacheShard {
+func (c *objectCache) shard(key cacheKey) *cacheShard {
 	return &c.shards[spread(key.offset)>>(64-cacheBits)]
 }
 
-func (c *baseCache) get(p *pack, off int64) (Type, []byte, bool) {
+func (c *objectCache) get(p *pack, off int64) (Type, []byte, bool) {
 	key := cacheKey{p.key, off}
 	s := c.shard(key)
 	s.mu.Lock()
@@ -74,7 +82,7 @@ func (c *baseCache) get(p *pack, off int64) (Type, []byte, bool) {
 
 // put keeps data, which nobody may change from here on. What would fill more
 // than half of a shard is not kept.
-func (c *baseCache) put(p *pack, off int64, kind Type, data []byte) {
+func (c *objectCache) put(p *pack, off int64, kind Type, data []byte) {
 	key := cacheKey{p.key, off}
 	s := c.shard(key)
 	cost := int64(cap(data)) + cachedOverhead

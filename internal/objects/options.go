@@ -14,6 +14,9 @@ type Options struct {
 	IndexBytes int64
 	// BaseCacheBytes bounds the cache of delta bases shared by all readers.
 	BaseCacheBytes int64
+	// SharedBytes bounds the cache of whole objects that several readers of a
+	// repository want at the same time.
+	SharedBytes int64
 	// SpillBytes is the size from which the parts of a delta chain are kept in
 	// temporary files instead of in memory.
 	SpillBytes int64
@@ -32,8 +35,12 @@ const (
 	DefaultMaxDescriptors = 2048
 	// DefaultIndexBytes holds the indexes of about nine million objects.
 	DefaultIndexBytes = 256 << 20
-	// DefaultBaseCacheBytes is git's core.deltaBaseCacheLimit.
-	DefaultBaseCacheBytes = 96 << 20
+	// DefaultBaseCacheBytes is a third of git's core.deltaBaseCacheLimit, which
+	// is for one process: more made no archive faster that was measured.
+	DefaultBaseCacheBytes = 32 << 20
+	// DefaultSharedBytes is many times what archives that are made at the same
+	// time differ in their progress.
+	DefaultSharedBytes = 16 << 20
 	// DefaultSpillBytes keeps the largest ordinary source files in memory;
 	// resolving a delta may take three times as much for a moment.
 	DefaultSpillBytes = 32 << 20
@@ -48,6 +55,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.MaxDescriptors, DefaultMaxDescriptors)
 	setDefault(&o.IndexBytes, DefaultIndexBytes)
 	setDefault(&o.BaseCacheBytes, DefaultBaseCacheBytes)
+	setDefault(&o.SharedBytes, DefaultSharedBytes)
 	setDefault(&o.SpillBytes, DefaultSpillBytes)
 	setDefault(&o.MaxSpillBytes, DefaultMaxSpillBytes)
 	setDefault(&o.MaxDeltaDepth, DefaultMaxDeltaDepth)

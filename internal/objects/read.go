@@ -3,6 +3,7 @@ package objects
 import (
 	"errors"
 	"io"
+	"slices"
 )
 
 // Has says whether the object exists. Of a packed one only the index is read.
@@ -64,6 +65,10 @@ func (s *Snapshot) ReadVerified(id ID, limit int64, buf []byte) (kind Type, data
 	return s.read(id, limit, buf, true)
 }
 
+// sharedObject is the largest object that is kept for other readers: a larger
+// one would push out many small ones, which cost more to find.
+const sharedObject = 128 << 10
+
 func (s *Snapshot) read(id ID, limit int64, buf []byte, verify bool) (kind Type, data []byte, err error) {
 	if err := s.enter(); err != nil {
 		return 0, buf, err
@@ -71,13 +76,23 @@ func (s *Snapshot) read(id ID, limit int64, buf []byte, verify bool) (kind Type,
 	defer s.leave()
 	sc := s.db.store.takeScratch()
 	defer s.db.store.giveScratch(sc)
+	share := verify && s.db.readers.Load() > 1
 	err = s.locate(id, func(v *view, at place) (err error) {
+		if share {
+			if known, content, ok := v.store.shared.get(at.pack, at.off); ok && int64(len(content)) <= limit {
+				kind, data = known, append(buf, content...)
+				return nil
+			}
+		}
 		kind, data, err = v.resolve(sc, at, limit, buf)
 		if errors.Is(err, errSpill) {
 			kind, data, err = readAll(buf, limit)(v.openPacked(id, at))
 		}
 		if err == nil && verify && sc.sum(kind, data[len(buf):]) != id {
 			err = at.pack.damage(errWrongID)
+		}
+		if err == nil && share && len(data)-len(buf) <= sharedObject {
+			v.store.shared.put(at.pack, at.off, kind, slices.Clone(data[len(buf):]))
 		}
 		return err
 	}, func(v *view) (err error) {

@@ -12,7 +12,8 @@ import (
 type Database struct {
 	store   *Store
 	objects string
-	config  fs.FileInfo // nil when there is none
+	config  fs.FileInfo  // nil when there is none
+	readers atomic.Int64 // snapshots that are open
 }
 
 func (db *Database) sameConfig(now fs.FileInfo) bool {
@@ -51,6 +52,7 @@ type view struct {
 func (db *Database) Snapshot() (*Snapshot, error) {
 	s := &Snapshot{db: db}
 	s.users.Store(1)
+	db.readers.Add(1)
 	if _, err := s.look(); err != nil {
 		s.leave()
 		return nil, err
@@ -84,6 +86,7 @@ func (s *Snapshot) leave() {
 	if s.users.Add(-1) > 0 {
 		return
 	}
+	s.db.readers.Add(-1)
 	for _, set := range s.pinned {
 		s.db.store.descriptors.unpin(set)
 	}

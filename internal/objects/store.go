@@ -19,7 +19,8 @@ type Store struct {
 	root        *os.Root
 	names       []string // under which the root is known, absolute
 	descriptors descriptors
-	bases       *baseCache
+	bases       *objectCache
+	shared      *objectCache // of whole objects that several readers want at the same time
 	spilled     room
 	lastPack    atomic.Uint64
 	spills      atomic.Uint64 // how many temporary files there have been
@@ -52,7 +53,8 @@ func New(root string, options Options) (*Store, error) {
 			s.names = append(s.names, target)
 		}
 	}
-	s.bases = newBaseCache(s.options.BaseCacheBytes)
+	s.bases = newCache(s.options.BaseCacheBytes)
+	s.shared = newCache(s.options.SharedBytes)
 	s.spilled.limit = s.options.MaxSpillBytes
 	s.descriptors.limit = s.options.MaxDescriptors
 	s.descriptors.index = &room{limit: s.options.IndexBytes}
