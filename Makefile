@@ -26,3 +26,5 @@ conformance:
 
 ci:
 	.ci/run
+
+include bench.mk

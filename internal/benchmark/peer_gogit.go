@@ -9,22 +9,24 @@ import (
 	"strings"
 	"time"
 
-	"github.com/go-git/go-git/v5"
+	"github.com/go-git/go-billy/v5/osfs"
+	"github.com/go-git/go-git/v5/plumbing"
+	"github.com/go-git/go-git/v5/plumbing/cache"
 	"github.com/go-git/go-git/v5/plumbing/filemode"
 	"github.com/go-git/go-git/v5/plumbing/object"
+	"github.com/go-git/go-git/v5/plumbing/storer"
+	"github.com/go-git/go-git/v5/storage/filesystem"
 )
 
-// headOf opens a repository as go-git's own examples do, with its defaults.
+// headOf opens a repository with go-git's storage and the defaults that its
+// PlainOpen uses.
 func headOf(dir string) (*object.Commit, error) {
-	repository, err := git.PlainOpen(dir)
-	if err != nil {
-		return nil, fmt.Errorf("opening: %w", err)
-	}
-	head, err := repository.Head()
+	storage := filesystem.NewStorage(osfs.New(dir), cache.NewObjectLRUDefault())
+	head, err := storer.ResolveReference(storage, plumbing.HEAD)
 	if err != nil {
 		return nil, fmt.Errorf("HEAD: %w", err)
 	}
-	return repository.CommitObject(head.Hash())
+	return object.GetCommit(storage, head.Hash())
 }
 
 // goGitFiles calls do for each file of HEAD.

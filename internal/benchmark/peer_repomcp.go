@@ -14,7 +14,7 @@ import (
 
 const (
 	// inlineBytes is up to where an archive reads a file whole.
-	inlineBytes = 128 << 10
+	inlineBytes = 2 << 20
 	// batchBlobs is how many files an archive hands to a worker at once.
 	batchBlobs = 64
 )
@@ -63,13 +63,12 @@ func eachBlob(s *repos.Snapshot, tree repos.ID, do func(repos.ID) error) error {
 	return nil
 }
 
+// ownReadSizes asks for the size of each blob of HEAD: one goroutine walks, as
+// many as there are processors ask.
 func ownReadSizes(ctx context.Context, dir string) (t tally, err error) {
 	err = withHead(ctx, dir, func(s *repos.Snapshot, commit repos.Commit) error {
-		return eachBlob(s, commit.Tree, func(id repos.ID) error {
-			size, err := s.Size(id)
-			t.blobs, t.bytes = t.blobs+1, t.bytes+size
-			return err
-		})
+		t, err = readShared(s, commit.Tree, runtime.GOMAXPROCS(0), (*reader).size)
+		return err
 	})
 	return t, err
 }
@@ -85,20 +84,20 @@ func ownReadBlobs(ctx context.Context, dir string, workers int) (t tally, err er
 			t = r.found
 			return err
 		}
-		t, err = readShared(s, commit.Tree, runtime.GOMAXPROCS(0))
+		t, err = readShared(s, commit.Tree, runtime.GOMAXPROCS(0), (*reader).read)
 		return err
 	})
 	return t, err
 }
 
 // readShared lets readers take batches from the walk.
-func readShared(s *repos.Snapshot, tree repos.ID, workers int) (t tally, err error) {
+func readShared(s *repos.Snapshot, tree repos.ID, workers int, read func(*reader, repos.ID) error) (t tally, err error) {
 	batches := make(chan []repos.ID, workers)
 	readers, errs := make([]reader, workers), make([]error, workers)
 	var reading sync.WaitGroup
 	for i := range workers {
 		readers[i].snapshot = s
-		reading.Go(func() { errs[i] = readers[i].readAll(batches) })
+		reading.Go(func() { errs[i] = readers[i].readAll(batches, read) })
 	}
 	batch := make([]repos.ID, 0, batchBlobs)
 	err = eachBlob(s, tree, func(id repos.ID) error {
@@ -126,12 +125,12 @@ type reader struct {
 
 // readAll takes batches until there are no more, also after a failure, so that
 // the walk is not held up.
-func (r *reader) readAll(batches <-chan []repos.ID) error {
+func (r *reader) readAll(batches <-chan []repos.ID, read func(*reader, repos.ID) error) error {
 	var failed error
 	for batch := range batches {
 		for _, id := range batch {
 			if failed == nil {
-				failed = r.read(id)
+				failed = read(r, id)
 			}
 		}
 	}
@@ -153,6 +152,12 @@ func (r *reader) read(id repos.ID) error {
 	}
 	r.found.blobs, r.found.bytes = r.found.blobs+1, r.found.bytes+size
 	return nil
+}
+
+func (r *reader) size(id repos.ID) error {
+	size, err := r.snapshot.Size(id)
+	r.found.blobs, r.found.bytes = r.found.blobs+1, r.found.bytes+size
+	return err
 }
 
 func (r *reader) stream(id repos.ID) (int64, error) {

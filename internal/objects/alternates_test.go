@@ -23,14 +23,14 @@ func write(t testing.TB, name, content string) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o750); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(name, []byte(content), 0o600); err != nil { //nolint:gosec // a file of the test's own
+	if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
 }
 
 // gitHas asks git itself whether an object is there.
 func gitHas(repo *gittest.Repo, id ID) bool {
-	cmd := exec.Command("git", "cat-file", "-e", id.String()) //nolint:noctx,gosec // a test's own arguments
+	cmd := exec.Command("git", "cat-file", "-e", id.String())
 	cmd.Dir, cmd.Env = repo.Dir, gittest.Env()
 	return cmd.Run() == nil
 }

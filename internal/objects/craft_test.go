@@ -39,9 +39,9 @@ func newCrafted(entries ...craftedEntry) *crafted {
 // write puts the pack and its index into a repository.
 func (c *crafted) write(t testing.TB, repo *gittest.Repo) {
 	t.Helper()
-	count := uint32(len(c.entries)) //nolint:gosec // a handful
+	count := uint32(len(c.entries))
 	if c.count >= 0 {
-		count = uint32(c.count) //nolint:gosec // given as such
+		count = uint32(c.count)
 	}
 	pack := binary.BigEndian.AppendUint32([]byte("PACK"), c.version)
 	pack = binary.BigEndian.AppendUint32(pack, count)
@@ -89,10 +89,10 @@ func craftIndex(entries []craftedEntry, packSum []byte) []byte {
 	for _, e := range entries {
 		index = binary.BigEndian.AppendUint32(index, crc32.ChecksumIEEE(append(slices.Clone(e.head), e.data...)))
 		if e.offset < largeOffset {
-			short = binary.BigEndian.AppendUint32(short, uint32(e.offset)) //nolint:gosec // below 1<<31
+			short = binary.BigEndian.AppendUint32(short, uint32(e.offset))
 			continue
 		}
-		short = binary.BigEndian.AppendUint32(short, largeOffset|uint32(len(wide)/8)) //nolint:gosec // a handful
+		short = binary.BigEndian.AppendUint32(short, largeOffset|uint32(len(wide)/8))
 		wide = binary.BigEndian.AppendUint64(wide, uint64(e.offset))
 	}
 	return slices.Concat(index, short, wide, packSum)

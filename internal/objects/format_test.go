@@ -49,7 +49,7 @@ func TestFormatIsCheckedBeforeAnythingIsRead(t *testing.T) {
 
 func TestSHA256RepositoryOfGitIsRefused(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "repo.git")
-	cmd := exec.Command("git", "init", "-q", "--bare", "--object-format=sha256", dir) //nolint:noctx,gosec // a test's own arguments
+	cmd := exec.Command("git", "init", "-q", "--bare", "--object-format=sha256", dir)
 	cmd.Env = gittest.Env()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

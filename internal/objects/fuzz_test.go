@@ -80,7 +80,7 @@ func FuzzPackEntry(f *testing.F) {
 		case refDelta:
 			more = e.baseID[:]
 		}
-		again := entryHead(e.kind, uint64(e.size), more...) //nolint:gosec // not negative, see above
+		again := entryHead(e.kind, uint64(e.size), more...)
 		second, err := parseEntry(again, off)
 		second.length = e.length // it may have been written longer than needed
 		if err != nil || second != e {

@@ -26,7 +26,7 @@ type fact struct {
 // facts asks git for every object of a repository, with its content.
 func facts(t testing.TB, repo *gittest.Repo) []fact {
 	t.Helper()
-	cmd := exec.Command("git", "cat-file", "--batch-all-objects", "--batch") //nolint:noctx // ends by itself
+	cmd := exec.Command("git", "cat-file", "--batch-all-objects", "--batch")
 	cmd.Dir, cmd.Env = repo.Dir, gittest.Env()
 	out, err := cmd.Output()
 	if err != nil {

@@ -46,7 +46,7 @@ func sources(b *testing.B) (root string, blobs []objects.ID) {
 }
 
 func goroot(b *testing.B) string {
-	out, err := exec.Command("go", "env", "GOROOT").Output() //nolint:noctx // ends by itself
+	out, err := exec.Command("go", "env", "GOROOT").Output()
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -128,7 +128,7 @@ func median(values []float64) float64 {
 
 func runGit(b *testing.B, root, input string, args ...string) {
 	b.Helper()
-	cmd := exec.Command("git", args...) //nolint:noctx,gosec // a test's own arguments
+	cmd := exec.Command("git", args...)
 	cmd.Dir, cmd.Env = filepath.Join(root, "repo.git"), gittest.Env()
 	cmd.Stdin, cmd.Stdout = strings.NewReader(input), io.Discard
 	if err := cmd.Run(); err != nil {

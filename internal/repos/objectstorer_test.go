@@ -52,7 +52,7 @@ func implementations() []implementation {
 
 func askGit(t *testing.T, root, dir, id string) answer {
 	t.Helper()
-	cmd := exec.Command("git", "cat-file", "--batch") //nolint:noctx // ends with its input
+	cmd := exec.Command("git", "cat-file", "--batch")
 	cmd.Dir, cmd.Env = filepath.Join(root, dir), gittest.Env()
 	cmd.Stdin = strings.NewReader(id + "\n")
 	var complaint bytes.Buffer
@@ -199,7 +199,7 @@ func put(r *gittest.Repo, name, content string) {
 		panic(err)
 	}
 	_ = os.Remove(name)                                                // git makes its files read-only
-	if err := os.WriteFile(name, []byte(content), 0o600); err != nil { //nolint:gosec // a file of the test's own repository
+	if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 		panic(err)
 	}
 }

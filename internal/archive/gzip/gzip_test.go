@@ -122,13 +122,13 @@ func TestRealDecoders(t *testing.T) {
 		}
 		for _, n := range []int{0, 1, ramp, ramp + BlockSize + 1} {
 			data := mixture(n)[:n]
-			cmd := exec.CommandContext(t.Context(), path, "-dc") //nolint:gosec // a fixed name
+			cmd := exec.CommandContext(t.Context(), path, "-dc")
 			cmd.Stdin = bytes.NewReader(compress(t, c, DefaultLevel, 1<<20, data))
 			got, err := cmd.Output()
 			if err != nil || !bytes.Equal(got, data) {
 				t.Errorf("%s -dc of %d bytes: %d bytes, %v", tool, n, len(got), err)
 			}
-			test := exec.CommandContext(t.Context(), path, "-t") //nolint:gosec // a fixed name
+			test := exec.CommandContext(t.Context(), path, "-t")
 			test.Stdin = bytes.NewReader(compress(t, c, DefaultLevel, 1<<20, data))
 			if out, err := test.CombinedOutput(); err != nil || len(out) > 0 {
 				t.Errorf("%s -t of %d bytes: %s, %v", tool, n, out, err)
@@ -208,7 +208,7 @@ func TestSameBytes_ForAnyWritesAndWorkers(t *testing.T) {
 // What a compressor did before, for another stream, must leave no trace.
 func TestSameBytes_WhateverTheWorkerDidBefore(t *testing.T) {
 	blocks := [][]byte{prose(1, 100_000), noise(2, 70_000), make([]byte, 100_000), prose(3, 65535), prose(4, 100), {}, mixture(1)[100_000:300_000]}
-	r := rand.New(rand.NewPCG(5, 5)) //nolint:gosec // reproducible on purpose
+	r := rand.New(rand.NewPCG(5, 5))
 	for _, level := range []int{1, 2, 3, 4, 5, 6, 7, 8, 9} {
 		used := newDeflater(level)
 		for range 10 {
@@ -284,7 +284,7 @@ func FuzzRoundTrip(f *testing.F) {
 		if !bytes.Equal(decompress(t, want), data) {
 			t.Fatal("other bytes came back")
 		}
-		r := rand.New(rand.NewPCG(splits, 0)) //nolint:gosec // reproducible on purpose
+		r := rand.New(rand.NewPCG(splits, 0))
 		var out bytes.Buffer
 		zw, err := c.NewWriter(t.Context(), &out, effort)
 		if err != nil {
