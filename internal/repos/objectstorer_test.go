@@ -198,7 +198,7 @@ func put(r *gittest.Repo, name, content string) {
 	if err := os.MkdirAll(filepath.Dir(name), 0o750); err != nil {
 		panic(err)
 	}
-	_ = os.Remove(name)                                                // git makes its files read-only
+	_ = os.Remove(name) // git makes its files read-only
 	if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
 		panic(err)
 	}
