@@ -89,6 +89,7 @@ func writeArchive(c *cobra.Command, env environment, flags archiveFlags, name, r
 	if flags.root == "" {
 		return errNoRoot
 	}
+	env.collect(archiveGarbage)
 	catalogue, err := repos.Open(flags.root, repos.Options{AllowUnreachable: flags.allowUnreachable})
 	if err != nil {
 		return fmt.Errorf("root %s: %w", flags.root, err)

@@ -28,16 +28,25 @@ type environment struct {
 	stderr io.Writer
 }
 
-// gcPercent trades a little processor time for a third less memory under load:
-// buffers are pooled, so that there is little garbage to collect. GOGC in the
-// environment wins.
-const gcPercent = 50
+// The garbage that may gather, in percent of what is in use (see runtime/debug).
+const (
+	// serveGarbage takes a third off the memory of a busy server: its buffers
+	// are pooled, so that there is little to collect.
+	serveGarbage = 50
+	// archiveGarbage spares a command that ends soon most collections: they
+	// would take a tenth of the time of a small archive.
+	archiveGarbage = 200
+)
+
+// collect sets the garbage that may gather. GOGC in the environment wins.
+func (e environment) collect(percent int) {
+	if _, chosen := e.lookup("GOGC"); !chosen {
+		debug.SetGCPercent(percent)
+	}
+}
 
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, lookup func(string) (string, bool), stdout, stderr io.Writer) int {
-	if _, chosen := lookup("GOGC"); !chosen {
-		debug.SetGCPercent(gcPercent)
-	}
 	root := newRoot(environment{lookup: lookup, stdout: stdout, stderr: stderr})
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)

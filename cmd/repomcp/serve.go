@@ -91,6 +91,7 @@ func serve(ctx context.Context, env environment, flags serveFlags) (err error) {
 	if flags.root == "" {
 		return errNoRoot
 	}
+	env.collect(serveGarbage)
 	logger, err := newLogger(env.stderr, flags)
 	if err != nil {
 		return err
