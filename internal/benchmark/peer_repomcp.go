@@ -6,6 +6,7 @@ import (
 	"io"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strings"
 	"sync"
 
@@ -15,12 +16,15 @@ import (
 const (
 	// inlineBytes is up to where an archive reads a file whole.
 	inlineBytes = 2 << 20
+	// commandGarbage is what the archive command lets gather.
+	commandGarbage = 200
 	// batchBlobs is how many files an archive hands to a worker at once.
 	batchBlobs = 64
 )
 
 // withHead opens the repository through the domain, as a command does.
 func withHead(ctx context.Context, dir string, do func(*repos.Snapshot, repos.Commit) error) (err error) {
+	debug.SetGCPercent(commandGarbage)
 	catalogue, err := repos.Open(filepath.Dir(dir), repos.Options{})
 	if err != nil {
 		return err
