@@ -41,6 +41,7 @@ type serveFlags struct {
 	maxEntries       int64
 	level            int
 	rescan           time.Duration
+	verify           bool
 	drainTimeout     time.Duration
 	writeTimeout     time.Duration
 	sessionKeyFile   string
@@ -79,6 +80,7 @@ are under way may finish within --drain-timeout.`,
 	set.Int64Var(&flags.maxEntries, "max-archive-entries", 10_000_000, "largest number of entries of an archive")
 	set.IntVar(&flags.level, "compression-level", 0, "of archives, 1 (fast) to 9 (small); 0 picks a good one")
 	set.DurationVar(&flags.rescan, "rescan", 10*time.Second, "how often the folder is searched for new and deleted repositories")
+	set.BoolVar(&flags.verify, "verify", false, "read all packs once in the background and log damage")
 	set.DurationVar(&flags.drainTimeout, "drain-timeout", 30*time.Second, "how long downloads may take after SIGTERM")
 	set.DurationVar(&flags.writeTimeout, "write-timeout", 30*time.Second, "how long a client may stop reading before it is dropped")
 	set.StringVar(&flags.sessionKeyFile, "session-key-file", "", "file with a secret of 32 bytes or more that signs session ids; servers that share it accept each other's sessions")
@@ -128,7 +130,11 @@ func serve(ctx context.Context, env environment, flags serveFlags) (err error) {
 	if err := greet(env.stderr, flags, listener.Addr(), len(catalogue.Names())); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	stop := watch(ctx, catalogue.Watch, mcp.Watch)
+	background := []func(context.Context){catalogue.Watch, mcp.Watch}
+	if flags.verify {
+		background = append(background, catalogue.Verify)
+	}
+	stop := watch(ctx, background...)
 	defer stop()
 	return serveUntil(ctx, server, listener, flags.drainTimeout, logger)
 }

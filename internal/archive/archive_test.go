@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/gittest"
@@ -284,6 +285,33 @@ func TestLimitsEndAnArchive(t *testing.T) {
 		if err := p.WriteTo(t.Context(), io.Discard); !errors.Is(err, archive.ErrLimit) {
 			t.Errorf("%s: %v, want the limit", name, err)
 		}
+	}
+}
+
+// TestTreesOfEmptyTreesEnd archives a tree of 10^9 folders in ten objects, none
+// of which has an entry.
+func TestTreesOfEmptyTreesEnd(t *testing.T) {
+	repo := gittest.New(t)
+	tree := repo.GitInput(nil, "mktree")
+	for range 9 {
+		var listing strings.Builder
+		for i := range 10 {
+			fmt.Fprintf(&listing, "040000 tree %s\t%d\n", tree, i)
+		}
+		tree = repo.GitInput([]byte(listing.String()), "mktree")
+	}
+	repo.Git("update-ref", "refs/heads/main", repo.Git("commit-tree", "-m", "bomb", tree))
+	limited := plan(t, repo, "main", archive.Options{Format: archive.Tar, Limits: archive.Limits{Entries: 5000}})
+	if err := limited.WriteTo(t.Context(), io.Discard); !errors.Is(err, archive.ErrLimit) {
+		t.Errorf("WriteTo: %v, want the limit", err)
+	}
+	if _, err := limited.Measure(t.Context()); !errors.Is(err, archive.ErrLimit) {
+		t.Errorf("Measure: %v, want the limit", err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
+	defer cancel()
+	if err := plan(t, repo, "main", archive.Options{Format: archive.TarGz}).WriteTo(ctx, io.Discard); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("cancelled WriteTo: %v", err)
 	}
 }
 

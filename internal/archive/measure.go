@@ -21,7 +21,7 @@ type Measure struct {
 func (p *Plan) Measure(ctx context.Context) (Measure, error) {
 	format := tarFormat{mtime: p.commit.Committer.When.Unix()}
 	m := Measure{Bytes: int64(len(p.opening(format)))}
-	w := newWalk(p)
+	w := newWalk(ctx, p)
 	r := newRun(nil)
 	for more := true; more; {
 		if err := context.Cause(ctx); err != nil {

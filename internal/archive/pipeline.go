@@ -47,7 +47,7 @@ type pipeline struct {
 func (p *Plan) writeTar(ctx context.Context, w io.Writer) (err error) {
 	l := &pipeline{
 		engine: p.engine, ctx: ctx, plan: p, format: tarFormat{mtime: p.commit.Committer.When.Unix()},
-		queue: p.engine.sched.Queue(), walk: newWalk(p), more: true, size: firstRun, w: w,
+		queue: p.engine.sched.Queue(), walk: newWalk(ctx, p), more: true, size: firstRun, w: w,
 	}
 	defer l.release()
 	if err := l.write(p.opening(l.format)); err != nil {
@@ -100,8 +100,13 @@ func (l *pipeline) fill() error {
 	return nil
 }
 
-// borrow takes one of the runs that archives share, if one is left.
+// borrow takes one of the runs that archives share, if one is left. Only an
+// archive that waits for workers may: one that waits for its reader would keep
+// what it borrowed.
 func (l *pipeline) borrow() bool {
+	if len(l.window[0].done) > 0 {
+		return false
+	}
 	select {
 	case <-l.engine.extra:
 		l.borrowed++

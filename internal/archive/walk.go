@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/repomcp/repomcp/internal/repos"
@@ -10,12 +11,14 @@ import (
 // As read_tree in git's archive.c does, it lets a folder's own entry come when
 // the first entry below it does, so that empty folders leave no trace.
 type walk struct {
+	ctx     context.Context
 	source  Source
 	limits  Limits
 	levels  []level
 	path    []byte // of the innermost folder, with its final slash
 	pending int    // how many of the innermost folders have no entry yet
 	entries int64
+	entered int64 // folders that were read, also empty ones
 }
 
 // level is a folder that the walk is in.
@@ -26,8 +29,8 @@ type level struct {
 	length int // of walk.path when it is the innermost
 }
 
-func newWalk(p *Plan) *walk {
-	w := &walk{source: p.source, limits: p.options.Limits, path: []byte(p.options.Prefix)}
+func newWalk(ctx context.Context, p *Plan) *walk {
+	w := &walk{ctx: ctx, source: p.source, limits: p.options.Limits, path: []byte(p.options.Prefix)}
 	w.levels = append(w.levels, level{rest: p.root, id: p.commit.Tree, mode: repos.ModeDir, length: len(w.path)})
 	return w
 }
@@ -81,6 +84,15 @@ func (w *walk) visit(r *run, e repos.TreeEntry, base int) error {
 func (w *walk) enter(e repos.TreeEntry) error {
 	if len(w.levels) >= w.limits.Depth {
 		return fmt.Errorf("%w: folders are nested more than %d deep", ErrLimit, w.limits.Depth)
+	}
+	// Trees of trees that hold nothing make no entry, but can be without end:
+	// they count as well, and can be cancelled.
+	w.entered++
+	if w.entered > w.limits.Entries {
+		return fmt.Errorf("%w: more than %d folders", ErrLimit, w.limits.Entries)
+	}
+	if err := context.Cause(w.ctx); err != nil {
+		return err
 	}
 	entries, err := w.source.Tree(e.ID)
 	if err != nil {

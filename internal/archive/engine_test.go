@@ -1,0 +1,113 @@
+package archive_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// sizes are files around every bound of the pipeline: those that share a run,
+// that are held, and that are streamed, between small ones.
+func sizes() []gittest.File {
+	var files []gittest.File
+	for i, size := range []int{0, 1, 511, 512, 513, 127 << 10, 128 << 10, 128<<10 + 1, 200 << 10, 1 << 20, 2 << 20, 2<<20 + 1, 3 << 20} {
+		for j := range 3 {
+			files = append(files, gittest.Regular(fmt.Sprintf("%02d/%d/large", i, j), gittest.Noise(size + j)[j:]))
+			for k := range 5 {
+				files = append(files, gittest.Regular(fmt.Sprintf("%02d/%d/small%d", i, j, k), strings.Repeat("x", 1000*k)))
+			}
+		}
+	}
+	return files
+}
+
+// TestBytesAreTheSameForAnyNumberOfWorkersAndNeighbours makes archives with
+// several engines, several at a time on each, so that buffers run out and files
+// are shared, and compares all with git.
+func TestBytesAreTheSameForAnyNumberOfWorkersAndNeighbours(t *testing.T) {
+	repo := gittest.New(t)
+	commit := repo.Commit("main", sizes()...)
+	repo.Git("repack", "-adq")
+	want := repo.Archive("--format=tar", commit)
+	catalogue, err := repos.Open(filepath.Dir(repo.Dir), repos.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := catalogue.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	var zipped []byte
+	for _, workers := range []int{1, 2, 7} {
+		engine, err := archive.NewEngine(archive.EngineOptions{Workers: workers})
+		if err != nil {
+			t.Fatal(err)
+		}
+		const atOnce = 6
+		outs, errs := make([]bytes.Buffer, atOnce), make([]error, atOnce)
+		var running sync.WaitGroup
+		for i := range atOnce {
+			running.Go(func() { errs[i] = writeOne(t, catalogue, engine, i%2 == 0, &outs[i]) })
+		}
+		running.Wait()
+		engine.Close()
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+		for i := range outs {
+			switch {
+			case i%2 == 0 && !bytes.Equal(outs[i].Bytes(), want):
+				t.Errorf("%d workers, archive %d: the tar differs from git's", workers, i)
+			case i%2 == 1 && zipped == nil:
+				zipped = outs[i].Bytes()
+				if !bytes.Equal(gunzip(t, zipped), want) {
+					t.Error("the tar inside gzip differs from git's")
+				}
+			case i%2 == 1 && !bytes.Equal(outs[i].Bytes(), zipped):
+				t.Errorf("%d workers, archive %d: the gzip stream differs", workers, i)
+			}
+		}
+	}
+}
+
+func writeOne(t *testing.T, catalogue *repos.Catalogue, engine *archive.Engine, plain bool, out *bytes.Buffer) (err error) {
+	repository, err := catalogue.Get("repo")
+	if err != nil {
+		return err
+	}
+	snapshot, err := repository.Snapshot()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, snapshot.Close()) }()
+	commit, err := snapshot.Resolve(t.Context(), "main")
+	if err != nil {
+		return err
+	}
+	options := archive.Options{Format: archive.TarGz}
+	if plain {
+		options.Format = archive.Tar
+	}
+	plan, err := engine.Plan(snapshot, commit, options)
+	if err != nil {
+		return err
+	}
+	return plan.WriteTo(t.Context(), out)
+}
+
+func TestUnknownLevelIsRefused(t *testing.T) {
+	for _, level := range []int{-1, 10} {
+		if _, err := archive.NewEngine(archive.EngineOptions{Level: level}); err == nil {
+			t.Errorf("level %d was accepted", level)
+		}
+	}
+}
