@@ -32,7 +32,7 @@ type environment struct {
 const (
 	// serveGarbage takes a third off the memory of a busy server: its buffers
 	// are pooled, so that there is little to collect.
-	serveGarbage = 50
+	serveGarbage = 30
 	// archiveGarbage spares a command that ends soon most collections: they
 	// would take a tenth of the time of a small archive.
 	archiveGarbage = 200

@@ -9,7 +9,7 @@ import (
 
 const (
 	// chunkBytes is how much of a large file is read at a time.
-	chunkBytes = 64 << 10
+	chunkBytes = 128 << 10
 	// chunks is how many of those are in memory: one is read while another is
 	// written, and one waits, so that neither side waits for a slower moment of
 	// the other.
