@@ -17,7 +17,7 @@
 // gzip stream around it is this package's own.
 //
 // Nothing is held whole: not the tar, not the gzip stream, and no file above
-// 128 KiB. Archives that are written at the same time share the processors
+// 2 MiB. Archives that are written at the same time share the processors
 // evenly; each has a few runs of entries and blocks in memory, whatever its
 // size.
 //

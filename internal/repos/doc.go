@@ -25,6 +25,5 @@
 // # Limits
 //
 // Repositories use SHA-1 object ids and the "files" ref backend; others are
-// recognised and refused with [ErrUnsupported]. A snapshot may be used by one
-// goroutine at a time.
+// recognised and refused with [ErrUnsupported].
 package repos
