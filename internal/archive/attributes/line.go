@@ -1,0 +1,156 @@
+package attributes
+
+import (
+	"bytes"
+	"strings"
+)
+
+const (
+	// MaxFile is the size from which git ignores a file: ATTR_MAX_FILE_SIZE of
+	// attr.h.
+	MaxFile = 100 << 20
+	// maxLine is the length from which it ignores a line: ATTR_MAX_LINE_LENGTH.
+	maxLine = 2048
+)
+
+const (
+	macroPrefix = "[attr]"
+	byteOrder   = "\xef\xbb\xbf"
+)
+
+// source is a file of attributes. git reads those of a tree and the one in
+// info by different ways, which differ in what a NUL ends, and in that only the
+// latter may begin with a byte order mark.
+type source struct {
+	content []byte
+	info    bool
+	macros  bool // may define some
+}
+
+// treeSource is the .gitattributes of a folder.
+func treeSource(content []byte, root bool) source {
+	if len(content) >= MaxFile {
+		content = nil
+	}
+	return source{content: untilNUL(content), macros: root}
+}
+
+// infoSource is $GIT_DIR/info/attributes.
+func infoSource(content []byte) source {
+	if len(content) >= MaxFile {
+		content = nil
+	}
+	return source{content: bytes.TrimPrefix(content, []byte(byteOrder)), info: true, macros: true}
+}
+
+// lines calls each for the lines that are well formed.
+func (s source) lines(each func(line)) {
+	for rest := s.content; len(rest) > 0; {
+		var text []byte
+		var ended bool
+		text, rest, ended = bytes.Cut(rest, []byte("\n"))
+		if s.info {
+			if ended {
+				text = bytes.TrimSuffix(text, []byte("\r")) // or it counts for the length
+			}
+			text = untilNUL(text)
+		}
+		if l, ok := parseLine(text, s.macros); ok {
+			each(l)
+		}
+	}
+}
+
+// line is a rule or the definition of a macro, as it is written.
+type line struct {
+	macro  bool
+	name   []byte // of the macro, or the pattern
+	states []byte // what comes after it
+}
+
+// parseLine reads a line as parse_attr_line does. One with an invalid name is
+// ignored as a whole.
+func parseLine(text []byte, macros bool) (line, bool) {
+	start := skipBlank(text)
+	if len(start) == 0 || start[0] == '#' || len(text) >= maxLine {
+		return line{}, false
+	}
+	l := line{}
+	l.name, l.states = firstWord(start)
+	if bytes.HasPrefix(l.name, []byte(macroPrefix)) && len(l.name) > len(macroPrefix) {
+		l.macro = true
+		l.name, _ = cutBlank(skipBlank(untilNUL(l.name[len(macroPrefix):])))
+		if !macros || !validName(l.name) {
+			return line{}, false
+		}
+	} else if bytes.HasPrefix(l.name, []byte("!")) {
+		return line{}, false
+	}
+	l.name = untilNUL(l.name) // a quoted one can have it
+	valid := true
+	eachState(l.states, func(name []byte, _ State, _ []byte) {
+		valid = valid && validName(name)
+	})
+	return l, valid
+}
+
+// firstWord is the pattern, which can be quoted, and what follows it.
+func firstWord(text []byte) (word, rest []byte) {
+	if text[0] == '"' {
+		if word, rest, ok := unquote(text); ok {
+			return word, rest
+		}
+	}
+	return cutBlank(text)
+}
+
+// eachState calls each for the words after a pattern, as parse_attr does.
+func eachState(text []byte, each func(name []byte, state State, value []byte)) {
+	for text = skipBlank(text); len(text) > 0; text = skipBlank(text) {
+		var word []byte
+		word, text = cutBlank(text)
+		name, value, given := bytes.Cut(word, []byte("="))
+		switch {
+		case word[0] == '-':
+			each(cutFirst(name), Unset, nil)
+		case word[0] == '!':
+			each(cutFirst(name), Unspecified, nil)
+		case given:
+			each(name, Given, value)
+		default:
+			each(name, Set, nil)
+		}
+	}
+}
+
+func cutFirst(name []byte) []byte {
+	if len(name) == 0 {
+		return name
+	}
+	return name[1:]
+}
+
+const blank = " \t\r\n"
+
+func skipBlank(text []byte) []byte { return bytes.TrimLeft(text, blank) }
+
+func cutBlank(text []byte) (word, rest []byte) {
+	end := bytes.IndexAny(text, blank)
+	if end < 0 {
+		end = len(text)
+	}
+	return text[:end], text[end:]
+}
+
+func validName(name []byte) bool {
+	if len(name) == 0 || name[0] == '-' {
+		return false
+	}
+	for _, c := range name {
+		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+		if !letter && strings.IndexByte("-._", c) < 0 {
+			return false
+		}
+	}
+	return true
+}

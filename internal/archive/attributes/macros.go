@@ -1,0 +1,122 @@
+package attributes
+
+import "slices"
+
+// id is the number of an attribute: one of those of [Attributes], or a macro
+// that can set one of them.
+type id int32
+
+const (
+	exportIgnore id = iota
+	exportSubst
+	text
+	crlf
+	eol
+	ident
+	filter
+	workingTreeEncoding
+	diff
+	outputs // how many they are: macros come after them
+)
+
+var outputIDs = map[string]id{
+	"export-ignore":         exportIgnore,
+	"export-subst":          exportSubst,
+	"text":                  text,
+	"crlf":                  crlf,
+	"eol":                   eol,
+	"ident":                 ident,
+	"filter":                filter,
+	"working-tree-encoding": workingTreeEncoding,
+	"diff":                  diff,
+}
+
+// builtin is the macro that git defines itself.
+const builtin = "[attr]binary -diff -merge -text\n"
+
+// assignment is one word after a pattern.
+type assignment struct {
+	id    id
+	value Value
+}
+
+// macros are the definitions that hold in a tree. They come from the root, so
+// that they are the same for all of its paths.
+type macros struct {
+	ids   map[string]id
+	words [][]assignment // of the macro with the id
+}
+
+// defineMacros reads the definitions in the files, the weightiest last. Of
+// several of one name the last holds. Those that cannot set any of [Attributes]
+// are left out.
+func defineMacros(files []source) macros {
+	states := make(map[string][]byte)
+	for _, f := range files {
+		f.lines(func(l line) {
+			if l.macro {
+				states[string(l.name)] = l.states
+			}
+		})
+	}
+	m := macros{ids: make(map[string]id)}
+	for name, output := range outputIDs {
+		m.ids[name] = output
+	}
+	names := relevant(states)
+	for i, name := range names {
+		if _, output := outputIDs[name]; !output {
+			m.ids[name] = outputs + id(i)
+		}
+	}
+	m.words = make([][]assignment, int(outputs)+len(names))
+	for _, name := range names {
+		m.words[m.ids[name]] = m.assignments(states[name])
+	}
+	return m
+}
+
+// relevant are the names of the macros, in order, that mention one of
+// [Attributes] or a macro that is relevant.
+func relevant(states map[string][]byte) []string {
+	users := make(map[string][]string) // macros by what they mention
+	for name, words := range states {
+		eachState(words, func(word []byte, _ State, _ []byte) {
+			_, macro := states[string(word)]
+			_, output := outputIDs[string(word)]
+			if macro || output {
+				users[string(word)] = append(users[string(word)], name)
+			}
+		})
+	}
+	var found []string
+	seen := make(map[string]bool)
+	var todo []string
+	for name := range outputIDs {
+		todo = append(todo, name)
+	}
+	for len(todo) > 0 {
+		name := todo[len(todo)-1]
+		todo = todo[:len(todo)-1]
+		for _, user := range users[name] {
+			if !seen[user] {
+				seen[user] = true
+				found = append(found, user)
+				todo = append(todo, user)
+			}
+		}
+	}
+	slices.Sort(found)
+	return found
+}
+
+// assignments are the words that can matter, in their order.
+func (m *macros) assignments(states []byte) []assignment {
+	var words []assignment
+	eachState(states, func(name []byte, state State, value []byte) {
+		if id, ok := m.ids[string(name)]; ok {
+			words = append(words, assignment{id, Value{State: state, Text: string(value)}})
+		}
+	})
+	return words
+}

@@ -1,0 +1,181 @@
+package attributes
+
+import "bytes"
+
+// A Stack holds the rules of the folders from the root to the one that a walk
+// is in. It belongs to one walk: its methods must not run at the same time.
+type Stack struct {
+	info   source
+	macros macros
+	frames []frame // the first is that of info
+	rules  int     // in all frames
+	result evaluation
+}
+
+// frame is the rules of one file that can matter.
+type frame struct {
+	origin int // length of the folder's path
+	rules  []rule
+}
+
+type rule struct {
+	pattern pattern
+	words   []assignment
+}
+
+// NewStack makes the attributes of a tree. info is the content of
+// $GIT_DIR/info/attributes, or nil; it must not change while the stack is in
+// use.
+func NewStack(info []byte) *Stack {
+	return &Stack{info: infoSource(info)}
+}
+
+// Push enters a folder. dir is its path with a final slash, and empty for the
+// root, which is the first to be entered; content is that of its
+// .gitattributes, or nil. Neither is kept.
+func (s *Stack) Push(dir, content []byte) {
+	root := len(s.frames) == 0
+	file := treeSource(content, root)
+	if root {
+		s.macros = defineMacros([]source{{content: []byte(builtin), macros: true}, file, s.info})
+		s.result.known = make([]uint64, len(s.macros.words))
+		s.result.round = 0
+		s.add(0, s.info)
+	}
+	s.add(len(dir), file)
+}
+
+func (s *Stack) add(origin int, file source) {
+	f := frame{origin: origin}
+	if len(file.content) > 0 {
+		file.lines(func(l line) {
+			if l.macro {
+				return
+			}
+			if words := s.macros.assignments(l.states); len(words) > 0 {
+				f.rules = append(f.rules, rule{newPattern(string(l.name)), words})
+			}
+		})
+	}
+	s.frames = append(s.frames, f)
+	s.rules += len(f.rules)
+}
+
+// Pop leaves the folder that was entered last.
+func (s *Stack) Pop() {
+	s.drop()
+	if len(s.frames) == 1 { // info's goes with the root
+		s.drop()
+	}
+}
+
+func (s *Stack) drop() {
+	last := len(s.frames) - 1
+	s.rules -= len(s.frames[last].rules)
+	s.frames[last] = frame{}
+	s.frames = s.frames[:last]
+}
+
+// Quiet reports whether no path in the innermost folder can have an attribute.
+func (s *Stack) Quiet() bool { return s.rules == 0 }
+
+// Lookup evaluates an entry of the innermost folder: path is its whole path
+// without a slash at the end. folder is true for folders and gitlinks, about
+// which git asks with a slash, so that a pattern with one matches them.
+func (s *Stack) Lookup(path []byte, folder bool) Attributes {
+	if s.Quiet() {
+		return Attributes{}
+	}
+	e := &s.result
+	e.reset()
+	about := subject{path: path, base: bytes.LastIndexByte(path, '/') + 1, folder: folder}
+	s.apply(&s.frames[0], &about)
+	for i := len(s.frames) - 1; i > 0; i-- {
+		s.apply(&s.frames[i], &about)
+	}
+	return e.attributes()
+}
+
+// apply goes through the rules of a file from the last one, which weighs most.
+func (s *Stack) apply(f *frame, about *subject) {
+	for i := len(f.rules) - 1; i >= 0 && s.result.missing > 0; i-- {
+		r := &f.rules[i]
+		if r.pattern.match(about, f.origin) {
+			s.result.assign(r.words, s.macros.words)
+		}
+	}
+}
+
+// evaluation is what is known of a path so far. What was assigned first stays,
+// as the rules come with the weightiest first.
+type evaluation struct {
+	known   []uint64 // by id: the evaluation that last knew it
+	round   uint64   // this evaluation
+	changed bool     // values has something
+	missing int      // outputs that are not known
+	values  [outputs]Value
+	todo    [][]assignment // words of macros that are being expanded
+}
+
+func (e *evaluation) reset() {
+	e.round++
+	e.missing = int(outputs)
+	if e.changed {
+		clear(e.values[:])
+		e.changed = false
+	}
+}
+
+// assign takes words from the last one, as fill_one of attr.c does. A macro
+// that becomes set is expanded at once; that is a loop, since hostile macros
+// nest as deeply as a file is long.
+func (e *evaluation) assign(words []assignment, macros [][]assignment) {
+	e.todo = append(e.todo[:0], words)
+	for len(e.todo) > 0 {
+		top := &e.todo[len(e.todo)-1]
+		if len(*top) == 0 {
+			e.todo = e.todo[:len(e.todo)-1]
+			continue
+		}
+		a := &(*top)[len(*top)-1]
+		*top = (*top)[:len(*top)-1]
+		if e.known[a.id] == e.round {
+			continue
+		}
+		e.known[a.id] = e.round
+		if a.id < outputs {
+			e.values[a.id] = a.value
+			e.changed = true
+			e.missing--
+		}
+		if a.value.State == Set && len(macros[a.id]) > 0 {
+			e.todo = append(e.todo, macros[a.id])
+		}
+	}
+}
+
+func (e *evaluation) attributes() Attributes {
+	if !e.changed {
+		return Attributes{}
+	}
+	v := &e.values
+	return Attributes{
+		ExportIgnore:        v[exportIgnore],
+		ExportSubst:         v[exportSubst],
+		Text:                v[text],
+		CRLF:                v[crlf],
+		EOL:                 v[eol],
+		Ident:               v[ident],
+		Filter:              v[filter],
+		WorkingTreeEncoding: v[workingTreeEncoding],
+		Diff:                v[diff],
+	}
+}
+
+// CanMention reports whether the content of a .gitattributes could give any
+// path the attribute of that name: if none of a tree's files and not
+// info/attributes can, no path of the tree has it. It does not hold for diff,
+// merge and text, which the macro binary unsets without a mention.
+func CanMention(content []byte, name string) bool {
+	return len(content) < MaxFile && bytes.Contains(content, []byte(name))
+}

@@ -1,0 +1,30 @@
+package attributes
+
+// State is what .gitattributes say of one attribute and one path
+// (gitattributes(5)).
+type State byte
+
+// The states.
+const (
+	Unspecified State = iota // not mentioned, or "!name"
+	Set                      // "name"
+	Unset                    // "-name"
+	Given                    // "name=value"
+)
+
+// Value is an attribute of a path. The zero value is unspecified.
+type Value struct {
+	State State
+	Text  string // of Given
+}
+
+// IsSet reports whether the attribute is set to true, without a value.
+func (v Value) IsSet() bool { return v.State == Set }
+
+// Attributes are those of one path that an archive depends on.
+type Attributes struct {
+	ExportIgnore, ExportSubst      Value
+	Text, CRLF, EOL, Ident, Filter Value
+	WorkingTreeEncoding            Value
+	Diff                           Value // whether zip marks a file as text
+}

@@ -1,0 +1,198 @@
+package pathspec
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/archive/wildmatch"
+)
+
+// The kinds of errors.
+var (
+	ErrSyntax    = errors.New("not a pathspec")
+	ErrUnmatched = errors.New("did not match any files")
+)
+
+// An Error names a pathspec, as it was given, and what is wrong with it.
+type Error struct {
+	Pathspec string
+	Reason   string // what is allowed instead, or ""
+	Err      error  // ErrSyntax or ErrUnmatched
+}
+
+func (e *Error) Error() string {
+	if errors.Is(e.Err, ErrUnmatched) {
+		return fmt.Sprintf("pathspec %q %v", e.Pathspec, e.Err)
+	}
+	return fmt.Sprintf("%q is %v: %s", e.Pathspec, e.Err, e.Reason)
+}
+
+func (e *Error) Unwrap() error { return e.Err }
+
+// magic is what a pathspec says of itself before the path.
+type magic uint8
+
+const (
+	top magic = 1 << iota
+	literal
+	glob
+	icase
+	exclude
+)
+
+var longMagic = map[string]magic{"top": top, "literal": literal, "glob": glob, "icase": icase, "exclude": exclude}
+
+var shortMagic = map[byte]magic{'/': top, '!': exclude, '^': exclude}
+
+// reserved are the signs that git keeps for short magic to come: those that
+// ctype.c marks as GIT_PATHSPEC_MAGIC.
+const reserved = "!\"#%&',-/:;<=>@_`~"
+
+const allowedMagic = "allowed are top, literal, glob, icase and exclude"
+
+// item is a pathspec that was read: struct pathspec_item of pathspec.h.
+type item struct {
+	match   string
+	magic   magic
+	literal int  // nowildcard_len: what comes before the first glob sign
+	oneStar bool // PATHSPEC_ONESTAR: that is an asterisk, and the only one
+}
+
+// everything is the item of a list that otherwise only excludes.
+var everything = item{}
+
+// parse reads a pathspec as init_pathspec_item does.
+func parse(given string) (item, error) {
+	fail := func(reason string) (item, error) {
+		return item{}, &Error{Pathspec: given, Reason: reason, Err: ErrSyntax}
+	}
+	switch {
+	case given == "":
+		return fail("it is empty; \".\" stands for everything")
+	case strings.IndexByte(given, 0) >= 0:
+		return fail("it has a NUL byte")
+	}
+	m, path, reason := parseMagic(given)
+	switch {
+	case reason != "":
+		return fail(reason)
+	case m&literal != 0 && m&glob != 0:
+		return fail("literal and glob exclude each other")
+	}
+	if m&top == 0 {
+		var inside bool
+		if path, inside = normalise(path); !inside {
+			return fail("it leaves the tree; allowed are paths relative to its root")
+		}
+	}
+	return newItem(path, m), nil
+}
+
+func newItem(match string, m magic) item {
+	i := item{match: match, magic: m, literal: len(match)}
+	if m&literal == 0 {
+		i.literal = wildmatch.Literal(match)
+	}
+	if rest := match[i.literal:]; m&glob == 0 && rest != "" {
+		i.oneStar = rest[0] == '*' && wildmatch.Literal(rest[1:]) == len(rest)-1
+	}
+	return i
+}
+
+// parseMagic splits what comes before the path from it. A reason says why
+// that cannot be.
+func parseMagic(given string) (m magic, path, reason string) {
+	switch {
+	case given[0] != ':':
+		return 0, given, ""
+	case strings.HasPrefix(given, ":("):
+		return parseLong(given[2:])
+	default:
+		return parseShort(given[1:])
+	}
+}
+
+// parseLong reads "a,b)path".
+func parseLong(rest string) (m magic, path, reason string) {
+	for rest != "" && rest[0] != ')' {
+		end := wordEnd(rest)
+		word := rest[:end]
+		rest = strings.TrimPrefix(rest[end:], ",")
+		if word == "" {
+			continue
+		}
+		bit, known := longMagic[word]
+		switch {
+		case known:
+			m |= bit
+		case strings.HasPrefix(word, "attr:"):
+			return 0, "", "selection by attributes is not offered; " + allowedMagic
+		default:
+			return 0, "", fmt.Sprintf("%q is not known; %s", word, allowedMagic)
+		}
+	}
+	if rest == "" {
+		return 0, "", `the ")" is missing`
+	}
+	return m, rest[1:], ""
+}
+
+// wordEnd is where the next "," or ")" without a backslash is.
+func wordEnd(s string) int {
+	for i := 0; i < len(s); i++ {
+		switch s[i] {
+		case '\\':
+			i++
+		case ',', ')':
+			return i
+		}
+	}
+	return len(s)
+}
+
+// parseShort reads "!/path", where a colon can end the signs.
+func parseShort(rest string) (m magic, path, reason string) {
+	for rest != "" && rest[0] != ':' {
+		bit, known := shortMagic[rest[0]]
+		if !known {
+			if strings.IndexByte(reserved, rest[0]) >= 0 {
+				return 0, "", fmt.Sprintf("%q is not known after the colon; allowed are /, ! and ^", rest[:1])
+			}
+			break
+		}
+		m |= bit
+		rest = rest[1:]
+	}
+	return m, strings.TrimPrefix(rest, ":"), ""
+}
+
+// normalise resolves ".", ".." and empty components as normalize_path_copy of
+// path.c does, and reports whether the path stays in the tree. A slash at the
+// end stays.
+func normalise(path string) (normal string, inside bool) {
+	if strings.HasPrefix(path, "/") {
+		return "", false
+	}
+	var kept []string
+	components := strings.Split(path, "/")
+	last := len(components) - 1
+	final := components[last]
+	for _, c := range components {
+		switch c {
+		case "", ".":
+		case "..":
+			if len(kept) == 0 {
+				return "", false
+			}
+			kept = kept[:len(kept)-1]
+		default:
+			kept = append(kept, c)
+		}
+	}
+	normal = strings.Join(kept, "/")
+	if normal != "" && (final == "" || final == "." || final == "..") {
+		normal += "/"
+	}
+	return normal, true
+}

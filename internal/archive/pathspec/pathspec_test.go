@@ -1,0 +1,158 @@
+package pathspec_test
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/repomcp/repomcp/internal/archive/pathspec"
+)
+
+func TestSyntaxErrors(t *testing.T) {
+	for given, want := range map[string]string{
+		"":                    "empty",
+		"a\x00b":              "NUL",
+		"/a":                  "leaves the tree",
+		"..":                  "leaves the tree",
+		"../a":                "leaves the tree",
+		"a/../../b":           "leaves the tree",
+		":(glob)/a":           "leaves the tree",
+		":(glob)../a":         "leaves the tree",
+		":(glob":              "is missing",
+		":(":                  "is missing",
+		":(nope)a":            `"nope" is not known`,
+		":(glob,nope)a":       "allowed are top, literal, glob, icase and exclude",
+		":(attr:text)a":       "attributes",
+		":(prefix:1)a":        `"prefix:1" is not known`,
+		":(literal,glob)a":    "exclude each other",
+		":(glob)":             "",
+		":#a":                 `"#" is not known`,
+		":!-a":                `"-" is not known`,
+		`:(attr:a\,b,icase)f`: "attributes",
+	} {
+		_, err := pathspec.New([]string{given}, nil)
+		if want == "" {
+			if err != nil {
+				t.Errorf("%q: %v", given, err)
+			}
+			continue
+		}
+		var e *pathspec.Error
+		if !errors.As(err, &e) || !errors.Is(err, pathspec.ErrSyntax) || e.Pathspec != given || !strings.Contains(e.Error(), want) {
+			t.Errorf("%q: %v, want %q", given, err, want)
+		}
+	}
+}
+
+func TestAll(t *testing.T) {
+	for _, c := range []struct {
+		paths, excludes []string
+		want            bool
+	}{
+		{nil, nil, true},
+		{[]string{"."}, nil, true},
+		{[]string{"a", ":/"}, nil, true},
+		{[]string{"a"}, nil, false},
+		{[]string{"*"}, nil, false},
+		{nil, []string{"a"}, false},
+		{[]string{".", ":!a"}, nil, false},
+	} {
+		s, err := pathspec.New(c.paths, c.excludes)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if s.All() != c.want {
+			t.Errorf("%q without %q: All is %v", c.paths, c.excludes, s.All())
+		}
+	}
+}
+
+func TestChecksNameThePathToLookUp(t *testing.T) {
+	for _, c := range []struct {
+		given, path string
+		folder, ok  bool
+	}{
+		{"a", "a", false, true},
+		{"./a//b/", "a/b", true, true},
+		{":(literal)a*", "a*", false, true},
+		{":/a", "a", false, true},
+		{":/a//b", "", false, false},
+		{":/a//", "", false, false},
+		{":/./a", "", false, false},
+		{":/../a", "", false, false},
+		{"a*", "", false, false},
+		{":(icase)a", "", false, false},
+		{":!a", "", false, false},
+		{".", "", false, false},
+	} {
+		s, err := pathspec.New([]string{c.given}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if path, folder, ok := s.Checks()[0].Path(); path != c.path || folder != c.folder || ok != c.ok {
+			t.Errorf("%q: %q, %v, %v", c.given, path, folder, ok)
+		}
+	}
+}
+
+func TestUnmatchedNamesThePathspec(t *testing.T) {
+	s, err := pathspec.New([]string{"a"}, []string{"b"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"a", "b"} {
+		err := s.Checks()[i].Err()
+		var e *pathspec.Error
+		if !errors.As(err, &e) || !errors.Is(err, pathspec.ErrUnmatched) || e.Pathspec != want {
+			t.Errorf("%v", err)
+		}
+	}
+}
+
+func TestMatchDoesNotAllocate(t *testing.T) {
+	s, err := pathspec.New([]string{"a/b", ":(glob)**/*.c", ":(icase)READ*"}, []string{"*.o"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := []byte("some/folder/a.c")
+	if n := testing.AllocsPerRun(100, func() { s.Match(path, pathspec.File) }); n != 0 {
+		t.Errorf("%v allocations", n)
+	}
+}
+
+func FuzzSpec(f *testing.F) {
+	f.Add("a/*", ":(icase)b", "a/b")
+	f.Add(":!:*", ":(glob,top)**/a", "x/a")
+	f.Fuzz(func(t *testing.T, include, exclude, path string) {
+		s, err := pathspec.New([]string{include}, []string{exclude})
+		if err != nil {
+			if !errors.Is(err, pathspec.ErrSyntax) {
+				t.Error(err)
+			}
+			return
+		}
+		for c := range strings.SplitSeq(path, "/") {
+			if c == "" {
+				t.Skip("not a path")
+			}
+		}
+		alone, err := pathspec.New([]string{include}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, kind := range []pathspec.Kind{pathspec.File, pathspec.Folder, pathspec.Gitlink} {
+			selected := s.Match([]byte(path), kind)
+			if selected && !alone.Match([]byte(path), kind) {
+				t.Errorf("%q selects %q only without %q", include, path, exclude)
+			}
+			if alone.All() && !alone.Match([]byte(path), kind) {
+				t.Errorf("%q does not select all", include)
+			}
+			for _, check := range s.Checks() {
+				if found, enter := check.Match([]byte(path), kind); found && enter || enter && kind != pathspec.Folder {
+					t.Errorf("found %v and enter %v", found, enter)
+				}
+			}
+		}
+	})
+}
