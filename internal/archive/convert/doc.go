@@ -1,0 +1,40 @@
+// Package convert does to the content of a file what git does when it archives
+// it: `$Id$`, line endings, and the encoding that .gitattributes ask for
+// (convert_to_working_tree in git's convert.c; gitattributes(5)).
+//
+// A process decides once for each regular file, from its attributes, and then
+// converts in memory or as a stream:
+//
+//	c, ok := convert.Decide(attributes)
+//	if !ok { … }                              // as the blob is: nearly always
+//	content, err = c.Append(nil, content, id) // a small file
+//
+//	m, err := c.Measure(ctx, source, id)      // a large one: reads it once or more
+//	header(m.Size())
+//	err = m.WriteTo(ctx, w)
+//
+//	err = c.Stream(ctx, w, source, id)        // if the size is not needed
+//
+// Symbolic links are never converted, and no file above [BigFileThreshold] is.
+//
+// Promises:
+//   - The result is a function of the attributes, the content and the id. What
+//     git would take from its configuration (core.eol, core.autocrlf) is taken
+//     as not set, on a system whose lines end in LF; and no filter is run,
+//     whatever the attribute `filter` says.
+//   - Append and a stream give the same bytes, in whatever pieces the source
+//     hands out the content.
+//   - A content that cannot be encoded stays as it was before that step, whole,
+//     as in git, which only complains on standard error.
+//
+// Encodings are those of the table in charsets.go, by the names and with the
+// mapping of the iconv of glibc 2.36, on a little-endian machine: that is what
+// the git of nearly every server uses. For an encoding that is not in the table
+// the content stays as it is, as in git for an encoding that iconv does not
+// know.
+//
+// Limits: a stream holds up to four pieces of 64 KiB: what was read, an `$Id:`
+// that has no end yet, what was encoded, and what is to be written; and one byte
+// for each `$Id:` that is longer. It reads the content up to four times, each
+// time in linear time.
+package convert

@@ -1,0 +1,146 @@
+package convert
+
+import (
+	"errors"
+	"unicode/utf8"
+
+	"golang.org/x/text/encoding"
+)
+
+// errNotEncodable means that the content is not UTF-8, or has a character that
+// the encoding has not.
+var errNotEncodable = errors.New("convert: the content cannot be encoded")
+
+// encodeStage writes a content, which is in UTF-8, in another encoding
+// (encode_to_worktree, reencode_string_len).
+type encodeStage struct {
+	next    stage
+	charset *charset
+	encoder *encoding.Encoder
+	differs map[rune]string
+	begun   bool   // something was written: of nothing, not even a BOM is made
+	cut     []byte // the beginning of a character
+	out     []byte // to be handed on
+	code    [maxBytes]byte
+}
+
+// A character has at most 4 bytes in UTF-8, and in each encoding of the table.
+const maxBytes = 4
+
+func newEncodeStage(cs *charset, next stage) *encodeStage {
+	s := &encodeStage{next: next, charset: cs, encoder: cs.encoding.NewEncoder()}
+	if cs.differs != nil {
+		s.differs = cs.differs()
+	}
+	return s
+}
+
+func (s *encodeStage) write(p []byte) error {
+	if len(p) > 0 && !s.begun {
+		s.begun = true
+		s.out = append(s.out, s.charset.bom...)
+	}
+	p, err := s.completeCut(p)
+	if err != nil {
+		return err
+	}
+	for len(p) > 0 {
+		if n := s.asciiRun(p); n > 0 {
+			s.out, p = append(s.out, p[:n]...), p[n:]
+			continue
+		}
+		if !utf8.FullRune(p) {
+			s.cut = append(s.cut, p...)
+			break
+		}
+		n, err := s.encode(p)
+		if err != nil {
+			return err
+		}
+		p = p[n:]
+		if len(s.out) >= pieceSize {
+			if err := s.flush(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// completeCut takes from p what is missing of a character, and returns the rest.
+func (s *encodeStage) completeCut(p []byte) ([]byte, error) {
+	for len(s.cut) > 0 && len(p) > 0 {
+		s.cut, p = append(s.cut, p[0]), p[1:]
+		if utf8.FullRune(s.cut) {
+			if _, err := s.encode(s.cut); err != nil {
+				return nil, err
+			}
+			s.cut = s.cut[:0]
+		}
+	}
+	return p, nil
+}
+
+// asciiRun is the number of bytes at the beginning of p that stay, up to what
+// the stage hands on at once.
+func (s *encodeStage) asciiRun(p []byte) int {
+	if !s.charset.ascii {
+		return 0
+	}
+	n := 0
+	for n < min(len(p), pieceSize-len(s.out)) && p[n] < utf8.RuneSelf {
+		n++
+	}
+	return n
+}
+
+func (s *encodeStage) end() error {
+	if len(s.cut) > 0 {
+		return errNotEncodable
+	}
+	if err := s.flush(); err != nil {
+		return err
+	}
+	return s.next.end()
+}
+
+func (s *encodeStage) flush() error {
+	err := s.next.write(s.out)
+	s.out = s.out[:0]
+	return err
+}
+
+// encode appends the first character of p to out and returns its length in p.
+func (s *encodeStage) encode(p []byte) (int, error) {
+	r, n := utf8.DecodeRune(p)
+	if r == utf8.RuneError && n == 1 {
+		return 0, errNotEncodable
+	}
+	if r < utf8.RuneSelf && s.charset.ascii {
+		s.out = append(s.out, p[0])
+		return n, nil
+	}
+	if !s.lookup(r, p[:n]) && !s.charset.drops(r) {
+		return 0, errNotEncodable
+	}
+	return n, nil
+}
+
+// lookup appends the code of a character, p in UTF-8, to out. What is different
+// in glibc goes before the encoder.
+func (s *encodeStage) lookup(r rune, p []byte) bool {
+	if different, is := s.differs[r]; is {
+		s.out = append(s.out, different...)
+		return different != ""
+	}
+	if s.charset.c1 && 0x80 <= r && r <= 0x9f {
+		s.out = append(s.out, p[1]) // which in UTF-8 has the same number
+		return true
+	}
+	n, _, err := s.encoder.Transform(s.code[:], p, true)
+	if err != nil || s.charset.only != nil && !s.charset.only(s.code[:n]) {
+		return false
+	}
+	s.out = append(s.out, s.code[:n]...)
+	return true
+}

@@ -1,0 +1,407 @@
+package convert
+
+import (
+	"archive/tar"
+	"bytes"
+	"crypto/sha1"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/repomcp/repomcp/internal/archive/attributes"
+	"github.com/repomcp/repomcp/internal/gittest"
+)
+
+// comparison is one file that git archives and the package converts.
+type comparison struct {
+	attributes string // as .gitattributes have them: "text eol=crlf"
+	content    string
+}
+
+// value reads one attribute of a line of .gitattributes.
+func value(line, name string) attributes.Value {
+	for word := range strings.FieldsSeq(line) {
+		key, text, given := strings.Cut(word, "=")
+		switch {
+		case given && key == name:
+			return attributes.Value{State: attributes.Given, Text: text}
+		case word == name:
+			return attributes.Value{State: attributes.Set}
+		case word == "-"+name:
+			return attributes.Value{State: attributes.Unset}
+		}
+	}
+	return attributes.Value{}
+}
+
+func decide(line string) Conversion {
+	c, _ := Decide(attributes.Attributes{
+		Text: value(line, "text"), CRLF: value(line, "crlf"), EOL: value(line, "eol"),
+		Ident: value(line, "ident"), Filter: value(line, "filter"),
+		WorkingTreeEncoding: value(line, "working-tree-encoding"),
+	})
+	return c
+}
+
+func blobID(content string) string {
+	return fmt.Sprintf("%x", sha1.Sum([]byte(fmt.Sprintf("blob %d\x00%s", len(content), content))))
+}
+
+// source gives a content in pieces of up to seven bytes, or if it is long of up
+// to 70 000, others at each reading.
+func source(content string, seed uint64) Source {
+	most := 7
+	if len(content) > 10_000 {
+		most = 70_000
+	}
+	random := rand.New(rand.NewPCG(seed, 0))
+	return Source{Size: int64(len(content)), Open: func() (io.ReadCloser, error) {
+		return io.NopCloser(&pieces{strings.NewReader(content), random, most}), nil
+	}}
+}
+
+type pieces struct {
+	r      io.Reader
+	random *rand.Rand
+	most   int
+}
+
+func (p *pieces) Read(b []byte) (int, error) {
+	return p.r.Read(b[:min(len(b), 1+p.random.IntN(p.most))])
+}
+
+// all returns what each way of converting gives, which is the same.
+func all(t testing.TB, c Conversion, content string) string {
+	t.Helper()
+	id := blobID(content)
+	appended, err := c.Append([]byte("before"), []byte(content), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := string(bytes.TrimPrefix(appended, []byte("before")))
+	var stream bytes.Buffer
+	if err := c.Stream(t.Context(), &stream, source(content, 1), id); err != nil {
+		t.Fatal(err)
+	}
+	if stream.String() != want {
+		t.Errorf("%q:\nStream %.300q\nAppend %.300q", short(content), short(stream.String()), short(want))
+	}
+	m, err := c.Measure(t.Context(), source(content, 2), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var measured bytes.Buffer
+	if err := m.WriteTo(t.Context(), &measured); err != nil {
+		t.Fatal(err)
+	}
+	if measured.String() != want || m.Size() != int64(len(want)) {
+		t.Errorf("%q:\nMeasure %d %.300q\nAppend  %d %.300q", short(content), m.Size(), short(measured.String()), len(want), short(want))
+	}
+	// With hardly anything held, each keyword is a long one.
+	p, err := c.prepare(t.Context(), source(content, 3), id, 5)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var little bytes.Buffer
+	if err := p.write(t.Context(), &little, source(content, 4)); err != nil {
+		t.Fatal(err)
+	}
+	if little.String() != want {
+		t.Errorf("%q:\nheld little %.300q\nAppend      %.300q", short(content), short(little.String()), short(want))
+	}
+	return want
+}
+
+func short(s string) string { return s[:min(len(s), 400)] }
+
+// compare archives all files with git in one commit, and converts each. It
+// fails if too few were looked at, or if git changed too few of them.
+func compare(t *testing.T, cases []comparison, least, leastChanged int) {
+	t.Helper()
+	var attributeLines strings.Builder
+	folders := map[string]string{}
+	files := make([]gittest.File, 0, len(cases)+1)
+	byPath := map[string]comparison{}
+	for i, c := range cases {
+		if folders[c.attributes] == "" {
+			folders[c.attributes] = fmt.Sprintf("d%04d", len(folders))
+			fmt.Fprintf(&attributeLines, "/%s/* %s\n", folders[c.attributes], c.attributes)
+		}
+		path := fmt.Sprintf("%s/f%06d", folders[c.attributes], i)
+		byPath[path] = c
+		files = append(files, gittest.Regular(path, c.content))
+	}
+	files = append(files, gittest.Regular(".gitattributes", attributeLines.String()))
+	repo := gittest.New(t)
+	commit := repo.Commit("main", files...)
+
+	compared, changed, wrong := 0, 0, 0
+	for tr := tar.NewReader(bytes.NewReader(repo.Archive("--format=tar", commit))); ; {
+		h, err := tr.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		c, ok := byPath[h.Name]
+		if !ok {
+			continue
+		}
+		want, err := io.ReadAll(tr)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compared++
+		if string(want) != c.content {
+			changed++
+		}
+		got := all(t, decide(c.attributes), c.content)
+		if got != string(want) {
+			t.Errorf("%s: %.300q\n got %.300q\nwant %.300q", c.attributes, c.content, got, want)
+			if wrong++; wrong > 10 {
+				t.Fatal("and more")
+			}
+		}
+	}
+	t.Logf("%d files compared, of which git changed %d", compared, changed)
+	if compared < least || changed < leastChanged {
+		t.Errorf("%d files compared, of which git changed %d: too few", compared, changed)
+	}
+}
+
+// endings are contents for the questions of line endings.
+var endings = []string{
+	"", "\n", "\r", "\r\n", "\n\r", "\r\r\n", "\n\n", "a", "a\n", "\na", "a\nb", "a\r\nb\r\n", "a\r\nb\n", "a\rb\n", "a\rb",
+	"a\nb\r", "a\r\n\nb", "a\n\r\nb", "a\nb\x00c\n", "\x00", "\x00\n", "a\n\x1a", "\x1a", "\n\x1a", "a\x1ab\n", "\x1a\x1a\n", "\n\x1a\x1a",
+	"a\nb", "caf\u00e9\n", "\u65e5\u672c\u8a9e\n\u65e5\n", "bad \xff utf-8\n", "cut \xe3\x81\n", "cut\n\xe3\x81", "\ufefftext\n", "\x7f\n", "\b\t\x1b\f\n",
+	strings.Repeat("x", 127) + "\x01\n", strings.Repeat("x", 128) + "\x01\n", strings.Repeat("x", 129) + "\x01\n",
+	strings.Repeat("x", 255) + "\x01\x02\n", strings.Repeat("x", 256) + "\x01\x02\n", strings.Repeat("x", 128) + "\x7f\n",
+	strings.Repeat("x", 127) + "\x01\n\x1a", strings.Repeat("x", 128) + "\x01\n\x1a", strings.Repeat("x", 128) + "\x01\n\x1a\n",
+	strings.Repeat("x", 127) + "\x01\n\xff", strings.Repeat("\x01", 50) + "\n",
+}
+
+// long are contents of more than one piece, and keywords of more than is held.
+var long = []string{
+	strings.Repeat("line\n", 20_000),
+	strings.Repeat("a", 65_535) + "\r\n", strings.Repeat("a", 65_536) + "\n", strings.Repeat("a", 65_535) + "\n" + strings.Repeat("b", 65_536) + "\r",
+	"$Id: " + strings.Repeat("x", 70_000) + " $\n$Id$", "$Id: " + strings.Repeat("x", 70_000) + " y$\n$Id$", "$Id: " + strings.Repeat("x", 200_000),
+	"$Id: " + strings.Repeat("x", 70_000) + "\n$\n$Id$", "$Id:" + strings.Repeat("x", 65_532) + "$", "$Id:" + strings.Repeat("x", 65_533) + " $", "$Id:" + strings.Repeat("x", 65_531) + " $",
+	strings.Repeat("$Id:"+strings.Repeat("x", 66_000)+"$\n$Id:"+strings.Repeat("y", 66_000)+"\n", 3), strings.Repeat("$Id$\n", 5_000), strings.Repeat("$Id:", 20_000),
+}
+
+// idents are contents for the questions of keywords.
+var idents = []string{
+	"$Id$", "$Id$\n", "a $Id$ b\n", "$Id:$\n", "$Id: $\n", "$Id:  $\n", "$Id:   $\n", "$Id: x $\n", "$Id: x$\n", "$Id:x $\n", "$Id:x$\n", "$Id:x y$\n", "$Id: x  $\n",
+	"$Id: a b $\n", "$Id: a b$\n", "$Id: a,v 1.2 2020 $\n", "$Id: 1234567890123456789012345678901234567890 $\n",
+	"$Id", "$Id:", "$Id: ", "$Id: x", "$Id: x ", "$Id: x \n$", "$Id: x\n$Id$\n", "$Id: x\r\n$Id$\r\n", "$Id:\n$", "$Id: \n$",
+	"$", "$$", "$I", "$I$Id$", "$$Id$", "$$Id$$", "$Id$$Id$", "$Id$Id$", "$Id: x$Id$", "$Id: x y$Id$", "$Id: x y$Id: z$", "$Id: $Id$\n", "$Id:$Id:$Id$",
+	"$ID$", "$id$", "$Id $", "$Id  $", "$Idx$", "$Idx$Id$", "$Id\n$", "$Id:\x00$\n", "$Id: \x00 $", "$Id: x\ty $", "$Id: x\r$\n", "$Id: \u00e9 $\n", "$Id: \xff $\n",
+}
+
+func TestLineEndingsAndIdentAsGit(t *testing.T) {
+	var cases []comparison
+	each := func(contents []string, attributes ...string) {
+		for _, a := range attributes {
+			for _, c := range contents {
+				cases = append(cases, comparison{a, c})
+			}
+		}
+	}
+	few := []string{"a\nb\n", "a\r\nb\n", "a\r\nb\r\n", "a\nb\r", "a\nb\x00", "a\n\x1a"}
+	for _, text := range []string{"!text", "text", "-text", "text=auto", "text=input", "text=crlf", "text="} {
+		for _, crlf := range []string{"!crlf", "crlf", "-crlf", "crlf=auto", "crlf=input", "crlf=other"} {
+			for _, eol := range []string{"!eol", "eol=lf", "eol=crlf", "eol=CRLF", "eol", "-eol"} {
+				each(few, text+" "+crlf+" "+eol)
+			}
+		}
+	}
+	each(endings, "eol=crlf", "text=auto eol=crlf", "text eol=crlf", "text=auto", "text", "-text eol=crlf", "eol=lf", "filter=lfs")
+	both := slices.Concat(endings, idents)
+	each(both, "ident", "ident eol=crlf", "ident text=auto eol=crlf", "-ident eol=crlf", "ident=yes", "ident -text", "ident filter=lfs")
+	each(both, "ident eol=crlf working-tree-encoding=UTF-16", "ident working-tree-encoding=ISO-8859-1", "ident text=auto eol=crlf working-tree-encoding=UTF-8")
+	each(long, "ident")
+	few = long[:gittest.Volume(5, len(long))]
+	each(few, "text=auto eol=crlf", "ident text=auto eol=crlf working-tree-encoding=UTF-16LE-BOM")
+	compare(t, cases, 2700, 700)
+}
+
+func TestRandomContentsAsGit(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	lines := []string{
+		"eol=crlf", "text=auto eol=crlf", "ident", "ident eol=crlf", "ident text=auto eol=crlf", "working-tree-encoding=UTF-16",
+		"ident eol=crlf working-tree-encoding=UTF-16LE-BOM", "ident text=auto eol=crlf working-tree-encoding=Shift_JIS",
+		"eol=crlf working-tree-encoding=latin-1", "ident working-tree-encoding=gb18030",
+	}
+	cases := make([]comparison, gittest.Volume(1500, 6000))
+	for i := range cases {
+		cases[i] = comparison{lines[random.IntN(len(lines))], randomContent(random)}
+	}
+	compare(t, cases, len(cases), len(cases)/4)
+}
+
+// randomContent is made of the parts that matter.
+func randomContent(random *rand.Rand) string {
+	parts := []string{
+		"$", "Id", ":", " ", "\n", "$Id$", "$Id:", "x", "text of a line", "$Id: x $", "\u00e9", "\u3042", strings.Repeat("0123456789abcdef", 20),
+		"\r", "\r\n", "\x00", "\x1a", "\x01", "\xff", "\xe3\x81", "\U0001f600", // the last ones forbid most conversions
+	}
+	allowed := len(parts) - random.IntN(9)
+	var b strings.Builder
+	for range random.IntN(30) {
+		b.WriteString(parts[random.IntN(allowed)])
+	}
+	return b.String()
+}
+
+func TestEncodingValuesAsGit(t *testing.T) {
+	values := []string{
+		"=UTF-8", "=utf8", "=Utf-8", "=UTF8//", "=UTF-8//IGNORE", "=ISO-10646/UTF8", "=", "=none", "=UTF-16-BOM", "=UTF-8-BOM", "=UTF-16LE-BOM", "=utf16le-bom", "=UTF16BE-BOM", "=UTF-16BE-BOM",
+		"=utf--16", "=UTF-16//", "=UTF-16/", "=UTF-16///", "=UTF-16//x", "=KOI8-R//IGNORE", "=KOI8-R,x", "=KOI8-R/x", "=KOI8-R,TRANSLIT", "=ISO-8859-1/IGNORE/",
+		"=latin-1", "=LATIN-1", "=Latin1", "=latin-2", "=(iso)88591", "=k@oi8r", "=koi8\u00e9-r", "=char", "=INTERNAL", "=UCS-4-INTERNAL", "=ucs2", "=UTF-32LE-BOM",
+		"=ISO-10646/UCS2/", "=ISO-10646/UCS2//x", "=ucs-2be", "=unicode",
+	}
+	contents := []string{
+		"", "a", "text\n", "\u0434\n", "\u00e9\n", "\ufeffx\n", "\U0001f600\n", "\u201cquoted\u201d\n", "bad \xff\n", "cut \xe3\x81", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xc0\x80", "\xf8\x88\x80\x80\x80",
+		"tag \U000e0041\n", "\ufffd\n", "\u0434" + strings.Repeat("ab\n", 400), strings.Repeat("ab\n", 400) + "\xff", strings.Repeat("\u0434\u0435", 400),
+	}
+	long := []string{"\u0434" + strings.Repeat("ab\n", 40_000), strings.Repeat("ab\n", 40_000) + "\xff", strings.Repeat("\u0434\u0435", 40_000)}
+	plain := len(contents)
+	var cases []comparison
+	for i, v := range values {
+		if i%gittest.Volume(9, 1) == 0 {
+			contents = append(contents[:len(contents):len(contents)], long...)
+		}
+		for _, c := range contents {
+			cases = append(cases, comparison{"working-tree-encoding" + v, c})
+		}
+		contents = contents[:plain]
+	}
+	for _, c := range contents {
+		cases = append(cases, comparison{"-working-tree-encoding", c}, comparison{"!working-tree-encoding", c}, comparison{"eol=crlf working-tree-encoding=UTF-16", c})
+	}
+	for _, v := range []string{"//TRANSLIT", "//translit", "//TRANSLIT//IGNORE"} {
+		cases = append(cases, comparison{"working-tree-encoding=KOI8-R" + v, "\u0434\n"})
+	}
+	compare(t, cases, 800, 170)
+}
+
+// encodable are all characters of an encoding, and those it has not.
+func encodable(cs *charset) (has, hasNot []rune) {
+	s := newEncodeStage(cs, &counter{})
+	_, err := s.encode([]byte("\U00020000"))
+	hasPlanes := err == nil
+	for r := rune(1); r <= utf8.MaxRune; r++ {
+		all := r <= 0xffff || hasPlanes && r <= 0x2ffff
+		if !utf8.ValidRune(r) || !all && r%0x10000 > 0x200 {
+			continue // of a plane without letters the beginning is enough
+		}
+		if _, err := s.encode([]byte(string(r))); err != nil {
+			hasNot = append(hasNot, r)
+		} else {
+			has = append(has, r)
+		}
+		s.out = s.out[:0]
+	}
+	return has, hasNot
+}
+
+func TestEveryEncodableCharacterAsGit(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	var cases []comparison
+	for _, cs := range slices.Concat(charsets, gitCharsets) {
+		names := strings.Fields(cs.names)
+		has, hasNot := encodable(cs)
+		add := func(content string) {
+			cases = append(cases, comparison{"working-tree-encoding=" + names[0], content})
+		}
+		add(string(has))
+		some := gittest.Volume(min(4000, len(has)), len(has))
+		add("\x00" + string(has[:some]))
+		add(string(has[len(has)-some:]) + "\xff")
+		shuffled := slices.Clone(has)
+		random.Shuffle(len(shuffled), func(i, j int) { shuffled[i], shuffled[j] = shuffled[j], shuffled[i] })
+		add(string(shuffled[:some]))
+		last := has[len(has)-1]
+		for _, r := range missing(cs, hasNot, random) {
+			add(string([]rune{last, r}))
+		}
+		for _, name := range names {
+			cases = append(cases, comparison{"working-tree-encoding=" + strings.ToLower(name), "a\n" + string(has[:min(300, len(has))])})
+		}
+	}
+	compare(t, cases, gittest.Volume(2_500, 10_000), 450)
+}
+
+// missing are some characters that an encoding has not: those that the table
+// names, those near the ones it has, and others.
+func missing(cs *charset, hasNot []rune, random *rand.Rand) []rune {
+	most := gittest.Volume(30, 120)
+	var some []rune
+	for r, different := range newEncodeStage(cs, nil).differs {
+		if different == "" && len(some) < most {
+			some = append(some, r)
+		}
+	}
+	slices.Sort(some)
+	for range most {
+		if len(hasNot) > 0 {
+			some = append(some, hasNot[random.IntN(len(hasNot))])
+			low := hasNot[:min(len(hasNot), 30_000)]
+			some = append(some, low[random.IntN(len(low))])
+		}
+	}
+	return some
+}
+
+func TestGitRefusesASetEncoding(t *testing.T) {
+	for _, content := range []string{"", "text\n"} {
+		repo := gittest.New(t)
+		commit := repo.Commit("main", gittest.Regular(".gitattributes", "f working-tree-encoding\n"), gittest.Regular("f", content))
+		cmd := exec.CommandContext(t.Context(), "git", "archive", "--format=tar", commit)
+		cmd.Dir, cmd.Env = repo.Dir, gittest.Env()
+		if out, err := cmd.CombinedOutput(); err == nil || !bytes.Contains(out, []byte("true/false are no valid working-tree-encodings")) {
+			t.Errorf("git: %v %.200q", err, out)
+		}
+		c := decide("working-tree-encoding")
+		if _, err := c.Append(nil, []byte(content), blobID(content)); !errors.Is(err, ErrEncodingValue) {
+			t.Errorf("Append: %v", err)
+		}
+		if err := c.Stream(t.Context(), io.Discard, source(content, 1), ""); !errors.Is(err, ErrEncodingValue) {
+			t.Errorf("Stream: %v", err)
+		}
+		if _, err := c.Measure(t.Context(), source(content, 1), ""); !errors.Is(err, ErrEncodingValue) {
+			t.Errorf("Measure: %v", err)
+		}
+	}
+}
+
+func TestGitCopiesAboveTheThreshold(t *testing.T) {
+	repo := gittest.New(t)
+	commit := repo.Commit("main", gittest.Regular(".gitattributes", "* eol=crlf\n"), gittest.Regular("f", "a\nb\n"), gittest.Regular("g", "a\n"))
+	repo.Git("config", "core.bigFileThreshold", "3")
+	want := map[string]string{"f": "a\nb\n", "g": "a\r\n"}
+	for tr := tar.NewReader(bytes.NewReader(repo.Archive("--format=tar", commit))); ; {
+		h, err := tr.Next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		content, _ := io.ReadAll(tr)
+		if w, ok := want[h.Name]; ok && w != string(content) {
+			t.Errorf("%s: %q, want %q", h.Name, content, w)
+		}
+		delete(want, h.Name)
+	}
+	if len(want) > 0 {
+		t.Errorf("not in the archive: %v", want)
+	}
+}

@@ -1,0 +1,158 @@
+package convert
+
+import "bytes"
+
+// identStage writes the id of the blob into the keyword `$Id$` and into one
+// that has an id already, `$Id: anything $` (ident_to_worktree).
+//
+// A keyword ends at a dollar on the same line. One whose text has a space,
+// other than at its beginning and before the closing dollar, is that of another
+// version control system, and stays.
+//
+// None of the bytes between the two dollars can begin a keyword. So what turns
+// out to be none is handed on as it is, and the search goes on behind it.
+type identStage struct {
+	next    stage
+	keyword []byte // as it is written
+
+	// hold is how much of a keyword is kept while its end is not known. Of each
+	// longer one, long says in order whether it is replaced: the stage either
+	// finds that out (searching) or goes by it.
+	hold      int
+	searching bool
+	long      []bool
+
+	held  []byte // from the dollar on; empty outside of a keyword
+	text  int    // bytes behind "$Id:", or -1 before the colon
+	space bool   // the last of them may only be followed by a dollar
+	over  bool   // the keyword is longer than held, and decided about
+}
+
+const identHead = "$Id"
+
+func (s *identStage) write(p []byte) error {
+	for len(p) > 0 {
+		if len(s.held) > 0 {
+			rest, err := s.continueKeyword(p)
+			if err != nil {
+				return err
+			}
+			p = rest
+			continue
+		}
+		i := bytes.IndexByte(p, '$')
+		if i < 0 {
+			return s.next.write(p)
+		}
+		if err := s.next.write(p[:i]); err != nil {
+			return err
+		}
+		p = p[i+1:]
+		s.held, s.text, s.space, s.over = append(s.held[:0], '$'), -1, false, false
+	}
+	return nil
+}
+
+func (s *identStage) end() error {
+	if len(s.held) > 0 {
+		if err := s.leave(); err != nil {
+			return err
+		}
+	}
+	return s.next.end()
+}
+
+// continueKeyword takes bytes until the keyword has ended, and returns the rest.
+func (s *identStage) continueKeyword(p []byte) ([]byte, error) {
+	for i, c := range p {
+		switch s.judge(c) {
+		case identNone:
+			return p[i:], s.leave()
+		case identWhole:
+			return p[i+1:], s.replace()
+		}
+		if left, err := s.keep(c); err != nil || left {
+			return p[i+1:], err
+		}
+	}
+	return nil, nil
+}
+
+type identVerdict byte
+
+const (
+	identOpen  identVerdict = iota // c is part of what may be a keyword
+	identNone                      // with c it is none
+	identWhole                     // c is its closing dollar
+)
+
+// judge says what the next byte makes of what has been held.
+func (s *identStage) judge(c byte) identVerdict {
+	if n := len(s.held); s.text < 0 && n < len(identHead) {
+		return openIf(c == identHead[n])
+	}
+	switch {
+	case c == '$':
+		return identWhole
+	case s.text < 0:
+		return openIf(c == ':')
+	}
+	return openIf(c != '\n' && !s.space)
+}
+
+func openIf(good bool) identVerdict {
+	if good {
+		return identOpen
+	}
+	return identNone
+}
+
+// keep takes c as part of the keyword. left is true if the keyword is longer
+// than can be held, and known to be none.
+func (s *identStage) keep(c byte) (left bool, err error) {
+	switch {
+	case s.text >= 0:
+		s.space = s.text > 0 && c == ' '
+		s.text++
+	case c == ':':
+		s.text = 0
+	}
+	if len(s.held) < s.hold {
+		s.held = append(s.held, c)
+		return false, nil
+	}
+	if s.over {
+		return false, nil
+	}
+	s.over = true
+	if s.searching {
+		return false, nil
+	}
+	if len(s.long) == 0 {
+		return true, errChanged
+	}
+	replaced := s.long[0]
+	s.long = s.long[1:]
+	if replaced {
+		return false, nil
+	}
+	s.held = append(s.held, c)
+	return true, s.leave()
+}
+
+// leave hands on what is held as it is.
+func (s *identStage) leave() error { return s.finish(false, s.held) }
+
+// replace hands on the keyword with the id.
+func (s *identStage) replace() error {
+	return s.finish(true, s.keyword)
+}
+
+func (s *identStage) finish(replaced bool, result []byte) error {
+	if s.over && s.searching {
+		s.long = append(s.long, replaced)
+	}
+	err := s.next.write(result)
+	s.held = s.held[:0]
+	return err
+}

@@ -1,0 +1,18 @@
+package subst_test
+
+// The keys of these signatures are gone.
+const (
+	pgpSignature = `-----BEGIN PGP SIGNATURE-----
+
+iHUEABYIAB0WIQQYJ8Ic3FAw6QKMtPE9KwgeJoNXmAUCawFBDgAKCRA9KwgeJoNX
+mFgJAQDpP0ihjBZj09i5hR3x7Sj7LVfvlcpEmSvNBgxuRlUGbQD9GuKnwlKYDzGS
+xfZIi46vKu1jf00yasjXsgVPmCKC8gk=
+=O6k+
+-----END PGP SIGNATURE-----`
+	sshSignature = `-----BEGIN SSH SIGNATURE-----
+U1NIU0lHAAAAAQAAADMAAAALc3NoLWVkMjU1MTkAAAAgrLceiwx/zRlRb7vTczbEYlkjWY
+uarDcvMFkpR4sgIvwAAAADZ2l0AAAAAAAAAAZzaGE1MTIAAABTAAAAC3NzaC1lZDI1NTE5
+AAAAQGKRCTHLZeCfdyjvbnOofFW/3thz3Z5jDumkykaw9ibQChNa5Eov76fI8Z1NQD3VEH
+hObYQFyN78GgqikCjRPgg=
+-----END SSH SIGNATURE-----`
+)

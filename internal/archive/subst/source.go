@@ -1,0 +1,74 @@
+package subst
+
+import (
+	"errors"
+
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// source reads commits as git does: without parents where a shallow history
+// ends. The lists are read once for the archive.
+type source struct {
+	Repository
+	refs    []repos.Ref
+	shallow map[repos.ID]bool
+}
+
+// open reads what is needed to read a commit.
+func (s *source) open() error {
+	if s.shallow != nil {
+		return nil
+	}
+	shallow, err := s.Shallow()
+	if err != nil {
+		return err
+	}
+	s.shallow = make(map[repos.ID]bool, len(shallow))
+	for _, id := range shallow {
+		s.shallow[id] = true
+	}
+	return nil
+}
+
+// allRefs are more work than the rest: what each leads to has to be found.
+func (s *source) allRefs() ([]repos.Ref, error) {
+	if s.refs == nil {
+		refs, err := s.Refs()
+		if err != nil {
+			return nil, err
+		}
+		s.refs = refs
+	}
+	return s.refs, nil
+}
+
+func (s *source) commit(id repos.ID) (*commit, error) {
+	if err := s.open(); err != nil {
+		return nil, err
+	}
+	raw, err := s.RawCommit(id)
+	if err != nil {
+		return nil, err
+	}
+	return parseCommit(raw, s.shallow[id]), nil
+}
+
+// links is what a walk needs of a commit: its date and its parents. A commit
+// that is missing has neither, as for git.
+func (s *source) links(id repos.ID) (date uint64, parents []repos.ID, err error) {
+	if err := s.open(); err != nil {
+		return 0, nil, err
+	}
+	raw, err := s.RawCommit(id)
+	if errors.Is(err, repos.ErrNotFound) {
+		return 0, nil, nil
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	header := headerOf(string(raw))
+	if !s.shallow[id] {
+		parents = header.parents
+	}
+	return header.date(), parents, nil
+}
