@@ -15,14 +15,19 @@
 // The input is cut into blocks at fixed positions. Workers compress the blocks
 // independently, each with the 32 KiB before it as dictionary, and end them on
 // a byte boundary, so that the results put one after another are one deflate
-// stream (RFC 1951) in one gzip member (RFC 1952).
+// stream (RFC 1951) in one gzip member (RFC 1952). How blocks are lent, passed to
+// workers and written in order is the package blocks.
+//
+// The same deflate streams come without the member around them, for formats
+// that have their own: [Compressor.NewRawWriter] for a long stream, and
+// [Compressor.Deflate] for a short one that a worker has in memory.
 //
 // Promises:
 //   - The output is a function of the input, the level and [EncoderVersion]. The
 //     number of processors and workers, the sizes of the writes, the time and
 //     other streams have no part in it.
-//   - A stream that failed, was cancelled or was aborted has no trailer, so
-//     that no reader takes it for complete.
+//   - A stream that failed, was cancelled or was aborted has no trailer and no
+//     final block, so that no reader takes it for complete.
 //   - The output is written by the goroutine that calls Write and Close: the
 //     package starts none, and after Close or Abort no worker touches the
 //     stream. Workers never wait for a destination.
@@ -36,9 +41,9 @@
 package gzip
 
 import (
-	"errors"
 	"fmt"
 
+	"github.com/repomcp/repomcp/internal/archive/blocks"
 	"github.com/repomcp/repomcp/internal/archive/workers"
 )
 
@@ -60,7 +65,7 @@ const (
 )
 
 // ErrClosed is returned by Write after Close or Abort.
-var ErrClosed = errors.New("gzip: writer closed")
+var ErrClosed = blocks.ErrClosed
 
 // Options of a Compressor. The zero value is good for a server.
 type Options struct {
@@ -77,9 +82,8 @@ type Options struct {
 // for concurrent use. It needs no closing; the scheduler does, after the last
 // Writer.
 type Compressor struct {
-	sched     *workers.Scheduler
+	pool      *blocks.Pool
 	deflaters [MaxLevel + 1]*workers.Slot[*deflater]
-	blocks    *stock
 }
 
 // New returns a compressor on the workers of sched.
@@ -88,11 +92,27 @@ func New(sched *workers.Scheduler, o Options) *Compressor {
 	if shared == 0 {
 		shared = sched.Workers()
 	}
-	c := &Compressor{sched: sched, blocks: newStock(max(shared, 0))}
+	c := &Compressor{pool: blocks.New(sched, format, shared)}
 	for level := MinLevel; level <= MaxLevel; level++ {
 		c.deflaters[level] = workers.NewSlot(func() *deflater { return newDeflater(level) })
 	}
 	return c
+}
+
+// Deflate appends data to dst as one raw deflate stream (RFC 1951), which is a
+// function of data, the level and [EncoderVersion]. It is for a task of the
+// scheduler, on whose worker w it runs, and for data that was read whole: it
+// takes as long as the data is, and memory for the output only. Data that does
+// not compress grows by 5 bytes for each 64 KiB and a few more.
+func (c *Compressor) Deflate(w *workers.Worker, level int, dst, data []byte) ([]byte, error) {
+	if err := checkLevel(level); err != nil {
+		return dst, err
+	}
+	out, err := c.deflaters[level].Of(w).whole(dst, data)
+	if err != nil {
+		return dst, fmt.Errorf("gzip: %w", err)
+	}
+	return out, nil
 }
 
 // checkLevel says whether there is such a level.

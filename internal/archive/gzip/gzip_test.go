@@ -232,21 +232,24 @@ func TestSameBytes_WhateverTheWorkerDidBefore(t *testing.T) {
 func TestSameBytes_AfterTheCompressorWasReplaced(t *testing.T) {
 	d := newDeflater(DefaultLevel)
 	data := prose(1, 3000)
-	var want []byte
-	for i := range maxUses + 2 {
+	want, err := newDeflater(DefaultLevel).deflate(nil, data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = bytes.Clone(want)
+	for _, moved := range []int{0, maxMoved - 1, maxMoved} {
+		before := d.fw
+		d.moved = moved
 		got, err := d.deflate(nil, data)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if i == 0 {
-			want = bytes.Clone(got)
-		}
 		if !bytes.Equal(got, want) {
-			t.Fatalf("use %d differs from the first", i)
+			t.Fatalf("other bytes after %d bytes", moved)
 		}
-	}
-	if d.uses != 2 {
-		t.Errorf("the compressor was not replaced: %d uses", d.uses)
+		if replaced := d.fw != before; replaced != (moved != maxMoved-1) {
+			t.Errorf("after %d bytes the compressor was replaced: %v", moved, replaced)
+		}
 	}
 }
 

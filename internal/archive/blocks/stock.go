@@ -1,40 +1,40 @@
-package gzip
+package blocks
 
 import "sync"
 
-// WriterBlocks is what every Writer may hold however many there are: one block
-// that is filled while the other is compressed or written.
-const WriterBlocks = 2
-
-// stock lends blocks to Writers and keeps them for the next.
+// stock lends blocks to streams and keeps them for the next.
 //
-// No Writer ever waits for another's blocks: it gets its own WriterBlocks at
-// any time, and whether it gets one of the shared ones is decided at once.
+// No stream ever waits for another's blocks: it gets its own Format.Own at any
+// time, and whether it gets one of the shared ones is decided at once.
 type stock struct {
+	format *Format
+
 	mu      sync.Mutex
 	free    []*block
 	lent    int
-	writers int
+	streams int
 	shared  int // how many there are
 	spare   int // how many of them are not lent
 }
 
-func newStock(shared int) *stock { return &stock{shared: shared, spare: shared} }
+func newStock(f *Format, shared int) *stock {
+	return &stock{format: f, shared: shared, spare: shared}
+}
 
-// join counts a Writer in, for whom WriterBlocks are set aside.
+// join counts a stream in, for which its own blocks are set aside.
 func (s *stock) join() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.writers++
+	s.streams++
 }
 
-// leave counts a Writer out that has given its blocks back. What one Writer
+// leave counts a stream out that has given its blocks back. What one stream
 // alone can use is kept; the rest is garbage.
 func (s *stock) leave() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.writers--
-	keep := max(s.writers, 1)*WriterBlocks + s.shared - s.lent
+	s.streams--
+	keep := max(s.streams, 1)*s.format.Own + s.shared - s.lent
 	for len(s.free) > keep {
 		last := len(s.free) - 1
 		s.free[last] = nil
@@ -42,12 +42,12 @@ func (s *stock) leave() {
 	}
 }
 
-// take lends a block to a Writer that holds so many. It returns nil if the
-// Writer has its own and no shared one is left.
+// take lends a block to a stream that holds so many. It returns nil if the
+// stream has its own and no shared one is left.
 func (s *stock) take(held int) *block {
 	b, ok := s.reserve(held)
 	if ok && b == nil {
-		b = newBlock() // outside the lock: it clears half a MiB
+		b = newBlock(s.format) // outside the lock: it may clear megabytes
 	}
 	return b
 }
@@ -56,7 +56,7 @@ func (s *stock) take(held int) *block {
 func (s *stock) reserve(held int) (b *block, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if held >= WriterBlocks {
+	if held >= s.format.Own {
 		if s.spare == 0 {
 			return nil, false
 		}
@@ -70,11 +70,11 @@ func (s *stock) reserve(held int) (b *block, ok bool) {
 	return b, true
 }
 
-// give takes a block back from a Writer that held so many, this one included.
+// give takes a block back from a stream that held so many, this one included.
 func (s *stock) give(b *block, held int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if held > WriterBlocks {
+	if held > s.format.Own {
 		s.spare++
 	}
 	s.lent--
