@@ -9,6 +9,9 @@ package gittest
 
 import (
 	"bytes"
+	"compress/zlib"
+	"crypto/sha1"
+	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -67,6 +70,24 @@ func (r *Repo) Archive(args ...string) []byte {
 	return run(r.t, r.Dir, nil, append([]string{"-c", "tar.umask=0002", "archive"}, args...)...)
 }
 
+// TryArchive is [Repo.Archive] of arguments that git may refuse.
+func (r *Repo) TryArchive(args ...string) (archive []byte, ok bool) {
+	archive, err := command(r.Dir, append([]string{"-c", "tar.umask=0002", "archive"}, args...)...).Output()
+	return archive, err == nil
+}
+
+// WriteFile writes a file of the repository's own folder.
+func (r *Repo) WriteFile(name string, content []byte) {
+	r.t.Helper()
+	path := filepath.Join(r.Dir, name)
+	if err := os.MkdirAll(filepath.Dir(path), 0o750); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.WriteFile(path, content, 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
 // File is one entry of a commit.
 type File struct {
 	Path    string // any bytes but NUL
@@ -86,6 +107,28 @@ func Symlink(path, target string) File { return File{path, "120000", target} }
 // Gitlink is a submodule at the given commit id.
 func Gitlink(path, commit string) File { return File{path, "160000", commit} }
 
+// Store records an object of any content, however broken, and returns its id.
+// It is loose and there without a git process, of which thousands take long.
+func (r *Repo) Store(kind, content string) string {
+	r.t.Helper()
+	object := fmt.Sprintf("%s %d\x00%s", kind, len(content), content)
+	id := fmt.Sprintf("%x", sha1.Sum([]byte(object)))
+	var packed bytes.Buffer
+	z := zlib.NewWriter(&packed)
+	_, err := io.WriteString(z, object)
+	if err := errors.Join(err, z.Close()); err != nil {
+		r.t.Fatal(err)
+	}
+	r.WriteFile("objects/"+id[:2]+"/"+id[2:], packed.Bytes())
+	return id
+}
+
+// SetRef makes a ref hold an object, without a git process.
+func (r *Repo) SetRef(name, id string) {
+	r.t.Helper()
+	r.WriteFile(name, []byte(id+"\n"))
+}
+
 // Commit records a commit whose whole tree is files on the given branch, as
 // child of the branch's present head, and returns its id. Small commits leave
 // loose objects, large ones (100 objects and more) a pack, as a push does.
@@ -94,7 +137,7 @@ func (r *Repo) Commit(branch string, files ...File) string {
 	ref := "refs/heads/" + branch
 	var in bytes.Buffer
 	message := fmt.Sprintf("commit %d on %s\n", r.commits+1, branch)
-	fmt.Fprintf(&in, "feature done\ncommit %s\n", ref)
+	fmt.Fprintf(&in, "feature done\nfeature get-mark\ncommit %s\nmark :1\n", ref)
 	fmt.Fprintf(&in, "committer A U Thor <author@example.com> %d +0000\n", firstCommitTime+60*r.commits)
 	fmt.Fprintf(&in, "data %d\n%s", len(message), message)
 	if r.has(ref) {
@@ -104,15 +147,17 @@ func (r *Repo) Commit(branch string, files ...File) string {
 	for _, f := range files {
 		writeFile(&in, f)
 	}
-	in.WriteString("\ndone\n")
-	run(r.t, r.Dir, &in, "fast-import", "--quiet", "--force")
+	in.WriteString("\nget-mark :1\ndone\n")
 	r.commits++
-	return r.Git("rev-parse", ref)
+	return strings.TrimSpace(string(run(r.t, r.Dir, &in, "fast-import", "--quiet", "--force")))
 }
 
 func (r *Repo) has(ref string) bool {
-	cmd := command(r.Dir, "rev-parse", "--verify", "--quiet", ref)
-	return cmd.Run() == nil
+	if _, err := os.Stat(filepath.Join(r.Dir, ref)); err == nil {
+		return true
+	}
+	packed, _ := os.ReadFile(filepath.Join(r.Dir, "packed-refs")) // there may be none
+	return bytes.Contains(packed, []byte(" "+ref+"\n"))
 }
 
 func writeFile(in *bytes.Buffer, f File) {
@@ -164,7 +209,8 @@ func command(dir string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// Env is an environment for git that no configuration of the machine reaches.
+// Env is an environment for git that no configuration of the machine reaches,
+// and in which objects are what their ids say: git follows no replacement refs.
 func Env() []string {
 	return []string{
 		"PATH=" + os.Getenv("PATH"),
@@ -175,9 +221,19 @@ func Env() []string {
 		"GIT_CONFIG_GLOBAL=" + os.DevNull,
 		"GIT_ATTR_NOSYSTEM=1",
 		"GIT_TERMINAL_PROMPT=0",
+		"GIT_NO_REPLACE_OBJECTS=1",
 		"GIT_AUTHOR_NAME=A U Thor", "GIT_AUTHOR_EMAIL=author@example.com", "GIT_AUTHOR_DATE=1700000000 +0000",
 		"GIT_COMMITTER_NAME=A U Thor", "GIT_COMMITTER_EMAIL=author@example.com", "GIT_COMMITTER_DATE=1700000000 +0000",
 	}
+}
+
+// Volume is how many cases a test makes: usual, or soak with REPOMCP_SOAK=1, as
+// `make soak` has it. What kinds of cases there are does not depend on it.
+func Volume(usual, soak int) int {
+	if os.Getenv("REPOMCP_SOAK") == "1" {
+		return soak
+	}
+	return usual
 }
 
 // Noise is text of the given size that does not compress, the same each time.

@@ -2,6 +2,7 @@ package gittest_test
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/gittest"
@@ -32,5 +33,25 @@ func TestCommitKeepsEveryByteOfPathsAndContents(t *testing.T) {
 		if names[i] != want[i] {
 			t.Errorf("entry %d is %q, want %q", i, names[i], want[i])
 		}
+	}
+}
+
+// TestStoreIsHashObject has git read what was written without it.
+func TestStoreIsHashObject(t *testing.T) {
+	repo := gittest.New(t)
+	for kind, content := range map[string]string{
+		"blob": "content\n", "commit": "broken", "tag": "", "tree": "100644 a\x00" + strings.Repeat("x", 20),
+	} {
+		id := repo.Store(kind, content)
+		if want := repo.GitInput([]byte(content), "hash-object", "-t", kind, "--stdin", "--literally"); id != want {
+			t.Errorf("%s %q: %s, want %s", kind, content, id, want)
+		}
+		if got := repo.Git("cat-file", "-t", id); got != kind {
+			t.Errorf("%s: git says %s", id, got)
+		}
+	}
+	repo.SetRef("refs/tags/v1", repo.Store("blob", "content\n"))
+	if got := repo.Git("cat-file", "blob", "v1"); got != "content" {
+		t.Errorf("the ref holds %q", got)
 	}
 }

@@ -82,7 +82,7 @@ func (o *Object) read(p []byte) (int, error) {
 		err = ended(o.source)
 	}
 	if err == nil || errors.Is(err, io.EOF) {
-		err = o.compare()
+		err = o.compare(o.hash)
 	}
 	if err != nil {
 		return 0, o.failed(err)
@@ -109,42 +109,19 @@ func ended(s source) error {
 	}
 }
 
-// compare checks the id.
-func (o *Object) compare() error {
-	if o.hash == nil {
+// compare checks the id by the hash of the whole object, if there is one.
+func (o *Object) compare(sum hash.Hash) error {
+	if sum == nil {
 		return nil
 	}
 	var got ID
-	if o.hash.Sum(got[:0]); got != o.id {
+	if sum.Sum(got[:0]); got != o.id {
 		return errWrongID
 	}
 	return nil
 }
 
 func (o *Object) failed(err error) error { return about(o.id, o.damage(err)) }
-
-// WriteTo writes the whole object, without a buffer of the caller's.
-func (o *Object) WriteTo(w io.Writer) (int64, error) {
-	buf := o.store.takeBuffer()
-	defer o.store.giveBuffer(buf)
-	total := int64(0)
-	for {
-		n, err := o.Read(*buf)
-		if n > 0 {
-			written, failure := w.Write((*buf)[:n])
-			total += int64(written)
-			if failure != nil {
-				return total, failure
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			return total, nil
-		}
-		if err != nil {
-			return total, err
-		}
-	}
-}
 
 // Close releases what the object holds. Closing it again does nothing.
 func (o *Object) Close() error {

@@ -32,6 +32,7 @@ type Store struct {
 	scratch   sync.Pool // of *scratch
 	inflaters sync.Pool // of *inflater
 	buffers   sync.Pool // of *[]byte
+	pieces    sync.Pool // of *[]byte, larger
 }
 
 // New opens the folder root. Nothing outside of it will be read.

@@ -42,6 +42,17 @@ func (b *Blob) Read(p []byte) (int, error) {
 	return n, err
 }
 
+// WriteTo implements [io.WriterTo]: it writes the content while it is read
+// ahead. Errors are those of Read, or the writer's.
+func (b *Blob) WriteTo(w io.Writer) (int64, error) {
+	n, err := b.object.WriteTo(w)
+	var corrupt *objects.CorruptError
+	if errors.As(err, &corrupt) {
+		err = domainError(err)
+	}
+	return n, err
+}
+
 // Close releases the stream.
 func (b *Blob) Close() error { return b.object.Close() }
 

@@ -2,7 +2,9 @@ package repos
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -14,13 +16,15 @@ const maxCommitBytes = 16 << 20
 
 // Commit is the part of a commit object that is served.
 type Commit struct {
-	ID      ID
-	Tree    ID
-	Parents []ID
-	Author  Signature
-	// Committer's time is the modification time of archived files.
+	ID        ID
+	Tree      ID
+	Parents   []ID
+	Author    Signature
 	Committer Signature
-	Message   string
+	// Date is the committer's time as git takes it for the files of an archive:
+	// in seconds since 1970, where a sign makes a number of the far future.
+	Date    uint64
+	Message string
 }
 
 // Subject is the first line of the message.
@@ -73,6 +77,7 @@ func (c *Commit) header(line string) (err error) {
 		c.Author = parseSignature(value)
 	case "committer":
 		c.Committer = parseSignature(value)
+		c.Date = parseDate(value)
 	}
 	return err
 }
@@ -89,6 +94,32 @@ func parseSignature(s string) Signature {
 	unix, _ := strconv.ParseInt(seconds, 10, 64)
 	return Signature{
 		Name: strings.TrimSpace(name), Email: rest[:end], When: time.Unix(unix, 0).In(parseZone(zone)),
+	}
+}
+
+// parseDate follows git's parse_commit_date (commit.c), which reads the number
+// after the address with C's strtoumax: blanks and a sign may come before it,
+// what is no number is 0, and a minus wraps around.
+func parseDate(s string) uint64 {
+	s = strings.TrimLeft(s[strings.LastIndexByte(s, '>')+1:], " \t\v\f\r")
+	digits := strings.TrimLeft(s, "+-")
+	if len(s)-len(digits) > 1 {
+		return 0
+	}
+	end := 0
+	for end < len(digits) && digits[end] >= '0' && digits[end] <= '9' {
+		end++
+	}
+	date, err := strconv.ParseUint(digits[:end], 10, 64)
+	switch {
+	case errors.Is(err, strconv.ErrRange):
+		return math.MaxUint64
+	case err != nil:
+		return 0
+	case s[0] == '-':
+		return -date
+	default:
+		return date
 	}
 }
 

@@ -348,7 +348,7 @@ var damages = []struct {
 	}, sound, sound, corrupt}, // git fsck calls it garbage; git cat-file passes over it
 	{"loose object of another content", true, swapLoose, wrong, wrong, corrupt},
 	{"loose object that is a directory", true, asDirectory("objects/??/*"), corrupt, corrupt, corrupt},
-	{"HEAD broken", false, func(r *gittest.Repo) { put(r, "packed-refs", "junk\n"); put(r, "refs/heads/none", "") }, corrupt, sound, sound},
+	{"HEAD broken", false, func(r *gittest.Repo) { put(r, "packed-refs", "junk\n"); put(r, "refs/heads/none", "") }, sound, sound, sound},
 	{"SHA-256 configured", false, func(r *gittest.Repo) {
 		put(r, "config", "[core]\nrepositoryformatversion = 1\n[extensions]\nobjectformat = sha256\n")
 	}, corrupt, sound, refused},

@@ -28,8 +28,9 @@ const (
 
 // hiddenRefs are namespaces that tools keep for themselves. What only they
 // lead to was not published: GitLab's keep-around refs hold force-pushed
-// commits for ever, a stash is a private draft.
-var hiddenRefs = []string{"refs/stash", "refs/keep-around/", "refs/original/", "refs/bisect/", "refs/rewritten/", "refs/worktree/"}
+// commits for ever, a stash is a private draft, and replacements have no part in
+// what is served.
+var hiddenRefs = []string{"refs/stash", "refs/keep-around/", "refs/original/", "refs/bisect/", "refs/rewritten/", "refs/worktree/", "refs/replace/"}
 
 func hidden(name string) bool {
 	return slices.ContainsFunc(hiddenRefs, func(prefix string) bool { return strings.HasPrefix(name, prefix) })

@@ -143,7 +143,7 @@ func TestResolveAgreesWithGit(t *testing.T) {
 	repo.Git("branch", "both", second)
 	revisions := []string{
 		"HEAD", "main", "refs/heads/main", "feature/x", "refs/heads/feature/x", "light", "v1.0", "refs/tags/v1.0", "v1.0-again",
-		"both", first, second, first[:7], repo.Git("rev-parse", "v1.0"),
+		"both", first, second, first[:7], repo.Git("rev-parse", "v1.0"), "v1.0-1-g" + second[:9], "any-name-g" + first[:4],
 	}
 	for _, pack := range []bool{false, true} {
 		if pack {

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/repomcp/repomcp/internal/objects"
 )
 
 // Resolve finds the commit that a revision names: HEAD, a full ref name, a
-// full or abbreviated object id, or a bare tag or branch name. Where several
+// full or abbreviated object id, a bare tag or branch name, or what git describe
+// prints. Where several
 // fit, the order is that of gitrevisions(7): a full id first, then refs, tags
 // before branches, and abbreviations last.
 //
@@ -41,10 +43,29 @@ func (s *Snapshot) resolve(ctx context.Context, revision string) (ID, error) {
 			return ID{}, err
 		}
 	}
-	if isAbbreviation(revision) {
-		return s.resolveAbbreviation(ctx, revision)
+	if abbreviation := describedID(revision); isAbbreviation(abbreviation) {
+		return s.resolveAbbreviation(ctx, abbreviation)
 	}
 	return ID{}, fmt.Errorf("revision: %w", ErrNotFound)
+}
+
+// describedID cuts what git describe prints ("v1.0-14-g2414721") down to the
+// abbreviated id at its end, which alone counts (get_describe_name in git's
+// object-name.c). Other revisions stay as they are.
+func describedID(revision string) string {
+	name, id, ok := cutLast(revision, "-g")
+	if !ok || name == "" {
+		return revision
+	}
+	return id
+}
+
+func cutLast(s, sep string) (before, after string, found bool) {
+	i := strings.LastIndex(s, sep)
+	if i < 0 {
+		return s, "", false
+	}
+	return s[:i], s[i+len(sep):], true
 }
 
 // resolveID accepts the id of a commit, or of an annotated tag that leads to

@@ -1,0 +1,54 @@
+package repos
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+
+	"github.com/repomcp/repomcp/internal/objects"
+)
+
+// maxShallowBytes bounds the list of commits whose parents are left out: some
+// six million.
+const maxShallowBytes = 256 << 20
+
+// RawCommit gives a commit object as it is stored, for what [Commit] leaves
+// out. It is compared with its id.
+func (s *Snapshot) RawCommit(id ID) ([]byte, error) {
+	return s.read(id, objects.Commit, maxCommitBytes)
+}
+
+// RawTag gives an annotated tag object as it is stored. It is compared with its
+// id.
+func (s *Snapshot) RawTag(id ID) ([]byte, error) {
+	return s.read(id, objects.Tag, maxCommitBytes)
+}
+
+// Shallow lists the commits whose parents a shallow clone left out
+// (gitrepository-layout(5)); none in a whole repository.
+func (s *Snapshot) Shallow() ([]ID, error) {
+	file, err := s.refs.root.Open(path.Join(s.repository.dir, "shallow"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading shallow: %w", err)
+	}
+	defer func() { _ = file.Close() }() // only read from
+	var ids []ID
+	lines := bufio.NewScanner(io.LimitReader(file, maxShallowBytes))
+	for lines.Scan() {
+		id, err := ParseID(lines.Text())
+		if err != nil {
+			return nil, fmt.Errorf("reading shallow: %w: %w", ErrCorrupt, err)
+		}
+		ids = append(ids, id)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("reading shallow: %w: %w", ErrCorrupt, err)
+	}
+	return ids, nil
+}
