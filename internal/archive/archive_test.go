@@ -23,37 +23,21 @@ import (
 // plan makes the plan of a revision of a repository.
 func plan(t *testing.T, repo *gittest.Repo, revision string, options archive.Options) *archive.Plan {
 	t.Helper()
-	catalogue, err := repos.Open(filepath.Dir(repo.Dir), repos.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	repository, err := catalogue.Get(strings.TrimSuffix(filepath.Base(repo.Dir), ".git"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	snapshot, err := repository.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	engine, err := archive.NewEngine(archive.EngineOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		engine.Close()
-		if err := errors.Join(snapshot.Close(), catalogue.Close()); err != nil {
-			t.Error(err)
-		}
-	})
-	commit, err := snapshot.Resolve(t.Context(), revision)
-	if err != nil {
-		t.Fatal(err)
-	}
-	p, err := engine.Plan(snapshot, commit, options)
+	p, err := tryPlan(t, repo, revision, options)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return p
+}
+
+func tryPlan(t *testing.T, repo *gittest.Repo, revision string, options archive.Options) (*archive.Plan, error) {
+	t.Helper()
+	o := open(t, repo)
+	commit, err := o.snapshot.Resolve(t.Context(), revision)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o.engine.Plan(t.Context(), o.snapshot, commit, options)
 }
 
 func write(t *testing.T, p *archive.Plan) []byte {
@@ -113,6 +97,7 @@ func trees() map[string][]gittest.File {
 }
 
 func TestTarIsGitArchiveToTheByte(t *testing.T) {
+	t.Parallel()
 	compared := 0
 	for name, files := range trees() {
 		repo := gittest.New(t)
@@ -121,7 +106,11 @@ func TestTarIsGitArchiveToTheByte(t *testing.T) {
 			if packed {
 				repo.Git("repack", "-adfq")
 			}
-			for _, prefix := range []string{"", "p/", "a/b/c/", "glued-", "x//", strings.Repeat("q", 120) + "/"} {
+			prefixes := []string{"", "p/", "a/b/c/", "glued-", "x//", strings.Repeat("q", 120) + "/"}
+			if packed { // a prefix has nothing to do with it
+				prefixes = prefixes[:gittest.Volume(1, 6)]
+			}
+			for _, prefix := range prefixes {
 				got := write(t, plan(t, repo, "main", archive.Options{Format: archive.Tar, Prefix: prefix}))
 				if want := repo.Archive("--format=tar", "--prefix="+prefix, commit); !bytes.Equal(got, want) {
 					t.Errorf("%s, prefix %.10q, packed %v: tar differs", name, prefix, packed)
@@ -135,7 +124,7 @@ func TestTarIsGitArchiveToTheByte(t *testing.T) {
 			}
 		}
 	}
-	if want := len(trees()) * 2 * 6; compared != want {
+	if want := len(trees()) * gittest.Volume(7, 12); compared != want {
 		t.Errorf("compared %d archives, want %d", compared, want)
 	}
 }
@@ -176,8 +165,10 @@ func TestBytesAreAPromise(t *testing.T) {
 	repo := gittest.New(t)
 	repo.Commit("main", trees()["many"]...)
 	for format, want := range map[archive.Format]string{
-		archive.Tar:   "1 cb2233063aee21f4b50304ae45413701f4c2d6c7e74490abcdb6c9c07b6b4295",
-		archive.TarGz: "1 a59cc3b61cdc94e19dcebd49c18905b921fc5dcc3a45f2ceefcc8d69c64f9fc1",
+		archive.Tar:    "1 cb2233063aee21f4b50304ae45413701f4c2d6c7e74490abcdb6c9c07b6b4295",
+		archive.TarZst: "1 c9567e1ffe0941c439dfd99a7ca1bfeaf4cfc853f9b3c826c7b8c8da44ced3cf",
+		archive.Zip:    "1 c005a3d4334c412f2fda01c7f49d9b19b58605fd737794779eb84781dfcc980a",
+		archive.TarGz:  "1 a59cc3b61cdc94e19dcebd49c18905b921fc5dcc3a45f2ceefcc8d69c64f9fc1",
 	} {
 		sum := sha256.Sum256(write(t, plan(t, repo, "main", archive.Options{Format: format})))
 		if got := archive.EncoderVersion + " " + hex.EncodeToString(sum[:]); got != want {
@@ -186,31 +177,84 @@ func TestBytesAreAPromise(t *testing.T) {
 	}
 }
 
-func TestETagTellsBytesApart(t *testing.T) {
+func TestTagTellsBytesApart(t *testing.T) {
 	repo := gittest.New(t)
-	repo.Commit("main", gittest.Regular("a", "1"))
-	first := plan(t, repo, "main", archive.Options{Format: archive.Tar}).ETag()
-	if again := plan(t, repo, "HEAD", archive.Options{Format: archive.Tar}).ETag(); again != first {
-		t.Error("two names of one commit have two tags")
+	repo.Commit("main", gittest.Regular("a", "1"), gittest.Regular("d/b", "1"))
+	first := validator(t, repo, "main", archive.Options{Format: archive.Tar})
+	for _, same := range []archive.Options{{Format: archive.Tar, Profile: archive.ProfileArchive}, {Format: archive.Tar}} {
+		if again := validator(t, repo, "HEAD", same); again != first {
+			t.Errorf("two names of one archive have the tags %v and %v", first, again)
+		}
 	}
-	tags := map[string]bool{first: true}
-	for _, options := range []archive.Options{{Format: archive.TarGz}, {Format: archive.Tar, Prefix: "a/"}, {Format: archive.Tar, Prefix: "a"}} {
-		tags[plan(t, repo, "main", options).ETag()] = true
+	if validator(t, repo, "main", archive.Options{Format: archive.Tar, Paths: []string{"d", "a", "d"}}) != validator(t, repo, "main", archive.Options{Format: archive.Tar, Paths: []string{"a", "d"}}) {
+		t.Error("the order of paths changes the tag")
+	}
+	tags := map[archive.Validator]bool{first: true}
+	for _, options := range []archive.Options{
+		{Format: archive.TarGz}, {Format: archive.Tar, Prefix: "a/"}, {Format: archive.Tar, Prefix: "a"}, {Format: archive.Tar, Profile: archive.ProfileFull},
+		{Format: archive.Tar, Paths: []string{"a"}}, {Format: archive.Tar, Exclude: []string{"a"}}, {Format: archive.Tar, Strip: "d"},
+	} {
+		tags[validator(t, repo, "main", options)] = true
+	}
+	repo.WriteFile("info/attributes", []byte("a export-ignore"))
+	tags[validator(t, repo, "main", archive.Options{Format: archive.Tar})] = true
+	if err := os.Remove(filepath.Join(repo.Dir, "info", "attributes")); err != nil {
+		t.Fatal(err)
 	}
 	repo.Commit("main", gittest.Regular("a", "2"))
-	tags[plan(t, repo, "main", archive.Options{Format: archive.Tar}).ETag()] = true
-	if len(tags) != 5 {
-		t.Errorf("%d different tags, want 5", len(tags))
+	tags[validator(t, repo, "main", archive.Options{Format: archive.Tar})] = true
+	if len(tags) != 10 {
+		t.Errorf("%d different tags, want 10", len(tags))
 	}
 }
 
-func TestPrefixStaysInside(t *testing.T) {
+func validator(t *testing.T, repo *gittest.Repo, revision string, options archive.Options) archive.Validator {
+	t.Helper()
+	v, err := plan(t, repo, revision, options).Validator(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return v
+}
+
+func TestValidatorIsWeakWhereRefsDecide(t *testing.T) {
+	for content, weak := range map[string]bool{
+		"$Format:%H %ci$": false, "$Format:%d$": true, "$Format:%D$": true, "$Format:%h$": true, "$Format:%(describe)$": true, "nothing": false, "$Format:%an %s$": false,
+	} {
+		repo := gittest.New(t)
+		repo.Commit("main", gittest.Regular("d/.gitattributes", "v export-subst"), gittest.Regular("d/v", content), gittest.Regular("other", "$Format:%d$"))
+		if v := validator(t, repo, "main", archive.Options{Format: archive.Tar}); v.Weak != weak {
+			t.Errorf("%s: weak %v, want %v", content, v.Weak, weak)
+		}
+		if v := validator(t, repo, "main", archive.Options{Format: archive.Tar, Profile: archive.ProfileFull}); v.Weak {
+			t.Errorf("%s: the complete tree is weak", content)
+		}
+	}
+}
+
+func TestOptionsAreChecked(t *testing.T) {
 	for prefix, ok := range map[string]bool{
 		"": true, "a": true, "a/": true, "a/b-": true, "a//": true, "/": false, "/a": false, "..": false, "../a": false, "a/../b": false,
 		"a/..": false, ".": false, "./a": false, "a//b": false, "a\x00b": false, strings.Repeat("a", 1025): false,
 	} {
-		if err := archive.CheckPrefix(prefix); (err == nil) != ok {
-			t.Errorf("CheckPrefix(%q) = %v", prefix, err)
+		for name, options := range map[string]archive.Options{"prefix": {Format: archive.Tar, Prefix: prefix}, "strip": {Format: archive.Tar, Strip: prefix}} {
+			if err := options.Check(); (err == nil) != ok || err != nil && !errors.Is(err, archive.ErrOption) {
+				t.Errorf("%s %q: %v", name, prefix, err)
+			}
+		}
+	}
+	for _, options := range []archive.Options{{}, {Format: "rar"}, {Format: archive.Tar, Profile: "other"}, {Format: archive.Tar, Paths: []string{"../a"}}, {Format: archive.Tar, Exclude: []string{":(nonsense)a"}}} {
+		if err := options.Check(); !errors.Is(err, archive.ErrOption) {
+			t.Errorf("%+v: %v, want it refused", options, err)
+		}
+	}
+	var o archive.Options
+	for _, c := range []struct {
+		name, value string
+		ok          bool
+	}{{"prefix", "a/", true}, {"prefix", "a/", false}, {"path", "a", true}, {"path", "b", true}, {"path", "", false}, {"strip", "", true}, {"Prefix", "x", false}, {"level", "9", false}} {
+		if err := o.Set(c.name, c.value); (err == nil) != c.ok || err != nil && !errors.Is(err, archive.ErrOption) {
+			t.Errorf("%s=%s: %v", c.name, c.value, err)
 		}
 	}
 }
@@ -275,15 +319,28 @@ func (c *cancelAfter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func TestLimitsEndAnArchive(t *testing.T) {
+func TestLimitsRefuseBeforeTheFirstByte(t *testing.T) {
 	repo := gittest.New(t)
 	repo.Commit("main", gittest.Regular("a/b/c/d", strings.Repeat("x", 4096)), gittest.Regular("e", "1"))
 	for name, limits := range map[string]archive.Limits{
-		"entries": {Entries: 3}, "bytes": {Bytes: 4000}, "depth": {Depth: 3}, "path": {PathBytes: 6},
+		"entries": {Entries: 3}, "bytes": {Bytes: 4000}, "depth": {Depth: 3}, "path": {PathBytes: 6}, "blob": {BlobBytes: 4095},
 	} {
-		p := plan(t, repo, "main", archive.Options{Format: archive.Tar, Limits: limits})
+		if _, err := tryPlan(t, repo, "main", archive.Options{Format: archive.Tar, Limits: limits}); !errors.Is(err, archive.ErrLimit) {
+			t.Errorf("%s: %v, want the limit", name, err)
+		}
+		// What is selected may be less, and is bounded while it is written.
+		p := plan(t, repo, "main", archive.Options{Format: archive.Tar, Limits: limits, Paths: []string{"a"}})
 		if err := p.WriteTo(t.Context(), io.Discard); !errors.Is(err, archive.ErrLimit) {
 			t.Errorf("%s: %v, want the limit", name, err)
+		}
+		if _, err := p.Measure(t.Context()); !errors.Is(err, archive.ErrLimit) {
+			t.Errorf("%s: measuring: %v, want the limit", name, err)
+		}
+		small := plan(t, repo, "main", archive.Options{Format: archive.Tar, Limits: limits, Paths: []string{"e"}})
+		if name != "bytes" { // the last block alone has more
+			if err := small.WriteTo(t.Context(), io.Discard); err != nil {
+				t.Errorf("%s: a small part: %v", name, err)
+			}
 		}
 	}
 }
@@ -301,16 +358,19 @@ func TestTreesOfEmptyTreesEnd(t *testing.T) {
 		tree = repo.GitInput([]byte(listing.String()), "mktree")
 	}
 	repo.Git("update-ref", "refs/heads/main", repo.Git("commit-tree", "-m", "bomb", tree))
-	limited := plan(t, repo, "main", archive.Options{Format: archive.Tar, Limits: archive.Limits{Entries: 5000}})
-	if err := limited.WriteTo(t.Context(), io.Discard); !errors.Is(err, archive.ErrLimit) {
-		t.Errorf("WriteTo: %v, want the limit", err)
+	if _, err := tryPlan(t, repo, "main", archive.Options{Format: archive.Tar}); !errors.Is(err, archive.ErrLimit) {
+		t.Errorf("%v, want the limit before the first byte", err)
 	}
-	if _, err := limited.Measure(t.Context()); !errors.Is(err, archive.ErrLimit) {
-		t.Errorf("Measure: %v, want the limit", err)
+	// A selection is not surveyed: it ends while it is written.
+	selected := archive.Options{Format: archive.Tar, Paths: []string{"*x"}, Exclude: []string{"*y"}}
+	selected.Limits.Entries = 5000
+	if p, err := tryPlan(t, repo, "main", selected); !errors.Is(err, archive.ErrLimit) && !errors.As(err, new(*archive.NoMatchError)) {
+		t.Errorf("%v, %v: want a refusal", p, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
 	defer cancel()
-	if err := plan(t, repo, "main", archive.Options{Format: archive.TarGz}).WriteTo(ctx, io.Discard); !errors.Is(err, context.DeadlineExceeded) {
+	excluded := plan(t, repo, "main", archive.Options{Format: archive.TarGz, Exclude: []string{"*y"}})
+	if err := excluded.WriteTo(ctx, io.Discard); !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("cancelled WriteTo: %v", err)
 	}
 }
@@ -322,7 +382,7 @@ func TestFormatNames(t *testing.T) {
 		ok     bool
 	}{
 		"main.tar.gz": {"main", archive.TarGz, true}, "v1.tgz": {"v1", archive.TarGz, true}, "v1.0.tar": {"v1.0", archive.Tar, true},
-		"a.tar.tar.gz": {"a.tar", archive.TarGz, true}, ".tar.gz": {".tar", "", false}, "main": {"", "", false}, "main.zip": {"", "", false},
+		"a.tar.tar.gz": {"a.tar", archive.TarGz, true}, ".tar.gz": {".tar", "", false}, "main": {"", "", false}, "main.zip": {"main", archive.Zip, true}, "main.tar.zst": {"main", archive.TarZst, true}, "main.tar.xz": {"", "", false},
 	} {
 		stem, format, ok := archive.SplitName(name)
 		if ok != want.ok || ok && (stem != want.stem || format != want.format) {

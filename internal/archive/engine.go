@@ -1,64 +1,95 @@
 package archive
 
 import (
+	"context"
 	"fmt"
+	"io"
 	"sync"
+
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"github.com/repomcp/repomcp/internal/archive/gzip"
 	"github.com/repomcp/repomcp/internal/archive/workers"
+	"github.com/repomcp/repomcp/internal/archive/zip"
+	"github.com/repomcp/repomcp/internal/archive/zstd"
 )
 
 // EngineOptions of an [Engine]. The zero value is good for a server.
 type EngineOptions struct {
 	// Workers is how many processors archives may use together; 0 means all.
 	Workers int
-	// Level of compression, 1 to 9; 0 means the default.
+	// Level of compression, 1 to 9; 0 means the default of each format.
 	Level int
 }
 
 // Engine is what all archives of a process share: workers, compressors and
 // buffers. Close it after the last archive.
 type Engine struct {
-	level      int
 	sched      *workers.Scheduler
-	compressor *gzip.Compressor
+	gzip       *gzip.Compressor
+	zstd       *zstd.Compressor
+	gzipLevel  int // of zip as well
+	zstdLevel  int
 	runs       sync.Pool
-	extra      chan struct{} // runs that archives may have beyond their own
-	chunks     sync.Pool
+	extra      chan struct{}            // runs that archives may have beyond their own
+	validators *lru.Cache[string, bool] // whether the tag of an archive is weak
 }
+
+// knownValidators is how many archives' validators are remembered: some 200
+// bytes each.
+const knownValidators = 10_000
 
 // NewEngine starts the workers.
 func NewEngine(o EngineOptions) (*Engine, error) {
+	e := &Engine{gzipLevel: o.Level, zstdLevel: o.Level}
 	if o.Level == 0 {
-		o.Level = gzip.DefaultLevel
+		e.gzipLevel, e.zstdLevel = gzip.DefaultLevel, zstd.DefaultLevel
 	}
-	if o.Level < gzip.MinLevel || o.Level > gzip.MaxLevel {
+	if e.gzipLevel < gzip.MinLevel || e.gzipLevel > gzip.MaxLevel {
 		return nil, fmt.Errorf("compression level %d is not in %d to %d", o.Level, gzip.MinLevel, gzip.MaxLevel)
 	}
-	sched := workers.New(o.Workers)
-	held := newStock(sched.Workers() + ownRuns)
-	extra := make(chan struct{}, sharedRuns*sched.Workers())
-	for range cap(extra) {
-		extra <- struct{}{}
+	var err error
+	if e.validators, err = lru.New[string, bool](knownValidators); err != nil {
+		return nil, err
 	}
-	return &Engine{
-		extra: extra,
-		level: o.Level, sched: sched, compressor: gzip.New(sched, gzip.Options{}),
-		runs: sync.Pool{New: func() any { return newRun(held) }},
-	}, nil
+	e.sched = workers.New(o.Workers)
+	e.gzip = gzip.New(e.sched, gzip.Options{})
+	e.zstd = zstd.New(e.sched, zstd.Options{})
+	held := newStock(e.sched.Workers() + ownRuns)
+	e.runs.New = func() any { return newRun(held) }
+	e.extra = make(chan struct{}, sharedRuns*e.sched.Workers())
+	for range cap(e.extra) {
+		e.extra <- struct{}{}
+	}
+	return e, nil
 }
 
-// takeChunk gives a buffer for a part of a large file.
-func (e *Engine) takeChunk() []byte {
-	if b, ok := e.chunks.Get().(*[]byte); ok {
-		return *b
+// encoder names the function from members to bytes of a format.
+func (e *Engine) encoder(format Format) string {
+	switch format {
+	case TarGz:
+		return fmt.Sprint(gzip.EncoderVersion, " ", e.gzipLevel)
+	case TarZst:
+		return fmt.Sprint(zstd.EncoderVersion, " ", e.zstdLevel)
+	case Zip:
+		return fmt.Sprint(zip.EncoderVersion, " ", gzip.EncoderVersion, " ", e.gzipLevel)
+	default:
+		return ""
 	}
-	return make([]byte, chunkBytes)
 }
 
-func (e *Engine) giveChunk(b []byte) {
-	b = b[:cap(b)]
-	e.chunks.Put(&b)
+// compressor is a stream that has no end unless it is closed.
+type compressor interface {
+	io.WriteCloser
+	Abort()
+}
+
+// compress begins a compressed stream.
+func (e *Engine) compress(ctx context.Context, w io.Writer, format Format) (compressor, error) {
+	if format == TarZst {
+		return e.zstd.NewWriter(ctx, w, e.zstdLevel)
+	}
+	return e.gzip.NewWriter(ctx, w, e.gzipLevel)
 }
 
 // Close ends the workers.

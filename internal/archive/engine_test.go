@@ -19,7 +19,7 @@ import (
 func sizes() []gittest.File {
 	var files []gittest.File
 	for i, size := range []int{0, 1, 511, 512, 513, 127 << 10, 128 << 10, 128<<10 + 1, 200 << 10, 1 << 20, 2 << 20, 2<<20 + 1, 3 << 20} {
-		for j := range 3 {
+		for j := range gittest.Volume(1, 3) {
 			files = append(files, gittest.Regular(fmt.Sprintf("%02d/%d/large", i, j), gittest.Noise(size + j)[j:]))
 			for k := range 5 {
 				files = append(files, gittest.Regular(fmt.Sprintf("%02d/%d/small%d", i, j, k), strings.Repeat("x", 1000*k)))
@@ -97,7 +97,7 @@ func writeOne(t *testing.T, catalogue *repos.Catalogue, engine *archive.Engine, 
 	if plain {
 		options.Format = archive.Tar
 	}
-	plan, err := engine.Plan(snapshot, commit, options)
+	plan, err := engine.Plan(t.Context(), snapshot, commit, options)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,10 @@
 package archive
 
-import "strings"
+import (
+	"maps"
+	"slices"
+	"strings"
+)
 
 // EncoderVersion names the bytes of tar that this package writes for the same
 // input, as gzip.EncoderVersion names those around it. Both are part of ETags:
@@ -12,8 +16,12 @@ type Format string
 
 // The formats that can be written.
 const (
-	Tar   Format = "tar"
-	TarGz Format = "tar.gz"
+	Tar    Format = "tar"
+	TarGz  Format = "tar.gz"
+	TarZst Format = "tar.zst"
+	Zip    Format = "zip"
+	// Manifest is the list of what the other formats hold, as JSON.
+	Manifest Format = "manifest.json"
 )
 
 // formats lists what users may write after the last dot of an archive's name,
@@ -24,14 +32,24 @@ var formats = []struct {
 }{
 	{".tar.gz", TarGz},
 	{".tgz", TarGz},
+	{".tar.zst", TarZst},
+	{".zip", Zip},
 	{".tar", Tar},
+	{".manifest.json", Manifest},
 }
 
-// mediaTypes as registered (tar.gz is what gzip is called: RFC 6713).
+// mediaTypes as registered, gzip by RFC 6713 and zstd by RFC 8878; tar never
+// was.
 var mediaTypes = map[Format]string{
-	Tar:   "application/x-tar",
-	TarGz: "application/gzip",
+	Tar:      "application/x-tar",
+	TarGz:    "application/gzip",
+	TarZst:   "application/zstd",
+	Zip:      "application/zip",
+	Manifest: "application/json",
 }
+
+// Formats lists what can be written.
+func Formats() []Format { return slices.Sorted(maps.Keys(mediaTypes)) }
 
 // MediaType is the Content-Type of the format.
 func (f Format) MediaType() string { return mediaTypes[f] }

@@ -14,33 +14,38 @@ type Measure struct {
 	Entries int64
 	// Bytes is the exact length of the tar.
 	Bytes int64
+	// Ignored is how many files and folders export-ignore left out. What is in
+	// such a folder is not counted.
+	Ignored int64
 }
 
 // Measure computes the extent of the archive from trees and the sizes in
-// objects' headers. It reads no blob.
+// objects' headers. It reads no files but those that attributes have changed.
 func (p *Plan) Measure(ctx context.Context) (Measure, error) {
-	format := tarFormat{mtime: p.commit.Committer.When.Unix()}
-	m := Measure{Bytes: int64(len(p.opening(format)))}
-	w := newWalk(ctx, p)
+	at, err := p.start(ctx)
+	if err != nil {
+		return Measure{}, err
+	}
+	opening, err := p.tarFormat().opening(nil, p)
+	if err != nil {
+		return Measure{}, err
+	}
+	m := Measure{Bytes: int64(len(opening))}
 	r := newRun(nil)
 	for more := true; more; {
-		if err := context.Cause(ctx); err != nil {
+		r.reset(ctx, p, nil, runEntries)
+		if more, err = at.walk.fill(r); err != nil {
 			return Measure{}, err
 		}
-		r.reset(ctx, p.source, format, runEntries)
-		var err error
-		if more, err = w.fill(r); err != nil {
+		length, err := at.content.lengthOf(r)
+		if err != nil {
 			return Measure{}, err
 		}
-		for i := range r.entries {
-			length, err := r.length(r.entry(i))
-			if err != nil {
-				return Measure{}, err
-			}
-			m.Bytes += length
+		if m.Bytes += length; m.Bytes > p.options.Limits.Bytes {
+			return Measure{}, limitBytes(p.options.Limits)
 		}
 	}
-	m.Entries = w.entries
+	m.Entries, m.Ignored = at.walk.counts()
 	if p.folder() != nil {
 		m.Entries++
 	}
@@ -53,21 +58,28 @@ func (p *Plan) Measure(ctx context.Context) (Measure, error) {
 
 // length is how much tar an entry makes. A link's target matters by its length
 // only.
-func (r *run) length(e entry) (int64, error) {
+func (c *content) length(e entry) (int64, error) {
 	if !e.mode.IsRegular() && !e.mode.IsSymlink() {
 		return headerLength(e.path, 0, 0), nil
 	}
-	size, err := r.source.Size(e.id)
-	if err != nil {
-		return 0, damaged(err)
+	if e.treatment.changes() || e.treatment.points() {
+		size, _, err := c.open(e)
+		return headerLength(e.path, size, 0) + records(size), err
 	}
-	if e.mode.IsSymlink() {
-		if size > maxLinkBytes {
-			return 0, errLink
-		}
+	c.enter(e.module)
+	size, err := c.source.Size(e.id)
+	switch {
+	case err != nil:
+		return 0, damaged(err)
+	case e.mode.IsRegular() && size > c.limits.BlobBytes:
+		return 0, limitBlob(c.limits)
+	case e.mode.IsRegular():
+		return headerLength(e.path, size, 0) + records(size), nil
+	case size > maxLinkBytes:
+		return 0, errLink
+	default:
 		return headerLength(e.path, 0, int(size)), nil
 	}
-	return headerLength(e.path, size, 0) + records(size), nil
 }
 
 // damaged turns "not found" into damage: a tree named the object, so its

@@ -2,13 +2,10 @@ package archive
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
-	"strings"
 
 	"github.com/repomcp/repomcp/internal/archive/workers"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 const (
@@ -25,17 +22,18 @@ const (
 )
 
 // pipeline writes one archive. Its goroutine walks the tree and hands out
-// runs; workers make tar of them; it writes their parts in order.
+// runs; workers make their part of the archive; it writes their parts in order.
 type pipeline struct {
-	engine *Engine
-	ctx    context.Context
-	plan   *Plan
-	format tarFormat
-	queue  *workers.Queue
-	walk   *walk
-	more   bool
-	size   int   // of the next run, in entries
-	done   int64 // entries written
+	engine  *Engine
+	ctx     context.Context
+	plan    *Plan
+	layout  layout
+	queue   *workers.Queue
+	walk    supply
+	content *content
+	more    bool
+	size    int   // of the next run, in entries
+	done    int64 // entries written
 
 	borrowed int // runs in the window beyond its own
 
@@ -44,21 +42,44 @@ type pipeline struct {
 	written int64
 }
 
-func (p *Plan) writeTar(ctx context.Context, w io.Writer) (err error) {
-	l := &pipeline{
-		engine: p.engine, ctx: ctx, plan: p, format: tarFormat{mtime: p.commit.Committer.When.Unix()},
-		queue: p.engine.sched.Queue(), walk: newWalk(ctx, p), more: true, size: firstRun, w: w,
+// newPipeline starts at an offset: what the archive has before it is taken for
+// written.
+func (p *Plan) newPipeline(ctx context.Context, w io.Writer, layout layout, from *position) *pipeline {
+	return &pipeline{
+		engine: p.engine, ctx: ctx, plan: p, layout: layout, content: from.content,
+		queue: p.engine.sched.Queue(), walk: from.walk, more: true, size: firstRun, w: w, written: from.offset,
 	}
-	defer l.release()
-	if err := l.write(p.opening(l.format)); err != nil {
+}
+
+// whole writes an archive from its beginning.
+func (l *pipeline) whole() error {
+	opening, err := l.layout.opening(nil, l.plan)
+	if err == nil {
+		err = l.write(opening)
+	}
+	if err != nil {
+		l.release()
 		return err
+	}
+	return l.rest(nil)
+}
+
+// rest writes the entries, with a first run that the walk has gone past, and
+// the closing.
+func (l *pipeline) rest(first *run) error {
+	defer l.release()
+	if first != nil {
+		l.window = append(l.window, first)
+		if err := l.submit(first); err != nil {
+			return err
+		}
 	}
 	for {
 		if err := l.fill(); err != nil {
 			return err
 		}
 		if len(l.window) == 0 {
-			return l.write(trailer(l.written))
+			return l.layout.closing(l)
 		}
 		if err := l.drain(l.window[0]); err != nil {
 			return err
@@ -67,29 +88,11 @@ func (p *Plan) writeTar(ctx context.Context, w io.Writer) (err error) {
 	}
 }
 
-// opening is the tar before the first entry of the tree.
-func (p *Plan) opening(format tarFormat) []byte {
-	out := format.globalHeader(nil, p.commit.ID)
-	if folder := p.folder(); folder != nil {
-		out = format.header(out, entry{path: folder, mode: repos.ModeDir, id: p.commit.Tree}, 0, nil)
-	}
-	return out
-}
-
-// folder is the path that everything is put into, if any. Like git an archive
-// has one entry for it, with one final slash, and none for those above it.
-func (p *Plan) folder() []byte {
-	if !strings.HasSuffix(p.options.Prefix, "/") {
-		return nil
-	}
-	return []byte(strings.TrimRight(p.options.Prefix, "/") + "/")
-}
-
 // fill hands out runs until as many as allowed are under way.
 func (l *pipeline) fill() error {
 	for l.more && (len(l.window) < ownRuns || l.borrow()) {
 		r := l.engine.runs.Get().(*run)
-		r.reset(l.ctx, l.plan.source, l.format, l.size)
+		r.reset(l.ctx, l.plan, l.layout, l.size)
 		l.size = l.nextSize()
 		l.more, r.walkErr = l.walk.fill(r)
 		l.window = append(l.window, r)
@@ -141,7 +144,8 @@ func (l *pipeline) submit(r *run) error {
 	return nil
 }
 
-// drain writes all of a run: its tar, and the large files between.
+// drain writes all of a run: what workers made, and the files between that are
+// made here.
 func (l *pipeline) drain(r *run) error {
 	for {
 		select {
@@ -151,6 +155,7 @@ func (l *pipeline) drain(r *run) error {
 		case <-l.queue.Done():
 			return fmt.Errorf("archive: %w", l.queue.Err())
 		}
+		l.layout.taken(r)
 		if err := l.write(r.out); err != nil {
 			return err
 		}
@@ -161,11 +166,11 @@ func (l *pipeline) drain(r *run) error {
 		switch {
 		case r.err != nil:
 			return r.err
-		case r.large:
-			if err := l.stream(r.entry(r.next)); err != nil {
+		case r.apart:
+			if err := l.file(r.entry(r.next)); err != nil {
 				return err
 			}
-			r.next, r.large = r.next+1, false
+			r.next, r.apart = r.next+1, false
 		case r.next == len(r.entries):
 			return r.walkErr
 		}
@@ -175,20 +180,21 @@ func (l *pipeline) drain(r *run) error {
 	}
 }
 
-// stream writes a large file.
-func (l *pipeline) stream(e entry) error {
-	blob, err := l.plan.source.Blob(e.id)
+// file writes a file that is large, or has to be made in order.
+func (l *pipeline) file(e entry) error {
+	size, write, err := l.content.open(e)
 	if err != nil {
-		return damaged(err)
+		return err
 	}
-	err = l.write(l.format.header(nil, e, blob.Size(), nil))
-	if err == nil {
-		err = l.copy(blob)
+	return l.layout.stream(l, e, size, write)
+}
+
+// Write implements [io.Writer] for the content of such files.
+func (l *pipeline) Write(p []byte) (int, error) {
+	if err := l.write(p); err != nil {
+		return 0, err
 	}
-	if err == nil {
-		err = l.write(pad(nil, int(blob.Size()%recordSize)))
-	}
-	return errors.Join(err, blob.Close())
+	return len(p), nil
 }
 
 func (l *pipeline) write(p []byte) error {

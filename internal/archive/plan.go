@@ -4,69 +4,17 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
-	"strconv"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/archive/gzip"
+	"github.com/repomcp/repomcp/internal/archive/attributes"
+	"github.com/repomcp/repomcp/internal/archive/pathspec"
+	"github.com/repomcp/repomcp/internal/archive/subst"
 	"github.com/repomcp/repomcp/internal/repos"
 )
-
-// maxPrefixBytes bounds the folder that a caller may put everything into.
-const maxPrefixBytes = 1024
-
-// ErrPrefix refuses a prefix that would unpack outside the folder.
-var ErrPrefix = errors.New("prefix must be a relative path without empty, \".\" and \"..\" parts")
-
-// ErrLimit says that an archive is larger than [Limits] allow.
-var ErrLimit = errors.New("archive is larger than this server allows")
-
-// errLink refuses a symbolic link that no system could follow.
-var errLink = fmt.Errorf("%w: a symbolic link of more than %d bytes", ErrLimit, maxLinkBytes)
-
-func limitBytes(l Limits) error { return fmt.Errorf("%w: %d bytes of tar", ErrLimit, l.Bytes) }
-
-// Limits bound one archive. The zero value means the defaults.
-type Limits struct {
-	// Entries is the greatest number of members; 0 means 10 million, more than
-	// any repository known, less than a tree that was built to grow without
-	// end.
-	Entries int64
-	// Bytes is the greatest length of the tar; 0 means 1 TiB.
-	Bytes int64
-	// Depth is the greatest nesting of folders; 0 means 1024.
-	Depth int
-	// PathBytes is the longest path; 0 means 32 KiB, eight times what Linux
-	// can open.
-	PathBytes int
-}
-
-func (l Limits) withDefaults() Limits {
-	if l.Entries == 0 {
-		l.Entries = 10_000_000
-	}
-	if l.Bytes == 0 {
-		l.Bytes = 1 << 40
-	}
-	if l.Depth == 0 {
-		l.Depth = 1024
-	}
-	if l.PathBytes == 0 {
-		l.PathBytes = 32 << 10
-	}
-	return l
-}
-
-// Options choose what an archive looks like.
-type Options struct {
-	Format Format
-	// Prefix is put before every path, as by git archive --prefix: with a
-	// final slash it is a folder.
-	Prefix string
-	Limits Limits
-}
 
 // Source is where the objects of an archive come from. Several goroutines use
 // it at the same time.
@@ -78,79 +26,260 @@ type Source interface {
 	// ReadBlob appends a file to buf, unless it has more than limit bytes:
 	// repos.ErrTooLarge.
 	ReadBlob(id repos.ID, limit int64, buf []byte) ([]byte, error)
+	// InfoAttributes is the content of info/attributes, or nil.
+	InfoAttributes() ([]byte, error)
+	// Resolve finds the commit of a revision; repos.ErrNotFound is for all that
+	// is not served.
+	Resolve(ctx context.Context, revision string) (repos.Commit, error)
+	// LFSObject opens an object of git-lfs; repos.ErrNotFound where it is not
+	// at hand.
+	LFSObject(oid string) (*repos.LFSObject, error)
+	subst.Repository
 }
 
 // Plan is an archive that can be written.
 type Plan struct {
-	engine  *Engine
-	source  Source
-	commit  repos.Commit
-	options Options
-	root    []repos.TreeEntry
+	engine   *Engine
+	source   Source
+	commit   repos.Commit
+	options  Options
+	root     []repos.TreeEntry
+	info     []byte // info/attributes
+	selected *pathspec.Spec
+	stripped []repos.TreeEntry  // folders from the root down to Options.Strip
+	top      folder             // the last of those, or the root
+	modules  map[string]*module // submodules whose content is taken, by their paths
+	delta    *delta             // nil: everything
 }
 
-// Plan checks the options and reads the commit's root folder.
-func (e *Engine) Plan(source Source, commit repos.Commit, options Options) (*Plan, error) {
-	if mediaTypes[options.Format] == "" {
-		return nil, fmt.Errorf("archive format %q is unknown", options.Format)
-	}
-	if err := CheckPrefix(options.Prefix); err != nil {
+// Plan checks the options, and that the paths they name exist. What is found
+// without reading many folders is refused here: [ErrOption], [ErrLimit],
+// [NoMatchError]. With a base both commits are compared here: [FullNeededError].
+func (e *Engine) Plan(ctx context.Context, source Source, commit repos.Commit, options Options) (*Plan, error) {
+	if err := options.Check(); err != nil {
 		return nil, err
 	}
+	options = options.Canonical()
 	options.Limits = options.Limits.withDefaults()
-	root, err := source.Tree(commit.Tree)
-	if err != nil {
+	p := &Plan{engine: e, source: source, commit: commit, options: options}
+	var err error
+	if p.root, err = source.Tree(commit.Tree); err != nil {
 		return nil, err
 	}
-	return &Plan{engine: e, source: source, commit: commit, options: options, root: root}, nil
+	if options.Profile == ProfileArchive {
+		if p.info, err = source.InfoAttributes(); err != nil {
+			return nil, err
+		}
+	}
+	if err := p.choose(ctx); err != nil {
+		return nil, err
+	}
+	if _, err := p.survey(ctx, quickSurvey); err != nil && !errors.Is(err, errUnfinished) {
+		return nil, err
+	}
+	if options.Base != "" {
+		if err := p.differ(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return p, nil
 }
 
-// CheckPrefix refuses, with [ErrPrefix], a prefix that is not a plain relative
-// path.
-func CheckPrefix(prefix string) error {
-	if len(prefix) > maxPrefixBytes || strings.Contains(prefix, "\x00") {
-		return ErrPrefix
+// survey holds a whole tree against the limits. What paths select of it is
+// only bounded while it is written.
+func (p *Plan) survey(ctx context.Context, budget int) (*survey, error) {
+	s := &survey{ctx: ctx, limits: p.options.Limits, budget: budget, sizes: p.options.Limits.sizes()}
+	err := s.look(p.top)
+	if err == nil && len(p.modules) == 0 { // with some the validator is weak in any case
+		err = p.lookAbove(s)
 	}
-	folder := strings.TrimRight(prefix, "/")
-	if folder == "" && prefix != "" {
-		return ErrPrefix
+	for _, m := range p.below(p.options.Strip) {
+		if err == nil {
+			err = s.look(m.folder())
+		}
 	}
-	for part := range strings.SplitSeq(folder, "/") {
-		if prefix != "" && (part == "" || part == "." || part == "..") {
-			return ErrPrefix
+	if p.selected != nil && errors.Is(err, ErrLimit) {
+		s.substitutes, err = true, nil
+	}
+	return s, err
+}
+
+// lookAbove looks at the attributes of the folders above the one that is
+// surveyed, which count in it as well.
+func (p *Plan) lookAbove(s *survey) error {
+	entries := p.root
+	for i, folder := range p.stripped {
+		if e, ok := attributesOf(entries); ok {
+			if err := s.mentions(e.ID); err != nil {
+				return err
+			}
+		}
+		if i == len(p.stripped)-1 {
+			break // it is the one surveyed
+		}
+		var err error
+		if entries, err = p.source.Tree(folder.ID); err != nil {
+			return damaged(err)
 		}
 	}
 	return nil
 }
 
+// folder is the path that everything is put into, if any. Like git an archive
+// has one entry for it, with one final slash, and none for those above it.
+func (p *Plan) folder() []byte {
+	if !strings.HasSuffix(p.options.Prefix, "/") {
+		return nil
+	}
+	return []byte(strings.TrimRight(p.options.Prefix, "/") + "/")
+}
+
 // Commit is what the archive is made of.
 func (p *Plan) Commit() repos.Commit { return p.commit }
 
-// ETag names the bytes: the same tag means the same bytes, on every server with
-// the same [EncoderVersion] and compression level. It has no quotes.
-func (p *Plan) ETag() string {
-	parts := []string{EncoderVersion, p.commit.ID.String(), string(p.options.Format), p.options.Prefix}
-	if p.options.Format == TarGz {
-		parts = append(parts, gzip.EncoderVersion, strconv.Itoa(p.engine.level))
+// Options are the plan's, in canonical form.
+func (p *Plan) Options() Options { return p.options }
+
+// Validator names the bytes of an archive (RFC 9110, section 8.8).
+type Validator struct {
+	// Tag is opaque and has no quotes. The same tag means the same bytes, on
+	// every server with the same encoder versions and compression level.
+	Tag string
+	// Weak says that the content may differ in what depends on the refs and
+	// other objects of the repository ($Format:%d$), on its objects of git-lfs
+	// or on other repositories, so that parts of two downloads must not be put
+	// together.
+	Weak bool
+}
+
+// Validator looks at all folders, once for each archive in the memory of the
+// engine: that is what an [ErrLimit] of a large tree can be known by before
+// the first byte, and whether a file has placeholders that make it weak.
+func (p *Plan) Validator(ctx context.Context) (Validator, error) {
+	v := Validator{Tag: p.tag()}
+	if p.options.LFS == LFSContent || p.options.Submodules == SubmodulesContent {
+		return p.gathered(ctx, v.Tag)
 	}
-	sum := sha256.Sum256([]byte(strings.Join(parts, "\x00")))
-	return hex.EncodeToString(sum[:16])
+	if weak, ok := p.engine.validators.Get(v.Tag); ok {
+		v.Weak = weak
+		return v, nil
+	}
+	s, err := p.survey(ctx, -1)
+	if err != nil {
+		return Validator{}, err
+	}
+	if p.options.Format != Manifest && p.maySubstitute(s) {
+		if v.Weak, err = p.dependsOnRefs(ctx); err != nil {
+			return Validator{}, err
+		}
+	}
+	p.engine.validators.Add(v.Tag, v.Weak)
+	return v, nil
+}
+
+// maySubstitute reports whether a file can have export-subst, by a whole survey.
+func (p *Plan) maySubstitute(s *survey) bool {
+	return s.substitutes && p.options.Profile == ProfileArchive || attributes.CanMention(p.info, exportSubst)
+}
+
+// dependsOnRefs looks at every file with export-subst.
+func (p *Plan) dependsOnRefs(ctx context.Context) (bool, error) {
+	depends := false
+	err := p.each(ctx, func(_ *run, e entry) error {
+		if depends || !e.treatment.apart() {
+			return nil
+		}
+		content, err := p.source.ReadBlob(e.id, maxSubstituteBytes, nil)
+		if errors.Is(err, repos.ErrTooLarge) {
+			return fmt.Errorf("%w: a file with export-subst of more than %d bytes", ErrLimit, maxSubstituteBytes)
+		}
+		depends = err == nil && subst.DependsOnRefs(content)
+		return damaged(err)
+	})
+	return depends, err
+}
+
+// each walks over all entries.
+func (p *Plan) each(ctx context.Context, do func(*run, entry) error) error {
+	w, err := p.newSupply(ctx)
+	if err != nil {
+		return err
+	}
+	r := newRun(nil)
+	for more := true; more; {
+		if err := context.Cause(ctx); err != nil {
+			return err
+		}
+		r.reset(ctx, p, nil, runEntries)
+		if more, err = w.fill(r); err != nil {
+			return err
+		}
+		for i := range r.entries {
+			if err := do(r, r.entry(i)); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tag hashes everything that the bytes are a function of.
+func (p *Plan) tag() string {
+	info := sha256.Sum256(p.info)
+	parts := []any{
+		EncoderVersion, p.commit.ID.String(), p.options.Format, p.options.Values(), hex.EncodeToString(info[:]),
+		p.engine.encoder(p.options.Format),
+	}
+	for _, m := range p.below("") {
+		info := sha256.Sum256(m.info)
+		parts = append(parts, m.path, m.Commit.ID.String(), hex.EncodeToString(info[:]))
+	}
+	sum := sha256.New()
+	// Strings cannot fail to be encoded, nor a hash to be written to.
+	_ = json.NewEncoder(sum).Encode(parts)
+	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
 // WriteTo generates the archive. Any error means that what w got is cut short
 // and must not be taken for an archive. It ends soon after ctx does.
 func (p *Plan) WriteTo(ctx context.Context, w io.Writer) error {
-	if p.options.Format == Tar {
-		return p.writeTar(ctx, w)
+	switch p.options.Format {
+	case Zip:
+		layout, err := p.zipLayout()
+		if err != nil {
+			return err
+		}
+		return p.write(ctx, w, layout)
+	case TarGz, TarZst:
+		return p.compressed(ctx, w)
+	case Manifest:
+		return p.writeManifest(ctx, w)
+	default:
+		return p.write(ctx, w, p.tarFormat())
 	}
-	zw, err := p.engine.compressor.NewWriter(ctx, w, p.engine.level)
+}
+
+// compressed writes the tar through a compressor.
+func (p *Plan) compressed(ctx context.Context, w io.Writer) error {
+	zw, err := p.engine.compress(ctx, w, p.options.Format)
 	if err != nil {
 		return err
 	}
-	// Without Close there is no trailer: a broken stream never looks whole.
+	// Without Close there is no end: a broken stream never looks whole.
 	defer zw.Abort()
-	if err := p.writeTar(ctx, zw); err != nil {
+	if err := p.write(ctx, zw, p.tarFormat()); err != nil {
 		return err
 	}
 	return zw.Close()
 }
+
+// write writes the archive from its beginning.
+func (p *Plan) write(ctx context.Context, w io.Writer, layout layout) error {
+	from, err := p.start(ctx)
+	if err != nil {
+		return err
+	}
+	return p.newPipeline(ctx, w, layout, from).whole()
+}
+
+func (p *Plan) tarFormat() tarFormat { return tarFormat{mtime: p.commit.Date} }

@@ -33,21 +33,29 @@ const (
 )
 
 // run is some consecutive entries of an archive. A worker reads their content
-// and makes their part of the tar; the goroutine that writes the archive puts
-// the parts in order. Buffers are used again for the next run.
+// and makes their part of the archive; the goroutine that writes it puts the
+// parts in order. Buffers are used again for the next run.
 type run struct {
 	source  Source
-	format  tarFormat
+	module  *module // of all entries' content; nil: the archive's own repository
+	limits  Limits
+	layout  layout
 	ctx     context.Context
 	entries []runEntry
 	paths   []byte // of all entries, one after another
 
-	out   []byte // tar of the entries before next that was not written yet
+	out   []byte // made of the entries before next that was not written yet
 	held  []byte // the same of one file after those, in a buffer of stock; or nil
 	next  int    // the entry to go on with
-	large bool   // that entry is a file to be streamed
+	apart bool   // that entry is a file for the goroutine that writes
 	err   error  // reading failed at it
 	stock *stock
+
+	// Contents of a file before and after conversion, where they do not go
+	// straight into out; kept for the next.
+	stored, converted []byte
+	records           []byte // of a zip's directory, for what is in out
+	worker            *workers.Worker
 
 	walkErr error // the tree could not be read after the last entry
 	limit   int   // of entries, for this time
@@ -55,9 +63,10 @@ type run struct {
 }
 
 type runEntry struct {
-	end  int // of its path in paths
-	mode repos.Mode
-	id   repos.ID
+	end       int // of its path in paths
+	mode      repos.Mode
+	id        repos.ID
+	treatment *treatment
 }
 
 func newRun(s *stock) *run {
@@ -67,17 +76,30 @@ func newRun(s *stock) *run {
 }
 
 // reset prepares the run for entries of another place or archive.
-func (r *run) reset(ctx context.Context, source Source, format tarFormat, limit int) {
-	r.ctx, r.source, r.format, r.limit = ctx, source, format, limit
+func (r *run) reset(ctx context.Context, p *Plan, layout layout, limit int) {
+	r.ctx, r.source, r.limits, r.layout, r.limit = ctx, p.source, p.options.Limits, layout, limit
 	r.entries, r.paths = r.entries[:0], r.paths[:0]
-	r.next, r.large, r.err, r.walkErr = 0, false, nil, nil
+	r.module = nil
+	r.next, r.apart, r.err, r.walkErr, r.records = 0, false, nil, nil, r.records[:0]
 }
 
 func (r *run) full() bool { return len(r.entries) >= r.limit }
 
-func (r *run) add(path []byte, mode repos.Mode, id repos.ID) {
-	r.paths = append(r.paths, path...)
-	r.entries = append(r.entries, runEntry{end: len(r.paths), mode: mode, id: id})
+// into says what repository the entries to come are of. It is false for a run
+// that has some of another.
+func (r *run) into(s *scope) bool {
+	if len(r.entries) > 0 {
+		return false
+	}
+	r.module, r.source = s.module, s.source
+	return true
+}
+
+// add takes an entry; its path is prefix and path.
+func (r *run) add(prefix string, path []byte, e runEntry) {
+	r.paths = append(append(r.paths, prefix...), path...)
+	e.end = len(r.paths)
+	r.entries = append(r.entries, e)
 }
 
 func (r *run) entry(i int) entry {
@@ -86,12 +108,13 @@ func (r *run) entry(i int) entry {
 		start = r.entries[i-1].end
 	}
 	e := r.entries[i]
-	return entry{path: r.paths[start:e.end:e.end], mode: e.mode, id: e.id}
+	return entry{path: r.paths[start:e.end:e.end], mode: e.mode, id: e.id, treatment: e.treatment, module: r.module}
 }
 
 // Run implements [workers.Task]: it makes tar until the entries are at their
 // end, the buffer is full, a file is large or something fails.
-func (r *run) Run(*workers.Worker) {
+func (r *run) Run(w *workers.Worker) {
+	r.worker = w
 	for more := true; more && r.next < len(r.entries) && len(r.out) < runBytes; {
 		if r.err = context.Cause(r.ctx); r.err == nil {
 			more, r.err = r.make(r.entry(r.next))
@@ -113,6 +136,10 @@ func (r *run) emptied() {
 // make appends one entry and goes on to the next. It reports whether there is
 // room for more.
 func (r *run) make(e entry) (more bool, err error) {
+	if d, ok := r.layout.(describer); ok {
+		r.out, err = d.describe(r, r.out, e)
+		return r.made(err)
+	}
 	switch {
 	case e.mode.IsSymlink():
 		target, err := r.source.ReadBlob(e.id, maxLinkBytes, nil)
@@ -122,50 +149,86 @@ func (r *run) make(e entry) (more bool, err error) {
 		if err != nil {
 			return false, damaged(err)
 		}
-		r.out = r.format.header(r.out, e, 0, target)
+		r.out, err = r.layout.bare(r, r.out, e, target)
+		return r.made(err)
+	case e.mode.IsRegular() && e.treatment.points():
+		return r.pointed(e)
 	case e.mode.IsRegular():
 		return r.file(e)
 	default:
-		r.out = r.format.header(r.out, e, 0, nil)
+		r.out, err = r.layout.bare(r, r.out, e, nil)
+		return r.made(err)
+	}
+}
+
+// made goes on to the next entry, unless this one failed.
+func (r *run) made(err error) (more bool, failed error) {
+	if err != nil {
+		return false, damaged(err)
 	}
 	r.next++
 	return true, nil
 }
 
 // file appends a file. One that is too large for the run's own buffer goes into
-// a held one, and the run ends there; or it is left to be streamed.
+// a held one, and the run ends there; or it is left to the goroutine that
+// writes.
 func (r *run) file(e entry) (more bool, err error) {
-	r.out, err = r.read(r.out, e, inlineBytes)
-	if err == nil || !errors.Is(err, repos.ErrTooLarge) {
-		return err == nil, damaged(err)
+	if e.treatment.changes() {
+		return r.treated(e)
 	}
-	if r.held = r.stock.take(); r.held == nil {
-		r.large = true
+	r.out, err = r.layout.read(r, r.out, e, min(inlineBytes, r.limits.BlobBytes))
+	if !errors.Is(err, repos.ErrTooLarge) {
+		return r.made(err)
+	}
+	if r.layout.held() {
+		r.held = r.stock.take()
+	}
+	if r.held == nil {
+		r.apart = true
 		return false, nil
 	}
-	r.held, err = r.read(r.held, e, heldBytes)
+	r.held, err = r.layout.read(r, r.held, e, min(heldBytes, r.limits.BlobBytes))
 	if errors.Is(err, repos.ErrTooLarge) {
-		r.large, err = true, nil
+		r.apart = true
+		return false, nil
 	}
-	return false, damaged(err)
+	_, err = r.made(err)
+	return false, err
 }
 
-// read appends a file to a buffer: its content to where that belongs, and then,
-// before it, the header, whose size is known only now.
-func (r *run) read(buffer []byte, e entry, limit int64) ([]byte, error) {
-	out := r.format.header(buffer, e, 0, nil)
-	content := len(out)
-	out, err := r.source.ReadBlob(e.id, limit, out)
-	if err != nil {
-		return buffer, err
+// treated appends a small file that is converted.
+func (r *run) treated(e entry) (more bool, err error) {
+	if e.treatment.apart() {
+		r.apart = true
+		return false, nil
 	}
-	size := len(out) - content
-	// The last record is the file's own header, also after a pax header.
-	header := out[content-recordSize : content]
-	octal(header[sizeAt:], longDigits, int64(size))
-	checksum(header)
-	r.next++
-	return pad(out, size), nil
+	if content := e.treatment.given; content != nil {
+		return r.given(e, content)
+	}
+	r.stored, err = r.source.ReadBlob(e.id, min(inlineBytes, r.limits.BlobBytes), r.stored[:0])
+	if errors.Is(err, repos.ErrTooLarge) {
+		r.apart = true
+		return false, nil
+	}
+	if err != nil {
+		return false, damaged(err)
+	}
+	if r.converted, err = e.treatment.conversion.Append(r.converted[:0], r.stored, e.id.String()); err != nil {
+		return false, err
+	}
+	r.out, err = r.layout.whole(r, r.out, e, r.converted)
+	return r.made(err)
+}
+
+// given appends a file whose content is at hand.
+func (r *run) given(e entry, content []byte) (more bool, err error) {
+	if len(content) > inlineBytes {
+		r.apart = true
+		return false, nil
+	}
+	r.out, err = r.layout.whole(r, r.out, e, content)
+	return r.made(err)
 }
 
 // stock is a bounded number of buffers for files of up to heldBytes, shared by

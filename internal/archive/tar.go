@@ -54,7 +54,7 @@ const (
 // tarFormat writes tar as git's archive-tar.c does, to the byte. It appends to
 // buffers and keeps nothing, so that workers can use one at the same time.
 type tarFormat struct {
-	mtime int64
+	mtime uint64
 }
 
 // entry is one member of an archive. Path and link are raw bytes; a folder's
@@ -63,6 +63,9 @@ type entry struct {
 	path []byte
 	mode repos.Mode
 	id   repos.ID
+
+	treatment *treatment
+	module    *module // what its content is of; nil: the archive's own repository
 }
 
 // globalHeader starts an archive: it carries the commit's id, which
@@ -70,7 +73,7 @@ type entry struct {
 func (t tarFormat) globalHeader(out []byte, commit repos.ID) []byte {
 	body := paxRecord(nil, "comment", []byte(commit.String()))
 	if t.mtime > maxUstarTime {
-		body = paxRecord(body, "mtime", strconv.AppendInt(nil, t.mtime, 10))
+		body = paxRecord(body, "mtime", strconv.AppendUint(nil, t.mtime, 10))
 	}
 	return t.extension(out, "pax_global_header", typePaxGlobal, body)
 }
@@ -156,7 +159,7 @@ func (t tarFormat) record(out []byte, kind byte, permission, size int64) (longer
 	octal(r[uidAt:], shortDigits, 0)
 	octal(r[gidAt:], shortDigits, 0)
 	octal(r[sizeAt:], longDigits, size)
-	octal(r[mtimeAt:], longDigits, t.headerTime())
+	octal(r[mtimeAt:], longDigits, int64(min(t.mtime, maxUstarTime)))
 	r[typeAt] = kind
 	copy(r[magicAt:], "ustar\x0000")
 	copy(r[unameAt:], "root")
@@ -165,10 +168,6 @@ func (t tarFormat) record(out []byte, kind byte, permission, size int64) (longer
 	octal(r[devminorAt:], shortDigits, 0)
 	return out, r
 }
-
-// headerTime is what fits: git clamps a later time and a commit before 1970
-// has the time of the epoch.
-func (t tarFormat) headerTime() int64 { return max(0, min(t.mtime, maxUstarTime)) }
 
 // checksum fills in the sum of a header's bytes, which counts its own field as
 // spaces.

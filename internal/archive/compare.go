@@ -1,0 +1,363 @@
+package archive
+
+import (
+	"context"
+
+	"github.com/repomcp/repomcp/internal/archive/attributes"
+	"github.com/repomcp/repomcp/internal/archive/pathspec"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// comparison goes through two trees at once and lists what turns the archive
+// of the one, the base, into that of the other, the head. Where both have the
+// same folder nothing below it is read.
+//
+// Attributes are those of both: the caller has made sure that they are the
+// same. What an archive holds follows the rules of [walk].
+type comparison struct {
+	ctx      context.Context
+	source   Source
+	limits   Limits
+	selected *pathspec.Spec
+	attrs    *attributes.Stack
+	prefix   string
+	strip    int
+	// everything says that files may have to be sent that are the same.
+	everything bool
+
+	path    []byte
+	open    []openFolder // of the head, around the path
+	depth   int
+	entered int64
+	changes *changes
+}
+
+// openFolder is a folder of the head that the comparison is in.
+type openFolder struct {
+	length int // of its path, with the final slash
+	mode   repos.Mode
+	id     repos.ID
+	at     int // in changes.sent, or notSent
+}
+
+const notSent = -1
+
+// presence says in which of the two archives a folder is: in those in which it
+// holds anything that is selected, whether that is written or left out.
+type presence struct{ base, head bool }
+
+func (p *presence) add(q presence) { p.base, p.head = p.base || q.base, p.head || q.head }
+
+// occupant is what one of the archives has under a name; it may be nothing.
+type occupant struct {
+	is bool
+	sentEntry
+}
+
+// begin goes down to the folder that is stripped, and compares what is below.
+func (c *comparison) begin(from, to *Plan) error {
+	base, head := from.root, to.root
+	if err := pushAttributes(c.attrs, c.source, c.path, head); err != nil {
+		return err
+	}
+	for i, folder := range to.stripped {
+		c.path = append(c.path, folder.Name...)
+		if _, ignored := attend(c.attrs, c.path, folder.Mode, false); ignored {
+			return nil
+		}
+		c.path = append(c.path, '/')
+		var err error
+		if base, err = c.list(&from.stripped[i]); err != nil {
+			return err
+		}
+		if head, err = c.list(&folder); err != nil {
+			return err
+		}
+		if err := pushAttributes(c.attrs, c.source, c.path, head); err != nil {
+			return err
+		}
+	}
+	c.strip, c.depth = len(c.path), 1
+	if reserved(base) || reserved(head) {
+		return &FullNeededError{Reason: ReservedName}
+	}
+	_, _, err := c.entries(base, head)
+	return err
+}
+
+// list reads a folder; what is none has no entries.
+func (c *comparison) list(e *repos.TreeEntry) ([]repos.TreeEntry, error) {
+	if e == nil || !e.Mode.IsDir() {
+		return nil, nil
+	}
+	entries, err := c.source.Tree(e.ID)
+	return entries, damaged(err)
+}
+
+// entries compares two folders by name. Those entries that are the same, and
+// were not looked at, are returned.
+func (c *comparison) entries(base, head []repos.TreeEntry) (in presence, same []repos.TreeEntry, err error) {
+	before, err := byName(base)
+	if err != nil {
+		return in, nil, err
+	}
+	after, err := byName(head)
+	if err != nil {
+		return in, nil, err
+	}
+	for i := range head {
+		b := before[head[i].Name]
+		if b != nil && *b == head[i] && !c.everything {
+			same = append(same, head[i])
+			continue
+		}
+		found, err := c.pair(b, &head[i])
+		if err != nil {
+			return in, nil, err
+		}
+		in.add(found)
+	}
+	for i := range base {
+		if after[base[i].Name] != nil {
+			continue
+		}
+		found, err := c.pair(&base[i], nil)
+		if err != nil {
+			return in, nil, err
+		}
+		in.add(found)
+	}
+	return in, same, nil
+}
+
+// byName refuses folders that have a name twice: only their order says what
+// unpacking leaves.
+func byName(entries []repos.TreeEntry) (map[string]*repos.TreeEntry, error) {
+	names := make(map[string]*repos.TreeEntry, len(entries))
+	for i := range entries {
+		names[entries[i].Name] = &entries[i]
+	}
+	if len(names) < len(entries) {
+		return nil, &FullNeededError{Reason: NameTwice}
+	}
+	return names, nil
+}
+
+// pair compares what the two trees have under a name; nil is nothing.
+func (c *comparison) pair(base, head *repos.TreeEntry) (in presence, err error) {
+	name := head
+	if name == nil {
+		name = base
+	}
+	length := len(c.path)
+	c.path = append(c.path, name.Name...)
+	if len(c.path) > c.limits.PathBytes {
+		return in, limitPath(c.limits)
+	}
+	var folders presence
+	at := notSent
+	if isFolder(base) || isFolder(head) {
+		if folders, at, err = c.folder(base, head); err != nil {
+			return in, err
+		}
+	}
+	before, in1 := c.occupant(base, folders.base)
+	after, in2 := c.occupant(head, folders.head)
+	err = c.decide(before, after, at)
+	c.path = c.path[:length]
+	return presence{in1, in2}, err
+}
+
+func isFolder(e *repos.TreeEntry) bool { return e != nil && e.Mode.IsDir() }
+
+// occupant says what an archive has under the path, and whether that makes the
+// folders above be in it.
+func (c *comparison) occupant(e *repos.TreeEntry, folder bool) (o occupant, counts bool) {
+	switch {
+	case e == nil:
+		return o, false
+	case e.Mode.IsDir():
+		o.is = folder
+	case c.selected != nil && !c.selected.Match(c.path, kindOfPath(e.Mode)):
+		return o, false
+	default:
+		var ignored bool
+		o.treatment, ignored = attend(c.attrs, c.path, e.Mode, false)
+		o.is = !ignored
+	}
+	o.mode, o.id = e.Mode, e.ID
+	return o, o.is || !e.Mode.IsDir()
+}
+
+// decide lists what becomes of a name. at is where a folder of the head is in
+// the list already.
+func (c *comparison) decide(before, after occupant, at int) error {
+	switch {
+	case !after.is && !before.is:
+		return nil
+	case !after.is:
+		return c.changes.remove(c.limits, c.prefix, c.full(before.mode))
+	case !before.is:
+		after.status = added
+	case shape(before.mode) != shape(after.mode):
+		after.status = typeChanged
+	case after.mode.IsDir():
+		return nil
+	case before.id != after.id:
+		after.status = modified
+	case before.mode.IsExecutable() != after.mode.IsExecutable():
+		after.status = modeChanged
+	case after.treatment.apart(): // its content depends on the commit
+		after.status = modified
+	default:
+		return nil
+	}
+	if at != notSent {
+		c.changes.sent[at].status = after.status
+		return nil
+	}
+	return c.send(after.sentEntry)
+}
+
+// full is the path as archives have it: folders and gitlinks end in a slash.
+func (c *comparison) full(mode repos.Mode) []byte {
+	path := c.path[c.strip:]
+	if mode.IsDir() || mode.IsGitlink() {
+		path = append(path[:len(path):len(path)], '/')
+	}
+	return path
+}
+
+// send lists an entry, after the folders above that were not yet.
+func (c *comparison) send(e sentEntry) error {
+	from := len(c.open)
+	for from > 0 && c.open[from-1].at == notSent {
+		from--
+	}
+	for i := from; i < len(c.open); i++ {
+		o := &c.open[i]
+		o.at = len(c.changes.sent)
+		above := sentEntry{runEntry: runEntry{mode: o.mode, id: o.id}}
+		if err := c.changes.send(c.limits, c.prefix, c.path[c.strip:o.length], above); err != nil {
+			return err
+		}
+	}
+	return c.changes.send(c.limits, c.prefix, c.full(e.mode), e)
+}
+
+// folder compares what is below the path, where at least one tree has a
+// folder. at is where the head's is in the list, if something below is.
+func (c *comparison) folder(base, head *repos.TreeEntry) (in presence, at int, err error) {
+	if !c.enters() {
+		return in, notSent, nil
+	}
+	length := len(c.path)
+	c.path = append(c.path, '/')
+	before, err := c.enter(base)
+	if err != nil {
+		return in, notSent, err
+	}
+	after, err := c.enter(head)
+	if err != nil {
+		return in, notSent, err
+	}
+	// Only one side has attributes here if only one has the folder.
+	if err := c.push(append(after[:len(after):len(after)], before...)); err != nil {
+		return in, notSent, err
+	}
+	if isFolder(head) {
+		c.open = append(c.open, openFolder{len(c.path), head.Mode, head.ID, notSent})
+	}
+	in, same, err := c.entries(before, after)
+	if err == nil && in != (presence{true, true}) {
+		err = c.addSame(&in, same)
+	}
+	at = notSent
+	if isFolder(head) {
+		at = c.open[len(c.open)-1].at
+		c.open = c.open[:len(c.open)-1]
+	}
+	c.pop()
+	c.path = c.path[:length]
+	return in, at, err
+}
+
+// enters reports whether the folder at the path is in archives at all, if it
+// has something in it.
+func (c *comparison) enters() bool {
+	if c.selected != nil && !c.selected.Match(c.path, pathspec.Folder) {
+		return false
+	}
+	_, ignored := attend(c.attrs, c.path, repos.ModeDir, false)
+	return !ignored
+}
+
+// enter reads a folder, if it is one.
+func (c *comparison) enter(e *repos.TreeEntry) ([]repos.TreeEntry, error) {
+	if !isFolder(e) {
+		return nil, nil
+	}
+	if c.entered++; c.entered > c.limits.Entries {
+		return nil, limitEntries(c.limits)
+	}
+	if err := context.Cause(c.ctx); err != nil {
+		return nil, err
+	}
+	return c.list(e)
+}
+
+func (c *comparison) push(entries []repos.TreeEntry) error {
+	if c.depth++; c.depth > c.limits.Depth {
+		return limitDepth(c.limits)
+	}
+	return pushAttributes(c.attrs, c.source, c.path, entries)
+}
+
+func (c *comparison) pop() {
+	c.depth--
+	if c.attrs != nil {
+		c.attrs.Pop()
+	}
+}
+
+// addSame takes into account what both folders have. It is asked only where
+// that matters: where all else of a folder is new, or gone, or not selected.
+func (c *comparison) addSame(in *presence, same []repos.TreeEntry) error {
+	for i := range same {
+		ok, err := c.holds(&same[i])
+		if err != nil {
+			return err
+		}
+		if ok {
+			*in = presence{true, true}
+			return nil
+		}
+	}
+	return nil
+}
+
+// holds reports whether an entry is selected, or one below it.
+func (c *comparison) holds(e *repos.TreeEntry) (ok bool, err error) {
+	length := len(c.path)
+	c.path = append(c.path, e.Name...)
+	defer func() { c.path = c.path[:length] }()
+	if !e.Mode.IsDir() {
+		return c.selected == nil || c.selected.Match(c.path, kindOfPath(e.Mode)), nil
+	}
+	if !c.enters() {
+		return false, nil
+	}
+	c.path = append(c.path, '/')
+	entries, err := c.enter(e)
+	if err != nil {
+		return false, err
+	}
+	if err := c.push(entries); err != nil {
+		return false, err
+	}
+	defer c.pop()
+	for i := 0; i < len(entries) && !ok && err == nil; i++ {
+		ok, err = c.holds(&entries[i])
+	}
+	return ok, err
+}

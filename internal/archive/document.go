@@ -1,0 +1,145 @@
+package archive
+
+import (
+	"bytes"
+	"encoding/json"
+	"time"
+)
+
+// documentVersion is that of the JSON of manifests.
+const documentVersion = "1"
+
+// document writes JSON whose fields keep their order.
+type document []byte
+
+// key begins a field.
+func (d document) key(name string) document {
+	if n := len(d); n > 0 && d[n-1] != '{' {
+		d = append(d, ',')
+	}
+	return append(append(append(d, '"'), name...), `":`...)
+}
+
+// plain adds a field with a text that needs no escaping: what [escaped] gives.
+func (d document) plain(name, value string) document {
+	return append(append(append(d.key(name), '"'), value...), '"')
+}
+
+// text adds a field with any text. What is not UTF-8 is replaced.
+func (d document) text(name, value string) document {
+	var out bytes.Buffer
+	encoder := json.NewEncoder(&out)
+	encoder.SetEscapeHTML(false)
+	_ = encoder.Encode(value) // neither a string nor a buffer can fail
+	return append(d.key(name), bytes.TrimSuffix(out.Bytes(), []byte("\n"))...)
+}
+
+// list adds a field with a list of paths, one to a line.
+func (d document) list(name string, each func(yield func(path []byte))) document {
+	d = append(d.key(name), '[')
+	more := false
+	each(func(path []byte) {
+		if more {
+			d = append(d, ',')
+		}
+		more = true
+		d = append(escaped(append(d, '\n', '"'), path), '"')
+	})
+	return append(d, ']')
+}
+
+// options adds the options that are not at their default, as in a URI but with
+// one list for those that repeat; and what becomes of content that is not in
+// the repository, which has no option that is left out.
+func (d document) options(o Options) document {
+	stored := map[string]string{"lfs": "pointers", "submodules": "omitted"}
+	for _, p := range parameters {
+		values := p.get(o)
+		switch {
+		case len(values) == 0:
+		case p.repeat:
+			d = d.list(p.name, func(yield func([]byte)) {
+				for _, v := range values {
+					yield([]byte(v))
+				}
+			})
+		default:
+			d = d.plain(p.name, string(escaped(nil, []byte(values[0]))))
+			delete(stored, p.name)
+		}
+	}
+	for _, name := range []string{"lfs", "submodules"} {
+		if value, ok := stored[name]; ok {
+			d = d.plain(name, value)
+		}
+	}
+	return d
+}
+
+// heading is what the manifest of an archive begins with.
+func (p *Plan) heading() document {
+	d := append(document{'{'}.key("version"), documentVersion...)
+	d = d.plain("commit", p.commit.ID.String())
+	d = d.plain("tree", p.commit.Tree.String())
+	d = d.plain("time", p.commit.Committer.When.UTC().Format(time.RFC3339))
+	d = d.options(p.options)
+	if p.delta != nil {
+		d = d.changes(p.delta.changes)
+	}
+	return d
+}
+
+// deltaDocument is the content of the first member of a delta. The base is one
+// of the options.
+func (p *Plan) deltaDocument() []byte {
+	d := append(document{'{'}.key("version"), documentVersion...)
+	o := p.options
+	d = d.plain("base", o.Base)
+	d = d.plain("head", p.commit.ID.String())
+	d = d.plain("profile", string(o.Profile))
+	// What stands above, or is no matter of the content.
+	o.Base, o.Fallback, o.Profile = "", "", ProfileArchive
+	return append(d.options(o).changes(p.delta.changes), "}\n"...)
+}
+
+// changes adds the lists of what is other than in the base.
+func (d document) changes(c *changes) document {
+	d = d.list("deleted", func(yield func([]byte)) {
+		start := 0
+		for _, end := range c.ends {
+			yield(c.deleted[start:end])
+			start = end
+		}
+	})
+	for _, l := range []struct {
+		name   string
+		status status
+	}{{"typeChanged", typeChanged}, {"modeChanged", modeChanged}, {"added", added}, {"modified", modified}} {
+		d = d.list(l.name, func(yield func([]byte)) {
+			for i := range c.sent {
+				if c.sent[i].status == l.status {
+					yield(c.path(i))
+				}
+			}
+		})
+	}
+	return d
+}
+
+// plainBytes need no escaping in a path of a URI, besides letters and digits:
+// RFC 3986's unreserved bytes, sub-delims, ":" and "@", and the slash.
+const plainBytes = "-._~!$&'()*+,;=:@/"
+
+// escaped appends a path with percent-encoding, the same as in the URIs of
+// resources.
+func escaped(out, path []byte) []byte {
+	const digits = "0123456789ABCDEF"
+	for _, c := range path {
+		if c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || bytes.IndexByte([]byte(plainBytes), c) >= 0 {
+			out = append(out, c)
+			continue
+		}
+		out = append(out, '%', digits[c>>4], digits[c&15])
+	}
+	return out
+}

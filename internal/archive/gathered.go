@@ -1,0 +1,53 @@
+package archive
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+)
+
+// gathered is the validator of an archive with content from outside of the
+// commit. It is weak, for what is outside comes and goes; and since it must not
+// pass for that of an archive made before something came, it tells which
+// objects of git-lfs there are. To know that all pointers are read, each time.
+func (p *Plan) gathered(ctx context.Context, tag string) (Validator, error) {
+	if !p.engine.validators.Contains(tag) {
+		if _, err := p.survey(ctx, -1); err != nil {
+			return Validator{}, err
+		}
+		p.engine.validators.Add(tag, true)
+	}
+	if p.options.LFS != LFSContent {
+		return Validator{Tag: tag, Weak: true}, nil
+	}
+	sum := sha256.New()
+	_, _ = io.WriteString(sum, tag) // a hash takes everything
+	err := p.each(ctx, func(r *run, e entry) error {
+		stays, err := r.stays(e)
+		if stays {
+			sum.Write(append(e.path, 0))
+		}
+		return err
+	})
+	return Validator{Tag: hex.EncodeToString(sum.Sum(nil)[:16]), Weak: true}, err
+}
+
+// stays reports whether a file is a pointer that nothing is there for.
+func (r *run) stays(e entry) (bool, error) {
+	if !e.treatment.points() {
+		return false, nil
+	}
+	content, pointer, ok, err := readPointer(r.source, e.id, r.stored[:0])
+	if content != nil {
+		r.stored = content
+	}
+	if !ok || err != nil {
+		return false, err
+	}
+	object, err := openPointed(r.source, pointer, r.limits)
+	if object == nil || err != nil {
+		return err == nil, err
+	}
+	return false, object.Close()
+}

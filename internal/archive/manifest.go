@@ -1,0 +1,192 @@
+package archive
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/repomcp/repomcp/internal/archive/lfs"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// manifestLayout writes one JSON document with a line for each entry, in the
+// order of the archive: first what the archive is, then "entries", and last
+// what is known only then, so that a document that is cut short is no JSON.
+//
+// Of an entry there are:
+//
+//	path        the member's, percent-encoded as in a URI
+//	pathBase64  its bytes, where they are not UTF-8
+//	type        file, directory, symlink or submodule
+//	mode        as in the tree, six octal digits
+//	id          of the blob, the tree, or the submodule's commit
+//	size        of a file or link: in the repository
+//	converted   true where attributes ask for the content to be changed, so
+//	            that the archive may have another size
+//	lfs         oid and size, if the file is a pointer of git-lfs; and where
+//	            pointers are to be replaced, whether its object is present
+//	url         of a submodule, if .gitmodules has it
+type manifestLayout struct {
+	urls  map[string]string // of submodules, by the members' paths
+	begun bool              // an entry was written; the writing goroutine's
+}
+
+// writeManifest writes the document.
+func (p *Plan) writeManifest(ctx context.Context, w io.Writer) error {
+	urls, err := p.memberURLs()
+	if err != nil {
+		return err
+	}
+	return p.write(ctx, w, &manifestLayout{urls: urls})
+}
+
+// memberURLs are those of the submodules by the paths of their members. A
+// .gitmodules that nobody can have written names none.
+func (p *Plan) memberURLs() (map[string]string, error) {
+	known, err := submoduleURLs(folder{p.source, p.commit.Tree, p.root})
+	if err != nil && !errors.Is(err, ErrLimit) {
+		return nil, err
+	}
+	above := ""
+	if p.options.Strip != "" {
+		above = p.options.Strip + "/"
+	}
+	urls := make(map[string]string)
+	for path, url := range known {
+		if below, ok := strings.CutPrefix(path, above); ok {
+			urls[p.options.Prefix+below+"/"] = url
+		}
+	}
+	return urls, nil
+}
+
+func (m *manifestLayout) opening(out []byte, p *Plan) ([]byte, error) {
+	out = append(out, p.heading().key("entries")...)
+	out = append(out, '[')
+	if folder := p.folder(); folder != nil {
+		out = append(out, m.first(m.line(nil, entry{path: folder, mode: repos.ModeDir, id: p.commit.Tree}))...)
+	}
+	return out, nil
+}
+
+// describe appends a line, after the comma that ends the one before.
+func (m *manifestLayout) describe(r *run, buffer []byte, e entry) ([]byte, error) {
+	out := m.line(buffer, e)
+	if !e.mode.IsRegular() && !e.mode.IsSymlink() {
+		return out, nil
+	}
+	size, err := r.source.Size(e.id)
+	if err != nil {
+		return buffer, err
+	}
+	d := document(out[:len(out)-len("}")])
+	d = strconv.AppendInt(d.key("size"), size, 10)
+	if e.treatment.changes() {
+		d = append(d.key("converted"), "true"...)
+	}
+	if e.mode.IsRegular() && size >= int64(lfs.MinBytes) && size < lfs.MaxBytes {
+		if d, err = m.pointer(r, d, e); err != nil {
+			return buffer, err
+		}
+	}
+	return append(d, '}'), nil
+}
+
+// pointer adds what a pointer of git-lfs says.
+func (m *manifestLayout) pointer(r *run, d document, e entry) (document, error) {
+	content, pointer, ok, err := readPointer(r.source, e.id, r.stored[:0])
+	if err != nil || !ok {
+		return d, err
+	}
+	r.stored = content
+	d = append(d.key("lfs"), '{')
+	d = strconv.AppendInt(d.plain("oid", pointer.OID).key("size"), pointer.Size, 10)
+	if e.treatment.points() {
+		object, err := openPointed(r.source, pointer, r.limits)
+		if err != nil {
+			return d, err
+		}
+		d = strconv.AppendBool(d.key("present"), object != nil)
+		if object != nil {
+			if err := object.Close(); err != nil {
+				return d, err
+			}
+		}
+	}
+	return append(d, '}'), nil
+}
+
+// line appends what there is to say without the repository.
+func (m *manifestLayout) line(out []byte, e entry) []byte {
+	d := document(append(out, ",\n{"...))
+	d = append(escaped(append(d.key("path"), '"'), e.path), '"')
+	if !utf8.Valid(e.path) {
+		d = d.plain("pathBase64", base64.StdEncoding.EncodeToString(e.path))
+	}
+	d = d.plain("type", shape(e.mode))
+	d = d.plain("mode", canonicalMode(e.mode).String())
+	d = d.plain("id", e.id.String())
+	if url, ok := m.urls[string(e.path)]; ok && e.mode.IsGitlink() {
+		d = d.text("url", url)
+	}
+	return append(d, '}')
+}
+
+// canonicalMode is what git takes a mode for (canon_mode in its cache.h):
+// old trees have others.
+func canonicalMode(mode repos.Mode) repos.Mode {
+	switch {
+	case mode.IsDir():
+		return repos.ModeDir
+	case mode.IsGitlink():
+		return repos.ModeGitlink
+	case mode.IsSymlink():
+		return repos.ModeSymlink
+	case mode.IsExecutable():
+		return repos.ModeExecutable
+	default:
+		return repos.ModeRegular
+	}
+}
+
+func (m *manifestLayout) taken(r *run) { m.first(r.out) }
+
+// first makes a blank of the comma before the first entry.
+func (m *manifestLayout) first(entries []byte) []byte {
+	if !m.begun && len(entries) > 0 {
+		entries[0] = ' '
+		m.begun = true
+	}
+	return entries
+}
+
+func (m *manifestLayout) closing(l *pipeline) error {
+	_, ignored := l.walk.counts()
+	return l.write(fmt.Appendf(nil, "\n],\"exportIgnored\":%d}\n", ignored))
+}
+
+// errDescribed says that content was asked for, where there is none.
+var errDescribed = errors.New("archive: a manifest has no content")
+
+func (m *manifestLayout) bare(_ *run, out []byte, _ entry, _ []byte) ([]byte, error) {
+	return out, errDescribed
+}
+
+func (m *manifestLayout) read(_ *run, out []byte, _ entry, _ int64) ([]byte, error) {
+	return out, errDescribed
+}
+
+func (m *manifestLayout) whole(_ *run, out []byte, _ entry, _ []byte) ([]byte, error) {
+	return out, errDescribed
+}
+
+func (m *manifestLayout) held() bool { return false }
+
+func (m *manifestLayout) stream(*pipeline, entry, int64, func(io.Writer) error) error {
+	return errDescribed
+}

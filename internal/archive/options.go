@@ -1,0 +1,269 @@
+package archive
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/archive/pathspec"
+)
+
+// maxPrefixBytes bounds the folder that a caller may put everything into, and
+// the one that may be left out.
+const maxPrefixBytes = 1024
+
+// ErrOption refuses the value of an option. The text says which and what is
+// allowed; it is meant for the user.
+var ErrOption = errors.New("archive option")
+
+// Profile says how much of git archive's own processing takes place.
+type Profile string
+
+// The profiles. The zero value is [ProfileArchive].
+const (
+	// ProfileArchive applies .gitattributes as git archive does: export-ignore,
+	// export-subst, end-of-line conversion, ident and encodings.
+	ProfileArchive Profile = "archive"
+	// ProfileFull is the complete tree with the bytes that are stored.
+	ProfileFull Profile = "full"
+)
+
+// Options choose what an archive looks like.
+type Options struct {
+	Format  Format
+	Profile Profile
+	// Paths are git pathspecs: only what they match is taken. Each has to match
+	// something. None means everything.
+	Paths []string
+	// Exclude are git pathspecs of what is left out.
+	Exclude []string
+	// Prefix is put before every path, as by git archive --prefix: with a
+	// final slash it is a folder.
+	Prefix string
+	// Strip is a folder: only what is below it is taken, with paths that begin
+	// below it.
+	Strip string
+	// Base is a revision: the archive is then a delta, which holds only what
+	// differs from the archive of that revision with the same options. A plan
+	// has the full id of its commit here.
+	Base string
+	// Fallback is what to make where no difference can be: with [FallbackFull]
+	// the archive that there is without a base; else it is a
+	// [FullNeededError].
+	Fallback string
+	LFS      LFS
+	// Submodules needs Siblings for [SubmodulesContent], and neither it nor
+	// LFSContent goes with a Base.
+	Submodules Submodules
+	Limits     Limits
+	// Siblings opens what submodules name. It is part of no text form.
+	Siblings Siblings
+}
+
+// parameter is an option as text, in a query or on a command line.
+type parameter struct {
+	name   string
+	repeat bool
+	usage  string
+	get    func(Options) []string
+	set    func(*Options, string) error
+}
+
+// parameters is the one table of options, in the order of the canonical form.
+var parameters = []parameter{
+	{
+		"path", true, "take only what this git pathspec matches",
+		func(o Options) []string { return o.Paths },
+		func(o *Options, v string) error { o.Paths = append(o.Paths, v); return nil },
+	},
+	{
+		"exclude", true, "leave out what this git pathspec matches",
+		func(o Options) []string { return o.Exclude },
+		func(o *Options, v string) error { o.Exclude = append(o.Exclude, v); return nil },
+	},
+	{
+		"prefix", false, "put this before every path; end it with / for a folder",
+		func(o Options) []string { return given(o.Prefix) },
+		func(o *Options, v string) error { o.Prefix = v; return nil },
+	},
+	{
+		"strip", false, "take only what is in this folder, and leave its name out of the paths",
+		func(o Options) []string { return given(o.Strip) },
+		func(o *Options, v string) error { o.Strip = v; return nil },
+	},
+	{
+		"profile", false, "archive: as git archive, with .gitattributes applied; full: the complete tree as it is stored",
+		func(o Options) []string {
+			if o.Profile == ProfileArchive {
+				return nil
+			}
+			return given(string(o.Profile))
+		},
+		func(o *Options, v string) error { o.Profile = Profile(v); return nil },
+	},
+	{
+		"base", false, "write only what differs from this revision, with the list of what is to be deleted",
+		func(o Options) []string { return given(o.Base) },
+		func(o *Options, v string) error { o.Base = v; return nil },
+	},
+	{
+		"fallback", false, "full: write the whole archive where a difference from base cannot be had",
+		func(o Options) []string { return given(o.Fallback) },
+		func(o *Options, v string) error { o.Fallback = v; return nil },
+	},
+	{
+		"lfs", false, "content: replace pointers of git-lfs (with profile=archive those of files with filter=lfs) by their content, where the mirror has it; pointers: leave them",
+		func(o Options) []string {
+			if o.LFS == LFSPointers {
+				return nil
+			}
+			return given(string(o.LFS))
+		},
+		func(o *Options, v string) error { o.LFS = LFS(v); return nil },
+	},
+	{
+		"submodules", false, "content: fill the folders of submodules whose repository is served here too; omit: leave them empty, as git archive",
+		func(o Options) []string {
+			if o.Submodules == SubmodulesOmit {
+				return nil
+			}
+			return given(string(o.Submodules))
+		},
+		func(o *Options, v string) error { o.Submodules = Submodules(v); return nil },
+	},
+}
+
+func given(v string) []string {
+	if v == "" {
+		return nil
+	}
+	return []string{v}
+}
+
+// Parameter describes an option for a command line or a URI template.
+type Parameter struct {
+	Name   string
+	Repeat bool // it may be given several times
+	Usage  string
+}
+
+// Parameters lists the options besides the format, in canonical order.
+func Parameters() []Parameter {
+	list := make([]Parameter, len(parameters))
+	for i, p := range parameters {
+		list[i] = Parameter{p.name, p.repeat, p.usage}
+	}
+	return list
+}
+
+// Set gives an option its value, or one more of those that repeat. An unknown
+// name and a second value of others are [ErrOption]. An empty value is the
+// default, as templates make it (RFC 6570); of a path it is refused, for it
+// would mean everything. Values are looked at by [Options.Check].
+func (o *Options) Set(name, value string) error {
+	at := slices.IndexFunc(parameters, func(p parameter) bool { return p.name == name })
+	switch {
+	case at < 0:
+		return fmt.Errorf("%w %q is unknown; there are %s", ErrOption, name, parameterNames())
+	case value == "" && parameters[at].repeat:
+		return fmt.Errorf("%w %q is empty; leave it out", ErrOption, name)
+	case !parameters[at].repeat && len(parameters[at].get(*o)) > 0:
+		return fmt.Errorf("%w %q is given twice", ErrOption, name)
+	}
+	return parameters[at].set(o, value)
+}
+
+func parameterNames() string {
+	names := make([]string, len(parameters))
+	for i, p := range parameters {
+		names[i] = p.name
+	}
+	return strings.Join(names, ", ")
+}
+
+// Values are the options that are not at their default, in canonical order:
+// name and value by turns.
+func (o Options) Values() [][2]string {
+	var list [][2]string
+	for _, p := range parameters {
+		for _, value := range p.get(o) {
+			list = append(list, [2]string{p.name, value})
+		}
+	}
+	return list
+}
+
+// Canonical gives options that mean the same one form.
+func (o Options) Canonical() Options {
+	o.Paths, o.Exclude = canonicalSet(o.Paths), canonicalSet(o.Exclude)
+	o.Strip = strings.TrimSuffix(o.Strip, "/")
+	if o.Profile == "" {
+		o.Profile = ProfileArchive
+	}
+	if o.Base == "" {
+		o.Fallback = ""
+	}
+	if o.LFS == LFSPointers {
+		o.LFS = ""
+	}
+	if o.Submodules == SubmodulesOmit {
+		o.Submodules = ""
+	}
+	return o
+}
+
+func canonicalSet(list []string) []string {
+	list = slices.Clone(list)
+	slices.Sort(list)
+	return slices.Compact(list)
+}
+
+// Check refuses, with [ErrOption], what no archive can be made with.
+func (o Options) Check() error {
+	if mediaTypes[o.Format] == "" {
+		return fmt.Errorf("%w \"format\": %q is unknown", ErrOption, o.Format)
+	}
+	for _, choice := range [][4]string{
+		{"profile", string(o.Profile), string(ProfileArchive), string(ProfileFull)},
+		{"lfs", string(o.LFS), string(LFSPointers), string(LFSContent)},
+		{"submodules", string(o.Submodules), string(SubmodulesOmit), string(SubmodulesContent)},
+	} {
+		if value := choice[1]; value != "" && value != choice[2] && value != choice[3] {
+			return fmt.Errorf("%w %q: %q is neither %q nor %q", ErrOption, choice[0], value, choice[2], choice[3])
+		}
+	}
+	if o.Base != "" && (o.LFS == LFSContent || o.Submodules == SubmodulesContent) {
+		// Nobody knows what there was of it when the base was archived.
+		return fmt.Errorf("%w \"base\" does not go with content from outside of the commit (\"lfs\", \"submodules\")", ErrOption)
+	}
+	if o.Fallback != "" && o.Fallback != FallbackFull {
+		return fmt.Errorf("%w \"fallback\": %q is not %q", ErrOption, o.Fallback, FallbackFull)
+	}
+	if !inside(o.Prefix) {
+		return fmt.Errorf("%w \"prefix\" must be a relative path without empty, \".\" and \"..\" parts", ErrOption)
+	}
+	if !inside(o.Strip) {
+		return fmt.Errorf("%w \"strip\" must be a folder without empty, \".\" and \"..\" parts", ErrOption)
+	}
+	if _, err := pathspec.New(o.Paths, o.Exclude); err != nil {
+		return fmt.Errorf("%w: %w", ErrOption, err)
+	}
+	return nil
+}
+
+// inside reports whether a path is empty or a plain relative one.
+func inside(path string) bool {
+	if path == "" {
+		return true
+	}
+	if len(path) > maxPrefixBytes || strings.Contains(path, "\x00") {
+		return false
+	}
+	for part := range strings.SplitSeq(strings.TrimRight(path, "/"), "/") {
+		if part == "" || part == "." || part == ".." {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,138 @@
+package archive
+
+import (
+	"context"
+	"errors"
+
+	"github.com/repomcp/repomcp/internal/archive/attributes"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// quickSurvey is how many different folders are looked at before an archive
+// begins. It finds every tree that is large because it repeats itself (ten
+// folders of ten of ten, "git bomb"), in a few milliseconds; other large trees
+// end at their limit while they are written, or by a whole survey.
+const quickSurvey = 256
+
+// exportSubst is the attribute that can make an archive depend on refs.
+const exportSubst = "export-subst"
+
+// errUnfinished says that a survey would have had to look at more folders.
+var errUnfinished = errors.New("survey: too many folders")
+
+// survey looks at each different folder of a tree once, and so knows the
+// extent of trees of any size that are made of few objects. It reads no file
+// but .gitattributes.
+type survey struct {
+	ctx     context.Context
+	source  Source
+	limits  Limits
+	sizes   bool // look at the sizes of files
+	budget  int  // of different folders; negative: any number
+	folders map[repos.ID]extent
+	// substitutes says that a .gitattributes mentions export-subst.
+	substitutes bool
+	// Of all folders that were given to look.
+	entries, bytes int64
+}
+
+// extent is how far a folder goes. Sums stop growing above all limits.
+type extent struct {
+	entries int64
+	bytes   int64 // of files
+	blob    int64 // the largest file
+	depth   int
+	path    int // length of the longest path below the folder
+}
+
+// look surveys a tree, and holds it and those before against the limits.
+func (s *survey) look(top folder) error {
+	if s.folders == nil {
+		s.folders = make(map[repos.ID]extent)
+	}
+	s.source = top.source
+	found, err := s.folder(top.tree, 1)
+	if err != nil {
+		return err
+	}
+	s.entries = min(s.entries+found.entries, s.limits.Entries+1)
+	s.bytes = min(s.bytes+found.bytes, s.limits.Bytes+1)
+	for _, bound := range []struct {
+		over bool
+		err  func(Limits) error
+	}{
+		{s.entries > s.limits.Entries, limitEntries},
+		{found.depth > s.limits.Depth, limitDepth},
+		{found.path > s.limits.PathBytes, limitPath},
+		{found.blob > s.limits.BlobBytes, limitBlob},
+		{s.bytes > s.limits.Bytes, limitBytes},
+	} {
+		if bound.over {
+			return bound.err(s.limits)
+		}
+	}
+	return nil
+}
+
+func (s *survey) folder(id repos.ID, depth int) (extent, error) {
+	if known, ok := s.folders[id]; ok {
+		return known, nil
+	}
+	if err := context.Cause(s.ctx); err != nil {
+		return extent{}, err
+	}
+	if depth > s.limits.Depth {
+		return extent{}, limitDepth(s.limits)
+	}
+	if s.budget == 0 {
+		return extent{}, errUnfinished
+	}
+	s.budget--
+	entries, err := s.source.Tree(id)
+	if err != nil {
+		return extent{}, damaged(err)
+	}
+	sum := extent{depth: 1}
+	for _, e := range entries {
+		if err := s.add(&sum, e, depth); err != nil {
+			return extent{}, err
+		}
+	}
+	s.folders[id] = sum
+	return sum, nil
+}
+
+// add counts an entry and what is below it.
+func (s *survey) add(sum *extent, e repos.TreeEntry, depth int) error {
+	sum.entries++
+	below := extent{path: -len("/")}
+	var err error
+	switch {
+	case e.Mode.IsDir():
+		below, err = s.folder(e.ID, depth+1)
+	case hasAttributes(e):
+		err = s.mentions(e.ID)
+	}
+	if err != nil {
+		return err
+	}
+	if s.sizes && (e.Mode.IsRegular() || e.Mode.IsSymlink()) {
+		if below.bytes, err = s.source.Size(e.ID); err != nil {
+			return damaged(err)
+		}
+		below.blob = below.bytes
+	}
+	sum.entries = min(sum.entries+below.entries, s.limits.Entries+1)
+	sum.bytes = min(sum.bytes+below.bytes, s.limits.Bytes+1)
+	sum.blob = max(sum.blob, below.blob)
+	sum.depth = max(sum.depth, below.depth+1)
+	sum.path = max(sum.path, len(e.Name)+len("/")+below.path)
+	return nil
+}
+
+// mentions looks into a .gitattributes.
+func (s *survey) mentions(id repos.ID) error {
+	content, err := readAttributes(s.source, id)
+	s.substitutes = s.substitutes || attributes.CanMention(content, exportSubst)
+	return err
+}
