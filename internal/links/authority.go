@@ -1,0 +1,141 @@
+package links
+
+import (
+	"crypto/rand"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// defaultGrace is how long after its first byte a single-use download may be
+// resumed: a break or two of a large one, not a second use tomorrow.
+const defaultGrace = 15 * time.Minute
+
+// Options of an [Authority]. Keys and Base are required.
+type Options struct {
+	Keys *Keyring
+	Base Base
+	// Nonces is where used links are remembered; without it there are no
+	// single-use links.
+	Nonces Nonces
+	// Revocations may be nil.
+	Revocations *Revocations
+	// Grace is how long a single-use download may be resumed after it began; 0
+	// means 15 minutes.
+	Grace time.Duration
+	// Now is the clock; nil means the machine's.
+	Now func() time.Time
+}
+
+// Authority makes links and checks them. Several goroutines may use it.
+type Authority struct{ options Options }
+
+// New makes an authority.
+func New(options Options) (*Authority, error) {
+	if options.Keys == nil || options.Base.host == "" {
+		return nil, errors.New("links need keys and a public URL")
+	}
+	if options.Grace < 0 {
+		return nil, errors.New("the grace of single-use links is negative")
+	}
+	if options.Grace == 0 {
+		options.Grace = defaultGrace
+	}
+	if options.Revocations == nil {
+		options.Revocations = &Revocations{}
+	}
+	if options.Now == nil {
+		options.Now = time.Now
+	}
+	if options.Keys.keys.Load().signer(options.Now()) == nil {
+		return nil, errors.New("every link key signs from a later date on; add one whose date has come")
+	}
+	return &Authority{options}, nil
+}
+
+// Mint makes a link. The caller has checked that the principal may read the
+// resource. The errors are [ErrGrant], [ErrTooLong] and [ErrRevoked].
+func (a *Authority) Mint(g Grant) (token string, l Link, err error) {
+	if g.SingleUse && a.options.Nonces == nil {
+		return "", Link{}, fmt.Errorf("%w: single use needs a record of used links", ErrGrant)
+	}
+	if a.options.Revocations.Denied(g.Repository) {
+		return "", Link{}, fmt.Errorf("%w: the repository is denied", ErrRevoked)
+	}
+	now := a.options.Now()
+	k := a.options.Keys.keys.Load().signer(now)
+	if k == nil {
+		return "", Link{}, fmt.Errorf("%w: every key of the ring signs from a later date on", ErrGrant)
+	}
+	if g.Lifetime < time.Second || g.Lifetime > MaxLifetime {
+		return "", Link{}, fmt.Errorf("%w: lifetime must be at least a second and at most %v", ErrGrant, MaxLifetime)
+	}
+	l = Link{
+		Grant: g, Host: a.options.Base.host, Epoch: a.options.Revocations.Epoch(g.Principal),
+		Issued:  now.UTC().Truncate(time.Millisecond),
+		Expires: now.UTC().Add(g.Lifetime).Truncate(time.Second),
+	}
+	l.Lifetime = l.Expires.Sub(l.Issued)
+	_, _ = rand.Read(l.Nonce[:]) // it does not fail (crypto/rand)
+	token, err = k.seal(l)
+	if err != nil {
+		return "", Link{}, err
+	}
+	return token, l, nil
+}
+
+// Use is a request with a token.
+type Use struct {
+	Method string
+	// Host is the one that the request was sent to, or the public URL's where a
+	// proxy hides it.
+	Host string
+	// Principal is whose credentials the request has, if it has any.
+	Principal     string
+	Authenticated bool
+	// Resume is what [SplitETag] found in If-Range of a request with Range; ""
+	// otherwise. It lets a single-use link outlive its expiry by the grace:
+	// [Authority.Redeem] must be given the same.
+	Resume string
+}
+
+// Verify checks a token. The errors are [ErrTooLong], [ErrForged], [ErrExpired],
+// [ErrRevoked] and [ErrCredentials]. For a single-use link the answer is not
+// complete before [Authority.Redeem].
+func (a *Authority) Verify(token string, use Use) (Link, error) {
+	l, err := open(token, a.options.Keys.keys.Load().find)
+	if err != nil {
+		return Link{}, err
+	}
+	now := a.options.Now()
+	until := l.Expires
+	if l.SingleUse && use.Resume != "" {
+		until = until.Add(a.options.Grace)
+	}
+	for _, rule := range []struct {
+		broken bool
+		err    error
+		text   string
+	}{
+		{l.Host != CanonicalHost(use.Host), ErrForged, "it is of another host"},
+		{!l.Methods.Has(use.Method), ErrForged, "it is of another method"},
+		{l.Issued.After(now.Add(maxSkew)), ErrForged, "it was made in the future; compare the clocks"},
+		{!now.Before(until), ErrExpired, ""},
+		{a.options.Revocations.Denied(l.Repository), ErrRevoked, "the repository is denied"},
+		{l.Epoch < a.options.Revocations.Epoch(l.Principal), ErrRevoked, "its principal has a later epoch"},
+		{use.Authenticated && !equal(use.Principal, l.Principal), ErrForged, "it is of another principal"},
+		{l.Bound && !use.Authenticated, ErrCredentials, ""},
+	} {
+		if !rule.broken {
+			continue
+		}
+		if rule.text == "" {
+			return Link{}, rule.err
+		}
+		return Link{}, fmt.Errorf("%w: %s", rule.err, rule.text)
+	}
+	return l, nil
+}
+
+func equal(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }

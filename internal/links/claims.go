@@ -1,0 +1,112 @@
+package links
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"time"
+)
+
+const (
+	// maxClaimsBytes has room for the longest URI of a resource (4 KiB), and
+	// for the names beside it as they are in practice.
+	maxClaimsBytes = 5 << 10
+	// paddingBytes is the step in which the length of claims shows.
+	paddingBytes = 64
+	// fixedClaimsBytes come before the texts: kind, methods, flags, and issued,
+	// expires and epoch.
+	fixedClaimsBytes = 3 + 3*8
+)
+
+const (
+	flagSingleUse = 1 << iota
+	flagBound
+
+	allFlags = flagSingleUse | flagBound
+)
+
+// errClaims refuses claims that encode did not write.
+var errClaims = errors.New("malformed claims")
+
+// encode writes claims, without the nonce: integers are big endian, texts have
+// two bytes of length before them, and zeros fill the last step.
+func (l Link) encode() ([]byte, error) {
+	if err := l.check(); err != nil {
+		return nil, err
+	}
+	flags := byte(0)
+	if l.SingleUse {
+		flags |= flagSingleUse
+	}
+	if l.Bound {
+		flags |= flagBound
+	}
+	b := []byte{byte(l.Kind), byte(l.Methods), flags}
+	b = binary.BigEndian.AppendUint64(b, uint64(l.Issued.UnixMilli()))
+	b = binary.BigEndian.AppendUint64(b, uint64(l.Expires.Unix())) //nolint:gosec // it is after Issued
+	b = binary.BigEndian.AppendUint64(b, l.Epoch)
+	for _, text := range []string{l.Host, l.Repository, l.Resource, l.Principal} {
+		if len(text) > maxClaimsBytes {
+			return nil, fmt.Errorf("%w: at most %d bytes of claims", ErrTooLong, maxClaimsBytes)
+		}
+		b = binary.BigEndian.AppendUint16(b, uint16(len(text))) //nolint:gosec // just compared
+		b = append(b, text...)
+	}
+	if len(b) > maxClaimsBytes {
+		return nil, fmt.Errorf("%w: %d bytes of claims, at most %d", ErrTooLong, len(b), maxClaimsBytes)
+	}
+	return append(b, make([]byte, -len(b)&(paddingBytes-1))...), nil
+}
+
+// decodeClaims is the inverse of encode: what it accepts encodes to the same
+// bytes.
+func decodeClaims(b []byte) (Link, error) {
+	if len(b) < fixedClaimsBytes || len(b) > maxClaimsBytes || b[2]&^allFlags != 0 {
+		return Link{}, errClaims
+	}
+	issued, expires := binary.BigEndian.Uint64(b[3:]), binary.BigEndian.Uint64(b[11:])
+	// With both in the range of a signed number of nanoseconds no sum or
+	// difference of dates can wrap around.
+	if issued > math.MaxInt64/uint64(time.Millisecond) || expires > math.MaxInt64/uint64(time.Second) {
+		return Link{}, errClaims
+	}
+	l := Link{
+		Grant:   Grant{Kind: Kind(b[0]), Methods: Methods(b[1]), SingleUse: b[2]&flagSingleUse != 0, Bound: b[2]&flagBound != 0},
+		Issued:  time.UnixMilli(int64(issued)).UTC(),
+		Expires: time.Unix(int64(expires), 0).UTC(),
+		Epoch:   binary.BigEndian.Uint64(b[19:]),
+	}
+	l.Lifetime = l.Expires.Sub(l.Issued)
+	rest := b[fixedClaimsBytes:]
+	for _, text := range []*string{&l.Host, &l.Repository, &l.Resource, &l.Principal} {
+		var ok bool
+		if *text, rest, ok = cutText(rest); !ok {
+			return Link{}, errClaims
+		}
+	}
+	if len(b)%paddingBytes != 0 || len(rest) >= paddingBytes || !allZero(rest) || l.check() != nil {
+		return Link{}, errClaims
+	}
+	return l, nil
+}
+
+func cutText(b []byte) (text string, rest []byte, ok bool) {
+	if len(b) < 2 {
+		return "", nil, false
+	}
+	n := int(binary.BigEndian.Uint16(b))
+	if len(b) < 2+n {
+		return "", nil, false
+	}
+	return string(b[2 : 2+n]), b[2+n:], true
+}
+
+func allZero(b []byte) bool {
+	for _, c := range b {
+		if c != 0 {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,122 @@
+package links
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+)
+
+const (
+	// minSecretBytes is the length of the hash that is keyed; less would be
+	// weaker than it (RFC 2104, section 3).
+	minSecretBytes = 32
+	// maxSecretBytes is a bound, not advice.
+	maxSecretBytes = 1024
+	// maxKeys bounds what a verification looks through.
+	maxKeys = 64
+	// minDistinctBytes tells a random secret of 32 bytes from a placeholder: a
+	// random one has fewer once in 10^30.
+	minDistinctBytes = 8
+)
+
+var keyID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+
+// parseKeys reads a key file. Its errors quote nothing of a line: whoever mixes
+// up the columns must not find a secret in the log.
+func parseKeys(text []byte) (ring, error) {
+	var keys ring
+	for number, line := range lines(text) {
+		k, err := parseKey(line)
+		if err != nil {
+			return nil, fmt.Errorf("line %d: %w", number, err)
+		}
+		for _, other := range keys {
+			if err := distinct(k, other); err != nil {
+				return nil, fmt.Errorf("line %d: %w", number, err)
+			}
+		}
+		if keys = append(keys, k); len(keys) > maxKeys {
+			return nil, fmt.Errorf("there are more than %d keys; remove those that no longer sign", maxKeys)
+		}
+	}
+	if len(keys) == 0 {
+		return nil, errors.New("there is no key; add a line with a date, an id and 32 random bytes in base64")
+	}
+	slices.SortFunc(keys, func(a, b *key) int { return a.from.Compare(b.from) })
+	return keys, nil
+}
+
+// lines gives the lines that say something, with their numbers from 1.
+func lines(text []byte) func(yield func(int, string) bool) {
+	return func(yield func(int, string) bool) {
+		number := 0
+		for line := range strings.Lines(string(text)) {
+			number++
+			line = strings.TrimSpace(line)
+			if line != "" && line[0] != '#' && !yield(number, line) {
+				return
+			}
+		}
+	}
+}
+
+func parseKey(line string) (*key, error) {
+	fields := strings.Fields(line)
+	if len(fields) != 3 {
+		return nil, errors.New("write three columns: from when the key signs, its id, and its bytes in base64")
+	}
+	from, err := time.Parse(time.RFC3339, fields[0])
+	if err != nil {
+		return nil, errors.New("the first column is no date like 2026-11-01T00:00:00Z")
+	}
+	if !keyID.MatchString(fields[1]) {
+		return nil, errors.New("the second column is no id: up to 64 letters, digits, dots, dashes and underscores")
+	}
+	secret, err := decodeSecret(fields[2])
+	if err != nil {
+		return nil, err
+	}
+	return newKey(fields[1], from, secret)
+}
+
+// decodeSecret takes base64 as the usual tools write it: either alphabet, with
+// padding or not.
+func decodeSecret(s string) ([]byte, error) {
+	s = strings.NewReplacer("-", "+", "_", "/").Replace(strings.TrimRight(s, "="))
+	secret, err := base64.RawStdEncoding.DecodeString(s)
+	if err != nil {
+		// The error of the decoder has a position only, but it is no use here.
+		return nil, errors.New("the third column is not base64; make one with: head -c 32 /dev/urandom | base64")
+	}
+	if len(secret) < minSecretBytes || len(secret) > maxSecretBytes {
+		return nil, fmt.Errorf("the key has %d bytes; use at least %d and at most %d, made with: head -c 32 /dev/urandom | base64", len(secret), minSecretBytes, maxSecretBytes)
+	}
+	seen := map[byte]bool{}
+	for _, c := range secret {
+		seen[c] = true
+	}
+	if len(seen) < minDistinctBytes {
+		return nil, errors.New("the key is not random; make one with: head -c 32 /dev/urandom | base64")
+	}
+	return secret, nil
+}
+
+// distinct refuses two keys of which a replica could not tell which one signs,
+// or that make a rotation none.
+func distinct(k, other *key) error {
+	switch {
+	case k.id == other.id:
+		return errors.New("the id is used twice; give each key its own")
+	case string(k.secret) == string(other.secret):
+		return errors.New("the key is the same as another one; make a new one with: head -c 32 /dev/urandom | base64")
+	case k.from.Equal(other.from):
+		return errors.New("two keys sign from the same time; make one of them later")
+	case k.tag == other.tag:
+		return errors.New("the key cannot be told from another one; make a new one with: head -c 32 /dev/urandom | base64")
+	}
+	return nil
+}

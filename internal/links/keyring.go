@@ -1,0 +1,176 @@
+package links
+
+import (
+	"crypto/hkdf"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// keyTag names a key in a token.
+type keyTag [8]byte
+
+// key is one key of a ring.
+type key struct {
+	id     string
+	from   time.Time // it signs from then on
+	secret []byte
+	mac    []byte
+	tag    keyTag
+}
+
+func newKey(id string, from time.Time, secret []byte) (*key, error) {
+	k := &key{id: id, from: from, secret: secret}
+	var err error
+	if k.mac, err = hkdf.Key(sha256.New, secret, nil, "repomcp link 1: sign", sha256.Size); err != nil {
+		return nil, err
+	}
+	tag, err := hkdf.Key(sha256.New, secret, nil, "repomcp link 1: tag of "+id, len(k.tag))
+	if err != nil {
+		return nil, err
+	}
+	copy(k.tag[:], tag)
+	return k, nil
+}
+
+// ring is an immutable set of keys, by the date they sign from.
+type ring []*key
+
+func (r ring) find(tag keyTag) *key {
+	if i := slices.IndexFunc(r, func(k *key) bool { return k.tag == tag }); i >= 0 {
+		return r[i]
+	}
+	return nil
+}
+
+// signer is the newest key whose date has come.
+func (r ring) signer(now time.Time) *key {
+	for _, k := range slices.Backward(r) {
+		if !k.from.After(now) {
+			return k
+		}
+	}
+	return nil
+}
+
+// Keyring holds the keys that sign links. Several goroutines may use it.
+//
+// A key file has one key per line; empty lines and those that begin with # are
+// skipped:
+//
+//	# from when it signs    id      at least 32 random bytes in base64
+//	2026-11-01T00:00:00Z    k2611   q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA=
+//
+// The newest key whose date has come signs; all verify, also those whose date
+// is still to come. To rotate, add a key that signs from when every replica
+// will have read the file, and remove the old one when [MaxLifetime] has passed
+// after that. Removing it earlier makes its links forged at once. A line is made
+// by
+//
+//	echo "$(date -u +%FT%TZ) k$(date +%y%m%d) $(head -c 32 /dev/urandom | base64)"
+type Keyring struct {
+	path string // "" when the key is random
+	keys atomic.Pointer[ring]
+
+	mu   sync.Mutex // guards info and the order of reloads
+	info fs.FileInfo
+}
+
+// RandomKeyring has one new key: its links die with the process.
+func RandomKeyring() (*Keyring, error) {
+	secret := make([]byte, minSecretBytes)
+	_, _ = rand.Read(secret) // it does not fail (crypto/rand)
+	k, err := newKey("random", time.Time{}, secret)
+	if err != nil {
+		return nil, err
+	}
+	kr := &Keyring{}
+	kr.keys.Store(&ring{k})
+	return kr, nil
+}
+
+// LoadKeyring reads a key file.
+func LoadKeyring(path string) (*Keyring, error) {
+	kr := &Keyring{path: path}
+	if _, err := kr.reload(true); err != nil {
+		return nil, err
+	}
+	return kr, nil
+}
+
+// Reload reads the file again. On an error the keys stay as they are.
+func (kr *Keyring) Reload() error {
+	_, err := kr.reload(true)
+	return err
+}
+
+// ReloadIfChanged is Reload when the file is another one than was read, by its
+// identity, size or time of change. It reports whether it was read. A file that
+// cannot be read is an error each time.
+func (kr *Keyring) ReloadIfChanged() (bool, error) { return kr.reload(false) }
+
+func (kr *Keyring) reload(always bool) (bool, error) {
+	if kr.path == "" {
+		return false, nil
+	}
+	kr.mu.Lock()
+	defer kr.mu.Unlock()
+	text, info, err := readSmallFile(kr.path, kr.info, always)
+	if err != nil {
+		return false, fmt.Errorf("link keys: %w", err)
+	}
+	if text == nil {
+		return false, nil
+	}
+	keys, err := parseKeys(text)
+	if err != nil {
+		return false, fmt.Errorf("link keys in %s: %w", kr.path, err)
+	}
+	kr.keys.Store(&keys)
+	kr.info = info
+	return true, nil
+}
+
+// IDs lists the ids of the keys, the oldest first, for the log.
+func (kr *Keyring) IDs() []string {
+	var ids []string
+	for _, k := range *kr.keys.Load() {
+		ids = append(ids, k.id)
+	}
+	return ids
+}
+
+// maxFileBytes bounds the files of this package: a thousand lines.
+const maxFileBytes = 256 << 10
+
+// readSmallFile reads a file. The text is nil when the file is that of known,
+// unless always is set.
+func readSmallFile(path string, known fs.FileInfo, always bool) (text []byte, info fs.FileInfo, err error) {
+	file, err := os.Open(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if info, err = file.Stat(); err != nil {
+		return nil, nil, err
+	}
+	if !always && known != nil && os.SameFile(info, known) && info.Size() == known.Size() && info.ModTime().Equal(known.ModTime()) {
+		return nil, info, nil
+	}
+	text, err = io.ReadAll(io.LimitReader(file, maxFileBytes+1))
+	if err == nil && len(text) > maxFileBytes {
+		err = fmt.Errorf("%s has more than %d bytes", path, maxFileBytes)
+	}
+	if text == nil {
+		text = []byte{}
+	}
+	return text, info, err
+}

@@ -1,0 +1,153 @@
+package links
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+	"github.com/redis/go-redis/v9/maintnotifications"
+	"github.com/sony/gobreaker/v2"
+)
+
+const (
+	// redisTimeout bounds a question to Redis as a whole: a download waits for
+	// the answer.
+	redisTimeout = 250 * time.Millisecond
+	// redisFailures in a row open the breaker: from then on requests are
+	// refused at once rather than after the timeout.
+	redisFailures = 5
+	// redisPause is how long the breaker stays open before one request tries
+	// again.
+	redisPause = 2 * time.Second
+	// redisPrefix keeps the keys apart from those of others.
+	redisPrefix = "repomcp:link:"
+	markBytes   = 32 + 8
+)
+
+// Redis is [Nonces] that replicas share. When it fails, is slow or refuses,
+// every question is an error within 250 ms, and after five in a row at once,
+// for two seconds at a time: single-use links are refused, others go on.
+//
+// Use a database that evicts nothing (maxmemory-policy noeviction). Nobody who
+// reads it can forge a link or resume a download; whoever writes to it can make
+// used links good again.
+type Redis struct {
+	client  *redis.Client
+	breaker *gobreaker.CircuitBreaker[answer]
+	now     func() time.Time
+}
+
+// answer is Claim's or Find's.
+type answer struct {
+	ok   bool
+	mark Mark
+}
+
+// NewRedis makes a record in the Redis at a URL: redis://, rediss:// (TLS) or
+// unix://. It does not connect; [Redis.Ping] does. now is the clock; nil means
+// the machine's.
+func NewRedis(url string, now func() time.Time) (*Redis, error) {
+	options, err := redis.ParseURL(url)
+	if err != nil {
+		// The error of the library quotes the URL, which may hold a password.
+		return nil, errors.New("the Redis URL is malformed; write redis://user:password@host:6379/0, rediss:// for TLS, or unix:///path")
+	}
+	options.DialTimeout, options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = redisTimeout, redisTimeout, redisTimeout, redisTimeout
+	options.ContextTimeoutEnabled = true
+	// A claim whose answer was lost must not be sent again: the second answer
+	// would be that the nonce is used.
+	options.MaxRetries = -1
+	options.DialerRetries = 1
+	// Neither is of use to us, and both cost a connection a round trip.
+	options.DisableIdentity = true
+	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
+	if now == nil {
+		now = time.Now
+	}
+	return &Redis{client: redis.NewClient(options), breaker: newBreaker(), now: now}, nil
+}
+
+func newBreaker() *gobreaker.CircuitBreaker[answer] {
+	return gobreaker.NewCircuitBreaker[answer](gobreaker.Settings{
+		Name:        "links",
+		Timeout:     redisPause,
+		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= redisFailures },
+	})
+}
+
+// Close ends the connections.
+func (r *Redis) Close() error { return r.client.Close() }
+
+// Ping asks whether Redis answers, for a health check. It passes the breaker by.
+func (r *Redis) Ping(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, redisTimeout)
+	defer cancel()
+	return r.client.Ping(ctx).Err()
+}
+
+// Claim implements [Nonces].
+func (r *Redis) Claim(ctx context.Context, c Claim) (bool, error) {
+	keep := c.Forget.Sub(r.now())
+	if keep < time.Millisecond {
+		// Redis takes 0 for "for ever".
+		return false, nil
+	}
+	a, err := r.ask(ctx, func(ctx context.Context) (answer, error) {
+		_, err := r.client.SetArgs(ctx, redisKey(c.Nonce), encodeMark(c.Mark), redis.SetArgs{Mode: "NX", TTL: keep}).Result()
+		if errors.Is(err, redis.Nil) {
+			return answer{}, nil
+		}
+		return answer{ok: err == nil}, err
+	})
+	return a.ok, err
+}
+
+// Find implements [Nonces].
+func (r *Redis) Find(ctx context.Context, nonce Nonce) (Mark, bool, error) {
+	a, err := r.ask(ctx, func(ctx context.Context) (answer, error) {
+		value, err := r.client.Get(ctx, redisKey(nonce)).Bytes()
+		if errors.Is(err, redis.Nil) {
+			return answer{}, nil
+		}
+		if err != nil {
+			return answer{}, err
+		}
+		mark, err := decodeMark(value)
+		return answer{err == nil, mark}, err
+	})
+	return a.mark, a.ok, err
+}
+
+// ask puts a question to Redis through the breaker. A client that goes away
+// meanwhile does not end it: that would say something about Redis that is not
+// true, and leave open whether a nonce is used.
+func (r *Redis) ask(ctx context.Context, question func(context.Context) (answer, error)) (answer, error) {
+	a, err := r.breaker.Execute(func() (answer, error) {
+		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), redisTimeout)
+		defer cancel()
+		return question(bounded)
+	})
+	if err != nil {
+		return answer{}, fmt.Errorf("redis: %w", err)
+	}
+	return a, nil
+}
+
+func redisKey(n Nonce) string { return redisPrefix + base64.RawURLEncoding.EncodeToString(n[:]) }
+
+func encodeMark(m Mark) []byte {
+	return binary.BigEndian.AppendUint64(m.Secret[:], uint64(m.Until.UnixMilli()))
+}
+
+func decodeMark(b []byte) (Mark, error) {
+	if len(b) != markBytes {
+		return Mark{}, errors.New("a used link is not recorded as it should be")
+	}
+	m := Mark{Until: time.UnixMilli(int64(binary.BigEndian.Uint64(b[32:]))).UTC()} //nolint:gosec // encodeMark undoes it
+	copy(m.Secret[:], b)
+	return m, nil
+}
