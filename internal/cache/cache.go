@@ -1,0 +1,233 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"io"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Build writes the bytes of a key. It runs in a goroutine of the cache and
+// outlives the request that it came from: what it uses must be its own. It must
+// end soon after its context, and with an error unless all bytes were written.
+type Build func(ctx context.Context, w io.Writer) error
+
+// ErrClosed is what requests get once the cache was closed.
+var ErrClosed = errors.New("the cache is closed")
+
+const (
+	defaultWindow    = 1 << 20
+	defaultLeaseWait = 5 * time.Second
+)
+
+// Options are the parts of a cache; each may be left out.
+type Options struct {
+	Disk    *Disk
+	Objects *Objects
+	// Leases are only asked where there are Objects: without them no replica
+	// has anything from another's build.
+	Leases Leases
+	// LeaseWait bounds how long a build waits for that of another replica.
+	// Default 5 s: a client sees nothing meanwhile.
+	LeaseWait time.Duration
+	// WindowBytes is the memory of a build that has no disk. Default 1 MiB.
+	WindowBytes int
+	// FinishAbandoned lets builds go on after the last client left, to fill the
+	// disk. Anybody who can start a build can then have it run to its end.
+	FinishAbandoned bool
+}
+
+// Cache finds bytes or has them built.
+type Cache struct {
+	options Options
+	disk    *Disk
+	objects *Objects
+	leases  Leases
+	pool    *sync.Pool
+
+	ctx    context.Context // of all builds
+	cancel context.CancelCauseFunc
+	wg     sync.WaitGroup
+
+	mu      sync.Mutex
+	closed  bool
+	flights map[Key]*flight
+
+	count struct {
+		hits, remoteHits, shared, builds, failures, abandoned, lost, leaseFaults, leaseWaits atomic.Int64
+	}
+}
+
+// New makes a cache. Close it before the parts.
+func New(o Options) *Cache {
+	if o.WindowBytes <= 0 {
+		o.WindowBytes = defaultWindow
+	}
+	if o.LeaseWait <= 0 {
+		o.LeaseWait = defaultLeaseWait
+	}
+	c := &Cache{options: o, disk: o.Disk, objects: o.Objects, leases: o.Leases, pool: newChunks(), flights: make(map[Key]*flight)}
+	if c.disk == nil {
+		c.disk = &Disk{}
+	}
+	if c.objects == nil {
+		c.objects = &Objects{}
+	}
+	if c.leases == nil {
+		c.leases = NoLeases{}
+	}
+	c.ctx, c.cancel = context.WithCancelCause(context.Background())
+	return c
+}
+
+// Close ends all builds and uploads, and returns when they have ended.
+func (c *Cache) Close() {
+	c.mu.Lock()
+	c.closed = true
+	c.mu.Unlock()
+	c.cancel(ErrClosed)
+	c.wg.Wait()
+}
+
+// Get finds the bytes of a key, or joins or begins their build. It waits for
+// object storage and the lease, within their limits, not for bytes. The media
+// type is what object storage answers with. Close the entry.
+func (c *Cache) Get(ctx context.Context, key Key, mediaType string, build Build) (*Entry, error) {
+	e := &Entry{cache: c, key: key, mediaType: mediaType, build: build}
+	if e.fromDisk() {
+		return e, nil
+	}
+	f, r, err := c.join(request{key: key, mediaType: mediaType, build: build, locate: true, unstored: true})
+	if errors.Is(err, errStored) {
+		if e.fromDisk() {
+			return e, nil
+		}
+		f, r, err = c.join(request{key: key, mediaType: mediaType, build: build, locate: true})
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := wait(ctx, f.located); err != nil {
+		r.close()
+		c.leave(f)
+		return nil, err
+	}
+	if f.object == nil {
+		e.attach(f, r)
+		return e, nil
+	}
+	r.close()
+	c.leave(f)
+	c.count.remoteHits.Add(1)
+	e.object, e.known = f.object, &f.object.Identity
+	return e, nil
+}
+
+// Find is Get without a build: it finds what is whole. Parts of what is not
+// are better generated than waited for.
+func (c *Cache) Find(ctx context.Context, key Key, mediaType string, build Build) (*Entry, bool) {
+	e := &Entry{cache: c, key: key, mediaType: mediaType, build: build}
+	if e.fromDisk() {
+		return e, true
+	}
+	object, err := c.objects.find(ctx, key)
+	if err != nil || object == nil {
+		return nil, false
+	}
+	c.count.remoteHits.Add(1)
+	e.object, e.known = object, &object.Identity
+	return e, true
+}
+
+// request is what a flight is made of.
+type request struct {
+	key       Key
+	mediaType string
+	build     Build
+	pos       int64     // where the reader begins
+	locate    bool      // ask object storage and the lease first
+	object    *object   // build from it
+	expected  *Identity // what the bytes must be, where that is known
+	unstored  bool      // begin nothing that is on disk by now
+}
+
+// errStored says that the build ended since the disk was looked at.
+var errStored = errors.New("the bytes are on disk by now")
+
+// join attaches to the build of a key, or begins it.
+func (c *Cache) join(q request) (*flight, *reader, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, nil, ErrClosed
+	}
+	if f := c.flights[q.key]; f != nil {
+		if r, ok := f.spool.attach(q.pos, false); ok {
+			f.users++
+			c.count.shared.Add(1)
+			return f, r, nil
+		}
+		// Its beginning has left the window. The one that begins now can be
+		// shared, the old one goes on for those it has.
+	}
+	if q.unstored && c.disk.has(q.key) {
+		return nil, nil, errStored
+	}
+	f := c.launch(q)
+	c.flights[q.key] = f
+	r, _ := f.spool.attach(q.pos, false)
+	go f.run()
+	return f, r, nil
+}
+
+// alone begins a build that nobody else joins.
+func (c *Cache) alone(q request) (*flight, *reader, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.closed {
+		return nil, nil, ErrClosed
+	}
+	f := c.launch(q)
+	f.private = true
+	r, _ := f.spool.attach(q.pos, false)
+	go f.run()
+	return f, r, nil
+}
+
+// launch makes a flight with one user. It is called with the lock held.
+func (c *Cache) launch(q request) *flight {
+	f := &flight{request: q, cache: c, users: 1, located: make(chan struct{})}
+	f.ctx, f.cancel = context.WithCancelCause(c.ctx)
+	f.spool = growingSpool(c.pool, max(1, c.options.WindowBytes/chunkBytes))
+	c.wg.Add(1)
+	return f
+}
+
+// leave takes a user from a flight. The last one ends it, unless all is built,
+// or it fills the disk and that is wanted; nobody can join it from then on.
+func (c *Cache) leave(f *flight) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f.users--
+	if f.users > 0 || f.spool.complete() || c.options.FinishAbandoned && f.spool.onDisk() {
+		return
+	}
+	c.forget(f)
+	f.cancel(errAbandoned)
+}
+
+// retire keeps others from joining.
+func (c *Cache) retire(f *flight) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.forget(f)
+}
+
+// forget is called with the lock held.
+func (c *Cache) forget(f *flight) {
+	if c.flights[f.key] == f {
+		delete(c.flights, f.key)
+	}
+}

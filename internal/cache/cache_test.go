@@ -1,0 +1,504 @@
+package cache
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/gittest"
+)
+
+// gate holds a build back from an offset on.
+type gate struct {
+	at   int
+	open chan struct{}
+}
+
+func newGate(at int) *gate { return &gate{at, make(chan struct{})} }
+
+func (g *gate) wait(ctx context.Context, offset int) error {
+	if offset < g.at {
+		return nil
+	}
+	return wait(ctx, g.open)
+}
+
+func TestManyRequestsCauseOneBuild(t *testing.T) {
+	clients := int64(gittest.Volume(100, 500)) // each has a buffer
+	for _, disk := range []bool{true, false} {
+		g := newGate(0)
+		s := &source{bytes: content(1, 3*chunkBytes+9), before: g.wait}
+		o := Options{WindowBytes: 8 * chunkBytes}
+		if disk {
+			o.Disk = testDisk(t, t.TempDir(), 1<<30)
+		}
+		c := testCache(t, o)
+		key := KeyOf("one")
+		var wg sync.WaitGroup
+		var right, arrived atomic.Int64
+		for range clients {
+			wg.Go(func() {
+				e, err := c.Get(t.Context(), key, media, s.build)
+				if arrived.Add(1); err != nil {
+					t.Error(err)
+					return
+				}
+				defer e.Close()
+				out := comparer{want: s.bytes}
+				if err := e.WriteTo(t.Context(), &out); err == nil && out.whole() {
+					right.Add(1)
+				}
+			})
+		}
+		if !disk {
+			// Without a disk only who comes before the window moves on shares.
+			for arrived.Load() < clients {
+				time.Sleep(time.Millisecond)
+			}
+		}
+		close(g.open)
+		wg.Wait()
+		if right.Load() != clients || s.runs.Load() != 1 {
+			t.Errorf("disk %v: %d right of %d, %d builds", disk, right.Load(), clients, s.runs.Load())
+		}
+	}
+}
+
+// Requests that come while builds end must not find neither.
+func TestNoRequestFallsBetweenBuildAndDisk(t *testing.T) {
+	c := testCache(t, Options{Disk: testDisk(t, t.TempDir(), 1<<30)})
+	for round := range 50 {
+		s := &source{bytes: content(uint64(round), 1000)}
+		key := KeyOf("round", string(rune(round)))
+		var wg sync.WaitGroup
+		for i := range 40 {
+			wg.Go(func() {
+				time.Sleep(time.Duration(i) * 50 * time.Microsecond)
+				got, err := read(t, c, key, s.build)
+				if err != nil || !bytes.Equal(got, s.bytes) {
+					t.Errorf("%d bytes and %v", len(got), err)
+				}
+			})
+		}
+		wg.Wait()
+		if n := s.runs.Load(); n != 1 {
+			t.Errorf("round %d: %d builds", round, n)
+		}
+		// The disk was looked at before the build ended, the builds after.
+		idle(c)
+		if _, _, err := c.join(request{key: key, build: s.build, unstored: true}); !errors.Is(err, errStored) {
+			t.Errorf("a build begins of what is on disk: %v", err)
+		}
+	}
+}
+
+func bothWays(t *testing.T, test func(t *testing.T, o Options)) {
+	t.Run("disk", func(t *testing.T) { test(t, Options{Disk: testDisk(t, t.TempDir(), 1<<30)}) })
+	t.Run("memory", func(t *testing.T) { test(t, Options{WindowBytes: 4 * chunkBytes}) })
+}
+
+var errGone = errors.New("the client went away")
+
+// leaver is a client that goes away.
+type leaver struct{ left int }
+
+func (l *leaver) Write(p []byte) (int, error) {
+	if l.left -= len(p); l.left < 0 {
+		return 0, errGone
+	}
+	return len(p), nil
+}
+
+func TestALeaderThatLeavesHarmsNobody(t *testing.T) {
+	bothWays(t, func(t *testing.T, o Options) {
+		g := newGate(2 * chunkBytes)
+		s := &source{bytes: content(1, 12*chunkBytes+1), before: g.wait}
+		c := testCache(t, o)
+		key := KeyOf("x")
+		ctx, cancel := context.WithCancel(t.Context())
+		leader, err := c.Get(ctx, key, media, s.build)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var wg sync.WaitGroup
+		for range 5 {
+			e, err := c.Get(t.Context(), key, media, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wg.Go(func() {
+				defer e.Close()
+				e.build = s.build // who is too slow for the window goes on alone
+				var out bytes.Buffer
+				if err := e.WriteTo(t.Context(), &out); err != nil || !bytes.Equal(out.Bytes(), s.bytes) {
+					t.Errorf("%d bytes and %v", out.Len(), err)
+				}
+			})
+		}
+		if err := leader.WriteTo(ctx, &leaver{chunkBytes}); !errors.Is(err, errGone) {
+			t.Errorf("the leader got %v", err)
+		}
+		cancel()
+		leader.Close()
+		close(g.open)
+		wg.Wait()
+		idle(c)
+		if stats := c.Stats(); o.Disk != nil && (s.runs.Load() != 1 || stats.Abandoned != 0 || stats.Entries != 1) {
+			t.Errorf("%d builds, %+v", s.runs.Load(), stats)
+		}
+	})
+}
+
+func TestABuildEndsWithItsLastClient(t *testing.T) {
+	bothWays(t, func(t *testing.T, o Options) {
+		g := newGate(chunkBytes)
+		s := &source{bytes: content(1, 3*chunkBytes), before: g.wait}
+		c := testCache(t, o)
+		key := KeyOf("x")
+		first, err := c.Get(t.Context(), key, media, s.build)
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, err := c.Get(t.Context(), key, media, s.build)
+		if err != nil {
+			t.Fatal(err)
+		}
+		first.Close()
+		second.Close()
+		idle(c)
+		if stats := c.Stats(); stats.Abandoned != 1 || stats.Failures != 0 || stats.Bytes != 0 || stats.Shared != 1 {
+			t.Errorf("%+v", stats)
+		}
+		close(g.open)
+		mustRead(t, c, key, s)
+		if n := s.runs.Load(); n != 2 {
+			t.Errorf("%d builds", n)
+		}
+	})
+}
+
+func TestAnAbandonedBuildCanFillTheDisk(t *testing.T) {
+	g := newGate(chunkBytes)
+	s := &source{bytes: content(1, 3*chunkBytes), before: g.wait}
+	c := testCache(t, Options{Disk: testDisk(t, t.TempDir(), 1<<30), FinishAbandoned: true})
+	e, err := c.Get(t.Context(), KeyOf("x"), media, s.build)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// Once there is a byte there is a file.
+	if err := e.WriteRange(t.Context(), io.Discard, 0, 1); err != nil {
+		t.Fatal(err)
+	}
+	e.Close()
+	close(g.open)
+	idle(c)
+	mustRead(t, c, KeyOf("x"), s)
+	if stats := c.Stats(); s.runs.Load() != 1 || stats.Abandoned != 0 || stats.Hits != 1 {
+		t.Errorf("%d builds, %+v", s.runs.Load(), stats)
+	}
+}
+
+func TestAnErrorReachesAllAndIsNotKept(t *testing.T) {
+	bothWays(t, func(t *testing.T, o Options) {
+		broken := errors.New("a damaged object")
+		g := newGate(chunkBytes)
+		s := &source{bytes: content(1, 3*chunkBytes)}
+		s.before = func(ctx context.Context, offset int) error {
+			if err := g.wait(ctx, offset); err != nil || s.runs.Load() > 1 || offset < 2*chunkBytes {
+				return err
+			}
+			return broken
+		}
+		c := testCache(t, o)
+		key := KeyOf("x")
+		var wg sync.WaitGroup
+		for range 20 {
+			e, err := c.Get(t.Context(), key, media, s.build)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wg.Go(func() {
+				defer e.Close()
+				var out bytes.Buffer
+				if err := e.WriteTo(t.Context(), &out); !errors.Is(err, broken) || !bytes.HasPrefix(s.bytes, out.Bytes()) {
+					t.Errorf("%d bytes and %v", out.Len(), err)
+				}
+				if _, ok := e.Identity(); ok {
+					t.Error("a failed build has an identity")
+				}
+			})
+		}
+		close(g.open)
+		wg.Wait()
+		mustRead(t, c, key, s)
+		idle(c)
+		if stats := c.Stats(); stats.Failures != 1 || s.runs.Load() != 2 {
+			t.Errorf("%d builds, %+v", s.runs.Load(), stats)
+		}
+	})
+}
+
+// A build that does not look at its writes, or at its context, and says that
+// all is well.
+func TestACarelessBuildIsNotWhole(t *testing.T) {
+	c := testCache(t, Options{Disk: testDisk(t, t.TempDir(), 1<<30)})
+	started := make(chan struct{})
+	careless := func(ctx context.Context, w io.Writer) error {
+		_, _ = w.Write(content(1, 10))
+		close(started)
+		<-ctx.Done()
+		_, _ = w.Write(content(2, 10))
+		return nil
+	}
+	e, err := c.Get(t.Context(), KeyOf("x"), media, careless)
+	if err != nil {
+		t.Fatal(err)
+	}
+	<-started
+	e.Close()
+	idle(c)
+	if stats := c.Stats(); stats.Entries != 0 || stats.Abandoned != 1 {
+		t.Errorf("%+v", stats)
+	}
+}
+
+// throttle is a client that takes its time.
+type throttle struct {
+	bytes.Buffer
+	pause time.Duration
+}
+
+func (w *throttle) Write(p []byte) (int, error) {
+	time.Sleep(w.pause)
+	return w.Buffer.Write(p)
+}
+
+func TestASlowClientSlowsNobody(t *testing.T) {
+	for _, disk := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			o := Options{WindowBytes: 2 * chunkBytes}
+			if disk {
+				d, err := OpenDisk(t.TempDir(), 1<<30)
+				if err != nil {
+					t.Fatal(err)
+				}
+				defer func() { _ = d.Close() }()
+				o.Disk = d
+			}
+			c := New(o)
+			defer c.Close()
+			s := &source{bytes: content(1, 20*chunkBytes)}
+			key := KeyOf("x")
+			began := time.Now()
+			var wg sync.WaitGroup
+			ends := make([]time.Duration, 3)
+			for i, pause := range []time.Duration{time.Hour, time.Minute, 0} {
+				e, err := c.Get(t.Context(), key, media, s.build)
+				if err != nil {
+					t.Fatal(err)
+				}
+				wg.Go(func() {
+					defer e.Close()
+					w := &throttle{pause: pause}
+					if err := e.WriteTo(t.Context(), w); err != nil || !bytes.Equal(w.Bytes(), s.bytes) {
+						t.Errorf("%v: %d bytes and %v", pause, w.Len(), err)
+					}
+					ends[i] = time.Since(began)
+				})
+			}
+			wg.Wait()
+			// The clock is the test's own: only pauses move it.
+			if ends[2] != 0 || ends[1] > 12*time.Hour {
+				t.Errorf("disk %v: the fast client waited %v, the others %v", disk, ends[2], ends[:2])
+			}
+			if n := s.runs.Load(); disk && n != 1 || !disk && n > 3 {
+				t.Errorf("disk %v: %d builds", disk, n)
+			}
+		})
+	}
+}
+
+// Without a disk a build waits for its fastest client, with its window full.
+func TestTheWindowIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New(Options{WindowBytes: 3 * chunkBytes})
+		defer c.Close()
+		var made atomic.Int64
+		s := &source{bytes: content(1, 30*chunkBytes), before: func(_ context.Context, offset int) error {
+			made.Store(int64(offset))
+			return nil
+		}}
+		e, err := c.Get(t.Context(), KeyOf("x"), media, s.build)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		synctest.Wait()
+		if n := made.Load(); n > 3*chunkBytes {
+			t.Errorf("%d bytes were made for nobody", n)
+		}
+		for at := int64(0); at < int64(len(s.bytes)); at += chunkBytes {
+			var out bytes.Buffer
+			if err := e.WriteRange(t.Context(), &out, at, chunkBytes); err != nil || !bytes.Equal(out.Bytes(), s.bytes[at:at+chunkBytes]) {
+				t.Fatalf("%d bytes at %d and %v", out.Len(), at, err)
+			}
+			synctest.Wait()
+			if ahead := made.Load() - at - chunkBytes; ahead > 3*chunkBytes {
+				t.Errorf("%d bytes were made ahead", ahead)
+			}
+		}
+		if s.runs.Load() != 1 {
+			t.Errorf("%d builds", s.runs.Load())
+		}
+	})
+}
+
+// A build that gives other bytes must not complete what was begun from the disk.
+func TestAnotherBuildMustAgree(t *testing.T) {
+	c := testCache(t, Options{Disk: testDisk(t, t.TempDir(), 1<<30)})
+	s := &source{bytes: content(1, 3*chunkBytes)}
+	key := KeyOf("x")
+	mustRead(t, c, key, s)
+	idle(c)
+	e, err := c.Get(t.Context(), key, media, (&source{bytes: content(2, 3*chunkBytes)}).build)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	e.reader.spool.sums[1][0] ^= 1 // as if the file were damaged
+	var out bytes.Buffer
+	if err := e.WriteTo(t.Context(), &out); !errors.Is(err, errDiffers) || out.Len() >= len(s.bytes) {
+		t.Errorf("%d bytes and %v", out.Len(), err)
+	}
+	idle(c)
+	if n := c.Stats().Entries; n != 0 {
+		t.Errorf("%d files are kept", n)
+	}
+}
+
+func TestCloseEndsBuilds(t *testing.T) {
+	bothWays(t, func(t *testing.T, o Options) {
+		s := &source{bytes: content(1, 3*chunkBytes), before: newGate(chunkBytes).wait}
+		c := New(o)
+		e, err := c.Get(t.Context(), KeyOf("x"), media, s.build)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer e.Close()
+		c.Close()
+		if err := e.WriteTo(t.Context(), io.Discard); !errors.Is(err, ErrClosed) {
+			t.Errorf("a client gets %v", err)
+		}
+		if _, err := c.Get(t.Context(), KeyOf("x"), media, s.build); !errors.Is(err, ErrClosed) {
+			t.Errorf("a new one gets %v", err)
+		}
+	})
+}
+
+func TestAClientCanStopWaiting(t *testing.T) {
+	s := &source{bytes: content(1, 3*chunkBytes), before: newGate(0).wait}
+	c := testCache(t, Options{})
+	e, err := c.Get(t.Context(), KeyOf("x"), media, s.build)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer e.Close()
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errGone)
+	if err := e.WriteTo(ctx, io.Discard); !errors.Is(err, errGone) {
+		t.Errorf("%v", err)
+	}
+}
+
+// Clients of all kinds over a disk that is too small: whoever gets no error has
+// the right bytes, and whoever gets one a beginning of them.
+func TestStorm(t *testing.T) {
+	const keys, clients = 8, 32
+	rounds := gittest.Volume(12, 30)
+	c := testCache(t, Options{Disk: testDisk(t, t.TempDir(), 12*chunkBytes), WindowBytes: 2 * chunkBytes})
+	sources := make([]*source, keys)
+	for i := range sources {
+		sources[i] = &source{bytes: content(uint64(i), i*chunkBytes+i)}
+	}
+	var wg sync.WaitGroup
+	var whole, left atomic.Int64
+	for client := range clients {
+		wg.Go(func() {
+			random := rand.New(rand.NewPCG(uint64(client), 7))
+			for range rounds {
+				i := random.IntN(keys)
+				s := sources[i]
+				e, err := c.Get(t.Context(), KeyOf("storm", string(rune('a'+i))), media, s.build)
+				if err != nil {
+					t.Error(err)
+					continue
+				}
+				from := random.Int64N(int64(len(s.bytes)) + 1)
+				if random.IntN(3) == 0 {
+					_ = e.WriteTo(t.Context(), &leaver{random.IntN(len(s.bytes) + 1)})
+					left.Add(1)
+				} else {
+					out := comparer{want: s.bytes[from:]}
+					if err := e.WriteRange(t.Context(), &out, from, -1); err != nil || !out.whole() {
+						t.Errorf("key %d from %d: %d bytes and %v", i, from, out.got, err)
+					}
+					whole.Add(1)
+				}
+				e.Close()
+			}
+		})
+	}
+	wg.Wait()
+	idle(c)
+	stats := c.Stats()
+	t.Logf("%d whole, %d left, %+v", whole.Load(), left.Load(), stats)
+	if stats.Bytes > 12*chunkBytes || stats.Builds == 0 || stats.Hits == 0 || whole.Load() < int64(10*rounds) {
+		t.Errorf("%d whole, %+v", whole.Load(), stats)
+	}
+}
+
+func TestKeysTellPartsApart(t *testing.T) {
+	seen := make(map[Key]bool)
+	lists := [][]string{{}, {""}, {"", ""}, {"a", "b"}, {"ab"}, {"ab", ""}, {"", "ab"}, {"a", "", "b"}, {"../../etc/passwd"}}
+	for _, list := range lists {
+		key := KeyOf(list...)
+		if back, ok := parseKey(key.String()); !ok || back != key || strings.ContainsAny(key.String(), "/.") {
+			t.Errorf("%q has the key %v", list, key)
+		}
+		seen[key] = true
+	}
+	if len(seen) != len(lists) {
+		t.Errorf("%d lists have %d keys", len(lists), len(seen))
+	}
+}
+
+// FuzzSeal: what is taken for a seal is written like it.
+func FuzzSeal(f *testing.F) {
+	key := KeyOf("x")
+	for _, size := range []int{0, 1, chunkBytes, 3 * chunkBytes} {
+		table, footer := seal{Identity: Identity{Size: int64(size)}, table: make([]sum, chunksOf(int64(size)))}.encode(key)
+		f.Add(footer, table)
+	}
+	f.Fuzz(func(t *testing.T, end, table []byte) {
+		foot, err := parseFooter(key, end)
+		if err != nil {
+			return
+		}
+		s, err := foot.withTable(table)
+		if err != nil {
+			return
+		}
+		table2, end2 := s.encode(key)
+		if !bytes.Equal(end, end2) || !bytes.Equal(table, table2) || chunksOf(s.Size) != int64(len(s.table)) {
+			t.Errorf("%x %x", end, table)
+		}
+	})
+}

@@ -1,0 +1,331 @@
+package cache
+
+import (
+	"container/list"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"io"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// ErrInUse says that another process has the folder.
+var ErrInUse = errors.New("the cache folder is in use by another process")
+
+const (
+	// maxEntries bounds the index: about 300 bytes for each file.
+	maxEntries = 100_000
+	// blockBytes is what the smallest file takes.
+	blockBytes = 4096
+	// share of the limit that one file may have, so that one download cannot
+	// push out everything else.
+	largestShare = 2
+	// diskPause is for how long nothing is written after the disk refused to:
+	// a full one must not be filled again by each build.
+	diskPause = 30 * time.Second
+
+	temporary = ".tmp"
+)
+
+// Disk is a folder of whole bytes, bounded in size. The least recently used
+// files go first; that order outlives the process, as modification times.
+//
+// Files are "{key}.{random}", so that a new file never takes the name of an
+// old one that is about to be removed. What has other names is left alone.
+type Disk struct {
+	folder folder // nil: off
+	limit  int64
+	pool   *sync.Pool
+
+	mu     sync.Mutex
+	index  map[Key]*list.Element
+	recent list.List // of *stored, the latest first
+	used   int64     // with what drafts have reserved
+	paused time.Time // nothing is written before
+	latest time.Time // the newest time that a file was given
+
+	count struct{ evicted, damaged, faults, refused atomic.Int64 }
+}
+
+// DiskStats count what the disk did.
+type DiskStats struct {
+	Bytes   int64 // now, with what is being written
+	Entries int64 // now
+
+	Evicted    int64
+	Damaged    int64 // files that were dropped as altered or cut short
+	DiskFaults int64 // what the disk refused to do
+	Refused    int64 // builds that were too large to be kept
+}
+
+// OpenDisk opens a folder, makes it if need be, and removes what a crash left
+// unfinished. A limit of 0 bytes is a disk that keeps nothing and touches
+// nothing. Only one process at a time can have a folder: [ErrInUse].
+func OpenDisk(dir string, limit int64) (*Disk, error) {
+	if limit <= 0 {
+		return newDisk(nil, 0)
+	}
+	f, err := openFolder(dir)
+	if err != nil {
+		return nil, err
+	}
+	d, err := newDisk(f, limit)
+	if err != nil {
+		return nil, errors.Join(err, f.close())
+	}
+	return d, nil
+}
+
+func newDisk(f folder, limit int64) (*Disk, error) {
+	d := &Disk{folder: f, limit: limit, pool: newChunks(), index: make(map[Key]*list.Element)}
+	if f == nil {
+		return d, nil
+	}
+	return d, d.scan()
+}
+
+// Close gives the folder free. Entries that are open can still be read.
+func (d *Disk) Close() error {
+	if d.folder == nil {
+		return nil
+	}
+	return d.folder.close()
+}
+
+// stored is a file of the index.
+type stored struct {
+	key  Key
+	name string
+	cost int64
+
+	mu sync.Mutex
+	// spool is open while somebody reads it; all share its descriptor and table.
+	spool *spool
+}
+
+// found is a file that was there at the start.
+type found struct {
+	*stored
+	when time.Time
+}
+
+// scan fills the index. Contents are not looked at before they are read.
+func (d *Disk) scan() error {
+	var files []found
+	var leftovers []string
+	err := d.folder.each(func(info fs.FileInfo) {
+		name := info.Name()
+		key, ok := parseName(strings.TrimSuffix(name, temporary))
+		switch {
+		case !ok:
+		case strings.HasSuffix(name, temporary):
+			leftovers = append(leftovers, name)
+		default:
+			files = append(files, found{&stored{key: key, name: name, cost: cost(info.Size())}, info.ModTime()})
+		}
+	})
+	if err != nil {
+		return err
+	}
+	slices.SortStableFunc(files, func(a, b found) int { return a.when.Compare(b.when) })
+	d.mu.Lock()
+	for _, f := range files {
+		leftovers = append(leftovers, d.insert(f.stored)...)
+		d.latest = f.when
+		d.used += f.cost
+	}
+	leftovers = append(leftovers, d.evict(0)...)
+	d.mu.Unlock()
+	d.remove(leftovers)
+	return nil
+}
+
+// insert puts a file first, whose cost is counted already, and names the one
+// that it takes the place of.
+func (d *Disk) insert(s *stored) (replaced []string) {
+	if old := d.index[s.key]; old != nil {
+		replaced = append(replaced, d.forget(old))
+	}
+	d.index[s.key] = d.recent.PushFront(s)
+	return replaced
+}
+
+// forget takes a file out of the index and gives its name, to be removed.
+func (d *Disk) forget(element *list.Element) string {
+	s := d.recent.Remove(element).(*stored)
+	delete(d.index, s.key)
+	d.used -= s.cost
+	return s.name
+}
+
+// evict makes room for so many bytes more, as far as files can be spared.
+func (d *Disk) evict(more int64) (names []string) {
+	for d.recent.Len() > 0 && (d.used+more > d.limit || d.recent.Len() > maxEntries) {
+		names = append(names, d.forget(d.recent.Back()))
+		d.count.evicted.Add(1)
+	}
+	return names
+}
+
+// remove is called without the lock: it takes long for large files.
+func (d *Disk) remove(names []string) {
+	for _, name := range names {
+		if err := d.folder.remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			d.count.faults.Add(1)
+		}
+	}
+}
+
+// open finds a file. The spool is retained for the caller.
+func (d *Disk) open(key Key) (*spool, bool) {
+	if d.folder == nil {
+		return nil, false
+	}
+	d.mu.Lock()
+	element := d.index[key]
+	if element == nil {
+		d.mu.Unlock()
+		return nil, false
+	}
+	d.recent.MoveToFront(element)
+	s, when := element.Value.(*stored), d.tick()
+	d.mu.Unlock()
+
+	sp, err := d.load(s)
+	switch {
+	case err == nil:
+	case errors.Is(err, errDamaged) || errors.Is(err, io.EOF) || errors.Is(err, fs.ErrNotExist):
+		d.drop(s)
+		return nil, false
+	default:
+		// Too many open files, say: the file may be as good as ever.
+		d.count.faults.Add(1)
+		return nil, false
+	}
+	// It only makes the order worse if that is not remembered.
+	_ = d.folder.touch(s.name, when)
+	return sp, true
+}
+
+// has reports whether there is a file, good or not.
+func (d *Disk) has(key Key) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.index[key] != nil
+}
+
+// load opens a file once for all who read it.
+func (d *Disk) load(s *stored) (*spool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.spool != nil && s.spool.retain() {
+		return s.spool, nil
+	}
+	f, err := d.folder.open(s.name)
+	if err != nil {
+		return nil, err
+	}
+	sealed, err := readSeal(f, s.key)
+	if err != nil {
+		return nil, errors.Join(err, f.Close())
+	}
+	s.spool = storedSpool(f, sealed, d.pool, func() { d.drop(s) })
+	return s.spool, nil
+}
+
+// readSeal reads the end of a file and holds its length against that.
+func readSeal(f file, key Key) (seal, error) {
+	info, err := f.Stat()
+	if err != nil {
+		return seal{}, err
+	}
+	length := info.Size()
+	if length < footerBytes {
+		return seal{}, errDamaged
+	}
+	end := make([]byte, footerBytes)
+	if _, err := f.ReadAt(end, length-footerBytes); err != nil {
+		return seal{}, err
+	}
+	foot, err := parseFooter(key, end)
+	if err != nil {
+		return seal{}, err
+	}
+	// The table is not made before the file is known to be as long as that.
+	if length != foot.Size+tableBytes(foot.Size)+footerBytes {
+		return seal{}, errDamaged
+	}
+	table := make([]byte, tableBytes(foot.Size))
+	if _, err := f.ReadAt(table, foot.Size); err != nil {
+		return seal{}, err
+	}
+	return foot.withTable(table)
+}
+
+// drop removes a file that cannot be read, unless it was replaced meanwhile.
+func (d *Disk) drop(s *stored) {
+	d.mu.Lock()
+	element := d.index[s.key]
+	if element == nil || element.Value.(*stored) != s {
+		d.mu.Unlock()
+		return
+	}
+	name := d.forget(element)
+	d.mu.Unlock()
+	d.count.damaged.Add(1)
+	d.remove([]string{name})
+}
+
+// fault counts what failed to be written, and stops writing for a while.
+func (d *Disk) fault() {
+	d.count.faults.Add(1)
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.paused = time.Now().Add(diskPause)
+}
+
+// tick gives times that never go back, whatever the clock does.
+func (d *Disk) tick() time.Time {
+	now := time.Now()
+	if !now.After(d.latest) {
+		now = d.latest.Add(time.Microsecond) // file systems may know no less
+	}
+	d.latest = now
+	return now
+}
+
+func (d *Disk) stats() DiskStats {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return DiskStats{
+		Bytes: d.used, Entries: int64(d.recent.Len()),
+		Evicted: d.count.evicted.Load(), Damaged: d.count.damaged.Load(),
+		DiskFaults: d.count.faults.Load(), Refused: d.count.refused.Load(),
+	}
+}
+
+// cost is what a file takes of the limit.
+func cost(length int64) int64 { return (length + blockBytes - 1) / blockBytes * blockBytes }
+
+const randomBytes = 8
+
+func newName(key Key) string {
+	var b [randomBytes]byte
+	_, _ = rand.Read(b[:]) // never fails
+	return key.String() + "." + hex.EncodeToString(b[:])
+}
+
+func parseName(name string) (Key, bool) {
+	extension := path.Ext(name)
+	raw, err := hex.DecodeString(strings.TrimPrefix(extension, "."))
+	if err != nil || len(raw) != randomBytes {
+		return Key{}, false
+	}
+	return parseKey(strings.TrimSuffix(name, extension))
+}

@@ -1,0 +1,172 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// Entry is bytes that were found or are being built. One goroutine uses it.
+type Entry struct {
+	cache     *Cache
+	key       Key
+	mediaType string
+	build     Build
+	known     *Identity
+	object    *object // in object storage
+	reader    *reader // nil: not begun, or lost
+	flight    *flight // that the reader belongs to; nil: the disk's
+	losses    int
+}
+
+// Identity is the size and the digest of the whole, where they are known: of
+// what was found, and of what was built once it was written to its end.
+func (e *Entry) Identity() (Identity, bool) {
+	if e.known == nil {
+		return Identity{}, false
+	}
+	return *e.known, true
+}
+
+// ErrNoRedirect says that the bytes have to be written instead.
+var ErrNoRedirect = errors.New("there is no address to redirect to")
+
+// ErrInsecure says that the address has no TLS and is not this machine's: who
+// listens would learn a URL that anybody can download from.
+var ErrInsecure = errors.New("the address is neither https nor of the loopback interface")
+
+// Redirect gives a URL that anybody can GET the whole bytes from for
+// [RedirectExpiry]. It is a secret. A client saves what it loads as fileName,
+// if object storage can be told so. On any error the bytes can still be written.
+func (e *Entry) Redirect(ctx context.Context, fileName string) (string, error) {
+	if e.object == nil {
+		return "", ErrNoRedirect
+	}
+	return e.cache.objects.sign(ctx, e.key, fileName)
+}
+
+// WriteTo writes all bytes. After an error what w got must not be taken for
+// the whole.
+func (e *Entry) WriteTo(ctx context.Context, w io.Writer) error {
+	return e.WriteRange(ctx, w, 0, -1)
+}
+
+// WriteRange writes length bytes from offset on, or all to the end when length
+// is negative. A range that ends beyond the end is [io.ErrUnexpectedEOF].
+func (e *Entry) WriteRange(ctx context.Context, w io.Writer, offset, length int64) error {
+	end := int64(-1)
+	if length >= 0 {
+		end = offset + length
+	}
+	if offset < 0 || length >= 0 && end < offset || e.known != nil && max(offset, end) > e.known.Size {
+		return fmt.Errorf("the range is not within the bytes: %w", io.ErrUnexpectedEOF)
+	}
+	e.detachUnless(offset)
+	for {
+		if err := e.begin(offset); err != nil {
+			return err
+		}
+		err := e.copy(ctx, w, end)
+		offset = e.reader.pos
+		if !errors.Is(err, errLost) && !errors.Is(err, errAbandoned) || e.flight != nil && e.flight.private {
+			return err
+		}
+		e.detach()
+		e.losses++
+		e.cache.count.lost.Add(1)
+	}
+}
+
+// copy writes from the reader's place on. Where a build stands in for bytes
+// that were found, the last byte is kept back until both are known to agree.
+func (e *Entry) copy(ctx context.Context, w io.Writer, end int64) error {
+	r := e.reader
+	if e.flight != nil && e.known != nil && e.known.Size > 0 && (end < 0 || end == e.known.Size) {
+		if err := r.copyTo(ctx, w, max(r.pos, e.known.Size-1)); err != nil {
+			return err
+		}
+		whole, err := r.spool.waitEnd(ctx)
+		if err != nil {
+			return err
+		}
+		if whole != *e.known {
+			return errDiffers
+		}
+	}
+	if err := r.copyTo(ctx, w, end); err != nil || end >= 0 {
+		return err
+	}
+	whole, err := r.spool.waitEnd(ctx)
+	if err == nil {
+		e.known = &whole
+	}
+	return err
+}
+
+// fromDisk looks for a file.
+func (e *Entry) fromDisk() bool {
+	s, ok := e.cache.disk.open(e.key)
+	if !ok {
+		return false
+	}
+	defer s.release()
+	r, ok := s.attach(0, true)
+	if !ok {
+		return false
+	}
+	e.cache.count.hits.Add(1)
+	whole := s.whole
+	e.reader, e.known = r, &whole
+	return true
+}
+
+func (e *Entry) attach(f *flight, r *reader) { e.flight, e.reader = f, r }
+
+// begin attaches a reader that has none. Who lost the second build as well
+// would only be too slow for the third: it gets one at its own pace.
+func (e *Entry) begin(pos int64) error {
+	if e.reader != nil {
+		return nil
+	}
+	q := request{key: e.key, mediaType: e.mediaType, build: e.build, pos: pos, object: e.object, expected: e.known}
+	join := e.cache.join
+	if e.losses > 1 {
+		join = e.cache.alone
+	}
+	f, r, err := join(q)
+	if err != nil {
+		return err
+	}
+	e.attach(f, r)
+	return nil
+}
+
+// detachUnless gives up a reader that cannot go to a place.
+func (e *Entry) detachUnless(pos int64) {
+	if e.reader == nil || e.reader.pos == pos {
+		return
+	}
+	s := e.reader.spool
+	r, ok := s.attach(pos, e.flight == nil)
+	if !ok {
+		e.detach()
+		return
+	}
+	e.reader.close()
+	e.reader = r
+}
+
+func (e *Entry) detach() {
+	if e.reader == nil {
+		return
+	}
+	e.reader.close()
+	if e.flight != nil {
+		e.cache.leave(e.flight)
+	}
+	e.reader, e.flight = nil, nil
+}
+
+// Close lets go of the bytes. A build that nobody else reads ends.
+func (e *Entry) Close() { e.detach() }

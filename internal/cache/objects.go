@@ -1,0 +1,291 @@
+package cache
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net/netip"
+	"net/url"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+	"gocloud.dev/blob"
+	"gocloud.dev/gcerrors"
+)
+
+// RedirectExpiry is how long a URL of [Entry.Redirect] can be used for a first
+// request: it follows at once.
+const RedirectExpiry = 60 * time.Second
+
+const (
+	// sealSuffix names the object that makes another one whole. Its content has
+	// no digest in its metadata, since those are sent before the first byte.
+	sealSuffix = ".seal"
+
+	defaultUploads = 4
+	// stallTime is how long object storage may take to accept a chunk.
+	stallTime = 30 * time.Second
+	// readStallTime is how long a client waits for a chunk before the bytes are
+	// built instead.
+	readStallTime = 5 * time.Second
+)
+
+// ObjectsOptions say where objects are.
+type ObjectsOptions struct {
+	// Bucket is closed by the caller, after the cache.
+	Bucket *blob.Bucket
+	// Public is the same bucket under the address that clients reach, and signs
+	// URLs. Nil: there are no redirects.
+	Public *blob.Bucket
+	// Name makes a driver name the download in a URL that is being signed, see
+	// [blob.SignedURLOptions.BeforeSign]. May be nil.
+	Name func(fileName string) func(as func(any) bool) error
+	// Uploads is how many may run at a time, each with buffers of the driver of
+	// some 15 MiB. Builds beyond are not uploaded. Default 4.
+	Uploads int
+}
+
+// Objects keeps whole bytes in object storage: "{key}" has them and "{key}.seal",
+// written after it, says that they are whole. The service should remove old
+// objects, and unfinished multipart uploads, by rules of its own.
+type Objects struct {
+	ObjectsOptions
+	breaker *gobreaker.CircuitBreaker[*object]
+	slots   chan struct{}
+	stall   time.Duration
+	slow    time.Duration
+
+	count struct{ uploads, drops, uploadFaults, faults, damaged atomic.Int64 }
+}
+
+// ObjectStats count what object storage did.
+type ObjectStats struct {
+	Uploads       int64 // objects that became whole
+	UploadDrops   int64 // uploads that were not begun, or given up as too slow
+	UploadFaults  int64
+	RemoteFaults  int64 // lookups, signatures and reads that failed or took too long
+	RemoteDamaged int64 // objects that were removed as altered or cut short
+}
+
+// NewObjects uses buckets that are open.
+func NewObjects(o ObjectsOptions) *Objects {
+	if o.Uploads <= 0 {
+		o.Uploads = defaultUploads
+	}
+	return &Objects{
+		ObjectsOptions: o, breaker: newBreaker[*object]("objects"),
+		slots: make(chan struct{}, o.Uploads), stall: stallTime, slow: readStallTime,
+	}
+}
+
+func (o *Objects) on() bool { return o.Bucket != nil }
+
+// object is a whole one that was found.
+type object struct {
+	footer
+	key Key
+}
+
+// find gives nil for what is not there or not whole, and an error where that
+// could not be known in time.
+func (o *Objects) find(ctx context.Context, key Key) (*object, error) {
+	if !o.on() {
+		return nil, nil
+	}
+	found, err := o.breaker.Execute(func() (*object, error) {
+		ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
+		defer cancel()
+		found, err := o.look(ctx, key)
+		if gcerrors.Code(err) == gcerrors.NotFound {
+			return nil, nil
+		}
+		return found, err
+	})
+	if err != nil {
+		o.count.faults.Add(1)
+	}
+	return found, err
+}
+
+// look holds the seal against the object.
+func (o *Objects) look(ctx context.Context, key Key) (*object, error) {
+	end := make([]byte, footerBytes)
+	if err := o.readFull(ctx, key.String()+sealSuffix, 0, end); err != nil {
+		return nil, err
+	}
+	foot, err := parseFooter(key, end)
+	if err != nil {
+		o.count.damaged.Add(1)
+		return nil, nil
+	}
+	attributes, err := o.Bucket.Attributes(ctx, key.String())
+	if err != nil {
+		return nil, err
+	}
+	if attributes.Size != foot.Size {
+		o.count.damaged.Add(1)
+		return nil, nil
+	}
+	return &object{foot, key}, nil
+}
+
+// readFull reads a part of an object; what is too short gives wrong bytes,
+// which the digests find.
+func (o *Objects) readFull(ctx context.Context, name string, offset int64, p []byte) error {
+	if len(p) == 0 {
+		return nil
+	}
+	r, err := o.Bucket.NewRangeReader(ctx, name, offset, int64(len(p)), nil)
+	if err != nil {
+		return err
+	}
+	_, err = io.ReadFull(r, p)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		err = nil
+	}
+	return errors.Join(err, r.Close())
+}
+
+// sign makes a URL for a GET.
+func (o *Objects) sign(ctx context.Context, key Key, fileName string) (string, error) {
+	if o.Public == nil {
+		return "", ErrNoRedirect
+	}
+	options := &blob.SignedURLOptions{Expiry: RedirectExpiry, Method: "GET"}
+	if o.Name != nil {
+		options.BeforeSign = o.Name(fileName)
+	}
+	// Credentials may have to be fetched.
+	ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
+	defer cancel()
+	signed, err := o.Public.SignedURL(ctx, key.String(), options)
+	if err != nil {
+		o.count.faults.Add(1)
+		return "", fmt.Errorf("%w: %w", ErrNoRedirect, err)
+	}
+	if err := checkAddress(signed); err != nil {
+		return "", err
+	}
+	return signed, nil
+}
+
+// checkAddress refuses what clients cannot, or must not, be sent to.
+func checkAddress(address string) error {
+	u, err := url.Parse(address)
+	switch {
+	case err != nil || !u.IsAbs() || u.Hostname() == "":
+		return fmt.Errorf("%w: the signed URL is none", ErrNoRedirect)
+	case u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname()):
+		return nil
+	default:
+		return fmt.Errorf("%w: %w", ErrNoRedirect, ErrInsecure)
+	}
+}
+
+func isLoopback(host string) bool {
+	address, err := netip.ParseAddr(host)
+	return strings.EqualFold(host, "localhost") || err == nil && address.IsLoopback()
+}
+
+// CheckRedirects signs a URL that leads nowhere, so that it is known from the
+// start whether redirects will fail.
+func (o *Objects) CheckRedirects(ctx context.Context) error {
+	_, err := o.sign(ctx, Key{}, "check")
+	return err
+}
+
+// rebuild writes an object's bytes, each chunk checked. From where that fails
+// the build goes on: it gives the same bytes.
+func (o *Objects) rebuild(ctx context.Context, from *object, w *spoolWriter, build Build) error {
+	written, err := o.copyTo(ctx, from, w)
+	if err == nil || w.err != nil || ctx.Err() != nil {
+		return err
+	}
+	if errors.Is(err, errDamaged) {
+		o.drop(ctx, from.key)
+	} else {
+		o.count.faults.Add(1)
+	}
+	return build(ctx, &skipper{w, written})
+}
+
+func (o *Objects) copyTo(ctx context.Context, from *object, w io.Writer) (written int64, err error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	watch := time.AfterFunc(o.slow, cancel)
+	defer watch.Stop()
+	table := make([]byte, tableBytes(from.Size))
+	if err := o.readFull(ctx, from.key.String()+sealSuffix, footerBytes, table); err != nil {
+		return 0, err
+	}
+	sealed, err := from.withTable(table)
+	if err != nil {
+		return 0, err
+	}
+	r, err := o.Bucket.NewReader(ctx, from.key.String(), nil)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { _ = r.Close() }()
+	buffer := make([]byte, min(chunkBytes, from.Size))
+	for _, digest := range sealed.table {
+		p := buffer[:min(chunkBytes, from.Size-written)]
+		watch.Reset(o.slow)
+		_, err := io.ReadFull(r, p)
+		// How long a client takes is no fault of the storage.
+		watch.Stop()
+		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
+			return written, err
+		}
+		if err != nil || sha256.Sum256(p) != digest {
+			return written, fmt.Errorf("%w: an object", errDamaged)
+		}
+		n, err := w.Write(p)
+		written += int64(n)
+		if err != nil {
+			return written, err
+		}
+	}
+	return written, nil
+}
+
+// drop removes an object that is not what its seal says, seal first, so that
+// nobody is redirected to it.
+func (o *Objects) drop(ctx context.Context, key Key) {
+	o.count.damaged.Add(1)
+	for _, name := range []string{key.String() + sealSuffix, key.String()} {
+		ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
+		if err := o.Bucket.Delete(ctx, name); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
+			o.count.faults.Add(1)
+		}
+		cancel()
+	}
+}
+
+func (o *Objects) stats() ObjectStats {
+	n := &o.count
+	return ObjectStats{
+		Uploads: n.uploads.Load(), UploadDrops: n.drops.Load(), UploadFaults: n.uploadFaults.Load(),
+		RemoteFaults: n.faults.Load(), RemoteDamaged: n.damaged.Load(),
+	}
+}
+
+// skipper drops the beginning of a build that somebody has already.
+type skipper struct {
+	w    io.Writer
+	skip int64
+}
+
+func (s *skipper) Write(p []byte) (int, error) {
+	skipped := min(s.skip, int64(len(p)))
+	s.skip -= skipped
+	if skipped == int64(len(p)) {
+		return len(p), nil
+	}
+	n, err := s.w.Write(p[skipped:])
+	return int(skipped) + n, err
+}

@@ -1,0 +1,430 @@
+package cache
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"hash"
+	"io"
+	"sync"
+)
+
+// chunk is the unit of reading and checking.
+type chunk = [chunkBytes]byte
+
+func newChunks() *sync.Pool { return &sync.Pool{New: func() any { return new(chunk) }} }
+
+var (
+	// errLost says that a reader cannot go on here, and can with another spool.
+	errLost = errors.New("the bytes have left the window")
+	// errAbandoned ends a build that nobody reads.
+	errAbandoned = errors.New("nobody is left to build for")
+)
+
+// spool holds bytes for any number of readers, while they grow and after.
+//
+// Chunks below filed are in the file and are checked each time they are read.
+// Those from first on are in memory: with a file that is only the one being
+// filled, without it a window. What is neither is lost.
+type spool struct {
+	pool    *sync.Pool
+	window  int    // chunks of memory
+	damaged func() // is told when the file gives other bytes than were written
+
+	mu      sync.Mutex
+	refs    int
+	readers map[*reader]struct{} // who sets the pace
+	file    file
+	filing  bool // what is written goes to the file
+	filed   int64
+	first   int64
+	memory  []*chunk
+	sums    []sum
+	written int64
+	ended   bool
+	err     error
+	whole   Identity      // once ended without an error
+	grown   chan struct{} // closed when readers can go on; nil: nobody waits
+	room    chan struct{} // closed when the writer may; nil: it does not wait
+}
+
+// growingSpool is one that will be written. The caller has it retained.
+func growingSpool(pool *sync.Pool, window int) *spool {
+	return &spool{pool: pool, window: window, refs: 1, readers: make(map[*reader]struct{}), damaged: func() {}}
+}
+
+// storedSpool is a whole file.
+func storedSpool(f file, s seal, pool *sync.Pool, damaged func()) *spool {
+	return &spool{
+		pool: pool, refs: 1, readers: make(map[*reader]struct{}), damaged: damaged,
+		file: f, filed: chunksOf(s.Size), first: chunksOf(s.Size), sums: s.table, written: s.Size, ended: true, whole: s.Identity,
+	}
+}
+
+// retain keeps the file open, unless it is closed already.
+func (s *spool) retain() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.refs == 0 {
+		return false
+	}
+	s.refs++
+	return true
+}
+
+func (s *spool) release() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.refs--
+	if s.refs > 0 {
+		return
+	}
+	if s.file != nil {
+		_ = s.file.Close() // it was synced, or is of no use to anyone
+	}
+	for _, c := range s.memory {
+		s.pool.Put(c)
+	}
+	s.memory, s.sums = nil, nil
+}
+
+// attach makes a reader at a place, if the bytes there are not lost. A passive
+// one does not set the pace.
+func (s *spool) attach(pos int64, passive bool) (*reader, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.refs == 0 || s.lost(pos/chunkBytes) {
+		return nil, false
+	}
+	r := &reader{spool: s, pos: pos}
+	if !passive {
+		s.readers[r] = struct{}{}
+	}
+	s.refs++
+	return r, true
+}
+
+// lost reports whether a chunk is neither in the file nor in memory.
+func (s *spool) lost(k int64) bool { return k >= s.filed && k < s.first }
+
+// onDisk reports whether the bytes go to a file.
+func (s *spool) onDisk() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.filing
+}
+
+// complete reports whether all bytes are there; the file may not be kept yet.
+func (s *spool) complete() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.ended && s.err == nil
+}
+
+// useFile says where the bytes are being written to.
+func (s *spool) useFile(f file, damaged func()) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.file, s.filing, s.damaged = f, true, damaged
+}
+
+// end lets readers come to their end.
+func (s *spool) end(whole Identity, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.ended, s.whole, s.err = true, whole, err
+	s.wake()
+}
+
+// wake is called with the lock held.
+func (s *spool) wake() {
+	if s.grown != nil {
+		close(s.grown)
+		s.grown = nil
+	}
+}
+
+// waitEnd waits until all is written, and says what it is.
+func (s *spool) waitEnd(ctx context.Context) (Identity, error) {
+	for {
+		s.mu.Lock()
+		if s.ended {
+			defer s.mu.Unlock()
+			return s.whole, s.err
+		}
+		grown := s.waitGrown()
+		s.mu.Unlock()
+		if err := wait(ctx, grown); err != nil {
+			return Identity{}, err
+		}
+	}
+}
+
+// waitGrown is called with the lock held.
+func (s *spool) waitGrown() <-chan struct{} {
+	if s.grown == nil {
+		s.grown = make(chan struct{})
+	}
+	return s.grown
+}
+
+func wait(ctx context.Context, done <-chan struct{}) error {
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// spoolWriter is the one end that a build writes to.
+type spoolWriter struct {
+	ctx   context.Context
+	spool *spool
+	draft *draft // nil: none, or it failed
+	whole hash.Hash
+	tail  *chunk // being filled; the last of the spool's memory
+	fill  int
+	err   error // sticks: what a build does not look at must not look whole
+}
+
+func newSpoolWriter(ctx context.Context, s *spool, d *draft) *spoolWriter {
+	return &spoolWriter{ctx: ctx, spool: s, draft: d, whole: sha256.New()}
+}
+
+// Write takes all of p, unless the build is to end.
+func (w *spoolWriter) Write(p []byte) (int, error) {
+	total := 0
+	for len(p) > 0 {
+		n, err := w.some(p)
+		total += n
+		if err != nil {
+			w.err = err
+			return total, err
+		}
+		p = p[n:]
+	}
+	return total, nil
+}
+
+// some takes what the tail has room for.
+func (w *spoolWriter) some(p []byte) (int, error) {
+	if w.err != nil {
+		return 0, w.err
+	}
+	if err := context.Cause(w.ctx); err != nil {
+		return 0, err
+	}
+	if w.tail == nil {
+		if err := w.newTail(); err != nil {
+			return 0, err
+		}
+	}
+	// Readers look at the tail only as far as was written.
+	n := copy(w.tail[w.fill:], p)
+	w.whole.Write(p[:n])
+	w.fill += n
+	s := w.spool
+	s.mu.Lock()
+	s.written += int64(n)
+	s.wake()
+	s.mu.Unlock()
+	if w.fill == chunkBytes {
+		w.settle()
+	}
+	return n, nil
+}
+
+// newTail waits until there is room in the window.
+func (w *spoolWriter) newTail() error {
+	for {
+		room, err := w.spool.makeRoom()
+		if err != nil {
+			return err
+		}
+		if room == nil {
+			break
+		}
+		if err := wait(w.ctx, room); err != nil {
+			return err
+		}
+	}
+	w.tail, w.fill = w.spool.pool.Get().(*chunk), 0
+	s := w.spool
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.memory = append(s.memory, w.tail)
+	return nil
+}
+
+// makeRoom drops the oldest chunk of a full window once the fastest reader has
+// it behind. Otherwise it gives what to wait for.
+func (s *spool) makeRoom() (<-chan struct{}, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if len(s.memory) < s.window {
+		return nil, nil
+	}
+	if len(s.readers) == 0 {
+		return nil, errAbandoned
+	}
+	fastest := int64(0)
+	for r := range s.readers {
+		fastest = max(fastest, r.pos)
+	}
+	if fastest < (s.first+1)*chunkBytes {
+		if s.room == nil {
+			s.room = make(chan struct{})
+		}
+		return s.room, nil
+	}
+	s.pool.Put(s.memory[0])
+	s.memory = append(s.memory[:0], s.memory[1:]...)
+	s.first++
+	return nil, nil
+}
+
+// moved is called with the lock held when the pace may have changed.
+func (s *spool) moved() {
+	if s.room != nil {
+		close(s.room)
+		s.room = nil
+	}
+}
+
+// settle ends the tail: it gets its digest, and goes to the file if there is
+// one. When the disk fails, memory begins here.
+func (w *spoolWriter) settle() {
+	content := w.tail[:w.fill]
+	digest := sha256.Sum256(content)
+	if w.draft != nil && !w.draft.write(content) {
+		w.draft = nil
+	}
+	s := w.spool
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.sums = append(s.sums, digest)
+	s.filing = w.draft != nil
+	if s.filing {
+		s.pool.Put(w.tail)
+		s.memory = s.memory[:0]
+		s.filed++
+		s.first++
+	}
+	w.tail = nil
+}
+
+// finish ends the bytes; readers are not told yet.
+func (w *spoolWriter) finish() seal {
+	if w.tail != nil {
+		w.settle()
+	}
+	s := w.spool
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return seal{Identity: Identity{s.written, sum(w.whole.Sum(nil))}, table: s.sums}
+}
+
+// reader is one place in a spool. One goroutine uses it.
+type reader struct {
+	spool *spool
+	pos   int64 // changed with the spool's lock held
+}
+
+// close must be called once.
+func (r *reader) close() {
+	s := r.spool
+	s.mu.Lock()
+	delete(s.readers, r)
+	s.moved()
+	s.mu.Unlock()
+	s.release()
+}
+
+// advance says that bytes were passed on.
+func (r *reader) advance(n int) {
+	r.spool.mu.Lock()
+	defer r.spool.mu.Unlock()
+	r.pos += int64(n)
+	r.spool.moved()
+}
+
+// copyTo writes up to a place, or to the end when that is negative.
+func (r *reader) copyTo(ctx context.Context, w io.Writer, end int64) error {
+	buffer := r.spool.pool.Get().(*chunk)
+	defer r.spool.pool.Put(buffer)
+	for end < 0 || r.pos < end {
+		p, err := r.next(ctx, buffer)
+		if errors.Is(err, io.EOF) && end < 0 {
+			return nil
+		}
+		if errors.Is(err, io.EOF) {
+			return io.ErrUnexpectedEOF
+		}
+		if err != nil {
+			return err
+		}
+		if end >= 0 {
+			p = p[:min(int64(len(p)), end-r.pos)]
+		}
+		n, err := w.Write(p)
+		r.advance(n)
+		if err != nil {
+			return err
+		}
+		if n < len(p) {
+			return io.ErrShortWrite
+		}
+	}
+	return nil
+}
+
+// next waits for bytes at the reader's place and gives some, at most to the end
+// of their chunk.
+func (r *reader) next(ctx context.Context, buffer *chunk) ([]byte, error) {
+	s, k, skip := r.spool, r.pos/chunkBytes, r.pos%chunkBytes
+	for {
+		if err := context.Cause(ctx); err != nil {
+			return nil, err
+		}
+		s.mu.Lock()
+		there := min(chunkBytes, s.written-k*chunkBytes) // of the chunk
+		switch {
+		case s.err != nil:
+			defer s.mu.Unlock()
+			return nil, s.err
+		case skip < there && k < s.filed:
+			digest := s.sums[k]
+			s.mu.Unlock()
+			return s.readFile(buffer[:there], k, digest, skip)
+		case skip < there && k >= s.first:
+			defer s.mu.Unlock()
+			return buffer[:copy(buffer[:], s.memory[k-s.first][skip:there])], nil
+		case skip < there:
+			s.mu.Unlock()
+			return nil, errLost
+		case s.ended:
+			over := r.pos > s.written
+			s.mu.Unlock()
+			if over {
+				return nil, io.ErrUnexpectedEOF
+			}
+			return nil, io.EOF
+		}
+		grown := s.waitGrown()
+		s.mu.Unlock()
+		if err := wait(ctx, grown); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// readFile reads a chunk and checks it. Nobody else knows these bytes: what
+// cannot be read is dropped.
+func (s *spool) readFile(p []byte, k int64, digest sum, skip int64) ([]byte, error) {
+	if _, err := s.file.ReadAt(p, k*chunkBytes); err != nil || sha256.Sum256(p) != digest {
+		s.damaged()
+		return nil, errLost
+	}
+	return p[skip:], nil
+}

@@ -1,0 +1,131 @@
+package cache
+
+import (
+	"context"
+	"errors"
+	"io"
+	"time"
+
+	"github.com/sony/gobreaker/v2"
+	"gocloud.dev/blob"
+)
+
+// partBytes is the smallest part that S3 takes. A driver holds some of them.
+const partBytes = 5 << 20
+
+// upload reads the build as one client more, whose pace does not count. The
+// channel is closed when it has ended, however; nil says that none began.
+func (f *flight) upload() <-chan struct{} {
+	o := f.cache.objects
+	if !o.on() || f.private || f.object != nil {
+		return nil
+	}
+	r, ok := o.begin(f.spool)
+	if !ok {
+		o.count.drops.Add(1)
+		return nil
+	}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		defer func() { <-o.slots }()
+		defer r.close()
+		// Not the flight's context: it ends with the last client.
+		o.counted(o.store(f.cache.ctx, f.key, f.mediaType, r))
+	}()
+	return done
+}
+
+// begin takes a slot and a reader, if there is hope for an upload.
+func (o *Objects) begin(s *spool) (*reader, bool) {
+	if o.breaker.State() == gobreaker.StateOpen {
+		return nil, false
+	}
+	select {
+	case o.slots <- struct{}{}:
+	default:
+		return nil, false
+	}
+	// Nothing was written yet: it cannot be lost.
+	return s.attach(0, true)
+}
+
+func (o *Objects) counted(err error) {
+	var build buildError
+	switch {
+	case err == nil:
+		o.count.uploads.Add(1)
+	case errors.Is(err, errLost):
+		o.count.drops.Add(1)
+	case errors.As(err, &build):
+	default:
+		o.count.uploadFaults.Add(1)
+	}
+}
+
+// buildError is a failure that is not the upload's.
+type buildError struct{ error }
+
+// store uploads what a reader gives, and then its seal. A writer whose context
+// has ended leaves no object when it is closed; nothing else may keep one from
+// appearing.
+func (o *Objects) store(ctx context.Context, key Key, mediaType string, r *reader) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	watch := time.AfterFunc(o.stall, cancel)
+	defer watch.Stop()
+	options := &blob.WriterOptions{
+		ContentType: mediaType, ContentDisposition: "attachment", CacheControl: "private", BufferSize: partBytes, MaxConcurrency: 2,
+	}
+	w, err := o.Bucket.NewWriter(ctx, key.String(), options)
+	if err != nil {
+		return err
+	}
+	err = r.copyTo(ctx, &watchedWriter{w, watch, o.stall}, -1)
+	var whole Identity
+	if err == nil {
+		whole, err = r.spool.waitEnd(ctx)
+	}
+	if err != nil {
+		cancel()
+		_ = w.Close() // it reports the cancellation
+		if r.spool.failed() {
+			err = buildError{err}
+		}
+		return err
+	}
+	watch.Reset(o.stall)
+	if err := w.Close(); err != nil {
+		return err
+	}
+	table, footer := seal{Identity: whole, table: r.spool.table()}.encode(key)
+	watch.Reset(o.stall)
+	return o.Bucket.WriteAll(ctx, key.String()+sealSuffix, append(footer, table...), &blob.WriterOptions{ContentType: "application/octet-stream"})
+}
+
+// failed reports whether the build ended in an error.
+func (s *spool) failed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err != nil
+}
+
+// table gives the digests of a spool that has ended.
+func (s *spool) table() []sum {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.sums
+}
+
+// watchedWriter bounds each write, and not the time between two.
+type watchedWriter struct {
+	w     io.Writer
+	watch *time.Timer
+	limit time.Duration
+}
+
+func (w *watchedWriter) Write(p []byte) (int, error) {
+	w.watch.Reset(w.limit)
+	defer w.watch.Stop()
+	return w.w.Write(p)
+}
