@@ -51,6 +51,7 @@ func (s *Server) checkOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 var singular = []string{
 	"Accept-Encoding", "Content-Type", "Content-Encoding", "Origin",
 	resources.HeaderSession, resources.HeaderVersion, resources.HeaderMethod, resources.HeaderName, resources.HeaderEventID,
+	"Range", "If-Range", "If-Modified-Since", "If-Unmodified-Since",
 }
 
 func checkHeaders(next echo.HandlerFunc) echo.HandlerFunc {

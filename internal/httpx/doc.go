@@ -13,4 +13,16 @@
 // stream is a proper reply; after it the connection is aborted, so that no
 // client can take what it got for the whole. A client that goes away, or that
 // does not read, ends the work for it.
+//
+// Plain downloads (GET and HEAD of /archive/ and /raw/) follow RFC 9110 for
+// conditions and ranges. One range is served; several get the whole. A strong
+// ETag names the bytes, so that parts that came from different servers fit
+// together. What a weak one names has no parts.
+//
+// # Limits
+//
+// A range of compressed bytes costs their generation up to its end, and once
+// more in full when their length is not known yet. That is bounded by the
+// client's patience: it ends with the request. A file that a range ends inside
+// of is not compared with its id.
 package httpx

@@ -20,8 +20,7 @@ func TestOfficialClientReadsEverything(t *testing.T) {
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	transport := &http.Transport{}
-	defer transport.CloseIdleConnections()
+	transport := &http.Transport{DisableKeepAlives: true}
 	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: s.url + "/mcp", HTTPClient: &http.Client{Transport: transport}}, nil)
 	if err != nil {
 		t.Fatal(err)

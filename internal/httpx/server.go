@@ -44,6 +44,9 @@ type Options struct {
 	// AllowedOrigins are web origins, such as https://ide.example, whose pages
 	// may use the server.
 	AllowedOrigins []string
+	// PublicURL is the address under which clients reach the server, such as
+	// https://git.example.com, for links to it; "" takes that of the request.
+	PublicURL string
 	// WriteTimeout is how long one write may wait; 0 means 30 s.
 	WriteTimeout time.Duration
 	Logger       *slog.Logger
@@ -91,6 +94,11 @@ func (s *Server) routes() *echo.Echo {
 	e.POST("/mcp", s.post)
 	e.GET("/mcp", s.listen)
 	e.DELETE("/mcp", s.endSession)
+	for _, kind := range []resources.Plain{resources.PlainArchive, resources.PlainRaw} {
+		e.Match([]string{http.MethodGet, http.MethodHead}, "/"+string(kind)+"/*", s.download(kind))
+	}
+	e.GET(linkPath+"*", s.link)
+	e.HEAD(linkPath+"*", s.link)
 	e.GET("/healthz", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
 	return e
 }
@@ -100,12 +108,16 @@ func (s *Server) routes() *echo.Echo {
 func (s *Server) cors() echo.MiddlewareFunc {
 	return middleware.CORSWithConfig(middleware.CORSConfig{
 		AllowOrigins: s.options.AllowedOrigins,
-		AllowMethods: []string{http.MethodGet, http.MethodPost, http.MethodDelete},
+		AllowMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete},
 		AllowHeaders: []string{
 			"Accept", "Authorization", "Content-Type", resources.HeaderSession, resources.HeaderVersion,
 			resources.HeaderMethod, resources.HeaderName, resources.HeaderEventID,
+			"Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since",
 		},
-		ExposeHeaders: []string{resources.HeaderSession, headerResourceURI, headerResourceType, "Content-Disposition", "ETag"},
+		ExposeHeaders: []string{
+			resources.HeaderSession, headerResourceURI, headerResourceType, headerDigest,
+			"Accept-Ranges", "Content-Disposition", "Content-Length", "Content-Range", "ETag", "Last-Modified", "Link", "Retry-After",
+		},
 	})
 }
 
@@ -179,7 +191,7 @@ func (s *Server) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 		start, outcome := time.Now(), "aborted"
 		defer func() {
 			attributes := []any{
-				"method", c.Request().Method, "path", c.Request().URL.Path, "status", c.Response().Status, "outcome", outcome,
+				"method", c.Request().Method, "path", withoutToken(c.Request().URL.Path), "status", c.Response().Status, "outcome", outcome,
 				"bytes", c.Response().Size, "seconds", time.Since(start).Seconds(),
 			}
 			if rpc, ok := c.Get(keyRPC).(string); ok {

@@ -1,6 +1,7 @@
 package httpx
 
 import (
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -32,24 +33,78 @@ const (
 // stream answers resources/stream in the direct binary mode of SEP-2532: the
 // resource's bytes are the body.
 func (s *Server) stream(c echo.Context, request *resources.Request) error {
-	ctx := c.Request().Context()
-	content, failure := s.options.Resources.Stream(ctx, request)
+	content, failure := s.options.Resources.Stream(c.Request().Context(), request)
 	if failure != nil {
 		return s.fail(c, request.ID, failure, request.Era)
 	}
-	defer func() {
-		if err := content.Close(); err != nil {
-			s.logger.Error("closing a resource failed", "error", err)
+	defer s.close(content)
+	if s.options.Resources.DeliveryOf(request, acceptsContent(c.Request(), content)) == resources.DeliveryURL {
+		reply, failure := s.options.Resources.DownloadReply(request, content, c.Request().Header.Get(resources.HeaderSession))
+		if failure != nil {
+			return s.fail(c, request.ID, failure, request.Era)
 		}
-	}()
+		c.Response().Header().Set("Cache-Control", "no-store")
+		return s.reply(c, http.StatusOK, reply)
+	}
+	if failure := s.options.Resources.Fetch(c.Request().Context(), request, content); failure != nil {
+		return s.fail(c, request.ID, failure, request.Era)
+	}
+	d := delivery{status: http.StatusOK, length: content.Size, limit: request.Stream.MaxSize}
+	if done, err := redirect(c, content, d); done {
+		return err
+	}
 	streamHeaders(c.Response().Header(), content)
-	w := &streamWriter{response: c.Response(), timeout: s.options.WriteTimeout, limit: request.Stream.MaxSize}
-	if err := w.start(); err != nil {
+	s.send(c, content, d)
+	return nil
+}
+
+// acceptsContent reports whether the client admits the bytes themselves.
+func acceptsContent(r *http.Request, content *resources.Content) bool {
+	base, _, _ := strings.Cut(content.MIMEType, ";")
+	accept := strings.Join(r.Header.Values("Accept"), ",")
+	return accepts(accept, base) && base != typeJSON || accepts(accept, typeBytes)
+}
+
+func (s *Server) close(content *resources.Content) {
+	if err := content.Close(); err != nil {
+		s.logger.Error("closing a resource failed", "error", err)
+	}
+}
+
+// headerDigest has the SHA-256 of the whole (RFC 9530): before the bytes where
+// it is known, after them where they come in chunks.
+const headerDigest = "Repr-Digest"
+
+func digestText(sum []byte) string {
+	return "sha-256=:" + base64.StdEncoding.EncodeToString(sum) + ":"
+}
+
+// delivery is what of a content is sent.
+type delivery struct {
+	status int
+	// offset and length of the bytes; the length may be unknown for the whole.
+	offset, length int64
+	limit          int64 // the most that may be sent; 0: any
+	secret         bool  // by its URL: no cache may keep it
+}
+
+// send writes the headers and then the bytes. It returns when all were written,
+// and aborts the connection otherwise.
+func (s *Server) send(c echo.Context, content *resources.Content, d delivery) {
+	ctx, h := c.Request().Context(), c.Response().Header()
+	announced := announceDigest(c.Request(), h, content, d)
+	w := &streamWriter{response: c.Response(), timeout: s.options.WriteTimeout, limit: d.limit}
+	if err := w.start(d.status); err != nil {
 		abort(c)
 	}
-	err := content.WriteTo(ctx, w)
-	if err == nil && content.Size != resources.UnknownSize && w.written != content.Size {
-		err = fmt.Errorf("%d bytes were written of %d", w.written, content.Size)
+	var err error
+	if d.status == http.StatusPartialContent {
+		err = content.WriteRange(ctx, w, d.offset, d.length)
+	} else {
+		err = content.WriteTo(ctx, w)
+	}
+	if err == nil && d.length != resources.UnknownSize && w.written != d.length {
+		err = fmt.Errorf("%d bytes were written of %d", w.written, d.length)
 	}
 	if err != nil {
 		s.logger.Warn("a stream was aborted", "uri", content.URI, "bytes", w.written, "error", err)
@@ -57,7 +112,23 @@ func (s *Server) stream(c echo.Context, request *resources.Request) error {
 		// it got for the whole.
 		abort(c)
 	}
-	return nil
+	if announced {
+		h.Set(headerDigest, digestText(content.Digest))
+	}
+}
+
+// announceDigest says where the digest will be, and reports whether it is to
+// follow the bytes. Only chunks have a place for it there.
+func announceDigest(r *http.Request, h http.Header, content *resources.Content, d delivery) bool {
+	if content.Digest != nil {
+		h.Set(headerDigest, digestText(content.Digest))
+		return false
+	}
+	follows := content.Digests() && d.status == http.StatusOK && d.length == resources.UnknownSize && r.ProtoAtLeast(1, 1)
+	if follows {
+		h.Set("Trailer", headerDigest)
+	}
+	return follows
 }
 
 // abort ends a reply that has begun so that no client takes what it got for
@@ -75,8 +146,10 @@ func abort(c echo.Context) {
 	panic(http.ErrAbortHandler)
 }
 
-// streamHeaders describe the bytes before the first of them.
+// streamHeaders describe the bytes of a resources/stream before the first of
+// them.
 func streamHeaders(h http.Header, content *resources.Content) {
+	contentHeaders(h, content)
 	h.Set("Content-Type", content.MIMEType)
 	if base, _, _ := strings.Cut(content.MIMEType, ";"); base == typeJSON || base == typeEvents {
 		// A client tells errors from content by these types.
@@ -86,16 +159,34 @@ func streamHeaders(h http.Header, content *resources.Content) {
 	if content.Size != resources.UnknownSize {
 		h.Set("Content-Length", strconv.FormatInt(content.Size, 10))
 	}
+}
+
+// contentHeaders are those of every reply with a content's bytes.
+func contentHeaders(h http.Header, content *resources.Content) {
+	validatorHeaders(h, content)
 	h.Set("Content-Disposition", disposition(content.FileName))
 	h.Set(headerResourceURI, content.URI)
-	h.Set("ETag", `"`+content.ETag+`"`)
-	h.Set("Cache-Control", "private, no-cache")
-	if content.Immutable {
-		h.Set("Cache-Control", "private, max-age=31536000, immutable")
-	}
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	h.Set("X-Accel-Buffering", "no")
+}
+
+// validatorHeaders say what a cache may do with a content. What a branch or
+// HEAD names is asked for again each time: that costs one conditional request,
+// which reads no file, and an old copy would be a wrong answer.
+func validatorHeaders(h http.Header, content *resources.Content) {
+	h.Set("ETag", entityTag(content))
+	h.Set("Cache-Control", "private, no-cache")
+	if content.Immutable && !content.Weak {
+		h.Set("Cache-Control", "private, max-age=31536000, immutable")
+	}
+}
+
+func entityTag(content *resources.Content) string {
+	if content.Weak {
+		return `W/"` + content.ETag + `"`
+	}
+	return `"` + content.ETag + `"`
 }
 
 // disposition names a download (RFC 6266): a plain form for all, and the exact
@@ -148,8 +239,10 @@ type streamWriter struct {
 }
 
 // start sends the headers at once: nothing of the body is waited for.
-func (w *streamWriter) start() error {
-	w.response.WriteHeader(http.StatusOK)
+func (w *streamWriter) start(status int) error {
+	// A recorder of a test has no deadlines.
+	_ = http.NewResponseController(w.response).SetWriteDeadline(time.Now().Add(w.timeout))
+	w.response.WriteHeader(status)
 	return http.NewResponseController(w.response).Flush()
 }
 

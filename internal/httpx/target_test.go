@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/cache"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
 	"github.com/repomcp/repomcp/internal/repos"
@@ -63,9 +64,13 @@ type target struct {
 
 // targetOptions vary a target.
 type targetOptions struct {
-	key   []byte // of session ids
-	http  httpx.Options
-	build func(root string)
+	key  []byte // of session ids
+	http httpx.Options
+	// limits of archives
+	limits archive.Limits
+	links  func(publicURL string) resources.Linking
+	cache  *cache.Cache
+	build  func(root string)
 }
 
 func newTarget(t *testing.T, options targetOptions) *target {
@@ -93,17 +98,24 @@ func (s *target) serve(t *testing.T, options targetOptions) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	options.http.Resources = resources.New(resources.Options{Catalogue: catalogue, Engine: engine, Version: "test", Sessions: resources.NewSessions(options.key)})
-	server := httpx.New(options.http)
 	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
+	var linking resources.Linking
+	if options.links != nil {
+		linking = options.links("http://" + listener.Addr().String())
+	}
+	options.http.Resources = resources.New(resources.Options{
+		Catalogue: catalogue, Engine: engine, Version: "test", Sessions: resources.NewSessions(options.key), ArchiveLimits: options.limits, Links: linking,
+		Cache: options.cache,
+	})
+	server := httpx.New(options.http)
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	s.host = listener.Addr().String()
 	s.url = "http://" + s.host
-	s.client = &http.Client{Transport: &http.Transport{DisableCompression: true}, Timeout: hang}
+	s.client = &http.Client{Transport: &http.Transport{DisableCompression: true, DisableKeepAlives: true}, Timeout: hang}
 	t.Cleanup(func() {
 		s.client.CloseIdleConnections()
 		// t.Context has ended, and a test may leave connections that it broke.
@@ -377,6 +389,9 @@ var routes = []call{
 	{verb: http.MethodOptions, path: "/mcp"}, {verb: http.MethodHead, path: "/mcp"}, {verb: http.MethodGet, path: "/healthz"}, {verb: http.MethodPost, path: "/healthz"},
 	{verb: http.MethodGet, path: "/"}, {verb: http.MethodGet, path: "/unknown"}, {verb: http.MethodPost, path: "/unknown"}, {verb: http.MethodGet, path: "/mcp/"},
 	{verb: http.MethodGet, path: "/mcp%2f"}, {verb: http.MethodGet, path: "//mcp"}, {verb: http.MethodGet, path: "/metrics"}, {verb: http.MethodGet, path: "/ws"},
+	{verb: http.MethodGet, path: "/archive/hello/main.tar"}, {verb: http.MethodHead, path: "/archive/hello/main.tar"}, {verb: http.MethodPost, path: "/archive/hello/main.tar"},
+	{verb: http.MethodGet, path: "/raw/hello/main/README.md"}, {verb: http.MethodHead, path: "/raw/hello/main/README.md"}, {verb: http.MethodDelete, path: "/raw/hello/main/README.md"},
+	{verb: http.MethodGet, path: "/archive/"}, {verb: http.MethodGet, path: "/raw"},
 }
 
 // onRoute is a good request of an era with the verb and path of a route.

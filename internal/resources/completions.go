@@ -7,6 +7,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -40,10 +41,18 @@ func (c completions) candidates(variable, repository string) ([]string, error) {
 		refs, err := c.refs(repository, func(r repos.Ref) string { return r.Branch() + r.Tag() })
 		return append([]string{"HEAD"}, refs...), err
 	case "format":
-		return []string{"tar", "tar.gz"}, nil
+		return formatNames(), nil
 	default:
 		return nil, nil
 	}
+}
+
+func formatNames() []string {
+	var names []string
+	for _, format := range archive.Formats() {
+		names = append(names, string(format))
+	}
+	return names
 }
 
 func (c completions) refs(name string, short func(repos.Ref) string) ([]string, error) {

@@ -8,6 +8,7 @@ import (
 	"io"
 	"path"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/repomcp/repomcp/internal/archive"
@@ -19,15 +20,36 @@ const UnknownSize = -1
 
 // Content is a resource that was found and can be written. Close it.
 type Content struct {
-	// URI is the canonical one; that of an archive names the full commit id.
+	// URI is the canonical one; that of an archive names full commit ids, and
+	// has a base only if the content does.
 	URI      string
 	MIMEType string
 	// FileName is what a download is saved as.
 	FileName string
 	// Size in bytes, or [UnknownSize].
 	Size int64
-	// ETag is a strong validator without quotes: it names the bytes.
+	// AtLeast is a length that the bytes are known to have while Size is not.
+	AtLeast int64
+	// ETag is a validator without quotes. Unless Weak is set it names the bytes.
 	ETag string
+	// Weak says that the bytes depend on more than ETag names, such as on refs:
+	// no part of them can be asked for, and nothing of them is remembered.
+	Weak bool
+	// Digest is the SHA-256 of the bytes, or nil while nobody knows it.
+	Digest []byte
+	// Commit is the full id of the commit that a file or an archive is of, and
+	// Modified its committer's date.
+	Commit   string
+	Modified time.Time
+	// Repository is the name of what it is of, and Frozen the canonical URI by
+	// the commit.
+	Repository string
+	Frozen     string
+	// FrozenName is the FileName that Frozen has.
+	FrozenName string
+	// Permalink is the path and query of the same bytes on the plain routes by
+	// the commit's id. Only [Server.OpenDownload] fills it in.
+	Permalink string
 	// Immutable says that the URI that was asked for names these bytes for ever.
 	Immutable bool
 	// Streamable says that resources/stream serves it.
@@ -36,14 +58,22 @@ type Content struct {
 	Meta map[string]any
 
 	write func(ctx context.Context, w io.Writer) error
-	close func() error
+	// writeRange writes a part without making all that is before it; nil where
+	// that cannot be done.
+	writeRange func(ctx context.Context, w io.Writer, offset, length int64) error
+	// measure is the length, known without reading files; nil where it is not.
+	measure func(ctx context.Context) (int64, error)
+	close   func() error
+	extents *extents // of archives
+	tag     string   // that extents know it by
+	shared  *shared  // nil: the bytes are generated for each request
 }
 
-// WriteTo writes the bytes. An error means that they are not whole.
-func (c *Content) WriteTo(ctx context.Context, w io.Writer) error { return c.write(ctx, w) }
-
-// Close releases the repository.
-func (c *Content) Close() error { return c.close() }
+// Close releases the repository, and what is kept of the bytes.
+func (c *Content) Close() error {
+	c.release()
+	return c.close()
+}
 
 // opener finds one kind of resource in a snapshot. On success the content
 // owns the snapshot.
@@ -55,6 +85,12 @@ func (s *Server) Open(ctx context.Context, uri string) (*Content, error) {
 	if err != nil {
 		return nil, err
 	}
+	openers := map[Kind]opener{Card: openCard, Refs: openRefs, Ref: openRef, Contents: openContents, Archive: s.openArchive, Signature: openSignature}
+	return s.openWith(ctx, resource, openers[resource.Kind])
+}
+
+// openWith takes a snapshot and finds a resource in it.
+func (s *Server) openWith(ctx context.Context, resource Resource, open opener) (*Content, error) {
 	repository, err := s.catalogue.Get(resource.Repository)
 	if err != nil {
 		return nil, err
@@ -63,10 +99,13 @@ func (s *Server) Open(ctx context.Context, uri string) (*Content, error) {
 	if err != nil {
 		return nil, err
 	}
-	openers := map[Kind]opener{Card: openCard, Refs: openRefs, Ref: openRef, Contents: openContents, Archive: s.openArchive}
-	content, err := openers[resource.Kind](ctx, snapshot, resource)
+	content, err := open(ctx, snapshot, resource)
 	if err != nil {
 		return nil, errors.Join(err, snapshot.Close())
+	}
+	if resource.Kind == Archive {
+		content.remember(s.extents)
+		s.share(content)
 	}
 	inner := content.close
 	content.close = func() error {
@@ -98,23 +137,54 @@ func (n names) LongestRef(repository, prefix, p, marker string) (name, rest stri
 }
 
 func (s *Server) openArchive(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*Content, error) {
+	siblings := NewSiblings(snapshot.Repository())
+	content, err := s.planArchive(ctx, snapshot, r, siblings)
+	if err != nil {
+		return nil, errors.Join(err, siblings.Close())
+	}
+	content.close = siblings.Close
+	return content, nil
+}
+
+func (s *Server) planArchive(ctx context.Context, snapshot *repos.Snapshot, r Resource, siblings archive.Siblings) (*Content, error) {
 	commit, err := snapshot.Resolve(ctx, r.Revision)
 	if err != nil {
 		return nil, err
 	}
-	plan, err := s.options.Engine.Plan(snapshot, commit, archive.Options{Format: r.Format, Prefix: r.Prefix, Limits: s.options.ArchiveLimits})
+	options := r.Options
+	options.Limits, options.Siblings = s.options.ArchiveLimits, siblings
+	plan, err := s.options.Engine.Plan(ctx, snapshot, commit, options)
+	if err != nil {
+		return nil, err
+	}
+	validator, err := plan.Validator(ctx)
 	if err != nil {
 		return nil, err
 	}
 	id := commit.ID.String()
 	name := archiveName(r, id)
-	immutable := r.Revision == id
-	r.Revision = id
+	// Another base than the one that was asked for is that which a name had at
+	// the moment, or none, as long as this one is not served.
+	immutable := r.Revision == id && r.Options.Base == plan.Options().Base && !validator.Weak
+	r.Revision, r.Options = id, plan.Options()
 	return &Content{
-		URI: r.String(), MIMEType: r.Format.MediaType(), FileName: name, Size: UnknownSize, ETag: plan.ETag(),
+		URI: r.String(), MIMEType: r.Options.Format.MediaType(), FileName: name, Size: UnknownSize, ETag: validator.Tag, Weak: validator.Weak,
 		Immutable: immutable, Streamable: true, Meta: map[string]any{metaCommit: id},
-		write: plan.WriteTo,
+		Commit: id, Modified: commit.Committer.When, Repository: r.Repository, Frozen: r.String(), FrozenName: archiveName(r, id),
+		write: plan.WriteTo, writeRange: plan.WriteRange, measure: measureOf(plan),
 	}, nil
+}
+
+// measureOf is how the length of an archive is known before it is written, or
+// nil: only a plain tar's is.
+func measureOf(plan *archive.Plan) func(context.Context) (int64, error) {
+	if plan.Options().Format != archive.Tar {
+		return nil
+	}
+	return func(ctx context.Context) (int64, error) {
+		m, err := plan.Measure(ctx)
+		return m.Bytes, err
+	}
 }
 
 // archiveName is "repository-revision.format" with the last part of the
@@ -125,19 +195,25 @@ func archiveName(r Resource, commit string) string {
 	if revision == "HEAD" {
 		revision = commit[:shortID]
 	}
-	return path.Base(r.Repository) + "-" + strings.ReplaceAll(revision, "/", "-") + "." + string(r.Format)
+	return path.Base(r.Repository) + "-" + strings.ReplaceAll(revision, "/", "-") + "." + string(r.Options.Format)
 }
 
-func openContents(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*Content, error) {
+// locate finds the commit and the entry that a Contents names.
+func locate(ctx context.Context, snapshot *repos.Snapshot, r Resource) (repos.Commit, repos.TreeEntry, error) {
 	revision := r.Revision
 	if revision == "" {
 		revision = "HEAD"
 	}
 	commit, err := snapshot.Resolve(ctx, revision)
 	if err != nil {
-		return nil, err
+		return repos.Commit{}, repos.TreeEntry{}, err
 	}
 	entry, err := snapshot.Lookup(commit.Tree, r.Path)
+	return commit, entry, err
+}
+
+func openContents(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*Content, error) {
+	commit, entry, err := locate(ctx, snapshot, r)
 	if err != nil {
 		return nil, err
 	}
@@ -153,9 +229,16 @@ func openContents(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*C
 	if err != nil {
 		return nil, err
 	}
-	content.Immutable = r.Revision == commit.ID.String()
-	content.Meta = map[string]any{metaCommit: commit.ID.String(), metaID: entry.ID.String(), metaMode: entry.Mode.String()}
+	content.locatedAt(r, commit, entry)
 	return content, nil
+}
+
+// locatedAt notes where a content was found.
+func (c *Content) locatedAt(r Resource, commit repos.Commit, entry repos.TreeEntry) {
+	c.Commit, c.Modified = commit.ID.String(), commit.Committer.When
+	c.Repository, c.Frozen, c.FrozenName = r.Repository, frozen(r, c.Commit), c.FileName
+	c.Immutable = r.Revision == c.Commit
+	c.Meta = map[string]any{metaCommit: c.Commit, metaID: entry.ID.String(), metaMode: entry.Mode.String()}
 }
 
 // openFile looks at the first bytes for their type, no further.

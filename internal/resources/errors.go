@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/cache"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -27,6 +28,7 @@ const (
 	ReasonCapability      Reason = "client_capability_missing"
 	ReasonNotStreamable   Reason = "stream_not_supported"
 	ReasonTooLarge        Reason = "too_large"
+	ReasonFullNeeded      Reason = "full_needed"
 	ReasonUnsupportedRepo Reason = "unsupported_repository"
 	ReasonCorruptRepo     Reason = "corrupt_repository"
 	ReasonBusy            Reason = "busy"
@@ -51,6 +53,7 @@ var codes = map[Reason][2]int{
 	ReasonCapability:      {-32003, -32021},
 	ReasonNotStreamable:   {-32003, -32003},
 	ReasonTooLarge:        {-32004, -32004},
+	ReasonFullNeeded:      {-32602, -32602},
 	ReasonUnsupportedRepo: {-32603, -32603},
 	ReasonCorruptRepo:     {-32603, -32603},
 	ReasonBusy:            {-32603, -32603},
@@ -111,6 +114,7 @@ var failures = []struct {
 	{repos.ErrEmpty, ReasonNotFound, "The repository has no commits yet. Push one to its mirror first."},
 	{repos.ErrNotFound, ReasonNotFound, "Resource not found. List repositories with resources/list, read repo://{repo}/refs for branches and tags, and repo://{repo}/contents for files."},
 	{archive.ErrLimit, ReasonTooLarge, "The archive is larger than this server allows. Ask the operator to raise its limits."},
+	{cache.ErrClosed, ReasonBusy, "The server is about to stop. Try again in a few seconds."},
 	{context.Canceled, ReasonInternal, "The request was cancelled."},
 }
 
@@ -128,6 +132,19 @@ func asError(err error, uri string) *Error {
 		}
 		e = &Error{Reason: ReasonAmbiguous, Cause: err, Message: "The abbreviated commit id fits several commits. Give more digits: " + strings.Join(candidates, ", ") + "."}
 		return e.with("candidates", candidates).with("uri", uri)
+	}
+	if errors.Is(err, archive.ErrOption) {
+		return (&Error{Reason: ReasonURI, Message: "Malformed resource URI: " + err.Error() + ".", Cause: err}).with("uri", uri)
+	}
+	var nothing *archive.NoMatchError
+	if errors.As(err, &nothing) {
+		e = &Error{Reason: ReasonNotFound, Cause: err, Message: "The option " + nothing.Error() + ". Read repo://{repo}/contents for what there is."}
+		return e.with("option", nothing.Option).with("value", text(nothing.Value)).with("uri", uri)
+	}
+	var needed *archive.FullNeededError
+	if errors.As(err, &needed) {
+		e = &Error{Reason: ReasonFullNeeded, Cause: err, Message: "There is no difference to be had: " + needed.Error() + ". Ask again without base, or with fallback=full."}
+		return e.with("cause", needed.Reason).with("uri", uri)
 	}
 	for _, f := range failures {
 		if errors.Is(err, f.is) {

@@ -18,7 +18,7 @@ const pageSize = 50
 // all reads are redirected to, by a page of the catalogue. The cursor is the
 // last name of the page before, so that it stays right while repositories come
 // and go. mcp-go has checked that it is base64.
-func (s *Server) list(_ context.Context, _ any, message *mcp.ListResourcesRequest, result *mcp.ListResourcesResult) {
+func (s *Server) list(ctx context.Context, _ any, message *mcp.ListResourcesRequest, result *mcp.ListResourcesResult) {
 	after, err := base64.StdEncoding.DecodeString(string(message.Params.Cursor))
 	if err != nil {
 		after = nil
@@ -27,7 +27,7 @@ func (s *Server) list(_ context.Context, _ any, message *mcp.ListResourcesReques
 	result.Resources = make([]mcp.Resource, 0, 2*len(names))
 	for _, name := range names {
 		if repository, err := s.catalogue.Get(name); err == nil {
-			result.Resources = append(result.Resources, listed(repository)...)
+			result.Resources = append(result.Resources, s.listed(ctx, repository)...)
 		}
 	}
 	result.NextCursor = ""
@@ -38,7 +38,7 @@ func (s *Server) list(_ context.Context, _ any, message *mcp.ListResourcesReques
 
 // listed are the resources that a repository is listed with: its card, and the
 // archive of its default branch.
-func listed(repository *repos.Repository) []mcp.Resource {
+func (s *Server) listed(ctx context.Context, repository *repos.Repository) []mcp.Resource {
 	name := repository.Name()
 	card := mcp.NewResource(Resource{Repository: name}.String(), name,
 		mcp.WithResourceDescription("A git repository: description, default branch, head commit, counts and links."),
@@ -47,10 +47,35 @@ func listed(repository *repos.Repository) []mcp.Resource {
 	if ref == "" {
 		return []mcp.Resource{card}
 	}
-	r := Resource{Repository: name, Kind: Archive, Revision: ref, Format: archive.TarGz}
+	r := Resource{Repository: name, Kind: Archive, Revision: ref, Options: archive.Options{Format: archive.TarGz}}
 	tarball := mcp.NewResource(r.String(), name+" (tar.gz)",
 		mcp.WithResourceDescription("All files of the default branch. Download it with resources/stream."),
-		mcp.WithMIMEType(r.Format.MediaType()))
-	tarball.Meta = mcp.NewMetaFromMap(map[string]any{metaStreamable: true})
+		mcp.WithMIMEType(r.Options.Format.MediaType()))
+	tarball.Meta = mcp.NewMetaFromMap(mergeMeta(map[string]any{metaStreamable: true}, s.listedLink(ctx, repository, r)))
 	return []mcp.Resource{card, tarball}
+}
+
+// listedLink is the httpUrl of an archive in a list, as members of _meta; where
+// it cannot be made there is none. Only the branch's commit is read for it: to
+// plan fifty archives would hold up a page for seconds.
+func (s *Server) listedLink(ctx context.Context, repository *repos.Repository, r Resource) map[string]any {
+	if s.options.Links.Authority == nil {
+		return nil
+	}
+	snapshot, err := repository.Snapshot()
+	if err != nil {
+		return nil
+	}
+	defer func() {
+		if err := snapshot.Close(); err != nil {
+			s.logger.Error("closing a repository failed", "error", err)
+		}
+	}()
+	commit, err := snapshot.Resolve(ctx, r.Revision)
+	if err != nil {
+		return nil
+	}
+	r.Revision = commit.ID.String()
+	r.Options = r.Options.Canonical()
+	return s.httpMeta(&Content{Repository: r.Repository, Frozen: r.String(), FrozenName: archiveName(r, r.Revision), Streamable: true})
 }

@@ -11,9 +11,10 @@ const (
 	// sniffBytes is how much of a file its type is decided by.
 	sniffBytes = 3072
 
-	mimeJSON    = "application/json"
-	mimeText    = "text/plain; charset=utf-8"
-	mimeSymlink = "inode/symlink"
+	mimeJSON      = "application/json"
+	mimeText      = "text/plain; charset=utf-8"
+	mimeSymlink   = "inode/symlink"
+	mimeSignature = "application/pgp-signature"
 )
 
 // sourceTypes are the types of texts that only their name tells apart. The

@@ -172,7 +172,8 @@ func patchCapabilities(result map[string]json.RawMessage) {
 	}
 }
 
-// patchStreamable copies the flag from _meta to where SEP-2532 puts it.
+// patchStreamable copies what drafts add to a resource from _meta to where they
+// put it (SEP-2532, SEP-2166).
 func patchStreamable(result map[string]json.RawMessage, list string) {
 	var items []map[string]json.RawMessage
 	if json.Unmarshal(result[list], &items) != nil {
@@ -180,9 +181,13 @@ func patchStreamable(result map[string]json.RawMessage, list string) {
 	}
 	for _, item := range items {
 		var meta map[string]json.RawMessage
-		if json.Unmarshal(item["_meta"], &meta) == nil && string(meta[metaStreamable]) == "true" {
+		if json.Unmarshal(item["_meta"], &meta) != nil {
+			continue
+		}
+		if string(meta[metaStreamable]) == "true" {
 			item["streamable"] = json.RawMessage("true")
 		}
+		copyHTTP(item, meta)
 	}
 	if raw, err := json.Marshal(items); err == nil {
 		result[list] = raw

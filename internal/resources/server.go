@@ -5,12 +5,14 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/cache"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -43,6 +45,10 @@ type Options struct {
 	// 4 MiB.
 	ReadLimit     int64
 	ArchiveLimits archive.Limits
+	// Cache keeps archives; nil generates them for each request.
+	Cache *cache.Cache
+	// Links makes downloadUrl and httpUrl.
+	Links Linking
 	// Tools are offered to agents.
 	Tools []server.ServerTool
 	// Sessions signs session ids; nil makes ids that end with the process.
@@ -59,6 +65,7 @@ type Server struct {
 	mcp           *server.MCPServer
 	handler       *server.StreamableHTTPServer
 	subscriptions *subscriptions
+	extents       *extents
 }
 
 // instructions are shown to the model. They are static: nothing of a
@@ -78,7 +85,7 @@ func New(options Options) *Server {
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{options: options, catalogue: options.Catalogue, sessions: options.Sessions, logger: options.Logger}
+	s := &Server{options: options, catalogue: options.Catalogue, sessions: options.Sessions, logger: options.Logger, extents: newExtents()}
 	s.mcp = server.NewMCPServer("repomcp", options.Version,
 		server.WithTitle("repomcp: git repositories"),
 		server.WithInstructions(instructions),
@@ -88,7 +95,7 @@ func New(options Options) *Server {
 		server.WithLogging(),
 		server.WithCompletions(),
 		server.WithResourceCompletionProvider(completions{s.catalogue}),
-		server.WithExtensions(map[string]any{ExtensionStream: streamSettings}),
+		server.WithExtensions(map[string]any{ExtensionStream: options.streamSettings()}),
 		server.WithPaginationLimit(pageSize),
 		server.WithMethodCacheHints(mcp.MethodResourcesList, listTTL.Milliseconds(), mcp.CacheScopePrivate),
 		server.WithHooks(s.hooks()),
@@ -109,7 +116,13 @@ func New(options Options) *Server {
 }
 
 // streamSettings describe resources/stream to clients.
-var streamSettings = map[string]any{"method": MethodStream, "modes": []string{"direct"}}
+func (o Options) streamSettings() map[string]any {
+	modes := []string{deliveryDirectStream}
+	if o.Links.Authority != nil {
+		modes = append(modes, deliveryDownloadURL)
+	}
+	return map[string]any{"method": MethodStream, "modes": modes}
+}
 
 // Handler serves all methods but resources/stream over HTTP. Requests must
 // have passed [Server.Admit], and carry it by [Request.Attach].
@@ -159,7 +172,32 @@ var templates = []template{
 	{"repo://{+repo}/refs/heads/{branch}/contents{/path*}", "contents-branch", "File or folder of a branch", "A file, or a folder as a JSON listing, on a branch.", "", true},
 	{"repo://{+repo}/refs/tags/{tag}/contents{/path*}", "contents-tag", "File or folder of a tag", "A file, or a folder as a JSON listing, at a tag.", "", true},
 	{"repo://{+repo}/sha/{sha}/contents{/path*}", "contents-commit", "File or folder of a commit", "A file, or a folder as a JSON listing, at a commit given by its full or abbreviated id.", "", true},
-	{"repo://{+repo}/archive/{+ref}.{format}{?prefix}", "archive", "Archive", "All files of a commit as tar or tar.gz. ref is HEAD, a branch, a tag, refs/… or a commit id; prefix is put before every path. Download it with resources/stream.", "", true},
+	{archiveTemplate(), "archive", "Archive", archiveDescription(), "", true},
+}
+
+// archiveTemplate has all options of an archive.
+func archiveTemplate() string {
+	var names []string
+	for _, p := range archive.Parameters() {
+		if p.Repeat {
+			p.Name += "*"
+		}
+		names = append(names, p.Name)
+	}
+	return "repo://{+repo}/archive/{+ref}.{format}{?" + strings.Join(names, ",") + "}"
+}
+
+func archiveDescription() string {
+	var b strings.Builder
+	b.WriteString("The files of a commit as one archive. ref is HEAD, a branch, a tag, refs/… or a commit id. Formats:")
+	for _, format := range archive.Formats() {
+		b.WriteString(" " + string(format))
+	}
+	b.WriteString(". Download it with resources/stream.")
+	for _, p := range archive.Parameters() {
+		b.WriteString(" " + p.Name + ": " + p.Usage + ".")
+	}
+	return b.String()
 }
 
 func (s *Server) addTemplates() {

@@ -21,13 +21,43 @@ func (s *Server) Stream(ctx context.Context, r *Request) (*Content, *Error) {
 		s.report(ctx, failure)
 		return nil, failure
 	}
-	if failure := r.refuses(content); failure != nil {
+	if failure := r.refusesMeasured(ctx, content); failure != nil {
+		failure = failure.with("uri", uri)
+		s.report(ctx, failure)
 		if err := content.Close(); err != nil {
 			s.logger.ErrorContext(ctx, "closing a resource failed", "error", err)
 		}
-		return nil, failure.with("uri", uri)
+		return nil, failure
 	}
 	return content, nil
+}
+
+// Fetch is [Content.Fetch] for a resources/stream request, whose client may not
+// accept what turns out to be there.
+func (s *Server) Fetch(ctx context.Context, r *Request, content *Content) *Error {
+	if err := content.Fetch(ctx); err != nil {
+		return s.Failure(ctx, err, content.URI)
+	}
+	failure := r.refuses(content)
+	if failure == nil {
+		return nil
+	}
+	failure = failure.with("uri", content.URI)
+	s.report(ctx, failure)
+	return failure
+}
+
+// refusesMeasured is refuses with the length known where trees tell it, which
+// is worth their reading only to a client with a limit.
+func (r *Request) refusesMeasured(ctx context.Context, content *Content) *Error {
+	failure := r.refuses(content)
+	if failure != nil || r.Stream.MaxSize == 0 || content.Size != UnknownSize {
+		return failure
+	}
+	if err := content.Measure(ctx); err != nil {
+		return asError(err, content.URI)
+	}
+	return r.refuses(content)
 }
 
 func streamURI(r *Request) (string, *Error) {
@@ -55,6 +85,10 @@ func (r *Request) refuses(content *Content) *Error {
 	if limit := r.Stream.MaxSize; limit > 0 && content.Size > limit {
 		failure := &Error{Reason: ReasonTooLarge, Message: fmt.Sprintf("The resource has %d bytes, more than the maxStreamSize of %d that the client declared. Declare a larger one.", content.Size, limit)}
 		return failure.with("size", content.Size).with("limit", limit)
+	}
+	if limit := r.Stream.MaxSize; limit > 0 && content.Size == UnknownSize && content.AtLeast > limit {
+		failure := &Error{Reason: ReasonTooLarge, Message: fmt.Sprintf("The resource has more bytes than the maxStreamSize of %d that the client declared: an earlier stream got that far. Declare a larger one.", limit)}
+		return failure.with("limit", limit)
 	}
 	return nil
 }

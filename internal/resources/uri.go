@@ -25,11 +25,12 @@ type Kind int
 
 // The kinds, with their URIs below repo://{repo}.
 const (
-	Card     Kind = iota // the repository itself
-	Refs                 // /refs
-	Ref                  // /refs/heads/{branch} and /refs/tags/{tag}
-	Contents             // [/refs/…|/sha/{sha}]/contents{/path*}
-	Archive              // /archive/{+ref}.{format}
+	Card      Kind = iota // the repository itself
+	Refs                  // /refs
+	Ref                   // /refs/heads/{branch} and /refs/tags/{tag}
+	Contents              // [/refs/…|/sha/{sha}]/contents{/path*}
+	Archive               // /archive/{+ref}.{format}
+	Signature             // /archive/{+ref}.{format}.asc
 )
 
 // Resource is a URI that was taken apart. It says what is wanted, not whether
@@ -43,9 +44,8 @@ type Resource struct {
 	Revision string
 	// Path of Contents, slashes between names, raw bytes.
 	Path string
-	// Format and Prefix of an Archive.
-	Format archive.Format
-	Prefix string
+	// Options of an Archive.
+	Options archive.Options
 }
 
 // Namespace finds where the names in a URI end. Both methods return
@@ -148,25 +148,38 @@ func parseSHA(name, rest string, _ Namespace) (Resource, error) {
 	return Resource{Repository: name, Kind: Contents, Revision: sha, Path: path}, nil
 }
 
+// signatureSuffix makes the name of an archive that of its detached signature.
+const signatureSuffix = ".asc"
+
 func parseArchive(name, rest string, _ Namespace) (Resource, error) {
+	kind := Archive
+	if signed, ok := strings.CutSuffix(rest, signatureSuffix); ok {
+		kind, rest = Signature, signed
+	}
 	ref, format, ok := archive.SplitName(rest)
 	if !ok || strings.HasSuffix(ref, "/") {
 		return Resource{}, fmt.Errorf("no archive format: %w", repos.ErrNotFound)
 	}
-	return Resource{Repository: name, Kind: Archive, Revision: ref, Format: format}, nil
+	return Resource{Repository: name, Kind: kind, Revision: ref, Options: archive.Options{Format: format}}, nil
 }
 
 // applyQuery takes the options of an archive; other resources have none.
-func (r *Resource) applyQuery(query map[string]string) error {
-	for key, value := range query {
-		if r.Kind != Archive || key != "prefix" {
-			return fmt.Errorf("%w: option %q is unknown here", errURI, key)
+func (r *Resource) applyQuery(query []pair) error {
+	for _, q := range query {
+		if r.Kind != Archive {
+			return fmt.Errorf("%w: option %q is unknown here", errURI, q.key)
 		}
-		if err := archive.CheckPrefix(value); err != nil {
+		if err := r.Options.Set(q.key, q.value); err != nil {
 			return fmt.Errorf("%w: %w", errURI, err)
 		}
-		r.Prefix = value
 	}
+	if r.Kind != Archive {
+		return nil
+	}
+	if err := r.Options.Check(); err != nil {
+		return fmt.Errorf("%w: %w", errURI, err)
+	}
+	r.Options = r.Options.Canonical()
 	return nil
 }
 
@@ -188,10 +201,20 @@ func (r Resource) String() string {
 			b.WriteString("/" + escape(r.Path, pathBytes))
 		}
 	case Archive:
-		b.WriteString("/archive/" + escape(r.Revision, pathBytes) + "." + string(r.Format))
-		if r.Prefix != "" {
-			b.WriteString("?prefix=" + escape(r.Prefix, queryBytes))
-		}
+		b.WriteString("/archive/" + escape(r.Revision, pathBytes) + "." + string(r.Options.Format))
+		b.WriteString(r.query())
+	case Signature:
+		b.WriteString("/archive/" + escape(r.Revision, pathBytes) + "." + string(r.Options.Format) + signatureSuffix)
+	}
+	return b.String()
+}
+
+// query has the options that are not at their default.
+func (r Resource) query() string {
+	var b strings.Builder
+	for i, value := range r.Options.Values() {
+		b.WriteByte("?&"[min(i, 1)])
+		b.WriteString(value[0] + "=" + escape(value[1], queryBytes))
 	}
 	return b.String()
 }
@@ -226,21 +249,23 @@ func decodePath(raw string) (string, error) {
 	return path, nil
 }
 
-// parseQuery reads options. An option given twice is refused: two readers
-// might pick different ones.
-func parseQuery(raw string, present bool) (map[string]string, error) {
-	options := make(map[string]string)
+// pair is an option of a query.
+type pair struct{ key, value string }
+
+// parseQuery reads options in their order.
+func parseQuery(raw string, present bool) ([]pair, error) {
+	var options []pair
 	if !present {
-		return options, nil
+		return nil, nil
 	}
-	for pair := range strings.SplitSeq(raw, "&") {
-		rawKey, rawValue, ok := strings.Cut(pair, "=")
+	for option := range strings.SplitSeq(raw, "&") {
+		rawKey, rawValue, ok := strings.Cut(option, "=")
 		key, keyErr := unescape(rawKey)
 		value, valueErr := unescape(rawValue)
-		if _, twice := options[key]; !ok || key == "" || twice || keyErr != nil || valueErr != nil || strings.Contains(pair, "#") {
+		if !ok || key == "" || keyErr != nil || valueErr != nil || strings.Contains(option, "#") {
 			return nil, fmt.Errorf("%w: its options are malformed", errURI)
 		}
-		options[key] = value
+		options = append(options, pair{key, value})
 	}
 	return options, nil
 }

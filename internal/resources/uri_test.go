@@ -2,6 +2,7 @@ package resources
 
 import (
 	"errors"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -68,18 +69,19 @@ var accepted = map[string]Resource{
 	"repo://a/refs/heads/feature/x/contents/z":   {Repository: "a", Kind: Contents, Revision: "refs/heads/feature/x", Path: "z"},
 	"repo://a/refs/heads/contents/contents/x":    {Repository: "a", Kind: Contents, Revision: "refs/heads/contents", Path: "x"},
 	"repo://a/sha/abc123/contents/x":             {Repository: "a", Kind: Contents, Revision: "abc123", Path: "x"},
-	"repo://a/archive/HEAD.tar.gz":               {Repository: "a", Kind: Archive, Revision: "HEAD", Format: archive.TarGz},
-	"repo://a/archive/refs/heads/main.tgz":       {Repository: "a", Kind: Archive, Revision: "refs/heads/main", Format: archive.TarGz},
-	"repo://a/archive/v1.0.tar":                  {Repository: "a", Kind: Archive, Revision: "v1.0", Format: archive.Tar},
-	"repo://a/archive/v1.0.tar?prefix=x%2Fy/":    {Repository: "a", Kind: Archive, Revision: "v1.0", Format: archive.Tar, Prefix: "x/y/"},
-	"repo://a/archive/main.tar?prefix=a%26b%3Dc": {Repository: "a", Kind: Archive, Revision: "main", Format: archive.Tar, Prefix: "a&b=c"},
-	"repo://a/archive/main.tar?prefix=a+b":       {Repository: "a", Kind: Archive, Revision: "main", Format: archive.Tar, Prefix: "a+b"},
+	"repo://a/archive/HEAD.tar.gz":               {Repository: "a", Kind: Archive, Revision: "HEAD", Options: archive.Options{Format: archive.TarGz, Profile: archive.ProfileArchive}},
+	"repo://a/archive/refs/heads/main.tgz":       {Repository: "a", Kind: Archive, Revision: "refs/heads/main", Options: archive.Options{Format: archive.TarGz, Profile: archive.ProfileArchive}},
+	"repo://a/archive/v1.0.tar.gz.asc":           {Repository: "a", Kind: Signature, Revision: "v1.0", Options: archive.Options{Format: archive.TarGz}},
+	"repo://a/archive/v1.0.tar":                  {Repository: "a", Kind: Archive, Revision: "v1.0", Options: archive.Options{Format: archive.Tar, Profile: archive.ProfileArchive}},
+	"repo://a/archive/v1.0.tar?prefix=x%2Fy/":    {Repository: "a", Kind: Archive, Revision: "v1.0", Options: archive.Options{Format: archive.Tar, Profile: archive.ProfileArchive, Prefix: "x/y/"}},
+	"repo://a/archive/main.tar?prefix=a%26b%3Dc": {Repository: "a", Kind: Archive, Revision: "main", Options: archive.Options{Format: archive.Tar, Profile: archive.ProfileArchive, Prefix: "a&b=c"}},
+	"repo://a/archive/main.tar?prefix=a+b":       {Repository: "a", Kind: Archive, Revision: "main", Options: archive.Options{Format: archive.Tar, Profile: archive.ProfileArchive, Prefix: "a+b"}},
 }
 
 func TestParseReadsTheGrammar(t *testing.T) {
 	for uri, want := range accepted {
 		got, err := Parse(uri, fixedNames{})
-		if err != nil || got != want {
+		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("Parse(%q) = %+v, %v; want %+v", uri, got, err, want)
 		}
 	}
@@ -106,8 +108,8 @@ var refused = map[string]error{
 	"repo://a#x": errURI, "repo://a?x": errURI, "repo://a?x=1": errURI, "repo://a?prefix=x": errURI,
 	"repo://a/archive/main.tar?prefix=..": errURI, "repo://a/archive/main.tar?prefix=/x": errURI, "repo://a/archive/main.tar?level=9": errURI,
 	"repo://a/archive/main.tar?prefix=a&prefix=a": errURI, "repo://a/archive/main.tar?prefix": errURI, "repo://a/archive/main.tar?": errURI,
-	"repo://a/archive/main.tar?prefix=a#b": errURI,
-	"repo://nobody":                        repos.ErrNotFound, "repo://a.git": repos.ErrNotFound, "repo://a%2egit/objects": repos.ErrNotFound,
+	"repo://a/archive/main.tar?prefix=a#b": errURI, "repo://a/archive/main.tar.asc?prefix=a": errURI,
+	"repo://nobody": repos.ErrNotFound, "repo://a.git": repos.ErrNotFound, "repo://a%2egit/objects": repos.ErrNotFound,
 	"repo://A": repos.ErrNotFound, "repo://u:p@h/x": repos.ErrNotFound, "repo://a:80": repos.ErrNotFound, "repo://[::1%25eth0]/": repos.ErrNotFound,
 	"repo://%252e%252e": repos.ErrNotFound, "repo://..%5c..": repos.ErrNotFound, "repo://%c0%ae%c0%ae": repos.ErrNotFound, "repo://%ff%fe": repos.ErrNotFound,
 	"repo://．．／a": repos.ErrNotFound, "repo://a\u202e": repos.ErrNotFound, "repo://a\u200d": repos.ErrNotFound, "repo://a%0D%0AX:%20y": repos.ErrNotFound,
@@ -146,7 +148,7 @@ func FuzzParse(f *testing.F) {
 		if len(canonical) > maxURIBytes {
 			return // encoding made it longer than a URI may be
 		}
-		if err != nil || again != resource {
+		if err != nil || !reflect.DeepEqual(again, resource) {
 			t.Fatalf("Parse(%q) = %+v; its canonical form %q is %+v, %v", uri, resource, canonical, again, err)
 		}
 		if again.String() != canonical {

@@ -160,7 +160,7 @@ func openCard(_ context.Context, s *repos.Snapshot, r Resource) (*Content, error
 		shown := viewCommit(commit)
 		view.Head = &shown
 		view.Links.Contents = Resource{Repository: r.Repository, Kind: Contents}.String()
-		view.Links.Archive = Resource{Repository: r.Repository, Kind: Archive, Revision: head.Name, Format: archive.TarGz}.String()
+		view.Links.Archive = Resource{Repository: r.Repository, Kind: Archive, Revision: head.Name, Options: archive.Options{Format: archive.TarGz}}.String()
 	}
 	return jsonContent(r, view)
 }
@@ -215,7 +215,7 @@ func openRef(_ context.Context, s *repos.Snapshot, r Resource) (*Content, error)
 		shown := viewCommit(commit)
 		view.Head = &shown
 		view.Links.Contents = Resource{Repository: r.Repository, Kind: Contents, Revision: r.Revision}.String()
-		view.Links.Archive = Resource{Repository: r.Repository, Kind: Archive, Revision: r.Revision, Format: archive.TarGz}.String()
+		view.Links.Archive = Resource{Repository: r.Repository, Kind: Archive, Revision: r.Revision, Options: archive.Options{Format: archive.TarGz}}.String()
 	}
 	return jsonContent(r, view)
 }

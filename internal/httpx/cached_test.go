@@ -1,0 +1,441 @@
+package httpx_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/base64"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"gocloud.dev/blob"
+	"gocloud.dev/blob/fileblob"
+
+	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/cache"
+	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/httpx"
+)
+
+// newCache is a cache in a folder, over objects if there are any.
+func newCache(t *testing.T, dir string, objects *cache.Objects) *cache.Cache {
+	t.Helper()
+	disk, err := cache.OpenDisk(dir, 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := cache.New(cache.Options{Disk: disk, Objects: objects})
+	t.Cleanup(func() {
+		c.Close()
+		if err := disk.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return c
+}
+
+// settle waits until so many archives are kept: a file gets its name after the
+// last byte was sent.
+func settle(t *testing.T, c *cache.Cache, entries int64) {
+	t.Helper()
+	for deadline := time.Now().Add(hang); c.Stats().Entries < entries; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d archives are not kept: %+v", entries, c.Stats())
+		}
+	}
+}
+
+// good200 gets a whole answer.
+func (s *target) good200(t *testing.T, path string) answer {
+	t.Helper()
+	a := s.get(t, path)
+	if a.status != http.StatusOK || a.err != nil {
+		t.Fatalf("%s: %v", path, a)
+	}
+	return a
+}
+
+func wantWhole(t *testing.T, path string, a answer) {
+	t.Helper()
+	sum := sha256.Sum256(a.body)
+	digest := "sha-256=:" + base64.StdEncoding.EncodeToString(sum[:]) + ":"
+	if a.header.Get("Content-Length") != strconv.Itoa(len(a.body)) || a.header.Get("Repr-Digest") != digest {
+		t.Errorf("%s: %d bytes, and the headers %v", path, len(a.body), a.header)
+	}
+}
+
+func TestSecondDownloadComesFromTheCache(t *testing.T) {
+	t.Parallel()
+	c := newCache(t, t.TempDir(), nil)
+	s := mirrors(t, targetOptions{cache: c})
+	without := &target{root: s.root, sessions: map[string]string{}}
+	without.serve(t, targetOptions{})
+	formats := archive.Formats()
+	bodies := make(map[string][]byte)
+	for i, format := range formats {
+		path := "/archive/team/app/main." + string(format) + "?prefix=p/"
+		first := s.good200(t, path)
+		bodies[path] = first.body
+		if want := without.good200(t, path); !bytes.Equal(first.body, want.body) || want.header.Get("ETag") != first.header.Get("ETag") {
+			t.Errorf("%s: other bytes than without a cache", path)
+		}
+		settle(t, c, int64(i+1))
+	}
+	builds := c.Stats().Builds
+	if builds != int64(len(formats)) {
+		t.Fatalf("%d builds of %d archives", builds, len(formats))
+	}
+	// A server that remembers nothing, as after a restart.
+	again := &target{root: s.root, sessions: map[string]string{}}
+	again.serve(t, targetOptions{cache: c})
+	for path, body := range bodies {
+		head := again.fetch(t, http.MethodHead, path)
+		second := again.good200(t, path)
+		if !bytes.Equal(second.body, body) || head.header.Get("Content-Length") != strconv.Itoa(len(body)) {
+			t.Errorf("%s: %d bytes of %d, HEAD says %v", path, len(second.body), len(body), head.header)
+		}
+		wantWhole(t, path, second)
+		if a := again.get(t, path, "If-None-Match: "+second.header.Get("ETag")); a.status != http.StatusNotModified {
+			t.Errorf("%s: %v", path, a)
+		}
+		if a := again.get(t, path, `If-Match: "other"`); a.status != http.StatusPreconditionFailed {
+			t.Errorf("%s: %v", path, a)
+		}
+	}
+	if stats := c.Stats(); stats.Builds != builds || stats.Hits < int64(len(bodies)) || stats.DiskFaults+stats.Failures+stats.Lost != 0 {
+		t.Errorf("%+v", stats)
+	}
+}
+
+func TestConditionsAndHeadBuildNothing(t *testing.T) {
+	t.Parallel()
+	c := newCache(t, t.TempDir(), nil)
+	s := mirrors(t, targetOptions{cache: c})
+	path := "/archive/team/app/main.tar.gz"
+	head := s.fetch(t, http.MethodHead, path)
+	if head.status != http.StatusOK {
+		t.Fatal(head)
+	}
+	for header, want := range map[string]int{"If-None-Match: " + head.header.Get("ETag"): http.StatusNotModified, `If-Match: "x"`: http.StatusPreconditionFailed} {
+		if a := s.get(t, path, header); a.status != want {
+			t.Errorf("%s: %v", header, a)
+		}
+	}
+	if a := s.get(t, path, "Range: bytes=5-9"); a.status != http.StatusPartialContent || len(a.body) != 5 {
+		t.Errorf("a range of what is not kept: %v", a)
+	}
+	if stats := c.Stats(); stats.Builds != 0 || stats.Entries != 0 {
+		t.Errorf("%+v", stats)
+	}
+}
+
+func TestRangesOfTheCacheAreThoseOfTheArchive(t *testing.T) {
+	t.Parallel()
+	c := newCache(t, t.TempDir(), nil)
+	s := mirrors(t, targetOptions{cache: c})
+	cases, kept := 0, int64(0)
+	for _, format := range []string{"tar", "tar.gz", "zip"} {
+		path := "/archive/team/app/main." + format
+		whole := s.good200(t, path)
+		kept++
+		settle(t, c, kept)
+		size := len(whole.body)
+		for _, at := range [][2]int{{0, 1}, {0, size}, {1, size - 1}, {131071, 2}, {131072, 131072}, {size / 3, size / 3}, {size - 1, 1}, {size - 7, 7}} {
+			a := s.get(t, path, fmt.Sprintf("Range: bytes=%d-%d", at[0], at[0]+at[1]-1), "If-Range: "+whole.header.Get("ETag"))
+			if a.status != http.StatusPartialContent || !bytes.Equal(a.body, whole.body[at[0]:at[0]+at[1]]) {
+				t.Errorf("%s %v: %v", path, at, a)
+			}
+			cases++
+		}
+		if a := s.get(t, path, fmt.Sprintf("Range: bytes=%d-", size)); a.status != http.StatusRequestedRangeNotSatisfiable {
+			t.Errorf("%s: %v", path, a)
+		}
+	}
+	if stats := c.Stats(); cases < 20 || stats.Builds != kept || stats.Hits < int64(cases) {
+		t.Errorf("%d cases, %+v", cases, stats)
+	}
+}
+
+func TestManyDownloadsBuildOnce(t *testing.T) {
+	t.Parallel()
+	const clients = 50
+	c := newCache(t, t.TempDir(), nil)
+	s := mirrors(t, targetOptions{cache: c})
+	bodies := make([]answer, clients)
+	var all sync.WaitGroup
+	for i := range clients {
+		all.Go(func() {
+			if i%2 == 0 {
+				bodies[i] = s.get(t, "/archive/team/app/main.tar.zst")
+				return
+			}
+			call := s.call(modernVersion, methodStream, map[string]any{"uri": "repo://team/app/archive/" + s.commit + ".tar.zst"})
+			call.header.Set("Accept", "*/*")
+			bodies[i] = s.do(t, call)
+		})
+	}
+	all.Wait()
+	for i, a := range bodies {
+		if a.status != http.StatusOK || a.err != nil || len(a.body) == 0 || !bytes.Equal(a.body, bodies[0].body) {
+			t.Errorf("client %d: %v", i, a)
+		}
+	}
+	if stats := c.Stats(); stats.Builds != 1 {
+		t.Errorf("%+v", stats)
+	}
+}
+
+func TestAlteredCacheGivesNoWrongByte(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	c := newCache(t, dir, nil)
+	s := mirrors(t, targetOptions{cache: c})
+	path := "/archive/team/app/main.tar"
+	want := s.good200(t, path).body
+	settle(t, c, 1)
+	cases := 0
+	for at := 1; at < len(want); at += 40_000 {
+		cases++
+		files, err := filepath.Glob(filepath.Join(dir, "*"))
+		if err != nil || len(files) != 1 {
+			t.Fatal(files, err)
+		}
+		raw, err := os.ReadFile(files[0])
+		if err != nil {
+			t.Fatal(err)
+		}
+		raw[at] ^= 1
+		if err := os.WriteFile(files[0], raw, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if a := s.get(t, path); a.status != http.StatusOK || a.err != nil || !bytes.Equal(a.body, want) {
+			t.Errorf("byte %d: %v", at, a)
+		}
+		settle(t, c, 1)
+	}
+	if stats := c.Stats(); cases < 5 || stats.Damaged != int64(cases) || stats.Builds != int64(cases+1) {
+		t.Errorf("%d cases, %+v", cases, stats)
+	}
+}
+
+func TestWeakArchivesAreNotKept(t *testing.T) {
+	t.Parallel()
+	c := newCache(t, t.TempDir(), nil)
+	s := newTarget(t, targetOptions{cache: c, build: func(root string) {
+		repo := gittest.At(t, filepath.Join(root, "repo.git"))
+		repo.Commit("main", gittest.Regular(".gitattributes", "v export-subst"), gittest.Regular("v", "$Format:%d$"))
+	}})
+	for range 2 {
+		if a := s.good200(t, "/archive/repo/main.tar"); !strings.HasPrefix(a.header.Get("ETag"), "W/") {
+			t.Fatal(a.header)
+		}
+	}
+	if stats := c.Stats(); stats.Builds+stats.Hits+stats.Entries != 0 {
+		t.Errorf("%+v", stats)
+	}
+}
+
+// That an archive is kept gives nobody access to it.
+func TestCacheGivesNoAccess(t *testing.T) {
+	t.Parallel()
+	c := newCache(t, t.TempDir(), nil)
+	s := mirrors(t, targetOptions{cache: c})
+	secret := s.app.Commit("secret", gittest.Regular("password", gittest.Noise(100_000)))
+	path := "/archive/team/app/" + secret + ".tar"
+	size := int64(len(s.good200(t, path).body))
+	settle(t, c, 1)
+	for name, limits := range map[string]archive.Limits{"file": {BlobBytes: 1000}, "bytes": {Bytes: 50_000}} {
+		narrow := &target{root: s.root, sessions: map[string]string{}}
+		narrow.serve(t, targetOptions{cache: c, limits: limits})
+		if a := narrow.get(t, path); a.status != http.StatusForbidden {
+			t.Errorf("limit of %s: %v", name, a)
+		}
+	}
+	// This one is only met while the archive is written.
+	narrow := &target{root: s.root, sessions: map[string]string{}}
+	narrow.serve(t, targetOptions{cache: c, limits: archive.Limits{Bytes: size - 1}})
+	if a := narrow.get(t, path); a.status == http.StatusOK && a.err == nil {
+		t.Errorf("limit of one byte less: %v", a)
+	}
+	s.app.Git("update-ref", "-d", "refs/heads/secret")
+	later := &target{root: s.root, sessions: map[string]string{}}
+	later.serve(t, targetOptions{cache: c})
+	for _, header := range []string{"Accept: */*", "Range: bytes=0-9"} {
+		if a := later.get(t, path, header); a.status != http.StatusNotFound {
+			t.Errorf("unreachable, %s: %v", header, a)
+		}
+	}
+}
+
+func TestClosedCacheIsBusy(t *testing.T) {
+	t.Parallel()
+	c := newCache(t, t.TempDir(), nil)
+	s := mirrors(t, targetOptions{cache: c})
+	c.Close()
+	a := s.get(t, "/archive/team/app/main.tar.gz")
+	if a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" {
+		t.Error(a)
+	}
+	if a := s.get(t, "/raw/team/app/main/README.md"); a.status != http.StatusOK {
+		t.Error(a)
+	}
+}
+
+// shelf is object storage whose URLs a test can check.
+type shelf struct {
+	*blob.Bucket
+	signer *fileblob.URLSignerHMAC
+}
+
+func newShelf(t *testing.T, base string) shelf {
+	t.Helper()
+	u, err := url.Parse(base)
+	if err != nil {
+		t.Fatal(err)
+	}
+	signer := fileblob.NewURLSignerHMAC(u, []byte("secret"))
+	b, err := fileblob.OpenBucket(t.TempDir(), &fileblob.Options{NoTempDir: true, URLSigner: signer})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = b.Close() })
+	return shelf{b, signer}
+}
+
+func (b shelf) objects(public *blob.Bucket) *cache.Objects {
+	return cache.NewObjects(cache.ObjectsOptions{Bucket: b.Bucket, Public: public})
+}
+
+// filled has the archive of a path in object storage, and gives its bytes.
+func (b shelf) filled(t *testing.T, options targetOptions, path string) (*tricky, []byte) {
+	t.Helper()
+	c := newCache(t, t.TempDir(), b.objects(nil))
+	options.cache = c
+	s := mirrors(t, options)
+	body := s.good200(t, path).body
+	for deadline := time.Now().Add(hang); c.Stats().Uploads == 0; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("nothing is uploaded: %+v", c.Stats())
+		}
+	}
+	return s, body
+}
+
+// elsewhere is another server over the same repositories, with a disk of its
+// own, whose client follows no redirect.
+func (s *tricky) elsewhere(t *testing.T, options targetOptions, objects *cache.Objects) *target {
+	t.Helper()
+	options.cache = newCache(t, t.TempDir(), objects)
+	other := &target{root: s.root, sessions: map[string]string{}}
+	other.serve(t, options)
+	other.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	return other
+}
+
+// follow checks a redirect and gives the bytes that it leads to.
+func (b shelf) follow(t *testing.T, a answer) []byte {
+	t.Helper()
+	if a.status != http.StatusFound || len(a.body) != 0 {
+		t.Fatalf("no redirect: %v", a)
+	}
+	for name, want := range map[string]string{"Referrer-Policy": "no-referrer", "Cache-Control": "no-store", "ETag": "", "Repr-Digest": "", "Last-Modified": "", "Trailer": "", "Accept-Ranges": ""} {
+		if got := a.header.Get(name); got != want {
+			t.Errorf("%s is %q", name, got)
+		}
+	}
+	if !strings.HasPrefix(a.header.Get("Mcp-Resource-Uri"), "repo://team/app/archive/") {
+		t.Errorf("the headers are %v", a.header)
+	}
+	u, err := url.Parse(a.header.Get("Location"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	key, err := b.signer.KeyFromURL(t.Context(), u)
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := b.ReadAll(t.Context(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return whole
+}
+
+func TestWholeObjectsAreRedirectedTo(t *testing.T) {
+	t.Parallel()
+	b := newShelf(t, "https://files.example/")
+	path := "/archive/team/app/main.tar.gz"
+	s, want := b.filled(t, targetOptions{}, path)
+	log := &journal{}
+	options := targetOptions{http: httpx.Options{Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))}}
+	other := s.elsewhere(t, options, b.objects(b.Bucket))
+	first := other.get(t, path)
+	if got := b.follow(t, first); !bytes.Equal(got, want) {
+		t.Errorf("%d bytes of %d", len(got), len(want))
+	}
+	log.waitFor(t, "status=302")
+	if location := first.header.Get("Location"); strings.Contains(log.String(), "signature") || strings.Contains(log.String(), location) {
+		t.Errorf("the log has the address: %s", log.String())
+	}
+	call := other.call(modernVersion, methodStream, map[string]any{"uri": "repo://team/app/archive/main.tar.gz"})
+	call.header.Set("Accept", "*/*")
+	if got := b.follow(t, other.do(t, call)); !bytes.Equal(got, want) {
+		t.Errorf("resources/stream: %d bytes of %d", len(got), len(want))
+	}
+	call.meta()[metaCapabilities] = map[string]any{"resourceStreaming": map[string]any{"maxStreamSize": len(want) - 1}}
+	if a := other.do(t, call); a.reason != "too_large" || a.header.Get("Location") != "" {
+		t.Errorf("too large: %v", a)
+	}
+	if a := other.get(t, path, "If-None-Match: "+other.fetch(t, http.MethodHead, path).header.Get("ETag")); a.status != http.StatusNotModified {
+		t.Errorf("304: %v", a)
+	}
+	if a := other.get(t, path, "Range: bytes=10-99"); a.status != http.StatusPartialContent || !bytes.Equal(a.body, want[10:100]) {
+		t.Errorf("a range: %v", a)
+	}
+	if a := other.fetch(t, http.MethodHead, path); a.status != http.StatusOK || a.header.Get("Content-Length") != strconv.Itoa(len(want)) {
+		t.Errorf("HEAD: %v %v", a, a.header)
+	}
+}
+
+func TestWhoCannotFollowGetsTheBytes(t *testing.T) {
+	t.Parallel()
+	b := newShelf(t, "https://files.example/")
+	plain := newShelf(t, "http://files.example/") // no TLS
+	path := "/archive/team/app/main.tar.gz"
+	s, want := b.filled(t, targetOptions{}, path)
+	for name, public := range map[string]*blob.Bucket{"no public address": nil, "an insecure one": plain.Bucket} {
+		other := s.elsewhere(t, targetOptions{}, b.objects(public))
+		a := other.good200(t, path)
+		if !bytes.Equal(a.body, want) {
+			t.Errorf("%s: %d bytes", name, len(a.body))
+		}
+		wantWhole(t, name, a)
+	}
+	other := s.elsewhere(t, targetOptions{}, b.objects(b.Bucket))
+	reply := other.dial(t, "GET "+path+" HTTP/1.0\r\nHost: "+other.host+"\r\n\r\n")
+	if line, err := reply.ReadString('\n'); err != nil || !strings.Contains(line, " 200 ") {
+		t.Errorf("HTTP/1.0: %q and %v", line, err)
+	}
+}
+
+func TestLinkIsUsedBeforeItRedirects(t *testing.T) {
+	t.Parallel()
+	b := newShelf(t, "https://files.example/")
+	s, want := b.filled(t, targetOptions{}, "/archive/team/app/main.tar.gz")
+	other := s.elsewhere(t, targetOptions{links: newLinks(t).linking(t)}, b.objects(b.Bucket))
+	path := at(t, other.downloadURL(t, modernVersion, "repo://team/app/archive/main.tar.gz"))
+	if got := b.follow(t, other.get(t, path)); !bytes.Equal(got, want) {
+		t.Errorf("%d bytes of %d", len(got), len(want))
+	}
+	if a := other.get(t, path); a.status != http.StatusGone || a.header.Get("Location") != "" {
+		t.Errorf("a second use: %v", a)
+	}
+}

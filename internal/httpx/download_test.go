@@ -1,0 +1,242 @@
+package httpx_test
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/url"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/httpx"
+)
+
+// fetch sends a request whose path and query are sent as they are given.
+func (s *target) fetch(t *testing.T, method, path string, header ...string) answer {
+	t.Helper()
+	a, _ := s.fetchTrailer(t, method, path, header...)
+	return a
+}
+
+func (s *target) fetchTrailer(t *testing.T, method, path string, header ...string) (answer, http.Header) {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), method, s.url, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.URL.Opaque = "//" + s.host + path
+	for _, line := range header {
+		name, value, _ := strings.Cut(line, ": ")
+		request.Header.Add(name, value)
+	}
+	response, err := s.client.Do(request)
+	if err != nil {
+		t.Fatalf("%s %s: %v", method, path, err)
+	}
+	a := answer{status: response.StatusCode, header: response.Header}
+	a.body, a.err = io.ReadAll(response.Body)
+	if err := response.Body.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.checkLeaks(t, a)
+	return a, response.Trailer
+}
+
+func (s *target) get(t *testing.T, path string, header ...string) answer {
+	t.Helper()
+	return s.fetch(t, http.MethodGet, path, header...)
+}
+
+// tricky has refs and paths that are hard to tell apart.
+type tricky struct {
+	*target
+	app    *gittest.Repo
+	commit string // of main
+	older  string // of feature/x
+}
+
+// mirrors builds a root with one repository of every kind of file.
+func mirrors(t *testing.T, options targetOptions) *tricky {
+	t.Helper()
+	s := &tricky{}
+	options.build = func(root string) {
+		s.app = gittest.At(t, filepath.Join(root, "team/app.git"))
+		s.older = s.app.Commit("feature/x", gittest.Regular("README.md", "# older\n"), gittest.Regular("x/y", "of feature\n"))
+		s.commit = s.app.Commit("main",
+			gittest.Regular("README.md", "# hello\n"), gittest.Regular("page.html", "<script>alert(1)</script>\n"), gittest.Regular("image.svg", "<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>"),
+			gittest.Regular("data.json", `{"a":1}`), gittest.Regular("x.xhtml", "<html/>"), gittest.Regular("noise.bin", gittest.Noise(300_000)), gittest.Regular("empty", ""),
+			gittest.Regular("dir/a b%41.txt", "spaces\n"), gittest.Regular("dir/ü", "umlaut\n"), gittest.Regular("dir/#?", "marks\n"), gittest.Symlink("link", "dir/ü"),
+			gittest.Gitlink("sub", strings.Repeat("12", 20)), gittest.Regular("png.png", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"), gittest.Executable("run.sh", "#!/bin/sh\n"),
+		)
+		s.app.Git("symbolic-ref", "HEAD", "refs/heads/main")
+		s.app.Git("update-ref", "refs/tags/v1.0", s.commit)
+		s.app.Git("update-ref", "refs/tags/rel/v1.0", s.commit)
+		s.app.Git("update-ref", "refs/tags/feature", s.commit) // the branch feature/x is longer
+		s.app.Git("update-ref", "refs/heads/v1.0", s.older)    // the tag wins
+		s.app.Git("update-ref", "refs/heads/100%", s.commit)
+		s.app.Git("update-ref", "refs/changes/1", s.commit)
+		// A branch that begins with a commit's id takes nobody's place.
+		s.app.Git("update-ref", "refs/heads/"+s.commit+"/dir", s.older)
+		gittest.At(t, filepath.Join(root, "team.git")).Commit("app/main", gittest.Regular("f", "of team\n"))
+		gittest.At(t, filepath.Join(root, "empty.git"))
+	}
+	s.target = newTarget(t, options)
+	return s
+}
+
+func TestPlainArchiveIsTheArchiveOfGit(t *testing.T) {
+	t.Parallel()
+	s := mirrors(t, targetOptions{})
+	cases := 0
+	for _, ref := range []string{"HEAD", "main", "v1.0", "rel/v1.0", "rel%2Fv1.0", "rel%2fv1%2E0", "refs/heads/main", "refs%2Fheads%2Fmain", "refs/tags/v1.0", "refs/changes/1", "100%25", s.commit, s.commit[:10], s.commit[:4] + s.commit[4:12]} {
+		for _, repo := range []string{"team/app", "team%2Fapp", "team%2fa%70p"} {
+			for _, options := range []string{"", "?prefix=p/", "?prefix=p%2F"} {
+				cases++
+				arguments := []string{"--format=tar", s.commit}
+				if options != "" {
+					arguments = append(arguments, "--prefix=p/")
+				}
+				path := "/archive/" + repo + "/" + ref + ".tar" + options
+				a := s.get(t, path)
+				if a.status != http.StatusOK || a.err != nil || !bytes.Equal(a.body, s.app.Archive(arguments...)) {
+					t.Errorf("%s: %v", path, a)
+				}
+				if want := "repo://team/app/archive/" + s.commit + ".tar"; !strings.HasPrefix(a.header.Get("Mcp-Resource-Uri"), want) {
+					t.Errorf("%s is %s", path, a.header.Get("Mcp-Resource-Uri"))
+				}
+			}
+		}
+	}
+	for _, format := range []string{"tar.gz", "tgz"} {
+		cases++
+		a := s.get(t, "/archive/team/app/feature/x."+format)
+		if a.status != http.StatusOK || a.header.Get("Content-Type") != "application/gzip" {
+			t.Fatalf("%s: %v", format, a)
+		}
+		gittest.DiffTar(t, tarOf(t, bytes.NewReader(a.body)), gittest.ReadTar(t, bytes.NewReader(s.app.Archive("--format=tar", "feature/x"))))
+	}
+	if cases < 100 {
+		t.Errorf("only %d cases", cases)
+	}
+	t.Logf("%d cases", cases)
+}
+
+func TestRawFiles(t *testing.T) {
+	t.Parallel()
+	s := mirrors(t, targetOptions{})
+	for path, want := range map[string]struct{ body, kind, real string }{
+		"main/README.md":                  {"# hello\n", "text/plain; charset=utf-8", "text/markdown; charset=utf-8"},
+		"HEAD/README.md":                  {"# hello\n", "text/plain; charset=utf-8", "text/markdown; charset=utf-8"},
+		"refs/heads/main/README.md":       {"# hello\n", "text/plain; charset=utf-8", "text/markdown; charset=utf-8"},
+		"refs%2Fheads%2Fmain%2FREADME.md": {"# hello\n", "text/plain; charset=utf-8", "text/markdown; charset=utf-8"},
+		"refs/changes/1/README.md":        {"# hello\n", "text/plain; charset=utf-8", "text/markdown; charset=utf-8"},
+		"v1.0/README.md":                  {"# hello\n", "text/plain; charset=utf-8", "text/markdown; charset=utf-8"},
+		"refs/heads/v1.0/README.md":       {"# older\n", "text/plain; charset=utf-8", "text/markdown; charset=utf-8"},
+		"rel/v1.0/run.sh":                 {"#!/bin/sh\n", "text/plain; charset=utf-8", ""},
+		"100%25/README.md":                {"# hello\n", "text/plain; charset=utf-8", "text/markdown; charset=utf-8"},
+		"feature/x/x/y":                   {"of feature\n", "text/plain; charset=utf-8", ""},
+		"feature%2Fx/x%2Fy":               {"of feature\n", "text/plain; charset=utf-8", ""},
+		s.commit + "/dir/a%20b%2541.txt":  {"spaces\n", "text/plain; charset=utf-8", ""},
+		s.commit[:12] + "/dir/%C3%BC":     {"umlaut\n", "text/plain; charset=utf-8", ""},
+		"main/dir/ü":                      {"umlaut\n", "text/plain; charset=utf-8", ""},
+		"main/dir/%23%3F":                 {"marks\n", "text/plain; charset=utf-8", ""},
+		"main/link":                       {"dir/ü", "text/plain; charset=utf-8", "inode/symlink"},
+		"main/page.html":                  {"<script>alert(1)</script>\n", "text/plain; charset=utf-8", "text/html; charset=utf-8"},
+		"main/image.svg":                  {"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>", "text/plain; charset=utf-8", "image/svg+xml"},
+		"main/x.xhtml":                    {"<html/>", "text/plain; charset=utf-8", "application/xhtml+xml"},
+		"main/data.json":                  {`{"a":1}`, "text/plain; charset=utf-8", "application/json"},
+		"main/png.png":                    {"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "image/png", ""},
+		"main/empty":                      {"", "text/plain; charset=utf-8", ""},
+		"main/noise.bin":                  {gittest.Noise(300_000), "application/octet-stream", ""},
+	} {
+		a := s.get(t, "/raw/team/app/"+path)
+		if a.status != http.StatusOK || string(a.body) != want.body || a.header.Get("Content-Length") != strconv.Itoa(len(want.body)) {
+			t.Errorf("%s: %v", path, a)
+		}
+		if a.header.Get("Content-Type") != want.kind || a.header.Get("Mcp-Resource-Type") != want.real {
+			t.Errorf("%s: type %q (%q), want %+.99v", path, a.header.Get("Content-Type"), a.header.Get("Mcp-Resource-Type"), want)
+		}
+		if uri := a.header.Get("Mcp-Resource-Uri"); uri != "" {
+			again := s.do(t, s.call(modernVersion, methodStream, map[string]any{"uri": uri}))
+			if string(again.body) != want.body {
+				t.Errorf("%s has the URI %s, which is %v", path, uri, again)
+			}
+		}
+	}
+}
+
+// The longest repository wins, although another one has a branch of that name.
+func TestLongestRepositoryWins(t *testing.T) {
+	t.Parallel()
+	s := mirrors(t, targetOptions{})
+	if a := s.get(t, "/raw/team/app/main/README.md"); string(a.body) != "# hello\n" {
+		t.Error(a)
+	}
+	if a := s.get(t, "/raw/team/refs/heads/app/main/f"); string(a.body) != "of team\n" {
+		t.Error(a)
+	}
+	if a := s.get(t, "/raw/team/app/main/f"); a.status != http.StatusNotFound {
+		t.Error(a)
+	}
+}
+
+func TestDownloadHeaders(t *testing.T) {
+	t.Parallel()
+	s := mirrors(t, targetOptions{})
+	const pinned, moving = "private, max-age=31536000, immutable", "private, no-cache"
+	link := func(path string) string { return "<" + s.url + path + `>; rel="immutable"` }
+	date, err := time.Parse(time.RFC3339, strings.TrimSpace(s.app.Git("log", "-1", "--format=%cI", "main")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for path, want := range map[string]struct{ cache, link, file string }{
+		"/archive/team/app/main.tar.gz":              {moving, link("/archive/team/app/" + s.commit + ".tar.gz?rev=" + s.commit), "app-main.tar.gz"},
+		"/archive/team/app/main.tgz?prefix=a%20b/":   {moving, link("/archive/team/app/" + s.commit + ".tar.gz?prefix=a%20b/&rev=" + s.commit), "app-main.tar.gz"},
+		"/archive/team/app/HEAD.tar":                 {moving, link("/archive/team/app/" + s.commit + ".tar?rev=" + s.commit), "app-" + s.commit[:12] + ".tar"},
+		"/archive/team/app/v1.0.tar":                 {moving, link("/archive/team/app/" + s.commit + ".tar?rev=" + s.commit), "app-v1.0.tar"},
+		"/archive/team/app/" + s.commit + ".tar":     {pinned, link("/archive/team/app/" + s.commit + ".tar?rev=" + s.commit), "app-" + s.commit + ".tar"},
+		"/archive/team/app/" + s.commit[:9] + ".tar": {moving, link("/archive/team/app/" + s.commit + ".tar?rev=" + s.commit), "app-" + s.commit[:9] + ".tar"},
+		"/raw/team/app/main/dir/a%20b%2541.txt":      {moving, link("/raw/team/app/" + s.commit + "/dir/a%20b%2541.txt"), "a b%41.txt"},
+		"/raw/team/app/" + s.commit + "/dir/ü":       {pinned, link("/raw/team/app/" + s.commit + "/dir/%C3%BC"), "ü"},
+	} {
+		a := s.get(t, path)
+		checkStreamHeaders(t, path, a)
+		archive := strings.HasPrefix(path, "/archive/")
+		for name, value := range map[string]string{
+			"Cache-Control": want.cache, "Link": want.link, "Accept-Ranges": "bytes", "Last-Modified": date.UTC().Format(http.TimeFormat),
+			"X-Robots-Tag": map[bool]string{true: "noindex"}[archive], "X-Accel-Buffering": "no", "Vary": "",
+		} {
+			if got := a.header.Get(name); got != value {
+				t.Errorf("%s: %s is %q, want %q", path, name, got, value)
+			}
+		}
+		if !strings.HasPrefix(a.header.Get("Etag"), `"`) {
+			t.Errorf("%s: ETag %s", path, a.header.Get("Etag"))
+		}
+		if disposition := a.header.Get("Content-Disposition"); !strings.Contains(disposition, "filename") || !strings.Contains(disposition, strings.Trim(url.PathEscape(want.file), "-")) && !strings.Contains(disposition, want.file) {
+			t.Errorf("%s: %s, want %s", path, disposition, want.file)
+		}
+		// The link leads to the same bytes, for ever.
+		target, _, _ := strings.Cut(strings.TrimPrefix(a.header.Get("Link"), "<"+s.url), ">")
+		b := s.get(t, target)
+		if b.status != http.StatusOK || !bytes.Equal(a.body, b.body) || a.header.Get("Etag") != b.header.Get("Etag") || b.header.Get("Cache-Control") != pinned || b.header.Get("Link") != a.header.Get("Link") {
+			t.Errorf("%s links to %s: %v", path, target, b)
+		}
+	}
+	a := s.get(t, "/archive/team/app/main.tar?rev="+s.older)
+	if a.status != http.StatusBadRequest {
+		t.Errorf("the rev of another commit: %v", a)
+	}
+}
+
+func TestPublicURLIsThatOfLinks(t *testing.T) {
+	t.Parallel()
+	s := mirrors(t, targetOptions{http: httpx.Options{PublicURL: "https://git.example/sub/"}})
+	if got := s.get(t, "/raw/team/app/main/README.md").header.Get("Link"); !strings.HasPrefix(got, "<https://git.example/sub/raw/team/app/") {
+		t.Error(got)
+	}
+}

@@ -1,0 +1,437 @@
+package httpx_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"path"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/httpx"
+	"github.com/repomcp/repomcp/internal/links"
+	"github.com/repomcp/repomcp/internal/resources"
+)
+
+// clock is what links go by in a test.
+type clock struct{ offset atomic.Int64 }
+
+func (c *clock) now() time.Time          { return time.Now().Add(time.Duration(c.offset.Load())) }
+func (c *clock) advance(d time.Duration) { c.offset.Add(int64(d)) }
+
+// withLinks are the options of a server with links. Servers that share keys and
+// nonces are replicas of each other, under one public URL.
+type withLinks struct {
+	keys      *links.Keyring
+	nonces    links.Nonces
+	clock     *clock
+	publicURL string // the server's own when ""
+	manyUses  bool
+	delivery  resources.Delivery
+	denied    *links.Revocations
+}
+
+func newLinks(t *testing.T) *withLinks {
+	t.Helper()
+	keys, err := links.RandomKeyring()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &clock{}
+	return &withLinks{keys: keys, nonces: links.NewMemory(1000, c.now), clock: c}
+}
+
+func (l *withLinks) linking(t *testing.T) func(string) resources.Linking {
+	return func(publicURL string) resources.Linking {
+		if l.publicURL == "" {
+			l.publicURL = publicURL
+		}
+		base, err := links.ParseBase(l.publicURL)
+		if err != nil {
+			t.Fatal(err)
+		}
+		authority, err := links.New(links.Options{Keys: l.keys, Base: base, Nonces: l.nonces, Revocations: l.denied, Now: l.clock.now})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return resources.Linking{Authority: authority, Base: base, ManyUses: l.manyUses, Delivery: l.delivery}
+	}
+}
+
+// downloadURL asks for a link and returns the result.
+func (s *target) downloadURL(t *testing.T, version, uri string) map[string]any {
+	t.Helper()
+	a := s.do(t, s.call(version, methodStream, map[string]any{"uri": uri}))
+	var reply struct {
+		Result map[string]any `json:"result"`
+	}
+	if err := json.Unmarshal(a.body, &reply); err != nil || a.status != http.StatusOK || reply.Result["downloadUrl"] == nil {
+		t.Fatalf("%s: %v, %v", uri, a, err)
+	}
+	return reply.Result
+}
+
+// at is the path of a link, to be asked of any server.
+func at(t *testing.T, result map[string]any) string {
+	t.Helper()
+	u, err := url.Parse(result["downloadUrl"].(string))
+	if err != nil || !strings.HasPrefix(u.Path, "/dl/") {
+		t.Fatalf("downloadUrl %v: %v", result["downloadUrl"], err)
+	}
+	return u.EscapedPath()
+}
+
+func TestDownloadURLGivesTheBytesOnce(t *testing.T) {
+	t.Parallel()
+	l := newLinks(t)
+	s := newTarget(t, targetOptions{links: l.linking(t)})
+	for _, version := range []string{modernVersion, sessionVersion} {
+		for _, uri := range []string{"repo://hello/archive/refs/heads/main.tar.gz", "repo://hello/contents/README.md", "repo://hello/refs/heads/main/contents/page.html", "repo://hello/contents/what%3F%23.txt"} {
+			direct := s.call(version, methodStream, map[string]any{"uri": uri})
+			direct.header.Set("Accept", "*/*, application/json, text/event-stream")
+			want := s.do(t, direct)
+			result := s.downloadURL(t, version, uri)
+			if result["mimeType"] != want.header.Get("Content-Type") || !strings.Contains(result["uri"].(string), s.head) {
+				t.Errorf("%s: %v", uri, result)
+			}
+			if expires, err := time.Parse(time.RFC3339, result["downloadUrlExpiresAt"].(string)); err != nil || time.Until(expires) > 5*time.Minute || time.Until(expires) < 4*time.Minute {
+				t.Errorf("%s expires at %v", uri, result["downloadUrlExpiresAt"])
+			}
+			link := at(t, result)
+			if a := s.do(t, &call{verb: http.MethodHead, path: link}); a.status != http.StatusOK {
+				t.Errorf("HEAD %s: %v", uri, a)
+			}
+			if a := s.get(t, path.Dir(link)+"/other-name"); a.status != http.StatusNotFound {
+				t.Errorf("%s under another name: %v", uri, a)
+			}
+			got := s.get(t, link)
+			if got.status != http.StatusOK || !bytes.Equal(got.body, want.body) || got.header.Get("Content-Type") != want.header.Get("Content-Type") {
+				t.Errorf("%s: %v, want %v", uri, got, want)
+			}
+			if got.header.Get("Cache-Control") != "no-store" || got.header.Get("Referrer-Policy") != "no-referrer" || got.header.Get("Link") != "" {
+				t.Errorf("%s: headers %v", uri, got.header)
+			}
+			if again := s.get(t, link); again.status != http.StatusGone || !strings.Contains(string(again.body), "resources/stream") {
+				t.Errorf("%s, a second time: %v", uri, again)
+			}
+		}
+	}
+}
+
+func TestDeliveryIsChosen(t *testing.T) {
+	t.Parallel()
+	plain := newTarget(t, targetOptions{})
+	l := newLinks(t)
+	linked := newTarget(t, targetOptions{links: l.linking(t)})
+	always := newLinks(t)
+	always.delivery = resources.DeliveryURL
+	byOption := newTarget(t, targetOptions{links: always.linking(t)})
+	const all, narrow = "*/*, application/json, text/event-stream", "application/json, text/event-stream"
+	for _, c := range []struct {
+		name          string
+		s             *target
+		accept, asked string
+		url           bool
+		code          int
+	}{
+		{"no links", plain, narrow, "", false, 0},
+		{"no links, asked for one", plain, all, "downloadUrl", false, -32003},
+		{"bytes are admitted", linked, all, "", false, 0},
+		{"gzip is admitted", linked, narrow + ", application/gzip", "", false, 0},
+		{"gzip is excluded", linked, all + ", application/gzip;q=0, application/octet-stream;q=0", "", true, 0},
+		{"bytes are not admitted", linked, narrow, "", true, 0},
+		{"asked for a URL", linked, all, "downloadUrl", true, 0},
+		{"asked for bytes", linked, narrow, "direct", false, 0},
+		{"asked for something else", linked, all, "pigeon", false, 0},
+		{"the server's option", byOption, all, "", true, 0},
+	} {
+		request := c.s.call(modernVersion, methodStream, map[string]any{"uri": "repo://hello/archive/main.tar.gz"})
+		request.header.Set("Accept", c.accept)
+		if c.asked != "" {
+			request.meta()["io.github.repomcp/delivery"] = c.asked
+		}
+		a := c.s.do(t, request)
+		switch {
+		case c.code != 0:
+			if !strings.Contains(string(a.body), fmt.Sprint(c.code)) {
+				t.Errorf("%s: %v", c.name, a)
+			}
+		case a.status != http.StatusOK || c.url != strings.Contains(string(a.body), `"downloadUrl"`) || !c.url && !bytes.HasPrefix(a.body, []byte("\x1f\x8b")):
+			t.Errorf("%s: %v", c.name, a)
+		}
+	}
+}
+
+func TestSingleUseDownloadResumes(t *testing.T) {
+	t.Parallel()
+	l := newLinks(t)
+	s := newTarget(t, targetOptions{links: l.linking(t)})
+	for _, uri := range []string{"repo://hello/archive/main.tar", "repo://hello/archive/main.tar.gz", "repo://hello/contents/README.md"} {
+		direct := s.call(modernVersion, methodStream, map[string]any{"uri": uri})
+		direct.header.Set("Accept", "*/*, application/json, text/event-stream")
+		want := s.do(t, direct).body
+		link := at(t, s.downloadURL(t, modernVersion, uri))
+		first := s.get(t, link, "Range: bytes=0-2")
+		tag := first.header.Get("Etag")
+		if first.status != http.StatusPartialContent || !bytes.Equal(first.body, want[:3]) {
+			t.Fatalf("%s: %v", uri, first)
+		}
+		if a := s.get(t, link, "Range: bytes=3-"); a.status != http.StatusGone {
+			t.Errorf("%s, a part without the tag: %v", uri, a)
+		}
+		if a := s.get(t, link, "If-Range: "+tag); a.status != http.StatusGone {
+			t.Errorf("%s, the whole with the tag: %v", uri, a)
+		}
+		if a := s.get(t, link, "Range: bytes=3-", `If-Range: "other`+tag[1:]); a.status != http.StatusGone {
+			t.Errorf("%s, the rest of something else: %v", uri, a)
+		}
+		l.clock.advance(6 * time.Minute) // the link has expired, the grace has not
+		rest := s.get(t, link, "Range: bytes=3-", "If-Range: "+tag)
+		if rest.status != http.StatusPartialContent || !bytes.Equal(rest.body, want[3:]) || rest.header.Get("Etag") != tag {
+			t.Errorf("%s, the rest: %v", uri, rest)
+		}
+		l.clock.advance(time.Hour)
+		if a := s.get(t, link, "Range: bytes=3-", "If-Range: "+tag); a.status != http.StatusGone {
+			t.Errorf("%s, long after: %v", uri, a)
+		}
+	}
+}
+
+func TestOneOfManyRedeems(t *testing.T) {
+	t.Parallel()
+	l := newLinks(t)
+	s := newTarget(t, targetOptions{links: l.linking(t)})
+	replica := &target{root: s.root}
+	replica.serve(t, targetOptions{links: l.linking(t)})
+	link := at(t, s.downloadURL(t, modernVersion, "repo://hello/archive/main.tar.gz"))
+	var won, gone atomic.Int32
+	var all sync.WaitGroup
+	for i := range 100 {
+		all.Go(func() {
+			server := []*target{s, replica}[i%2]
+			switch a := server.get(t, link); a.status {
+			case http.StatusOK:
+				won.Add(1)
+			case http.StatusGone:
+				gone.Add(1)
+			default:
+				t.Errorf("%v", a)
+			}
+		})
+	}
+	all.Wait()
+	if won.Load() != 1 || gone.Load() != 99 {
+		t.Errorf("%d downloads, %d refusals, want 1 and 99", won.Load(), gone.Load())
+	}
+}
+
+func TestAlteredLinksAreRefused(t *testing.T) {
+	t.Parallel()
+	l := newLinks(t)
+	log := &journal{}
+	s := newTarget(t, targetOptions{links: l.linking(t), http: httpx.Options{Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))}})
+	link := at(t, s.downloadURL(t, modernVersion, "repo://hello/archive/main.tar.gz"))
+	token := strings.Split(link, "/")[2]
+	name := path.Base(link)
+	tried := 0
+	for i := range len(token) {
+		other := byte('A')
+		if token[i] == other {
+			other = 'B'
+		}
+		if a := s.get(t, "/dl/"+token[:i]+string(other)+token[i+1:]+"/"+name); a.status != http.StatusForbidden {
+			t.Errorf("byte %d: %v", i, a)
+		}
+		tried++
+	}
+	for form, status := range map[string]int{
+		"/dl/" + token: 404, "/dl/" + token + "/": 404, "/dl//" + name: 404, "/dl/" + token + "/x/" + name: 404, "/dl/" + token + "/" + name + "?x=1": 404, "/dl/" + token + "/" + name + "?": 404,
+		"/dl/" + token + "=/" + name: 403, "/dl/" + token[:len(token)-1] + "/" + name: 403, "/dl/" + token + token + "/" + name: 403, "/dl/x/" + name: 403, "/dl/" + strings.Repeat("A", 9000) + "/" + name: 404,
+	} {
+		if a := s.get(t, form); a.status != status {
+			t.Errorf("%.60s: %v, want %d", form, a, status)
+		}
+		tried++
+	}
+	for _, verb := range []string{http.MethodPost, http.MethodPut, http.MethodDelete} {
+		if a := s.do(t, &call{verb: verb, path: link, body: []byte("x")}); a.status != http.StatusMethodNotAllowed {
+			t.Errorf("%s: %v", verb, a)
+		}
+	}
+	other := newTarget(t, targetOptions{links: (&withLinks{keys: l.keys, nonces: l.nonces, clock: l.clock, publicURL: "https://other.example"}).linking(t)})
+	if a := other.get(t, link); a.status != http.StatusForbidden {
+		t.Errorf("another server with the same keys: %v", a)
+	}
+	stranger := newTarget(t, targetOptions{links: newLinks(t).linking(t)})
+	if a := stranger.get(t, link); a.status != http.StatusForbidden {
+		t.Errorf("a server with other keys: %v", a)
+	}
+	if a := newTarget(t, targetOptions{}).get(t, link); a.status != http.StatusNotFound {
+		t.Errorf("a server without links: %v", a)
+	}
+	if a := s.get(t, link); a.status != http.StatusOK {
+		t.Errorf("the link itself, after all that: %v", a)
+	}
+	if strings.Contains(log.String(), token) || !strings.Contains(log.String(), "/dl/-/"+name) {
+		t.Error("the log has the token, or does not tell of the download")
+	}
+	if tried < 200 {
+		t.Errorf("%d links were tried", tried)
+	}
+}
+
+func TestLinksExpireAndNameACommitForEver(t *testing.T) {
+	t.Parallel()
+	l := newLinks(t)
+	l.manyUses = true
+	var repo *gittest.Repo
+	s := newTarget(t, targetOptions{links: l.linking(t), build: func(root string) {
+		repo = gittest.At(t, filepath.Join(root, "repo.git"))
+		repo.Commit("main", gittest.Regular("a", "first"))
+	}})
+	link := at(t, s.downloadURL(t, modernVersion, "repo://repo/refs/heads/main/contents/a"))
+	repo.Commit("main", gittest.Regular("a", "second"))
+	for range 2 {
+		if a := s.get(t, link); a.status != http.StatusOK || string(a.body) != "first" {
+			t.Errorf("after a push: %v", a)
+		}
+	}
+	tag := s.get(t, link).header.Get("Etag")
+	if a := s.get(t, link, "If-None-Match: "+tag); a.status != http.StatusNotModified {
+		t.Errorf("If-None-Match: %v", a)
+	}
+	l.clock.advance(5 * time.Minute)
+	if a := s.get(t, link); a.status != http.StatusGone || !strings.Contains(string(a.body), "expired") {
+		t.Errorf("after five minutes: %v", a)
+	}
+}
+
+func TestReplicaThatLagsAsksForPatience(t *testing.T) {
+	t.Parallel()
+	l := newLinks(t)
+	build := func(content string) func(string) {
+		return func(root string) {
+			gittest.At(t, filepath.Join(root, "repo.git")).Commit("main", gittest.Regular("a", content))
+		}
+	}
+	s := newTarget(t, targetOptions{links: l.linking(t), build: build("new")})
+	behind := newTarget(t, targetOptions{links: l.linking(t), build: build("old")})
+	link := at(t, s.downloadURL(t, modernVersion, "repo://repo/archive/main.tar.gz"))
+	if a := behind.get(t, link); a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" {
+		t.Errorf("a replica without the commit: %v", a)
+	}
+	if a := s.get(t, link); a.status != http.StatusOK {
+		t.Errorf("the link was used by the attempt: %v", a)
+	}
+}
+
+func TestResourcesHaveHTTPURLs(t *testing.T) {
+	t.Parallel()
+	l := newLinks(t)
+	s := newTarget(t, targetOptions{links: l.linking(t)})
+	for _, version := range []string{modernVersion, sessionVersion} {
+		a := s.do(t, s.call(version, "resources/list", nil))
+		var reply struct {
+			Result struct {
+				Resources []struct {
+					URI, HTTPURL, HTTPURLExpiresAt string
+					Streamable                     bool
+					Meta                           map[string]any `json:"_meta"`
+				} `json:"resources"`
+			} `json:"result"`
+		}
+		if err := json.Unmarshal(a.body, &reply); err != nil {
+			t.Fatal(err)
+		}
+		linked := 0
+		for _, r := range reply.Result.Resources {
+			if r.Streamable != (r.HTTPURL != "") || r.HTTPURL != "" && (r.Meta["io.github.repomcp/httpUrl"] != r.HTTPURL || r.Meta["io.github.repomcp/httpUrlExpiresAt"] != r.HTTPURLExpiresAt) {
+				t.Errorf("%s: %+v", r.URI, r)
+			}
+			if r.HTTPURL == "" {
+				continue
+			}
+			linked++
+			if _, err := time.Parse(time.RFC3339, r.HTTPURLExpiresAt); err != nil {
+				t.Error(err)
+			}
+			want := s.do(t, &call{verb: http.MethodGet, path: "/archive/" + strings.TrimPrefix(strings.Replace(r.URI, "/archive/", "/", 1), "repo://")})
+			for range 2 {
+				response, err := s.client.Get(r.HTTPURL)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := io.ReadAll(response.Body)
+				if err := response.Body.Close(); err != nil {
+					t.Error(err)
+				}
+				if err != nil || response.StatusCode != http.StatusOK || !bytes.Equal(got, want.body) {
+					t.Errorf("%s: %d, %d bytes, %v; want %v", r.URI, response.StatusCode, len(got), err, want)
+				}
+			}
+		}
+		if linked < 3 {
+			t.Errorf("%s: %d resources have an httpUrl", version, linked)
+		}
+		read := s.do(t, s.call(version, methodRead, map[string]any{"uri": "repo://hello/contents/README.md"}))
+		if !strings.Contains(string(read.body), `"io.github.repomcp/httpUrl":"`+s.url+"/dl/") {
+			t.Errorf("read: %v", read)
+		}
+	}
+	if a := newTarget(t, targetOptions{}).do(t, s.call(modernVersion, "resources/list", nil)); strings.Contains(string(a.body), "httpUrl") {
+		t.Errorf("without a public URL: %v", a)
+	}
+}
+
+func TestLinkOfASessionIsNotAnothers(t *testing.T) {
+	t.Parallel()
+	l := newLinks(t)
+	l.manyUses = true
+	s := newTarget(t, targetOptions{links: l.linking(t)})
+	link := at(t, s.downloadURL(t, sessionVersion, "repo://hello/contents/README.md"))
+	for session, status := range map[string]int{s.sessions[sessionVersion]: 200, s.sessions[batchVersion]: 403, "invented": 403, "": 200} {
+		request := &call{verb: http.MethodGet, path: link, header: http.Header{}}
+		if session != "" {
+			request.header.Set("Mcp-Session-Id", session)
+		}
+		if a := s.do(t, request); a.status != status {
+			t.Errorf("session %.10q: %v, want %d", session, a, status)
+		}
+	}
+}
+
+func TestDeniedRepositoriesHaveNoLinks(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "denied")
+	write(t, file, "deny team/*\n")
+	denied, err := links.LoadRevocations(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := newLinks(t)
+	s := newTarget(t, targetOptions{links: before.linking(t)})
+	link := at(t, s.downloadURL(t, modernVersion, "repo://team/app/archive/main.tar.gz"))
+	after := &withLinks{keys: before.keys, nonces: before.nonces, clock: before.clock, publicURL: before.publicURL, denied: denied}
+	replica := &target{root: s.root}
+	replica.serve(t, targetOptions{links: after.linking(t)})
+	if a := replica.get(t, link); a.status != http.StatusGone || !strings.Contains(string(a.body), "withdrawn") {
+		t.Errorf("a link from before: %v", a)
+	}
+	if a := replica.do(t, replica.call(modernVersion, methodStream, map[string]any{"uri": "repo://team/app/archive/main.tar.gz"})); !strings.Contains(string(a.body), "-32003") {
+		t.Errorf("a new link: %v", a)
+	}
+	replica.downloadURL(t, modernVersion, "repo://hello/archive/main.tar.gz")
+	list := string(replica.do(t, replica.call(modernVersion, "resources/list", nil)).body)
+	if strings.Contains(list, "/app-") || !strings.Contains(list, "/dl/") {
+		t.Error("the list has a link of a denied repository, or none at all")
+	}
+}

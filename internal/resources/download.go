@@ -1,0 +1,183 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// Plain is a kind of plain download: the first segment of its URL's path.
+type Plain string
+
+// The plain downloads.
+const (
+	// PlainArchive is /archive/{repo}/{ref}.{format}{?options}: what
+	// repo://{repo}/archive/{ref}.{format} is.
+	PlainArchive Plain = "archive"
+	// PlainRaw is /raw/{repo}/{ref}/{path}: the file that
+	// repo://{repo}/…/contents/{path} is.
+	PlainRaw Plain = "raw"
+)
+
+// lockOption is what a link to an archive adds for Nix (its Lockable HTTP
+// Tarball Protocol): the commit, which those who follow the link send back.
+const lockOption = "rev"
+
+// ParseDownload takes a plain URL apart: what follows /archive/ or /raw/ in
+// its path, and its query, both as they were sent. Percent-encoding is undone
+// once, by the code of [Parse], and the options of an archive are those of its
+// URI. Where names have several segments the longest repository wins, and then
+// the longest ref.
+func ParseDownload(kind Plain, rawPath, rawQuery string, hasQuery bool, names Namespace) (Resource, error) {
+	if len(rawPath)+len(rawQuery) > maxURIBytes {
+		return Resource{}, fmt.Errorf("%w: longer than %d bytes", errURI, maxURIBytes)
+	}
+	path, err := decodePath(rawPath)
+	if err != nil {
+		return Resource{}, err
+	}
+	query, err := parseQuery(rawQuery, hasQuery)
+	if err != nil {
+		return Resource{}, err
+	}
+	name, rest, err := names.LongestRepository(path)
+	if err != nil {
+		return Resource{}, err
+	}
+	parse := map[Plain]func(name, rest string, names Namespace) (Resource, error){PlainArchive: parseArchive, PlainRaw: parseRaw}[kind]
+	resource, err := parse(name, strings.TrimPrefix(rest, "/"), names)
+	if err != nil {
+		return Resource{}, err
+	}
+	return resource, resource.applyQuery(query)
+}
+
+// parseRaw finds where a ref ends. HEAD and full ids are not looked up: a
+// branch whose name begins with a commit's id must not take the place of what
+// that id names for ever.
+func parseRaw(name, rest string, names Namespace) (Resource, error) {
+	segment, path, _ := strings.Cut(rest, "/")
+	if segment == "HEAD" {
+		return Resource{Repository: name, Kind: Contents, Path: path}, nil
+	}
+	found := Resource{Repository: name, Kind: Contents, Revision: segment, Path: path}
+	if _, err := repos.ParseID(segment); err == nil {
+		return found, nil
+	}
+	longest := 0
+	// The order is that of gitrevisions(7), for refs of the same length.
+	for _, prefix := range []string{"", "refs/tags/", "refs/heads/"} {
+		ref, after, err := names.LongestRef(name, prefix, rest, "")
+		if errors.Is(err, repos.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return Resource{}, err
+		}
+		if length := len(rest) - len(after); length > longest {
+			longest, found.Revision, found.Path = length, ref, strings.TrimPrefix(after, "/")
+		}
+	}
+	return found, nil // without a ref it may be an abbreviated id
+}
+
+// OpenDownload finds what a plain URL names: see [ParseDownload].
+func (s *Server) OpenDownload(ctx context.Context, kind Plain, rawPath, rawQuery string, hasQuery bool) (*Content, *Error) {
+	content, err := s.openDownload(ctx, kind, rawPath, rawQuery, hasQuery)
+	if err != nil {
+		return nil, s.Failure(ctx, err, string(kind)+"/"+clip(rawPath))
+	}
+	return content, nil
+}
+
+// Failure translates an error of a content for the client, and logs what an
+// operator must know of.
+func (s *Server) Failure(ctx context.Context, err error, uri string) *Error {
+	failure := asError(err, uri)
+	s.report(ctx, failure)
+	return failure
+}
+
+func (s *Server) openDownload(ctx context.Context, kind Plain, rawPath, rawQuery string, hasQuery bool) (*Content, error) {
+	locked := ""
+	if kind == PlainArchive && hasQuery {
+		locked, rawQuery, hasQuery = cutLock(rawQuery)
+	}
+	resource, err := ParseDownload(kind, rawPath, rawQuery, hasQuery, names{s.catalogue})
+	if err != nil {
+		return nil, err
+	}
+	open := map[Kind]opener{Contents: openRaw, Archive: s.openArchive, Signature: openSignature}[resource.Kind]
+	content, err := s.openWith(ctx, resource, open)
+	if err != nil {
+		return nil, err
+	}
+	if locked != "" && locked != content.Commit {
+		return nil, errors.Join(fmt.Errorf("%w: %s is another commit than that of the path", errURI, lockOption), content.Close())
+	}
+	if resource.Kind != Signature { // signatures may be added and changed
+		content.Permalink = permalink(kind, resource, content)
+	}
+	return content, nil
+}
+
+// cutLock takes the lock option out of a query, and reports whether options
+// are left.
+func cutLock(rawQuery string) (locked, rest string, more bool) {
+	var kept []string
+	for pair := range strings.SplitSeq(rawQuery, "&") {
+		value, ok := strings.CutPrefix(pair, lockOption+"=")
+		if ok && locked == "" && value != "" {
+			locked = value
+			continue
+		}
+		kept = append(kept, pair)
+	}
+	return locked, strings.Join(kept, "&"), len(kept) > 0
+}
+
+// openRaw is openContents for files only.
+func openRaw(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*Content, error) {
+	commit, entry, err := locate(ctx, snapshot, r)
+	if err != nil {
+		return nil, err
+	}
+	if !strings.HasPrefix(r.Revision, "refs/heads/") && !strings.HasPrefix(r.Revision, "refs/tags/") && strings.HasPrefix(r.Revision, "refs/") {
+		// Only branches and tags have URIs of their own.
+		r.Revision = commit.ID.String()
+	}
+	if entry.Mode.IsDir() || entry.Mode.IsGitlink() {
+		return nil, notAFile(r, commit, entry)
+	}
+	content, err := openFile(snapshot, r, entry)
+	if err != nil {
+		return nil, err
+	}
+	content.locatedAt(r, commit, entry)
+	return content, nil
+}
+
+func notAFile(r Resource, commit repos.Commit, entry repos.TreeEntry) *Error {
+	if entry.Mode.IsGitlink() {
+		return &Error{Reason: ReasonNotFound, Message: fmt.Sprintf("The path is a submodule at commit %s: its files are in another repository.", entry.ID)}
+	}
+	archive := "/" + string(PlainArchive) + "/" + escape(r.Repository, pathBytes) + "/" + commit.ID.String() + ".tar.gz"
+	return &Error{Reason: ReasonNotFound, Message: fmt.Sprintf("The path is a folder. List it with resources/read of %s, or download all files with GET %s.", r, archive)}
+}
+
+// permalink names the same bytes by the commit. The options of an archive are
+// those of its canonical URI.
+func permalink(kind Plain, r Resource, content *Content) string {
+	start := "/" + string(kind) + "/" + escape(r.Repository, pathBytes) + "/"
+	if kind == PlainRaw {
+		return start + content.Commit + "/" + escape(r.Path, pathBytes)
+	}
+	_, options, _ := strings.Cut(content.URI, "?")
+	if options != "" {
+		options += "&"
+	}
+	return start + content.Commit + "." + string(r.Options.Format) + "?" + options + lockOption + "=" + content.Commit
+}

@@ -1,0 +1,152 @@
+package resources
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/repomcp/repomcp/internal/cache"
+)
+
+// errReopen says that what one request has open cannot be opened again, such as
+// a commit that no ref leads to any more.
+var errReopen = errors.New("the archive cannot be opened again")
+
+// shared is how the bytes of an archive are had through the cache.
+type shared struct {
+	cache *cache.Cache
+	key   cache.Key
+	build cache.Build
+	entry *cache.Entry // once they were found or asked for
+}
+
+// share connects an archive with the cache. The key gives no access: whoever
+// has it has opened the archive. It names the limits as well as the bytes, since
+// some of those are only met while an archive is written. What a weak ETag names
+// is made for each request.
+func (s *Server) share(c *Content) {
+	if s.options.Cache == nil || c.Weak {
+		return
+	}
+	limits := fmt.Sprintf("%+v", s.options.ArchiveLimits)
+	c.shared = &shared{cache: s.options.Cache, key: cache.KeyOf("archive", c.ETag, limits), build: s.builder(c.Frozen, c.ETag)}
+}
+
+// builder generates an archive from a snapshot of its own: it may go on when
+// the request that it was begun for has ended.
+func (s *Server) builder(uri, tag string) cache.Build {
+	return func(ctx context.Context, w io.Writer) error {
+		content, err := s.Open(ctx, uri)
+		if err != nil {
+			return fmt.Errorf("%w: %w", errReopen, err)
+		}
+		defer func() {
+			if err := content.Close(); err != nil {
+				s.logger.ErrorContext(ctx, "closing a resource failed", "error", err)
+			}
+		}()
+		if content.ETag != tag || content.Weak {
+			return fmt.Errorf("%w: it is another one by now", errReopen)
+		}
+		return content.write(ctx, w)
+	}
+}
+
+// Fetch begins to get the whole bytes from where they are kept, or to have them
+// generated for all who ask for them meanwhile. Of what is whole already, Size
+// and Digest are known then. It is for bytes that will be sent, and does nothing
+// where there is no cache.
+func (c *Content) Fetch(ctx context.Context) error {
+	if c.shared == nil || c.shared.entry != nil {
+		return nil
+	}
+	entry, err := c.shared.cache.Get(ctx, c.shared.key, c.MIMEType, c.shared.build)
+	if err != nil {
+		return err
+	}
+	return c.adopt(entry)
+}
+
+// Find is Fetch of what is kept: nothing is generated for it.
+func (c *Content) Find(ctx context.Context) error {
+	if c.shared == nil || c.shared.entry != nil {
+		return nil
+	}
+	entry, ok := c.shared.cache.Find(ctx, c.shared.key, c.MIMEType, c.shared.build)
+	if !ok {
+		return nil
+	}
+	return c.adopt(entry)
+}
+
+// adopt takes an entry over, and what it knows.
+func (c *Content) adopt(entry *cache.Entry) error {
+	c.shared.entry = entry
+	if whole, known := entry.Identity(); known {
+		return c.learn(whole)
+	}
+	return nil
+}
+
+// learn notes what whole bytes are. That they are others than those that were
+// announced, or made before, nobody may be left to find out.
+func (c *Content) learn(whole cache.Identity) error {
+	if c.Size != UnknownSize && c.Size != whole.Size || c.Digest != nil && !bytes.Equal(c.Digest, whole.Sum[:]) {
+		return fmt.Errorf("the cache has %d bytes that are not those made before", whole.Size)
+	}
+	c.Size, c.Digest = whole.Size, whole.Sum[:]
+	c.extents.put(c.tag, extent{size: c.Size, digest: c.Digest})
+	return nil
+}
+
+// Redirect gives a URL to GET the same bytes from, for a minute. It is a
+// secret. It needs [Content.Fetch], and most contents have none.
+func (c *Content) Redirect(ctx context.Context) (url string, ok bool) {
+	if !c.fetched() {
+		return "", false
+	}
+	url, err := c.shared.entry.Redirect(ctx, c.FileName)
+	return url, err == nil
+}
+
+// fetched reports whether the bytes come through the cache.
+func (c *Content) fetched() bool { return c.shared != nil && c.shared.entry != nil }
+
+// release lets go of them.
+func (c *Content) release() {
+	if c.fetched() {
+		c.shared.entry.Close()
+		c.shared.entry = nil
+	}
+}
+
+// writeShared writes what comes through the cache, which hashes it.
+func (c *Content) writeShared(ctx context.Context, w io.Writer) error {
+	counted := &countWriter{w: w}
+	err := c.shared.entry.WriteTo(ctx, counted)
+	if errors.Is(err, errReopen) && counted.offered == 0 {
+		// This request has it open still.
+		c.release()
+		return c.WriteTo(ctx, w)
+	}
+	if err != nil {
+		c.extents.put(c.tag, extent{size: UnknownSize, atLeast: counted.offered})
+		return err
+	}
+	whole, _ := c.shared.entry.Identity()
+	return c.learn(whole)
+}
+
+// countWriter counts what it is to pass on, also what failed to be written:
+// there were that many bytes.
+type countWriter struct {
+	w       io.Writer
+	offered int64
+}
+
+func (c *countWriter) Write(p []byte) (int, error) {
+	c.offered += int64(len(p))
+	return c.w.Write(p)
+}

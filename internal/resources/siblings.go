@@ -1,0 +1,84 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// Siblings finds the submodules of a repository among the others of its
+// catalogue. It opens each of those once and holds it until Close, so that an
+// archive is made of one state of each.
+type Siblings struct {
+	of   *repos.Repository
+	held *heldSnapshots
+}
+
+var _ archive.Siblings = (*Siblings)(nil)
+
+type heldSnapshots struct {
+	mu     sync.Mutex
+	byName map[string]*repos.Snapshot
+}
+
+// NewSiblings is for the submodules of one repository, and for those in them.
+// Close it when the archive is done.
+func NewSiblings(of *repos.Repository) *Siblings {
+	return &Siblings{of: of, held: &heldSnapshots{byName: make(map[string]*repos.Snapshot)}}
+}
+
+// Open implements [archive.Siblings]: the commit has to be one that the other
+// repository serves.
+func (s *Siblings) Open(ctx context.Context, url string, commit repos.ID) (archive.Sibling, error) {
+	repository, err := s.of.Sibling(url)
+	if err != nil {
+		return archive.Sibling{}, err
+	}
+	snapshot, err := s.held.open(repository)
+	if errors.Is(err, repos.ErrUnsupported) {
+		return archive.Sibling{}, fmt.Errorf("submodule: %w: %w", repos.ErrNotFound, err)
+	}
+	if err != nil {
+		return archive.Sibling{}, err
+	}
+	found, err := snapshot.Resolve(ctx, commit.String())
+	if err != nil {
+		return archive.Sibling{}, err
+	}
+	if found.ID != commit { // it was the id of a tag
+		return archive.Sibling{}, fmt.Errorf("submodule: %w", repos.ErrNotFound)
+	}
+	return archive.Sibling{
+		Repository: repository.Name(), Source: snapshot, Commit: found, Siblings: &Siblings{of: repository, held: s.held},
+	}, nil
+}
+
+func (h *heldSnapshots) open(repository *repos.Repository) (*repos.Snapshot, error) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if snapshot := h.byName[repository.Name()]; snapshot != nil {
+		return snapshot, nil
+	}
+	snapshot, err := repository.Snapshot()
+	if err != nil {
+		return nil, err
+	}
+	h.byName[repository.Name()] = snapshot
+	return snapshot, nil
+}
+
+// Close releases the repositories.
+func (s *Siblings) Close() error {
+	s.held.mu.Lock()
+	defer s.held.mu.Unlock()
+	var failed []error
+	for _, snapshot := range s.held.byName {
+		failed = append(failed, snapshot.Close())
+	}
+	clear(s.held.byName)
+	return errors.Join(failed...)
+}

@@ -1,0 +1,162 @@
+package resources
+
+import (
+	"archive/tar"
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// siblings makes a catalogue of main with the submodules lib and private, a
+// commit of lib that no ref leads to.
+func siblings(t *testing.T, options repos.Options) (catalogue *repos.Catalogue, commits map[string]repos.ID) {
+	t.Helper()
+	root := t.TempDir()
+	lib := gittest.At(t, filepath.Join(root, "group", "lib.git"))
+	private := lib.Commit("draft", gittest.Regular("secret", "1"))
+	lib.Git("update-ref", "-d", "refs/heads/draft")
+	public := lib.Commit("main", gittest.Regular("public", "2"))
+	lib.Git("tag", "-a", "-m", "one", "v1", "main")
+	main := gittest.At(t, filepath.Join(root, "group", "main.git"))
+	head := main.Commit("main", gittest.Gitlink("lib", public), gittest.Gitlink("private", private),
+		gittest.Regular(".gitmodules", "[submodule \"lib\"]\npath=lib\nurl=../lib.git\n[submodule \"private\"]\npath=private\nurl=../lib.git\n"))
+	other := gittest.At(t, filepath.Join(root, "group", "sha256.git"))
+	other.Git("config", "core.repositoryFormatVersion", "1")
+	other.Git("config", "extensions.objectFormat", "sha256")
+	catalogue, err := repos.Open(root, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := catalogue.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	commits = make(map[string]repos.ID)
+	for name, id := range map[string]string{"head": head, "public": public, "private": private, "tag": lib.Git("rev-parse", "v1"), "tree": lib.Git("rev-parse", "main^{tree}")} {
+		if commits[name], err = repos.ParseID(id); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return catalogue, commits
+}
+
+func TestSiblingsServeWhatTheirRepositoriesServe(t *testing.T) {
+	for _, unreachable := range []bool{false, true} {
+		catalogue, commits := siblings(t, repos.Options{AllowUnreachable: unreachable})
+		main, err := catalogue.Get("group/main")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := NewSiblings(main)
+		for _, c := range []struct {
+			url, commit string
+			served      bool
+		}{
+			{"../lib.git", "public", true},
+			{"https://example.com/group/lib", "public", true},
+			{"../lib.git", "private", unreachable},
+			{"../lib.git", "tag", false},
+			{"../lib.git", "tree", false},
+			{"../lib.git", "head", false},
+			{"../main.git", "head", true},
+			{"../sha256.git", "public", false},
+			{"../nobody.git", "public", false},
+		} {
+			found, err := s.Open(t.Context(), c.url, commits[c.commit])
+			switch {
+			case !c.served && !errors.Is(err, repos.ErrNotFound):
+				t.Errorf("unreachable %v: %s of %s: %v, %v", unreachable, c.commit, c.url, found, err)
+			case c.served && (err != nil || found.Commit.ID != commits[c.commit]):
+				t.Errorf("unreachable %v: %s of %s: %v", unreachable, c.commit, c.url, err)
+			}
+		}
+		first, err := s.Open(t.Context(), "../lib.git", commits["public"])
+		if err != nil {
+			t.Fatal(err)
+		}
+		// A submodule of a submodule counts from that one's name, and finds the
+		// repositories that are open already.
+		second, err := first.Siblings.Open(t.Context(), "./../../group/lib", commits["public"])
+		if err != nil || second.Source != first.Source || second.Repository != "group/lib" {
+			t.Errorf("opened again: %+v, %v", second, err)
+		}
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+		if _, err := first.Source.Tree(first.Commit.Tree); err == nil {
+			t.Error("a repository is usable after Close")
+		}
+	}
+}
+
+func TestArchivesHaveTheirSubmodules(t *testing.T) {
+	catalogue, commits := siblings(t, repos.Options{})
+	engine, err := archive.NewEngine(archive.EngineOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
+	server := New(Options{Catalogue: catalogue, Engine: engine})
+	for query, want := range map[string][]string{
+		"":                                 {".gitmodules", "lib/", "private/"},
+		"?submodules=omit":                 {".gitmodules", "lib/", "private/"},
+		"?submodules=content":              {".gitmodules", "lib/", "lib/public", "private/"},
+		"?submodules=content&path=lib":     {"lib/", "lib/public"},
+		"?submodules=content&lfs=content":  {".gitmodules", "lib/", "lib/public", "private/"},
+		"?strip=lib&submodules=content":    {"public"},
+		"?exclude=*li*&submodules=content": {".gitmodules", "private/"},
+	} {
+		content, err := server.Open(t.Context(), "repo://group/main/archive/"+commits["head"].String()+".tar"+query)
+		if err != nil {
+			t.Errorf("%s: %v", query, err)
+			continue
+		}
+		if got := members(t, content); !slices.Equal(got, want) {
+			t.Errorf("%s: %q, want %q", query, got, want)
+		}
+		if fixed := query == "" || query == "?submodules=omit"; content.Immutable != fixed || content.Weak == fixed {
+			t.Errorf("%s: immutable %v, weak %v", query, content.Immutable, content.Weak)
+		}
+		if err := content.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, bad := range []string{"?submodules=all", "?lfs=all", "?lfs=content&lfs=content"} {
+		if _, err := server.Open(t.Context(), "repo://group/main/archive/main.tar"+bad); !errors.Is(err, archive.ErrOption) {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
+	if _, err := server.Open(t.Context(), "repo://group/main/archive/main.tar?submodules=content&path=lib/none"); !errors.Is(err, repos.ErrNotFound) {
+		t.Error(err)
+	}
+}
+
+func members(t *testing.T, content *Content) []string {
+	t.Helper()
+	var out bytes.Buffer
+	if err := content.WriteTo(context.Background(), &out); err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for tr := tar.NewReader(&out); ; {
+		h, err := tr.Next()
+		if errors.Is(err, io.EOF) {
+			return names
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if h.Typeflag != tar.TypeXGlobalHeader {
+			names = append(names, h.Name)
+		}
+	}
+}

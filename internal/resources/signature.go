@@ -1,0 +1,64 @@
+package resources
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// signatureNotes are the notes that hold detached signatures of archives, one
+// ref for each format, on the tag or the commit that was signed: the place
+// where cgit looks for them.
+const signatureNotes = "refs/notes/signatures/"
+
+// openSignature finds the detached signature of an archive. It is somebody
+// else's word about the bytes that the archive's name stands for; nothing here
+// checks it.
+func openSignature(ctx context.Context, s *repos.Snapshot, r Resource) (*Content, error) {
+	commit, err := s.Resolve(ctx, r.Revision)
+	if err != nil {
+		return nil, err
+	}
+	signature, err := noteOf(s, signatureNotes+string(r.Options.Format), targets(s, r.Revision, commit.ID))
+	if err != nil {
+		return nil, err
+	}
+	id := commit.ID.String()
+	name := archiveName(r, id) + signatureSuffix
+	byCommit := r
+	byCommit.Revision = id
+	sum := sha256.Sum256(signature)
+	return &Content{
+		URI: r.String(), MIMEType: mimeSignature, FileName: name, Size: int64(len(signature)), ETag: hex.EncodeToString(sum[:16]), Streamable: true,
+		Commit: id, Repository: r.Repository, Frozen: byCommit.String(), FrozenName: archiveName(byCommit, id) + signatureSuffix, Meta: map[string]any{metaCommit: id},
+		write: func(_ context.Context, w io.Writer) error {
+			_, err := io.Copy(w, bytes.NewReader(signature))
+			return err
+		},
+	}, nil
+}
+
+// targets are what a signature may be noted on: the tag object that the
+// revision names, and the commit.
+func targets(s *repos.Snapshot, revision string, commit repos.ID) []repos.ID {
+	for _, prefix := range []string{"", "refs/tags/"} {
+		if ref, err := s.Ref(prefix + revision); err == nil && ref.Target != commit {
+			return []repos.ID{ref.Target, commit}
+		}
+	}
+	return []repos.ID{commit}
+}
+
+func noteOf(s *repos.Snapshot, notes string, ids []repos.ID) (note []byte, err error) {
+	for _, id := range ids {
+		if note, err = s.Note(notes, id); !errors.Is(err, repos.ErrNotFound) {
+			return note, err
+		}
+	}
+	return nil, err
+}
