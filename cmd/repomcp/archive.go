@@ -7,18 +7,20 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 
 	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/resources"
 )
 
 type archiveFlags struct {
 	root             string
 	format           string
-	prefix           string
+	options          archive.Options
 	output           string
 	level            int
 	dryRun           bool
@@ -30,17 +32,23 @@ func newArchive(env environment) *cobra.Command {
 	command := &cobra.Command{
 		Use:   "archive --root DIR REPO [REVISION]",
 		Short: "Write an archive of a commit, with the engine of the server",
-		Long: `Write all files of a commit as tar or tar.gz. REPO is the path of a repository
+		Long: `Write all files of a commit as one archive. REPO is the path of a repository
 below the root without .git; REVISION is HEAD, a branch, a tag, refs/… or a
 commit id, by default HEAD.
 
 The tar inside is, to the byte, that of
-  git -c tar.umask=0002 archive --format=tar --worktree-attributes REVISION
-in a bare repository: the complete tree, without any attribute applied.
+  git -c tar.umask=0002 archive --format=tar REVISION
+with the attributes of the commit applied. With --profile full it is the
+complete tree, without any attribute applied.
+
+With --format manifest.json it is the list of what the archive holds. With
+--base it is only what differs from that revision, after a member
+.repomcp/manifest.json that says what is to be deleted first.
 
 An output file appears only when the archive is whole.`,
 		Example: `  repomcp archive --root testrepos hello main -o hello.tar.gz
-  repomcp archive --root testrepos hello v1.0.0 --prefix hello-1.0.0/ | tar tzf -`,
+  repomcp archive --root testrepos hello v1.0.0 --prefix hello-1.0.0/ | tar tzf -
+  repomcp archive --root testrepos hello main --path src --exclude '*.md' | tar tzf -`,
 		Args: func(c *cobra.Command, args []string) error {
 			if err := cobra.RangeArgs(1, 2)(c, args); err != nil {
 				return &usageError{fmt.Errorf("name a repository and, if you like, a revision: %w", err)}
@@ -57,13 +65,43 @@ An output file appears only when the archive is whole.`,
 	}
 	set := command.Flags()
 	set.StringVar(&flags.root, "root", "", "folder of the git mirrors (required)")
-	set.StringVar(&flags.format, "format", "", "tar or tar.gz (default: by the output's name, else tar.gz)")
-	set.StringVar(&flags.prefix, "prefix", "", "put this before every path; end it with / for a folder")
+	set.StringVar(&flags.format, "format", "", formatNames()+" (default: by the output's name, else tar.gz)")
+	for _, p := range archive.Parameters() {
+		set.Var(&optionFlag{p, &flags.options}, p.Name, p.Usage)
+	}
 	set.StringVarP(&flags.output, "output", "o", "-", "file to write, - for standard output")
 	set.BoolVar(&flags.dryRun, "dry-run", false, "only print how many entries and bytes of tar there would be")
 	set.IntVar(&flags.level, "compression-level", 0, "1 (fast) to 9 (small); 0 picks a good one")
 	set.BoolVar(&flags.allowUnreachable, "allow-unreachable", false, "also take commits that no ref leads to")
 	return command
+}
+
+func formatNames() string {
+	names := make([]string, 0, len(archive.Formats()))
+	for _, format := range archive.Formats() {
+		names = append(names, string(format))
+	}
+	return strings.Join(names, ", ")
+}
+
+// optionFlag is an option of an archive as a flag.
+type optionFlag struct {
+	parameter archive.Parameter
+	options   *archive.Options
+}
+
+// Set implements [pflag.Value].
+func (f *optionFlag) Set(value string) error { return f.options.Set(f.parameter.Name, value) }
+
+// String implements [pflag.Value]: the default, which is none.
+func (f *optionFlag) String() string { return "" }
+
+// Type implements [pflag.Value]: what the help says of the value.
+func (f *optionFlag) Type() string {
+	if f.parameter.Repeat {
+		return "strings"
+	}
+	return "string"
 }
 
 func (f archiveFlags) parseFormat() (archive.Format, error) {
@@ -76,7 +114,7 @@ func (f archiveFlags) parseFormat() (archive.Format, error) {
 	}
 	format, ok := archive.ParseFormat(name)
 	if !ok {
-		return "", &usageError{fmt.Errorf("--format %q is neither tar nor tar.gz", name)}
+		return "", &usageError{fmt.Errorf("--format %q is none of %s", name, formatNames())}
 	}
 	return format, nil
 }
@@ -113,7 +151,13 @@ func writeArchive(c *cobra.Command, env environment, flags archiveFlags, name, r
 		return &usageError{err}
 	}
 	defer engine.Close()
-	plan, err := engine.Plan(snapshot, commit, archive.Options{Format: format, Prefix: flags.prefix})
+	siblings := resources.NewSiblings(repository)
+	defer func() { err = errors.Join(err, siblings.Close()) }()
+	flags.options.Format, flags.options.Siblings = format, siblings
+	plan, err := engine.Plan(c.Context(), snapshot, commit, flags.options)
+	if errors.Is(err, archive.ErrOption) {
+		return &usageError{err}
+	}
 	if err != nil {
 		return err
 	}

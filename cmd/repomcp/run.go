@@ -32,7 +32,7 @@ type environment struct {
 const (
 	// serveGarbage takes a third off the memory of a busy server: its buffers
 	// are pooled, so that there is little to collect.
-	serveGarbage = 30
+	serveGarbage = 25
 	// archiveGarbage spares a command that ends soon most collections: they
 	// would take a tenth of the time of a small archive.
 	archiveGarbage = 200
@@ -118,6 +118,9 @@ var explanations = []struct {
 
 // explain puts plain words before the details.
 func explain(err error) string {
+	if nothing := (*archive.NoMatchError)(nil); errors.As(err, &nothing) {
+		return "the option " + nothing.Error()
+	}
 	for _, e := range explanations {
 		if errors.Is(err, e.is) {
 			return e.text + " (" + err.Error() + ")"

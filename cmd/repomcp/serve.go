@@ -37,14 +37,15 @@ type serveFlags struct {
 	allowedOrigins   []string
 	allowUnreachable bool
 	readLimit        int64
-	maxBytes         int64
-	maxEntries       int64
+	limits           archive.Limits
 	level            int
 	rescan           time.Duration
 	verify           bool
 	drainTimeout     time.Duration
 	writeTimeout     time.Duration
 	sessionKeyFile   string
+	links            linkFlags
+	cache            cacheFlags
 	logFormat        string
 	logLevel         string
 }
@@ -60,7 +61,9 @@ without .git. The folder is only read, never locked, and may be changed by git
 at any time.
 
 The server speaks MCP on /mcp: Streamable HTTP in the versions from 2025-03-26
-to 2026-07-28, and resources/stream. It ends cleanly on SIGTERM: downloads that
+to 2026-07-28, and resources/stream. Plain downloads are
+/archive/{repository}/{ref}.{format} and /raw/{repository}/{ref}/{path}; they
+can be resumed. It ends cleanly on SIGTERM: downloads that
 are under way may finish within --drain-timeout.`,
 		Example: `  repomcp serve --root /srv/git
   REPOMCP_ROOT=/srv/git repomcp serve --listen 127.0.0.1:9000
@@ -76,14 +79,19 @@ are under way may finish within --drain-timeout.`,
 	set.StringSliceVar(&flags.allowedOrigins, "allowed-origin", nil, "web origin whose pages may use the server, such as https://ide.example (repeatable)")
 	set.BoolVar(&flags.allowUnreachable, "allow-unreachable", false, "also serve commits that no ref leads to, by their id")
 	set.Int64Var(&flags.readLimit, "read-limit", 4<<20, "largest content of resources/read in bytes; larger ones need resources/stream")
-	set.Int64Var(&flags.maxBytes, "max-archive-bytes", 1<<40, "largest archive in bytes of tar")
-	set.Int64Var(&flags.maxEntries, "max-archive-entries", 10_000_000, "largest number of entries of an archive")
+	set.Int64Var(&flags.limits.Bytes, "max-archive-bytes", archive.DefaultBytes, "largest archive in bytes of tar")
+	set.Int64Var(&flags.limits.Entries, "max-archive-entries", archive.DefaultEntries, "largest number of entries of an archive")
+	set.IntVar(&flags.limits.Depth, "max-archive-depth", archive.DefaultDepth, "deepest nesting of folders in an archive")
+	set.IntVar(&flags.limits.PathBytes, "max-archive-path", archive.DefaultPathBytes, "longest path in an archive, in bytes")
+	set.Int64Var(&flags.limits.BlobBytes, "max-archive-file", archive.DefaultBlobBytes, "largest file in an archive, in bytes")
 	set.IntVar(&flags.level, "compression-level", 0, "of archives, 1 (fast) to 9 (small); 0 picks a good one")
 	set.DurationVar(&flags.rescan, "rescan", 10*time.Second, "how often the folder is searched for new and deleted repositories")
 	set.BoolVar(&flags.verify, "verify", false, "read all packs once in the background and log damage")
 	set.DurationVar(&flags.drainTimeout, "drain-timeout", 30*time.Second, "how long downloads may take after SIGTERM")
 	set.DurationVar(&flags.writeTimeout, "write-timeout", 30*time.Second, "how long a client may stop reading before it is dropped")
 	set.StringVar(&flags.sessionKeyFile, "session-key-file", "", "file with a secret of 32 bytes or more that signs session ids; servers that share it accept each other's sessions")
+	flags.links.define(set)
+	flags.cache.define(set)
 	set.StringVar(&flags.logFormat, "log-format", "text", "text or json")
 	set.StringVar(&flags.logLevel, "log-level", "info", "debug, info, warn or error")
 	return command
@@ -116,12 +124,23 @@ func serve(ctx context.Context, env environment, flags serveFlags) (err error) {
 		return &usageError{err}
 	}
 	defer engine.Close()
+	linking, err := flags.ownLinks().open(flags.publicURL, logger)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, linking.close()) }()
+	caching, err := flags.cache.open(ctx, flags.links.redis, logger)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, caching.close()) }()
 	mcp := resources.New(resources.Options{
 		Catalogue: catalogue, Engine: engine, Version: version(), ReadLimit: flags.readLimit, Sessions: resources.NewSessions(key), Logger: logger,
-		Tools: tools.New(catalogue), ArchiveLimits: archive.Limits{Bytes: flags.maxBytes, Entries: flags.maxEntries},
+		Tools: tools.New(catalogue), ArchiveLimits: flags.limits, Links: linking.Linking, Cache: caching.cache,
 	})
 	server := httpx.New(httpx.Options{
-		Resources: mcp, AllowedHosts: hosts, AllowedOrigins: flags.allowedOrigins, WriteTimeout: flags.writeTimeout, Logger: logger,
+		Resources: mcp, AllowedHosts: hosts, AllowedOrigins: flags.allowedOrigins, PublicURL: flags.publicURL,
+		WriteTimeout: flags.writeTimeout, Logger: logger,
 	})
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", flags.listen)
 	if err != nil {
@@ -130,7 +149,7 @@ func serve(ctx context.Context, env environment, flags serveFlags) (err error) {
 	if err := greet(env.stderr, flags, listener.Addr(), len(catalogue.Names())); err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	background := []func(context.Context){catalogue.Watch, mcp.Watch}
+	background := []func(context.Context){catalogue.Watch, mcp.Watch, linking.watch, caching.watch}
 	if flags.verify {
 		background = append(background, catalogue.Verify)
 	}

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"mime"
+	"time"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
+	"github.com/redis/go-redis/v9"
+	"github.com/spf13/pflag"
+	"gocloud.dev/blob"
+	_ "gocloud.dev/blob/fileblob" // file://
+	_ "gocloud.dev/blob/s3blob"   // s3://
+
+	"github.com/repomcp/repomcp/internal/cache"
+)
+
+// faultInterval is how often new faults of the cache are told of: one line for
+// all of them, since a store that is away fails every request.
+const faultInterval = time.Minute
+
+type cacheFlags struct {
+	dir     string
+	bytes   int64
+	objects string
+	public  string
+}
+
+func (f *cacheFlags) define(set *pflag.FlagSet) {
+	set.StringVar(&f.dir, "cache-dir", "", "folder for archives that were made before; of this process alone")
+	set.Int64Var(&f.bytes, "cache-bytes", 0, "bytes that the archives in --cache-dir may take; 0 makes each archive anew")
+	set.StringVar(&f.objects, "object-store", "", "bucket that servers share archives in, as s3://BUCKET?region=REGION or file:///DIR; needs --cache-bytes")
+	set.StringVar(&f.public, "object-store-public", "", "the same bucket under the address that clients reach, such as s3://BUCKET?region=REGION&endpoint=https://HOST: they are redirected there")
+}
+
+// check finds what can only be meant otherwise.
+func (f cacheFlags) check() error {
+	switch {
+	case f.bytes < 0:
+		return errors.New("--cache-bytes is negative")
+	case f.bytes > 0 && f.dir == "":
+		return errors.New("--cache-bytes needs a folder: --cache-dir")
+	case f.objects != "" && f.bytes == 0:
+		return errors.New("--object-store needs --cache-dir and --cache-bytes: what is uploaded is read from the disk")
+	case f.public != "" && f.objects == "":
+		return errors.New("--object-store-public needs --object-store, the same bucket as this server reaches it")
+	default:
+		return nil
+	}
+}
+
+// ownLinks are the flags of links. Redis may be there for the cache only.
+func (f serveFlags) ownLinks() linkFlags {
+	if f.publicURL == "" && f.cache.objects != "" {
+		f.links.redis = ""
+	}
+	return f.links
+}
+
+// caching is what serve has for archives that were made before; empty if that
+// is off.
+type caching struct {
+	cache   *cache.Cache
+	disk    *cache.Disk
+	buckets []*blob.Bucket
+	redis   *redis.Client
+	logger  *slog.Logger
+}
+
+func (f cacheFlags) open(ctx context.Context, redisURL string, logger *slog.Logger) (*caching, error) {
+	c := &caching{logger: logger}
+	if err := f.check(); err != nil {
+		return nil, &usageError{err}
+	}
+	if f.bytes == 0 {
+		return c, nil
+	}
+	options := cache.Options{Disk: c.openDisk(f)}
+	if f.objects != "" {
+		objects, err := c.openObjects(ctx, f)
+		if err != nil {
+			return nil, errors.Join(err, c.close())
+		}
+		options.Objects = objects
+		if redisURL != "" {
+			o, err := cache.RedisOptions(redisURL)
+			if err != nil {
+				return nil, errors.Join(&usageError{fmt.Errorf("--redis: %w", err)}, c.close())
+			}
+			c.redis = redis.NewClient(o)
+			options.Leases = cache.NewRedisLeases(c.redis)
+		}
+	}
+	c.cache = cache.New(options)
+	return c, nil
+}
+
+// openDisk gives nil for a folder that cannot be used: archives are then made
+// anew, which is what the cache does for any fault of the disk.
+func (c *caching) openDisk(f cacheFlags) *cache.Disk {
+	disk, err := cache.OpenDisk(f.dir, f.bytes)
+	if err != nil {
+		c.logger.Error("there is no disk cache", "folder", f.dir, "error", err)
+		return nil
+	}
+	c.disk = disk
+	return disk
+}
+
+func (c *caching) openObjects(ctx context.Context, f cacheFlags) (*cache.Objects, error) {
+	options := cache.ObjectsOptions{Name: nameDownload}
+	for _, b := range []struct {
+		flag, url string
+		to        **blob.Bucket
+	}{{"--object-store", f.objects, &options.Bucket}, {"--object-store-public", f.public, &options.Public}} {
+		if b.url == "" {
+			continue
+		}
+		bucket, err := blob.OpenBucket(context.WithoutCancel(ctx), b.url)
+		if err != nil {
+			return nil, &usageError{fmt.Errorf("%s: %w", b.flag, err)}
+		}
+		c.buckets = append(c.buckets, bucket)
+		*b.to = bucket
+	}
+	objects := cache.NewObjects(options)
+	if f.public == "" {
+		return objects, nil
+	}
+	switch err := objects.CheckRedirects(ctx); {
+	case errors.Is(err, cache.ErrInsecure):
+		return nil, &usageError{fmt.Errorf("--object-store-public: %w", err)}
+	case err != nil:
+		// Credentials may come later.
+		c.logger.Warn("clients are not redirected as long as no URL can be signed", "error", err)
+	}
+	return objects, nil
+}
+
+// nameDownload makes S3 say what a download is to be saved as. Other services
+// leave that to the client.
+func nameDownload(fileName string) func(as func(any) bool) error {
+	return func(as func(any) bool) error {
+		var request *s3.GetObjectInput
+		if as(&request) {
+			request.ResponseContentDisposition = aws.String(mime.FormatMediaType("attachment", map[string]string{"filename": fileName}))
+		}
+		return nil
+	}
+}
+
+// watch tells of new faults until ctx ends. Clients do not notice them.
+func (c *caching) watch(ctx context.Context) {
+	if c.cache == nil {
+		return
+	}
+	ticker := time.NewTicker(faultInterval)
+	defer ticker.Stop()
+	for known := int64(0); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		known = c.tell(known)
+	}
+}
+
+// tell logs the counts if there are more faults than were known.
+func (c *caching) tell(known int64) int64 {
+	s := c.cache.Stats()
+	faults := s.DiskFaults + s.Damaged + s.UploadFaults + s.RemoteFaults + s.RemoteDamaged + s.LeaseFaults
+	if faults > known {
+		c.logger.Warn("the cache had faults, archives were made instead", "new", faults-known, "stats", s)
+	}
+	return faults
+}
+
+// close ends the builds, and then what they use.
+func (c *caching) close() error {
+	if c == nil {
+		return nil
+	}
+	var failed []error
+	if c.cache != nil {
+		c.cache.Close()
+		c.logger.Info("the cache has ended", "stats", c.cache.Stats())
+	}
+	if c.disk != nil {
+		failed = append(failed, c.disk.Close())
+	}
+	for _, bucket := range c.buckets {
+		failed = append(failed, bucket.Close())
+	}
+	if c.redis != nil {
+		failed = append(failed, c.redis.Close())
+	}
+	return errors.Join(failed...)
+}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/repomcp/repomcp/internal/links"
+	"github.com/repomcp/repomcp/internal/resources"
+)
+
+const (
+	// rememberedLinks bounds the used links that one process remembers.
+	rememberedLinks = 100_000
+	// reloadInterval is how long a new key or a revocation takes to be seen.
+	reloadInterval = 2 * time.Second
+)
+
+// deliveryNames are the values of --delivery.
+var deliveryNames = map[string]resources.Delivery{"auto": resources.DeliveryAny, "direct": resources.DeliveryDirect, "url": resources.DeliveryURL}
+
+type linkFlags struct {
+	keyFile     string
+	revocations string
+	redis       string
+	delivery    string
+	lifetime    time.Duration
+	manyUses    bool
+}
+
+func (f *linkFlags) define(set *pflag.FlagSet) {
+	set.StringVar(&f.keyFile, "link-key-file", "", "file with the keys that sign links, a line each: date, id, base64 of 32 bytes or more; servers that share it honour each other's links (default: a key that ends with the process)")
+	set.StringVar(&f.revocations, "link-revocations", "", "file with links to refuse: lines \"deny REPOSITORY-GLOB\" and \"epoch NUMBER PRINCIPAL\"")
+	set.StringVar(&f.redis, "redis", "", "Redis that remembers used links for several servers, as redis://HOST:PORT/DB")
+	set.StringVar(&f.delivery, "delivery", "auto", "of resources/stream: direct, url, or auto, which gives a URL to clients whose Accept admits no bytes")
+	set.DurationVar(&f.lifetime, "link-lifetime", 5*time.Minute, "how long links are good for")
+	set.BoolVar(&f.manyUses, "link-many-uses", false, "let a downloadUrl be used until it expires, not once")
+}
+
+// linking is what serve has for links; empty without a public URL.
+type linking struct {
+	resources.Linking
+	keys        *links.Keyring
+	revocations *links.Revocations
+	redis       *links.Redis
+	logger      *slog.Logger
+}
+
+func (f linkFlags) open(publicURL string, logger *slog.Logger) (*linking, error) {
+	delivery, ok := deliveryNames[f.delivery]
+	if !ok {
+		return nil, &usageError{fmt.Errorf("--delivery %q is none of auto, direct and url", f.delivery)}
+	}
+	l := &linking{logger: logger}
+	if publicURL == "" {
+		if delivery == resources.DeliveryURL || f.keyFile != "" || f.redis != "" {
+			return nil, &usageError{errors.New("links need --public-url, the address under which clients reach the server")}
+		}
+		return l, nil
+	}
+	base, err := links.ParseBase(publicURL)
+	if err != nil {
+		return nil, &usageError{fmt.Errorf("--public-url: %w", err)}
+	}
+	if err := l.load(f); err != nil {
+		return nil, errors.Join(err, l.close())
+	}
+	options := links.Options{Keys: l.keys, Base: base, Revocations: l.revocations, Nonces: links.NewMemory(rememberedLinks, time.Now)}
+	if l.redis != nil {
+		options.Nonces = l.redis
+	}
+	authority, err := links.New(options)
+	if err != nil {
+		return nil, errors.Join(&usageError{err}, l.close())
+	}
+	l.Linking = resources.Linking{Authority: authority, Base: base, Lifetime: f.lifetime, ManyUses: f.manyUses, Delivery: delivery}
+	return l, nil
+}
+
+// load reads the files, and finds Redis.
+func (l *linking) load(f linkFlags) (err error) {
+	if f.lifetime < time.Second || f.lifetime > links.MaxLifetime {
+		return &usageError{fmt.Errorf("--link-lifetime must be from 1s to %v", links.MaxLifetime)}
+	}
+	if f.keyFile == "" {
+		l.logger.Info("links end with this process: there is no --link-key-file")
+		if l.keys, err = links.RandomKeyring(); err != nil {
+			return err
+		}
+	} else if l.keys, err = links.LoadKeyring(f.keyFile); err != nil {
+		return &usageError{fmt.Errorf("--link-key-file: %w", err)}
+	}
+	if f.revocations != "" {
+		if l.revocations, err = links.LoadRevocations(f.revocations); err != nil {
+			return &usageError{fmt.Errorf("--link-revocations: %w", err)}
+		}
+	}
+	if f.redis != "" {
+		if l.redis, err = links.NewRedis(f.redis, time.Now); err != nil {
+			return &usageError{fmt.Errorf("--redis: %w", err)}
+		}
+	}
+	return nil
+}
+
+// watch follows changes of the files until ctx ends. A file that became bad is
+// told of, and what was read before stays.
+func (l *linking) watch(ctx context.Context) {
+	ticker := time.NewTicker(reloadInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if l.keys != nil {
+			l.follow("link keys", l.keys.ReloadIfChanged)
+		}
+		if l.revocations != nil {
+			l.follow("link revocations", l.revocations.ReloadIfChanged)
+		}
+	}
+}
+
+func (l *linking) follow(what string, reload func() (bool, error)) {
+	changed, err := reload()
+	switch {
+	case err != nil:
+		l.logger.Error("a file was not read again; what it said before stays", "file", what, "error", err)
+	case changed:
+		l.logger.Info("a file was read again", "file", what)
+	}
+}
+
+func (l *linking) close() error {
+	if l == nil || l.redis == nil {
+		return nil
+	}
+	return l.redis.Close()
+}
