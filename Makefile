@@ -2,7 +2,7 @@
 
 URL ?= http://127.0.0.1:8080/mcp
 
-.PHONY: build test race lint fuzz conformance ci
+.PHONY: build test race soak lint fuzz conformance ci
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o repomcp ./cmd/repomcp
@@ -12,6 +12,10 @@ test:
 
 race:
 	go test -race ./...
+
+# The comparisons with git in their full volume, and streams of GiB.
+soak:
+	REPOMCP_SOAK=1 go test -timeout 60m ./internal/archive/... ./internal/cache
 
 lint:
 	golangci-lint run ./...

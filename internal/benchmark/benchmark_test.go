@@ -111,7 +111,7 @@ func checkPeers(t *testing.T, dir string) {
 		}
 		want.blobs, want.bytes = want.blobs+1, want.bytes+size
 	}
-	for _, kind := range []string{peerGoGitBlobs, peerOwnBlobs, peerOwnBlobsOne, peerOwnSizes} {
+	for _, kind := range []string{peerGoGitBlobs, peerOwnBlobs, peerOwnBlobsOne, peerOwnAlike, peerOwnSizes} {
 		var out bytes.Buffer
 		if err := run(t.Context(), []string{"-peer", kind, dir}, &out, nil); err != nil {
 			t.Errorf("%s: %v", kind, err)

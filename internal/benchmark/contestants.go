@@ -15,10 +15,15 @@ const (
 	ownCommand = "repomcp archive, tar.gz"
 	ownHTTP    = "repomcp over HTTP, tar.gz"
 	ownTar     = "repomcp archive, tar"
+	gitZstd    = "`git archive` \\| `zstd -T2`"
+	ownZstd    = "repomcp archive, tar.zst"
+	gitZip     = "`git archive --format=zip`"
+	ownZip     = "repomcp archive, zip"
 
 	goGitBlobs  = "all blobs, go-git"
-	ownBlobsOne = "all blobs, repomcp, one goroutine"
-	ownBlobs    = "all blobs, repomcp, as an archive reads"
+	ownBlobsOne = "all blobs, repomcp, one goroutine, ids compared"
+	ownBlobs    = "all blobs, repomcp, a goroutine per processor, ids compared"
+	ownAlike    = "all blobs, repomcp, a goroutine per processor, as go-git: not compared"
 	gitSizes    = "all sizes, `git ls-tree -r -l`"
 	ownSizes    = "all sizes, repomcp"
 )
@@ -28,6 +33,7 @@ type programs struct {
 	repomcp string
 	self    string // for the peers
 	pigz    string // "" when there is none
+	zstd    string // the same
 }
 
 // field makes contestants for one repository.
@@ -50,13 +56,18 @@ func (f field) archives() []contestant {
 	if f.corpus.curve {
 		return list
 	}
+	if !f.corpus.long {
+		list = append(list,
+			f.process(gitZstd, f.git("tar"), stage{f.programs.zstd, []string{"-T2", "-q", "-c"}}),
+			f.process(ownZstd, f.own("tar.zst")),
+			f.process(gitZip, f.git("zip")),
+			f.process(ownZip, f.own("zip")),
+		)
+	}
 	compressors := []contestant{
 		f.process(gitGzip, f.git("tar"), stage{"gzip", []string{"-c", "-n"}}),
 		f.process(gitPigz, f.git("tar"), stage{f.programs.pigz, []string{"-c", "-n"}}),
 		f.peer(goGit, peerGoGit),
-	}
-	if f.programs.pigz == "" {
-		compressors[1].absent = "pigz is not installed"
 	}
 	if f.corpus.long {
 		// Minutes each, and nothing wanted is measured against them.
@@ -64,7 +75,16 @@ func (f field) archives() []contestant {
 			compressors[i].rounds = 1
 		}
 	}
-	return append(list, compressors...)
+	list = append(list, compressors...)
+	for i := range list {
+		switch {
+		case list[i].name == gitPigz && f.programs.pigz == "":
+			list[i].absent = "pigz is not installed"
+		case list[i].name == gitZstd && f.programs.zstd == "":
+			list[i].absent = "zstd is not installed"
+		}
+	}
+	return list
 }
 
 // readers read the objects of HEAD without making an archive.
@@ -73,6 +93,7 @@ func (f field) readers() []contestant {
 		f.peer(goGitBlobs, peerGoGitBlobs),
 		f.peer(ownBlobsOne, peerOwnBlobsOne),
 		f.peer(ownBlobs, peerOwnBlobs),
+		f.peer(ownAlike, peerOwnAlike),
 		f.process(gitSizes, stage{"git", []string{"--git-dir", f.corpus.dir(), "ls-tree", "-r", "-l", "HEAD"}}),
 		f.peer(ownSizes, peerOwnSizes),
 	}
@@ -108,9 +129,9 @@ func (f field) download(n int) func(context.Context) (usage, error) {
 	}
 }
 
-// findPigz gives "" when it is not installed.
-func findPigz() string {
-	path, err := exec.LookPath("pigz")
+// find gives "" when a program is not installed.
+func find(program string) string {
+	path, err := exec.LookPath(program)
 	if err != nil {
 		return ""
 	}

@@ -42,7 +42,7 @@ func machineFacts(ctx context.Context) ([]fact, error) {
 		{"machine", fmt.Sprintf("%s, %d cores, %.1f GiB, %s/%s, Linux %s", cpu, runtime.NumCPU(), kib/(1<<20), runtime.GOOS, runtime.GOARCH, strings.TrimSpace(string(kernel)))},
 		{"load at the end, of 1, 5 and 15 minutes, the run's own included", strings.Join(strings.Fields(string(load))[:3], " ")},
 		{"repomcp", revision(ctx)},
-		{"programs", fmt.Sprintf("%s, zlib %s, %s, %s", runtime.Version(), zlibVersion(ctx), firstLine(ctx, "gzip"), firstLine(ctx, "pigz"))},
+		{"programs", fmt.Sprintf("%s, zlib %s, %s, %s, %s", runtime.Version(), zlibVersion(ctx), firstLine(ctx, "gzip"), firstLine(ctx, "pigz"), firstLine(ctx, "zstd"))},
 	}, nil
 }
 

@@ -12,6 +12,7 @@ const (
 	peerGoGitBlobs  = "go-git-blobs"
 	peerOwnBlobs    = "repomcp-blobs"
 	peerOwnBlobsOne = "repomcp-blobs-1"
+	peerOwnAlike    = "repomcp-blobs-plain"
 	peerOwnSizes    = "repomcp-sizes"
 )
 
@@ -36,6 +37,8 @@ func runPeer(ctx context.Context, kind, dir string, stdout io.Writer) error {
 		found, err = ownReadBlobs(ctx, dir, 0)
 	case peerOwnBlobsOne:
 		found, err = ownReadBlobs(ctx, dir, 1)
+	case peerOwnAlike:
+		found, err = ownReadAlike(ctx, dir)
 	case peerOwnSizes:
 		found, err = ownReadSizes(ctx, dir)
 	default:

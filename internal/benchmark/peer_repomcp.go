@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// inlineBytes is up to where an archive reads a file whole.
-	inlineBytes = 2 << 20
+	// wholeBytes is up to where a file is read whole; a larger one is streamed.
+	wholeBytes = 8 << 20
 	// commandGarbage is what the archive command lets gather.
 	commandGarbage = 200
 	// batchBlobs is how many files an archive hands to a worker at once.
@@ -78,8 +78,9 @@ func ownReadSizes(ctx context.Context, dir string) (t tally, err error) {
 }
 
 // ownReadBlobs reads all blobs of HEAD, in this goroutine alone when workers is
-// one, otherwise as an archive does: one goroutine walks, as many as there are
-// processors (0) read batches of files.
+// one, otherwise as an archive is read: one goroutine walks, as many as there
+// are processors (0) read batches of files. Each is compared with its id, which
+// go-git does not do.
 func ownReadBlobs(ctx context.Context, dir string, workers int) (t tally, err error) {
 	err = withHead(ctx, dir, func(s *repos.Snapshot, commit repos.Commit) error {
 		if workers == 1 {
@@ -142,7 +143,7 @@ func (r *reader) readAll(batches <-chan []repos.ID, read func(*reader, repos.ID)
 }
 
 func (r *reader) read(id repos.ID) error {
-	content, err := r.snapshot.ReadBlob(id, inlineBytes, r.buffer[:0])
+	content, err := r.snapshot.ReadBlob(id, wholeBytes, r.buffer[:0])
 	size := int64(len(content))
 	switch {
 	case errors.Is(err, repos.ErrTooLarge):

@@ -35,7 +35,7 @@ func newSuite(ctx context.Context, s settings, log io.Writer) (*suite, error) {
 	if b.programs.self, err = os.Executable(); err != nil {
 		return nil, fmt.Errorf("finding this program: %w", err)
 	}
-	b.programs.pigz = findPigz()
+	b.programs.pigz, b.programs.zstd = find("pigz"), find("zstd")
 	if b.build, err = os.MkdirTemp("", "repomcp-bench-"); err != nil {
 		return nil, err
 	}

@@ -64,8 +64,11 @@ func targets(r results) []target {
 		{"50 concurrent archives of (a): anonymous memory", "300 MiB", r.crowd(anonymousOfServer, 300<<20, mebibytes)},
 		{"50 concurrent archives of (a): wall of all, against 50 git processes", "0.35", r.crowd(wallOfServer, 0.35, exactRatio)},
 		{"time to first byte, (a), (b) warm; (c) against git's", "20 ms; 0.7", r.firstBytes(ab)},
-		{"reading all blobs of a commit, against go-git, wall", "0.15", r.reads(ownBlobs, goGitBlobs, 0.15)},
+		{"reading all blobs of a commit, against go-git, wall; neither compares ids", "0.15", r.reads(ownAlike, goGitBlobs, 0.15)},
 		{"sizes of all blobs of a commit, against `git ls-tree -r -l`", "1.0", r.reads(ownSizes, gitSizes, 1)},
+		{"tar.zst against `git archive` \\| `zstd -T2`, wall, (a), (b)", "1.0", r.ratios(ab, ownZstd, gitZstd, wallOf, 1)},
+		{"the same, size", "1.0", r.ratios(ab, ownZstd, gitZstd, bytesOf, 1)},
+		{"zip against `git archive --format=zip`, wall, (a), (b)", "0.35", r.ratios(ab, ownZip, gitZip, wallOf, 0.35)},
 		{"an archive through HTTP, against the command", "1.10", r.ratios(all, ownHTTP, ownCommand, wallOf, 1.10)},
 	}
 }
