@@ -16,19 +16,34 @@ const module = "github.com/repomcp/repomcp/"
 // arrows say which of the module's packages each package may import. What is
 // not here may not be.
 var arrows = map[string][]string{
-	"cmd/repomcp":        {"internal/archive", "internal/httpx", "internal/repos", "internal/resources", "internal/tools"},
-	"internal/httpx":     {"internal/resources"},
-	"internal/resources": {"internal/archive", "internal/repos"},
+	"cmd/repomcp":        {"internal/archive", "internal/cache", "internal/httpx", "internal/links", "internal/repos", "internal/resources", "internal/tools"},
+	"internal/httpx":     {"internal/links", "internal/resources"},
+	"internal/resources": {"internal/archive", "internal/cache", "internal/links", "internal/repos"},
 	"internal/tools":     {"internal/repos"},
-	"internal/archive":   {"internal/archive/gzip", "internal/archive/workers", "internal/repos"},
-	"internal/repos":     {"internal/objects"},
-	"internal/objects":   {},
+	"internal/archive": {
+		"internal/archive/attributes", "internal/archive/convert", "internal/archive/gzip", "internal/archive/lfs", "internal/archive/pathspec",
+		"internal/archive/subst", "internal/archive/workers", "internal/archive/zip", "internal/archive/zstd", "internal/repos",
+	},
+	"internal/repos":   {"internal/objects"},
+	"internal/objects": {},
+	"internal/links":   {},
+	"internal/cache":   {},
 
-	"internal/archive/gzip":    {"internal/archive/workers"},
+	"internal/archive/blocks":  {"internal/archive/workers"},
+	"internal/archive/gzip":    {"internal/archive/blocks", "internal/archive/workers"},
 	"internal/archive/workers": {},
-	"internal/gittest":         {},
+
+	"internal/archive/attributes": {"internal/archive/wildmatch"},
+	"internal/archive/convert":    {"internal/archive/attributes"},
+	"internal/archive/lfs":        {},
+	"internal/archive/pathspec":   {"internal/archive/wildmatch"},
+	"internal/archive/subst":      {"internal/archive/wildmatch", "internal/repos"},
+	"internal/archive/wildmatch":  {},
+	"internal/archive/zip":        {"internal/archive/gzip", "internal/archive/workers"},
+	"internal/archive/zstd":       {"internal/archive/blocks", "internal/archive/workers"},
+	"internal/gittest":            {},
 	// Measures the program from outside, and repos alone beside go-git.
-	"internal/benchmark": {"internal/repos"},
+	"internal/benchmark": {"internal/objects", "internal/repos"},
 }
 
 // fences say which packages may import a library, by the beginning of its
@@ -37,7 +52,10 @@ var fences = map[string][]string{
 	"github.com/labstack/echo":    {"internal/httpx"},
 	"github.com/mark3labs/mcp-go": {"internal/resources", "internal/tools", "cmd/repomcp"},
 	"github.com/go-git":           {"internal/repos", "internal/benchmark"},
-	"github.com/klauspost":        {"internal/archive/gzip", "internal/objects"},
+	"github.com/klauspost":        {"internal/archive/gzip", "internal/archive/zip", "internal/archive/zstd", "internal/objects"},
+	"github.com/redis":            {"internal/cache", "internal/links", "cmd/repomcp"},
+	"github.com/sony/gobreaker":   {"internal/cache", "internal/links"},
+	"gocloud.dev":                 {"internal/cache", "cmd/repomcp"},
 	"github.com/spf13":            {"cmd/repomcp"},
 	"github.com/knadh":            {"cmd/repomcp"},
 	"os/exec":                     {"internal/gittest", "internal/benchmark"},

@@ -24,7 +24,7 @@ const templates = {
   "repo://{+repo}/refs/heads/{branch}/contents{/path*}": true,
   "repo://{+repo}/refs/tags/{tag}/contents{/path*}": true,
   "repo://{+repo}/sha/{sha}/contents{/path*}": true,
-  "repo://{+repo}/archive/{+ref}.{format}{?prefix}": true,
+  "repo://{+repo}/archive/{+ref}.{format}{?path*,exclude*,prefix,strip,profile,base,fallback,lfs,submodules}": true,
 };
 
 export function git(repository, ...args) {
