@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -116,9 +117,19 @@ func compare(t *testing.T, repo *gittest.Repo, label, commit string, sources []s
 	if err != nil {
 		t.Fatal(err)
 	}
-	expander := subst.New(snapshotOf(t, repo), id, clock)
-	wrong := 0
+	snapshot := snapshotOf(t, repo)
+	raw, err := snapshot.RawCommit(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	noMessage := !bytes.Contains(raw, []byte("\n\n"))
+	expander := subst.New(snapshot, id, clock)
+	wrong, compared := 0, 0
 	for i, name := range names {
+		if noMessage && wholeMessage.MatchString(sources[i]) {
+			continue
+		}
+		compared++
 		got, err := expander.Append(t.Context(), []byte("before"), []byte(sources[i]))
 		if err != nil {
 			t.Errorf("%s: %q: %v", label, sources[i], err)
@@ -133,8 +144,12 @@ func compare(t *testing.T, repo *gittest.Repo, label, commit string, sources []s
 	if wrong > 8 {
 		t.Errorf("%s: %d more differ", label, wrong-8)
 	}
-	return len(names)
+	return compared
 }
+
+// wholeMessage is %B. In a commit that ends with its header, git reads it from
+// behind the end of its buffer, so that what it prints there differs by run.
+var wholeMessage = regexp.MustCompile(`%[-+ ]?B`)
 
 const mailmap = `# people
 Proper Name <author@example.com>
