@@ -96,6 +96,10 @@ func (s *Snapshot) read(id ID, limit int64, buf []byte, verify bool) (kind Type,
 		}
 		return err
 	}, func(v *view) (err error) {
+		var quick bool
+		if kind, data, quick = v.readSmallLoose(sc, id, limit, buf); quick {
+			return nil
+		}
 		kind, data, err = readAll(buf, limit)(v.openLoose(id)) // always compared
 		return err
 	})

@@ -14,6 +14,7 @@ type scratch struct {
 	window   []byte   // of the pack
 	deltas   []byte   // inflated deltas of the chain, one after the other
 	delta    []byte   // an inflated delta that did not fit among those
+	loose    []byte   // an inflated loose object with its header
 	links    []link   // of the chain, from the object towards its base
 	hash     hash.Hash
 	header   []byte // what is hashed before a content
@@ -50,6 +51,9 @@ func (s *Store) giveScratch(sc *scratch) {
 	}
 	if cap(sc.delta) > keptDeltas {
 		sc.delta = nil
+	}
+	if cap(sc.loose) > keptDeltas {
+		sc.loose = nil
 	}
 	if cap(sc.links) > keptLinks {
 		sc.links = nil
