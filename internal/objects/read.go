@@ -76,6 +76,7 @@ func (s *Snapshot) read(id ID, limit int64, buf []byte, verify bool) (kind Type,
 	defer s.leave()
 	sc := s.db.store.takeScratch()
 	defer s.db.store.giveScratch(sc)
+	sc.identified = verify
 	share := verify && s.db.readers.Load() > 1
 	err = s.locate(id, func(v *view, at place) (err error) {
 		if share {

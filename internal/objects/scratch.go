@@ -18,6 +18,10 @@ type scratch struct {
 	links    []link   // of the chain, from the object towards its base
 	hash     hash.Hash
 	header   []byte // what is hashed before a content
+	// identified says that the object is compared with its id, so that its
+	// stream's checksum, which says less, need not be. Bases stay in memory for
+	// readers that compare nothing: their checksums are always.
+	identified bool
 }
 
 const (
@@ -60,6 +64,7 @@ func (s *Store) giveScratch(sc *scratch) {
 	}
 	clear(sc.links[:cap(sc.links)]) // they point to packs
 	sc.links = sc.links[:0]
+	sc.identified = false
 	s.scratch.Put(sc)
 }
 

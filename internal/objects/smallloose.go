@@ -24,7 +24,9 @@ func (v *view) readSmallLoose(sc *scratch, id ID, limit int64, buf []byte) (Type
 		if room := max(firstWindow, looseGrowth*len(file)); cap(sc.loose) < room {
 			sc.loose = make([]byte, room)
 		}
+		sc.decoder.unsummed = true
 		n, err := sc.decoder.inflateUpTo(sc.loose[:cap(sc.loose)], file)
+		sc.decoder.unsummed = false
 		if err != nil || sc.decoder.end != len(file) {
 			return 0, nil, false
 		}
