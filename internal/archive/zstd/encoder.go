@@ -26,7 +26,7 @@ var turns = [MaxLevel + 1][7]zstd.EncoderLevel{
 	1: {fast, fast, fast, fast, fast, fast, fast},
 	2: {plain, fast, plain, fast, plain, fast, fast},
 	3: {better, plain, plain, better, plain, plain, plain},
-	4: {better, plain, better, better, plain, better, plain},
+	4: {better, better, plain, better, plain, better, plain},
 	5: {better, better, better, better, better, better, better},
 	6: {better, better, better, better, better, better, better},
 	7: {better, better, better, better, better, better, better},
