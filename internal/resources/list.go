@@ -43,7 +43,7 @@ func (s *Server) listed(ctx context.Context, repository *repos.Repository) []mcp
 	card := mcp.NewResource(Resource{Repository: name}.String(), name,
 		mcp.WithResourceDescription("A git repository: description, default branch, head commit, counts and links."),
 		mcp.WithMIMEType(mimeJSON))
-	ref := repository.DefaultRef()
+	ref, _ := repository.HeadTip()
 	if ref == "" {
 		return []mcp.Resource{card}
 	}

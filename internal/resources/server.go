@@ -49,8 +49,11 @@ type Options struct {
 	Cache *cache.Cache
 	// Links makes downloadUrl and httpUrl.
 	Links Linking
-	// Tools are offered to agents.
-	Tools []server.ServerTool
+	// Tools are offered to agents, Prompts to their users.
+	Tools   []server.ServerTool
+	Prompts []server.ServerPrompt
+	// Subscribing bounds subscriptions.
+	Subscribing Subscribing
 	// Sessions signs session ids; nil makes ids that end with the process.
 	Sessions *Sessions
 	Logger   *slog.Logger
@@ -100,10 +103,11 @@ func New(options Options) *Server {
 		server.WithMethodCacheHints(mcp.MethodResourcesList, listTTL.Milliseconds(), mcp.CacheScopePrivate),
 		server.WithHooks(s.hooks()),
 	)
-	s.subscriptions = newSubscriptions(s)
+	s.subscriptions = newSubscriptions(s, options.Subscribing)
 	s.addTemplates()
 	s.mcp.AddResource(mcp.NewResource(readURI, "read"), s.read)
 	s.mcp.AddTools(options.Tools...)
+	s.mcp.AddPrompts(options.Prompts...)
 	s.handler = server.NewStreamableHTTPServer(s.mcp,
 		server.WithSessionIdManagerResolver(sessionResolver{s.sessions}),
 		server.WithSessionIdleTTL(sessionIdle),
@@ -139,16 +143,21 @@ func (s *Server) hooks() *server.Hooks {
 	hooks.AddBeforeReadResource(redirectRead)
 	hooks.AddAfterListResources(s.list)
 	hooks.AddAfterSubscribe(func(ctx context.Context, _ any, message *mcp.SubscribeRequest, _ *mcp.EmptyResult) {
-		s.subscriptions.add(ctx, message.Params.URI)
+		if err := s.subscriptions.subscribe(ctx, message.Params.URI); err != nil {
+			fail(ctx, asError(err, message.Params.URI))
+		}
 	})
 	hooks.AddAfterUnsubscribe(func(ctx context.Context, _ any, message *mcp.UnsubscribeRequest, _ *mcp.EmptyResult) {
-		s.subscriptions.remove(ctx, message.Params.URI)
+		s.subscriptions.unsubscribe(ctx, message.Params.URI)
+	})
+	hooks.AddOnRegisterSession(func(_ context.Context, session server.ClientSession) {
+		s.subscriptions.connect(session)
 	})
 	hooks.AddOnUnregisterSession(func(_ context.Context, session server.ClientSession) {
-		s.subscriptions.forget(session.SessionID())
+		s.subscriptions.disconnect(session)
 	})
 	hooks.AddBeforeSubscriptionsListen(func(ctx context.Context, _ any, message *mcp.SubscriptionsListenRequest) {
-		s.subscriptions.listen(ctx, message.Params.Notifications.ResourceSubscriptions)
+		s.subscriptions.listen(ctx, &message.Params.Notifications)
 	})
 	hooks.AddAfterSubscriptionsListen(func(ctx context.Context, _ any, _ *mcp.SubscriptionsListenRequest, _ *mcp.SubscriptionsListenResult) {
 		awaitAck(ctx)
