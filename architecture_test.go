@@ -55,7 +55,7 @@ var fences = map[string][]string{
 	"github.com/go-git":           {"internal/repos", "internal/benchmark"},
 	"github.com/klauspost":        {"internal/archive/gzip", "internal/archive/zip", "internal/archive/zstd", "internal/objects"},
 	"github.com/redis":            {"internal/cache", "internal/links", "cmd/repomcp"},
-	"github.com/fsnotify":        {"internal/watch"},
+	"github.com/fsnotify":         {"internal/watch"},
 	"github.com/sony/gobreaker":   {"internal/cache", "internal/links"},
 	"gocloud.dev":                 {"internal/cache", "cmd/repomcp"},
 	"github.com/spf13":            {"cmd/repomcp"},
