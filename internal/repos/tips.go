@@ -114,3 +114,7 @@ func (r *Repository) HeadTip() (name string, id ID) {
 	}
 	return name, raw.id
 }
+
+// CommitOf follows annotated tags from an object to its commit. Whether that is
+// served is not looked at: it is for ids that a served ref holds.
+func (s *Snapshot) CommitOf(id ID) (ID, error) { return s.peel(id) }

@@ -98,6 +98,7 @@ func New(options Options) *Server {
 		server.WithLogging(),
 		server.WithCompletions(),
 		server.WithResourceCompletionProvider(completions{s.catalogue}),
+		server.WithPromptCompletionProvider(completions{s.catalogue}),
 		server.WithExtensions(map[string]any{ExtensionStream: options.streamSettings()}),
 		server.WithPaginationLimit(pageSize),
 		server.WithMethodCacheHints(mcp.MethodResourcesList, listTTL.Milliseconds(), mcp.CacheScopePrivate),
@@ -107,7 +108,9 @@ func New(options Options) *Server {
 	s.addTemplates()
 	s.mcp.AddResource(mcp.NewResource(readURI, "read"), s.read)
 	s.mcp.AddTools(options.Tools...)
-	s.mcp.AddPrompts(options.Prompts...)
+	for _, prompt := range options.Prompts {
+		s.mcp.AddPrompt(prompt.Prompt, checkPrompt(prompt))
+	}
 	s.handler = server.NewStreamableHTTPServer(s.mcp,
 		server.WithSessionIdManagerResolver(sessionResolver{s.sessions}),
 		server.WithSessionIdleTTL(sessionIdle),
