@@ -15,15 +15,18 @@ import (
 const (
 	// maxCompletions is the bound of the specification.
 	maxCompletions = 100
-	// completionTime bounds the reading of objects for one completion: it is
-	// asked for at each key that is pressed. What was found until then counts.
-	completionTime = 15 * time.Millisecond
+	// defaultCompletionTime bounds the reading of objects for one completion: it
+	// is asked for at each key that is pressed. What was found until then counts.
+	defaultCompletionTime = 15 * time.Millisecond
 )
 
 // completions answers completion/complete for the variables of the templates
 // and the arguments of prompts. Names decide: an argument that is called as a
 // variable is completed as that. It never walks the root.
-type completions struct{ catalogue *repos.Catalogue }
+type completions struct {
+	catalogue *repos.Catalogue
+	time      time.Duration // for one
+}
 
 // question is one completion that is asked for.
 type question struct {
@@ -57,7 +60,7 @@ func (c completions) complete(ctx context.Context, q question) *mcp.Completion {
 	if source == nil || len(q.typed) > maxURIBytes {
 		return &mcp.Completion{}
 	}
-	ctx, cancel := context.WithTimeout(ctx, completionTime)
+	ctx, cancel := context.WithTimeout(ctx, c.time)
 	defer cancel()
 	found, err := source(ctx, q)
 	if err != nil {
@@ -123,13 +126,9 @@ func next(candidate, typed string, at int) int {
 // out. Characters that control a terminal, turn the direction of text or are
 // invisible could pass for something else.
 func presentable(name string) bool {
-	if !utf8.ValidString(name) {
-		return false
+	plain := true
+	for i := range len(name) {
+		plain = plain && ' ' <= name[i] && name[i] <= '~'
 	}
-	for _, r := range name {
-		if !unicode.IsPrint(r) {
-			return false
-		}
-	}
-	return true
+	return plain || utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
 }

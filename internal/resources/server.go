@@ -57,6 +57,8 @@ type Options struct {
 	// Sessions signs session ids; nil makes ids that end with the process.
 	Sessions *Sessions
 	Logger   *slog.Logger
+
+	completionTime time.Duration // tests have more
 }
 
 // Server answers MCP messages about the repositories of a catalogue.
@@ -82,6 +84,9 @@ func New(options Options) *Server {
 	if options.ReadLimit == 0 {
 		options.ReadLimit = defaultReadLimit
 	}
+	if options.completionTime == 0 {
+		options.completionTime = defaultCompletionTime
+	}
 	if options.Sessions == nil {
 		options.Sessions = NewSessions(nil)
 	}
@@ -89,6 +94,7 @@ func New(options Options) *Server {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{options: options, catalogue: options.Catalogue, sessions: options.Sessions, logger: options.Logger, extents: newExtents()}
+	completing := completions{s.catalogue, options.completionTime}
 	s.mcp = server.NewMCPServer("repomcp", options.Version,
 		server.WithTitle("repomcp: git repositories"),
 		server.WithInstructions(instructions),
@@ -97,8 +103,8 @@ func New(options Options) *Server {
 		server.WithPromptCapabilities(false),
 		server.WithLogging(),
 		server.WithCompletions(),
-		server.WithResourceCompletionProvider(completions{s.catalogue}),
-		server.WithPromptCompletionProvider(completions{s.catalogue}),
+		server.WithResourceCompletionProvider(completing),
+		server.WithPromptCompletionProvider(completing),
 		server.WithExtensions(map[string]any{ExtensionStream: options.streamSettings()}),
 		server.WithPaginationLimit(pageSize),
 		server.WithMethodCacheHints(mcp.MethodResourcesList, listTTL.Milliseconds(), mcp.CacheScopePrivate),

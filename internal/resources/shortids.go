@@ -40,7 +40,7 @@ func (c completions) shortIDs(ctx context.Context, q question) (answer, error) {
 	found := answer{ranked: true, cut: true}
 	var fitting []repos.ID
 	if len(q.typed) >= minResolved {
-		fitting, found.cut = resolved(ctx, snapshot, q.typed)
+		fitting, found.cut = c.resolved(ctx, snapshot, q.typed)
 	}
 	if found.cut { // few digits, or there was no time to look at all commits
 		var recent []repos.ID
@@ -66,8 +66,8 @@ func (c completions) shortIDs(ctx context.Context, q question) (answer, error) {
 
 // resolved are the served commits whose ids begin with the digits; cut says that
 // there was no time to find out.
-func resolved(ctx context.Context, snapshot *repos.Snapshot, digits string) (ids []repos.ID, cut bool) {
-	ctx, cancel := context.WithTimeout(ctx, completionTime/2)
+func (c completions) resolved(ctx context.Context, snapshot *repos.Snapshot, digits string) (ids []repos.ID, cut bool) {
+	ctx, cancel := context.WithTimeout(ctx, c.time/2)
 	defer cancel()
 	commit, err := snapshot.Resolve(ctx, digits)
 	var ambiguous *repos.AmbiguousError

@@ -116,7 +116,7 @@ func (w *Watcher) arm(e *watched, stamp repos.RefStamp) (added bool) {
 		if e.folders[folder] {
 			continue
 		}
-		if err := events.Add(folder); err != nil {
+		if err := w.watchFolder(events, folder); err != nil {
 			e.trusted = false
 			w.refused(err)
 			break

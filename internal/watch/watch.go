@@ -82,6 +82,9 @@ type Watcher struct {
 	folders  map[string]*watched // by path
 	events   *fsnotify.Watcher   // nil while there are none
 	reported bool                // that the kernel gives no more watches
+
+	// watchFolder asks the kernel for one watch; tests have it refuse.
+	watchFolder func(events *fsnotify.Watcher, folder string) error
 }
 
 // watched is one repository.
@@ -107,7 +110,7 @@ func New(options Options) *Watcher {
 	}
 	return &Watcher{
 		options: options, logger: options.Logger, started: make(chan struct{}, 1),
-		watched: make(map[string]*watched), folders: make(map[string]*watched),
+		watched: make(map[string]*watched), folders: make(map[string]*watched), watchFolder: (*fsnotify.Watcher).Add,
 	}
 }
 
