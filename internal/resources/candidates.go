@@ -122,7 +122,7 @@ func (c completions) revisions(ctx context.Context, q question) (answer, error) 
 	if isHexPrefix(q.typed) {
 		ids, err := c.shortIDs(ctx, q)
 		if err != nil {
-			return found, nil //nolint:nilerr // the names are known all the same
+			return found, nil // the names are known all the same
 		}
 		found.values, found.cut = append(found.values, ids.values...), ids.cut
 	}

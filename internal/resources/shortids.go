@@ -110,7 +110,7 @@ func recentCommits(ctx context.Context, snapshot *repos.Snapshot, tips *repos.Ti
 		if len(ids) == maxRecent || ctx.Err() != nil {
 			return ids, true
 		}
-		commit := heap.Pop(&queue).(repos.Commit) //nolint:forcetypeassert // it holds nothing else
+		commit := heap.Pop(&queue).(repos.Commit)
 		ids = append(ids, commit.ID)
 		for _, parent := range commit.Parents {
 			push(parent)
@@ -131,7 +131,7 @@ func (h byDate) Less(i, j int) bool {
 func (h byDate) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
 
 // Push implements [heap.Interface].
-func (h *byDate) Push(commit any) { *h = append(*h, commit.(repos.Commit)) } //nolint:forcetypeassert // it holds nothing else
+func (h *byDate) Push(commit any) { *h = append(*h, commit.(repos.Commit)) }
 
 // Pop implements [heap.Interface].
 func (h *byDate) Pop() any {

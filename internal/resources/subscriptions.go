@@ -180,7 +180,7 @@ func (s *subscriptions) reserve(c *client, uri string) (*subscription, error) {
 	defer s.mu.Unlock()
 	switch {
 	case c.ended, c.subscriptions[uri] != nil:
-		return nil, nil //nolint:nilnil // there is nothing to add, which is no error
+		return nil, nil // there is nothing to add, which is no error
 	case len(c.subscriptions) >= s.limits.PerSession:
 		return nil, s.errSubscriptions(false)
 	case s.total >= s.limits.Total:
