@@ -136,8 +136,13 @@ func (s *subscriptions) repositoryOf(uri string) *repos.Repository {
 func (s *subscriptions) lookAtDirty(ctx context.Context) {
 	s.mu.Lock()
 	names := slices.Collect(maps.Keys(s.dirty))
+	unbound := s.dirty[""]
 	clear(s.dirty)
 	s.mu.Unlock()
+	if unbound {
+		// The repository may have come while the subscription was being made.
+		s.rebind()
+	}
 	var running sync.WaitGroup
 	slots := make(chan struct{}, lookers)
 	for _, name := range names {

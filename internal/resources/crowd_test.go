@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -177,15 +178,28 @@ func BenchmarkCrowd(b *testing.B) {
 }
 
 // timing keeps how long each call took.
-type timing struct{ took []time.Duration }
+type timing struct {
+	took      []time.Duration
+	processor time.Duration // of the whole process: what it takes on a busy machine
+}
 
 func (m *timing) run(call func()) {
-	start := time.Now()
+	start, before := time.Now(), processor()
 	call()
 	m.took = append(m.took, time.Since(start))
+	m.processor += processor() - before
+}
+
+func processor() time.Duration {
+	var usage syscall.Rusage
+	if syscall.Getrusage(syscall.RUSAGE_SELF, &usage) != nil {
+		return 0
+	}
+	return time.Duration(usage.Utime.Nano() + usage.Stime.Nano())
 }
 
 func (m *timing) report(b *testing.B) {
 	slices.Sort(m.took)
 	b.ReportMetric(float64(m.took[len(m.took)*99/100].Microseconds())/1000, "p99-ms")
+	b.ReportMetric(float64(m.processor.Microseconds())/1000/float64(len(m.took)), "cpu-ms/op")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/repos"
@@ -102,9 +103,12 @@ func (g *glance) state(ctx context.Context, uri string, before state) (state, er
 	}
 }
 
-// isAbsence reports whether an error says that a resource is not there.
+// absences are the errors that say that a resource is not there, or never can be
+// read: others may be over in a moment.
+var absences = []error{repos.ErrNotFound, repos.ErrInvalid, repos.ErrEmpty, repos.ErrUnsupported, errURI}
+
 func isAbsence(err error) bool {
-	return errors.Is(err, repos.ErrNotFound) || errors.Is(err, repos.ErrInvalid) || errors.Is(err, repos.ErrEmpty) || errors.Is(err, errURI)
+	return slices.ContainsFunc(absences, func(absence error) bool { return errors.Is(err, absence) })
 }
 
 func (g *glance) look(uri string) *outlook {

@@ -254,12 +254,9 @@ func (s *subscriptions) index(sub *subscription, name string) {
 	s.byRepository[name][sub] = true
 }
 
-// end takes a subscription out of all tables; unwatch has to follow. The caller
-// holds s.mu.
+// end takes a subscription that has not ended out of all tables; unwatch has to
+// follow. The caller holds s.mu.
 func (s *subscriptions) end(sub *subscription) {
-	if sub.ended {
-		return
-	}
 	sub.ended = true
 	delete(sub.client.subscriptions, sub.uri)
 	s.unindex(sub)
@@ -282,11 +279,17 @@ func (s *subscriptions) unwatch(ended ...*subscription) {
 	}
 }
 
+// drop ends a subscription that could not be made, unless its client has ended.
 func (s *subscriptions) drop(sub *subscription) {
 	s.mu.Lock()
-	s.end(sub)
+	ended := sub.ended
+	if !ended {
+		s.end(sub)
+	}
 	s.mu.Unlock()
-	s.unwatch(sub)
+	if !ended {
+		s.unwatch(sub)
+	}
 }
 
 // forget ends all that a client watches.
