@@ -266,7 +266,8 @@ func (w *Watcher) step(e *watched) (report, pending bool) {
 		return false, true
 	}
 	before := e.seen
-	if w.look(e); e.seen != before {
+	// Where the kernel tells of changes, what is seen now it told of.
+	if w.look(e); e.seen != before && !(resting && e.trusted) {
 		e.touch(time.Now())
 		resting = false
 	}
