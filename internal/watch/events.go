@@ -116,17 +116,26 @@ func (w *Watcher) arm(e *watched, stamp repos.RefStamp) (added bool) {
 		if e.folders[folder] {
 			continue
 		}
-		if err := w.watchFolder(events, folder); err != nil {
+		if err := w.armFolder(e, events, folder); err != nil {
 			e.trusted = false
 			w.refused(err)
 			break
 		}
 		added, e.folders[folder] = true, true
-		w.mu.Lock()
-		w.folders[folder] = e
-		w.mu.Unlock()
 	}
 	return added
+}
+
+func (w *Watcher) armFolder(e *watched, events *fsnotify.Watcher, folder string) error {
+	w.arming.Lock()
+	defer w.arming.Unlock()
+	if err := w.watchFolder(events, folder); err != nil {
+		return err
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.folders[folder] = e
+	return nil
 }
 
 // refused says once that the kernel does not help: most likely the user's
@@ -145,20 +154,22 @@ func (w *Watcher) refused(err error) {
 // disarm ends the watching of folders, except those to keep. The caller holds
 // e.mu.
 func (w *Watcher) disarm(e *watched, keep func(folder string) bool) {
-	w.mu.Lock()
-	events := w.events
-	w.mu.Unlock()
+	w.arming.Lock()
+	defer w.arming.Unlock()
 	maps.DeleteFunc(e.folders, func(folder string, _ bool) bool {
 		if keep != nil && keep(folder) {
 			return false
 		}
-		if events != nil {
+		w.mu.Lock()
+		events, own := w.events, w.folders[folder] == e
+		if own { // and not that of one that was added since e was removed
+			delete(w.folders, folder)
+		}
+		w.mu.Unlock()
+		if own && events != nil {
 			// It fails for what is gone, which is what is wanted.
 			_ = events.Remove(folder)
 		}
-		w.mu.Lock()
-		delete(w.folders, folder)
-		w.mu.Unlock()
 		return true
 	})
 }

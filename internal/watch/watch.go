@@ -76,6 +76,7 @@ type Watcher struct {
 	options Options
 	logger  *slog.Logger
 	started chan struct{} // there is something to watch
+	arming  sync.Mutex    // the kernel's watches and folders change together
 
 	mu       sync.Mutex
 	watched  map[string]*watched // by the repository's name
@@ -98,8 +99,9 @@ type watched struct {
 	told       [sha256.Size]byte // stamp when it was last reported
 	folders    map[string]bool   // that the kernel watches
 	trusted    bool              // the kernel tells of all changes
-	due        time.Time         // of the next look without an event
-	first      time.Time         // of the changes that were not reported yet; zero: there are none
+	removed    bool
+	due        time.Time // of the next look without an event
+	first      time.Time // of the changes that were not reported yet; zero: there are none
 	last       time.Time
 }
 
@@ -155,6 +157,7 @@ func (w *Watcher) Remove(name string) {
 	w.mu.Unlock()
 	entry.mu.Lock()
 	defer entry.mu.Unlock()
+	entry.removed = true // a round may have it in hand
 	w.disarm(entry, nil)
 }
 
@@ -260,6 +263,9 @@ func (e *watched) isDue(now time.Time) bool {
 func (w *Watcher) step(e *watched) (report, pending bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
+	if e.removed {
+		return false, false
+	}
 	now := time.Now()
 	resting := !e.first.IsZero() && now.Sub(e.last) >= settle
 	if !e.first.IsZero() && !resting && now.Sub(e.first) < patience {

@@ -261,3 +261,31 @@ func TestEventsThatWereLostAreMadeUpFor(t *testing.T) {
 	}
 	t.Error("it was not reported")
 }
+
+// TestComingAndGoingWatchersLeaveNothing: what one removes another adds at the
+// same moment.
+func TestComingAndGoingWatchersLeaveNothing(t *testing.T) {
+	s := newSite(t, Options{}, "one")
+	repository := s.get("one")
+	stop := s.run()
+	var running sync.WaitGroup
+	for range 8 {
+		running.Go(func() {
+			for range 50 {
+				s.Add(repository)
+				s.Remove("one")
+			}
+		})
+	}
+	running.Wait()
+	s.Add(repository)
+	write(t, filepath.Join(s.root, "one.git"), "refs/heads/x", "1")
+	s.expect("one")
+	s.Remove("one")
+	s.mu.Lock()
+	if list := s.events.WatchList(); len(list) > 0 || len(s.folders) > 0 {
+		t.Errorf("the kernel watches %v, for %v", list, s.folders)
+	}
+	s.mu.Unlock()
+	stop()
+}
