@@ -273,7 +273,7 @@ func (w *Watcher) step(e *watched) (report, pending bool) {
 	}
 	before := e.seen
 	// Where the kernel tells of changes, what is seen now it told of.
-	if w.look(e); e.seen != before && !(resting && e.trusted) {
+	if w.look(e); e.seen != before && (!resting || !e.trusted) {
 		e.touch(time.Now())
 		resting = false
 	}
