@@ -18,7 +18,8 @@ const module = "github.com/repomcp/repomcp/"
 var arrows = map[string][]string{
 	"cmd/repomcp":        {"internal/archive", "internal/cache", "internal/httpx", "internal/links", "internal/repos", "internal/resources", "internal/tools"},
 	"internal/httpx":     {"internal/links", "internal/resources"},
-	"internal/resources": {"internal/archive", "internal/cache", "internal/links", "internal/repos"},
+	"internal/resources": {"internal/archive", "internal/cache", "internal/links", "internal/repos", "internal/watch"},
+	"internal/watch":     {"internal/repos"},
 	"internal/tools":     {"internal/repos"},
 	"internal/archive": {
 		"internal/archive/attributes", "internal/archive/convert", "internal/archive/gzip", "internal/archive/lfs", "internal/archive/pathspec",
@@ -56,6 +57,7 @@ var fences = map[string][]string{
 	"github.com/klauspost":        {"internal/archive/gzip", "internal/archive/zip", "internal/archive/zstd", "internal/objects"},
 	"github.com/ulikunitz":        {"internal/archive/xz"},
 	"github.com/redis":            {"internal/cache", "internal/links", "cmd/repomcp"},
+	"github.com/fsnotify":         {"internal/watch"},
 	"github.com/sony/gobreaker":   {"internal/cache", "internal/links"},
 	"gocloud.dev":                 {"internal/cache", "cmd/repomcp"},
 	"github.com/spf13":            {"cmd/repomcp"},

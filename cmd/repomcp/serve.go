@@ -41,6 +41,8 @@ type serveFlags struct {
 	level            int
 	rescan           time.Duration
 	verify           bool
+	noEvents         bool
+	maxSubscriptions int
 	drainTimeout     time.Duration
 	writeTimeout     time.Duration
 	sessionKeyFile   string
@@ -86,6 +88,8 @@ are under way may finish within --drain-timeout.`,
 	set.Int64Var(&flags.limits.BlobBytes, "max-archive-file", archive.DefaultBlobBytes, "largest file in an archive, in bytes")
 	set.IntVar(&flags.level, "compression-level", 0, "of archives, 1 (fast) to 9 (small); 0 picks a good one")
 	set.DurationVar(&flags.rescan, "rescan", 10*time.Second, "how often the folder is searched for new and deleted repositories")
+	set.BoolVar(&flags.noEvents, "no-file-events", false, "look for changes of watched repositories twice a second instead of having the kernel tell (inotify)")
+	set.IntVar(&flags.maxSubscriptions, "max-subscriptions", 10_000, "how many resources all clients together may watch")
 	set.BoolVar(&flags.verify, "verify", false, "read all packs once in the background and log damage")
 	set.DurationVar(&flags.drainTimeout, "drain-timeout", 30*time.Second, "how long downloads may take after SIGTERM")
 	set.DurationVar(&flags.writeTimeout, "write-timeout", 30*time.Second, "how long a client may stop reading before it is dropped")
@@ -136,7 +140,7 @@ func serve(ctx context.Context, env environment, flags serveFlags) (err error) {
 	defer func() { err = errors.Join(err, caching.close()) }()
 	mcp := resources.New(resources.Options{
 		Catalogue: catalogue, Engine: engine, Version: version(), ReadLimit: flags.readLimit, Sessions: resources.NewSessions(key), Logger: logger,
-		Tools: tools.New(catalogue), ArchiveLimits: flags.limits, Links: linking.Linking, Cache: caching.cache,
+		Tools: tools.New(catalogue), Prompts: tools.Prompts(), Subscribing: resources.Subscribing{NoEvents: flags.noEvents, Total: flags.maxSubscriptions}, ArchiveLimits: flags.limits, Links: linking.Linking, Cache: caching.cache,
 	})
 	server := httpx.New(httpx.Options{
 		Resources: mcp, AllowedHosts: hosts, AllowedOrigins: flags.allowedOrigins, PublicURL: flags.publicURL,

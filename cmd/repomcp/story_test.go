@@ -34,6 +34,7 @@ func TestMain(m *testing.M) {
 //	http METHOD URL [NAME:VALUE ...] [@BODY]
 //	                    send a request; the reply goes to reply.head and reply.body
 //	header NAME VAR     set $VAR to a header of the last reply
+//	await FILE REGEXP   wait until a file that somebody writes has what matches
 //	tarlist FILE        print what a tar or tar.gz file holds
 func TestStories(t *testing.T) {
 	samples, err := filepath.Abs("../../testrepos")
@@ -44,7 +45,7 @@ func TestStories(t *testing.T) {
 		Dir:                 "testdata",
 		RequireExplicitExec: true,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"url": waitForURL, "http": sendRequest, "header": takeHeader, "tarlist": listTar,
+			"url": waitForURL, "http": sendRequest, "header": takeHeader, "tarlist": listTar, "await": await,
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("SAMPLES", samples)
@@ -70,6 +71,19 @@ func waitForURL(ts *testscript.TestScript, _ bool, args []string) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	ts.Fatalf("the server did not say where it listens:\n%s", ts.ReadFile(args[0]))
+}
+
+// await waits for what a program in the background writes.
+func await(ts *testscript.TestScript, _ bool, args []string) {
+	wanted, err := regexp.Compile(args[1])
+	ts.Check(err)
+	for range 1000 {
+		if content, err := os.ReadFile(ts.MkAbs(args[0])); err == nil && wanted.Match(content) {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	ts.Fatalf("%s never had %s:\n%s", args[0], args[1], ts.ReadFile(args[0]))
 }
 
 // sendRequest fails when the body does not end properly; with "!" it must.

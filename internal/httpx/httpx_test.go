@@ -49,8 +49,13 @@ type site struct {
 // serve starts a server over an empty root.
 func serve(t *testing.T) *site {
 	t.Helper()
+	return serveWith(t, repos.Options{}, resources.Subscribing{})
+}
+
+func serveWith(t *testing.T, options repos.Options, subscribing resources.Subscribing) *site {
+	t.Helper()
 	root := t.TempDir()
-	catalogue, err := repos.Open(root, repos.Options{})
+	catalogue, err := repos.Open(root, options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +65,7 @@ func serve(t *testing.T) *site {
 	}
 	log := &journal{}
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	mcp := resources.New(resources.Options{Catalogue: catalogue, Engine: engine, Version: "test", Tools: tools.New(catalogue), Logger: logger, Sessions: resources.NewSessions([]byte(strings.Repeat("k", 32)))})
+	mcp := resources.New(resources.Options{Catalogue: catalogue, Engine: engine, Version: "test", Tools: tools.New(catalogue), Prompts: tools.Prompts(), Subscribing: subscribing, Logger: logger, Sessions: resources.NewSessions([]byte(strings.Repeat("k", 32)))})
 	s := &site{t: t, root: root, catalogue: catalogue, mcp: mcp, server: httpx.New(httpx.Options{Resources: mcp, Logger: logger}), log: log}
 	s.http = httptest.NewServer(s.server.Handler())
 	// A kept connection that is dialled for a request that was given up
@@ -139,6 +144,7 @@ func (s *site) watch() (stop func()) {
 	ctx, cancel := context.WithCancel(s.t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { s.mcp.Watch(ctx) })
+	running.Go(func() { s.catalogue.Watch(ctx) })
 	return func() {
 		cancel()
 		running.Wait()

@@ -148,19 +148,33 @@ func (c *Catalogue) Get(name string) (*Repository, error) {
 	return nil, fmt.Errorf("repository: %w", ErrNotFound)
 }
 
+// Known looks a repository up among those that the last walk found: the answer
+// is there at once, and may be old by as much as the listing.
+func (c *Catalogue) Known(name string) (*Repository, error) {
+	if r := c.lookup(name); r != nil {
+		return r, nil
+	}
+	return nil, fmt.Errorf("repository: %w", ErrNotFound)
+}
+
 // Longest finds the repository with the longest name that is the given path
 // or a leading part of it, ended by a slash, and returns what follows it.
 func (c *Catalogue) Longest(p string) (r *Repository, rest string, err error) {
-	for _, retry := range []bool{false, true} {
-		for end := len(p); end > 0; end = strings.LastIndexByte(p[:end], '/') {
-			if r := c.lookup(p[:end]); r != nil {
-				return r, p[end:], nil
-			}
-		}
-		if !retry {
-			if err := c.rescan(missRescan); err != nil {
-				return nil, "", err
-			}
+	if r, rest, err = c.LongestKnown(p); err == nil {
+		return r, rest, nil
+	}
+	if err := c.rescan(missRescan); err != nil {
+		return nil, "", err
+	}
+	return c.LongestKnown(p)
+}
+
+// LongestKnown is [Catalogue.Longest] among those that the last walk found, as
+// [Catalogue.Known] is.
+func (c *Catalogue) LongestKnown(p string) (r *Repository, rest string, err error) {
+	for end := len(p); end > 0; end = strings.LastIndexByte(p[:end], '/') {
+		if r := c.lookup(p[:end]); r != nil {
+			return r, p[end:], nil
 		}
 	}
 	return nil, "", fmt.Errorf("repository: %w", ErrNotFound)

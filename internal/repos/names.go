@@ -63,3 +63,6 @@ func validRefName(name string) bool {
 	}
 	return true
 }
+
+// IsName reports whether a text can be the name of a repository.
+func IsName(name string) bool { return validName(name) }

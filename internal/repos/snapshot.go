@@ -1,8 +1,6 @@
 package repos
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -241,8 +239,11 @@ const maxDescriptionBytes = 1024
 
 // Description is the text of the repository's description file, as gitweb
 // shows it, or "". Git's placeholder for an unnamed repository counts as none.
-func (s *Snapshot) Description() string {
-	file, err := s.refs.root.Open(s.repository.dir + "/description")
+func (s *Snapshot) Description() string { return s.repository.Description() }
+
+// Description is [Snapshot.Description] without opening the repository.
+func (r *Repository) Description() string {
+	file, err := r.catalogue.root.Open(r.dir + "/description")
 	if err != nil {
 		return ""
 	}
@@ -255,45 +256,13 @@ func (s *Snapshot) Description() string {
 	return text
 }
 
-// DefaultRef is the full name of the branch that HEAD points to, or HEAD when
-// it is detached; "" when it has no commit. No object is read.
-func (r *Repository) DefaultRef() string {
-	name, _, ok, err := refFiles{root: r.catalogue.root, dir: r.dir}.follow("HEAD")
-	if err != nil || !ok {
-		return ""
-	}
-	return name
-}
-
-// RefState is a text that changes whenever a ref of the repository does. No
-// object is read.
-func (r *Repository) RefState() (string, error) {
-	files := refFiles{root: r.catalogue.root, dir: r.dir}
-	names, refs, err := files.all()
-	if err != nil {
-		return "", err
-	}
-	sum := sha256.New()
-	if head, _, err := files.lookup("HEAD"); err == nil {
-		_, _ = fmt.Fprintf(sum, "HEAD %s %s\n", head.symbolic, head.id)
-	}
-	for _, name := range names {
-		if !hidden(name) {
-			_, _ = fmt.Fprintf(sum, "%s %s %s\n", name, refs[name].symbolic, refs[name].id)
-		}
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
-}
-
 // LongestRef splits a path at the longest leading part that is a ref below the
 // given prefix, such as refs/heads/. The rest is empty, or begins with the
 // marker as a whole segment: "/contents".
 func (r *Repository) LongestRef(prefix, p, marker string) (name, rest string, err error) {
 	var candidates []string
-	for end := len(p); end > 0; end = strings.LastIndexByte(p[:end], '/') {
-		if rest := p[end:]; rest == "" || rest == marker || strings.HasPrefix(rest, marker+"/") {
-			candidates = append(candidates, prefix+p[:end])
-		}
+	for _, end := range refEnds(p, marker) {
+		candidates = append(candidates, prefix+p[:end])
 	}
 	name, err = refFiles{root: r.catalogue.root, dir: r.dir}.first(candidates)
 	if err != nil {

@@ -1,11 +1,13 @@
 package resources
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
@@ -21,12 +23,35 @@ type Request struct {
 	Version string
 	Stream  StreamCapability
 
-	failure *Error // what the handler of resources/read found
+	failure *Error // what a handler or hook of the method found
 
 	// events of a subscriptions/listen request: closed once the first was
 	// written.
 	events    chan struct{}
 	firstOnce sync.Once
+}
+
+// EventSent notes that an event of the reply was written.
+func (r *Request) EventSent() { r.firstOnce.Do(func() { close(r.events) }) }
+
+// ackTimeout bounds how long the result of a subscription waits for its
+// acknowledgement; a client that does not read is dropped later than that.
+const ackTimeout = 10 * time.Second
+
+// awaitAck holds the result of subscriptions/listen back until the
+// acknowledgement was written. mcp-go hands that to another goroutine, which
+// drops it when the result is there first: when nothing could be subscribed to,
+// it is there at once.
+func awaitAck(ctx context.Context) {
+	request, ok := ctx.Value(requestKey{}).(*Request)
+	if !ok {
+		return
+	}
+	select {
+	case <-request.events:
+	case <-ctx.Done():
+	case <-time.After(ackTimeout):
+	}
 }
 
 // ID of the session header, as [Server.Admit] reads it.

@@ -2,93 +2,133 @@ package resources
 
 import (
 	"context"
-	"slices"
 	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
-// maxCompletions is the bound of the specification.
-const maxCompletions = 100
+const (
+	// maxCompletions is the bound of the specification.
+	maxCompletions = 100
+	// defaultCompletionTime bounds the reading of objects for one completion: it
+	// is asked for at each key that is pressed. What was found until then counts.
+	defaultCompletionTime = 15 * time.Millisecond
+)
 
-// completions answers completion/complete for the variables of the templates:
-// repositories, branches, tags and archive formats.
-type completions struct{ catalogue *repos.Catalogue }
+// completions answers completion/complete for the variables of the templates
+// and the arguments of prompts. Names decide: an argument that is called as a
+// variable is completed as that. It never walks the root.
+type completions struct {
+	catalogue *repos.Catalogue
+	time      time.Duration // for one
+}
+
+// question is one completion that is asked for.
+type question struct {
+	variable string
+	typed    string
+	known    map[string]string // variables that were filled in before
+	archive  bool              // paths are pathspecs of an archive
+}
+
+// answer are the candidates in the order of their worth.
+type answer struct {
+	values []string
+	// cut says that there may be more than were looked at.
+	cut bool
+	// ranked says that values fit what was typed, in the right order.
+	ranked bool
+}
 
 // CompleteResourceArgument implements the interface of mcp-go.
-func (c completions) CompleteResourceArgument(_ context.Context, _ string, argument mcp.CompleteArgument, known mcp.CompleteContext) (*mcp.Completion, error) {
-	candidates, err := c.candidates(argument.Name, known.Arguments["repo"])
+func (c completions) CompleteResourceArgument(ctx context.Context, uri string, argument mcp.CompleteArgument, known mcp.CompleteContext) (*mcp.Completion, error) {
+	return c.complete(ctx, question{argument.Name, argument.Value, known.Arguments, strings.Contains(uri, "/archive/")}), nil
+}
+
+// CompletePromptArgument implements the interface of mcp-go.
+func (c completions) CompletePromptArgument(ctx context.Context, _ string, argument mcp.CompleteArgument, known mcp.CompleteContext) (*mcp.Completion, error) {
+	return c.complete(ctx, question{argument.Name, argument.Value, known.Arguments, false}), nil
+}
+
+func (c completions) complete(ctx context.Context, q question) *mcp.Completion {
+	source := c.sources()[q.variable]
+	if source == nil || len(q.typed) > maxURIBytes {
+		return &mcp.Completion{}
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.time)
+	defer cancel()
+	found, err := source(ctx, q)
 	if err != nil {
-		// An unknown repository has no candidates; which of the two it is must
+		// What cannot be found has no candidates; which of the two it is must
 		// not be told apart.
-		candidates = nil
+		found = answer{}
 	}
-	return rank(candidates, argument.Value), nil
+	values := found.values
+	if !found.ranked {
+		values = rank(values, q.typed)
+	}
+	completion := &mcp.Completion{Values: values, Total: len(values)}
+	if len(values) > maxCompletions {
+		completion.Values, completion.HasMore = values[:maxCompletions], true
+	}
+	if found.cut {
+		completion.Total, completion.HasMore = 0, true // nobody knows how many
+	}
+	return completion
 }
 
-func (c completions) candidates(variable, repository string) ([]string, error) {
-	switch variable {
-	case "repo":
-		return c.catalogue.Names(), nil
-	case "branch":
-		return c.refs(repository, func(r repos.Ref) string { return r.Branch() })
-	case "tag":
-		return c.refs(repository, func(r repos.Ref) string { return r.Tag() })
-	case "ref":
-		refs, err := c.refs(repository, func(r repos.Ref) string { return r.Branch() + r.Tag() })
-		return append([]string{"HEAD"}, refs...), err
-	case "format":
-		return formatNames(), nil
-	default:
-		return nil, nil
-	}
-}
-
-func formatNames() []string {
-	var names []string
-	for _, format := range archive.Formats() {
-		names = append(names, string(format))
-	}
-	return names
-}
-
-func (c completions) refs(name string, short func(repos.Ref) string) ([]string, error) {
-	repository, err := c.catalogue.Get(name)
-	if err != nil {
-		return nil, err
-	}
-	snapshot, err := repository.Snapshot()
-	if err != nil {
-		return nil, err
-	}
-	refs, err := snapshot.Refs()
-	if closeErr := snapshot.Close(); err == nil {
-		err = closeErr
-	}
-	var shorts []string
-	for _, ref := range refs {
-		if s := short(ref); s != "" {
-			shorts = append(shorts, text(s))
-		}
-	}
-	return shorts, err
-}
-
-// rank puts what begins with the typed text before what only contains it.
-func rank(candidates []string, typed string) *mcp.Completion {
-	var prefix, inside []string
+// rank keeps what has the typed text in it: first what begins with it, then
+// what has a part that does, then the others. Upper and lower case are the same.
+func rank(candidates []string, typed string) []string {
+	const classes = 3
+	typed = strings.ToLower(typed)
+	var ranked [classes][]string
 	for _, candidate := range candidates {
-		switch at := strings.Index(strings.ToLower(candidate), strings.ToLower(typed)); {
-		case at == 0:
-			prefix = append(prefix, candidate)
-		case at > 0:
-			inside = append(inside, candidate)
+		if class := match(strings.ToLower(candidate), typed); class < classes && presentable(candidate) {
+			ranked[class] = append(ranked[class], candidate)
 		}
 	}
-	values := slices.Concat(prefix, inside)
-	total := len(values)
-	return &mcp.Completion{Values: values[:min(total, maxCompletions)], Total: total, HasMore: total > maxCompletions}
+	return append(append(ranked[0], ranked[1]...), ranked[2]...)
+}
+
+// match tells how well a candidate fits: 0 is best, 3 not at all.
+func match(candidate, typed string) int {
+	at := strings.Index(candidate, typed)
+	switch {
+	case at < 0:
+		return 3
+	case at == 0:
+		return 0
+	}
+	for ; at >= 0; at = next(candidate, typed, at) {
+		if strings.IndexByte("/-_.", candidate[at-1]) >= 0 {
+			return 1
+		}
+	}
+	return 2
+}
+
+// next is the place of the next occurrence, or -1.
+func next(candidate, typed string, at int) int {
+	following := strings.Index(candidate[at+1:], typed)
+	if following < 0 {
+		return -1
+	}
+	return at + 1 + following
+}
+
+// presentable reports whether a name can be shown and typed: others are left
+// out. Characters that control a terminal, turn the direction of text or are
+// invisible could pass for something else.
+func presentable(name string) bool {
+	plain := true
+	for i := range len(name) {
+		plain = plain && ' ' <= name[i] && name[i] <= '~'
+	}
+	return plain || utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
 }

@@ -31,6 +31,7 @@ const (
 	ReasonFullNeeded      Reason = "full_needed"
 	ReasonUnsupportedRepo Reason = "unsupported_repository"
 	ReasonCorruptRepo     Reason = "corrupt_repository"
+	ReasonSubscriptions   Reason = "too_many_subscriptions"
 	ReasonBusy            Reason = "busy"
 	ReasonInternal        Reason = "internal_error"
 )
@@ -56,6 +57,7 @@ var codes = map[Reason][2]int{
 	ReasonFullNeeded:      {-32602, -32602},
 	ReasonUnsupportedRepo: {-32603, -32603},
 	ReasonCorruptRepo:     {-32603, -32603},
+	ReasonSubscriptions:   {-32000, -32603}, // never in the modern era: it acknowledges less
 	ReasonBusy:            {-32603, -32603},
 	ReasonInternal:        {-32603, -32603},
 }

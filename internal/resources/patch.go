@@ -17,7 +17,7 @@ func (r *Request) Patch(reply []byte) (patched []byte, code int) {
 	switch {
 	case !ok || !bytes.Equal(head.ID, r.ID):
 		return reply, 0
-	case head.failed:
+	case head.failed, r.failure != nil:
 		return r.patchError(reply)
 	case patches[r.Method] != nil:
 		return patchResult(reply, patches[r.Method]), 0

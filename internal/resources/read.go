@@ -41,10 +41,15 @@ func (s *Server) read(ctx context.Context, message mcp.ReadResourceRequest) ([]m
 	}
 	failure := asError(err, uri)
 	s.report(ctx, failure)
+	fail(ctx, failure)
+	return nil, failure
+}
+
+// fail has a request answered by a failure, whatever mcp-go makes of it.
+func fail(ctx context.Context, failure *Error) {
 	if request, ok := ctx.Value(requestKey{}).(*Request); ok {
 		request.failure = failure
 	}
-	return nil, failure
 }
 
 // report logs what an operator must know of.

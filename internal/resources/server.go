@@ -49,11 +49,16 @@ type Options struct {
 	Cache *cache.Cache
 	// Links makes downloadUrl and httpUrl.
 	Links Linking
-	// Tools are offered to agents.
-	Tools []server.ServerTool
+	// Tools are offered to agents, Prompts to their users.
+	Tools   []server.ServerTool
+	Prompts []server.ServerPrompt
+	// Subscribing bounds subscriptions.
+	Subscribing Subscribing
 	// Sessions signs session ids; nil makes ids that end with the process.
 	Sessions *Sessions
 	Logger   *slog.Logger
+
+	completionTime time.Duration // tests have more
 }
 
 // Server answers MCP messages about the repositories of a catalogue.
@@ -79,6 +84,9 @@ func New(options Options) *Server {
 	if options.ReadLimit == 0 {
 		options.ReadLimit = defaultReadLimit
 	}
+	if options.completionTime == 0 {
+		options.completionTime = defaultCompletionTime
+	}
 	if options.Sessions == nil {
 		options.Sessions = NewSessions(nil)
 	}
@@ -86,6 +94,7 @@ func New(options Options) *Server {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{options: options, catalogue: options.Catalogue, sessions: options.Sessions, logger: options.Logger, extents: newExtents()}
+	completing := completions{s.catalogue, options.completionTime}
 	s.mcp = server.NewMCPServer("repomcp", options.Version,
 		server.WithTitle("repomcp: git repositories"),
 		server.WithInstructions(instructions),
@@ -94,16 +103,20 @@ func New(options Options) *Server {
 		server.WithPromptCapabilities(false),
 		server.WithLogging(),
 		server.WithCompletions(),
-		server.WithResourceCompletionProvider(completions{s.catalogue}),
+		server.WithResourceCompletionProvider(completing),
+		server.WithPromptCompletionProvider(completing),
 		server.WithExtensions(map[string]any{ExtensionStream: options.streamSettings()}),
 		server.WithPaginationLimit(pageSize),
 		server.WithMethodCacheHints(mcp.MethodResourcesList, listTTL.Milliseconds(), mcp.CacheScopePrivate),
 		server.WithHooks(s.hooks()),
 	)
-	s.subscriptions = newSubscriptions(s)
+	s.subscriptions = newSubscriptions(s, options.Subscribing)
 	s.addTemplates()
 	s.mcp.AddResource(mcp.NewResource(readURI, "read"), s.read)
 	s.mcp.AddTools(options.Tools...)
+	for _, prompt := range options.Prompts {
+		s.mcp.AddPrompt(prompt.Prompt, checkPrompt(prompt))
+	}
 	s.handler = server.NewStreamableHTTPServer(s.mcp,
 		server.WithSessionIdManagerResolver(sessionResolver{s.sessions}),
 		server.WithSessionIdleTTL(sessionIdle),
@@ -139,16 +152,21 @@ func (s *Server) hooks() *server.Hooks {
 	hooks.AddBeforeReadResource(redirectRead)
 	hooks.AddAfterListResources(s.list)
 	hooks.AddAfterSubscribe(func(ctx context.Context, _ any, message *mcp.SubscribeRequest, _ *mcp.EmptyResult) {
-		s.subscriptions.add(ctx, message.Params.URI)
+		if err := s.subscriptions.subscribe(ctx, message.Params.URI); err != nil {
+			fail(ctx, asError(err, message.Params.URI))
+		}
 	})
 	hooks.AddAfterUnsubscribe(func(ctx context.Context, _ any, message *mcp.UnsubscribeRequest, _ *mcp.EmptyResult) {
-		s.subscriptions.remove(ctx, message.Params.URI)
+		s.subscriptions.unsubscribe(ctx, message.Params.URI)
+	})
+	hooks.AddOnRegisterSession(func(_ context.Context, session server.ClientSession) {
+		s.subscriptions.connect(session)
 	})
 	hooks.AddOnUnregisterSession(func(_ context.Context, session server.ClientSession) {
-		s.subscriptions.forget(session.SessionID())
+		s.subscriptions.disconnect(session)
 	})
 	hooks.AddBeforeSubscriptionsListen(func(ctx context.Context, _ any, message *mcp.SubscriptionsListenRequest) {
-		s.subscriptions.listen(ctx, message.Params.Notifications.ResourceSubscriptions)
+		s.subscriptions.listen(ctx, &message.Params.Notifications)
 	})
 	hooks.AddAfterSubscriptionsListen(func(ctx context.Context, _ any, _ *mcp.SubscriptionsListenRequest, _ *mcp.SubscriptionsListenResult) {
 		awaitAck(ctx)

@@ -65,18 +65,7 @@ type Namespace interface {
 // Percent-encoding is undone once, here, and nowhere after: slashes may be
 // encoded or not, and no name is ever joined to a path of the host.
 func Parse(uri string, names Namespace) (Resource, error) {
-	if len(uri) > maxURIBytes {
-		return Resource{}, fmt.Errorf("%w: longer than %d bytes", errURI, maxURIBytes)
-	}
-	if len(uri) < len(scheme) || !strings.EqualFold(uri[:len(scheme)], scheme) {
-		return Resource{}, fmt.Errorf("another scheme: %w", repos.ErrNotFound)
-	}
-	rawPath, rawQuery, hasQuery := strings.Cut(uri[len(scheme):], "?")
-	path, err := decodePath(rawPath)
-	if err != nil {
-		return Resource{}, err
-	}
-	query, err := parseQuery(rawQuery, hasQuery)
+	path, query, err := decode(uri)
 	if err != nil {
 		return Resource{}, err
 	}
@@ -89,6 +78,22 @@ func Parse(uri string, names Namespace) (Resource, error) {
 		return Resource{}, err
 	}
 	return resource, resource.applyQuery(query)
+}
+
+// decode takes the path and the options out of a URI.
+func decode(uri string) (path string, query []pair, err error) {
+	if len(uri) > maxURIBytes {
+		return "", nil, fmt.Errorf("%w: longer than %d bytes", errURI, maxURIBytes)
+	}
+	if len(uri) < len(scheme) || !strings.EqualFold(uri[:len(scheme)], scheme) {
+		return "", nil, fmt.Errorf("another scheme: %w", repos.ErrNotFound)
+	}
+	rawPath, rawQuery, hasQuery := strings.Cut(uri[len(scheme):], "?")
+	if path, err = decodePath(rawPath); err != nil {
+		return "", nil, err
+	}
+	query, err = parseQuery(rawQuery, hasQuery)
+	return path, query, err
 }
 
 // shapes are the forms that a URI has after the repository's name, by their

@@ -1,0 +1,413 @@
+package httpx_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/resources"
+)
+
+// ways are how changes are noticed: told by the kernel, or by looking alone.
+var ways = map[string]resources.Subscribing{"events": {}, "looking": {NoEvents: true}}
+
+// listener is a client that waits for notifications, in one era.
+type listener struct {
+	t        *testing.T
+	era      string
+	messages <-chan string
+}
+
+// listeners are one client of each era, both subscribed to the same.
+func (s *site) listeners(uris ...string) []listener {
+	s.t.Helper()
+	modern := s.modern("subscriptions/listen", map[string]any{"notifications": map[string]any{"resourceSubscriptions": uris, "resourcesListChanged": true}})
+	modernEvents := events(modern)
+	if ack := <-modernEvents; !strings.Contains(ack, "acknowledged") {
+		s.t.Fatalf("first event: %s", ack)
+	}
+	session := s.initialize()
+	old := s.get(session)
+	oldEvents := events(old)
+	for _, uri := range uris {
+		if reply := s.subscribe(session, uri); !strings.Contains(reply, `"result"`) {
+			s.t.Fatalf("subscribe: %s", reply)
+		}
+	}
+	s.t.Cleanup(func() {
+		for _, response := range []*http.Response{modern, old} {
+			_ = response.Body.Close() // ends the stream
+		}
+		for _, stream := range []<-chan string{modernEvents, oldEvents} {
+			for range stream { // the reader must end before the test does
+			}
+		}
+	})
+	return []listener{{s.t, "modern", modernEvents}, {s.t, "session", oldEvents}}
+}
+
+func (s *site) subscribe(session http.Header, uri string) string {
+	s.t.Helper()
+	return text(s.t, s.post(session, map[string]any{"jsonrpc": "2.0", "id": 2, "method": "resources/subscribe", "params": map[string]any{"uri": uri}}))
+}
+
+// until counts notifications, by URI or method, up to the one that is wanted.
+func (l listener) until(last string) map[string]int {
+	l.t.Helper()
+	counts := make(map[string]int)
+	for counts[last] == 0 {
+		select {
+		case message := <-l.messages:
+			var m struct {
+				Method string
+				Params struct{ URI string }
+			}
+			if err := json.Unmarshal([]byte(message), &m); err != nil {
+				l.t.Fatalf("%s era: %q: %v", l.era, message, err)
+			}
+			name := m.Params.URI
+			if m.Method != "notifications/resources/updated" {
+				name = m.Method
+			}
+			counts[name]++
+		case <-time.After(20 * time.Second):
+			l.t.Fatalf("%s era: no notification of %s; there were %v", l.era, last, counts)
+		}
+	}
+	return counts
+}
+
+// pushed is a mirror, the repository that is pushed to it, and what the test
+// watches.
+type pushed struct {
+	mirror, source *gittest.Repo
+}
+
+func (p pushed) push(refspecs ...string) {
+	p.source.Git(append([]string{"push", "--quiet", p.mirror.Dir}, refspecs...)...)
+}
+
+const (
+	watchedBranch  = "repo://repo/refs/heads/main"
+	watchedTag     = "repo://repo/refs/tags/v1"
+	watchedFile    = "repo://repo/refs/heads/main/contents/src/a.go"
+	watchedFolder  = "repo://repo/contents/src"
+	watchedArchive = "repo://repo/archive/main.tar.gz"
+	watchedFork    = "repo://repo/refs/heads/dir/fork"
+	canary         = "repo://repo/refs/heads/canary"
+)
+
+// moves are what git does to a mirror, with what changes for subscribers.
+var moves = []struct {
+	name string
+	do   func(p pushed)
+	want []string
+}{
+	{"push to the path", func(p pushed) {
+		p.source.Commit("main", gittest.Regular("src/a.go", "2"), gittest.Regular("doc/b", "1"))
+		p.push("main")
+	}, []string{watchedBranch, watchedFile, watchedFolder, watchedArchive}},
+	{"push to another path", func(p pushed) {
+		p.source.Commit("main", gittest.Regular("src/a.go", "2"), gittest.Regular("doc/b", "2"))
+		p.push("main")
+	}, []string{watchedBranch, watchedArchive}},
+	{"push to another file of the folder", func(p pushed) {
+		p.source.Commit("main", gittest.Regular("src/a.go", "2"), gittest.Regular("src/c.go", "2"), gittest.Regular("doc/b", "2"))
+		p.push("main")
+	}, []string{watchedBranch, watchedFolder, watchedArchive}},
+	{"pack-refs", func(p pushed) { p.mirror.Git("pack-refs", "--all") }, nil},
+	{"repack", func(p pushed) { p.mirror.Git("repack", "-adq") }, nil},
+	{"gc", func(p pushed) { p.mirror.Git("gc", "--quiet", "--prune=now") }, nil},
+	{"fetch of nothing", func(p pushed) { p.mirror.Git("fetch", "--quiet", p.source.Dir, "+refs/heads/main:refs/heads/main") }, nil},
+	{"fetch", func(p pushed) {
+		p.source.Commit("main", gittest.Executable("src/a.go", "2"), gittest.Regular("src/c.go", "2"), gittest.Regular("doc/b", "2"))
+		p.mirror.Git("fetch", "--quiet", p.source.Dir, "+refs/heads/*:refs/heads/*")
+	}, []string{watchedBranch, watchedFile, watchedFolder, watchedArchive}},
+	{"forced push", func(p pushed) { p.push("--force", "main~1:refs/heads/main") }, []string{watchedBranch, watchedFile, watchedFolder, watchedArchive}},
+	{"new tag", func(p pushed) { p.push("main:refs/tags/v1") }, []string{watchedTag}},
+	{"moved tag", func(p pushed) { p.push("--force", "main~2:refs/tags/v1") }, []string{watchedTag}},
+	{"deleted tag", func(p pushed) { p.push(":refs/tags/v1") }, []string{watchedTag}},
+	{"new branch in a new folder", func(p pushed) { p.push("main:refs/heads/dir/fork") }, []string{watchedFork}},
+	{"branch in place of the folder", func(p pushed) { p.push(":refs/heads/dir/fork"); p.push("main:refs/heads/dir") }, []string{watchedFork}},
+	{"folder in place of the branch", func(p pushed) { p.push(":refs/heads/dir"); p.push("main:refs/heads/dir/fork") }, []string{watchedFork}},
+	{"pack-refs of all that is loose", func(p pushed) { p.mirror.Git("pack-refs", "--all", "--prune") }, nil},
+	{"deleted packed branch", func(p pushed) { p.push(":refs/heads/dir/fork") }, []string{watchedFork}},
+	{"another default branch", func(p pushed) { p.mirror.Git("symbolic-ref", "HEAD", "refs/heads/other") }, []string{watchedFolder}},
+}
+
+func TestSubscribersHearOfWhatMovedAndOfNothingElse(t *testing.T) {
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serveWith(t, repos.Options{}, way)
+			p := pushed{mirror: s.repo("repo"), source: gittest.New(t)}
+			p.source.Commit("main", gittest.Regular("src/a.go", "1"), gittest.Regular("doc/b", "1"))
+			p.source.Commit("other", gittest.Regular("src/other", "1"))
+			p.push("main", "other")
+			clients := s.listeners(watchedBranch, watchedTag, watchedFile, watchedFolder, watchedArchive, watchedFork, canary)
+			// Started after the first subscriptions: those must be found.
+			stop := s.watch()
+			defer stop()
+			for i, move := range moves {
+				move.do(p)
+				// Has whatever is wrongly noticed come before the canary; what is
+				// right does not depend on it.
+				time.Sleep(250 * time.Millisecond)
+				p.push("--force", fmt.Sprintf("%s:refs/heads/canary", []string{"main", "other"}[i%2]))
+				want := map[string]int{canary: 1}
+				for _, uri := range move.want {
+					want[uri] = 1
+				}
+				for _, client := range clients {
+					if got := drain(client, client.until(canary), want); !maps.Equal(got, want) {
+						t.Errorf("%s: %s era: %v, want %v", move.name, client.era, got, want)
+					}
+				}
+			}
+		})
+	}
+}
+
+// drain reads what is sent together with the canary: the order within one look
+// is not fixed.
+func drain(l listener, got, want map[string]int) map[string]int {
+	for uri := range want {
+		if got[uri] == 0 {
+			for name, n := range l.until(uri) {
+				got[name] += n
+			}
+		}
+	}
+	return got
+}
+
+func TestPushOfAThousandRefsIsOneNotification(t *testing.T) {
+	s := serve(t)
+	p := pushed{mirror: s.repo("repo"), source: gittest.New(t)}
+	first := p.source.Commit("main", gittest.Regular("a", "1"))
+	p.push("main")
+	const refs = 1000
+	var commands strings.Builder
+	for i := range refs {
+		fmt.Fprintf(&commands, "create refs/heads/many/%d %s\n", i, first)
+	}
+	p.source.GitInput([]byte(commands.String()), "update-ref", "--stdin")
+	uris := []string{"repo://repo", "repo://repo/refs", watchedBranch}
+	for i := range 50 {
+		uris = append(uris, fmt.Sprintf("repo://repo/refs/heads/many/%d", i*(refs/50)))
+	}
+	clients := s.listeners(uris...)
+	stop := s.watch()
+	defer stop()
+	start := time.Now()
+	p.push("refs/heads/many/*:refs/heads/many/*")
+	took := time.Since(start)
+	p.push("main~0:refs/heads/canary") // is in the card
+	p.source.Commit("main", gittest.Regular("a", "2"))
+	p.push("main")
+	for _, client := range clients {
+		got := client.until(watchedBranch)
+		want := make(map[string]int)
+		for _, uri := range uris {
+			want[uri] = 1
+		}
+		got = drain(client, got, want)
+		// The pushes took several times the time that changes are gathered for,
+		// on a busy machine; each of the others is one, whenever it was seen.
+		most := 2 + int(time.Since(start)/(500*time.Millisecond))
+		for _, uri := range uris {
+			limit := 1
+			if uri == "repo://repo" || uri == "repo://repo/refs" {
+				limit = most
+			}
+			if got[uri] < 1 || got[uri] > limit {
+				t.Errorf("%s era: %d notifications of %s, want 1 to %d", client.era, got[uri], uri, limit)
+			}
+		}
+		t.Logf("%s era: %d notifications of the card; the push took %v", client.era, got["repo://repo"], took)
+	}
+}
+
+func TestListChangesAreNotified(t *testing.T) {
+	s := serveWith(t, repos.Options{Rescan: 100 * time.Millisecond}, resources.Subscribing{})
+	first := s.repo("first")
+	stop := s.watch()
+	defer stop()
+	const late = "repo://late/refs/heads/main"
+	clients := s.listeners("repo://first", late)
+	const listChanged = "notifications/resources/list_changed"
+	// One that did not ask.
+	silent := s.modern("subscriptions/listen", map[string]any{"notifications": map[string]any{"resourceSubscriptions": []string{late}}})
+	defer func() { _ = silent.Body.Close() }()
+	silentEvents := events(silent)
+	<-silentEvents
+
+	s.repo("late").Commit("main", gittest.Regular("a", "1"))
+	for _, client := range clients {
+		drain(client, client.until(listChanged), map[string]int{late: 1})
+	}
+	if err := os.RemoveAll(first.Dir); err != nil {
+		t.Fatal(err)
+	}
+	for _, client := range clients {
+		drain(client, client.until("repo://first"), map[string]int{listChanged: 1})
+	}
+	// A repository that takes the place of another.
+	again := s.repo("first")
+	for _, client := range clients {
+		drain(client, client.until("repo://first"), map[string]int{listChanged: 1})
+	}
+	again.Commit("main", gittest.Regular("a", "1"))
+	for _, client := range clients {
+		client.until("repo://first")
+	}
+	if err := os.RemoveAll(filepath.Join(s.root, "late.git")); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		if event := <-silentEvents; !strings.Contains(event, late) {
+			t.Errorf("a client that did not ask for the list got %s", event)
+		}
+	}
+}
+
+func TestRepositoryIsWatchedAsAWhole(t *testing.T) {
+	for name, way := range ways {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := serveWith(t, repos.Options{}, way)
+			repo := s.repo("repo")
+			repo.Commit("main", gittest.Regular("a", "1"))
+			stop := s.watch()
+			defer stop()
+			clients := s.listeners("repo://repo")
+			for what, change := range map[string]func(){
+				"description": func() { repo.WriteFile("description", []byte("what it is\n")) },
+				"branch":      func() { repo.Commit("other", gittest.Regular("a", "1")) },
+				"HEAD":        func() { repo.Git("symbolic-ref", "HEAD", "refs/heads/other") },
+			} {
+				change()
+				for _, client := range clients {
+					t.Log(what, client.until("repo://repo"))
+				}
+			}
+		})
+	}
+}
+
+func TestSubscriptionsAreBounded(t *testing.T) {
+	s := serveWith(t, repos.Options{}, resources.Subscribing{PerSession: 3, Total: 5})
+	s.repo("repo").Commit("main", gittest.Regular("a", "1"))
+	uri := func(i int) string { return fmt.Sprintf("repo://repo/contents/%d", i) }
+	session := s.initialize()
+	for i := range 3 {
+		if reply := s.subscribe(session, uri(i)); !strings.Contains(reply, `"result"`) {
+			t.Fatal(reply)
+		}
+	}
+	if reply := s.subscribe(session, uri(0)); !strings.Contains(reply, `"result"`) {
+		t.Errorf("the same again: %s", reply)
+	}
+	if reply := s.subscribe(session, uri(4)); !strings.Contains(reply, `"code":-32000`) || !strings.Contains(reply, `"reason":"too_many_subscriptions"`) || !strings.Contains(reply, "may watch 3 resources") {
+		t.Errorf("one too many for a session: %s", reply)
+	}
+	// Two are left for all others. The acknowledgement says so.
+	modern := s.modern("subscriptions/listen", map[string]any{"notifications": map[string]any{"resourceSubscriptions": []string{uri(7), "repo://repo/../x", uri(8), uri(9), uri(8)}}})
+	stream := events(modern)
+	ack := <-stream
+	if !strings.Contains(ack, fmt.Sprintf(`"resourceSubscriptions":[%q,%q,%q]`, uri(7), uri(8), uri(8))) {
+		t.Errorf("acknowledgement: %s", ack)
+	}
+	second := s.initialize()
+	if reply := s.subscribe(second, uri(0)); !strings.Contains(reply, "All clients of this server") {
+		t.Errorf("one too many for all: %s", reply)
+	}
+	_ = modern.Body.Close() // ends the stream, which gives two back
+	for range stream {      // until the reader has ended
+	}
+	for i := range 200 {
+		if reply := s.subscribe(second, uri(0)); strings.Contains(reply, `"result"`) {
+			break
+		} else if i == 199 {
+			t.Errorf("nothing was given back: %s", reply)
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	unsubscribe := text(t, s.post(session, map[string]any{"jsonrpc": "2.0", "id": 3, "method": "resources/unsubscribe", "params": map[string]any{"uri": uri(0)}}))
+	if reply := s.subscribe(session, uri(5)); !strings.Contains(reply, `"result"`) {
+		t.Errorf("after unsubscribing (%s): %s", unsubscribe, reply)
+	}
+}
+
+func TestMalformedURIsCannotBeSubscribedTo(t *testing.T) {
+	s := serve(t)
+	s.repo("repo").Commit("main", gittest.Regular("a", "1"))
+	session := s.initialize()
+	for _, uri := range []string{"repo://repo/../x", "repo://%zz", "repo://repo/archive/main.tar.gz?colour=red", "repo://repo/archive/main.tar.gz?strip=/x"} {
+		if reply := s.subscribe(session, uri); !strings.Contains(reply, `"code":-32602`) || !strings.Contains(reply, `"reason":"invalid_uri"`) {
+			t.Errorf("%s: %s", uri, reply)
+		}
+	}
+	// What is not there may come; whether it is must not show.
+	for _, uri := range []string{"repo://nothing", "repo://repo/refs/heads/none", "repo://repo/nosuchkind", "https://example.com/x"} {
+		if reply := s.subscribe(session, uri); !strings.Contains(reply, `"result":{}`) {
+			t.Errorf("%s: %s", uri, reply)
+		}
+	}
+}
+
+func TestGoneClientsDoNotHoldOthersUp(t *testing.T) {
+	s := serve(t)
+	repo := s.repo("repo")
+	repo.Commit("main", gittest.Regular("a", "0"))
+	stop := s.watch()
+	defer stop()
+	// They have a session and never open its stream, or close it at once.
+	for i := range 5 {
+		session := s.initialize()
+		s.subscribe(session, watchedBranch)
+		if i%2 == 0 {
+			_ = s.get(session).Body.Close()
+		}
+	}
+	clients := s.listeners(watchedBranch)
+	for i := range 3 {
+		repo.Commit("main", gittest.Regular("a", fmt.Sprint(i+1)))
+		for _, client := range clients {
+			client.until(watchedBranch)
+		}
+	}
+}
+
+func TestSessionThatComesBackGetsWhatItMissed(t *testing.T) {
+	s := serve(t)
+	repo := s.repo("repo")
+	repo.Commit("main", gittest.Regular("a", "1"))
+	stop := s.watch()
+	defer stop()
+	session := s.initialize()
+	s.subscribe(session, watchedBranch)
+	first := s.get(session)
+	stream := events(first)
+	repo.Commit("main", gittest.Regular("a", "2"))
+	(listener{t, "session", stream}).until(watchedBranch)
+	_ = first.Body.Close()
+	for range stream {
+	}
+	s.log.waitFor(t, "method=GET path=/mcp") // the end of the stream
+	repo.Commit("main", gittest.Regular("a", "3"))
+	second := s.get(session)
+	again := events(second)
+	(listener{t, "session", again}).until(watchedBranch)
+	_ = second.Body.Close()
+	for range again {
+	}
+}

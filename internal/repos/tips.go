@@ -1,0 +1,120 @@
+package repos
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+)
+
+// Tips are the served refs of a repository as they are stored at one moment. No
+// object was read: that the objects are there, and what annotated tags lead to,
+// is not known.
+type Tips struct {
+	// Names are the full names in byte order, without HEAD.
+	Names []string
+	ids   map[string]ID
+	head  string
+	state string
+}
+
+// Tips reads all served refs. A repository that is gone is [ErrNotFound].
+func (r *Repository) Tips() (*Tips, error) {
+	files := refFiles{root: r.catalogue.root, dir: r.dir}
+	head, headOK, err := files.loose("HEAD")
+	if err != nil {
+		return nil, pathless(err)
+	}
+	if _, err := files.root.Stat(r.dir); errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("repository: %w", ErrNotFound)
+	}
+	names, raws, err := files.all()
+	if err != nil {
+		return nil, pathless(err)
+	}
+	tips := &Tips{Names: make([]string, 0, len(names)), ids: make(map[string]ID, len(names)+1)}
+	sum := sha256.New()
+	if headOK {
+		raws["HEAD"] = head
+		tips.head = cutPrefix(head.symbolic, branchPrefix)
+		_, _ = fmt.Fprintf(sum, "HEAD %s %s\n", head.symbolic, head.id)
+		if id, ok := followIn(raws, "HEAD"); ok {
+			tips.ids["HEAD"] = id
+		}
+	}
+	for _, name := range names {
+		if hidden(name) {
+			continue
+		}
+		if id, ok := followIn(raws, name); ok {
+			tips.Names = append(tips.Names, name)
+			tips.ids[name] = id
+			_, _ = fmt.Fprintf(sum, "%s %s %s\n", name, raws[name].symbolic, id)
+		}
+	}
+	tips.state = hex.EncodeToString(sum.Sum(nil))
+	return tips, nil
+}
+
+// followIn is [refFiles.follow] in refs that were read before.
+func followIn(raws map[string]rawRef, name string) (ID, bool) {
+	for range maxSymrefDepth {
+		raw, ok := raws[name]
+		if !ok || raw.symbolic == "" {
+			return raw.id, ok
+		}
+		name = raw.symbolic
+	}
+	return ID{}, false
+}
+
+// ID is the object that a ref holds, by its full name or HEAD.
+func (t *Tips) ID(name string) (ID, bool) {
+	id, ok := t.ids[name]
+	return id, ok
+}
+
+// DefaultBranch is the short name of the branch that HEAD points to, or "".
+func (t *Tips) DefaultBranch() string { return t.head }
+
+// State is a text that changes whenever HEAD or a served ref does.
+func (t *Tips) State() string { return t.state }
+
+// LongestRef is [Repository.LongestRef] among these refs.
+func (t *Tips) LongestRef(prefix, p, marker string) (name, rest string, err error) {
+	for _, end := range refEnds(p, marker) {
+		if _, ok := t.ids[prefix+p[:end]]; ok {
+			return prefix + p[:end], p[end:], nil
+		}
+	}
+	return "", "", fmt.Errorf("ref: %w", ErrNotFound)
+}
+
+// refEnds are where the name of a ref may end in a path, the longest first:
+// nothing follows it, or the marker as a whole segment.
+func refEnds(p, marker string) []int {
+	var ends []int
+	for end := len(p); end > 0; end = strings.LastIndexByte(p[:end], '/') {
+		if rest := p[end:]; rest == "" || rest == marker || strings.HasPrefix(rest, marker+"/") {
+			ends = append(ends, end)
+		}
+	}
+	return ends
+}
+
+// HeadTip is the branch that HEAD leads to with the object that it holds, or
+// HEAD itself when it is detached; the name is "" when there is no commit. No
+// object is read.
+func (r *Repository) HeadTip() (name string, id ID) {
+	name, raw, ok, err := refFiles{root: r.catalogue.root, dir: r.dir}.follow("HEAD")
+	if err != nil || !ok {
+		return "", ID{}
+	}
+	return name, raw.id
+}
+
+// CommitOf follows annotated tags from an object to its commit. Whether that is
+// served is not looked at: it is for ids that a served ref holds.
+func (s *Snapshot) CommitOf(id ID) (ID, error) { return s.peel(id) }

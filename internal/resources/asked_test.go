@@ -1,0 +1,64 @@
+package resources
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// library makes a server over a root.
+func library(t testing.TB, root string, options Options) *Server {
+	t.Helper()
+	catalogue, err := repos.Open(root, repos.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	engine, err := archive.NewEngine(archive.EngineOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		engine.Close()
+		if err := catalogue.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	options.Catalogue, options.Engine = catalogue, engine
+	s := New(options)
+	t.Cleanup(func() {
+		if err := s.Shutdown(t.Context()); err != nil && t.Context().Err() == nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+// ask sends a request of 2026-07-28 the way that HTTP does, and reads its
+// result; the code is that of an error.
+func ask(t testing.TB, s *Server, method string, params map[string]any, result any) (code int, reply string) {
+	t.Helper()
+	full := map[string]any{"_meta": map[string]any{"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": map[string]any{}}}
+	for name, value := range params {
+		full[name] = value
+	}
+	raw, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": full})
+	if err != nil {
+		t.Fatal(err)
+	}
+	messages, _, failure := ParseMessages(raw)
+	if failure != nil {
+		t.Fatal(failure)
+	}
+	r := &Request{Message: messages[0], Era: ModernEra, events: make(chan struct{})}
+	answer, err := json.Marshal(s.mcp.HandleMessage(r.Attach(t.Context()), r.Raw))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer, code = r.Patch(answer)
+	if err := json.Unmarshal(answer, &struct{ Result any }{result}); err != nil {
+		t.Fatalf("%s: %q: %v", method, answer, err)
+	}
+	return code, string(answer)
+}

@@ -1,0 +1,199 @@
+package resources
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// sweepEvery is how often sessions that did not come back are looked for.
+const sweepEvery = time.Minute
+
+// unclearEvery is how often it is looked again at repositories whose state could
+// not be told: a mirror in the middle of a change, or a damaged one.
+const unclearEvery = 2 * time.Second
+
+// watch sends notifications until ctx ends.
+func (s *subscriptions) watch(ctx context.Context) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	running.Go(func() { s.watcher.Run(ctx, s.lookAll) })
+	ticker := time.NewTicker(retryEvery)
+	defer ticker.Stop()
+	names, swept, cleared := s.server.catalogue.Names(), time.Now(), time.Now()
+	s.rebind()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.wake:
+		case now := <-ticker.C:
+			if listed := s.server.catalogue.Names(); !slices.Equal(listed, names) {
+				names = listed
+				s.listChanged()
+			}
+			if now.Sub(swept) > sweepEvery {
+				swept = now
+				s.sweep(now)
+			}
+			if now.Sub(cleared) > unclearEvery {
+				cleared = now
+				s.lookAgain()
+			}
+		}
+		s.lookAtDirty(ctx)
+		s.deliver()
+	}
+}
+
+// look has the subscriptions of a repository compared soon.
+func (s *subscriptions) look(name string) { s.lookAll([]string{name}) }
+
+func (s *subscriptions) lookAll(names []string) {
+	s.mu.Lock()
+	for _, name := range names {
+		s.dirty[name] = true
+	}
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// lookAgain is for those that it was not clear for.
+func (s *subscriptions) lookAgain() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.Copy(s.dirty, s.unclear)
+	clear(s.unclear)
+}
+
+// listChanged follows repositories that came or went.
+func (s *subscriptions) listChanged() {
+	s.mu.Lock()
+	s.announce()
+	s.mu.Unlock()
+	s.rebind()
+}
+
+// rebind gives each subscription the repository that its URI now names.
+func (s *subscriptions) rebind() {
+	type move struct {
+		sub  *subscription
+		from string
+		to   *repos.Repository // nil: none
+	}
+	var moves []move
+	s.mu.Lock()
+	for name, list := range s.byRepository {
+		for sub := range list {
+			if to := s.repositoryOf(sub.uri); to == nil && name != "" || to != nil && to.Name() != name {
+				moves = append(moves, move{sub, name, to})
+			}
+		}
+	}
+	s.mu.Unlock()
+	for _, m := range moves {
+		to := ""
+		if m.to != nil {
+			to = m.to.Name()
+			s.watcher.Add(m.to)
+		}
+		s.mu.Lock()
+		unused := to
+		if !m.sub.ended {
+			unused = m.from
+			s.unindex(m.sub)
+			s.index(m.sub, to)
+			s.dirty[to] = true
+		}
+		s.mu.Unlock()
+		if unused != "" {
+			s.watcher.Remove(unused)
+		}
+	}
+}
+
+// repositoryOf a URI, as the catalogue has it, or nil.
+func (s *subscriptions) repositoryOf(uri string) *repos.Repository {
+	path, _, err := decode(uri)
+	if err != nil {
+		return nil
+	}
+	repository, _, err := s.server.catalogue.LongestKnown(path)
+	if err != nil {
+		return nil
+	}
+	return repository
+}
+
+// lookAtDirty compares what is watched of repositories that may have changed.
+func (s *subscriptions) lookAtDirty(ctx context.Context) {
+	s.mu.Lock()
+	names := slices.Collect(maps.Keys(s.dirty))
+	unbound := s.dirty[""]
+	clear(s.dirty)
+	s.mu.Unlock()
+	if unbound {
+		// The repository may have come while the subscription was being made.
+		s.rebind()
+	}
+	var running sync.WaitGroup
+	slots := make(chan struct{}, lookers)
+	for _, name := range names {
+		slots <- struct{}{}
+		running.Go(func() {
+			defer func() { <-slots }()
+			s.compare(ctx, name)
+		})
+	}
+	running.Wait()
+}
+
+// compare looks once at a repository, and finds who is to be told of what.
+func (s *subscriptions) compare(ctx context.Context, name string) {
+	s.mu.Lock()
+	before := make(map[*subscription]state, len(s.byRepository[name]))
+	for sub := range s.byRepository[name] {
+		before[sub] = sub.state
+	}
+	s.mu.Unlock()
+	if len(before) == 0 {
+		return
+	}
+	g := s.server.glance(name)
+	defer g.Close()
+	after := make(map[*subscription]state, len(before))
+	failed := false
+	for sub, was := range before {
+		if ctx.Err() != nil {
+			return
+		}
+		now, err := g.state(ctx, sub.uri, was)
+		if err != nil {
+			s.server.logger.Debug("the state of a resource cannot be told", "uri", clipLong(sub.uri), "error", err)
+			failed = true
+		}
+		after[sub] = now
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for sub, now := range after {
+		if sub.ended || sub.repository != name {
+			continue
+		}
+		changed := now.text != sub.state.text
+		sub.state = now
+		if changed {
+			s.updated(sub)
+		}
+	}
+	if failed {
+		s.unclear[name] = true
+	}
+}
