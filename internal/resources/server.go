@@ -49,8 +49,6 @@ type Options struct {
 	Cache *cache.Cache
 	// Links makes downloadUrl and httpUrl.
 	Links Linking
-	// Tools are offered to agents.
-	Tools []server.ServerTool
 	// Sessions signs session ids; nil makes ids that end with the process.
 	Sessions *Sessions
 	Logger   *slog.Logger
@@ -103,7 +101,6 @@ func New(options Options) *Server {
 	s.subscriptions = newSubscriptions(s)
 	s.addTemplates()
 	s.mcp.AddResource(mcp.NewResource(readURI, "read"), s.read)
-	s.mcp.AddTools(options.Tools...)
 	s.handler = server.NewStreamableHTTPServer(s.mcp,
 		server.WithSessionIdManagerResolver(sessionResolver{s.sessions}),
 		server.WithSessionIdleTTL(sessionIdle),
@@ -114,6 +111,9 @@ func New(options Options) *Server {
 	)
 	return s
 }
+
+// AddTools offers tools to agents. Call it before the first request.
+func (s *Server) AddTools(tools ...server.ServerTool) { s.mcp.AddTools(tools...) }
 
 // streamSettings describe resources/stream to clients.
 func (o Options) streamSettings() map[string]any {
