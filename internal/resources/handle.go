@@ -29,7 +29,8 @@ type Handle struct {
 	Route string
 	// Base is the commit that a delta is from.
 	Base string
-	// Extent is of the tar before compression; Measured says that it is known.
+	// Extent is of the tar before compression; Measured says that it is known. A
+	// manifest has none.
 	Extent   archive.Measure
 	Measured bool
 }
@@ -48,6 +49,8 @@ func (s *Server) Handle(ctx context.Context, r Resource) (_ Handle, err error) {
 	}
 	if content.plan != nil {
 		h.Base = content.plan.Options().Base
+	}
+	if content.plan != nil && r.Options.Format != archive.Manifest {
 		if h.Extent, h.Measured = measured(ctx, content.plan); h.Measured && r.Options.Format == archive.Tar {
 			h.Size = h.Extent.Bytes
 		}

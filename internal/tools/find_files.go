@@ -86,10 +86,7 @@ func (s *service) findFiles(ctx context.Context, a findArguments) (_ *result, er
 	}
 	r.note("%s.", at)
 	r.data = data
-	if len(data.Files) < len(paths) {
-		return r, s.linkManifest(ctx, r, at)
-	}
-	return r, nil
+	return r, s.linkManifest(ctx, r, at, data.pages, len(data.Files))
 }
 
 // find walks the tree and puts what fits in order.
@@ -135,11 +132,7 @@ func (a findArguments) matcher() (func(path string) bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	query, ok := unquote(a.query)
-	if !ok {
-		query = a.query
-	}
-	query = a.fold(query)
+	query := a.fold(asListed(a.query))
 	return func(p string) bool {
 		return strings.Contains(a.fold(p), query) && (a.glob == "" || g.match(p))
 	}, nil
@@ -188,5 +181,5 @@ func alike(ctx context.Context, snapshot *repos.Snapshot, at found, missed strin
 	if err := w.walk(entry{TreeEntry: repos.TreeEntry{Mode: repos.ModeDir, ID: at.Tree}}, 1); err != nil || len(paths) == 0 {
 		return otherwise
 	}
-	return " There is " + strings.Join(paths, ", ") + "."
+	return " Did you mean " + strings.Join(paths, " or ") + "?"
 }

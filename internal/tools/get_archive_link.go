@@ -54,7 +54,7 @@ func (a archiveArguments) options() (archive.Options, error) {
 			values = []string{value}
 		}
 		for _, value := range values {
-			if err := options.Set(option.Name, value); err != nil {
+			if err := options.Set(option.Name, asListed(value)); err != nil {
 				return archive.Options{}, err
 			}
 		}
@@ -78,7 +78,6 @@ type archiveLink struct {
 	URL        string `json:"url,omitempty" jsonschema:"Address of the plain download"`
 	HTTP       string `json:"httpUrl,omitempty" jsonschema:"Address that needs no credentials until httpUrlExpiresAt"`
 	Expires    string `json:"httpUrlExpiresAt,omitempty"`
-	Command    string `json:"command,omitempty" jsonschema:"Shell command that downloads it"`
 	remarks
 }
 
@@ -103,7 +102,7 @@ func (s *service) getArchiveLink(ctx context.Context, a archiveArguments) (_ *re
 	}
 	data := &archiveLink{
 		Repository: quote(at.repository), SHA: at.ID.String(), Base: h.Base, URI: h.URI, Format: a.format, MIMEType: h.MIMEType, FileName: quote(h.FileName),
-		URL: h.URL, HTTP: h.HTTP, Expires: h.HTTPExpires, Command: h.command(),
+		URL: h.URL, HTTP: h.HTTP, Expires: h.HTTPExpires,
 	}
 	if h.Size != UnknownSize {
 		data.Size = &h.Size

@@ -25,8 +25,8 @@ type fileArguments struct {
 func (a *fileArguments) define(p *parameters) {
 	a.revision.define(p)
 	p.text(&a.path, "path", "File or folder; the root by default. "+pathDescription)
-	p.number(&a.start, "start_line", "First line of a file to show, from 1.", 1, math.MaxInt32)
-	p.number(&a.end, "end_line", "Last line of a file to show.", 1, math.MaxInt32)
+	p.number(&a.start, "start_line", "First line of a file to show, from 1.", math.MaxInt32)
+	p.number(&a.end, "end_line", "Last line of a file to show.", math.MaxInt32)
 	a.paging.define(p, 100, 500)
 }
 
@@ -94,11 +94,11 @@ func (q request) symlink(r *result) error {
 	e, err := q.snapshot.Lookup(q.at.Tree, inside)
 	switch {
 	case errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt):
-		r.note("There is nothing in this commit.")
+		r.note("There is nothing of that name in this commit.")
 	case err != nil:
 		return err
 	default:
-		r.note("That is the %s %s of this commit; ask for it by that path.", kindOf(e.Mode), quote("./" + inside)[2:])
+		r.note("That is the %s %s of this commit; ask for it by that path.", kindOf(e.Mode), quote("/"+inside))
 	}
 	return nil
 }
@@ -132,11 +132,11 @@ func (q request) file(ctx context.Context, r *result, a fileArguments) (err erro
 	}
 	r.content, r.hasContent = x.text, true
 	r.note("%s, %s.", facts, x.count())
-	return q.remark(ctx, r, a, x)
+	return q.remark(ctx, r, x)
 }
 
 // remark says what of the file is shown, and how to go on.
-func (q request) remark(ctx context.Context, r *result, a fileArguments, x excerpt) error {
+func (q request) remark(ctx context.Context, r *result, x excerpt) error {
 	if x.replaced {
 		r.note("It is not all UTF-8: what is not is shown as U+FFFD. The download has the exact bytes.")
 	}
@@ -187,9 +187,6 @@ func (q request) lfs(ctx context.Context, r *result, p lfs.Pointer) error {
 	if err := object.Close(); err != nil {
 		return err
 	}
-	r.note("This mirror has the object: get it with get_archive_link, lfs=content and paths=[%s].", pathspecOf(q.entry.path))
+	r.note("This mirror has the object: get it with get_archive_link, lfs=content and in paths %s.", quote(":(literal)"+q.entry.path))
 	return q.linkFile(ctx, r)
 }
-
-// pathspecOf is the pathspec of one path, as a JSON text.
-func pathspecOf(p string) string { return `":(literal)` + strings.Trim(quote(p), `"`) + `"` }

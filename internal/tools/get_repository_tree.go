@@ -137,14 +137,15 @@ func (s *service) listTree(ctx context.Context, r *result, snapshot *repos.Snaps
 	data := &entryList{Repository: quote(at.repository), SHA: at.ID.String()}
 	data.Tree, data.pages = list(r, v.paging, total, items)
 	r.note("%s.", at)
-	if len(data.Tree) < total {
-		return data, s.linkManifest(ctx, r, at)
-	}
-	return data, nil
+	return data, s.linkManifest(ctx, r, at, data.pages, len(data.Tree))
 }
 
-// linkManifest links a list of all files with their ids.
-func (s *service) linkManifest(ctx context.Context, r *result, at found) error {
+// linkManifest links a list of all files with their ids to a first page that
+// does not have all items.
+func (s *service) linkManifest(ctx context.Context, r *result, at found, of pages, shown int) error {
+	if of.Page > 1 || shown == of.Total {
+		return nil
+	}
 	h, err := s.locator.Archive(ctx, at.repository, at.ID.String(), archive.Options{Format: archive.Manifest, Profile: archive.ProfileFull})
 	if errors.Is(err, archive.ErrLimit) {
 		return nil // there is none of so large a tree

@@ -112,7 +112,7 @@ func (s *service) listRefs(a refsArguments, kind string, choose func([]repos.Ref
 		data.DefaultBranch = quote(branch)
 		r.note("The default branch is %s.", data.DefaultBranch)
 	}
-	if len(data.Refs) < len(refs) {
+	if a.page == 1 && len(data.Refs) < len(refs) {
 		r.links = append(r.links, Handle{URI: s.locator.Refs(name), MIMEType: "application/json", FileName: "refs of " + name, Size: UnknownSize})
 	}
 	r.data = data

@@ -10,8 +10,8 @@ type paging struct{ page, perPage int }
 
 func (a *paging) define(p *parameters, preset, most int) {
 	a.page, a.perPage = 1, preset
-	p.number(&a.page, "page", "Page, from 1.", 1, math.MaxInt32)
-	p.number(&a.perPage, "perPage", "Most items of a page.", 1, most)
+	p.number(&a.page, "page", "Page, from 1.", math.MaxInt32)
+	p.number(&a.perPage, "perPage", "Most items of a page.", most)
 }
 
 // pages is embedded in the data of tools with pages.

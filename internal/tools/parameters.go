@@ -69,7 +69,7 @@ func textOf(value any) (text, problem string) {
 }
 
 // choice adds a text that is one of several. An empty default is none.
-func (p *parameters) choice(to *string, name, description string, choices ...string) *parameter {
+func (p *parameters) choice(to *string, name, description string, choices ...string) {
 	var preset any
 	if *to != "" {
 		preset = strconv.Quote(*to)
@@ -85,33 +85,32 @@ func (p *parameters) choice(to *string, name, description string, choices ...str
 	for _, c := range choices {
 		q.schema.Enum = append(q.schema.Enum, c)
 	}
-	return q
 }
 
-// number adds a whole number, which may be given as a text: some agents do. A
-// default of 0 is none.
-func (p *parameters) number(to *int, name, description string, low, high int) *parameter {
+// number adds a whole number from 1 on, which may be given as a text: some agents
+// do. A default of 0 is none.
+func (p *parameters) number(to *int, name, description string, high int) {
+	const lowest = 1.0
 	var preset any
 	if *to != 0 {
 		preset = *to
 	}
 	q := p.add(name, description, "integer", preset, func(value any) string {
 		n, ok := numberOf(value)
-		if !ok || n < float64(low) || n > float64(high) {
+		if !ok || n < lowest || n > float64(high) {
 			if high == math.MaxInt32 {
-				return fmt.Sprintf("must be a whole number from %d", low)
+				return "must be a whole number from 1"
 			}
-			return fmt.Sprintf("must be a whole number from %d to %d", low, high)
+			return fmt.Sprintf("must be a whole number from 1 to %d", high)
 		}
 		*to = int(n)
 		return ""
 	})
-	bottom, top := float64(low), float64(high)
+	bottom, top := lowest, float64(high)
 	q.schema.Minimum = &bottom
 	if high != math.MaxInt32 {
 		q.schema.Maximum = &top
 	}
-	return q
 }
 
 func numberOf(value any) (float64, bool) {
@@ -124,8 +123,8 @@ func numberOf(value any) (float64, bool) {
 }
 
 // flag adds a yes or no.
-func (p *parameters) flag(to *bool, name, description string) *parameter {
-	return p.add(name, description, "boolean", *to, func(value any) string {
+func (p *parameters) flag(to *bool, name, description string) {
+	p.add(name, description, "boolean", *to, func(value any) string {
 		yes, ok := value.(bool)
 		if text, isText := value.(string); isText && (text == "true" || text == "false") {
 			yes, ok = text == "true", true
@@ -139,7 +138,7 @@ func (p *parameters) flag(to *bool, name, description string) *parameter {
 }
 
 // texts adds a list of texts; a single one may stand for itself.
-func (p *parameters) texts(to *[]string, name, description string) *parameter {
+func (p *parameters) texts(to *[]string, name, description string) {
 	q := p.add(name, description, "array", nil, func(value any) string {
 		list, ok := value.([]any)
 		if _, single := value.(string); single {
@@ -161,7 +160,6 @@ func (p *parameters) texts(to *[]string, name, description string) *parameter {
 	q.schema.Items = &jsonschema.Schema{Type: "string"}
 	most := maxListItems
 	q.schema.MaxItems = &most
-	return q
 }
 
 // schema describes the arguments to clients.

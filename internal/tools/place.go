@@ -21,7 +21,7 @@ func (a *place) define(p *parameters) {
 // names are what may be meant, the likeliest first. Agents give an owner beside
 // a full name, too, and the name of the folder.
 func (a place) names() []string {
-	repo, owner := strings.Trim(a.repo, "/"), strings.Trim(a.owner, "/")
+	repo, owner := strings.Trim(asListed(a.repo), "/"), strings.Trim(asListed(a.owner), "/")
 	var names []string
 	if owner != "" {
 		names = append(names, owner+"/"+repo)
@@ -92,7 +92,7 @@ func (f found) String() string {
 // commit finds the commit, and notes on r what was taken instead of what was
 // asked for.
 func (s *service) commit(ctx context.Context, r *result, snapshot *repos.Snapshot, a revision) (found, error) {
-	f := found{repository: snapshot.Repository().Name(), ref: a.ref}
+	f := found{repository: snapshot.Repository().Name(), ref: asListed(a.ref)}
 	if a.sha != "" {
 		f.ref = a.sha
 	}
@@ -144,6 +144,14 @@ func noteBoth(r *result, snapshot *repos.Snapshot, ref string) {
 	if _, err := snapshot.Ref("refs/heads/" + ref); err == nil {
 		r.note("%s is a tag and a branch; this is of the tag. For the branch give refs/heads/%s.", quote(ref), quote(ref))
 	}
+}
+
+// asListed is the name that a listing shows in quotes, and any other as it is.
+func asListed(given string) string {
+	if name, ok := unquote(given); ok {
+		return name
+	}
+	return given
 }
 
 // treePath reads the path of a file or folder as people and listings write it:
