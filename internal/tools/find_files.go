@@ -33,7 +33,7 @@ func (a *findArguments) define(p *parameters) {
 	a.revision.define(p)
 	p.text(&a.query, "query", "A part of the path, such as util or test/data.")
 	p.text(&a.glob, "glob", "A pattern that the path matches: "+globDescription)
-	p.text(&a.path, "path", "Folder to search; the root by default. "+pathDescription)
+	p.text(&a.path, "path", "Folder to search, from which query and glob count; the root by default. "+pathDescription)
 	p.flag(&a.caseSensitive, "case_sensitive", "Tell upper and lower case apart.")
 	p.choice(&a.order, "order", "rank: names that begin with query first, and shorter paths before longer ones; path: as git lists them.", orderRank, orderPath)
 	a.paging.define(p, 100, 500)
@@ -106,9 +106,13 @@ func (a findArguments) find(ctx context.Context, r *result, snapshot *repos.Snap
 	if !folder.Mode.IsDir() {
 		return nil, say("%s is a %s, not a folder.", quote(name), kindOf(folder.Mode))
 	}
+	below := len(name)
+	if below > 0 {
+		below++ // the slash
+	}
 	var paths []string
 	w := walker{ctx: ctx, snapshot: snapshot, recursive: true, yield: func(e entry) bool {
-		if !e.Mode.IsDir() && len(paths) <= maxMatches && fits(e.path) {
+		if !e.Mode.IsDir() && len(paths) <= maxMatches && fits(e.path[below:]) {
 			paths = append(paths, e.path)
 		}
 		return true

@@ -24,8 +24,8 @@ type glob struct {
 }
 
 func newGlob(pattern string, fold bool) (glob, error) {
-	pattern = strings.TrimPrefix(strings.TrimPrefix(pattern, "./"), "/")
 	g := glob{flags: wildmatch.PathName, nameOnly: !strings.Contains(pattern, "/")}
+	pattern = strings.TrimPrefix(strings.TrimPrefix(pattern, "./"), "/")
 	if fold {
 		g.flags |= wildmatch.CaseFold
 	}
