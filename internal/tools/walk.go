@@ -10,10 +10,12 @@ import (
 )
 
 const (
-	// maxWalkedEntries bounds the entries that one call looks at: ten times
-	// those of the largest public repositories, some seconds of work. Folders
-	// that are there many times are counted each time.
+	// maxWalkedEntries bounds the entries that one call looks at, and
+	// maxWalkedFolders those that it goes into: about twice those of the largest
+	// public repositories, and seconds of work. Folders that are there many
+	// times are counted each time.
 	maxWalkedEntries = 1_000_000
+	maxWalkedFolders = 100_000
 	// maxWalkedBytes bounds the paths that one call makes: there can be names of
 	// megabytes, and deep folders.
 	maxWalkedBytes = 512 << 20
@@ -37,6 +39,7 @@ type walker struct {
 	// recursive enters folders.
 	recursive bool
 	entries   int
+	folders   int
 	bytes     int
 }
 
@@ -45,6 +48,9 @@ type walker struct {
 func (w *walker) walk(folder entry, depth int) error {
 	if err := w.ctx.Err(); err != nil {
 		return err
+	}
+	if w.folders++; w.folders > maxWalkedFolders {
+		return errStopped
 	}
 	list, err := w.snapshot.Tree(folder.ID)
 	if errors.Is(err, repos.ErrNotFound) {
@@ -81,7 +87,7 @@ func noteStopped(r *result, err error) error {
 	if !errors.Is(err, errStopped) {
 		return err
 	}
-	r.note("Stopped: the tree has more than %d entries, or folders that are nested too deeply. Ask for a folder of it with path.", maxWalkedEntries)
+	r.note("Stopped: the tree has more than %d entries or %d folders, or folders that are nested too deeply. Ask for a folder of it with path.", maxWalkedEntries, maxWalkedFolders)
 	return nil
 }
 
