@@ -68,7 +68,7 @@ type Server struct {
 
 // instructions are shown to the model. They are static: nothing of a
 // repository gets into them.
-const instructions = `Read-only access to git repositories.
+const instructions = `Read-only access to git repositories, by tools and by resources. Tools: begin with search_repositories.
 List repositories with resources/list. Read repo://{repo}/refs for branches and tags, repo://{repo}/contents/{path} for files and folders.
 To download a whole tree use resources/stream on repo://{repo}/archive/{ref}.tar.gz: it returns raw bytes, not base64.`
 

@@ -11,6 +11,10 @@ import (
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
+// maxCandidates is how many of the commits that an abbreviation may mean are
+// named.
+const maxCandidates = 10
+
 // failure is an error in words for the model: what is wrong and what to do.
 type failure struct{ text string }
 
@@ -51,7 +55,9 @@ func words(err error) (text string, unexpected bool) {
 		return known.text, false
 	}
 	if ambiguous := (*repos.AmbiguousError)(nil); errors.As(err, &ambiguous) {
-		return "The " + ambiguous.Error() + ". Give more digits.", false
+		few := *ambiguous
+		few.Candidates = few.Candidates[:min(len(few.Candidates), maxCandidates)]
+		return fmt.Sprintf("The %s (%d in all). Give more digits.", &few, len(ambiguous.Candidates)), false
 	}
 	if nothing := (*archive.NoMatchError)(nil); errors.As(err, &nothing) {
 		return "The option " + line(nothing.Error()) + ". See what there is with get_repository_tree.", false

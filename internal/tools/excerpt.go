@@ -17,6 +17,9 @@ const (
 	// binaryBytes is how far git looks for a NUL, which makes a file binary
 	// (FIRST_FEW_BYTES in git's xdiff-interface.c).
 	binaryBytes = 8000
+	// foreignShare is the part of a text, one in so many, that may be no UTF-8:
+	// accents in an older encoding. Of more than that nothing can be read.
+	foreignShare = 6
 )
 
 // excerpt is a part of a text.
@@ -116,10 +119,26 @@ func (c *collector) excerpt(ended bool) excerpt {
 		x.last, x.within = c.start, len(text)
 	}
 	x.text = string(text)
-	if !utf8.Valid(text) {
+	switch foreign := foreignBytes(text); {
+	case foreign > len(text)/foreignShare:
+		return excerpt{binary: true}
+	case foreign > 0:
 		x.text, x.replaced = strings.ToValidUTF8(x.text, string(utf8.RuneError)), true
 	}
 	return x
+}
+
+// foreignBytes is the number of bytes that are no UTF-8.
+func foreignBytes(text []byte) int {
+	count := 0
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		if r == utf8.RuneError && size == 1 {
+			count++
+		}
+		text = text[size:]
+	}
+	return count
 }
 
 // wholeRunes is how much of a cut text ends with a whole character.

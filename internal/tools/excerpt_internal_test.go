@@ -25,6 +25,7 @@ func TestReadLines(t *testing.T) {
 		"end after all":    {"a\nb", 2, 9, excerpt{text: "b", first: 2, last: 2, total: 2, counted: true}},
 		"binary":           {"a\x00", 0, 0, excerpt{binary: true}},
 		"not UTF-8":        {"caf\xe9\nb\n", 0, 0, excerpt{text: "caf\ufffd\nb\n", first: 1, last: 2, total: 2, counted: true, replaced: true}},
+		"another encoding": {"\xcd\xd3\xd7\xc5\xd4\n", 0, 0, excerpt{binary: true}},
 		"too many lines":   {many, 0, 0, excerpt{text: many[:maxResultBytes], first: 1, last: maxResultBytes / 16, total: maxResultBytes/16 + 10, counted: true, cut: true}},
 		"the rest of them": {many, maxResultBytes/16 + 1, 0, excerpt{text: many[maxResultBytes:], first: maxResultBytes/16 + 1, last: maxResultBytes/16 + 10, total: maxResultBytes/16 + 10, counted: true}},
 		"a long line":      {"x" + long + "\nb\n", 0, 0, excerpt{text: ("x" + long)[:maxResultBytes-1], first: 1, last: 1, total: 2, counted: true, cut: true, within: maxResultBytes - 1}},

@@ -127,8 +127,12 @@ func (q request) file(ctx context.Context, r *result, a fileArguments) (err erro
 		r.note("%s. It is no text, so that its bytes are not shown.", facts)
 		return q.linkFile(ctx, r)
 	}
-	if a.start > x.total && a.start > 1 {
+	switch past := a.start > x.total && a.start > 1; {
+	case past && x.counted:
 		return say("start_line is %d, but %s has %s.", a.start, quote(q.entry.path), x.count())
+	case past:
+		r.note("%s. start_line is after its first %d bytes, further than which no lines are looked for.", facts, maxReadBytes)
+		return q.linkFile(ctx, r)
 	}
 	r.content, r.hasContent = x.text, true
 	r.note("%s, %s.", facts, x.count())

@@ -143,7 +143,7 @@ func (s *service) listTree(ctx context.Context, r *result, snapshot *repos.Snaps
 // linkManifest links a list of all files with their ids to a first page that
 // does not have all items.
 func (s *service) linkManifest(ctx context.Context, r *result, at found, of pages, shown int) error {
-	if of.Page > 1 || shown == of.Total {
+	if of.Page > 1 || shown == of.Total || r.stopped {
 		return nil
 	}
 	h, err := s.locator.Archive(ctx, at.repository, at.ID.String(), archive.Options{Format: archive.Manifest, Profile: archive.ProfileFull})

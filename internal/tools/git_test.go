@@ -119,7 +119,7 @@ func TestFilesAreThoseOfGit(t *testing.T) {
 				if r.content != "" || len(r.links) != 1 || !strings.Contains(r.text, "It is no text") {
 					t.Errorf("%s %s: %+v", repository, entry["path"], r)
 				}
-			case !utf8.ValidString(want):
+			case !utf8.ValidString(want): // Latin-1, with one accent
 				others++
 				if r.content != strings.ToValidUTF8(want, "\ufffd") || len(r.links) != 1 {
 					t.Errorf("%s %s: %+v", repository, entry["path"], r)

@@ -48,8 +48,7 @@ type Handle struct {
 // ArchiveHandle is an archive that can be had.
 type ArchiveHandle struct {
 	Handle
-	// Commit is the full id of what it is made of, and Base that of the commit
-	// that a delta is from.
+	// Base is the full id of the commit that a delta is from; "" of others.
 	Base string
 	// Measured says that Extent is known: it is of the tar before compression.
 	Measured bool

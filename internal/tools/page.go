@@ -19,7 +19,7 @@ type pages struct {
 	Page     int `json:"page" jsonschema:"This page, from 1"`
 	PerPage  int `json:"perPage" jsonschema:"Most items of a page"`
 	Total    int `json:"total" jsonschema:"Items on all pages"`
-	NextPage int `json:"nextPage,omitempty" jsonschema:"Page to go on with; absent on the last"`
+	NextPage int `json:"nextPage,omitempty" jsonschema:"Page to go on with, with this perPage; absent on the last"`
 }
 
 // window is the part of total items that the page has.
@@ -58,7 +58,8 @@ func list[T any](r *result, a paging, total int, items []item[T]) ([]T, pages) {
 	case shown < len(items):
 		// The page that begins where this one was cut, or shortly before: nothing
 		// is left out when pages are made as small as what did fit.
-		r.note("%d to %d of %d: the page was cut for its size. Go on with perPage=%d and page=%d.", start+1, end, total, shown, end/shown+1)
+		at.PerPage, at.NextPage = shown, end/shown+1
+		r.note("%d to %d of %d: the page was cut for its size. Go on with perPage=%d and page=%d.", start+1, end, total, at.PerPage, at.NextPage)
 	case end < total:
 		at.NextPage = a.page + 1
 		r.note("%d to %d of %d. Go on with page=%d.", start+1, end, total, at.NextPage)

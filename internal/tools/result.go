@@ -26,6 +26,7 @@ type result struct {
 	data       noted    // the same for programs; nil for a tool without schema
 	notes      []string
 	links      []Handle
+	stopped    bool // the tree is too large to be walked
 }
 
 // noted is data that carries the notes.

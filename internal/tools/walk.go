@@ -87,6 +87,7 @@ func noteStopped(r *result, err error) error {
 	if !errors.Is(err, errStopped) {
 		return err
 	}
+	r.stopped = true
 	r.note("Stopped: the tree has more than %d entries or %d folders, or folders that are nested too deeply. Ask for a folder of it with path.", maxWalkedEntries, maxWalkedFolders)
 	return nil
 }
