@@ -282,6 +282,7 @@ func TestEndlessTreesEnd(t *testing.T) {
 		tree = repo.Store("tree", b.String())
 	}
 	repo.SetRef("refs/heads/main", repo.Store("commit", "tree "+tree+"\nauthor A <a@example.com> 1700000000 +0000\ncommitter A <a@example.com> 1700000000 +0000\n\nbomb\n"))
+	repo.Git("repack", "-adq")
 	s := open(t, root)
 	r := s.call("find_files", args{"repo": "bomb", "query": "x"})
 	if r.failed || !strings.Contains(r.text, "Stopped: the tree has more than 1000000 entries or 100000 folders") {

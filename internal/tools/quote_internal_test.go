@@ -51,8 +51,8 @@ func TestQuoteEscapesByUnicodeCategory(t *testing.T) {
 		if !utf8.ValidRune(r) || r == '/' || r == 0 {
 			continue
 		}
-		if r > 0x33fff && r>>16 != 0xe && r%64 != 0 {
-			continue // nothing is assigned there, or all of it is private
+		if r > 0x1ffff && r>>16 != 0xe && r%64 != 0 {
+			continue // all of it is Han, private or unassigned
 		}
 		name := "a" + string(r) + "b"
 		got := quote(name)
