@@ -5,11 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"strings"
 
-	"github.com/mattn/go-isatty"
 	"github.com/spf13/cobra"
 
 	"github.com/repomcp/repomcp/internal/archive"
@@ -174,35 +172,4 @@ func printMeasure(ctx context.Context, w io.Writer, plan *archive.Plan) error {
 	}
 	_, err = fmt.Fprintf(w, "commit %s\nentries %d\nbytes %d\n", plan.Commit().ID, measure.Entries, measure.Bytes)
 	return err
-}
-
-// writeOutput gives write the standard output, or a file that gets its name
-// only when everything is written.
-func writeOutput(name string, stdout io.Writer, write func(io.Writer) error) error {
-	if name == "-" {
-		if isTerminal(stdout) {
-			return &usageError{errors.New("an archive is not shown on a terminal; name a file with -o, or pipe it on")}
-		}
-		if file, ok := stdout.(*os.File); ok {
-			widen(file)
-		}
-		return write(stdout)
-	}
-	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
-	if err != nil {
-		return err
-	}
-	err = errors.Join(write(file), file.Chmod(0o644), file.Close())
-	if err == nil {
-		err = os.Rename(file.Name(), name)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(file.Name()))
-	}
-	return nil
-}
-
-func isTerminal(w io.Writer) bool {
-	file, ok := w.(*os.File)
-	return ok && isatty.IsTerminal(file.Fd())
 }

@@ -166,6 +166,7 @@ func TestBytesAreAPromise(t *testing.T) {
 	repo.Commit("main", trees()["many"]...)
 	for format, want := range map[archive.Format]string{
 		archive.Tar:    "1 cb2233063aee21f4b50304ae45413701f4c2d6c7e74490abcdb6c9c07b6b4295",
+		archive.TarXz:  "1 ab2acac3a350bd4f472be359082f247200fea492e26c21798c46e08c0ab7f2bc",
 		archive.TarZst: "1 c9567e1ffe0941c439dfd99a7ca1bfeaf4cfc853f9b3c826c7b8c8da44ced3cf",
 		archive.Zip:    "1 c005a3d4334c412f2fda01c7f49d9b19b58605fd737794779eb84781dfcc980a",
 		archive.TarGz:  "1 a59cc3b61cdc94e19dcebd49c18905b921fc5dcc3a45f2ceefcc8d69c64f9fc1",
@@ -382,7 +383,7 @@ func TestFormatNames(t *testing.T) {
 		ok     bool
 	}{
 		"main.tar.gz": {"main", archive.TarGz, true}, "v1.tgz": {"v1", archive.TarGz, true}, "v1.0.tar": {"v1.0", archive.Tar, true},
-		"a.tar.tar.gz": {"a.tar", archive.TarGz, true}, ".tar.gz": {".tar", "", false}, "main": {"", "", false}, "main.zip": {"main", archive.Zip, true}, "main.tar.zst": {"main", archive.TarZst, true}, "main.tar.xz": {"", "", false},
+		"a.tar.tar.gz": {"a.tar", archive.TarGz, true}, ".tar.gz": {".tar", "", false}, "main": {"", "", false}, "main.zip": {"main", archive.Zip, true}, "main.tar.zst": {"main", archive.TarZst, true}, "main.tar.xz": {"main", archive.TarXz, true}, "main.tar.lz": {"", "", false},
 	} {
 		stem, format, ok := archive.SplitName(name)
 		if ok != want.ok || ok && (stem != want.stem || format != want.format) {

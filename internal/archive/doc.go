@@ -1,5 +1,5 @@
 // Package archive turns a commit into a stream: tree → entries → attributes →
-// tar or zip → gzip or zstd → [io.Writer].
+// tar or zip → gzip, zstd or xz → [io.Writer].
 //
 // # Order of use
 //

@@ -10,6 +10,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/archive/gzip"
 	"github.com/repomcp/repomcp/internal/archive/workers"
+	"github.com/repomcp/repomcp/internal/archive/xz"
 	"github.com/repomcp/repomcp/internal/archive/zip"
 	"github.com/repomcp/repomcp/internal/archive/zstd"
 )
@@ -18,7 +19,8 @@ import (
 type EngineOptions struct {
 	// Workers is how many processors archives may use together; 0 means all.
 	Workers int
-	// Level of compression, 1 to 9; 0 means the default of each format.
+	// Level of compression, 1 to 9; 0 means the default of each format. It has
+	// no part in tar.xz, whose encoder has one only.
 	Level int
 }
 
@@ -28,6 +30,7 @@ type Engine struct {
 	sched      *workers.Scheduler
 	gzip       *gzip.Compressor
 	zstd       *zstd.Compressor
+	xz         *xz.Compressor
 	gzipLevel  int // of zip as well
 	zstdLevel  int
 	runs       sync.Pool
@@ -55,6 +58,7 @@ func NewEngine(o EngineOptions) (*Engine, error) {
 	e.sched = workers.New(o.Workers)
 	e.gzip = gzip.New(e.sched, gzip.Options{})
 	e.zstd = zstd.New(e.sched, zstd.Options{})
+	e.xz = xz.New(e.sched)
 	held := newStock(e.sched.Workers() + ownRuns)
 	e.runs.New = func() any { return newRun(held) }
 	e.extra = make(chan struct{}, sharedRuns*e.sched.Workers())
@@ -71,6 +75,8 @@ func (e *Engine) encoder(format Format) string {
 		return fmt.Sprint(gzip.EncoderVersion, " ", e.gzipLevel)
 	case TarZst:
 		return fmt.Sprint(zstd.EncoderVersion, " ", e.zstdLevel)
+	case TarXz:
+		return xz.EncoderVersion
 	case Zip:
 		return fmt.Sprint(zip.EncoderVersion, " ", gzip.EncoderVersion, " ", e.gzipLevel)
 	default:
@@ -86,10 +92,14 @@ type compressor interface {
 
 // compress begins a compressed stream.
 func (e *Engine) compress(ctx context.Context, w io.Writer, format Format) (compressor, error) {
-	if format == TarZst {
+	switch format {
+	case TarZst:
 		return e.zstd.NewWriter(ctx, w, e.zstdLevel)
+	case TarXz:
+		return e.xz.NewWriter(ctx, w), nil
+	default:
+		return e.gzip.NewWriter(ctx, w, e.gzipLevel)
 	}
-	return e.gzip.NewWriter(ctx, w, e.gzipLevel)
 }
 
 // Close ends the workers.

@@ -19,6 +19,7 @@ const (
 	Tar    Format = "tar"
 	TarGz  Format = "tar.gz"
 	TarZst Format = "tar.zst"
+	TarXz  Format = "tar.xz"
 	Zip    Format = "zip"
 	// Manifest is the list of what the other formats hold, as JSON.
 	Manifest Format = "manifest.json"
@@ -33,17 +34,19 @@ var formats = []struct {
 	{".tar.gz", TarGz},
 	{".tgz", TarGz},
 	{".tar.zst", TarZst},
+	{".tar.xz", TarXz},
 	{".zip", Zip},
 	{".tar", Tar},
 	{".manifest.json", Manifest},
 }
 
-// mediaTypes as registered, gzip by RFC 6713 and zstd by RFC 8878; tar never
-// was.
+// mediaTypes as registered, gzip by RFC 6713 and zstd by RFC 8878; tar and xz
+// never were.
 var mediaTypes = map[Format]string{
 	Tar:      "application/x-tar",
 	TarGz:    "application/gzip",
 	TarZst:   "application/zstd",
+	TarXz:    "application/x-xz",
 	Zip:      "application/zip",
 	Manifest: "application/json",
 }

@@ -250,7 +250,7 @@ func (p *Plan) WriteTo(ctx context.Context, w io.Writer) error {
 			return err
 		}
 		return p.write(ctx, w, layout)
-	case TarGz, TarZst:
+	case TarGz, TarZst, TarXz:
 		return p.compressed(ctx, w)
 	case Manifest:
 		return p.writeManifest(ctx, w)

@@ -11,12 +11,13 @@ import (
 // fast as a streaming inflater on the small objects that repositories are made
 // of. It is kept in a pool; after use it refers to no input.
 type decoder struct {
-	values  *symbolValues
-	lit     [litTable]uint32
-	dist    [distTable]uint32
-	pre     [preTable]uint32
-	lengths [litSymbols + distSymbols]uint8
-	fixed   bool // the tables are those of the fixed codes
+	values   *symbolValues
+	lit      [litTable]uint32
+	dist     [distTable]uint32
+	pre      [preTable]uint32
+	lengths  [litSymbols + distSymbols]uint8
+	fixed    bool // the tables are those of the fixed codes
+	unsummed bool // the checksum is not compared
 
 	// The input between two blocks.
 	src  []byte
@@ -26,6 +27,7 @@ type decoder struct {
 	// The output.
 	dst []byte
 	out int
+	end int // of the last stream in its input, once it was inflated whole
 }
 
 // inflate fills dst from the stream at the beginning of src and checks that it
@@ -33,26 +35,35 @@ type decoder struct {
 // ends too early, errWrongSize when the stream is longer or shorter than dst,
 // errBadStream when it is damaged.
 func (d *decoder) inflate(dst, src []byte) error {
+	n, err := d.inflateUpTo(dst, src)
+	if err == nil && n != len(dst) {
+		err = errWrongSize
+	}
+	return err
+}
+
+// inflateUpTo is inflate for a stream whose length is not known: it gives how
+// much of dst it filled, and errWrongSize when that is too little.
+func (d *decoder) inflateUpTo(dst, src []byte) (int, error) {
 	if err := d.start(dst, src); err != nil {
-		return err
+		return 0, err
 	}
 	for last := false; !last; {
 		var err error
 		if last, err = d.block(); err != nil {
-			return d.finish(err)
+			return 0, d.finish(err)
 		}
 	}
-	if d.out != len(dst) {
-		return d.finish(errWrongSize)
+	d.end = d.pos - int(d.have/8)
+	rest := d.src[d.end:]
+	if len(rest) < zlibChecksumBytes {
+		return 0, d.finish(io.ErrUnexpectedEOF)
 	}
-	rest := d.src[d.pos-int(d.have/8):]
-	if len(rest) < 4 {
-		return d.finish(io.ErrUnexpectedEOF)
+	if !d.unsummed && binary.BigEndian.Uint32(rest) != adler32(dst[:d.out]) {
+		return 0, d.finish(errBadStream)
 	}
-	if binary.BigEndian.Uint32(rest) != adler32(dst) {
-		return d.finish(errBadStream)
-	}
-	return d.finish(nil)
+	d.end += zlibChecksumBytes
+	return d.out, d.finish(nil)
 }
 
 // prefix fills dst with the first bytes of a stream. It gives errWrongSize

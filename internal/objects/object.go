@@ -44,6 +44,9 @@ func (o *Object) Verify() {
 	if o.hash == nil && o.left == o.size {
 		o.hash = sha1.New()
 		o.hash.Write(appendHeader(nil, o.kind, o.size))
+		if s, ok := o.source.(*stream); ok { // the id says more than the checksum
+			s.inflater.unsummed = true
+		}
 	}
 }
 

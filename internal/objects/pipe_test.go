@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func makePipe(t *testing.T, name string) {
+func makePipe(t testing.TB, name string) {
 	t.Helper()
 	if err := syscall.Mkfifo(name, 0o600); err != nil {
 		t.Fatal(err)

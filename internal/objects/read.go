@@ -76,6 +76,7 @@ func (s *Snapshot) read(id ID, limit int64, buf []byte, verify bool) (kind Type,
 	defer s.leave()
 	sc := s.db.store.takeScratch()
 	defer s.db.store.giveScratch(sc)
+	sc.identified = verify
 	share := verify && s.db.readers.Load() > 1
 	err = s.locate(id, func(v *view, at place) (err error) {
 		if share {
@@ -96,6 +97,10 @@ func (s *Snapshot) read(id ID, limit int64, buf []byte, verify bool) (kind Type,
 		}
 		return err
 	}, func(v *view) (err error) {
+		var quick bool
+		if kind, data, quick = v.readSmallLoose(sc, id, limit, buf); quick {
+			return nil
+		}
 		kind, data, err = readAll(buf, limit)(v.openLoose(id)) // always compared
 		return err
 	})

@@ -14,9 +14,14 @@ type scratch struct {
 	window   []byte   // of the pack
 	deltas   []byte   // inflated deltas of the chain, one after the other
 	delta    []byte   // an inflated delta that did not fit among those
+	loose    []byte   // an inflated loose object with its header
 	links    []link   // of the chain, from the object towards its base
 	hash     hash.Hash
 	header   []byte // what is hashed before a content
+	// identified says that the object is compared with its id, so that its
+	// stream's checksum, which says less, need not be. Bases stay in memory for
+	// readers that compare nothing: their checksums are always.
+	identified bool
 }
 
 const (
@@ -51,11 +56,15 @@ func (s *Store) giveScratch(sc *scratch) {
 	if cap(sc.delta) > keptDeltas {
 		sc.delta = nil
 	}
+	if cap(sc.loose) > keptDeltas {
+		sc.loose = nil
+	}
 	if cap(sc.links) > keptLinks {
 		sc.links = nil
 	}
 	clear(sc.links[:cap(sc.links)]) // they point to packs
 	sc.links = sc.links[:0]
+	sc.identified = false
 	s.scratch.Put(sc)
 }
 

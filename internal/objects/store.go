@@ -17,6 +17,7 @@ import (
 type Store struct {
 	options     Options
 	root        *os.Root
+	beneath     *beneath
 	names       []string // under which the root is known, absolute
 	descriptors descriptors
 	bases       *objectCache
@@ -44,6 +45,7 @@ func New(root string, options Options) (*Store, error) {
 	s := &Store{
 		options:     options.withDefaults(),
 		root:        opened,
+		beneath:     newBeneath(opened),
 		databases:   make(map[string]*Database),
 		directories: make(map[string]*directory),
 	}
@@ -66,7 +68,7 @@ func New(root string, options Options) (*Store, error) {
 // those are closed.
 func (s *Store) Close() error {
 	s.descriptors.close()
-	return withoutPath(s.root.Close())
+	return withoutPath(errors.Join(s.beneath.close(), s.root.Close()))
 }
 
 // CloseIdle closes the packs that nobody has used for the given time, and

@@ -2,7 +2,7 @@
 // into blocks at fixed positions, has workers encode them independently, and
 // writes the results in order.
 //
-// It is what the packages gzip and zstd beside it have in common. Each says with
+// It is what the packages gzip, zstd and xz beside it have in common. Each says with
 // a [Format] how its blocks are cut and joined, and with an [Encoder] what
 // becomes of one:
 //
@@ -83,9 +83,9 @@ type Format struct {
 	// any block could be that of the stream.
 	Withheld int
 
-	// Cheaper is how much less time a byte takes than at gzip's default level,
-	// which is the unit of cost of the workers.
-	Cheaper int
+	// Percent is how much time a byte takes of what it takes at gzip's default
+	// level, which is the unit of cost of the workers.
+	Percent int
 }
 
 // Pool is what all streams of a format have in common: the workers and the

@@ -36,7 +36,7 @@ var format = Format{
 	History:  historyLen,
 	Front:    6,
 	Withheld: 3,
-	Cheaper:  1,
+	Percent:  100,
 }
 
 var (

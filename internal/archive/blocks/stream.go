@@ -140,7 +140,7 @@ func (s *Stream) submit() error {
 	s.history = append(s.history[:0], b.tail()...)
 	s.window = append(s.window, b)
 	s.current = nil
-	return s.queue.Submit(b, b.input/s.pool.format.Cheaper)
+	return s.queue.Submit(b, b.input*s.pool.format.Percent/100)
 }
 
 // drainFinished writes the blocks that are ready, without waiting for others.

@@ -33,7 +33,7 @@ var format = blocks.Format{
 	Largest: BlockSize,
 	History: windowSize,
 	Front:   headerSize,
-	Cheaper: 1,
+	Percent: 100,
 }
 
 // sizeAt returns the input of the block with that number. The first ones are

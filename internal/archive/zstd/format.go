@@ -27,9 +27,9 @@ const (
 	// checksum.
 	overhead = 14 + 3*(BlockSize>>16) + 4
 
-	// cheaper is how much less time compressing a byte takes than at gzip's
+	// percent is how much time compressing a byte takes of what it takes at gzip's
 	// default level, which is the unit of cost.
-	cheaper = 4
+	percent = 25
 )
 
 var format = blocks.Format{
@@ -40,7 +40,7 @@ var format = blocks.Format{
 	Growth:   overhead,
 	Front:    withheld,
 	Withheld: withheld,
-	Cheaper:  cheaper,
+	Percent:  percent,
 }
 
 // sizeAt returns the input of the block with that number. Each of the first ones
