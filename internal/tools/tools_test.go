@@ -106,7 +106,7 @@ func TestFailuresSayWhatToDo(t *testing.T) {
 		{"get_archive_link", args{"repo": "hello", "prefix": "../x"}, `"prefix" must be a relative path`},
 		{"get_archive_link", args{"repo": "hello", "profile": "half"}, `"half" is neither "archive" nor "full"`},
 		{"get_archive_link", args{"repo": "hello", "paths": []string{":(nope)a"}}, "The arguments make no archive"},
-		{"get_archive_link", args{"repo": "hello", "format": "rar"}, "The argument format must be one of manifest.json, tar, tar.gz, tar.zst, zip."},
+		{"get_archive_link", args{"repo": "hello", "format": "rar"}, "The argument format must be one of manifest.json, tar, tar.gz, tar.xz, tar.zst, zip."},
 	} {
 		if r := s.call(c.tool, c.arguments); !r.failed || !strings.Contains(r.text, c.want) {
 			t.Errorf("%s %v: %s", c.tool, c.arguments, r.text)
