@@ -20,7 +20,7 @@ var arrows = map[string][]string{
 	"internal/httpx":     {"internal/links", "internal/resources"},
 	"internal/resources": {"internal/archive", "internal/cache", "internal/links", "internal/repos", "internal/watch"},
 	"internal/watch":     {"internal/repos"},
-	"internal/tools":     {"internal/repos"},
+	"internal/tools":     {"internal/archive", "internal/archive/lfs", "internal/archive/wildmatch", "internal/repos"},
 	"internal/archive": {
 		"internal/archive/attributes", "internal/archive/convert", "internal/archive/gzip", "internal/archive/lfs", "internal/archive/pathspec",
 		"internal/archive/subst", "internal/archive/workers", "internal/archive/xz", "internal/archive/zip", "internal/archive/zstd", "internal/repos",

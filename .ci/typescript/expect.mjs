@@ -1,9 +1,9 @@
 // What both eras have to agree on, and where the truth comes from: git itself.
 
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { gunzipSync } from "node:zlib";
+
+import { calls, checkList, checkResult, git } from "../tools.mjs";
 
 assert.ok(process.env.MCP_URL, "MCP_URL must be the address of a server of testrepos, such as http://127.0.0.1:8080/mcp");
 
@@ -26,11 +26,6 @@ const templates = {
   "repo://{+repo}/sha/{sha}/contents{/path*}": true,
   "repo://{+repo}/archive/{+ref}.{format}{?path*,exclude*,prefix,strip,profile,base,fallback,lfs,submodules}": true,
 };
-
-export function git(repository, ...args) {
-  const folder = fileURLToPath(new URL(`../../testrepos/${repository}.git`, import.meta.url));
-  return execFileSync("git", ["-C", folder, ...args]);
-}
 
 export async function listsTemplates(client) {
   const { resourceTemplates } = await client.listResourceTemplates();
@@ -76,6 +71,20 @@ export async function reportsMissing(client, code) {
       return true;
     });
   }
+}
+
+// The clients hold the data of results against the schemas that were listed.
+export async function callsTools(client) {
+  checkList((await client.listTools()).tools);
+  for (const call of calls) {
+    checkResult(call, await client.callTool({ name: call.name, arguments: call.arguments }));
+  }
+}
+
+export async function toolsExplainErrors(client) {
+  const result = await client.callTool({ name: "list_tags", arguments: { repo: "hello", per_page: 1 } });
+  assert.equal(result.isError, true);
+  assert.match(result.content[0].text, /Did you mean perPage\?/);
 }
 
 // The clients take no reply but JSON and events, so that a stream needs a

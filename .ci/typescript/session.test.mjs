@@ -22,6 +22,8 @@ test("lists templates", () => expect.listsTemplates(client));
 test("lists resources", () => expect.listsResources(client));
 test("reads a text", () => expect.readsText(client));
 test("reads binary files", () => expect.readsBlobs(client));
+test("lists the tools and calls each", () => expect.callsTools(client));
+test("is told what is wrong with a call", () => expect.toolsExplainErrors(client));
 test("reports what is missing with -32002", () => expect.reportsMissing(client, -32002));
 
 // The session remembers the capability that initialize declared.

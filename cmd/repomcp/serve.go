@@ -140,8 +140,9 @@ func serve(ctx context.Context, env environment, flags serveFlags) (err error) {
 	defer func() { err = errors.Join(err, caching.close()) }()
 	mcp := resources.New(resources.Options{
 		Catalogue: catalogue, Engine: engine, Version: version(), ReadLimit: flags.readLimit, Sessions: resources.NewSessions(key), Logger: logger,
-		Tools: tools.New(catalogue), Prompts: tools.Prompts(), Subscribing: resources.Subscribing{NoEvents: flags.noEvents, Total: flags.maxSubscriptions}, ArchiveLimits: flags.limits, Links: linking.Linking, Cache: caching.cache,
+		Prompts: tools.Prompts(), Subscribing: resources.Subscribing{NoEvents: flags.noEvents, Total: flags.maxSubscriptions}, ArchiveLimits: flags.limits, Links: linking.Linking, Cache: caching.cache,
 	})
+	mcp.AddTools(tools.New(tools.Options{Catalogue: catalogue, Locator: locator{mcp, flags.publicURL}, Logger: logger})...)
 	server := httpx.New(httpx.Options{
 		Resources: mcp, AllowedHosts: hosts, AllowedOrigins: flags.allowedOrigins, PublicURL: flags.publicURL,
 		WriteTimeout: flags.writeTimeout, Logger: logger,

@@ -36,6 +36,10 @@ func TestMain(m *testing.M) {
 //	header NAME VAR     set $VAR to a header of the last reply
 //	await FILE REGEXP   wait until a file that somebody writes has what matches
 //	tarlist FILE        print what a tar or tar.gz file holds
+//	transcript ERA FILE print what the requests in FILE result in; ERA is modern
+//	                    or session
+//
+// With -update, files that stdout is compared with are written anew.
 func TestStories(t *testing.T) {
 	samples, err := filepath.Abs("../../testrepos")
 	if err != nil {
@@ -44,8 +48,9 @@ func TestStories(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata",
 		RequireExplicitExec: true,
+		UpdateScripts:       *update,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"url": waitForURL, "http": sendRequest, "header": takeHeader, "tarlist": listTar, "await": await,
+			"url": waitForURL, "http": sendRequest, "header": takeHeader, "tarlist": listTar, "await": await, "transcript": transcribe,
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("SAMPLES", samples)

@@ -131,6 +131,25 @@ func TestPageIsStableWhileRepositoriesComeAndGo(t *testing.T) {
 	}
 }
 
+// packed-refs notes what an annotated tag leads to, be it a commit or not.
+func TestATagOfAFolderHasNoCommit(t *testing.T) {
+	repo, snap := one(t, repos.Options{})
+	commit := repo.Commit("main", gittest.Regular("a", "1"))
+	repo.Git("tag", "-a", "-m", "a folder", "folder", commit+"^{tree}")
+	for _, pack := range []bool{false, true} {
+		if pack {
+			repo.Git("pack-refs", "--all")
+		}
+		ref, err := snap().Ref("refs/tags/folder")
+		if err != nil || !ref.Commit.IsZero() || ref.Target.IsZero() {
+			t.Errorf("packed %v: %+v, %v", pack, ref, err)
+		}
+		if _, err := snap().Resolve(t.Context(), "folder"); !errors.Is(err, repos.ErrNotFound) || errors.Is(err, repos.ErrCorrupt) {
+			t.Errorf("packed %v: %v", pack, err)
+		}
+	}
+}
+
 func TestResolveAgreesWithGit(t *testing.T) {
 	repo, snap := one(t, repos.Options{})
 	first := repo.Commit("main", gittest.Regular("a", "1"))

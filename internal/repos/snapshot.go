@@ -115,11 +115,11 @@ func (s *Snapshot) Ref(name string) (Ref, error) {
 // ref follows annotated tags to their commit.
 func (s *Snapshot) ref(name string, raw rawRef) (Ref, error) {
 	ref := Ref{Name: name, Target: raw.id}
-	if !raw.peeled.IsZero() {
-		ref.Commit = raw.peeled
-		return ref, nil
+	from := raw.id
+	if !raw.peeled.IsZero() { // it can be of a folder or a file, too
+		from = raw.peeled
 	}
-	commit, err := s.peel(raw.id)
+	commit, err := s.peel(from)
 	if errors.Is(err, ErrNotFound) && !errors.Is(err, errNotCommit) {
 		err = damage(raw.id, errors.New("a ref names it, but it is missing"))
 	}

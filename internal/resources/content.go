@@ -63,6 +63,7 @@ type Content struct {
 	writeRange func(ctx context.Context, w io.Writer, offset, length int64) error
 	// measure is the length, known without reading files; nil where it is not.
 	measure func(ctx context.Context) (int64, error)
+	plan    *archive.Plan // of archives
 	close   func() error
 	extents *extents // of archives
 	tag     string   // that extents know it by
@@ -85,6 +86,10 @@ func (s *Server) Open(ctx context.Context, uri string) (*Content, error) {
 	if err != nil {
 		return nil, err
 	}
+	return s.openResource(ctx, resource)
+}
+
+func (s *Server) openResource(ctx context.Context, resource Resource) (*Content, error) {
 	openers := map[Kind]opener{Card: openCard, Refs: openRefs, Ref: openRef, Contents: openContents, Archive: s.openArchive, Signature: openSignature}
 	return s.openWith(ctx, resource, openers[resource.Kind])
 }
@@ -171,7 +176,7 @@ func (s *Server) planArchive(ctx context.Context, snapshot *repos.Snapshot, r Re
 		URI: r.String(), MIMEType: r.Options.Format.MediaType(), FileName: name, Size: UnknownSize, ETag: validator.Tag, Weak: validator.Weak,
 		Immutable: immutable, Streamable: true, Meta: map[string]any{metaCommit: id},
 		Commit: id, Modified: commit.Committer.When, Repository: r.Repository, Frozen: r.String(), FrozenName: archiveName(r, id),
-		write: plan.WriteTo, writeRange: plan.WriteRange, measure: measureOf(plan),
+		write: plan.WriteTo, writeRange: plan.WriteRange, measure: measureOf(plan), plan: plan,
 	}, nil
 }
 

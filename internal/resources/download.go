@@ -119,7 +119,7 @@ func (s *Server) openDownload(ctx context.Context, kind Plain, rawPath, rawQuery
 		return nil, errors.Join(fmt.Errorf("%w: %s is another commit than that of the path", errURI, lockOption), content.Close())
 	}
 	if resource.Kind != Signature { // signatures may be added and changed
-		content.Permalink = permalink(kind, resource, content)
+		content.Permalink = permalink(resource, content)
 	}
 	return content, nil
 }
@@ -168,16 +168,30 @@ func notAFile(r Resource, commit repos.Commit, entry repos.TreeEntry) *Error {
 	return &Error{Reason: ReasonNotFound, Message: fmt.Sprintf("The path is a folder. List it with resources/read of %s, or download all files with GET %s.", r, archive)}
 }
 
-// permalink names the same bytes by the commit. The options of an archive are
-// those of its canonical URI.
-func permalink(kind Plain, r Resource, content *Content) string {
-	start := "/" + string(kind) + "/" + escape(r.Repository, pathBytes) + "/"
-	if kind == PlainRaw {
-		return start + content.Commit + "/" + escape(r.Path, pathBytes)
+// permalink names the same bytes by the commit. An archive's is for those who
+// follow a link that may move: it has the commit as its lock.
+func permalink(r Resource, content *Content) string {
+	route := plainRoute(r, content)
+	if r.Kind == Contents {
+		return route
 	}
-	_, options, _ := strings.Cut(content.URI, "?")
-	if options != "" {
-		options += "&"
+	separator := "?"
+	if strings.Contains(route, separator) {
+		separator = "&"
 	}
-	return start + content.Commit + "." + string(r.Options.Format) + "?" + options + lockOption + "=" + content.Commit
+	return route + separator + lockOption + "=" + content.Commit
+}
+
+// plainRoute is the path and query of a file or an archive by the commit. The
+// options of an archive are those of its canonical URI.
+func plainRoute(r Resource, content *Content) string {
+	repository := "/" + escape(r.Repository, pathBytes) + "/"
+	if r.Kind == Contents {
+		return "/" + string(PlainRaw) + repository + content.Commit + "/" + escape(r.Path, pathBytes)
+	}
+	route := "/" + string(PlainArchive) + repository + content.Commit + "." + string(r.Options.Format)
+	if _, options, ok := strings.Cut(content.URI, "?"); ok {
+		route += "?" + options
+	}
+	return route
 }

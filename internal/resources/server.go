@@ -49,8 +49,7 @@ type Options struct {
 	Cache *cache.Cache
 	// Links makes downloadUrl and httpUrl.
 	Links Linking
-	// Tools are offered to agents, Prompts to their users.
-	Tools   []server.ServerTool
+	// Prompts are offered to users.
 	Prompts []server.ServerPrompt
 	// Subscribing bounds subscriptions.
 	Subscribing Subscribing
@@ -75,7 +74,7 @@ type Server struct {
 
 // instructions are shown to the model. They are static: nothing of a
 // repository gets into them.
-const instructions = `Read-only access to git repositories.
+const instructions = `Read-only access to git repositories, by tools and by resources. Tools: begin with search_repositories.
 List repositories with resources/list. Read repo://{repo}/refs for branches and tags, repo://{repo}/contents/{path} for files and folders.
 To download a whole tree use resources/stream on repo://{repo}/archive/{ref}.tar.gz: it returns raw bytes, not base64.`
 
@@ -113,7 +112,6 @@ func New(options Options) *Server {
 	s.subscriptions = newSubscriptions(s, options.Subscribing)
 	s.addTemplates()
 	s.mcp.AddResource(mcp.NewResource(readURI, "read"), s.read)
-	s.mcp.AddTools(options.Tools...)
 	for _, prompt := range options.Prompts {
 		s.mcp.AddPrompt(prompt.Prompt, checkPrompt(prompt))
 	}
@@ -127,6 +125,9 @@ func New(options Options) *Server {
 	)
 	return s
 }
+
+// AddTools offers tools to agents. Call it before the first request.
+func (s *Server) AddTools(tools ...server.ServerTool) { s.mcp.AddTools(tools...) }
 
 // streamSettings describe resources/stream to clients.
 func (o Options) streamSettings() map[string]any {

@@ -1,0 +1,97 @@
+// The one table of calls that every client makes: a call or more of each tool,
+// and what git or the table says of the result.
+
+import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
+import { fileURLToPath } from "node:url";
+
+export function git(repository, ...args) {
+  const folder = fileURLToPath(new URL(`../testrepos/${repository}.git`, import.meta.url));
+  return execFileSync("git", ["-C", folder, ...args]);
+}
+
+const lines = (buffer) => buffer.toString().trimEnd().split("\n");
+const head = (repository) => lines(git(repository, "rev-parse", "HEAD"))[0];
+
+// A check gets the data of a result, its text blocks and its links.
+export const calls = [
+  {
+    name: "search_repositories",
+    arguments: { query: "tools" },
+    check: ({ data }) => assert.deepEqual(data.repositories, ["team/tools", "team/tools/builder"]),
+  },
+  {
+    name: "get_repository",
+    arguments: { repo: "hello" },
+    check: ({ data }) => assert.equal(data.head.sha, head("hello")),
+  },
+  {
+    name: "list_branches",
+    arguments: { repo: "refs", perPage: 100 },
+    check: ({ data }) => {
+      const found = data.refs.map((ref) => `${ref.name} ${ref.sha}`);
+      assert.deepEqual(found, lines(git("refs", "for-each-ref", "--format=%(refname:lstrip=2) %(objectname)", "refs/heads")));
+    },
+  },
+  {
+    name: "list_tags",
+    arguments: { owner: "team/tools", repo: "builder" },
+    check: ({ data }) => assert.equal(data.refs[0].sha, lines(git("team/tools/builder", "rev-parse", "v0.1.0^{commit}"))[0]),
+  },
+  {
+    name: "get_repository_tree",
+    arguments: { repo: "modes", recursive: true },
+    check: ({ data }) => {
+      const found = data.tree.map((e) => `${e.mode} ${e.type} ${e.sha}\t${e.path}`);
+      assert.deepEqual(found, lines(git("modes", "ls-tree", "-r", "-t", "HEAD")));
+    },
+  },
+  {
+    name: "get_file_contents",
+    arguments: { repo: "hello", path: "README.md" },
+    check: ({ texts, data }) => {
+      assert.equal(data, undefined);
+      assert.equal(texts[0], git("hello", "show", "HEAD:README.md").toString());
+    },
+  },
+  {
+    name: "get_file_contents",
+    arguments: { repo: "media", path: "images/logo.png" },
+    check: ({ links }) => {
+      assert.equal(links.length, 1);
+      assert.equal(links[0].mimeType, "image/png");
+      assert.equal(links[0].size, 123);
+    },
+  },
+  {
+    name: "find_files",
+    arguments: { repo: "hello", glob: "**/*.{js,md}", order: "path" },
+    check: ({ data }) => assert.deepEqual(data.files, lines(git("hello", "ls-tree", "-r", "--name-only", "HEAD")).filter((f) => /\.(js|md)$/.test(f))),
+  },
+  {
+    name: "get_archive_link",
+    arguments: { repo: "hello", ref: "v1.0.0", format: "tar" },
+    check: ({ data, links }) => {
+      const commit = lines(git("hello", "rev-parse", "v1.0.0^{commit}"))[0];
+      assert.equal(data.uri, `repo://hello/archive/${commit}.tar`);
+      assert.equal(data.size, git("hello", "archive", "--format=tar", "v1.0.0").length);
+      assert.equal(links[0].uri, data.uri);
+    },
+  },
+];
+
+// Every tool that the server lists is called, and nothing else.
+export function checkList(tools) {
+  assert.deepEqual(tools.map((tool) => tool.name), [...new Set(calls.map((call) => call.name))].sort());
+  for (const tool of tools) {
+    assert.equal(tool.annotations.readOnlyHint, true, tool.name);
+    assert.ok(tool.title && tool.description, tool.name);
+  }
+}
+
+export function checkResult(call, result) {
+  const texts = result.content.filter((block) => block.type === "text").map((block) => block.text);
+  assert.notEqual(result.isError, true, `${call.name}: ${texts}`);
+  const links = result.content.filter((block) => block.type === "resource_link");
+  call.check({ data: result.structuredContent, texts, links });
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/tools"
+)
+
+// locator tells tools where resources are: the two packages do not know each
+// other.
+type locator struct {
+	server *resources.Server
+	// publicURL is where clients reach the plain downloads; "" when nobody said.
+	publicURL string
+}
+
+var _ tools.Locator = locator{}
+
+// Card is the URI of a repository.
+func (l locator) Card(repository string) string {
+	return resources.Resource{Repository: repository, Kind: resources.Card}.String()
+}
+
+// Refs is the URI of a repository's branches and tags.
+func (l locator) Refs(repository string) string {
+	return resources.Resource{Repository: repository, Kind: resources.Refs}.String()
+}
+
+// Contents finds a file or folder.
+func (l locator) Contents(ctx context.Context, repository, commit, path string) (tools.Handle, error) {
+	h, err := l.server.Handle(ctx, resources.Resource{Repository: repository, Kind: resources.Contents, Revision: commit, Path: path})
+	return l.handle(h), err
+}
+
+// Archive finds an archive.
+func (l locator) Archive(ctx context.Context, repository, commit string, options archive.Options) (tools.ArchiveHandle, error) {
+	h, err := l.server.Handle(ctx, resources.Resource{Repository: repository, Kind: resources.Archive, Revision: commit, Options: options})
+	return tools.ArchiveHandle{Handle: l.handle(h), Base: h.Base, Measured: h.Measured, Extent: h.Extent}, err
+}
+
+func (l locator) handle(h resources.Handle) tools.Handle {
+	handle := tools.Handle{
+		URI: h.URI, MIMEType: h.MIMEType, FileName: h.FileName, Size: h.Size,
+		HTTP: h.HTTP, HTTPExpires: h.HTTPExpires, Meta: h.Meta, Route: h.Route,
+	}
+	if l.publicURL != "" && h.Route != "" {
+		handle.URL = strings.TrimRight(l.publicURL, "/") + h.Route
+	}
+	return handle
+}

@@ -1,0 +1,71 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/archive"
+)
+
+// measureWithin bounds how long an archive is measured for somebody who only
+// asked where it is.
+const measureWithin = 2 * time.Second
+
+// Handle is where a resource is to be had outside of MCP's own methods.
+type Handle struct {
+	URI      string
+	MIMEType string
+	FileName string
+	// Size in bytes, or [UnknownSize].
+	Size int64
+	// HTTP is an address that needs no credentials until HTTPExpires (SEP-2166);
+	// "" where there are no links. Meta has both as members of _meta.
+	HTTP        string
+	HTTPExpires string
+	Meta        map[string]any
+	// Route is the path and query of the plain download by the commit's id; ""
+	// for what has none.
+	Route string
+	// Base is the commit that a delta is from.
+	Base string
+	// Extent is of the tar before compression; Measured says that it is known. A
+	// manifest has none.
+	Extent   archive.Measure
+	Measured bool
+}
+
+// Handle finds a resource as it is now: of a branch it names the commit.
+func (s *Server) Handle(ctx context.Context, r Resource) (_ Handle, err error) {
+	r.Options = r.Options.Canonical()
+	content, err := s.openResource(ctx, r)
+	if err != nil {
+		return Handle{}, err
+	}
+	defer func() { err = errors.Join(err, content.Close()) }()
+	h := Handle{URI: content.Frozen, MIMEType: content.MIMEType, FileName: content.FrozenName, Size: content.Size}
+	if content.Streamable {
+		h.Route = plainRoute(r, content)
+	}
+	if content.plan != nil {
+		h.Base = content.plan.Options().Base
+	}
+	if content.plan != nil && r.Options.Format != archive.Manifest {
+		if h.Extent, h.Measured = measured(ctx, content.plan); h.Measured && r.Options.Format == archive.Tar {
+			h.Size = h.Extent.Bytes
+		}
+	}
+	h.Meta = s.httpMeta(content)
+	h.HTTP, _ = h.Meta[metaHTTP].(string)
+	h.HTTPExpires, _ = h.Meta[metaHTTPExpires].(string)
+	return h, nil
+}
+
+// measured is the extent of an archive when it is found quickly. What goes wrong
+// goes wrong in the download as well, and is told of there.
+func measured(ctx context.Context, plan *archive.Plan) (archive.Measure, bool) {
+	ctx, cancel := context.WithTimeout(ctx, measureWithin)
+	defer cancel()
+	m, err := plan.Measure(ctx)
+	return m, err == nil
+}

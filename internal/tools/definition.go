@@ -1,0 +1,114 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"reflect"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+)
+
+// definition is one tool.
+type definition struct {
+	name, title, description string
+	// data is a value of the type of structuredContent; nil for a tool that
+	// returns text alone.
+	data any
+	// parameters are those of a fresh set of arguments.
+	parameters func() *parameters
+	// call reads the arguments and runs the tool.
+	call func(ctx context.Context, s *service, arguments any) (*result, error)
+}
+
+// argumentsOf is a pointer to a struct of arguments, which defines them.
+type argumentsOf[A any] interface {
+	*A
+	define(p *parameters)
+}
+
+// tool makes a row of the table. A is the type that run takes its arguments
+// in.
+func tool[A any, P argumentsOf[A]](name, title, description string, data any, run func(*service, context.Context, A) (*result, error)) definition {
+	fresh := func() (*A, *parameters) {
+		a, p := new(A), new(parameters)
+		P(a).define(p)
+		return a, p
+	}
+	return definition{
+		name: name, title: title, description: description, data: data,
+		parameters: func() *parameters {
+			_, p := fresh()
+			return p
+		},
+		call: func(ctx context.Context, s *service, arguments any) (*result, error) {
+			a, p := fresh()
+			if err := p.read(arguments); err != nil {
+				return nil, err
+			}
+			return run(s, ctx, *a)
+		},
+	}
+}
+
+// describe is the tool as MCP lists it. Every tool reads only, says the same
+// to the same question as long as nobody pushes, and asks nobody else.
+func (d definition) describe() mcp.Tool {
+	yes, no := true, false
+	described := mcp.Tool{
+		Name: d.name, Title: d.title, Description: d.description, RawInputSchema: marshal(d.parameters().schema()),
+		Annotations: mcp.ToolAnnotation{Title: d.title, ReadOnlyHint: &yes, DestructiveHint: &no, IdempotentHint: &yes, OpenWorldHint: &no},
+	}
+	if d.data != nil {
+		described.RawOutputSchema = marshal(schemaOf(reflect.TypeOf(d.data)))
+	}
+	return described
+}
+
+// handler runs the tool. What goes wrong is a result, too: the model is to read
+// it and do better.
+func (d definition) handler(s *service) server.ToolHandlerFunc {
+	return func(ctx context.Context, call mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		r, err := d.call(ctx, s, call.Params.Arguments)
+		if err != nil {
+			return s.failed(ctx, d.name, err), nil
+		}
+		return r.render(), nil
+	}
+}
+
+// schemaOf infers the schema of data from its type, with the properties in the
+// order of the fields.
+func schemaOf(t reflect.Type) *jsonschema.Schema {
+	schema, err := jsonschema.ForType(t, &jsonschema.ForOptions{})
+	if err != nil {
+		panic(fmt.Sprintf("tools: internal error: %s has no schema: %v", t, err)) // a test describes every tool
+	}
+	neverNull(schema)
+	return schema
+}
+
+// neverNull takes "null" out of the types of lists, which the inference adds
+// since a nil slice is one: results have none.
+func neverNull(s *jsonschema.Schema) {
+	if len(s.Types) == 2 && s.Types[0] == "null" {
+		s.Type, s.Types = s.Types[1], nil
+	}
+	if s.Items != nil {
+		neverNull(s.Items)
+	}
+	for _, property := range s.Properties {
+		neverNull(property)
+	}
+}
+
+// marshal renders what always can be.
+func marshal(schema *jsonschema.Schema) json.RawMessage {
+	raw, err := json.Marshal(schema)
+	if err != nil {
+		panic(fmt.Sprintf("tools: internal error: a schema cannot be written: %v", err)) // a test describes every tool
+	}
+	return raw
+}

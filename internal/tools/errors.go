@@ -1,0 +1,77 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// maxCandidates is how many of the commits that an abbreviation may mean are
+// named.
+const maxCandidates = 10
+
+// failure is an error in words for the model: what is wrong and what to do.
+type failure struct{ text string }
+
+func (f *failure) Error() string { return f.text }
+
+// say makes a failure.
+func say(format string, arguments ...any) error { return &failure{fmt.Sprintf(format, arguments...)} }
+
+// failures are the words for errors of the domain; the first that matches
+// counts. Those that an operator has to look at are logged.
+var failures = []struct {
+	is   error
+	log  bool
+	text string
+}{
+	{context.Canceled, false, "The call was cancelled."},
+	{context.DeadlineExceeded, false, "The call took too long. Ask for less at once."},
+	{repos.ErrCorrupt, true, "The repository's data is damaged or just being changed. Try again; if it stays, ask the operator to run git fsck on the mirror."},
+	{repos.ErrUnsupported, false, "The repository uses a storage format that this server does not read (SHA-256 objects, reftable or an unknown extension). Ask the operator for a mirror in the default format."},
+	{repos.ErrBusy, true, "The server is out of file descriptors or temporary space for the moment. Try again in a few seconds."},
+	{repos.ErrEmpty, false, "The repository has no commits yet."},
+	{archive.ErrLimit, false, "The archive is larger than this server allows. Take less with paths, or ask the operator to raise its limits."},
+	{repos.ErrNotFound, false, "What was asked for is not there, or no longer. Find repositories with search_repositories, and files with find_files."},
+}
+
+// failed is the result of a call that failed.
+func (s *service) failed(ctx context.Context, name string, err error) *mcp.CallToolResult {
+	text, unexpected := words(err)
+	if unexpected {
+		s.logger.ErrorContext(ctx, "a tool failed", "tool", name, "error", err)
+	}
+	return mcp.NewToolResultError(text)
+}
+
+// words are the text for an error, and whether the operator must know of it.
+func words(err error) (text string, unexpected bool) {
+	if known := (*failure)(nil); errors.As(err, &known) {
+		return known.text, false
+	}
+	if ambiguous := (*repos.AmbiguousError)(nil); errors.As(err, &ambiguous) {
+		few := *ambiguous
+		few.Candidates = few.Candidates[:min(len(few.Candidates), maxCandidates)]
+		return fmt.Sprintf("The %s (%d in all). Give more digits.", &few, len(ambiguous.Candidates)), false
+	}
+	if nothing := (*archive.NoMatchError)(nil); errors.As(err, &nothing) {
+		return "The option " + line(nothing.Error()) + ". See what there is with get_repository_tree.", false
+	}
+	if needed := (*archive.FullNeededError)(nil); errors.As(err, &needed) {
+		return "There is no difference to be had: " + line(needed.Error()) + ". Ask again without base, or with fallback=full.", false
+	}
+	if errors.Is(err, archive.ErrOption) {
+		return "The arguments make no archive: " + line(err.Error()) + ".", false
+	}
+	for _, f := range failures {
+		if errors.Is(err, f.is) {
+			return f.text, f.log
+		}
+	}
+	return "Internal error. Try again; the operator finds the cause in the server's log.", true
+}

@@ -1,0 +1,189 @@
+package tools
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+const (
+	// maxMatches bounds the paths that are held to be sorted.
+	maxMatches = 20_000
+	// maxAlike is how many paths an error suggests.
+	maxAlike = 3
+)
+
+type findArguments struct {
+	revision
+	query         string
+	glob          string
+	path          string
+	caseSensitive bool
+	order         string
+	paging
+}
+
+func (a *findArguments) define(p *parameters) {
+	a.order = orderRank
+	a.revision.define(p)
+	p.text(&a.query, "query", "A part of the path, such as util or test/data.")
+	p.text(&a.glob, "glob", "A pattern that the path matches: "+globDescription)
+	p.text(&a.path, "path", "Folder to search, from which query and glob count; the root by default. "+pathDescription)
+	p.flag(&a.caseSensitive, "case_sensitive", "Tell upper and lower case apart.")
+	p.choice(&a.order, "order", "rank: names that begin with query first, and shorter paths before longer ones; path: as git lists them.", orderRank, orderPath)
+	a.paging.define(p, 100, 500)
+}
+
+const (
+	orderRank = "rank"
+	orderPath = "path"
+)
+
+// fileList is the data of find_files.
+type fileList struct {
+	Repository string   `json:"repository"`
+	SHA        string   `json:"sha" jsonschema:"Commit"`
+	Files      []string `json:"files" jsonschema:"Paths of files, links and submodules"`
+	pages
+	remarks
+}
+
+func (s *service) findFiles(ctx context.Context, a findArguments) (_ *result, err error) {
+	if a.query == "" && a.glob == "" {
+		return nil, say("Give query, a part of the path, or glob, a pattern such as **/*.go.")
+	}
+	snapshot, err := s.open(a.place)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, snapshot.Close()) }()
+	r := &result{}
+	at, err := s.commit(ctx, r, snapshot, a.revision)
+	if err != nil {
+		return nil, err
+	}
+	paths, err := a.find(ctx, r, snapshot, at)
+	if err != nil {
+		return nil, err
+	}
+	start, end, err := a.window(len(paths))
+	if err != nil {
+		return nil, err
+	}
+	var items []item[string]
+	for _, p := range paths[start:end] {
+		items = append(items, item[string]{quote(p), quote(p)})
+	}
+	data := &fileList{Repository: quote(at.repository), SHA: at.ID.String()}
+	data.Files, data.pages = list(r, a.paging, len(paths), items)
+	if len(paths) == 0 {
+		r.note("No path fits. Try a shorter query, or a glob with ** in front.")
+	}
+	r.note("%s.", at)
+	r.data = data
+	return r, s.linkManifest(ctx, r, at, data.pages, len(data.Files))
+}
+
+// find walks the tree and puts what fits in order.
+func (a findArguments) find(ctx context.Context, r *result, snapshot *repos.Snapshot, at found) ([]string, error) {
+	fits, err := a.matcher()
+	if err != nil {
+		return nil, err
+	}
+	name, err := treePath(a.path)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := lookup(ctx, snapshot, at, name)
+	if err != nil {
+		return nil, err
+	}
+	if !folder.Mode.IsDir() {
+		return nil, say("%s is a %s, not a folder.", quote(name), kindOf(folder.Mode))
+	}
+	below := len(name)
+	if below > 0 {
+		below++ // the slash
+	}
+	var paths []string
+	w := walker{ctx: ctx, snapshot: snapshot, recursive: true, yield: func(e entry) bool {
+		if !e.Mode.IsDir() && len(paths) <= maxMatches && fits(e.path[below:]) {
+			paths = append(paths, e.path)
+		}
+		return true
+	}}
+	if err := noteStopped(r, w.walk(folder, 1)); err != nil {
+		return nil, err
+	}
+	if len(paths) > maxMatches {
+		paths = paths[:maxMatches]
+		r.note("More than %d paths fit; this is of the first of them. Narrow the search with path or glob.", maxMatches)
+	}
+	if a.order == orderRank {
+		a.rank(paths)
+	}
+	return paths, nil
+}
+
+// matcher combines query and glob.
+func (a findArguments) matcher() (func(path string) bool, error) {
+	g, err := newGlob(a.glob, !a.caseSensitive)
+	if err != nil {
+		return nil, err
+	}
+	query := a.fold(asListed(a.query))
+	return func(p string) bool {
+		return strings.Contains(a.fold(p), query) && (a.glob == "" || g.match(p))
+	}, nil
+}
+
+func (a findArguments) fold(s string) string {
+	if a.caseSensitive {
+		return s
+	}
+	return strings.ToLower(s)
+}
+
+// rank sorts by how likely a path is what was meant.
+func (a findArguments) rank(paths []string) {
+	query := a.fold(a.query)
+	class := func(p string) int {
+		switch name := a.fold(path.Base(p)); {
+		case name == query:
+			return 0
+		case strings.HasPrefix(name, query):
+			return 1
+		case strings.Contains(name, query):
+			return 2
+		default:
+			return 3
+		}
+	}
+	slices.SortStableFunc(paths, func(p, q string) int {
+		return cmp.Or(cmp.Compare(class(p), class(q)), cmp.Compare(len(p), len(q)))
+	})
+}
+
+// alike are paths that end as the given one does, for an error to suggest, as a
+// sentence with a blank before it.
+func alike(ctx context.Context, snapshot *repos.Snapshot, at found, missed string) string {
+	const otherwise = " Look for it with find_files."
+	name := strings.ToLower(path.Base(missed))
+	var paths []string
+	w := walker{ctx: ctx, snapshot: snapshot, recursive: true, yield: func(e entry) bool {
+		if strings.ToLower(path.Base(e.path)) == name && len(paths) < maxAlike {
+			paths = append(paths, quote(e.path))
+		}
+		return len(paths) < maxAlike
+	}}
+	// An error here is no answer to the question: the path is not there.
+	if err := w.walk(entry{TreeEntry: repos.TreeEntry{Mode: repos.ModeDir, ID: at.Tree}}, 1); err != nil || len(paths) == 0 {
+		return otherwise
+	}
+	return " Did you mean " + strings.Join(paths, " or ") + "?"
+}

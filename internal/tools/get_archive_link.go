@@ -1,0 +1,135 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/repomcp/repomcp/internal/archive"
+)
+
+type archiveArguments struct {
+	revision
+	format string
+	lists  map[string]*[]string // by the option's name
+	texts  map[string]*string
+}
+
+// optionNames are those of options that have another name here.
+var optionNames = map[string]string{"path": "paths"}
+
+// define adds the options of archives from their one table.
+func (a *archiveArguments) define(p *parameters) {
+	a.revision.define(p)
+	a.format = string(archive.TarGz)
+	var formats []string
+	for _, f := range archive.Formats() {
+		formats = append(formats, string(f))
+	}
+	p.choice(&a.format, "format", "Format of the archive; manifest.json is the list of what the others hold.", formats...)
+	a.lists, a.texts = make(map[string]*[]string), make(map[string]*string)
+	for _, option := range archive.Parameters() {
+		name := option.Name
+		if other := optionNames[name]; other != "" {
+			name = other
+		}
+		if option.Repeat {
+			a.lists[option.Name] = new([]string)
+			p.texts(a.lists[option.Name], name, option.Usage)
+			continue
+		}
+		a.texts[option.Name] = new(string)
+		p.text(a.texts[option.Name], name, option.Usage)
+	}
+}
+
+// options reads them in the order of their table.
+func (a archiveArguments) options() (archive.Options, error) {
+	options := archive.Options{Format: archive.Format(a.format)}
+	for _, option := range archive.Parameters() {
+		var values []string
+		if option.Repeat {
+			values = *a.lists[option.Name]
+		} else if value := *a.texts[option.Name]; value != "" {
+			values = []string{value}
+		}
+		for _, value := range values {
+			if err := options.Set(option.Name, asListed(value)); err != nil {
+				return archive.Options{}, err
+			}
+		}
+	}
+	return options, options.Check()
+}
+
+// archiveLink is the data of get_archive_link.
+type archiveLink struct {
+	Repository string `json:"repository"`
+	SHA        string `json:"sha" jsonschema:"Commit that it is made of"`
+	Base       string `json:"base,omitempty" jsonschema:"Commit that it is the difference from"`
+	URI        string `json:"uri" jsonschema:"Resource of the archive, for resources/stream"`
+	Format     string `json:"format"`
+	MIMEType   string `json:"mimeType"`
+	FileName   string `json:"fileName"`
+	Size       *int64 `json:"size,omitempty" jsonschema:"Bytes of the download, where they are known before it is made"`
+	TarSize    *int64 `json:"tarSize,omitempty" jsonschema:"Bytes of the archive before compression"`
+	Entries    *int64 `json:"entries,omitempty" jsonschema:"Files and folders in it"`
+	Ignored    *int64 `json:"ignored,omitempty" jsonschema:"Files and folders that .gitattributes leave out (export-ignore)"`
+	URL        string `json:"url,omitempty" jsonschema:"Address of the plain download"`
+	HTTP       string `json:"httpUrl,omitempty" jsonschema:"Address that needs no credentials until httpUrlExpiresAt"`
+	Expires    string `json:"httpUrlExpiresAt,omitempty"`
+	remarks
+}
+
+func (s *service) getArchiveLink(ctx context.Context, a archiveArguments) (_ *result, err error) {
+	options, err := a.options()
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := s.open(a.place)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, snapshot.Close()) }()
+	r := &result{}
+	at, err := s.commit(ctx, r, snapshot, a.revision)
+	if err != nil {
+		return nil, err
+	}
+	h, err := s.locator.Archive(ctx, at.repository, at.ID.String(), options)
+	if err != nil {
+		return nil, err
+	}
+	data := &archiveLink{
+		Repository: quote(at.repository), SHA: at.ID.String(), Base: h.Base, URI: h.URI, Format: a.format, MIMEType: h.MIMEType, FileName: quote(h.FileName),
+		URL: h.URL, HTTP: h.HTTP, Expires: h.HTTPExpires,
+	}
+	if h.Size != UnknownSize {
+		data.Size = &h.Size
+	}
+	if h.Measured {
+		data.TarSize, data.Entries, data.Ignored = &h.Extent.Bytes, &h.Extent.Entries, &h.Extent.Ignored
+	}
+	r.lines, r.data = data.lines(at), data
+	r.link(h.Handle)
+	return r, nil
+}
+
+func (d *archiveLink) lines(at found) []string {
+	lines := []string{fmt.Sprintf("%s of %s", d.FileName, at), "uri: " + d.URI, "type: " + d.MIMEType}
+	for _, fact := range []struct {
+		name  string
+		value *int64
+	}{{"bytes", d.Size}, {"bytes before compression", d.TarSize}, {"entries", d.Entries}, {"left out by export-ignore", d.Ignored}} {
+		if fact.value != nil {
+			lines = append(lines, fmt.Sprintf("%s: %d", fact.name, *fact.value))
+		}
+	}
+	if d.Base != "" {
+		lines = append(lines, "base: "+d.Base)
+	}
+	if d.HTTP != "" {
+		lines = append(lines, "without credentials until "+d.Expires+": "+d.HTTP)
+	}
+	return lines
+}

@@ -1,0 +1,198 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+type treeArguments struct {
+	revision
+	treeSHA    string
+	path       string
+	pathFilter string
+	recursive  bool
+	paging
+}
+
+// pathDescription is the same wherever there is a path.
+const pathDescription = "Path from the root of the repository. A name that a listing shows in double quotes is understood in that form."
+
+func (a *treeArguments) define(p *parameters) {
+	a.revision.define(p)
+	p.text(&a.treeSHA, "tree_sha", "As sha: github-mcp-server's name for it.")
+	p.text(&a.path, "path", "Folder to list; the root by default. "+pathDescription)
+	p.text(&a.pathFilter, "path_filter", "Only paths that begin with this, such as src/; or, with * ? [ or {, that match this pattern: "+globDescription)
+	p.flag(&a.recursive, "recursive", "Also list what is in the folders below.")
+	a.paging.define(p, 100, 500)
+}
+
+// entryList is the data of get_repository_tree.
+type entryList struct {
+	Repository string      `json:"repository"`
+	SHA        string      `json:"sha" jsonschema:"Commit"`
+	Tree       []entryData `json:"tree"`
+	pages
+	remarks
+}
+
+// entryData is an entry in the words of GitHub's API.
+type entryData struct {
+	Path string `json:"path"`
+	Mode string `json:"mode" jsonschema:"100644 file; 100755 executable; 120000 symbolic link; 040000 folder; 160000 submodule"`
+	Type string `json:"type" jsonschema:"blob; tree; or commit for a submodule"`
+	Size *int64 `json:"size,omitempty" jsonschema:"Bytes of a file or link"`
+	SHA  string `json:"sha" jsonschema:"Object id: it is the same for the same content"`
+}
+
+// line is what git ls-tree -l prints, with single blanks.
+func (d entryData) line() string {
+	size := "-"
+	if d.Size != nil {
+		size = strconv.FormatInt(*d.Size, 10)
+	}
+	return strings.Join([]string{d.Mode, d.Type, d.SHA, size, d.Path}, " ")
+}
+
+func (s *service) getRepositoryTree(ctx context.Context, a treeArguments) (_ *result, err error) {
+	if a.treeSHA != "" {
+		a.sha = a.treeSHA
+	}
+	snapshot, err := s.open(a.place)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, snapshot.Close()) }()
+	r := &result{}
+	at, err := s.commit(ctx, r, snapshot, a.revision)
+	if err != nil {
+		return nil, err
+	}
+	name, err := treePath(a.path)
+	if err != nil {
+		return nil, err
+	}
+	folder, err := lookup(ctx, snapshot, at, name)
+	if err != nil {
+		return nil, err
+	}
+	if !folder.Mode.IsDir() {
+		return nil, say("%s is a %s, not a folder. Read it with get_file_contents.", quote(name), kindOf(folder.Mode))
+	}
+	keep, err := pathFilter(a.pathFilter)
+	if err != nil {
+		return nil, err
+	}
+	data, err := s.listTree(ctx, r, snapshot, at, folder, treeView{a.recursive, keep, a.paging})
+	if err != nil {
+		return nil, err
+	}
+	r.data = data
+	return r, nil
+}
+
+// treeView says what of a tree is listed.
+type treeView struct {
+	recursive bool
+	keep      func(path string) bool
+	paging
+}
+
+// listTree lists a page of the entries below a folder. Sizes are read for that
+// page only.
+func (s *service) listTree(ctx context.Context, r *result, snapshot *repos.Snapshot, at found, folder entry, v treeView) (*entryList, error) {
+	first, total := (v.page-1)*v.perPage, 0
+	var page []entry
+	w := walker{ctx: ctx, snapshot: snapshot, recursive: v.recursive, yield: func(e entry) bool {
+		if v.keep(e.path) {
+			if total >= first && len(page) < v.perPage {
+				page = append(page, e)
+			}
+			total++
+		}
+		return true
+	}}
+	if err := noteStopped(r, w.walk(folder, 1)); err != nil {
+		return nil, err
+	}
+	if _, _, err := v.window(total); err != nil {
+		return nil, err
+	}
+	if total == 0 {
+		r.note("No entry of %s fits.", at)
+	}
+	var items []item[entryData]
+	for _, e := range page {
+		shown, err := describeEntry(snapshot, e)
+		if err != nil {
+			return nil, err
+		}
+		items = append(items, item[entryData]{shown.line(), shown})
+	}
+	data := &entryList{Repository: quote(at.repository), SHA: at.ID.String()}
+	data.Tree, data.pages = list(r, v.paging, total, items)
+	r.note("%s.", at)
+	return data, s.linkManifest(ctx, r, at, data.pages, len(data.Tree))
+}
+
+// linkManifest links a list of all files with their ids to a first page that
+// does not have all items.
+func (s *service) linkManifest(ctx context.Context, r *result, at found, of pages, shown int) error {
+	if of.Page > 1 || shown == of.Total || r.stopped {
+		return nil
+	}
+	h, err := s.locator.Archive(ctx, at.repository, at.ID.String(), archive.Options{Format: archive.Manifest, Profile: archive.ProfileFull})
+	if errors.Is(err, archive.ErrLimit) {
+		return nil // there is none of so large a tree
+	}
+	if err != nil {
+		return err
+	}
+	r.note("All entries of the commit are in its manifest, %s.", h.URI)
+	r.link(h.Handle)
+	return nil
+}
+
+func describeEntry(snapshot *repos.Snapshot, e entry) (entryData, error) {
+	d := entryData{Path: quote(e.path), Mode: e.Mode.String(), Type: "blob", SHA: e.ID.String()}
+	switch {
+	case e.Mode.IsDir():
+		d.Type = "tree"
+	case e.Mode.IsGitlink():
+		d.Type = "commit"
+	default:
+		size, err := snapshot.Size(e.ID)
+		if err != nil {
+			return entryData{}, missing(err)
+		}
+		d.Size = &size
+	}
+	return d, nil
+}
+
+// missing turns "not found" into damage: a tree names the object.
+func missing(err error) error {
+	if errors.Is(err, repos.ErrNotFound) {
+		return fmt.Errorf("%w: a tree names a missing object", repos.ErrCorrupt)
+	}
+	return err
+}
+
+// kindOf is the word for what an entry is.
+func kindOf(mode repos.Mode) string {
+	switch {
+	case mode.IsDir():
+		return "folder"
+	case mode.IsSymlink():
+		return "symbolic link"
+	case mode.IsGitlink():
+		return "submodule"
+	default:
+		return "file"
+	}
+}

@@ -1,0 +1,120 @@
+package tools
+
+import (
+	"path"
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/archive/wildmatch"
+)
+
+const (
+	globDescription = `* and ? stop at slashes, ** does not, {a,b} is either; a pattern without a slash fits names in any folder. *.go, src/**/*.{ts,tsx}, [!.]*`
+	globSigns       = "*?[{"
+
+	// maxAlternatives bounds what the braces of a pattern stand for.
+	maxAlternatives = 64
+)
+
+// glob is a pattern of paths: git's wildmatch with braces. Like .gitignore and
+// most tools' globs, one without a slash is held against the name alone.
+type glob struct {
+	alternatives []string
+	flags        wildmatch.Flags
+	nameOnly     bool
+}
+
+func newGlob(pattern string, fold bool) (glob, error) {
+	g := glob{flags: wildmatch.PathName, nameOnly: !strings.Contains(pattern, "/")}
+	pattern = strings.TrimPrefix(strings.TrimPrefix(pattern, "./"), "/")
+	if fold {
+		g.flags |= wildmatch.CaseFold
+	}
+	var ok bool
+	if g.alternatives, ok = expandBraces([]string{pattern}); !ok {
+		return glob{}, say("The braces of the pattern stand for more than %d patterns. Ask in several calls.", maxAlternatives)
+	}
+	return g, nil
+}
+
+func (g glob) match(file string) bool {
+	if g.nameOnly {
+		file = path.Base(file)
+	}
+	for _, pattern := range g.alternatives {
+		if wildmatch.Match(pattern, []byte(file), g.flags) {
+			return true
+		}
+	}
+	return false
+}
+
+// expandBraces writes {a,b} out, the first pair of braces in each pattern first.
+// Braces without a comma or a partner are letters, as in shells.
+func expandBraces(patterns []string) (expanded []string, ok bool) {
+	for len(patterns) > 0 {
+		pattern := patterns[0]
+		patterns = patterns[1:]
+		before, choices, after := splitBraces(pattern)
+		if choices == nil {
+			expanded = append(expanded, pattern)
+			continue
+		}
+		for _, choice := range choices {
+			patterns = append(patterns, before+choice+after)
+		}
+		if len(expanded)+len(patterns) > maxAlternatives {
+			return nil, false
+		}
+	}
+	return expanded, true
+}
+
+// splitBraces finds the first braces with a comma. Those within are left for
+// later; a backslash makes what follows it a letter.
+func splitBraces(pattern string) (before string, choices []string, after string) {
+	for start := 0; start < len(pattern); start++ {
+		switch pattern[start] {
+		case '\\':
+			start++
+		case '{':
+			if parts, end := choicesFrom(pattern, start+1); len(parts) > 1 {
+				return pattern[:start], parts, pattern[end:]
+			}
+		}
+	}
+	return pattern, nil, ""
+}
+
+// choicesFrom reads up to the brace that closes, and gives where it goes on
+// after it; nothing if there is none.
+func choicesFrom(pattern string, start int) (choices []string, end int) {
+	depth, from := 0, start
+	for i := start; i < len(pattern); i++ {
+		switch pattern[i] {
+		case '\\':
+			i++
+		case '{':
+			depth++
+		case ',':
+			if depth == 0 {
+				choices, from = append(choices, pattern[from:i]), i+1
+			}
+		case '}':
+			if depth == 0 {
+				return append(choices, pattern[from:i]), i + 1
+			}
+			depth--
+		}
+	}
+	return nil, 0
+}
+
+// pathFilter is path_filter of get_repository_tree.
+func pathFilter(filter string) (keep func(path string) bool, err error) {
+	if !strings.ContainsAny(filter, globSigns) {
+		prefix := strings.TrimPrefix(strings.TrimPrefix(filter, "./"), "/")
+		return func(path string) bool { return strings.HasPrefix(path, prefix) }, nil
+	}
+	g, err := newGlob(filter, false)
+	return g.match, err
+}

@@ -1,0 +1,78 @@
+package tools
+
+import (
+	"encoding/json"
+	"math"
+)
+
+// paging is what a tool with pages takes.
+type paging struct{ page, perPage int }
+
+func (a *paging) define(p *parameters, preset, most int) {
+	a.page, a.perPage = 1, preset
+	p.number(&a.page, "page", "Page, from 1.", math.MaxInt32)
+	p.number(&a.perPage, "perPage", "Most items of a page.", most)
+}
+
+// pages is embedded in the data of tools with pages.
+type pages struct {
+	Page     int `json:"page" jsonschema:"This page, from 1"`
+	PerPage  int `json:"perPage" jsonschema:"Most items of a page"`
+	Total    int `json:"total" jsonschema:"Items on all pages"`
+	NextPage int `json:"nextPage,omitempty" jsonschema:"Page to go on with, with this perPage; absent on the last"`
+}
+
+// window is the part of total items that the page has.
+func (a paging) window(total int) (start, end int, err error) {
+	count := max((total+a.perPage-1)/a.perPage, 1)
+	if a.page > count {
+		return 0, 0, say("There is no page %d: with perPage=%d the last is %d.", a.page, a.perPage, count)
+	}
+	start = (a.page - 1) * a.perPage
+	return start, min(start+a.perPage, total), nil
+}
+
+// item is one of a list: as a line of text, and as data.
+type item[T any] struct {
+	line string
+	data T
+}
+
+// list puts the items of a page into a result, as many as fit, and notes how to
+// go on. items are those that the page's window begins with.
+func list[T any](r *result, a paging, total int, items []item[T]) ([]T, pages) {
+	at := pages{Page: a.page, PerPage: a.perPage, Total: total}
+	start, shown, size := (a.page-1)*a.perPage, 0, 0
+	data := make([]T, 0, len(items))
+	for _, i := range items {
+		// Whichever of the two a client shows must fit.
+		size += max(len(i.line), jsonSize(i.data)) + 1
+		if size > maxResultBytes && shown > 0 {
+			break
+		}
+		r.lines, data = append(r.lines, i.line), append(data, i.data)
+		shown++
+	}
+	end := start + shown
+	switch {
+	case shown < len(items):
+		// The page that begins where this one was cut, or shortly before: nothing
+		// is left out when pages are made as small as what did fit.
+		at.PerPage, at.NextPage = shown, end/shown+1
+		r.note("%d to %d of %d: the page was cut for its size. Go on with perPage=%d and page=%d.", start+1, end, total, at.PerPage, at.NextPage)
+	case end < total:
+		at.NextPage = a.page + 1
+		r.note("%d to %d of %d. Go on with page=%d.", start+1, end, total, at.NextPage)
+	case start > 0:
+		r.note("%d to %d of %d.", start+1, end, total)
+	}
+	return data, at
+}
+
+func jsonSize(data any) int {
+	raw, err := json.Marshal(data)
+	if err != nil {
+		return 0
+	}
+	return len(raw)
+}

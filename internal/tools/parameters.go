@@ -1,0 +1,266 @@
+package tools
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/google/jsonschema-go/jsonschema"
+)
+
+const (
+	// maxTextBytes bounds a text argument: the longest path of Linux.
+	maxTextBytes = 4096
+	// maxListItems bounds a list argument, whose pathspecs are each held
+	// against every entry of a tree.
+	maxListItems = 100
+)
+
+// parameters are the arguments that a tool has, in order. Each is bound to a
+// variable, whose value beforehand is its default.
+type parameters struct{ list []*parameter }
+
+type parameter struct {
+	name     string
+	schema   *jsonschema.Schema
+	required bool
+	// set takes a value of JSON that is not null, and says what is wrong with
+	// it, as the rest of a sentence.
+	set func(value any) (problem string)
+}
+
+func (p *parameters) add(name, description, kind string, preset any, set func(any) string) *parameter {
+	q := &parameter{name: name, schema: &jsonschema.Schema{Type: kind, Description: description}, set: set}
+	if preset != nil {
+		q.schema.Default = json.RawMessage(fmt.Sprint(preset))
+	}
+	p.list = append(p.list, q)
+	return q
+}
+
+// require makes an argument one that has to be given.
+func (q *parameter) require() { q.required = true }
+
+// text adds a text of one line or more.
+func (p *parameters) text(to *string, name, description string) *parameter {
+	return p.add(name, description, "string", nil, func(value any) string {
+		text, problem := textOf(value)
+		if problem == "" {
+			*to = text
+		}
+		return problem
+	})
+}
+
+func textOf(value any) (text, problem string) {
+	text, ok := value.(string)
+	switch {
+	case !ok:
+		return "", "must be a text"
+	case len(text) > maxTextBytes:
+		return "", fmt.Sprintf("is longer than %d bytes", maxTextBytes)
+	case strings.Contains(text, "\x00"):
+		return "", "has a NUL character; leave it out"
+	}
+	return text, ""
+}
+
+// choice adds a text that is one of several. An empty default is none.
+func (p *parameters) choice(to *string, name, description string, choices ...string) {
+	var preset any
+	if *to != "" {
+		preset = strconv.Quote(*to)
+	}
+	q := p.add(name, description, "string", preset, func(value any) string {
+		text, ok := value.(string)
+		if !ok || !slices.Contains(choices, text) {
+			return "must be one of " + strings.Join(choices, ", ")
+		}
+		*to = text
+		return ""
+	})
+	for _, c := range choices {
+		q.schema.Enum = append(q.schema.Enum, c)
+	}
+}
+
+// number adds a whole number from 1 on, which may be given as a text: some agents
+// do. A default of 0 is none.
+func (p *parameters) number(to *int, name, description string, high int) {
+	const lowest = 1.0
+	var preset any
+	if *to != 0 {
+		preset = *to
+	}
+	q := p.add(name, description, "integer", preset, func(value any) string {
+		n, ok := numberOf(value)
+		if !ok || n < lowest || n > float64(high) {
+			if high == math.MaxInt32 {
+				return "must be a whole number from 1"
+			}
+			return fmt.Sprintf("must be a whole number from 1 to %d", high)
+		}
+		*to = int(n)
+		return ""
+	})
+	bottom, top := lowest, float64(high)
+	q.schema.Minimum = &bottom
+	if high != math.MaxInt32 {
+		q.schema.Maximum = &top
+	}
+}
+
+func numberOf(value any) (float64, bool) {
+	n, ok := value.(float64)
+	if text, isText := value.(string); isText {
+		whole, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+		n, ok = float64(whole), err == nil
+	}
+	return n, ok && n == math.Trunc(n)
+}
+
+// flag adds a yes or no.
+func (p *parameters) flag(to *bool, name, description string) {
+	p.add(name, description, "boolean", *to, func(value any) string {
+		yes, ok := value.(bool)
+		if text, isText := value.(string); isText && (text == "true" || text == "false") {
+			yes, ok = text == "true", true
+		}
+		if !ok {
+			return "must be true or false"
+		}
+		*to = yes
+		return ""
+	})
+}
+
+// texts adds a list of texts; a single one may stand for itself.
+func (p *parameters) texts(to *[]string, name, description string) {
+	q := p.add(name, description, "array", nil, func(value any) string {
+		list, ok := value.([]any)
+		if _, single := value.(string); single {
+			list, ok = []any{value}, true
+		}
+		if !ok || len(list) > maxListItems {
+			return fmt.Sprintf("must be a list of at most %d texts", maxListItems)
+		}
+		texts := make([]string, len(list))
+		for i, item := range list {
+			var problem string
+			if texts[i], problem = textOf(item); problem != "" {
+				return "has an item that " + problem
+			}
+		}
+		*to = texts
+		return ""
+	})
+	q.schema.Items = &jsonschema.Schema{Type: "string"}
+	most := maxListItems
+	q.schema.MaxItems = &most
+}
+
+// schema describes the arguments to clients.
+func (p *parameters) schema() *jsonschema.Schema {
+	schema := &jsonschema.Schema{Type: "object", Properties: make(map[string]*jsonschema.Schema), AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
+	for _, q := range p.list {
+		schema.Properties[q.name] = q.schema
+		schema.PropertyOrder = append(schema.PropertyOrder, q.name)
+		if q.required {
+			schema.Required = append(schema.Required, q.name)
+		}
+	}
+	return schema
+}
+
+// read takes the arguments of a call. An argument that is null counts as not
+// given. The error is for the model: it names the argument, what is wrong and
+// what to do.
+func (p *parameters) read(arguments any) error {
+	given, ok := arguments.(map[string]any)
+	if !ok && arguments != nil {
+		return say("The arguments must be an object with these members: %s.", strings.Join(p.names(), ", "))
+	}
+	if err := p.refuseUnknown(given); err != nil {
+		return err
+	}
+	for _, q := range p.list {
+		value := given[q.name]
+		if value == nil {
+			if q.required {
+				return say("The argument %s is missing. It is: %s", q.name, q.schema.Description)
+			}
+			continue
+		}
+		if problem := q.set(value); problem != "" {
+			return say("The argument %s %s. It is: %s", q.name, problem, q.schema.Description)
+		}
+	}
+	return nil
+}
+
+func (p *parameters) names() []string {
+	names := make([]string, len(p.list))
+	for i, q := range p.list {
+		names[i] = q.name
+	}
+	return names
+}
+
+// refuseUnknown tells a misspelt name from the others: to pass it over would
+// answer another question than the one that was asked.
+func (p *parameters) refuseUnknown(given map[string]any) error {
+	known := p.names()
+	var unknown []string
+	for name := range given {
+		if !slices.Contains(known, name) {
+			unknown = append(unknown, name)
+		}
+	}
+	if len(unknown) == 0 {
+		return nil
+	}
+	slices.Sort(unknown)
+	hint := ""
+	if near := nearest(unknown[0], known); near != "" {
+		hint = " Did you mean " + near + "?"
+	}
+	return say("There is no argument %s.%s This tool has: %s.", quote(clip(unknown[0])), hint, strings.Join(known, ", "))
+}
+
+// nearest is the known name that a misspelt one is likely to mean, or "".
+// Capitals and underscores do not count: agents mix per_page and perPage up.
+func nearest(name string, known []string) string {
+	fold := strings.NewReplacer("_", "", "-", "").Replace
+	name = strings.ToLower(fold(clip(name)))
+	best, distance := "", len(name)/3+1
+	for _, k := range known {
+		if d := editDistance(name, strings.ToLower(fold(k))); d < distance {
+			best, distance = k, d
+		}
+	}
+	return best
+}
+
+// editDistance is Levenshtein's: how many bytes to insert, delete or replace.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			cost := diagonal
+			if a[i] != b[j] {
+				cost++
+			}
+			diagonal = row[j+1]
+			row[j+1] = min(cost, row[j]+1, diagonal+1)
+		}
+	}
+	return row[len(b)]
+}

@@ -1,0 +1,172 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// place names a repository.
+type place struct{ repo, owner string }
+
+func (a *place) define(p *parameters) {
+	p.text(&a.repo, "repo", "Full name of the repository, as search_repositories lists it.").require()
+	p.text(&a.owner, "owner", "First part of the repository's name, when repo has only the rest of it.")
+}
+
+// names are what may be meant, the likeliest first. Agents give an owner beside
+// a full name, too, and the name of the folder.
+func (a place) names() []string {
+	repo, owner := strings.Trim(asListed(a.repo), "/"), strings.Trim(asListed(a.owner), "/")
+	var names []string
+	if owner != "" {
+		names = append(names, owner+"/"+repo)
+	}
+	if owner == "" || strings.HasPrefix(repo, owner+"/") {
+		names = append(names, repo)
+	}
+	for _, name := range names {
+		if bare, ok := strings.CutSuffix(name, ".git"); ok {
+			names = append(names, bare)
+		}
+	}
+	return names
+}
+
+// open takes a snapshot of the repository. One that does not exist and one that
+// the caller may not read get the same answer.
+func (s *service) open(a place) (*repos.Snapshot, error) {
+	names := a.names()
+	for _, name := range names {
+		repository, err := s.catalogue.Get(name)
+		if errors.Is(err, repos.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return nil, err
+		}
+		snapshot, err := repository.Snapshot()
+		if errors.Is(err, repos.ErrNotFound) {
+			break
+		}
+		return snapshot, err
+	}
+	return nil, say("There is no repository %s that you may read. Find names with search_repositories.", quote(clip(names[0])))
+}
+
+// revision names a commit of a repository.
+type revision struct {
+	place
+	ref, sha string
+}
+
+func (a *revision) define(p *parameters) {
+	a.place.define(p)
+	p.text(&a.ref, "ref", "Branch, tag or commit, such as main, v1.0, refs/heads/main or a commit id. Without it the default branch.")
+	p.text(&a.sha, "sha", "Commit id, full or abbreviated; it is taken instead of ref.")
+}
+
+// conventional are default branches that agents name without having looked.
+var conventional = []string{"main", "master"}
+
+// found is a commit, with how to speak of it.
+type found struct {
+	repos.Commit
+	repository string
+	ref        string // as it was asked for, "" for the default branch
+}
+
+// String names the commit in a sentence.
+func (f found) String() string {
+	id := f.ID.String()
+	if f.ref == "" || strings.HasPrefix(id, f.ref) {
+		return fmt.Sprintf("%s at %s", f.repository, id)
+	}
+	return fmt.Sprintf("%s at %s (%s)", f.repository, quote(f.ref), id)
+}
+
+// commit finds the commit, and notes on r what was taken instead of what was
+// asked for.
+func (s *service) commit(ctx context.Context, r *result, snapshot *repos.Snapshot, a revision) (found, error) {
+	f := found{repository: snapshot.Repository().Name(), ref: asListed(a.ref)}
+	if a.sha != "" {
+		f.ref = a.sha
+	}
+	if f.ref == "" {
+		var err error
+		f.Commit, err = snapshot.Resolve(ctx, "HEAD")
+		return f, err
+	}
+	for _, name := range []string{f.ref, "refs/" + f.ref} { // gitrevisions(7) has heads/main, too
+		commit, err := snapshot.Resolve(ctx, name)
+		if err == nil {
+			f.Commit = commit
+			noteBoth(r, snapshot, f.ref)
+			return f, nil
+		}
+		if !errors.Is(err, repos.ErrNotFound) {
+			return found{}, err
+		}
+	}
+	if slices.Contains(conventional, strings.TrimPrefix(strings.TrimPrefix(f.ref, "refs/"), "heads/")) {
+		return s.defaultInstead(ctx, r, snapshot, f)
+	}
+	return found{}, say("There is no branch, tag or commit %s in %s. See list_branches and list_tags; without ref and sha the default branch is taken.", quote(clip(f.ref)), f.repository)
+}
+
+func (s *service) defaultInstead(ctx context.Context, r *result, snapshot *repos.Snapshot, f found) (found, error) {
+	commit, err := snapshot.Resolve(ctx, "HEAD")
+	if err != nil {
+		return found{}, err
+	}
+	branch, err := snapshot.DefaultBranch()
+	if err != nil {
+		return found{}, err
+	}
+	instead := "the default branch " + quote(branch)
+	if branch == "" {
+		instead = "HEAD, which is no branch"
+	}
+	r.note("There is no branch %s; this is of %s.", quote(f.ref), instead)
+	f.Commit, f.ref = commit, branch
+	return f, nil
+}
+
+// noteBoth tells of a branch that a tag of the same name hides.
+func noteBoth(r *result, snapshot *repos.Snapshot, ref string) {
+	if _, err := snapshot.Ref("refs/tags/" + ref); err != nil {
+		return
+	}
+	if _, err := snapshot.Ref("refs/heads/" + ref); err == nil {
+		r.note("%s is a tag and a branch; this is of the tag. For the branch give refs/heads/%s.", quote(ref), quote(ref))
+	}
+}
+
+// asListed is the name that a listing shows in quotes, and any other as it is.
+func asListed(given string) string {
+	if name, ok := unquote(given); ok {
+		return name
+	}
+	return given
+}
+
+// treePath reads the path of a file or folder as people and listings write it:
+// with slashes around it, as "." or in quotes.
+func treePath(given string) (string, error) {
+	name, ok := unquote(given)
+	if !ok {
+		return "", say("The argument path begins with a double quote but is no quoted name as listings have it. Copy it from there.")
+	}
+	name = strings.Trim(strings.TrimPrefix(name, "./"), "/")
+	if name == "." {
+		return "", nil
+	}
+	if slices.Contains(strings.Split(name, "/"), "..") {
+		return "", say("The argument path has the part \"..\". Give the path from the root of the repository.")
+	}
+	return name, nil
+}

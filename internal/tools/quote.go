@@ -1,0 +1,158 @@
+package tools
+
+import (
+	"fmt"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+const (
+	// maxNameBytes is how much of a name is shown: the longest path of Linux. A
+	// tree can hold names of megabytes.
+	maxNameBytes = 4096
+	// maxEchoBytes is how much of an argument an error repeats.
+	maxEchoBytes = 200
+)
+
+// quote makes a name safe to show in a line: of a path, a ref or whatever else a
+// repository calls something. Most names stay as they are. One with a quote, a
+// backslash, a blank at an end, bytes that are no UTF-8, or characters that are
+// not seen or change how others are seen is put in double quotes, with C's
+// escapes and bytes in octal, as git quotes paths (quote_c_style in git's
+// quote.c). So "\342\200\256" is U+202E, which would turn the rest of the line
+// around.
+//
+// [unquote] gives the exact name again, unless it was longer than 4096 bytes:
+// then the rest is left out, and said so.
+func quote(name string) string {
+	rest := ""
+	if len(name) > maxNameBytes {
+		rest = fmt.Sprintf("… (%d bytes)", len(name))
+		name = name[:maxNameBytes]
+	}
+	if isPlain(name) {
+		return name + rest
+	}
+	var b strings.Builder
+	b.WriteByte('"')
+	for len(name) > 0 {
+		r, size := utf8.DecodeRuneInString(name)
+		switch {
+		case r == '"' || r == '\\':
+			b.WriteByte('\\')
+			b.WriteRune(r)
+		case r == utf8.RuneError && size == 1 || unseen(r):
+			escapeBytes(&b, name[:size])
+		default:
+			b.WriteRune(r)
+		}
+		name = name[size:]
+	}
+	return b.String() + `"` + rest
+}
+
+func isPlain(name string) bool {
+	if name == "" || name[0] == ' ' || name[len(name)-1] == ' ' || !utf8.ValidString(name) {
+		return false
+	}
+	return !strings.ContainsFunc(name, func(r rune) bool { return r == '"' || r == '\\' || unseen(r) })
+}
+
+// ignorable are characters that are not seen although they are no control or
+// format characters: fillers, variation selectors and the like.
+var ignorable = []*unicode.RangeTable{unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector}
+
+const brailleBlank = '\u2800'
+
+// unseen reports whether a character of a name must be escaped: control, format
+// (bidirectional and zero-width ones among them), private and unassigned ones,
+// blanks but the common one, and what is drawn as nothing.
+func unseen(r rune) bool {
+	return !unicode.IsPrint(r) || unicode.IsOneOf(ignorable, r) || r == brailleBlank
+}
+
+// letters are C's escapes that git uses.
+var letters = map[byte]byte{'\a': 'a', '\b': 'b', '\t': 't', '\n': 'n', '\v': 'v', '\f': 'f', '\r': 'r'}
+
+func escapeBytes(b *strings.Builder, bytes string) {
+	for i := range len(bytes) {
+		if letter := letters[bytes[i]]; letter != 0 {
+			b.WriteByte('\\')
+			b.WriteByte(letter)
+			continue
+		}
+		fmt.Fprintf(b, `\%03o`, bytes[i])
+	}
+}
+
+// unquote undoes [quote]. What does not begin with a double quote is a name as
+// it is; what begins with one and was not made by quote is refused.
+func unquote(s string) (name string, ok bool) {
+	if !strings.HasPrefix(s, `"`) {
+		return s, true
+	}
+	if len(s) < 2 || !strings.HasSuffix(s, `"`) {
+		return "", false
+	}
+	s = s[1 : len(s)-1]
+	var b strings.Builder
+	for len(s) > 0 {
+		c, size := unescape(s)
+		if size == 0 {
+			return "", false
+		}
+		b.WriteByte(c)
+		s = s[size:]
+	}
+	return b.String(), b.Len() > 0
+}
+
+// unescape reads one byte, and says how much of s it took: 0 for what is no
+// escape.
+func unescape(s string) (c byte, size int) {
+	if s[0] == '"' {
+		return 0, 0
+	}
+	if s[0] != '\\' {
+		return s[0], 1
+	}
+	if len(s) < 2 {
+		return 0, 0
+	}
+	if s[1] == '"' || s[1] == '\\' {
+		return s[1], 2
+	}
+	for c, letter := range letters {
+		if letter == s[1] {
+			return c, 2
+		}
+	}
+	const digits = len(`\377`)
+	if len(s) < digits || s[1] > '3' || strings.Trim(s[1:digits], "01234567") != "" {
+		return 0, 0
+	}
+	return (s[1]-'0')<<6 | (s[2]-'0')<<3 | (s[3] - '0'), digits
+}
+
+// line makes a text that is not a name, such as a commit's subject, safe to show
+// in a line. It cannot be undone: what quote escapes is shown as U+FFFD.
+func line(text string) string {
+	if len(text) > maxNameBytes {
+		text = text[:maxNameBytes] + "…"
+	}
+	return strings.Map(func(r rune) rune {
+		if unseen(r) {
+			return utf8.RuneError
+		}
+		return r
+	}, strings.ToValidUTF8(text, string(utf8.RuneError)))
+}
+
+// clip shortens an argument that is repeated in an error.
+func clip(argument string) string {
+	if len(argument) <= maxEchoBytes {
+		return argument
+	}
+	return strings.ToValidUTF8(argument[:maxEchoBytes], "") + "…"
+}

@@ -1,0 +1,156 @@
+package tools_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/tools"
+)
+
+// samples are the repositories of the project.
+const samples = "../../testrepos"
+
+// site is a set of tools over a root.
+type site struct {
+	t     *testing.T
+	tools map[string]server.ServerTool
+}
+
+func open(t *testing.T, root string) *site {
+	t.Helper()
+	catalogue, err := repos.Open(root, repos.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := catalogue.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	s := &site{t, make(map[string]server.ServerTool)}
+	for _, tool := range tools.New(tools.Options{Catalogue: catalogue, Locator: signpost{}}) {
+		s.tools[tool.Tool.Name] = tool
+	}
+	return s
+}
+
+// signpost invents addresses; the real ones are tested with the whole program.
+type signpost struct{}
+
+func (signpost) Card(repository string) string { return "repo://" + repository }
+func (signpost) Refs(repository string) string { return "repo://" + repository + "/refs" }
+
+func (signpost) Contents(_ context.Context, repository, commit, path string) (tools.Handle, error) {
+	route := fmt.Sprintf("/raw/%s/%s/%x", repository, commit, path)
+	return tools.Handle{URI: "repo:/" + route, MIMEType: "x/y", FileName: path, Size: tools.UnknownSize, Route: route, URL: "https://git.example" + route}, nil
+}
+
+func (signpost) Archive(_ context.Context, repository, commit string, options archive.Options) (tools.ArchiveHandle, error) {
+	route := fmt.Sprintf("/archive/%s/%s.%s?%q", repository, commit, options.Format, options.Values())
+	return tools.ArchiveHandle{Handle: tools.Handle{URI: "repo:/" + route, FileName: repository, Size: tools.UnknownSize, Route: route}}, nil
+}
+
+// reply is a result, taken apart.
+type reply struct {
+	content string // of a repository
+	text    string // lines and notes
+	data    map[string]any
+	links   []string
+	failed  bool
+}
+
+// call calls a tool, and holds its data against its schema.
+func (s *site) call(name string, arguments map[string]any) reply {
+	s.t.Helper()
+	tool, ok := s.tools[name]
+	if !ok {
+		s.t.Fatalf("there is no tool %s", name)
+	}
+	call := mcp.CallToolRequest{}
+	call.Params.Name, call.Params.Arguments = name, roundTrip[any](s.t, arguments)
+	result, err := tool.Handler(s.t.Context(), call)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	shown := roundTrip[struct {
+		Content []struct {
+			Type, Text, URI string
+			Meta            map[string]any `json:"_meta"`
+		}
+		Data    map[string]any `json:"structuredContent"`
+		IsError bool
+	}](s.t, result)
+	r := reply{data: shown.Data, failed: shown.IsError}
+	for _, block := range shown.Content {
+		switch {
+		case block.Type == "resource_link":
+			r.links = append(r.links, block.URI)
+		case block.Meta["io.github.repomcp/origin"] == "repository":
+			r.content += block.Text
+		default:
+			r.text += block.Text
+		}
+	}
+	s.validate(tool.Tool, r)
+	return r
+}
+
+// validate holds data against the schema, and the notes of both forms against
+// each other.
+func (s *site) validate(tool mcp.Tool, r reply) {
+	s.t.Helper()
+	if tool.RawOutputSchema == nil || r.failed {
+		if r.data != nil {
+			s.t.Errorf("%s has data that it does not declare", tool.Name)
+		}
+		return
+	}
+	resolved, err := roundTrip[*jsonschema.Schema](s.t, tool.RawOutputSchema).Resolve(nil)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := resolved.Validate(r.data); err != nil {
+		s.t.Errorf("%s: %v\n%v", tool.Name, err, r.data)
+	}
+	notes, _ := r.data["notes"].([]any)
+	for _, note := range notes {
+		if !strings.Contains(r.text, note.(string)) {
+			s.t.Errorf("%s: the text lacks the note %q", tool.Name, note)
+		}
+	}
+}
+
+// roundTrip is what the other side of a connection sees.
+func roundTrip[T any](t *testing.T, value any) T {
+	t.Helper()
+	raw, err := json.Marshal(value)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out T
+	if err := json.Unmarshal(raw, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// strs are the texts of a list in data.
+func strs(list any) []string {
+	var out []string
+	items, _ := list.([]any)
+	for _, item := range items {
+		out = append(out, item.(string))
+	}
+	return out
+}
+
+type args = map[string]any

@@ -1,0 +1,194 @@
+package tools_test
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/tools"
+)
+
+// What models are told is the same whatever repositories there are, and valid.
+func TestDescriptionsAreStatic(t *testing.T) {
+	var seen []string
+	for _, root := range []string{samples, t.TempDir(), samples} {
+		catalogue, err := repos.Open(root, repos.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var described []any
+		for _, tool := range tools.New(tools.Options{Catalogue: catalogue, Locator: signpost{}}) {
+			described = append(described, tool.Tool)
+			a := tool.Tool.Annotations
+			if tool.Tool.Title == "" || tool.Tool.Description == "" || !*a.ReadOnlyHint || *a.DestructiveHint || !*a.IdempotentHint || *a.OpenWorldHint {
+				t.Errorf("%s is described incompletely", tool.Tool.Name)
+			}
+			for _, raw := range []json.RawMessage{tool.Tool.RawInputSchema, tool.Tool.RawOutputSchema} {
+				if raw == nil {
+					continue
+				}
+				if _, err := roundTrip[*jsonschema.Schema](t, raw).Resolve(nil); err != nil {
+					t.Errorf("%s: %v", tool.Tool.Name, err)
+				}
+				if strings.Contains(string(raw), "null") {
+					t.Errorf("%s: %s", tool.Tool.Name, raw)
+				}
+			}
+		}
+		raw, err := json.Marshal(described)
+		if err != nil {
+			t.Fatal(err)
+		}
+		seen = append(seen, string(raw))
+		if err := catalogue.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+	if seen[0] != seen[1] || seen[0] != seen[2] {
+		t.Error("the descriptions differ")
+	}
+}
+
+func TestSearchRepositories(t *testing.T) {
+	s := open(t, samples)
+	for _, c := range []struct {
+		arguments args
+		want      []string
+		note      string
+	}{
+		{args{"query": "tools"}, []string{"team/tools", "team/tools/builder"}, ""},
+		{args{"query": "BUILDER team"}, []string{"team/tools/builder"}, ""},
+		{args{"query": "team/tools"}, []string{"team/tools", "team/tools/builder"}, ""},
+		{args{"perPage": 2}, []string{"attributes", "detached"}, "1 to 2 of 15. Go on with page=2."},
+		{args{"perPage": "4", "page": 4.0}, []string{"team/tools", "team/tools/builder", "trunk"}, "13 to 15 of 15."},
+		{args{"query": "none such"}, nil, "No repository's name has all these words."},
+	} {
+		r := s.call("search_repositories", c.arguments)
+		got := strs(r.data["repositories"])
+		if !slices.Equal(got, c.want) || !strings.Contains(r.text, c.note) || !strings.HasPrefix(r.text, strings.Join(c.want, "\n")) {
+			t.Errorf("%v: %q, %s", c.arguments, got, r.text)
+		}
+	}
+}
+
+// A failure says what is wrong, and what to do.
+func TestFailuresSayWhatToDo(t *testing.T) {
+	s := open(t, samples)
+	for _, c := range []struct {
+		tool      string
+		arguments args
+		want      string
+	}{
+		{"search_repositories", args{"page": 9}, "There is no page 9: with perPage=30 the last is 1."},
+		{"list_branches", args{"repo": "nobody"}, "There is no repository nobody that you may read. Find names with search_repositories."},
+		{"list_branches", args{"repo": "../hello"}, "There is no repository ../hello that you may read."},
+		{"list_branches", args{"repo": "hel\u202elo"}, `There is no repository "hel\342\200\256lo" that you may read.`},
+		{"list_branches", args{"repo": "tools", "owner": "nobody"}, "There is no repository nobody/tools that you may read."},
+		{"list_branches", args{"repo": "hello", "owner": "team"}, "There is no repository team/hello"},
+		{"get_repository_tree", args{"repo": "hello", "ref": "nowhere"}, "There is no branch, tag or commit nowhere in hello. See list_branches and list_tags"},
+		{"get_repository_tree", args{"repo": "hello", "sha": "0123456789012345678901234567890123456789"}, "There is no branch, tag or commit 0123456789"},
+		{"get_repository_tree", args{"repo": "refs", "ref": "folder"}, "There is no branch, tag or commit folder"},
+		{"get_repository_tree", args{"repo": "hello", "path": "README.md"}, "README.md is a file, not a folder. Read it with get_file_contents."},
+		{"get_repository_tree", args{"repo": "hello", "path": "docs/../.."}, `The argument path has the part "..".`},
+		{"get_repository_tree", args{"repo": "hello", "path": `"docs`}, "The argument path begins with a double quote"},
+		{"get_repository_tree", args{"repo": "hello", "page": 2}, "There is no page 2"},
+		{"get_repository_tree", args{"repo": "empty"}, "The repository has no commits yet."},
+		{"get_file_contents", args{"repo": "hello", "path": "guide.md"}, "There is no guide.md in hello at 3ff53e025c901ee7c1c5ff8497c213584a8b4958. Did you mean docs/guide.md?"},
+		{"get_file_contents", args{"repo": "hello", "path": "nothing"}, "Look for it with find_files."},
+		{"get_file_contents", args{"repo": "hello", "path": "README.md", "start_line": 9}, "start_line is 9, but README.md has 8 lines."},
+		{"get_file_contents", args{"repo": "hello", "path": "README.md", "start_line": 5, "end_line": 4}, "end_line is 4, before start_line, which is 5."},
+		{"find_files", args{"repo": "hello"}, "Give query, a part of the path, or glob"},
+		{"find_files", args{"repo": "hello", "glob": strings.Repeat("{a,b}", 9)}, "The braces of the pattern stand for more than 64 patterns."},
+		{"get_archive_link", args{"repo": "hello", "prefix": "../x"}, `"prefix" must be a relative path`},
+		{"get_archive_link", args{"repo": "hello", "profile": "half"}, `"half" is neither "archive" nor "full"`},
+		{"get_archive_link", args{"repo": "hello", "paths": []string{":(nope)a"}}, "The arguments make no archive"},
+		{"get_archive_link", args{"repo": "hello", "format": "rar"}, "The argument format must be one of manifest.json, tar, tar.gz, tar.xz, tar.zst, zip."},
+	} {
+		if r := s.call(c.tool, c.arguments); !r.failed || !strings.Contains(r.text, c.want) {
+			t.Errorf("%s %v: %s", c.tool, c.arguments, r.text)
+		}
+	}
+}
+
+func TestNamesOfRepositoriesAndRevisions(t *testing.T) {
+	s := open(t, samples)
+	for _, c := range []struct {
+		arguments args
+		want      string // in the text
+	}{
+		{args{"repo": "hello"}, "hello at 3ff53e025c901ee7c1c5ff8497c213584a8b4958."},
+		{args{"repo": "hello.git"}, "hello at 3ff53e0"},
+		{args{"repo": "/hello/"}, "hello at 3ff53e0"},
+		{args{"repo": `"hello"`}, "hello at 3ff53e0"},
+		{args{"repo": "tools/builder", "owner": "team"}, "team/tools/builder at 8dffac5f15ad0acae02c4575668269d37efe38c0."},
+		{args{"repo": "builder.git", "owner": "team/tools"}, "team/tools/builder at 8dffac5"},
+		{args{"repo": "team/tools", "owner": "team"}, "team/tools at 8546ab3"},
+		{args{"repo": "hello", "ref": "feature/login"}, "hello at feature/login (9c59764"},
+		{args{"repo": "hello", "ref": "refs/tags/v1.0.0"}, "hello at refs/tags/v1.0.0 (19b9248"},
+		{args{"repo": "hello", "ref": "heads/main"}, "hello at heads/main (3ff53e0"},
+		{args{"repo": "refs", "ref": "pull/1/head"}, "refs at pull/1/head (76afca4"},
+		{args{"repo": "hello", "ref": "3ff53e0"}, "hello at 3ff53e025c901ee7c1c5ff8497c213584a8b4958."},
+		{args{"repo": "hello", "ref": "main", "sha": "19b9248"}, "hello at 19b9248c133ae0140f98b38043dc86d27a25c080."},
+		{args{"repo": "hello", "ref": "nowhere", "tree_sha": "v1.0.0"}, "hello at v1.0.0 (19b9248"},
+		{args{"repo": "trunk", "ref": "main"}, "There is no branch main; this is of the default branch trunk.\n"},
+		{args{"repo": "trunk", "ref": "refs/heads/master"}, "There is no branch refs/heads/master; this is of the default branch trunk."},
+		{args{"repo": "detached", "ref": "master"}, "There is no branch master; this is of HEAD, which is no branch."},
+		{args{"repo": "refs", "ref": "v1.0"}, "v1.0 is a tag and a branch; this is of the tag. For the branch give refs/heads/v1.0."},
+	} {
+		if r := s.call("get_repository_tree", c.arguments); r.failed || !strings.Contains("\n"+r.text, "\n"+c.want) {
+			t.Errorf("%v: %s", c.arguments, r.text)
+		}
+	}
+}
+
+func TestRefsAndCards(t *testing.T) {
+	s := open(t, samples)
+	r := s.call("list_tags", args{"repo": "refs"})
+	for _, want := range []string{
+		"folder (object 24cc3a7",
+		"readme (object 3cdf4d8",
+		"light c8b0485",
+		"release/2024/01 ",
+	} {
+		if !strings.Contains(r.text, want) {
+			t.Errorf("%q is not in\n%s", want, r.text)
+		}
+	}
+	r = s.call("list_branches", args{"repo": "refs", "perPage": 5})
+	if r.data["nextPage"] != 2.0 || r.data["total"] != 15.0 || r.data["defaultBranch"] != "main" || !slices.Equal(r.links, []string{"repo://refs/refs"}) {
+		t.Errorf("%+v", r)
+	}
+	if r = s.call("list_branches", args{"repo": "refs", "perPage": 5, "page": 3}); r.data["nextPage"] != nil || !strings.Contains(r.text, "11 to 15 of 15.") {
+		t.Errorf("%+v", r)
+	}
+	if r = s.call("list_tags", args{"repo": "trunk"}); !strings.Contains(r.text, "trunk has no tags.") {
+		t.Errorf("%+v", r)
+	}
+	if r = s.call("get_repository", args{"repo": "hello"}); r.data["description"] != "Greets people by name" || r.data["branches"] != 2.0 || r.data["uri"] != "repo://hello" {
+		t.Errorf("%+v", r)
+	}
+	if r = s.call("get_repository", args{"repo": "empty"}); r.data["empty"] != true || r.data["head"] != nil || !strings.Contains(r.text, "There is no commit yet.") {
+		t.Errorf("%+v", r)
+	}
+	if r = s.call("get_repository", args{"repo": "detached"}); r.data["defaultBranch"] != nil || r.data["head"] == nil {
+		t.Errorf("%+v", r)
+	}
+}
+
+func TestArchiveLink(t *testing.T) {
+	s := open(t, samples)
+	r := s.call("get_archive_link", args{
+		"repo": "hello", "ref": "v1.0.0", "format": "zip", "paths": []string{"src", "docs"}, "exclude": "docs/x", "prefix": "p/", "profile": "full", "base": "first",
+	})
+	const want = `repo://archive/hello/19b9248c133ae0140f98b38043dc86d27a25c080.zip?[["path" "src"] ["path" "docs"] ["exclude" "docs/x"] ["prefix" "p/"] ["profile" "full"] ["base" "first"]]`
+	if !slices.Equal(r.links, []string{want}) || r.data["uri"] != want || !strings.Contains(r.text, "\nuri: "+want+"\n") {
+		t.Errorf("%+v", r)
+	}
+	if !strings.Contains(r.text, "Download it from this server over HTTP: GET /archive/hello/") || strings.Contains(r.text, "curl") {
+		t.Errorf("without an address there is no command: %s", r.text)
+	}
+}

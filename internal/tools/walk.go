@@ -1,0 +1,103 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+const (
+	// maxWalkedEntries bounds the entries that one call looks at, and
+	// maxWalkedFolders those that it goes into: about twice those of the largest
+	// public repositories, and seconds of work. Folders that are there many
+	// times are counted each time.
+	maxWalkedEntries = 1_000_000
+	maxWalkedFolders = 100_000
+	// maxWalkedBytes bounds the paths that one call makes: there can be names of
+	// megabytes, and deep folders.
+	maxWalkedBytes = 512 << 20
+)
+
+// errStopped says that a tree is larger than a call may look at.
+var errStopped = errors.New("the tree is too large to be walked")
+
+// entry is a file or folder with its path from the root.
+type entry struct {
+	path string
+	repos.TreeEntry
+}
+
+// walker goes through a tree in git's order, each folder before what it has.
+type walker struct {
+	ctx      context.Context
+	snapshot *repos.Snapshot
+	// yield gets each entry, and says whether to go into it if it is a folder.
+	yield func(e entry) (enter bool)
+	// recursive enters folders.
+	recursive bool
+	entries   int
+	folders   int
+	bytes     int
+}
+
+// walk looks at the entries below a folder. What is nested deeper, or has a
+// longer path, than any archive has by default is passed over, and counted.
+func (w *walker) walk(folder entry, depth int) error {
+	if err := w.ctx.Err(); err != nil {
+		return err
+	}
+	if w.folders++; w.folders > maxWalkedFolders {
+		return errStopped
+	}
+	list, err := w.snapshot.Tree(folder.ID)
+	if errors.Is(err, repos.ErrNotFound) {
+		return fmt.Errorf("%w: a tree names a missing object", repos.ErrCorrupt)
+	}
+	if err != nil {
+		return err
+	}
+	for _, e := range list {
+		w.entries++
+		w.bytes += len(folder.path) + len(e.Name)
+		if w.entries > maxWalkedEntries || w.bytes > maxWalkedBytes {
+			return errStopped
+		}
+		below := entry{path: e.Name, TreeEntry: e}
+		if folder.path != "" {
+			below.path = folder.path + "/" + e.Name
+		}
+		if !w.yield(below) || !e.Mode.IsDir() || !w.recursive {
+			continue
+		}
+		if depth >= archive.DefaultDepth || len(below.path) > archive.DefaultPathBytes {
+			return errStopped
+		}
+		if err := w.walk(below, depth+1); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// noteStopped turns errStopped into a note: what was found until then is shown.
+func noteStopped(r *result, err error) error {
+	if !errors.Is(err, errStopped) {
+		return err
+	}
+	r.stopped = true
+	r.note("Stopped: the tree has more than %d entries or %d folders, or folders that are nested too deeply. Ask for a folder of it with path.", maxWalkedEntries, maxWalkedFolders)
+	return nil
+}
+
+// lookup finds the entry of a path at a commit. When there is none the error
+// names paths that end alike.
+func lookup(ctx context.Context, snapshot *repos.Snapshot, at found, path string) (entry, error) {
+	e, err := snapshot.Lookup(at.Tree, path)
+	if errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt) {
+		return entry{}, say("There is no %s in %s.%s", quote(clip(path)), at, alike(ctx, snapshot, at, path))
+	}
+	return entry{path: path, TreeEntry: e}, err
+}
