@@ -26,6 +26,7 @@ var arrows = map[string][]string{
 	},
 	"internal/history": {"internal/charset", "internal/diff", "internal/repos"},
 	"internal/repos":   {"internal/objects"},
+	"internal/diff":    {},
 	"internal/objects": {},
 	"internal/links":   {},
 	"internal/cache":   {},
