@@ -160,6 +160,14 @@ func (r *Repo) has(ref string) bool {
 	return bytes.Contains(packed, []byte(" "+ref+"\n"))
 }
 
+// FastImport is a file as git fast-import reads it, for tests that write more
+// commits than should have a git process each.
+func FastImport(f File) string {
+	var in bytes.Buffer
+	writeFile(&in, f)
+	return in.String()
+}
+
 func writeFile(in *bytes.Buffer, f File) {
 	if f.Mode == "160000" {
 		fmt.Fprintf(in, "M 160000 %s %s\n", f.Content, quote(f.Path))
