@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"container/heap"
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -15,9 +16,9 @@ import (
 const maxPainted = 2_000_000
 
 // settleSteps is for how many commits a count goes on after it seems to be
-// done: clocks that were wrong may have hidden something (SLOP in git's
-// revision.c).
-const settleSteps = 5
+// done: clocks that were wrong may have hidden something. git goes on for five
+// (SLOP in revision.c).
+const settleSteps = 1000
 
 // MergeBases lists the best common ancestors of two commits: those that are
 // not ancestors of other common ones, the newest first, as
@@ -35,7 +36,7 @@ func MergeBases(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, a, 
 		_, _, err := s.links(a)
 		return []repos.ID{a}, err
 	}
-	bases, err := s.commonAncestors(a, []repos.ID{b})
+	bases, err := s.commonAncestors(a, b)
 	if err != nil {
 		return nil, err
 	}
@@ -58,12 +59,16 @@ func MergeBase(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, a, b
 // AheadBehind counts the commits that head has and base has not, and the other
 // way round, as `git rev-list --left-right --count HEAD...BASE` does.
 func AheadBehind(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, base, head repos.ID) (ahead, behind int, err error) {
+	bases, err := MergeBases(ctx, snapshot, facts, base, head)
+	if err != nil {
+		return 0, 0, err
+	}
 	s, err := newSource(ctx, snapshot, facts)
-	if err != nil || base == head {
+	if err != nil {
 		return 0, 0, err
 	}
 	p := painter{source: s, commits: make(map[repos.ID]*painted)}
-	if err := p.start(head, []repos.ID{base}); err != nil {
+	if err := errors.Join(p.start(left, head), p.start(right, base), p.start(left|right|stale, bases...)); err != nil {
 		return 0, 0, err
 	}
 	if err := p.settle(); err != nil {
@@ -109,17 +114,13 @@ type painter struct {
 	common  []*painted
 }
 
-func (p *painter) start(one repos.ID, others []repos.ID) error {
-	c, err := p.commit(one)
-	if err != nil {
-		return err
-	}
-	p.mark(c, left)
-	for _, id := range others {
-		if c, err = p.commit(id); err != nil {
+func (p *painter) start(m marks, ids ...repos.ID) error {
+	for _, id := range ids {
+		c, err := p.commit(id)
+		if err != nil {
 			return err
 		}
-		p.mark(c, right)
+		p.mark(c, m)
 	}
 	return nil
 }
@@ -197,17 +198,27 @@ func (p *painter) settle() error {
 	return nil
 }
 
-// commonAncestors finds common ancestors of one commit and any of others, among
-// them all of the best, the newest first.
-func (s *source) commonAncestors(one repos.ID, others []repos.ID) ([]*painted, error) {
-	p := painter{source: s, commits: make(map[repos.ID]*painted)}
-	if err := p.start(one, others); err != nil {
+// paint marks the ancestors of one commit and of others, until only ancestors
+// of common ones are left.
+func (s *source) paint(one repos.ID, others ...repos.ID) (*painter, error) {
+	p := &painter{source: s, commits: make(map[repos.ID]*painted)}
+	if err := errors.Join(p.start(left, one), p.start(right, others...)); err != nil {
 		return nil, err
 	}
 	for p.fresh > 0 {
 		if _, err := p.step(); err != nil {
 			return nil, err
 		}
+	}
+	return p, nil
+}
+
+// commonAncestors finds common ancestors of two commits, among them all of the
+// best, the newest first.
+func (s *source) commonAncestors(a, b repos.ID) ([]*painted, error) {
+	p, err := s.paint(a, b)
+	if err != nil {
+		return nil, err
 	}
 	bases := slices.DeleteFunc(p.common, func(c *painted) bool { return c.marks&stale != 0 })
 	slices.SortStableFunc(bases, func(x, y *painted) int { return cmp.Compare(y.date, x.date) })
@@ -230,14 +241,9 @@ func (s *source) independent(bases []*painted) ([]repos.ID, error) {
 		if redundant[id] || len(others) == 0 {
 			continue
 		}
-		p := painter{source: s, commits: make(map[repos.ID]*painted)}
-		if err := p.start(id, others); err != nil {
+		p, err := s.paint(id, others...)
+		if err != nil {
 			return nil, err
-		}
-		for p.fresh > 0 {
-			if _, err := p.step(); err != nil {
-				return nil, err
-			}
 		}
 		redundant[id] = p.commits[id].marks&right != 0
 		for _, other := range others {

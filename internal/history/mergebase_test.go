@@ -3,6 +3,7 @@ package history
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"os/exec"
 	"slices"
 	"strings"
@@ -22,8 +23,8 @@ func tryGit(t *testing.T, dir string, args ...string) (string, bool) {
 }
 
 // crossed writes a history of commits without files in which branches are merged
-// again and again, many within a second, some by clocks that were wrong.
-func crossed(t *testing.T, seed uint64, commits int) (repo *gittest.Repo, ids []string) {
+// again and again, many within a second, and some by clocks that were wrong.
+func crossed(t *testing.T, seed uint64, commits int, wrong bool) (repo *gittest.Repo, ids []string) {
 	t.Helper()
 	r := newRand(seed)
 	repo = gittest.New(t)
@@ -44,20 +45,47 @@ func crossed(t *testing.T, seed uint64, commits int) (repo *gittest.Repo, ids []
 		}
 		clock += r.IntN(3)
 		date := clock
-		if r.IntN(20) == 0 {
+		if wrong && r.IntN(20) == 0 {
 			date += r.IntN(60) - 30
 		}
 		ids = append(ids, repo.Store("commit", fmt.Sprintf(
 			"tree %s\n%sauthor A <a@b> %d +0000\ncommitter A <a@b> %d +0000\n\n%d\n", tree, parents.String(), date, date, i)))
 	}
-	repo.SetRef("refs/heads/main", ids[len(ids)-1])
+	for i, id := range ids {
+		repo.SetRef(fmt.Sprintf("refs/heads/%d", i), id)
+	}
 	return repo, ids
+}
+
+// reachable tells of each commit which ones it leads to.
+func reachable(repo *gittest.Repo) map[string]map[string]bool {
+	reach := make(map[string]map[string]bool)
+	for line := range strings.Lines(repo.Git("log", "--all", "--topo-order", "--reverse", "--format=%H %P")) {
+		ids := strings.Fields(line)
+		reach[ids[0]] = map[string]bool{ids[0]: true}
+		for _, parent := range ids[1:] {
+			maps.Copy(reach[ids[0]], reach[parent])
+		}
+	}
+	return reach
+}
+
+// missing counts what is in a and not in b.
+func missing(a, b map[string]bool) (n int) {
+	for id := range a {
+		if !b[id] {
+			n++
+		}
+	}
+	return n
 }
 
 func TestMergeBasesAreGits(t *testing.T) {
 	cases, several, none := 0, 0, 0
 	for seed := range uint64(gittest.Volume(4, 100)) {
-		repo, commits := crossed(t, seed, 80)
+		wrong := seed%2 == 1
+		repo, commits := crossed(t, seed, 80, wrong)
+		reach := reachable(repo)
 		snapshot := open(t, repo.Dir)
 		facts := NewFacts(0)
 		r := newRand(seed)
@@ -76,8 +104,12 @@ func TestMergeBasesAreGits(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			if x, y := missing(reach[b], reach[a]), missing(reach[a], reach[b]); ahead != x || behind != y {
+				t.Fatalf("seed %d: %s is %d ahead of %s and %d behind, not %d and %d", seed, b, ahead, a, behind, x, y)
+			}
+			// Where clocks were wrong git's count is sometimes, too.
 			counts := repo.Git("rev-list", "--left-right", "--count", b+"..."+a)
-			if counts != fmt.Sprintf("%d\t%d", ahead, behind) {
+			if !wrong && counts != fmt.Sprintf("%d\t%d", ahead, behind) {
 				t.Fatalf("seed %d: %s is %d ahead of %s and %d behind, for git %s", seed, b, ahead, a, behind, counts)
 			}
 			cases++
