@@ -51,6 +51,9 @@ func At(t testing.TB, dir string) *Repo {
 	return &Repo{Dir: dir, t: t}
 }
 
+// Existing is a repository that is there already, to ask git about.
+func Existing(t testing.TB, dir string) *Repo { return &Repo{Dir: dir, t: t} }
+
 // Git runs git in the repository and returns its standard output without the
 // final newline. The test ends when git fails.
 func (r *Repo) Git(args ...string) string {
