@@ -188,9 +188,9 @@ func treesOf(t *testing.T, repo *gittest.Repo) []repos.ID {
 
 func TestComparisonsOfHistoriesAreGits(t *testing.T) {
 	compared := make(tally)
-	for seed := range gittest.Volume(3, 40) {
-		m := generate(t, uint64(seed)+100, 60)      //nolint:gosec // not negative
-		r := rand.New(rand.NewPCG(uint64(seed), 9)) //nolint:gosec // not negative
+	for seed := range uint64(gittest.Volume(3, 40)) {
+		m := generate(t, seed+100, 60)
+		r := rand.New(rand.NewPCG(seed, 9))
 		trees := treesOf(t, m.repo)
 		var pairs []treePair
 		for range 150 {

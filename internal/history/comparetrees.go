@@ -160,7 +160,8 @@ func (s *sideBySide) more() bool { return len(s.left) > 0 || len(s.right) > 0 }
 
 // next gives the pair that comes first; the entry of one side may be zero.
 func (s *sideBySide) next() (x, y treeEntry, err error) {
-	afterX, afterY, ok := s.left, s.right, true
+	afterX, afterY := s.left, s.right
+	var ok bool
 	if len(s.left) > 0 {
 		if x, afterX, ok = cutEntry(s.left); !ok {
 			return x, y, cutShort(s.a)
