@@ -65,6 +65,62 @@ func TestLargeFilesAreNotCompared(t *testing.T) {
 	}
 }
 
+// Large files are looked at before they are read.
+func TestLargeFilesAreShownAsGitShowsThem(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 24))
+	text := gittest.Text(r, 60) + strings.Repeat("some text\nand some other\n", 20_000)
+	late := strings.Repeat("text\n", 60_000) + "\x00\n"
+	a, b := newTree(r), newTree(r)
+	for i, content := range []string{text, late, "\x00" + gittest.Noise(400_000), gittest.Noise(400_000)} {
+		a.put(gittest.Regular(fmt.Sprintf("changed%d", i), content))
+		b.put(gittest.Regular(fmt.Sprintf("changed%d", i), gittest.Edit(r, content, 5)))
+		a.put(gittest.Regular(fmt.Sprintf("old%d", i), content+"1"))
+		b.put(gittest.Executable(fmt.Sprintf("new%d", i), content+"1"))
+		a.put(gittest.Regular(fmt.Sprintf("before%d", i), content+"2\n"))
+		b.put(gittest.Regular(fmt.Sprintf("after%d", i), gittest.Edit(r, content+"2\n", 3)))
+	}
+	repo := gittest.New(t)
+	ids := writeTrees(t, repo, []*tree{a, b})
+	compared := make(tally)
+	compared.compareWithGit(t, repo, views, []treePair{{ids[0], ids[1]}, {ids[1], ids[0]}})
+	compared.need(t, map[string]int{"M": 20, "R": 20, "R<100": 20})
+}
+
+func TestRenamesAreNotFoundWithoutMemory(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 25))
+	text := gittest.Text(r, 60)
+	repo := gittest.New(t)
+	from := id(t, repo.Commit("main", gittest.Regular("a", text), gittest.Regular("same", "x")))
+	to := id(t, repo.Commit("main", gittest.Regular("b", text+"more\n"), gittest.Regular("other", "x")))
+	source, err := newSource(t.Context(), open(t, repo.Dir), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, limited := range []bool{false, true} {
+		c, err := CompareCommits(t.Context(), source.Snapshot, nil, from, to, CompareOptions{NoRenames: true})
+		if err != nil || len(c.Files) != 4 {
+			t.Fatal(c.Files, err)
+		}
+		chunks := maxChunks
+		want := []Status{Renamed, Renamed}
+		if limited {
+			chunks = 1
+			want = []Status{Deleted, Added, Renamed}
+		}
+		c, err = source.findRenames(c.Files, false, chunks)
+		if err != nil || c.RenamesLimited != limited {
+			t.Fatal(c, err)
+		}
+		var got []Status
+		for _, f := range c.Files {
+			got = append(got, f.Status)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("with %d chunks the files are %v", chunks, got)
+		}
+	}
+}
+
 func TestManyLinesAreNotCompared(t *testing.T) {
 	repo := gittest.New(t)
 	from := repo.Commit("main", gittest.Regular("f", "x\n"))

@@ -200,7 +200,9 @@ func TestComparisonsOfHistoriesAreGits(t *testing.T) {
 			}
 		}
 		compared.compareWithGit(t, m.repo, views, pairs)
-		compared.compareWithGit(t, m.repo, views, pairs[:30], "dir", "x", "a")
+		compared.compareWithGit(t, m.repo, views[:1], pairs[:60], "dir", "x", "a")
+		compared.compareWithGit(t, m.repo, views[2:3], pairs[:60], "dir/sub/", "x/y", "a/", "none", "Makefile/", "d.e/f")
+		compared.compareWithGit(t, m.repo, views[5:7], pairs[:60], ".")
 	}
 	compared.need(t, map[string]int{"A": 2000, "D": 2000, "M": 4000, "R": 300, "R<100": 200, "T": 200, "C": 100, "C<100": 50})
 }

@@ -90,36 +90,45 @@ func (c *treeComparison) folder(prefix string, a, b entry, within bool, depth in
 // entry compares what a name is in two folders; in one of them it may be
 // nothing.
 func (c *treeComparison) entry(prefix string, x, y treeEntry, within bool, depth int) error {
-	some := x
+	path := prefix + string(x.name)
 	if x.mode == 0 {
-		some = y
+		path = prefix + string(y.name)
 	}
-	path := prefix + string(some.name)
+	a, b := x.entry, y.entry
 	if !within {
-		var towards bool
-		if within, towards = c.selects(path, some.mode); !within && !towards {
+		var inA, inB, towardsA, towardsB bool
+		inA, towardsA = c.selects(path, a.mode)
+		inB, towardsB = c.selects(path, b.mode)
+		switch {
+		case towardsA || towardsB:
+			return c.folder(path+"/", a, b, inA || inB, depth+1)
+		case !inA && !inB:
 			return nil
+		case !inA: // a file is none of "path/", a submodule is
+			a = entry{}
+		case !inB:
+			b = entry{}
 		}
 	}
-	if some.mode.IsDir() {
-		return c.folder(path+"/", x.entry, y.entry, within, depth+1)
-	}
-	if !within {
-		return nil
+	if a.mode.IsDir() || b.mode.IsDir() {
+		return c.folder(path+"/", a, b, true, depth+1)
 	}
 	if len(c.files) == c.mostFiles {
 		return ErrTooMany
 	}
 	c.files = append(c.files, FileChange{
-		Status: statusOf(x.mode, y.mode), OldPath: path, NewPath: path,
-		OldMode: x.mode, NewMode: y.mode, OldID: x.id, NewID: y.id,
+		Status: statusOf(a.mode, b.mode), OldPath: path, NewPath: path,
+		OldMode: a.mode, NewMode: b.mode, OldID: a.id, NewID: b.id,
 	})
 	return nil
 }
 
-// selects reports whether a path is within the limits, and whether a limit may
-// be found below it.
+// selects reports whether what a path leads to is within the limits, and whether
+// a limit may be found below it.
 func (c *treeComparison) selects(path string, mode repos.Mode) (within, towards bool) {
+	if mode == 0 {
+		return false, false
+	}
 	for _, l := range c.limits {
 		switch {
 		case l.path == "":
@@ -129,7 +138,7 @@ func (c *treeComparison) selects(path string, mode repos.Mode) (within, towards 
 		case strings.HasPrefix(path, l.path+"/"):
 			return true, false
 		case strings.HasPrefix(l.path, path+"/"):
-			towards = mode.IsDir()
+			towards = towards || mode.IsDir()
 		}
 	}
 	return within, towards
