@@ -153,6 +153,23 @@ func TestTooManyFilesAreRefused(t *testing.T) {
 	}
 }
 
+// Paths of the deepest folders cannot fill the memory.
+func TestLongPathsAreRefused(t *testing.T) {
+	repo := gittest.New(t)
+	var entries strings.Builder
+	file := repo.Store("blob", "")
+	for i := range 500 {
+		entries.WriteString(raw(t, "100644", fmt.Sprintf("f%03d", i), file))
+	}
+	inner := repo.Store("tree", entries.String())
+	for range 100 {
+		inner = repo.Store("tree", raw(t, "40000", strings.Repeat("d", 2000), inner))
+	}
+	if _, err := CompareTrees(t.Context(), open(t, repo.Dir), nil, repos.ID{}, id(t, inner), CompareOptions{}); !errors.Is(err, ErrTooMany) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
 // raw is a tree entry of the given kind.
 func raw(t *testing.T, mode, name, hex string) string {
 	t.Helper()
