@@ -126,7 +126,7 @@ func (o *LogOptions) page(walk *walk, at position) (page LogPage, err error) {
 			return LogPage{}, err
 		}
 		if !ok {
-			page.Stopped = walk.queue.Len() > 0
+			page.Stopped = !walk.queue.empty()
 			break
 		}
 		if skip > 0 {
@@ -140,7 +140,7 @@ func (o *LogOptions) page(walk *walk, at position) (page LogPage, err error) {
 		page.Commits = append(page.Commits, commit)
 	}
 	page.Looked = walk.looked - at.looked
-	if walk.queue.Len() > 0 {
+	if !walk.queue.empty() {
 		at.looked = walk.looked
 		page.Next = o.cursor(at)
 	}

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"container/heap"
 	"fmt"
 
 	"github.com/repomcp/repomcp/internal/repos"
@@ -26,7 +25,7 @@ type walk struct {
 	first   bool // parents only
 	resumed int  // that many commits were dealt with before
 
-	queue  queue
+	queue  newest[*step]
 	seen   map[repos.ID]struct{}
 	looked int
 }
@@ -34,7 +33,6 @@ type walk struct {
 // step is a commit in the queue.
 type step struct {
 	id    repos.ID
-	order int
 	links links
 	by    answer // whether its author is the one that is asked for
 }
@@ -77,20 +75,20 @@ func (w *walk) push(id repos.ID) error {
 	if err != nil {
 		return err
 	}
-	s := &step{id: id, order: len(w.seen), links: links}
+	s := &step{id: id, links: links}
 	if w.author != nil && raw != nil {
 		s.by = w.author.match(raw)
 	}
 	w.seen[id] = struct{}{}
-	heap.Push(&w.queue, s)
+	w.queue.push(links.date, s)
 	return nil
 }
 
 // next gives the next commit of the log. It is not ok when history has ended,
 // or when so many commits have been looked at.
 func (w *walk) next(end int) (id repos.ID, ok bool, err error) {
-	for w.queue.Len() > 0 && w.looked < end {
-		s := heap.Pop(&w.queue).(*step)
+	for !w.queue.empty() && w.looked < end {
+		s := w.queue.pop()
 		w.looked++
 		if s.links.date < w.since {
 			continue // and nothing before it, by this way
@@ -168,31 +166,4 @@ func (w *walk) byAuthor(s *step) (bool, error) {
 		s.by = w.author.match(raw)
 	}
 	return s.by == yes, nil
-}
-
-// queue gives the newest commit first, of those of one second the one that was
-// added first, as commit_list_insert_by_date (commit.c) keeps them.
-type queue []*step
-
-func (q queue) Len() int { return len(q) }
-
-func (q queue) Less(i, j int) bool {
-	if q[i].links.date != q[j].links.date {
-		return q[i].links.date > q[j].links.date
-	}
-	return q[i].order < q[j].order
-}
-
-func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-
-// Push implements [heap.Interface].
-func (q *queue) Push(x any) { *q = append(*q, x.(*step)) }
-
-// Pop implements [heap.Interface].
-func (q *queue) Pop() any {
-	old := *q
-	last := old[len(old)-1]
-	old[len(old)-1] = nil
-	*q = old[:len(old)-1]
-	return last
 }
