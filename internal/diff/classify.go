@@ -48,8 +48,9 @@ func (s *side) startOfRun(i int) int {
 	return i
 }
 
-// countLines counts the last line also when it has no "\n".
-func countLines(text []byte) int {
+// CountLines is the number of lines of a text; the last one counts also when it
+// has no "\n".
+func CountLines(text []byte) int {
 	n := bytes.Count(text, []byte{'\n'})
 	if len(text) > 0 && text[len(text)-1] != '\n' {
 		n++
@@ -58,7 +59,7 @@ func countLines(text []byte) int {
 }
 
 func cut(text []byte) side {
-	n := countLines(text)
+	n := CountLines(text)
 	s := side{text: text, starts: make([]int32, 1, n+1), class: make([]int32, n), changed: make([]bool, n)}
 	for end := 0; end < len(text); {
 		if length := bytes.IndexByte(text[end:], '\n'); length >= 0 {

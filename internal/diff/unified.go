@@ -33,7 +33,7 @@ func Unified(w io.Writer, a, b []byte, changes []Change, context int) error {
 	out := bufio.NewWriter(w)
 	p := printer{
 		out: out, a: reader{rest: a}, b: reader{rest: b},
-		aLines: countLines(a), bLines: countLines(b),
+		aLines: CountLines(a), bLines: CountLines(b),
 	}
 	p.context = min(max(context, 0), max(p.aLines, p.bLines))
 	for len(changes) > 0 {

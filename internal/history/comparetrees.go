@@ -1,0 +1,185 @@
+package history
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// maxComparedFolders bounds the folders of a comparison that are read: trees
+// that an attacker made can have more of them, one inside the other, than
+// anybody can count.
+const maxComparedFolders = 1_000_000
+
+// treeComparison goes through two trees side by side.
+type treeComparison struct {
+	source  *source
+	limits  []limit // none: everything
+	most    int
+	folders int
+	files   []FileChange
+}
+
+// treeChanges lists what differs without looking for renames, in the order of
+// git's tree-diff.c.
+func (s *source) treeChanges(from, to repos.ID, o CompareOptions) ([]FileChange, error) {
+	c := treeComparison{source: s, most: o.MaxFiles}
+	if c.most <= 0 {
+		c.most = DefaultMaxFiles
+	}
+	for _, path := range o.Paths {
+		limit, err := parseLimit(path)
+		if err != nil {
+			return nil, err
+		}
+		c.limits = append(c.limits, limit)
+	}
+	if err := c.folder("", treeOf(from), treeOf(to), len(c.limits) == 0, 0); err != nil {
+		return nil, err
+	}
+	return c.files, nil
+}
+
+func treeOf(id repos.ID) entry {
+	if id.IsZero() {
+		return entry{}
+	}
+	return entry{repos.ModeDir, id}
+}
+
+// folder compares two folders, of which one may be nothing. Within a limit
+// everything is listed.
+func (c *treeComparison) folder(prefix string, a, b entry, within bool, depth int) error {
+	if a == b {
+		return nil
+	}
+	if depth > maxDepth {
+		return fmt.Errorf("%w: %w", errDeep, repos.ErrCorrupt)
+	}
+	if c.folders++; c.folders > maxComparedFolders {
+		return ErrTooMany
+	}
+	left, err := c.source.subtree(a)
+	if err != nil {
+		return err
+	}
+	left = bytes.Clone(left) // the next folder takes its place
+	right, err := c.source.subtree(b)
+	if err != nil {
+		return err
+	}
+	pairs := sideBySide{a: a.id, b: b.id, left: left, right: bytes.Clone(right)}
+	for pairs.more() {
+		x, y, err := pairs.next()
+		if err != nil {
+			return err
+		}
+		if x.entry == y.entry {
+			continue
+		}
+		if err := c.entry(prefix, x, y, within, depth); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// entry compares what a name is in two folders; in one of them it may be
+// nothing.
+func (c *treeComparison) entry(prefix string, x, y treeEntry, within bool, depth int) error {
+	some := x
+	if x.mode == 0 {
+		some = y
+	}
+	path := prefix + string(some.name)
+	if !within {
+		var towards bool
+		if within, towards = c.selects(path, some.mode); !within && !towards {
+			return nil
+		}
+	}
+	if some.mode.IsDir() {
+		return c.folder(path+"/", x.entry, y.entry, within, depth+1)
+	}
+	if !within {
+		return nil
+	}
+	if len(c.files) == c.most {
+		return ErrTooMany
+	}
+	c.files = append(c.files, FileChange{
+		Status: statusOf(x.mode, y.mode), OldPath: path, NewPath: path,
+		OldMode: x.mode, NewMode: y.mode, OldID: x.id, NewID: y.id,
+	})
+	return nil
+}
+
+// selects reports whether a path is within the limits, and whether a limit may
+// be found below it.
+func (c *treeComparison) selects(path string, mode repos.Mode) (within, towards bool) {
+	for _, l := range c.limits {
+		switch {
+		case l.path == "":
+			return true, false
+		case l.path == path:
+			within = within || !l.folder || mode.IsDir() || mode.IsGitlink()
+		case strings.HasPrefix(path, l.path+"/"):
+			return true, false
+		case strings.HasPrefix(l.path, path+"/"):
+			towards = mode.IsDir()
+		}
+	}
+	return within, towards
+}
+
+func statusOf(from, to repos.Mode) Status {
+	const typeBits = 0o170000
+	switch {
+	case from == 0:
+		return Added
+	case to == 0:
+		return Deleted
+	case from&typeBits != to&typeBits:
+		return TypeChanged
+	default:
+		return Modified
+	}
+}
+
+// sideBySide pairs the entries of two folders by name. A file and a folder of
+// one name are no pair.
+type sideBySide struct {
+	a, b        repos.ID
+	left, right []byte
+}
+
+func (s *sideBySide) more() bool { return len(s.left) > 0 || len(s.right) > 0 }
+
+// next gives the pair that comes first; the entry of one side may be zero.
+func (s *sideBySide) next() (x, y treeEntry, err error) {
+	afterX, afterY, ok := s.left, s.right, true
+	if len(s.left) > 0 {
+		if x, afterX, ok = cutEntry(s.left); !ok {
+			return x, y, cutShort(s.a)
+		}
+	}
+	if len(s.right) > 0 {
+		if y, afterY, ok = cutEntry(s.right); !ok {
+			return x, y, cutShort(s.b)
+		}
+	}
+	order := compareNames(x, y)
+	if order <= 0 {
+		s.left = afterX
+	} else {
+		x = treeEntry{}
+	}
+	if order >= 0 {
+		s.right = afterY
+	} else {
+		y = treeEntry{}
+	}
+	return x, y, nil
+}
