@@ -43,8 +43,8 @@ func person(out *strings.Builder, role string, p Person) {
 }
 
 func TestBlameIsThatOfGit(t *testing.T) {
-	cases, lines := 0, 0
-	for seed := range uint64(gittest.Volume(4, 100)) {
+	cases, lines, renamed := 0, 0, 0
+	for seed := range uint64(gittest.Volume(6, 100)) {
 		m := generate(t, seed+2000, 80)
 		snapshot := open(t, m.repo.Dir)
 		g := &generator{Rand: newRand(seed)}
@@ -59,7 +59,7 @@ func TestBlameIsThatOfGit(t *testing.T) {
 					}
 					continue
 				}
-				args := []string{"blame", "--no-follow", "--line-porcelain", tip, "--", path}
+				args := []string{"blame", "--line-porcelain", tip, "--", path}
 				if got.Lines > 2 && g.chance(2) {
 					o.First = 1 + g.IntN(got.Lines)
 					o.Last = o.First + g.IntN(got.Lines)
@@ -75,11 +75,12 @@ func TestBlameIsThatOfGit(t *testing.T) {
 				}
 				cases++
 				lines += strings.Count(want, "\nfilename ")
+				renamed += strings.Count(want, "\nfilename ") - strings.Count(want, "\nfilename "+path+"\n")
 			}
 		}
 	}
-	if cases < 60 || lines < 600 {
-		t.Errorf("only %d files of %d lines were compared", cases, lines)
+	if cases < 60 || lines < 600 || renamed < 100 {
+		t.Errorf("only %d files of %d lines were compared, %d of them of files with other names", cases, lines, renamed)
 	}
-	t.Logf("%d files, %d lines", cases, lines)
+	t.Logf("%d files, %d lines, %d of other names", cases, lines, renamed)
 }

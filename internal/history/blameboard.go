@@ -31,26 +31,26 @@ type share struct {
 	line, original, count int
 }
 
-// origin is a version of the file that shares may come from.
-type origin struct {
+// holder is a version of the file that shares may come from: git's blame_origin.
+type holder struct {
 	commit *suspect
 	path   string
 	entry
 	shares   []share // by original
-	previous *origin
+	previous *holder
 }
 
 // suspect is a commit with versions of the file.
 type suspect struct {
 	id repos.ID
 	links
-	origins []*origin
+	holders []*holder
 }
 
 // verdict is a share whose commit was found.
 type verdict struct {
 	share
-	by *origin
+	by *holder
 }
 
 func newBoard(source *source, commits int) *board {
@@ -58,7 +58,7 @@ func newBoard(source *source, commits int) *board {
 }
 
 // start is the final version.
-func (b *board) start(id repos.ID, path string) (*origin, error) {
+func (b *board) start(id repos.ID, path string) (*holder, error) {
 	commit, err := b.commit(id)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func (b *board) start(id repos.ID, path string) (*origin, error) {
 	if found.mode == 0 || found.mode.IsDir() || found.mode.IsGitlink() {
 		return nil, fmt.Errorf("file: %w", repos.ErrNotFound)
 	}
-	return commit.origin(path, found), nil
+	return commit.holder(path, found), nil
 }
 
 func (b *board) commit(id repos.ID) (*suspect, error) {
@@ -86,18 +86,18 @@ func (b *board) commit(id repos.ID) (*suspect, error) {
 	return commit, nil
 }
 
-// origin gives the version with a path, which may be new here.
-func (c *suspect) origin(path string, found entry) *origin {
+// holder gives the version with a path, which may be new here.
+func (c *suspect) holder(path string, found entry) *holder {
 	if known := c.known(path); known != nil {
 		return known
 	}
-	o := &origin{commit: c, path: path, entry: found}
-	c.origins = append(c.origins, o)
+	o := &holder{commit: c, path: path, entry: found}
+	c.holders = append(c.holders, o)
 	return o
 }
 
-func (c *suspect) known(path string) *origin {
-	for _, o := range c.origins {
+func (c *suspect) known(path string) *holder {
+	for _, o := range c.holders {
 		if o.path == path {
 			return o
 		}
@@ -106,11 +106,11 @@ func (c *suspect) known(path string) *origin {
 }
 
 // give adds shares to a version; its commit is then looked at (queue_blames).
-func (b *board) give(o *origin, shares []share) {
+func (b *board) give(o *holder, shares []share) {
 	if len(shares) == 0 {
 		return
 	}
-	waiting := slices.ContainsFunc(o.commit.origins, func(o *origin) bool { return len(o.shares) > 0 })
+	waiting := slices.ContainsFunc(o.commit.holders, func(o *holder) bool { return len(o.shares) > 0 })
 	o.shares = append(o.shares, shares...)
 	slices.SortFunc(o.shares, func(x, y share) int {
 		return cmp.Or(x.original-y.original, x.line-y.line)
@@ -125,7 +125,7 @@ func (b *board) give(o *origin, shares []share) {
 func (b *board) run() error {
 	for !b.queue.empty() {
 		commit := b.queue.pop()
-		for _, o := range commit.origins {
+		for _, o := range commit.holders {
 			if err := b.judge(o); err != nil {
 				return err
 			}
@@ -138,7 +138,7 @@ func (b *board) run() error {
 }
 
 // judge passes shares of a version to the parents and keeps the rest.
-func (b *board) judge(o *origin) error {
+func (b *board) judge(o *holder) error {
 	if len(o.shares) == 0 {
 		return nil
 	}
@@ -158,9 +158,9 @@ func (b *board) judge(o *origin) error {
 // pass is pass_blame: the parents' versions are found, first those of the same
 // path and then renamed ones; one with the same content takes all, and the
 // others are compared in turn.
-func (b *board) pass(o *origin) error {
-	versions := make([]*origin, len(o.commit.parents))
-	for _, find := range []func(*suspect, *origin) (*origin, error){b.samePath, b.renamed} {
+func (b *board) pass(o *holder) error {
+	versions := make([]*holder, len(o.commit.parents))
+	for _, find := range []func(*suspect, *holder) (*holder, error){b.samePath, b.renamed} {
 		for i, id := range o.commit.parents {
 			if versions[i] != nil {
 				continue
@@ -181,7 +181,7 @@ func (b *board) pass(o *origin) error {
 				o.shares = nil
 				return nil
 			}
-			if !slices.ContainsFunc(versions[:i], func(v *origin) bool { return v != nil && v.id == version.id }) {
+			if !slices.ContainsFunc(versions[:i], func(v *holder) bool { return v != nil && v.id == version.id }) {
 				versions[i] = version
 			}
 		}
@@ -201,7 +201,7 @@ func (b *board) pass(o *origin) error {
 }
 
 // samePath is find_origin: the parent's version of the same path.
-func (b *board) samePath(parent *suspect, o *origin) (*origin, error) {
+func (b *board) samePath(parent *suspect, o *holder) (*holder, error) {
 	if known := parent.known(o.path); known != nil {
 		return known, nil
 	}
@@ -209,7 +209,16 @@ func (b *board) samePath(parent *suspect, o *origin) (*origin, error) {
 	if err != nil || !sameKind(found.mode, o.mode) {
 		return nil, err
 	}
-	return parent.origin(o.path, found), nil
+	return parent.holder(o.path, found), nil
+}
+
+// renamed is find_rename: the parent's file that became this one.
+func (b *board) renamed(parent *suspect, o *holder) (*holder, error) {
+	path, found, err := b.source.renamedFrom(parent.tree, o.commit.tree, o.path)
+	if err != nil || path == "" {
+		return nil, err
+	}
+	return parent.holder(path, found), nil
 }
 
 // sameKind reports whether git calls it a change and not another type.
@@ -218,7 +227,7 @@ func sameKind(a, b repos.Mode) bool {
 }
 
 // compare is pass_blame_to_parent.
-func (b *board) compare(o, parent *origin) error {
+func (b *board) compare(o, parent *holder) error {
 	before, err := b.content(parent)
 	if err != nil {
 		return err
@@ -282,7 +291,7 @@ func gap(changes []diff.Change, i int) (offset, until int) {
 }
 
 // content reads a version.
-func (b *board) content(o *origin) ([]byte, error) {
+func (b *board) content(o *holder) ([]byte, error) {
 	content, err := b.blobs.read(o.id)
 	if errors.Is(err, repos.ErrTooLarge) {
 		return nil, fmt.Errorf("a version of the file has more than %d bytes: %w", MaxBlameBytes, repos.ErrTooLarge)
@@ -324,5 +333,3 @@ func (b *blobs) read(id repos.ID) ([]byte, error) {
 	}
 	return content, nil
 }
-
-func (b *board) renamed(parent *suspect, o *origin) (*origin, error) { return nil, nil }

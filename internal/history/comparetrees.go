@@ -18,6 +18,7 @@ type treeComparison struct {
 	source  *source
 	limits  []limit // none: everything
 	most    int
+	only    func(FileChange) bool // what is listed; nil: all
 	folders int
 	files   []FileChange
 }
@@ -106,13 +107,17 @@ func (c *treeComparison) entry(prefix string, x, y treeEntry, within bool, depth
 	if !within {
 		return nil
 	}
+	change := FileChange{
+		Status: statusOf(x.mode, y.mode), OldPath: path, NewPath: path,
+		OldMode: x.mode, NewMode: y.mode, OldID: x.id, NewID: y.id,
+	}
+	if c.only != nil && !c.only(change) {
+		return nil
+	}
 	if len(c.files) == c.most {
 		return ErrTooMany
 	}
-	c.files = append(c.files, FileChange{
-		Status: statusOf(x.mode, y.mode), OldPath: path, NewPath: path,
-		OldMode: x.mode, NewMode: y.mode, OldID: x.id, NewID: y.id,
-	})
+	c.files = append(c.files, change)
 	return nil
 }
 

@@ -37,6 +37,11 @@ type LogOptions struct {
 	// Since and Until bound the committer's date, both included. As for git, an
 	// older commit also hides what only it leads to.
 	Since, Until time.Time
+	// Follow goes on under its old name where a file was renamed, or copied from
+	// another. It takes exactly one path. As for git, merges are not shown, unless
+	// with FirstParent; and a rename by another Author, or after Until, goes
+	// unnoticed.
+	Follow bool
 	// FirstParent follows of merges the first parent alone.
 	FirstParent bool
 
@@ -55,6 +60,8 @@ type LogOptions struct {
 // LogPage is a part of a log.
 type LogPage struct {
 	Commits []Commit
+	// Paths are what the file was called in each of the commits, with Follow.
+	Paths []string
 	// Next is the cursor of the page after this one, which may turn out to be
 	// empty; "" when history has ended.
 	Next string
@@ -84,7 +91,7 @@ func Log(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, options Lo
 	if err != nil {
 		return LogPage{}, err
 	}
-	walk := newWalk(source, options, limits, at.looked)
+	walk := newWalk(source, options, limits, at)
 	if err := walk.push(at.start); err != nil {
 		return LogPage{}, err
 	}
@@ -98,6 +105,8 @@ func (o *LogOptions) check() ([]limit, error) {
 		return nil, fmt.Errorf("a page of %d commits; at most %d: %w", o.Limit, MaxPage, repos.ErrInvalid)
 	case o.Skip < 0:
 		return nil, fmt.Errorf("a negative number of commits to skip: %w", repos.ErrInvalid)
+	case o.Follow && len(o.Paths) != 1:
+		return nil, fmt.Errorf("%d paths to follow, instead of one: %w", len(o.Paths), repos.ErrInvalid)
 	case len(o.Paths) > MaxPaths:
 		return nil, fmt.Errorf("%d paths; at most %d: %w", len(o.Paths), MaxPaths, repos.ErrInvalid)
 	}
@@ -121,6 +130,7 @@ func (o *LogOptions) check() ([]limit, error) {
 func (o *LogOptions) page(walk *walk, at position) (page LogPage, err error) {
 	end := at.looked + o.MaxLooked
 	for skip := o.Skip; len(page.Commits) < o.Limit; {
+		called := walk.followed.path
 		id, ok, err := walk.next(end)
 		if err != nil {
 			return LogPage{}, err
@@ -138,10 +148,13 @@ func (o *LogOptions) page(walk *walk, at position) (page LogPage, err error) {
 			return LogPage{}, err
 		}
 		page.Commits = append(page.Commits, commit)
+		if o.Follow {
+			page.Paths = append(page.Paths, called)
+		}
 	}
 	page.Looked = walk.looked - at.looked
 	if !walk.queue.empty() {
-		at.looked = walk.looked
+		at.looked, at.followed = walk.looked, walk.followed.String()
 		page.Next = o.cursor(at)
 	}
 	return page, nil

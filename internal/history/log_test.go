@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"maps"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -64,12 +65,18 @@ var logPaths = append([]string{"dir", "dir/", "dir/sub", "dir/sub/", "x/", "x/y/
 
 func (g *generator) around() int64 { return 1_600_000_000 + int64(g.IntN(20_000)) }
 
+// gitCommand makes a process of git that knows UTF-8.
+func gitCommand(t testing.TB, dir string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "git", args...)
+	cmd.Dir, cmd.Env = dir, append(gittest.Env(), "LC_ALL=C.UTF-8")
+	return cmd
+}
+
 // gitLog is the oracle. Names with letters outside ASCII fold as in UTF-8.
 func gitLog(t testing.TB, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "git", append([]string{"--literal-pathspecs", "log", "--no-mailmap", "-i", "-F"}, args...)...)
-	cmd.Dir, cmd.Env = dir, append(gittest.Env(), "LC_ALL=C.UTF-8")
-	out, err := cmd.Output()
+	out, err := gitCommand(t, dir, append([]string{"--literal-pathspecs", "log", "--no-mailmap", "-i", "-F"}, args...)...).Output()
 	if err != nil {
 		t.Fatalf("git log %q: %v", args, err)
 	}
@@ -226,4 +233,51 @@ func storeOdd(repo *gittest.Repo) {
 			repo.SetRef(fmt.Sprintf("refs/heads/odd%d-%d", i, j), id)
 		}
 	}
+}
+
+func TestFollowIsThatOfGit(t *testing.T) {
+	cases, shown, renames := 0, 0, 0
+	for seed := range uint64(gittest.Volume(5, 100)) {
+		m := generate(t, seed+3000, 100)
+		snapshot := open(t, m.repo.Dir)
+		g := &generator{Rand: newRand(seed)}
+		facts := NewFacts(1 << 20)
+		for range 24 {
+			tip := m.tips[min(g.IntN(len(m.tips)), g.IntN(len(m.tips)))]
+			files := slices.Sorted(maps.Keys(m.files[tip]))
+			if len(files) == 0 {
+				continue
+			}
+			path := pick(g, files)
+			if g.chance(8) {
+				path = pick(g, logPaths)
+			}
+			o := LogOptions{Start: id(t, tip), Paths: []string{path}, Follow: true, FirstParent: g.chance(3)}
+			args := []string{"--follow", "--name-status", "--format=%H"}
+			if o.FirstParent {
+				args = append(args, "--first-parent")
+			}
+			if g.chance(6) {
+				o.Author = "author@"
+				args = append(args, "--author="+o.Author)
+			}
+			out := gitLog(t, m.repo.Dir, append(args, tip, "--", path)...)
+			var want []string
+			for line := range strings.Lines(out) {
+				if len(line) == 41 {
+					want = append(want, strings.TrimSuffix(line, "\n"))
+				}
+			}
+			if got := byCursor(t, snapshot, facts, o, 1+g.IntN(20)); !slices.Equal(got, want) {
+				t.Errorf("seed %d: git log %q\n got %v\nwant %s", seed, append(args, tip, path), got, out)
+			}
+			cases++
+			shown += len(want)
+			renames += strings.Count(out, "\nR") + strings.Count(out, "\nC")
+		}
+	}
+	if cases < 100 || shown < 400 || renames < 50 {
+		t.Errorf("only %d logs of %d commits were compared, with %d renames", cases, shown, renames)
+	}
+	t.Logf("%d logs, %d commits, %d renames", cases, shown, renames)
 }

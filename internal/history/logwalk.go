@@ -17,8 +17,12 @@ const maxHistory = 4_000_000
 // git needs no look ahead here, since there is one start and nothing that is
 // excluded; so clocks that were wrong change the order and never the selection.
 type walk struct {
-	source  *source
-	limits  []limit
+	source *source
+	limits []limit
+	// With follow the limit is another one, and it changes.
+	follow   bool
+	followed limit
+
 	author  matcher
 	since   uint64 // 0 for none
 	until   uint64
@@ -46,10 +50,16 @@ const (
 	yes
 )
 
-func newWalk(source *source, o LogOptions, limits []limit, resumed int) *walk {
+func newWalk(source *source, o LogOptions, limits []limit, at position) *walk {
 	w := &walk{
 		source: source, limits: limits, author: newMatcher(o.Author), first: o.FirstParent,
-		until: noDate, resumed: resumed, seen: make(map[repos.ID]struct{}),
+		until: noDate, resumed: at.looked, follow: o.Follow, seen: make(map[repos.ID]struct{}),
+	}
+	if o.Follow {
+		w.followed, w.limits = limits[0], nil
+		if found, err := parseLimit(at.followed); err == nil && at.followed != "" {
+			w.followed = found
+		}
 	}
 	if !o.Since.IsZero() {
 		w.since = uint64(max(o.Since.Unix(), 0)) //nolint:gosec // not negative
@@ -95,27 +105,27 @@ func (w *walk) next(end int) (id repos.ID, ok bool, err error) {
 		}
 		// Of what earlier pages dealt with only the way counts.
 		dealt := w.looked <= w.resumed
-		same, err := w.follow(s, dealt)
+		same, err := w.advance(s, dealt)
 		if err != nil {
 			return repos.ID{}, false, err
 		}
 		if dealt || same || s.links.date > w.until {
 			continue
 		}
-		if match, err := w.byAuthor(s); err != nil || !match {
-			if err != nil {
-				return repos.ID{}, false, err
-			}
-			continue
+		shown, err := w.byAuthor(s)
+		if shown && w.follow {
+			shown, err = w.touches(s)
 		}
-		return s.id, true, nil
+		if err != nil || shown {
+			return s.id, shown, err
+		}
 	}
 	return repos.ID{}, false, nil
 }
 
-// follow queues the parents that matter, and reports whether the commit changes
+// advance queues the parents that matter, and reports whether the commit changes
 // none of the paths. wayOnly says that this is not of interest.
-func (w *walk) follow(s *step, wayOnly bool) (same bool, err error) {
+func (w *walk) advance(s *step, wayOnly bool) (same bool, err error) {
 	parents := s.links.parents
 	if w.first && len(parents) > 1 {
 		parents = parents[:1]

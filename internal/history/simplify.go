@@ -40,6 +40,14 @@ func parseLimit(path string) (limit, error) {
 	return limit{path: strings.Join(names, "/"), folder: strings.HasSuffix(path, "/")}, nil
 }
 
+// String is the path as parseLimit reads it.
+func (l limit) String() string {
+	if l.folder {
+		return l.path + "/"
+	}
+	return l.path
+}
+
 // sameTree reports whether two trees have the same files below all paths: git
 // calls a commit TREESAME then (rev_compare_tree in revision.c). Folders do not
 // count, so an empty one is nothing.
@@ -231,11 +239,17 @@ func (s *source) sameFiles(a, b entry, depth int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	same, err := s.sameEntries(a, b, left, bytes.Clone(right), depth)
-	if same {
-		s.compared[pair] = true
+	for pairs := (sideBySide{a: a.id, b: b.id, left: left, right: bytes.Clone(right)}); pairs.more(); {
+		x, y, err := pairs.next()
+		if err != nil {
+			return false, err
+		}
+		if same, err := s.sameFiles(x.entry, y.entry, depth+1); err != nil || !same {
+			return false, err
+		}
 	}
-	return same, err
+	s.compared[pair] = true
+	return true, nil
 }
 
 func isFile(e entry) bool { return e.mode != 0 && !e.mode.IsDir() }
@@ -246,39 +260,6 @@ func (s *source) subtree(e entry) ([]byte, error) {
 		return nil, nil
 	}
 	return s.tree(e.id)
-}
-
-// sameEntries walks through two folders side by side.
-func (s *source) sameEntries(a, b entry, left, right []byte, depth int) (bool, error) {
-	for len(left) > 0 || len(right) > 0 {
-		var x, y treeEntry
-		afterX, afterY, ok := left, right, true
-		if len(left) > 0 {
-			if x, afterX, ok = cutEntry(left); !ok {
-				return false, cutShort(a.id)
-			}
-		}
-		if len(right) > 0 {
-			if y, afterY, ok = cutEntry(right); !ok {
-				return false, cutShort(b.id)
-			}
-		}
-		order := compareNames(x, y)
-		if order > 0 {
-			x.entry = entry{}
-		} else {
-			left = afterX
-		}
-		if order < 0 {
-			y.entry = entry{}
-		} else {
-			right = afterY
-		}
-		if same, err := s.sameFiles(x.entry, y.entry, depth+1); err != nil || !same {
-			return false, err
-		}
-	}
-	return true, nil
 }
 
 // compareNames orders entries as trees do, folders as if they ended in a slash
