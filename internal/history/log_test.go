@@ -1,6 +1,7 @@
 package history
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"os/exec"
@@ -78,9 +79,16 @@ func gitLog(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	out, err := gitCommand(t, dir, append([]string{"--literal-pathspecs", "log", "--no-mailmap", "-i", "-F"}, args...)...).Output()
 	if err != nil {
-		t.Fatalf("git log %q: %v", args, err)
+		t.Fatalf("git log %q: %v %s", args, err, stderrOf(err))
 	}
 	return string(out)
+}
+
+func stderrOf(err error) (text []byte) {
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		text = exit.Stderr
+	}
+	return text
 }
 
 func hexes(ids []repos.ID) []string {
