@@ -11,11 +11,11 @@ import (
 
 const (
 	// MaxBlameBytes is the largest file that is blamed, in any of its versions:
-	// lines of hundreds of thousands.
+	// hundreds of thousands of lines.
 	MaxBlameBytes = 16 << 20
-	// MaxBlameCommits is how many versions of a file are looked at before a
-	// blame gives up: as many as [Log] looks at for a page.
-	MaxBlameCommits = DefaultMaxLooked
+	// MaxBlameCommits is how many commits are looked at before a blame gives up:
+	// some seconds of work, and more than lie between the two ends of Linux.
+	MaxBlameCommits = 500_000
 )
 
 // BlameOptions say which lines are blamed.
@@ -86,7 +86,7 @@ func Blame(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, o BlameO
 	if err != nil {
 		return BlameResult{}, err
 	}
-	b := newBoard(source, o.MaxCommits)
+	b := &board{source: source, left: o.MaxCommits, blobs: blobs{source: source}, commits: make(map[repos.ID]*suspect)}
 	start, err := b.start(o.Commit, limit.path)
 	if err != nil {
 		return BlameResult{}, err

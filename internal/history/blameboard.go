@@ -53,10 +53,6 @@ type verdict struct {
 	by *holder
 }
 
-func newBoard(source *source, commits int) *board {
-	return &board{source: source, left: commits, blobs: blobs{source: source}, commits: make(map[repos.ID]*suspect)}
-}
-
 // start is the final version.
 func (b *board) start(id repos.ID, path string) (*holder, error) {
 	commit, err := b.commit(id)
@@ -91,42 +87,42 @@ func (c *suspect) holder(path string, found entry) *holder {
 	if known := c.known(path); known != nil {
 		return known
 	}
-	o := &holder{commit: c, path: path, entry: found}
-	c.holders = append(c.holders, o)
-	return o
+	h := &holder{commit: c, path: path, entry: found}
+	c.holders = append(c.holders, h)
+	return h
 }
 
 func (c *suspect) known(path string) *holder {
-	for _, o := range c.holders {
-		if o.path == path {
-			return o
+	for _, h := range c.holders {
+		if h.path == path {
+			return h
 		}
 	}
 	return nil
 }
 
 // give adds shares to a version; its commit is then looked at (queue_blames).
-func (b *board) give(o *holder, shares []share) {
+func (b *board) give(h *holder, shares []share) {
 	if len(shares) == 0 {
 		return
 	}
-	waiting := slices.ContainsFunc(o.commit.holders, func(o *holder) bool { return len(o.shares) > 0 })
-	o.shares = append(o.shares, shares...)
-	slices.SortFunc(o.shares, func(x, y share) int {
+	waiting := slices.ContainsFunc(h.commit.holders, func(h *holder) bool { return len(h.shares) > 0 })
+	h.shares = append(h.shares, shares...)
+	slices.SortFunc(h.shares, func(x, y share) int {
 		return cmp.Or(x.original-y.original, x.line-y.line)
 	})
 	if waiting {
 		return
 	}
-	b.queue.push(o.commit.date, o.commit)
+	b.queue.push(h.commit.date, h.commit)
 }
 
 // run is assign_blame.
 func (b *board) run() error {
 	for !b.queue.empty() {
 		commit := b.queue.pop()
-		for _, o := range commit.holders {
-			if err := b.judge(o); err != nil {
+		for _, h := range commit.holders {
+			if err := b.judge(h); err != nil {
 				return err
 			}
 		}
@@ -138,30 +134,30 @@ func (b *board) run() error {
 }
 
 // judge passes shares of a version to the parents and keeps the rest.
-func (b *board) judge(o *holder) error {
-	if len(o.shares) == 0 {
+func (b *board) judge(h *holder) error {
+	if len(h.shares) == 0 {
 		return nil
 	}
 	if b.left--; b.left < 0 {
-		return fmt.Errorf("too many versions of the file; ask for fewer lines: %w", repos.ErrTooLarge)
+		return fmt.Errorf("too many commits to look at; ask for fewer lines: %w", repos.ErrTooLarge)
 	}
-	if err := b.pass(o); err != nil {
+	if err := b.pass(h); err != nil {
 		return err
 	}
-	for _, s := range o.shares {
-		b.found = append(b.found, verdict{s, o})
+	for _, s := range h.shares {
+		b.found = append(b.found, verdict{s, h})
 	}
-	o.shares = nil
+	h.shares = nil
 	return nil
 }
 
 // pass is pass_blame: the parents' versions are found, first those of the same
 // path and then renamed ones; one with the same content takes all, and the
 // others are compared in turn.
-func (b *board) pass(o *holder) error {
-	versions := make([]*holder, len(o.commit.parents))
+func (b *board) pass(h *holder) error {
+	versions := make([]*holder, len(h.commit.parents))
 	for _, find := range []func(*suspect, *holder) (*holder, error){b.samePath, b.renamed} {
-		for i, id := range o.commit.parents {
+		for i, id := range h.commit.parents {
 			if versions[i] != nil {
 				continue
 			}
@@ -169,16 +165,16 @@ func (b *board) pass(o *holder) error {
 			if err != nil {
 				return err
 			}
-			version, err := find(parent, o)
+			version, err := find(parent, h)
 			if err != nil {
 				return err
 			}
 			if version == nil {
 				continue
 			}
-			if version.id == o.id {
-				b.give(version, o.shares)
-				o.shares = nil
+			if version.id == h.id {
+				b.give(version, h.shares)
+				h.shares = nil
 				return nil
 			}
 			if !slices.ContainsFunc(versions[:i], func(v *holder) bool { return v != nil && v.id == version.id }) {
@@ -187,13 +183,13 @@ func (b *board) pass(o *holder) error {
 		}
 	}
 	for _, version := range versions {
-		if version == nil || len(o.shares) == 0 {
+		if version == nil || len(h.shares) == 0 {
 			continue
 		}
-		if o.previous == nil {
-			o.previous = version
+		if h.previous == nil {
+			h.previous = version
 		}
-		if err := b.compare(o, version); err != nil {
+		if err := b.compare(h, version); err != nil {
 			return err
 		}
 	}
@@ -201,20 +197,20 @@ func (b *board) pass(o *holder) error {
 }
 
 // samePath is find_origin: the parent's version of the same path.
-func (b *board) samePath(parent *suspect, o *holder) (*holder, error) {
-	if known := parent.known(o.path); known != nil {
+func (b *board) samePath(parent *suspect, h *holder) (*holder, error) {
+	if known := parent.known(h.path); known != nil {
 		return known, nil
 	}
-	found, err := b.source.lookup(parent.tree, o.path)
-	if err != nil || !sameKind(found.mode, o.mode) {
+	found, err := b.source.lookup(parent.tree, h.path)
+	if err != nil || !sameKind(found.mode, h.mode) {
 		return nil, err
 	}
-	return parent.holder(o.path, found), nil
+	return parent.holder(h.path, found), nil
 }
 
 // renamed is find_rename: the parent's file that became this one.
-func (b *board) renamed(parent *suspect, o *holder) (*holder, error) {
-	path, found, err := b.source.renamedFrom(parent.tree, o.commit.tree, o.path)
+func (b *board) renamed(parent *suspect, h *holder) (*holder, error) {
+	path, found, err := b.source.renamedFrom(parent.tree, h.commit.tree, h.path)
 	if err != nil || path == "" {
 		return nil, err
 	}
@@ -227,12 +223,12 @@ func sameKind(a, b repos.Mode) bool {
 }
 
 // compare is pass_blame_to_parent.
-func (b *board) compare(o, parent *holder) error {
+func (b *board) compare(h, parent *holder) error {
 	before, err := b.content(parent)
 	if err != nil {
 		return err
 	}
-	after, err := b.content(o)
+	after, err := b.content(h)
 	if err != nil {
 		return err
 	}
@@ -243,8 +239,8 @@ func (b *board) compare(o, parent *holder) error {
 	if err != nil {
 		return err
 	}
-	same, kept := divide(o.shares, changes)
-	o.shares = kept
+	same, kept := divide(h.shares, changes)
+	h.shares = kept
 	b.give(parent, same)
 	return nil
 }
@@ -291,8 +287,8 @@ func gap(changes []diff.Change, i int) (offset, until int) {
 }
 
 // content reads a version.
-func (b *board) content(o *holder) ([]byte, error) {
-	content, err := b.blobs.read(o.id)
+func (b *board) content(h *holder) ([]byte, error) {
+	content, err := b.blobs.read(h.id)
 	if errors.Is(err, repos.ErrTooLarge) {
 		return nil, fmt.Errorf("a version of the file has more than %d bytes: %w", MaxBlameBytes, repos.ErrTooLarge)
 	}

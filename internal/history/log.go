@@ -25,7 +25,8 @@ const (
 // LogOptions say which commits a log has. The zero value of all but Start
 // means no condition.
 type LogOptions struct {
-	// Start is the newest commit. It is not looked at with a Cursor.
+	// Start is the newest commit, one that [repos.Snapshot.Resolve] gave. With a
+	// Cursor it is not looked at.
 	Start repos.ID
 	// Paths are files and folders, relative to the root, taken literally:
 	// commits that change none of them are left out, and so are side branches
@@ -45,12 +46,13 @@ type LogOptions struct {
 	// FirstParent follows of merges the first parent alone.
 	FirstParent bool
 
-	// Skip leaves out so many commits of those that are selected.
+	// Skip leaves out so many commits of those that are selected, of those that
+	// follow the Cursor if there is one.
 	Skip int
 	// Limit is the size of the page, at most [MaxPage]; 0 is [DefaultPage].
 	Limit int
-	// Cursor goes on after a page: its [LogPage.Next]. All options but Start,
-	// Skip and Limit have to be the same. Skip counts from there.
+	// Cursor goes on after a page: its [LogPage.Next]. All options that select
+	// commits have to be the same.
 	Cursor string
 	// MaxLooked is how many commits are gone through at most;
 	// 0 is [DefaultMaxLooked].
@@ -76,8 +78,9 @@ type LogPage struct {
 // order. Pages that follow one another by cursor, or by Skip, are parts of the
 // same list whatever happens to the branches meanwhile.
 //
-// A cursor or path that makes no sense is [repos.ErrInvalid]; a start that is
-// not served, [repos.ErrNotFound].
+// Options that make no sense are [repos.ErrInvalid], a cursor whose start is
+// served no longer is [repos.ErrNotFound], and history beyond all limits
+// [repos.ErrTooLarge].
 func Log(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, options LogOptions) (LogPage, error) {
 	limits, err := options.check()
 	if err != nil {
@@ -103,8 +106,8 @@ func (o *LogOptions) check() ([]limit, error) {
 	switch {
 	case o.Limit < 0 || o.Limit > MaxPage:
 		return nil, fmt.Errorf("a page of %d commits; at most %d: %w", o.Limit, MaxPage, repos.ErrInvalid)
-	case o.Skip < 0:
-		return nil, fmt.Errorf("a negative number of commits to skip: %w", repos.ErrInvalid)
+	case o.Skip < 0 || o.Skip > maxHistory:
+		return nil, fmt.Errorf("%d commits to skip; at most %d: %w", o.Skip, maxHistory, repos.ErrInvalid)
 	case o.Follow && len(o.Paths) != 1:
 		return nil, fmt.Errorf("%d paths to follow, instead of one: %w", len(o.Paths), repos.ErrInvalid)
 	case len(o.Paths) > MaxPaths:
@@ -129,7 +132,7 @@ func (o *LogOptions) check() ([]limit, error) {
 // page collects commits until there are enough.
 func (o *LogOptions) page(walk *walk, at position) (page LogPage, err error) {
 	end := at.looked + o.MaxLooked
-	for skip := o.Skip; len(page.Commits) < o.Limit; {
+	for at.skip += o.Skip; len(page.Commits) < o.Limit; {
 		called := walk.followed.path
 		id, ok, err := walk.next(end)
 		if err != nil {
@@ -139,8 +142,8 @@ func (o *LogOptions) page(walk *walk, at position) (page LogPage, err error) {
 			page.Stopped = !walk.queue.empty()
 			break
 		}
-		if skip > 0 {
-			skip--
+		if at.skip > 0 {
+			at.skip--
 			continue
 		}
 		commit, err := walk.source.commit(id)
@@ -152,7 +155,7 @@ func (o *LogOptions) page(walk *walk, at position) (page LogPage, err error) {
 			page.Paths = append(page.Paths, called)
 		}
 	}
-	page.Looked = walk.looked - at.looked
+	page.Looked = max(walk.looked-at.looked, 0)
 	if !walk.queue.empty() {
 		at.looked, at.followed = walk.looked, walk.followed.String()
 		page.Next = o.cursor(at)

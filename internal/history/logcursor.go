@@ -19,6 +19,8 @@ import (
 type position struct {
 	start  repos.ID
 	looked int
+	// skip is how many more commits were to be left out there.
+	skip int
 	// followed is what the file that is followed was called there.
 	followed string
 }
@@ -43,6 +45,7 @@ func (o *LogOptions) cursor(at position) string {
 	b := append([]byte{cursorVersion}, o.digest()...)
 	b = append(b, at.start[:]...)
 	b = binary.AppendUvarint(b, uint64(at.looked)) //nolint:gosec // not negative
+	b = binary.AppendUvarint(b, uint64(at.skip))   //nolint:gosec // not negative
 	return base64.RawURLEncoding.EncodeToString(append(b, at.followed...))
 }
 
@@ -68,11 +71,14 @@ func (o *LogOptions) parseCursor() (at position, ok bool) {
 	}
 	at.start = repos.ID(b[head : head+len(at.start)])
 	b = b[head+len(at.start):]
-	looked, n := binary.Uvarint(b)
-	if n <= 0 || looked > maxHistory {
-		return position{}, false
+	for _, number := range []*int{&at.looked, &at.skip} {
+		n, size := binary.Uvarint(b)
+		if size <= 0 || n > maxHistory {
+			return position{}, false
+		}
+		*number, b = int(n), b[size:]
 	}
-	at.looked, at.followed = int(looked), string(b[n:])
+	at.followed = string(b)
 	return at, true
 }
 

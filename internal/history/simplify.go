@@ -23,7 +23,8 @@ type limit struct {
 	folder bool   // it ended in a slash: a file is not meant
 }
 
-// parseLimit reads a path as a user writes it.
+// parseLimit reads a path as a user writes it. The copy may be remembered long
+// after the request that it came with.
 func parseLimit(path string) (limit, error) {
 	if len(path) > MaxPathBytes {
 		return limit{}, fmt.Errorf("path of %d bytes: %w", len(path), repos.ErrInvalid)
@@ -37,7 +38,7 @@ func parseLimit(path string) (limit, error) {
 			names = append(names, name)
 		}
 	}
-	return limit{path: strings.Join(names, "/"), folder: strings.HasSuffix(path, "/")}, nil
+	return limit{path: strings.Clone(strings.Join(names, "/")), folder: strings.HasSuffix(path, "/")}, nil
 }
 
 // String is the path as parseLimit reads it.
