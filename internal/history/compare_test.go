@@ -14,21 +14,22 @@ import (
 
 // view is a way to look at a comparison, ours and git's.
 type view struct {
-	args  []string
-	o     CompareOptions
-	patch PatchOptions
-	write func(t *testing.T, d *Differ, c Comparison) string
+	args   []string
+	o      CompareOptions
+	patch  PatchOptions
+	write  func(t *testing.T, d *Differ, c Comparison) string
+	config []string
 }
 
 var views = []view{
-	{[]string{"-p", "-M"}, CompareOptions{}, PatchOptions{Context: 3}, patches},
-	{[]string{"-p", "-C", "-U1", "--full-index"}, CompareOptions{Copies: true}, PatchOptions{Context: 1, FullIndex: true}, patches},
-	{[]string{"-p", "--no-renames", "-U0"}, CompareOptions{NoRenames: true}, PatchOptions{}, patches},
-	{[]string{"--stat=80", "-M"}, CompareOptions{}, PatchOptions{Context: 3}, stat},
-	{[]string{"--stat=80", "-C"}, CompareOptions{Copies: true}, PatchOptions{Context: 3}, stat},
-	{[]string{"--numstat", "-M"}, CompareOptions{}, PatchOptions{Context: 3}, numstat},
-	{[]string{"--name-status", "-M"}, CompareOptions{}, PatchOptions{}, nameStatus},
-	{[]string{"--name-status", "-C"}, CompareOptions{Copies: true}, PatchOptions{}, nameStatus},
+	{[]string{"-p", "-M"}, CompareOptions{}, PatchOptions{Context: 3}, patches, nil},
+	{[]string{"-p", "-C", "-U1", "--full-index"}, CompareOptions{Copies: true}, PatchOptions{Context: 1, FullIndex: true}, patches, nil},
+	{[]string{"-p", "--no-renames", "-U0"}, CompareOptions{NoRenames: true}, PatchOptions{}, patches, nil},
+	{[]string{"--stat=80", "-M"}, CompareOptions{}, PatchOptions{Context: 3}, stat, nil},
+	{[]string{"--stat=80", "-C"}, CompareOptions{Copies: true}, PatchOptions{Context: 3}, stat, nil},
+	{[]string{"--numstat", "-M"}, CompareOptions{}, PatchOptions{Context: 3}, numstat, nil},
+	{[]string{"--name-status", "-M"}, CompareOptions{}, PatchOptions{}, nameStatus, nil},
+	{[]string{"--name-status", "-C"}, CompareOptions{Copies: true}, PatchOptions{}, nameStatus, nil},
 }
 
 func patches(t *testing.T, d *Differ, c Comparison) string {
@@ -89,9 +90,33 @@ func nameStatus(t *testing.T, _ *Differ, c Comparison) string {
 // treePair is two trees to compare.
 type treePair struct{ from, to repos.ID }
 
+// tally counts the files that were compared, by what became of them.
+type tally map[string]int
+
+func (n tally) add(files []FileChange) {
+	for _, f := range files {
+		kind := f.Status.String()
+		if _, moved := moves[f.Status]; moved && f.Score < 100 {
+			kind += "<100"
+		}
+		n[kind]++
+	}
+}
+
+// need fails when something was not compared often enough.
+func (n tally) need(t *testing.T, least map[string]int) {
+	t.Helper()
+	t.Log(n)
+	for kind, count := range least {
+		if n[kind] < count {
+			t.Errorf("only %d files of kind %s were compared, not %d", n[kind], kind, count)
+		}
+	}
+}
+
 // compareWithGit compares every view of many pairs of trees with one git
 // process each.
-func compareWithGit(t *testing.T, repo *gittest.Repo, pairs []treePair, paths []string) (compared int) {
+func (n tally) compareWithGit(t *testing.T, repo *gittest.Repo, views []view, pairs []treePair, paths ...string) {
 	t.Helper()
 	snapshot := open(t, repo.Dir)
 	facts := NewFacts(0)
@@ -100,7 +125,8 @@ func compareWithGit(t *testing.T, repo *gittest.Repo, pairs []treePair, paths []
 		fmt.Fprintf(&stdin, "%s %s\n", p.from, p.to)
 	}
 	for _, v := range views {
-		args := append([]string{"--literal-pathspecs", "diff-tree", "--stdin", "-r"}, v.args...)
+		args := append(append([]string{"--literal-pathspecs"}, v.config...), "diff-tree", "--stdin", "-r")
+		args = append(args, v.args...)
 		out := repo.GitInput(stdin.Bytes(), append(append(args, "--"), paths...)...)
 		v.o.Paths = paths
 		rest := out + "\n"
@@ -120,13 +146,12 @@ func compareWithGit(t *testing.T, repo *gittest.Repo, pairs []treePair, paths []
 				}
 			}
 			rest = rest[len(want):]
-			compared += v.compare(t, snapshot, facts, p, want)
+			n.add(v.compare(t, snapshot, facts, p, want))
 		}
 	}
-	return compared
 }
 
-func (v view) compare(t *testing.T, snapshot *repos.Snapshot, facts *Facts, p treePair, want string) (compared int) {
+func (v view) compare(t *testing.T, snapshot *repos.Snapshot, facts *Facts, p treePair, want string) []FileChange {
 	t.Helper()
 	c, err := CompareTrees(t.Context(), snapshot, facts, p.from, p.to, v.o)
 	if err != nil {
@@ -137,7 +162,7 @@ func (v view) compare(t *testing.T, snapshot *repos.Snapshot, facts *Facts, p tr
 	if want = strings.TrimPrefix(want, "\n"); got != want {
 		t.Fatalf("%v of %s and %s: %s", v.args, p.from, p.to, firstDifference(got, want))
 	}
-	return len(c.Files)
+	return c.Files
 }
 
 // firstDifference shows where two texts part, with what comes before it.
@@ -162,7 +187,7 @@ func treesOf(t *testing.T, repo *gittest.Repo) []repos.ID {
 }
 
 func TestComparisonsOfHistoriesAreGits(t *testing.T) {
-	compared := 0
+	compared := make(tally)
 	for seed := range gittest.Volume(3, 40) {
 		m := generate(t, uint64(seed)+100, 60)      //nolint:gosec // not negative
 		r := rand.New(rand.NewPCG(uint64(seed), 9)) //nolint:gosec // not negative
@@ -174,10 +199,8 @@ func TestComparisonsOfHistoriesAreGits(t *testing.T) {
 				pairs = append(pairs, p)
 			}
 		}
-		compared += compareWithGit(t, m.repo, pairs, nil)
-		compared += compareWithGit(t, m.repo, pairs[:30], []string{"dir", "x", "a"})
+		compared.compareWithGit(t, m.repo, views, pairs)
+		compared.compareWithGit(t, m.repo, views, pairs[:30], "dir", "x", "a")
 	}
-	if compared < 10_000 {
-		t.Errorf("only %d files were compared", compared)
-	}
+	compared.need(t, map[string]int{"A": 2000, "D": 2000, "M": 4000, "R": 300, "R<100": 200, "T": 200, "C": 100, "C<100": 50})
 }

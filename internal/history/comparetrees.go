@@ -10,25 +10,26 @@ import (
 
 // maxComparedFolders bounds the folders of a comparison that are read: trees
 // that an attacker made can have more of them, one inside the other, than
-// anybody can count.
-const maxComparedFolders = 1_000_000
+// anybody can count. Large projects have tens of thousands.
+const maxComparedFolders = 250_000
 
 // treeComparison goes through two trees side by side.
 type treeComparison struct {
-	source  *source
-	limits  []limit // none: everything
-	most    int
-	only    func(FileChange) bool // what is listed; nil: all
-	folders int
-	files   []FileChange
+	source      *source
+	limits      []limit // none: everything
+	mostFiles   int
+	mostFolders int
+	only        func(FileChange) bool // what is listed; nil: all
+	folders     int
+	files       []FileChange
 }
 
 // treeChanges lists what differs without looking for renames, in the order of
 // git's tree-diff.c.
 func (s *source) treeChanges(from, to repos.ID, o CompareOptions) ([]FileChange, error) {
-	c := treeComparison{source: s, most: o.MaxFiles}
-	if c.most <= 0 {
-		c.most = DefaultMaxFiles
+	c := treeComparison{source: s, mostFiles: o.MaxFiles, mostFolders: maxComparedFolders}
+	if c.mostFiles <= 0 {
+		c.mostFiles = DefaultMaxFiles
 	}
 	for _, path := range o.Paths {
 		limit, err := parseLimit(path)
@@ -59,7 +60,7 @@ func (c *treeComparison) folder(prefix string, a, b entry, within bool, depth in
 	if depth > maxDepth {
 		return fmt.Errorf("%w: %w", errDeep, repos.ErrCorrupt)
 	}
-	if c.folders++; c.folders > maxComparedFolders {
+	if c.folders++; c.folders > c.mostFolders {
 		return ErrTooMany
 	}
 	left, err := c.source.subtree(a)
@@ -114,7 +115,7 @@ func (c *treeComparison) entry(prefix string, x, y treeEntry, within bool, depth
 	if c.only != nil && !c.only(change) {
 		return nil
 	}
-	if len(c.files) == c.most {
+	if len(c.files) == c.mostFiles {
 		return ErrTooMany
 	}
 	c.files = append(c.files, change)

@@ -25,7 +25,7 @@ func line(t *testing.T, commits int) (*gittest.Repo, []string) {
 	parent := ""
 	for i := range commits {
 		blob := repo.Store("blob", strings.Repeat("same\n", 20)+fmt.Sprintf("line %d\n", i))
-		tree := repo.Store("tree", "100644 f\x00"+string(raw(t, blob)))
+		tree := repo.Store("tree", "100644 f\x00"+string(bytesOf(t, blob)))
 		id := repo.Store("commit", fmt.Sprintf("tree %s\n%sauthor A <a@b> %[3]d +0000\ncommitter A <a@b> %[3]d +0000\n\nmessage\n", tree, parent, 1000+i))
 		parent = "parent " + id + "\n"
 		ids = append(ids, id)
@@ -35,7 +35,7 @@ func line(t *testing.T, commits int) (*gittest.Repo, []string) {
 	return repo, ids
 }
 
-func raw(t *testing.T, hex string) []byte {
+func bytesOf(t *testing.T, hex string) []byte {
 	id := id(t, hex)
 	return id[:]
 }
@@ -140,7 +140,9 @@ func TestBlameRefusesWhatMakesNoSense(t *testing.T) {
 
 func TestBlameRefusesLargeFiles(t *testing.T) {
 	repo := gittest.New(t)
-	commit := repo.Commit("main", gittest.Regular("f", strings.Repeat("x", MaxBlameBytes+1)))
+	blob := repo.Store("blob", strings.Repeat("x", MaxBlameBytes+1))
+	tree := repo.Store("tree", "100644 f\x00"+string(bytesOf(t, blob)))
+	commit := repo.Store("commit", "tree "+tree+"\nauthor A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000\n\n")
 	if _, err := Blame(t.Context(), open(t, repo.Dir), nil, BlameOptions{Commit: id(t, commit), Path: "f"}); !errors.Is(err, repos.ErrTooLarge) {
 		t.Error(err)
 	}
@@ -212,16 +214,16 @@ func TestDamageIsNoEndOfHistory(t *testing.T) {
 
 // TestFactsKeepTheirBound also goes through several walks at once.
 func TestFactsKeepTheirBound(t *testing.T) {
-	repo, ids := line(t, 300)
+	repo, ids := line(t, 150)
 	snapshot := open(t, repo.Dir)
-	const bytes = 30_000 // some hundred commits
+	const bytes = 20_000 // some fifty commits
 	facts := NewFacts(bytes)
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {
 			for range 3 {
-				page, err := Log(t.Context(), snapshot, facts, LogOptions{Start: id(t, ids[0]), Paths: []string{"f"}, Limit: 300})
-				if err != nil || len(page.Commits) != 300 {
+				page, err := Log(t.Context(), snapshot, facts, LogOptions{Start: id(t, ids[0]), Paths: []string{"f"}, Limit: 150})
+				if err != nil || len(page.Commits) != 150 {
 					t.Error(len(page.Commits), err)
 				}
 			}
@@ -247,7 +249,7 @@ func TestTreeBombsEnd(t *testing.T) {
 		for range 40 {
 			var tree strings.Builder
 			for i := range 10 {
-				fmt.Fprintf(&tree, "40000 d%d\x00%s", i, raw(t, inner))
+				fmt.Fprintf(&tree, "40000 d%d\x00%s", i, bytesOf(t, inner))
 			}
 			inner = repo.Store("tree", tree.String())
 		}
@@ -255,7 +257,7 @@ func TestTreeBombsEnd(t *testing.T) {
 	}
 	// Folders without files, which are the same to git.
 	empty := repo.Store("tree", "")
-	nested := repo.Store("tree", "40000 e\x00"+string(raw(t, empty)))
+	nested := repo.Store("tree", "40000 e\x00"+string(bytesOf(t, empty)))
 	parent := ""
 	var tip string
 	for i, tree := range []string{bomb(empty), bomb(nested)} {

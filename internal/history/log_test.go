@@ -101,7 +101,7 @@ func hexes(ids []repos.ID) []string {
 
 func TestLogIsThatOfGit(t *testing.T) {
 	cases, shown, partial := 0, 0, 0
-	for seed := range uint64(gittest.Volume(8, 200)) {
+	for seed := range uint64(gittest.Volume(5, 200)) {
 		m := generate(t, seed, 120)
 		snapshot := open(t, m.repo.Dir)
 		g := &generator{Rand: newRand(seed)}
@@ -128,7 +128,7 @@ func TestLogIsThatOfGit(t *testing.T) {
 			}
 		}
 	}
-	if cases < 200 || shown < 1500 || partial < 80 {
+	if cases < 150 || shown < 1200 || partial < 50 {
 		t.Errorf("only %d logs of %d commits were compared, %d of them a selection", cases, shown, partial)
 	}
 	t.Logf("%d logs, %d commits", cases, shown)
@@ -245,12 +245,12 @@ func storeOdd(repo *gittest.Repo) {
 
 func TestFollowIsThatOfGit(t *testing.T) {
 	cases, shown, renames := 0, 0, 0
-	for seed := range uint64(gittest.Volume(5, 100)) {
+	for seed := range uint64(gittest.Volume(4, 100)) {
 		m := generate(t, seed+3000, 100)
 		snapshot := open(t, m.repo.Dir)
 		g := &generator{Rand: newRand(seed)}
 		facts := NewFacts(1 << 20)
-		for range 24 {
+		for range 20 {
 			tip := m.tips[min(g.IntN(len(m.tips)), g.IntN(len(m.tips)))]
 			files := slices.Sorted(maps.Keys(m.files[tip]))
 			if len(files) == 0 {
@@ -284,7 +284,7 @@ func TestFollowIsThatOfGit(t *testing.T) {
 			renames += strings.Count(out, "\nR") + strings.Count(out, "\nC")
 		}
 	}
-	if cases < 100 || shown < 400 || renames < 50 {
+	if cases < 75 || shown < 300 || renames < 25 {
 		t.Errorf("only %d logs of %d commits were compared, with %d renames", cases, shown, renames)
 	}
 	t.Logf("%d logs, %d commits, %d renames", cases, shown, renames)

@@ -48,11 +48,14 @@ const maxRenameFiles = 200_000
 
 // renamedFrom finds the file of one tree that became the given one of another,
 // as git does for `git diff -M` when it is interested in that file only; "" when
-// there is none.
+// there is none, or when so many files were deleted that it is not looked for.
 func (s *source) renamedFrom(from, to repos.ID, path string) (string, entry, error) {
 	files, err := s.candidates(from, to, func(f FileChange) bool {
 		return f.Status == Deleted || f.Status == Added && f.NewPath == path
 	})
+	if errors.Is(err, ErrTooMany) {
+		return "", entry{}, nil
+	}
 	if err != nil {
 		return "", entry{}, err
 	}
@@ -66,6 +69,9 @@ func (s *source) copiedFrom(from, to repos.ID, path string) (string, error) {
 		return "", nil
 	}
 	files, err := s.candidates(from, to, func(f FileChange) bool { return f.Status != Added || f.NewPath == path })
+	if errors.Is(err, ErrTooMany) {
+		return "", nil
+	}
 	if err != nil {
 		return "", err
 	}
@@ -97,7 +103,7 @@ func (s *source) copiedFrom(from, to repos.ID, path string) (string, error) {
 }
 
 func (s *source) candidates(from, to repos.ID, only func(FileChange) bool) ([]FileChange, error) {
-	c := treeComparison{source: s, most: maxRenameFiles, only: only}
+	c := treeComparison{source: s, mostFiles: maxRenameFiles, mostFolders: maxComparedFolders, only: only}
 	err := c.folder("", treeOf(from), treeOf(to), true, 0)
 	return c.files, err
 }

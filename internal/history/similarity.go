@@ -76,7 +76,7 @@ func (c *chunker) similarity(a, b *likeness, least int) (int, error) {
 			return 0, err
 		}
 	}
-	return int(common(a.chunks, b.chunks) * wholeScore / larger), nil
+	return int(commonBytes(a.chunks, b.chunks) * wholeScore / larger), nil
 }
 
 func (c *chunker) measure(file *likeness) (err error) {
@@ -142,8 +142,8 @@ func (c *chunker) keep(file *likeness, seen []uint32) error {
 	return nil
 }
 
-// common counts the bytes of chunks that both files have.
-func common(a, b []chunk) (bytes int64) {
+// commonBytes counts the bytes of chunks that both files have.
+func commonBytes(a, b []chunk) (bytes int64) {
 	for i, j := 0, 0; i < len(a) && j < len(b); {
 		switch {
 		case a[i].hash < b[j].hash:
