@@ -13,6 +13,11 @@ const (
 	// MaxBlameBytes is the largest file that is blamed, in any of its versions:
 	// hundreds of thousands of lines.
 	MaxBlameBytes = 16 << 20
+	// MaxBlameLines is the number of lines that it may have: comparing two
+	// versions takes some 100 bytes of memory for each.
+	MaxBlameLines = 500_000
+	// maxBlamedBytes bounds the commits of a result.
+	maxBlamedBytes = 64 << 20
 	// MaxBlameCommits is how many commits are looked at before a blame gives up:
 	// some seconds of work, and more than lie between the two ends of Linux.
 	MaxBlameCommits = 500_000
@@ -143,6 +148,7 @@ func lineStarts(content []byte) []int {
 func (b *board) report(result *BlameResult) error {
 	slices.SortFunc(b.found, func(x, y verdict) int { return x.line - y.line })
 	result.Commits = make(map[repos.ID]Commit)
+	bytes := 0
 	for _, v := range b.found {
 		if n := len(result.Ranges); n > 0 && result.Ranges[n-1].continued(v) {
 			result.Ranges[n-1].Count += v.count
@@ -155,6 +161,9 @@ func (b *board) report(result *BlameResult) error {
 		commit, err := b.source.commit(v.by.commit.id)
 		if err != nil {
 			return err
+		}
+		if bytes += commit.stored; bytes > maxBlamedBytes {
+			return fmt.Errorf("the commits have more than %d bytes; ask for fewer lines: %w", maxBlamedBytes, repos.ErrTooLarge)
 		}
 		result.Commits[commit.ID] = commit
 	}

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"bytes"
 	"cmp"
 	"errors"
 	"fmt"
@@ -291,6 +292,9 @@ func (b *board) content(h *holder) ([]byte, error) {
 	content, err := b.blobs.read(h.id)
 	if errors.Is(err, repos.ErrTooLarge) {
 		return nil, fmt.Errorf("a version of the file has more than %d bytes: %w", MaxBlameBytes, repos.ErrTooLarge)
+	}
+	if len(content) > MaxBlameLines && bytes.Count(content, []byte{'\n'}) > MaxBlameLines {
+		return nil, fmt.Errorf("a version of the file has more than %d lines: %w", MaxBlameLines, repos.ErrTooLarge)
 	}
 	return content, err
 }

@@ -139,12 +139,38 @@ func TestBlameRefusesWhatMakesNoSense(t *testing.T) {
 }
 
 func TestBlameRefusesLargeFiles(t *testing.T) {
+	for _, content := range []string{strings.Repeat("x", MaxBlameBytes+1), strings.Repeat("\n", MaxBlameLines+1)} {
+		repo := gittest.New(t)
+		tree := repo.Store("tree", "100644 f\x00"+string(bytesOf(t, repo.Store("blob", content))))
+		commit := repo.Store("commit", "tree "+tree+"\nauthor A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000\n\n")
+		if _, err := Blame(t.Context(), open(t, repo.Dir), nil, BlameOptions{Commit: id(t, commit), Path: "f"}); !errors.Is(err, repos.ErrTooLarge) {
+			t.Error(err)
+		}
+	}
+}
+
+func TestLargeMessagesEndPages(t *testing.T) {
 	repo := gittest.New(t)
-	blob := repo.Store("blob", strings.Repeat("x", MaxBlameBytes+1))
-	tree := repo.Store("tree", "100644 f\x00"+string(bytesOf(t, blob)))
-	commit := repo.Store("commit", "tree "+tree+"\nauthor A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000\n\n")
-	if _, err := Blame(t.Context(), open(t, repo.Dir), nil, BlameOptions{Commit: id(t, commit), Path: "f"}); !errors.Is(err, repos.ErrTooLarge) {
-		t.Error(err)
+	tree, parent := repo.Store("tree", ""), ""
+	var tip string
+	for range 5 {
+		tip = repo.Store("commit", "tree "+tree+"\n"+parent+"author A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000\n\n"+strings.Repeat("x", MaxPageBytes/2))
+		parent = "parent " + tip + "\n"
+	}
+	snapshot := open(t, repo.Dir)
+	var sizes []int
+	for o := (LogOptions{Start: id(t, tip)}); ; {
+		page, err := Log(t.Context(), snapshot, nil, o)
+		if err != nil || page.Stopped != (page.Next != "") {
+			t.Fatal(page.Stopped, page.Next, err)
+		}
+		sizes = append(sizes, len(page.Commits))
+		if o.Cursor = page.Next; o.Cursor == "" {
+			break
+		}
+	}
+	if !slices.Equal(sizes, []int{2, 2, 1}) {
+		t.Error(sizes)
 	}
 }
 

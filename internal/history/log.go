@@ -13,6 +13,8 @@ const (
 	DefaultPage = 30
 	// MaxPage is the largest page: the commits of one are held in memory.
 	MaxPage = 1000
+	// MaxPageBytes ends a page early: messages of megabytes are rare, and hostile.
+	MaxPageBytes = 4 << 20
 	// MaxPaths bounds the paths of a log: each takes a look at each tree.
 	MaxPaths = 100
 	// MaxPathBytes is the longest path, git's PATH_MAX on most systems.
@@ -70,7 +72,7 @@ type LogPage struct {
 	// Looked is how many commits the call went through.
 	Looked int
 	// Stopped says that the page is not full because Looked has reached its
-	// maximum. Next goes on from there.
+	// maximum, or the commits [MaxPageBytes]. Next goes on from there.
 	Stopped bool
 }
 
@@ -131,8 +133,11 @@ func (o *LogOptions) check() ([]limit, error) {
 
 // page collects commits until there are enough.
 func (o *LogOptions) page(walk *walk, at position) (page LogPage, err error) {
-	end := at.looked + o.MaxLooked
+	end, bytes := at.looked+o.MaxLooked, 0
 	for at.skip += o.Skip; len(page.Commits) < o.Limit; {
+		if page.Stopped = bytes > MaxPageBytes && !walk.queue.empty(); page.Stopped {
+			break
+		}
 		called := walk.followed.path
 		id, ok, err := walk.next(end)
 		if err != nil {
@@ -150,6 +155,7 @@ func (o *LogOptions) page(walk *walk, at position) (page LogPage, err error) {
 		if err != nil {
 			return LogPage{}, err
 		}
+		bytes += commit.stored
 		page.Commits = append(page.Commits, commit)
 		if o.Follow {
 			page.Paths = append(page.Paths, called)

@@ -62,10 +62,10 @@ func newWalk(source *source, o LogOptions, limits []limit, at position) *walk {
 		}
 	}
 	if !o.Since.IsZero() {
-		w.since = uint64(max(o.Since.Unix(), 0)) //nolint:gosec // not negative
+		w.since = uint64(max(o.Since.Unix(), 0))
 	}
 	if !o.Until.IsZero() {
-		w.until = uint64(max(o.Until.Unix(), 0)) //nolint:gosec // not negative
+		w.until = uint64(max(o.Until.Unix(), 0))
 	}
 	return w
 }
