@@ -83,13 +83,20 @@ func BenchmarkLog(b *testing.B) {
 		b.Fatal(err)
 	}
 	for _, path := range []string{"", "Makefile", "t/t0000-basic.sh", "builtin/blame.c", "Documentation", "README.md"} {
-		b.Run("path="+path, func(b *testing.B) {
-			o := LogOptions{Start: head.Commit}
-			if path != "" {
-				o.Paths = []string{path}
-			}
+		o := LogOptions{Start: head.Commit}
+		if path != "" {
+			o.Paths = []string{path}
+		}
+		b.Run("cold/path="+path, func(b *testing.B) {
 			for b.Loop() {
 				b.ReportMetric(float64(len(all(b, snapshot, nil, o))), "commits")
+			}
+		})
+		b.Run("warm/path="+path, func(b *testing.B) {
+			facts := NewFacts(0)
+			all(b, snapshot, facts, o)
+			for b.Loop() {
+				all(b, snapshot, facts, o)
 			}
 		})
 	}
