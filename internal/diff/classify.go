@@ -79,11 +79,12 @@ func classify(a, b []byte) *pair {
 	total := p.a.lines() + p.b.lines()
 	seed := maphash.MakeSeed()
 	// A slot holds a class + 1, or 0.
-	slots := make([]int32, 1<<bits.Len(uint(2*total))) //nolint:gosec // not negative
+	mask := uint64(1)<<bits.Len(uint(2*total)) - 1
+	slots := make([]int32, mask+1)
 	number := int32(0)
 	for which, s := range []*side{&p.a, &p.b} {
 		for i := range s.class {
-			s.class[i] = p.classOf(number, maphash.Bytes(seed, s.line(i)), slots)
+			s.class[i] = p.classOf(number, maphash.Bytes(seed, s.line(i)), mask, slots)
 			p.classes[s.class[i]].lines[which]++
 			number++
 		}
@@ -91,8 +92,8 @@ func classify(a, b []byte) *pair {
 	return p
 }
 
-func (p *pair) classOf(number int32, hash uint64, slots []int32) int32 {
-	line, mask := p.line(number), uint64(len(slots)-1)
+func (p *pair) classOf(number int32, hash, mask uint64, slots []int32) int32 {
+	line := p.line(number)
 	at := hash & mask
 	for ; slots[at] != 0; at = (at + 1) & mask {
 		if c := p.classes[slots[at]-1]; c.hash == hash && bytes.Equal(p.line(c.first), line) {

@@ -105,4 +105,4 @@ func neighbours(rarities []rarity, i, step int) (frequents, unmatcheds int) {
 
 // roughRoot is the power of two that git takes for a square root
 // (xdl_bogosqrt in xutils.c).
-func roughRoot(n int) int { return 1 << ((bits.Len(uint(n)) + 1) / 2) } //nolint:gosec // not negative
+func roughRoot(n int) int { return 1 << ((bits.Len(uint(n)) + 1) / 2) }

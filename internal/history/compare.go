@@ -122,5 +122,5 @@ func (s *source) compareTrees(from, to repos.ID, o CompareOptions) (Comparison, 
 	if err != nil || o.NoRenames {
 		return Comparison{Files: files}, err
 	}
-	return s.findRenames(files, o.Copies)
+	return s.findRenames(files, o.Copies, maxChunks)
 }

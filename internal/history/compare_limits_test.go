@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -61,6 +62,62 @@ func TestLargeFilesAreNotCompared(t *testing.T) {
 	}
 	if large < 20 {
 		t.Errorf("only %d files were too large", large)
+	}
+}
+
+// Large files are looked at before they are read.
+func TestLargeFilesAreShownAsGitShowsThem(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 24))
+	text := gittest.Text(r, 60) + strings.Repeat("some text\nand some other\n", 20_000)
+	late := strings.Repeat("text\n", 60_000) + "\x00\n"
+	a, b := newTree(r), newTree(r)
+	for i, content := range []string{text, late, "\x00" + gittest.Noise(400_000), gittest.Noise(400_000)} {
+		a.put(gittest.Regular(fmt.Sprintf("changed%d", i), content))
+		b.put(gittest.Regular(fmt.Sprintf("changed%d", i), gittest.Edit(r, content, 5)))
+		a.put(gittest.Regular(fmt.Sprintf("old%d", i), content+"1"))
+		b.put(gittest.Executable(fmt.Sprintf("new%d", i), content+"1"))
+		a.put(gittest.Regular(fmt.Sprintf("before%d", i), content+"2\n"))
+		b.put(gittest.Regular(fmt.Sprintf("after%d", i), gittest.Edit(r, content+"2\n", 3)))
+	}
+	repo := gittest.New(t)
+	ids := writeTrees(t, repo, []*tree{a, b})
+	compared := make(tally)
+	compared.compareWithGit(t, repo, views, []treePair{{ids[0], ids[1]}, {ids[1], ids[0]}})
+	compared.need(t, map[string]int{"M": 20, "R": 20, "R<100": 20})
+}
+
+func TestRenamesAreNotFoundWithoutMemory(t *testing.T) {
+	r := rand.New(rand.NewPCG(4, 25))
+	text := gittest.Text(r, 60)
+	repo := gittest.New(t)
+	from := id(t, repo.Commit("main", gittest.Regular("a", text), gittest.Regular("same", "x")))
+	to := id(t, repo.Commit("main", gittest.Regular("b", text+"more\n"), gittest.Regular("other", "x")))
+	source, err := newSource(t.Context(), open(t, repo.Dir), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, limited := range []bool{false, true} {
+		c, err := CompareCommits(t.Context(), source.Snapshot, nil, from, to, CompareOptions{NoRenames: true})
+		if err != nil || len(c.Files) != 4 {
+			t.Fatal(c.Files, err)
+		}
+		chunks := maxChunks
+		want := []Status{Renamed, Renamed}
+		if limited {
+			chunks = 1
+			want = []Status{Deleted, Added, Renamed}
+		}
+		c, err = source.findRenames(c.Files, false, chunks)
+		if err != nil || c.RenamesLimited != limited {
+			t.Fatal(c, err)
+		}
+		var got []Status
+		for _, f := range c.Files {
+			got = append(got, f.Status)
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("with %d chunks the files are %v", chunks, got)
+		}
 	}
 }
 
@@ -240,19 +297,40 @@ func compareHistory(t *testing.T, compared tally, dir string, most int) {
 			}
 		}
 	}
-	if len(pairs) > 0 {
+	if pairs = whole(t, repo, pairs); len(pairs) > 0 {
 		compared.compareWithGit(t, repo, views, pairs)
 	}
 }
 
 // With REPOMCP_BENCH_REPO and REPOMCP_SOAK: a real, long history.
 func TestComparisonsOfAMirrorAreGits(t *testing.T) {
-	commits := gittest.Volume(0, 3000)
+	commits := gittest.Volume(0, 1000)
 	if commits == 0 {
 		t.Skip("long: set REPOMCP_SOAK=1")
 	}
 	dir, _ := mirror(t)
 	compared := make(tally)
 	compareHistory(t, compared, dir, commits)
-	compared.need(t, map[string]int{"A": 1000, "M": 10_000, "R": 10, "R<100": 10})
+	compared.need(t, map[string]int{"A": 1000, "M": 5000, "R": 10, "R<100": 10})
+}
+
+// whole leaves out pairs of trees whose files are not all there: mirrors may be
+// without large ones.
+func whole(t *testing.T, repo *gittest.Repo, pairs []treePair) []treePair {
+	t.Helper()
+	snapshot := open(t, repo.Dir)
+	return slices.DeleteFunc(pairs, func(p treePair) bool {
+		c, err := CompareTrees(t.Context(), snapshot, nil, p.from, p.to, CompareOptions{NoRenames: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return slices.ContainsFunc(c.Files, func(f FileChange) bool {
+			return f.OldMode.IsRegular() && missingBlob(snapshot, f.OldID) || f.NewMode.IsRegular() && missingBlob(snapshot, f.NewID)
+		})
+	})
+}
+
+func missingBlob(snapshot *repos.Snapshot, id repos.ID) bool {
+	_, err := snapshot.Size(id)
+	return err != nil
 }

@@ -188,9 +188,9 @@ func treesOf(t *testing.T, repo *gittest.Repo) []repos.ID {
 
 func TestComparisonsOfHistoriesAreGits(t *testing.T) {
 	compared := make(tally)
-	for seed := range gittest.Volume(3, 40) {
-		m := generate(t, uint64(seed)+100, 60)      //nolint:gosec // not negative
-		r := rand.New(rand.NewPCG(uint64(seed), 9)) //nolint:gosec // not negative
+	for seed := range uint64(gittest.Volume(3, 40)) {
+		m := generate(t, seed+100, 60)
+		r := rand.New(rand.NewPCG(seed, 9))
 		trees := treesOf(t, m.repo)
 		var pairs []treePair
 		for range 150 {
@@ -200,7 +200,9 @@ func TestComparisonsOfHistoriesAreGits(t *testing.T) {
 			}
 		}
 		compared.compareWithGit(t, m.repo, views, pairs)
-		compared.compareWithGit(t, m.repo, views, pairs[:30], "dir", "x", "a")
+		compared.compareWithGit(t, m.repo, views[:1], pairs[:60], "dir", "x", "a")
+		compared.compareWithGit(t, m.repo, views[2:3], pairs[:60], "dir/sub/", "x/y", "a/", "none", "Makefile/", "d.e/f")
+		compared.compareWithGit(t, m.repo, views[5:7], pairs[:60], ".")
 	}
 	compared.need(t, map[string]int{"A": 2000, "D": 2000, "M": 4000, "R": 300, "R<100": 200, "T": 200, "C": 100, "C<100": 50})
 }

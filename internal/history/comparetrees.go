@@ -91,26 +91,32 @@ func (c *treeComparison) folder(prefix string, a, b entry, within bool, depth in
 // entry compares what a name is in two folders; in one of them it may be
 // nothing.
 func (c *treeComparison) entry(prefix string, x, y treeEntry, within bool, depth int) error {
-	some := x
+	path := prefix + string(x.name)
 	if x.mode == 0 {
-		some = y
+		path = prefix + string(y.name)
 	}
-	path := prefix + string(some.name)
+	a, b := x.entry, y.entry
 	if !within {
-		var towards bool
-		if within, towards = c.selects(path, some.mode); !within && !towards {
+		var inA, inB, towardsA, towardsB bool
+		inA, towardsA = c.selects(path, a.mode)
+		inB, towardsB = c.selects(path, b.mode)
+		switch {
+		case towardsA || towardsB:
+			return c.folder(path+"/", a, b, inA || inB, depth+1)
+		case !inA && !inB:
 			return nil
+		case !inA: // a file is none of "path/", a submodule is
+			a = entry{}
+		case !inB:
+			b = entry{}
 		}
 	}
-	if some.mode.IsDir() {
-		return c.folder(path+"/", x.entry, y.entry, within, depth+1)
-	}
-	if !within {
-		return nil
+	if a.mode.IsDir() || b.mode.IsDir() {
+		return c.folder(path+"/", a, b, true, depth+1)
 	}
 	change := FileChange{
-		Status: statusOf(x.mode, y.mode), OldPath: path, NewPath: path,
-		OldMode: x.mode, NewMode: y.mode, OldID: x.id, NewID: y.id,
+		Status: statusOf(a.mode, b.mode), OldPath: path, NewPath: path,
+		OldMode: a.mode, NewMode: b.mode, OldID: a.id, NewID: b.id,
 	}
 	if c.only != nil && !c.only(change) {
 		return nil
@@ -122,9 +128,12 @@ func (c *treeComparison) entry(prefix string, x, y treeEntry, within bool, depth
 	return nil
 }
 
-// selects reports whether a path is within the limits, and whether a limit may
-// be found below it.
+// selects reports whether what a path leads to is within the limits, and whether
+// a limit may be found below it.
 func (c *treeComparison) selects(path string, mode repos.Mode) (within, towards bool) {
+	if mode == 0 {
+		return false, false
+	}
 	for _, l := range c.limits {
 		switch {
 		case l.path == "":
@@ -134,7 +143,7 @@ func (c *treeComparison) selects(path string, mode repos.Mode) (within, towards 
 		case strings.HasPrefix(path, l.path+"/"):
 			return true, false
 		case strings.HasPrefix(l.path, path+"/"):
-			towards = mode.IsDir()
+			towards = towards || mode.IsDir()
 		}
 	}
 	return within, towards
@@ -165,7 +174,8 @@ func (s *sideBySide) more() bool { return len(s.left) > 0 || len(s.right) > 0 }
 
 // next gives the pair that comes first; the entry of one side may be zero.
 func (s *sideBySide) next() (x, y treeEntry, err error) {
-	afterX, afterY, ok := s.left, s.right, true
+	afterX, afterY := s.left, s.right
+	var ok bool
 	if len(s.left) > 0 {
 		if x, afterX, ok = cutEntry(s.left); !ok {
 			return x, y, cutShort(s.a)

@@ -109,7 +109,7 @@ func (s *source) candidates(from, to repos.ID, only func(FileChange) bool) ([]Fi
 }
 
 func (s *source) cameFrom(files []FileChange, path string, copies bool) (string, entry, error) {
-	found, err := s.findRenames(files, copies)
+	found, err := s.findRenames(files, copies, maxChunks)
 	if err != nil {
 		return "", entry{}, err
 	}

@@ -49,9 +49,10 @@ type renames struct {
 	arrivals []*arrival
 }
 
-// findRenames makes renamed and copied files of added and deleted ones.
-func (s *source) findRenames(files []FileChange, copies bool) (Comparison, error) {
-	r := renames{chunker: &chunker{source: s}, copies: copies}
+// findRenames makes renamed and copied files of added and deleted ones. It
+// remembers so many chunks of them.
+func (s *source) findRenames(files []FileChange, copies bool, chunks int) (Comparison, error) {
+	r := renames{chunker: &chunker{source: s, most: chunks}, copies: copies}
 	origins, arrivals := make(map[int]*origin), make(map[int]*arrival)
 	for i, f := range files {
 		switch {

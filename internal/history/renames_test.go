@@ -174,8 +174,8 @@ func writeTrees(t *testing.T, repo *gittest.Repo, trees []*tree) (ids []repos.ID
 
 func TestRenamesAreGits(t *testing.T) {
 	compared := make(tally)
-	for seed := range gittest.Volume(2, 60) {
-		r := rand.New(rand.NewPCG(uint64(seed), 21)) //nolint:gosec // not negative
+	for seed := range uint64(gittest.Volume(2, 60)) {
+		r := rand.New(rand.NewPCG(seed, 21))
 		var trees []*tree
 		for range 40 {
 			a := newTree(r)

@@ -27,7 +27,7 @@ const (
 	maxChunks = 8 << 20
 )
 
-// errManyChunks says that maxChunks are not enough.
+// errManyChunks says that more would have to be remembered.
 var errManyChunks = errors.New("too much to compare for similarity")
 
 // chunk is how many bytes of a file are in pieces of one hash.
@@ -53,6 +53,7 @@ type chunker struct {
 	text   []byte
 	bytes  [chunkHashes]uint32
 	chunks int // remembered so far
+	most   int
 }
 
 // similarity is how much of the larger of two files is in both, from 0 to
@@ -136,7 +137,7 @@ func (c *chunker) keep(file *likeness, seen []uint32) error {
 		file.chunks[i] = chunk{hash, c.bytes[hash]}
 		c.bytes[hash] = 0
 	}
-	if c.chunks += len(seen); c.chunks > maxChunks {
+	if c.chunks += len(seen); c.chunks > c.most {
 		return errManyChunks
 	}
 	return nil
