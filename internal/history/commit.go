@@ -25,6 +25,8 @@ type Commit struct {
 	// Message is everything after the header, git's %B with the line feeds at
 	// its end.
 	Message string
+
+	stored int // bytes, which the texts keep in memory
 }
 
 // Person is who did something and when. Names are those of the commit: a
@@ -45,7 +47,7 @@ func (p Person) When() time.Time {
 	if seconds > maxSeconds {
 		seconds = 0
 	}
-	at := time.Unix(int64(seconds), 0).UTC() //nolint:gosec // checked above
+	at := time.Unix(int64(seconds), 0).UTC()
 	zone, err := strconv.Atoi(p.Zone)
 	if err != nil || zone == 0 || zone < -maxZone || zone > maxZone {
 		return at
@@ -113,7 +115,7 @@ func cutSubject(s string) (subject, rest string) {
 
 // parseCommit reads a whole commit.
 func parseCommit(id repos.ID, raw []byte, links links) Commit {
-	c := Commit{ID: id, Tree: links.tree, Parents: links.parents}
+	c := Commit{ID: id, Tree: links.tree, Parents: links.parents, stored: len(raw)}
 	text := readable(raw)
 	for text != "" {
 		line, rest, _ := strings.Cut(text, "\n")

@@ -27,6 +27,7 @@ type treeComparison struct {
 	limits      []limit // none: everything
 	mostFiles   int
 	mostFolders int
+	only        func(FileChange) bool // what is listed; nil: all
 	folders     int
 	openBytes   int
 	listedBytes int
@@ -129,13 +130,17 @@ func (c *treeComparison) entry(prefix string, x, y treeEntry, within bool, depth
 	if a.mode.IsDir() || b.mode.IsDir() {
 		return c.folder(path+"/", a, b, true, depth+1)
 	}
+	change := FileChange{
+		Status: statusOf(a.mode, b.mode), OldPath: path, NewPath: path,
+		OldMode: a.mode, NewMode: b.mode, OldID: a.id, NewID: b.id,
+	}
+	if c.only != nil && !c.only(change) {
+		return nil
+	}
 	if c.listedBytes += len(path); len(c.files) == c.mostFiles || c.listedBytes > maxListedBytes {
 		return ErrTooMany
 	}
-	c.files = append(c.files, FileChange{
-		Status: statusOf(a.mode, b.mode), OldPath: path, NewPath: path,
-		OldMode: a.mode, NewMode: b.mode, OldID: a.id, NewID: b.id,
-	})
+	c.files = append(c.files, change)
 	return nil
 }
 

@@ -1,12 +1,14 @@
 // Package history answers what became of files: which commits changed them,
-// what two commits differ in, and which commits they have in common.
+// which of them each line comes from, what two commits differ in, and which
+// commits they have in common.
 //
 // # Order of use
 //
 // All begins with a [repos.Snapshot] and with [Facts], one memory for all
 // repositories and requests.
 //
-// [Log] lists commits, page by page.
+// [Log] lists commits, page by page. [Blame] finds those that the lines of a
+// file come from.
 //
 // [CompareCommits], [CompareWithParent] and [CompareTrees] list the files that
 // differ: added, deleted, modified, renamed, copied, or of another type. A
@@ -25,6 +27,11 @@
 // as they have none or little in a bare repository.
 //
 // # Limits
+//
+// A log looks at [DefaultMaxLooked] commits for a page, or as many as are asked
+// for, and tells how to go on. A blame fails with [repos.ErrTooLarge] beyond
+// [MaxBlameCommits], or where a version of the file has more than
+// [MaxBlameBytes] or [MaxBlameLines]: fewer lines may need less of history.
 //
 // A comparison lists [DefaultMaxFiles] files, or as many as are asked for, and
 // fails with [ErrTooMany] beyond. Files above [DefaultMaxPatchBytes] or

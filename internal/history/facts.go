@@ -9,8 +9,9 @@ import (
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
-// DefaultFactsBytes keeps what walks need of about 200,000 commits.
-const DefaultFactsBytes = 32 << 20
+// DefaultFactsBytes keeps what walks need of about 200,000 commits and where a
+// path leads to in each of them.
+const DefaultFactsBytes = 64 << 20
 
 // Facts remembers what walks have read: the dates, trees and parents of
 // commits, and where paths lead to in trees. None of it ever changes, so
@@ -49,7 +50,7 @@ type entryKey struct {
 // What the maps take per item, roughly.
 const (
 	commitCost = 160
-	entryCost  = 160
+	entryCost  = 100
 )
 
 // NewFacts makes an empty memory of so many bytes; 0 means [DefaultFactsBytes].

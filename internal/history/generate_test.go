@@ -16,8 +16,8 @@ import (
 type made struct {
 	repo *gittest.Repo
 	tips []string // ids
-	// files are those of each tip.
-	files map[string][]string
+	// files are those of each tip, by path.
+	files map[string]map[string]blob
 }
 
 // generator writes a random history for git fast-import, by a seed alone. What
@@ -48,7 +48,7 @@ func generate(t *testing.T, seed uint64, commits int) made {
 	for range commits {
 		g.commit()
 	}
-	m := made{repo: gittest.New(t), files: make(map[string][]string)}
+	m := made{repo: gittest.New(t), files: make(map[string]map[string]blob)}
 	var tips []*node
 	for i, n := range g.commits {
 		if !n.child || i == len(g.commits)-1 {
@@ -65,7 +65,7 @@ func generate(t *testing.T, seed uint64, commits int) made {
 	for i, id := range names {
 		if !slices.Contains(m.tips, id) {
 			m.tips = append(m.tips, id)
-			m.files[id] = slices.Sorted(maps.Keys(tips[i].files))
+			m.files[id] = tips[i].files
 		}
 	}
 	slices.Reverse(m.tips) // the youngest has most of history

@@ -1,7 +1,9 @@
 package history
 
 import (
+	"errors"
 	"fmt"
+	"maps"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -64,16 +66,29 @@ var logPaths = append([]string{"dir", "dir/", "dir/sub", "dir/sub/", "x/", "x/y/
 
 func (g *generator) around() int64 { return 1_600_000_000 + int64(g.IntN(20_000)) }
 
+// gitCommand makes a process of git that knows UTF-8.
+func gitCommand(t testing.TB, dir string, args ...string) *exec.Cmd {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "git", args...)
+	cmd.Dir, cmd.Env = dir, append(gittest.Env(), "LC_ALL=C.UTF-8")
+	return cmd
+}
+
 // gitLog is the oracle. Names with letters outside ASCII fold as in UTF-8.
 func gitLog(t testing.TB, dir string, args ...string) string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "git", append([]string{"--literal-pathspecs", "log", "--no-mailmap", "-i", "-F"}, args...)...)
-	cmd.Dir, cmd.Env = dir, append(gittest.Env(), "LC_ALL=C.UTF-8")
-	out, err := cmd.Output()
+	out, err := gitCommand(t, dir, append([]string{"--literal-pathspecs", "log", "--no-mailmap", "-i", "-F"}, args...)...).Output()
 	if err != nil {
-		t.Fatalf("git log %q: %v", args, err)
+		t.Fatalf("git log %q: %v %s", args, err, stderrOf(err))
 	}
 	return string(out)
+}
+
+func stderrOf(err error) (text []byte) {
+	if exit := (*exec.ExitError)(nil); errors.As(err, &exit) {
+		text = exit.Stderr
+	}
+	return text
 }
 
 func hexes(ids []repos.ID) []string {
@@ -86,7 +101,7 @@ func hexes(ids []repos.ID) []string {
 
 func TestLogIsThatOfGit(t *testing.T) {
 	cases, shown, partial := 0, 0, 0
-	for seed := range uint64(gittest.Volume(8, 200)) {
+	for seed := range uint64(gittest.Volume(5, 200)) {
 		m := generate(t, seed, 120)
 		snapshot := open(t, m.repo.Dir)
 		g := &generator{Rand: newRand(seed)}
@@ -113,7 +128,7 @@ func TestLogIsThatOfGit(t *testing.T) {
 			}
 		}
 	}
-	if cases < 200 || shown < 1500 || partial < 80 {
+	if cases < 150 || shown < 1200 || partial < 50 {
 		t.Errorf("only %d logs of %d commits were compared, %d of them a selection", cases, shown, partial)
 	}
 	t.Logf("%d logs, %d commits", cases, shown)
@@ -226,4 +241,51 @@ func storeOdd(repo *gittest.Repo) {
 			repo.SetRef(fmt.Sprintf("refs/heads/odd%d-%d", i, j), id)
 		}
 	}
+}
+
+func TestFollowIsThatOfGit(t *testing.T) {
+	cases, shown, renames := 0, 0, 0
+	for seed := range uint64(gittest.Volume(4, 100)) {
+		m := generate(t, seed+3000, 100)
+		snapshot := open(t, m.repo.Dir)
+		g := &generator{Rand: newRand(seed)}
+		facts := NewFacts(1 << 20)
+		for range 20 {
+			tip := m.tips[min(g.IntN(len(m.tips)), g.IntN(len(m.tips)))]
+			files := slices.Sorted(maps.Keys(m.files[tip]))
+			if len(files) == 0 {
+				continue
+			}
+			path := pick(g, files)
+			if g.chance(8) {
+				path = pick(g, logPaths)
+			}
+			o := LogOptions{Start: id(t, tip), Paths: []string{path}, Follow: true, FirstParent: g.chance(3)}
+			args := []string{"--follow", "--name-status", "--format=%H"}
+			if o.FirstParent {
+				args = append(args, "--first-parent")
+			}
+			if g.chance(6) {
+				o.Author = "author@"
+				args = append(args, "--author="+o.Author)
+			}
+			out := gitLog(t, m.repo.Dir, append(args, tip, "--", path)...)
+			var want []string
+			for line := range strings.Lines(out) {
+				if len(line) == 41 {
+					want = append(want, strings.TrimSuffix(line, "\n"))
+				}
+			}
+			if got := byCursor(t, snapshot, facts, o, 1+g.IntN(20)); !slices.Equal(got, want) {
+				t.Errorf("seed %d: git log %q\n got %v\nwant %s", seed, append(args, tip, path), got, out)
+			}
+			cases++
+			shown += len(want)
+			renames += strings.Count(out, "\nR") + strings.Count(out, "\nC")
+		}
+	}
+	if cases < 75 || shown < 300 || renames < 25 {
+		t.Errorf("only %d logs of %d commits were compared, with %d renames", cases, shown, renames)
+	}
+	t.Logf("%d logs, %d commits, %d renames", cases, shown, renames)
 }

@@ -19,6 +19,10 @@ import (
 type position struct {
 	start  repos.ID
 	looked int
+	// skip is how many more commits were to be left out there.
+	skip int
+	// followed is what the file that is followed was called there.
+	followed string
 }
 
 const cursorVersion = 1
@@ -28,7 +32,7 @@ const digestBytes = 6
 
 // digest stands for the options that make a log what it is.
 func (o *LogOptions) digest() []byte {
-	text, err := json.Marshal([]any{o.Paths, o.Author, unixOf(o.Since), unixOf(o.Until), o.FirstParent})
+	text, err := json.Marshal([]any{o.Paths, o.Author, unixOf(o.Since), unixOf(o.Until), o.FirstParent, o.Follow})
 	if err != nil {
 		panic("history: internal error: " + err.Error()) // strings and numbers
 	}
@@ -38,11 +42,11 @@ func (o *LogOptions) digest() []byte {
 
 // cursor writes a position.
 func (o *LogOptions) cursor(at position) string {
-	b := []byte{cursorVersion}
-	b = append(b, o.digest()...)
+	b := append([]byte{cursorVersion}, o.digest()...)
 	b = append(b, at.start[:]...)
 	b = binary.AppendUvarint(b, uint64(at.looked)) //nolint:gosec // not negative
-	return base64.RawURLEncoding.EncodeToString(b)
+	b = binary.AppendUvarint(b, uint64(at.skip))   //nolint:gosec // not negative
+	return base64.RawURLEncoding.EncodeToString(append(b, at.followed...))
 }
 
 // position reads the cursor, or begins at the start. Cursors come from clients,
@@ -66,11 +70,15 @@ func (o *LogOptions) parseCursor() (at position, ok bool) {
 		return position{}, false
 	}
 	at.start = repos.ID(b[head : head+len(at.start)])
-	looked, n := binary.Uvarint(b[head+len(at.start):])
-	if n <= 0 || looked > maxHistory {
-		return position{}, false
+	b = b[head+len(at.start):]
+	for _, number := range []*int{&at.looked, &at.skip} {
+		n, size := binary.Uvarint(b)
+		if size <= 0 || n > maxHistory {
+			return position{}, false
+		}
+		*number, b = int(n), b[size:]
 	}
-	at.looked = int(looked)
+	at.followed = string(b)
 	return at, true
 }
 

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"container/heap"
 	"fmt"
 
 	"github.com/repomcp/repomcp/internal/repos"
@@ -18,15 +17,19 @@ const maxHistory = 4_000_000
 // git needs no look ahead here, since there is one start and nothing that is
 // excluded; so clocks that were wrong change the order and never the selection.
 type walk struct {
-	source  *source
-	limits  []limit
+	source *source
+	limits []limit
+	// With follow the limit is another one, and it changes.
+	follow   bool
+	followed limit
+
 	author  matcher
 	since   uint64 // 0 for none
 	until   uint64
 	first   bool // parents only
 	resumed int  // that many commits were dealt with before
 
-	queue  queue
+	queue  newest[*step]
 	seen   map[repos.ID]struct{}
 	looked int
 }
@@ -34,7 +37,6 @@ type walk struct {
 // step is a commit in the queue.
 type step struct {
 	id    repos.ID
-	order int
 	links links
 	by    answer // whether its author is the one that is asked for
 }
@@ -48,16 +50,22 @@ const (
 	yes
 )
 
-func newWalk(source *source, o LogOptions, limits []limit, resumed int) *walk {
+func newWalk(source *source, o LogOptions, limits []limit, at position) *walk {
 	w := &walk{
 		source: source, limits: limits, author: newMatcher(o.Author), first: o.FirstParent,
-		until: noDate, resumed: resumed, seen: make(map[repos.ID]struct{}),
+		until: noDate, resumed: at.looked, follow: o.Follow, seen: make(map[repos.ID]struct{}),
+	}
+	if o.Follow {
+		w.followed, w.limits = limits[0], nil
+		if found, err := parseLimit(at.followed); err == nil && at.followed != "" {
+			w.followed = found
+		}
 	}
 	if !o.Since.IsZero() {
-		w.since = uint64(max(o.Since.Unix(), 0)) //nolint:gosec // not negative
+		w.since = uint64(max(o.Since.Unix(), 0))
 	}
 	if !o.Until.IsZero() {
-		w.until = uint64(max(o.Until.Unix(), 0)) //nolint:gosec // not negative
+		w.until = uint64(max(o.Until.Unix(), 0))
 	}
 	return w
 }
@@ -77,47 +85,47 @@ func (w *walk) push(id repos.ID) error {
 	if err != nil {
 		return err
 	}
-	s := &step{id: id, order: len(w.seen), links: links}
+	s := &step{id: id, links: links}
 	if w.author != nil && raw != nil {
 		s.by = w.author.match(raw)
 	}
 	w.seen[id] = struct{}{}
-	heap.Push(&w.queue, s)
+	w.queue.push(links.date, s)
 	return nil
 }
 
 // next gives the next commit of the log. It is not ok when history has ended,
 // or when so many commits have been looked at.
 func (w *walk) next(end int) (id repos.ID, ok bool, err error) {
-	for w.queue.Len() > 0 && w.looked < end {
-		s := heap.Pop(&w.queue).(*step)
+	for !w.queue.empty() && w.looked < end {
+		s := w.queue.pop()
 		w.looked++
 		if s.links.date < w.since {
 			continue // and nothing before it, by this way
 		}
 		// Of what earlier pages dealt with only the way counts.
 		dealt := w.looked <= w.resumed
-		same, err := w.follow(s, dealt)
+		same, err := w.advance(s, dealt)
 		if err != nil {
 			return repos.ID{}, false, err
 		}
 		if dealt || same || s.links.date > w.until {
 			continue
 		}
-		if match, err := w.byAuthor(s); err != nil || !match {
-			if err != nil {
-				return repos.ID{}, false, err
-			}
-			continue
+		shown, err := w.byAuthor(s)
+		if shown && w.follow {
+			shown, err = w.touches(s)
 		}
-		return s.id, true, nil
+		if err != nil || shown {
+			return s.id, shown, err
+		}
 	}
 	return repos.ID{}, false, nil
 }
 
-// follow queues the parents that matter, and reports whether the commit changes
+// advance queues the parents that matter, and reports whether the commit changes
 // none of the paths. wayOnly says that this is not of interest.
-func (w *walk) follow(s *step, wayOnly bool) (same bool, err error) {
+func (w *walk) advance(s *step, wayOnly bool) (same bool, err error) {
 	parents := s.links.parents
 	if w.first && len(parents) > 1 {
 		parents = parents[:1]
@@ -168,31 +176,4 @@ func (w *walk) byAuthor(s *step) (bool, error) {
 		s.by = w.author.match(raw)
 	}
 	return s.by == yes, nil
-}
-
-// queue gives the newest commit first, of those of one second the one that was
-// added first, as commit_list_insert_by_date (commit.c) keeps them.
-type queue []*step
-
-func (q queue) Len() int { return len(q) }
-
-func (q queue) Less(i, j int) bool {
-	if q[i].links.date != q[j].links.date {
-		return q[i].links.date > q[j].links.date
-	}
-	return q[i].order < q[j].order
-}
-
-func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-
-// Push implements [heap.Interface].
-func (q *queue) Push(x any) { *q = append(*q, x.(*step)) }
-
-// Pop implements [heap.Interface].
-func (q *queue) Pop() any {
-	old := *q
-	last := old[len(old)-1]
-	old[len(old)-1] = nil
-	*q = old[:len(old)-1]
-	return last
 }

@@ -23,7 +23,8 @@ type limit struct {
 	folder bool   // it ended in a slash: a file is not meant
 }
 
-// parseLimit reads a path as a user writes it.
+// parseLimit reads a path as a user writes it. The copy may be remembered long
+// after the request that it came with.
 func parseLimit(path string) (limit, error) {
 	if len(path) > MaxPathBytes {
 		return limit{}, fmt.Errorf("path of %d bytes: %w", len(path), repos.ErrInvalid)
@@ -37,7 +38,15 @@ func parseLimit(path string) (limit, error) {
 			names = append(names, name)
 		}
 	}
-	return limit{path: strings.Join(names, "/"), folder: strings.HasSuffix(path, "/")}, nil
+	return limit{path: strings.Clone(strings.Join(names, "/")), folder: strings.HasSuffix(path, "/")}, nil
+}
+
+// String is the path as parseLimit reads it.
+func (l limit) String() string {
+	if l.folder {
+		return l.path + "/"
+	}
+	return l.path
 }
 
 // sameTree reports whether two trees have the same files below all paths: git
@@ -231,11 +240,17 @@ func (s *source) sameFiles(a, b entry, depth int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	same, err := s.sameEntries(a, b, left, bytes.Clone(right), depth)
-	if same {
-		s.compared[pair] = true
+	for pairs := (sideBySide{a: a.id, b: b.id, left: left, right: bytes.Clone(right)}); pairs.more(); {
+		x, y, err := pairs.next()
+		if err != nil {
+			return false, err
+		}
+		if same, err := s.sameFiles(x.entry, y.entry, depth+1); err != nil || !same {
+			return false, err
+		}
 	}
-	return same, err
+	s.compared[pair] = true
+	return true, nil
 }
 
 func isFile(e entry) bool { return e.mode != 0 && !e.mode.IsDir() }
@@ -246,39 +261,6 @@ func (s *source) subtree(e entry) ([]byte, error) {
 		return nil, nil
 	}
 	return s.tree(e.id)
-}
-
-// sameEntries walks through two folders side by side.
-func (s *source) sameEntries(a, b entry, left, right []byte, depth int) (bool, error) {
-	for len(left) > 0 || len(right) > 0 {
-		var x, y treeEntry
-		afterX, afterY, ok := left, right, true
-		if len(left) > 0 {
-			if x, afterX, ok = cutEntry(left); !ok {
-				return false, cutShort(a.id)
-			}
-		}
-		if len(right) > 0 {
-			if y, afterY, ok = cutEntry(right); !ok {
-				return false, cutShort(b.id)
-			}
-		}
-		order := compareNames(x, y)
-		if order > 0 {
-			x.entry = entry{}
-		} else {
-			left = afterX
-		}
-		if order < 0 {
-			y.entry = entry{}
-		} else {
-			right = afterY
-		}
-		if same, err := s.sameFiles(x.entry, y.entry, depth+1); err != nil || !same {
-			return false, err
-		}
-	}
-	return true, nil
 }
 
 // compareNames orders entries as trees do, folders as if they ended in a slash

@@ -54,9 +54,9 @@ func (s *Snapshot) Shallow() ([]ID, error) {
 }
 
 // ScanCommit appends a commit object as it is stored to buf. It is for walks
-// over whole histories, which hashing would make half as fast again: unlike all
-// other reads, and like git's, what is packed is not compared with its id. What
-// is shown to somebody is read with RawCommit.
+// over whole histories, to which hashing would add up to two thirds of their
+// time: unlike in all other reads, and as in git's, what is packed is not
+// compared with its id. What is shown to somebody is read with RawCommit.
 func (s *Snapshot) ScanCommit(id ID, buf []byte) ([]byte, error) {
 	return s.scan(id, objects.Commit, maxCommitBytes, buf)
 }
