@@ -60,7 +60,7 @@ func checkLines(t *testing.T, a, b []byte) {
 
 func TestChangesMakeTheSecondText(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 6))
-	for range gittest.Volume(2000, 50_000) {
+	for range gittest.Volume(1000, 50_000) {
 		a := gittest.Text(r, r.IntN(60))
 		checkLines(t, []byte(a), []byte(gittest.Edit(r, a, r.IntN(20))))
 		checkLines(t, []byte(a), []byte(gittest.Text(r, r.IntN(60))))
@@ -93,7 +93,7 @@ func spread(text []byte) []byte {
 
 // Texts for which a search without limits would take the square of their size.
 func TestHostileTextsEnd(t *testing.T) {
-	const lines = 40_000
+	const lines = 30_000
 	r := rand.New(rand.NewPCG(9, 10))
 	var numbers, shuffled, noise strings.Builder
 	for i := range lines {

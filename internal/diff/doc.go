@@ -19,10 +19,9 @@
 //
 // # Limits
 //
-// Texts of more than [MaxBytes] are refused. Memory is at most some 50 bytes
-// for each line, besides the texts. Time grows with the number of lines times
-// the square root of it in the worst case that the limits on the cost allow;
-// the context ends it at any moment.
+// Texts of more than [MaxBytes] are refused. Memory is at most some 90 bytes
+// for each line, besides the texts. No line of a text is compared for longer
+// than git's limits on the cost allow, and the context ends it at any moment.
 //
 // The facts are from git's xdiff: xprepare.c, xdiffi.c, xemit.c.
 package diff

@@ -13,6 +13,14 @@ import (
 // anybody can count. Large projects have tens of thousands.
 const maxComparedFolders = 250_000
 
+// maxOpenBytes bounds the folders, one inside the other, that are held at a
+// time.
+const maxOpenBytes = 256 << 20
+
+// maxListedBytes bounds the paths of all files that are listed: those of the
+// deepest folders are long.
+const maxListedBytes = 64 << 20
+
 // treeComparison goes through two trees side by side.
 type treeComparison struct {
 	source      *source
@@ -21,6 +29,8 @@ type treeComparison struct {
 	mostFolders int
 	only        func(FileChange) bool // what is listed; nil: all
 	folders     int
+	openBytes   int
+	listedBytes int
 	files       []FileChange
 }
 
@@ -72,7 +82,13 @@ func (c *treeComparison) folder(prefix string, a, b entry, within bool, depth in
 	if err != nil {
 		return err
 	}
-	pairs := sideBySide{a: a.id, b: b.id, left: left, right: bytes.Clone(right)}
+	right = bytes.Clone(right)
+	c.openBytes += len(left) + len(right)
+	defer func() { c.openBytes -= len(left) + len(right) }()
+	if c.openBytes > maxOpenBytes {
+		return fmt.Errorf("folders within folders: %w", repos.ErrTooLarge)
+	}
+	pairs := sideBySide{a: a.id, b: b.id, left: left, right: right}
 	for pairs.more() {
 		x, y, err := pairs.next()
 		if err != nil {
@@ -121,7 +137,7 @@ func (c *treeComparison) entry(prefix string, x, y treeEntry, within bool, depth
 	if c.only != nil && !c.only(change) {
 		return nil
 	}
-	if len(c.files) == c.mostFiles {
+	if c.listedBytes += len(path); len(c.files) == c.mostFiles || c.listedBytes > maxListedBytes {
 		return ErrTooMany
 	}
 	c.files = append(c.files, change)
