@@ -19,7 +19,12 @@ var arrows = map[string][]string{
 	"cmd/repomcp":        {"internal/archive", "internal/cache", "internal/httpx", "internal/links", "internal/repos", "internal/resources", "internal/tools"},
 	"internal/httpx":     {"internal/links", "internal/resources"},
 	"internal/resources": {"internal/archive", "internal/cache", "internal/links", "internal/repos"},
-	"internal/tools":     {"internal/repos"},
+	"internal/tools":     {"internal/repos", "internal/search"},
+	"internal/search": {
+		"internal/archive/wildmatch", "internal/archive/workers", "internal/repos", "internal/search/language", "internal/search/pattern",
+	},
+	"internal/search/language": {},
+	"internal/search/pattern":  {},
 	"internal/archive": {
 		"internal/archive/attributes", "internal/archive/convert", "internal/archive/gzip", "internal/archive/lfs", "internal/archive/pathspec",
 		"internal/archive/subst", "internal/archive/workers", "internal/archive/zip", "internal/archive/zstd", "internal/repos",

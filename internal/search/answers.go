@@ -6,7 +6,6 @@ import (
 	"sync"
 
 	"github.com/repomcp/repomcp/internal/repos"
-	"github.com/repomcp/repomcp/internal/search/pattern"
 )
 
 // outcome is what searching a file came to.
@@ -21,14 +20,6 @@ const (
 	damaged          // could not be read
 	excluded         // not selected, as its content told
 )
-
-// found is the matching lines of a file. It does not change.
-type found struct {
-	lines []Line
-	// next is where to go on when there are more lines than are kept.
-	next pattern.Position
-	more bool
-}
 
 // treeAnswer is what a whole folder came to: where in it there are matches, and
 // what was counted between them.
@@ -121,9 +112,6 @@ func (a *answers) charge(bytes int) {
 // and of maps.
 const (
 	answersCost  = 1000
-	foundCost    = 150
-	lineCost     = 120
-	spanCost     = 16
 	treeCost     = 150
 	childCost    = 80
 	countedBytes = 8 // of a file in fileSet
@@ -167,14 +155,6 @@ func (a *answers) putFile(id repos.ID, o outcome, f *found) {
 	if a.found[id] == nil && a.room(f.cost()) {
 		a.found[id] = f
 	}
-}
-
-func (f *found) cost() int {
-	cost := foundCost
-	for i := range f.lines {
-		cost += lineCost + len(f.lines[i].Text) + spanCost*len(f.lines[i].Ranges)
-	}
-	return cost
 }
 
 // tree gives what a whole folder came to, or nil.

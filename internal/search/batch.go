@@ -1,6 +1,7 @@
 package search
 
 import (
+	"bytes"
 	"context"
 	"errors"
 
@@ -11,7 +12,7 @@ import (
 
 const (
 	// batchFiles is how many files a worker gets at once.
-	batchFiles = 32
+	batchFiles = 16
 	// batchSteps bounds a batch without files to search.
 	batchSteps = 1024
 	// turnBytes is after how much reading a batch lets others have the worker: some
@@ -22,7 +23,7 @@ const (
 	fileCost = 4 << 10
 	// keptBytes bounds what is kept of one file's matching lines, and with it the
 	// memory of the batches that wait. Later lines are found when asked for.
-	keptBytes = 64 << 10
+	keptBytes = 256 << 10
 	// idleBuffer is the largest buffer that a worker keeps between batches.
 	idleBuffer = 1 << 20
 	// binaryBytes is where a NUL makes a file binary: FIRST_FEW_BYTES of git's
@@ -34,6 +35,8 @@ const (
 type scratch struct {
 	content []byte
 	scanner pattern.Scanner
+	packed  []byte
+	spans   []pattern.Span // of the line that is shown
 }
 
 // batch is some steps, whose files a worker searches.
@@ -87,47 +90,26 @@ func (s *search) one(t *target, f *step, sc *scratch) int64 {
 		f.outcome = excluded
 	case f.outcome != unknown: // only the language was
 	default:
-		f.outcome, f.found = s.scan(&sc.scanner, content)
+		f.outcome, f.found = s.scan(sc, content)
 		s.files.putFile(f.id, f.outcome, f.found)
 	}
 	return int64(len(content))
 }
 
 // scan searches a content.
-func (s *search) scan(sc *pattern.Scanner, content []byte) (outcome, *found) {
+func (s *search) scan(sc *scratch, content []byte) (outcome, *found) {
 	if hasNUL(content) {
 		return isBinary, nil
 	}
-	f := collect(sc, s.query.pattern, content, pattern.Start())
-	if len(f.lines) == 0 {
+	f := collect(sc, s.query.pattern, content, pattern.Start(), keptBytes)
+	if f.lines == 0 {
 		return none, nil
 	}
 	return matches, f
 }
 
 func hasNUL(content []byte) bool {
-	for _, c := range content[:min(len(content), binaryBytes)] {
-		if c == 0 {
-			return true
-		}
-	}
-	return false
-}
-
-// collect gathers matching lines from a position on, up to keptBytes.
-func collect(sc *pattern.Scanner, p *pattern.Pattern, content []byte, from pattern.Position) *found {
-	f := new(found)
-	cost := 0
-	for sc.Reset(p, content, from); sc.Next(); {
-		if cost > keptBytes {
-			f.more = true
-			break
-		}
-		line := show(sc.Number(), sc.Line(), sc.Spans())
-		f.lines, f.next = append(f.lines, line), sc.Position()
-		cost += lineCost + len(line.Text) + spanCost*len(line.Ranges)
-	}
-	return f
+	return bytes.IndexByte(content[:min(len(content), binaryBytes)], 0) >= 0
 }
 
 // onWorker runs something with a file's content where batches run, and waits.

@@ -16,8 +16,9 @@ const (
 	shownBefore = 100
 )
 
-// show makes the line that is shown of a stored one without its LF.
-func show(number int, line []byte, spans []pattern.Span) Line {
+// show makes the line that is shown of a stored one without its LF. Its ranges
+// are in the scratch's memory.
+func show(number int, line []byte, spans []pattern.Span, sc *scratch) Line {
 	shown := Line{Number: number}
 	if len(spans) > 0 {
 		shown.Column = spans[0].Start + 1
@@ -28,7 +29,8 @@ func show(number int, line []byte, spans []pattern.Span) Line {
 	part := line[start:end]
 	shown.Escaped = !utf8.Valid(part)
 	if len(spans) > 0 {
-		shown.Ranges = ranges(part, start, spans, shown.Escaped)
+		sc.spans = ranges(sc.spans[:0], part, start, spans, shown.Escaped)
+		shown.Ranges = sc.spans
 	}
 	if shown.Escaped {
 		part = escape(nil, part)
@@ -58,9 +60,8 @@ func boundary(line []byte, at int) int {
 	return at
 }
 
-// ranges are the spans within a part of a line, which is escaped or not.
-func ranges(part []byte, start int, spans []pattern.Span, escaped bool) []pattern.Span {
-	list := make([]pattern.Span, 0, len(spans))
+// ranges appends the spans within a part of a line, which is escaped or not.
+func ranges(list []pattern.Span, part []byte, start int, spans []pattern.Span, escaped bool) []pattern.Span {
 	for _, s := range spans {
 		lo, hi := max(s.Start-start, 0), min(s.End-start, len(part))
 		if lo > hi || lo == hi && s.Start < s.End {

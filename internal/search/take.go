@@ -12,6 +12,7 @@ func (s *search) takeAll(b *batch) (stopped bool, err error) {
 	for i := range b.steps {
 		st := &b.steps[i]
 		if stop := s.exceeded(st); stop != "" {
+			s.count(st.before)
 			s.stop(stop, st, 0)
 			return true, nil
 		}
@@ -63,6 +64,7 @@ func (s *search) take(st *step) (stopped bool, err error) {
 	case enter:
 		s.folders = append(s.folders, folder{step: st})
 	case skipped:
+		s.count(st.whole)
 		s.moved = true
 	case leave:
 		s.leave()
@@ -195,41 +197,53 @@ func (s *search) lines(st *step) (stopped bool, err error) {
 // wanted gives the lines of a file that this call may give. If there are more,
 // given is how many were given by now, in all calls; else it is negative.
 func (s *search) wanted(st *step) (lines []Line, given int, err error) {
-	room, bytes := s.limits.Lines-s.result.Lines, s.limits.OutputBytes-s.output
-	skip, part := st.skip, st.found
-	for {
-		from := min(skip, len(part.lines))
-		skip -= from
-		n := from
-		for n < len(part.lines) && len(lines)+n-from < room && (bytes > 0 || len(lines)+n-from == 0) {
-			bytes -= len(part.lines[n].Text)
-			n++
-		}
-		if lines == nil {
-			lines = part.lines[from:n:n] // shared with the cache
-		} else {
-			lines = append(lines, part.lines[from:n]...)
-		}
-		if n < len(part.lines) {
-			return lines, st.skip + len(lines), nil
+	t := taker{skip: st.skip, room: s.limits.Lines - s.result.Lines, space: s.limits.OutputBytes - s.output}
+	t.lines = make([]Line, 0, min(t.room, max(st.found.lines-st.skip, 0)))
+	for part := st.found; ; {
+		if full := t.take(part); full {
+			return t.lines, st.skip + len(t.lines), nil
 		}
 		if !part.more {
-			return lines, -1, nil
+			return t.lines, -1, nil
 		}
-		if len(lines) > 0 && (len(lines) == room || bytes <= 0) {
-			return lines, st.skip + len(lines), nil
-		}
-		if part, err = s.further(st, part.next); err != nil {
+		// One line more than wanted, to know whether there is one.
+		if part, err = s.further(st, part.next, (t.skip+t.room-len(t.lines)+1)*shownBytes); err != nil {
 			return nil, 0, err
 		}
 	}
 }
 
-// further searches a file on from where what is kept of it ends.
-func (s *search) further(st *step, from pattern.Position) (*found, error) {
+// taker takes lines until there is no room.
+type taker struct {
+	skip  int // lines that an earlier call gave
+	room  int // lines
+	space int // bytes of text
+	lines []Line
+}
+
+// take reports whether there are more lines than it could take.
+func (t *taker) take(part *found) (full bool) {
+	all := part.unpack()
+	for line, ok := all.next(); ok; line, ok = all.next() {
+		if t.skip > 0 {
+			t.skip--
+			continue
+		}
+		if len(t.lines) == t.room || t.space <= 0 && len(t.lines) > 0 {
+			return true
+		}
+		t.space -= len(line.Text)
+		t.lines = append(t.lines, line)
+	}
+	return false
+}
+
+// further searches a file on from where what is kept of it ends, up to about a
+// number of bytes.
+func (s *search) further(st *step, from pattern.Position, limit int) (*found, error) {
 	var part *found
 	if err := s.onWorker(s.target, st.id, func(sc *scratch, content []byte) {
-		part = collect(&sc.scanner, s.query.pattern, content, from)
+		part = collect(sc, s.query.pattern, content, from, max(limit, keptBytes))
 	}); err != nil {
 		return nil, err
 	}
@@ -239,8 +253,8 @@ func (s *search) further(st *step, from pattern.Position) (*found, error) {
 // withContext puts the lines around those that match between them.
 func (s *search) withContext(st *step, lines []Line) ([]Line, error) {
 	var all []Line
-	if err := s.onWorker(s.target, st.id, func(_ *scratch, content []byte) {
-		all = around(content, lines, s.request.Before, s.request.After)
+	if err := s.onWorker(s.target, st.id, func(sc *scratch, content []byte) {
+		all = around(sc, content, lines, s.request.Before, s.request.After)
 	}); err != nil {
 		return nil, err
 	}
@@ -248,7 +262,7 @@ func (s *search) withContext(st *step, lines []Line) ([]Line, error) {
 }
 
 // around goes through a content once and collects lines near the matching ones.
-func around(content []byte, lines []Line, before, after int) []Line {
+func around(sc *scratch, content []byte, lines []Line, before, after int) []Line {
 	all := make([]Line, 0, len(lines)*(1+before+after))
 	number, last := 0, 0 // last is the number after which no more context is wanted
 	for len(content) > 0 && (len(lines) > 0 || number < last) {
@@ -260,7 +274,7 @@ func around(content []byte, lines []Line, before, after int) []Line {
 			all = append(all, lines[0])
 			lines, last = lines[1:], number+after
 		case number <= last || len(lines) > 0 && number >= lines[0].Number-before:
-			all = append(all, show(number, line, nil))
+			all = append(all, show(number, line, nil, sc))
 		}
 	}
 	return all

@@ -18,6 +18,7 @@ const maxDepth = 1000
 type step struct {
 	kind   kind
 	before Counts // what a cached answer skipped to get here
+	whole  Counts // of a folder that is stepped over
 	path   string
 	name   string // the last part of path
 	id     repos.ID
@@ -237,7 +238,7 @@ func (w *walk) folder(s step, resume []string) (step, error) {
 	if s.keep {
 		if answer := w.search.trees.tree(w.search.treeKey(s.id, s.path)); answer != nil {
 			if len(answer.children) == 0 {
-				s.kind, s.before = skipped, answer.tail
+				s.kind, s.whole = skipped, answer.tail
 				return s, nil
 			}
 			s.kind, s.keep = enter, false
@@ -276,9 +277,5 @@ func (w *walk) known(l *level) (step, error) {
 		s.outcome, s.found = w.search.files.file(c.id)
 		return s, nil
 	}
-	inner, err := w.folder(s, nil)
-	if inner.kind == skipped { // counts of both
-		inner.before.add(c.before)
-	}
-	return inner, err
+	return w.folder(s, nil)
 }
