@@ -47,8 +47,9 @@ var arrows = map[string][]string{
 	"internal/archive/zip":        {"internal/archive/gzip", "internal/archive/workers"},
 	"internal/archive/zstd":       {"internal/archive/blocks", "internal/archive/workers"},
 	"internal/gittest":            {},
-	// Measures the program from outside, and repos alone beside go-git.
-	"internal/benchmark": {"internal/objects", "internal/repos"},
+	// Measures the program from outside, repos alone beside go-git, and search
+	// beside git grep.
+	"internal/benchmark": {"internal/archive/workers", "internal/objects", "internal/repos", "internal/search", "internal/search/pattern"},
 }
 
 // fences say which packages may import a library, by the beginning of its

@@ -217,7 +217,7 @@ func (s *fileSet) get(id repos.ID) outcome {
 
 // place is where looking for a hash begins.
 func (s *fileSet) place(hash uint64) int {
-	return int(hash>>8) & (len(s.slots) - 1) //nolint:gosec // the mask is positive
+	return int(hash>>8) & (len(s.slots) - 1)
 }
 
 func (s *fileSet) put(id repos.ID, o outcome) {

@@ -50,7 +50,7 @@ func decodeCursor(text string, sum [sumBytes]byte) (p position, err error) {
 	}
 	b = b[fixed+n:]
 	length, n := binary.Uvarint(b)
-	if n <= 0 || length > uint64(len(b)-n) {
+	if n <= 0 || length > uint64(len(b)-n) { //nolint:gosec // n bytes were read
 		return p, ErrCursor
 	}
 	p.lines, p.repository, p.path = int(lines), string(b[n:n+int(length)]), string(b[n+int(length):]) //nolint:gosec // both were compared

@@ -122,7 +122,7 @@ func setIn(_ *Query, exclude bool, value string) error {
 
 func content(q *Query, exclude bool, value string) error {
 	if exclude {
-		return fmt.Errorf("a text cannot be excluded; exclude files with -path:, -filename:, -extension: or -language:")
+		return fmt.Errorf("a text cannot be excluded; exclude files with -path:, -filename:, -extension: or -language: instead")
 	}
 	q.Terms = append(q.Terms, pattern.Term{Text: value})
 	return nil

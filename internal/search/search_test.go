@@ -409,10 +409,8 @@ func TestPagesStayWhileOthersPush(t *testing.T) {
 			{Lines: 1}, {Lines: 3}, {Lines: 7}, {Lines: 1 << 30, OutputBytes: 1}, {Lines: 1 << 30, OutputBytes: 100}, {Files: 1, Lines: 1 << 30},
 			{Files: 5, Lines: 1 << 30}, {ReadBytes: 1, Lines: 1 << 30}, {Time: 1, Lines: 1 << 30}, {Lines: 2, Files: 2, OutputBytes: 50},
 		} {
-			s := b.fresh()
-			if limits.ReadBytes == 0 {
-				s = b.Searcher
-			} else {
+			s := b.Searcher
+			if limits.ReadBytes > 0 { // it must read something
 				s = search.New(b.catalogue, b.scheduler, search.Options{FileBytes: 8000})
 			}
 			got, pages := pagesOf(t, s, request, limits)

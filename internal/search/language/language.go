@@ -89,6 +89,9 @@ type Set struct {
 // [*UnknownError] when there is none of a name.
 func Parse(names ...string) (Set, error) {
 	s := Set{names: map[string]bool{}}
+	if len(names) == 0 {
+		return s, nil // the table need not be read
+	}
 	for _, name := range names {
 		// Linguist writes spaces in names as underscores, GitHub's users as dashes.
 		key := strings.ReplaceAll(strings.ToLower(name), " ", "_")

@@ -37,7 +37,7 @@ func newAutomaton(program *syntax.Prog) *automaton {
 		case syntax.InstRune, syntax.InstRune1:
 			a.divide(inst)
 		case syntax.InstEmptyWidth:
-			op := syntax.EmptyOp(inst.Arg)
+			op := syntax.EmptyOp(inst.Arg) //nolint:gosec // the compiler puts six flags there
 			a.begins = a.begins || op&(syntax.EmptyBeginLine|syntax.EmptyBeginText) != 0
 			a.words = a.words || op&(syntax.EmptyWordBoundary|syntax.EmptyNoWordBoundary) != 0
 		}
@@ -156,12 +156,12 @@ func (m *machine) run(text []byte, from int) int {
 // as in Go's regexp.
 func (m *machine) wideStep(s *state, text []byte) (*state, int) {
 	r, width := utf8.DecodeRune(text)
-	part, exact := slices.BinarySearch(m.automaton.wide, r)
+	part, exact := slices.BinarySearch(m.wide, r)
 	if !exact {
 		part-- // the first part begins with the first of these runes
 	}
 	if s.wide == nil {
-		s.wide = make([]*state, len(m.automaton.wide))
+		s.wide = make([]*state, len(m.wide))
 		m.bytes += 8 * len(s.wide)
 	}
 	if s.wide[part] == nil {
@@ -237,7 +237,7 @@ func (m *machine) reach(s *state, ops syntax.EmptyOp) (matched bool) {
 		case syntax.InstCapture, syntax.InstNop:
 			m.stack = append(m.stack, inst.Out)
 		case syntax.InstEmptyWidth:
-			if syntax.EmptyOp(inst.Arg)&^ops == 0 {
+			if syntax.EmptyOp(inst.Arg)&^ops == 0 { //nolint:gosec // the compiler puts six flags there
 				m.stack = append(m.stack, inst.Out)
 			}
 		case syntax.InstMatch:
