@@ -24,6 +24,10 @@ const (
 	// keptBytes bounds what is kept of one file's matching lines, and with it the
 	// memory of the batches that wait. Later lines are found when asked for.
 	keptBytes = 256 << 10
+	// maxSteps bounds the work for one file, which is not interrupted: seconds in
+	// the worst case. An expression of up to a hundred steps, as people write them,
+	// is within it for any file of the default size.
+	maxSteps = 1 << 29
 	// idleBuffer is the largest buffer that a worker keeps between batches.
 	idleBuffer = 1 << 20
 	// binaryBytes is where a NUL makes a file binary: FIRST_FEW_BYTES of git's
@@ -100,6 +104,9 @@ func (s *search) one(t *target, f *step, sc *scratch) int64 {
 func (s *search) scan(sc *scratch, content []byte) (outcome, *found) {
 	if hasNUL(content) {
 		return isBinary, nil
+	}
+	if int64(len(content))*int64(s.query.pattern.Cost()) > maxSteps {
+		return isLarge, nil
 	}
 	f := collect(sc, s.query.pattern, content, pattern.Start(), keptBytes)
 	if f.lines == 0 {

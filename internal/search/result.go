@@ -108,7 +108,7 @@ type Counts struct {
 	Repositories int // whose search began
 	Files        int // searched
 	Binary       int // skipped: they have a NUL near the beginning
-	Large        int // skipped: they are above Options.FileBytes
+	Large        int // skipped: they are above Options.FileBytes, or too large for a long expression
 	Damaged      int // could not be read
 }
 

@@ -14,7 +14,7 @@ import (
 
 // maxInstructions bounds a compiled expression: time and memory of a match grow
 // with it. Expressions that people write have some dozens.
-const maxInstructions = 5000
+const maxInstructions = 1000
 
 // lineFlags are those of Go's regexp, but "^" and "$" are the ends of lines.
 const lineFlags = syntax.Perl &^ syntax.OneLine
@@ -39,6 +39,9 @@ func compileExpression(text string, fold bool) (*expression, *Error) {
 	if !withinLine(tree) {
 		return nil, &Error{Offset: max(strings.Index(text, `\n`), 0), Text: errNewline}
 	}
+	if sizeOf(tree) > maxInstructions { // before anything of that size is made
+		return nil, &Error{Text: "the expression is too large: repeat less, or search for its parts as separate terms"}
+	}
 	re, err := regexp.Compile(tree.String())
 	if err != nil {
 		return nil, mistake(text, err)
@@ -47,10 +50,26 @@ func compileExpression(text string, fold bool) (*expression, *Error) {
 	if err != nil {
 		return nil, mistake(text, err)
 	}
-	if len(program.Inst) > maxInstructions {
-		return nil, &Error{Text: fmt.Sprintf("the expression is too large (%d steps, at most %d): repeat less", len(program.Inst), maxInstructions)}
-	}
 	return &expression{re: re, required: requiredBy(tree), automaton: newAutomaton(program)}, nil
+}
+
+// sizeOf is about the number of instructions that an expression compiles to; what
+// is repeated counts as often as it may be.
+func sizeOf(re *syntax.Regexp) int {
+	size := 1
+	if re.Op == syntax.OpLiteral {
+		size = len(re.Rune)
+	}
+	for _, sub := range re.Sub {
+		size += sizeOf(sub)
+		if size > maxInstructions {
+			return size
+		}
+	}
+	if re.Op == syntax.OpRepeat {
+		size *= max(re.Min, re.Max, 1)
+	}
+	return size
 }
 
 // mistake says in words of the query what the parser found.
@@ -130,6 +149,8 @@ func (e *expression) line(text []byte, from int, at *places) (start, end int) {
 	}
 	return -1, -1
 }
+
+func (e *expression) cost() int { return len(e.automaton.program.Inst) }
 
 func (e *expression) spans(line []byte, to []Span, max int) []Span {
 	for _, found := range e.re.FindAllIndex(line, max) {

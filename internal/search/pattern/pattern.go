@@ -79,6 +79,8 @@ type matcher interface {
 	line(text []byte, from int, at *places) (start, end int)
 	// spans appends where the line matches, from left to right, up to max.
 	spans(line []byte, to []Span, max int) []Span
+	// cost is how many steps a byte may take.
+	cost() int
 }
 
 // Compile makes a pattern of 1 to [MaxTerms] terms. Mistakes in a term are an
@@ -149,6 +151,16 @@ func hasUpper(terms []Term) bool {
 		}
 	}
 	return false
+}
+
+// Cost is how many steps of some nanoseconds a scan may take for a byte of the
+// text, in the worst case; for most texts a step takes several bytes.
+func (p *Pattern) Cost() int {
+	cost := 0
+	for _, m := range p.matchers {
+		cost += m.cost()
+	}
+	return cost
 }
 
 // Key is the same for patterns that match the same lines of every text by their

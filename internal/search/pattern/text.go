@@ -17,6 +17,8 @@ func (f fixedText) spans(line []byte, to []Span, limit int) []Span {
 	return spansOf(line, to, limit, len(f), func(rest []byte) int { return bytes.Index(rest, []byte(f)) })
 }
 
+func (f fixedText) cost() int { return 1 }
+
 // foldedText is ASCII in lower case, to be found in any case.
 type foldedText string
 
@@ -31,6 +33,8 @@ func (f foldedText) line(text []byte, from int, _ *places) (start, end int) {
 func (f foldedText) spans(line []byte, to []Span, limit int) []Span {
 	return spansOf(line, to, limit, len(f), f.index)
 }
+
+func (f foldedText) cost() int { return 1 }
 
 // spansOf collects the places of a text of the given length that do not overlap.
 func spansOf(line []byte, to []Span, limit, length int, index func([]byte) int) []Span {
