@@ -61,7 +61,6 @@ type walk struct {
 	from   position // where to go on; empty after the first repository
 	target *target
 	levels []level
-	opened int
 	missed error // why the last repository without the ref has it not
 }
 
@@ -115,7 +114,6 @@ func (w *walk) repository(ctx context.Context) (s step, ok bool, err error) {
 	t, tree, err := w.open(ctx, name, from)
 	if err == nil {
 		w.target = t
-		w.opened++
 		w.levels = append(w.levels[:0], w.root(tree, from))
 		return step{kind: begin, target: t, resumed: !from.commit.IsZero()}, true, nil
 	}
