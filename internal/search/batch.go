@@ -21,9 +21,13 @@ const (
 	// fileCost is what a file is charged: about its bytes, at a tenth of what
 	// compressing them would cost.
 	fileCost = 4 << 10
-	// keptBytes bounds what is kept of one file's matching lines, and with it the
-	// memory of the batches that wait. Later lines are found when asked for.
+	// keptBytes bounds what is kept of one file's matching lines. Later lines are
+	// found when asked for.
 	keptBytes = 256 << 10
+	// maxHeld bounds the lines that wait to be taken. Beyond it less is kept of a
+	// file, so that no window takes more than twice as much.
+	maxHeld  = 16 << 20
+	keptBusy = maxHeld / (maxWindow * batchFiles)
 	// maxSteps bounds the work for one file, which is not interrupted: seconds in
 	// the worst case. An expression of up to a hundred steps, as people write them,
 	// is within it for any file of the default size.
@@ -49,6 +53,7 @@ type batch struct {
 	target *target
 	steps  []step
 	todo   []*step
+	held   int64 // bytes of lines that were found
 	done   chan struct{}
 }
 
@@ -67,7 +72,7 @@ func (b *batch) Run(w *workers.Worker) {
 			}
 			break
 		}
-		read += b.search.one(b.target, b.todo[0], sc)
+		read += b.one(b.todo[0], sc)
 		b.todo = b.todo[1:]
 	}
 	if cap(sc.content) > idleBuffer {
@@ -77,8 +82,9 @@ func (b *batch) Run(w *workers.Worker) {
 }
 
 // one searches a file and gives how much was read.
-func (s *search) one(t *target, f *step, sc *scratch) int64 {
-	content, err := t.snapshot.ReadBlob(f.id, s.options.FileBytes, sc.content[:0])
+func (b *batch) one(f *step, sc *scratch) int64 {
+	s := b.search
+	content, err := b.target.snapshot.ReadBlob(f.id, s.options.FileBytes, sc.content[:0])
 	if err != nil {
 		f.outcome, f.err = damaged, err
 		if errors.Is(err, repos.ErrTooLarge) {
@@ -96,6 +102,9 @@ func (s *search) one(t *target, f *step, sc *scratch) int64 {
 	default:
 		f.outcome, f.found = s.scan(sc, content)
 		s.files.putFile(f.id, f.outcome, f.found)
+		if f.found != nil {
+			b.held += int64(len(f.found.packed))
+		}
 	}
 	return int64(len(content))
 }
@@ -108,10 +117,15 @@ func (s *search) scan(sc *scratch, content []byte) (outcome, *found) {
 	if int64(len(content))*int64(s.query.pattern.Cost()) > maxSteps {
 		return isLarge, nil
 	}
-	f := collect(sc, s.query.pattern, content, pattern.Start(), keptBytes)
+	limit := keptBytes
+	if s.held.Load() > maxHeld {
+		limit = keptBusy
+	}
+	f := collect(sc, s.query.pattern, content, pattern.Start(), limit)
 	if f.lines == 0 {
 		return none, nil
 	}
+	s.held.Add(int64(len(f.packed)))
 	return matches, f
 }
 

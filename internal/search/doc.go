@@ -12,7 +12,8 @@
 //
 //   - What is found is what git grep -n -I finds in the same commit with the same
 //     text: lines, columns, order. Regular files are searched; symbolic links and
-//     submodules are not.
+//     submodules are not. Only the empty line that git finds for "^$" after a final
+//     newline is none here.
 //   - Results come in the order of repositories' names, then of the tree, then of
 //     lines. Cold or warm, whatever is in the cache, they are the same, with the
 //     same counts.

@@ -64,6 +64,7 @@ type search struct {
 	files   *answers // by the terms
 	trees   *answers // by the terms and the filter
 	read    atomic.Int64
+	held    atomic.Int64 // bytes of lines that wait to be taken
 	start   time.Time
 
 	// skipLines are lines of the file at the cursor that an earlier call gave.
@@ -182,11 +183,13 @@ func (s *search) allowed(name string) bool {
 }
 
 const (
-	// windowBatches is how many batches wait for each worker: enough that none has
-	// nothing to do while the results are put in order.
-	windowBatches = 2
-	// maxWindow bounds them, and so the memory, on large machines.
-	maxWindow = 32
+	// firstWindow is how many batches wait for each worker at first: a search that
+	// finds a page of lines in the first files should not read many more.
+	firstWindow = 2
+	// maxWindow is how many batches may wait later, one more for each that is
+	// taken: on a busy machine a worker's thread may have to wait for long, and what
+	// comes after its files cannot be taken before them.
+	maxWindow = 64
 	// maxOpen bounds the repositories that are held open at once, whose packs take
 	// descriptors.
 	maxOpen = 16
@@ -194,8 +197,8 @@ const (
 
 // all walks ahead, and takes results in order.
 func (s *search) all(w *walk) error {
-	size := min(windowBatches*s.scheduler.Workers()+2, maxWindow)
-	for more := true; more || len(s.window) > 0; {
+	size := firstWindow * s.scheduler.Workers()
+	for more := true; more || len(s.window) > 0; size = min(size+1, maxWindow) {
 		for more && len(s.window) < size && len(s.open) < maxOpen {
 			b, err := s.fill(w, &more)
 			if err != nil {
@@ -211,6 +214,7 @@ func (s *search) all(w *walk) error {
 		if stopped, err := s.takeAll(b); stopped || err != nil {
 			return err
 		}
+		s.held.Add(-b.held)
 	}
 	if s.result.Counts.Repositories == 0 && w.missed != nil && s.request.Ref != "" && s.request.Cursor == "" {
 		return fmt.Errorf("no selected repository has the ref %q: %w", s.request.Ref, w.missed)
