@@ -16,11 +16,11 @@ const module = "github.com/repomcp/repomcp/"
 // arrows say which of the module's packages each package may import. What is
 // not here may not be.
 var arrows = map[string][]string{
-	"cmd/repomcp":        {"internal/archive", "internal/cache", "internal/httpx", "internal/links", "internal/repos", "internal/resources", "internal/search", "internal/tools"},
+	"cmd/repomcp":        {"internal/archive", "internal/cache", "internal/history", "internal/httpx", "internal/links", "internal/repos", "internal/resources", "internal/search", "internal/tools"},
 	"internal/httpx":     {"internal/links", "internal/resources"},
 	"internal/resources": {"internal/archive", "internal/cache", "internal/links", "internal/repos", "internal/watch"},
 	"internal/watch":     {"internal/repos"},
-	"internal/tools":     {"internal/archive", "internal/archive/lfs", "internal/archive/wildmatch", "internal/history", "internal/repos", "internal/search"},
+	"internal/tools":     {"internal/archive", "internal/archive/lfs", "internal/archive/wildmatch", "internal/history", "internal/repos", "internal/search", "internal/search/pattern"},
 	"internal/search": {
 		"internal/archive/wildmatch", "internal/archive/workers", "internal/repos", "internal/search/language", "internal/search/pattern",
 	},

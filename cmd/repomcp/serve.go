@@ -18,9 +18,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/httpx"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/tools"
 )
 
@@ -41,6 +43,7 @@ type serveFlags struct {
 	level            int
 	rescan           time.Duration
 	verify           bool
+	searchCache      int64
 	noEvents         bool
 	maxSubscriptions int
 	drainTimeout     time.Duration
@@ -90,6 +93,7 @@ are under way may finish within --drain-timeout.`,
 	set.DurationVar(&flags.rescan, "rescan", 10*time.Second, "how often the folder is searched for new and deleted repositories")
 	set.BoolVar(&flags.noEvents, "no-file-events", false, "look for changes of watched repositories twice a second instead of having the kernel tell (inotify)")
 	set.IntVar(&flags.maxSubscriptions, "max-subscriptions", 10_000, "how many resources all clients together may watch")
+	set.Int64Var(&flags.searchCache, "search-cache", search.DefaultCacheBytes, "bytes of memory for the results of earlier code searches")
 	set.BoolVar(&flags.verify, "verify", false, "read all packs once in the background and log damage")
 	set.DurationVar(&flags.drainTimeout, "drain-timeout", 30*time.Second, "how long downloads may take after SIGTERM")
 	set.DurationVar(&flags.writeTimeout, "write-timeout", 30*time.Second, "how long a client may stop reading before it is dropped")
@@ -142,7 +146,10 @@ func serve(ctx context.Context, env environment, flags serveFlags) (err error) {
 		Catalogue: catalogue, Engine: engine, Version: version(), ReadLimit: flags.readLimit, Sessions: resources.NewSessions(key), Logger: logger,
 		Prompts: tools.Prompts(), Subscribing: resources.Subscribing{NoEvents: flags.noEvents, Total: flags.maxSubscriptions}, ArchiveLimits: flags.limits, Links: linking.Linking, Cache: caching.cache,
 	})
-	mcp.AddTools(tools.New(tools.Options{Catalogue: catalogue, Locator: locator{mcp, flags.publicURL}, Logger: logger})...)
+	mcp.AddTools(tools.New(tools.Options{
+		Catalogue: catalogue, Locator: locator{mcp, flags.publicURL}, Logger: logger,
+		Searcher: search.New(catalogue, engine.Scheduler(), search.Options{CacheBytes: flags.searchCache}), Facts: history.NewFacts(0),
+	})...)
 	server := httpx.New(httpx.Options{
 		Resources: mcp, AllowedHosts: hosts, AllowedOrigins: flags.allowedOrigins, PublicURL: flags.publicURL,
 		WriteTimeout: flags.writeTimeout, Logger: logger,

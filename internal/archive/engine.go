@@ -102,5 +102,9 @@ func (e *Engine) compress(ctx context.Context, w io.Writer, format Format) (comp
 	}
 }
 
+// Scheduler has the engine's workers, for others to share them with archives.
+// It ends with the engine.
+func (e *Engine) Scheduler() *workers.Scheduler { return e.sched }
+
 // Close ends the workers.
 func (e *Engine) Close() { e.sched.Close() }

@@ -8,7 +8,9 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/search"
 )
 
 // maxCandidates is how many of the commits that an abbreviation may mean are
@@ -35,8 +37,12 @@ var failures = []struct {
 	{repos.ErrCorrupt, true, "The repository's data is damaged or just being changed. Try again; if it stays, ask the operator to run git fsck on the mirror."},
 	{repos.ErrUnsupported, false, "The repository uses a storage format that this server does not read (SHA-256 objects, reftable or an unknown extension). Ask the operator for a mirror in the default format."},
 	{repos.ErrBusy, true, "The server is out of file descriptors or temporary space for the moment. Try again in a few seconds."},
+	{search.ErrCursor, false, "The cursor does not belong to this search, or its commit is gone. Search again without cursor, or with the arguments of the search that gave it."},
+	{history.ErrTooMany, false, "More files differ than can be listed. Name those that matter with paths, or compare nearer commits."},
 	{repos.ErrEmpty, false, "The repository has no commits yet."},
 	{archive.ErrLimit, false, "The archive is larger than this server allows. Take less with paths, or ask the operator to raise its limits."},
+	{repos.ErrTooLarge, false, "There is too much to look at. Ask for a part: fewer lines, some paths, or nearer commits."},
+	{repos.ErrInvalid, false, "A path among the arguments cannot be one. Copy it from a listing, such as that of find_files."},
 	{repos.ErrNotFound, false, "What was asked for is not there, or no longer. Find repositories with search_repositories, and files with find_files."},
 }
 
@@ -53,6 +59,9 @@ func (s *service) failed(ctx context.Context, name string, err error) *mcp.CallT
 func words(err error) (text string, unexpected bool) {
 	if known := (*failure)(nil); errors.As(err, &known) {
 		return known.text, false
+	}
+	if mistake := (*search.QueryError)(nil); errors.As(err, &mistake) {
+		return "The query cannot be searched for: " + line(mistake.Error()) + ".", false
 	}
 	if ambiguous := (*repos.AmbiguousError)(nil); errors.As(err, &ambiguous) {
 		few := *ambiguous

@@ -58,7 +58,7 @@ func readLines(ctx context.Context, source io.Reader, start, end int) (excerpt, 
 	if bytes.IndexByte(head, 0) >= 0 {
 		return excerpt{binary: true}, nil
 	}
-	c := collector{start: max(start, 1), end: end}
+	c := collector{start: max(start, 1), end: end, limit: maxResultBytes}
 	for {
 		part, err := reader.ReadSlice('\n')
 		c.add(part)
@@ -77,6 +77,7 @@ func readLines(ctx context.Context, source io.Reader, start, end int) (excerpt, 
 // collector gets a text in parts, each a line or a part of one.
 type collector struct {
 	start, end int
+	limit      int // bytes that are kept
 	lines      int // that began
 	inside     bool
 	kept       []byte
@@ -96,8 +97,8 @@ func (c *collector) add(part []byte) {
 	if c.full || c.lines < c.start || c.end != 0 && c.lines > c.end {
 		return
 	}
-	if len(c.kept)+len(part) > maxResultBytes {
-		c.kept = append(c.kept, part[:maxResultBytes-len(c.kept)]...)
+	if len(c.kept)+len(part) > c.limit {
+		c.kept = append(c.kept, part[:c.limit-len(c.kept)]...)
 		c.full = true
 		return
 	}
@@ -107,8 +108,21 @@ func (c *collector) add(part []byte) {
 	}
 }
 
-// excerpt is what was collected. ended says that the file was read to its end.
+// excerpt is what was collected, if it is text.
 func (c *collector) excerpt(ended bool) excerpt {
+	x := c.cut(ended)
+	switch foreign := foreignBytes(x.text); {
+	case foreign > len(x.text)/foreignShare:
+		return excerpt{binary: true}
+	case foreign > 0:
+		x.text, x.replaced = strings.ToValidUTF8(x.text, string(utf8.RuneError)), true
+	}
+	return x
+}
+
+// cut is what was collected, whatever it is. ended says that the file was read
+// to its end.
+func (c *collector) cut(ended bool) excerpt {
 	if c.inside && !c.full && len(c.kept) > c.whole { // the last line has no end
 		c.whole, c.last = len(c.kept), c.lines
 	}
@@ -119,20 +133,14 @@ func (c *collector) excerpt(ended bool) excerpt {
 		x.last, x.within = c.start, len(text)
 	}
 	x.text = string(text)
-	switch foreign := foreignBytes(text); {
-	case foreign > len(text)/foreignShare:
-		return excerpt{binary: true}
-	case foreign > 0:
-		x.text, x.replaced = strings.ToValidUTF8(x.text, string(utf8.RuneError)), true
-	}
 	return x
 }
 
 // foreignBytes is the number of bytes that are no UTF-8.
-func foreignBytes(text []byte) int {
+func foreignBytes(text string) int {
 	count := 0
 	for len(text) > 0 {
-		r, size := utf8.DecodeRune(text)
+		r, size := utf8.DecodeRuneInString(text)
 		if r == utf8.RuneError && size == 1 {
 			count++
 		}

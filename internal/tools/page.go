@@ -39,10 +39,11 @@ type item[T any] struct {
 }
 
 // list puts the items of a page into a result, as many as fit, and notes how to
-// go on. items are those that the page's window begins with.
+// go on. items are those that the page's window begins with, fewer than it has
+// when more would have been too much work.
 func list[T any](r *result, a paging, total int, items []item[T]) ([]T, pages) {
 	at := pages{Page: a.page, PerPage: a.perPage, Total: total}
-	start, shown, size := (a.page-1)*a.perPage, 0, 0
+	start, shown, size := (a.page-1)*a.perPage, 0, len(r.content)
 	data := make([]T, 0, len(items))
 	for _, i := range items {
 		// Whichever of the two a client shows must fit.
@@ -55,7 +56,7 @@ func list[T any](r *result, a paging, total int, items []item[T]) ([]T, pages) {
 	}
 	end := start + shown
 	switch {
-	case shown < len(items):
+	case shown < len(items), shown < a.perPage && end < total:
 		// The page that begins where this one was cut, or shortly before: nothing
 		// is left out when pages are made as small as what did fit.
 		at.PerPage, at.NextPage = shown, end/shown+1

@@ -90,18 +90,27 @@ func (p *parameters) choice(to *string, name, description string, choices ...str
 // number adds a whole number from 1 on, which may be given as a text: some agents
 // do. A default of 0 is none.
 func (p *parameters) number(to *int, name, description string, high int) {
-	const lowest = 1.0
 	var preset any
 	if *to != 0 {
 		preset = *to
 	}
+	p.whole(to, name, description, 1, high, preset)
+}
+
+// count adds a whole number from 0 on.
+func (p *parameters) count(to *int, name, description string, high int) {
+	p.whole(to, name, description, 0, high, *to)
+}
+
+func (p *parameters) whole(to *int, name, description string, low, high int, preset any) {
+	lowest := float64(low)
 	q := p.add(name, description, "integer", preset, func(value any) string {
 		n, ok := numberOf(value)
 		if !ok || n < lowest || n > float64(high) {
 			if high == math.MaxInt32 {
-				return "must be a whole number from 1"
+				return fmt.Sprintf("must be a whole number from %d", low)
 			}
-			return fmt.Sprintf("must be a whole number from 1 to %d", high)
+			return fmt.Sprintf("must be a whole number from %d to %d", low, high)
 		}
 		*to = int(n)
 		return ""

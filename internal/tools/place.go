@@ -78,15 +78,21 @@ type found struct {
 	repos.Commit
 	repository string
 	ref        string // as it was asked for, "" for the default branch
+	resolved   string // what Resolve took, "" for the default branch
 }
 
 // String names the commit in a sentence.
 func (f found) String() string {
+	return fmt.Sprintf("%s at %s", f.repository, f.revision())
+}
+
+// revision names the commit alone.
+func (f found) revision() string {
 	id := f.ID.String()
 	if f.ref == "" || strings.HasPrefix(id, f.ref) {
-		return fmt.Sprintf("%s at %s", f.repository, id)
+		return id
 	}
-	return fmt.Sprintf("%s at %s (%s)", f.repository, quote(f.ref), id)
+	return fmt.Sprintf("%s (%s)", quote(f.ref), id)
 }
 
 // commit finds the commit, and notes on r what was taken instead of what was
@@ -104,7 +110,7 @@ func (s *service) commit(ctx context.Context, r *result, snapshot *repos.Snapsho
 	for _, name := range []string{f.ref, "refs/" + f.ref} { // gitrevisions(7) has heads/main, too
 		commit, err := snapshot.Resolve(ctx, name)
 		if err == nil {
-			f.Commit = commit
+			f.Commit, f.resolved = commit, name
 			noteBoth(r, snapshot, f.ref)
 			return f, nil
 		}
@@ -115,7 +121,7 @@ func (s *service) commit(ctx context.Context, r *result, snapshot *repos.Snapsho
 	if slices.Contains(conventional, strings.TrimPrefix(strings.TrimPrefix(f.ref, "refs/"), "heads/")) {
 		return s.defaultInstead(ctx, r, snapshot, f)
 	}
-	return found{}, say("There is no branch, tag or commit %s in %s. See list_branches and list_tags; without ref and sha the default branch is taken.", quote(clip(f.ref)), f.repository)
+	return found{}, say("There is no branch, tag or commit %s in %s. See list_branches and list_tags; where none is given, it is the default branch.", quote(clip(f.ref)), f.repository)
 }
 
 func (s *service) defaultInstead(ctx context.Context, r *result, snapshot *repos.Snapshot, f found) (found, error) {

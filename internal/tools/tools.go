@@ -43,13 +43,18 @@ import (
 
 	"github.com/mark3labs/mcp-go/server"
 
+	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/search"
 )
 
-// Options of the tools. Catalogue and Locator are required.
+// Options of the tools. All but the Logger are required.
 type Options struct {
 	Catalogue *repos.Catalogue
 	Locator   Locator
+	Searcher  *search.Searcher
+	// Facts are what logs, blames and comparisons remember.
+	Facts *history.Facts
 	// Logger gets what an operator wants to know; nil discards it.
 	Logger *slog.Logger
 }
@@ -58,6 +63,8 @@ type Options struct {
 type service struct {
 	catalogue *repos.Catalogue
 	locator   Locator
+	searcher  *search.Searcher
+	facts     *history.Facts
 	logger    *slog.Logger
 }
 
@@ -85,6 +92,21 @@ var table = []definition{
 	tool("find_files", "Find files",
 		"Find files of a commit by their paths: by a part of the path (query), or by a pattern (glob).",
 		fileList{}, (*service).findFiles),
+	tool("search_code", "Search code",
+		"Find lines in the files of one repository at any commit, or of all repositories at their default branches. The query may have qualifiers as on GitHub: repo:, org:, path:, filename:, extension:, language:, and - before one to leave out.",
+		codeFound{}, (*service).searchCode),
+	tool("list_commits", "List commits",
+		"Commits that lead to a branch, tag or commit, the newest first, as git log lists them: all, or those that changed a path, are of an author or of some time.",
+		commitList{}, (*service).listCommits),
+	tool("get_commit", "Get a commit",
+		"A commit with its whole message and what it changed against its first parent, as git show prints it: the list of files with their changed lines, or the patch.",
+		nil, (*service).getCommit),
+	tool("compare_commits", "Compare commits",
+		"What is different between two branches, tags or commits, as git diff base...head prints it: the patch, or the list of files with their changed lines; and how many commits each has that the other has not.",
+		nil, (*service).compareCommits),
+	tool("get_file_blame", "Blame of a file",
+		"Which commit each line of a file comes from, with its author and date, also from before the file was renamed.",
+		blamed{}, (*service).getFileBlame),
 	tool("get_archive_link", "Archive link",
 		"Where to download the files of a commit as one archive: resource URI, and the command that downloads it. The archive is made when it is fetched; nothing of it is in the result.",
 		archiveLink{}, (*service).getArchiveLink),
@@ -92,7 +114,7 @@ var table = []definition{
 
 // New lists the tools.
 func New(o Options) []server.ServerTool {
-	s := &service{catalogue: o.Catalogue, locator: o.Locator, logger: o.Logger}
+	s := &service{catalogue: o.Catalogue, locator: o.Locator, searcher: o.Searcher, facts: o.Facts, logger: o.Logger}
 	if s.logger == nil {
 		s.logger = slog.New(slog.DiscardHandler)
 	}

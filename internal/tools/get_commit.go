@@ -1,0 +1,101 @@
+package tools
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/repomcp/repomcp/internal/history"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+const (
+	// maxMessageBytes is how much of a message is shown: the longest that people
+	// write, and half of a result.
+	maxMessageBytes = 16 << 10
+	// maxShownParents is above what git's own merges have.
+	maxShownParents = 64
+)
+
+type commitArguments struct {
+	revision
+	changeView
+}
+
+func (a *commitArguments) define(p *parameters) {
+	a.revision.define(p)
+	a.changeView.define(p, detailStats)
+}
+
+func (s *service) getCommit(ctx context.Context, a commitArguments) (_ *result, err error) {
+	options, err := a.changeView.options()
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := s.open(a.place)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, snapshot.Close()) }()
+	r := &result{}
+	at, err := s.commit(ctx, r, snapshot, a.revision)
+	if err != nil {
+		return nil, err
+	}
+	commit, err := s.wholeCommit(ctx, snapshot, at.ID)
+	if err != nil {
+		return nil, err
+	}
+	if a.patchLine == 1 {
+		r.content, r.hasContent = commitText(r, &commit), true
+	}
+	r.note("%s.", at)
+	if len(commit.Parents) > 1 {
+		r.note("It is a merge of %d parents. What it changed is against the first, %s; for another give it to compare_commits as base, with two_dot=true.", len(commit.Parents), commit.Parents[0])
+	}
+	if a.detail == detailNone {
+		return r, nil
+	}
+	comparison, err := history.CompareWithParent(ctx, snapshot, s.facts, at.ID, options)
+	if err != nil {
+		return nil, err
+	}
+	return r, newChanges(a.changeView, snapshot, comparison).show(ctx, r)
+}
+
+func (s *service) wholeCommit(ctx context.Context, snapshot *repos.Snapshot, id repos.ID) (history.Commit, error) {
+	page, err := history.Log(ctx, snapshot, s.facts, history.LogOptions{Start: id, Limit: 1})
+	if err != nil {
+		return history.Commit{}, err
+	}
+	return page.Commits[0], nil // a log begins with its start
+}
+
+// commitText is a commit as git show --format=fuller begins, with full ids, times in
+// RFC 3339, and its message indented: so no line of it can pass for another.
+func commitText(r *result, c *history.Commit) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "commit %s\ntree %s\n", c.ID, c.Tree)
+	for i, parent := range c.Parents {
+		if i == maxShownParents {
+			r.note("%d of its %d parents are shown.", i, len(c.Parents))
+			break
+		}
+		fmt.Fprintf(&b, "parent %s\n", parent)
+	}
+	fmt.Fprintf(&b, "Author: %s\nAuthorDate: %s\nCommit: %s\nCommitDate: %s\n\n", signature(c.Author), stamp(c.Author), signature(c.Committer), stamp(c.Committer))
+	message := strings.ToValidUTF8(c.Message, string(utf8.RuneError))
+	if len(message) > maxMessageBytes {
+		message = message[:wholeRunes([]byte(message[:maxMessageBytes]))]
+		r.note("The message has %d bytes; the first %d are shown.", len(c.Message), len(message))
+	}
+	for text := range strings.Lines(message) {
+		if text != "\n" {
+			b.WriteString("    ")
+		}
+		b.WriteString(text)
+	}
+	return strings.TrimRight(b.String(), "\n") + "\n\n"
+}

@@ -1,0 +1,206 @@
+package tools
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/repomcp/repomcp/internal/history"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+const (
+	// maxBlamedLines is what one call blames at most, about what a result holds:
+	// the fewer lines, the less of history is looked at.
+	maxBlamedLines = 500
+	// maxBlamedText is how much of a line is shown: minified files have one line.
+	maxBlamedText = 500
+	// shortID is what git blame shows of an id, and enough beside the full one.
+	shortID = 8
+)
+
+type blameArguments struct {
+	revision
+	path       string
+	start, end int
+}
+
+func (a *blameArguments) define(p *parameters) {
+	a.revision.define(p)
+	p.text(&a.path, "path", "File. "+pathDescription).require()
+	p.number(&a.start, "start_line", "First line, from 1.", math.MaxInt32)
+	p.number(&a.end, "end_line", fmt.Sprintf("Last line. At most %d lines are blamed at once.", maxBlamedLines), math.MaxInt32)
+}
+
+// blamed is the data of get_file_blame.
+type blamed struct {
+	Repository string                   `json:"repository"`
+	SHA        string                   `json:"sha" jsonschema:"Commit that has the file"`
+	Path       string                   `json:"path"`
+	TotalLines int                      `json:"totalLines" jsonschema:"Lines of the whole file"`
+	Ranges     []blamedRange            `json:"ranges" jsonschema:"Lines in order, those together that came together"`
+	Commits    map[string]*blamedCommit `json:"commits" jsonschema:"The commits of the ranges, by id"`
+	remarks
+}
+
+type blamedRange struct {
+	Start int      `json:"start" jsonschema:"First line, from 1"`
+	SHA   string   `json:"sha" jsonschema:"Commit that the lines come from"`
+	Path  string   `json:"path,omitempty" jsonschema:"What the file was called in that commit, when it was called otherwise"`
+	Lines []string `json:"lines"`
+}
+
+type blamedCommit struct {
+	Author  string `json:"author" jsonschema:"Name and address"`
+	Date    string `json:"date" jsonschema:"When the author wrote it"`
+	Subject string `json:"subject" jsonschema:"First line of the message"`
+}
+
+func (s *service) getFileBlame(ctx context.Context, a blameArguments) (_ *result, err error) {
+	a.start = max(a.start, 1)
+	if a.end != 0 && a.end < a.start {
+		return nil, say("end_line is %d, before start_line, which is %d.", a.end, a.start)
+	}
+	snapshot, err := s.open(a.place)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, snapshot.Close()) }()
+	r := &result{}
+	at, err := s.commit(ctx, r, snapshot, a.revision)
+	if err != nil {
+		return nil, err
+	}
+	name, err := treePath(a.path)
+	if err != nil {
+		return nil, err
+	}
+	e, err := lookup(ctx, snapshot, at, name)
+	if err != nil {
+		return nil, err
+	}
+	if e.Mode.IsDir() || e.Mode.IsGitlink() {
+		return nil, say("%s is a %s, not a file.", quote("/"+name), kindOf(e.Mode))
+	}
+	last := a.start + maxBlamedLines - 1
+	if a.end != 0 {
+		last = min(a.end, last)
+	}
+	found, err := history.Blame(ctx, snapshot, s.facts, history.BlameOptions{Commit: at.ID, Path: name, First: a.start, Last: last})
+	if errors.Is(err, repos.ErrInvalid) {
+		return nil, say("start_line is %d, which is after the last line of %s.", a.start, quote(name))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if bytes.IndexByte(found.Text[:min(len(found.Text), binaryBytes)], 0) >= 0 {
+		return nil, say("%s is no text.", quote(name))
+	}
+	return r, request{s, snapshot, at, e}.blame(ctx, r, found, a)
+}
+
+// blame shows as many lines as fit.
+func (q request) blame(ctx context.Context, r *result, found history.BlameResult, a blameArguments) error {
+	data := &blamed{Repository: quote(q.at.repository), SHA: q.at.ID.String(), Path: quote(q.entry.path), TotalLines: found.Lines, Ranges: []blamedRange{}, Commits: make(map[string]*blamedCommit)}
+	v := blameView{data: data, found: found}
+	v.fill(q.entry.path)
+	r.content, r.hasContent = v.text.String(), v.shown > 0
+	r.lines, r.data = v.legend, data
+	last := a.start + v.shown - 1
+	r.note("%s of %s, %s.", quote(q.entry.path), q.at, many(found.Lines, "line"))
+	if v.clipped {
+		r.note("Long lines are cut, and end with … here; get_file_contents has them whole.")
+	}
+	if v.replaced {
+		r.note("It is not all UTF-8: what is not is shown as U+FFFD.")
+	}
+	if last < found.Lines && (a.end == 0 || last < a.end) {
+		r.note("Lines %d to %d are shown. Go on with start_line=%d.", a.start, last, last+1)
+		return q.linkFile(ctx, r)
+	}
+	return nil
+}
+
+// blameView puts lines into both forms.
+type blameView struct {
+	data              *blamed
+	found             history.BlameResult
+	text              strings.Builder
+	legend            []string
+	shown, size       int
+	clipped, replaced bool
+}
+
+// fill takes lines while both forms fit.
+func (v *blameView) fill(path string) {
+	rest := v.found.Text
+	for _, run := range v.found.Ranges {
+		for i := range run.Count {
+			content, after, _ := bytes.Cut(rest, []byte("\n"))
+			if !v.add(run, i, path, v.clip(content)) {
+				return
+			}
+			rest = after
+		}
+	}
+}
+
+// clip makes a line of the file one that is shown.
+func (v *blameView) clip(content []byte) string {
+	content = bytes.TrimSuffix(content, []byte("\r"))
+	shown := content
+	if len(content) > maxBlamedText {
+		shown = content[:maxBlamedText]
+		shown = shown[:wholeRunes(shown)]
+	}
+	text := string(shown)
+	if !utf8.ValidString(text) {
+		text, v.replaced = strings.ToValidUTF8(text, string(utf8.RuneError)), true
+	}
+	if len(shown) < len(content) {
+		text, v.clipped = text+"…", true
+	}
+	return text
+}
+
+// add takes the nth line of a run, if it fits.
+func (v *blameView) add(run history.BlameRange, nth int, path, content string) bool {
+	id := run.Commit.String()
+	commit, known := v.found.Commits[run.Commit], v.data.Commits[id] != nil
+	about := &blamedCommit{Author: signature(commit.Author), Date: stamp(commit.Author), Subject: line(commit.Summary())}
+	shown := blamedRange{Start: run.Line, SHA: id, Lines: []string{}}
+	was := ""
+	if run.Path != path {
+		shown.Path = quote(run.Path)
+		was = " " + shown.Path
+	}
+	name := line(commit.Author.Name)
+	row := fmt.Sprintf("%s%s (%s %s %d) %s\n", id[:shortID], was, name, commit.Author.When().Format("2006-01-02"), run.Line+nth, content)
+	legend := fmt.Sprintf("%s %s %s: %s", id, about.Date, about.Author, about.Subject)
+	asText, asData := len(row), jsonSize(content)+1
+	if !known {
+		asText, asData = asText+len(legend)+1, asData+jsonSize(about)+len(id)+len(`"":,`)
+	}
+	if nth == 0 {
+		asData += jsonSize(shown)
+	}
+	if v.size += max(asText, asData); v.size > maxResultBytes && v.shown > 0 {
+		return false
+	}
+	if !known {
+		v.data.Commits[id] = about
+		v.legend = append(v.legend, legend)
+	}
+	if nth == 0 {
+		v.data.Ranges = append(v.data.Ranges, shown)
+	}
+	at := &v.data.Ranges[len(v.data.Ranges)-1]
+	at.Lines = append(at.Lines, content)
+	v.text.WriteString(row)
+	v.shown++
+	return true
+}

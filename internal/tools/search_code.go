@@ -1,0 +1,290 @@
+package tools
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/search"
+	"github.com/repomcp/repomcp/internal/search/pattern"
+)
+
+// How the query is read, and whether case counts.
+const (
+	syntaxWords, syntaxText, syntaxRegexp     = "words", "text", "regexp"
+	caseSmart, caseSensitive, caseInsensitive = "smart", "sensitive", "insensitive"
+	defaultFoundLines, maxFoundLines          = 50, 500
+	foundBytes                                = maxResultBytes * 3 / 4 // names and numbers come on top
+	maxShownProblems                          = 3
+	syntaxDescription                         = "words: texts with spaces between, all of which a file must have, with qualifiers; text: one text as it is, with spaces, quotes and colons, without qualifiers; regexp: one expression in RE2's syntax, with qualifiers."
+	describedQuery                            = `What to find, such as parseURL, "func main" language:go, or retry path:src/net -path:test. Words in quotes are one text.`
+	describedCodeRepo                         = "Full name of the one repository to search; without it all. repo:team/* in the query takes several."
+	describedCodeRef                          = "Branch, tag or commit; the default branch of each repository when it is left out. Repositories without it are passed over."
+	describedCursor                           = "Goes on where an earlier result stopped, with the same other arguments."
+)
+
+var cases = map[string]pattern.Case{caseSmart: pattern.Smart, caseSensitive: pattern.Sensitive, caseInsensitive: pattern.Insensitive}
+
+type codeArguments struct {
+	query, repo, owner, ref, path, syntax, letters, cursor string
+	context, perPage                                       int
+}
+
+func (a *codeArguments) define(p *parameters) {
+	a.syntax, a.letters, a.perPage = syntaxWords, caseSmart, defaultFoundLines
+	p.text(&a.query, "query", describedQuery).require()
+	p.text(&a.repo, "repo", describedCodeRepo)
+	p.text(&a.owner, "owner", "First part of the repository's name, when repo has only the rest of it; alone: all repositories below it.")
+	p.text(&a.ref, "ref", describedCodeRef)
+	p.text(&a.path, "path", "Only files whose path has this part, begins with it (/src), or fits it as a glob (src/**/*.go), as with path: in the query.")
+	p.choice(&a.syntax, "syntax", syntaxDescription, syntaxWords, syntaxText, syntaxRegexp)
+	p.choice(&a.letters, "case", "smart tells upper and lower case apart when the query has an upper case letter.", caseSmart, caseSensitive, caseInsensitive)
+	p.count(&a.context, "context_lines", "Lines to show before and after each that is found.", search.MaxContext)
+	p.number(&a.perPage, "perPage", "Most lines that are found at once.", maxFoundLines)
+	p.text(&a.cursor, "cursor", describedCursor)
+}
+
+// codeFound is the data of search_code.
+type codeFound struct {
+	Files      []codeFile `json:"files" jsonschema:"Files with lines that were found, by repository and path"`
+	Counts     codeCounts `json:"counts"`
+	NextCursor string     `json:"nextCursor,omitempty" jsonschema:"Argument cursor to go on with; absent when all was searched"`
+	remarks
+}
+
+type codeFile struct {
+	Repository string     `json:"repository"`
+	SHA        string     `json:"sha" jsonschema:"Commit"`
+	Path       string     `json:"path"`
+	Lines      []codeLine `json:"lines"`
+}
+
+type codeLine struct {
+	Line   int    `json:"line" jsonschema:"Number, from 1"`
+	Column int    `json:"column,omitempty" jsonschema:"First byte that was found, from 1; absent in lines of context"`
+	Text   string `json:"text"`
+}
+
+type codeCounts struct {
+	Lines        int `json:"lines" jsonschema:"Lines found in this result"`
+	Repositories int `json:"repositories" jsonschema:"Repositories whose search began"`
+	Files        int `json:"files" jsonschema:"Files searched"`
+	Binary       int `json:"binary" jsonschema:"Files passed over since they are no text"`
+	Large        int `json:"large" jsonschema:"Files passed over since they are too large"`
+	Damaged      int `json:"damaged" jsonschema:"Files that could not be read"`
+}
+
+func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, error) {
+	query, err := a.parse()
+	if err != nil {
+		return nil, err
+	}
+	r := &result{}
+	request := search.Request{
+		Query: query, Ref: asListed(a.ref), Before: a.context, After: a.context, Cursor: a.cursor,
+		Limits: search.Limits{Lines: a.perPage, OutputBytes: foundBytes},
+	}
+	if a.repo != "" {
+		if err := s.oneRepository(ctx, r, a, &request); err != nil {
+			return nil, err
+		}
+	}
+	found, err := s.searchToFit(ctx, &request)
+	if errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt) {
+		return nil, say("The repository that the query names, or its ref, is not there. Find names with search_repositories.")
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.content, r.hasContent = found.text()
+	r.data = found.data()
+	found.note(r, request)
+	return r, nil
+}
+
+// parse reads the query as its syntax says, and adds what other arguments select.
+func (a codeArguments) parse() (query search.Query, err error) {
+	switch a.syntax {
+	case syntaxText:
+		query.Terms = []pattern.Term{{Text: a.query}}
+	case syntaxRegexp:
+		query, err = search.Parse(a.query, search.Regexp)
+	default:
+		query, err = search.Parse(a.query, search.Words)
+	}
+	if err != nil {
+		return query, err
+	}
+	if a.letters != caseSmart {
+		query.Case = cases[a.letters]
+	}
+	if a.path != "" {
+		if len(query.Paths.Any) > 0 {
+			return query, say("The query has path:, and there is the argument path. Give one of them.")
+		}
+		query.Paths.Any = []string{asListed(a.path)}
+	}
+	if a.repo+a.owner == "" {
+		return query, nil
+	}
+	if len(query.Repositories.Any) > 0 {
+		return query, say("The query has repo: or org:, and there is the argument repo or owner. Give one of them.")
+	}
+	if a.repo == "" {
+		query.Repositories.Any = []string{literal(strings.Trim(asListed(a.owner), "/")) + "/*"}
+	}
+	return query, nil
+}
+
+// literal takes the meaning from the characters that are special in a glob.
+func literal(name string) string {
+	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(name)
+}
+
+// oneRepository finds the repository and the ref of the arguments, with what is
+// taken instead of a branch that is not there.
+func (s *service) oneRepository(ctx context.Context, r *result, a codeArguments, request *search.Request) (err error) {
+	snapshot, err := s.open(place{a.repo, a.owner})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, snapshot.Close()) }()
+	at, err := s.commit(ctx, r, snapshot, revision{ref: a.ref})
+	if err != nil {
+		return err
+	}
+	request.Ref = at.resolved
+	request.Query.Repositories.Any = []string{literal(at.repository)}
+	return nil
+}
+
+// foundCode is what a search found.
+type foundCode struct{ *search.Result }
+
+// searchToFit searches with smaller limits until the result is small enough, so
+// that the cursor is of the last line that is shown. What was searched once is
+// in the searcher's cache.
+func (s *service) searchToFit(ctx context.Context, request *search.Request) (foundCode, error) {
+	for {
+		found, err := s.searcher.Search(ctx, *request)
+		if err != nil {
+			return foundCode{}, err
+		}
+		f := foundCode{found}
+		text, _ := f.text()
+		raw, err := json.Marshal(f.data().Files)
+		if err != nil {
+			return foundCode{}, err
+		}
+		size := max(len(text), len(raw))
+		if size <= maxResultBytes || found.Lines <= 1 {
+			return f, nil
+		}
+		request.Limits.Lines = min(max(found.Lines*maxResultBytes/size, 1), found.Lines-1)
+	}
+}
+
+func (f foundCode) data() *codeFound {
+	d := &codeFound{Files: make([]codeFile, len(f.Files)), NextCursor: f.Cursor}
+	c := f.Counts
+	d.Counts = codeCounts{Lines: f.Lines, Repositories: c.Repositories, Files: c.Files, Binary: c.Binary, Large: c.Large, Damaged: c.Damaged}
+	for i, file := range f.Files {
+		shown := codeFile{Repository: quote(file.Repository), SHA: file.Commit.String(), Path: quote(file.Path), Lines: make([]codeLine, len(file.Lines))}
+		for j := range file.Lines {
+			l := &file.Lines[j]
+			shown.Lines[j] = codeLine{l.Number, l.Column, lineText(l)}
+		}
+		d.Files[i] = shown
+	}
+	return d
+}
+
+// lineText is a line with the places where it was cut.
+func lineText(l *search.Line) string {
+	text := l.Text
+	if l.Before > 0 {
+		text = "…" + text
+	}
+	if l.After > 0 {
+		text += "…"
+	}
+	return text
+}
+
+// text shows lines as git grep does, below a line for each commit: with colons
+// what was found, with hyphens what is around it.
+func (f foundCode) text() (text string, ok bool) {
+	var b strings.Builder
+	at := ""
+	for _, file := range f.Files {
+		if above := quote(file.Repository) + " at " + file.Commit.String() + ":"; above != at {
+			at = above
+			b.WriteString(above + "\n")
+		}
+		path, before := quote(file.Path), 0
+		for i := range file.Lines {
+			l := &file.Lines[i]
+			if before > 0 && l.Number > before+1 && f.hasContext(file) {
+				b.WriteString("--\n")
+			}
+			before = l.Number
+			if l.Matches() {
+				fmt.Fprintf(&b, "%s:%d:%d: %s\n", path, l.Number, l.Column, lineText(l))
+			} else {
+				fmt.Fprintf(&b, "%s-%d- %s\n", path, l.Number, lineText(l))
+			}
+		}
+	}
+	return b.String(), b.Len() > 0
+}
+
+func (f foundCode) hasContext(file search.File) bool {
+	for i := range file.Lines {
+		if !file.Lines[i].Matches() {
+			return true
+		}
+	}
+	return false
+}
+
+// note says what was searched, what was not, and how to go on.
+func (f foundCode) note(r *result, request search.Request) {
+	c := f.Counts
+	r.note("%s found; %s of %s searched.", many(f.Lines, "line"), many(c.Files, "file"), many(c.Repositories, "repository"))
+	for _, skipped := range []struct {
+		count int
+		why   string
+	}{{c.Binary, "binary, that is no text"}, {c.Large, "too large to be searched"}, {c.Damaged, "damaged"}} {
+		if skipped.count > 0 {
+			r.note("Not searched: %s, %s.", many(skipped.count, "file"), skipped.why)
+		}
+	}
+	for i, p := range f.Problems {
+		if i == maxShownProblems {
+			r.note("There were more problems.")
+			break
+		}
+		why, _ := words(p.Err)
+		r.note("%s %s: %s", quote(p.Repository), quote("/"+p.Path), why)
+	}
+	if f.Cursor != "" {
+		r.note("The search %s. Go on with the same arguments and cursor=%s", f.Explain(request.Limits), f.Cursor)
+	} else if f.Lines == 0 && request.Cursor == "" {
+		r.note("Nothing fits. Try fewer words, syntax=text, or find_files for names.")
+	}
+}
+
+// many is a number of things.
+func many(count int, thing string) string {
+	switch stem, isY := strings.CutSuffix(thing, "y"); {
+	case count == 1:
+		return "1 " + thing
+	case isY:
+		return fmt.Sprintf("%d %sies", count, stem)
+	default:
+		return fmt.Sprintf("%d %ss", count, thing)
+	}
+}
