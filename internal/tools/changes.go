@@ -38,7 +38,7 @@ type changeView struct {
 
 func (a *changeView) define(p *parameters, detail string) {
 	a.detail, a.context, a.patchLine = detail, history.DefaultContext, 1
-	p.choice(&a.detail, "detail", "none: no files; stats: the files, with the number of lines that were added and deleted; full_patch: the lines.", detailNone, detailStats, detailPatch)
+	p.choice(&a.detail, "detail", "none: no files; stats: the files by pages, with the number of lines that were added and deleted; full_patch: the lines.", detailNone, detailStats, detailPatch)
 	p.texts(&a.paths, "paths", "Only these files, and what is in these folders. "+pathDescription)
 	p.count(&a.context, "context_lines", "With full_patch, unchanged lines around each change.", maxContextLines)
 	p.number(&a.patchLine, "patch_line", "With full_patch, its first line to show, to go on where an earlier result was cut.", math.MaxInt32)
@@ -67,6 +67,7 @@ type changes struct {
 	files    []history.FileChange
 	limited  bool // renames were not all looked for
 	compared int64
+	from, to repos.ID // zero when there is nothing to be different from
 }
 
 func newChanges(a changeView, snapshot *repos.Snapshot, c history.Comparison) *changes {
@@ -147,6 +148,9 @@ func statLine(file history.FileChange, stat history.FileStat) string {
 
 // patch shows lines of the patch of all files.
 func (c *changes) patch(ctx context.Context, r *result) error {
+	if r.content != "" {
+		r.content += "\n"
+	}
 	w := &patchWriter{collector: collector{start: c.patchLine, limit: maxResultBytes - len(r.content)}}
 	differ := history.NewDiffer(c.snapshot, history.PatchOptions{Context: c.context})
 	at := 0
@@ -171,6 +175,9 @@ func (c *changes) patch(ctx context.Context, r *result) error {
 		r.note("It is not all UTF-8: what is not is shown as U+FFFD.")
 	}
 	where := fmt.Sprintf("in file %d of %d, %s", at, len(c.files), quote(c.files[at-1].NewPath))
+	if err != nil && !c.from.IsZero() {
+		defer r.note("The files that differ are whole in the archive of get_archive_link with base=%s and sha=%s.", c.from, c.to)
+	}
 	switch {
 	case x.within > 0:
 		r.note("Truncated in line %d of the patch, which is long, %s. Go on with patch_line=%d, or name other files with paths.", x.last, where, x.last+1)

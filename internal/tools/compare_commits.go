@@ -49,7 +49,9 @@ func (s *service) compareCommits(ctx context.Context, a compareArguments) (_ *re
 	if err != nil {
 		return nil, err
 	}
-	return r, newChanges(a.changeView, snapshot, comparison).show(ctx, r)
+	shown := newChanges(a.changeView, snapshot, comparison)
+	shown.from, shown.to = c.from, c.head.ID
+	return r, shown.show(ctx, r)
 }
 
 // sides finds the commits, and notes how they stand to each other.

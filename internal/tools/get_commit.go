@@ -62,7 +62,11 @@ func (s *service) getCommit(ctx context.Context, a commitArguments) (_ *result, 
 	if err != nil {
 		return nil, err
 	}
-	return r, newChanges(a.changeView, snapshot, comparison).show(ctx, r)
+	c := newChanges(a.changeView, snapshot, comparison)
+	if len(commit.Parents) > 0 {
+		c.from, c.to = commit.Parents[0], at.ID
+	}
+	return r, c.show(ctx, r)
 }
 
 func (s *service) wholeCommit(ctx context.Context, snapshot *repos.Snapshot, id repos.ID) (history.Commit, error) {
@@ -97,5 +101,5 @@ func commitText(r *result, c *history.Commit) string {
 		}
 		b.WriteString(text)
 	}
-	return strings.TrimRight(b.String(), "\n") + "\n\n"
+	return strings.TrimRight(b.String(), "\n") + "\n"
 }

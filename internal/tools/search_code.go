@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -29,8 +30,8 @@ const (
 var cases = map[string]pattern.Case{caseSmart: pattern.Smart, caseSensitive: pattern.Sensitive, caseInsensitive: pattern.Insensitive}
 
 type codeArguments struct {
-	query, repo, owner, ref, path, syntax, letters, cursor string
-	context, perPage                                       int
+	query, repo, owner, ref, sha, path, syntax, letters, cursor string
+	context, perPage                                            int
 }
 
 func (a *codeArguments) define(p *parameters) {
@@ -39,6 +40,7 @@ func (a *codeArguments) define(p *parameters) {
 	p.text(&a.repo, "repo", describedCodeRepo)
 	p.text(&a.owner, "owner", "First part of the repository's name, when repo has only the rest of it; alone: all repositories below it.")
 	p.text(&a.ref, "ref", describedCodeRef)
+	p.text(&a.sha, "sha", "Commit id, full or abbreviated; it is taken instead of ref.")
 	p.text(&a.path, "path", "Only files whose path has this part, begins with it (/src), or fits it as a glob (src/**/*.go), as with path: in the query.")
 	p.choice(&a.syntax, "syntax", syntaxDescription, syntaxWords, syntaxText, syntaxRegexp)
 	p.choice(&a.letters, "case", "smart tells upper and lower case apart when the query has an upper case letter.", caseSmart, caseSensitive, caseInsensitive)
@@ -84,7 +86,7 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 	}
 	r := &result{}
 	request := search.Request{
-		Query: query, Ref: asListed(a.ref), Before: a.context, After: a.context, Cursor: a.cursor,
+		Query: query, Ref: cmp.Or(a.sha, asListed(a.ref)), Before: a.context, After: a.context, Cursor: a.cursor,
 		Limits: search.Limits{Lines: a.perPage, OutputBytes: foundBytes},
 	}
 	if a.repo != "" {
@@ -152,7 +154,7 @@ func (s *service) oneRepository(ctx context.Context, r *result, a codeArguments,
 		return err
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	at, err := s.commit(ctx, r, snapshot, revision{ref: a.ref})
+	at, err := s.commit(ctx, r, snapshot, revision{ref: a.ref, sha: a.sha})
 	if err != nil {
 		return err
 	}
@@ -257,9 +259,9 @@ func (f foundCode) note(r *result, request search.Request) {
 	for _, skipped := range []struct {
 		count int
 		why   string
-	}{{c.Binary, "binary, that is no text"}, {c.Large, "too large to be searched"}, {c.Damaged, "damaged"}} {
+	}{{c.Binary, "no text"}, {c.Large, "too large"}, {c.Damaged, "damaged"}} {
 		if skipped.count > 0 {
-			r.note("Not searched: %s, %s.", many(skipped.count, "file"), skipped.why)
+			r.note("Not searched, since %s: %s.", skipped.why, many(skipped.count, "file"))
 		}
 	}
 	for i, p := range f.Problems {
