@@ -69,6 +69,42 @@ export const calls = [
     check: ({ data }) => assert.deepEqual(data.files, lines(git("hello", "ls-tree", "-r", "--name-only", "HEAD")).filter((f) => /\.(js|md)$/.test(f))),
   },
   {
+    name: "search_code",
+    arguments: { repo: "hello", query: "greeting", case: "sensitive" },
+    check: ({ data, texts }) => {
+      const found = data.files.flatMap((f) => f.lines.map((l) => `${f.path}:${l.line}:${l.column}:${l.text}`));
+      const printed = lines(git("hello", "grep", "-n", "--column", "-I", "-e", "greeting", "HEAD"));
+      assert.deepEqual(found, printed.map((line) => line.replace(/^HEAD:/, "")));
+      assert.equal(texts[0].trimEnd().split("\n").length, found.length + 1);
+    },
+  },
+  {
+    name: "list_commits",
+    arguments: { repo: "hello", sha: "feature/login" },
+    check: ({ data }) => assert.deepEqual(data.commits.map((c) => `${c.sha} ${c.subject}`), lines(git("hello", "log", "--format=%H %s", "feature/login"))),
+  },
+  {
+    name: "get_commit",
+    arguments: { repo: "hello", sha: "v1.0.0", detail: "full_patch" },
+    check: ({ texts }) => assert.ok(texts[0].endsWith(`\n\n${git("hello", "show", "--format=", "v1.0.0^{commit}")}`)),
+  },
+  {
+    name: "compare_commits",
+    arguments: { repo: "hello", base: "main", head: "feature/login" },
+    check: ({ texts }) => assert.equal(texts[0], git("hello", "diff", "main...feature/login").toString()),
+  },
+  {
+    name: "get_file_blame",
+    arguments: { repo: "hello", path: "README.md" },
+    check: ({ data }) => {
+      const found = data.ranges.flatMap((r) => r.lines.map((line) => `${r.sha} ${line}`));
+      const porcelain = lines(git("hello", "blame", "--line-porcelain", "HEAD", "--", "README.md"));
+      const ids = porcelain.filter((line) => /^[0-9a-f]{40} /.test(line)).map((line) => line.slice(0, 40));
+      const texts = porcelain.filter((line) => line.startsWith("\t")).map((line) => line.slice(1));
+      assert.deepEqual(found, ids.map((id, i) => `${id} ${texts[i]}`));
+    },
+  },
+  {
     name: "get_archive_link",
     arguments: { repo: "hello", ref: "v1.0.0", format: "tar" },
     check: ({ data, links }) => {
