@@ -12,6 +12,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -559,9 +560,33 @@ func (s *story) withoutRedisAndBucket() {
 		}
 	}
 	s.t.Logf("6 downloads without Redis and the bucket took %v", time.Since(start))
+	s.logsAreJSON("Redis has trouble")
 	s.redis.start(s.t)
 	wait(s.t, "links are redeemed again", func() bool {
 		status, _ := s.fetch(link)
 		return status == http.StatusOK
 	})
+}
+
+// logsAreJSON looks for what goes past the logger, after the greeting, and for a
+// message that one of the replicas must have.
+func (s *story) logsAreJSON(message string) {
+	s.t.Helper()
+	found := 0
+	for _, replica := range s.replicas {
+		log, err := os.ReadFile(replica.log)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		found += strings.Count(string(log), message)
+		first := strings.Index(string(log), "\n{")
+		for line := range strings.Lines(string(log)[first+1:]) {
+			if !strings.HasPrefix(line, "{") {
+				s.t.Errorf("the log has %s", line)
+			}
+		}
+	}
+	if found == 0 {
+		s.t.Errorf("no log has %q", message)
+	}
 }

@@ -2,6 +2,7 @@ package httpx_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -238,6 +239,52 @@ func TestOneOfManyRedeems(t *testing.T) {
 	}
 }
 
+// lostNonces are those of a Redis that is away.
+type lostNonces struct{}
+
+func (lostNonces) Claim(context.Context, links.Claim) (bool, error) { return false, errAway }
+
+func (lostNonces) Find(context.Context, links.Nonce) (links.Mark, bool, error) {
+	return links.Mark{}, false, errAway
+}
+
+var errAway = errors.New("dial tcp 10.0.0.1:6379: goroutine of redis:secret@host")
+
+// Who cannot find out whether a link was used does not give the bytes, and says
+// that this will pass. What needs no record goes on.
+func TestRecordOfUsedLinksIsAway(t *testing.T) {
+	t.Parallel()
+	l := newLinks(t)
+	s := newTarget(t, targetOptions{links: l.linking(t)})
+	away := &target{root: s.root, sessions: map[string]string{}}
+	away.serve(t, targetOptions{links: (&withLinks{keys: l.keys, nonces: lostNonces{}, clock: l.clock, publicURL: l.publicURL}).linking(t)})
+	link := at(t, s.downloadURL(t, modernVersion, "repo://hello/archive/main.tar.gz"))
+	part := s.get(t, at(t, s.downloadURL(t, modernVersion, "repo://hello/archive/main.tar.gz")), "Range: bytes=0-9")
+	for _, header := range []string{"Accept: */*", "Range: bytes=0-9"} {
+		a := away.get(t, link, header)
+		if a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" || strings.Contains(string(a.body), "secret") {
+			t.Errorf("%s: %v", header, a)
+		}
+	}
+	if a := away.get(t, link, "Range: bytes=10-", "If-Range: "+part.header.Get("ETag")); a.status != http.StatusServiceUnavailable {
+		t.Errorf("going on: %v", a)
+	}
+	if a := away.fetch(t, http.MethodHead, link); a.status != http.StatusOK {
+		t.Errorf("HEAD: %v", a)
+	}
+	many := &withLinks{keys: l.keys, clock: l.clock, nonces: l.nonces, publicURL: l.publicURL, manyUses: true}
+	lasting := &target{root: s.root, sessions: map[string]string{}}
+	lasting.serve(t, targetOptions{links: many.linking(t)})
+	for range 2 {
+		if a := away.get(t, at(t, lasting.downloadURL(t, modernVersion, "repo://hello/archive/main.tar.gz"))); a.status != http.StatusOK {
+			t.Errorf("a link for many uses: %v", a)
+		}
+	}
+	if a := s.get(t, link); a.status != http.StatusOK {
+		t.Errorf("the link, once its record is there: %v", a)
+	}
+}
+
 func TestAlteredLinksAreRefused(t *testing.T) {
 	t.Parallel()
 	l := newLinks(t)
@@ -259,6 +306,8 @@ func TestAlteredLinksAreRefused(t *testing.T) {
 	}
 	for form, status := range map[string]int{
 		"/dl/" + token: 404, "/dl/" + token + "/": 404, "/dl//" + name: 404, "/dl/" + token + "/x/" + name: 404, "/dl/" + token + "/" + name + "?x=1": 404, "/dl/" + token + "/" + name + "?": 404,
+		"/dl/" + token + "/" + name + "?token=" + token: 404, "/dl/" + token + "/" + name + "?expires=9999999999&expires=1": 404,
+		fmt.Sprintf("/dl/%%%02X%s/%s", token[0], token[1:], name): 403, "/dl/" + token[len(token)/2:] + token[:len(token)/2] + "/" + name: 403, "/dl/" + token + ";v=2/" + name: 403,
 		"/dl/" + token + "=/" + name: 403, "/dl/" + token[:len(token)-1] + "/" + name: 403, "/dl/" + token + token + "/" + name: 403, "/dl/x/" + name: 403, "/dl/" + strings.Repeat("A", 9000) + "/" + name: 404,
 	} {
 		if a := s.get(t, form); a.status != status {
