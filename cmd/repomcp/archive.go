@@ -188,6 +188,9 @@ func writeOutput(name string, stdout io.Writer, write func(io.Writer) error) err
 		}
 		return write(stdout)
 	}
+	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
+		return writeInto(name, write)
+	}
 	file, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {
 		return err
@@ -200,6 +203,16 @@ func writeOutput(name string, stdout io.Writer, write func(io.Writer) error) err
 		return errors.Join(err, os.Remove(file.Name()))
 	}
 	return nil
+}
+
+// writeInto writes to what is no file, such as a pipe or /dev/null: a file must
+// not take its place.
+func writeInto(name string, write func(io.Writer) error) error {
+	file, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		return err
+	}
+	return errors.Join(write(file), file.Close())
 }
 
 func isTerminal(w io.Writer) bool {
