@@ -370,9 +370,9 @@ func (s *story) resume(d *download) error {
 
 // crowd asks for archives in all ways until it is stopped.
 type crowd struct {
-	stop                   chan struct{}
-	all                    sync.WaitGroup
-	good, visible, follows atomic.Int64
+	stop          chan struct{}
+	all           sync.WaitGroup
+	good, visible atomic.Int64
 }
 
 func (s *story) gather(clients int) *crowd {
