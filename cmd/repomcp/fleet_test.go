@@ -214,7 +214,7 @@ func newFleet(t *testing.T) *fleet {
 	redis, gateway, balancer := freeAddress(t), freeAddress(t), freeAddress(t)
 	f.redis = launch(t, redis, func() *exec.Cmd {
 		host, port, _ := net.SplitHostPort(redis)
-		return exec.Command(path["redis-server"], "--bind", host, "--port", port, "--dir", dir, "--maxmemory-policy", "noeviction", "--appendonly", "yes", "--appendfsync", "always", "--save", "")
+		return exec.Command(path["redis-server"], "--bind", host, "--port", port, "--dir", dir, "--maxmemory-policy", "noeviction", "--appendonly", "yes", "--appendfsync", "everysec", "--save", "")
 	})
 	f.gateway = launch(t, gateway, func() *exec.Cmd {
 		return exec.Command(path["versitygw"], "--access", "repomcp", "--secret", "secret", "--port", gateway, "--quiet", "posix", filepath.Dir(f.bucket))
