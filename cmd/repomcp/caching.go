@@ -15,6 +15,7 @@ import (
 	"gocloud.dev/blob"
 	_ "gocloud.dev/blob/azureblob" // azblob://
 	_ "gocloud.dev/blob/fileblob"  // file://
+	_ "gocloud.dev/blob/gcsblob"   // gs://
 	_ "gocloud.dev/blob/s3blob"    // s3://
 
 	"github.com/repomcp/repomcp/internal/cache"
@@ -34,7 +35,7 @@ type cacheFlags struct {
 func (f *cacheFlags) define(set *pflag.FlagSet) {
 	set.StringVar(&f.dir, "cache-dir", "", "folder for archives that were made before; of this process alone")
 	set.Int64Var(&f.bytes, "cache-bytes", 0, "bytes that the archives in --cache-dir may take; 0 makes each archive anew")
-	set.StringVar(&f.objects, "object-store", "", "bucket that servers share archives in, as s3://BUCKET?region=REGION, azblob://CONTAINER or file:///DIR; needs --cache-bytes")
+	set.StringVar(&f.objects, "object-store", "", "bucket that servers share archives in, as s3://BUCKET?region=REGION, azblob://CONTAINER, gs://BUCKET or file:///DIR; needs --cache-bytes")
 	set.StringVar(&f.public, "object-store-public", "", "the same bucket under the address that clients reach, such as s3://BUCKET?region=REGION&endpoint=https://HOST: they are redirected there")
 }
 

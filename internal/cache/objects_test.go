@@ -35,6 +35,11 @@ func buckets(t *testing.T, test func(t *testing.T, b *blob.Bucket)) {
 		defer func() { _ = b.Close() }()
 		test(t, b)
 	})
+	t.Run("gcs", func(t *testing.T) {
+		b := gcsBucket(t, "")
+		defer func() { _ = b.Close() }()
+		test(t, b)
+	})
 	t.Run("s3", func(t *testing.T) {
 		b := newGateway(t).bucket(t)
 		defer func() { _ = b.Close() }()
