@@ -51,6 +51,9 @@ func At(t testing.TB, dir string) *Repo {
 	return &Repo{Dir: dir, t: t}
 }
 
+// Existing is a repository that is there already, to ask git about.
+func Existing(t testing.TB, dir string) *Repo { return &Repo{Dir: dir, t: t} }
+
 // Git runs git in the repository and returns its standard output without the
 // final newline. The test ends when git fails.
 func (r *Repo) Git(args ...string) string {
@@ -158,6 +161,14 @@ func (r *Repo) has(ref string) bool {
 	}
 	packed, _ := os.ReadFile(filepath.Join(r.Dir, "packed-refs")) // there may be none
 	return bytes.Contains(packed, []byte(" "+ref+"\n"))
+}
+
+// FastImport is a file as git fast-import reads it, for tests that write more
+// commits than should have a git process each.
+func FastImport(f File) string {
+	var in bytes.Buffer
+	writeFile(&in, f)
+	return in.String()
 }
 
 func writeFile(in *bytes.Buffer, f File) {

@@ -3,6 +3,7 @@ package subst
 import (
 	"strings"
 
+	"github.com/repomcp/repomcp/internal/charset"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -36,8 +37,8 @@ func parseCommit(raw []byte, shallow bool) *commit {
 	stored = untilNUL(stored)
 	if encoding, ok := headerValue(stored, "encoding"); ok {
 		c.encoding = &encoding
-		if !sameEncoding(encoding, utf8Name) {
-			stored = decode(stored, encoding)
+		if !charset.Same(encoding, charset.UTF8) {
+			stored = charset.Decode(stored, encoding)
 		}
 	}
 	c.parseHeader(stored)

@@ -1,6 +1,10 @@
 package subst
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/charset"
+)
 
 // formatter expands one $Format:…$; it is git's struct format_commit_context.
 // A placeholder is a function that is given the format from after the percent
@@ -30,11 +34,11 @@ const formattingLimit = 16 << 10
 func (f *formatter) format(format string) {
 	f.expand(format)
 	f.rewrap(f.out, 0, 0, 0)
-	if !f.ok() || !f.readText || f.commit.encoding == nil || sameEncoding(*f.commit.encoding, utf8Name) {
+	if !f.ok() || !f.readText || f.commit.encoding == nil || charset.Same(*f.commit.encoding, charset.UTF8) {
 		return
 	}
 	f.spend(len(f.out.b))
-	if encoded, ok := encode(f.out.b, *f.commit.encoding); ok {
+	if encoded, ok := charset.Encode(f.out.b, *f.commit.encoding); ok {
 		f.out.b = append(f.out.b[:0], encoded...)
 		f.out.room(0)
 	}

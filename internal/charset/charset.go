@@ -1,4 +1,10 @@
-package subst
+// Package charset turns text into UTF-8 and back as git does with iconv: by the
+// names that are found in commits and attributes, and byte for byte like glibc
+// where it differs from the tables of golang.org/x/text.
+//
+// [Same] says whether there is anything to do, [Decode] and [Encode] do it.
+// Neither fails loudly: git keeps text that cannot be converted as it is.
+package charset
 
 import (
 	"bytes"
@@ -10,15 +16,26 @@ import (
 	"golang.org/x/text/encoding/ianaindex"
 )
 
-const (
-	utf8Name = "UTF-8"
-	// toASCII is ISO-2022-JP's way back to ASCII.
-	toASCII = "\x1b(B"
-)
+// UTF8 is git's name of the encoding in which it shows text.
+const UTF8 = "UTF-8"
 
-// sameEncoding reports whether two names mean the same: same_encoding (utf8.c).
-func sameEncoding(a, b string) bool {
+// toASCII is ISO-2022-JP's way back to ASCII.
+const toASCII = "\x1b(B"
+
+// Same reports whether two names mean the same: same_encoding (utf8.c).
+func Same(a, b string) bool {
 	return foldCase(a) == foldCase(b) || sameUTF(a, b)
+}
+
+// foldCase is what strcasecmp compares in the C locale: ASCII letters only.
+func foldCase(s string) string {
+	folded := []byte(s)
+	for i, c := range folded {
+		if 'A' <= c && c <= 'Z' {
+			folded[i] = c | 0x20
+		}
+	}
+	return string(folded)
 }
 
 func sameUTF(a, b string) bool {
@@ -60,7 +77,7 @@ func inPairs(text string) bool {
 		if text[i] < utf8.RuneSelf {
 			continue
 		}
-		if text[i] < firstOfPair || at(text, i+1) < firstOfPair {
+		if text[i] < firstOfPair || i+1 == len(text) || text[i+1] < firstOfPair {
 			return false
 		}
 		i++
@@ -83,9 +100,9 @@ func lookupEncoding(name string) encoding.Encoding {
 	return found
 }
 
-// decode turns text into UTF-8. As in git, text that is not in its encoding, or
+// Decode turns text into UTF-8. As in git, text that is not in its encoding, or
 // in one that is not known, stays as it is.
-func decode(text, name string) string {
+func Decode(text, name string) string {
 	known := lookupEncoding(name)
 	if known == nil || pairs[foldCase(name)] && !inPairs(text) {
 		return text
@@ -100,8 +117,8 @@ func decode(text, name string) string {
 	return decoded
 }
 
-// encode turns UTF-8 into another encoding, false when that cannot be done.
-func encode(text []byte, name string) ([]byte, bool) {
+// Encode turns UTF-8 into another encoding, false when that cannot be done.
+func Encode(text []byte, name string) ([]byte, bool) {
 	known := lookupEncoding(name)
 	if known == nil || !utf8.Valid(text) {
 		return nil, false

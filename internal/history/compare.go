@@ -1,0 +1,126 @@
+package history
+
+import (
+	"context"
+	"errors"
+
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// DefaultMaxFiles is how many files of a comparison are listed unless the
+// caller asks for more: some 200 bytes each are held in memory.
+const DefaultMaxFiles = 100_000
+
+// ErrTooMany says that more files differ than are to be listed. A path, or a
+// base that is nearer, leaves fewer.
+var ErrTooMany = errors.New("too many files differ: compare below a path, or with a nearer commit")
+
+// Status says what became of a file, in the letters of git diff --name-status.
+type Status byte
+
+// What can become of a file.
+const (
+	Added       Status = 'A'
+	Copied      Status = 'C' // the new path is like the old one, which stays
+	Deleted     Status = 'D'
+	Modified    Status = 'M' // another content, another permission, or both
+	Renamed     Status = 'R'
+	TypeChanged Status = 'T' // between file, symbolic link and submodule
+)
+
+// String is the letter.
+func (s Status) String() string { return string(rune(s)) }
+
+// FileChange is what became of one file. Of an added file the old mode and id
+// are zero, of a deleted one the new ones; the paths are then the same.
+type FileChange struct {
+	Status Status
+	// Score says of a renamed or copied file how much of it is the same, in
+	// percent.
+	Score            int
+	OldPath, NewPath string // any bytes but NUL
+	OldMode, NewMode repos.Mode
+	OldID, NewID     repos.ID
+}
+
+// CompareOptions say what to compare. The zero value is what git diff does.
+type CompareOptions struct {
+	// Paths limit the comparison to files and folders of these names, taken
+	// literally; none is everything. A renamed file counts as added or deleted
+	// when only one of its paths is among them.
+	Paths []string
+	// NoRenames shows renamed files as deleted and added.
+	NoRenames bool
+	// Copies also looks for the origin of new files in those that were changed,
+	// as git diff -C does.
+	Copies bool
+	// MaxFiles is how many files may differ; 0 means [DefaultMaxFiles].
+	MaxFiles int
+}
+
+// Comparison is the list of files that differ, in the order of their new paths
+// in the trees.
+type Comparison struct {
+	Files []FileChange
+	// RenamesLimited says that there were too many added and deleted files to
+	// look for renamed ones other than those with the same content or, if
+	// likely, the same name.
+	RenamesLimited bool
+}
+
+// CompareTrees lists what is different in the second tree. The zero id is the
+// empty tree. It fails with [ErrTooMany], [repos.ErrInvalid] for a path that
+// cannot be one, or [repos.ErrCorrupt].
+func CompareTrees(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, from, to repos.ID, o CompareOptions) (Comparison, error) {
+	s, err := newSource(ctx, snapshot, facts)
+	if err != nil {
+		return Comparison{}, err
+	}
+	return s.compareTrees(from, to, o)
+}
+
+// CompareCommits lists what is different in the second commit, like
+// `git diff FROM TO`.
+func CompareCommits(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, from, to repos.ID, o CompareOptions) (Comparison, error) {
+	s, err := newSource(ctx, snapshot, facts)
+	if err != nil {
+		return Comparison{}, err
+	}
+	before, _, err := s.links(from)
+	if err != nil {
+		return Comparison{}, err
+	}
+	after, _, err := s.links(to)
+	if err != nil {
+		return Comparison{}, err
+	}
+	return s.compareTrees(before.tree, after.tree, o)
+}
+
+// CompareWithParent lists what a commit changed in its first parent; in nothing
+// when it has none, as git show does for a root commit.
+func CompareWithParent(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, commit repos.ID, o CompareOptions) (Comparison, error) {
+	s, err := newSource(ctx, snapshot, facts)
+	if err != nil {
+		return Comparison{}, err
+	}
+	after, _, err := s.links(commit)
+	if err != nil {
+		return Comparison{}, err
+	}
+	var before links
+	if len(after.parents) > 0 {
+		if before, _, err = s.links(after.parents[0]); err != nil {
+			return Comparison{}, err
+		}
+	}
+	return s.compareTrees(before.tree, after.tree, o)
+}
+
+func (s *source) compareTrees(from, to repos.ID, o CompareOptions) (Comparison, error) {
+	files, err := s.treeChanges(from, to, o)
+	if err != nil || o.NoRenames {
+		return Comparison{Files: files}, err
+	}
+	return s.findRenames(files, o.Copies, maxChunks)
+}

@@ -1,0 +1,207 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// DefaultFactsBytes keeps what walks need of about 200,000 commits and where a
+// path leads to in each of them.
+const DefaultFactsBytes = 64 << 20
+
+// Facts remembers what walks have read: the dates, trees and parents of
+// commits, and where paths lead to in trees. None of it ever changes, so
+// nothing in it grows old. Make one with [NewFacts] for all repositories; it
+// may be used by any number of goroutines.
+//
+// There are two generations: what is used moves to the young one, and when
+// that is full the old one is dropped.
+type Facts struct {
+	limit int64 // of a generation
+
+	mu           sync.Mutex
+	repositories map[string]uint32
+	young, old   generation
+}
+
+type generation struct {
+	bytes   int64
+	commits map[commitKey]links
+	entries map[entryKey]entry
+}
+
+// A repository only sees what was read from itself: that an id is known does
+// not say that one may read it.
+type commitKey struct {
+	repository uint32
+	id         repos.ID
+}
+
+type entryKey struct {
+	repository uint32
+	tree       repos.ID
+	path       string
+}
+
+// What the maps take per item, roughly.
+const (
+	commitCost = 160
+	entryCost  = 100
+)
+
+// NewFacts makes an empty memory of so many bytes; 0 means [DefaultFactsBytes].
+func NewFacts(bytes int64) *Facts {
+	if bytes <= 0 {
+		bytes = DefaultFactsBytes
+	}
+	return &Facts{limit: bytes / 2, repositories: make(map[string]uint32), young: newGeneration(), old: newGeneration()}
+}
+
+func newGeneration() generation {
+	return generation{commits: make(map[commitKey]links), entries: make(map[entryKey]entry)}
+}
+
+// repository gives the number of a repository. Names are few and stay.
+func (f *Facts) repository(name string) uint32 {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	number, ok := f.repositories[name]
+	if !ok {
+		number = uint32(len(f.repositories)) //nolint:gosec // there are not so many repositories
+		f.repositories[name] = number
+	}
+	return number
+}
+
+// room makes the young generation old when another item does not fit.
+func (f *Facts) room(cost int64) {
+	if f.young.bytes+cost > f.limit {
+		f.old, f.young = f.young, newGeneration()
+	}
+	f.young.bytes += cost
+}
+
+func (f *Facts) commit(key commitKey) (links, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	l, ok := f.young.commits[key]
+	if !ok {
+		if l, ok = f.old.commits[key]; ok {
+			f.keepCommit(key, l)
+		}
+	}
+	return l, ok
+}
+
+func (f *Facts) putCommit(key commitKey, l links) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, ok := f.young.commits[key]; !ok {
+		f.keepCommit(key, l)
+	}
+}
+
+func (f *Facts) keepCommit(key commitKey, l links) {
+	f.room(commitCost + int64(len(l.parents)*len(repos.ID{})))
+	f.young.commits[key] = l
+}
+
+func (f *Facts) entry(key entryKey) (entry, bool) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	e, ok := f.young.entries[key]
+	if !ok {
+		if e, ok = f.old.entries[key]; ok {
+			f.keepEntry(key, e)
+		}
+	}
+	return e, ok
+}
+
+func (f *Facts) putEntry(key entryKey, e entry) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, ok := f.young.entries[key]; !ok {
+		f.keepEntry(key, e)
+	}
+}
+
+func (f *Facts) keepEntry(key entryKey, e entry) {
+	f.room(entryCost)
+	f.young.entries[key] = e
+}
+
+// source reads a repository for one walk. One goroutine may use it.
+type source struct {
+	*repos.Snapshot
+	ctx        context.Context
+	facts      *Facts
+	repository uint32
+	shallow    map[repos.ID]bool
+
+	compared       map[[2]repos.ID]bool // folders that are the same to git
+	commits, trees []byte               // scratch
+}
+
+func newSource(ctx context.Context, snapshot *repos.Snapshot, facts *Facts) (*source, error) {
+	ids, err := snapshot.Shallow()
+	if err != nil {
+		return nil, err
+	}
+	s := &source{Snapshot: snapshot, ctx: ctx, facts: facts, shallow: make(map[repos.ID]bool, len(ids)), compared: make(map[[2]repos.ID]bool)}
+	if facts == nil {
+		s.facts = NewFacts(0)
+	}
+	s.repository = s.facts.repository(snapshot.Repository().Name())
+	for _, id := range ids {
+		s.shallow[id] = true
+	}
+	return s, nil
+}
+
+// links gives what a walk needs of a commit. When the commit had to be read,
+// raw is it, until the next call.
+func (s *source) links(id repos.ID) (l links, raw []byte, err error) {
+	if err := s.ctx.Err(); err != nil {
+		return links{}, nil, err
+	}
+	key := commitKey{s.repository, id}
+	l, known := s.facts.commit(key)
+	if !known {
+		if s.commits, err = s.ScanCommit(id, s.commits[:0]); err != nil {
+			return links{}, nil, fmt.Errorf("reading history: %w", err)
+		}
+		raw = s.commits
+		if l, err = parseLinks(id, raw); err != nil {
+			return links{}, nil, err
+		}
+		s.facts.putCommit(key, l)
+	}
+	if s.shallow[id] {
+		l.parents = nil // may change when more is fetched
+	}
+	return l, raw, nil
+}
+
+// commit reads all of a commit.
+func (s *source) commit(id repos.ID) (Commit, error) {
+	raw, err := s.RawCommit(id)
+	if errors.Is(err, repos.ErrNotFound) {
+		return Commit{}, damaged(id, "is missing")
+	}
+	if err != nil {
+		return Commit{}, err
+	}
+	l, err := parseLinks(id, raw)
+	if err != nil {
+		return Commit{}, err
+	}
+	if s.shallow[id] {
+		l.parents = nil
+	}
+	return parseCommit(id, raw, l), nil
+}

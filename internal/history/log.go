@@ -1,0 +1,170 @@
+package history
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+const (
+	// DefaultPage is how many commits a page has when nobody says.
+	DefaultPage = 30
+	// MaxPage is the largest page: the commits of one are held in memory.
+	MaxPage = 1000
+	// MaxPageBytes ends a page early: messages of megabytes are rare, and hostile.
+	MaxPageBytes = 4 << 20
+	// MaxPaths bounds the paths of a log: each takes a look at each tree.
+	MaxPaths = 100
+	// MaxPathBytes is the longest path, git's PATH_MAX on most systems.
+	MaxPathBytes = 4096
+	// DefaultMaxLooked is how many commits one call goes through to fill its
+	// page: a second or two of work, and more than most histories have.
+	DefaultMaxLooked = 100_000
+)
+
+// LogOptions say which commits a log has. The zero value of all but Start
+// means no condition.
+type LogOptions struct {
+	// Start is the newest commit, one that [repos.Snapshot.Resolve] gave. With a
+	// Cursor it is not looked at.
+	Start repos.ID
+	// Paths are files and folders, relative to the root, taken literally:
+	// commits that change none of them are left out, and so are side branches
+	// that do not matter for them (git-log(1), History Simplification, default
+	// mode). A final slash means the folder only.
+	Paths []string
+	// Author is looked for in "NAME <EMAIL>", in either case.
+	Author string
+	// Since and Until bound the committer's date, both included. As for git, an
+	// older commit also hides what only it leads to.
+	Since, Until time.Time
+	// Follow goes on under its old name where a file was renamed, or copied from
+	// another. It takes exactly one path. As for git, merges are not shown, unless
+	// with FirstParent; and a rename by another Author, or after Until, goes
+	// unnoticed.
+	Follow bool
+	// FirstParent follows of merges the first parent alone.
+	FirstParent bool
+
+	// Skip leaves out so many commits of those that are selected, of those that
+	// follow the Cursor if there is one.
+	Skip int
+	// Limit is the size of the page, at most [MaxPage]; 0 is [DefaultPage].
+	Limit int
+	// Cursor goes on after a page: its [LogPage.Next]. All options that select
+	// commits have to be the same.
+	Cursor string
+	// MaxLooked is how many commits are gone through at most;
+	// 0 is [DefaultMaxLooked].
+	MaxLooked int
+}
+
+// LogPage is a part of a log.
+type LogPage struct {
+	Commits []Commit
+	// Paths are what the file was called in each of the commits, with Follow.
+	Paths []string
+	// Next is the cursor of the page after this one, which may turn out to be
+	// empty; "" when history has ended.
+	Next string
+	// Looked is how many commits the call went through.
+	Looked int
+	// Stopped says that the page is not full because Looked has reached its
+	// maximum, or the commits [MaxPageBytes]. Next goes on from there.
+	Stopped bool
+}
+
+// Log lists commits, the newest first: those that `git log` shows, in its
+// order. Pages that follow one another by cursor, or by Skip, are parts of the
+// same list whatever happens to the branches meanwhile.
+//
+// Options that make no sense are [repos.ErrInvalid], a cursor whose start is
+// served no longer is [repos.ErrNotFound], and history beyond all limits
+// [repos.ErrTooLarge].
+func Log(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, options LogOptions) (LogPage, error) {
+	limits, err := options.check()
+	if err != nil {
+		return LogPage{}, err
+	}
+	at, err := options.position(ctx, snapshot)
+	if err != nil {
+		return LogPage{}, err
+	}
+	source, err := newSource(ctx, snapshot, facts)
+	if err != nil {
+		return LogPage{}, err
+	}
+	walk := newWalk(source, options, limits, at)
+	if err := walk.push(at.start); err != nil {
+		return LogPage{}, err
+	}
+	return options.page(walk, at)
+}
+
+// check fills in defaults and refuses what makes no sense.
+func (o *LogOptions) check() ([]limit, error) {
+	switch {
+	case o.Limit < 0 || o.Limit > MaxPage:
+		return nil, fmt.Errorf("a page of %d commits; at most %d: %w", o.Limit, MaxPage, repos.ErrInvalid)
+	case o.Skip < 0 || o.Skip > maxHistory:
+		return nil, fmt.Errorf("%d commits to skip; at most %d: %w", o.Skip, maxHistory, repos.ErrInvalid)
+	case o.Follow && len(o.Paths) != 1:
+		return nil, fmt.Errorf("%d paths to follow, instead of one: %w", len(o.Paths), repos.ErrInvalid)
+	case len(o.Paths) > MaxPaths:
+		return nil, fmt.Errorf("%d paths; at most %d: %w", len(o.Paths), MaxPaths, repos.ErrInvalid)
+	}
+	if o.Limit == 0 {
+		o.Limit = DefaultPage
+	}
+	if o.MaxLooked <= 0 {
+		o.MaxLooked = DefaultMaxLooked
+	}
+	limits := make([]limit, len(o.Paths))
+	for i, path := range o.Paths {
+		var err error
+		if limits[i], err = parseLimit(path); err != nil {
+			return nil, err
+		}
+	}
+	return limits, nil
+}
+
+// page collects commits until there are enough.
+func (o *LogOptions) page(walk *walk, at position) (page LogPage, err error) {
+	end, bytes := at.looked+o.MaxLooked, 0
+	for at.skip += o.Skip; len(page.Commits) < o.Limit; {
+		if page.Stopped = bytes > MaxPageBytes && !walk.queue.empty(); page.Stopped {
+			break
+		}
+		called := walk.followed.path
+		id, ok, err := walk.next(end)
+		if err != nil {
+			return LogPage{}, err
+		}
+		if !ok {
+			page.Stopped = !walk.queue.empty()
+			break
+		}
+		if at.skip > 0 {
+			at.skip--
+			continue
+		}
+		commit, err := walk.source.commit(id)
+		if err != nil {
+			return LogPage{}, err
+		}
+		bytes += commit.stored
+		page.Commits = append(page.Commits, commit)
+		if o.Follow {
+			page.Paths = append(page.Paths, called)
+		}
+	}
+	page.Looked = max(walk.looked-at.looked, 0)
+	if !walk.queue.empty() {
+		at.looked, at.followed = walk.looked, walk.followed.String()
+		page.Next = o.cursor(at)
+	}
+	return page, nil
+}

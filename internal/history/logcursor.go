@@ -1,0 +1,90 @@
+package history
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// position is a place in a log: a start and how many commits the walk from
+// there has gone through. The walk is made again from the start, which what
+// [Facts] remembers makes quick; so a cursor needs no memory of a server, and
+// stays good when commits are dated wrongly.
+type position struct {
+	start  repos.ID
+	looked int
+	// skip is how many more commits were to be left out there.
+	skip int
+	// followed is what the file that is followed was called there.
+	followed string
+}
+
+const cursorVersion = 1
+
+// digestBytes are enough to notice that options were changed by mistake.
+const digestBytes = 6
+
+// digest stands for the options that make a log what it is.
+func (o *LogOptions) digest() []byte {
+	text, err := json.Marshal([]any{o.Paths, o.Author, unixOf(o.Since), unixOf(o.Until), o.FirstParent, o.Follow})
+	if err != nil {
+		panic("history: internal error: " + err.Error()) // strings and numbers
+	}
+	sum := sha256.Sum256(text)
+	return sum[:digestBytes]
+}
+
+// cursor writes a position.
+func (o *LogOptions) cursor(at position) string {
+	b := append([]byte{cursorVersion}, o.digest()...)
+	b = append(b, at.start[:]...)
+	b = binary.AppendUvarint(b, uint64(at.looked)) //nolint:gosec // not negative
+	b = binary.AppendUvarint(b, uint64(at.skip))   //nolint:gosec // not negative
+	return base64.RawURLEncoding.EncodeToString(append(b, at.followed...))
+}
+
+// position reads the cursor, or begins at the start. Cursors come from clients,
+// so what they name is resolved like any other revision.
+func (o *LogOptions) position(ctx context.Context, snapshot *repos.Snapshot) (position, error) {
+	if o.Cursor == "" {
+		return position{start: o.Start}, nil
+	}
+	at, ok := o.parseCursor()
+	if !ok {
+		return position{}, fmt.Errorf("cursor is not one of this list; begin again without it: %w", repos.ErrInvalid)
+	}
+	_, err := snapshot.Resolve(ctx, at.start.String())
+	return at, err
+}
+
+func (o *LogOptions) parseCursor() (at position, ok bool) {
+	b, err := base64.RawURLEncoding.DecodeString(o.Cursor)
+	head := 1 + digestBytes
+	if err != nil || len(b) < head+len(at.start) || b[0] != cursorVersion || string(b[1:head]) != string(o.digest()) {
+		return position{}, false
+	}
+	at.start = repos.ID(b[head : head+len(at.start)])
+	b = b[head+len(at.start):]
+	for _, number := range []*int{&at.looked, &at.skip} {
+		n, size := binary.Uvarint(b)
+		if size <= 0 || n > maxHistory {
+			return position{}, false
+		}
+		*number, b = int(n), b[size:]
+	}
+	at.followed = string(b)
+	return at, true
+}
+
+func unixOf(t time.Time) int64 {
+	if t.IsZero() {
+		return -1
+	}
+	return t.Unix()
+}

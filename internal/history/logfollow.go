@@ -1,0 +1,122 @@
+package history
+
+import (
+	"errors"
+
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// touches reports whether a commit changes the file that is followed, and finds
+// its older name when the commit is the first to have it: log_tree_diff
+// (log-tree.c), diff_tree_oid and try_to_follow_renames (tree-diff.c). There is
+// one name at a time, whatever branch the walk is on.
+func (w *walk) touches(s *step) (bool, error) {
+	if len(s.links.parents) > 1 && !w.first {
+		return false, nil
+	}
+	var before repos.ID // none for a root
+	if len(s.links.parents) > 0 {
+		parent, _, err := w.source.links(s.links.parents[0])
+		if err != nil {
+			return false, err
+		}
+		before = parent.tree
+	}
+	if !before.IsZero() {
+		if same, err := w.source.samePath(before, s.links.tree, w.followed); err != nil || same {
+			return false, err
+		}
+	}
+	options := CompareOptions{Paths: []string{w.followed.String()}, MaxFiles: 2}
+	files, err := w.source.treeChanges(before, s.links.tree, options)
+	if errors.Is(err, ErrTooMany) {
+		return true, nil
+	}
+	if err != nil || len(files) != 1 || files[0].Status != Added {
+		return len(files) > 0, err
+	}
+	path, err := w.source.copiedFrom(before, s.links.tree, w.followed.path)
+	if path != "" {
+		w.followed = limit{path: path}
+	}
+	return true, err
+}
+
+// maxRenameFiles bounds the files among which the origin of one is looked for,
+// at some 200 bytes each.
+const maxRenameFiles = 200_000
+
+// renamedFrom finds the file of one tree that became the given one of another,
+// as git does for `git diff -M` when it is interested in that file only; "" when
+// there is none, or when so many files were deleted that it is not looked for.
+func (s *source) renamedFrom(from, to repos.ID, path string) (string, entry, error) {
+	files, err := s.candidates(from, to, func(f FileChange) bool {
+		return f.Status == Deleted || f.Status == Added && f.NewPath == path
+	})
+	if errors.Is(err, ErrTooMany) {
+		return "", entry{}, nil
+	}
+	if err != nil {
+		return "", entry{}, err
+	}
+	return s.cameFrom(files, path, false)
+}
+
+// copiedFrom is the same for `git diff --find-copies-harder`, where any file
+// may be the one. In a tree that has too many it is one that was changed.
+func (s *source) copiedFrom(from, to repos.ID, path string) (string, error) {
+	if from.IsZero() {
+		return "", nil
+	}
+	files, err := s.candidates(from, to, func(f FileChange) bool { return f.Status != Added || f.NewPath == path })
+	if errors.Is(err, ErrTooMany) {
+		return "", nil
+	}
+	if err != nil {
+		return "", err
+	}
+	gone := make(map[string]bool)
+	var added []FileChange
+	for _, f := range files {
+		switch f.Status {
+		case Deleted:
+			gone[f.OldPath] = true
+		case Added:
+			added = append(added, f)
+		}
+	}
+	all, err := s.candidates(repos.ID{}, from, nil)
+	if err != nil && !errors.Is(err, ErrTooMany) {
+		return "", err
+	}
+	if err == nil {
+		for i, f := range all {
+			all[i].Status, all[i].OldMode, all[i].OldID = Modified, f.NewMode, f.NewID
+			if gone[f.OldPath] {
+				all[i].Status = Deleted
+			}
+		}
+		files = append(all, added...)
+	}
+	path, _, err = s.cameFrom(files, path, true)
+	return path, err
+}
+
+func (s *source) candidates(from, to repos.ID, only func(FileChange) bool) ([]FileChange, error) {
+	c := treeComparison{source: s, mostFiles: maxRenameFiles, mostFolders: maxComparedFolders, only: only}
+	err := c.folder("", treeOf(from), treeOf(to), true, 0)
+	return c.files, err
+}
+
+func (s *source) cameFrom(files []FileChange, path string, copies bool) (string, entry, error) {
+	found, err := s.findRenames(files, copies, maxChunks)
+	if err != nil {
+		return "", entry{}, err
+	}
+	for _, f := range found.Files {
+		if f.NewPath == path && (f.Status == Renamed || f.Status == Copied) {
+			return f.OldPath, entry{f.OldMode, f.OldID}, nil
+		}
+	}
+	return "", entry{}, nil
+}

@@ -1,0 +1,184 @@
+package history
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// mirror opens the repository that REPOMCP_BENCH_REPO names, a bare clone of
+// git itself: git clone --mirror https://github.com/git/git.git
+func mirror(t testing.TB) (dir string, snapshot *repos.Snapshot) {
+	dir = os.Getenv("REPOMCP_BENCH_REPO")
+	if dir == "" {
+		t.Skip("REPOMCP_BENCH_REPO names no repository")
+	}
+	return dir, open(t, dir)
+}
+
+// open takes a snapshot of a repository.
+func open(t testing.TB, dir string) *repos.Snapshot {
+	t.Helper()
+	catalogue, err := repos.Open(dir, repos.Options{AllowUnreachable: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = catalogue.Close() })
+	repository, err := catalogue.Get(trimGit(filepath.Base(dir)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	snapshot, err := repository.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = snapshot.Close() })
+	return snapshot
+}
+
+func trimGit(name string) string {
+	if filepath.Ext(name) == ".git" {
+		return name[:len(name)-len(".git")]
+	}
+	return name
+}
+
+// all walks through a log to its end.
+func all(t testing.TB, snapshot *repos.Snapshot, facts *Facts, o LogOptions) []repos.ID {
+	t.Helper()
+	limits, err := o.check()
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := newSource(t.Context(), snapshot, facts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := newWalk(source, o, limits, position{})
+	if err := w.push(o.Start); err != nil {
+		t.Fatal(err)
+	}
+	var ids []repos.ID
+	for {
+		id, ok, err := w.next(maxHistory)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !ok {
+			return ids
+		}
+		ids = append(ids, id)
+	}
+}
+
+func BenchmarkLog(b *testing.B) {
+	_, snapshot := mirror(b)
+	head, err := snapshot.Head()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, path := range []string{"", "Makefile", "t/t0000-basic.sh", "builtin/blame.c", "Documentation", "README.md"} {
+		o := LogOptions{Start: head.Commit}
+		if path != "" {
+			o.Paths = []string{path}
+		}
+		b.Run("cold/path="+path, func(b *testing.B) {
+			for b.Loop() {
+				b.ReportMetric(float64(len(all(b, snapshot, nil, o))), "commits")
+			}
+		})
+		b.Run("warm/path="+path, func(b *testing.B) {
+			facts := NewFacts(0)
+			all(b, snapshot, facts, o)
+			for b.Loop() {
+				all(b, snapshot, facts, o)
+			}
+		})
+	}
+}
+
+// mirrorPaths are files and folders of git's own history, as of 2026.
+var mirrorPaths = []string{"Makefile", "t/t0000-basic.sh", "builtin/blame.c", "README.md", "xdiff", "t/", "diffcore-rename.c", "Documentation/git-blame.adoc"}
+
+// TestMirrorIsThatOfGit compares over a large history.
+func TestMirrorIsThatOfGit(t *testing.T) {
+	dir, snapshot := mirror(t)
+	head, err := snapshot.Head()
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := head.Commit.String()
+	facts := NewFacts(0)
+	for _, c := range []logCase{
+		{LogOptions{}, nil},
+		{LogOptions{FirstParent: true}, []string{"--first-parent"}},
+		{LogOptions{Author: "TORVALDS"}, []string{"--author=TORVALDS"}},
+		{LogOptions{Since: time.Unix(1_600_000_000, 0), Until: time.Unix(1_700_000_000, 0)}, []string{"--since=@1600000000 +0000", "--until=@1700000000 +0000"}},
+	} {
+		c.options.Start = head.Commit
+		compareLog(t, dir, snapshot, facts, c.options, append(c.args, start))
+		for _, path := range mirrorPaths {
+			c.options.Paths = []string{path}
+			compareLog(t, dir, snapshot, facts, c.options, append(slices.Clone(c.args), start, "--", path))
+		}
+	}
+	compareLog(t, dir, snapshot, facts, LogOptions{Start: head.Commit, Paths: mirrorPaths}, append([]string{start, "--"}, mirrorPaths...))
+	for _, path := range mirrorPaths {
+		compareLog(t, dir, snapshot, facts, LogOptions{Start: head.Commit, Follow: true, Paths: []string{path}}, []string{"--follow", start, "--", path})
+		if entry, err := snapshot.Lookup(treeOfCommit(t, snapshot, head.Commit), strings.TrimSuffix(path, "/")); err != nil || entry.Mode.IsDir() {
+			continue
+		}
+		got, err := Blame(t.Context(), snapshot, facts, BlameOptions{Commit: head.Commit, Path: path})
+		if err != nil {
+			t.Fatal(path, err)
+		}
+		want, err := gitCommand(t, dir, "-c", "mailmap.blob=HEAD:none", "blame", "--line-porcelain", start, "--", path).Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := porcelain(got); got != string(want) {
+			t.Errorf("blame of %s differs", path)
+		}
+	}
+}
+
+func treeOfCommit(t *testing.T, snapshot *repos.Snapshot, id repos.ID) repos.ID {
+	t.Helper()
+	commit, err := snapshot.Commit(id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return commit.Tree
+}
+
+func compareLog(t *testing.T, dir string, snapshot *repos.Snapshot, facts *Facts, o LogOptions, args []string) {
+	t.Helper()
+	want := strings.Fields(gitLog(t, dir, append([]string{"--format=%H"}, args...)...))
+	if got := hexes(all(t, snapshot, facts, o)); !slices.Equal(got, want) {
+		t.Errorf("git log %q has %d commits, ours has %d", args, len(want), len(got))
+	} else {
+		t.Logf("git log %q: %d commits", args, len(got))
+	}
+}
+
+func BenchmarkBlame(b *testing.B) {
+	_, snapshot := mirror(b)
+	head, err := snapshot.Head()
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, path := range []string{"Makefile", "builtin/blame.c", "diff.c", "README.md"} {
+		b.Run("path="+path, func(b *testing.B) {
+			for b.Loop() {
+				if _, err := Blame(b.Context(), snapshot, nil, BlameOptions{Commit: head.Commit, Path: path}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}

@@ -1,0 +1,81 @@
+package history
+
+import (
+	"bufio"
+	"fmt"
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// writeHeader writes what comes before the hunks: the paths, and all that
+// changed besides the content, in the order of builtin_diff and fill_metainfo
+// (git's diff.c).
+func (d *Differ) writeHeader(out *bufio.Writer, c FileChange) error {
+	h := append(d.header[:0], "diff --git "...)
+	h = appendPath(h, "a/", c.OldPath)
+	h = appendPath(append(h, ' '), "b/", c.NewPath)
+	h = append(h, '\n')
+	switch {
+	case c.OldMode == 0:
+		h = fmt.Appendf(h, "new file mode %s\n", c.NewMode)
+	case c.NewMode == 0:
+		h = fmt.Appendf(h, "deleted file mode %s\n", c.OldMode)
+	case c.OldMode != c.NewMode:
+		h = fmt.Appendf(h, "old mode %s\nnew mode %s\n", c.OldMode, c.NewMode)
+	}
+	if verb, ok := moves[c.Status]; ok {
+		h = fmt.Appendf(h, "similarity index %d%%\n%s from ", c.Score, verb)
+		h = appendPath(h, "", c.OldPath)
+		h = append(append(append(h, '\n'), verb...), " to "...)
+		h = appendPath(h, "", c.NewPath)
+		h = append(h, '\n')
+	}
+	h, err := d.appendIndex(h, c)
+	if err != nil {
+		return err
+	}
+	d.header = h
+	_, err = out.Write(h)
+	return err
+}
+
+// moves are the words for files that came from others.
+var moves = map[Status]string{Renamed: "rename", Copied: "copy"}
+
+// appendIndex writes the ids of both contents when they differ, and the mode
+// when it is the same.
+func (d *Differ) appendIndex(h []byte, c FileChange) ([]byte, error) {
+	if c.OldID == c.NewID {
+		return h, nil
+	}
+	before, err := d.shorten(c.OldID)
+	if err != nil {
+		return nil, err
+	}
+	after, err := d.shorten(c.NewID)
+	if err != nil {
+		return nil, err
+	}
+	h = fmt.Appendf(h, "index %s..%s", before, after)
+	if c.OldMode == c.NewMode {
+		h = fmt.Appendf(h, " %s", c.OldMode)
+	}
+	return append(h, '\n'), nil
+}
+
+func (d *Differ) shorten(id repos.ID) (string, error) {
+	if d.options.FullIndex {
+		return id.String(), nil
+	}
+	return d.snapshot.Abbreviate(id, -1)
+}
+
+// tabAfter ends a path that has a space, for programs that would take what
+// follows the space for a date.
+func tabAfter(path string) string {
+	if strings.Contains(path, " ") {
+		return "\t"
+	}
+	return ""
+}

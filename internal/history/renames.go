@@ -1,0 +1,298 @@
+package history
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+const (
+	// likeScore is the least score of a renamed file: half of it is the same.
+	likeScore = wholeScore / 2
+	// nameScore is the least score that is enough for files of one name, which
+	// are then not compared with others: halfway between likeScore and all.
+	nameScore = likeScore + (wholeScore-likeScore)/2
+	// renameLimit is git's diff.renameLimit: pairs of its square of deleted and
+	// added files are compared, or none.
+	renameLimit = 1000
+	// identicalLimit is among how many files of the same content the origin of
+	// another one is chosen.
+	identicalLimit = 100
+	// bestPerFile is how many possible origins of a file are remembered.
+	bestPerFile = 4
+)
+
+// origin is a file that others may have come from.
+type origin struct {
+	likeness
+	path string
+	uses int // by files that came from it, and by itself if it stays
+}
+
+// arrival is a file that may have come from another.
+type arrival struct {
+	likeness
+	path   string
+	origin *origin // nil: it is new
+	score  int
+}
+
+// renames finds which arrivals came from which origins, as git's
+// diffcore-rename.c does: in each step the same files are compared in the same
+// order, so that the same ones win.
+type renames struct {
+	*chunker
+	copies   bool
+	origins  []*origin
+	arrivals []*arrival
+}
+
+// findRenames makes renamed and copied files of added and deleted ones. It
+// remembers so many chunks of them.
+func (s *source) findRenames(files []FileChange, copies bool, chunks int) (Comparison, error) {
+	r := renames{chunker: &chunker{source: s, most: chunks}, copies: copies}
+	origins, arrivals := make(map[int]*origin), make(map[int]*arrival)
+	for i, f := range files {
+		switch {
+		case f.Status == Added:
+			arrivals[i] = &arrival{likeness: newLikeness(f.NewMode, f.NewID), path: f.NewPath}
+			r.arrivals = append(r.arrivals, arrivals[i])
+		case f.Status == Deleted:
+			origins[i] = &origin{likeness: newLikeness(f.OldMode, f.OldID), path: f.OldPath}
+			r.origins = append(r.origins, origins[i])
+		case copies:
+			r.origins = append(r.origins, &origin{likeness: newLikeness(f.OldMode, f.OldID), path: f.OldPath, uses: 1})
+		}
+	}
+	limited, err := r.match()
+	if err != nil {
+		return Comparison{}, err
+	}
+	result := Comparison{RenamesLimited: limited}
+	for i, f := range files {
+		if from := origins[i]; from != nil && from.uses != 0 {
+			continue
+		}
+		if to := arrivals[i]; to != nil && to.origin != nil {
+			f = to.change(f)
+		}
+		result.Files = append(result.Files, f)
+	}
+	return result, nil
+}
+
+// change makes a rename of an added file. Of several files that came from a
+// deleted one the last is the renamed one.
+func (a *arrival) change(f FileChange) FileChange {
+	from := a.origin
+	f.Status, f.Score = Copied, a.score*100/wholeScore
+	f.OldPath, f.OldMode, f.OldID = from.path, from.mode, from.id
+	if from.uses--; from.uses == 0 {
+		f.Status = Renamed
+		from.uses = used
+	}
+	return f
+}
+
+// used marks an origin as gone after its last use was told.
+const used = -1
+
+func (r *renames) match() (limited bool, err error) {
+	if len(r.origins) == 0 || len(r.arrivals) == 0 {
+		return false, nil
+	}
+	r.identical()
+	if !r.copies {
+		r.dropUsed()
+		if err := r.sameNames(); err != nil {
+			return enough(err)
+		}
+		r.dropUsed()
+	}
+	open := slices.DeleteFunc(slices.Clone(r.arrivals), func(a *arrival) bool { return a.origin != nil })
+	switch {
+	case len(open) == 0 || len(r.origins) == 0:
+		return false, nil
+	case len(open)*len(r.origins) > renameLimit*renameLimit:
+		return true, nil
+	}
+	pairs, err := r.comparePairs(open)
+	if err != nil {
+		return enough(err)
+	}
+	r.takeBest(pairs, false)
+	if r.copies {
+		r.takeBest(pairs, true)
+	}
+	return false, nil
+}
+
+// enough stops the search without failing when it takes too much memory.
+func enough(err error) (limited bool, _ error) {
+	if errors.Is(err, errManyChunks) {
+		return true, nil
+	}
+	return false, err
+}
+
+func (r *renames) take(a *arrival, from *origin, score int) {
+	from.uses++
+	a.origin, a.score = from, score
+}
+
+// dropUsed forgets origins that a file was found for.
+func (r *renames) dropUsed() {
+	r.origins = slices.DeleteFunc(r.origins, func(o *origin) bool { return o.uses > 0 })
+}
+
+// identical finds files with the same content, rather those that nothing came
+// from yet, and rather those with the same name.
+func (r *renames) identical() {
+	byID := make(map[repos.ID][]*origin)
+	for _, o := range r.origins {
+		byID[o.id] = append(byID[o.id], o)
+	}
+	for _, a := range r.arrivals {
+		var best *origin
+		bestScore, looked := -1, 0
+		for _, o := range byID[a.id] {
+			if (!o.mode.IsRegular() || !a.mode.IsRegular()) && o.mode != a.mode || o.uses > 0 && !r.copies {
+				continue
+			}
+			score := 0
+			if o.uses == 0 {
+				score++
+			}
+			if sameName(o.path, a.path) {
+				score++
+			}
+			if score > bestScore {
+				best, bestScore = o, score
+			}
+			if looked++; score == 2 || looked == identicalLimit {
+				break
+			}
+		}
+		if best != nil {
+			r.take(a, best, wholeScore)
+		}
+	}
+}
+
+// sameNames finds files that moved to another folder under a name that only one
+// deleted and one added file have.
+func (r *renames) sameNames() error {
+	origins, arrivals := make(map[string]*origin), make(map[string]*arrival)
+	for _, o := range r.origins {
+		_, twice := origins[lastName(o.path)]
+		origins[lastName(o.path)] = unless(twice, o)
+	}
+	for _, a := range r.arrivals {
+		if a.origin == nil {
+			_, twice := arrivals[lastName(a.path)]
+			arrivals[lastName(a.path)] = unless(twice, a)
+		}
+	}
+	for _, o := range r.origins {
+		a := arrivals[lastName(o.path)]
+		if a == nil || origins[lastName(o.path)] == nil {
+			continue
+		}
+		score, err := r.compare(o, a, nameScore)
+		if err != nil {
+			return err
+		}
+		if score >= nameScore {
+			r.take(a, o, score)
+		}
+	}
+	return nil
+}
+
+func unless[T any](not bool, p *T) *T {
+	if not {
+		return nil
+	}
+	return p
+}
+
+func lastName(path string) string { return path[strings.LastIndexByte(path, '/')+1:] }
+
+func sameName(a, b string) bool { return lastName(a) == lastName(b) }
+
+func (r *renames) compare(o *origin, a *arrival, least int) (int, error) {
+	if err := r.source.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.similarity(&o.likeness, &a.likeness, least)
+}
+
+// pairing is a possible origin of a file.
+type pairing struct {
+	origin   *origin
+	arrival  *arrival
+	score    int
+	sameName bool
+}
+
+// compareBest orders pairings: the best first, none last.
+func compareBest(x, y pairing) int {
+	switch {
+	case x.arrival == nil || y.arrival == nil:
+		return rank(x.arrival == nil) - rank(y.arrival == nil)
+	case x.score != y.score:
+		return y.score - x.score
+	default:
+		return rank(y.sameName) - rank(x.sameName)
+	}
+}
+
+func rank(b bool) int {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+// comparePairs compares each file with all origins, and keeps the best few of
+// each.
+func (r *renames) comparePairs(open []*arrival) ([]pairing, error) {
+	pairs := make([]pairing, 0, len(open)*bestPerFile)
+	for _, a := range open {
+		var best [bestPerFile]pairing
+		for _, o := range r.origins {
+			score, err := r.compare(o, a, likeScore)
+			if err != nil {
+				return nil, err
+			}
+			worst := 0
+			for i := range best {
+				if compareBest(best[i], best[worst]) > 0 {
+					worst = i
+				}
+			}
+			p := pairing{o, a, score, sameName(o.path, a.path)}
+			if compareBest(best[worst], p) > 0 {
+				best[worst] = p
+			}
+		}
+		pairs = append(pairs, best[:]...)
+	}
+	slices.SortStableFunc(pairs, compareBest)
+	return pairs, nil
+}
+
+// takeBest goes from the best pairing to the worst that is good enough. Each
+// origin is taken once, or again if copies are wanted.
+func (r *renames) takeBest(pairs []pairing, again bool) {
+	for _, p := range pairs {
+		if p.arrival == nil || p.score < likeScore {
+			return
+		}
+		if p.arrival.origin == nil && (again || p.origin.uses == 0) {
+			r.take(p.arrival, p.origin, p.score)
+		}
+	}
+}
