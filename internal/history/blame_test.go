@@ -45,7 +45,9 @@ func person(out *strings.Builder, role string, p Person) {
 func TestBlameIsThatOfGit(t *testing.T) {
 	cases, lines, renamed := 0, 0, 0
 	for seed := range uint64(gittest.Volume(5, 100)) {
-		m := generate(t, seed+2000, 80)
+		long := newGenerator(seed + 2000)
+		long.long = true
+		m := long.history(t, 80)
 		snapshot := open(t, m.repo.Dir)
 		g := &generator{Rand: newRand(seed)}
 		facts := NewFacts(1 << 20)
@@ -83,4 +85,21 @@ func TestBlameIsThatOfGit(t *testing.T) {
 		t.Errorf("only %d files of %d lines were compared, %d of them of files with other names", cases, lines, renamed)
 	}
 	t.Logf("%d files, %d lines, %d of other names", cases, lines, renamed)
+}
+
+// TestBlameLeavesTheEndOut has lines that could each be the new ones; git
+// chooses among those before the kilobytes that both files end in.
+func TestBlameLeavesTheEndOut(t *testing.T) {
+	repo := gittest.New(t)
+	var tip string
+	for _, lines := range []int{600, 601, 640, 1300, 1299} {
+		tip = repo.Commit("main", gittest.Regular("f", strings.Repeat("x\n", lines)))
+	}
+	got, err := Blame(t.Context(), open(t, repo.Dir), nil, BlameOptions{Commit: id(t, tip), Path: "f"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.TrimSuffix(porcelain(got), "\n"), repo.Git("blame", "--line-porcelain", tip, "--", "f"); got != want {
+		t.Errorf("got %s\nwant %s", got, want)
+	}
 }

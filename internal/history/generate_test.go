@@ -31,6 +31,7 @@ type generator struct {
 	out     bytes.Buffer
 	commits []*node
 	clock   int64
+	long    bool // there are also files of kilobytes
 }
 
 // node is a commit of the history.
@@ -44,7 +45,15 @@ type blob struct{ mode, content string }
 // generate makes a repository with about so many commits.
 func generate(t *testing.T, seed uint64, commits int) made {
 	t.Helper()
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 6)), clock: 1_600_000_000}
+	return newGenerator(seed).history(t, commits)
+}
+
+func newGenerator(seed uint64) *generator {
+	return &generator{Rand: rand.New(rand.NewPCG(seed, 6)), clock: 1_600_000_000}
+}
+
+func (g *generator) history(t *testing.T, commits int) made {
+	t.Helper()
 	for range commits {
 		g.commit()
 	}
@@ -206,7 +215,11 @@ func (g *generator) change(files map[string]blob) {
 
 func (g *generator) text() string {
 	var b strings.Builder
-	for range g.IntN(40) {
+	lines := g.IntN(40)
+	if g.long && g.chance(4) {
+		lines = 300 // of which git leaves out much when it shows no context
+	}
+	for range lines {
 		b.WriteString(g.line() + "\n")
 	}
 	return g.ending(b.String())

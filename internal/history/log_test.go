@@ -38,7 +38,7 @@ func (g *generator) logCase(start repos.ID) logCase {
 		c.args = append(c.args, "--first-parent")
 	}
 	if g.chance(4) {
-		c.options.Author = pick(g, []string{"THOR", "c@example.COM", "jörg", ">", "one <", "example", "João", "nobody at all", ".", "ärg"})
+		c.options.Author = pick(g, []string{"THOR", "c@example.COM", "jörg", ">", "one <", "example", "João", "nobody at all", ".", "ärg", "> 16", "+0"})
 		c.args = append(c.args, "--author="+c.options.Author)
 	}
 	if g.chance(4) {
@@ -132,6 +132,34 @@ func TestLogIsThatOfGit(t *testing.T) {
 		t.Errorf("only %d logs of %d commits were compared, %d of them a selection", cases, shown, partial)
 	}
 	t.Logf("%d logs, %d commits", cases, shown)
+}
+
+// TestFoldersAndSubmodulesMayEndInASlash is about one name that is a file, a
+// link, a submodule and a folder in turn.
+func TestFoldersAndSubmodulesMayEndInASlash(t *testing.T) {
+	repo := gittest.New(t)
+	for i, f := range []gittest.File{
+		gittest.Regular("g", "1"), gittest.Gitlink("g", strings.Repeat("12", 20)), gittest.Gitlink("g", strings.Repeat("34", 20)),
+		gittest.Regular("g/x", "1"), gittest.Regular("g/x", "2"), gittest.Symlink("g", "x"), gittest.Gitlink("g", strings.Repeat("12", 20)),
+	} {
+		repo.Commit("main", f, gittest.Regular("other", strconv.Itoa(i)))
+		repo.Commit("main", f, gittest.Regular("other", "between"))
+	}
+	tip := repo.Git("rev-parse", "main")
+	snapshot := open(t, repo.Dir)
+	for _, path := range []string{"g", "g/", "g/x", "g/x/", "other", "other/"} {
+		for _, follow := range []bool{false, true} {
+			o := LogOptions{Start: id(t, tip), Paths: []string{path}, Follow: follow}
+			args := []string{"--format=%H", tip, "--", path}
+			if follow {
+				args = append([]string{"--follow"}, args...)
+			}
+			got, want := byCursor(t, snapshot, nil, o, 1), strings.Fields(gitLog(t, repo.Dir, args...))
+			if !slices.Equal(got, want) {
+				t.Errorf("git log %q\n got %v\nwant %v", args, got, want)
+			}
+		}
+	}
 }
 
 // byCursor lists a log in pages, each of which may stop early.
