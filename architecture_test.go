@@ -20,7 +20,12 @@ var arrows = map[string][]string{
 	"internal/httpx":     {"internal/links", "internal/resources"},
 	"internal/resources": {"internal/archive", "internal/cache", "internal/links", "internal/repos", "internal/watch"},
 	"internal/watch":     {"internal/repos"},
-	"internal/tools":     {"internal/archive", "internal/archive/lfs", "internal/archive/wildmatch", "internal/repos"},
+	"internal/tools":     {"internal/archive", "internal/archive/lfs", "internal/archive/wildmatch", "internal/repos", "internal/search"},
+	"internal/search": {
+		"internal/archive/wildmatch", "internal/archive/workers", "internal/repos", "internal/search/language", "internal/search/pattern",
+	},
+	"internal/search/language": {},
+	"internal/search/pattern":  {},
 	"internal/archive": {
 		"internal/archive/attributes", "internal/archive/convert", "internal/archive/gzip", "internal/archive/lfs", "internal/archive/pathspec",
 		"internal/archive/subst", "internal/archive/workers", "internal/archive/xz", "internal/archive/zip", "internal/archive/zstd", "internal/repos",
@@ -47,8 +52,9 @@ var arrows = map[string][]string{
 	"internal/archive/zstd":       {"internal/archive/blocks", "internal/archive/workers"},
 	"internal/charset":            {},
 	"internal/gittest":            {},
-	// Measures the program from outside, and repos alone beside go-git.
-	"internal/benchmark": {"internal/objects", "internal/repos"},
+	// Measures the program from outside, repos alone beside go-git, and search
+	// beside git grep.
+	"internal/benchmark": {"internal/archive/workers", "internal/objects", "internal/repos", "internal/search", "internal/search/pattern"},
 }
 
 // fences say which packages may import a library, by the beginning of its

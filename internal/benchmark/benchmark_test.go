@@ -34,7 +34,7 @@ func TestMeasuresEverythingAndReports(t *testing.T) {
 	mirror := gittest.At(t, filepath.Join(t.TempDir(), "mine.git"))
 	mirror.Commit("main", gittest.Regular("a", "text\n"), gittest.Symlink("link", "a"), gittest.Executable("run", "#!/bin/sh\n"))
 	document := filepath.Join(t.TempDir(), "performance.md")
-	if err := os.WriteFile(document, []byte("# Performance\n\n"+beginMarker+endMarker+"\nthe rest\n"), 0o600); err != nil {
+	if err := os.WriteFile(document, []byte("# Performance\n\n"+archivesPart.begin()+archivesPart.end()+searchPart.begin()+searchPart.end()+"\nthe rest\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	s := settings{scale: tinyScale(), dir: t.TempDir(), output: document, mirror: mirror.Dir, command: "go run ./internal/benchmark"}
@@ -51,10 +51,13 @@ func TestMeasuresEverythingAndReports(t *testing.T) {
 	if n := strings.Count(text, "the same tar as git's, to the byte"); n != 7 {
 		t.Errorf("%d repositories have git's tar, want 7", n)
 	}
-	for _, want := range []string{"the mirror mine", "### Cost by the number of files", "| 3 | repomcp over HTTP", "the rest"} {
+	for _, want := range []string{"the mirror mine", "### Cost by the number of files", "| 3 | repomcp over HTTP", "the rest", "## Search beside git grep", "repomcp, searched before"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the report lacks %q", want)
 		}
+	}
+	if n := strings.Count(text, "lines, the same as git's"); n != len(wantings()) {
+		t.Errorf("%d searches found git's lines:\n%s", n, text)
 	}
 	if strings.Contains(text, "failed") || strings.Contains(text, s.dir) {
 		t.Errorf("the report has a failure or a path of the machine:\n%s", text)

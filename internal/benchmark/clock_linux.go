@@ -20,3 +20,12 @@ func processorClock(pid int) (time.Duration, error) {
 	}
 	return time.Duration(t.Nano()), nil
 }
+
+// ownClock is the processor time of this process.
+func ownClock() (time.Duration, error) {
+	var t unix.Timespec
+	if err := unix.ClockGettime(unix.CLOCK_PROCESS_CPUTIME_ID, &t); err != nil {
+		return 0, fmt.Errorf("processor clock: %w", err)
+	}
+	return time.Duration(t.Nano()), nil
+}

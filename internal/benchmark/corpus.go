@@ -19,11 +19,12 @@ const (
 	keyCurve   = "curve"
 	keyCrowd   = "crowd"
 	keyMirror  = "mirror"
+	keySearch  = "search"
 )
 
 // keys of all that can be selected.
 func keys() []string {
-	return []string{keyTree, keyHistory, keySmall, keyFiles, keyLoose, keyBig, keyCurve, keyCrowd, keyMirror}
+	return []string{keyTree, keyHistory, keySmall, keyFiles, keyLoose, keyBig, keyCurve, keyCrowd, keySearch, keyMirror}
 }
 
 // corpus is a repository to be measured.

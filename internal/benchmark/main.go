@@ -61,7 +61,8 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 // benchmark measures and writes the report. The report is written even when a
 // contestant failed, with the failure in its row.
 func benchmark(ctx context.Context, s settings, stdout, stderr io.Writer) error {
-	destination, err := openDestination(s.output, stdout)
+	parts := s.parts()
+	destination, err := openDestination(s.output, stdout, parts...)
 	if err != nil {
 		return err
 	}
@@ -70,7 +71,7 @@ func benchmark(ctx context.Context, s settings, stdout, stderr io.Writer) error 
 		return err
 	}
 	defer b.close()
-	results, err := b.measure(ctx)
+	found, err := b.measure(ctx)
 	if err != nil {
 		return err
 	}
@@ -78,5 +79,10 @@ func benchmark(ctx context.Context, s settings, stdout, stderr io.Writer) error 
 	if err != nil {
 		return err
 	}
-	return errors.Join(destination.write(report(s, facts, results)), results.failures())
+	reports := map[part]func(settings, []fact, results) string{archivesPart: report, searchPart: searchReport}
+	failed := found.failures()
+	for _, p := range parts {
+		failed = errors.Join(failed, destination.write(p, reports[p](s, facts, found)))
+	}
+	return failed
 }

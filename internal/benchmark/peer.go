@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // Kinds of peers: what this program is when it is run as a contestant.
@@ -26,6 +27,9 @@ type tally struct {
 func (t tally) String() string { return fmt.Sprintf("%d blobs, %d bytes", t.blobs, t.bytes) }
 
 func runPeer(ctx context.Context, kind, dir string, stdout io.Writer) error {
+	if key, ok := strings.CutPrefix(kind, searchPeer); ok {
+		return ownSearchHEAD(ctx, dir, key, stdout)
+	}
 	var found tally
 	var err error
 	switch kind {

@@ -34,16 +34,17 @@ func TestUnits(t *testing.T) {
 }
 
 func TestReplaceMarked(t *testing.T) {
-	document := "# Title\n" + beginMarker + "old\n" + endMarker + "after\n"
-	got, err := replaceMarked(document, "\nnew\n")
-	if want := "# Title\n" + beginMarker + "\nnew\n\n" + endMarker + "after\n"; err != nil || got != want {
+	p, other := archivesPart, searchPart.begin()+"kept\n"+searchPart.end()
+	document := "# Title\n" + p.begin() + "old\n" + p.end() + "after\n" + other
+	got, err := p.replace(document, "\nnew\n")
+	if want := "# Title\n" + p.begin() + "\nnew\n\n" + p.end() + "after\n" + other; err != nil || got != want {
 		t.Errorf("got %q, %v, want %q", got, err, want)
 	}
-	if again, err := replaceMarked(got, "new"); err != nil || again != got {
+	if again, err := p.replace(got, "new"); err != nil || again != got {
 		t.Errorf("the second time gives %q, %v", again, err)
 	}
-	for _, bad := range []string{"", beginMarker, endMarker + beginMarker, document + document} {
-		if _, err := replaceMarked(bad, "new"); err == nil {
+	for _, bad := range []string{"", p.begin(), p.end() + p.begin(), document + document, other} {
+		if _, err := p.replace(bad, "new"); err == nil {
 			t.Errorf("%q was accepted", bad)
 		}
 	}

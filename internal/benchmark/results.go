@@ -19,6 +19,7 @@ type repository struct {
 	archives series
 	readers  series
 	crowds   map[int]series // by how many archives were written at once
+	searches []searched
 }
 
 // facts describe a repository.
@@ -47,6 +48,9 @@ func (r results) failures() error {
 		err = errors.Join(err, found.archives.failures(), found.readers.failures())
 		for _, s := range found.crowds {
 			err = errors.Join(err, s.failures())
+		}
+		for _, s := range found.searches {
+			err = errors.Join(err, s.series.failures())
 		}
 	}
 	return err

@@ -103,3 +103,15 @@ func commandLine(set *flag.FlagSet) string {
 
 // wants reports whether the selection has the key.
 func (s settings) wants(key string) bool { return len(s.only) == 0 || slices.Contains(s.only, key) }
+
+// parts of the document that the selection is about.
+func (s settings) parts() []part {
+	var list []part
+	if len(s.only) != 1 || s.only[0] != keySearch {
+		list = append(list, archivesPart)
+	}
+	if s.wants(keySearch) {
+		list = append(list, searchPart)
+	}
+	return list
+}

@@ -78,7 +78,7 @@ func (b *suite) measure(ctx context.Context) (results, error) {
 func (b *suite) prepare(ctx context.Context) ([]corpus, error) {
 	var selected []corpus
 	for _, c := range corpora(b.settings) {
-		if !b.settings.wants(c.key) && (c.key != keyTree || !b.settings.wants(keyCrowd)) {
+		if !b.settings.wants(c.key) && (c.key != keyTree || !b.settings.wants(keyCrowd) && !b.settings.wants(keySearch)) {
 			continue
 		}
 		if err := c.prepare(ctx, b.settings, b.git, b.progress); err != nil {
@@ -120,7 +120,12 @@ func (b *suite) repository(ctx context.Context, c corpus) (found repository, err
 		}
 	}
 	if c.key == keyTree && b.settings.wants(keyCrowd) {
-		err = b.crowds(ctx, f, found.crowds)
+		if err := b.crowds(ctx, f, found.crowds); err != nil {
+			return found, err
+		}
+	}
+	if c.key == keyTree && b.settings.wants(keySearch) {
+		found.searches, err = b.searches(ctx, f)
 	}
 	return found, err
 }

@@ -1,0 +1,246 @@
+package search
+
+import (
+	"container/list"
+	"hash/maphash"
+	"sync"
+
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// outcome is what searching a file came to.
+type outcome uint8
+
+const (
+	unknown  outcome = iota
+	none             // no line matches
+	isBinary         // not searched
+	isLarge          // not searched
+	matches          // see found
+	damaged          // could not be read
+	excluded         // not selected, as its content told
+)
+
+// treeAnswer is what a whole folder came to: where in it there are matches, and
+// what was counted between them.
+type treeAnswer struct {
+	children []child
+	tail     Counts // after the last child
+}
+
+// child is a file with matches or a folder that has such.
+type child struct {
+	before Counts // after the child before it
+	name   string
+	id     repos.ID
+	folder bool
+}
+
+// treeKey names a folder's answer. The path counts only when files are selected
+// by it.
+type treeKey struct {
+	id   repos.ID
+	path string
+}
+
+// answerCache keeps answers by query, within a number of bytes: those of the query
+// that was not asked for longest go out together.
+type answerCache struct {
+	mu      sync.Mutex
+	limit   int64
+	bytes   int64
+	queries map[string]*list.Element // of *answers
+	recent  list.List
+}
+
+// answers are all that is known for one query: ids of files and folders name their
+// content, so that an answer is right in every repository. What is in them is
+// shared and does not change.
+type answers struct {
+	cache *answerCache
+	key   string
+
+	mu    sync.Mutex
+	bytes int64
+	full  bool // takes no more
+	empty fileSet
+	found map[repos.ID]*found
+	trees map[treeKey]*treeAnswer
+}
+
+func newAnswerCache(limit int64) *answerCache {
+	return &answerCache{limit: limit, queries: make(map[string]*list.Element)}
+}
+
+// of gives the answers for a query.
+func (c *answerCache) of(key string) *answers {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if at, ok := c.queries[key]; ok {
+		c.recent.MoveToFront(at)
+		return at.Value.(*answers)
+	}
+	a := &answers{cache: c, key: key, found: make(map[repos.ID]*found), trees: make(map[treeKey]*treeAnswer)}
+	a.empty.seed = maphash.MakeSeed()
+	c.queries[key] = c.recent.PushFront(a)
+	a.charge(answersCost + len(key))
+	return a
+}
+
+// charge counts bytes of answers and lets others go. The caller holds c.mu.
+func (a *answers) charge(bytes int) {
+	c := a.cache
+	a.bytes += int64(bytes)
+	if at := c.queries[a.key]; at == nil || at.Value != a {
+		a.full = true // it went out: who still uses it needs no more of it
+		return
+	}
+	c.bytes += int64(bytes)
+	a.full = a.full || a.bytes > c.limit/2
+	for c.bytes > c.limit && c.recent.Len() > 1 {
+		oldest := c.recent.Back()
+		if oldest.Value == a {
+			oldest = oldest.Prev()
+		}
+		gone := c.recent.Remove(oldest).(*answers)
+		delete(c.queries, gone.key)
+		c.bytes -= gone.bytes
+	}
+}
+
+// What answers take apart from their texts; measured with the sizes of the types
+// and of maps.
+const (
+	answersCost  = 1000
+	treeCost     = 150
+	childCost    = 80
+	countedBytes = 8 // of a file in fileSet
+)
+
+// room charges the cost of an addition and reports whether it may be made. The
+// caller holds a.mu.
+func (a *answers) room(cost int) bool {
+	a.cache.mu.Lock()
+	defer a.cache.mu.Unlock()
+	if !a.full {
+		a.charge(cost)
+	}
+	return !a.full
+}
+
+// file gives what is known about a file.
+func (a *answers) file(id repos.ID) (outcome, *found) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if f := a.found[id]; f != nil {
+		return matches, f
+	}
+	return a.empty.get(id), nil
+}
+
+// putFile remembers what a file came to. Damage is not remembered: another copy
+// may be sound.
+func (a *answers) putFile(id repos.ID, o outcome, f *found) {
+	if o == damaged || o == excluded {
+		return
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if o != matches {
+		if a.room(a.empty.growth()) {
+			a.empty.put(id, o)
+		}
+		return
+	}
+	if a.found[id] == nil && a.room(f.cost()) {
+		a.found[id] = f
+	}
+}
+
+// tree gives what a whole folder came to, or nil.
+func (a *answers) tree(key treeKey) *treeAnswer {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.trees[key]
+}
+
+func (a *answers) putTree(key treeKey, t *treeAnswer) {
+	cost := treeCost + len(key.path)
+	for i := range t.children {
+		cost += childCost + len(t.children[i].name)
+	}
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.trees[key] == nil && a.room(cost) {
+		a.trees[key] = t
+	}
+}
+
+// fileSet remembers files without matches in 8 bytes each, at most 22 with its
+// free places: a keyed hash of the id, of which two bits are the outcome. That two
+// ids have the same is as likely as a bit that flips in memory, and nobody can
+// make it happen without the key.
+type fileSet struct {
+	seed  maphash.Seed
+	slots []uint64 // a power of two; 0 is free
+	used  int
+}
+
+const (
+	outcomeBits  = 3 // the last two bits of a slot
+	firstSlots   = 64
+	fillFraction = 4 // of slots, three are used before there are more
+)
+
+func (s *fileSet) hash(id repos.ID) uint64 { return maphash.Comparable(s.seed, id) &^ outcomeBits }
+
+// growth is what the next addition takes.
+func (s *fileSet) growth() int {
+	if (s.used+1)*fillFraction > len(s.slots)*(fillFraction-1) {
+		return max(len(s.slots), firstSlots) * countedBytes
+	}
+	return 0
+}
+
+func (s *fileSet) get(id repos.ID) outcome {
+	if len(s.slots) == 0 {
+		return unknown
+	}
+	hash := s.hash(id)
+	for i := s.place(hash); s.slots[i] != 0; i = (i + 1) % len(s.slots) {
+		if s.slots[i]&^outcomeBits == hash {
+			return outcome(s.slots[i] & outcomeBits)
+		}
+	}
+	return unknown
+}
+
+// place is where looking for a hash begins.
+func (s *fileSet) place(hash uint64) int {
+	return int(hash>>8) & (len(s.slots) - 1)
+}
+
+func (s *fileSet) put(id repos.ID, o outcome) {
+	if s.get(id) != unknown {
+		return
+	}
+	if s.growth() > 0 {
+		old := s.slots
+		s.slots = make([]uint64, max(2*len(old), firstSlots))
+		for _, slot := range old {
+			if slot != 0 {
+				s.insert(slot)
+			}
+		}
+	}
+	s.insert(s.hash(id) | uint64(o))
+	s.used++
+}
+
+func (s *fileSet) insert(slot uint64) {
+	i := s.place(slot &^ outcomeBits)
+	for s.slots[i] != 0 {
+		i = (i + 1) % len(s.slots)
+	}
+	s.slots[i] = slot
+}

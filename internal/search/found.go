@@ -1,0 +1,109 @@
+package search
+
+import (
+	"encoding/binary"
+
+	"github.com/repomcp/repomcp/internal/search/pattern"
+)
+
+// found is the matching lines of a file, packed: a common word has a hundred
+// thousand of them in a large tree. It does not change.
+type found struct {
+	packed string
+	lines  int
+	spans  int
+	// next is where to go on when there are more lines than are kept.
+	next pattern.Position
+	more bool
+}
+
+// foundCost is what a found takes besides its lines, with its place in a map.
+const foundCost = 150
+
+func (f *found) cost() int { return foundCost + len(f.packed) }
+
+// collect gathers matching lines from a position on, up to a number of bytes.
+func collect(sc *scratch, p *pattern.Pattern, content []byte, from pattern.Position, limit int) *found {
+	f := &found{next: from}
+	b := sc.packed[:0]
+	number := 0
+	for sc.scanner.Reset(p, content, from); sc.scanner.Next(); {
+		if len(b) > limit {
+			f.more = true
+			break
+		}
+		line := show(sc.scanner.Number(), sc.scanner.Line(), sc.scanner.Spans(), sc)
+		b = pack(b, &line, number)
+		number = line.Number
+		f.lines++
+		f.spans += len(line.Ranges)
+		f.next = sc.scanner.Position()
+	}
+	sc.packed = b
+	f.packed = string(b)
+	return f
+}
+
+// pack appends a line: its number after that of the line before, what is left
+// out of it, its ranges and its text.
+func pack(b []byte, l *Line, before int) []byte {
+	escaped := 0
+	if l.Escaped {
+		escaped = 1
+	}
+	for _, n := range []int{l.Number - before, l.Column, l.Before<<1 | escaped, l.After, len(l.Ranges)} {
+		b = binary.AppendUvarint(b, uint64(n)) //nolint:gosec // none is negative
+	}
+	at := 0
+	for _, r := range l.Ranges {
+		b = binary.AppendUvarint(b, uint64(r.Start-at))    //nolint:gosec // they are sorted
+		b = binary.AppendUvarint(b, uint64(r.End-r.Start)) //nolint:gosec // as above
+		at = r.Start
+	}
+	b = binary.AppendUvarint(b, uint64(len(l.Text)))
+	return append(b, l.Text...)
+}
+
+// unpacker reads lines as pack wrote them.
+type unpacker struct {
+	packed string
+	number int
+	spans  []pattern.Span // room for the ranges of all lines
+}
+
+// unpack stands before the first line. The lines share the memory of f.
+func (f *found) unpack() *unpacker {
+	return &unpacker{packed: f.packed, spans: make([]pattern.Span, 0, f.spans)}
+}
+
+func (u *unpacker) next() (l Line, ok bool) {
+	if u.packed == "" {
+		return l, false
+	}
+	u.number += u.int()
+	l.Number, l.Column = u.number, u.int()
+	before := u.int()
+	l.Before, l.Escaped, l.After = before>>1, before&1 != 0, u.int()
+	ranges, from := u.int(), len(u.spans)
+	at := 0
+	for range ranges {
+		at += u.int()
+		u.spans = append(u.spans, pattern.Span{Start: at, End: at + u.int()})
+	}
+	l.Ranges = u.spans[from:len(u.spans):len(u.spans)]
+	n := u.int()
+	l.Text, u.packed = u.packed[:n], u.packed[n:]
+	return l, true
+}
+
+func (u *unpacker) int() int {
+	var n uint64
+	for shift := 0; ; shift += 7 {
+		c := u.packed[0]
+		u.packed = u.packed[1:]
+		n |= uint64(c&0x7f) << shift
+		if c < 0x80 {
+			return int(n) //nolint:gosec // pack wrote an int
+		}
+	}
+}

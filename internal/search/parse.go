@@ -1,0 +1,267 @@
+package search
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/repomcp/repomcp/internal/search/pattern"
+)
+
+// Parse reads a query as people write them for GitHub. Between the texts that are
+// searched for there may be qualifiers, with "-" or NOT before one for what is
+// left out:
+//
+//	repo:owner/name    one repository; repeated, any of them; repo:team/* or repo:*
+//	org:team           the repositories below team/
+//	path:src/lib       the path contains it; path:/src begins with it; path:src/*.go
+//	                   from any folder on, in which "*" and "?" match no slash and
+//	                   "**" does; a glob that matches a folder selects what is in it
+//	filename:go.mod    the last part of the path, or a glob of it
+//	extension:go       with or without a dot
+//	language:c++       by name and, where that is not enough, by content
+//	case:yes           upper and lower case differ; case:no, they do not; else they
+//	                   do when the texts have an upper case letter
+//
+// Values with spaces stand in quotes. Of several values of one qualifier any may
+// match, of several qualifiers all must. Qualifiers ignore case. A word with a
+// colon that is none of these is a text. Mistakes are a [*QueryError].
+func Parse(text string, syntax Syntax) (Query, error) {
+	if len(text) > MaxQueryBytes {
+		return Query{}, &QueryError{Text: fmt.Sprintf("the query has %d bytes, at most %d are possible: shorten it", len(text), MaxQueryBytes)}
+	}
+	if !utf8.ValidString(text) {
+		return Query{}, &QueryError{Text: "the query is not UTF-8: write other bytes as \\x{…} in a regular expression"}
+	}
+	p := parser{text: text, syntax: syntax}
+	for p.skipSpace(); p.at < len(text); p.skipSpace() {
+		if err := p.word(); err != nil {
+			return Query{}, err
+		}
+	}
+	p.endExpression()
+	return p.query, p.check()
+}
+
+// parser reads a query from left to right.
+type parser struct {
+	text   string
+	syntax Syntax
+	at     int
+	query  Query
+	places []int // of the terms, in bytes
+	rest   []int // of an expression's parts: beginnings and ends
+}
+
+// fail is a mistake at a place in bytes.
+func (p *parser) fail(at int, format string, arguments ...any) error {
+	at = min(at, len(p.text))
+	return &QueryError{Column: utf8.RuneCountInString(p.text[:at]) + 1, Text: fmt.Sprintf(format, arguments...)}
+}
+
+func (p *parser) skipSpace() {
+	p.at += len(p.text[p.at:]) - len(strings.TrimLeftFunc(p.text[p.at:], unicode.IsSpace))
+}
+
+// word reads a qualifier or a text.
+func (p *parser) word() error {
+	start := p.at
+	exclude := p.not()
+	if name, ok := p.qualifier(); ok {
+		return p.value(start, strings.ToLower(name), exclude)
+	}
+	p.at = start
+	if p.syntax == Regexp {
+		p.at += wordLength(p.text[p.at:])
+		p.rest = append(p.rest, start, p.at)
+		return nil
+	}
+	return p.term()
+}
+
+// not reads what excludes: a dash, or the word NOT.
+func (p *parser) not() bool {
+	rest := p.text[p.at:]
+	if strings.HasPrefix(rest, "-") {
+		p.at++
+		return true
+	}
+	if after, ok := strings.CutPrefix(rest, "NOT"); ok && strings.TrimLeftFunc(after, unicode.IsSpace) != after {
+		p.at += len("NOT")
+		p.skipSpace()
+		return true
+	}
+	return false
+}
+
+// qualifier reads a known name with its colon.
+func (p *parser) qualifier() (name string, ok bool) {
+	name, _, ok = strings.Cut(p.text[p.at:], ":")
+	if !ok {
+		return "", false
+	}
+	lowered := strings.ToLower(name)
+	_, known := qualifiers[lowered]
+	if _, wrong := refused[lowered]; !known && !wrong {
+		return "", false
+	}
+	// "path::Joined" and "file://…" are texts of source code.
+	after := p.text[p.at+len(name)+1:]
+	if strings.HasPrefix(after, ":") || strings.HasPrefix(after, "//") {
+		return "", false
+	}
+	p.at += len(name) + 1
+	return name, true
+}
+
+func (p *parser) value(start int, name string, exclude bool) error {
+	if remedy := refused[name]; remedy != "" {
+		return p.fail(start, `%s: is not supported: %s, or quote it to search for the text`, name, remedy)
+	}
+	at := p.at
+	value, err := p.text1()
+	if err != nil {
+		return err
+	}
+	if value == "" {
+		return p.fail(start, `%s: has no value: write it directly after the colon, or quote the word to search for it`, name)
+	}
+	values := []string{value}
+	if strings.HasPrefix(name, "repo") {
+		values = slices.DeleteFunc(strings.Split(value, ","), func(v string) bool { return v == "" })
+	}
+	for _, v := range values {
+		if err := qualifiers[name](&p.query, exclude, v); err != nil {
+			return p.fail(start, "%s", err)
+		}
+	}
+	for len(p.places) < len(p.query.Terms) {
+		p.places = append(p.places, at)
+	}
+	return nil
+}
+
+// text1 reads a text in quotes, or up to the next space.
+func (p *parser) text1() (string, error) {
+	if strings.HasPrefix(p.text[p.at:], `"`) {
+		return p.quoted()
+	}
+	n := wordLength(p.text[p.at:])
+	p.at += n
+	return p.text[p.at-n : p.at], nil
+}
+
+func wordLength(text string) int {
+	if n := strings.IndexFunc(text, unicode.IsSpace); n >= 0 {
+		return n
+	}
+	return len(text)
+}
+
+func (p *parser) quoted() (string, error) {
+	start := p.at
+	var b strings.Builder
+	for i := start + 1; i < len(p.text); i++ {
+		switch c := p.text[i]; {
+		case c == '"':
+			p.at = i + 1
+			if p.at < len(p.text) && wordLength(p.text[p.at:]) > 0 {
+				return "", p.fail(p.at, `a space must follow the closing quote; write a quote in a text as \"`)
+			}
+			return b.String(), nil
+		case c == '\\' && i+1 < len(p.text) && (p.text[i+1] == '"' || p.text[i+1] == '\\'):
+			i++
+			b.WriteByte(p.text[i])
+		default:
+			b.WriteByte(c)
+		}
+	}
+	return "", p.fail(start, `the quote is not closed: close it, or write "\"" to search for a quote`)
+}
+
+// operators are words of GitHub's language that a text is not meant to be.
+var operators = map[string]string{
+	"OR":  `OR is not supported: write /one|other/, or "OR" to search for the word`,
+	"NOT": `NOT is followed by a qualifier: a text cannot be excluded; write "NOT" to search for the word`,
+}
+
+// term reads one text of [Words].
+func (p *parser) term() error {
+	start := p.at
+	if expression, ok := p.expression(); ok {
+		p.add(start+1, pattern.Term{Text: expression, Regexp: true})
+		return nil
+	}
+	inQuotes := p.text[p.at] == '"'
+	word, err := p.text1()
+	switch {
+	case err != nil:
+		return err
+	case inQuotes:
+		p.add(start+1, pattern.Term{Text: word})
+	case word == "AND": // all texts must be there anyway
+	case operators[word] != "":
+		return p.fail(start, "%s", operators[word])
+	default:
+		p.add(start, pattern.Term{Text: word})
+	}
+	return nil
+}
+
+func (p *parser) add(at int, t pattern.Term) {
+	p.query.Terms = append(p.query.Terms, t)
+	p.places = append(p.places, at)
+}
+
+// expression reads /…/, which a space or the end must follow: /usr/bin is a text.
+func (p *parser) expression() (string, bool) {
+	rest := p.text[p.at:]
+	if !strings.HasPrefix(rest, "/") {
+		return "", false
+	}
+	for i := 1; i < len(rest); i++ {
+		switch rest[i] {
+		case '\\':
+			i++
+		case '/':
+			if i == 1 || wordLength(rest[i+1:]) > 0 {
+				return "", false
+			}
+			p.at += i + 1
+			return strings.ReplaceAll(rest[1:i], `\/`, `/`), true
+		}
+	}
+	return "", false
+}
+
+// endExpression makes one expression of what lies between qualifiers.
+func (p *parser) endExpression() {
+	if len(p.rest) == 0 {
+		return
+	}
+	var b strings.Builder
+	for i := 0; i < len(p.rest); i += 2 {
+		switch {
+		case i == 0:
+		case strings.TrimSpace(p.text[p.rest[i-1]:p.rest[i]]) == "":
+			b.WriteString(p.text[p.rest[i-1]:p.rest[i]])
+		default: // a qualifier was between
+			b.WriteByte(' ')
+		}
+		b.WriteString(p.text[p.rest[i]:p.rest[i+1]])
+	}
+	p.add(p.rest[0], pattern.Term{Text: b.String(), Regexp: true})
+}
+
+// check compiles the query, to say where in the text a mistake is.
+func (p *parser) check() error {
+	_, err := compile(p.query)
+	var term *pattern.Error
+	if errors.As(err, &term) && term.Term < len(p.places) {
+		return p.fail(p.places[term.Term]+term.Offset, "%s", term.Text)
+	}
+	return err
+}

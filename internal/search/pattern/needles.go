@@ -1,0 +1,95 @@
+package pattern
+
+import (
+	"bytes"
+	"strings"
+)
+
+// needles are words of which a matching line contains at least one.
+type needles struct {
+	fixed  [][]byte
+	folded []foldedText
+	ks     bool // a folded one has a letter that is written beyond ASCII too
+}
+
+// newNeedles. When one word is in any case, all are looked for so: what is found
+// too much costs little.
+func newNeedles(words []word) *needles {
+	n := new(needles)
+	fold := false
+	for _, w := range words {
+		fold = fold || w.fold && hasLetters(w.text)
+	}
+	for _, w := range words {
+		if !fold || !isASCII(w.text) {
+			n.fixed = append(n.fixed, []byte(w.text))
+			continue
+		}
+		n.folded = append(n.folded, foldedText(lowerASCII(w.text)))
+		n.ks = n.ks || w.fold && hasKS(w.text)
+	}
+	return n
+}
+
+func hasLetters(lower string) bool {
+	return strings.ContainsAny(lower, "abcdefghijklmnopqrstuvwxyz")
+}
+
+// hasKS reports whether folding finds the text in letters beyond ASCII: the
+// Kelvin sign is a k, and the long s an s.
+func hasKS(text string) bool { return strings.ContainsAny(text, "ksKS") }
+
+// kelvin and longS are those letters.
+var kelvin, longS = []byte("\u212A"), []byte("\u017F")
+
+// places remembers where needles were found in one text, so that none is looked
+// for twice in the same part.
+type places struct {
+	next   []int // of each needle, len(text) for none
+	fitted bool  // fit was asked
+	fits   bool
+}
+
+func (p *places) reset() { p.next, p.fitted = p.next[:0], false }
+
+// fit reports whether the needles are enough to find all matches in the text.
+func (n *needles) fit(text []byte, at *places) bool {
+	if !at.fitted {
+		at.fitted = true
+		at.fits = !n.ks || !bytes.Contains(text, longS) && !bytes.Contains(text, kelvin)
+	}
+	return at.fits
+}
+
+// next gives the first place of any needle at or after from, or -1.
+func (n *needles) next(text []byte, from int, at *places) int {
+	if len(at.next) == 0 {
+		for range len(n.fixed) + len(n.folded) {
+			at.next = append(at.next, -1)
+		}
+	}
+	first := len(text)
+	for i := range at.next {
+		if at.next[i] < from {
+			at.next[i] = n.index(text, from, i)
+		}
+		first = min(first, at.next[i])
+	}
+	if first == len(text) {
+		return -1
+	}
+	return first
+}
+
+func (n *needles) index(text []byte, from, i int) int {
+	var found int
+	if i < len(n.fixed) {
+		found = bytes.Index(text[from:], n.fixed[i])
+	} else {
+		found = n.folded[i-len(n.fixed)].index(text[from:])
+	}
+	if found < 0 {
+		return len(text)
+	}
+	return from + found
+}

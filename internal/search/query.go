@@ -1,0 +1,129 @@
+package search
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/search/pattern"
+)
+
+// Query says what is searched for, and in which files. [Parse] makes one of a
+// text; a program may fill it in.
+type Query struct {
+	// Terms are what a file must contain, each of them. The lines that any of them
+	// matches are found.
+	Terms []pattern.Term
+	Case  pattern.Case
+
+	Repositories Choice // names: the whole name, "*" is any text, also with slashes
+	Paths        Choice // parts of the path, or globs: see [Parse]
+	Filenames    Choice // the whole last part of the path, or globs
+	Extensions   Choice // with or without the first dot
+	Languages    Choice // names or aliases of github-linguist
+}
+
+// Choice selects by some property: at least one of Any, unless that is empty, and
+// none of None. Upper and lower case are the same.
+type Choice struct {
+	Any, None []string
+}
+
+// Syntax is how the text outside of qualifiers is read.
+type Syntax int
+
+const (
+	// Words are fixed texts with spaces between: all of them must be in a file.
+	// "Two words" in quotes are one text, in which \" and \\ stand for themselves,
+	// and /a.c/ is an expression.
+	Words Syntax = iota
+	// Regexp is one expression, with its spaces and quotes.
+	Regexp
+)
+
+// QueryError is a mistake in a query. Its text names the remedy.
+type QueryError struct {
+	Column int // where, in characters from 1; 0 when the query is no text
+	Text   string
+}
+
+func (e *QueryError) Error() string {
+	if e.Column == 0 {
+		return e.Text
+	}
+	return fmt.Sprintf("at character %d of the query: %s", e.Column, e.Text)
+}
+
+// MaxQueryBytes bounds the text of a query.
+const MaxQueryBytes = 8 << 10
+
+// qualifiers are the words before a colon that [Parse] knows. The function adds a
+// value.
+var qualifiers = map[string]func(q *Query, exclude bool, value string) error{
+	"repo":      choose(func(q *Query) *Choice { return &q.Repositories }),
+	"repos":     choose(func(q *Query) *Choice { return &q.Repositories }),
+	"org":       owner,
+	"user":      owner,
+	"owner":     owner,
+	"path":      choose(func(q *Query) *Choice { return &q.Paths }),
+	"filename":  choose(func(q *Query) *Choice { return &q.Filenames }),
+	"file":      choose(func(q *Query) *Choice { return &q.Filenames }),
+	"extension": choose(func(q *Query) *Choice { return &q.Extensions }),
+	"ext":       choose(func(q *Query) *Choice { return &q.Extensions }),
+	"language":  choose(func(q *Query) *Choice { return &q.Languages }),
+	"lang":      choose(func(q *Query) *Choice { return &q.Languages }),
+	"case":      setCase,
+	"in":        setIn,
+	"content":   content,
+}
+
+// refused are qualifiers of GitHub that mean nothing here.
+var refused = map[string]string{
+	"symbol":  `symbols are not known; search for the text of the declaration`,
+	"is":      `it selects nothing here; leave it out`,
+	"size":    `files are not selected by size; leave it out`,
+	"fork":    `forks are not told apart; leave it out`,
+	"stars":   `repositories have no stars here; leave it out`,
+	"topic":   `repositories have no topics here; leave it out`,
+	"symbols": `symbols are not known; search for the text of the declaration`,
+}
+
+func choose(of func(*Query) *Choice) func(*Query, bool, string) error {
+	return func(q *Query, exclude bool, value string) error {
+		c := of(q)
+		if exclude {
+			c.None = append(c.None, value)
+		} else {
+			c.Any = append(c.Any, value)
+		}
+		return nil
+	}
+}
+
+func owner(q *Query, exclude bool, value string) error {
+	return choose(func(q *Query) *Choice { return &q.Repositories })(q, exclude, strings.TrimSuffix(value, "/")+"/*")
+}
+
+func setCase(q *Query, exclude bool, value string) error {
+	cases := map[string]pattern.Case{"yes": pattern.Sensitive, "no": pattern.Insensitive, "smart": pattern.Smart}
+	c, ok := cases[strings.ToLower(value)]
+	if !ok || exclude {
+		return fmt.Errorf("case: is yes, no or smart")
+	}
+	q.Case = c
+	return nil
+}
+
+func setIn(_ *Query, exclude bool, value string) error {
+	if exclude || !strings.EqualFold(value, "file") {
+		return fmt.Errorf("only contents of files are searched; leave in: out, and use path: or filename: to select files")
+	}
+	return nil
+}
+
+func content(q *Query, exclude bool, value string) error {
+	if exclude {
+		return fmt.Errorf("a text cannot be excluded; exclude files with -path:, -filename:, -extension: or -language: instead")
+	}
+	q.Terms = append(q.Terms, pattern.Term{Text: value})
+	return nil
+}

@@ -1,0 +1,261 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/archive/workers"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// Options of a [Searcher]. A zero field means its default.
+type Options struct {
+	// CacheBytes bounds what is remembered of earlier searches.
+	CacheBytes int64
+	// FileBytes is the size above which files are not searched.
+	FileBytes int64
+}
+
+// The defaults of [Options].
+const (
+	// DefaultCacheBytes holds some hundred searches of a large source tree with few
+	// matches, or a handful with a hundred thousand.
+	DefaultCacheBytes = 64 << 20
+	// DefaultFileBytes is above every source file that a person reads. Each worker
+	// may hold one.
+	DefaultFileBytes = 4 << 20
+)
+
+// Searcher searches the repositories of a catalogue. It may be used by any number
+// of goroutines.
+type Searcher struct {
+	catalogue *repos.Catalogue
+	scheduler *workers.Scheduler
+	options   Options
+	cache     *answerCache
+	slot      *workers.Slot[*scratch]
+}
+
+// New makes the one searcher of a process. Files are searched by the scheduler's
+// workers.
+func New(catalogue *repos.Catalogue, scheduler *workers.Scheduler, options Options) *Searcher {
+	setDefault(&options.CacheBytes, DefaultCacheBytes)
+	setDefault(&options.FileBytes, DefaultFileBytes)
+	return &Searcher{
+		catalogue: catalogue, scheduler: scheduler, options: options, cache: newAnswerCache(options.CacheBytes),
+		slot: workers.NewSlot(func() *scratch { return new(scratch) }),
+	}
+}
+
+// search is one call of [Searcher.Search].
+type search struct {
+	*Searcher
+	ctx     context.Context
+	request Request
+	limits  Limits
+	query   *compiled
+	sum     [sumBytes]byte
+	queue   *workers.Queue
+	files   *answers // by the terms
+	trees   *answers // by the terms and the filter
+	read    atomic.Int64
+	held    atomic.Int64 // bytes of lines that wait to be taken
+	start   time.Time
+
+	// skipLines are lines of the file at the cursor that an earlier call gave.
+	skipLines int
+
+	open    []*target
+	window  []*batch
+	folders []folder // that the results are in
+	target  *target  // that they are in
+	moved   bool     // past where the call began
+	output  int
+	result  *Result
+}
+
+// folder is one whose answer is being put together.
+type folder struct {
+	step   *step
+	answer treeAnswer
+	gap    Counts // since the last child
+	broken bool   // something below could not be searched
+}
+
+// Search runs a query. Mistakes in it are a [*QueryError], a cursor that does not
+// fit is [ErrCursor], and a repository that was named alone gives its own error:
+// [repos.ErrNotFound] when it, or the ref, is not there. Problems with others are
+// in the result.
+func (s *Searcher) Search(ctx context.Context, request Request) (*Result, error) {
+	query, err := compile(request.Query)
+	if err != nil {
+		return nil, err
+	}
+	request.Before, request.After = min(max(request.Before, 0), MaxContext), min(max(request.After, 0), MaxContext)
+	run := &search{
+		Searcher: s, ctx: ctx, request: request, limits: request.Limits.withDefaults(), query: query,
+		sum: query.sum(request.Ref), start: time.Now(), result: new(Result),
+		files: s.cache.of(query.pattern.Key()), trees: s.cache.of(query.pattern.Key() + "\x00" + query.filterKey),
+	}
+	w, err := run.walk()
+	if err != nil {
+		return nil, err
+	}
+	run.queue = s.scheduler.Queue()
+	defer run.close()
+	if err := run.all(w); err != nil {
+		return nil, err
+	}
+	return run.result, nil
+}
+
+// close ends what runs, and only then lets go of what that reads.
+func (s *search) close() {
+	s.queue.Close()
+	for _, t := range s.open {
+		_ = t.snapshot.Close() // gives no error
+	}
+}
+
+// treeKey names the answer of a folder.
+func (s *search) treeKey(id repos.ID, path string) treeKey {
+	if s.query.filterKey == "" {
+		path = ""
+	}
+	return treeKey{id, path}
+}
+
+// walk selects the repositories and stands before the first.
+func (s *search) walk() (*walk, error) {
+	w := &walk{search: s}
+	var err error
+	if w.names, w.single, err = s.repositories(); err != nil {
+		return nil, err
+	}
+	if s.request.Cursor == "" {
+		return w, nil
+	}
+	if w.from, err = decodeCursor(s.request.Cursor, s.sum); err != nil {
+		return nil, err
+	}
+	at, exists := slices.BinarySearch(w.names, w.from.repository)
+	if !exists && !w.from.commit.IsZero() {
+		return nil, ErrCursor
+	}
+	w.names = w.names[at:]
+	return w, nil
+}
+
+// repositories lists the selected ones in their order. A name without a glob must
+// be there: who names it wants to know that it is not.
+func (s *search) repositories() (names []string, single bool, err error) {
+	choice := s.query.query.Repositories
+	for _, name := range choice.Any {
+		if isGlob(name) {
+			continue
+		}
+		// What the catalogue does not list yet, it finds by name.
+		if _, err := s.catalogue.Get(name); err != nil && !errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrInvalid) {
+			return nil, false, err
+		}
+	}
+	for _, name := range s.catalogue.Names() {
+		if s.allowed(name) && choice.selects(func(v string) bool { return matchRepository(v, name) }) {
+			names = append(names, name)
+		}
+	}
+	for _, wanted := range choice.Any {
+		if !isGlob(wanted) && !slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, wanted) }) &&
+			!slices.ContainsFunc(choice.None, func(v string) bool { return matchRepository(v, wanted) }) {
+			return nil, false, fmt.Errorf("repository %q: %w", wanted, repos.ErrNotFound)
+		}
+	}
+	return names, len(names) == 1 && len(choice.Any) == 1 && !isGlob(choice.Any[0]), nil
+}
+
+func (s *search) allowed(name string) bool {
+	return s.request.Allowed == nil || s.request.Allowed(name)
+}
+
+const (
+	// firstWindow is how many batches wait for each worker at first: a search that
+	// finds a page of lines in the first files should not read many more.
+	firstWindow = 2
+	// maxWindow is how many batches may wait later, one more for each that is
+	// taken: on a busy machine a worker's thread may have to wait for long, and what
+	// comes after its files cannot be taken before them.
+	maxWindow = 64
+	// maxOpen bounds the repositories that are held open at once, whose packs take
+	// descriptors.
+	maxOpen = 16
+)
+
+// all walks ahead, and takes results in order.
+func (s *search) all(w *walk) error {
+	size := firstWindow * s.scheduler.Workers()
+	for more := true; more || len(s.window) > 0; size = min(size+1, maxWindow) {
+		for more && len(s.window) < size && len(s.open) < maxOpen {
+			b, err := s.fill(w, &more)
+			if err != nil {
+				return err
+			}
+			s.window = append(s.window, b)
+		}
+		b := s.window[0]
+		s.window = s.window[1:]
+		if err := s.wait(b.done); err != nil {
+			return err
+		}
+		if stopped, err := s.takeAll(b); stopped || err != nil {
+			return err
+		}
+		s.held.Add(-b.held)
+	}
+	if s.result.Counts.Repositories == 0 && w.missed != nil && s.request.Ref != "" && s.request.Cursor == "" {
+		return fmt.Errorf("no selected repository has the ref %q: %w", s.request.Ref, w.missed)
+	}
+	return nil
+}
+
+// fill makes the next batch and hands it to the workers. It ends with a
+// repository, whose snapshot is then closed.
+func (s *search) fill(w *walk, more *bool) (*batch, error) {
+	b := &batch{search: s, done: make(chan struct{})}
+	for files := 0; files < batchFiles && len(b.steps) < batchSteps; {
+		next, ok, err := w.next(s.ctx)
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			*more = false
+			break
+		}
+		if next.kind == begin {
+			s.open = append(s.open, next.target)
+		}
+		if next.kind == file && (next.outcome == unknown || next.unsure) {
+			files++
+		}
+		b.target = w.target
+		b.steps = append(b.steps, next)
+		if next.kind == end || next.kind == problem {
+			b.target = next.target
+			break
+		}
+	}
+	for i := range b.steps {
+		if f := &b.steps[i]; f.kind == file && (f.outcome == unknown || f.unsure) {
+			b.todo = append(b.todo, f)
+		}
+	}
+	if len(b.todo) == 0 {
+		close(b.done)
+		return b, nil
+	}
+	return b, s.queue.Submit(b, len(b.todo)*fileCost)
+}

@@ -1,0 +1,90 @@
+package search
+
+import (
+	"bytes"
+	"fmt"
+	"unicode/utf8"
+
+	"github.com/repomcp/repomcp/internal/search/pattern"
+)
+
+const (
+	// shownBytes bounds the text of a line. Source code has hardly any line that is
+	// longer; in generated files a line may be the whole file.
+	shownBytes = 500
+	// shownBefore is how much of a long line is shown before its first match.
+	shownBefore = 100
+)
+
+// show makes the line that is shown of a stored one without its LF. Its ranges
+// are in the scratch's memory.
+func show(number int, line []byte, spans []pattern.Span, sc *scratch) Line {
+	shown := Line{Number: number}
+	if len(spans) > 0 {
+		shown.Column = spans[0].Start + 1
+	}
+	line = bytes.TrimSuffix(line, []byte{'\r'})
+	start, end := window(line, spans)
+	shown.Before, shown.After = start, len(line)-end
+	part := line[start:end]
+	shown.Escaped = !utf8.Valid(part)
+	if len(spans) > 0 {
+		sc.spans = ranges(sc.spans[:0], part, start, spans, shown.Escaped)
+		shown.Ranges = sc.spans
+	}
+	if shown.Escaped {
+		part = escape(nil, part)
+	}
+	shown.Text = string(part)
+	return shown
+}
+
+// window chooses the part of a line to show: whole runes, with the first match.
+func window(line []byte, spans []pattern.Span) (start, end int) {
+	if len(line) <= shownBytes {
+		return 0, len(line)
+	}
+	if len(spans) > 0 && spans[0].End > shownBytes {
+		start = min(max(spans[0].Start-shownBefore, 0), len(line)-shownBytes)
+	}
+	return boundary(line, start), boundary(line, start+shownBytes)
+}
+
+// boundary goes back to where a rune begins, if one is near.
+func boundary(line []byte, at int) int {
+	for back := range utf8.UTFMax {
+		if at-back <= 0 || at-back >= len(line) || utf8.RuneStart(line[at-back]) {
+			return max(at-back, 0)
+		}
+	}
+	return at
+}
+
+// ranges appends the spans within a part of a line, which is escaped or not.
+func ranges(list []pattern.Span, part []byte, start int, spans []pattern.Span, escaped bool) []pattern.Span {
+	for _, s := range spans {
+		lo, hi := max(s.Start-start, 0), min(s.End-start, len(part))
+		if lo > hi || lo == hi && s.Start < s.End {
+			continue
+		}
+		if escaped {
+			lo, hi = len(escape(nil, part[:lo])), len(escape(nil, part[:hi]))
+		}
+		list = append(list, pattern.Span{Start: lo, End: hi})
+	}
+	return list
+}
+
+// escape writes bytes that are no UTF-8 in hexadecimal.
+func escape(to, text []byte) []byte {
+	for len(text) > 0 {
+		r, size := utf8.DecodeRune(text)
+		if r == utf8.RuneError && size == 1 {
+			to = fmt.Appendf(to, `\x%02x`, text[0])
+		} else {
+			to = append(to, text[:size]...)
+		}
+		text = text[size:]
+	}
+	return to
+}

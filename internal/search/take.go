@@ -1,0 +1,281 @@
+package search
+
+import (
+	"bytes"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/search/pattern"
+)
+
+// takeAll takes the steps of a batch in order, until a limit is reached.
+func (s *search) takeAll(b *batch) (stopped bool, err error) {
+	for i := range b.steps {
+		st := &b.steps[i]
+		if stop := s.exceeded(st); stop != "" {
+			s.count(st.before)
+			s.stop(stop, st, 0)
+			return true, nil
+		}
+		if stopped, err = s.take(st); stopped || err != nil {
+			return stopped, err
+		}
+	}
+	return false, nil
+}
+
+// exceeded gives the limit that is reached before a step. It never stops where
+// the call began, or a search could not go on.
+func (s *search) exceeded(st *step) Stop {
+	if !s.moved || st.resumed || st.kind == leave || st.kind == problem || st.kind == end {
+		return ""
+	}
+	switch {
+	case s.output >= s.limits.OutputBytes:
+		return StopOutput
+	case s.result.Counts.Files >= s.limits.Files:
+		return StopFiles
+	case s.read.Load() > s.limits.ReadBytes:
+		return StopRead
+	case time.Since(s.start) > s.limits.Time:
+		return StopTime
+	}
+	return ""
+}
+
+// stop notes why and where the search stops: before a step, or after some lines
+// of its file.
+func (s *search) stop(why Stop, st *step, lines int) {
+	s.result.Stopped = why
+	if st.kind == begin {
+		s.result.Cursor = position{repository: st.target.name}.encode(s.sum)
+		return
+	}
+	s.result.Cursor = position{s.target.name, s.target.commit, st.path, lines}.encode(s.sum)
+}
+
+func (s *search) take(st *step) (stopped bool, err error) {
+	s.count(st.before)
+	switch st.kind {
+	case begin:
+		s.target = st.target
+		if !st.resumed {
+			s.result.Counts.Repositories++
+		}
+	case enter:
+		s.folders = append(s.folders, folder{step: st})
+	case skipped:
+		s.count(st.whole)
+		s.moved = true
+	case leave:
+		s.leave()
+	case problem:
+		s.trouble(st.target.name, "", st.err)
+		s.finish(st)
+	case end:
+		s.finish(st)
+	case file:
+		stopped, err = s.file(st)
+		s.moved = true
+	}
+	return stopped, err
+}
+
+// count adds to the result and to the folder's answer.
+func (s *search) count(c Counts) {
+	s.result.Counts.add(c)
+	if n := len(s.folders); n > 0 {
+		s.folders[n-1].gap.add(c)
+	}
+}
+
+// leave completes the answer of a folder, and makes it a part of that around it.
+func (s *search) leave() {
+	last := len(s.folders) - 1
+	f := s.folders[last]
+	s.folders = s.folders[:last]
+	f.answer.tail = f.gap
+	if f.step.keep && !f.broken {
+		s.trees.putTree(s.treeKey(f.step.id, f.step.path), &f.answer)
+	}
+	s.moved = s.moved || !f.step.resumed
+	if last == 0 {
+		return
+	}
+	outer := &s.folders[last-1]
+	outer.broken = outer.broken || f.broken
+	if len(f.answer.children) == 0 {
+		outer.gap.add(f.answer.tail)
+		return
+	}
+	outer.child(f.step, true)
+}
+
+func (f *folder) child(st *step, isFolder bool) {
+	f.answer.children = append(f.answer.children, child{f.gap, st.name, st.id, isFolder})
+	f.gap = Counts{}
+}
+
+// finish lets go of a repository.
+func (s *search) finish(st *step) {
+	s.folders = s.folders[:0]
+	s.target = nil
+	s.moved = true
+	for i, t := range s.open {
+		if t == st.target {
+			_ = t.snapshot.Close() // gives no error
+			s.open = append(s.open[:i], s.open[i+1:]...)
+			break
+		}
+	}
+}
+
+// trouble notes what could not be searched.
+func (s *search) trouble(repository, path string, err error) {
+	if len(s.result.Problems) < maxProblems {
+		s.result.Problems = append(s.result.Problems, Problem{repository, path, err})
+	}
+}
+
+// file takes the outcome of a file.
+func (s *search) file(st *step) (stopped bool, err error) {
+	switch st.outcome {
+	case none:
+		s.count(Counts{Files: 1})
+	case isBinary:
+		s.count(Counts{Binary: 1})
+	case isLarge:
+		s.count(Counts{Large: 1})
+	case damaged:
+		s.count(Counts{Damaged: 1})
+		s.trouble(s.target.name, st.path, st.err)
+		s.folders[len(s.folders)-1].broken = true
+	case matches:
+		return s.lines(st)
+	case unknown: // the batch was cut short
+		return false, s.queue.Err()
+	}
+	return false, nil
+}
+
+// lines takes the lines of a file with matches, as far as they are wanted.
+func (s *search) lines(st *step) (stopped bool, err error) {
+	if s.result.Lines >= s.limits.Lines {
+		s.stop(StopLines, st, st.skip)
+		return true, nil
+	}
+	if st.skip == 0 {
+		s.result.Counts.Files++
+	}
+	s.folders[len(s.folders)-1].child(st, false)
+	lines, given, err := s.wanted(st)
+	if err != nil || len(lines) == 0 {
+		return false, err
+	}
+	f := File{Repository: s.target.name, Commit: s.target.commit, Path: st.path, Blob: st.id, Lines: lines}
+	s.result.Lines += len(lines)
+	if s.request.Before+s.request.After > 0 {
+		if f.Lines, err = s.withContext(st, lines); err != nil {
+			return false, err
+		}
+	}
+	s.result.Files = append(s.result.Files, f)
+	s.output += len(f.Path)
+	for i := range f.Lines {
+		s.output += len(f.Lines[i].Text)
+	}
+	if given < 0 {
+		return false, nil
+	}
+	why := StopLines
+	if s.result.Lines < s.limits.Lines {
+		why = StopOutput
+	}
+	s.stop(why, st, given)
+	return true, nil
+}
+
+// wanted gives the lines of a file that this call may give. If there are more,
+// given is how many were given by now, in all calls; else it is negative.
+func (s *search) wanted(st *step) (lines []Line, given int, err error) {
+	t := taker{skip: st.skip, room: s.limits.Lines - s.result.Lines, space: s.limits.OutputBytes - s.output}
+	t.lines = make([]Line, 0, min(t.room, max(st.found.lines-st.skip, 0)))
+	for part := st.found; ; {
+		if full := t.take(part); full {
+			return t.lines, st.skip + len(t.lines), nil
+		}
+		if !part.more {
+			return t.lines, -1, nil
+		}
+		// One line more than wanted, to know whether there is one.
+		if part, err = s.further(st, part.next, (t.skip+t.room-len(t.lines)+1)*shownBytes); err != nil {
+			return nil, 0, err
+		}
+	}
+}
+
+// taker takes lines until there is no room.
+type taker struct {
+	skip  int // lines that an earlier call gave
+	room  int // lines
+	space int // bytes of text
+	lines []Line
+}
+
+// take reports whether there are more lines than it could take.
+func (t *taker) take(part *found) (full bool) {
+	all := part.unpack()
+	for line, ok := all.next(); ok; line, ok = all.next() {
+		if t.skip > 0 {
+			t.skip--
+			continue
+		}
+		if len(t.lines) == t.room || t.space <= 0 && len(t.lines) > 0 {
+			return true
+		}
+		t.space -= len(line.Text)
+		t.lines = append(t.lines, line)
+	}
+	return false
+}
+
+// further searches a file on from where what is kept of it ends, up to about a
+// number of bytes.
+func (s *search) further(st *step, from pattern.Position, limit int) (*found, error) {
+	var part *found
+	if err := s.onWorker(s.target, st.id, func(sc *scratch, content []byte) {
+		part = collect(sc, s.query.pattern, content, from, max(limit, keptBytes))
+	}); err != nil {
+		return nil, err
+	}
+	return part, nil
+}
+
+// withContext puts the lines around those that match between them.
+func (s *search) withContext(st *step, lines []Line) ([]Line, error) {
+	var all []Line
+	if err := s.onWorker(s.target, st.id, func(sc *scratch, content []byte) {
+		all = around(sc, content, lines, s.request.Before, s.request.After)
+	}); err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// around goes through a content once and collects lines near the matching ones.
+func around(sc *scratch, content []byte, lines []Line, before, after int) []Line {
+	all := make([]Line, 0, len(lines)*(1+before+after))
+	number, last := 0, 0 // last is the number after which no more context is wanted
+	for len(content) > 0 && (len(lines) > 0 || number < last) {
+		line, rest, _ := bytes.Cut(content, []byte{'\n'})
+		content = rest
+		number++
+		switch {
+		case len(lines) > 0 && lines[0].Number == number:
+			all = append(all, lines[0])
+			lines, last = lines[1:], number+after
+		case number <= last || len(lines) > 0 && number >= lines[0].Number-before:
+			all = append(all, show(number, line, nil, sc))
+		}
+	}
+	return all
+}

@@ -1,0 +1,279 @@
+package search
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/search/language"
+)
+
+// maxDepth bounds folders in folders: git itself refuses trees that are deeper
+// than some thousands (core.maxTreeDepth), and nobody makes hundreds.
+const maxDepth = 1000
+
+// step is one thing that the walk meets, in the order of the results.
+type step struct {
+	kind   kind
+	before Counts // what a cached answer skipped to get here
+	whole  Counts // of a folder that is stepped over
+	path   string
+	name   string // the last part of path
+	id     repos.ID
+	target *target // the repository, for steps begin and end
+
+	unsure  bool // of a file: the content decides whether it is selected
+	skip    int  // of a file: lines that an earlier call gave
+	resumed bool // of a folder: an earlier call was in it
+	keep    bool // of a folder: its answer is to be remembered
+	outcome outcome
+	found   *found
+	err     error
+}
+
+// kind of a step.
+type kind uint8
+
+const (
+	begin   kind = iota // a repository
+	enter               // a folder
+	file                // that is searched, or whose outcome is known
+	skipped             // a folder without matches: only its counts
+	leave               // the folder entered last
+	problem             // the rest of the repository cannot be walked
+	end                 // of the repository
+)
+
+// target is a repository held open at a commit.
+type target struct {
+	name     string
+	snapshot *repos.Snapshot
+	commit   repos.ID
+}
+
+// walk goes through repositories and their trees ahead of the search.
+type walk struct {
+	search *search
+	names  []string // of the repositories that come
+	single bool     // one repository was asked for: its errors are the caller's
+	from   position // where to go on; empty after the first repository
+	target *target
+	levels []level
+	missed error // why the last repository without the ref has it not
+}
+
+// level is a folder that the walk is in.
+type level struct {
+	path    string
+	entries []repos.TreeEntry // when it is walked
+	answer  *treeAnswer       // when it is known
+	next    int
+	resume  []string // what is left of the path to go on at, or nil
+}
+
+// next gives the next step; ok is false after the last.
+func (w *walk) next(ctx context.Context) (s step, ok bool, err error) {
+	for {
+		if err := context.Cause(ctx); err != nil {
+			return step{}, false, err
+		}
+		switch {
+		case w.target == nil:
+			s, ok, err := w.repository(ctx)
+			if ok || err != nil {
+				return s, ok, err
+			}
+			if len(w.names) == 0 {
+				return step{}, false, nil
+			}
+		case len(w.levels) == 0:
+			s = step{kind: end, target: w.target}
+			w.target = nil
+			return s, true, nil
+		default:
+			s, ok, err := w.entry()
+			if ok || err != nil {
+				return s, ok, err
+			}
+		}
+	}
+}
+
+// repository begins with the next repository; ok is false when it has nothing to
+// be searched.
+func (w *walk) repository(ctx context.Context) (s step, ok bool, err error) {
+	if len(w.names) == 0 {
+		return step{}, false, nil
+	}
+	name := w.names[0]
+	w.names = w.names[1:]
+	from := w.from
+	w.from = position{}
+	t, tree, err := w.open(ctx, name, from)
+	if err == nil {
+		w.target = t
+		w.levels = append(w.levels[:0], w.root(tree, from))
+		return step{kind: begin, target: t, resumed: !from.commit.IsZero()}, true, nil
+	}
+	if ctx.Err() != nil {
+		return step{}, false, context.Cause(ctx)
+	}
+	absent := errors.Is(err, repos.ErrEmpty) || errors.Is(err, repos.ErrNotFound)
+	switch {
+	case !from.commit.IsZero() && absent:
+		return step{}, false, ErrCursor
+	case w.single && !errors.Is(err, repos.ErrEmpty):
+		return step{}, false, err
+	case absent:
+		w.missed = err
+		return step{}, false, nil
+	}
+	return step{kind: problem, target: &target{name: name}, err: err}, true, nil
+}
+
+// root is a folder around the tree of the commit, so that it is an entry like
+// others.
+func (w *walk) root(tree repos.ID, from position) level {
+	l := level{entries: []repos.TreeEntry{{Mode: repos.ModeDir, ID: tree}}}
+	if from.path != "" {
+		l.resume = append([]string{""}, strings.Split(from.path, "/")...)
+		w.search.skipLines = from.lines
+	}
+	return l
+}
+
+// open takes a snapshot and finds the commit to search.
+func (w *walk) open(ctx context.Context, name string, from position) (*target, repos.ID, error) {
+	repository, err := w.search.catalogue.Get(name)
+	if err != nil {
+		return nil, repos.ID{}, err
+	}
+	snapshot, err := repository.Snapshot()
+	if err != nil {
+		return nil, repos.ID{}, err
+	}
+	revision := w.search.request.Ref
+	if revision == "" {
+		revision = "HEAD"
+	}
+	if !from.commit.IsZero() {
+		revision = from.commit.String()
+	}
+	commit, err := snapshot.Resolve(ctx, revision)
+	if err != nil {
+		return nil, repos.ID{}, errors.Join(fmt.Errorf("repository %s: %w", name, err), snapshot.Close())
+	}
+	return &target{name, snapshot, commit.ID}, commit.Tree, nil
+}
+
+// entry gives the step of the next entry of the innermost folder; ok is false
+// when that makes none.
+func (w *walk) entry() (s step, ok bool, err error) {
+	l := &w.levels[len(w.levels)-1]
+	if l.answer != nil {
+		s, err = w.known(l)
+		return s, true, err
+	}
+	if l.next == len(l.entries) {
+		if len(l.resume) > 0 {
+			return step{}, false, ErrCursor // nothing here has the name
+		}
+		return w.up(step{kind: leave}), len(w.levels) > 0, nil
+	}
+	e := l.entries[l.next]
+	l.next++
+	resume := l.resume
+	if len(resume) > 0 {
+		if e.Name != resume[0] {
+			return step{}, false, nil
+		}
+		l.resume, resume = nil, resume[1:]
+	}
+	s = step{path: join(l.path, e.Name), name: e.Name, id: e.ID, resumed: len(resume) > 0}
+	switch {
+	case e.Mode.IsDir():
+		s, err = w.folder(s, resume)
+		return s, true, err
+	case e.Mode.IsRegular() && !s.resumed:
+		return w.file(s)
+	case s.resumed:
+		return step{}, false, ErrCursor
+	}
+	return step{}, false, nil
+}
+
+func join(folder, name string) string {
+	if folder == "" {
+		return name
+	}
+	return folder + "/" + name
+}
+
+// up leaves the innermost folder. The one around the commit's tree was never
+// entered.
+func (w *walk) up(s step) step {
+	w.levels = w.levels[:len(w.levels)-1]
+	return s
+}
+
+// file makes the step of a file, unless its path leaves it out.
+func (w *walk) file(s step) (step, bool, error) {
+	selected := w.search.query.files.byPath(s.path)
+	if selected == language.No {
+		return step{}, false, nil
+	}
+	s.kind, s.unsure = file, selected == language.Unsure
+	s.outcome, s.found = w.search.files.file(s.id)
+	s.skip, w.search.skipLines = w.search.skipLines, 0
+	return s, true, nil
+}
+
+// folder enters a folder, or steps over it when it is known to have no match.
+func (w *walk) folder(s step, resume []string) (step, error) {
+	s.keep = !s.resumed
+	if s.keep {
+		if answer := w.search.trees.tree(w.search.treeKey(s.id, s.path)); answer != nil {
+			if len(answer.children) == 0 {
+				s.kind, s.whole = skipped, answer.tail
+				return s, nil
+			}
+			s.kind, s.keep = enter, false
+			w.levels = append(w.levels, level{path: s.path, answer: answer})
+			return s, nil
+		}
+	}
+	if len(w.levels) > maxDepth {
+		return w.give(fmt.Errorf("%s: folders are more than %d deep: %w", s.path, maxDepth, repos.ErrCorrupt)), nil
+	}
+	entries, err := w.target.snapshot.Tree(s.id)
+	if err != nil {
+		return w.give(err), nil
+	}
+	s.kind = enter
+	w.levels = append(w.levels, level{path: s.path, entries: entries, resume: resume})
+	return s, nil
+}
+
+// give ends the walk of the repository.
+func (w *walk) give(err error) step {
+	w.levels = w.levels[:0]
+	return step{kind: problem, target: w.target, err: err}
+}
+
+// known gives the next step of a folder whose answer is known.
+func (w *walk) known(l *level) (step, error) {
+	if l.next == len(l.answer.children) {
+		return w.up(step{kind: leave, before: l.answer.tail}), nil
+	}
+	c := &l.answer.children[l.next]
+	l.next++
+	s := step{before: c.before, path: join(l.path, c.name), name: c.name, id: c.id}
+	if !c.folder {
+		s.kind = file
+		s.outcome, s.found = w.search.files.file(c.id)
+		return s, nil
+	}
+	return w.folder(s, nil)
+}
