@@ -4,11 +4,13 @@ WORKDIR /src
 COPY go.mod go.sum ./
 RUN go mod download
 COPY . .
-RUN CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o /out/repomcp ./cmd/repomcp
+RUN CGO_ENABLED=0 go build -tags gcs -trimpath -ldflags="-s -w" -o /out/repomcp ./cmd/repomcp && mkdir /out/cache
 
 FROM gcr.io/distroless/static-debian12:nonroot
 LABEL io.modelcontextprotocol.server.name="io.github.repomcp/repomcp"
 COPY --from=builder /out/repomcp /usr/local/bin/repomcp
+# A volume that is mounted here for --cache-dir gets this owner.
+COPY --from=builder --chown=65532:65532 /out/cache /var/cache/repomcp
 USER 65532:65532
 EXPOSE 8080
 # The mirrors are mounted read-only: docker run -v /path/to/mirrors:/srv/git:ro

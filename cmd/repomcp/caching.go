@@ -13,8 +13,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/pflag"
 	"gocloud.dev/blob"
-	_ "gocloud.dev/blob/fileblob" // file://
-	_ "gocloud.dev/blob/s3blob"   // s3://
+	_ "gocloud.dev/blob/azureblob" // azblob://
+	_ "gocloud.dev/blob/fileblob"  // file://
+	_ "gocloud.dev/blob/s3blob"    // s3://
 
 	"github.com/repomcp/repomcp/internal/cache"
 )
@@ -33,7 +34,7 @@ type cacheFlags struct {
 func (f *cacheFlags) define(set *pflag.FlagSet) {
 	set.StringVar(&f.dir, "cache-dir", "", "folder for archives that were made before; of this process alone")
 	set.Int64Var(&f.bytes, "cache-bytes", 0, "bytes that the archives in --cache-dir may take; 0 makes each archive anew")
-	set.StringVar(&f.objects, "object-store", "", "bucket that servers share archives in, as s3://BUCKET?region=REGION or file:///DIR; needs --cache-bytes")
+	set.StringVar(&f.objects, "object-store", "", "bucket that servers share archives in, as s3://BUCKET?region=REGION, azblob://CONTAINER, gs://BUCKET (builds with the tag gcs) or file:///DIR; needs --cache-bytes")
 	set.StringVar(&f.public, "object-store-public", "", "the same bucket under the address that clients reach, such as s3://BUCKET?region=REGION&endpoint=https://HOST: they are redirected there")
 }
 

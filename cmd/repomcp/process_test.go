@@ -32,13 +32,20 @@ type process struct {
 	done   chan error
 }
 
-// start builds the program and serves root until the test ends.
-func start(tb testing.TB, root string, flags ...string) *process {
+// build makes the program.
+func build(tb testing.TB) (binary string) {
 	tb.Helper()
-	binary := filepath.Join(tb.TempDir(), "repomcp")
+	binary = filepath.Join(tb.TempDir(), "repomcp")
 	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
 		tb.Fatalf("go build: %v\n%s", err, out)
 	}
+	return binary
+}
+
+// start builds the program and serves root until the test ends.
+func start(tb testing.TB, root string, flags ...string) *process {
+	tb.Helper()
+	binary := build(tb)
 	p := &process{tb: tb, done: make(chan error, 1), client: &http.Client{Transport: &http.Transport{}}}
 	p.cmd = exec.Command(binary, append([]string{"serve", "--root", root, "--listen", "127.0.0.1:0"}, flags...)...)
 	stderr, err := p.cmd.StderrPipe()

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
 	"github.com/repomcp/repomcp/internal/archive"
@@ -132,6 +133,7 @@ func serve(ctx context.Context, env environment, flags serveFlags) (err error) {
 		return &usageError{err}
 	}
 	defer engine.Close()
+	redis.SetLogger(redisLog{logger})
 	linking, err := flags.ownLinks().open(flags.publicURL, logger)
 	if err != nil {
 		return err
@@ -213,6 +215,16 @@ func newLogger(w io.Writer, flags serveFlags) (*slog.Logger, error) {
 	default:
 		return nil, &usageError{fmt.Errorf("--log-format %q is neither text nor json", flags.logFormat)}
 	}
+}
+
+// redisLog takes what go-redis would print, such as connections that fail. It is
+// set for the whole process: the library knows no other way. Breakers keep it
+// from being much.
+type redisLog struct{ logger *slog.Logger }
+
+// Printf implements what go-redis logs to.
+func (l redisLog) Printf(ctx context.Context, format string, v ...any) {
+	l.logger.WarnContext(ctx, "Redis has trouble", "cause", fmt.Sprintf(format, v...))
 }
 
 func (f serveFlags) sessionKey() ([]byte, error) {

@@ -218,6 +218,46 @@ func validator(t *testing.T, repo *gittest.Repo, revision string, options archiv
 	return v
 }
 
+// A server that lags behind looks for an archive under the tag that others know
+// it by.
+func TestTagNeedsNoCommit(t *testing.T) {
+	repo := gittest.New(t)
+	repo.Commit("main", with(gittest.Regular("d/a", "1"), gittest.Gitlink("module", strings.Repeat("a", 40)))...)
+	base := repo.Git("rev-parse", "main")
+	repo.Commit("main", with(gittest.Regular("d/a", "2"))...)
+	repo.WriteFile("info/attributes", []byte("same export-ignore\n"))
+	cases := 0
+	for _, format := range archive.Formats() {
+		for _, options := range []archive.Options{
+			{}, {Profile: archive.ProfileFull}, {Prefix: "p/", Strip: "d/"}, {Paths: []string{"same", "d"}, Exclude: []string{"same/1"}},
+			{Base: base}, {Base: base, Fallback: archive.FallbackFull}, {LFS: archive.LFSPointers, Submodules: archive.SubmodulesOmit},
+		} {
+			options.Format = format
+			o := open(t, repo)
+			p, err := o.plan(t, "main", options)
+			if err != nil {
+				t.Fatal(err)
+			}
+			v, err := p.Validator(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			if tag, ok := o.engine.Tag(p.Commit().ID, p.Options(), []byte("same export-ignore\n")); !ok || tag != v.Tag {
+				t.Errorf("%+v: %q and %v, want %q", options, tag, ok, v.Tag)
+			}
+			cases++
+			for _, outside := range []archive.Options{{Format: format, LFS: archive.LFSContent}, {Format: format, Submodules: archive.SubmodulesContent}, {Format: "rar"}} {
+				if tag, ok := o.engine.Tag(p.Commit().ID, outside, nil); ok {
+					t.Errorf("%+v: %q", outside, tag)
+				}
+			}
+		}
+	}
+	if cases < 30 {
+		t.Errorf("%d cases", cases)
+	}
+}
+
 func TestValidatorIsWeakWhereRefsDecide(t *testing.T) {
 	for content, weak := range map[string]bool{
 		"$Format:%H %ci$": false, "$Format:%d$": true, "$Format:%D$": true, "$Format:%h$": true, "$Format:%(describe)$": true, "nothing": false, "$Format:%an %s$": false,

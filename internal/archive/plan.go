@@ -225,15 +225,34 @@ func (p *Plan) each(ctx context.Context, do func(*run, entry) error) error {
 
 // tag hashes everything that the bytes are a function of.
 func (p *Plan) tag() string {
-	info := sha256.Sum256(p.info)
-	parts := []any{
-		EncoderVersion, p.commit.ID.String(), p.options.Format, p.options.Values(), hex.EncodeToString(info[:]),
-		p.engine.encoder(p.options.Format),
-	}
+	parts := p.engine.inputs(p.commit.ID, p.options, p.info)
 	for _, m := range p.below("") {
 		info := sha256.Sum256(m.info)
 		parts = append(parts, m.path, m.Commit.ID.String(), hex.EncodeToString(info[:]))
 	}
+	return hashed(parts)
+}
+
+// Tag is that of the [Validator] of an archive whose commit is not at hand, as
+// it is if it is strong. Options are those of a [Plan]; info is the content of
+// info/attributes, or nil. With content from outside of the commit there is
+// none.
+func (e *Engine) Tag(commit repos.ID, options Options, info []byte) (tag string, ok bool) {
+	options = options.Canonical()
+	if options.Profile != ProfileArchive {
+		info = nil
+	}
+	outside := options.LFS == LFSContent || options.Submodules == SubmodulesContent
+	return hashed(e.inputs(commit, options, info)), options.Check() == nil && !outside
+}
+
+// inputs are what the bytes of an archive without submodules are a function of.
+func (e *Engine) inputs(commit repos.ID, options Options, info []byte) []any {
+	sum := sha256.Sum256(info)
+	return []any{EncoderVersion, commit.String(), options.Format, options.Values(), hex.EncodeToString(sum[:]), e.encoder(options.Format)}
+}
+
+func hashed(parts []any) string {
 	sum := sha256.New()
 	// Strings cannot fail to be encoded, nor a hash to be written to.
 	_ = json.NewEncoder(sum).Encode(parts)

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"testing"
 	"time"
@@ -25,6 +27,16 @@ func buckets(t *testing.T, test func(t *testing.T, b *blob.Bucket)) {
 	})
 	t.Run("files", func(t *testing.T) {
 		b := fileBucket(t)
+		defer func() { _ = b.Close() }()
+		test(t, b)
+	})
+	t.Run("azure", func(t *testing.T) {
+		b, _ := azureBucket(t, "")
+		defer func() { _ = b.Close() }()
+		test(t, b)
+	})
+	t.Run("gcs", func(t *testing.T) {
+		b := gcsBucket(t, "")
 		defer func() { _ = b.Close() }()
 		test(t, b)
 	})
@@ -314,7 +326,21 @@ func refusing(t *testing.T) string {
 const patience = 30 * time.Second
 
 func TestObjectStorageThatDoesNotAnswer(t *testing.T) {
-	for name, address := range map[string]string{"silent": silent(t), "refusing": refusing(t)} {
+	answering := func(status int, after time.Duration) string {
+		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			select {
+			case <-time.After(after):
+			case <-r.Context().Done():
+			}
+			w.WriteHeader(status)
+		}))
+		t.Cleanup(s.Close)
+		return s.Listener.Addr().String()
+	}
+	for name, address := range map[string]string{
+		"silent": silent(t), "refusing": refusing(t), "slow": answering(http.StatusOK, 2*remoteTimeout),
+		"forbidden": answering(http.StatusForbidden, 0), "broken": answering(http.StatusInternalServerError, 0),
+	} {
 		t.Run(name, func(t *testing.T) {
 			b := s3Bucket(t, "http://"+address)
 			defer func() { _ = b.Close() }()

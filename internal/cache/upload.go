@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"io"
@@ -66,9 +67,8 @@ func (o *Objects) counted(err error) {
 // buildError is a failure that is not the upload's.
 type buildError struct{ error }
 
-// store uploads what a reader gives, and then its seal. A writer whose context
-// has ended leaves no object when it is closed; nothing else may keep one from
-// appearing.
+// store uploads what a reader gives, and then its seal. An upload whose context
+// has ended leaves no object; nothing else may keep one from appearing.
 func (o *Objects) store(ctx context.Context, key Key, mediaType string, r *reader) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -77,30 +77,40 @@ func (o *Objects) store(ctx context.Context, key Key, mediaType string, r *reade
 	options := &blob.WriterOptions{
 		ContentType: mediaType, ContentDisposition: "attachment", CacheControl: "private", BufferSize: partBytes, MaxConcurrency: 2,
 	}
-	w, err := o.Bucket.NewWriter(ctx, key.String(), options)
-	if err != nil {
-		return err
-	}
-	err = r.copyTo(ctx, &watchedWriter{w, watch, o.stall}, -1)
+	// The driver reads: Azure's panics when a writer is closed whose upload has
+	// failed.
+	from, to := io.Pipe()
 	var whole Identity
-	if err == nil {
-		whole, err = r.spool.waitEnd(ctx)
-	}
-	if err != nil {
-		cancel()
-		_ = w.Close() // it reports the cancellation
-		if r.spool.failed() {
-			err = buildError{err}
+	var failed error
+	read := make(chan struct{})
+	go func() {
+		defer close(read)
+		if whole, failed = r.copyWhole(ctx, &watchedWriter{to, watch, o.stall}); failed != nil {
+			cancel()
 		}
-		return err
-	}
-	watch.Reset(o.stall)
-	if err := w.Close(); err != nil {
-		return err
+		watch.Reset(o.stall)
+		_ = to.CloseWithError(failed) // it always succeeds
+	}()
+	err := o.Bucket.Upload(ctx, key.String(), from, options)
+	_ = from.CloseWithError(err)
+	<-read
+	switch {
+	case failed != nil && r.spool.failed():
+		return buildError{failed}
+	case err != nil || failed != nil:
+		return errors.Join(err, failed)
 	}
 	table, footer := seal{Identity: whole, table: r.spool.table()}.encode(key)
 	watch.Reset(o.stall)
-	return o.Bucket.WriteAll(ctx, key.String()+sealSuffix, append(footer, table...), &blob.WriterOptions{ContentType: "application/octet-stream"})
+	return o.Bucket.Upload(ctx, key.String()+sealSuffix, bytes.NewReader(append(footer, table...)), &blob.WriterOptions{ContentType: "application/octet-stream"})
+}
+
+// copyWhole writes everything, and returns what it was.
+func (r *reader) copyWhole(ctx context.Context, w io.Writer) (Identity, error) {
+	if err := r.copyTo(ctx, w, -1); err != nil {
+		return Identity{}, err
+	}
+	return r.spool.waitEnd(ctx)
 }
 
 // failed reports whether the build ended in an error.

@@ -144,6 +144,7 @@ type source struct {
 	shallow    map[repos.ID]bool
 
 	compared       map[[2]repos.ID]bool // folders that are the same to git
+	openBytes      int                  // of folders that are being compared
 	commits, trees []byte               // scratch
 }
 

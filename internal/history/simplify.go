@@ -240,7 +240,13 @@ func (s *source) sameFiles(a, b entry, depth int) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	for pairs := (sideBySide{a: a.id, b: b.id, left: left, right: bytes.Clone(right)}); pairs.more(); {
+	right = bytes.Clone(right)
+	s.openBytes += len(left) + len(right)
+	defer func() { s.openBytes -= len(left) + len(right) }()
+	if s.openBytes > maxOpenBytes {
+		return false, fmt.Errorf("folders within folders: %w", repos.ErrTooLarge)
+	}
+	for pairs := (sideBySide{a: a.id, b: b.id, left: left, right: right}); pairs.more(); {
 		x, y, err := pairs.next()
 		if err != nil {
 			return false, err

@@ -2,7 +2,9 @@ package httpx_test
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -10,11 +12,14 @@ import (
 	"net/url"
 	"path"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"gocloud.dev/blob"
 
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
@@ -234,6 +239,52 @@ func TestOneOfManyRedeems(t *testing.T) {
 	}
 }
 
+// lostNonces are those of a Redis that is away.
+type lostNonces struct{}
+
+func (lostNonces) Claim(context.Context, links.Claim) (bool, error) { return false, errAway }
+
+func (lostNonces) Find(context.Context, links.Nonce) (links.Mark, bool, error) {
+	return links.Mark{}, false, errAway
+}
+
+var errAway = errors.New("dial tcp 10.0.0.1:6379: goroutine of redis:secret@host")
+
+// Who cannot find out whether a link was used does not give the bytes, and says
+// that this will pass. What needs no record goes on.
+func TestRecordOfUsedLinksIsAway(t *testing.T) {
+	t.Parallel()
+	l := newLinks(t)
+	s := newTarget(t, targetOptions{links: l.linking(t)})
+	away := &target{root: s.root, sessions: map[string]string{}}
+	away.serve(t, targetOptions{links: (&withLinks{keys: l.keys, nonces: lostNonces{}, clock: l.clock, publicURL: l.publicURL}).linking(t)})
+	link := at(t, s.downloadURL(t, modernVersion, "repo://hello/archive/main.tar.gz"))
+	part := s.get(t, at(t, s.downloadURL(t, modernVersion, "repo://hello/archive/main.tar.gz")), "Range: bytes=0-9")
+	for _, header := range []string{"Accept: */*", "Range: bytes=0-9"} {
+		a := away.get(t, link, header)
+		if a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" || strings.Contains(string(a.body), "secret") {
+			t.Errorf("%s: %v", header, a)
+		}
+	}
+	if a := away.get(t, link, "Range: bytes=10-", "If-Range: "+part.header.Get("ETag")); a.status != http.StatusServiceUnavailable {
+		t.Errorf("going on: %v", a)
+	}
+	if a := away.fetch(t, http.MethodHead, link); a.status != http.StatusOK {
+		t.Errorf("HEAD: %v", a)
+	}
+	many := &withLinks{keys: l.keys, clock: l.clock, nonces: l.nonces, publicURL: l.publicURL, manyUses: true}
+	lasting := &target{root: s.root, sessions: map[string]string{}}
+	lasting.serve(t, targetOptions{links: many.linking(t)})
+	for range 2 {
+		if a := away.get(t, at(t, lasting.downloadURL(t, modernVersion, "repo://hello/archive/main.tar.gz"))); a.status != http.StatusOK {
+			t.Errorf("a link for many uses: %v", a)
+		}
+	}
+	if a := s.get(t, link); a.status != http.StatusOK {
+		t.Errorf("the link, once its record is there: %v", a)
+	}
+}
+
 func TestAlteredLinksAreRefused(t *testing.T) {
 	t.Parallel()
 	l := newLinks(t)
@@ -255,6 +306,8 @@ func TestAlteredLinksAreRefused(t *testing.T) {
 	}
 	for form, status := range map[string]int{
 		"/dl/" + token: 404, "/dl/" + token + "/": 404, "/dl//" + name: 404, "/dl/" + token + "/x/" + name: 404, "/dl/" + token + "/" + name + "?x=1": 404, "/dl/" + token + "/" + name + "?": 404,
+		"/dl/" + token + "/" + name + "?token=" + token: 404, "/dl/" + token + "/" + name + "?expires=9999999999&expires=1": 404,
+		fmt.Sprintf("/dl/%%%02X%s/%s", token[0], token[1:], name): 403, "/dl/" + token[len(token)/2:] + token[:len(token)/2] + "/" + name: 403, "/dl/" + token + ";v=2/" + name: 403,
 		"/dl/" + token + "=/" + name: 403, "/dl/" + token[:len(token)-1] + "/" + name: 403, "/dl/" + token + token + "/" + name: 403, "/dl/x/" + name: 403, "/dl/" + strings.Repeat("A", 9000) + "/" + name: 404,
 	} {
 		if a := s.get(t, form); a.status != status {
@@ -331,6 +384,130 @@ func TestReplicaThatLagsAsksForPatience(t *testing.T) {
 	}
 	if a := s.get(t, link); a.status != http.StatusOK {
 		t.Errorf("the link was used by the attempt: %v", a)
+	}
+}
+
+// lagging are two replicas with one bucket, the second of which has not got the
+// newest commit of the first yet.
+func lagging(t *testing.T, l *withLinks, public func(shelf) *blob.Bucket) (s, behind *target, repo *gittest.Repo, b shelf) {
+	t.Helper()
+	b = newShelf(t, "https://files.example/")
+	first := newCache(t, t.TempDir(), b.objects(nil))
+	s = newTarget(t, targetOptions{links: l.linking(t), cache: first, build: func(root string) {
+		repo = gittest.At(t, filepath.Join(root, "team/app.git"))
+		repo.Commit("main", gittest.Regular("a", "old"))
+	}})
+	behind = &target{root: filepath.Join(t.TempDir(), "behind"), sessions: map[string]string{}}
+	gittest.At(t, filepath.Join(behind.root, "team/app.git")).Commit("main", gittest.Regular("a", "old"))
+	behind.serve(t, targetOptions{links: l.linking(t), cache: newCache(t, t.TempDir(), b.objects(public(b)))})
+	behind.client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	repo.Commit("main", gittest.Regular("a", gittest.Noise(300_000)))
+	s.good200(t, "/archive/team/app/main.tar.gz")
+	for deadline := time.Now().Add(hang); first.Stats().Uploads == 0; time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("nothing is uploaded: %+v", first.Stats())
+		}
+	}
+	return s, behind, repo, b
+}
+
+func itself(b shelf) *blob.Bucket { return b.Bucket }
+
+func nowhere(shelf) *blob.Bucket { return nil }
+
+func TestReplicaThatLagsAnswersFromTheBucket(t *testing.T) {
+	t.Parallel()
+	for name, public := range map[string]func(shelf) *blob.Bucket{"redirected": itself, "through the server": nowhere} {
+		l := newLinks(t)
+		s, behind, repo, b := lagging(t, l, public)
+		want := s.good200(t, "/archive/team/app/main.tar.gz").body
+		link := at(t, s.downloadURL(t, modernVersion, "repo://team/app/archive/main.tar.gz"))
+		head := behind.fetch(t, http.MethodHead, link)
+		if head.status != http.StatusOK || head.header.Get("Content-Length") != strconv.Itoa(len(want)) {
+			t.Errorf("%s, HEAD: %v %v", name, head, head.header)
+		}
+		if a := behind.get(t, link, "If-None-Match: "+head.header.Get("ETag")); a.status != http.StatusNotModified {
+			t.Errorf("%s, a condition: %v", name, a)
+		}
+		a := behind.get(t, link)
+		got := a.body
+		if public(b) != nil {
+			got = b.follow(t, a)
+		}
+		if !bytes.Equal(got, want) {
+			t.Errorf("%s: %v, %d bytes of %d", name, a, len(got), len(want))
+		}
+		if a := behind.get(t, link); a.status != http.StatusGone {
+			t.Errorf("%s, a second use: %v", name, a)
+		}
+		// A part, and going on with it.
+		link = at(t, s.downloadURL(t, modernVersion, "repo://team/app/archive/main.tar.gz"))
+		part := behind.get(t, link, "Range: bytes=0-99")
+		rest := behind.get(t, link, "Range: bytes=100-", "If-Range: "+part.header.Get("ETag"))
+		if part.status != http.StatusPartialContent || rest.status != http.StatusPartialContent || !bytes.Equal(append(part.body, rest.body...), want) {
+			t.Errorf("%s, parts: %v, %v", name, part, rest)
+		}
+		// What is in no bucket is waited for, and nobody gets anything without a link.
+		for _, uri := range []string{"repo://team/app/archive/main.zip", "repo://team/app/archive/main.tar.gz?lfs=content", "repo://team/app/refs/heads/main/contents/a"} {
+			if a := behind.get(t, at(t, s.downloadURL(t, modernVersion, uri))); a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" {
+				t.Errorf("%s, %s: %v", name, uri, a)
+			}
+		}
+		if a := behind.get(t, "/archive/team/app/"+repo.Git("rev-parse", "main")+".tar.gz"); a.status != http.StatusNotFound {
+			t.Errorf("%s, without a link: %v", name, a)
+		}
+	}
+}
+
+// What a mirror has and no ref leads to was taken back: the bucket must not give
+// it away. A link to it is as if the commit were still to come.
+func TestBucketDoesNotOutliveARef(t *testing.T) {
+	t.Parallel()
+	l := newLinks(t)
+	s, _, repo, b := lagging(t, l, itself)
+	link := at(t, s.downloadURL(t, modernVersion, "repo://team/app/archive/main.tar.gz"))
+	repo.Git("update-ref", "refs/heads/main", "main^")
+	later := &target{root: s.root, sessions: map[string]string{}}
+	later.serve(t, targetOptions{links: l.linking(t), cache: newCache(t, t.TempDir(), b.objects(b.Bucket))})
+	if a := later.get(t, link); a.status != http.StatusServiceUnavailable || a.header.Get("Location") != "" {
+		t.Error(a)
+	}
+}
+
+// Where the kept bytes turn out to be damaged and nothing can make them anew,
+// the download breaks.
+func TestReplicaThatLagsGivesNoWrongByte(t *testing.T) {
+	t.Parallel()
+	l := newLinks(t)
+	s, behind, _, b := lagging(t, l, nowhere)
+	altered := 0
+	for list := b.List(nil); ; {
+		object, err := list.Next(t.Context())
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(object.Key, ".seal") {
+			continue
+		}
+		content, err := b.ReadAll(t.Context(), object.Key)
+		if err != nil {
+			t.Fatal(err)
+		}
+		content[len(content)-1] ^= 1
+		if err := b.WriteAll(t.Context(), object.Key, content, nil); err != nil {
+			t.Fatal(err)
+		}
+		altered++
+	}
+	if altered != 1 {
+		t.Fatalf("%d objects", altered)
+	}
+	a := behind.get(t, at(t, s.downloadURL(t, modernVersion, "repo://team/app/archive/main.tar.gz")))
+	if a.status != http.StatusOK || a.err == nil {
+		t.Errorf("a damaged object: %v", a)
 	}
 }
 

@@ -192,12 +192,7 @@ func (s *Server) OpenLink(ctx context.Context, token string, use LinkUse) (Linke
 	if err != nil {
 		return Linked{}, err
 	}
-	content, err := s.Open(ctx, link.Resource)
-	if errors.Is(err, repos.ErrNotFound) {
-		if _, known := s.catalogue.Get(link.Repository); known == nil {
-			return Linked{}, ErrLinkGone
-		}
-	}
+	content, err := s.openFrozen(ctx, link)
 	if err != nil {
 		return Linked{}, err
 	}
@@ -205,6 +200,23 @@ func (s *Server) OpenLink(ctx context.Context, token string, use LinkUse) (Linke
 		return Linked{}, errors.Join(fmt.Errorf("file name: %w", repos.ErrNotFound), content.Close())
 	}
 	return Linked{content, link, use.Resume}, nil
+}
+
+// openFrozen opens what a link names, if need be from where it is kept: that
+// the bearer may read it was decided when the link was made.
+func (s *Server) openFrozen(ctx context.Context, link links.Link) (*Content, error) {
+	content, err := s.Open(ctx, link.Resource)
+	if !errors.Is(err, repos.ErrNotFound) {
+		return content, err
+	}
+	if _, unknown := s.catalogue.Get(link.Repository); unknown != nil {
+		return nil, err
+	}
+	content, err = s.kept(ctx, link.Resource)
+	if errors.Is(err, repos.ErrNotFound) {
+		return nil, ErrLinkGone
+	}
+	return content, err
 }
 
 // Redeem uses the link for one download, and gives what its entity tag is to be

@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/repomcp/repomcp/internal/cache"
+	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // errReopen says that what one request has open cannot be opened again, such as
@@ -32,6 +33,80 @@ func (s *Server) share(c *Content) {
 	}
 	limits := fmt.Sprintf("%+v", s.options.ArchiveLimits)
 	c.shared = &shared{cache: s.options.Cache, key: cache.KeyOf("archive", c.ETag, limits), build: s.builder(c.Frozen, c.ETag)}
+}
+
+// kept finds an archive by its commit where the commit is not here: the mirror
+// lags behind, and another server has made the archive. It is for who has shown
+// that the archive may be read, since no ref is asked. What is here and no longer
+// served was taken back, and is [repos.ErrNotFound] as ever.
+func (s *Server) kept(ctx context.Context, uri string) (*Content, error) {
+	r, err := Parse(uri, names{s.catalogue})
+	if err != nil {
+		return nil, err
+	}
+	if r.Kind != Archive || s.options.Cache == nil {
+		return nil, repos.ErrNotFound
+	}
+	tag, err := s.absentTag(r)
+	if err != nil {
+		return nil, err
+	}
+	content := s.absent(r, tag)
+	err = content.Find(ctx)
+	if err == nil && !content.fetched() {
+		err = repos.ErrNotFound
+	}
+	if err != nil {
+		return nil, errors.Join(err, content.Close())
+	}
+	return content, nil
+}
+
+// absentTag is the ETag of an archive whose commit is not here.
+func (s *Server) absentTag(r Resource) (tag string, err error) {
+	repository, err := s.catalogue.Get(r.Repository)
+	if err != nil {
+		return "", err
+	}
+	snapshot, err := repository.Snapshot()
+	if err != nil {
+		return "", err
+	}
+	defer func() { err = errors.Join(err, snapshot.Close()) }()
+	id, err := repos.ParseID(r.Revision)
+	if err != nil {
+		return "", err
+	}
+	switch _, err := snapshot.Commit(id); {
+	case err == nil:
+		return "", repos.ErrNotFound
+	case !errors.Is(err, repos.ErrNotFound):
+		return "", err
+	}
+	info, err := snapshot.InfoAttributes()
+	if err != nil {
+		return "", err
+	}
+	tag, strong := s.options.Engine.Tag(id, r.Options, info)
+	if !strong {
+		return "", repos.ErrNotFound
+	}
+	return tag, nil
+}
+
+// absent is an archive of a commit that is not here. Where its kept bytes turn
+// out to be damaged it is opened once more: the commit may have come.
+func (s *Server) absent(r Resource, tag string) *Content {
+	id := r.Revision
+	c := &Content{
+		URI: r.String(), MIMEType: r.Options.Format.MediaType(), FileName: archiveName(r, id), Size: UnknownSize, ETag: tag,
+		Immutable: true, Streamable: true, Commit: id, Repository: r.Repository, Frozen: r.String(), FrozenName: archiveName(r, id),
+		close: func() error { return nil },
+	}
+	c.write = s.builder(c.Frozen, tag)
+	c.remember(s.extents)
+	s.share(c)
+	return c
 }
 
 // builder generates an archive from a snapshot of its own: it may go on when
