@@ -38,12 +38,12 @@ func (a *blameArguments) define(p *parameters) {
 
 // blamed is the data of get_file_blame.
 type blamed struct {
-	Repository string                   `json:"repository"`
-	SHA        string                   `json:"sha" jsonschema:"Commit that has the file"`
-	Path       string                   `json:"path"`
-	TotalLines int                      `json:"totalLines" jsonschema:"Lines of the whole file"`
-	Ranges     []blamedRange            `json:"ranges" jsonschema:"Lines in order, those together that came together"`
-	Commits    map[string]*blamedCommit `json:"commits" jsonschema:"The commits of the ranges, by id"`
+	Repository string                  `json:"repository"`
+	SHA        string                  `json:"sha" jsonschema:"Commit that has the file"`
+	Path       string                  `json:"path"`
+	TotalLines int                     `json:"totalLines" jsonschema:"Lines of the whole file"`
+	Ranges     []blamedRange           `json:"ranges" jsonschema:"Lines in order, those together that came together"`
+	Commits    map[string]blamedCommit `json:"commits" jsonschema:"The commits of the ranges, by id"`
 	remarks
 }
 
@@ -105,7 +105,7 @@ func (s *service) getFileBlame(ctx context.Context, a blameArguments) (_ *result
 
 // blame shows as many lines as fit.
 func (q request) blame(ctx context.Context, r *result, found history.BlameResult, a blameArguments) error {
-	data := &blamed{Repository: quote(q.at.repository), SHA: q.at.ID.String(), Path: quote(q.entry.path), TotalLines: found.Lines, Ranges: []blamedRange{}, Commits: make(map[string]*blamedCommit)}
+	data := &blamed{Repository: quote(q.at.repository), SHA: q.at.ID.String(), Path: quote(q.entry.path), TotalLines: found.Lines, Ranges: []blamedRange{}, Commits: make(map[string]blamedCommit)}
 	v := blameView{data: data, found: found}
 	v.fill(q.entry.path)
 	r.content, r.hasContent = v.text.String(), v.shown > 0
@@ -170,8 +170,9 @@ func (v *blameView) clip(content []byte) string {
 // add takes the nth line of a run, if it fits.
 func (v *blameView) add(run history.BlameRange, nth int, path, content string) bool {
 	id := run.Commit.String()
-	commit, known := v.found.Commits[run.Commit], v.data.Commits[id] != nil
-	about := &blamedCommit{Author: signature(commit.Author), Date: stamp(commit.Author), Subject: line(commit.Summary())}
+	commit := v.found.Commits[run.Commit]
+	_, known := v.data.Commits[id]
+	about := blamedCommit{Author: signature(commit.Author), Date: stamp(commit.Author), Subject: line(commit.Summary())}
 	shown := blamedRange{Start: run.Line, SHA: id, Lines: []string{}}
 	was := ""
 	if run.Path != path {

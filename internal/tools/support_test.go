@@ -12,9 +12,15 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/archive/workers"
+	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/tools"
 )
+
+// fileBytes is the largest file that the tests' searcher looks into.
+const fileBytes = 1 << 20
 
 // samples are the repositories of the project.
 const samples = "../../testrepos"
@@ -37,7 +43,10 @@ func open(t *testing.T, root string) *site {
 		}
 	})
 	s := &site{t, make(map[string]server.ServerTool)}
-	for _, tool := range tools.New(tools.Options{Catalogue: catalogue, Locator: signpost{}}) {
+	scheduler := workers.New(2)
+	t.Cleanup(scheduler.Close)
+	searcher := search.New(catalogue, scheduler, search.Options{FileBytes: fileBytes})
+	for _, tool := range tools.New(tools.Options{Catalogue: catalogue, Locator: signpost{}, Searcher: searcher, Facts: history.NewFacts(0)}) {
 		s.tools[tool.Tool.Name] = tool
 	}
 	return s

@@ -1,0 +1,176 @@
+package tools_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/repomcp/repomcp/internal/gittest"
+)
+
+// searched follows a search by its cursors, and gives its lines as git grep
+// prints them, without those of context.
+func (s *site) searched(arguments args) []string {
+	s.t.Helper()
+	var all []string
+	for {
+		r := s.call("search_code", arguments)
+		if r.failed {
+			s.t.Fatalf("%v: %s", arguments, r.text)
+		}
+		if len(r.content) > maxResult {
+			s.t.Errorf("%v: %d bytes", arguments, len(r.content))
+		}
+		found := 0
+		for _, f := range r.data["files"].([]any) {
+			file := f.(map[string]any)
+			for _, l := range file["lines"].([]any) {
+				line := l.(map[string]any)
+				if line["column"] == nil {
+					continue
+				}
+				row := fmt.Sprint(file["path"], ":", line["line"], ":", line["column"], ":")
+				if !strings.Contains(r.content, row+" "+line["text"].(string)+"\n") {
+					s.t.Errorf("the text lacks %q", row)
+				}
+				all = append(all, row+line["text"].(string))
+				found++
+			}
+		}
+		if counts := r.data["counts"].(map[string]any); counts["lines"] != float64(found) {
+			s.t.Errorf("%v: %d lines, counted %v", arguments, found, counts["lines"])
+		}
+		if r.data["nextCursor"] == nil {
+			return all
+		}
+		if !strings.Contains(r.text, "cursor="+r.data["nextCursor"].(string)) || !strings.Contains(r.text, "The search stopped after ") {
+			s.t.Errorf("the text does not say how to go on: %s", r.text)
+		}
+		arguments["cursor"] = r.data["nextCursor"]
+	}
+}
+
+func TestFoundLinesAreThoseOfGitGrep(t *testing.T) {
+	s := open(t, samples)
+	lines := 0
+	for _, repository := range sampled {
+		for _, c := range []struct {
+			arguments args
+			options   []string
+		}{
+			{args{"query": "the", "syntax": "text", "case": "sensitive", "perPage": 40}, []string{"-F", "-e", "the"}},
+			{args{"query": "A", "syntax": "text", "case": "insensitive", "perPage": 500}, []string{"-F", "-i", "-e", "A"}},
+			{args{"query": `[a-z]+ [0-9]+$`, "syntax": "regexp", "perPage": 300}, []string{"-E", "-e", "[a-z]+ [0-9]+$"}},
+			{args{"query": `e path:*.md`, "case": "sensitive", "context_lines": 2}, []string{"-F", "-e", "e", "--", "*.md"}},
+		} {
+			c.arguments["repo"] = repository
+			got := s.searched(c.arguments)
+			var want []string
+			// Like the tool, git quotes names; unlike it also those beyond ASCII.
+			for line := range strings.SplitSeq(grep(t, repository, c.options...), "\n") {
+				if line != "" {
+					want = append(want, strings.TrimPrefix(line, "HEAD:"))
+				}
+			}
+			if len(got) != len(want) {
+				t.Errorf("%s %v: %d lines, want %d", repository, c.arguments, len(got), len(want))
+				continue
+			}
+			for i := range got {
+				if repository != "names" && repository != "media" && strings.TrimSuffix(want[i], "\r") != got[i] {
+					t.Errorf("%s: %q, want %q", repository, got[i], want[i])
+				}
+			}
+			lines += len(want)
+		}
+	}
+	if lines < 2000 {
+		t.Errorf("only %d lines were compared", lines)
+	}
+}
+
+// grep is git grep, which fails when it finds nothing.
+func grep(t *testing.T, repository string, options ...string) string {
+	t.Helper()
+	pattern := append([]string{"-n", "--column", "-I"}, options...)
+	at := slices.Index(pattern, "--")
+	if at < 0 {
+		at = len(pattern)
+	}
+	pattern = slices.Insert(pattern, at, "HEAD")
+	cmd := gittest.Existing(t, samples+"/"+repository+".git")
+	return cmd.Git("-c", "alias.found=!git grep "+quoted(pattern)+" || true", "found")
+}
+
+func quoted(words []string) string {
+	var b strings.Builder
+	for _, w := range words {
+		b.WriteString(" '" + w + "'")
+	}
+	return b.String()
+}
+
+func TestSearchSaysWhatItLeavesOut(t *testing.T) {
+	s, repo := single(t)
+	repo.Commit("main",
+		gittest.Regular("binary", "needle\x00"), gittest.Regular("large", strings.Repeat("needle\n", fileBytes/7+1)), gittest.Regular("text", "a\nneedle\nb\n"),
+		gittest.Regular("long", strings.Repeat("y", 5000)+"needle"+strings.Repeat("z", 5000)+"\n"))
+	r := s.call("search_code", args{"query": "needle"})
+	for _, want := range []string{"2 lines found; 2 files of 1 repository searched.", "Not searched, since no text: 1 file.", "Not searched, since too large: 1 file."} {
+		if !strings.Contains(r.text, want) {
+			t.Errorf("%q is not in %s", want, r.text)
+		}
+	}
+	if counts := r.data["counts"].(map[string]any); counts["binary"] != 1.0 || counts["large"] != 1.0 || counts["files"] != 2.0 {
+		t.Errorf("%v", counts)
+	}
+	if !strings.Contains(r.content, "long:1:5001: …y") || len(r.content) > 2000 {
+		t.Errorf("%d bytes: %s", len(r.content), r.content)
+	}
+}
+
+// Lines that take more room as data than as text still fit, and none is lost.
+func TestLargeSearchesGoOn(t *testing.T) {
+	s, repo := single(t)
+	repo.Commit("main", gittest.Regular("controls", strings.Repeat(strings.Repeat("\x01", 100)+"needle\n", 400)))
+	if got := s.searched(args{"query": "needle", "perPage": 500}); len(got) != 400 {
+		t.Errorf("%d lines", len(got))
+	}
+	r := s.call("search_code", args{"query": "needle", "perPage": 500})
+	if size := len(roundTrip[rawText](t, r.data)); size > maxResult+2000 {
+		t.Errorf("%d bytes of data", size)
+	}
+}
+
+// rawText is JSON as it is written.
+type rawText []byte
+
+func (r *rawText) UnmarshalJSON(raw []byte) error {
+	*r = append((*r)[:0], raw...)
+	return nil
+}
+
+func TestSearchChoosesRepositories(t *testing.T) {
+	s := open(t, samples)
+	for _, c := range []struct {
+		arguments args
+		want      string // in text or content
+	}{
+		{args{"query": "hello", "owner": "team"}, "of 2 repositories searched."},
+		{args{"query": "hello repo:team/*"}, "of 2 repositories searched."},
+		{args{"query": "hello", "repo": "tools", "owner": "team"}, "of 1 repository searched."},
+		{args{"query": "hello", "repo": "hello.git"}, "hello at 3ff53e025c901ee7c1c5ff8497c213584a8b4958:"},
+		{args{"query": "hello", "repo": "hello", "ref": "heads/main"}, "hello at 3ff53e025c901ee7c1c5ff8497c213584a8b4958:"},
+		{args{"query": "hello", "repo": "hello", "ref": "main", "sha": "v1.0.0"}, "hello at 19b9248c133ae0140f98b38043dc86d27a25c080:"},
+		{args{"query": "a", "repo": "trunk", "ref": "main"}, "There is no branch main; this is of the default branch trunk."},
+		{args{"query": "hello", "ref": "feature/login"}, "of 1 repository searched."},
+		{args{"query": "HELLO", "repo": "hello"}, "Nothing fits."},
+		{args{"query": "HELLO", "repo": "hello", "case": "insensitive", "path": "/docs"}, "Nothing fits."},
+	} {
+		r := s.call("search_code", c.arguments)
+		if r.failed || !strings.Contains(r.content+r.text, c.want) {
+			t.Errorf("%v: %s%s", c.arguments, r.content, r.text)
+		}
+	}
+}
