@@ -20,6 +20,9 @@ const (
 	// maxComparedBytes bounds the contents that one call compares: seconds of
 	// work.
 	maxComparedBytes = 512 << 20
+	// minPatchBytes is what is shown of a patch at least, even when names and
+	// message leave no room: some lines, so that each call gets further.
+	minPatchBytes = 4 << 10
 	// maxContextLines is more than a result can hold.
 	maxContextLines = 10_000
 )
@@ -151,7 +154,7 @@ func (c *changes) patch(ctx context.Context, r *result) error {
 	if r.content != "" {
 		r.content += "\n"
 	}
-	w := &patchWriter{collector: collector{start: c.patchLine, limit: maxResultBytes - len(r.content)}}
+	w := &patchWriter{collector: collector{start: c.patchLine, limit: max(maxResultBytes-len(r.content), minPatchBytes)}}
 	differ := history.NewDiffer(c.snapshot, history.PatchOptions{Context: c.context})
 	at := 0
 	var err error

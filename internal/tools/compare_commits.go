@@ -31,7 +31,7 @@ type compared struct {
 }
 
 func (s *service) compareCommits(ctx context.Context, a compareArguments) (_ *result, err error) {
-	options, err := a.changeView.options()
+	options, err := a.options()
 	if err != nil {
 		return nil, err
 	}

@@ -30,7 +30,7 @@ func (a *commitArguments) define(p *parameters) {
 }
 
 func (s *service) getCommit(ctx context.Context, a commitArguments) (_ *result, err error) {
-	options, err := a.changeView.options()
+	options, err := a.options()
 	if err != nil {
 		return nil, err
 	}
@@ -90,16 +90,27 @@ func commitText(r *result, c *history.Commit) string {
 		fmt.Fprintf(&b, "parent %s\n", parent)
 	}
 	fmt.Fprintf(&b, "Author: %s\nAuthorDate: %s\nCommit: %s\nCommitDate: %s\n\n", signature(c.Author), stamp(c.Author), signature(c.Committer), stamp(c.Committer))
-	message := strings.ToValidUTF8(c.Message, string(utf8.RuneError))
-	if len(message) > maxMessageBytes {
-		message = message[:wholeRunes([]byte(message[:maxMessageBytes]))]
-		r.note("The message has %d bytes; the first %d are shown.", len(c.Message), len(message))
+	message, whole := indent(strings.ToValidUTF8(c.Message, string(utf8.RuneError)))
+	if !whole {
+		r.note("Of the message, which has %d bytes, the beginning is shown.", len(c.Message))
 	}
+	b.WriteString(message)
+	return strings.TrimRight(b.String(), "\n") + "\n"
+}
+
+// indent moves lines to the right, as many as are shown.
+func indent(message string) (indented string, whole bool) {
+	var b strings.Builder
 	for text := range strings.Lines(message) {
 		if text != "\n" {
 			b.WriteString("    ")
 		}
+		if room := maxMessageBytes - b.Len(); len(text) > room {
+			text = text[:max(room, 0)]
+			b.WriteString(text[:wholeRunes([]byte(text))])
+			return b.String(), false
+		}
 		b.WriteString(text)
 	}
-	return strings.TrimRight(b.String(), "\n") + "\n"
+	return b.String(), true
 }

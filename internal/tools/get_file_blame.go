@@ -91,6 +91,9 @@ func (s *service) getFileBlame(ctx context.Context, a blameArguments) (_ *result
 		last = min(a.end, last)
 	}
 	found, err := history.Blame(ctx, snapshot, s.facts, history.BlameOptions{Commit: at.ID, Path: name, First: a.start, Last: last})
+	if errors.Is(err, repos.ErrInvalid) && a.start == 1 {
+		return nil, say("%s is empty.", quote(name))
+	}
 	if errors.Is(err, repos.ErrInvalid) {
 		return nil, say("start_line is %d, which is after the last line of %s.", a.start, quote(name))
 	}

@@ -178,7 +178,7 @@ func TestComparisonsAreThoseOfGit(t *testing.T) {
 	for _, repository := range []string{"hello", "history", "refs", "trunk"} {
 		refs := heads(t, repository)
 		for _, base := range refs {
-			for _, head := range refs[:min(len(refs), 4)] {
+			for _, head := range refs[:min(len(refs), 2)] {
 				for _, dots := range []string{"...", ".."} {
 					arguments := args{"repo": repository, "base": base, "head": head, "two_dot": dots == ".."}
 					if dots == "..." && !related(t, repository, base, head) {
@@ -204,7 +204,7 @@ func TestComparisonsAreThoseOfGit(t *testing.T) {
 			}
 		}
 	}
-	if compared < 200 {
+	if compared < 90 {
 		t.Errorf("only %d comparisons", compared)
 	}
 }
@@ -337,11 +337,11 @@ func TestLongChangesGoOn(t *testing.T) {
 		t.Errorf("%s", r.text)
 	}
 	tree := repo.Git("rev-parse", "main^{tree}")
-	message := repo.Git("commit-tree", "-m", strings.Repeat("word ", 10_000), tree)
+	message := repo.Git("commit-tree", "-m", strings.Repeat("a\n\n", 16_666)+"ab", tree)
 	repo.SetRef("refs/heads/wordy", message)
 	r = s.call("get_commit", args{"repo": "one", "ref": "wordy"})
-	if !strings.Contains(r.text, "The message has 50001 bytes; the first 16384 are shown.") && !strings.Contains(r.text, "The message has 50000 bytes; the first 16384 are shown.") {
-		t.Errorf("%s", r.text)
+	if !strings.Contains(r.text, "Of the message, which has 50001 bytes, the beginning is shown.") || len(r.content) > maxResult*2/3 {
+		t.Errorf("%d bytes: %s", len(r.content), r.text)
 	}
 }
 

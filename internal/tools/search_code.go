@@ -104,6 +104,9 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 	r.content, r.hasContent = found.text()
 	r.data = found.data()
 	found.note(r, request)
+	if request.Before < a.context {
+		r.note("There is room for %s of context only.", many(request.Before, "line"))
+	}
 	return r, nil
 }
 
@@ -182,10 +185,14 @@ func (s *service) searchToFit(ctx context.Context, request *search.Request) (fou
 			return foundCode{}, err
 		}
 		size := max(len(text), len(raw))
-		if size <= maxResultBytes || found.Lines <= 1 {
+		switch {
+		case size <= maxResultBytes, found.Lines <= 1 && request.Before == 0:
 			return f, nil
+		case found.Lines <= 1:
+			request.Before, request.After = request.Before/2, request.After/2
+		default:
+			request.Limits.Lines = min(max(found.Lines*maxResultBytes/size, 1), found.Lines-1)
 		}
-		request.Limits.Lines = min(max(found.Lines*maxResultBytes/size, 1), found.Lines-1)
 	}
 }
 
