@@ -30,7 +30,7 @@ func (a *logArguments) define(p *parameters) {
 	p.flag(&a.firstParent, "first_parent", "Follow of merges the first parent alone, and so see what came into the branch one by one.")
 	p.flag(&a.follow, "follow", "Go on under the file's old name where it was renamed; needs path.")
 	a.paging.define(p, history.DefaultPage, 100)
-	p.text(&a.cursor, "cursor", describedCursor+" It is taken instead of page.")
+	p.text(&a.cursor, "cursor", cursorDescription+" It is taken instead of page.")
 }
 
 // commitList is the data of list_commits.

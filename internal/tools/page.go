@@ -5,6 +5,9 @@ import (
 	"math"
 )
 
+// cursorDescription is of the argument of tools that go on by a cursor.
+const cursorDescription = "Goes on where an earlier result stopped, with the same other arguments."
+
 // paging is what a tool with pages takes.
 type paging struct{ page, perPage int }
 

@@ -13,21 +13,33 @@ import (
 	"github.com/repomcp/repomcp/internal/search/pattern"
 )
 
-// How the query is read, and whether case counts.
 const (
-	syntaxWords, syntaxText, syntaxRegexp     = "words", "text", "regexp"
-	caseSmart, caseSensitive, caseInsensitive = "smart", "sensitive", "insensitive"
-	defaultFoundLines, maxFoundLines          = 50, 500
-	foundBytes                                = maxResultBytes * 3 / 4 // names and numbers come on top
-	maxShownProblems                          = 3
-	syntaxDescription                         = "words: texts with spaces between, all of which a file must have, with qualifiers; text: one text as it is, with spaces, quotes and colons, without qualifiers; regexp: one expression in RE2's syntax, with qualifiers."
-	describedQuery                            = `What to find, such as parseURL, "func main" language:go, or retry path:src/net -path:test. Words in quotes are one text.`
-	describedCodeRepo                         = "Full name of the one repository to search; without it all. repo:team/* in the query takes several."
-	describedCodeRef                          = "Branch, tag or commit; the default branch of each repository when it is left out. Repositories without it are passed over."
-	describedCursor                           = "Goes on where an earlier result stopped, with the same other arguments."
+	// defaultFoundLines is what a model looks through, and maxFoundLines about
+	// what a result holds.
+	defaultFoundLines = 50
+	maxFoundLines     = 500
+	// foundBytes bounds names and texts; numbers and braces come on top.
+	foundBytes = maxResultBytes * 3 / 4
+	// maxShownProblems is how many repositories or files are named that could not
+	// be searched.
+	maxShownProblems = 3
 )
 
-var cases = map[string]pattern.Case{caseSmart: pattern.Smart, caseSensitive: pattern.Sensitive, caseInsensitive: pattern.Insensitive}
+// How a query is read.
+const (
+	syntaxWords  = "words"
+	syntaxText   = "text"
+	syntaxRegexp = "regexp"
+)
+
+// syntaxes are those of queries that have qualifiers.
+var syntaxes = map[string]search.Syntax{syntaxWords: search.Words, syntaxRegexp: search.Regexp}
+
+// caseSmart leaves the choice to the query.
+const caseSmart = "smart"
+
+// cases are the others.
+var cases = map[string]pattern.Case{"sensitive": pattern.Sensitive, "insensitive": pattern.Insensitive}
 
 type codeArguments struct {
 	query, repo, owner, ref, sha, path, syntax, letters, cursor string
@@ -36,17 +48,17 @@ type codeArguments struct {
 
 func (a *codeArguments) define(p *parameters) {
 	a.syntax, a.letters, a.perPage = syntaxWords, caseSmart, defaultFoundLines
-	p.text(&a.query, "query", describedQuery).require()
-	p.text(&a.repo, "repo", describedCodeRepo)
+	p.text(&a.query, "query", `What to find, such as parseURL, "func main" language:go, or retry path:src/net -path:test. Words in quotes are one text.`).require()
+	p.text(&a.repo, "repo", "Full name of the one repository to search; without it all. repo:team/* in the query takes several.")
 	p.text(&a.owner, "owner", "First part of the repository's name, when repo has only the rest of it; alone: all repositories below it.")
-	p.text(&a.ref, "ref", describedCodeRef)
+	p.text(&a.ref, "ref", "Branch, tag or commit; the default branch of each repository when it is left out. Repositories without it are passed over.")
 	p.text(&a.sha, "sha", "Commit id, full or abbreviated; it is taken instead of ref.")
 	p.text(&a.path, "path", "Only files whose path has this part, begins with it (/src), or fits it as a glob (src/**/*.go), as with path: in the query.")
-	p.choice(&a.syntax, "syntax", syntaxDescription, syntaxWords, syntaxText, syntaxRegexp)
-	p.choice(&a.letters, "case", "smart tells upper and lower case apart when the query has an upper case letter.", caseSmart, caseSensitive, caseInsensitive)
+	p.choice(&a.syntax, "syntax", "words: texts with spaces between, all of which a file must have, with qualifiers; text: one text as it is, with spaces, quotes and colons, without qualifiers; regexp: one expression in RE2's syntax, with qualifiers.", syntaxWords, syntaxText, syntaxRegexp)
+	p.choice(&a.letters, "case", "smart tells upper and lower case apart when the query has an upper case letter.", caseSmart, "sensitive", "insensitive")
 	p.count(&a.context, "context_lines", "Lines to show before and after each that is found.", search.MaxContext)
 	p.number(&a.perPage, "perPage", "Most lines that are found at once.", maxFoundLines)
-	p.text(&a.cursor, "cursor", describedCursor)
+	p.text(&a.cursor, "cursor", cursorDescription)
 }
 
 // codeFound is the data of search_code.
@@ -112,19 +124,13 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 
 // parse reads the query as its syntax says, and adds what other arguments select.
 func (a codeArguments) parse() (query search.Query, err error) {
-	switch a.syntax {
-	case syntaxText:
+	if a.syntax == syntaxText {
 		query.Terms = []pattern.Term{{Text: a.query}}
-	case syntaxRegexp:
-		query, err = search.Parse(a.query, search.Regexp)
-	default:
-		query, err = search.Parse(a.query, search.Words)
-	}
-	if err != nil {
+	} else if query, err = search.Parse(a.query, syntaxes[a.syntax]); err != nil {
 		return query, err
 	}
-	if a.letters != caseSmart {
-		query.Case = cases[a.letters]
+	if given, ok := cases[a.letters]; ok {
+		query.Case = given
 	}
 	if a.path != "" {
 		if len(query.Paths.Any) > 0 {

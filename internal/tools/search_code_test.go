@@ -1,7 +1,10 @@
 package tools_test
 
 import (
+	"errors"
 	"fmt"
+	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -90,25 +93,21 @@ func TestFoundLinesAreThoseOfGitGrep(t *testing.T) {
 	}
 }
 
-// grep is git grep, which fails when it finds nothing.
+// grep is git grep, for which nothing found is a failure.
 func grep(t *testing.T, repository string, options ...string) string {
 	t.Helper()
-	pattern := append([]string{"-n", "--column", "-I"}, options...)
-	at := slices.Index(pattern, "--")
+	arguments := append([]string{"grep", "-n", "--column", "-I"}, options...)
+	at := slices.Index(arguments, "--")
 	if at < 0 {
-		at = len(pattern)
+		at = len(arguments)
 	}
-	pattern = slices.Insert(pattern, at, "HEAD")
-	cmd := gittest.Existing(t, samples+"/"+repository+".git")
-	return cmd.Git("-c", "alias.found=!git grep "+quoted(pattern)+" || true", "found")
-}
-
-func quoted(words []string) string {
-	var b strings.Builder
-	for _, w := range words {
-		b.WriteString(" '" + w + "'")
+	cmd := exec.CommandContext(t.Context(), "git", slices.Insert(arguments, at, "HEAD")...)
+	cmd.Dir, cmd.Env = filepath.Join(samples, repository+".git"), gittest.Env()
+	out, err := cmd.Output()
+	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1) {
+		t.Fatalf("%q: %v", cmd.Args, err)
 	}
-	return b.String()
+	return string(out)
 }
 
 func TestSearchSaysWhatItLeavesOut(t *testing.T) {

@@ -27,7 +27,8 @@
 // specification recommends for old clients: they get lines that say the same
 // in fewer tokens.
 //
-// Content of repositories is in blocks of its own, marked as such in _meta.
+// Content of repositories is in blocks of its own, marked as such in _meta: also
+// the lines that were found or blamed, which are in the data as well.
 // Names in lists are quoted as git quotes them when they have characters that
 // are not seen, or are no UTF-8; see quote.
 //
