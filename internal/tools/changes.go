@@ -172,15 +172,13 @@ func (c *changes) patch(ctx context.Context, r *result) error {
 	if err == nil && c.patchLine > max(w.lines, 1) {
 		return say("patch_line is %d, but the patch has %s.", c.patchLine, many(w.lines, "line"))
 	}
-	r.content, r.hasContent = r.content+x.text, true
+	r.content += x.text
+	r.hasContent = r.content != ""
 	r.note("%s.", differing(len(c.files)))
 	if x.replaced {
 		r.note("It is not all UTF-8: what is not is shown as U+FFFD.")
 	}
 	where := fmt.Sprintf("in file %d of %d, %s", at, len(c.files), quote(c.files[at-1].NewPath))
-	if err != nil && !c.from.IsZero() {
-		defer r.note("The files that differ are whole in the archive of get_archive_link with base=%s and sha=%s.", c.from, c.to)
-	}
 	switch {
 	case x.within > 0:
 		r.note("Truncated in line %d of the patch, which is long, %s. Go on with patch_line=%d, or name other files with paths.", x.last, where, x.last+1)
@@ -190,6 +188,9 @@ func (c *changes) patch(ctx context.Context, r *result) error {
 		r.note("Stopped %s: so much is not compared at once. Name files that come after it with paths.", where)
 	case c.patchLine > 1:
 		r.note("Lines %d to %d of the patch, its last.", x.first, x.last)
+	}
+	if err != nil && !c.from.IsZero() {
+		r.note("The files that differ are whole in the archive of get_archive_link with base=%s and sha=%s.", c.from, c.to)
 	}
 	return nil
 }
@@ -218,6 +219,9 @@ func (w *patchWriter) Write(p []byte) (int, error) {
 
 // excerpt is what was taken. A patch is text, whatever the files are written in.
 func (w *patchWriter) excerpt(ended bool) excerpt {
+	if !ended && !w.full {
+		w.inside = false // the part of a line is none
+	}
 	x := w.cut(ended)
 	if !utf8.ValidString(x.text) {
 		x.text, x.replaced = strings.ToValidUTF8(x.text, string(utf8.RuneError)), true

@@ -48,7 +48,7 @@ func (s *service) getCommit(ctx context.Context, a commitArguments) (_ *result, 
 	if err != nil {
 		return nil, err
 	}
-	if a.patchLine == 1 {
+	if a.detail != detailPatch || a.patchLine == 1 {
 		r.content, r.hasContent = commitText(r, &commit), true
 	}
 	r.note("%s.", at)

@@ -345,6 +345,9 @@ func TestLongChangesGoOn(t *testing.T) {
 	if !strings.Contains(r.text, "Truncated in line 7 of the patch, which is long, in file 1 of 1, b. Go on with patch_line=8") {
 		t.Errorf("%s", r.text)
 	}
+	if r = s.call("get_commit", args{"repo": "one", "patch_line": 5}); !strings.HasPrefix(r.content, "commit ") {
+		t.Errorf("only a patch goes on: %s", r.content)
+	}
 	tree := repo.Git("rev-parse", "main^{tree}")
 	message := repo.Git("commit-tree", "-m", strings.Repeat("a\n\n", 16_666)+"ab", tree)
 	repo.SetRef("refs/heads/wordy", message)
@@ -371,6 +374,14 @@ func TestLongLogsGoOn(t *testing.T) {
 	}
 	if r := s.call("list_commits", args{"repo": "one"}); len(r.text) > maxResult+1000 || r.data["nextCursor"] == nil {
 		t.Errorf("%d bytes", len(r.text))
+	}
+}
+
+func TestAnEmptyFileHasNoBlame(t *testing.T) {
+	s, repo := single(t)
+	repo.Commit("main", gittest.Regular("nothing", ""))
+	if r := s.call("get_file_blame", args{"repo": "one", "path": "nothing"}); !r.failed || r.text != "nothing is empty." {
+		t.Errorf("%+v", r)
 	}
 }
 
