@@ -70,7 +70,6 @@ func searchTargets(found repository) []target {
 	}
 	return []target{
 		{"nothing remembered, against `git grep -n -I`, wall", "1.0", readings(ownCold, 1)},
-		{"the same with a new process", "1.0", readings(ownSearch, 1)},
 		{"searched before, wall", "0.2", readings(ownWarm, 0.2)},
 	}
 }

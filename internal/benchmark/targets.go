@@ -49,7 +49,7 @@ func (t target) measured() string {
 	return strings.Join(parts, ", ")
 }
 
-// targets are the wishes of the issue, with what was measured for each.
+// targets are what is wanted, with what was measured for each.
 func targets(r results) []target {
 	ab, all := []string{keyTree, keyHistory}, everyKey(r)
 	return []target{

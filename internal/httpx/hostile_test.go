@@ -304,8 +304,8 @@ var hostileMessages = map[string]string{
 	`{"jsonrpc":"2.0","id":1,"method":"resources/list","params":{"cursor":"%%%"}}`:  "invalid_params",
 	`{"jsonrpc":"2.0","id":1,"method":"resources/read"}`:                            "invalid_params",
 	`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{}}`:           "invalid_params",
-	// A forged cursor is a place in the list, no more.
-	`{"jsonrpc":"2.0","id":1,"method":"resources/list","params":{"cursor":"Li4vLi4vZXRj"}}`: "",
+	// A cursor has one form.
+	`{"jsonrpc":"2.0","id":1,"method":"resources/list","params":{"cursor":"Li4vLi4vZXRj"}}`: "invalid_params",
 	// Traces are dropped, never a reason to fail.
 	`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"traceparent":5,"tracestate":{},"baggage":"` + strings.Repeat("x", 64<<10) + `"}}}`: "",
 	`{"jsonrpc":"2.0","id":1,"method":"ping","extra":{"method":"x"},"Method":"resources/list","ID":2}`:                                              "",
