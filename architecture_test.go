@@ -30,7 +30,7 @@ var arrows = map[string][]string{
 		"internal/archive/attributes", "internal/archive/convert", "internal/archive/gzip", "internal/archive/lfs", "internal/archive/pathspec",
 		"internal/archive/subst", "internal/archive/workers", "internal/archive/xz", "internal/archive/zip", "internal/archive/zstd", "internal/repos",
 	},
-	"internal/history": {"internal/charset", "internal/diff", "internal/repos"},
+	"internal/history": {"internal/charset", "internal/diff", "internal/message", "internal/repos"},
 	"internal/repos":   {"internal/objects"},
 	"internal/diff":    {},
 	"internal/objects": {},
@@ -45,12 +45,13 @@ var arrows = map[string][]string{
 	"internal/archive/convert":    {"internal/archive/attributes"},
 	"internal/archive/lfs":        {},
 	"internal/archive/pathspec":   {"internal/archive/wildmatch"},
-	"internal/archive/subst":      {"internal/archive/wildmatch", "internal/charset", "internal/repos"},
+	"internal/archive/subst":      {"internal/archive/wildmatch", "internal/charset", "internal/message", "internal/repos"},
 	"internal/archive/wildmatch":  {},
 	"internal/archive/xz":         {"internal/archive/blocks", "internal/archive/workers"},
 	"internal/archive/zip":        {"internal/archive/gzip", "internal/archive/workers"},
 	"internal/archive/zstd":       {"internal/archive/blocks", "internal/archive/workers"},
 	"internal/charset":            {},
+	"internal/message":            {},
 	"internal/gittest":            {},
 	// Measures the program from outside, repos alone beside go-git, and search
 	// beside git grep.

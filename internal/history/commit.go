@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/charset"
+	"github.com/repomcp/repomcp/internal/message"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -64,53 +65,24 @@ const (
 
 // Subject is the first paragraph of the message in one line, git's %s.
 func (c Commit) Subject() string {
-	subject, _ := cutSubject(skipBlankLines(c.Message))
+	subject, _ := message.CutSubject(message.SkipBlankLines(c.Message))
 	return subject
 }
 
 // Body is the message after its subject, git's %b.
 func (c Commit) Body() string {
-	_, body := cutSubject(skipBlankLines(c.Message))
-	return skipBlankLines(body)
+	_, body := message.CutSubject(message.SkipBlankLines(c.Message))
+	return message.SkipBlankLines(body)
 }
 
 // Summary is the first line of the message that is not blank, or the id in
 // parentheses: what git blame shows (find_commit_subject in commit.c).
 func (c Commit) Summary() string {
-	line, _, _ := strings.Cut(skipBlankLines(c.Message), "\n")
+	line, _, _ := strings.Cut(message.SkipBlankLines(c.Message), "\n")
 	if line == "" {
 		return "(" + c.ID.String() + ")"
 	}
 	return line
-}
-
-// blanks are what git's isspace is true of.
-const blanks = " \t\n\r"
-
-func skipBlankLines(s string) string {
-	for s != "" {
-		line, rest, _ := strings.Cut(s, "\n")
-		if strings.Trim(line, blanks) != "" {
-			break
-		}
-		s = rest
-	}
-	return s
-}
-
-// cutSubject is format_subject (pretty.c).
-func cutSubject(s string) (subject, rest string) {
-	var lines []string
-	for s != "" {
-		line, after, _ := strings.Cut(s, "\n")
-		s = after
-		line = strings.TrimRight(line, blanks)
-		if line == "" {
-			break
-		}
-		lines = append(lines, line)
-	}
-	return strings.Join(lines, " "), s
 }
 
 // parseCommit reads a whole commit.
@@ -157,10 +129,10 @@ func parsePerson(line string) Person {
 	if !found || !closed {
 		return Person{}
 	}
-	p := Person{Name: strings.TrimRight(name, blanks), Email: email}
-	when := strings.TrimLeft(line[strings.LastIndexByte(line, '>')+1:], blanks)
+	p := Person{Name: strings.TrimRight(name, message.Blanks), Email: email}
+	when := strings.TrimLeft(line[strings.LastIndexByte(line, '>')+1:], message.Blanks)
 	digits := leadingDigits(when)
-	zone := strings.TrimLeft(when[digits:], blanks)
+	zone := strings.TrimLeft(when[digits:], message.Blanks)
 	if digits == 0 || zone == "" || zone[0] != '+' && zone[0] != '-' {
 		return p
 	}
@@ -247,7 +219,7 @@ func parseDate(people string) uint64 {
 	if !found || strings.IndexByte(when, '\n') < 0 {
 		return 0
 	}
-	when = strings.TrimLeft(when, blanks+"\v\f")
+	when = strings.TrimLeft(when, message.Blanks+"\v\f")
 	digits := strings.TrimLeft(when, "+-")
 	if len(when)-len(digits) > 1 {
 		return 0

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/charset"
+	"github.com/repomcp/repomcp/internal/message"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -62,41 +63,14 @@ func (c *commit) parseHeader(stored string) {
 	}
 }
 
-func (c *commit) parseMessage(message string) {
-	c.message = message
-	c.text = skipBlankLines(message)
+func (c *commit) parseMessage(text string) {
+	c.message = text
+	c.text = message.SkipBlankLines(text)
 	var body string
-	c.subject, body = cutSubject(c.text)
-	c.body = skipBlankLines(body)
+	c.subject, body = message.CutSubject(c.text)
+	c.body = message.SkipBlankLines(body)
 	first, _, _ := strings.Cut(c.text, "\n")
 	c.fileName = sanitize(first)
-}
-
-// skipBlankLines removes lines of nothing but white space from the beginning.
-func skipBlankLines(s string) string {
-	for s != "" {
-		line, rest, _ := strings.Cut(s, "\n")
-		if strings.Trim(line, spaces) != "" {
-			break
-		}
-		s = rest
-	}
-	return s
-}
-
-// cutSubject gives the first paragraph as one line, and what is after it.
-func cutSubject(s string) (subject, rest string) {
-	var lines []string
-	for s != "" {
-		line, after, _ := strings.Cut(s, "\n")
-		s = after
-		line = strings.TrimRight(line, spaces)
-		if line == "" {
-			break
-		}
-		lines = append(lines, line)
-	}
-	return strings.Join(lines, " "), s
 }
 
 // sanitize makes a subject fit for a file name: format_sanitized_subject.

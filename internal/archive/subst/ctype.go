@@ -3,12 +3,14 @@ package subst
 import (
 	"math"
 	"strings"
+
+	"github.com/repomcp/repomcp/internal/message"
 )
 
 // What C code sees in text, as git's ctype.c and libc's strtol have it: ASCII
 // whatever the locale, and a NUL after the end.
 
-const spaces = " \t\n\r"
+const spaces = message.Blanks
 
 func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 

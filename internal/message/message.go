@@ -1,0 +1,37 @@
+// Package message divides the message of a commit as git does when it shows
+// one: a subject, which is the first paragraph, and the rest.
+package message
+
+import "strings"
+
+// Blanks are what git's isspace is true of.
+const Blanks = " \t\n\r"
+
+// SkipBlankLines removes lines of nothing but blanks from the beginning
+// (skip_blank_lines in git's pretty.c).
+func SkipBlankLines(s string) string {
+	for s != "" {
+		line, rest, _ := strings.Cut(s, "\n")
+		if strings.Trim(line, Blanks) != "" {
+			break
+		}
+		s = rest
+	}
+	return s
+}
+
+// CutSubject gives the first paragraph as one line, and what is after it
+// (format_subject in git's pretty.c).
+func CutSubject(s string) (subject, rest string) {
+	var lines []string
+	for s != "" {
+		line, after, _ := strings.Cut(s, "\n")
+		s = after
+		line = strings.TrimRight(line, Blanks)
+		if line == "" {
+			break
+		}
+		lines = append(lines, line)
+	}
+	return strings.Join(lines, " "), s
+}
