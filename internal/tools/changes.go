@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/repos"
 )
@@ -70,11 +71,12 @@ type changes struct {
 	files    []history.FileChange
 	limited  bool // renames were not all looked for
 	compared int64
-	from, to repos.ID // zero when there is nothing to be different from
+	locator  Locator
+	from, to repos.ID // from is zero when there is nothing to be different from
 }
 
-func newChanges(a changeView, snapshot *repos.Snapshot, c history.Comparison) *changes {
-	return &changes{changeView: a, snapshot: snapshot, files: c.Files, limited: c.RenamesLimited}
+func (s *service) newChanges(a changeView, snapshot *repos.Snapshot, c history.Comparison) *changes {
+	return &changes{changeView: a, snapshot: snapshot, files: c.Files, limited: c.RenamesLimited, locator: s.locator}
 }
 
 // show adds them to a result, whose content they follow.
@@ -189,10 +191,25 @@ func (c *changes) patch(ctx context.Context, r *result) error {
 	case c.patchLine > 1:
 		r.note("Lines %d to %d of the patch, its last.", x.first, x.last)
 	}
-	if err != nil && !c.from.IsZero() {
-		r.note("The files that differ are whole in the archive of get_archive_link with base=%s and sha=%s.", c.from, c.to)
+	if err != nil {
+		c.linkFiles(ctx, r)
 	}
 	return nil
+}
+
+// linkFiles links to an archive of the files that differ, since there is none of
+// the patch.
+func (c *changes) linkFiles(ctx context.Context, r *result) {
+	options := archive.Options{Format: archive.TarGz, Profile: archive.ProfileFull}
+	if !c.from.IsZero() {
+		options.Base, options.Fallback = c.from.String(), archive.FallbackFull
+	}
+	h, err := c.locator.Archive(ctx, c.snapshot.Repository().Name(), c.to.String(), options)
+	if err != nil {
+		return // the part of the patch is worth showing without it
+	}
+	r.note("The linked archive has all files that differ, whole.")
+	r.link(h.Handle)
 }
 
 // patchWriter takes lines out of a patch.

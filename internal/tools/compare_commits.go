@@ -49,7 +49,7 @@ func (s *service) compareCommits(ctx context.Context, a compareArguments) (_ *re
 	if err != nil {
 		return nil, err
 	}
-	shown := newChanges(a.changeView, snapshot, comparison)
+	shown := s.newChanges(a.changeView, snapshot, comparison)
 	shown.from, shown.to = c.from, c.head.ID
 	return r, shown.show(ctx, r)
 }

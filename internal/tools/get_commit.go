@@ -62,9 +62,10 @@ func (s *service) getCommit(ctx context.Context, a commitArguments) (_ *result, 
 	if err != nil {
 		return nil, err
 	}
-	c := newChanges(a.changeView, snapshot, comparison)
+	c := s.newChanges(a.changeView, snapshot, comparison)
+	c.to = at.ID
 	if len(commit.Parents) > 0 {
-		c.from, c.to = commit.Parents[0], at.ID
+		c.from = commit.Parents[0]
 	}
 	return r, c.show(ctx, r)
 }

@@ -338,8 +338,8 @@ func TestLongChangesGoOn(t *testing.T) {
 		t.Errorf("%d bytes of %d", len(got), len(want))
 	}
 	r := s.call("get_commit", args{"repo": "one", "detail": "full_patch"})
-	if !strings.Contains(r.text, "Truncated after line ") || !strings.Contains(r.text, "get_archive_link with base="+first) || len(r.content) > maxResult {
-		t.Errorf("%d bytes: %s", len(r.content), r.text)
+	if !strings.Contains(r.text, "Truncated after line ") || len(r.links) != 1 || !strings.Contains(r.links[0], first) || len(r.content) > maxResult {
+		t.Errorf("%d bytes, links %q: %s", len(r.content), r.links, r.text)
 	}
 	r = s.call("compare_commits", args{"repo": "one", "base": first, "head": "main", "paths": []string{"b"}, "patch_line": 7})
 	if !strings.Contains(r.text, "Truncated in line 7 of the patch, which is long, in file 1 of 1, b. Go on with patch_line=8") {
