@@ -14,7 +14,7 @@ import (
 
 func TestCompressedFormatsHoldTheTar(t *testing.T) {
 	repo := gittest.New(t)
-	commit := repo.Commit("main", sizes()...)
+	commit := repo.Commit("main", trees()["many"]...)
 	want := repo.Archive("--format=tar", commit)
 	for format, open := range map[archive.Format]func(io.Reader) (io.Reader, error){
 		archive.TarZst: func(r io.Reader) (io.Reader, error) {

@@ -210,8 +210,13 @@ func compareRanges(t *testing.T, name string, p *archive.Plan, whole []byte) {
 func TestRangesOfEveryFormatAreParts(t *testing.T) {
 	repo := gittest.New(t)
 	repo.Commit("main", sizes()...)
+	repo.Commit("small", trees()["many"]...)
 	for _, format := range archive.Formats() {
-		p := plan(t, repo, "main", archive.Options{Format: format})
+		branch := "main"
+		if format == archive.TarXz { // is slow
+			branch = "small"
+		}
+		p := plan(t, repo, branch, archive.Options{Format: format})
 		compareRanges(t, string(format), p, write(t, p))
 	}
 }
