@@ -14,6 +14,8 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
+	"github.com/mark3labs/mcp-go/mcp"    //nolint:depguard // a tool that a test can hold
+	"github.com/mark3labs/mcp-go/server" //nolint:depguard // a tool that a test can hold
 
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
@@ -143,9 +145,6 @@ func TestWebSocketServesBothEras(t *testing.T) {
 		}
 		if f := s.call(rpc(version, 1, "resources/list", nil)); !strings.Contains(f.raw, `"streamable":true`) {
 			t.Errorf("%s: resources/list: %s", version, f.raw)
-		}
-		if f := s.call(rpc(version, 2, "tools/list", nil)); f.Error.Code != 0 && f.Error.Code != -32601 || string(f.ID) != "2" {
-			t.Errorf("%s: tools/list: %s", version, f.raw)
 		}
 		const file = "repo://hello/contents/README.md"
 		if f := s.call(rpc(version, 3, methodRead, map[string]any{"uri": file})); !strings.Contains(f.raw, `"text":"hello\n"`) {
@@ -325,6 +324,9 @@ func TestWebSocketTellsOfPushes(t *testing.T) {
 	if f := session.call(rpc(sessionVersion, 1, "resources/subscribe", map[string]any{"uri": uri})); f.Result == nil {
 		t.Fatal(f.raw)
 	}
+	if f := session.call(rpc(sessionVersion, 2, "tools/list", nil)); !strings.Contains(f.raw, `"search_repositories"`) {
+		t.Error(f.raw)
+	}
 	listen := func(id int) string {
 		return rpc(modernVersion, id, "subscriptions/listen", map[string]any{"notifications": map[string]any{"resourceSubscriptions": []string{uri}}})
 	}
@@ -405,6 +407,106 @@ func TestWebSocketDropsClientsThatDoNotRead(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	t.Error("a client that does not read kept its connection")
+}
+
+// held is a server with a tool that runs until it is let go, or its request ends.
+func held(t *testing.T) (s *site, started chan string, release chan struct{}) {
+	t.Helper()
+	s, started, release = serve(t), make(chan string, 100), make(chan struct{})
+	s.mcp.AddTools(server.ServerTool{Tool: mcp.NewTool("hold"), Handler: func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		started <- "started"
+		select {
+		case <-release:
+		case <-ctx.Done():
+			started <- "cancelled"
+		}
+		return mcp.NewToolResultText("held"), nil
+	}}, server.ServerTool{Tool: mcp.NewTool("fall"), Handler: func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		panic("on purpose")
+	}})
+	return s, started, release
+}
+
+func hold(id int) string {
+	return rpc(modernVersion, id, "tools/call", map[string]any{"name": "hold"})
+}
+
+func TestWebSocketRunsSixteenRequestsAtATime(t *testing.T) {
+	s, started, release := held(t)
+	client := dial(t, s.url)
+	for id := range 20 {
+		client.send(hold(id))
+	}
+	for range 16 {
+		<-started
+	}
+	// The server reads nothing more, so that another client's whole exchange
+	// fits between.
+	if f := dial(t, s.url).call(rpc(modernVersion, 1, "resources/list", nil)); f.Result == nil {
+		t.Error(f.raw)
+	}
+	if len(started) != 0 {
+		t.Errorf("%d more requests run", len(started))
+	}
+	close(release)
+	for range 20 {
+		if f := client.next(); f.Result == nil {
+			t.Error(f.raw)
+		}
+	}
+}
+
+func TestWebSocketRequestsAreCancelled(t *testing.T) {
+	s, started, _ := held(t)
+	client := dial(t, s.url)
+	client.send(hold(1))
+	<-started
+	client.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
+	if event := <-started; event != "cancelled" {
+		t.Error(event)
+	}
+	// There is no reply to what was cancelled.
+	if f := client.call(rpc(modernVersion, 2, "tools/call", map[string]any{"name": "fall"})); string(f.ID) != "2" || f.Error.Code != -32603 || strings.Contains(f.raw, "purpose") {
+		t.Errorf("a tool that panics: %s", f.raw)
+	}
+	client.send(hold(3))
+	<-started
+	if err := client.conn.CloseNow(); err != nil {
+		t.Error(err)
+	}
+	if event := <-started; event != "cancelled" {
+		t.Error(event)
+	}
+}
+
+func TestWebSocketDrainWaitsForRequests(t *testing.T) {
+	s, started, release := held(t)
+	client := dial(t, s.url)
+	client.send(hold(1))
+	<-started
+	ended := make(chan error, 1)
+	go func() {
+		ctx, cancel := context.WithTimeout(context.Background(), hang)
+		defer cancel()
+		ended <- s.server.Shutdown(ctx)
+	}()
+	for { // until it drains
+		_, response, err := websocket.Dial(t.Context(), s.url+"/ws", nil)
+		if err != nil && response != nil && response.StatusCode == http.StatusServiceUnavailable {
+			break
+		}
+		time.Sleep(time.Millisecond)
+	}
+	close(release)
+	if f := client.next(); string(f.ID) != "1" || f.Result == nil {
+		t.Error(f.raw)
+	}
+	if status := client.closed(); status != websocket.StatusGoingAway {
+		t.Errorf("status %v", status)
+	}
+	if err := <-ended; err != nil {
+		t.Error(err)
+	}
 }
 
 func TestWebSocketDrain(t *testing.T) {
