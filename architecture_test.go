@@ -62,6 +62,7 @@ var arrows = map[string][]string{
 // path. Tests are free to.
 var fences = map[string][]string{
 	"github.com/labstack/echo":    {"internal/httpx"},
+	"github.com/coder/websocket":  {"internal/httpx"},
 	"github.com/mark3labs/mcp-go": {"internal/resources", "internal/tools", "cmd/repomcp"},
 	"github.com/go-git":           {"internal/repos", "internal/benchmark"},
 	"github.com/klauspost":        {"internal/archive/gzip", "internal/archive/zip", "internal/archive/zstd", "internal/objects"},

@@ -14,6 +14,10 @@
 // client can take what it got for the whole. A client that goes away, or that
 // does not read, ends the work for it.
 //
+// Of a WebSocket connection (GET /ws) a bounded number of requests run at a time,
+// and nothing runs for it once it has ended. A drain answers what is in flight
+// and closes it with 1001. What comes after that has no reply.
+//
 // Plain downloads (GET and HEAD of /archive/ and /raw/) follow RFC 9110 for
 // conditions and ranges. One range is served; several get the whole. A strong
 // ETag names the bytes, so that parts that came from different servers fit

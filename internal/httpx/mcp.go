@@ -147,11 +147,8 @@ func (s *Server) batch(c echo.Context, messages []resources.Message) error {
 		if status != 0 {
 			return s.reply(c, status, resources.ErrorReply(nil, failure, resources.SessionEra))
 		}
-		if failure == nil && (request.Era == resources.ModernEra || !resources.AllowsBatch(request.Version)) {
-			failure = &resources.Error{Reason: resources.ReasonRequest, Message: "Batches exist in protocol version 2025-03-26 only. Send one message per request."}
-		}
-		if failure == nil && (message.Method == resources.MethodStream || message.Method == "initialize") {
-			failure = &resources.Error{Reason: resources.ReasonRequest, Message: "initialize and resources/stream cannot be part of a batch."}
+		if failure == nil {
+			failure = request.AdmitBatched()
 		}
 		if failure != nil {
 			return s.fail(c, nil, failure, request.Era)

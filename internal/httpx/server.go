@@ -49,7 +49,9 @@ type Options struct {
 	PublicURL string
 	// WriteTimeout is how long one write may wait; 0 means 30 s.
 	WriteTimeout time.Duration
-	Logger       *slog.Logger
+	// Sockets is how many WebSocket connections may be open; 0 means 512.
+	Sockets int
+	Logger  *slog.Logger
 }
 
 // Server is the HTTP server. There is no global write timeout: streams are
@@ -60,6 +62,7 @@ type Server struct {
 	mcp      http.Handler
 	http     *http.Server
 	streams  eventStreams
+	sockets  sockets
 	draining context.Context
 	drain    context.CancelFunc
 }
@@ -69,10 +72,13 @@ func New(options Options) *Server {
 	if options.WriteTimeout == 0 {
 		options.WriteTimeout = defaultWriteTimeout
 	}
+	if options.Sockets == 0 {
+		options.Sockets = defaultSockets
+	}
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{options: options, logger: options.Logger, mcp: options.Resources.Handler()}
+	s := &Server{options: options, logger: options.Logger, mcp: options.Resources.Handler(), sockets: newSockets(options.Sockets)}
 	s.draining, s.drain = context.WithCancel(context.Background())
 	s.http = &http.Server{
 		Handler:           s.routes(),
@@ -94,6 +100,7 @@ func (s *Server) routes() *echo.Echo {
 	e.POST("/mcp", s.post)
 	e.GET("/mcp", s.listen)
 	e.DELETE("/mcp", s.endSession)
+	e.GET(socketPath, s.websocket)
 	for _, kind := range []resources.Plain{resources.PlainArchive, resources.PlainRaw} {
 		e.Match([]string{http.MethodGet, http.MethodHead}, "/"+string(kind)+"/*", s.download(kind))
 	}
@@ -132,8 +139,8 @@ func (s *Server) Serve(listener net.Listener) error {
 	return nil
 }
 
-// Shutdown stops accepting, closes event streams, and lets downloads finish
-// until ctx ends. What still runs then is aborted, visibly for its client, and
+// Shutdown stops accepting, closes event streams and, after the requests in
+// flight, WebSocket connections, and lets downloads finish until ctx ends. What still runs then is aborted, visibly for its client, and
 // reported as an error.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.drain()
@@ -141,10 +148,10 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		s.logger.Error("closing event streams failed", "error", err)
 	}
 	err := s.http.Shutdown(ctx)
-	if err == nil {
-		return nil
+	if err != nil {
+		err = errors.Join(fmt.Errorf("downloads were cut off at the end of the drain time: %w", err), s.http.Close())
 	}
-	return errors.Join(fmt.Errorf("downloads were cut off at the end of the drain time: %w", err), s.http.Close())
+	return errors.Join(err, s.sockets.shutdown(ctx))
 }
 
 // plainError answers errors of routing: nothing of the implementation shows.

@@ -164,9 +164,9 @@ func checkParams(message Message, era Era) *Error {
 	return nil
 }
 
-// AllowsBatch reports whether a version of the protocol has batches: only
+// allowsBatch reports whether a version of the protocol has batches: only
 // 2025-03-26 does, which a client that names no version is taken for.
-func AllowsBatch(version string) bool {
+func allowsBatch(version string) bool {
 	return version == "" || version == mcp.ProtocolVersion20250326
 }
 
@@ -225,19 +225,24 @@ func checkModern(message Message, meta requestMeta, header func(string) string) 
 	case version != meta.Version:
 		return mismatch(fmt.Sprintf("The header MCP-Protocol-Version %q differs from %q in params._meta.", clip(version), clip(meta.Version)))
 	}
-	if err := checkVersion(version); err != nil {
+	if failure := checkModernBody(message, meta); failure != nil || message.ID == nil {
+		return failure
+	}
+	return checkStandardHeaders(message, header)
+}
+
+// checkModernBody applies those of the rules that are not about headers.
+func checkModernBody(message Message, meta requestMeta) *Error {
+	if err := checkVersion(meta.Version); err != nil {
 		return err
 	}
 	if message.IsReply() {
 		return invalidRequest("Replies of clients are not part of 2026-07-28.")
 	}
-	if message.ID == nil {
-		return nil
-	}
-	if len(meta.Capabilities) == 0 || meta.Capabilities[0] != '{' {
+	if message.ID != nil && (len(meta.Capabilities) == 0 || meta.Capabilities[0] != '{') {
 		return &Error{Reason: ReasonParams, Message: "The member " + mcp.MetaKeyClientCapabilities + " of params._meta is required; {} declares none."}
 	}
-	return checkStandardHeaders(message, header)
+	return nil
 }
 
 func mismatch(text string) *Error { return &Error{Reason: ReasonHeader, Message: text} }

@@ -9,7 +9,8 @@
 // belongs to and refuse what no method may accept. A resources/stream request
 // then goes to [Server.Stream]; all others go to [Server.Handler], and what that
 // replies goes through [Request.Patch] on its way out. Plain URLs go to
-// [Server.OpenDownload].
+// [Server.OpenDownload]. A transport that has one connection for everything and
+// no headers uses a [Connection] from [Server.Connect] instead.
 //
 // # Promises
 //

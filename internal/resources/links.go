@@ -99,11 +99,11 @@ type downloadResult struct {
 // request with another one is then refused there.
 func (s *Server) DownloadReply(r *Request, content *Content, session string) ([]byte, *Error) {
 	if s.options.Links.Authority == nil {
-		return nil, &Error{Reason: ReasonNotStreamable, Message: "This server makes no download URLs. Send Accept: */* and leave " + metaDelivery + " out, or ask the operator to set --public-url."}
+		return nil, &Error{Reason: ReasonNotStreamable, Message: "This server makes no download URLs. Send POST /mcp with Accept: */* and leave " + metaDelivery + " out, or ask the operator to set --public-url."}
 	}
 	url, link, err := s.link(content, links.Grant{Kind: links.Download, SingleUse: !s.options.Links.ManyUses, Principal: principalOf(session)})
 	if errors.Is(err, links.ErrRevoked) || errors.Is(err, links.ErrTooLong) {
-		return nil, &Error{Reason: ReasonNotStreamable, Cause: err, Message: "There are no download URLs of this resource. Send Accept: */* and leave " + metaDelivery + " out."}
+		return nil, &Error{Reason: ReasonNotStreamable, Cause: err, Message: "There are no download URLs of this resource. Send POST /mcp with Accept: */* and leave " + metaDelivery + " out."}
 	}
 	if err != nil {
 		return nil, internal(err)
