@@ -17,6 +17,7 @@ const module = "github.com/repomcp/repomcp/"
 // not here may not be.
 var arrows = map[string][]string{
 	"cmd/repomcp":        {"internal/archive", "internal/cache", "internal/history", "internal/httpx", "internal/links", "internal/repos", "internal/resources", "internal/search", "internal/tools"},
+	"client":             {},
 	"internal/httpx":     {"internal/links", "internal/resources"},
 	"internal/resources": {"internal/archive", "internal/cache", "internal/links", "internal/repos", "internal/watch"},
 	"internal/watch":     {"internal/repos"},
@@ -76,7 +77,7 @@ var fences = map[string][]string{
 	"os/exec":                     {"internal/gittest", "internal/benchmark"},
 	"unsafe":                      {},
 	// resources builds mcp-go's HTTP handler, whose types are net/http's.
-	"net/http": {"internal/httpx", "internal/resources", "internal/benchmark"},
+	"net/http": {"client", "internal/httpx", "internal/resources", "internal/benchmark"},
 }
 
 type goPackage struct {
