@@ -71,37 +71,29 @@ func (s *service) getFileBlame(ctx context.Context, a blameArguments) (_ *result
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
 	r := &result{}
-	at, err := s.commit(ctx, r, snapshot, a.revision)
-	if err != nil {
-		return nil, err
-	}
-	name, err := treePath(a.path)
-	if err != nil {
-		return nil, err
-	}
-	e, err := lookup(ctx, snapshot, at, name)
+	at, e, err := s.entryOf(ctx, r, snapshot, a.revision, a.path)
 	if err != nil {
 		return nil, err
 	}
 	if e.Mode.IsDir() || e.Mode.IsGitlink() {
-		return nil, say("%s is a %s, not a file.", quote("/"+name), kindOf(e.Mode))
+		return nil, say("%s is a %s, not a file.", quote("/"+e.path), kindOf(e.Mode))
 	}
 	last := a.start + maxBlamedLines - 1
 	if a.end != 0 {
 		last = min(a.end, last)
 	}
-	found, err := history.Blame(ctx, snapshot, s.facts, history.BlameOptions{Commit: at.ID, Path: name, First: a.start, Last: last})
+	found, err := history.Blame(ctx, snapshot, s.facts, history.BlameOptions{Commit: at.ID, Path: e.path, First: a.start, Last: last})
 	if errors.Is(err, repos.ErrInvalid) && a.start == 1 {
-		return nil, say("%s is empty.", quote(name))
+		return nil, say("%s is empty.", quote(e.path))
 	}
 	if errors.Is(err, repos.ErrInvalid) {
-		return nil, say("start_line is %d, which is after the last line of %s.", a.start, quote(name))
+		return nil, say("start_line is %d, which is after the last line of %s.", a.start, quote(e.path))
 	}
 	if err != nil {
 		return nil, err
 	}
 	if bytes.IndexByte(found.Text[:min(len(found.Text), binaryBytes)], 0) >= 0 {
-		return nil, say("%s is no text.", quote(name))
+		return nil, say("%s is no text.", quote(e.path))
 	}
 	return r, request{s, snapshot, at, e}.blame(ctx, r, found, a)
 }

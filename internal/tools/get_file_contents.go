@@ -48,15 +48,7 @@ func (s *service) getFileContents(ctx context.Context, a fileArguments) (_ *resu
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
 	r := &result{}
-	at, err := s.commit(ctx, r, snapshot, a.revision)
-	if err != nil {
-		return nil, err
-	}
-	name, err := treePath(a.path)
-	if err != nil {
-		return nil, err
-	}
-	e, err := lookup(ctx, snapshot, at, name)
+	at, e, err := s.entryOf(ctx, r, snapshot, a.revision, a.path)
 	if err != nil {
 		return nil, err
 	}
@@ -65,7 +57,7 @@ func (s *service) getFileContents(ctx context.Context, a fileArguments) (_ *resu
 	case e.Mode.IsDir():
 		_, err = s.listTree(ctx, r, snapshot, at, e, treeView{keep: func(string) bool { return true }, paging: a.paging})
 	case e.Mode.IsGitlink():
-		r.note("%s is a submodule at commit %s: its files are in another repository, which .gitmodules names. Look for it with search_repositories.", quote(name), e.ID)
+		r.note("%s is a submodule at commit %s: its files are in another repository, which .gitmodules names. Look for it with search_repositories.", quote(e.path), e.ID)
 	case e.Mode.IsSymlink():
 		err = q.symlink(r)
 	default:

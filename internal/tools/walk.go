@@ -92,6 +92,20 @@ func noteStopped(r *result, err error) error {
 	return nil
 }
 
+// entryOf finds the commit of a revision, and in it the entry of a path as it was
+// given.
+func (s *service) entryOf(ctx context.Context, r *result, snapshot *repos.Snapshot, of revision, path string) (at found, e entry, err error) {
+	if at, err = s.commit(ctx, r, snapshot, of); err != nil {
+		return at, e, err
+	}
+	name, err := treePath(path)
+	if err != nil {
+		return at, e, err
+	}
+	e, err = lookup(ctx, snapshot, at, name)
+	return at, e, err
+}
+
 // lookup finds the entry of a path at a commit. When there is none the error
 // names paths that end alike.
 func lookup(ctx context.Context, snapshot *repos.Snapshot, at found, path string) (entry, error) {
