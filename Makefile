@@ -21,7 +21,7 @@ lint:
 	golangci-lint run ./...
 
 fuzz:
-	.ci/fuzz.sh 1m
+	.ci/fuzz.sh 1000000x
 
 # Wants a server: repomcp serve --root testrepos
 conformance:
