@@ -36,9 +36,19 @@ func (l locator) Contents(ctx context.Context, repository, commit, path string) 
 }
 
 // Archive finds an archive.
-func (l locator) Archive(ctx context.Context, repository, commit string, options archive.Options) (tools.ArchiveHandle, error) {
-	h, err := l.server.Handle(ctx, resources.Resource{Repository: repository, Kind: resources.Archive, Revision: commit, Options: options})
-	return tools.ArchiveHandle{Handle: l.handle(h), Base: h.Base, Measured: h.Measured, Extent: h.Extent}, err
+func (l locator) Archive(ctx context.Context, repository, commit string, options archive.Options) (tools.Handle, error) {
+	h, err := l.server.Handle(ctx, archiveOf(repository, commit, options))
+	return l.handle(h), err
+}
+
+// MeasuredArchive finds an archive and its extent.
+func (l locator) MeasuredArchive(ctx context.Context, repository, commit string, options archive.Options) (tools.ArchiveHandle, error) {
+	h, err := l.server.MeasuredHandle(ctx, archiveOf(repository, commit, options))
+	return tools.ArchiveHandle{Handle: l.handle(h.Handle), Base: h.Base, Measured: h.Measured, Extent: h.Extent}, err
+}
+
+func archiveOf(repository, commit string, options archive.Options) resources.Resource {
+	return resources.Resource{Repository: repository, Kind: resources.Archive, Revision: commit, Options: options}
 }
 
 func (l locator) handle(h resources.Handle) tools.Handle {

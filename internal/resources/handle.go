@@ -29,6 +29,11 @@ type Handle struct {
 	Route string
 	// Base is the commit that a delta is from.
 	Base string
+}
+
+// MeasuredHandle is that of an archive.
+type MeasuredHandle struct {
+	Handle
 	// Extent is of the tar before compression; Measured says that it is known. A
 	// manifest has none.
 	Extent   archive.Measure
@@ -36,7 +41,26 @@ type Handle struct {
 }
 
 // Handle finds a resource as it is now: of a branch it names the commit.
-func (s *Server) Handle(ctx context.Context, r Resource) (_ Handle, err error) {
+func (s *Server) Handle(ctx context.Context, r Resource) (Handle, error) {
+	return s.handle(ctx, r, func(*archive.Plan) {})
+}
+
+// MeasuredHandle finds an archive as [Server.Handle] does, and measures it, for
+// which all of its trees are read. It takes two seconds at most.
+func (s *Server) MeasuredHandle(ctx context.Context, r Resource) (m MeasuredHandle, err error) {
+	m.Handle, err = s.handle(ctx, r, func(plan *archive.Plan) {
+		if r.Options.Format != archive.Manifest {
+			m.Extent, m.Measured = measured(ctx, plan)
+		}
+	})
+	if m.Measured && r.Options.Format == archive.Tar {
+		m.Size = m.Extent.Bytes
+	}
+	return m, err
+}
+
+// handle shows the plan of an archive to measure.
+func (s *Server) handle(ctx context.Context, r Resource, measure func(*archive.Plan)) (_ Handle, err error) {
 	r.Options = r.Options.Canonical()
 	content, err := s.openResource(ctx, r)
 	if err != nil {
@@ -49,11 +73,7 @@ func (s *Server) Handle(ctx context.Context, r Resource) (_ Handle, err error) {
 	}
 	if content.plan != nil {
 		h.Base = content.plan.Options().Base
-	}
-	if content.plan != nil && r.Options.Format != archive.Manifest {
-		if h.Extent, h.Measured = measured(ctx, content.plan); h.Measured && r.Options.Format == archive.Tar {
-			h.Size = h.Extent.Bytes
-		}
+		measure(content.plan)
 	}
 	h.Meta = s.httpMeta(content)
 	h.HTTP, _ = h.Meta[metaHTTP].(string)

@@ -9,7 +9,6 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/repos"
 )
@@ -113,17 +112,20 @@ func (c *changes) stats(ctx context.Context, r *result) error {
 			return err
 		}
 		added, deleted = added+stat.Added, deleted+stat.Deleted
-		shown := statLine(file, stat)
-		items = append(items, item[string]{shown, shown})
+		line := statLine(file, stat)
+		items = append(items, item[string]{line, line})
 		if c.compared += stat.OldSize + stat.NewSize; c.compared > maxComparedBytes {
 			break
 		}
 	}
-	list(r, c.paging, len(c.files), items)
+	shown, _ := list(r, c.paging, len(c.files), items)
 	if len(items) == len(c.files) {
 		r.note("%s: %s added, %d deleted.", differing(len(c.files)), many(added, "line"), deleted)
 	} else {
 		r.note("%s.", differing(len(c.files)))
+	}
+	if c.page == 1 && len(shown) < len(c.files) {
+		c.linkFiles(ctx, r)
 	}
 	return nil
 }
@@ -195,21 +197,6 @@ func (c *changes) patch(ctx context.Context, r *result) error {
 		c.linkFiles(ctx, r)
 	}
 	return nil
-}
-
-// linkFiles links to an archive of the files that differ, since there is none of
-// the patch.
-func (c *changes) linkFiles(ctx context.Context, r *result) {
-	options := archive.Options{Format: archive.TarGz, Profile: archive.ProfileFull}
-	if !c.from.IsZero() {
-		options.Base, options.Fallback = c.from.String(), archive.FallbackFull
-	}
-	h, err := c.locator.Archive(ctx, c.snapshot.Repository().Name(), c.to.String(), options)
-	if err != nil {
-		return // the part of the patch is worth showing without it
-	}
-	r.note("The linked archive has all files that differ, whole.")
-	r.link(h.Handle)
 }
 
 // patchWriter takes lines out of a patch.

@@ -96,7 +96,7 @@ func (s *service) getArchiveLink(ctx context.Context, a archiveArguments) (_ *re
 	if err != nil {
 		return nil, err
 	}
-	h, err := s.locator.Archive(ctx, at.repository, at.ID.String(), options)
+	h, err := s.locator.MeasuredArchive(ctx, at.repository, at.ID.String(), options)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -138,24 +137,6 @@ func (s *service) listTree(ctx context.Context, r *result, snapshot *repos.Snaps
 	data.Tree, data.pages = list(r, v.paging, total, items)
 	r.note("%s.", at)
 	return data, s.linkManifest(ctx, r, at, data.pages, len(data.Tree))
-}
-
-// linkManifest links a list of all files with their ids to a first page that
-// does not have all items.
-func (s *service) linkManifest(ctx context.Context, r *result, at found, of pages, shown int) error {
-	if of.Page > 1 || shown == of.Total || r.stopped {
-		return nil
-	}
-	h, err := s.locator.Archive(ctx, at.repository, at.ID.String(), archive.Options{Format: archive.Manifest, Profile: archive.ProfileFull})
-	if errors.Is(err, archive.ErrLimit) {
-		return nil // there is none of so large a tree
-	}
-	if err != nil {
-		return err
-	}
-	r.note("All entries of the commit are in its manifest, %s.", h.URI)
-	r.link(h.Handle)
-	return nil
 }
 
 func describeEntry(snapshot *repos.Snapshot, e entry) (entryData, error) {

@@ -85,6 +85,9 @@ func (s *service) listCommits(ctx context.Context, a logArguments) (_ *result, e
 		r.note("No commit fits, or there are no more.")
 	}
 	r.note("%s.", at)
+	if page.Next != "" && a.cursor == "" && a.page == 1 {
+		s.linkTree(ctx, r, at.repository, at.ID.String())
+	}
 	return r, nil
 }
 

@@ -16,9 +16,10 @@ type Locator interface {
 	// Contents finds a file or folder of a commit. The path is as git stores
 	// it; "" is the root.
 	Contents(ctx context.Context, repository, commit, path string) (Handle, error)
-	// Archive finds an archive of a commit, and measures it as far as that is
-	// quickly done.
-	Archive(ctx context.Context, repository, commit string, options archive.Options) (ArchiveHandle, error)
+	// Archive finds an archive of a commit. MeasuredArchive reads all its trees as
+	// well, for as long as somebody waits who asked for nothing else.
+	Archive(ctx context.Context, repository, commit string, options archive.Options) (Handle, error)
+	MeasuredArchive(ctx context.Context, repository, commit string, options archive.Options) (ArchiveHandle, error)
 }
 
 // UnknownSize says that a length is known only after everything was written.

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/repos"
@@ -118,6 +119,11 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 	found.note(r, request)
 	if request.Before < a.context {
 		r.note("There is room for %s of context only.", many(request.Before, "line"))
+	}
+	if found.Cursor != "" && a.cursor == "" {
+		for _, of := range found.commits() {
+			s.linkTree(ctx, r, of.Repository, of.Commit.String())
+		}
 	}
 	return r, nil
 }
@@ -254,6 +260,19 @@ func (f foundCode) text() (text string, ok bool) {
 		}
 	}
 	return b.String(), b.Len() > 0
+}
+
+// commits are the first ones that something was found in, each by a file of it.
+func (f foundCode) commits() (first []search.File) {
+	for _, file := range f.Files {
+		known := slices.ContainsFunc(first, func(of search.File) bool {
+			return of.Repository == file.Repository && of.Commit == file.Commit
+		})
+		if !known && len(first) < maxLinkedCommits {
+			first = append(first, file)
+		}
+	}
+	return first
 }
 
 func (f foundCode) hasContext(file search.File) bool {

@@ -63,9 +63,14 @@ func (signpost) Contents(_ context.Context, repository, commit, path string) (to
 	return tools.Handle{URI: "repo:/" + route, MIMEType: "x/y", FileName: path, Size: tools.UnknownSize, Route: route, URL: "https://git.example" + route}, nil
 }
 
-func (signpost) Archive(_ context.Context, repository, commit string, options archive.Options) (tools.ArchiveHandle, error) {
+func (signpost) Archive(_ context.Context, repository, commit string, options archive.Options) (tools.Handle, error) {
 	route := fmt.Sprintf("/archive/%s/%s.%s?%q", repository, commit, options.Format, options.Values())
-	return tools.ArchiveHandle{Handle: tools.Handle{URI: "repo:/" + route, FileName: repository, Size: tools.UnknownSize, Route: route}}, nil
+	return tools.Handle{URI: "repo:/" + route, FileName: repository, Size: tools.UnknownSize, Route: route}, nil
+}
+
+func (p signpost) MeasuredArchive(ctx context.Context, repository, commit string, options archive.Options) (tools.ArchiveHandle, error) {
+	h, err := p.Archive(ctx, repository, commit, options)
+	return tools.ArchiveHandle{Handle: h}, err
 }
 
 // reply is a result, taken apart.
