@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/repomcp/repomcp/internal/archive/workers"
 )
@@ -15,7 +16,7 @@ const (
 	// sharedRuns is how many more there may be of all archives together, for
 	// each worker: a single archive can keep all workers busy, and fifty do not
 	// need as much memory each.
-	sharedRuns = 1
+	sharedRuns = 2
 	// firstRun is how many entries the first run has, so that the first bytes
 	// leave early. Further runs have up to twice as many as the one before.
 	firstRun = 2
@@ -174,10 +175,26 @@ func (l *pipeline) drain(r *run) error {
 		case r.next == len(r.entries):
 			return r.walkErr
 		}
-		if err := l.submit(r); err != nil {
+		if err := l.resubmit(r); err != nil {
 			return err
 		}
 	}
+}
+
+// resubmit hands out what is left of the first run, in two halves if it can: it
+// holds up all the others, and only one worker can be at each.
+func (l *pipeline) resubmit(r *run) error {
+	if len(r.entries)-r.next < 2 || !l.borrow() {
+		return l.submit(r)
+	}
+	half := l.engine.runs.Get().(*run)
+	half.reset(l.ctx, l.plan, l.layout, 0)
+	r.split(half)
+	l.window = slices.Insert(l.window, 1, half)
+	if err := l.submit(r); err != nil {
+		return err
+	}
+	return l.submit(half)
 }
 
 // file writes a file that is large, or has to be made in order.

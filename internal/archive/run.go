@@ -19,7 +19,7 @@ const (
 	// heldBytes is the size up to which a file is read whole by a worker, which
 	// is twice as fast as streaming, when one of the few buffers of that size
 	// is free. Others flow through the goroutine that writes the archive.
-	heldBytes = 2 << 20
+	heldBytes = 4 << 20
 	// runBuffer has room for a run that was nearly full before its last file,
 	// with that file's headers and padding.
 	runBuffer = runBytes + inlineBytes + 4*recordSize
@@ -109,6 +109,18 @@ func (r *run) entry(i int) entry {
 	}
 	e := r.entries[i]
 	return entry{path: r.paths[start:e.end:e.end], mode: e.mode, id: e.id, treatment: e.treatment, module: r.module}
+}
+
+// split moves the second half of the entries that are left to an empty run, which
+// is to follow.
+func (r *run) split(half *run) {
+	middle := (r.next + len(r.entries) + 1) / 2
+	half.source, half.module = r.source, r.module
+	for i := middle; i < len(r.entries); i++ {
+		half.add("", r.entry(i).path, r.entries[i])
+	}
+	half.walkErr, r.walkErr = r.walkErr, nil
+	r.entries = r.entries[:middle]
 }
 
 // Run implements [workers.Task]: it makes tar until the entries are at their

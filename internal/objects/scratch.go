@@ -33,7 +33,7 @@ const (
 	largestWindow = 8 << 20
 	// keptWindow is the largest window that stays in the pool: that of the
 	// largest file that an archive reads in one go.
-	keptWindow = 5 << 19
+	keptWindow = 5 << 20
 	// keptLinks is more than the 50 links that git's chains have by default.
 	keptLinks = 128
 	// keptDeltas bounds the inflated deltas of one chain; the rest of them is
