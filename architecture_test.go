@@ -34,7 +34,7 @@ var arrows = map[string][]string{
 	"internal/history": {"internal/charset", "internal/diff", "internal/message", "internal/repos"},
 	"internal/repos":   {"internal/objects"},
 	"internal/diff":    {},
-	"internal/objects": {},
+	"internal/objects": {"internal/objects/sha1x8"},
 	"internal/links":   {},
 	"internal/cache":   {},
 
@@ -51,6 +51,7 @@ var arrows = map[string][]string{
 	"internal/archive/xz":         {"internal/archive/blocks", "internal/archive/workers"},
 	"internal/archive/zip":        {"internal/archive/gzip", "internal/archive/workers"},
 	"internal/archive/zstd":       {"internal/archive/blocks", "internal/archive/workers"},
+	"internal/objects/sha1x8":     {},
 	"internal/charset":            {},
 	"internal/message":            {},
 	"internal/gittest":            {},

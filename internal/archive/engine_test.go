@@ -18,7 +18,7 @@ import (
 // that are held, and that are streamed, between small ones.
 func sizes() []gittest.File {
 	var files []gittest.File
-	for i, size := range []int{0, 1, 511, 512, 513, 127 << 10, 128 << 10, 128<<10 + 1, 200 << 10, 1 << 20, 2 << 20, 2<<20 + 1, 3 << 20} {
+	for i, size := range []int{0, 1, 511, 512, 513, 127 << 10, 128 << 10, 128<<10 + 1, 200 << 10, 256 << 10, 1 << 20, 3 << 20, 4 << 20, 4<<20 + 1, 5 << 20} {
 		for j := range gittest.Volume(1, 3) {
 			files = append(files, gittest.Regular(fmt.Sprintf("%02d/%d/large", i, j), gittest.Noise(size + j)[j:]))
 			for k := range 5 {
@@ -109,5 +109,47 @@ func TestUnknownLevelIsRefused(t *testing.T) {
 		if _, err := archive.NewEngine(archive.EngineOptions{Level: level}); err == nil {
 			t.Errorf("level %d was accepted", level)
 		}
+	}
+}
+
+// A file whose id it is not is never written, wherever it is among sound ones;
+// and where another pack has it, that copy is.
+func TestAFileOfAnotherIDIsNotWritten(t *testing.T) {
+	repo := gittest.New(t)
+	var files []gittest.File
+	for i := range 200 {
+		files = append(files, gittest.Regular(fmt.Sprintf("%03d", i), fmt.Sprint(i, strings.Repeat(" text", 10*i))))
+	}
+	files = append(files, gittest.Regular("large", gittest.Noise(300<<10)), gittest.Regular("more", gittest.Noise(301<<10)))
+	commit := repo.Commit("main", files...)
+	repo.Git("repack", "-adq")
+	want := repo.Archive("--format=tar", commit)
+	sound := gittest.New(t)
+	sound.Commit("main", files...)
+	sound.Git("repack", "-adq")
+	id := func(path string) string { return repo.Git("rev-parse", "main:"+path) }
+	pairs := [][2]string{{"000", "001"}, {"100", "199"}, {"large", "more"}}
+	for _, pair := range pairs {
+		a, b := id(pair[0]), id(pair[1])
+		repo.SwapOffsets(a, b)
+		for _, format := range []archive.Format{archive.Tar, archive.TarGz, archive.TarZst, archive.Zip} {
+			var out bytes.Buffer
+			err := plan(t, repo, commit, archive.Options{Format: format}).WriteTo(t.Context(), &out)
+			if !errors.Is(err, repos.ErrCorrupt) {
+				t.Errorf("%s with %v swapped: %v", format, pair, err)
+			}
+			if format == archive.Tar && !bytes.HasPrefix(want, out.Bytes()) {
+				t.Errorf("wrong bytes were written with %v swapped", pair)
+			}
+		}
+		repo.SwapOffsets(a, b)
+	}
+	for _, pair := range pairs {
+		repo.SwapOffsets(id(pair[0]), id(pair[1]))
+	}
+	repo.CopyPack(sound)
+	var out bytes.Buffer
+	if err := plan(t, repo, commit, archive.Options{Format: archive.Tar}).WriteTo(t.Context(), &out); err != nil || !bytes.Equal(out.Bytes(), want) {
+		t.Errorf("with sound copies: %d bytes, %v", out.Len(), err)
 	}
 }

@@ -13,7 +13,7 @@ const (
 	// handing them over cheap, few enough to share a small archive out.
 	runEntries = 64
 	// runBytes is how much tar a worker makes before it hands it on.
-	runBytes = 128 << 10
+	runBytes = 256 << 10
 	// inlineBytes is the size up to which a file is read into the run's buffer.
 	inlineBytes = 128 << 10
 	// heldBytes is the size up to which a file is read whole by a worker, which
@@ -55,6 +55,8 @@ type run struct {
 	// straight into out; kept for the next.
 	stored, converted []byte
 	records           []byte // of a zip's directory, for what is in out
+	pending           repos.Pending
+	later             *repos.Pending // what files in out are left to, to be compared with their ids; nil: they are at once
 	worker            *workers.Worker
 
 	walkErr error // the tree could not be read after the last entry
@@ -123,17 +125,32 @@ func (r *run) split(half *run) {
 	r.entries = r.entries[:middle]
 }
 
-// Run implements [workers.Task]: it makes tar until the entries are at their
-// end, the buffer is full, a file is large or something fails.
+// Run implements [workers.Task].
 func (r *run) Run(w *workers.Worker) {
 	r.worker = w
+	first := r.next
+	r.later = &r.pending
+	r.makeAll()
+	if !r.pending.Matches(r.out) {
+		// Made again, with every file compared when it is read: then a sound copy
+		// is taken where there is one, or the damaged file is known.
+		r.emptied()
+		r.next, r.apart, r.later = first, false, nil
+		r.makeAll()
+	}
+	r.done <- struct{}{}
+}
+
+// makeAll makes entries until they are at their end, the buffer is full, a file is
+// large or something fails.
+func (r *run) makeAll() {
+	r.err = nil
 	for more := true; more && r.next < len(r.entries) && len(r.out) < runBytes; {
 		if r.err = context.Cause(r.ctx); r.err == nil {
 			more, r.err = r.make(r.entry(r.next))
 		}
 		more = more && r.err == nil
 	}
-	r.done <- struct{}{}
 }
 
 // emptied says that what was made is written, and to be used again.
@@ -189,7 +206,7 @@ func (r *run) file(e entry) (more bool, err error) {
 	if e.treatment.changes() {
 		return r.treated(e)
 	}
-	r.out, err = r.layout.read(r, r.out, e, min(inlineBytes, r.limits.BlobBytes))
+	r.out, err = r.layout.read(r, r.out, e, min(inlineBytes, r.limits.BlobBytes), r.later)
 	if !errors.Is(err, repos.ErrTooLarge) {
 		return r.made(err)
 	}
@@ -200,7 +217,7 @@ func (r *run) file(e entry) (more bool, err error) {
 		r.apart = true
 		return false, nil
 	}
-	r.held, err = r.layout.read(r, r.held, e, min(heldBytes, r.limits.BlobBytes))
+	r.held, err = r.layout.read(r, r.held, e, min(heldBytes, r.limits.BlobBytes), nil)
 	if errors.Is(err, repos.ErrTooLarge) {
 		r.apart = true
 		return false, nil

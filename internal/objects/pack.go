@@ -177,17 +177,18 @@ func parseDistance(b []byte) (distance uint64, n int, err error) {
 	return 0, 0, io.ErrUnexpectedEOF
 }
 
-// entryAt reads the header of the entry at off. The window that it read is
-// returned too, from the first byte of the entry's data.
-func (p *pack) entryAt(off int64, buf []byte) (entry, []byte, error) {
+// entryAt reads the header of the entry at off.
+func (p *pack) entryAt(off int64, buf []byte) (entry, error) {
 	b, err := p.window(off, buf)
 	if err != nil {
-		return entry{}, nil, err
+		return entry{}, err
 	}
-	return p.entryIn(b, off)
+	e, _, err := p.entryIn(b, off)
+	return e, err
 }
 
-// entryIn reads the header of the entry at off from its first bytes.
+// entryIn reads the header of the entry at off from its first bytes. What of them
+// is the entry's data is returned too.
 func (p *pack) entryIn(b []byte, off int64) (entry, []byte, error) {
 	e, err := parseEntry(b, off)
 	if err != nil {

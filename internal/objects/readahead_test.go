@@ -60,7 +60,7 @@ func TestWriteToKeepsTheEndOfAnotherObject(t *testing.T) {
 		repo.Git("repack", "-adq")
 		a, _ := ParseID(repo.Git("rev-parse", "main:a"))
 		b, _ := ParseID(repo.Git("rev-parse", "main:b"))
-		swapOffsets(t, repo, a, b)
+		repo.SwapOffsets(a.String(), b.String())
 		object, err := snapshot(t, newStore(t, Options{}, repo), repo).Open(a)
 		if err != nil {
 			t.Fatal(err)

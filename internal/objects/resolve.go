@@ -68,7 +68,7 @@ func (v *view) descend(sc *scratch, at place, limit int64, buf *[]byte) (inflate
 		if kind, data, ok := v.store.bases.get(at.pack, at.off); ok {
 			return v.fromCache(sc, inflated{kind, data}, limit, buf)
 		}
-		e, head, err := at.pack.entryAt(at.off, sc.first())
+		e, head, err := sc.entryAt(at)
 		if err != nil {
 			return inflated{}, err
 		}

@@ -11,7 +11,9 @@ type scratch struct {
 	decoder  decoder
 	glance   glance   // of headers
 	inflater inflater // for streams that are longer than a window
-	window   []byte   // of the pack
+	own      span     // of the pack, around the object that is read
+	bases    span     // the same around a base of it
+	window   []byte   // for a header alone, or the file of a loose object
 	deltas   []byte   // inflated deltas of the chain, one after the other
 	delta    []byte   // an inflated delta that did not fit among those
 	loose    []byte   // an inflated loose object with its header
@@ -25,15 +27,6 @@ type scratch struct {
 }
 
 const (
-	// firstWindow holds nearly every tree, commit and delta, and most source
-	// files, deflated.
-	firstWindow = 8 << 10
-	// largestWindow is up to which size a stream is read in one go, which is
-	// faster; a longer one goes through a fixed buffer.
-	largestWindow = 8 << 20
-	// keptWindow is the largest window that stays in the pool: that of the
-	// largest file that an archive reads in one go.
-	keptWindow = 5 << 20
 	// keptLinks is more than the 50 links that git's chains have by default.
 	keptLinks = 128
 	// keptDeltas bounds the inflated deltas of one chain; the rest of them is
@@ -45,14 +38,13 @@ func (s *Store) takeScratch() *scratch {
 	if sc, ok := s.scratch.Get().(*scratch); ok {
 		return sc
 	}
-	return &scratch{window: make([]byte, firstWindow), hash: sha1.New()}
+	return &scratch{window: make([]byte, looseWindow), hash: sha1.New()}
 }
 
 // giveScratch puts sc back; buffers that one huge object made are dropped.
 func (s *Store) giveScratch(sc *scratch) {
-	if cap(sc.window) > keptWindow {
-		sc.window = make([]byte, firstWindow)
-	}
+	sc.own.trim()
+	sc.bases.trim()
 	if cap(sc.delta) > keptDeltas {
 		sc.delta = nil
 	}
@@ -79,8 +71,23 @@ func (sc *scratch) sum(t Type, content []byte) (id ID) {
 	return id
 }
 
-// first is the part of the window that a header is read with.
-func (sc *scratch) first() []byte { return sc.window[:firstWindow] }
+// span is that of the link of the chain that comes next.
+func (sc *scratch) span() *span {
+	if len(sc.links) == 0 {
+		return &sc.own
+	}
+	return &sc.bases
+}
+
+// entryAt reads the header of the entry of the next link. What was read of its
+// data is returned too.
+func (sc *scratch) entryAt(at place) (entry, []byte, error) {
+	b, err := sc.span().from(at.pack, at.off, longestEntryHeader)
+	if err != nil {
+		return entry{}, nil, err
+	}
+	return at.pack.entryIn(b, at.off)
+}
 
 // deflatedBound is how long a zlib stream of size bytes can be when its writer
 // falls back to stored blocks of any sensible length. It is where reading
@@ -106,7 +113,7 @@ func (sc *scratch) inflate(dst []byte, p *pack, off int64, e entry, head []byte)
 	at := off + int64(e.length)
 	left := p.end - at
 	need := min(deflatedBound(e.size), left)
-	if need > largestWindow {
+	if need > largestSpan {
 		if err := sc.inflater.fromFile(p.file, at, left); err != nil {
 			return p.damage(err)
 		}
@@ -114,11 +121,8 @@ func (sc *scratch) inflate(dst []byte, p *pack, off int64, e entry, head []byte)
 	}
 	for {
 		if int64(len(head)) < need {
-			if int64(cap(sc.window)) < need {
-				sc.window = make([]byte, need)
-			}
 			var err error
-			if head, err = p.window(at, sc.window[:need]); err != nil {
+			if head, err = sc.span().from(p, at, need); err != nil {
 				return err
 			}
 		}

@@ -9,6 +9,8 @@ const (
 	// looseGrowth is how many times the size of its file such an object may have;
 	// source code grows to four times.
 	looseGrowth = 8
+	// looseWindow has room for most source files.
+	looseWindow = 8 << 10
 )
 
 // readSmallLoose appends a small and sound loose object to buf, with a quarter
@@ -21,7 +23,7 @@ func (v *view) readSmallLoose(sc *scratch, id ID, limit int64, buf []byte) (Type
 		if !ok {
 			continue
 		}
-		if room := max(firstWindow, looseGrowth*len(file)); cap(sc.loose) < room {
+		if room := max(looseWindow, looseGrowth*len(file)); cap(sc.loose) < room {
 			sc.loose = make([]byte, room)
 		}
 		sc.decoder.unsummed = true

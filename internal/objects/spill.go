@@ -40,7 +40,7 @@ func (v *view) openSpilled(sc *scratch, at place) (Type, int64, source, error) {
 func (v *view) descendSpilled(sc *scratch, at place) (Type, *part, error) {
 	sc.links = sc.links[:0]
 	for {
-		e, _, err := at.pack.entryAt(at.off, sc.window[:longestEntryHeader])
+		e, err := at.pack.entryAt(at.off, sc.window[:longestEntryHeader])
 		if err != nil {
 			return 0, nil, err
 		}

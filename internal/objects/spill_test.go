@@ -53,7 +53,7 @@ func deltified(t *testing.T, s *Snapshot, all []fact) fact {
 		if !found || err != nil {
 			t.Fatal(found, err)
 		}
-		e, _, err := at.pack.entryAt(at.off, make([]byte, longestEntryHeader))
+		e, err := at.pack.entryAt(at.off, make([]byte, longestEntryHeader))
 		if err != nil {
 			t.Fatal(err)
 		}

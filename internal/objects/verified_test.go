@@ -2,26 +2,21 @@ package objects
 
 import (
 	"bytes"
-	"crypto/sha1"
 	"errors"
+	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
-// TestSwappedOffsetsAreNoticed gives an index that is sound in itself but says
-// that each of two blobs is where the other is: what a faulty disk or an
-// attacker could leave, and what no checksum of the pack shows.
 func TestSwappedOffsetsAreNoticed(t *testing.T) {
 	repo := gittest.New(t)
 	repo.Commit("main", gittest.Regular("a", "content of a"), gittest.Regular("b", "content of b"))
 	repo.Git("repack", "-adq")
 	a, _ := ParseID(repo.Git("rev-parse", "main:a"))
 	b, _ := ParseID(repo.Git("rev-parse", "main:b"))
-	swapOffsets(t, repo, a, b)
+	repo.SwapOffsets(a.String(), b.String())
 	snap := snapshot(t, newStore(t, Options{}, repo), repo)
 
 	_, content, err := snap.Read(a, 1<<20, nil)
@@ -46,52 +41,63 @@ func TestSwappedOffsetsAreNoticed(t *testing.T) {
 	other := gittest.New(t)
 	other.Commit("main", gittest.Regular("a", "content of a"))
 	other.Git("repack", "-adq")
-	for _, pattern := range []string{"*.pack", "*.idx"} {
-		copyFile(t, other.Dir+"/objects/pack/"+pattern, repo.Dir+"/objects/pack")
-	}
+	repo.CopyPack(other)
 	if _, got, err := snap.ReadVerified(a, 1<<20, nil); err != nil || string(got) != "content of a" {
 		t.Errorf("with a sound copy ReadVerified gives %q, %v", got, err)
 	}
 }
 
-// swapOffsets exchanges the offsets of two objects in an index of version 2,
-// whose tables follow one another (gitformat-pack), and mends its checksum.
-func swapOffsets(t *testing.T, repo *gittest.Repo, a, b ID) {
-	t.Helper()
-	file := mend(t, repo.Dir+"/objects/pack/*.idx")
-	defer func() { _ = file.Close() }()
-	idx, err := io.ReadAll(file)
-	if err != nil {
-		t.Fatal(err)
+// Objects that are compared together are found damaged wherever they are in the
+// buffer, and what is read into it the next time is judged anew.
+func TestPendingObjectsAreCompared(t *testing.T) {
+	repo := gittest.New(t)
+	var files []gittest.File
+	for i := range 20 {
+		files = append(files, gittest.Regular(fmt.Sprint(i), gittest.Noise(1000*i)))
 	}
-	const header, fanout, ids = 8, 1024, 8 + 1024
-	count := int(idx[header+fanout-1]) | int(idx[header+fanout-2])<<8
-	offset := func(id ID) []byte {
-		at := bytes.Index(idx[ids:ids+count*IDSize], id[:]) / IDSize
-		return idx[ids+count*(IDSize+4)+4*at:][:4]
+	repo.Commit("main", files...)
+	repo.Git("repack", "-adq")
+	var ids []ID
+	for i := range files {
+		id, err := ParseID(repo.Git("rev-parse", fmt.Sprint("main:", i)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		ids = append(ids, id)
 	}
-	first, second := offset(a), offset(b)
-	for i := range first {
-		first[i], second[i] = second[i], first[i]
+	snap := snapshot(t, newStore(t, Options{}, repo), repo)
+	var pending Pending
+	all := func() bool {
+		t.Helper()
+		buf, found := []byte("before them"), false
+		for i, id := range ids {
+			_, got, err := snap.ReadPending(id, 1<<20, buf, &pending)
+			if errors.Is(err, ErrCorrupt) { // compared at once, where that is as fast
+				found = true
+				continue
+			}
+			if err != nil {
+				t.Fatal(i, err)
+			}
+			buf = got
+		}
+		return pending.Matches(buf) && !found
 	}
-	sum := sha1.Sum(idx[:len(idx)-IDSize])
-	copy(idx[len(idx)-IDSize:], sum[:])
-	if _, err := file.WriteAt(idx, 0); err != nil {
-		t.Fatal(err)
+	for range 2 {
+		if !all() {
+			t.Error("sound objects do not match")
+		}
 	}
-}
-
-func copyFile(t *testing.T, pattern, dir string) {
-	t.Helper()
-	names, err := filepath.Glob(pattern)
-	if err != nil || len(names) != 1 {
-		t.Fatalf("%s: %v, %v", pattern, names, err)
-	}
-	content, err := os.ReadFile(names[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, filepath.Base(names[0])), content, 0o600); err != nil {
-		t.Fatal(err)
+	for _, pair := range [][2]int{{0, 1}, {7, 19}} {
+		repo.SwapOffsets(ids[pair[0]].String(), ids[pair[1]].String())
+		snap = snapshot(t, newStore(t, Options{}, repo), repo)
+		if all() {
+			t.Errorf("objects %v are swapped, and match", pair)
+		}
+		repo.SwapOffsets(ids[pair[0]].String(), ids[pair[1]].String())
+		snap = snapshot(t, newStore(t, Options{}, repo), repo)
+		if !all() {
+			t.Error("sound objects do not match after damaged ones")
+		}
 	}
 }

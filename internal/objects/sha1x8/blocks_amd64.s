@@ -1,0 +1,300 @@
+//go:build amd64 && !purego
+
+#include "textflag.h"
+
+// SHA-1 (FIPS 180-4, section 6.1.2) of eight messages, one in each 32-bit part
+// of the registers. It takes AVX-512 VL and BW for the registers from Y16 on, for
+// rotations, and for functions of three operands in one instruction.
+//
+// Y0 to Y4 are a to e. The last sixteen words of the message schedule stay in
+// registers: W0 to W7 are Y24 to Y31, W8 to W15 are Y16 to Y23. Y5 and Y6 are for
+// a round's own use, and Y8 is its constant.
+
+// The bytes of each 32-bit part in reverse order.
+DATA swap<>+0x00(SB)/8, $0x0405060700010203
+DATA swap<>+0x08(SB)/8, $0x0c0d0e0f08090a0b
+DATA swap<>+0x10(SB)/8, $0x0405060700010203
+DATA swap<>+0x18(SB)/8, $0x0c0d0e0f08090a0b
+GLOBL swap<>(SB), RODATA|NOPTR, $32
+
+// FIPS 180-4, section 4.2.1.
+DATA constants<>+0x00(SB)/4, $0x5a827999
+DATA constants<>+0x04(SB)/4, $0x6ed9eba1
+DATA constants<>+0x08(SB)/4, $0x8f1bbcdc
+DATA constants<>+0x0c(SB)/4, $0xca62c1d6
+GLOBL constants<>(SB), RODATA|NOPTR, $16
+
+// The functions of FIPS 180-4, section 4.1.1, as tables of truth for VPTERNLOGD.
+#define CH $0xca
+#define PARITY $0x96
+#define MAJ $0xe8
+
+// LOAD reads 32 bytes of each message, one in a register.
+#define LOAD(at, r0, r1, r2, r3, r4, r5, r6, r7) \
+	VMOVDQU32 at(R8), r0   \
+	VMOVDQU32 at(R9), r1   \
+	VMOVDQU32 at(R10), r2  \
+	VMOVDQU32 at(R11), r3  \
+	VMOVDQU32 at(R12), r4  \
+	VMOVDQU32 at(R13), r5  \
+	VMOVDQU32 at(AX), r6   \
+	VMOVDQU32 at(BX), r7   \
+	VPSHUFB   Y15, r0, r0  \
+	VPSHUFB   Y15, r1, r1  \
+	VPSHUFB   Y15, r2, r2  \
+	VPSHUFB   Y15, r3, r3  \
+	VPSHUFB   Y15, r4, r4  \
+	VPSHUFB   Y15, r5, r5  \
+	VPSHUFB   Y15, r6, r6  \
+	VPSHUFB   Y15, r7, r7
+
+// TRANSPOSE makes of eight words of a message in each r the same word of eight
+// messages in each t. The r are lost.
+#define TRANSPOSE(r0, r1, r2, r3, r4, r5, r6, r7, t0, t1, t2, t3, t4, t5, t6, t7) \
+	VPUNPCKLDQ  r1, r0, t0     \
+	VPUNPCKHDQ  r1, r0, t1     \
+	VPUNPCKLDQ  r3, r2, t2     \
+	VPUNPCKHDQ  r3, r2, t3     \
+	VPUNPCKLDQ  r5, r4, t4     \
+	VPUNPCKHDQ  r5, r4, t5     \
+	VPUNPCKLDQ  r7, r6, t6     \
+	VPUNPCKHDQ  r7, r6, t7     \
+	VPUNPCKLQDQ t2, t0, r0     \
+	VPUNPCKHQDQ t2, t0, r1     \
+	VPUNPCKLQDQ t3, t1, r2     \
+	VPUNPCKHQDQ t3, t1, r3     \
+	VPUNPCKLQDQ t6, t4, r4     \
+	VPUNPCKHQDQ t6, t4, r5     \
+	VPUNPCKLQDQ t7, t5, r6     \
+	VPUNPCKHQDQ t7, t5, r7     \
+	VSHUFI32X4  $0, r4, r0, t0 \
+	VSHUFI32X4  $0, r5, r1, t1 \
+	VSHUFI32X4  $0, r6, r2, t2 \
+	VSHUFI32X4  $0, r7, r3, t3 \
+	VSHUFI32X4  $3, r4, r0, t4 \
+	VSHUFI32X4  $3, r5, r1, t5 \
+	VSHUFI32X4  $3, r6, r2, t6 \
+	VSHUFI32X4  $3, r7, r3, t7
+
+// SCHEDULE makes a word of the message schedule in place of that sixteen before.
+#define SCHEDULE(w3, w8, w14, w) \
+	VPTERNLOGD PARITY, w3, w8, w \
+	VPXORD     w14, w, w         \
+	VPROLD     $1, w, w
+
+// ROUND is one step of the compression: e becomes the a of the next.
+#define ROUND(f, a, b, c, d, e, w) \
+	VMOVDQA64  b, Y5       \
+	VPROLD     $5, a, Y6   \
+	VPADDD     Y8, e, e    \
+	VPTERNLOGD f, d, c, Y5 \
+	VPADDD     w, e, e     \
+	VPROLD     $30, b, b   \
+	VPADDD     Y6, e, e    \
+	VPADDD     Y5, e, e
+
+// func blocks(state *[5][8]uint32, messages *[8]*byte, count int)
+TEXT ·blocks(SB), NOSPLIT, $0-24
+	MOVQ state+0(FP), DI
+	MOVQ messages+8(FP), SI
+	MOVQ count+16(FP), CX
+	MOVQ 0(SI), R8
+	MOVQ 8(SI), R9
+	MOVQ 16(SI), R10
+	MOVQ 24(SI), R11
+	MOVQ 32(SI), R12
+	MOVQ 40(SI), R13
+	MOVQ 48(SI), AX
+	MOVQ 56(SI), BX
+
+	VMOVDQU swap<>(SB), Y15
+	VMOVDQU 0(DI), Y0
+	VMOVDQU 32(DI), Y1
+	VMOVDQU 64(DI), Y2
+	VMOVDQU 96(DI), Y3
+	VMOVDQU 128(DI), Y4
+	TESTQ   CX, CX
+	JZ      done
+
+next:
+	LOAD(0, Y16, Y17, Y18, Y19, Y20, Y21, Y22, Y23)
+	TRANSPOSE(Y16, Y17, Y18, Y19, Y20, Y21, Y22, Y23, Y24, Y25, Y26, Y27, Y28, Y29, Y30, Y31)
+	LOAD(32, Y5, Y6, Y7, Y8, Y9, Y10, Y11, Y12)
+	TRANSPOSE(Y5, Y6, Y7, Y8, Y9, Y10, Y11, Y12, Y16, Y17, Y18, Y19, Y20, Y21, Y22, Y23)
+	ADDQ $64, R8
+	ADDQ $64, R9
+	ADDQ $64, R10
+	ADDQ $64, R11
+	ADDQ $64, R12
+	ADDQ $64, R13
+	ADDQ $64, AX
+	ADDQ $64, BX
+
+	VPBROADCASTD constants<>+0(SB), Y8
+	ROUND(CH, Y0, Y1, Y2, Y3, Y4, Y24)
+	ROUND(CH, Y4, Y0, Y1, Y2, Y3, Y25)
+	ROUND(CH, Y3, Y4, Y0, Y1, Y2, Y26)
+	ROUND(CH, Y2, Y3, Y4, Y0, Y1, Y27)
+	ROUND(CH, Y1, Y2, Y3, Y4, Y0, Y28)
+	ROUND(CH, Y0, Y1, Y2, Y3, Y4, Y29)
+	ROUND(CH, Y4, Y0, Y1, Y2, Y3, Y30)
+	ROUND(CH, Y3, Y4, Y0, Y1, Y2, Y31)
+	ROUND(CH, Y2, Y3, Y4, Y0, Y1, Y16)
+	ROUND(CH, Y1, Y2, Y3, Y4, Y0, Y17)
+	ROUND(CH, Y0, Y1, Y2, Y3, Y4, Y18)
+	ROUND(CH, Y4, Y0, Y1, Y2, Y3, Y19)
+	ROUND(CH, Y3, Y4, Y0, Y1, Y2, Y20)
+	ROUND(CH, Y2, Y3, Y4, Y0, Y1, Y21)
+	ROUND(CH, Y1, Y2, Y3, Y4, Y0, Y22)
+	ROUND(CH, Y0, Y1, Y2, Y3, Y4, Y23)
+	SCHEDULE(Y21, Y16, Y26, Y24)
+	ROUND(CH, Y4, Y0, Y1, Y2, Y3, Y24)
+	SCHEDULE(Y22, Y17, Y27, Y25)
+	ROUND(CH, Y3, Y4, Y0, Y1, Y2, Y25)
+	SCHEDULE(Y23, Y18, Y28, Y26)
+	ROUND(CH, Y2, Y3, Y4, Y0, Y1, Y26)
+	SCHEDULE(Y24, Y19, Y29, Y27)
+	ROUND(CH, Y1, Y2, Y3, Y4, Y0, Y27)
+
+	VPBROADCASTD constants<>+4(SB), Y8
+	SCHEDULE(Y25, Y20, Y30, Y28)
+	ROUND(PARITY, Y0, Y1, Y2, Y3, Y4, Y28)
+	SCHEDULE(Y26, Y21, Y31, Y29)
+	ROUND(PARITY, Y4, Y0, Y1, Y2, Y3, Y29)
+	SCHEDULE(Y27, Y22, Y16, Y30)
+	ROUND(PARITY, Y3, Y4, Y0, Y1, Y2, Y30)
+	SCHEDULE(Y28, Y23, Y17, Y31)
+	ROUND(PARITY, Y2, Y3, Y4, Y0, Y1, Y31)
+	SCHEDULE(Y29, Y24, Y18, Y16)
+	ROUND(PARITY, Y1, Y2, Y3, Y4, Y0, Y16)
+	SCHEDULE(Y30, Y25, Y19, Y17)
+	ROUND(PARITY, Y0, Y1, Y2, Y3, Y4, Y17)
+	SCHEDULE(Y31, Y26, Y20, Y18)
+	ROUND(PARITY, Y4, Y0, Y1, Y2, Y3, Y18)
+	SCHEDULE(Y16, Y27, Y21, Y19)
+	ROUND(PARITY, Y3, Y4, Y0, Y1, Y2, Y19)
+	SCHEDULE(Y17, Y28, Y22, Y20)
+	ROUND(PARITY, Y2, Y3, Y4, Y0, Y1, Y20)
+	SCHEDULE(Y18, Y29, Y23, Y21)
+	ROUND(PARITY, Y1, Y2, Y3, Y4, Y0, Y21)
+	SCHEDULE(Y19, Y30, Y24, Y22)
+	ROUND(PARITY, Y0, Y1, Y2, Y3, Y4, Y22)
+	SCHEDULE(Y20, Y31, Y25, Y23)
+	ROUND(PARITY, Y4, Y0, Y1, Y2, Y3, Y23)
+	SCHEDULE(Y21, Y16, Y26, Y24)
+	ROUND(PARITY, Y3, Y4, Y0, Y1, Y2, Y24)
+	SCHEDULE(Y22, Y17, Y27, Y25)
+	ROUND(PARITY, Y2, Y3, Y4, Y0, Y1, Y25)
+	SCHEDULE(Y23, Y18, Y28, Y26)
+	ROUND(PARITY, Y1, Y2, Y3, Y4, Y0, Y26)
+	SCHEDULE(Y24, Y19, Y29, Y27)
+	ROUND(PARITY, Y0, Y1, Y2, Y3, Y4, Y27)
+	SCHEDULE(Y25, Y20, Y30, Y28)
+	ROUND(PARITY, Y4, Y0, Y1, Y2, Y3, Y28)
+	SCHEDULE(Y26, Y21, Y31, Y29)
+	ROUND(PARITY, Y3, Y4, Y0, Y1, Y2, Y29)
+	SCHEDULE(Y27, Y22, Y16, Y30)
+	ROUND(PARITY, Y2, Y3, Y4, Y0, Y1, Y30)
+	SCHEDULE(Y28, Y23, Y17, Y31)
+	ROUND(PARITY, Y1, Y2, Y3, Y4, Y0, Y31)
+
+	VPBROADCASTD constants<>+8(SB), Y8
+	SCHEDULE(Y29, Y24, Y18, Y16)
+	ROUND(MAJ, Y0, Y1, Y2, Y3, Y4, Y16)
+	SCHEDULE(Y30, Y25, Y19, Y17)
+	ROUND(MAJ, Y4, Y0, Y1, Y2, Y3, Y17)
+	SCHEDULE(Y31, Y26, Y20, Y18)
+	ROUND(MAJ, Y3, Y4, Y0, Y1, Y2, Y18)
+	SCHEDULE(Y16, Y27, Y21, Y19)
+	ROUND(MAJ, Y2, Y3, Y4, Y0, Y1, Y19)
+	SCHEDULE(Y17, Y28, Y22, Y20)
+	ROUND(MAJ, Y1, Y2, Y3, Y4, Y0, Y20)
+	SCHEDULE(Y18, Y29, Y23, Y21)
+	ROUND(MAJ, Y0, Y1, Y2, Y3, Y4, Y21)
+	SCHEDULE(Y19, Y30, Y24, Y22)
+	ROUND(MAJ, Y4, Y0, Y1, Y2, Y3, Y22)
+	SCHEDULE(Y20, Y31, Y25, Y23)
+	ROUND(MAJ, Y3, Y4, Y0, Y1, Y2, Y23)
+	SCHEDULE(Y21, Y16, Y26, Y24)
+	ROUND(MAJ, Y2, Y3, Y4, Y0, Y1, Y24)
+	SCHEDULE(Y22, Y17, Y27, Y25)
+	ROUND(MAJ, Y1, Y2, Y3, Y4, Y0, Y25)
+	SCHEDULE(Y23, Y18, Y28, Y26)
+	ROUND(MAJ, Y0, Y1, Y2, Y3, Y4, Y26)
+	SCHEDULE(Y24, Y19, Y29, Y27)
+	ROUND(MAJ, Y4, Y0, Y1, Y2, Y3, Y27)
+	SCHEDULE(Y25, Y20, Y30, Y28)
+	ROUND(MAJ, Y3, Y4, Y0, Y1, Y2, Y28)
+	SCHEDULE(Y26, Y21, Y31, Y29)
+	ROUND(MAJ, Y2, Y3, Y4, Y0, Y1, Y29)
+	SCHEDULE(Y27, Y22, Y16, Y30)
+	ROUND(MAJ, Y1, Y2, Y3, Y4, Y0, Y30)
+	SCHEDULE(Y28, Y23, Y17, Y31)
+	ROUND(MAJ, Y0, Y1, Y2, Y3, Y4, Y31)
+	SCHEDULE(Y29, Y24, Y18, Y16)
+	ROUND(MAJ, Y4, Y0, Y1, Y2, Y3, Y16)
+	SCHEDULE(Y30, Y25, Y19, Y17)
+	ROUND(MAJ, Y3, Y4, Y0, Y1, Y2, Y17)
+	SCHEDULE(Y31, Y26, Y20, Y18)
+	ROUND(MAJ, Y2, Y3, Y4, Y0, Y1, Y18)
+	SCHEDULE(Y16, Y27, Y21, Y19)
+	ROUND(MAJ, Y1, Y2, Y3, Y4, Y0, Y19)
+
+	VPBROADCASTD constants<>+12(SB), Y8
+	SCHEDULE(Y17, Y28, Y22, Y20)
+	ROUND(PARITY, Y0, Y1, Y2, Y3, Y4, Y20)
+	SCHEDULE(Y18, Y29, Y23, Y21)
+	ROUND(PARITY, Y4, Y0, Y1, Y2, Y3, Y21)
+	SCHEDULE(Y19, Y30, Y24, Y22)
+	ROUND(PARITY, Y3, Y4, Y0, Y1, Y2, Y22)
+	SCHEDULE(Y20, Y31, Y25, Y23)
+	ROUND(PARITY, Y2, Y3, Y4, Y0, Y1, Y23)
+	SCHEDULE(Y21, Y16, Y26, Y24)
+	ROUND(PARITY, Y1, Y2, Y3, Y4, Y0, Y24)
+	SCHEDULE(Y22, Y17, Y27, Y25)
+	ROUND(PARITY, Y0, Y1, Y2, Y3, Y4, Y25)
+	SCHEDULE(Y23, Y18, Y28, Y26)
+	ROUND(PARITY, Y4, Y0, Y1, Y2, Y3, Y26)
+	SCHEDULE(Y24, Y19, Y29, Y27)
+	ROUND(PARITY, Y3, Y4, Y0, Y1, Y2, Y27)
+	SCHEDULE(Y25, Y20, Y30, Y28)
+	ROUND(PARITY, Y2, Y3, Y4, Y0, Y1, Y28)
+	SCHEDULE(Y26, Y21, Y31, Y29)
+	ROUND(PARITY, Y1, Y2, Y3, Y4, Y0, Y29)
+	SCHEDULE(Y27, Y22, Y16, Y30)
+	ROUND(PARITY, Y0, Y1, Y2, Y3, Y4, Y30)
+	SCHEDULE(Y28, Y23, Y17, Y31)
+	ROUND(PARITY, Y4, Y0, Y1, Y2, Y3, Y31)
+	SCHEDULE(Y29, Y24, Y18, Y16)
+	ROUND(PARITY, Y3, Y4, Y0, Y1, Y2, Y16)
+	SCHEDULE(Y30, Y25, Y19, Y17)
+	ROUND(PARITY, Y2, Y3, Y4, Y0, Y1, Y17)
+	SCHEDULE(Y31, Y26, Y20, Y18)
+	ROUND(PARITY, Y1, Y2, Y3, Y4, Y0, Y18)
+	SCHEDULE(Y16, Y27, Y21, Y19)
+	ROUND(PARITY, Y0, Y1, Y2, Y3, Y4, Y19)
+	SCHEDULE(Y17, Y28, Y22, Y20)
+	ROUND(PARITY, Y4, Y0, Y1, Y2, Y3, Y20)
+	SCHEDULE(Y18, Y29, Y23, Y21)
+	ROUND(PARITY, Y3, Y4, Y0, Y1, Y2, Y21)
+	SCHEDULE(Y19, Y30, Y24, Y22)
+	ROUND(PARITY, Y2, Y3, Y4, Y0, Y1, Y22)
+	SCHEDULE(Y20, Y31, Y25, Y23)
+	ROUND(PARITY, Y1, Y2, Y3, Y4, Y0, Y23)
+
+	VPADDD  0(DI), Y0, Y0
+	VPADDD  32(DI), Y1, Y1
+	VPADDD  64(DI), Y2, Y2
+	VPADDD  96(DI), Y3, Y3
+	VPADDD  128(DI), Y4, Y4
+	VMOVDQU Y0, 0(DI)
+	VMOVDQU Y1, 32(DI)
+	VMOVDQU Y2, 64(DI)
+	VMOVDQU Y3, 96(DI)
+	VMOVDQU Y4, 128(DI)
+	DECQ    CX
+	JNZ     next
+
+done:
+	VZEROUPPER
+	RET
