@@ -34,8 +34,9 @@ const (
 	// are pooled, so that there is little to collect.
 	serveGarbage = 25
 	// archiveGarbage spares a command that ends soon most collections: they
-	// would take a tenth of the time of a small archive.
-	archiveGarbage = 200
+	// would take a tenth of the time of a small archive, and one of the three
+	// would come just before the first byte.
+	archiveGarbage = 400
 )
 
 // collect sets the garbage that may gather. GOGC in the environment wins.

@@ -17,6 +17,9 @@ const (
 	// each worker: a single archive can keep all workers busy, and fifty do not
 	// need as much memory each.
 	sharedRuns = 2
+	// firstBytes are written before an archive borrows: what comes later must not
+	// take the workers from what its reader waits for.
+	firstBytes = 64 << 10
 	// firstRun is how many entries the first run has, so that the first bytes
 	// leave early. Further runs have up to twice as many as the one before.
 	firstRun = 2
@@ -108,7 +111,7 @@ func (l *pipeline) fill() error {
 // archive that waits for workers may: one that waits for its reader would keep
 // what it borrowed.
 func (l *pipeline) borrow() bool {
-	if len(l.window[0].done) > 0 {
+	if len(l.window[0].done) > 0 || l.written < firstBytes {
 		return false
 	}
 	select {

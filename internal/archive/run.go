@@ -3,6 +3,7 @@ package archive
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/repomcp/repomcp/internal/archive/workers"
 	"github.com/repomcp/repomcp/internal/repos"
@@ -261,30 +262,34 @@ func (r *run) given(e entry, content []byte) (more bool, err error) {
 }
 
 // stock is a bounded number of buffers for files of up to heldBytes, shared by
-// all archives.
+// all archives. The one that was used last is used next: what no file ever
+// filled of the others takes no memory.
 type stock struct {
-	buffers chan []byte // nil ones are not made yet
+	mu    sync.Mutex
+	spare [][]byte
+	rest  int // that are not made yet
 }
 
-func newStock(n int) *stock {
-	s := &stock{buffers: make(chan []byte, n)}
-	for range n {
-		s.buffers <- nil
-	}
-	return s
-}
+func newStock(n int) *stock { return &stock{rest: n} }
 
 // take gives an empty buffer, or nil when all are in use.
 func (s *stock) take() []byte {
-	select {
-	case b := <-s.buffers:
-		if b == nil {
-			b = make([]byte, 0, heldBytes+inlineBytes)
-		}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if last := len(s.spare) - 1; last >= 0 {
+		b := s.spare[last]
+		s.spare = s.spare[:last]
 		return b
-	default:
+	}
+	if s.rest == 0 {
 		return nil
 	}
+	s.rest--
+	return make([]byte, 0, heldBytes+inlineBytes)
 }
 
-func (s *stock) give(b []byte) { s.buffers <- b[:0] }
+func (s *stock) give(b []byte) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.spare = append(s.spare, b[:0])
+}

@@ -19,15 +19,19 @@ type decoder struct {
 	fixed    bool // the tables are those of the fixed codes
 	unsummed bool // the checksum is not compared
 
-	// The input between two blocks.
-	src  []byte
-	pos  int    // bytes that went into buf
+	src []byte
+	dst []byte
+	position
+	last bool // the position is behind the last block
+	end  int  // of the last stream in its input, once it was inflated whole
+}
+
+// position is between two blocks of a stream.
+type position struct {
+	pos  int    // bytes of the input that went into buf
 	buf  uint64 // the next bits, the first one lowest
 	have uint   // how many bits of buf count
-	// The output.
-	dst []byte
-	out int
-	end int // of the last stream in its input, once it was inflated whole
+	out  int    // bytes of the output
 }
 
 // inflate fills dst from the stream at the beginning of src and checks that it
@@ -48,22 +52,34 @@ func (d *decoder) inflateUpTo(dst, src []byte) (int, error) {
 	if err := d.start(dst, src); err != nil {
 		return 0, err
 	}
-	for last := false; !last; {
-		var err error
-		if last, err = d.block(); err != nil {
-			return 0, d.finish(err)
+	n, err := d.proceed(src)
+	return n, d.finish(err)
+}
+
+// proceed inflates from where it stands to the end of the stream. When src ends
+// too early it may be called again, with more: then the block that was not
+// finished is inflated anew.
+func (d *decoder) proceed(src []byte) (int, error) {
+	d.src = src
+	for !d.last {
+		block := d.position
+		last, err := d.block()
+		if err != nil {
+			d.position = block
+			return 0, err
 		}
+		d.last = last
 	}
 	d.end = d.pos - int(d.have/8)
 	rest := d.src[d.end:]
 	if len(rest) < zlibChecksumBytes {
-		return 0, d.finish(io.ErrUnexpectedEOF)
+		return 0, io.ErrUnexpectedEOF
 	}
-	if !d.unsummed && binary.BigEndian.Uint32(rest) != adler32(dst[:d.out]) {
-		return 0, d.finish(errBadStream)
+	if !d.unsummed && binary.BigEndian.Uint32(rest) != adler32(d.dst[:d.out]) {
+		return 0, errBadStream
 	}
 	d.end += zlibChecksumBytes
-	return d.out, d.finish(nil)
+	return d.out, nil
 }
 
 // prefix fills dst with the first bytes of a stream. It gives errWrongSize
@@ -98,8 +114,8 @@ func (d *decoder) start(dst, src []byte) error {
 	if d.values == nil {
 		d.values = newSymbolValues()
 	}
-	d.src, d.pos, d.buf, d.have = src, 2, 0, 0
-	d.dst, d.out = dst, 0
+	d.src, d.dst = src, dst
+	d.position, d.last = position{pos: 2}, false
 	return nil
 }
 

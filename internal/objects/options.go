@@ -35,10 +35,10 @@ const (
 	DefaultMaxDescriptors = 2048
 	// DefaultIndexBytes holds the indexes of about nine million objects.
 	DefaultIndexBytes = 256 << 20
-	// DefaultBaseCacheBytes is a fifth of git's core.deltaBaseCacheLimit, which
+	// DefaultBaseCacheBytes is a sixth of git's core.deltaBaseCacheLimit, which
 	// is for one process: 32 MiB made archives 2 percent faster, and a server that
 	// much larger.
-	DefaultBaseCacheBytes = 20 << 20
+	DefaultBaseCacheBytes = 16 << 20
 	// DefaultSharedBytes is many times what archives that are made at the same
 	// time differ in their progress.
 	DefaultSharedBytes = 16 << 20

@@ -107,29 +107,49 @@ func (p *pack) plausible(off int64, e entry) error {
 	return nil
 }
 
+// deflatedGuess is how long the stream of size bytes likely is at most. More is
+// read where it was wrong.
+func deflatedGuess(size int64) int64 {
+	const long = 64 << 10
+	if size > long {
+		return size / 4
+	}
+	return deflatedBound(size)
+}
+
 // inflate reads the data of the entry at off, which must fill dst exactly.
 // head are the first bytes of the data, read with the header.
 func (sc *scratch) inflate(dst []byte, p *pack, off int64, e entry, head []byte) error {
 	at := off + int64(e.length)
 	left := p.end - at
-	need := min(deflatedBound(e.size), left)
-	if need > largestSpan {
+	if min(deflatedBound(e.size), left) > largestSpan {
 		if err := sc.inflater.fromFile(p.file, at, left); err != nil {
 			return p.damage(err)
 		}
 		return p.damage(sc.inflater.fill(dst))
 	}
-	for {
+	n, started, d := 0, false, &sc.decoder
+	for need := deflatedGuess(e.size); ; need = 2*need + firstSpan {
+		need = min(need, left)
+		var err error
 		if int64(len(head)) < need {
-			var err error
 			if head, err = sc.span().from(p, at, need); err != nil {
-				return err
+				return d.finish(err)
 			}
 		}
-		err := sc.decoder.inflate(dst, head)
-		if !isTruncated(err) || int64(len(head)) >= left {
-			return p.damage(err)
+		if !started {
+			err = d.start(dst, head)
+			started = err == nil
 		}
-		need = min(4*need, left)
+		if err == nil {
+			n, err = d.proceed(head)
+		}
+		switch {
+		case isTruncated(err) && int64(len(head)) < left:
+			continue
+		case err == nil && n != len(dst):
+			err = errWrongSize
+		}
+		return p.damage(d.finish(err))
 	}
 }
