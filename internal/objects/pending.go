@@ -1,6 +1,10 @@
 package objects
 
-import "github.com/repomcp/repomcp/internal/objects/sha1x8"
+import (
+	"slices"
+
+	"github.com/repomcp/repomcp/internal/objects/sha1x8"
+)
 
 // Pending are objects in one buffer that are yet to be compared with their ids.
 // Comparing many at a time takes a fraction of the time, on processors that can.
@@ -26,11 +30,13 @@ func (p *Pending) add(id ID, t Type, start, end int) {
 	p.claims = append(p.claims, c)
 }
 
-// Matches compares all that were read into buf since the last time. When it is
-// false one of them at least is damaged, and nothing of the buffer may be used:
-// [Snapshot.ReadVerified] finds which, and takes another copy where there is one.
+// Matches compares all that were read into buf since the last time, but for those
+// that were not kept there. When it is false one of them at least is damaged, and
+// nothing of the buffer may be used: [Snapshot.ReadVerified] finds which, and takes
+// another copy where there is one.
 func (p *Pending) Matches(buf []byte) bool {
 	p.messages = p.messages[:0]
+	p.claims = slices.DeleteFunc(p.claims, func(c claim) bool { return c.end > len(buf) })
 	for i := range p.claims {
 		c := &p.claims[i]
 		p.messages = append(p.messages, sha1x8.Message{Header: c.header[:c.length], Content: buf[c.start:c.end]})
