@@ -92,8 +92,12 @@ const (
 // Explain says in words after what a search stopped; "" when it is done.
 func (r *Result) Explain(l Limits) string {
 	l = l.withDefaults()
+	lines := "lines"
+	if r.Lines == 1 {
+		lines = "line"
+	}
 	texts := map[Stop]string{
-		StopLines:  fmt.Sprintf("stopped after %d matching lines", r.Lines),
+		StopLines:  fmt.Sprintf("stopped after %d matching %s", r.Lines, lines),
 		StopOutput: fmt.Sprintf("stopped after %d bytes of output", l.OutputBytes),
 		StopFiles:  fmt.Sprintf("stopped after %d files", l.Files),
 		StopRead:   fmt.Sprintf("stopped after reading %d MiB", l.ReadBytes>>20),
