@@ -24,9 +24,21 @@ func (l locator) Card(repository string) string {
 	return resources.Resource{Repository: repository, Kind: resources.Card}.String()
 }
 
-// Refs is the URI of a repository's branches and tags.
-func (l locator) Refs(repository string) string {
+// RefsURI is the URI of a repository's branches and tags.
+func (l locator) RefsURI(repository string) string {
 	return resources.Resource{Repository: repository, Kind: resources.Refs}.String()
+}
+
+// Refs finds the list of a repository's branches and tags.
+func (l locator) Refs(ctx context.Context, repository string) (tools.Handle, error) {
+	h, err := l.server.Handle(ctx, resources.Resource{Repository: repository, Kind: resources.Refs})
+	return l.handle(h), err
+}
+
+// Repositories finds the list of all repositories.
+func (l locator) Repositories(ctx context.Context) (tools.Handle, error) {
+	h, err := l.server.Handle(ctx, resources.Resource{Kind: resources.Catalogue})
+	return l.handle(h), err
 }
 
 // Contents finds a file or folder.

@@ -68,9 +68,10 @@ at any time.
 
 The server speaks MCP on /mcp: Streamable HTTP in the versions from 2025-03-26
 to 2026-07-28, and resources/stream. Plain downloads are
-/archive/{repository}/{ref}.{format} and /raw/{repository}/{ref}/{path}; they
-can be resumed. It ends cleanly on SIGTERM: downloads that
-are under way may finish within --drain-timeout.`,
+/archive/{repository}/{ref}.{format} and /raw/{repository}/{ref}/{path}, which
+can be resumed, and the lists /refs/{repository} and /repositories. It ends
+cleanly on SIGTERM: downloads that are under way may finish within
+--drain-timeout.`,
 		Example: `  repomcp serve --root /srv/git
   REPOMCP_ROOT=/srv/git repomcp serve --listen 127.0.0.1:9000
   repomcp serve --root /srv/git --listen :8080 --public-url https://git.example.com`,

@@ -18,8 +18,8 @@
 // and nothing runs for it once it has ended. A drain answers what is in flight
 // and closes it with 1001. What comes after that has no reply.
 //
-// Plain downloads (GET and HEAD of /archive/ and /raw/) follow RFC 9110 for
-// conditions and ranges. One range is served; several get the whole. A strong
+// Plain downloads (GET and HEAD of /archive/, /raw/ and the lists) follow RFC 9110
+// for conditions and ranges. One range is served; several get the whole. A strong
 // ETag names the bytes, so that parts that came from different servers fit
 // together. What a weak one names has no parts.
 //

@@ -32,12 +32,11 @@ var downloadStatus = map[resources.Reason]int{
 }
 
 // grammar ends the messages for what cannot be found by its URL.
-const grammar = "Plain downloads are /archive/{repository}/{ref}.{format} and /raw/{repository}/{ref}/{path}."
+const grammar = "Plain downloads are /archive/{repository}/{ref}.{format}, /raw/{repository}/{ref}/{path}, /refs/{repository} and /repositories."
 
-// download answers GET and HEAD of a plain route, /archive/ or /raw/. The reply
+// download answers GET and HEAD of a plain route, such as /archive/. The reply
 // to HEAD has the headers of that to GET; nothing is generated for it.
 func (s *Server) download(kind resources.Plain) echo.HandlerFunc {
-	prefix := "/" + string(kind) + "/"
 	return func(c echo.Context) error {
 		r := c.Request()
 		if r.ContentLength != 0 {
@@ -54,7 +53,7 @@ func (s *Server) download(kind resources.Plain) echo.HandlerFunc {
 		}
 		// The path as it was sent: net/http and echo have decoded copies of it,
 		// and who decodes twice finds what was never asked for.
-		rawPath := strings.TrimPrefix(r.URL.EscapedPath(), prefix)
+		rawPath := strings.TrimPrefix(strings.TrimPrefix(r.URL.EscapedPath(), "/"+string(kind)), "/")
 		content, failure := s.options.Resources.OpenDownload(r.Context(), kind, rawPath, r.URL.RawQuery, r.URL.RawQuery != "" || r.URL.ForceQuery)
 		if failure != nil {
 			return s.refuseDownload(c, failure)

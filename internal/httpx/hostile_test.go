@@ -77,7 +77,7 @@ func hostileURIs(s *target) map[string]string {
 		// Out of the root.
 		"repo://../etc/passwd": invalidURI, "repo://hello/../team": invalidURI, "repo://hello%2f..%2fteam": invalidURI, "repo://hello/contents/../../config": invalidURI,
 		"repo://%2e%2e/hello": invalidURI, "repo://hello/contents/%2E%2e/config": invalidURI, "repo://.": invalidURI, "repo://hello/./refs": invalidURI, "repo:///hello": invalidURI, "repo:////etc/passwd": invalidURI,
-		"repo://hello//refs": invalidURI, "repo://hello/contents//README.md": invalidURI, "repo://hello/contents/README.md//": invalidURI, "repo://": invalidURI,
+		"repo://hello//refs": invalidURI, "repo://hello/contents//README.md": invalidURI, "repo://hello/contents/README.md//": invalidURI,
 		"repo://%252e%252e": notFound, "repo://%252e%252e/etc/passwd": notFound, "repo://..%5c..": notFound, "repo://hello/contents/..%5c..%5cconfig": notFound, "repo://%c0%ae%c0%ae/etc": notFound,
 		"repo:///etc/passwd": invalidURI, "repo://etc/passwd": notFound, "repo://．．／etc": notFound, "repo://%EF%BC%8E%EF%BC%8E%EF%BC%8Fetc": notFound,
 		// Into a repository's own files.

@@ -33,9 +33,8 @@ var linkFailures = []struct {
 	{resources.ErrLinkGone, http.StatusServiceUnavailable, "This server does not have the commit yet. Try again in a few seconds."},
 }
 
-// link answers GET and HEAD of a signed link. What a link names never changes,
-// so that a link that is looked at, or compared, is not used: only bytes use
-// it.
+// link answers GET and HEAD of a signed link. A link that is looked at, or
+// compared, is not used: only bytes use it.
 func (s *Server) link(c echo.Context) error {
 	r, h := c.Request(), c.Response().Header()
 	h.Set("Referrer-Policy", "no-referrer")
@@ -103,7 +102,7 @@ func (s *Server) refuseLink(c echo.Context, err error) error {
 func (s *Server) deliverLink(c echo.Context, linked resources.Linked) error {
 	r, h, content := c.Request(), c.Response().Header(), linked.Content
 	etag := content.ETag
-	v := validators{etag: entityTag(content), modified: lastModified(content, time.Now()), pinned: !content.Weak}
+	v := validators{etag: entityTag(content), modified: lastModified(content, time.Now()), pinned: content.Immutable && !content.Weak}
 	h.Set("Cache-Control", "no-store")
 	switch precondition(unmarked(r.Header), v) {
 	case http.StatusPreconditionFailed:

@@ -35,7 +35,7 @@ func TestOfficialClientReadsEverything(t *testing.T) {
 		t.Fatalf("templates: %v, %v", templates, err)
 	}
 	for _, template := range templates.ResourceTemplates {
-		if wanted := strings.Contains(template.URITemplate, "/contents") || strings.Contains(template.URITemplate, "/archive"); (template.Meta["io.github.repomcp/streamable"] == true) != wanted {
+		if wanted := strings.Contains(template.URITemplate, "/contents") || strings.Contains(template.URITemplate, "/archive") || strings.HasSuffix(template.URITemplate, "/refs"); (template.Meta["io.github.repomcp/streamable"] == true) != wanted {
 			t.Errorf("%s: streamable is %v", template.URITemplate, !wanted)
 		}
 	}

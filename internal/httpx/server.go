@@ -101,8 +101,10 @@ func (s *Server) routes() *echo.Echo {
 	e.GET("/mcp", s.listen)
 	e.DELETE("/mcp", s.endSession)
 	e.GET(socketPath, s.websocket)
-	for _, kind := range []resources.Plain{resources.PlainArchive, resources.PlainRaw} {
-		e.Match([]string{http.MethodGet, http.MethodHead}, "/"+string(kind)+"/*", s.download(kind))
+	for kind, below := range map[resources.Plain]string{
+		resources.PlainArchive: "/*", resources.PlainRaw: "/*", resources.PlainRefs: "/*", resources.PlainRepositories: "",
+	} {
+		e.Match([]string{http.MethodGet, http.MethodHead}, "/"+string(kind)+below, s.download(kind))
 	}
 	e.GET(linkPath+"*", s.link)
 	e.HEAD(linkPath+"*", s.link)

@@ -66,7 +66,6 @@ func TestMintRefuses(t *testing.T) {
 		"no method":         func(g *Grant) { g.Methods = 0 },
 		"unknown method":    func(g *Grant) { g.Methods = 8 },
 		"no resource":       func(g *Grant) { g.Resource = "" },
-		"no repository":     func(g *Grant) { g.Repository = "" },
 		"no lifetime":       func(g *Grant) { g.Lifetime = 0 },
 		"negative lifetime": func(g *Grant) { g.Lifetime = -time.Hour },
 		"under a second":    func(g *Grant) { g.Lifetime = time.Second - 1 },

@@ -48,7 +48,7 @@ type Grant struct {
 	// Resource is the canonical URI, with the full commit id and every option.
 	// A link must not mean something else tomorrow.
 	Resource string
-	// Repository is the name in Resource, for the deny list.
+	// Repository is the name in Resource, for the deny list; "" of what is of none.
 	Repository string
 	// Principal is who may read the resource, in the caller's own words; ""
 	// where nobody is asked. A request with the credentials of another one is
@@ -89,7 +89,6 @@ func (l Link) check() error {
 		{l.Kind != Download && l.Kind != HTTP, "unknown kind"},
 		{l.Methods == 0 || l.Methods&^allMethods != 0, "methods must be GET, HEAD or both"},
 		{l.Resource == "", "no resource"},
-		{l.Repository == "", "no repository"},
 		{l.Host == "", "no host"},
 		{l.Bound && (l.Principal == "" || l.Kind != Download), "only download links of a principal can be bound to it"},
 		{l.Issued.Before(time.Unix(0, 0)), "issued before 1970"},

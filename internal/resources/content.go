@@ -73,6 +73,9 @@ type Content struct {
 // Close releases the repository, and what is kept of the bytes.
 func (c *Content) Close() error {
 	c.release()
+	if c.close == nil {
+		return nil
+	}
 	return c.close()
 }
 
@@ -90,6 +93,9 @@ func (s *Server) Open(ctx context.Context, uri string) (*Content, error) {
 }
 
 func (s *Server) openResource(ctx context.Context, resource Resource) (*Content, error) {
+	if resource.Kind == Catalogue {
+		return s.openCatalogue()
+	}
 	openers := map[Kind]opener{Card: openCard, Refs: openRefs, Ref: openRef, Contents: openContents, Archive: s.openArchive, Signature: openSignature}
 	return s.openWith(ctx, resource, openers[resource.Kind])
 }

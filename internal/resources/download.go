@@ -20,26 +20,38 @@ const (
 	// PlainRaw is /raw/{repo}/{ref}/{path}: the file that
 	// repo://{repo}/…/contents/{path} is.
 	PlainRaw Plain = "raw"
+	// PlainRefs is /refs/{repo}: what repo://{repo}/refs is.
+	PlainRefs Plain = "refs"
+	// PlainRepositories is /repositories: what repo:// is.
+	PlainRepositories Plain = "repositories"
 )
 
 // lockOption is what a link to an archive adds for Nix (its Lockable HTTP
 // Tarball Protocol): the commit, which those who follow the link send back.
 const lockOption = "rev"
 
-// ParseDownload takes a plain URL apart: what follows /archive/ or /raw/ in
-// its path, and its query, both as they were sent. Percent-encoding is undone
-// once, by the code of [Parse], and the options of an archive are those of its
-// URI. Where names have several segments the longest repository wins, and then
-// the longest ref.
+// plainForms are what may follow the repository's name in a plain URL.
+var plainForms = map[Plain]func(name, rest string, names Namespace) (Resource, error){
+	PlainArchive: parseArchive, PlainRaw: parseRaw, PlainRefs: parsePlainRefs, PlainRepositories: parseNothing,
+}
+
+// ParseDownload takes a plain URL apart: what follows the kind in its path, and
+// its query, both as they were sent. Percent-encoding is undone once, by the code
+// of [Parse], and the options of an archive are those of its URI. Where names
+// have several segments the longest repository wins, and then the longest ref.
 func ParseDownload(kind Plain, rawPath, rawQuery string, hasQuery bool, names Namespace) (Resource, error) {
 	if len(rawPath)+len(rawQuery) > maxURIBytes {
 		return Resource{}, fmt.Errorf("%w: longer than %d bytes", errURI, maxURIBytes)
 	}
-	path, err := decodePath(rawPath)
+	query, err := parseQuery(rawQuery, hasQuery)
 	if err != nil {
 		return Resource{}, err
 	}
-	query, err := parseQuery(rawQuery, hasQuery)
+	if kind == PlainRepositories && rawPath == "" {
+		catalogue := Resource{Kind: Catalogue}
+		return catalogue, catalogue.applyQuery(query)
+	}
+	path, err := decodePath(rawPath)
 	if err != nil {
 		return Resource{}, err
 	}
@@ -47,8 +59,7 @@ func ParseDownload(kind Plain, rawPath, rawQuery string, hasQuery bool, names Na
 	if err != nil {
 		return Resource{}, err
 	}
-	parse := map[Plain]func(name, rest string, names Namespace) (Resource, error){PlainArchive: parseArchive, PlainRaw: parseRaw}[kind]
-	resource, err := parse(name, strings.TrimPrefix(rest, "/"), names)
+	resource, err := plainForms[kind](name, strings.TrimPrefix(rest, "/"), names)
 	if err != nil {
 		return Resource{}, err
 	}
@@ -84,6 +95,17 @@ func parseRaw(name, rest string, names Namespace) (Resource, error) {
 	return found, nil // without a ref it may be an abbreviated id
 }
 
+func parsePlainRefs(name, rest string, _ Namespace) (Resource, error) {
+	if rest != "" {
+		return Resource{}, fmt.Errorf("no single ref is a download: %w", repos.ErrNotFound)
+	}
+	return Resource{Repository: name, Kind: Refs}, nil
+}
+
+func parseNothing(string, string, Namespace) (Resource, error) {
+	return Resource{}, fmt.Errorf("there is nothing below the list: %w", repos.ErrNotFound)
+}
+
 // OpenDownload finds what a plain URL names: see [ParseDownload].
 func (s *Server) OpenDownload(ctx context.Context, kind Plain, rawPath, rawQuery string, hasQuery bool) (*Content, *Error) {
 	content, err := s.openDownload(ctx, kind, rawPath, rawQuery, hasQuery)
@@ -110,18 +132,24 @@ func (s *Server) openDownload(ctx context.Context, kind Plain, rawPath, rawQuery
 	if err != nil {
 		return nil, err
 	}
-	open := map[Kind]opener{Contents: openRaw, Archive: s.openArchive, Signature: openSignature}[resource.Kind]
-	content, err := s.openWith(ctx, resource, open)
+	content, err := s.openPlain(ctx, resource)
 	if err != nil {
 		return nil, err
 	}
 	if locked != "" && locked != content.Commit {
 		return nil, errors.Join(fmt.Errorf("%w: %s is another commit than that of the path", errURI, lockOption), content.Close())
 	}
-	if resource.Kind != Signature { // signatures may be added and changed
+	if resource.Kind == Contents || resource.Kind == Archive { // lists and signatures may change
 		content.Permalink = permalink(resource, content)
 	}
 	return content, nil
+}
+
+func (s *Server) openPlain(ctx context.Context, r Resource) (*Content, error) {
+	if r.Kind == Contents {
+		return s.openWith(ctx, r, openRaw)
+	}
+	return s.openResource(ctx, r)
 }
 
 // cutLock takes the lock option out of a query, and reports whether options
@@ -182,14 +210,19 @@ func permalink(r Resource, content *Content) string {
 	return route + separator + lockOption + "=" + content.Commit
 }
 
-// plainRoute is the path and query of a file or an archive by the commit. The
-// options of an archive are those of its canonical URI.
+// plainRoute is the path and query of a list, and of a file or an archive by the
+// commit. The options of an archive are those of its canonical URI.
 func plainRoute(r Resource, content *Content) string {
-	repository := "/" + escape(r.Repository, pathBytes) + "/"
-	if r.Kind == Contents {
-		return "/" + string(PlainRaw) + repository + content.Commit + "/" + escape(r.Path, pathBytes)
+	repository := "/" + escape(r.Repository, pathBytes)
+	switch r.Kind {
+	case Catalogue:
+		return "/" + string(PlainRepositories)
+	case Refs:
+		return "/" + string(PlainRefs) + repository
+	case Contents:
+		return "/" + string(PlainRaw) + repository + "/" + content.Commit + "/" + escape(r.Path, pathBytes)
 	}
-	route := "/" + string(PlainArchive) + repository + content.Commit + "." + string(r.Options.Format)
+	route := "/" + string(PlainArchive) + repository + "/" + content.Commit + "." + string(r.Options.Format)
 	if _, options, ok := strings.Cut(content.URI, "?"); ok {
 		route += "?" + options
 	}

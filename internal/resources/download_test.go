@@ -19,6 +19,9 @@ func TestParseDownload(t *testing.T) {
 		"archive/a/b/refs/x.tar":           {Repository: "a/b/refs", Kind: Archive, Revision: "x", Options: archive.Options{Format: archive.Tar, Profile: archive.ProfileArchive}},
 		"archive/a/refs/heads/main.tar":    {Repository: "a", Kind: Archive, Revision: "refs/heads/main", Options: archive.Options{Format: archive.Tar, Profile: archive.ProfileArchive}},
 		"archive/a/v1.0.tar?prefix=p%20q/": {Repository: "a", Kind: Archive, Revision: "v1.0", Options: archive.Options{Format: archive.Tar, Profile: archive.ProfileArchive, Prefix: "p q/"}},
+		"refs/a":                           {Repository: "a", Kind: Refs},
+		"refs/a/b/refs/":                   {Repository: "a/b/refs", Kind: Refs},
+		"repositories":                     {Kind: Catalogue},
 		"raw/a/main/f":                     {Repository: "a", Kind: Contents, Revision: "refs/heads/main", Path: "f"},
 		"raw/a/main":                       {Repository: "a", Kind: Contents, Revision: "refs/heads/main"},
 		"raw/a/main/":                      {Repository: "a", Kind: Contents, Revision: "refs/heads/main"},
@@ -47,7 +50,8 @@ func TestParseDownload(t *testing.T) {
 	}
 	for path, want := range map[string]error{
 		"archive/nobody/main.tar": repos.ErrNotFound, "archive/a/main.rar": repos.ErrNotFound, "archive/a": repos.ErrNotFound, "archive/a/.tar": repos.ErrNotFound, "raw/nobody/x": repos.ErrNotFound,
-		"archive/": errURI, "raw/": errURI, "raw/a/../x": errURI, "raw/a/%2e%2e/x": errURI, "raw/a//x": errURI, "raw/a%2F%2Fx": errURI, "raw/a/main/%00": errURI, "raw/a/main/%zz": errURI,
+		"refs/nobody": repos.ErrNotFound, "refs/a/heads": repos.ErrNotFound, "repositories/a": repos.ErrNotFound,
+		"archive/": errURI, "raw/": errURI, "refs/": errURI, "refs/a?x=1": errURI, "repositories?x=1": errURI, "raw/a/../x": errURI, "raw/a/%2e%2e/x": errURI, "raw/a//x": errURI, "raw/a%2F%2Fx": errURI, "raw/a/main/%00": errURI, "raw/a/main/%zz": errURI,
 		"raw/a/main/f?x=1": errURI, "raw/a/main/f?": errURI, "archive/a/main.tar?prefix=/x": errURI, "archive/a/main.tar?x=1": errURI, "raw/a/main/" + strings.Repeat("x", maxURIBytes): errURI,
 	} {
 		kind, rest, _ := strings.Cut(path, "/")

@@ -195,6 +195,9 @@ func (s *subscriptions) reserve(c *client, uri string) (*subscription, error) {
 // bind finds the repository of a subscription that nobody else knows yet, and
 // has it watched: what changes from now on is noticed.
 func (s *subscriptions) bind(added *subscription) error {
+	if isCatalogue(added.uri) {
+		return &Error{Reason: ReasonURI, Message: "The list of repositories is not subscribed to: notifications/resources/list_changed tells when repositories come and go."}
+	}
 	path, _, err := decode(added.uri)
 	if errors.Is(err, errURI) {
 		return asError(err, added.uri)

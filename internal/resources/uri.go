@@ -23,7 +23,8 @@ var errURI = errors.New("malformed URI")
 // Kind is what a resource shows of a repository.
 type Kind int
 
-// The kinds, with their URIs below repo://{repo}.
+// The kinds, with their URIs below repo://{repo}; that of the catalogue is repo://
+// alone.
 const (
 	Card      Kind = iota // the repository itself
 	Refs                  // /refs
@@ -31,6 +32,7 @@ const (
 	Contents              // [/refs/…|/sha/{sha}]/contents{/path*}
 	Archive               // /archive/{+ref}.{format}
 	Signature             // /archive/{+ref}.{format}.asc
+	Catalogue             // the names of all repositories
 )
 
 // Resource is a URI that was taken apart. It says what is wanted, not whether
@@ -65,6 +67,9 @@ type Namespace interface {
 // Percent-encoding is undone once, here, and nowhere after: slashes may be
 // encoded or not, and no name is ever joined to a path of the host.
 func Parse(uri string, names Namespace) (Resource, error) {
+	if isCatalogue(uri) {
+		return Resource{Kind: Catalogue}, nil
+	}
 	path, query, err := decode(uri)
 	if err != nil {
 		return Resource{}, err
@@ -80,7 +85,9 @@ func Parse(uri string, names Namespace) (Resource, error) {
 	return resource, resource.applyQuery(query)
 }
 
-// decode takes the path and the options out of a URI.
+func isCatalogue(uri string) bool { return strings.EqualFold(uri, scheme) }
+
+// decode takes the path and the options out of the URI of what a repository has.
 func decode(uri string) (path string, query []pair, err error) {
 	if len(uri) > maxURIBytes {
 		return "", nil, fmt.Errorf("%w: longer than %d bytes", errURI, maxURIBytes)
@@ -195,7 +202,7 @@ func (r Resource) String() string {
 	b.WriteString(scheme)
 	b.WriteString(escape(r.Repository, pathBytes))
 	switch r.Kind {
-	case Card:
+	case Card, Catalogue:
 	case Refs:
 		b.WriteString("/refs")
 	case Ref:

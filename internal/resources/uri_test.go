@@ -92,7 +92,6 @@ func TestParseReadsTheGrammar(t *testing.T) {
 var refused = map[string]error{
 	"": repos.ErrNotFound, "repo:": repos.ErrNotFound, "a": repos.ErrNotFound, "file:///etc/passwd": repos.ErrNotFound,
 	"http://169.254.169.254/": repos.ErrNotFound, "repo:/a": repos.ErrNotFound,
-	"repo://":           errURI,
 	"repo:///":          errURI,
 	"repo:///a":         errURI,
 	"repo://a//refs":    errURI,

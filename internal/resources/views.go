@@ -59,6 +59,16 @@ type refsView struct {
 	Refs          []refView `json:"refs"`
 }
 
+// catalogueView has all repositories by name.
+type catalogueView struct {
+	Repositories []repositoryView `json:"repositories"`
+}
+
+type repositoryView struct {
+	Name string `json:"name"`
+	URI  string `json:"uri"`
+}
+
 type refView struct {
 	Name   string `json:"name"`
 	Type   string `json:"type"` // branch, tag or other
@@ -120,6 +130,18 @@ func jsonContent(r Resource, view any) (*Content, error) {
 	}, nil
 }
 
+// listContent renders a view that grows with what it lists. It is downloaded as
+// files are, by a URI that says no commit: it is the list of that moment.
+func listContent(r Resource, fileName string, view any) (*Content, error) {
+	content, err := jsonContent(r, view)
+	if err != nil {
+		return nil, err
+	}
+	content.Streamable, content.Repository, content.Frozen = true, r.Repository, content.URI
+	content.FileName, content.FrozenName = fileName, fileName
+	return content, nil
+}
+
 func viewCommit(c repos.Commit) commitView {
 	return commitView{
 		Commit: c.ID.String(), Tree: c.Tree.String(), Time: c.Committer.When.Format(time.RFC3339),
@@ -178,7 +200,16 @@ func openRefs(_ context.Context, s *repos.Snapshot, r Resource) (*Content, error
 	for _, ref := range refs {
 		view.Refs = append(view.Refs, viewRef(r.Repository, ref))
 	}
-	return jsonContent(r, view)
+	return listContent(r, path.Base(r.Repository)+"-refs.json", view)
+}
+
+// openCatalogue lists the repositories.
+func (s *Server) openCatalogue() (*Content, error) {
+	view := catalogueView{Repositories: []repositoryView{}}
+	for _, name := range s.catalogue.Names() {
+		view.Repositories = append(view.Repositories, repositoryView{text(name), Resource{Repository: name}.String()})
+	}
+	return listContent(Resource{Kind: Catalogue}, "repositories.json", view)
 }
 
 func viewRef(repository string, ref repos.Ref) refView {

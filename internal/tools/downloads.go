@@ -29,6 +29,36 @@ func (s *service) linkManifest(ctx context.Context, r *result, at found, of page
 	return nil
 }
 
+// linkRefs links the list of all branches and tags to a first page that does not
+// have all.
+func (s *service) linkRefs(ctx context.Context, r *result, repository string, of pages, shown int) error {
+	if of.Page > 1 || shown == of.Total {
+		return nil
+	}
+	h, err := s.locator.Refs(ctx, repository)
+	if err != nil {
+		return err
+	}
+	r.note("All branches and tags are in %s.", h.URI)
+	r.link(h)
+	return nil
+}
+
+// linkRepositories links the list of all repositories to a first page that does
+// not have all that were found.
+func (s *service) linkRepositories(ctx context.Context, r *result, of pages, shown int) error {
+	if of.Page > 1 || shown == of.Total {
+		return nil
+	}
+	h, err := s.locator.Repositories(ctx)
+	if err != nil {
+		return err
+	}
+	r.note("All repositories are in %s.", h.URI)
+	r.link(h)
+	return nil
+}
+
 // linkTree links an archive of all files of a commit to what was found in it. A
 // page that can have no such link is shown without.
 func (s *service) linkTree(ctx context.Context, r *result, repository, commit string) {

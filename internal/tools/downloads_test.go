@@ -18,18 +18,24 @@ func TestACutPageLinksToADownload(t *testing.T) {
 		files = append(files, gittest.Regular(fmt.Sprint("file", i), "a needle\n"))
 	}
 	last := repo.Commit("main", files...)
+	for _, name := range []string{"refs/heads/side", "refs/tags/v1", "refs/tags/v2"} {
+		repo.Git("update-ref", name, first)
+	}
+	ofLast, refs := "GET /archive/one/"+last, "GET /refs/one"
 	for _, c := range []struct {
-		tool      string
-		arguments args
-		want      string // in the link
+		tool        string
+		arguments   args
+		want, route string // in the link and in the text
 	}{
-		{"search_code", args{"query": "needle"}, last + ".tar.gz"},
-		{"list_commits", args{}, last + ".tar.gz"},
-		{"find_files", args{"query": "file"}, last + ".manifest.json"},
-		{"get_repository_tree", args{}, last + ".manifest.json"},
-		{"get_file_contents", args{}, last + ".manifest.json"},
-		{"compare_commits", args{"base": first, "head": last, "detail": "stats"}, first},
-		{"get_commit", args{"detail": "stats"}, first},
+		{"search_code", args{"query": "needle"}, last + ".tar.gz", ofLast},
+		{"list_commits", args{}, last + ".tar.gz", ofLast},
+		{"find_files", args{"query": "file"}, last + ".manifest.json", ofLast},
+		{"get_repository_tree", args{}, last + ".manifest.json", ofLast},
+		{"get_file_contents", args{}, last + ".manifest.json", ofLast},
+		{"compare_commits", args{"base": first, "head": last, "detail": "stats"}, first, ofLast},
+		{"get_commit", args{"detail": "stats"}, first, ofLast},
+		{"list_branches", args{}, "repo://one/refs", refs},
+		{"list_tags", args{}, "repo://one/refs", refs},
 	} {
 		c.arguments["repo"] = "one"
 		whole := s.call(c.tool, c.arguments)
@@ -38,7 +44,7 @@ func TestACutPageLinksToADownload(t *testing.T) {
 		}
 		c.arguments["perPage"] = 1
 		cut := s.call(c.tool, c.arguments)
-		if len(cut.links) != 1 || !strings.Contains(cut.links[0], c.want) || !strings.Contains(cut.text, "GET /archive/one/"+last) {
+		if len(cut.links) != 1 || !strings.Contains(cut.links[0], c.want) || !strings.Contains(cut.text, c.route) {
 			t.Errorf("%s links to %q, and says %s", c.tool, cut.links, cut.text)
 		}
 		if next, ok := cut.data["nextCursor"]; ok {
@@ -48,6 +54,25 @@ func TestACutPageLinksToADownload(t *testing.T) {
 		}
 		if next := s.call(c.tool, c.arguments); next.failed || len(next.links) > 0 {
 			t.Errorf("%s links again: %q", c.tool, next.links)
+		}
+	}
+}
+
+func TestACutListOfRepositoriesLinksToAll(t *testing.T) {
+	s := open(t, samples)
+	for _, c := range []struct {
+		arguments args
+		links     int
+	}{
+		{args{}, 0},
+		{args{"query": "tools"}, 0},
+		{args{"perPage": 2}, 1},
+		{args{"query": "tools", "perPage": 1}, 1},
+		{args{"perPage": 2, "page": 2}, 0},
+	} {
+		r := s.call("search_repositories", c.arguments)
+		if len(r.links) != c.links || strings.Contains(r.text, "GET /repositories") != (c.links > 0) {
+			t.Errorf("%v links to %q, and says %s", c.arguments, r.links, r.text)
 		}
 	}
 }

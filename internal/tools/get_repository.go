@@ -43,7 +43,7 @@ func (s *service) getRepository(_ context.Context, a place) (_ *result, err erro
 		return nil, err
 	}
 	name := snapshot.Repository().Name()
-	card := &repositoryCard{Name: quote(name), Description: line(snapshot.Description()), URI: s.locator.Card(name), RefsURI: s.locator.Refs(name)}
+	card := &repositoryCard{Name: quote(name), Description: line(snapshot.Description()), URI: s.locator.Card(name), RefsURI: s.locator.RefsURI(name)}
 	branch, err := snapshot.DefaultBranch()
 	if err != nil {
 		return nil, err

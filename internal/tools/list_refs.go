@@ -64,15 +64,15 @@ func shortened(refs []repos.Ref, short func(repos.Ref) string) []named {
 	return list
 }
 
-func (s *service) listBranches(_ context.Context, a refsArguments) (*result, error) {
-	return s.listRefs(a, "branches", branches)
+func (s *service) listBranches(ctx context.Context, a refsArguments) (*result, error) {
+	return s.listRefs(ctx, a, "branches", branches)
 }
 
-func (s *service) listTags(_ context.Context, a refsArguments) (*result, error) {
-	return s.listRefs(a, "tags", tags)
+func (s *service) listTags(ctx context.Context, a refsArguments) (*result, error) {
+	return s.listRefs(ctx, a, "tags", tags)
 }
 
-func (s *service) listRefs(a refsArguments, kind string, choose func([]repos.Ref) []named) (_ *result, err error) {
+func (s *service) listRefs(ctx context.Context, a refsArguments, kind string, choose func([]repos.Ref) []named) (_ *result, err error) {
 	snapshot, err := s.open(a.place)
 	if err != nil {
 		return nil, err
@@ -112,9 +112,6 @@ func (s *service) listRefs(a refsArguments, kind string, choose func([]repos.Ref
 		data.DefaultBranch = quote(branch)
 		r.note("The default branch is %s.", data.DefaultBranch)
 	}
-	if a.page == 1 && len(data.Refs) < len(refs) {
-		r.links = append(r.links, Handle{URI: s.locator.Refs(name), MIMEType: "application/json", FileName: "refs of " + name, Size: UnknownSize})
-	}
 	r.data = data
-	return r, nil
+	return r, s.linkRefs(ctx, r, name, data.pages, len(data.Refs))
 }

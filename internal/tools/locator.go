@@ -10,9 +10,13 @@ import (
 // Locator knows how what tools name is reached outside of their results. Links
 // are made for the caller whom the context is of.
 type Locator interface {
-	// Card is the URI of a repository, and Refs that of its branches and tags.
+	// Card is the URI of a repository, and RefsURI that of its branches and tags.
 	Card(repository string) string
-	Refs(repository string) string
+	RefsURI(repository string) string
+	// Refs finds the list of a repository's branches and tags, and Repositories
+	// that of all repositories.
+	Refs(ctx context.Context, repository string) (Handle, error)
+	Repositories(ctx context.Context) (Handle, error)
 	// Contents finds a file or folder of a commit. The path is as git stores
 	// it; "" is the root.
 	Contents(ctx context.Context, repository, commit, path string) (Handle, error)
@@ -27,7 +31,7 @@ const UnknownSize = -1
 
 // Handle is where something is to be had.
 type Handle struct {
-	// URI is the canonical one of the resource, by the commit.
+	// URI is the canonical one of the resource, by the commit if it is of one.
 	URI      string
 	MIMEType string
 	// FileName is what a download is saved as. It may have any characters.

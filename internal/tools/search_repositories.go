@@ -24,7 +24,7 @@ type repositoryList struct {
 	remarks
 }
 
-func (s *service) searchRepositories(_ context.Context, a searchArguments) (*result, error) {
+func (s *service) searchRepositories(ctx context.Context, a searchArguments) (*result, error) {
 	names := matching(s.catalogue.Names(), a.query)
 	r := &result{}
 	if len(names) == 0 {
@@ -41,7 +41,7 @@ func (s *service) searchRepositories(_ context.Context, a searchArguments) (*res
 	data := &repositoryList{}
 	data.Repositories, data.pages = list(r, a.paging, len(names), items)
 	r.data = data
-	return r, nil
+	return r, s.linkRepositories(ctx, r, data.pages, len(data.Repositories))
 }
 
 // matching are the names that have all the words. What is called exactly like

@@ -55,8 +55,16 @@ func open(t *testing.T, root string) *site {
 // signpost invents addresses; the real ones are tested with the whole program.
 type signpost struct{}
 
-func (signpost) Card(repository string) string { return "repo://" + repository }
-func (signpost) Refs(repository string) string { return "repo://" + repository + "/refs" }
+func (signpost) Card(repository string) string    { return "repo://" + repository }
+func (signpost) RefsURI(repository string) string { return "repo://" + repository + "/refs" }
+
+func (s signpost) Refs(_ context.Context, repository string) (tools.Handle, error) {
+	return tools.Handle{URI: s.RefsURI(repository), FileName: "refs", Size: tools.UnknownSize, Route: "/refs/" + repository}, nil
+}
+
+func (signpost) Repositories(context.Context) (tools.Handle, error) {
+	return tools.Handle{URI: "repo://", FileName: "repositories", Size: tools.UnknownSize, Route: "/repositories"}, nil
+}
 
 func (signpost) Contents(_ context.Context, repository, commit, path string) (tools.Handle, error) {
 	route := fmt.Sprintf("/raw/%s/%s/%x", repository, commit, path)
