@@ -67,7 +67,7 @@ var fences = map[string][]string{
 	"github.com/coder/websocket":  {"internal/httpx"},
 	"github.com/mark3labs/mcp-go": {"internal/resources", "internal/tools", "cmd/repomcp"},
 	"github.com/go-git":           {"internal/repos", "internal/benchmark"},
-	"github.com/klauspost":        {"internal/archive/gzip", "internal/archive/zip", "internal/archive/zstd", "internal/objects"},
+	"github.com/klauspost":        {"internal/archive/gzip", "internal/archive/zip", "internal/archive/zstd"},
 	"github.com/ulikunitz":        {"internal/archive/xz"},
 	"github.com/redis":            {"internal/cache", "internal/links", "cmd/repomcp"},
 	"github.com/fsnotify":         {"internal/watch"},

@@ -5,6 +5,9 @@ import (
 	"io"
 )
 
+// zlibChecksumBytes end a zlib stream: the Adler-32 of its content.
+const zlibChecksumBytes = 4
+
 // decoder inflates zlib streams (RFC 1950, RFC 1951) that lie in memory whole,
 // straight into their destination: nothing is copied through a window, and no
 // byte is fetched through an interface. That makes it two to three times as
@@ -19,8 +22,9 @@ type decoder struct {
 	fixed    bool // the tables are those of the fixed codes
 	unsummed bool // the checksum is not compared
 
-	src []byte
-	dst []byte
+	src  []byte
+	dst  []byte
+	room []byte // dst, and some of what is free behind it
 	position
 	last bool // the position is behind the last block
 	end  int  // of the last stream in its input, once it was inflated whole
@@ -35,7 +39,8 @@ type position struct {
 }
 
 // inflate fills dst from the stream at the beginning of src and checks that it
-// ends there and has the right checksum. It gives io.ErrUnexpectedEOF when src
+// ends there and has the right checksum. It may write to what is free behind dst,
+// up to its capacity. It gives io.ErrUnexpectedEOF when src
 // ends too early, errWrongSize when the stream is longer or shorter than dst,
 // errBadStream when it is damaged.
 func (d *decoder) inflate(dst, src []byte) error {
@@ -115,12 +120,13 @@ func (d *decoder) start(dst, src []byte) error {
 		d.values = newSymbolValues()
 	}
 	d.src, d.dst = src, dst
+	d.room = dst[:min(cap(dst), len(dst)+fastOutput)]
 	d.position, d.last = position{pos: 2}, false
 	return nil
 }
 
 func (d *decoder) finish(err error) error {
-	d.src, d.dst = nil, nil
+	d.src, d.dst, d.room = nil, nil, nil
 	return err
 }
 
@@ -146,50 +152,76 @@ func (d *decoder) take(n uint) (uint32, error) {
 	return value, nil
 }
 
+// blockHead is what a block begins with.
+type blockHead struct {
+	last   bool
+	stored bool // not compressed
+	length int  // of a stored block
+}
+
 // block inflates one block and says whether it was the last.
 func (d *decoder) block() (last bool, err error) {
-	head, err := d.take(3)
-	if err != nil {
+	head, err := d.head()
+	switch {
+	case err != nil:
 		return false, err
+	case !head.stored:
+		return head.last, d.compressed()
 	}
-	last = head&1 != 0
-	switch head >> 1 {
+	copied := d.copyStored(head.length)
+	switch {
+	case copied == head.length:
+		return head.last, nil
+	case d.out == len(d.dst):
+		return false, errWrongSize
+	}
+	return false, io.ErrUnexpectedEOF
+}
+
+// head reads what a block begins with, and makes the tables of its codes.
+func (d *decoder) head() (head blockHead, err error) {
+	bits, err := d.take(3)
+	if err != nil {
+		return head, err
+	}
+	head.last = bits&1 != 0
+	switch bits >> 1 {
 	case 0:
-		return last, d.stored()
+		head.stored = true
+		head.length, err = d.storedLength()
 	case 1:
 		d.fixedTables()
 	case 2:
-		if err := d.dynamicTables(); err != nil {
-			return last, err
-		}
+		err = d.dynamicTables()
 	default:
-		return last, errBadStream
+		err = errBadStream
 	}
-	return last, d.compressed()
+	return head, err
 }
 
-// stored copies a block that is not compressed: RFC 1951, 3.2.4.
-func (d *decoder) stored() error {
+// storedLength reads the length of a block that is not compressed: RFC 1951,
+// 3.2.4.
+func (d *decoder) storedLength() (int, error) {
 	d.pos -= int(d.have / 8)
 	d.buf, d.have = 0, 0
 	if len(d.src)-d.pos < 4 {
-		return io.ErrUnexpectedEOF
+		return 0, io.ErrUnexpectedEOF
 	}
 	n := binary.LittleEndian.Uint16(d.src[d.pos:])
 	if n != ^binary.LittleEndian.Uint16(d.src[d.pos+2:]) {
-		return errBadStream
+		return 0, errBadStream
 	}
 	d.pos += 4
-	copied := copy(d.dst[d.out:], d.src[d.pos:min(d.pos+int(n), len(d.src))])
+	return int(n), nil
+}
+
+// copyStored copies as many of n bytes of such a block as there are, and have
+// room.
+func (d *decoder) copyStored(n int) int {
+	copied := copy(d.dst[d.out:], d.src[d.pos:min(d.pos+n, len(d.src))])
 	d.out += copied
 	d.pos += copied
-	switch {
-	case copied == int(n):
-		return nil
-	case d.out == len(d.dst):
-		return errWrongSize
-	}
-	return io.ErrUnexpectedEOF
+	return copied
 }
 
 // fixedTables are those of RFC 1951, 3.2.6.

@@ -152,6 +152,11 @@ func FuzzInflate(f *testing.F) {
 		case failure != nil && err == nil:
 			t.Fatalf("accepted what the standard library refuses: %v", failure)
 		}
+		var f inflater
+		streamed, streamFailure := streamOf(&f, wrap(raw[:len(raw)-reader.Len()], want), 1000)
+		if (failure == nil) != (streamFailure == nil) || failure == nil && !bytes.Equal(streamed, want) {
+			t.Fatalf("as a stream: %v, want %v", streamFailure, failure)
+		}
 		if failure == nil && len(want) > 0 {
 			head := make([]byte, len(want)/2)
 			if err := d.prefix(head, wrap(raw, want)); err != nil || !bytes.Equal(head, want[:len(head)]) {
@@ -177,14 +182,14 @@ func BenchmarkInflate(b *testing.B) {
 			}
 		}
 	})
-	b.Run("klauspost", func(b *testing.B) {
+	b.Run("stream", func(b *testing.B) {
 		var f inflater
 		b.SetBytes(int64(len(content)))
 		for b.Loop() {
 			if err := f.fromFile(bytes.NewReader(stream.Bytes()), 0, int64(stream.Len())); err != nil {
 				b.Fatal(err)
 			}
-			if err := f.fill(dst); err != nil {
+			if err := f.whole(dst); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -65,13 +65,11 @@ func (s *Store) openLooseFile(name string, id ID) (*Object, error) {
 // noMore checks that a file ends where its zlib stream does, as git does for
 // loose objects.
 func noMore(f *inflater) error {
-	if _, err := f.file.ReadByte(); !errors.Is(err, io.EOF) {
-		if err == nil {
-			err = errTrailing
-		}
-		return err
+	more, err := f.more()
+	if err == nil && more {
+		err = errTrailing
 	}
-	return nil
+	return err
 }
 
 // readLooseHeader reads up to the NUL.

@@ -100,7 +100,7 @@ func (o *Object) read(p []byte) (int, error) {
 }
 
 // ended checks that a source has no more bytes than were read of it.
-func ended(s source) error {
+func ended(s io.Reader) error {
 	var extra [1]byte
 	switch n, err := io.ReadFull(s, extra[:]); {
 	case n > 0:
@@ -217,7 +217,7 @@ func (s *stream) Read(p []byte) (int, error) {
 
 func (s *stream) close() {
 	if s.inflater != nil {
-		s.store.inflaters.Put(s.inflater)
+		s.store.giveInflater(s.inflater)
 		s.inflater = nil
 		if s.closing != nil {
 			s.closing()

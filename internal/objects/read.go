@@ -219,7 +219,7 @@ func (s *Store) openStream(at place, e entry) (source, error) {
 	inflater := s.takeInflater()
 	start := at.off + int64(e.length)
 	if err := inflater.fromFile(at.pack.file, start, at.pack.end-start); err != nil {
-		s.inflaters.Put(inflater)
+		s.giveInflater(inflater)
 		return nil, at.pack.damage(err)
 	}
 	return &stream{inflater: inflater, store: s}, nil

@@ -126,7 +126,7 @@ func (sc *scratch) inflate(dst []byte, p *pack, off int64, e entry, head []byte)
 		if err := sc.inflater.fromFile(p.file, at, left); err != nil {
 			return p.damage(err)
 		}
-		return p.damage(sc.inflater.fill(dst))
+		return p.damage(sc.inflater.whole(dst))
 	}
 	n, started, d := 0, false, &sc.decoder
 	for need := deflatedGuess(e.size); ; need = 2*need + firstSpan {

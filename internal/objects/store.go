@@ -178,6 +178,11 @@ func (s *Store) takeInflater() *inflater {
 	return new(inflater)
 }
 
+func (s *Store) giveInflater(f *inflater) {
+	f.file = nil
+	s.inflaters.Put(f)
+}
+
 // takeBuffer gives a buffer for one step of a stream or for a small object.
 func (s *Store) takeBuffer() *[]byte {
 	if b, ok := s.buffers.Get().(*[]byte); ok {

@@ -6,38 +6,71 @@ import (
 )
 
 // The compressed blocks of a stream, RFC 1951 section 3.2.3: literals and
-// matches, in two loops that do the same. One is fast and needs room ahead, the
-// other careful.
+// matches, in loops that do the same. One is fast and needs room ahead, in Go and
+// in assembly, the other careful.
 
 const (
 	// fastInput is how many bytes one round of fast reads at most: three
 	// loads of eight bytes, seven of which may be new each.
 	fastInput = 32
 	// fastOutput is how many it writes at most: three literals, the longest
-	// match, and the bytes by which copying in words overshoots.
-	fastOutput = 3 + 258 + 16
+	// match, and the bytes by which copying overshoots.
+	fastOutput = 3 + 258 + 32
+)
+
+// verdict is why the decoding of symbols ended.
+type verdict int
+
+const (
+	noRoom   verdict = iota // for one more round
+	blockEnd                // was reached
+	badBlock                // means nothing
 )
 
 // compressed inflates a block with the present tables.
 func (d *decoder) compressed() error {
 	for {
-		if len(d.src)-d.pos >= fastInput && len(d.dst)-d.out >= fastOutput {
-			if done, err := d.fast(); done || err != nil {
-				return err
+		if d.roomy() {
+			v := d.fast()
+			if d.out > len(d.dst) {
+				return errWrongSize
+			}
+			if v != noRoom {
+				return v.err()
 			}
 		}
-		if done, err := d.careful(); done || err != nil {
+		if v, err := d.careful(); v != noRoom || err != nil {
 			return err
 		}
 	}
 }
 
-// fast inflates while neither the input nor the output can run out, so that
+// roomy says that there is room for a round of fast.
+func (d *decoder) roomy() bool {
+	return len(d.src)-d.pos >= fastInput && len(d.room)-d.out >= fastOutput
+}
+
+// fast is the faster loop of what this processor has.
+func (d *decoder) fast() verdict {
+	if quickAvailable {
+		return quick(&d.lit, &d.dist, d.src, d.room, &d.position)
+	}
+	return d.portable()
+}
+
+func (v verdict) err() error {
+	if v == badBlock {
+		return errBadStream
+	}
+	return nil
+}
+
+// portable inflates while neither the input nor the output can run out, so that
 // only what damage can bring about is checked. Up to three literals fit between
 // two refills; the next code is looked up before a match is copied, so that
 // neither waits for the other.
-func (d *decoder) fast() (done bool, err error) {
-	src, dst := d.src, d.dst
+func (d *decoder) portable() verdict {
+	src, dst := d.src, d.room
 	pos, out, buf, have := d.pos, d.out, d.buf, d.have
 	lastPos, lastOut := len(src)-fastInput, len(dst)-fastOutput
 	buf |= binary.LittleEndian.Uint64(src[pos:]) << (have & 63)
@@ -75,7 +108,7 @@ func (d *decoder) fast() (done bool, err error) {
 			}
 			if entry&entrySpecial != 0 {
 				d.pos, d.out, d.buf, d.have = pos, out, buf>>(entry&63), have-uint(entry&63)
-				return true, endOfBlock(entry)
+				return endOfBlock(entry)
 			}
 		}
 		length := int(entry>>16) + int(buf&(1<<(entry&63)-1)>>(entry>>8&15)) //nolint:gosec // at most 258
@@ -83,19 +116,19 @@ func (d *decoder) fast() (done bool, err error) {
 		entry = d.dist[buf&(1<<distBits-1)]
 		if entry&entrySpecial != 0 {
 			if entry&entrySecond == 0 {
-				return false, errBadStream
+				return badBlock
 			}
 			buf, have = buf>>distBits, have-distBits
 			entry = d.dist[uint64(entry>>16)+buf&(1<<(entry>>8&15)-1)]
 			if entry&entrySpecial != 0 {
-				return false, errBadStream
+				return badBlock
 			}
 		}
 		distance := int(entry>>16) + int(buf&(1<<(entry&63)-1)>>(entry>>8&15)) //nolint:gosec // at most 32768
 		buf, have = buf>>(entry&63), have-uint(entry&63)
 		from := out - distance
 		if from < 0 {
-			return false, errBadStream
+			return badBlock
 		}
 		buf |= binary.LittleEndian.Uint64(src[pos:]) << (have & 63)
 		pos, have = pos+int((63-have)>>3&7), have|56
@@ -109,15 +142,15 @@ func (d *decoder) fast() (done bool, err error) {
 		out += length
 	}
 	d.pos, d.out, d.buf, d.have = pos, out, buf, have
-	return false, nil
+	return noRoom
 }
 
-// endOfBlock gives an error for a special entry that is none.
-func endOfBlock(entry uint32) error {
+// endOfBlock is what a special entry means that has no second table.
+func endOfBlock(entry uint32) verdict {
 	if entry&entryEndBlock == 0 {
-		return errBadStream
+		return badBlock
 	}
-	return nil
+	return blockEnd
 }
 
 // copyMatch copies length bytes inside dst, forwards. It may write up to 15
@@ -143,33 +176,32 @@ func copyMatch(dst []byte, out, from, length int) {
 
 // careful inflates symbol by symbol near the end of the input or the output,
 // until the block ends or fast can go on.
-func (d *decoder) careful() (done bool, err error) {
+func (d *decoder) careful() (verdict, error) {
 	for {
-		entry, err := d.symbol(d.lit[:], litBits)
-		if err != nil {
-			return false, err
-		}
-		switch {
-		case entry&entryLiteral != 0:
-			if d.out == len(d.dst) {
-				return false, errWrongSize
-			}
-			d.dst[d.out] = byte(entry >> 16 & 0xff)
-			d.out++
-		case entry&entrySpecial != 0:
-			if entry&entryEndBlock == 0 {
-				return false, errBadStream
-			}
-			return true, nil
-		default:
-			if err := d.match(entry); err != nil {
-				return false, err
-			}
-		}
-		if len(d.src)-d.pos >= fastInput && len(d.dst)-d.out >= fastOutput {
-			return false, nil
+		v, err := d.one()
+		if v != noRoom || err != nil || d.roomy() {
+			return v, err
 		}
 	}
+}
+
+// one inflates one symbol. noRoom means that there are more.
+func (d *decoder) one() (verdict, error) {
+	entry, err := d.symbol(d.lit[:], litBits)
+	switch {
+	case err != nil:
+		return noRoom, err
+	case entry&entrySpecial != 0:
+		v := endOfBlock(entry)
+		return v, v.err()
+	case entry&entryLiteral == 0:
+		return noRoom, d.match(entry)
+	case d.out >= len(d.dst):
+		return noRoom, errWrongSize
+	}
+	d.dst[d.out] = byte(entry >> 16 & 0xff)
+	d.out++
+	return noRoom, nil
 }
 
 // symbol consumes one code. Of a length or distance the extra bits remain.
@@ -217,7 +249,7 @@ func (d *decoder) match(entry uint32) error {
 		return errBadStream
 	}
 	for ; length > 0; length-- {
-		if d.out == len(d.dst) {
+		if d.out >= len(d.dst) {
 			return errWrongSize
 		}
 		d.dst[d.out] = d.dst[from]
