@@ -36,7 +36,7 @@ const (
 	// archiveGarbage spares a command that ends soon most collections: they
 	// would take a tenth of the time of a small archive, and one of the three
 	// would come just before the first byte.
-	archiveGarbage = 400
+	archiveGarbage = 300
 )
 
 // collect sets the garbage that may gather. GOGC in the environment wins.

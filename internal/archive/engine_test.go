@@ -120,7 +120,12 @@ func TestAFileOfAnotherIDIsNotWritten(t *testing.T) {
 	for i := range 200 {
 		files = append(files, gittest.Regular(fmt.Sprintf("%03d", i), fmt.Sprint(i, strings.Repeat(" text", 10*i))))
 	}
-	files = append(files, gittest.Regular("large", gittest.Noise(300<<10)), gittest.Regular("more", gittest.Noise(301<<10)))
+	// Large ones and what follows them are compared together, but for the largest.
+	files = append(files, gittest.Regular("large", gittest.Noise(300<<10)), gittest.Regular("more", gittest.Noise(301<<10)),
+		gittest.Regular("next", "small"), gittest.Symlink("next link", "target"), gittest.Regular("z largest", gittest.Noise(5<<20)))
+	for i := range 6 {
+		files = append(files, gittest.Regular(fmt.Sprint("part", i), gittest.Noise(700<<10+i)))
+	}
 	commit := repo.Commit("main", files...)
 	repo.Git("repack", "-adq")
 	want := repo.Archive("--format=tar", commit)
@@ -128,7 +133,7 @@ func TestAFileOfAnotherIDIsNotWritten(t *testing.T) {
 	sound.Commit("main", files...)
 	sound.Git("repack", "-adq")
 	id := func(path string) string { return repo.Git("rev-parse", "main:"+path) }
-	pairs := [][2]string{{"000", "001"}, {"100", "199"}, {"large", "more"}}
+	pairs := [][2]string{{"000", "001"}, {"100", "199"}, {"large", "more"}, {"199", "next"}, {"part0", "part4"}, {"part5", "large"}}
 	for _, pair := range pairs {
 		a, b := id(pair[0]), id(pair[1])
 		repo.SwapOffsets(a, b)

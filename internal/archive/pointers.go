@@ -102,7 +102,8 @@ func (r *run) pointed(e entry) (more bool, err error) {
 	if int64(len(content)) > r.limits.BlobBytes {
 		return false, limitBlob(r.limits)
 	}
-	r.out, err = r.layout.whole(r, r.out, e, content)
+	out, _ := r.buffer()
+	*out, err = r.layout.whole(r, *out, e, content)
 	return r.made(err)
 }
 
@@ -115,7 +116,8 @@ func (r *run) object(e entry, object *repos.LFSObject) (more bool, err error) {
 	if r.stored, err = readObject(object, inlineBytes, r.stored[:0]); err != nil {
 		return false, err
 	}
-	r.out, err = r.layout.whole(r, r.out, e, r.stored)
+	out, _ := r.buffer()
+	*out, err = r.layout.whole(r, *out, e, r.stored)
 	return r.made(err)
 }
 

@@ -21,6 +21,9 @@ const (
 	// is twice as fast as streaming, when one of the few buffers of that size
 	// is free. Others flow through the goroutine that writes the archive.
 	heldBytes = 4 << 20
+	// heldRun is how much is read into such a buffer before a run ends: large
+	// files often lie beside each other, and are compared with their ids together.
+	heldRun = 1 << 20
 	// runBuffer has room for a run that was nearly full before its last file,
 	// with that file's headers and padding.
 	runBuffer = runBytes + inlineBytes + 4*recordSize
@@ -46,7 +49,7 @@ type run struct {
 	paths   []byte // of all entries, one after another
 
 	out   []byte // made of the entries before next that was not written yet
-	held  []byte // the same of one file after those, in a buffer of stock; or nil
+	held  []byte // the same of those from the first large file on, in a buffer of stock; or nil
 	next  int    // the entry to go on with
 	apart bool   // that entry is a file for the goroutine that writes
 	err   error  // reading failed at it
@@ -55,9 +58,9 @@ type run struct {
 	// Contents of a file before and after conversion, where they do not go
 	// straight into out; kept for the next.
 	stored, converted []byte
-	records           []byte // of a zip's directory, for what is in out
-	pending           repos.Pending
-	later             *repos.Pending // what files in out are left to, to be compared with their ids; nil: they are at once
+	records           []byte           // of a zip's directory, for what is in out
+	pending           [2]repos.Pending // files of out and of held that are yet to be compared with their ids
+	atOnce            bool             // they are compared when they are read
 	worker            *workers.Worker
 
 	walkErr error // the tree could not be read after the last entry
@@ -130,23 +133,36 @@ func (r *run) split(half *run) {
 func (r *run) Run(w *workers.Worker) {
 	r.worker = w
 	first := r.next
-	r.later = &r.pending
+	r.atOnce = false
 	r.makeAll()
-	if !r.pending.Matches(r.out) {
+	out, held := r.pending[0].Matches(r.out), r.pending[1].Matches(r.held)
+	if !out || !held {
 		// Made again, with every file compared when it is read: then a sound copy
 		// is taken where there is one, or the damaged file is known.
 		r.emptied()
-		r.next, r.apart, r.later = first, false, nil
+		r.next, r.apart, r.atOnce = first, false, true
 		r.makeAll()
 	}
 	r.done <- struct{}{}
+}
+
+// buffer is what the next entry is appended to, and what its file is left to.
+func (r *run) buffer() (*[]byte, *repos.Pending) {
+	out, pending := &r.out, &r.pending[0]
+	if r.held != nil {
+		out, pending = &r.held, &r.pending[1]
+	}
+	if r.atOnce {
+		pending = nil
+	}
+	return out, pending
 }
 
 // makeAll makes entries until they are at their end, the buffer is full, a file is
 // large or something fails.
 func (r *run) makeAll() {
 	r.err = nil
-	for more := true; more && r.next < len(r.entries) && len(r.out) < runBytes; {
+	for more := true; more && r.next < len(r.entries) && len(r.out) < runBytes && len(r.held) < heldRun; {
 		if r.err = context.Cause(r.ctx); r.err == nil {
 			more, r.err = r.make(r.entry(r.next))
 		}
@@ -170,6 +186,7 @@ func (r *run) make(e entry) (more bool, err error) {
 		r.out, err = d.describe(r, r.out, e)
 		return r.made(err)
 	}
+	out, _ := r.buffer()
 	switch {
 	case e.mode.IsSymlink():
 		target, err := r.source.ReadBlob(e.id, maxLinkBytes, nil)
@@ -179,14 +196,14 @@ func (r *run) make(e entry) (more bool, err error) {
 		if err != nil {
 			return false, damaged(err)
 		}
-		r.out, err = r.layout.bare(r, r.out, e, target)
+		*out, err = r.layout.bare(r, *out, e, target)
 		return r.made(err)
 	case e.mode.IsRegular() && e.treatment.points():
 		return r.pointed(e)
 	case e.mode.IsRegular():
 		return r.file(e)
 	default:
-		r.out, err = r.layout.bare(r, r.out, e, nil)
+		*out, err = r.layout.bare(r, *out, e, nil)
 		return r.made(err)
 	}
 }
@@ -201,30 +218,34 @@ func (r *run) made(err error) (more bool, failed error) {
 }
 
 // file appends a file. One that is too large for the run's own buffer goes into
-// a held one, and the run ends there; or it is left to the goroutine that
+// a held one, and so does what follows; or it is left to the goroutine that
 // writes.
 func (r *run) file(e entry) (more bool, err error) {
 	if e.treatment.changes() {
 		return r.treated(e)
 	}
-	r.out, err = r.layout.read(r, r.out, e, min(inlineBytes, r.limits.BlobBytes), r.later)
-	if !errors.Is(err, repos.ErrTooLarge) {
-		return r.made(err)
-	}
-	if r.layout.held() {
-		r.held = r.stock.take()
-	}
 	if r.held == nil {
-		r.apart = true
-		return false, nil
+		out, pending := r.buffer()
+		*out, err = r.layout.read(r, *out, e, min(inlineBytes, r.limits.BlobBytes), pending)
+		if !errors.Is(err, repos.ErrTooLarge) {
+			return r.made(err)
+		}
+		if r.layout.held() {
+			r.held = r.stock.take()
+		}
+		if r.held == nil {
+			r.apart = true
+			return false, nil
+		}
 	}
-	r.held, err = r.layout.read(r, r.held, e, min(heldBytes, r.limits.BlobBytes), nil)
+	held, pending := r.buffer()
+	first := len(*held) == 0
+	*held, err = r.layout.read(r, *held, e, min(heldBytes-int64(len(*held)), r.limits.BlobBytes), pending)
 	if errors.Is(err, repos.ErrTooLarge) {
-		r.apart = true
+		r.apart = first // or it begins the next buffer
 		return false, nil
 	}
-	_, err = r.made(err)
-	return false, err
+	return r.made(err)
 }
 
 // treated appends a small file that is converted.
@@ -247,7 +268,8 @@ func (r *run) treated(e entry) (more bool, err error) {
 	if r.converted, err = e.treatment.conversion.Append(r.converted[:0], r.stored, e.id.String()); err != nil {
 		return false, err
 	}
-	r.out, err = r.layout.whole(r, r.out, e, r.converted)
+	out, _ := r.buffer()
+	*out, err = r.layout.whole(r, *out, e, r.converted)
 	return r.made(err)
 }
 
@@ -257,7 +279,8 @@ func (r *run) given(e entry, content []byte) (more bool, err error) {
 		r.apart = true
 		return false, nil
 	}
-	r.out, err = r.layout.whole(r, r.out, e, content)
+	out, _ := r.buffer()
+	*out, err = r.layout.whole(r, *out, e, content)
 	return r.made(err)
 }
 

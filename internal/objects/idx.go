@@ -22,7 +22,6 @@ const (
 	idxV1Entry    = 4 + IDSize
 	idxV2Entry    = IDSize + 4 + 4
 	largeOffset   = 1 << 31 // set when the other bits number a u64 offset
-	checkedTable  = 4 << 20 // indexes up to this size are hashed when opened: about 3 ms
 	smallestEntry = 2       // a pack entry has at least a header byte and some data
 )
 
@@ -63,7 +62,7 @@ func newIndex(t *table, where string) (*index, error) {
 		return nil, corrupt(where, err)
 	}
 	copy(x.packSum[:], sum)
-	if t.size <= checkedTable {
+	if t.whole != nil {
 		if err := x.verify(); err != nil {
 			return nil, err
 		}

@@ -7,8 +7,9 @@ import (
 )
 
 const (
-	// wholeTable is the size up to which an index is read at once and its
-	// descriptor given back. It holds about 37,000 objects.
+	// wholeTable is the size up to which an index is read at once, hashed, which
+	// takes a millisecond, and its descriptor given back. It holds about 37,000
+	// objects.
 	wholeTable = 1 << 20
 	// tablePage is what is read of a larger index at first use of any byte of
 	// it: about one of the 256 buckets of a repository of 800,000 objects.

@@ -2,6 +2,7 @@ package zstd
 
 import (
 	"fmt"
+	"slices"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -19,13 +20,12 @@ const maxMoved = 1 << 30
 // library has few: what lies between two is made by giving blocks turns of both.
 //
 // Level 3 is just smaller than the zstd command's. SpeedDefault alone is 1.4 %
-// larger, and SpeedBetterCompression alone 5 % smaller for twice the time; of four
-// blocks one would not quite do. SpeedBestCompression is left out since its
-// tables take 34 MiB.
+// larger, and SpeedBetterCompression alone 5 % smaller for twice the time.
+// SpeedBestCompression is left out since its tables take 34 MiB.
 var turns = [MaxLevel + 1][7]zstd.EncoderLevel{
 	1: {fast, fast, fast, fast, fast, fast, fast},
 	2: {plain, fast, plain, fast, plain, fast, fast},
-	3: {better, plain, plain, better, plain, plain, plain},
+	3: {better, plain, plain, plain, plain, plain, plain},
 	4: {better, better, plain, better, plain, better, plain},
 	5: {better, better, better, better, better, better, better},
 	6: {better, better, better, better, better, better, better},
@@ -35,14 +35,18 @@ var turns = [MaxLevel + 1][7]zstd.EncoderLevel{
 }
 
 // effortAt is that of the block with the given number. The small ones have the
-// better effort of their level, which makes up for what they lose by being small,
+// best effort of their level, which makes up for what they lose by being small,
 // but for the first, which is waited for.
 func effortAt(level, number int) zstd.EncoderLevel {
 	turn := turns[level]
-	if number > 0 && sizeAt(number) < BlockSize {
-		return turn[0]
+	switch {
+	case number == 0:
+		return slices.Min(turn[:])
+	case sizeAt(number) < BlockSize:
+		return slices.Max(turn[:])
+	default:
+		return turn[number%len(turn)]
 	}
-	return turn[(number+1)%len(turn)]
 }
 
 const (

@@ -9,10 +9,10 @@ const (
 	WriterBlocks = 1
 
 	// BlockSize is the input of one frame.
-	BlockSize = 4 << 20
+	BlockSize = 6 << 20
 
 	// window is the power of two that holds a frame.
-	window = BlockSize
+	window = 8 << 20
 
 	// firstSize is the input of the first frame: the first byte leaves after a
 	// millisecond of compression.

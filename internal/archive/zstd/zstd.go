@@ -30,11 +30,10 @@
 //
 // Limits: a Writer holds [WriterBlocks] blocks of up to [BlockSize] bytes, and
 // more only from a stock that all Writers of the Compressor share, see
-// [Options]; every worker may hold two encoders of one and of two times that size and
-// room for a frame. A
-// decoder needs BlockSize bytes for its window. A destination that blocks
-// for ever blocks Write for ever, for which the destination needs a deadline of
-// its own; the context is looked at between the writes to it.
+// [Options]; every worker may hold two encoders of one and of two times that size
+// and room for a frame. A decoder needs BlockSize bytes for its window. A
+// destination that blocks for ever blocks Write for ever, for which the destination
+// needs a deadline of its own; the context is looked at between the writes to it.
 package zstd
 
 import (
@@ -48,7 +47,7 @@ import (
 // of ETags and cache keys, for a download resumed across two versions would be
 // garbage. The golden digests of the tests guard it: when they change, because
 // of another block size or another release of the library, so must it.
-const EncoderVersion = "zs2"
+const EncoderVersion = "zs3"
 
 // Levels run from fast to small; from 5 on they are the same.
 const (

@@ -232,12 +232,12 @@ func TestHigherLevelsAreSmaller(t *testing.T) {
 // golden are the digests of mixture at EncoderVersion. Whoever changes them
 // changes EncoderVersion too, or resumed downloads and caches mix two streams.
 var golden = map[string]map[int]string{
-	"zs2": {
-		1: "60a24b2a63c542ca75f7b4eb4a077de5",
-		2: "dd8d3416ca0e9b610aa8368c723e6ccf",
-		3: "004e909dcde6c02a0bbaa490eebb3c7c",
-		4: "072d9502dbf6fcab16b8fa44b4529212",
-		5: "ed90c88b67db9e0b67db3422126de1fa",
+	"zs3": {
+		1: "1a62736bc83e65b28a042406ac585f91",
+		2: "44de7ac40c2cb6d045b60ae6c09a7865",
+		3: "e07a045b6e81c38a0cf2d34fd9c59a9e",
+		4: "d94abc4f0267e9719c5b9fef8c266056",
+		5: "f846cb7b856d25dfb62734d609a6df1a",
 	},
 }
 
