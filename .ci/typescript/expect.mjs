@@ -17,7 +17,7 @@ export const streaming = { resourceStreaming: { maxStreamSize: 1 << 30 } };
 // The templates, and which of them lead to bytes that can be streamed.
 const templates = {
   "repo://{+repo}": false,
-  "repo://{+repo}/refs": false,
+  "repo://{+repo}/refs": true,
   "repo://{+repo}/refs/heads/{branch}": false,
   "repo://{+repo}/refs/tags/{tag}": false,
   "repo://{+repo}/contents{/path*}": true,

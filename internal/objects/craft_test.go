@@ -119,9 +119,11 @@ func distance(n int64) []byte {
 	return b
 }
 
-func deflated(content []byte) []byte {
+func deflated(content []byte) []byte { return deflatedAt(zlib.DefaultCompression, content) }
+
+func deflatedAt(level int, content []byte) []byte {
 	var b bytes.Buffer
-	w := zlib.NewWriter(&b)
+	w, _ := zlib.NewWriterLevel(&b, level)
 	_, _ = w.Write(content)
 	_ = w.Close()
 	return b.Bytes()

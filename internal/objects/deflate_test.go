@@ -49,11 +49,8 @@ func TestInflaterAgreesWithZlib(t *testing.T) {
 	var d decoder
 	for name, content := range deflateInputs() {
 		for level := zlib.HuffmanOnly; level <= 9; level++ {
-			var stream bytes.Buffer
-			w, _ := zlib.NewWriterLevel(&stream, level)
-			_, _ = w.Write(content)
-			_ = w.Close()
-			src := append(stream.Bytes(), "what follows in the pack"...)
+			stream := deflatedAt(level, content)
+			src := append(stream, "what follows in the pack"...)
 			dst := make([]byte, len(content))
 			if err := d.inflate(dst, src); err != nil || !bytes.Equal(dst, content) {
 				t.Fatalf("%s, level %d: %v", name, level, err)
@@ -72,9 +69,9 @@ func TestInflaterAgreesWithZlib(t *testing.T) {
 					t.Errorf("%s, level %d: a byte less is %v", name, level, err)
 				}
 			}
-			for cut := 0; cut < stream.Len(); cut += 1 + stream.Len()/10 {
-				if err := d.inflate(dst, stream.Bytes()[:cut]); !isTruncated(err) {
-					t.Fatalf("%s, level %d: cut at %d of %d: %v", name, level, cut, stream.Len(), err)
+			for cut := 0; cut < len(stream); cut += 1 + len(stream)/10 {
+				if err := d.inflate(dst, stream[:cut]); !isTruncated(err) {
+					t.Fatalf("%s, level %d: cut at %d of %d: %v", name, level, cut, len(stream), err)
 				}
 			}
 		}
@@ -106,12 +103,9 @@ func TestInflaterSwitchesAnywhere(t *testing.T) {
 			p = append(p, "aa"[:n%3]...) // short codes before a long one
 			p = append(p, byte(i*37&0xff))
 		}
-		var stream bytes.Buffer
-		w, _ := zlib.NewWriterLevel(&stream, zlib.HuffmanOnly)
-		_, _ = w.Write(p)
-		_ = w.Close()
+		stream := deflatedAt(zlib.HuffmanOnly, p)
 		dst := make([]byte, len(p))
-		if err := d.inflate(dst, stream.Bytes()); err != nil || !bytes.Equal(dst, p) {
+		if err := d.inflate(dst, stream); err != nil || !bytes.Equal(dst, p) {
 			t.Fatalf("%d bytes: %v", len(p), err)
 		}
 	}
@@ -168,16 +162,13 @@ func FuzzInflate(f *testing.F) {
 
 func BenchmarkInflate(b *testing.B) {
 	content := []byte(text(1, 150) + noise(2, 100))
-	var stream bytes.Buffer
-	w := zlib.NewWriter(&stream)
-	_, _ = w.Write(content)
-	_ = w.Close()
+	stream := deflated(content)
 	dst := make([]byte, len(content))
 	b.Run("own", func(b *testing.B) {
 		var d decoder
 		b.SetBytes(int64(len(content)))
 		for b.Loop() {
-			if err := d.inflate(dst, stream.Bytes()); err != nil {
+			if err := d.inflate(dst, stream); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -186,7 +177,7 @@ func BenchmarkInflate(b *testing.B) {
 		var f inflater
 		b.SetBytes(int64(len(content)))
 		for b.Loop() {
-			if err := f.fromFile(bytes.NewReader(stream.Bytes()), 0, int64(stream.Len())); err != nil {
+			if err := f.fromFile(bytes.NewReader(stream), 0, int64(len(stream))); err != nil {
 				b.Fatal(err)
 			}
 			if err := f.whole(dst); err != nil {

@@ -45,19 +45,16 @@ func TestStreamsAgreeWithZlib(t *testing.T) {
 	var f inflater
 	for name, content := range longInputs() {
 		for _, level := range []int{zlib.HuffmanOnly, 0, 1, 6, 9} {
-			var stream bytes.Buffer
-			w, _ := zlib.NewWriterLevel(&stream, level)
-			_, _ = w.Write(content)
-			_ = w.Close()
+			stream := deflatedAt(level, content)
 			for _, piece := range []int{777, 64 << 10, 1 << 20} {
-				if got, err := streamOf(&f, stream.Bytes(), piece); err != nil || !bytes.Equal(got, content) {
+				if got, err := streamOf(&f, stream, piece); err != nil || !bytes.Equal(got, content) {
 					t.Fatalf("%s, level %d, by %d: %d bytes of %d, %v", name, level, piece, len(got), len(content), err)
 				}
 				if more, err := f.more(); more || err != nil {
 					t.Fatalf("%s, level %d: more follows: %v, %v", name, level, more, err)
 				}
 			}
-			if _, err := streamOf(&f, append(stream.Bytes(), 0), 1000); err != nil {
+			if _, err := streamOf(&f, append(stream, 0), 1000); err != nil {
 				t.Fatalf("%s, level %d: with a byte behind it: %v", name, level, err)
 			}
 			if more, err := f.more(); !more || err != nil {
@@ -74,24 +71,21 @@ func TestDamagedStreamsGiveNoWrongEnd(t *testing.T) {
 	var f inflater
 	cases := 0
 	for name, content := range longInputs() {
-		var stream bytes.Buffer
-		w := zlib.NewWriter(&stream)
-		_, _ = w.Write(content)
-		_ = w.Close()
-		for at := 0; at < stream.Len(); at += 1 + stream.Len()/7 {
+		stream := deflated(content)
+		for at := 0; at < len(stream); at += 1 + len(stream)/7 {
 			cases++
-			got, err := streamOf(&f, stream.Bytes()[:at], 10_000)
+			got, err := streamOf(&f, stream[:at], 10_000)
 			if !isTruncated(err) || !bytes.HasPrefix(content, got) {
-				t.Errorf("%s cut at %d of %d: %d bytes, %v", name, at, stream.Len(), len(got), err)
+				t.Errorf("%s cut at %d of %d: %d bytes, %v", name, at, len(stream), len(got), err)
 			}
-			damaged := bytes.Clone(stream.Bytes())
+			damaged := bytes.Clone(stream)
 			damaged[at] ^= 0x40
 			if got, err := streamOf(&f, damaged, 10_000); err == nil && !bytes.Equal(got, content) { // a bit of the padding means nothing
-				t.Errorf("%s altered at %d of %d: %d wrong bytes without an error", name, at, stream.Len(), len(got))
+				t.Errorf("%s altered at %d of %d: %d wrong bytes without an error", name, at, len(stream), len(got))
 			}
 		}
-		last := stream.Len() - zlibChecksumBytes - 1
-		if got, err := streamOf(&f, stream.Bytes()[:last+1], 10_000); !isTruncated(err) || !bytes.Equal(got, content) {
+		last := len(stream) - zlibChecksumBytes - 1
+		if got, err := streamOf(&f, stream[:last+1], 10_000); !isTruncated(err) || !bytes.Equal(got, content) {
 			t.Errorf("%s without its checksum: %v", name, err)
 		}
 	}

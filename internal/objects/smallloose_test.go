@@ -4,7 +4,6 @@ package objects
 
 import (
 	"bytes"
-	"compress/zlib"
 	"os"
 	"path/filepath"
 	"testing"
@@ -50,13 +49,7 @@ func TestSmallLooseObjectsAreReadQuickly(t *testing.T) {
 func TestUnsoundLooseObjectsAreNotReadQuickly(t *testing.T) {
 	const content = "content"
 	id := Sum(Blob, []byte(content))
-	stored := func(object string) []byte {
-		var b bytes.Buffer
-		w := zlib.NewWriter(&b)
-		_, _ = w.Write([]byte(object))
-		_ = w.Close()
-		return b.Bytes()
-	}
+	stored := func(object string) []byte { return deflated([]byte(object)) }
 	sound := stored("blob 7\x00" + content)
 	outside := filepath.Join(t.TempDir(), "outside")
 	if err := os.WriteFile(outside, sound, 0o600); err != nil {

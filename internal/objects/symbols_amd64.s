@@ -50,6 +50,16 @@
 	SHRXQ CX, R8, R8  \
 	SUBQ  CX, R9
 
+// LOOKUP_SECOND finds the entry in the second table that the entry points to.
+#define LOOKUP_SECOND(table) \
+	MOVL  CX, AX             \
+	SHRL  $8, AX             \
+	ANDL  $15, AX            \
+	BZHIQ AX, R8, AX         \
+	SHRL  $16, CX            \
+	ADDQ  CX, AX             \
+	MOVL  (table)(AX*4), CX
+
 // LITERAL writes the one that the entry is and finds the next entry.
 #define LITERAL \
 	SHRL $16, CX          \
@@ -207,13 +217,7 @@ pattern:
 special:
 	TESTL $SECOND, CX
 	JZ    end
-	MOVL  CX, AX
-	SHRL  $8, AX
-	ANDL  $15, AX
-	BZHIQ AX, R8, AX
-	SHRL  $16, CX
-	ADDQ  CX, AX
-	MOVL  (R10)(AX*4), CX
+	LOOKUP_SECOND(R10)
 	CONSUME
 	TESTL CX, CX
 	JPL   longCode
@@ -236,13 +240,7 @@ specialDistance:
 	JZ    bad
 	SHRQ  $8, R8
 	SUBQ  $8, R9
-	MOVL  CX, AX
-	SHRL  $8, AX
-	ANDL  $15, AX
-	BZHIQ AX, R8, AX
-	SHRL  $16, CX
-	ADDQ  CX, AX
-	MOVL  (R11)(AX*4), CX
+	LOOKUP_SECOND(R11)
 	TESTL $SPECIAL, CX
 	JZ    distance
 
