@@ -1,0 +1,242 @@
+package httpx_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/httpx"
+)
+
+func TestDeclaredStreamCapabilityDecides(t *testing.T) {
+	t.Parallel()
+	s := newTarget(t, targetOptions{})
+	const size = len("hello\n")
+	tests := []struct {
+		capabilities string
+		want         string // reason, or "" when it is served
+	}{
+		{`{}`, "client_capability_missing"}, {`{"resourceStreaming":null}`, "client_capability_missing"}, {`{"resourceStreaming":true}`, "client_capability_missing"}, {`{"resourceStreaming":"yes"}`, "client_capability_missing"},
+		{`{"resourceStreaming":[]}`, "client_capability_missing"}, {`{"resourcestreaming":{}}`, "client_capability_missing"}, {`{"ResourceStreaming":{}}`, "client_capability_missing"}, {`{"RESOURCESTREAMING":{"maxStreamSize":9}}`, "client_capability_missing"},
+		{`{"resourceStreaming":{}}`, ""}, {`{"resourceStreaming":{"maxStreamSize":null}}`, ""}, {`{"resourceStreaming":{"other":[1]}}`, ""},
+		{`{"resourceStreaming":{"maxStreamSize":6}}`, ""}, {`{"resourceStreaming":{"maxStreamSize":6.9}}`, ""}, {`{"resourceStreaming":{"maxStreamSize":1e18}}`, ""}, {`{"resourceStreaming":{"maxStreamSize":1e300}}`, ""}, {`{"resourceStreaming":{"maxStreamSize":9223372036854775808}}`, ""},
+		{`{"resourceStreaming":{"maxStreamSize":5}}`, "too_large"}, {`{"resourceStreaming":{"maxStreamSize":5.99}}`, "too_large"}, {`{"resourceStreaming":{"maxStreamSize":1}}`, "too_large"}, {`{"resourceStreaming":{"maxStreamSize":0}}`, "too_large"}, {`{"resourceStreaming":{"maxStreamSize":-0.0}}`, "too_large"},
+		{`{"resourceStreaming":{"maxStreamSize":-1}}`, "too_large"}, {`{"resourceStreaming":{"maxStreamSize":-1e300}}`, "too_large"}, {`{"resourceStreaming":{"maxStreamSize":1e-300}}`, "too_large"},
+		// What is no number must not be taken for "no limit".
+		{`{"resourceStreaming":{"maxStreamSize":"6"}}`, "client_capability_missing"}, {`{"resourceStreaming":{"maxStreamSize":true}}`, "client_capability_missing"}, {`{"resourceStreaming":{"maxStreamSize":[5]}}`, "client_capability_missing"},
+		{`{"resourceStreaming":{"maxStreamSize":1e400}}`, "client_capability_missing"}, {`{"resourceStreaming":{"maxStreamSize":-1e400}}`, "client_capability_missing"},
+		// Where typed clients can put it; the place of the SEP comes first.
+		{`{"experimental":{"resourceStreaming":{"maxStreamSize":5}}}`, "too_large"}, {`{"extensions":{"io.github.repomcp/resource-stream":{}}}`, ""},
+		{`{"resourceStreaming":{"maxStreamSize":5},"experimental":{"resourceStreaming":{}}}`, "too_large"}, {`{"experimental":{"resourceStreaming":5}}`, "client_capability_missing"},
+	}
+	for _, test := range tests {
+		for _, version := range eras {
+			c := s.good(t, version, methodStream)
+			if version == modernVersion {
+				c.meta()[metaCapabilities] = json.RawMessage(test.capabilities)
+			} else {
+				c.header.Set("Mcp-Session-Id", s.initialize(t, version, test.capabilities))
+			}
+			a := s.do(t, c)
+			if test.want == "" {
+				if a.status != http.StatusOK || string(a.body) != "hello\n" {
+					t.Errorf("%s %s: %v, want the file", version, test.capabilities, a)
+				}
+				continue
+			}
+			expect(t, a, version, test.want, test.capabilities)
+			if a.data["uri"] != "repo://hello/contents/README.md" {
+				t.Errorf("%s %s: no uri in %v", version, test.capabilities, a)
+			}
+			if test.want == "too_large" && (a.data["size"] != float64(size) || a.data["limit"] == nil) {
+				t.Errorf("%s %s: size and limit are not in %v", version, test.capabilities, a)
+			}
+		}
+	}
+	t.Logf("%d cases", 2*len(tests))
+}
+
+// limitedCall streams an archive to a client that accepts only so many bytes.
+func (s *target) limitedCall(version, uri string, limit int, session string) *call {
+	c := s.call(version, methodStream, map[string]any{"uri": uri})
+	if version == modernVersion {
+		c.meta()[metaCapabilities] = map[string]any{"resourceStreaming": map[string]any{"maxStreamSize": limit}}
+	} else {
+		c.header.Set("Mcp-Session-Id", session)
+	}
+	return c
+}
+
+func TestArchiveThatOutgrowsTheLimitIsVisiblyCut(t *testing.T) {
+	t.Parallel()
+	s := newTarget(t, targetOptions{})
+	cases := 0
+	for _, limit := range []int{1, 50, 100} { // upwards: how far a stream got is remembered
+		cases++
+		a, err := s.send(t.Context(), s.limitedCall(modernVersion, "repo://hello/archive/main.tar.gz", limit, ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if limit == 1 && (!errors.Is(a.err, io.ErrUnexpectedEOF) || len(a.body) > limit) {
+			t.Errorf("beyond the limit %d: %d bytes and %v, want an unexpected EOF", limit, len(a.body), a.err)
+		}
+		if limit > 1 && !errors.Is(a.err, io.ErrUnexpectedEOF) && a.reason != "too_large" {
+			t.Errorf("beyond the limit %d: %v", limit, a)
+		}
+		if a = s.do(t, s.limitedCall(modernVersion, "repo://hello/archive/main.tar.gz", limit, "")); a.code != -32004 {
+			t.Errorf("the second time beyond the limit %d: %v", limit, a)
+		}
+	}
+	t.Logf("%d cases", cases)
+}
+
+// The length of a tar is known from the trees, that of a tar.gz when it was
+// written once.
+func TestArchiveKnownToOutgrowTheLimitIsRefused(t *testing.T) {
+	t.Parallel()
+	s := newTarget(t, targetOptions{})
+	cases := 0
+	tar := s.do(t, s.limitedCall(modernVersion, "repo://hello/archive/HEAD.tar", 100, ""))
+	if tar.code != -32004 || tar.data["size"] == nil {
+		t.Errorf("a tar that was never written: %v", tar)
+	}
+	for _, uri := range []string{"repo://hello/archive/main.tar", "repo://hello/archive/main.tar.gz"} {
+		whole := s.do(t, s.call(sessionVersion, methodStream, map[string]any{"uri": uri}))
+		if whole.err != nil || whole.failed() {
+			t.Fatalf("%s: %v", uri, whole)
+		}
+		for _, limit := range []int{1, 100, len(whole.body) / 2, len(whole.body) - 1, len(whole.body), len(whole.body) + 1} {
+			session := s.initialize(t, sessionVersion, fmt.Sprintf(`{"resourceStreaming":{"maxStreamSize":%d}}`, limit))
+			for _, version := range eras {
+				cases++
+				a := s.do(t, s.limitedCall(version, uri, limit, session))
+				if limit >= len(whole.body) {
+					if a.err != nil || !bytes.Equal(a.body, whole.body) || a.header.Get("Content-Length") != strconv.Itoa(len(whole.body)) {
+						t.Errorf("%s %s within the limit %d: %d bytes, %v", version, uri, limit, len(a.body), a.err)
+					}
+					continue
+				}
+				if a.code != -32004 || a.data["size"] != float64(len(whole.body)) || a.data["limit"] != float64(limit) {
+					t.Errorf("%s %s beyond the limit %d: %v", version, uri, limit, a)
+				}
+			}
+		}
+	}
+	t.Logf("%d cases", cases)
+}
+
+// HTTP/1.0, which proxies still speak to servers, has no chunks: the end of the
+// connection is the end of the body, and only a reset shows that it is not.
+func TestCutArchiveIsVisibleToHTTP10(t *testing.T) {
+	t.Parallel()
+	s := newTarget(t, targetOptions{})
+	for _, format := range []string{"tar.gz", "tgz?prefix=x/"} {
+		c := s.limitedCall(modernVersion, "repo://hello/archive/main."+format, 100, "")
+		body, err := json.Marshal(c.message)
+		if err != nil {
+			t.Fatal(err)
+		}
+		c.header.Set("Content-Length", strconv.Itoa(len(body)))
+		var head strings.Builder
+		if err := c.header.Write(&head); err != nil {
+			t.Fatal(err)
+		}
+		reader := s.dial(t, "POST /mcp HTTP/1.0\r\nHost: "+s.host+"\r\n"+head.String()+"\r\n"+string(body))
+		got, err := io.ReadAll(reader)
+		if err == nil {
+			t.Errorf("%s: %d bytes with a clean end: %.300q", format, len(got), got)
+		}
+		if errors.Is(err, os.ErrDeadlineExceeded) {
+			t.Errorf("%s: the connection is still open", format)
+		}
+	}
+	t.Log("2 cases")
+}
+
+// lines receives what a server logs.
+type lines chan string
+
+func (l lines) Write(p []byte) (int, error) {
+	select {
+	case l <- string(p):
+	default: // nobody reads that much
+	}
+	return len(p), nil
+}
+
+// A client that does not read must not hold what was made for it.
+func TestClientThatDoesNotReadIsDropped(t *testing.T) {
+	t.Parallel()
+	logged := make(lines, 1000)
+	s := newTarget(t, targetOptions{
+		http: httpx.Options{WriteTimeout: 100 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(logged, nil))},
+		build: func(root string) {
+			gittest.At(t, filepath.Join(root, "big.git")).Commit("main", gittest.Regular("big", strings.Repeat("x", 3<<20)), gittest.Regular("bigger", strings.Repeat("x", 30<<20)))
+		},
+	})
+	read := `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"repo://big/contents/big"}}`
+	batch := s.batchCall(batchVersion, "["+strings.Repeat(read+",", 7)+read+"]")
+	stream := s.call(sessionVersion, methodStream, map[string]any{"uri": "repo://big/contents/bigger"})
+	for name, c := range map[string]*call{"batch": batch, "stream": stream} {
+		body := c.body
+		if body == nil {
+			body, _ = json.Marshal(c.message)
+		}
+		var head strings.Builder
+		if err := c.header.Write(&head); err != nil {
+			t.Fatal(err)
+		}
+		conn := s.dialSmall(t)
+		if _, err := fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n%s\r\n%s", s.host, len(body), head.String(), body); err != nil {
+			t.Fatal(err)
+		}
+		s.awaitLog(t, logged, name, "msg=request", "outcome=aborted")
+	}
+	t.Log("2 cases")
+}
+
+// dialSmall opens a connection whose receiving buffer is small.
+func (s *target) dialSmall(t *testing.T) net.Conn {
+	t.Helper()
+	conn, err := (&net.Dialer{}).DialContext(t.Context(), "tcp", s.host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if err := conn.(*net.TCPConn).SetReadBuffer(4 << 10); err != nil {
+		t.Fatal(err)
+	}
+	return conn
+}
+
+func (s *target) awaitLog(t *testing.T, logged lines, what string, words ...string) {
+	t.Helper()
+	timeout := time.NewTimer(hang)
+	defer timeout.Stop()
+	for {
+		select {
+		case line := <-logged:
+			found := true
+			for _, word := range words {
+				found = found && strings.Contains(line, word)
+			}
+			if found {
+				return
+			}
+		case <-timeout.C:
+			t.Fatalf("%s: the request is still running", what)
+		}
+	}
+}

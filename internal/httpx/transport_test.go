@@ -1,0 +1,392 @@
+package httpx_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/repomcp/repomcp/internal/httpx"
+	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/resources"
+)
+
+func (s *target) getCall(session string) *call {
+	header := http.Header{"Accept": {"text/event-stream"}, "Mcp-Protocol-Version": {sessionVersion}}
+	if session != "" {
+		header.Set("Mcp-Session-Id", session)
+	}
+	return &call{verb: http.MethodGet, header: header}
+}
+
+func TestInventedSessionIsNotFoundAndMissingOneIsABadRequest(t *testing.T) {
+	t.Parallel()
+	s := newTarget(t, targetOptions{})
+	good := s.sessions[sessionVersion]
+	invented := []string{"x", ".", "..", "mcp-session-6ba7b810-9dad-11d1-80b4-00c04fd430c8", "6ba7b810-9dad-11d1-80b4-00c04fd430c8", good + "x", good[1:], "e30." + strings.Repeat("A", 43), strings.Repeat("A", 8<<10), "null", "../../etc/passwd", good + "." + good}
+	calls := map[string]func() *call{
+		"POST read":    func() *call { return s.good(t, sessionVersion, methodRead) },
+		"POST stream":  func() *call { return s.good(t, sessionVersion, methodStream) },
+		"POST unknown": func() *call { return s.call(sessionVersion, "no/such", nil) },
+		"POST ping":    func() *call { return s.call(sessionVersion, "ping", nil) },
+		"POST batch": func() *call {
+			return &call{header: plainHeader(), body: []byte(`[{"jsonrpc":"2.0","id":1,"method":"ping"}]`)}
+		},
+		"POST notification": func() *call {
+			return &call{header: plainHeader(), body: []byte(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)}
+		},
+		"POST reply": func() *call {
+			return &call{header: plainHeader(), body: []byte(`{"jsonrpc":"2.0","id":1,"result":{}}`)}
+		},
+		"GET":          func() *call { return s.getCall("") },
+		"GET resuming": func() *call { c := s.getCall(""); c.header.Set("Last-Event-ID", "1"); return c },
+		"DELETE":       func() *call { c := s.getCall(""); c.verb = http.MethodDelete; return c },
+	}
+	cases := 0
+	for name, make := range calls {
+		cases++
+		c := make()
+		c.header.Del("Mcp-Session-Id")
+		if a := s.do(t, c); a.status != http.StatusBadRequest {
+			t.Errorf("%s without a session: %v, want 400", name, a)
+		}
+		for _, id := range invented {
+			cases++
+			c := make()
+			c.header.Set("Mcp-Session-Id", id)
+			if a := s.do(t, c); a.status != http.StatusNotFound {
+				t.Errorf("%s with the session %.60q: %v, want 404", name, id, a)
+			}
+		}
+	}
+	t.Logf("%d cases", cases)
+}
+
+func TestSecondEventStreamOfASessionConflicts(t *testing.T) {
+	t.Parallel()
+	s := newTarget(t, targetOptions{})
+	session := s.sessions[sessionVersion]
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	first, err := s.open(ctx, s.getCall(session))
+	if err != nil || first.StatusCode != http.StatusOK {
+		t.Fatalf("first stream: %v, %v", first, err)
+	}
+	defer func() { _ = first.Body.Close() }()
+	for range 3 {
+		if a := s.do(t, s.getCall(session)); a.status != http.StatusConflict {
+			t.Errorf("second stream: %v, want 409", a)
+		}
+	}
+	// The conflict is the session's own.
+	other, err := s.open(ctx, s.getCall(s.initialize(t, sessionVersion, "{}")))
+	if err != nil || other.StatusCode != http.StatusOK {
+		t.Fatalf("stream of another session: %v, %v", other, err)
+	}
+	defer func() { _ = other.Body.Close() }()
+	cancel()
+	s.awaitEventStream(t)
+}
+
+// batchCall is a request with a body as it is.
+func (s *target) batchCall(version, body string) *call {
+	c := s.call(version, "ping", nil)
+	c.body = []byte(body)
+	return c
+}
+
+const (
+	ping     = `{"jsonrpc":"2.0","id":%s,"method":"ping"}`
+	initDone = `{"jsonrpc":"2.0","method":"notifications/initialized"}`
+)
+
+func TestBatchesAreServedWhereTheyExist(t *testing.T) {
+	t.Parallel()
+	s := newTarget(t, targetOptions{})
+	read := func(id, uri string) string {
+		return `{"jsonrpc":"2.0","id":` + id + `,"method":"resources/read","params":{"uri":"` + uri + `"}}`
+	}
+	unknown := `{"jsonrpc":"2.0","id":"u","method":"no/such"}`
+	tests := []struct {
+		name   string
+		body   string
+		status int
+		want   string // "id:ok" or "id:code" of each reply, in order
+	}{
+		{"one", "[" + fmt.Sprintf(ping, "1") + "]", 200, `1:ok`},
+		{"mixed", "[" + strings.Join([]string{fmt.Sprintf(ping, "3"), initDone, read(`"b"`, "repo://hello/contents/README.md"), initDone, fmt.Sprintf(ping, "-1")}, ",") + "]", 200, `3:ok "b":ok -1:ok`},
+		{"errors inside", "[" + strings.Join([]string{read("1", "repo://nobody"), unknown, read("2", "repo://hello"), read("3", "repo://a/../b")}, ", ") + "]", 200, `1:-32002 "u":-32601 2:ok 3:-32602`},
+		{"same id twice", "[" + fmt.Sprintf(ping, "1") + "," + fmt.Sprintf(ping, "1") + "]", 200, `1:ok 1:ok`},
+		{"notifications only", "[" + initDone + "," + initDone + "]", 202, ``},
+		{"a reply only", `[{"jsonrpc":"2.0","id":1,"result":{}}]`, 202, ``},
+		{"fifty", "[" + strings.Repeat(fmt.Sprintf(ping, "1")+",", 49) + fmt.Sprintf(ping, "1") + "]", 200, strings.TrimSpace(strings.Repeat("1:ok ", 50))},
+		{"empty", "[]", 400, ``},
+		{"too many", "[" + strings.Repeat(fmt.Sprintf(ping, "1")+",", 50) + fmt.Sprintf(ping, "1") + "]", 400, ``},
+		{"nested", "[[" + fmt.Sprintf(ping, "1") + "]]", 400, ``},
+		{"number", "[1]", 400, ``},
+		{"null", "[null]", 400, ``},
+		{"one is broken", "[" + fmt.Sprintf(ping, "1") + `,{"jsonrpc":"2.0","id":null,"method":"ping"}]`, 400, ``},
+		{"initialize", `[{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}]`, 400, ``},
+		{"stream", `[{"jsonrpc":"2.0","id":1,"method":"resources/stream","params":{"uri":"repo://hello/contents/README.md"}}]`, 400, ``},
+		{"a modern message", `[{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"` + metaVersion + `":"2026-07-28","` + metaCapabilities + `":{}}}}]`, 400, ``},
+	}
+	for _, test := range tests {
+		a := s.do(t, s.batchCall(batchVersion, test.body))
+		if a.status != test.status || test.status == 200 && a.header.Get("Content-Type") != "application/json" || outline(t, a) != test.want {
+			t.Errorf("%s: %v\n got %s\nwant %d %s", test.name, a, outline(t, a), test.status, test.want)
+		}
+		if test.status == 202 && len(a.body) > 0 {
+			t.Errorf("%s: 202 with the body %s", test.name, a.body)
+		}
+		for _, version := range eras {
+			if a := s.do(t, s.batchCall(version, test.body)); a.status != http.StatusBadRequest {
+				t.Errorf("%s in %s, which has no batches: %v, want 400", test.name, version, a)
+			}
+		}
+	}
+	t.Logf("%d cases", 3*len(tests))
+}
+
+// outline shows a batch of replies on one line.
+func outline(t *testing.T, a answer) string {
+	t.Helper()
+	var replies []struct {
+		ID     json.RawMessage `json:"id"`
+		Result json.RawMessage `json:"result"`
+		Error  *struct {
+			Code int `json:"code"`
+			Data struct {
+				Reason string `json:"reason"`
+			} `json:"data"`
+		} `json:"error"`
+	}
+	if a.status != http.StatusOK {
+		return ""
+	}
+	if err := json.Unmarshal(a.body, &replies); err != nil {
+		t.Errorf("a batch is answered with %s: %v", a.body, err)
+	}
+	shown := make([]string, len(replies))
+	for i, reply := range replies {
+		shown[i] = string(reply.ID) + ":ok"
+		if reply.Error != nil {
+			shown[i] = fmt.Sprintf("%s:%d", reply.ID, reply.Error.Code)
+			if reply.Error.Data.Reason == "" {
+				t.Errorf("error without a reason: %s", a.body)
+			}
+		} else if reply.Result == nil {
+			t.Errorf("reply without a result: %s", a.body)
+		}
+	}
+	return strings.Join(shown, " ")
+}
+
+func TestVeryLongURIHarmsNobody(t *testing.T) {
+	t.Parallel()
+	s := newTarget(t, targetOptions{})
+	long := map[string]string{
+		"one segment": "repo://hello/contents/" + strings.Repeat("a", 400<<10),
+		"segments":    "repo://hello/contents/" + strings.Repeat("a/", 200<<10),
+		"escapes":     "repo://hello/contents/" + strings.Repeat("%61", 130<<10),
+		"repository":  "repo://" + strings.Repeat("x/", 200<<10) + "refs/heads/main/contents/y",
+		"options":     "repo://hello/archive/main.tar?" + strings.Repeat("prefix=a&", 45<<10),
+	}
+	cases := 0
+	for name, uri := range long {
+		for _, method := range []string{methodRead, methodStream, "resources/subscribe", "resources/unsubscribe"} {
+			for _, version := range eras {
+				// Lengths are checked in one place: each URI goes through a few of
+				// the ways, and one through all. Subscribing is not part of the
+				// modern era.
+				some := version == sessionVersion && method == methodRead || version == modernVersion && method == methodStream
+				if !some && name != "segments" || strings.HasSuffix(method, "subscribe") && version == modernVersion {
+					continue
+				}
+				cases++
+				s.during(t, func() {
+					c := s.call(version, method, map[string]any{"uri": uri})
+					// No header has room for it; a stream may do without.
+					want := "invalid_uri"
+					if c.header.Del("Mcp-Name"); version == modernVersion && method == methodRead {
+						c.header.Set("Mcp-Name", uri[:1<<10])
+						want = "header_mismatch"
+					}
+					if a := s.do(t, c); a.reason != want {
+						t.Errorf("%s %s %s: %v, want %s", version, method, name, a, want)
+					}
+				})
+			}
+		}
+		if name != "segments" {
+			continue
+		}
+		cases++
+		s.during(t, func() {
+			a := s.do(t, s.call(sessionVersion, "completion/complete", map[string]any{
+				"ref": map[string]any{"type": "ref/resource", "uri": uri}, "argument": map[string]any{"name": "repo", "value": "h"},
+			}))
+			if a.status != http.StatusOK {
+				t.Errorf("completion of %s: %v", name, a)
+			}
+		})
+	}
+	t.Logf("%d cases", cases)
+}
+
+func TestModernEraHasOnlyPost(t *testing.T) {
+	t.Parallel()
+	s := newTarget(t, targetOptions{})
+	verbs := []string{http.MethodGet, http.MethodDelete, http.MethodPut, http.MethodPatch, http.MethodHead, http.MethodOptions}
+	for _, verb := range verbs {
+		for _, session := range []string{"", s.sessions[sessionVersion], "invented"} {
+			c := s.getCall(session)
+			c.verb = verb
+			c.header.Set("Mcp-Protocol-Version", modernVersion)
+			a := s.do(t, c)
+			preflight := verb == http.MethodOptions && a.status == http.StatusNoContent
+			if a.status != http.StatusMethodNotAllowed && !preflight {
+				t.Errorf("modern %s: %v, want 405", verb, a)
+			}
+			allow := a.header.Get("Allow")
+			if !strings.Contains(allow, http.MethodPost) {
+				t.Errorf("modern %s: Allow is %q, want POST in it", verb, allow)
+			}
+			if (verb == http.MethodGet || verb == http.MethodDelete) && allow != http.MethodPost {
+				t.Errorf("modern %s: Allow is %q, want POST only", verb, allow)
+			}
+		}
+	}
+	t.Logf("%d cases", 3*len(verbs))
+}
+
+func TestHeadersThatContradictTheBodyAreRefused(t *testing.T) {
+	t.Parallel()
+	s := newTarget(t, targetOptions{})
+	set := func(name, value string) func(*call) { return func(c *call) { c.header.Set(name, value) } }
+	del := func(name string) func(*call) { return func(c *call) { c.header.Del(name) } }
+	tests := []struct {
+		name string
+		edit func(*call)
+	}{
+		{"other method", set("Mcp-Method", "tools/call")},
+		{"method in another case", func(c *call) { c.header.Set("Mcp-Method", strings.ToUpper(c.header.Get("Mcp-Method"))) }},
+		{"no method", del("Mcp-Method")},
+		{"other name", set("Mcp-Name", "repo://team/app")},
+		{"name with a slash more", set("Mcp-Name", "repo://hello/contents/README.md/")},
+		{"name with other escapes", set("Mcp-Name", "repo://hello/contents/README%2Emd")},
+		{"encoded other name", set("Mcp-Name", headerText("repo://h\u00e9llo"))},
+		{"broken encoding of the name", set("Mcp-Name", "=?base64?!!!?=")},
+		{"no version", del("Mcp-Protocol-Version")},
+		{"older version", set("Mcp-Protocol-Version", sessionVersion)},
+		{"later version", set("Mcp-Protocol-Version", "2027-01-01")},
+		{"no version at all", set("Mcp-Protocol-Version", "latest")},
+		{"event id", set("Last-Event-Id", "1")},
+	}
+	cases := 0
+	for _, method := range []string{methodRead, methodStream, "no/such"} {
+		for _, test := range tests {
+			if method == "no/such" && strings.Contains(test.name, "name") {
+				continue // names belong to methods
+			}
+			cases++
+			c := s.good(t, modernVersion, method)
+			test.edit(c)
+			if a := s.do(t, c); a.status != http.StatusBadRequest || a.code != -32020 || a.reason != "header_mismatch" {
+				t.Errorf("%s with %s: %v, want 400 and -32020", method, test.name, a)
+			}
+		}
+	}
+	// The name of a read is required; that of a stream, whose specification
+	// does not know the header, may be left out.
+	cases += 2
+	c := s.good(t, modernVersion, methodRead)
+	c.header.Del("Mcp-Name")
+	if a := s.do(t, c); a.code != -32020 {
+		t.Errorf("a read without Mcp-Name: %v", a)
+	}
+	c = s.good(t, modernVersion, methodStream)
+	c.header.Del("Mcp-Name")
+	if a := s.do(t, c); a.failed() {
+		t.Errorf("a stream without Mcp-Name: %v", a)
+	}
+	t.Logf("%d cases", cases)
+}
+
+func TestUnknownMethodsAndVersionsAreSaidSo(t *testing.T) {
+	t.Parallel()
+	s := newTarget(t, targetOptions{})
+	methods := []string{"no/such", "Resources/Read", "resources/Stream", "resources/read ", "ｒesources/read", "rpc.discover", "../mcp", "initialize/"}
+	for _, method := range methods {
+		if a := s.do(t, s.call(sessionVersion, method, nil)); a.status != http.StatusOK || a.code != -32601 || a.reason != "method_not_found" {
+			t.Errorf("session era %q: %v, want 200 and -32601", method, a)
+		}
+		c := s.call(modernVersion, method, nil)
+		if method != strings.TrimSpace(method) || method[0] > '~' {
+			c.header.Del("Mcp-Method") // no header can carry it as it is
+			if a := s.do(t, c); a.status != http.StatusBadRequest || a.code != -32020 {
+				t.Errorf("modern era %q: %v, want 400 and -32020", method, a)
+			}
+			continue
+		}
+		if a := s.do(t, c); a.status != http.StatusNotFound || a.code != -32601 || a.reason != "method_not_found" {
+			t.Errorf("modern era %q: %v, want 404 and -32601", method, a)
+		}
+	}
+	versions := []string{"1", "2025-01-01", "2024-11-04", "2025-11-25 ", "2025-11-25x", "latest", "2025-11-2\u0665", "DRAFT-2026-v1", strings.Repeat("9", 300)}
+	for _, version := range versions {
+		for _, method := range []string{methodRead, methodStream, "ping"} {
+			c := s.good(t, sessionVersion, method)
+			c.header.Set("Mcp-Protocol-Version", version)
+			a := s.do(t, c)
+			if strings.TrimSpace(version) == sessionVersion {
+				if a.failed() { // HTTP drops blanks around values
+					t.Errorf("%s with version %q: %v", method, version, a)
+				}
+				continue
+			}
+			if a.status != http.StatusBadRequest {
+				t.Errorf("%s with version %q: %v, want 400", method, version, a)
+			}
+		}
+	}
+	for _, method := range []string{methodRead, methodStream, "server/discover"} {
+		c := s.good(t, modernVersion, method)
+		c.header.Set("Mcp-Protocol-Version", "2099-01-01")
+		c.meta()[metaVersion] = "2099-01-01"
+		a := s.do(t, c)
+		supported, _ := a.data["supported"].([]any)
+		if a.status != http.StatusBadRequest || a.code != -32022 || !slices.Contains(supported, any(modernVersion)) {
+			t.Errorf("%s of a version to come: %v, want 400, -32022 and the versions that are supported", method, a)
+		}
+	}
+	t.Logf("%d cases", 2*len(methods)+3*len(versions)+3)
+}
+
+// httptest's recorder has neither deadlines nor a connection: the handler must
+// serve it nonetheless, since programs embed it.
+func TestHandlerNeedsNoConnection(t *testing.T) {
+	t.Parallel()
+	catalogue, err := repos.Open(t.TempDir(), repos.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = catalogue.Close() }()
+	server := httpx.New(httpx.Options{Resources: resources.New(resources.Options{Catalogue: catalogue})})
+	defer func() {
+		if err := server.Shutdown(t.Context()); err != nil {
+			t.Error(err)
+		}
+	}()
+	handler := server.Handler()
+	recorder := httptest.NewRecorder()
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/mcp", strings.NewReader("{}"))
+	request.Header = plainHeader()
+	handler.ServeHTTP(recorder, request)
+	if recorder.Code != http.StatusBadRequest {
+		t.Errorf("%d %s", recorder.Code, recorder.Body)
+	}
+}
