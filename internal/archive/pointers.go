@@ -102,9 +102,7 @@ func (r *run) pointed(e entry) (more bool, err error) {
 	if int64(len(content)) > r.limits.BlobBytes {
 		return false, limitBlob(r.limits)
 	}
-	out, _ := r.buffer()
-	*out, err = r.layout.whole(r, *out, e, content)
-	return r.made(err)
+	return r.whole(e, content)
 }
 
 // object appends the object of git-lfs that a file stands for, and closes it.
@@ -116,9 +114,7 @@ func (r *run) object(e entry, object *repos.LFSObject) (more bool, err error) {
 	if r.stored, err = readObject(object, inlineBytes, r.stored[:0]); err != nil {
 		return false, err
 	}
-	out, _ := r.buffer()
-	*out, err = r.layout.whole(r, *out, e, r.stored)
-	return r.made(err)
+	return r.whole(e, r.stored)
 }
 
 // readObject appends an object to buf and closes it. One of more than limit

@@ -186,7 +186,6 @@ func (r *run) make(e entry) (more bool, err error) {
 		r.out, err = d.describe(r, r.out, e)
 		return r.made(err)
 	}
-	out, _ := r.buffer()
 	switch {
 	case e.mode.IsSymlink():
 		target, err := r.source.ReadBlob(e.id, maxLinkBytes, nil)
@@ -196,15 +195,13 @@ func (r *run) make(e entry) (more bool, err error) {
 		if err != nil {
 			return false, damaged(err)
 		}
-		*out, err = r.layout.bare(r, *out, e, target)
-		return r.made(err)
+		return r.bare(e, target)
 	case e.mode.IsRegular() && e.treatment.points():
 		return r.pointed(e)
 	case e.mode.IsRegular():
 		return r.file(e)
 	default:
-		*out, err = r.layout.bare(r, *out, e, nil)
-		return r.made(err)
+		return r.bare(e, nil)
 	}
 }
 
@@ -215,6 +212,20 @@ func (r *run) made(err error) (more bool, failed error) {
 	}
 	r.next++
 	return true, nil
+}
+
+// bare appends an entry without content.
+func (r *run) bare(e entry, target []byte) (more bool, err error) {
+	out, _ := r.buffer()
+	*out, err = r.layout.bare(r, *out, e, target)
+	return r.made(err)
+}
+
+// whole appends a file whose content is at hand.
+func (r *run) whole(e entry, content []byte) (more bool, err error) {
+	out, _ := r.buffer()
+	*out, err = r.layout.whole(r, *out, e, content)
+	return r.made(err)
 }
 
 // file appends a file. One that is too large for the run's own buffer goes into
@@ -268,9 +279,7 @@ func (r *run) treated(e entry) (more bool, err error) {
 	if r.converted, err = e.treatment.conversion.Append(r.converted[:0], r.stored, e.id.String()); err != nil {
 		return false, err
 	}
-	out, _ := r.buffer()
-	*out, err = r.layout.whole(r, *out, e, r.converted)
-	return r.made(err)
+	return r.whole(e, r.converted)
 }
 
 // given appends a file whose content is at hand.
@@ -279,9 +288,7 @@ func (r *run) given(e entry, content []byte) (more bool, err error) {
 		r.apart = true
 		return false, nil
 	}
-	out, _ := r.buffer()
-	*out, err = r.layout.whole(r, *out, e, content)
-	return r.made(err)
+	return r.whole(e, content)
 }
 
 // stock is a bounded number of buffers for files of up to heldBytes, shared by

@@ -40,9 +40,9 @@ type position struct {
 
 // inflate fills dst from the stream at the beginning of src and checks that it
 // ends there and has the right checksum. It may write to what is free behind dst,
-// up to its capacity. It gives io.ErrUnexpectedEOF when src
-// ends too early, errWrongSize when the stream is longer or shorter than dst,
-// errBadStream when it is damaged.
+// up to its capacity. It gives io.ErrUnexpectedEOF when src ends too early,
+// errWrongSize when the stream is longer or shorter than dst, errBadStream when it
+// is damaged.
 func (d *decoder) inflate(dst, src []byte) error {
 	n, err := d.inflateUpTo(dst, src)
 	if err == nil && n != len(dst) {

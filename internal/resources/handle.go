@@ -62,7 +62,7 @@ func (s *Server) MeasuredHandle(ctx context.Context, r Resource) (m MeasuredHand
 // handle shows the plan of an archive to measure.
 func (s *Server) handle(ctx context.Context, r Resource, measure func(*archive.Plan)) (_ Handle, err error) {
 	r.Options = r.Options.Canonical()
-	content, err := s.openResource(ctx, r)
+	content, err := s.openHandled(ctx, r)
 	if err != nil {
 		return Handle{}, err
 	}
@@ -79,6 +79,15 @@ func (s *Server) handle(ctx context.Context, r Resource, measure func(*archive.P
 	h.HTTP, _ = h.Meta[metaHTTP].(string)
 	h.HTTPExpires, _ = h.Meta[metaHTTPExpires].(string)
 	return h, nil
+}
+
+// openHandled opens what a handle is of. Of a list, which may be long, nothing is
+// read: it says no more of where it is.
+func (s *Server) openHandled(ctx context.Context, r Resource) (*Content, error) {
+	if r.Kind == Refs || r.Kind == Catalogue {
+		return outline(r), nil
+	}
+	return s.openResource(ctx, r)
 }
 
 // measured is the extent of an archive when it is found quickly. What goes wrong

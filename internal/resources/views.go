@@ -132,14 +132,25 @@ func jsonContent(r Resource, view any) (*Content, error) {
 
 // listContent renders a view that grows with what it lists. It is downloaded as
 // files are, by a URI that says no commit: it is the list of that moment.
-func listContent(r Resource, fileName string, view any) (*Content, error) {
+func listContent(r Resource, view any) (*Content, error) {
 	content, err := jsonContent(r, view)
 	if err != nil {
 		return nil, err
 	}
-	content.Streamable, content.Repository, content.Frozen = true, r.Repository, content.URI
-	content.FileName, content.FrozenName = fileName, fileName
-	return content, nil
+	list := outline(r)
+	list.Size, list.ETag, list.write = content.Size, content.ETag, content.write
+	return list, nil
+}
+
+// outline is a list of which nothing was read: what a link to it says.
+func outline(r Resource) *Content {
+	uri, name := r.String(), "repositories.json"
+	if r.Kind == Refs {
+		name = path.Base(r.Repository) + "-refs.json"
+	}
+	return &Content{
+		URI: uri, MIMEType: mimeJSON, FileName: name, Size: UnknownSize, Streamable: true, Repository: r.Repository, Frozen: uri, FrozenName: name,
+	}
 }
 
 func viewCommit(c repos.Commit) commitView {
@@ -200,7 +211,7 @@ func openRefs(_ context.Context, s *repos.Snapshot, r Resource) (*Content, error
 	for _, ref := range refs {
 		view.Refs = append(view.Refs, viewRef(r.Repository, ref))
 	}
-	return listContent(r, path.Base(r.Repository)+"-refs.json", view)
+	return listContent(r, view)
 }
 
 // openCatalogue lists the repositories.
@@ -209,7 +220,7 @@ func (s *Server) openCatalogue() (*Content, error) {
 	for _, name := range s.catalogue.Names() {
 		view.Repositories = append(view.Repositories, repositoryView{text(name), Resource{Repository: name}.String()})
 	}
-	return listContent(Resource{Kind: Catalogue}, "repositories.json", view)
+	return listContent(Resource{Kind: Catalogue}, view)
 }
 
 func viewRef(repository string, ref repos.Ref) refView {
