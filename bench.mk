@@ -11,7 +11,7 @@
 .PHONY: bench bench-go
 
 bench:
-	go run ./internal/benchmark $(BENCH)
+	go run ./bench $(BENCH)
 
 bench-go:
 	go test -run '^$$' -bench . -benchmem ./...
