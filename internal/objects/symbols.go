@@ -6,8 +6,8 @@ import (
 )
 
 // The compressed blocks of a stream, RFC 1951 section 3.2.3: literals and
-// matches, in loops that do the same. One is fast and needs room ahead, in Go and
-// in assembly, the other careful.
+// matches, in loops that do the same. One is fast and needs room ahead, the other
+// careful.
 
 const (
 	// fastInput is how many bytes one round of fast reads at most: three
@@ -50,14 +50,6 @@ func (d *decoder) roomy() bool {
 	return len(d.src)-d.pos >= fastInput && len(d.room)-d.out >= fastOutput
 }
 
-// fast is the faster loop of what this processor has.
-func (d *decoder) fast() verdict {
-	if quickAvailable {
-		return quick(&d.lit, &d.dist, d.src, d.room, &d.position)
-	}
-	return d.portable()
-}
-
 func (v verdict) err() error {
 	if v == badBlock {
 		return errBadStream
@@ -65,11 +57,11 @@ func (v verdict) err() error {
 	return nil
 }
 
-// portable inflates while neither the input nor the output can run out, so that
+// fast inflates while neither the input nor the output can run out, so that
 // only what damage can bring about is checked. Up to three literals fit between
 // two refills; the next code is looked up before a match is copied, so that
 // neither waits for the other.
-func (d *decoder) portable() verdict {
+func (d *decoder) fast() verdict {
 	src, dst := d.src, d.room
 	pos, out, buf, have := d.pos, d.out, d.buf, d.have
 	lastPos, lastOut := len(src)-fastInput, len(dst)-fastOutput
