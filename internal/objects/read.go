@@ -189,7 +189,7 @@ func (v *view) openPacked(id ID, at place) (*Object, error) {
 func (s *Store) openStream(at place, e entry) (source, error) {
 	inflater := s.takeInflater()
 	start := at.off + int64(e.length)
-	if err := inflater.fromFile(at.pack.file, start, at.pack.end-start); err != nil {
+	if err := inflater.Reset(at.pack.file, start, at.pack.end-start); err != nil {
 		s.giveInflater(inflater)
 		return nil, at.pack.damage(err)
 	}
@@ -218,10 +218,10 @@ func (v *view) stat(sc *scratch, at place) (Type, int64, error) {
 func (sc *scratch) deltaHeader(at place, e entry, head []byte) (base, result int64, err error) {
 	var buf [longestDeltaHeader]byte
 	first := buf[:min(longestDeltaHeader, e.size)]
-	err = sc.decoder.prefix(first, head)
+	err = sc.decoder.Prefix(first, head)
 	if isTruncated(err) {
 		start := at.off + int64(e.length)
-		err = sc.inflater.fromFile(at.pack.file, start, at.pack.end-start)
+		err = sc.inflater.Reset(at.pack.file, start, at.pack.end-start)
 		if err == nil {
 			_, err = io.ReadFull(&sc.inflater, first)
 		}
