@@ -34,7 +34,7 @@ var arrows = map[string][]string{
 	"internal/history": {"internal/charset", "internal/diff", "internal/message", "internal/repos"},
 	"internal/repos":   {"internal/objects"},
 	"internal/diff":    {},
-	"internal/objects": {"internal/objects/sha1x8"},
+	"internal/objects": {"internal/inflate"},
 	"internal/links":   {},
 	"internal/cache":   {},
 
@@ -51,7 +51,7 @@ var arrows = map[string][]string{
 	"internal/archive/xz":         {"internal/archive/blocks", "internal/archive/workers"},
 	"internal/archive/zip":        {"internal/archive/gzip", "internal/archive/workers"},
 	"internal/archive/zstd":       {"internal/archive/blocks", "internal/archive/workers"},
-	"internal/objects/sha1x8":     {},
+	"internal/inflate":            {},
 	"internal/charset":            {},
 	"internal/message":            {},
 	"internal/gittest":            {},

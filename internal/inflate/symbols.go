@@ -1,4 +1,4 @@
-package objects
+package inflate
 
 import (
 	"encoding/binary"
@@ -6,16 +6,16 @@ import (
 )
 
 // The compressed blocks of a stream, RFC 1951 section 3.2.3: literals and
-// matches, in loops that do the same. One is fast and needs room ahead, in Go and
-// in assembly, the other careful.
+// matches, in loops that do the same. One is fast and needs room ahead, the other
+// careful.
 
 const (
 	// fastInput is how many bytes one round of fast reads at most: three
 	// loads of eight bytes, seven of which may be new each.
 	fastInput = 32
-	// fastOutput is how many it writes at most: three literals, the longest
-	// match, and the bytes by which copying overshoots.
-	fastOutput = 3 + 258 + 32
+	// Room is how many bytes it writes at most: three literals, the longest match,
+	// and the bytes by which copying overshoots.
+	Room = 3 + 258 + 32
 )
 
 // verdict is why the decoding of symbols ended.
@@ -28,12 +28,12 @@ const (
 )
 
 // compressed inflates a block with the present tables.
-func (d *decoder) compressed() error {
+func (d *Decoder) compressed() error {
 	for {
 		if d.roomy() {
 			v := d.fast()
 			if d.out > len(d.dst) {
-				return errWrongSize
+				return ErrSize
 			}
 			if v != noRoom {
 				return v.err()
@@ -46,33 +46,25 @@ func (d *decoder) compressed() error {
 }
 
 // roomy says that there is room for a round of fast.
-func (d *decoder) roomy() bool {
-	return len(d.src)-d.pos >= fastInput && len(d.room)-d.out >= fastOutput
-}
-
-// fast is the faster loop of what this processor has.
-func (d *decoder) fast() verdict {
-	if quickAvailable {
-		return quick(&d.lit, &d.dist, d.src, d.room, &d.position)
-	}
-	return d.portable()
+func (d *Decoder) roomy() bool {
+	return len(d.src)-d.pos >= fastInput && len(d.room)-d.out >= Room
 }
 
 func (v verdict) err() error {
 	if v == badBlock {
-		return errBadStream
+		return ErrFormat
 	}
 	return nil
 }
 
-// portable inflates while neither the input nor the output can run out, so that
+// fast inflates while neither the input nor the output can run out, so that
 // only what damage can bring about is checked. Up to three literals fit between
 // two refills; the next code is looked up before a match is copied, so that
 // neither waits for the other.
-func (d *decoder) portable() verdict {
+func (d *Decoder) fast() verdict {
 	src, dst := d.src, d.room
 	pos, out, buf, have := d.pos, d.out, d.buf, d.have
-	lastPos, lastOut := len(src)-fastInput, len(dst)-fastOutput
+	lastPos, lastOut := len(src)-fastInput, len(dst)-Room
 	buf |= binary.LittleEndian.Uint64(src[pos:]) << (have & 63)
 	pos, have = pos+int((63-have)>>3&7), have|56
 	entry := d.lit[buf&(1<<litBits-1)]
@@ -176,7 +168,7 @@ func copyMatch(dst []byte, out, from, length int) {
 
 // careful inflates symbol by symbol near the end of the input or the output,
 // until the block ends or fast can go on.
-func (d *decoder) careful() (verdict, error) {
+func (d *Decoder) careful() (verdict, error) {
 	for {
 		v, err := d.one()
 		if v != noRoom || err != nil || d.roomy() {
@@ -186,7 +178,7 @@ func (d *decoder) careful() (verdict, error) {
 }
 
 // one inflates one symbol. noRoom means that there are more.
-func (d *decoder) one() (verdict, error) {
+func (d *Decoder) one() (verdict, error) {
 	entry, err := d.symbol(d.lit[:], litBits)
 	switch {
 	case err != nil:
@@ -197,7 +189,7 @@ func (d *decoder) one() (verdict, error) {
 	case entry&entryLiteral == 0:
 		return noRoom, d.match(entry)
 	case d.out >= len(d.dst):
-		return noRoom, errWrongSize
+		return noRoom, ErrSize
 	}
 	d.dst[d.out] = byte(entry >> 16 & 0xff)
 	d.out++
@@ -205,7 +197,7 @@ func (d *decoder) one() (verdict, error) {
 }
 
 // symbol consumes one code. Of a length or distance the extra bits remain.
-func (d *decoder) symbol(table []uint32, index uint) (uint32, error) {
+func (d *Decoder) symbol(table []uint32, index uint) (uint32, error) {
 	if d.have < longestCode {
 		d.refill()
 	}
@@ -228,7 +220,7 @@ func (d *decoder) symbol(table []uint32, index uint) (uint32, error) {
 }
 
 // match reads the rest of a match and copies it.
-func (d *decoder) match(entry uint32) error {
+func (d *Decoder) match(entry uint32) error {
 	extra, err := d.take(uint(entry&0xff - entry>>8&15))
 	if err != nil {
 		return err
@@ -239,18 +231,18 @@ func (d *decoder) match(entry uint32) error {
 		return err
 	}
 	if entry&entrySpecial != 0 {
-		return errBadStream
+		return ErrFormat
 	}
 	if extra, err = d.take(uint(entry&0xff - entry>>8&15)); err != nil {
 		return err
 	}
 	from := d.out - int(entry>>16) - int(extra)
 	if from < 0 {
-		return errBadStream
+		return ErrFormat
 	}
 	for ; length > 0; length-- {
 		if d.out >= len(d.dst) {
-			return errWrongSize
+			return ErrSize
 		}
 		d.dst[d.out] = d.dst[from]
 		d.out++

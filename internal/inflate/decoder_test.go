@@ -1,4 +1,4 @@
-package objects
+package inflate
 
 import (
 	"bytes"
@@ -46,31 +46,39 @@ func deflateInputs() map[string][]byte {
 
 func TestInflaterAgreesWithZlib(t *testing.T) {
 	t.Parallel()
-	var d decoder
+	var d Decoder
 	for name, content := range deflateInputs() {
 		for level := zlib.HuffmanOnly; level <= 9; level++ {
 			stream := deflatedAt(level, content)
 			src := append(stream, "what follows in the pack"...)
 			dst := make([]byte, len(content))
-			if err := d.inflate(dst, src); err != nil || !bytes.Equal(dst, content) {
+			if err := inflateWhole(&d, dst, src, 0); err != nil || !bytes.Equal(dst, content) {
 				t.Fatalf("%s, level %d: %v", name, level, err)
+			}
+			clear(dst)
+			pieces := 1 + len(stream)/5
+			if n, err := d.Inflate(dst, len(dst), nil, piecewise(stream, pieces)); err != nil || n != len(content) || !bytes.Equal(dst, content) {
+				t.Fatalf("%s, level %d, by pieces: %d bytes, %v", name, level, n, err)
+			}
+			if d.StreamLength() != len(stream) {
+				t.Fatalf("%s, level %d: the stream has %d bytes, not %d", name, level, len(stream), d.StreamLength())
 			}
 			for _, n := range []int{0, 1, 20, len(content) / 2} {
 				head := make([]byte, min(n, len(content)))
-				if err := d.prefix(head, src); err != nil || !bytes.Equal(head, content[:len(head)]) {
+				if err := d.Prefix(head, src); err != nil || !bytes.Equal(head, content[:len(head)]) {
 					t.Fatalf("%s, level %d: prefix of %d: %v", name, level, n, err)
 				}
 			}
-			if err := d.inflate(make([]byte, len(content)+1), src); !errors.Is(err, errWrongSize) {
+			if err := inflateWhole(&d, make([]byte, len(content)+1), src, 0); !errors.Is(err, ErrSize) {
 				t.Errorf("%s, level %d: a byte more is %v", name, level, err)
 			}
 			if len(content) > 0 {
-				if err := d.inflate(make([]byte, len(content)-1), src); !errors.Is(err, errWrongSize) {
+				if err := inflateWhole(&d, make([]byte, len(content)-1), src, 0); !errors.Is(err, ErrSize) {
 					t.Errorf("%s, level %d: a byte less is %v", name, level, err)
 				}
 			}
 			for cut := 0; cut < len(stream); cut += 1 + len(stream)/10 {
-				if err := d.inflate(dst, stream[:cut]); !isTruncated(err) {
+				if err := inflateWhole(&d, dst, stream[:cut], 0); !errors.Is(err, io.ErrUnexpectedEOF) {
 					t.Fatalf("%s, level %d: cut at %d of %d: %v", name, level, cut, len(stream), err)
 				}
 			}
@@ -96,7 +104,7 @@ func TestAdlerAgreesWithTheStandardLibrary(t *testing.T) {
 // than the index of the table, between others, so that the fast loop gives way to the careful
 // one at each of their steps.
 func TestInflaterSwitchesAnywhere(t *testing.T) {
-	var d decoder
+	var d Decoder
 	for n := range 300 {
 		p := bytes.Repeat([]byte("aabc"), 20_000)
 		for i := range 300 + n {
@@ -105,7 +113,7 @@ func TestInflaterSwitchesAnywhere(t *testing.T) {
 		}
 		stream := deflatedAt(zlib.HuffmanOnly, p)
 		dst := make([]byte, len(p))
-		if err := d.inflate(dst, stream); err != nil || !bytes.Equal(dst, p) {
+		if err := inflateWhole(&d, dst, stream, 0); err != nil || !bytes.Equal(dst, p) {
 			t.Fatalf("%d bytes: %v", len(p), err)
 		}
 	}
@@ -131,7 +139,7 @@ func FuzzInflate(f *testing.F) {
 	}
 	f.Add([]byte{0x05, 0xe0, 0x81, 0x08, 0, 0, 0, 0, 0x20, 0x7f, 0xeb, 0x0b, 0, 0})
 	const limit = 1 << 20
-	var d decoder
+	var d Decoder
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		reader := bytes.NewReader(raw)
 		want, failure := io.ReadAll(io.LimitReader(flate.NewReader(reader), limit))
@@ -139,21 +147,21 @@ func FuzzInflate(f *testing.F) {
 			return
 		}
 		dst := make([]byte, len(want))
-		err := d.inflate(dst, wrap(raw[:len(raw)-reader.Len()], want))
+		err := inflateWhole(&d, dst, wrap(raw[:len(raw)-reader.Len()], want), 0)
 		switch {
 		case failure == nil && (err != nil || !bytes.Equal(dst, want)):
 			t.Fatalf("a stream of %d bytes is refused: %v", len(want), err)
 		case failure != nil && err == nil:
 			t.Fatalf("accepted what the standard library refuses: %v", failure)
 		}
-		var f inflater
+		var f Reader
 		streamed, streamFailure := streamOf(&f, wrap(raw[:len(raw)-reader.Len()], want), 1000)
 		if (failure == nil) != (streamFailure == nil) || failure == nil && !bytes.Equal(streamed, want) {
 			t.Fatalf("as a stream: %v, want %v", streamFailure, failure)
 		}
 		if failure == nil && len(want) > 0 {
 			head := make([]byte, len(want)/2)
-			if err := d.prefix(head, wrap(raw, want)); err != nil || !bytes.Equal(head, want[:len(head)]) {
+			if err := d.Prefix(head, wrap(raw, want)); err != nil || !bytes.Equal(head, want[:len(head)]) {
 				t.Fatalf("prefix: %v", err)
 			}
 		}
@@ -163,24 +171,24 @@ func FuzzInflate(f *testing.F) {
 func BenchmarkInflate(b *testing.B) {
 	content := []byte(text(1, 150) + noise(2, 100))
 	stream := deflated(content)
-	dst := make([]byte, len(content))
-	b.Run("own", func(b *testing.B) {
-		var d decoder
+	dst := make([]byte, len(content), len(content)+Room)
+	b.Run("memory", func(b *testing.B) {
+		var d Decoder
 		b.SetBytes(int64(len(content)))
 		for b.Loop() {
-			if err := d.inflate(dst, stream); err != nil {
+			if err := inflateWhole(&d, dst, stream, Room); err != nil {
 				b.Fatal(err)
 			}
 		}
 	})
 	b.Run("stream", func(b *testing.B) {
-		var f inflater
+		var f Reader
 		b.SetBytes(int64(len(content)))
 		for b.Loop() {
-			if err := f.fromFile(bytes.NewReader(stream), 0, int64(len(stream))); err != nil {
+			if err := f.Reset(bytes.NewReader(stream), 0, int64(len(stream))); err != nil {
 				b.Fatal(err)
 			}
-			if err := f.whole(dst); err != nil {
+			if _, err := io.ReadFull(&f, dst); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -1,4 +1,4 @@
-package objects
+package inflate
 
 import "encoding/binary"
 
@@ -15,7 +15,7 @@ const (
 // adler32 is the checksum of a zlib stream, RFC 1950 section 8.2: the sum of
 // the bytes, and the sum of those sums. It adds eight bytes at a time, in the
 // 16-bit lanes of two words, about three times as fast as hash/adler32: at the
-// speed of [decoder] that is felt.
+// speed of [Decoder] that is felt.
 func adler32(p []byte) uint32 { return adlerUpdate(1, p) }
 
 // adlerUpdate goes on from the checksum of what came before.

@@ -1,4 +1,4 @@
-package objects
+package inflate
 
 import (
 	"bytes"
@@ -10,8 +10,8 @@ import (
 )
 
 // streamOf reads a whole stream in pieces.
-func streamOf(f *inflater, stream []byte, piece int) ([]byte, error) {
-	if err := f.fromFile(bytes.NewReader(stream), 0, int64(len(stream))); err != nil {
+func streamOf(f *Reader, stream []byte, piece int) ([]byte, error) {
+	if err := f.Reset(bytes.NewReader(stream), 0, int64(len(stream))); err != nil {
 		return nil, err
 	}
 	var content []byte
@@ -42,7 +42,7 @@ func longInputs() map[string][]byte {
 
 func TestStreamsAgreeWithZlib(t *testing.T) {
 	t.Parallel()
-	var f inflater
+	var f Reader
 	for name, content := range longInputs() {
 		for _, level := range []int{zlib.HuffmanOnly, 0, 1, 6, 9} {
 			stream := deflatedAt(level, content)
@@ -50,14 +50,14 @@ func TestStreamsAgreeWithZlib(t *testing.T) {
 				if got, err := streamOf(&f, stream, piece); err != nil || !bytes.Equal(got, content) {
 					t.Fatalf("%s, level %d, by %d: %d bytes of %d, %v", name, level, piece, len(got), len(content), err)
 				}
-				if more, err := f.more(); more || err != nil {
+				if more, err := f.More(); more || err != nil {
 					t.Fatalf("%s, level %d: more follows: %v, %v", name, level, more, err)
 				}
 			}
 			if _, err := streamOf(&f, append(stream, 0), 1000); err != nil {
 				t.Fatalf("%s, level %d: with a byte behind it: %v", name, level, err)
 			}
-			if more, err := f.more(); !more || err != nil {
+			if more, err := f.More(); !more || err != nil {
 				t.Fatalf("%s, level %d: the byte behind it: %v, %v", name, level, more, err)
 			}
 		}
@@ -68,14 +68,14 @@ func TestStreamsAgreeWithZlib(t *testing.T) {
 // well, and what was given before is right; of altered ones nothing wrong ends well.
 func TestDamagedStreamsGiveNoWrongEnd(t *testing.T) {
 	t.Parallel()
-	var f inflater
+	var f Reader
 	cases := 0
 	for name, content := range longInputs() {
 		stream := deflated(content)
 		for at := 0; at < len(stream); at += 1 + len(stream)/7 {
 			cases++
 			got, err := streamOf(&f, stream[:at], 10_000)
-			if !isTruncated(err) || !bytes.HasPrefix(content, got) {
+			if !errors.Is(err, io.ErrUnexpectedEOF) || !bytes.HasPrefix(content, got) {
 				t.Errorf("%s cut at %d of %d: %d bytes, %v", name, at, len(stream), len(got), err)
 			}
 			damaged := bytes.Clone(stream)
@@ -85,7 +85,7 @@ func TestDamagedStreamsGiveNoWrongEnd(t *testing.T) {
 			}
 		}
 		last := len(stream) - zlibChecksumBytes - 1
-		if got, err := streamOf(&f, stream[:last+1], 10_000); !isTruncated(err) || !bytes.Equal(got, content) {
+		if got, err := streamOf(&f, stream[:last+1], 10_000); !errors.Is(err, io.ErrUnexpectedEOF) || !bytes.Equal(got, content) {
 			t.Errorf("%s without its checksum: %v", name, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package objects
+package inflate
 
 import (
 	"encoding/binary"
@@ -7,8 +7,8 @@ import (
 )
 
 const (
-	// streamBuffer is what a stream reads of a pack at a time.
-	streamBuffer = 32 << 10
+	// inputBytes are read of the file at a time.
+	inputBytes = 32 << 10
 	// historyBytes is how far back a match may reach: RFC 1951, section 2.
 	historyBytes = 32 << 10
 	// windowBytes is the history, and what is inflated at a time.
@@ -21,63 +21,70 @@ const (
 	keptInput = 8
 )
 
-// inflater reads a zlib stream (RFC 1950) of any length from a file, in fixed
-// buffers. It is the decoder with a window that moves on. It is kept in a pool,
-// since its tables and buffers are about 150 KiB.
-type inflater struct {
-	decoder  decoder
+// Reader reads a zlib stream of any length from a file, in fixed buffers: it is a
+// [Decoder] with a window that moves on. Its tables and buffers are about 150 KiB,
+// so that it is best used again by [Reader.Reset].
+type Reader struct {
+	// SkipChecksum leaves the Adler-32 of the content uncompared.
+	SkipChecksum bool
+
+	decoder  Decoder
 	file     io.ReaderAt
 	next     int64  // place in the file where reading goes on
 	end      int64  // of the stream's file, or of what may be read of it
 	input    []byte // all of the buffer
 	window   []byte
-	given    int // of the window: what Read gave
+	returned int // of the window, by Read
 	inside   bool
 	block    blockHead // that is being inflated, if inside
 	sum      uint32    // of the bytes so far
-	unsummed bool      // the checksum is not compared
-	err      error     // what every further Read gives
+	err      error     // that every further Read returns
 }
 
-// fromFile starts a stream that is read from off on.
-func (f *inflater) fromFile(at io.ReaderAt, off, length int64) error {
+// Reset starts the stream that begins at off and has at most length bytes. It
+// forgets the file of the stream before. After an error every Read returns it.
+func (f *Reader) Reset(at io.ReaderAt, off, length int64) error {
 	if f.input == nil {
-		f.input, f.window = make([]byte, streamBuffer), make([]byte, windowBytes)
+		f.input, f.window = make([]byte, inputBytes), make([]byte, windowBytes)
 	}
 	f.file, f.next, f.end = at, off, off+length
-	f.given, f.inside, f.block = 0, false, blockHead{}
-	f.sum, f.unsummed = 1, false
-	f.decoder.src, f.decoder.position = f.input[:0], position{}
+	f.returned, f.inside, f.block = 0, false, blockHead{}
+	f.sum, f.SkipChecksum = 1, false
+	f.decoder.begin(f.window, len(f.window), f.input[:0])
 	if f.err = f.refill(); f.err == nil {
-		f.err = f.decoder.start(f.window, f.decoder.src)
+		f.err = f.decoder.header()
 	}
 	return f.err
 }
 
-// Read gives inflated bytes, and io.EOF only after the checksum was compared.
-func (f *inflater) Read(p []byte) (int, error) {
-	if f.err == nil && f.given == f.decoder.out && len(p) > 0 {
+// Release forgets the file, before the reader is kept for later.
+func (f *Reader) Release() { f.file = nil }
+
+// Read returns inflated bytes, and [io.EOF] only after the checksum was compared.
+// A damaged or shortened stream is [ErrFormat] or [io.ErrUnexpectedEOF].
+func (f *Reader) Read(p []byte) (int, error) {
+	if f.err == nil && f.returned == f.decoder.out && len(p) > 0 {
 		f.err = f.inflate()
 	}
-	n := copy(p, f.window[f.given:f.decoder.out])
-	f.given += n
+	n := copy(p, f.window[f.returned:f.decoder.out])
+	f.returned += n
 	if n > 0 {
 		return n, nil
 	}
 	return 0, f.err
 }
 
-// inflate fills the window again, of which all was given, up to its end or that
-// of the stream. An error leaves what was inflated before it to be given.
-func (f *inflater) inflate() error {
+// inflate fills the window again, of which all was returned, up to its end or that
+// of the stream. What was inflated before an error is still returned.
+func (f *Reader) inflate() error {
 	d := &f.decoder
 	if keep := d.out - historyBytes; keep > 0 {
 		copy(f.window, f.window[keep:d.out])
-		d.out, f.given = historyBytes, historyBytes
+		d.out, f.returned = historyBytes, historyBytes
 	}
 	err := f.fill()
-	if !f.unsummed {
-		f.sum = adlerUpdate(f.sum, f.window[f.given:d.out])
+	if !f.SkipChecksum {
+		f.sum = adlerUpdate(f.sum, f.window[f.returned:d.out])
 	}
 	if errors.Is(err, io.EOF) {
 		err = f.compare()
@@ -85,10 +92,10 @@ func (f *inflater) inflate() error {
 	return err
 }
 
-// fill inflates until the window is full. It gives io.EOF behind the last block.
-func (f *inflater) fill() error {
+// fill inflates until the window is full. It returns io.EOF behind the last block.
+func (f *Reader) fill() error {
 	d := &f.decoder
-	for len(f.window)-d.out >= fastOutput {
+	for len(f.window)-d.out >= Room {
 		if err := f.refill(); err != nil {
 			return err
 		}
@@ -111,7 +118,7 @@ func (f *inflater) fill() error {
 	return nil
 }
 
-func (f *inflater) copyStored() error {
+func (f *Reader) copyStored() error {
 	n := f.decoder.copyStored(f.block.length)
 	if n == 0 && f.block.length > 0 {
 		return io.ErrUnexpectedEOF
@@ -123,7 +130,7 @@ func (f *inflater) copyStored() error {
 
 // symbols inflates as long as there is input and room, which at the end of the
 // file is one symbol.
-func (f *inflater) symbols() (err error) {
+func (f *Reader) symbols() (err error) {
 	v := noRoom
 	if f.decoder.roomy() {
 		v = f.decoder.fast()
@@ -137,7 +144,7 @@ func (f *inflater) symbols() (err error) {
 
 // refill reads on when the input may not have a whole head of a block. Then
 // there is less only at the end of what may be read.
-func (f *inflater) refill() error {
+func (f *Reader) refill() error {
 	d := &f.decoder
 	if len(d.src)-d.pos >= headBytes || f.next == f.end {
 		return nil
@@ -161,7 +168,7 @@ func (f *inflater) refill() error {
 }
 
 // compare reads the checksum that follows the deflated bytes.
-func (f *inflater) compare() error {
+func (f *Reader) compare() error {
 	if err := f.refill(); err != nil {
 		return err
 	}
@@ -171,32 +178,15 @@ func (f *inflater) compare() error {
 	if len(d.src)-d.pos < zlibChecksumBytes {
 		return io.ErrUnexpectedEOF
 	}
-	if !f.unsummed && binary.BigEndian.Uint32(d.src[d.pos:]) != f.sum {
-		return errBadStream
+	if !f.SkipChecksum && binary.BigEndian.Uint32(d.src[d.pos:]) != f.sum {
+		return ErrFormat
 	}
 	d.pos += zlibChecksumBytes
 	return io.EOF
 }
 
-// more says whether bytes follow the stream, of which all was read.
-func (f *inflater) more() (bool, error) {
+// More reports whether bytes follow the stream, of which all was read.
+func (f *Reader) More() (bool, error) {
 	err := f.refill()
 	return f.decoder.pos < len(f.decoder.src), err
-}
-
-// whole inflates exactly len(dst) bytes, where the stream must end.
-func (f *inflater) whole(dst []byte) error {
-	if _, err := io.ReadFull(f, dst); err != nil {
-		return sizeError(err)
-	}
-	return ended(f)
-}
-
-// sizeError tells a stream that ended properly, but too early for the size
-// that was declared, from one that was cut off.
-func sizeError(err error) error {
-	if errors.Is(err, io.EOF) {
-		return errWrongSize
-	}
-	return err
 }

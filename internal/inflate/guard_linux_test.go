@@ -1,4 +1,4 @@
-package objects
+package inflate
 
 import (
 	"bytes"
@@ -40,8 +40,8 @@ func TestInflatingStaysInBounds(t *testing.T) {
 	t.Parallel()
 	r := rand.New(rand.NewPCG(1, 1))
 	const largest = 128 << 10
-	input, output := guarded(t, largest), guarded(t, largest+fastOutput)
-	var d decoder
+	input, output := guarded(t, largest), guarded(t, largest+Room)
+	var d Decoder
 	cases, sound := 0, 0
 	for _, content := range deflateInputs() {
 		for _, level := range []int{zlib.HuffmanOnly, 0, 1, 6, 9} {
@@ -56,14 +56,14 @@ func TestInflatingStaysInBounds(t *testing.T) {
 					src = src[r.IntN(len(src)):]
 					copy(src, stream) // as far as it goes
 				}
-				room := []int{0, 1, 15, fastOutput}[round%4]
+				room := []int{0, 1, 15, Room}[round%4]
 				from := len(output) - len(content) - room
 				dst := output[from : len(output)-room]
 				if round%5 == 1 {
 					dst = dst[len(dst)/2:]
 				}
 				clear(output[:from])
-				err := d.inflate(dst, src)
+				err := inflateWhole(&d, dst, src, room)
 				cases++
 				if err == nil {
 					sound++

@@ -1,30 +1,45 @@
-package objects
+package inflate
 
 import (
+	"cmp"
 	"encoding/binary"
+	"errors"
 	"io"
 )
 
-// zlibChecksumBytes end a zlib stream: the Adler-32 of its content.
-const zlibChecksumBytes = 4
+// Errors of streams. One that ends too early is [io.ErrUnexpectedEOF].
+var (
+	ErrFormat = errors.New("malformed zlib stream")
+	ErrSize   = errors.New("size differs from the declared one")
+)
 
-// decoder inflates zlib streams (RFC 1950, RFC 1951) that lie in memory whole,
-// straight into their destination: nothing is copied through a window, and no
-// byte is fetched through an interface. That makes it two to three times as
-// fast as a streaming inflater on the small objects that repositories are made
-// of. It is kept in a pool; after use it refers to no input.
-type decoder struct {
-	values   *symbolValues
-	lit      [litTable]uint32
-	dist     [distTable]uint32
-	pre      [preTable]uint32
-	lengths  [litSymbols + distSymbols]uint8
-	fixed    bool // the tables are those of the fixed codes
-	unsummed bool // the checksum is not compared
+const (
+	zlibHeaderBytes = 2
+	// zlibChecksumBytes end a zlib stream: the Adler-32 of its content.
+	zlibChecksumBytes = 4
+)
+
+// Decoder inflates zlib streams that lie in memory whole, straight into their
+// destination: nothing is copied through a window, and no byte is fetched through
+// an interface. That makes it two to three times as fast as a streaming inflater
+// on streams of a few KiB. It has 12 KiB of tables, so that it is best used
+// again; the zero value is ready. After a call that ended a stream, well or not,
+// it refers to no buffer.
+type Decoder struct {
+	// SkipChecksum leaves the Adler-32 of the content uncompared, for callers
+	// that compare the content with something better.
+	SkipChecksum bool
+
+	values  *symbolValues
+	lit     [litTable]uint32
+	dist    [distTable]uint32
+	pre     [preTable]uint32
+	lengths [litSymbols + distSymbols]uint8
+	fixed   bool // the tables are those of the fixed codes
 
 	src  []byte
 	dst  []byte
-	room []byte // dst, and some of what is free behind it
+	room []byte // dst, and the room behind it
 	position
 	last bool // the position is behind the last block
 	end  int  // of the last stream in its input, once it was inflated whole
@@ -38,34 +53,39 @@ type position struct {
 	out  int    // bytes of the output
 }
 
-// inflate fills dst from the stream at the beginning of src and checks that it
-// ends there and has the right checksum. It may write to what is free behind dst,
-// up to its capacity. It gives io.ErrUnexpectedEOF when src ends too early,
-// errWrongSize when the stream is longer or shorter than dst, errBadStream when it
-// is damaged.
-func (d *decoder) inflate(dst, src []byte) error {
-	n, err := d.inflateUpTo(dst, src)
-	if err == nil && n != len(dst) {
-		err = errWrongSize
+// Inflate inflates the stream at the beginning of src into dst[:size] and returns
+// the length of its content. With [Room] bytes behind size in dst it is fastest:
+// they are overwritten with anything. Nothing is written behind dst.
+//
+// When src ends before the stream, more is asked for a src that begins with what
+// was there and has more; without it, or when it has no more, Inflate fails with
+// [io.ErrUnexpectedEOF]. It fails with [ErrSize] when the content has more than
+// size bytes, and with [ErrFormat] when the stream is damaged.
+func (d *Decoder) Inflate(dst []byte, size int, src []byte, more func() ([]byte, error)) (n int, err error) {
+	d.begin(dst, size, src)
+	for {
+		n, err = d.blocks(src)
+		if more == nil || !errors.Is(err, io.ErrUnexpectedEOF) {
+			break
+		}
+		longer, failed := more()
+		if failed != nil || len(longer) <= len(src) {
+			err = cmp.Or(failed, err)
+			break
+		}
+		src = longer
 	}
-	return err
+	d.release()
+	return n, err
 }
 
-// inflateUpTo is inflate for a stream whose length is not known: it gives how
-// much of dst it filled, and errWrongSize when that is too little.
-func (d *decoder) inflateUpTo(dst, src []byte) (int, error) {
-	if err := d.start(dst, src); err != nil {
+// blocks inflates from where it stands to the end of the stream. A block that src
+// does not have whole is inflated anew the next time.
+func (d *Decoder) blocks(src []byte) (int, error) {
+	d.src = src
+	if err := d.header(); err != nil {
 		return 0, err
 	}
-	n, err := d.proceed(src)
-	return n, d.finish(err)
-}
-
-// proceed inflates from where it stands to the end of the stream. When src ends
-// too early it may be called again, with more: then the block that was not
-// finished is inflated anew.
-func (d *decoder) proceed(src []byte) (int, error) {
-	d.src = src
 	for !d.last {
 		block := d.position
 		last, err := d.block()
@@ -80,58 +100,69 @@ func (d *decoder) proceed(src []byte) (int, error) {
 	if len(rest) < zlibChecksumBytes {
 		return 0, io.ErrUnexpectedEOF
 	}
-	if !d.unsummed && binary.BigEndian.Uint32(rest) != adler32(d.dst[:d.out]) {
-		return 0, errBadStream
+	if !d.SkipChecksum && binary.BigEndian.Uint32(rest) != adler32(d.dst[:d.out]) {
+		return 0, ErrFormat
 	}
 	d.end += zlibChecksumBytes
 	return d.out, nil
 }
 
-// prefix fills dst with the first bytes of a stream. It gives errWrongSize
-// when the stream is shorter.
-func (d *decoder) prefix(dst, src []byte) error {
-	if err := d.start(dst, src); err != nil {
+// StreamLength is how long the last stream was that was inflated whole, its
+// header and checksum included.
+func (d *Decoder) StreamLength() int { return d.end }
+
+// Prefix fills dst with the first bytes of the content of the stream in src. It
+// fails with [ErrSize] when the content is shorter, and otherwise as
+// [Decoder.Inflate].
+func (d *Decoder) Prefix(dst, src []byte) error {
+	d.begin(dst, len(dst), src)
+	defer d.release()
+	if err := d.header(); err != nil {
 		return err
 	}
 	for last := false; d.out < len(dst); {
 		if last {
-			return d.finish(errWrongSize)
+			return ErrSize
 		}
 		var err error
 		last, err = d.block()
 		if err != nil && d.out < len(dst) {
-			return d.finish(err)
+			return err
 		}
 	}
-	return d.finish(nil)
-}
-
-// start reads the zlib header: RFC 1950, section 2.2.
-func (d *decoder) start(dst, src []byte) error {
-	if len(src) < 2 {
-		return io.ErrUnexpectedEOF
-	}
-	head := binary.BigEndian.Uint16(src)
-	const presetDictionary = 0x20
-	if head>>8&0x0f != 8 || head>>12 > 7 || head%31 != 0 || head&presetDictionary != 0 {
-		return errBadStream
-	}
-	if d.values == nil {
-		d.values = newSymbolValues()
-	}
-	d.src, d.dst = src, dst
-	d.room = dst[:min(cap(dst), len(dst)+fastOutput)]
-	d.position, d.last = position{pos: 2}, false
 	return nil
 }
 
-func (d *decoder) finish(err error) error {
-	d.src, d.dst, d.room = nil, nil, nil
-	return err
+func (d *Decoder) begin(dst []byte, size int, src []byte) {
+	if d.values == nil {
+		d.values = newSymbolValues()
+	}
+	d.src, d.dst, d.room = src, dst[:size:size], dst
+	d.position, d.last = position{}, false
 }
 
+// header reads what a zlib stream begins with, RFC 1950, section 2.2, unless that
+// was done.
+func (d *Decoder) header() error {
+	switch {
+	case d.pos > 0:
+		return nil
+	case len(d.src) < zlibHeaderBytes:
+		return io.ErrUnexpectedEOF
+	}
+	head := binary.BigEndian.Uint16(d.src)
+	const presetDictionary = 0x20
+	if head>>8&0x0f != 8 || head>>12 > 7 || head%31 != 0 || head&presetDictionary != 0 {
+		return ErrFormat
+	}
+	d.pos = zlibHeaderBytes
+	return nil
+}
+
+func (d *Decoder) release() { d.src, d.dst, d.room = nil, nil, nil }
+
 // refill adds whole bytes until there are at least 56 bits or no more input.
-func (d *decoder) refill() {
+func (d *Decoder) refill() {
 	for d.have < 56 && d.pos < len(d.src) {
 		d.buf |= uint64(d.src[d.pos]) << d.have
 		d.pos++
@@ -139,8 +170,8 @@ func (d *decoder) refill() {
 	}
 }
 
-// take gives the next n bits, at most 32.
-func (d *decoder) take(n uint) (uint32, error) {
+// take returns the next n bits, at most 32.
+func (d *Decoder) take(n uint) (uint32, error) {
 	if d.have < n {
 		if d.refill(); d.have < n {
 			return 0, io.ErrUnexpectedEOF
@@ -160,7 +191,7 @@ type blockHead struct {
 }
 
 // block inflates one block and says whether it was the last.
-func (d *decoder) block() (last bool, err error) {
+func (d *Decoder) block() (last bool, err error) {
 	head, err := d.head()
 	switch {
 	case err != nil:
@@ -173,13 +204,13 @@ func (d *decoder) block() (last bool, err error) {
 	case copied == head.length:
 		return head.last, nil
 	case d.out == len(d.dst):
-		return false, errWrongSize
+		return false, ErrSize
 	}
 	return false, io.ErrUnexpectedEOF
 }
 
 // head reads what a block begins with, and makes the tables of its codes.
-func (d *decoder) head() (head blockHead, err error) {
+func (d *Decoder) head() (head blockHead, err error) {
 	bits, err := d.take(3)
 	if err != nil {
 		return head, err
@@ -194,14 +225,14 @@ func (d *decoder) head() (head blockHead, err error) {
 	case 2:
 		err = d.dynamicTables()
 	default:
-		err = errBadStream
+		err = ErrFormat
 	}
 	return head, err
 }
 
 // storedLength reads the length of a block that is not compressed: RFC 1951,
 // 3.2.4.
-func (d *decoder) storedLength() (int, error) {
+func (d *Decoder) storedLength() (int, error) {
 	d.pos -= int(d.have / 8)
 	d.buf, d.have = 0, 0
 	if len(d.src)-d.pos < 4 {
@@ -209,7 +240,7 @@ func (d *decoder) storedLength() (int, error) {
 	}
 	n := binary.LittleEndian.Uint16(d.src[d.pos:])
 	if n != ^binary.LittleEndian.Uint16(d.src[d.pos+2:]) {
-		return 0, errBadStream
+		return 0, ErrFormat
 	}
 	d.pos += 4
 	return int(n), nil
@@ -217,7 +248,7 @@ func (d *decoder) storedLength() (int, error) {
 
 // copyStored copies as many of n bytes of such a block as there are, and have
 // room.
-func (d *decoder) copyStored(n int) int {
+func (d *Decoder) copyStored(n int) int {
 	copied := copy(d.dst[d.out:], d.src[d.pos:min(d.pos+n, len(d.src))])
 	d.out += copied
 	d.pos += copied
@@ -225,7 +256,7 @@ func (d *decoder) copyStored(n int) int {
 }
 
 // fixedTables are those of RFC 1951, 3.2.6.
-func (d *decoder) fixedTables() {
+func (d *Decoder) fixedTables() {
 	if d.fixed {
 		return
 	}
@@ -252,14 +283,14 @@ func (d *decoder) fixedTables() {
 }
 
 // dynamicTables reads the codes of a block: RFC 1951, 3.2.7.
-func (d *decoder) dynamicTables() error {
+func (d *Decoder) dynamicTables() error {
 	head, err := d.take(14)
 	if err != nil {
 		return err
 	}
 	lits, dists, pres := int(head&31)+257, int(head>>5&31)+1, int(head>>10)+4
 	if lits > 286 || dists > 30 {
-		return errBadStream
+		return ErrFormat
 	}
 	d.fixed = false
 	order := [preSymbols]uint8{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
@@ -272,7 +303,7 @@ func (d *decoder) dynamicTables() error {
 		preLengths[symbol] = uint8(n) //nolint:gosec // three bits
 	}
 	if !buildTable(d.pre[:], preBits, preLengths[:], d.values.pre[:]) {
-		return errBadStream
+		return ErrFormat
 	}
 	lengths := d.lengths[:lits+dists]
 	if err := d.readLengths(lengths); err != nil {
@@ -282,13 +313,13 @@ func (d *decoder) dynamicTables() error {
 	if lengths[endOfBlock] == 0 ||
 		!buildTable(d.lit[:], litBits, lengths[:lits], d.values.lit[:]) ||
 		!buildTable(d.dist[:], distBits, lengths[lits:], d.values.dist[:]) {
-		return errBadStream
+		return ErrFormat
 	}
 	return nil
 }
 
 // readLengths reads code lengths, which are run-length coded.
-func (d *decoder) readLengths(lengths []uint8) error {
+func (d *Decoder) readLengths(lengths []uint8) error {
 	for i := 0; i < len(lengths); {
 		if d.have < preBits+7 {
 			d.refill()
@@ -296,7 +327,7 @@ func (d *decoder) readLengths(lengths []uint8) error {
 		entry := d.pre[d.buf&(preTable-1)]
 		n := uint(entry & 0xff)
 		if entry&entrySpecial != 0 {
-			return errBadStream
+			return ErrFormat
 		}
 		if n > d.have {
 			return io.ErrUnexpectedEOF
@@ -314,7 +345,7 @@ func (d *decoder) readLengths(lengths []uint8) error {
 		switch symbol {
 		case 16:
 			if i == 0 {
-				return errBadStream
+				return ErrFormat
 			}
 			value = lengths[i-1]
 		case 17:
@@ -328,7 +359,7 @@ func (d *decoder) readLengths(lengths []uint8) error {
 		}
 		run := base + int(more)
 		if run > len(lengths)-i {
-			return errBadStream
+			return ErrFormat
 		}
 		for range run {
 			lengths[i] = value
