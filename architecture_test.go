@@ -43,7 +43,7 @@ var arrows = map[string][]string{
 	"internal/archive/workers": {},
 
 	"internal/archive/attributes": {"internal/archive/wildmatch"},
-	"internal/archive/convert":    {"internal/archive/attributes"},
+	"internal/archive/convert":    {"internal/archive/attributes", "internal/charset"},
 	"internal/archive/lfs":        {},
 	"internal/archive/pathspec":   {"internal/archive/wildmatch"},
 	"internal/archive/subst":      {"internal/archive/wildmatch", "internal/charset", "internal/message", "internal/repos"},
