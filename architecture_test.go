@@ -53,6 +53,7 @@ var arrows = map[string][]string{
 	"internal/archive/zstd":       {"internal/archive/blocks", "internal/archive/workers"},
 	"internal/inflate":            {},
 	"internal/charset":            {},
+	"internal/commitgraph":        {},
 	"internal/message":            {},
 	"internal/gittest":            {},
 	// Measures the program from outside, repos alone beside go-git, and search
