@@ -5,6 +5,7 @@ import (
 	"crypto/subtle"
 	"encoding/base64"
 	"fmt"
+	"math"
 	"strings"
 	"time"
 )
@@ -38,8 +39,8 @@ type Resume struct {
 
 // units is what a resume costs.
 func (r Resume) units() int {
-	unit := max(1, (r.Size+wholeUnits-1)/wholeUnits)
-	return int(min(max(1, (r.Length+unit-1)/unit), wholeUnits))
+	share := float64(r.Length) / float64(max(1, r.Size))
+	return int(min(max(1, math.Ceil(share*wholeUnits)), wholeUnits))
 }
 
 // Redeem uses a link that [Authority.Verify] has just accepted. Call it when

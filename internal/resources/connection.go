@@ -196,7 +196,7 @@ func (c *Connection) answer(ctx context.Context, r *Request, notify func([]byte)
 
 // pass gives a request to mcp-go and mends its reply.
 func (c *Connection) pass(ctx context.Context, session server.ClientSession, r *Request) []byte {
-	ctx = r.Attach(c.server.mcp.WithContext(ctx, session))
+	ctx = overSocket(r.Attach(c.server.mcp.WithContext(ctx, session)))
 	reply, err := json.Marshal(c.server.mcp.HandleMessage(ctx, r.Raw))
 	if err != nil {
 		return ErrorReply(r.ID, internal(err), r.Era)
@@ -217,8 +217,7 @@ func (c *Connection) stream(ctx context.Context, r *Request) []byte {
 			c.server.logger.ErrorContext(ctx, "closing a resource failed", "error", err)
 		}
 	}()
-	// The client downloads without the id of a session.
-	reply, failure := c.server.DownloadReply(r, content, "")
+	reply, failure := c.server.DownloadReply(ctx, r, content)
 	if failure != nil {
 		return ErrorReply(r.ID, failure, r.Era)
 	}

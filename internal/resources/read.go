@@ -68,7 +68,7 @@ func (s *Server) readContents(ctx context.Context, uri string) (mcp.ResourceCont
 		return nil, err
 	}
 	whole, err := content.readAll(ctx, s.options.ReadLimit)
-	content.Meta = mergeMeta(content.Meta, s.httpMeta(content))
+	content.Meta = mergeMeta(content.Meta, s.httpMeta(ctx, content))
 	err = errors.Join(err, content.Close())
 	if errors.Is(err, errTooLarge) {
 		return nil, s.tooLargeToRead(content)
