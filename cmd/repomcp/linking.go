@@ -79,6 +79,12 @@ func (f linkFlags) open(publicURL string, listening net.Addr, logger *slog.Logge
 	if err != nil {
 		return nil, errors.Join(&usageError{err}, l.close())
 	}
+	switch {
+	case f.keyFile == "" && !local:
+		logger.Info("links end with this process: there is no --link-key-file")
+	case f.keyFile != "" && f.redis == "" && !f.manyUses:
+		logger.Info("links for one download are good at this server only: there is no --redis")
+	}
 	l.Linking = resources.Linking{Authority: authority, Base: base, Local: local, Lifetime: f.lifetime, ManyUses: f.manyUses, Delivery: delivery}
 	return l, nil
 }
@@ -97,7 +103,6 @@ func (l *linking) load(f linkFlags) (err error) {
 		return &usageError{fmt.Errorf("--link-lifetime must be from 1s to %v", links.MaxLifetime)}
 	}
 	if f.keyFile == "" {
-		l.logger.Debug("links end with this process: there is no --link-key-file")
 		if l.keys, err = links.RandomKeyring(); err != nil {
 			return err
 		}
