@@ -616,6 +616,22 @@ func TestLocalLinks(t *testing.T) {
 			t.Errorf("%+v: %v", c, a)
 		}
 	}
+	for _, version := range []string{modernVersion, sessionVersion} {
+		socket := dial(t, s.url)
+		if version == sessionVersion {
+			socket.initialize(version)
+		}
+		f := socket.call(rpc(version, 1, methodStream, map[string]any{"uri": "repo://hello/contents/README.md"}))
+		if f.Result == nil {
+			t.Fatal(f.raw)
+		}
+		if (f.Result["resultType"] == "complete") != (version == modernVersion) {
+			t.Errorf("%s over WebSocket: %s", version, f.raw)
+		}
+		if a := s.get(t, at(t, f.Result), "Mcp-Session-Id: "+s.sessions[sessionVersion]); a.status != http.StatusOK || string(a.body) != "hello\n" {
+			t.Errorf("%s over WebSocket: %v", version, a)
+		}
+	}
 }
 
 // A list may be reused no longer than the links in it are good for.
@@ -665,5 +681,23 @@ func TestDeniedRepositoriesHaveNoLinks(t *testing.T) {
 	app, _, _ = strings.Cut(app, `"uri":`)
 	if app == "" || strings.Contains(app, "/dl/") || !strings.Contains(list, "/dl/") {
 		t.Error("the list has a link of a denied repository, or none at all")
+	}
+}
+
+// What is too large to be read can be had by its link, which every client can
+// hand on.
+func TestTooLargeToReadHasALink(t *testing.T) {
+	t.Parallel()
+	content := gittest.Noise(5 << 20)
+	s := newTarget(t, targetOptions{links: newLinks(t).linking(t), build: func(root string) {
+		gittest.At(t, filepath.Join(root, "repo.git")).Commit("main", gittest.Regular("large", content))
+	}})
+	a := s.do(t, s.call(modernVersion, methodRead, map[string]any{"uri": "repo://repo/contents/large"}))
+	link, _ := a.data["httpUrl"].(string)
+	if a.reason != "too_large" || a.data["httpUrlExpiresAt"] == nil {
+		t.Fatal(a)
+	}
+	if got := s.get(t, strings.TrimPrefix(link, s.url)); got.status != http.StatusOK || string(got.body) != content {
+		t.Errorf("%v, %d bytes", got.status, len(got.body))
 	}
 }

@@ -89,6 +89,10 @@ func (s *Server) tooLargeToRead(content *Content) *Error {
 	if content.Size != UnknownSize {
 		failure = failure.with("size", content.Size)
 	}
+	if url, ok := content.Meta[metaHTTP]; ok {
+		// Few clients know resources/stream, and all can hand on a URL.
+		failure = failure.with(fieldHTTP, url).with(fieldHTTPExpires, content.Meta[metaHTTPExpires])
+	}
 	return failure
 }
 
