@@ -177,6 +177,7 @@ func (c *Connection) Start(ctx context.Context, r *Request) (Answer, *Error) {
 func (r *Request) IsListen() bool { return r.Era == ModernEra && r.Method == methodListen }
 
 func (c *Connection) answer(ctx context.Context, r *Request, notify func([]byte) error) []byte {
+	ctx = overSocket(ctx)
 	switch {
 	case r.Method == MethodStream:
 		return c.stream(ctx, r)
@@ -196,7 +197,7 @@ func (c *Connection) answer(ctx context.Context, r *Request, notify func([]byte)
 
 // pass gives a request to mcp-go and mends its reply.
 func (c *Connection) pass(ctx context.Context, session server.ClientSession, r *Request) []byte {
-	ctx = overSocket(r.Attach(c.server.mcp.WithContext(ctx, session)))
+	ctx = r.Attach(c.server.mcp.WithContext(ctx, session))
 	reply, err := json.Marshal(c.server.mcp.HandleMessage(ctx, r.Raw))
 	if err != nil {
 		return ErrorReply(r.ID, internal(err), r.Era)
