@@ -22,6 +22,8 @@ type Request struct {
 	// Version of the protocol; "" when the client did not say.
 	Version string
 	Stream  StreamCapability
+	// Session is the id of the session that it belongs to, "" outside of one.
+	Session string
 
 	failure *Error // what a handler or hook of the method found
 
@@ -103,7 +105,7 @@ func (s *Server) Admit(message Message, header func(string) string) (*Request, S
 	if err != nil {
 		return r, SessionUnknown, nil
 	}
-	r.Stream = claims.Stream
+	r.Stream, r.Session = claims.Stream, id
 	if r.Version == "" {
 		r.Version = claims.Version
 	}
