@@ -125,7 +125,7 @@ func (c *changes) stats(ctx context.Context, r *result) error {
 		r.note("%s.", differing(len(c.files)))
 	}
 	if c.page == 1 && len(shown) < len(c.files) {
-		c.linkFiles(ctx, r)
+		c.pointFiles(ctx, r)
 	}
 	return nil
 }
@@ -158,7 +158,7 @@ func (c *changes) patch(ctx context.Context, r *result) error {
 	if r.content != "" {
 		r.content += "\n"
 	}
-	w := &patchWriter{collector: collector{start: c.patchLine, limit: max(maxResultBytes-len(r.content), minPatchBytes)}}
+	w := &patchWriter{collector: collector{start: c.patchLine, limit: max(maxListedBytes-len(r.content), minPatchBytes)}}
 	differ := history.NewDiffer(c.snapshot, history.PatchOptions{Context: c.context})
 	at := 0
 	var err error
@@ -182,19 +182,22 @@ func (c *changes) patch(ctx context.Context, r *result) error {
 	if x.replaced {
 		r.note("It is not all UTF-8: what is not is shown as U+FFFD.")
 	}
-	where := fmt.Sprintf("in file %d of %d, %s", at, len(c.files), quote(c.files[at-1].NewPath))
+	where := fmt.Sprintf("in file %d of %d, %s", at, len(c.files), quote(clip(c.files[at-1].NewPath)))
 	switch {
 	case x.within > 0:
-		r.note("Truncated in line %d of the patch, which is long, %s. Go on with patch_line=%d, or name other files with paths.", x.last, where, x.last+1)
+		r.next = fmt.Sprintf("patch_line=%d", x.last+1)
+		r.note("Truncated in line %d of the patch, which is long, %s. Go on with %s, or name other files with paths.", x.last, where, r.next)
 	case x.cut:
-		r.note("Truncated after line %d of the patch, %s. Go on with patch_line=%d, or name files with paths.", x.last, where, x.last+1)
+		r.next = fmt.Sprintf("patch_line=%d", x.last+1)
+		r.note("Truncated after line %d of the patch, %s. Go on with %s, or name files with paths.", x.last, where, r.next)
 	case err != nil:
+		r.next = "paths that come after this file"
 		r.note("Stopped %s: so much is not compared at once. Name files that come after it with paths.", where)
 	case c.patchLine > 1:
 		r.note("Lines %d to %d of the patch, its last.", x.first, x.last)
 	}
 	if err != nil {
-		c.linkFiles(ctx, r)
+		c.pointFiles(ctx, r)
 	}
 	return nil
 }

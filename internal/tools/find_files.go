@@ -86,7 +86,7 @@ func (s *service) findFiles(ctx context.Context, a findArguments) (_ *result, er
 	}
 	r.note("%s.", at)
 	r.data = data
-	return r, s.linkManifest(ctx, r, at, data.pages, len(data.Files))
+	return r, s.pointManifest(ctx, r, at, data.pages, len(data.Files))
 }
 
 // find walks the tree and puts what fits in order.

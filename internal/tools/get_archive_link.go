@@ -8,6 +8,10 @@ import (
 	"github.com/repomcp/repomcp/internal/archive"
 )
 
+// maxArchiveURI bounds the URI of an archive: a result has it up to six times, and
+// proxies take no longer addresses.
+const maxArchiveURI = 4 << 10
+
 type archiveArguments struct {
 	revision
 	format string
@@ -100,6 +104,9 @@ func (s *service) getArchiveLink(ctx context.Context, a archiveArguments) (_ *re
 	if err != nil {
 		return nil, err
 	}
+	if len(h.URI) > maxArchiveURI {
+		return nil, say("The options make an address of %d bytes, which is more than %d. Name folders instead of single files, or ask for several archives.", len(h.URI), maxArchiveURI)
+	}
 	data := &archiveLink{
 		Repository: quote(at.repository), SHA: at.ID.String(), Base: h.Base, URI: h.URI, Format: a.format, MIMEType: h.MIMEType, FileName: quote(h.FileName),
 		URL: h.URL, HTTP: h.HTTP, Expires: h.HTTPExpires,
@@ -111,7 +118,7 @@ func (s *service) getArchiveLink(ctx context.Context, a archiveArguments) (_ *re
 		data.TarSize, data.Entries, data.Ignored = &h.Extent.Bytes, &h.Extent.Entries, &h.Extent.Ignored
 	}
 	r.lines, r.data = data.lines(at), data
-	r.link(h.Handle)
+	r.link(h.Handle, fmt.Sprintf("Archive of %s", at))
 	return r, nil
 }
 

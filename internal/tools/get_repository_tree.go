@@ -136,7 +136,7 @@ func (s *service) listTree(ctx context.Context, r *result, snapshot *repos.Snaps
 	data := &entryList{Repository: quote(at.repository), SHA: at.ID.String()}
 	data.Tree, data.pages = list(r, v.paging, total, items)
 	r.note("%s.", at)
-	return data, s.linkManifest(ctx, r, at, data.pages, len(data.Tree))
+	return data, s.pointManifest(ctx, r, at, data.pages, len(data.Tree))
 }
 
 func describeEntry(snapshot *repos.Snapshot, e entry) (entryData, error) {

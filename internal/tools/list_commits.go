@@ -76,6 +76,9 @@ func (s *service) listCommits(ctx context.Context, a logArguments) (_ *result, e
 		r.lines, data.Commits = append(r.lines, i.line), append(data.Commits, i.data)
 	}
 	r.data = data
+	if page.Next != "" {
+		r.next = "cursor=" + page.Next
+	}
 	switch {
 	case page.Stopped:
 		r.note("Stopped after looking at %s. Go on with the same arguments and cursor=%s", many(page.Looked, "commit"), page.Next)
@@ -86,7 +89,7 @@ func (s *service) listCommits(ctx context.Context, a logArguments) (_ *result, e
 	}
 	r.note("%s.", at)
 	if page.Next != "" && a.cursor == "" && a.page == 1 {
-		s.linkTree(ctx, r, at.repository, at.ID.String())
+		s.pointTree(ctx, r, at.repository, at.ID.String())
 	}
 	return r, nil
 }
@@ -155,12 +158,12 @@ func (s *service) logToFit(ctx context.Context, snapshot *repos.Snapshot, o hist
 				path = page.Paths[i]
 			}
 			items[i] = commitLine(&page.Commits[i], path)
-			if size += max(len(items[i].line), jsonSize(items[i].data)) + 1; size > maxResultBytes && i > 0 {
+			if size += items[i].size(); size > maxListedBytes && i > 0 {
 				o.Limit = i
 				break
 			}
 		}
-		if size <= maxResultBytes || len(items) == 1 {
+		if size <= maxListedBytes || len(items) == 1 {
 			return page, items, nil
 		}
 	}

@@ -92,7 +92,7 @@ func (f found) revision() string {
 	if f.ref == "" || strings.HasPrefix(id, f.ref) {
 		return id
 	}
-	return fmt.Sprintf("%s (%s)", quote(f.ref), id)
+	return fmt.Sprintf("%s (%s)", quote(clip(f.ref)), id)
 }
 
 // commit finds the commit, and notes on r what was taken instead of what was

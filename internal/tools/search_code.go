@@ -19,11 +19,14 @@ const (
 	// what a result holds.
 	defaultFoundLines = 50
 	maxFoundLines     = 500
-	// foundBytes bounds names and texts; numbers and braces come on top.
-	foundBytes = maxResultBytes * 3 / 4
+	// foundBytes bounds names and texts, which are shown twice; numbers and braces
+	// come on top.
+	foundBytes = maxListedBytes * 3 / 8
 	// maxShownProblems is how many repositories or files are named that could not
 	// be searched.
 	maxShownProblems = 3
+	// cursorsShown is how often a cursor, which can be long, is in a result.
+	cursorsShown = 2
 )
 
 // How a query is read.
@@ -122,7 +125,7 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 	}
 	if found.Cursor != "" && a.cursor == "" {
 		for _, of := range found.commits() {
-			s.linkTree(ctx, r, of.Repository, of.Commit.String())
+			s.pointTree(ctx, r, of.Repository, of.Commit.String())
 		}
 	}
 	return r, nil
@@ -196,14 +199,14 @@ func (s *service) searchToFit(ctx context.Context, request *search.Request) (fou
 		if err != nil {
 			return foundCode{}, err
 		}
-		size := max(len(text), len(raw))
+		size := len(text) + len(raw) + cursorsShown*len(found.Cursor)
 		switch {
-		case size <= maxResultBytes, found.Lines <= 1 && request.Before == 0:
+		case size <= maxListedBytes, found.Lines <= 1 && request.Before == 0:
 			return f, nil
 		case found.Lines <= 1:
 			request.Before, request.After = request.Before/2, request.After/2
 		default:
-			request.Limits.Lines = min(max(found.Lines*maxResultBytes/size, 1), found.Lines-1)
+			request.Limits.Lines = min(max(found.Lines*maxListedBytes/size, 1), found.Lines-1)
 		}
 	}
 }
@@ -268,7 +271,7 @@ func (f foundCode) commits() (first []search.File) {
 		known := slices.ContainsFunc(first, func(of search.File) bool {
 			return of.Repository == file.Repository && of.Commit == file.Commit
 		})
-		if !known && len(first) < maxLinkedCommits {
+		if !known && len(first) < maxPointedCommits {
 			first = append(first, file)
 		}
 	}
@@ -302,10 +305,11 @@ func (f foundCode) note(r *result, request search.Request) {
 			break
 		}
 		why, _ := words(p.Err)
-		r.note("%s %s: %s", quote(p.Repository), quote("/"+p.Path), why)
+		r.note("%s %s: %s", quote(p.Repository), quote(clip("/"+p.Path)), why)
 	}
 	if f.Cursor != "" {
-		r.note("The search %s. Go on with the same arguments and cursor=%s", f.Explain(request.Limits), f.Cursor)
+		r.next = "cursor=" + f.Cursor
+		r.note("The search %s. Go on with the same arguments and this cursor.", f.Explain(request.Limits))
 	} else if f.Lines == 0 && request.Cursor == "" {
 		r.note("Nothing fits. Try fewer words, syntax=text, or find_files for names.")
 	}

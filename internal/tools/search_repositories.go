@@ -41,7 +41,7 @@ func (s *service) searchRepositories(ctx context.Context, a searchArguments) (*r
 	data := &repositoryList{}
 	data.Repositories, data.pages = list(r, a.paging, len(names), items)
 	r.data = data
-	return r, s.linkRepositories(ctx, r, data.pages, len(data.Repositories))
+	return r, s.pointRepositories(ctx, r, data.pages, len(data.Repositories))
 }
 
 // matching are the names that have all the words. What is called exactly like

@@ -7,7 +7,9 @@ import (
 	"testing"
 
 	"github.com/google/jsonschema-go/jsonschema"
+	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/tools"
 )
@@ -112,6 +114,7 @@ func TestFailuresSayWhatToDo(t *testing.T) {
 		{"get_commit", args{"repo": "hello", "page": 2}, "There is no page 2"},
 		{"compare_commits", args{"repo": "history", "base": "main", "head": "pages"}, "have no commit in common. Compare them themselves with two_dot=true."},
 		{"get_file_blame", args{"repo": "hello", "path": "README.md", "start_line": 3, "end_line": 2}, "end_line is 2, before start_line, which is 3."},
+		{"get_archive_link", args{"repo": "hello", "exclude": strings.Repeat("x", 4096)}, "which is more than 4096. Name folders instead of single files"},
 		{"get_archive_link", args{"repo": "hello", "prefix": "../x"}, `"prefix" must be a relative path`},
 		{"get_archive_link", args{"repo": "hello", "profile": "half"}, `"half" is neither "archive" nor "full"`},
 		{"get_archive_link", args{"repo": "hello", "paths": []string{":(nope)a"}}, "The arguments make no archive"},
@@ -168,7 +171,7 @@ func TestRefsAndCards(t *testing.T) {
 		}
 	}
 	r = s.call("list_branches", args{"repo": "refs", "perPage": 5})
-	if r.data["nextPage"] != 2.0 || r.data["total"] != 15.0 || r.data["defaultBranch"] != "main" || !slices.Equal(r.links, []string{"repo://refs/refs"}) {
+	if r.data["nextPage"] != 2.0 || r.data["total"] != 15.0 || r.data["defaultBranch"] != "main" || len(r.links) > 0 || !strings.Contains(r.text, "All branches and tags are in repo://refs/refs.") {
 		t.Errorf("%+v", r)
 	}
 	if r = s.call("list_branches", args{"repo": "refs", "perPage": 5, "page": 3}); r.data["nextPage"] != nil || !strings.Contains(r.text, "11 to 15 of 15.") {
@@ -199,5 +202,77 @@ func TestArchiveLink(t *testing.T) {
 	}
 	if !strings.Contains(r.text, "Download it from this server over HTTP: GET /archive/hello/") || strings.Contains(r.text, "curl") {
 		t.Errorf("without an address there is no command: %s", r.text)
+	}
+}
+
+// What comes from a repository is in blocks that say so, names, subjects and
+// descriptions included; what the server says is not.
+func TestBlocksSayWhereTheyAreFrom(t *testing.T) {
+	s, repo := single(t)
+	repo.Commit("main", gittest.Regular("file-of-stranger", "text-of-stranger\n"))
+	repo.WriteFile("description", []byte("description-of-stranger"))
+	tree := repo.Git("rev-parse", "main^{tree}")
+	commit := repo.Store("commit", "tree "+tree+"\nauthor name-of-stranger <a@b.example> 1700000000 +0000\ncommitter C <c@d.example> 1700000000 +0000\n\nsubject-of-stranger\n")
+	for _, ref := range []string{"refs/heads/main", "refs/heads/branch-of-stranger", "refs/tags/tag-of-stranger"} {
+		repo.SetRef(ref, commit)
+	}
+	for _, c := range []struct {
+		tool      string
+		arguments args
+		marked    []string
+	}{
+		{"get_repository", args{}, []string{"description-of-stranger", "subject-of-stranger", "name-of-stranger"}},
+		{"list_branches", args{}, []string{"branch-of-stranger"}},
+		{"list_tags", args{}, []string{"tag-of-stranger"}},
+		{"list_commits", args{}, []string{"subject-of-stranger", "name-of-stranger"}},
+		{"get_commit", args{}, []string{"subject-of-stranger", "name-of-stranger", "file-of-stranger"}},
+		{"get_file_blame", args{"path": "file-of-stranger"}, []string{"subject-of-stranger", "name-of-stranger", "text-of-stranger"}},
+		{"get_repository_tree", args{}, []string{"file-of-stranger"}},
+		{"find_files", args{"query": "file"}, []string{"file-of-stranger"}},
+		{"search_code", args{"query": "text"}, []string{"file-of-stranger", "text-of-stranger"}},
+		{"get_file_contents", args{"path": "file-of-stranger"}, []string{"text-of-stranger"}},
+	} {
+		c.arguments["repo"] = "one"
+		r := s.call(c.tool, c.arguments)
+		for _, want := range c.marked {
+			if !strings.Contains(r.content, want) || strings.Contains(strings.TrimPrefix(r.text, strings.TrimSuffix(r.content, "\n")), want) && want != "file-of-stranger" {
+				t.Errorf("%s: %s is not in the marked block alone: %s", c.tool, want, r.text)
+			}
+		}
+	}
+}
+
+// A link is given only where it is what was asked for, with what a client needs
+// to follow it.
+func TestLinksAreAnswers(t *testing.T) {
+	s := open(t, samples)
+	for _, c := range []struct {
+		tool        string
+		arguments   args
+		description string
+	}{
+		{"get_archive_link", args{"repo": "hello", "ref": "v1.0.0"}, "Archive of hello at v1.0.0 (19b9248c133ae0140f98b38043dc86d27a25c080)"},
+		{"get_file_contents", args{"repo": "media", "path": "images/logo.png"}, "Bytes of images/logo.png in media at "},
+	} {
+		call := mcp.CallToolRequest{}
+		call.Params.Name, call.Params.Arguments = c.tool, c.arguments
+		result, err := s.tools[c.tool].Handler(t.Context(), call)
+		if err != nil {
+			t.Fatal(err)
+		}
+		links := 0
+		for _, block := range roundTrip[[]map[string]any](t, result.Content) {
+			if block["type"] != "resource_link" {
+				continue
+			}
+			links++
+			meta, _ := block["_meta"].(map[string]any)
+			if block["streamable"] != true || meta["io.github.repomcp/streamable"] != true || !strings.HasPrefix(block["description"].(string), c.description) {
+				t.Errorf("%s: %v", c.tool, block)
+			}
+		}
+		if links != 1 {
+			t.Errorf("%s: %d links", c.tool, links)
+		}
 	}
 }
