@@ -41,10 +41,10 @@ type changeView struct {
 
 func (a *changeView) define(p *parameters, detail string) {
 	a.detail, a.context, a.patchLine = detail, history.DefaultContext, 1
-	p.choice(&a.detail, "detail", "none: no files; stats: the files by pages, with the number of lines that were added and deleted; full_patch: the lines.", detailNone, detailStats, detailPatch)
-	p.texts(&a.paths, "paths", "Only these files, and what is in these folders. "+pathDescription)
-	p.count(&a.context, "context_lines", "With full_patch, unchanged lines around each change.", maxContextLines)
-	p.number(&a.patchLine, "patch_line", "With full_patch, its first line to show, to go on where an earlier result was cut.", math.MaxInt32)
+	p.choice(&a.detail, "detail", "none: no files; stats: files with counts of changed lines; full_patch: the lines.", detailNone, detailStats, detailPatch)
+	p.texts(&a.paths, "paths", "Only these files and folders.")
+	p.count(&a.context, "context_lines", "Of a patch: unchanged lines around each change.", maxContextLines)
+	p.number(&a.patchLine, "patch_line", "Of a patch: line to continue at.", math.MaxInt32)
 	a.paging.define(p, 100, 300)
 }
 

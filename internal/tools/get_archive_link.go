@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -22,6 +23,20 @@ type archiveArguments struct {
 // optionNames are those of options that have another name here.
 var optionNames = map[string]string{"path": "paths"}
 
+// optionHints say in short what an option is. Those of the table of archives are
+// for people, and too long for what is sent with every request.
+var optionHints = map[string]string{
+	"path":       "Git pathspecs to take.",
+	"exclude":    "Git pathspecs to leave out.",
+	"prefix":     "Put before every path, such as hello/.",
+	"strip":      "Take only this folder, without its name.",
+	"profile":    "archive: as git archive (.gitattributes apply); full: as stored.",
+	"base":       "Only what differs from this revision.",
+	"fallback":   "full: everything where a difference is not possible.",
+	"lfs":        "content: fill in git-lfs files; pointers: leave them.",
+	"submodules": "content: fill in submodules served here; omit: leave them empty.",
+}
+
 // define adds the options of archives from their one table.
 func (a *archiveArguments) define(p *parameters) {
 	a.revision.define(p)
@@ -30,20 +45,17 @@ func (a *archiveArguments) define(p *parameters) {
 	for _, f := range archive.Formats() {
 		formats = append(formats, string(f))
 	}
-	p.choice(&a.format, "format", "Format of the archive; manifest.json is the list of what the others hold.", formats...)
+	p.choice(&a.format, "format", "manifest.json is the list of what the others hold.", formats...)
 	a.lists, a.texts = make(map[string]*[]string), make(map[string]*string)
 	for _, option := range archive.Parameters() {
-		name := option.Name
-		if other := optionNames[name]; other != "" {
-			name = other
-		}
+		name, hint := cmp.Or(optionNames[option.Name], option.Name), cmp.Or(optionHints[option.Name], option.Usage)
 		if option.Repeat {
 			a.lists[option.Name] = new([]string)
-			p.texts(a.lists[option.Name], name, option.Usage)
+			p.texts(a.lists[option.Name], name, hint)
 			continue
 		}
 		a.texts[option.Name] = new(string)
-		p.text(a.texts[option.Name], name, option.Usage)
+		p.text(a.texts[option.Name], name, hint)
 	}
 }
 

@@ -31,9 +31,9 @@ type blameArguments struct {
 
 func (a *blameArguments) define(p *parameters) {
 	a.revision.define(p)
-	p.text(&a.path, "path", "File. "+pathDescription).require()
+	p.text(&a.path, "path", pathDescription).require()
 	p.number(&a.start, "start_line", "First line, from 1.", math.MaxInt32)
-	p.number(&a.end, "end_line", fmt.Sprintf("Last line. At most %d lines are blamed at once.", maxBlamedLines), math.MaxInt32)
+	p.number(&a.end, "end_line", fmt.Sprintf("Last line; at most %d lines at once.", maxBlamedLines), math.MaxInt32)
 }
 
 // blamed is the data of get_file_blame.

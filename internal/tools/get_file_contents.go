@@ -24,9 +24,9 @@ type fileArguments struct {
 
 func (a *fileArguments) define(p *parameters) {
 	a.revision.define(p)
-	p.text(&a.path, "path", "File or folder; the root by default. "+pathDescription)
-	p.number(&a.start, "start_line", "First line of a file to show, from 1.", math.MaxInt32)
-	p.number(&a.end, "end_line", "Last line of a file to show.", math.MaxInt32)
+	p.text(&a.path, "path", "File or folder; the root if omitted.")
+	p.number(&a.start, "start_line", "First line of a file, from 1.", math.MaxInt32)
+	p.number(&a.end, "end_line", "Last line.", math.MaxInt32)
 	a.paging.define(p, 100, 500)
 }
 

@@ -20,14 +20,14 @@ type treeArguments struct {
 }
 
 // pathDescription is the same wherever there is a path.
-const pathDescription = "Path from the root of the repository. A name that a listing shows in double quotes is understood in that form."
+const pathDescription = "Path from the root."
 
 func (a *treeArguments) define(p *parameters) {
 	a.revision.define(p)
-	p.text(&a.treeSHA, "tree_sha", "As sha: github-mcp-server's name for it.")
-	p.text(&a.path, "path", "Folder to list; the root by default. "+pathDescription)
-	p.text(&a.pathFilter, "path_filter", "Only paths that begin with this, such as src/; or, with * ? [ or {, that match this pattern: "+globDescription)
-	p.flag(&a.recursive, "recursive", "Also list what is in the folders below.")
+	p.text(&a.treeSHA, "tree_sha", "Tree id from a result; or as sha.")
+	p.text(&a.path, "path", "Folder; the root if omitted.")
+	p.text(&a.pathFilter, "path_filter", "Prefix of paths, such as src/; or a glob as in find_files.")
+	p.flag(&a.recursive, "recursive", "Include subfolders.")
 	a.paging.define(p, 100, 500)
 }
 

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	globDescription = `* and ? stop at slashes, ** does not, {a,b} is either; a pattern without a slash fits names in any folder. *.go, src/**/*.{ts,tsx}, [!.]*`
+	globDescription = `*.go (a name in any folder), src/**/*.{ts,tsx}, [!.]*`
 	globSigns       = "*?[{"
 
 	// maxAlternatives bounds what the braces of a pattern stand for.

@@ -127,7 +127,6 @@ func (s *site) patched(tool string, arguments args) string {
 	}
 }
 
-
 func TestPatchesAreThoseOfGit(t *testing.T) {
 	s := open(t, samples)
 	commits, lines := 0, 0

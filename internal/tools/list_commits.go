@@ -23,14 +23,14 @@ type logArguments struct {
 
 func (a *logArguments) define(p *parameters) {
 	a.revision.define(p)
-	p.text(&a.path, "path", "Only commits that changed this file or folder. "+pathDescription)
-	p.text(&a.author, "author", "Only commits with this in the author's name and address, in upper or lower case.")
-	p.text(&a.since, "since", "Only commits from then on: 2026-01-31, or 2026-01-31T12:00:00Z.")
-	p.text(&a.until, "until", "Only commits up to then; a day is taken to its end, in UTC.")
-	p.flag(&a.firstParent, "first_parent", "Follow of merges the first parent alone, and so see what came into the branch one by one.")
-	p.flag(&a.follow, "follow", "Go on under the file's old name where it was renamed; needs path.")
+	p.text(&a.path, "path", "Only commits that changed this file or folder.")
+	p.text(&a.author, "author", "Part of the author's name or address.")
+	p.text(&a.since, "since", "Committed from then on: 2026-01-31 or 2026-01-31T12:00:00Z.")
+	p.text(&a.until, "until", "Committed until then, a whole day included.")
+	p.flag(&a.firstParent, "first_parent", "Of merges follow the first parent only.")
+	p.flag(&a.follow, "follow", "Follow the file of path across renames.")
 	a.paging.define(p, history.DefaultPage, 100)
-	p.text(&a.cursor, "cursor", cursorDescription+" It is taken instead of page.")
+	p.text(&a.cursor, "cursor", cursorDescription)
 }
 
 // commitList is the data of list_commits.

@@ -6,15 +6,16 @@ import (
 )
 
 // cursorDescription is of the argument of tools that go on by a cursor.
-const cursorDescription = "Goes on where an earlier result stopped, with the same other arguments."
+const cursorDescription = "From the result to continue; repeat its other arguments."
 
 // paging is what a tool with pages takes.
 type paging struct{ page, perPage int }
 
+// define adds arguments that need no words.
 func (a *paging) define(p *parameters, preset, most int) {
+	p.number(&a.page, "page", "", math.MaxInt32)
 	a.page, a.perPage = 1, preset
-	p.number(&a.page, "page", "Page, from 1.", math.MaxInt32)
-	p.number(&a.perPage, "perPage", "Most items of a page.", most)
+	p.number(&a.perPage, "perPage", "", most)
 }
 
 // pages is embedded in the data of tools with pages.

@@ -14,8 +14,8 @@ import (
 type place struct{ repo, owner string }
 
 func (a *place) define(p *parameters) {
-	p.text(&a.repo, "repo", "Full name of the repository, as search_repositories lists it.").require()
-	p.text(&a.owner, "owner", "First part of the repository's name, when repo has only the rest of it.")
+	p.text(&a.repo, "repo", "Full name, from search_repositories.").require()
+	p.text(&a.owner, "owner", "First part of the full name, when repo has only the rest of it.").hide()
 }
 
 // names are what may be meant, the likeliest first. Agents give an owner beside
@@ -66,8 +66,8 @@ type revision struct {
 
 func (a *revision) define(p *parameters) {
 	a.place.define(p)
-	p.text(&a.ref, "ref", "Branch, tag or commit, such as main, v1.0, refs/heads/main or a commit id. Without it the default branch.")
-	p.text(&a.sha, "sha", "Commit id, full or abbreviated; it is taken instead of ref.")
+	p.text(&a.ref, "ref", "Branch, tag or commit; default branch if omitted.")
+	p.text(&a.sha, "sha", "Commit id, which is taken instead of ref.").hide()
 }
 
 // conventional are default branches that agents name without having looked.

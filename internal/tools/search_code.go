@@ -52,16 +52,16 @@ type codeArguments struct {
 
 func (a *codeArguments) define(p *parameters) {
 	a.syntax, a.letters, a.perPage = syntaxWords, caseSmart, defaultFoundLines
-	p.text(&a.query, "query", `What to find, such as parseURL, "func main" language:go, or retry path:src/net -path:test. Words in quotes are one text.`).require()
-	p.text(&a.repo, "repo", "Full name of the one repository to search; without it all. repo:team/* in the query takes several.")
-	p.text(&a.owner, "owner", "First part of the repository's name, when repo has only the rest of it; alone: all repositories below it.")
-	p.text(&a.ref, "ref", "Branch, tag or commit; the default branch of each repository when it is left out. Repositories without it are passed over.")
-	p.text(&a.sha, "sha", "Commit id, full or abbreviated; it is taken instead of ref.")
-	p.text(&a.path, "path", "Only files whose path has this part, begins with it (/src), or fits it as a glob (src/**/*.go), as with path: in the query.")
-	p.choice(&a.syntax, "syntax", "words: texts with spaces between, all of which a file must have, with qualifiers; text: one text as it is, with spaces, quotes and colons, without qualifiers; regexp: one expression in RE2's syntax, with qualifiers.", syntaxWords, syntaxText, syntaxRegexp)
-	p.choice(&a.letters, "case", "smart tells upper and lower case apart when the query has an upper case letter.", caseSmart, "sensitive", "insensitive")
-	p.count(&a.context, "context_lines", "Lines to show before and after each that is found.", search.MaxContext)
-	p.number(&a.perPage, "perPage", "Most lines that are found at once.", maxFoundLines)
+	p.text(&a.query, "query", `Such as parseURL, "func main" language:go, or retry path:src/net -path:test.`).require()
+	p.text(&a.repo, "repo", "Repository to search; all if omitted. repo:team/* in the query selects several.")
+	p.text(&a.owner, "owner", "First part of the full name, when repo has only the rest of it; alone: all repositories below it.").hide()
+	p.text(&a.ref, "ref", "Branch, tag or commit; default branches if omitted.")
+	p.text(&a.sha, "sha", "Commit id, which is taken instead of ref.").hide()
+	p.text(&a.path, "path", "As path: in the query: part of the path, its beginning (/src), or a glob (src/**/*.go).")
+	p.choice(&a.syntax, "syntax", "words: a file must have all of them; text: the query exactly as it is, no qualifiers; regexp: RE2, such as ^func Parse to find a definition.", syntaxWords, syntaxText, syntaxRegexp)
+	p.choice(&a.letters, "case", "smart: case matters if the query has an upper case letter.", caseSmart, "sensitive", "insensitive")
+	p.count(&a.context, "context_lines", "Lines to show around each match.", search.MaxContext)
+	p.number(&a.perPage, "perPage", "Matching lines per result.", maxFoundLines)
 	p.text(&a.cursor, "cursor", cursorDescription)
 }
 

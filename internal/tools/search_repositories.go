@@ -13,7 +13,7 @@ type searchArguments struct {
 }
 
 func (a *searchArguments) define(p *parameters) {
-	p.text(&a.query, "query", "Words that the name has, in any order; upper and lower case are the same. Without it all repositories.")
+	p.text(&a.query, "query", "Words in the name or description; all repositories if omitted.")
 	a.paging.define(p, 30, 100)
 }
 

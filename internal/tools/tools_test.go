@@ -26,7 +26,7 @@ func TestDescriptionsAreStatic(t *testing.T) {
 		for _, tool := range tools.New(tools.Options{Catalogue: catalogue, Locator: signpost{}}) {
 			described = append(described, tool.Tool)
 			a := tool.Tool.Annotations
-			if tool.Tool.Title == "" || tool.Tool.Description == "" || !*a.ReadOnlyHint || *a.DestructiveHint || !*a.IdempotentHint || *a.OpenWorldHint {
+			if tool.Tool.Title == "" || tool.Tool.Description == "" || !*a.ReadOnlyHint || *a.DestructiveHint || *a.OpenWorldHint {
 				t.Errorf("%s is described incompletely", tool.Tool.Name)
 			}
 			for _, raw := range []json.RawMessage{tool.Tool.RawInputSchema, tool.Tool.RawOutputSchema} {
@@ -274,5 +274,27 @@ func TestLinksAreAnswers(t *testing.T) {
 		if links != 1 {
 			t.Errorf("%s: %d links", c.tool, links)
 		}
+	}
+}
+
+// What every conversation begins with is short: agents pay for it with each
+// request.
+func TestTheListOfToolsIsShort(t *testing.T) {
+	const (
+		most        = 4000
+		perToken    = 3.5 // characters of JSON with English in it
+		maxToolText = 300
+	)
+	var listed []mcp.Tool
+	for _, tool := range tools.New(tools.Options{}) {
+		if n := len(tool.Tool.Description); n > maxToolText {
+			t.Errorf("the description of %s has %d characters", tool.Tool.Name, n)
+		}
+		tool.Tool.RawOutputSchema = nil
+		listed = append(listed, tool.Tool)
+	}
+	raw := roundTrip[rawText](t, map[string]any{"tools": listed})
+	if tokens := float64(len(raw)) / perToken; tokens > most {
+		t.Errorf("%d bytes, %.0f tokens", len(raw), tokens)
 	}
 }
