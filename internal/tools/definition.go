@@ -59,7 +59,16 @@ func tool[A any, P argumentsOf[A]](name, title, description string, data any, ru
 			if err := p.read(arguments); err != nil {
 				return nil, err
 			}
-			return run(s, ctx, *a)
+			r, err := run(s, ctx, *a)
+			if err != nil {
+				return nil, err
+			}
+			if asked, ok := any(*a).(interface{ instead(s *service) string }); ok {
+				if note := asked.instead(s); note != "" {
+					r.notes = slices.Insert(r.notes, 0, note)
+				}
+			}
+			return r, nil
 		},
 	}
 }

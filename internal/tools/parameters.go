@@ -244,44 +244,6 @@ func (p *parameters) refuseUnknown(given map[string]any) error {
 		return nil
 	}
 	slices.Sort(unknown)
-	hint := ""
-	if near := nearest(unknown[0], known); near != "" {
-		hint = " Did you mean " + near + "?"
-	}
+	hint := didYouMean(closest(unknown[0], known, 1))
 	return say("There is no argument %s.%s This tool has: %s.", quote(clip(unknown[0])), hint, strings.Join(known, ", "))
-}
-
-// nearest is the known name that a misspelt one is likely to mean, or "".
-// Capitals and underscores do not count: agents mix per_page and perPage up.
-func nearest(name string, known []string) string {
-	fold := strings.NewReplacer("_", "", "-", "").Replace
-	name = strings.ToLower(fold(clip(name)))
-	best, distance := "", len(name)/3+1
-	for _, k := range known {
-		if d := editDistance(name, strings.ToLower(fold(k))); d < distance {
-			best, distance = k, d
-		}
-	}
-	return best
-}
-
-// editDistance is Levenshtein's: how many bytes to insert, delete or replace.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }

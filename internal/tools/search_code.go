@@ -46,8 +46,9 @@ const caseSmart = "smart"
 var cases = map[string]pattern.Case{"sensitive": pattern.Sensitive, "insensitive": pattern.Insensitive}
 
 type codeArguments struct {
-	query, repo, owner, ref, sha, path, syntax, letters, cursor string
-	context, perPage                                            int
+	place
+	query, ref, sha, path, syntax, letters, cursor string
+	context, perPage                               int
 }
 
 func (a *codeArguments) define(p *parameters) {
@@ -112,7 +113,7 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 	}
 	found, err := s.searchToFit(ctx, &request)
 	if errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt) {
-		return nil, say("The repository that the query names, or its ref, is not there. Find names with search_repositories.")
+		return nil, s.notSearched(request)
 	}
 	if err != nil {
 		return nil, err
@@ -129,6 +130,18 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 		}
 	}
 	return r, nil
+}
+
+// notSearched says which of the repositories that the query names is not there, or
+// that none has the ref.
+func (s *service) notSearched(request search.Request) error {
+	known := s.catalogue.Names()
+	for _, name := range request.Query.Repositories.Any {
+		if !strings.ContainsAny(name, globSigns) && !slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, name) }) {
+			return s.noRepository(name)
+		}
+	}
+	return say("No repository that is searched has the branch, tag or commit %s. Without ref it is the default branch of each.", quote(clip(request.Ref)))
 }
 
 // parse reads the query as its syntax says, and adds what other arguments select.
@@ -167,7 +180,7 @@ func literal(name string) string {
 // oneRepository finds the repository and the ref of the arguments, with what is
 // taken instead of a branch that is not there.
 func (s *service) oneRepository(ctx context.Context, r *result, a codeArguments, request *search.Request) (err error) {
-	snapshot, err := s.open(place{a.repo, a.owner})
+	snapshot, err := s.open(a.place)
 	if err != nil {
 		return err
 	}
