@@ -120,7 +120,7 @@ func (s *Server) cors() echo.MiddlewareFunc {
 		AllowMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete},
 		AllowHeaders: []string{
 			"Accept", "Authorization", "Content-Type", resources.HeaderSession, resources.HeaderVersion,
-			resources.HeaderMethod, resources.HeaderName, resources.HeaderEventID,
+			resources.HeaderMethod, resources.HeaderName, resources.HeaderEventID, resources.HeaderTools,
 			"Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since",
 		},
 		ExposeHeaders: []string{

@@ -104,6 +104,9 @@ func (d definition) handler(s *service) server.ToolHandlerFunc {
 		if err != nil {
 			return s.failed(ctx, d.name, err), nil
 		}
+		if s.noLinks {
+			r.links = nil
+		}
 		return r.render(), nil
 	}
 }

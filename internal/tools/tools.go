@@ -27,20 +27,25 @@
 // specification recommends for old clients: they get lines that say the same
 // in fewer tokens.
 //
-// Content of repositories is in blocks of its own, marked as such in _meta: also
-// the lines that were found or blamed, which are in the data as well.
+// What comes from a repository, its names, subjects and descriptions included, is
+// in a block of its own, marked as such in _meta; so is the result when it has
+// data. Notes are the server's words. They name what they are about in quotes.
 // Names in lists are quoted as git quotes them when they have characters that
 // are not seen, or are no UTF-8; see quote.
 //
 // # Limits
 //
-// A result has at most maxResultBytes of list or text, cut between two lines
-// where that is possible. It then says so and how to go on, and has a link to
-// the whole. Work is bounded by constants beside the loops that do it.
+// A result has at most maxResultBytes, its texts, data and links together, cut
+// between two lines where that is possible. It then says so and how to go on, and
+// where the whole is. Work is bounded by constants beside the loops that do it.
+//
+// A link is only what was asked for: frameworks read every link that they get.
 package tools
 
 import (
+	"errors"
 	"log/slog"
+	"slices"
 
 	"github.com/mark3labs/mcp-go/server"
 
@@ -56,6 +61,9 @@ type Options struct {
 	Searcher  *search.Searcher
 	// Facts are what logs, blames and comparisons remember.
 	Facts *history.Facts
+	// NoLinks leaves links out of results. The addresses stand in the text and the
+	// data.
+	NoLinks bool
 	// Logger gets what an operator wants to know; nil discards it.
 	Logger *slog.Logger
 }
@@ -66,6 +74,7 @@ type service struct {
 	locator   Locator
 	searcher  *search.Searcher
 	facts     *history.Facts
+	noLinks   bool
 	logger    *slog.Logger
 }
 
@@ -115,7 +124,7 @@ var table = []definition{
 
 // New lists the tools.
 func New(o Options) []server.ServerTool {
-	s := &service{catalogue: o.Catalogue, locator: o.Locator, searcher: o.Searcher, facts: o.Facts, logger: o.Logger}
+	s := &service{catalogue: o.Catalogue, locator: o.Locator, searcher: o.Searcher, facts: o.Facts, noLinks: o.NoLinks, logger: o.Logger}
 	if s.logger == nil {
 		s.logger = slog.New(slog.DiscardHandler)
 	}
@@ -124,4 +133,22 @@ func New(o Options) []server.ServerTool {
 		list[i] = server.ServerTool{Tool: d.describe(), Handler: d.handler(s)}
 	}
 	return list
+}
+
+// Choose leaves the tools that are named; without names all. The error is for
+// whoever starts the server.
+func Choose(all []server.ServerTool, names []string) ([]server.ServerTool, error) {
+	if len(names) == 0 {
+		return all, nil
+	}
+	offered := make([]string, len(all))
+	for i, tool := range all {
+		offered[i] = tool.Tool.Name
+	}
+	for _, name := range names {
+		if !slices.Contains(offered, name) {
+			return nil, errors.New(Unknown("tool", name, offered))
+		}
+	}
+	return slices.DeleteFunc(all, func(tool server.ServerTool) bool { return !slices.Contains(names, tool.Tool.Name) }), nil
 }
