@@ -59,20 +59,13 @@ func (d entryData) line() string {
 }
 
 func (s *service) getRepositoryTree(ctx context.Context, a treeArguments) (_ *result, err error) {
-	if a.treeSHA != "" {
-		a.sha = a.treeSHA
-	}
 	snapshot, err := s.open(a.place)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
 	r := &result{}
-	at, err := s.commit(ctx, r, snapshot, a.revision)
-	if err != nil {
-		return nil, err
-	}
-	name, err := treePath(a.path)
+	at, name, err := s.treeAsked(ctx, r, snapshot, a)
 	if err != nil {
 		return nil, err
 	}
@@ -93,6 +86,24 @@ func (s *service) getRepositoryTree(ctx context.Context, a treeArguments) (_ *re
 	}
 	r.data = data
 	return r, nil
+}
+
+// treeAsked finds the commit and the path of what is to be listed. The path is
+// below the tree that tree_sha names, if it names one; as github-mcp-server's
+// callers have it, it can also be a commit or a ref.
+func (s *service) treeAsked(ctx context.Context, r *result, snapshot *repos.Snapshot, a treeArguments) (at found, name string, err error) {
+	if name, err = treePath(a.path); err != nil {
+		return at, "", err
+	}
+	if a.treeSHA != "" {
+		at, base, ok, err := s.treeByID(ctx, r, snapshot, a.treeSHA)
+		if err != nil || ok {
+			return at, strings.Trim(base+"/"+name, "/"), err
+		}
+		a.sha = a.treeSHA
+	}
+	at, err = s.commit(ctx, r, snapshot, a.revision)
+	return at, name, err
 }
 
 // treeView says what of a tree is listed.
@@ -130,6 +141,9 @@ func (s *service) listTree(ctx context.Context, r *result, snapshot *repos.Snaps
 		shown, err := describeEntry(snapshot, e)
 		if err != nil {
 			return nil, err
+		}
+		if e.Mode.IsDir() {
+			s.trees.remember(at.repository, at.ID, e.path, e.ID)
 		}
 		items = append(items, item[entryData]{shown.line(), shown})
 	}

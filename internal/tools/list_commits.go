@@ -86,12 +86,24 @@ func (s *service) listCommits(ctx context.Context, a logArguments) (_ *result, e
 		r.note("%s. Go on with the same arguments and cursor=%s", many(len(items), "commit"), page.Next)
 	case len(items) == 0:
 		r.note("No commit fits, or there are no more.")
+		noteMissing(ctx, r, snapshot, at, options.Paths)
 	}
 	r.note("%s.", at)
 	if page.Next != "" && a.cursor == "" && a.page == 1 {
 		s.pointTree(ctx, r, at.repository, at.ID.String())
 	}
 	return r, nil
+}
+
+// noteMissing says of paths that they are not there: that is another reason to find
+// nothing.
+func noteMissing(ctx context.Context, r *result, snapshot *repos.Snapshot, at found, paths []string) {
+	for _, path := range paths {
+		_, err := lookup(ctx, snapshot, at, path)
+		if missing := (*failure)(nil); errors.As(err, &missing) {
+			r.note("%s", missing.text)
+		}
+	}
 }
 
 // options are what history takes, without its start.

@@ -151,13 +151,17 @@ func (f found) revision() string {
 
 // commit finds the commit, and notes on r what was taken instead of what was
 // asked for.
-func (s *service) commit(ctx context.Context, r *result, snapshot *repos.Snapshot, a revision) (found, error) {
-	f := found{repository: snapshot.Repository().Name(), ref: asListed(a.ref)}
+func (s *service) commit(ctx context.Context, r *result, snapshot *repos.Snapshot, a revision) (f found, err error) {
+	f = found{repository: snapshot.Repository().Name(), ref: asListed(a.ref)}
 	if a.sha != "" {
 		f.ref = a.sha
 	}
+	defer func() {
+		if err == nil { // the result may have its id
+			s.trees.remember(f.repository, f.ID, "", f.Tree)
+		}
+	}()
 	if f.ref == "" {
-		var err error
 		f.Commit, err = snapshot.Resolve(ctx, "HEAD")
 		return f, err
 	}

@@ -74,6 +74,7 @@ type service struct {
 	locator   Locator
 	searcher  *search.Searcher
 	facts     *history.Facts
+	trees     handedTrees
 	noLinks   bool
 	logger    *slog.Logger
 }
@@ -124,7 +125,7 @@ var table = []definition{
 
 // New lists the tools.
 func New(o Options) []server.ServerTool {
-	s := &service{catalogue: o.Catalogue, locator: o.Locator, searcher: o.Searcher, facts: o.Facts, noLinks: o.NoLinks, logger: o.Logger}
+	s := &service{catalogue: o.Catalogue, locator: o.Locator, searcher: o.Searcher, facts: o.Facts, trees: newHandedTrees(), noLinks: o.NoLinks, logger: o.Logger}
 	if s.logger == nil {
 		s.logger = slog.New(slog.DiscardHandler)
 	}

@@ -65,9 +65,11 @@ func TestSearchRepositories(t *testing.T) {
 		{args{"query": "tools"}, []string{"team/tools", "team/tools/builder"}, ""},
 		{args{"query": "BUILDER team"}, []string{"team/tools/builder"}, ""},
 		{args{"query": "team/tools"}, []string{"team/tools", "team/tools/builder"}, ""},
+		{args{"query": "greets PEOPLE"}, []string{"hello"}, ""},
+		{args{"query": "hello people"}, []string{"hello"}, ""},
 		{args{"perPage": 2}, []string{"attributes", "detached"}, "1 to 2 of 15. Go on with page=2."},
 		{args{"perPage": "4", "page": 4.0}, []string{"team/tools", "team/tools/builder", "trunk"}, "13 to 15 of 15."},
-		{args{"query": "none such"}, nil, "No repository's name has all these words."},
+		{args{"query": "none such"}, nil, "No repository's name or description has all these words."},
 	} {
 		r := s.call("search_repositories", c.arguments)
 		got := strs(r.data["repositories"])
@@ -114,6 +116,9 @@ func TestFailuresSayWhatToDo(t *testing.T) {
 		{"get_file_contents", args{"repo": "hello", "path": "README.md", "start_line": 5, "end_line": 4}, "end_line is 4, before start_line, which is 5."},
 		{"find_files", args{"repo": "hello"}, "Give query, a part of the path, or glob"},
 		{"find_files", args{"repo": "hello", "glob": strings.Repeat("{a,b}", 9)}, "The braces of the pattern stand for more than 64 patterns."},
+		{"find_files", args{"repo": "hello", "glob": "["}, `The pattern [ is malformed: a set such as [abc] has no end`},
+		{"get_repository_tree", args{"repo": "hello", "path_filter": "src/[a-"}, "The pattern src/[a- is malformed"},
+		{"get_repository_tree", args{"repo": "hello", "tree_sha": "0123456789012345678901234567890123456789"}, "There is no branch, tag or commit 0123456789"},
 		{"search_code", args{"query": "x", "repo": "hello", "context_lines": 21}, "The argument context_lines must be a whole number from 0 to 20."},
 		{"search_code", args{"query": "x path:a", "path": "b"}, "The query has path:, and there is the argument path. Give one of them."},
 		{"search_code", args{"query": "language:go"}, "The query cannot be searched for: there is nothing to search for"},
@@ -310,5 +315,72 @@ func TestTheListOfToolsIsShort(t *testing.T) {
 	raw := roundTrip[rawText](t, map[string]any{"tools": listed})
 	if tokens := float64(len(raw)) / perToken; tokens > most {
 		t.Errorf("%d bytes, %.0f tokens", len(raw), tokens)
+	}
+}
+
+// The id of a tree that a result has leads back to it, and no other does: what no
+// served commit leads to stays hidden, also once it was handed out.
+func TestTreesThatWereHandedOut(t *testing.T) {
+	s, repo := single(t)
+	repo.Commit("main", gittest.Regular("old/deep/file", "1"))
+	old := repo.Git("rev-parse", "main")
+	repo.Commit("main", gittest.Regular("new/file", "2"))
+	oldTree, deep := repo.Git("rev-parse", old+"^{tree}"), repo.Git("rev-parse", old+":old/deep")
+	list := func(tree string, more args) reply {
+		arguments := args{"repo": "one", "tree_sha": tree}
+		for name, value := range more {
+			arguments[name] = value
+		}
+		return s.call("get_repository_tree", arguments)
+	}
+	if r := list(repo.Git("rev-parse", "main^{tree}"), nil); r.failed || !strings.Contains(r.text, "is the folder / of this commit.") {
+		t.Errorf("the tree of the default branch: %s", r.text)
+	}
+	if r := list(oldTree, nil); !r.failed {
+		t.Errorf("a tree that no result had: %s", r.text)
+	}
+	if r := s.call("get_commit", args{"repo": "one", "sha": old}); !strings.Contains(r.text, oldTree) {
+		t.Fatal(r.text)
+	}
+	if r := list(oldTree, args{"recursive": true}); r.failed || r.data["sha"] != old || !strings.Contains(r.text, deep+" - old/deep") {
+		t.Errorf("the tree of a commit: %s", r.text)
+	}
+	if r := list(deep, nil); r.failed || !strings.Contains(r.text, " old/deep/file\n") {
+		t.Errorf("the tree of a folder: %s", r.text)
+	}
+	if r := list(oldTree, args{"path": "old/deep"}); r.failed || !strings.Contains(r.text, " old/deep/file\n") {
+		t.Errorf("a path below a tree: %s", r.text)
+	}
+	secret := repo.Store("tree", "")
+	if r := list(secret, nil); !r.failed {
+		t.Errorf("a tree that no commit leads to: %s", r.text)
+	}
+	// What is pushed away is served no more.
+	repo.SetRef("refs/heads/main", repo.Git("commit-tree", "-m", "alone", repo.Git("rev-parse", "main:new")))
+	if r := list(deep, nil); !r.failed {
+		t.Errorf("a tree of a commit that no ref leads to: %s", r.text)
+	}
+}
+
+// That a path is not there is another answer than that nothing changed it.
+func TestALogOfNothingSaysWhy(t *testing.T) {
+	s := open(t, samples)
+	if r := s.call("list_commits", args{"repo": "hello", "path": "nowhere/guide.md"}); r.failed || !strings.Contains(r.text, "There is no nowhere/guide.md in hello at 3ff53e025c901ee7c1c5ff8497c213584a8b4958. Did you mean docs/guide.md?") {
+		t.Errorf("%s", r.text)
+	}
+	if r := s.call("list_commits", args{"repo": "hello", "path": "README.md", "author": "nobody"}); r.failed || strings.Contains(r.text, "There is no README.md") || !strings.Contains(r.text, "No commit fits") {
+		t.Errorf("%s", r.text)
+	}
+}
+
+func TestTheCardTellsWhenTheMirrorWasFetched(t *testing.T) {
+	s, repo := single(t)
+	repo.Commit("main", gittest.Regular("a", "1"))
+	if r := s.call("get_repository", args{"repo": "one"}); r.data["fetched"] != nil {
+		t.Errorf("%s", r.text)
+	}
+	repo.WriteFile("FETCH_HEAD", nil)
+	if r := s.call("get_repository", args{"repo": "one"}); r.data["fetched"] == nil || !strings.Contains(r.text, "\nfetched: 20") {
+		t.Errorf("%s", r.text)
 	}
 }
