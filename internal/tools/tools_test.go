@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/repos"
@@ -382,5 +383,46 @@ func TestTheCardTellsWhenTheMirrorWasFetched(t *testing.T) {
 	repo.WriteFile("FETCH_HEAD", nil)
 	if r := s.call("get_repository", args{"repo": "one"}); r.data["fetched"] == nil || !strings.Contains(r.text, "\nfetched: 20") {
 		t.Errorf("%s", r.text)
+	}
+}
+
+func TestToolsAreChosen(t *testing.T) {
+	all := len(tools.New(tools.Options{}))
+	for _, c := range []struct {
+		names []string
+		want  int
+		err   string
+	}{
+		{nil, all, ""},
+		{[]string{"search_code", "get_file_contents", "search_code"}, 2, ""},
+		{[]string{"search_code", "list_tag"}, 0, "There is no tool list_tag. Did you mean list_tags?"},
+	} {
+		got, err := tools.Choose(tools.New(tools.Options{}), c.names)
+		if len(got) != c.want || (err == nil) != (c.err == "") || err != nil && !strings.Contains(err.Error(), c.err) {
+			t.Errorf("%v: %d tools, %v", c.names, len(got), err)
+		}
+	}
+}
+
+// Some frameworks fail on links. Without them the addresses are all there.
+func TestResultsWithoutLinks(t *testing.T) {
+	catalogue, err := repos.Open(samples, repos.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() {
+		if err := catalogue.Close(); err != nil {
+			t.Error(err)
+		}
+	}()
+	s := &site{t, make(map[string]server.ServerTool)}
+	for _, tool := range tools.New(tools.Options{Catalogue: catalogue, Locator: signpost{}, NoLinks: true}) {
+		s.tools[tool.Tool.Name] = tool
+	}
+	if r := s.call("get_archive_link", args{"repo": "hello"}); len(r.links) > 0 || !strings.Contains(r.text, "\nuri: repo://archive/hello/") {
+		t.Errorf("%+v", r)
+	}
+	if r := s.call("get_file_contents", args{"repo": "media", "path": "images/logo.png"}); len(r.links) > 0 || !strings.Contains(r.text, "Its resource is repo://raw/media/") {
+		t.Errorf("%+v", r)
 	}
 }
