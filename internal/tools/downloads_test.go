@@ -56,7 +56,7 @@ func TestACutPagePointsAtADownload(t *testing.T) {
 			c.arguments["page"] = 2
 		}
 		// Some clients show the first block alone.
-		if !strings.HasSuffix(cut.content, "\n[Cut here. Go on with "+how+"]") {
+		if !strings.HasSuffix(cut.content, "\n[Cut here. Go on with "+how+"]\n") {
 			t.Errorf("%s does not say in its first block that it is cut: %s", c.tool, cut.content)
 		}
 		if next := s.call(c.tool, c.arguments); next.failed || strings.Contains(next.text, c.route) {

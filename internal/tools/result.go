@@ -82,13 +82,17 @@ func (r *result) link(h Handle, description string) {
 func (r *result) render() *mcp.CallToolResult {
 	r.fit()
 	out := &mcp.CallToolResult{}
-	if shown := r.shown(); shown != "" || r.hasContent {
+	shown := r.shown()
+	if shown != "" || r.hasContent {
 		block := mcp.NewTextContent(shown)
 		block.Meta = ofRepository()
 		out.Content = append(out.Content, block)
 	}
 	if len(r.notes) > 0 || len(out.Content) == 0 {
-		out.Content = append(out.Content, mcp.NewTextContent(strings.Join(r.notes, "\n")))
+		var notes strings.Builder
+		startLine(&notes, shown) // some clients put blocks together as they are
+		notes.WriteString(strings.Join(r.notes, "\n"))
+		out.Content = append(out.Content, mcp.NewTextContent(notes.String()))
 	}
 	out.Content = append(out.Content, r.links...)
 	if r.data != nil {
@@ -107,14 +111,17 @@ func (r *result) shown() string {
 		startLine(&b, r.content)
 		b.WriteByte('\n')
 	}
-	b.WriteString(strings.Join(r.lines, "\n"))
+	for _, line := range r.lines {
+		b.WriteString(line + "\n")
+	}
 	if r.next != "" {
 		startLine(&b, b.String())
-		b.WriteString("[Cut here. Go on with " + r.next + "]")
+		b.WriteString("[Cut here. Go on with " + r.next + "]\n")
 	}
 	return b.String()
 }
 
+// startLine ends the line of what is before, if it has no end.
 func startLine(b *strings.Builder, before string) {
 	if before != "" && !strings.HasSuffix(before, "\n") {
 		b.WriteByte('\n')
