@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// maxBlamedLines is what one call blames at most, about what a result holds:
-	// the fewer lines, the less of history is looked at.
+	// maxBlamedLines is what one call blames at most, more than a result holds of
+	// most files: the fewer lines, the less of history is looked at.
 	maxBlamedLines = 500
 	// maxBlamedText is how much of a line is shown: minified files have one line.
 	maxBlamedText = 500
