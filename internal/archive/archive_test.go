@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -412,6 +413,50 @@ func TestLimitsRefuseBeforeTheFirstByte(t *testing.T) {
 			if err := small.WriteTo(t.Context(), io.Discard); err != nil {
 				t.Errorf("%s: a small part: %v", name, err)
 			}
+		}
+	}
+}
+
+// TestWhatCannotBeMadeIsRefusedBeforeTheFirstByte has entries that no format can
+// hold: a validator, without which nothing is sent, fails for them, unless they
+// are left out.
+func TestWhatCannotBeMadeIsRefusedBeforeTheFirstByte(t *testing.T) {
+	t.Parallel()
+	const longestLink = 8 << 10
+	padding := strings.Repeat("$Format:%<(16384)%H$", 64<<20/(16384-20)+1)
+	broken := map[string][]gittest.File{
+		"link":             {gittest.Symlink("bad", strings.Repeat("t", longestLink+1))},
+		"link below":       {gittest.Symlink("d/bad", strings.Repeat("t/", longestLink))},
+		"expansion":        {gittest.Regular("bad", padding), gittest.Regular(".gitattributes", "bad export-subst\n")},
+		"large expansion":  {gittest.Regular("bad", strings.Repeat("x", 32<<20+1)), gittest.Regular(".gitattributes", "bad export-subst\n")},
+		"many expansions":  {gittest.Regular("bad", strings.Repeat("$Format:%d$", 10)+padding), gittest.Regular(".gitattributes", "* export-subst\n")},
+		"link of the most": {gittest.Symlink("fine", strings.Repeat("t", longestLink))},
+		"some expansion":   {gittest.Regular("fine", padding[:len(padding)/2]), gittest.Regular(".gitattributes", "fine export-subst\n")},
+	}
+	for name, files := range broken {
+		repo := gittest.New(t)
+		repo.Commit("main", append(files, gittest.Regular("other", "x"))...)
+		left := gittest.Regular(".gitattributes", "bad export-ignore export-subst\n")
+		repo.Commit("ignored", append(slices.DeleteFunc(slices.Clone(files), func(f gittest.File) bool { return f.Path == left.Path }), left)...)
+		refused := files[0].Path != "fine"
+		for _, format := range archive.Formats() {
+			options := archive.Options{Format: format}
+			p := plan(t, repo, "main", options)
+			if _, err := p.Validator(t.Context()); errors.Is(err, archive.ErrLimit) != (refused && format != archive.Manifest) {
+				t.Errorf("%s as %s: %v", name, format, err)
+			}
+			for _, fine := range []struct {
+				branch  string
+				options archive.Options
+			}{{"ignored", options}, {"main", archive.Options{Format: format, Exclude: []string{"bad", "d/bad"}}}, {"main", archive.Options{Format: format, Paths: []string{"other"}}}} {
+				if _, err := plan(t, repo, fine.branch, fine.options).Validator(t.Context()); err != nil {
+					t.Errorf("%s left out of %s, %+v: %v", name, fine.branch, fine.options, err)
+				}
+			}
+		}
+		err := plan(t, repo, "main", archive.Options{Format: archive.Zip}).WriteTo(t.Context(), io.Discard)
+		if errors.Is(err, archive.ErrLimit) != refused {
+			t.Errorf("%s: writing: %v", name, err)
 		}
 	}
 }

@@ -191,7 +191,10 @@ func (c *content) substituted(e entry) (size int64, write func(io.Writer) error,
 			return 0, nil, err
 		}
 	}
-	if c.made, err = c.expander.Append(c.ctx, c.made[:0], source); err != nil {
+	if c.made, err = c.expander.Append(c.ctx, c.made[:0], source); errors.As(err, new(*subst.LimitError)) {
+		return 0, nil, fmt.Errorf("%w: %w", ErrLimit, err)
+	}
+	if err != nil {
 		return 0, nil, err
 	}
 	size, write = atHand(c.made)
