@@ -45,6 +45,7 @@ type serveFlags struct {
 	rescan           time.Duration
 	verify           bool
 	searchCache      int64
+	historyCache     int64
 	noEvents         bool
 	maxSubscriptions int
 	drainTimeout     time.Duration
@@ -96,6 +97,7 @@ cleanly on SIGTERM: downloads that are under way may finish within
 	set.BoolVar(&flags.noEvents, "no-file-events", false, "look for changes of watched repositories twice a second instead of having the kernel tell (inotify)")
 	set.IntVar(&flags.maxSubscriptions, "max-subscriptions", 10_000, "how many resources all clients together may watch")
 	set.Int64Var(&flags.searchCache, "search-cache", search.DefaultCacheBytes, "bytes of memory for the results of earlier code searches")
+	set.Int64Var(&flags.historyCache, "history-cache", history.DefaultFactsBytes+repos.DefaultGraphBytes, "bytes of memory for what is known of commits and paths: half of it for logs, blames and comparisons, half for which commits may be read")
 	set.BoolVar(&flags.verify, "verify", false, "read all packs once in the background and log damage")
 	set.DurationVar(&flags.drainTimeout, "drain-timeout", 30*time.Second, "how long downloads may take after SIGTERM")
 	set.DurationVar(&flags.writeTimeout, "write-timeout", 30*time.Second, "how long a client may stop reading before it is dropped")
@@ -124,7 +126,7 @@ func serve(ctx context.Context, env environment, flags serveFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	catalogue, err := repos.Open(flags.root, repos.Options{AllowUnreachable: flags.allowUnreachable, Rescan: flags.rescan, Logger: logger})
+	catalogue, err := repos.Open(flags.root, repos.Options{AllowUnreachable: flags.allowUnreachable, Rescan: flags.rescan, GraphBytes: flags.historyCache / 2, Logger: logger})
 	if err != nil {
 		return fmt.Errorf("root %s: %w", flags.root, err)
 	}
@@ -151,7 +153,7 @@ func serve(ctx context.Context, env environment, flags serveFlags) (err error) {
 	})
 	mcp.AddTools(tools.New(tools.Options{
 		Catalogue: catalogue, Locator: locator{mcp, flags.publicURL}, Logger: logger,
-		Searcher: search.New(catalogue, engine.Scheduler(), search.Options{CacheBytes: flags.searchCache}), Facts: history.NewFacts(0),
+		Searcher: search.New(catalogue, engine.Scheduler(), search.Options{CacheBytes: flags.searchCache}), Facts: history.NewFacts(flags.historyCache / 2),
 	})...)
 	server := httpx.New(httpx.Options{
 		Resources: mcp, AllowedHosts: hosts, AllowedOrigins: flags.allowedOrigins, PublicURL: flags.publicURL,

@@ -95,7 +95,7 @@ func (s *search) leave() {
 	s.folders = s.folders[:last]
 	f.answer.tail = f.gap
 	if f.step.keep && !f.broken {
-		s.trees.putTree(s.treeKey(f.step.id, f.step.path), &f.answer)
+		s.trees.putTree(s.treeKey(f.step.id, f.step.path), f.answer)
 	}
 	s.moved = s.moved || !f.step.resumed
 	if last == 0 {
