@@ -51,6 +51,8 @@ type Plan struct {
 	top      folder             // the last of those, or the root
 	modules  map[string]*module // submodules whose content is taken, by their paths
 	delta    *delta             // nil: everything
+
+	descriptions *subst.Descriptions // found by the first that goes over the entries
 }
 
 // Plan checks the options, and that the paths they name exist. What is found
@@ -62,7 +64,7 @@ func (e *Engine) Plan(ctx context.Context, source Source, commit repos.Commit, o
 	}
 	options = options.Canonical()
 	options.Limits = options.Limits.withDefaults()
-	p := &Plan{engine: e, source: source, commit: commit, options: options}
+	p := &Plan{engine: e, source: source, commit: commit, options: options, descriptions: new(subst.Descriptions)}
 	var err error
 	if p.root, err = source.Tree(commit.Tree); err != nil {
 		return nil, err

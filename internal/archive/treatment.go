@@ -139,7 +139,8 @@ type content struct {
 }
 
 func newContent(ctx context.Context, p *Plan) *content {
-	return &content{ctx: ctx, source: p.source, limits: p.options.Limits, expander: subst.New(p.source, p.commit.ID, time.Now)}
+	expander := subst.New(p.source, p.commit.ID, time.Now).Sharing(p.descriptions)
+	return &content{ctx: ctx, source: p.source, limits: p.options.Limits, expander: expander}
 }
 
 // open gives the size of a file's content and a function that writes it. A
