@@ -69,6 +69,7 @@ func (s *search) take(st *step) (stopped bool, err error) {
 	case leave:
 		s.leave()
 	case problem:
+		s.result.Counts.Broken++
 		s.trouble(st.target.name, "", st.err)
 		s.finish(st)
 	case end:
