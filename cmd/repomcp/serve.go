@@ -47,6 +47,7 @@ type serveFlags struct {
 	searchCache      int64
 	tools            []string
 	noLinks          bool
+	historyCache     int64
 	noEvents         bool
 	maxSubscriptions int
 	drainTimeout     time.Duration
@@ -100,6 +101,7 @@ cleanly on SIGTERM: downloads that are under way may finish within
 	set.Int64Var(&flags.searchCache, "search-cache", search.DefaultCacheBytes, "bytes of memory for the results of earlier code searches")
 	set.StringSliceVar(&flags.tools, "tools", nil, "tools to offer, with commas between; all without it. A request chooses fewer by the header X-MCP-Tools")
 	set.BoolVar(&flags.noLinks, "no-resource-links", false, "no resource_link in the results of tools, for frameworks that fail on it; texts and data still have the addresses")
+	set.Int64Var(&flags.historyCache, "history-cache", history.DefaultFactsBytes+repos.DefaultGraphBytes, "bytes of memory for what is known of commits and paths: half of it for logs, blames and comparisons, half for which commits may be read")
 	set.BoolVar(&flags.verify, "verify", false, "read all packs once in the background and log damage")
 	set.DurationVar(&flags.drainTimeout, "drain-timeout", 30*time.Second, "how long downloads may take after SIGTERM")
 	set.DurationVar(&flags.writeTimeout, "write-timeout", 30*time.Second, "how long a client may stop reading before it is dropped")
@@ -128,7 +130,7 @@ func serve(ctx context.Context, env environment, flags serveFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	catalogue, err := repos.Open(flags.root, repos.Options{AllowUnreachable: flags.allowUnreachable, Rescan: flags.rescan, Logger: logger})
+	catalogue, err := repos.Open(flags.root, repos.Options{AllowUnreachable: flags.allowUnreachable, Rescan: flags.rescan, GraphBytes: flags.historyCache / 2, Logger: logger})
 	if err != nil {
 		return fmt.Errorf("root %s: %w", flags.root, err)
 	}
@@ -161,7 +163,7 @@ func serve(ctx context.Context, env environment, flags serveFlags) (err error) {
 	})
 	offered, err := tools.Choose(tools.New(tools.Options{
 		Catalogue: catalogue, Locator: locator{mcp}, NoLinks: flags.noLinks, Logger: logger,
-		Searcher: search.New(catalogue, engine.Scheduler(), search.Options{CacheBytes: flags.searchCache}), Facts: history.NewFacts(0),
+		Searcher: search.New(catalogue, engine.Scheduler(), search.Options{CacheBytes: flags.searchCache}), Facts: history.NewFacts(flags.historyCache / 2),
 	}), flags.tools)
 	if err != nil {
 		return &usageError{fmt.Errorf("--tools: %w", err)}

@@ -11,6 +11,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -129,6 +130,36 @@ func TestTarIsGitArchiveToTheByte(t *testing.T) {
 	}
 }
 
+// TestTarOfLongNamesIsGitArchive compares names and links of every length around
+// those where a header is laid out otherwise: where a field is full, and where the
+// number before a pax record gets another digit.
+func TestTarOfLongNamesIsGitArchive(t *testing.T) {
+	t.Parallel()
+	repo := gittest.New(t)
+	var files []gittest.File
+	for _, around := range [][2]int{{90, 270}, {960, 1010}, {9_970, 10_010}} {
+		for length := around[0]; length <= around[1]; length++ {
+			files = append(files, gittest.Regular("f"+strings.Repeat("n", length-1), "x"), gittest.Regular("d/"+strings.Repeat("n", length-2), "x"))
+			if length < 8_000 { // no system follows a longer link
+				files = append(files, gittest.Symlink(fmt.Sprintf("l%d", length), strings.Repeat("t", length)),
+					gittest.Symlink("m"+strings.Repeat("n", length-1), strings.Repeat("t", 1500-length)))
+			}
+		}
+	}
+	// A folder's path has another length with each prefix.
+	files = append(files, gittest.Regular(strings.Repeat("e/", 495)+"x", ""))
+	commit := repo.Commit("main", files...)
+	compared := 0
+	for _, prefix := range []string{"", "p/", "glued-", strings.Repeat("q", 12) + "/", strings.Repeat("r", 990) + "/", strings.Repeat("r/", 495)} {
+		if compareTar(t, "long names", repo, commit, archive.Options{Prefix: prefix}) {
+			compared++
+		}
+	}
+	if len(files) < 1000 || compared != 6 {
+		t.Errorf("%d files, compared %d archives", len(files), compared)
+	}
+}
+
 func TestTarOfEmptyFoldersIsGitArchive(t *testing.T) {
 	repo := gittest.New(t)
 	empty := repo.GitInput(nil, "mktree")
@@ -165,11 +196,11 @@ func TestBytesAreAPromise(t *testing.T) {
 	repo := gittest.New(t)
 	repo.Commit("main", trees()["many"]...)
 	for format, want := range map[archive.Format]string{
-		archive.Tar:    "1 cb2233063aee21f4b50304ae45413701f4c2d6c7e74490abcdb6c9c07b6b4295",
-		archive.TarXz:  "1 ab2acac3a350bd4f472be359082f247200fea492e26c21798c46e08c0ab7f2bc",
-		archive.TarZst: "1 c9567e1ffe0941c439dfd99a7ca1bfeaf4cfc853f9b3c826c7b8c8da44ced3cf",
-		archive.Zip:    "1 c005a3d4334c412f2fda01c7f49d9b19b58605fd737794779eb84781dfcc980a",
-		archive.TarGz:  "1 a59cc3b61cdc94e19dcebd49c18905b921fc5dcc3a45f2ceefcc8d69c64f9fc1",
+		archive.Tar:    "2 cb2233063aee21f4b50304ae45413701f4c2d6c7e74490abcdb6c9c07b6b4295",
+		archive.TarXz:  "2 ab2acac3a350bd4f472be359082f247200fea492e26c21798c46e08c0ab7f2bc",
+		archive.TarZst: "2 c9567e1ffe0941c439dfd99a7ca1bfeaf4cfc853f9b3c826c7b8c8da44ced3cf",
+		archive.Zip:    "2 c005a3d4334c412f2fda01c7f49d9b19b58605fd737794779eb84781dfcc980a",
+		archive.TarGz:  "2 a59cc3b61cdc94e19dcebd49c18905b921fc5dcc3a45f2ceefcc8d69c64f9fc1",
 	} {
 		sum := sha256.Sum256(write(t, plan(t, repo, "main", archive.Options{Format: format})))
 		if got := archive.EncoderVersion + " " + hex.EncodeToString(sum[:]); got != want {
@@ -382,6 +413,50 @@ func TestLimitsRefuseBeforeTheFirstByte(t *testing.T) {
 			if err := small.WriteTo(t.Context(), io.Discard); err != nil {
 				t.Errorf("%s: a small part: %v", name, err)
 			}
+		}
+	}
+}
+
+// TestWhatCannotBeMadeIsRefusedBeforeTheFirstByte has entries that no format can
+// hold: a validator, without which nothing is sent, fails for them, unless they
+// are left out.
+func TestWhatCannotBeMadeIsRefusedBeforeTheFirstByte(t *testing.T) {
+	t.Parallel()
+	const longestLink = 8 << 10
+	padding := strings.Repeat("$Format:%<(16384)%H$", 64<<20/(16384-20)+1)
+	broken := map[string][]gittest.File{
+		"link":             {gittest.Symlink("bad", strings.Repeat("t", longestLink+1))},
+		"link below":       {gittest.Symlink("d/bad", strings.Repeat("t/", longestLink))},
+		"expansion":        {gittest.Regular("bad", padding), gittest.Regular(".gitattributes", "bad export-subst\n")},
+		"large expansion":  {gittest.Regular("bad", strings.Repeat("x", 32<<20+1)), gittest.Regular(".gitattributes", "bad export-subst\n")},
+		"many expansions":  {gittest.Regular("bad", strings.Repeat("$Format:%d$", 10)+padding), gittest.Regular(".gitattributes", "* export-subst\n")},
+		"link of the most": {gittest.Symlink("fine", strings.Repeat("t", longestLink))},
+		"some expansion":   {gittest.Regular("fine", padding[:len(padding)/2]), gittest.Regular(".gitattributes", "fine export-subst\n")},
+	}
+	for name, files := range broken {
+		repo := gittest.New(t)
+		repo.Commit("main", append(files, gittest.Regular("other", "x"))...)
+		left := gittest.Regular(".gitattributes", "bad export-ignore export-subst\n")
+		repo.Commit("ignored", append(slices.DeleteFunc(slices.Clone(files), func(f gittest.File) bool { return f.Path == left.Path }), left)...)
+		refused := files[0].Path != "fine"
+		for _, format := range archive.Formats() {
+			options := archive.Options{Format: format}
+			p := plan(t, repo, "main", options)
+			if _, err := p.Validator(t.Context()); errors.Is(err, archive.ErrLimit) != (refused && format != archive.Manifest) {
+				t.Errorf("%s as %s: %v", name, format, err)
+			}
+			for _, fine := range []struct {
+				branch  string
+				options archive.Options
+			}{{"ignored", options}, {"main", archive.Options{Format: format, Exclude: []string{"bad", "d/bad"}}}, {"main", archive.Options{Format: format, Paths: []string{"other"}}}} {
+				if _, err := plan(t, repo, fine.branch, fine.options).Validator(t.Context()); err != nil {
+					t.Errorf("%s left out of %s, %+v: %v", name, fine.branch, fine.options, err)
+				}
+			}
+		}
+		err := plan(t, repo, "main", archive.Options{Format: archive.Zip}).WriteTo(t.Context(), io.Discard)
+		if errors.Is(err, archive.ErrLimit) != refused {
+			t.Errorf("%s: writing: %v", name, err)
 		}
 	}
 }

@@ -38,9 +38,13 @@ type Engine struct {
 	validators *lru.Cache[string, bool] // whether the tag of an archive is weak
 }
 
-// knownValidators is how many archives' validators are remembered: some 200
-// bytes each.
-const knownValidators = 10_000
+const (
+	// validatorCost is what remembering an archive's validator takes: tags are of
+	// one length.
+	validatorCost = 200
+	// knownValidators is how many are remembered, in two megabytes.
+	knownValidators = 2_000_000 / validatorCost
+)
 
 // NewEngine starts the workers.
 func NewEngine(o EngineOptions) (*Engine, error) {

@@ -13,7 +13,7 @@ import (
 // objects of git-lfs there are. To know that all pointers are read, each time.
 func (p *Plan) gathered(ctx context.Context, tag string) (Validator, error) {
 	if !p.engine.validators.Contains(tag) {
-		if _, err := p.survey(ctx, -1); err != nil {
+		if _, err := p.examine(ctx); err != nil {
 			return Validator{}, err
 		}
 		p.engine.validators.Add(tag, true)

@@ -6,7 +6,6 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"strings"
 
@@ -50,6 +49,8 @@ type Plan struct {
 	top      folder             // the last of those, or the root
 	modules  map[string]*module // submodules whose content is taken, by their paths
 	delta    *delta             // nil: everything
+
+	descriptions *subst.Descriptions // found by the first that goes over the entries
 }
 
 // Plan checks the options, and that the paths they name exist. What is found
@@ -61,7 +62,7 @@ func (e *Engine) Plan(ctx context.Context, source Source, commit repos.Commit, o
 	}
 	options = options.Canonical()
 	options.Limits = options.Limits.withDefaults()
-	p := &Plan{engine: e, source: source, commit: commit, options: options}
+	p := &Plan{engine: e, source: source, commit: commit, options: options, descriptions: new(subst.Descriptions)}
 	var err error
 	if p.root, err = source.Tree(commit.Tree); err != nil {
 		return nil, err
@@ -99,7 +100,7 @@ func (p *Plan) survey(ctx context.Context, budget int) (*survey, error) {
 		}
 	}
 	if p.selected != nil && errors.Is(err, ErrLimit) {
-		s.substitutes, err = true, nil
+		s.substitutes, s.longLinks, err = true, true, nil
 	}
 	return s, err
 }
@@ -164,39 +165,39 @@ func (p *Plan) Validator(ctx context.Context) (Validator, error) {
 		v.Weak = weak
 		return v, nil
 	}
-	s, err := p.survey(ctx, -1)
-	if err != nil {
+	var err error
+	if v.Weak, err = p.examine(ctx); err != nil {
 		return Validator{}, err
-	}
-	if p.options.Format != Manifest && p.maySubstitute(s) {
-		if v.Weak, err = p.dependsOnRefs(ctx); err != nil {
-			return Validator{}, err
-		}
 	}
 	p.engine.validators.Add(v.Tag, v.Weak)
 	return v, nil
 }
 
+// examine refuses what an archive cannot be made of, and reports whether a file
+// has placeholders that depend on refs. It surveys the tree, and goes over the
+// entries where one may be a matter of either.
+func (p *Plan) examine(ctx context.Context) (dependsOnRefs bool, err error) {
+	s, err := p.survey(ctx, -1)
+	if err != nil || p.options.Format == Manifest || !s.longLinks && !p.maySubstitute(s) {
+		return false, err
+	}
+	made := newContent(ctx, p)
+	err = p.each(ctx, func(_ *run, e entry) error {
+		switch {
+		case e.mode.IsSymlink():
+			_, err = made.length(e)
+		case e.treatment.apart():
+			_, _, err = made.open(e)
+			dependsOnRefs = dependsOnRefs || subst.DependsOnRefs(made.raw)
+		}
+		return err
+	})
+	return dependsOnRefs, err
+}
+
 // maySubstitute reports whether a file can have export-subst, by a whole survey.
 func (p *Plan) maySubstitute(s *survey) bool {
 	return s.substitutes && p.options.Profile == ProfileArchive || attributes.CanMention(p.info, exportSubst)
-}
-
-// dependsOnRefs looks at every file with export-subst.
-func (p *Plan) dependsOnRefs(ctx context.Context) (bool, error) {
-	depends := false
-	err := p.each(ctx, func(_ *run, e entry) error {
-		if depends || !e.treatment.apart() {
-			return nil
-		}
-		content, err := p.source.ReadBlob(e.id, maxSubstituteBytes, nil)
-		if errors.Is(err, repos.ErrTooLarge) {
-			return fmt.Errorf("%w: a file with export-subst of more than %d bytes", ErrLimit, maxSubstituteBytes)
-		}
-		depends = err == nil && subst.DependsOnRefs(content)
-		return damaged(err)
-	})
-	return depends, err
 }
 
 // each walks over all entries.

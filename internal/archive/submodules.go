@@ -67,6 +67,8 @@ type module struct {
 	path string // below the archive's own root, without a slash at the end
 	root []repos.TreeEntry
 	info []byte // info/attributes of its repository
+
+	descriptions subst.Descriptions
 }
 
 func (m *module) folder() folder { return folder{m.Source, m.Commit.Tree, m.root} }
@@ -260,7 +262,7 @@ func (c *content) enter(m *module) {
 	c.scopes[c.module] = contentScope{c.source, c.expander}
 	next, ok := c.scopes[m]
 	if !ok {
-		next = contentScope{m.Source, subst.New(m.Source, m.Commit.ID, time.Now)}
+		next = contentScope{m.Source, subst.New(m.Source, m.Commit.ID, time.Now).Sharing(&m.descriptions)}
 	}
 	c.module, c.source, c.expander = m, next.source, next.expander
 }

@@ -30,8 +30,9 @@ type survey struct {
 	sizes   bool // look at the sizes of files
 	budget  int  // of different folders; negative: any number
 	folders map[repos.ID]extent
-	// substitutes says that a .gitattributes mentions export-subst.
-	substitutes bool
+	// substitutes says that a .gitattributes mentions export-subst, and longLinks
+	// that there is a link above maxLinkBytes; entries may yet be left out.
+	substitutes, longLinks bool
 	// Of all folders that were given to look.
 	entries, bytes int64
 }
@@ -116,11 +117,12 @@ func (s *survey) add(sum *extent, e repos.TreeEntry, depth int) error {
 	if err != nil {
 		return err
 	}
-	if s.sizes && (e.Mode.IsRegular() || e.Mode.IsSymlink()) {
+	if e.Mode.IsSymlink() || s.sizes && e.Mode.IsRegular() {
 		if below.bytes, err = s.source.Size(e.ID); err != nil {
 			return damaged(err)
 		}
 		below.blob = below.bytes
+		s.longLinks = s.longLinks || e.Mode.IsSymlink() && below.bytes > maxLinkBytes
 	}
 	sum.entries = min(sum.entries+below.entries, s.limits.Entries+1)
 	sum.bytes = min(sum.bytes+below.bytes, s.limits.Bytes+1)

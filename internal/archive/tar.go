@@ -237,12 +237,13 @@ func paxRecord(out []byte, key string, value []byte) []byte {
 	return append(out, '\n')
 }
 
-// paxLength is the length of a record, with that of the number it begins with.
+// paxLength is the length of a record, with that of the number it begins with,
+// which may get a digit more by being counted itself.
 func paxLength(key string, value int) int {
 	rest := len(" =\n") + len(key) + value
-	length := rest
-	for digits := 1; digits != length-rest; digits++ {
-		length = rest + len(strconv.Itoa(rest+digits))
+	length := rest + 1
+	for length < rest+len(strconv.Itoa(length)) {
+		length++
 	}
 	return length
 }

@@ -139,7 +139,8 @@ type content struct {
 }
 
 func newContent(ctx context.Context, p *Plan) *content {
-	return &content{ctx: ctx, source: p.source, limits: p.options.Limits, expander: subst.New(p.source, p.commit.ID, time.Now)}
+	expander := subst.New(p.source, p.commit.ID, time.Now).Sharing(p.descriptions)
+	return &content{ctx: ctx, source: p.source, limits: p.options.Limits, expander: expander}
 }
 
 // open gives the size of a file's content and a function that writes it. A
@@ -191,7 +192,10 @@ func (c *content) substituted(e entry) (size int64, write func(io.Writer) error,
 			return 0, nil, err
 		}
 	}
-	if c.made, err = c.expander.Append(c.ctx, c.made[:0], source); err != nil {
+	if c.made, err = c.expander.Append(c.ctx, c.made[:0], source); errors.As(err, new(*subst.LimitError)) {
+		return 0, nil, fmt.Errorf("%w: %w", ErrLimit, err)
+	}
+	if err != nil {
 		return 0, nil, err
 	}
 	size, write = atHand(c.made)

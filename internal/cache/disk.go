@@ -19,7 +19,8 @@ import (
 var ErrInUse = errors.New("the cache folder is in use by another process")
 
 const (
-	// maxEntries bounds the index: about 300 bytes for each file.
+	// entryBytes is what the index takes for a file, and maxEntries bounds it.
+	entryBytes = 350
 	maxEntries = 100_000
 	// blockBytes is what the smallest file takes.
 	blockBytes = 4096
@@ -235,8 +236,20 @@ func (d *Disk) load(s *stored) (*spool, error) {
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	s.spool = storedSpool(f, sealed, d.pool, func() { d.drop(s) })
-	return s.spool, nil
+	var sp *spool
+	sp = storedSpool(f, sealed, d.pool, func() { d.drop(s) }, func() { s.forget(sp) })
+	s.spool = sp
+	return sp, nil
+}
+
+// forget lets go of a spool that nobody reads any more, unless there is another
+// by now.
+func (s *stored) forget(closed *spool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.spool == closed {
+		s.spool = nil
+	}
 }
 
 // readSeal reads the end of a file and holds its length against that.

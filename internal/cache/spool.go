@@ -30,6 +30,7 @@ type spool struct {
 	pool    *sync.Pool
 	window  int    // chunks of memory
 	damaged func() // is told when the file gives other bytes than were written
+	closed  func() // is told when the last has released it
 
 	mu      sync.Mutex
 	refs    int
@@ -50,13 +51,13 @@ type spool struct {
 
 // growingSpool is one that will be written. The caller has it retained.
 func growingSpool(pool *sync.Pool, window int) *spool {
-	return &spool{pool: pool, window: window, refs: 1, readers: make(map[*reader]struct{}), damaged: func() {}}
+	return &spool{pool: pool, window: window, refs: 1, readers: make(map[*reader]struct{}), damaged: func() {}, closed: func() {}}
 }
 
 // storedSpool is a whole file.
-func storedSpool(f file, s seal, pool *sync.Pool, damaged func()) *spool {
+func storedSpool(f file, s seal, pool *sync.Pool, damaged, closed func()) *spool {
 	return &spool{
-		pool: pool, refs: 1, readers: make(map[*reader]struct{}), damaged: damaged,
+		pool: pool, refs: 1, readers: make(map[*reader]struct{}), damaged: damaged, closed: closed,
 		file: f, filed: chunksOf(s.Size), first: chunksOf(s.Size), sums: s.table, written: s.Size, ended: true, whole: s.Identity,
 	}
 }
@@ -73,11 +74,18 @@ func (s *spool) retain() bool {
 }
 
 func (s *spool) release() {
+	if s.letGo() {
+		s.closed()
+	}
+}
+
+// letGo reports whether nobody has it any more.
+func (s *spool) letGo() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refs--
 	if s.refs > 0 {
-		return
+		return false
 	}
 	if s.file != nil {
 		_ = s.file.Close() // it was synced, or is of no use to anyone
@@ -86,6 +94,7 @@ func (s *spool) release() {
 		s.pool.Put(c)
 	}
 	s.memory, s.sums = nil, nil
+	return true
 }
 
 // attach makes a reader at a place, if the bytes there are not lost. A passive

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"sync"
 
 	"github.com/repomcp/repomcp/internal/repos"
@@ -22,6 +23,7 @@ const DefaultFactsBytes = 64 << 20
 // that is full the old one is dropped.
 type Facts struct {
 	limit int64 // of a generation
+	seeds [2]maphash.Seed
 
 	mu           sync.Mutex
 	repositories map[string]uint32
@@ -41,16 +43,21 @@ type commitKey struct {
 	id         repos.ID
 }
 
+// The path is a keyed hash of it: texts of any length would have to be counted,
+// and be parts of larger ones. That two have the same is less likely than an error
+// of the memory, and nobody can make it happen without the keys.
 type entryKey struct {
 	repository uint32
 	tree       repos.ID
-	path       string
+	path       [2]uint64
 }
 
-// What the maps take per item, roughly.
+// What an item takes: the sizes of the types, and of the places in maps, of which
+// up to half are free.
 const (
-	commitCost = 160
-	entryCost  = 100
+	commitCost = 150
+	parentCost = 24
+	entryCost  = 120
 )
 
 // NewFacts makes an empty memory of so many bytes; 0 means [DefaultFactsBytes].
@@ -58,7 +65,10 @@ func NewFacts(bytes int64) *Facts {
 	if bytes <= 0 {
 		bytes = DefaultFactsBytes
 	}
-	return &Facts{limit: bytes / 2, repositories: make(map[string]uint32), young: newGeneration(), old: newGeneration()}
+	return &Facts{
+		limit: bytes / 2, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
+		repositories: make(map[string]uint32), young: newGeneration(), old: newGeneration(),
+	}
 }
 
 func newGeneration() generation {
@@ -75,6 +85,11 @@ func (f *Facts) repository(name string) uint32 {
 		f.repositories[name] = number
 	}
 	return number
+}
+
+// entryKey names what is at a path below a tree.
+func (f *Facts) entryKey(repository uint32, tree repos.ID, path string) entryKey {
+	return entryKey{repository, tree, [2]uint64{maphash.String(f.seeds[0], path), maphash.String(f.seeds[1], path)}}
 }
 
 // room makes the young generation old when another item does not fit.
@@ -106,7 +121,7 @@ func (f *Facts) putCommit(key commitKey, l links) {
 }
 
 func (f *Facts) keepCommit(key commitKey, l links) {
-	f.room(commitCost + int64(len(l.parents)*len(repos.ID{})))
+	f.room(commitCost + parentCost*int64(len(l.parents)))
 	f.young.commits[key] = l
 }
 

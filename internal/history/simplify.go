@@ -105,7 +105,7 @@ func (s *source) lookup(tree repos.ID, path string) (entry, error) {
 	if path == "" {
 		return entry{repos.ModeDir, tree}, nil
 	}
-	key := entryKey{s.repository, tree, path}
+	key := s.facts.entryKey(s.repository, tree, path)
 	e, known := s.facts.entry(key)
 	if known {
 		return e, nil

@@ -37,6 +37,9 @@ type Options struct {
 	AllowUnreachable bool
 	// Rescan is how often the root is walked; 0 means 10 seconds.
 	Rescan time.Duration
+	// GraphBytes bounds what is remembered of which commit comes after which; 0
+	// means [DefaultGraphBytes].
+	GraphBytes int64
 	// Objects are the limits of the object database.
 	Objects objects.Options
 	// Logger gets what an operator wants to know; nil discards it.
@@ -83,7 +86,7 @@ func Open(root string, options Options) (*Catalogue, error) {
 		return nil, errors.Join(err, dir.Close())
 	}
 	c := &Catalogue{
-		root: dir, store: store, options: options, logger: logger, graphs: newCommitGraphs(),
+		root: dir, store: store, options: options, logger: logger, graphs: newCommitGraphs(options.GraphBytes),
 		rejected: make(map[string]bool),
 	}
 	if err := c.rescan(0); err != nil {

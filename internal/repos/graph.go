@@ -5,18 +5,34 @@ import (
 	"sync"
 )
 
-// maxGraphCommits bounds the commits whose parents are remembered over all
-// repositories: about 100 bytes each.
-const maxGraphCommits = 2_000_000
+// DefaultGraphBytes remembers the parents of about 400,000 commits over all
+// repositories. In a larger history, a commit that no ref leads to costs a walk of
+// all of it each time that it is asked for.
+const DefaultGraphBytes = 64 << 20
 
-// commitGraphs remembers the parents of commits. A commit never changes, so an
-// entry is right for ever; the bound is only about memory.
+// What an entry takes: the sizes of the types, and of a place in a map, of which
+// up to half are free.
+const (
+	graphCost  = 130
+	parentCost = 24
+)
+
+// commitGraphs remembers the parents of commits, within a number of bytes. A
+// commit never changes, so an entry is right for ever; when they are full, all go.
 type commitGraphs struct {
+	limit int64
+
 	mu      sync.Mutex
+	bytes   int64
 	parents map[ID][]ID
 }
 
-func newCommitGraphs() *commitGraphs { return &commitGraphs{parents: make(map[ID][]ID)} }
+func newCommitGraphs(limit int64) *commitGraphs {
+	if limit <= 0 {
+		limit = DefaultGraphBytes
+	}
+	return &commitGraphs{limit: limit, parents: make(map[ID][]ID)}
+}
 
 func (g *commitGraphs) get(id ID) ([]ID, bool) {
 	g.mu.Lock()
@@ -28,9 +44,14 @@ func (g *commitGraphs) get(id ID) ([]ID, bool) {
 func (g *commitGraphs) put(id ID, parents []ID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.parents) >= maxGraphCommits {
-		clear(g.parents)
+	if _, known := g.parents[id]; known {
+		return
 	}
+	cost := graphCost + parentCost*int64(len(parents))
+	if g.bytes+cost > g.limit {
+		g.parents, g.bytes = make(map[ID][]ID), 0 // to clear it would keep its places
+	}
+	g.bytes += cost
 	g.parents[id] = parents
 }
 

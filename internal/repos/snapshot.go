@@ -74,7 +74,21 @@ func (s *Snapshot) DefaultBranch() (string, error) {
 
 // Refs lists the served refs in the order of their names. Refs whose objects
 // are damaged are left out.
-func (s *Snapshot) Refs() ([]Ref, error) {
+func (s *Snapshot) Refs() ([]Ref, error) { return s.refsBelow("refs/", s.ref) }
+
+// Tags is [Snapshot.Refs] of tags, without looking at their objects where
+// packed-refs says what they lead to: for one that is of a folder or a file,
+// Commit is the id of that.
+func (s *Snapshot) Tags() ([]Ref, error) {
+	return s.refsBelow(tagPrefix, func(name string, raw rawRef) (Ref, error) {
+		if raw.peeled.IsZero() {
+			return s.ref(name, raw)
+		}
+		return Ref{Name: name, Target: raw.id, Commit: raw.peeled}, nil
+	})
+}
+
+func (s *Snapshot) refsBelow(prefix string, read func(name string, raw rawRef) (Ref, error)) ([]Ref, error) {
 	names, raws, err := s.refs.all()
 	if err != nil {
 		return nil, err
@@ -82,7 +96,7 @@ func (s *Snapshot) Refs() ([]Ref, error) {
 	refs := make([]Ref, 0, len(names))
 	for _, name := range names {
 		raw := raws[name]
-		if hidden(name) {
+		if hidden(name) || !strings.HasPrefix(name, prefix) {
 			continue
 		}
 		if raw.symbolic != "" {
@@ -91,7 +105,7 @@ func (s *Snapshot) Refs() ([]Ref, error) {
 				continue
 			}
 		}
-		if ref, err := s.ref(name, raw); err == nil {
+		if ref, err := read(name, raw); err == nil {
 			refs = append(refs, ref)
 		}
 	}

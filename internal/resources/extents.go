@@ -6,8 +6,12 @@ import (
 	"sync"
 )
 
-// maxExtents bounds what is remembered: about 200 bytes for each archive.
-const maxExtents = 4096
+const (
+	// extentCost is what remembering an archive takes: tags are of one length.
+	extentCost = 256
+	// maxExtents is how many are remembered, in a megabyte.
+	maxExtents = 1 << 20 / extentCost
+)
 
 // extent is what is known of bytes that were generated before.
 type extent struct {

@@ -3,6 +3,8 @@ package search
 import (
 	"container/list"
 	"hash/maphash"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/repomcp/repomcp/internal/repos"
@@ -108,12 +110,12 @@ func (a *answers) charge(bytes int) {
 	}
 }
 
-// What answers take apart from their texts; measured with the sizes of the types
-// and of maps.
+// What answers take apart from their texts: the sizes of the types, and of places
+// in maps, of which up to half are free.
 const (
-	answersCost  = 1000
-	treeCost     = 150
-	childCost    = 80
+	answersCost  = 1500
+	treeCost     = 200
+	childCost    = 96
 	countedBytes = 8 // of a file in fileSet
 )
 
@@ -164,16 +166,24 @@ func (a *answers) tree(key treeKey) *treeAnswer {
 	return a.trees[key]
 }
 
-func (a *answers) putTree(key treeKey, t *treeAnswer) {
+// putTree remembers what a folder came to. It keeps copies: names and paths are
+// parts of whole trees, which would stay with them.
+func (a *answers) putTree(key treeKey, t treeAnswer) {
 	cost := treeCost + len(key.path)
 	for i := range t.children {
 		cost += childCost + len(t.children[i].name)
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.trees[key] == nil && a.room(cost) {
-		a.trees[key] = t
+	if a.trees[key] != nil || !a.room(cost) {
+		return
 	}
+	t.children = slices.Clone(t.children)
+	for i := range t.children {
+		t.children[i].name = strings.Clone(t.children[i].name)
+	}
+	key.path = strings.Clone(key.path)
+	a.trees[key] = &t
 }
 
 // fileSet remembers files without matches in 8 bytes each, at most 22 with its

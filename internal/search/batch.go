@@ -86,7 +86,7 @@ func (b *batch) one(f *step, sc *scratch) int64 {
 	s := b.search
 	content, err := b.target.snapshot.ReadBlob(f.id, s.options.FileBytes, sc.content[:0])
 	if err != nil {
-		f.outcome, f.err = damaged, err
+		f.outcome, f.err = damaged, named(err)
 		if errors.Is(err, repos.ErrTooLarge) {
 			f.outcome, f.err = isLarge, nil
 			s.files.putFile(f.id, isLarge, nil)
@@ -140,7 +140,7 @@ func (s *search) onWorker(t *target, id repos.ID, do func(sc *scratch, content [
 		defer close(done)
 		sc := s.slot.Of(w)
 		content, err := t.snapshot.ReadBlob(id, s.options.FileBytes, sc.content[:0])
-		if failed = err; err == nil {
+		if failed = named(err); err == nil {
 			sc.content = content
 			do(sc, content)
 		}

@@ -26,7 +26,8 @@ import (
 //	case:yes           upper and lower case differ; case:no, they do not; else they
 //	                   do when the texts have an upper case letter
 //
-// Values with spaces stand in quotes. Of several values of one qualifier any may
+// Values with spaces stand in quotes. Spaces beside a qualifier divide; others are
+// part of a [Regexp], also at the ends of the query. Of several values of one qualifier any may
 // match, of several qualifiers all must. Qualifiers ignore case. A word with a
 // colon that is none of these is a text. Mistakes are a [*QueryError].
 func Parse(text string, syntax Syntax) (Query, error) {
@@ -237,10 +238,19 @@ func (p *parser) expression() (string, bool) {
 	return "", false
 }
 
-// endExpression makes one expression of what lies between qualifiers.
+// endExpression makes one expression of what lies between qualifiers. Spaces at
+// the ends of the query are its own, line breaks are not.
 func (p *parser) endExpression() {
 	if len(p.rest) == 0 {
 		return
+	}
+	const breaks = "\r\n"
+	last := len(p.rest) - 1
+	if before := p.text[:p.rest[0]]; strings.TrimSpace(before) == "" {
+		p.rest[0] = len(before) - len(strings.TrimLeft(before, breaks))
+	}
+	if after := p.text[p.rest[last]:]; strings.TrimSpace(after) == "" {
+		p.rest[last] += len(strings.TrimRight(after, breaks))
 	}
 	var b strings.Builder
 	for i := 0; i < len(p.rest); i += 2 {

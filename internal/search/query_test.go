@@ -68,6 +68,14 @@ func TestParse(t *testing.T) {
 		{`func \(\w+ \*Tree\)  x repo:a`, search.Regexp, `/func \(\w+ \*Tree\)  x/|repo:a`},
 		{`repo:a a  b path:c d`, search.Regexp, `/a  b d/|repo:a|path:c`},
 		{`"[^"]*" -x`, search.Regexp, `/"[^"]*" -x/`},
+		{`name `, search.Regexp, `/name /`},
+		{`  name  `, search.Regexp, `/  name  /`},
+		{"\tname\t", search.Regexp, "/\tname\t/"},
+		{`  a b repo:a  `, search.Regexp, `/  a b/|repo:a`},
+		{`repo:a  a b  `, search.Regexp, `/a b  /|repo:a`},
+		{` repo:a b path:c `, search.Regexp, `/b/|repo:a|path:c`},
+		{"\n a \r\n", search.Regexp, `/ a /`},
+		{`  name  `, search.Words, `name`},
 		{`/a/`, search.Regexp, `//a//`},
 	}
 	for _, test := range tests {

@@ -114,6 +114,7 @@ type Counts struct {
 	Binary       int // skipped: they have a NUL near the beginning
 	Large        int // skipped: they are above Options.FileBytes, or too large for a long expression
 	Damaged      int // could not be read
+	Broken       int // repositories whose search did not begin, or not come to its end
 }
 
 func (c *Counts) add(d Counts) {
@@ -122,6 +123,7 @@ func (c *Counts) add(d Counts) {
 	c.Binary += d.Binary
 	c.Large += d.Large
 	c.Damaged += d.Damaged
+	c.Broken += d.Broken
 }
 
 // File is a file with matching lines.

@@ -69,6 +69,7 @@ func (s *search) take(st *step) (stopped bool, err error) {
 	case leave:
 		s.leave()
 	case problem:
+		s.result.Counts.Broken++
 		s.trouble(st.target.name, "", st.err)
 		s.finish(st)
 	case end:
@@ -95,7 +96,7 @@ func (s *search) leave() {
 	s.folders = s.folders[:last]
 	f.answer.tail = f.gap
 	if f.step.keep && !f.broken {
-		s.trees.putTree(s.treeKey(f.step.id, f.step.path), &f.answer)
+		s.trees.putTree(s.treeKey(f.step.id, f.step.path), f.answer)
 	}
 	s.moved = s.moved || !f.step.resumed
 	if last == 0 {

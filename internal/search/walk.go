@@ -10,9 +10,12 @@ import (
 	"github.com/repomcp/repomcp/internal/search/language"
 )
 
-// maxDepth bounds folders in folders: git itself refuses trees that are deeper
-// than some thousands (core.maxTreeDepth), and nobody makes hundreds.
-const maxDepth = 1000
+// maxDepth bounds folders in folders, as archives do: git itself refuses trees
+// that are deeper than some thousands (core.maxTreeDepth), and nobody makes hundreds.
+const maxDepth = 1024
+
+// ErrDepth ends the search of a repository that has more folders in folders.
+var ErrDepth = errors.New("folders are nested too deep to be searched")
 
 // step is one thing that the walk meets, in the order of the results.
 type step struct {
@@ -245,15 +248,24 @@ func (w *walk) folder(s step, resume []string) (step, error) {
 		}
 	}
 	if len(w.levels) > maxDepth {
-		return w.give(fmt.Errorf("%s: folders are more than %d deep: %w", s.path, maxDepth, repos.ErrCorrupt)), nil
+		return w.give(fmt.Errorf("more than %d: %w", maxDepth, ErrDepth)), nil
 	}
 	entries, err := w.target.snapshot.Tree(s.id)
 	if err != nil {
-		return w.give(err), nil
+		return w.give(named(err)), nil
 	}
 	s.kind = enter
 	w.levels = append(w.levels, level{path: s.path, entries: entries, resume: resume})
 	return s, nil
+}
+
+// named makes damage of an object that is not there, for a commit or a folder
+// names it.
+func named(err error) error {
+	if errors.Is(err, repos.ErrNotFound) {
+		return fmt.Errorf("%w: %w", repos.ErrCorrupt, err)
+	}
+	return err
 }
 
 // give ends the walk of the repository.

@@ -38,6 +38,7 @@ var failures = []struct {
 	{repos.ErrUnsupported, false, "The repository uses a storage format that this server does not read (SHA-256 objects, reftable or an unknown extension). Ask the operator for a mirror in the default format."},
 	{repos.ErrBusy, true, "The server is out of file descriptors or temporary space for the moment. Try again in a few seconds."},
 	{search.ErrCursor, false, "The cursor does not belong to this search, or its commit is gone. Search again without cursor, or with the arguments of the search that gave it."},
+	{search.ErrDepth, false, "Folders of the repository are nested deeper than is searched. Read those that matter with get_repository_tree."},
 	{history.ErrTooMany, false, "More files differ than can be listed. Name those that matter with paths, or compare nearer commits."},
 	{repos.ErrEmpty, false, "The repository has no commits yet."},
 	{archive.ErrLimit, false, "The archive is larger than this server allows. Take less with paths, or ask the operator to raise its limits."},

@@ -94,6 +94,7 @@ type codeCounts struct {
 	Binary       int `json:"binary" jsonschema:"Files passed over since they are no text"`
 	Large        int `json:"large" jsonschema:"Files passed over since they are too large"`
 	Damaged      int `json:"damaged" jsonschema:"Files that could not be read"`
+	Broken       int `json:"broken" jsonschema:"Repositories that could not be searched, or not to their end"`
 }
 
 func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, error) {
@@ -115,12 +116,18 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 	if errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt) {
 		return nil, s.notSearched(request)
 	}
+	if err == nil {
+		err = found.failure(request)
+	}
 	if err != nil {
 		return nil, err
 	}
 	r.content, r.hasContent = found.text()
 	r.data = found.data()
 	found.note(r, request)
+	if found.cutsLines() {
+		r.note("Long lines are cut, and have … there; get_file_contents has them whole.")
+	}
 	if request.Before < a.context {
 		r.note("There is room for %s of context only.", many(request.Before, "line"))
 	}
@@ -227,7 +234,7 @@ func (s *service) searchToFit(ctx context.Context, request *search.Request) (fou
 func (f foundCode) data() *codeFound {
 	d := &codeFound{Files: make([]codeFile, len(f.Files)), NextCursor: f.Cursor}
 	c := f.Counts
-	d.Counts = codeCounts{Lines: f.Lines, Repositories: c.Repositories, Files: c.Files, Binary: c.Binary, Large: c.Large, Damaged: c.Damaged}
+	d.Counts = codeCounts{Lines: f.Lines, Repositories: c.Repositories, Files: c.Files, Binary: c.Binary, Large: c.Large, Damaged: c.Damaged, Broken: c.Broken}
 	for i, file := range f.Files {
 		shown := codeFile{Repository: quote(file.Repository), SHA: file.Commit.String(), Path: quote(file.Path), Lines: make([]codeLine, len(file.Lines))}
 		for j := range file.Lines {
@@ -324,8 +331,44 @@ func (f foundCode) note(r *result, request search.Request) {
 		r.next = "cursor=" + f.Cursor
 		r.note("The search %s. Go on with the same arguments and this cursor.", f.Explain(request.Limits))
 	} else if f.Lines == 0 && request.Cursor == "" {
-		r.note("Nothing fits. Try fewer words, syntax=text, or find_files for names.")
+		r.note("%s", f.nothing())
 	}
+}
+
+// nothing says why no line was found. Where something could not be searched it may
+// be there.
+func (f foundCode) nothing() string {
+	switch c := f.Counts; {
+	case c.Damaged+c.Broken > 0:
+		return "Nothing fits in what could be searched."
+	case c.Repositories == 0:
+		return "No repository was searched: none that is selected has commits. Find names with search_repositories."
+	default:
+		return "Nothing fits. Try fewer words, syntax=text, or find_files for names."
+	}
+}
+
+// failure is why nothing at all could be searched, or nil.
+func (f foundCode) failure(request search.Request) error {
+	if c := f.Counts; c.Broken == 0 || c.Files+c.Binary+c.Large+c.Damaged > 0 || request.Cursor+f.Cursor != "" {
+		return nil
+	}
+	if len(f.Problems) == 1 {
+		return f.Problems[0].Err
+	}
+	var names []string
+	for _, p := range f.Problems[:min(len(f.Problems), maxShownProblems)] {
+		names = append(names, quote(p.Repository))
+	}
+	why, _ := words(f.Problems[0].Err)
+	return say("Nothing could be searched: %s cannot be, such as %s. %s", many(f.Counts.Broken, "repository"), strings.Join(names, ", "), why)
+}
+
+// cutsLines reports whether a line is shown in part.
+func (f foundCode) cutsLines() bool {
+	return slices.ContainsFunc(f.Files, func(file search.File) bool {
+		return slices.ContainsFunc(file.Lines, func(l search.Line) bool { return l.Before+l.After > 0 })
+	})
 }
 
 // many is a number of things.

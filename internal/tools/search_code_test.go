@@ -3,6 +3,7 @@ package tools_test
 import (
 	"errors"
 	"fmt"
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -126,6 +127,96 @@ func TestSearchSaysWhatItLeavesOut(t *testing.T) {
 	}
 	if !strings.Contains(r.content, "long:1:5001: …y") || len(r.content) > 2000 {
 		t.Errorf("%d bytes: %s", len(r.content), r.content)
+	}
+	const cut = "Long lines are cut"
+	if !strings.Contains(r.text, cut) {
+		t.Errorf("%q is not in %s", cut, r.text)
+	}
+	if r := s.call("search_code", args{"query": "needle path:text"}); strings.Contains(r.text, cut) {
+		t.Errorf("no line is: %s", r.text)
+	}
+}
+
+// TestSearchNamesWhatItCannotSearch has sound repositories beside some that cannot
+// be searched, alone and together.
+func TestSearchNamesWhatItCannotSearch(t *testing.T) {
+	root := t.TempDir()
+	damage := func(name, revision string) {
+		repo := gittest.At(t, filepath.Join(root, name+".git"))
+		repo.Commit("main", gittest.Regular("a/b", "hello a "+name+"\n"), gittest.Regular("c", "hello c "+name+"\n"))
+		if revision == "" {
+			return
+		}
+		id := repo.Git("rev-parse", revision)
+		if err := os.Remove(filepath.Join(repo.Dir, "objects", id[:2], id[2:])); err != nil {
+			t.Fatal(err)
+		}
+	}
+	damage("team/fine", "")
+	damage("team/no-commit", "main")
+	damage("team/no-root", "main^{tree}")
+	damage("team/no-folder", "main:a")
+	damage("team/no-file", "main:c")
+	gittest.At(t, filepath.Join(root, "empty.git"))
+	deep := gittest.At(t, filepath.Join(root, "deep.git"))
+	deep.Commit("main", gittest.Regular(strings.Repeat("d/", 1023)+"f", "hello at the bottom\n"))
+	deep.Commit("deeper", gittest.Regular(strings.Repeat("d/", 1024)+"f", "hello below\n"))
+	s := open(t, root)
+	const damaged, fewer = "data is damaged", "Nothing fits. Try"
+	for _, c := range []struct {
+		query, ref string
+		failed     bool
+		lines      int
+		broken     int
+		damaged    int
+		says       []string
+	}{
+		{"hello repo:team/no-commit", "", true, 0, 0, 0, []string{damaged}},
+		{"hello repo:team/no-comm*", "", true, 0, 0, 0, []string{damaged}},
+		{"hello repo:team/no-root", "", true, 0, 0, 0, []string{damaged}},
+		{"hello repo:team/no-folder", "", true, 0, 0, 0, []string{damaged}},
+		{"hello repo:team/no-root repo:team/no-commit", "", true, 0, 0, 0, []string{damaged, "2 repositories cannot be", "team/no-root", "team/no-commit"}},
+		{"hello repo:team/no-file", "", false, 1, 0, 1, []string{damaged, "team/no-file /c"}},
+		{"nowhere repo:team/no-file", "", false, 0, 0, 1, []string{damaged, "Nothing fits in what could be searched."}},
+		{"hello repo:team/*", "", false, 3, 3, 1, []string{damaged, "team/no-commit /", "team/no-folder /", "team/no-file /c"}},
+		{"nowhere repo:team/fine repo:team/no-root", "", false, 0, 1, 0, []string{damaged, "team/no-root /", "Nothing fits in what could be searched."}},
+		{"nowhere repo:team/fine", "", false, 0, 0, 0, []string{fewer}},
+		{"hello repo:empty", "", false, 0, 0, 0, []string{"No repository was searched"}},
+		{"hello repo:deep", "", false, 1, 0, 0, nil},
+		{"hello repo:deep", "deeper", true, 0, 0, 0, []string{"nested deeper than is searched"}},
+	} {
+		r := s.call("search_code", args{"query": c.query, "ref": c.ref})
+		for _, want := range c.says {
+			if !strings.Contains(r.text, want) {
+				t.Errorf("%s: %q is not in %s", c.query, want, r.text)
+			}
+		}
+		if r.failed != c.failed {
+			t.Errorf("%s: failed %v: %s", c.query, r.failed, r.text)
+		}
+		if r.failed || c.failed {
+			continue
+		}
+		counts := r.data["counts"].(map[string]any)
+		if counts["lines"] != float64(c.lines) || counts["broken"] != float64(c.broken) || counts["damaged"] != float64(c.damaged) {
+			t.Errorf("%s: %v", c.query, counts)
+		}
+		if strings.Contains(r.text, fewer) != slices.Contains(c.says, fewer) {
+			t.Errorf("%s: %s", c.query, r.text)
+		}
+	}
+}
+
+// TestRegexpQueriesKeepTheirSpaces holds them against git grep.
+func TestRegexpQueriesKeepTheirSpaces(t *testing.T) {
+	s, repo := single(t)
+	repo.Commit("main", gittest.Regular("f", "name\nname \n name\n  name  \na name here\n\tname\n"))
+	for _, query := range []string{"name ", " name", "  name  ", " name ", "name", "\tname"} {
+		got := s.searched(args{"query": query, "syntax": "regexp"})
+		want := strings.Split(repo.Git("grep", "-c", "-P", query, "main"), ":")
+		if fmt.Sprint(len(got)) != want[len(want)-1] {
+			t.Errorf("%q: %d lines, git grep has %s", query, len(got), want)
+		}
 	}
 }
 

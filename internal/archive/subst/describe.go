@@ -4,13 +4,13 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"sync"
 
 	"github.com/repomcp/repomcp/internal/archive/wildmatch"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
 const (
-	tagPrefix = "refs/tags/"
 	// maxArgument is Linux's MAX_ARG_STRLEN: git describe is another process,
 	// which does not start with a longer pattern.
 	maxArgument = 128 << 10
@@ -38,8 +38,40 @@ func (f *formatter) describe(out *buffer, p string) int {
 	if at(rest, 0) != ')' {
 		return 0
 	}
-	f.describeWith(out, options)
-	return len(p) - len(rest) + 1
+	length := len(p) - len(rest) + 1
+	text, err := f.descriptions.of(p[:length], func() (string, error) { return f.description(options) })
+	if err != nil {
+		f.fail(err)
+	}
+	out.add(text)
+	return length
+}
+
+// Descriptions are what each %(describe…) of a commit came to: to know one can take
+// a walk through its history. They may be shared by any number of expanders of the
+// commit, so that all say the same.
+type Descriptions struct {
+	mu    sync.Mutex
+	texts map[string]string // by the placeholder
+}
+
+// of gives the description that a placeholder asks for, and makes it the first
+// time.
+func (d *Descriptions) of(placeholder string, describe func() (string, error)) (string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if text, known := d.texts[placeholder]; known {
+		return text, nil
+	}
+	text, err := describe()
+	if err != nil {
+		return "", err
+	}
+	if d.texts == nil {
+		d.texts = make(map[string]string)
+	}
+	d.texts[placeholder] = text
+	return text, nil
 }
 
 // parse is parse_describe_args (pretty.c). It gives the rest of the format, all
@@ -94,15 +126,13 @@ func abbreviationLength(number int64) int {
 	}
 }
 
-// describeWith writes the description: cmd_describe (builtin/describe.c).
-func (f *formatter) describeWith(out *buffer, o describeOptions) {
+// description is what cmd_describe (builtin/describe.c) writes.
+func (f *formatter) description(o describeOptions) (string, error) {
 	d := describer{formatter: f, options: o, names: make(map[repos.ID]*tagName)}
 	if !d.startable() {
-		return
+		return "", nil
 	}
-	if err := d.run(out); err != nil {
-		f.fail(err)
-	}
+	return d.run()
 }
 
 // tagName is the best tag of a commit: struct commit_name.
@@ -143,18 +173,18 @@ func (d *describer) startable() bool {
 	return true
 }
 
-func (d *describer) run(out *buffer) error {
+func (d *describer) run() (string, error) {
 	if err := d.collect(); err != nil || len(d.names) == 0 {
-		return err
+		return "", err
 	}
 	if exact := d.names[d.id]; exact != nil && d.usable(exact) {
-		return d.write(out, exact, 0, true)
+		return d.text(exact, 0, true)
 	}
 	best, err := d.search()
 	if best == nil || err != nil {
-		return err
+		return "", err
 	}
-	return d.write(out, best.name, best.depth, false)
+	return d.text(best.name, best.depth, false)
 }
 
 // usable reports whether a tag counts: lightweight ones only with the option.
@@ -162,12 +192,12 @@ func (d *describer) usable(n *tagName) bool { return d.options.tags || n.annotat
 
 // collect finds the best tag of each commit.
 func (d *describer) collect() error {
-	refs, err := d.source.allRefs()
+	tags, err := d.source.tags()
 	if err != nil {
 		return err
 	}
-	for _, ref := range refs {
-		if !strings.HasPrefix(ref.Name, tagPrefix) || ref.Commit.IsZero() || !d.selected(ref.Tag()) {
+	for _, ref := range tags {
+		if ref.Commit.IsZero() || !d.selected(ref.Tag()) {
 			continue
 		}
 		candidate := &tagName{ref: ref, annotated: ref.Target != ref.Commit}
@@ -236,10 +266,10 @@ func (d *describer) readTag(n *tagName) error {
 	return nil
 }
 
-// write writes the name of a tag and how far the commit is from it.
-func (d *describer) write(out *buffer, n *tagName, depth int, exact bool) error {
+// text is the name of a tag and how far the commit is from it.
+func (d *describer) text(n *tagName, depth int, exact bool) (string, error) {
 	if err := d.readTag(n); err != nil || n.broken {
-		return err
+		return "", err
 	}
 	text := untilNUL(n.name())
 	if n.misnamed() || !exact && d.options.abbreviation != 0 {
@@ -249,12 +279,11 @@ func (d *describer) write(out *buffer, n *tagName, depth int, exact bool) error 
 		}
 		abbreviation, err := d.source.Abbreviate(id, d.options.abbreviation)
 		if err != nil {
-			return err
+			return "", err
 		}
 		text += fmt.Sprintf("-%d-g%s", depth, abbreviation)
 	}
-	out.add(strings.TrimRight(text, spaces))
-	return nil
+	return strings.TrimRight(text, spaces), nil
 }
 
 // tagObject is an annotated tag: parse_tag_buffer (tag.c).

@@ -14,6 +14,7 @@ type Repository interface {
 	RawCommit(id repos.ID) ([]byte, error)
 	RawTag(id repos.ID) ([]byte, error)
 	Refs() ([]repos.Ref, error)
+	Tags() ([]repos.Ref, error)
 	Head() (repos.Ref, error)
 	Shallow() ([]repos.ID, error)
 	Abbreviate(id repos.ID, digits int) (string, error)
@@ -27,25 +28,33 @@ var _ Repository = (*repos.Snapshot)(nil)
 // in archive order. What it reads of the repository it remembers, so that all
 // files of an archive agree.
 type Expander struct {
-	source    source
-	id        repos.ID
-	now       func() time.Time
-	work      int64 // maxWork
-	history   int   // maxHistory
-	described bool  // %(describe) was seen
-	commit    *commit
-	people    *mailmap
-	names     *[]decoration
-	shorts    map[repos.ID]string
+	source       source
+	id           repos.ID
+	now          func() time.Time
+	work         int64 // maxWork
+	history      int   // maxHistory
+	described    bool  // %(describe) was seen
+	descriptions *Descriptions
+	commit       *commit
+	people       *mailmap
+	names        *[]decoration
+	shorts       map[repos.ID]string
 }
 
 // New makes the expander of the archive of a commit. The clock is for relative
 // dates.
 func New(r Repository, id repos.ID, now func() time.Time) *Expander {
 	return &Expander{
-		source: source{Repository: r}, id: id, now: now,
+		source: source{Repository: r}, id: id, now: now, descriptions: new(Descriptions),
 		work: maxWork, history: maxHistory, shorts: make(map[repos.ID]string),
 	}
+}
+
+// Sharing makes the expander take part in what is known of the commit's
+// descriptions, and returns it.
+func (e *Expander) Sharing(known *Descriptions) *Expander {
+	e.descriptions = known
+	return e
 }
 
 const (

@@ -38,6 +38,7 @@ func (m *memory) RawTag(id repos.ID) ([]byte, error) {
 	return fmt.Appendf(nil, "object %s\ntype commit\ntag v1\ntagger A <a@b> 1 +0000\n\nx\n", tip), nil
 }
 func (m *memory) Refs() ([]repos.Ref, error)               { return m.refs, nil }
+func (m *memory) Tags() ([]repos.Ref, error)               { return m.refs, nil }
 func (m *memory) Head() (repos.Ref, error)                 { return repos.Ref{}, repos.ErrEmpty }
 func (m *memory) Shallow() ([]repos.ID, error)             { return nil, nil }
 func (m *memory) Abbreviate(repos.ID, int) (string, error) { return "1234567", nil }
@@ -194,6 +195,7 @@ type failing struct {
 }
 
 func (f failing) Refs() ([]repos.Ref, error)   { return nil, f.err }
+func (f failing) Tags() ([]repos.Ref, error)   { return nil, f.err }
 func (f failing) Shallow() ([]repos.ID, error) { return nil, f.err }
 
 func TestAppend(t *testing.T) {

@@ -1,7 +1,9 @@
 package subst
 
 import (
+	"bytes"
 	"errors"
+	"slices"
 
 	"github.com/repomcp/repomcp/internal/repos"
 )
@@ -42,6 +44,14 @@ func (s *source) allRefs() ([]repos.Ref, error) {
 	return s.refs, nil
 }
 
+// tags are those of allRefs, without what others lead to where nobody has asked.
+func (s *source) tags() ([]repos.Ref, error) {
+	if s.refs == nil {
+		return s.Tags()
+	}
+	return slices.DeleteFunc(slices.Clone(s.refs), func(r repos.Ref) bool { return r.Tag() == "" }), nil
+}
+
 func (s *source) commit(id repos.ID) (*commit, error) {
 	if err := s.open(); err != nil {
 		return nil, err
@@ -66,9 +76,17 @@ func (s *source) links(id repos.ID) (date uint64, parents []repos.ID, err error)
 	if err != nil {
 		return 0, nil, err
 	}
-	header := headerOf(string(raw))
+	header := headerOf(string(withoutMessage(raw)))
 	if !s.shallow[id] {
 		parents = header.parents
 	}
 	return header.date(), parents, nil
+}
+
+// withoutMessage leaves out most of a commit, which a walk does not look at.
+func withoutMessage(raw []byte) []byte {
+	if end := bytes.Index(raw, []byte("\n\n")); end >= 0 {
+		return raw[:end+1]
+	}
+	return raw
 }

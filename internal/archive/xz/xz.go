@@ -18,7 +18,7 @@
 // input and [EncoderVersion], and a stream that failed, was cancelled or was
 // aborted ends within an xz stream, so that no reader takes it for complete.
 //
-// Limits: the encoder has one level and is slow, some fifteen times as slow as
+// Limits: the encoder has one level and is slow, 8 to 12 times as slow as
 // gzip's; its output lies between those of xz -1 and xz -2. It cannot be used
 // again, so that every block leaves some 25 MiB of garbage.
 package xz

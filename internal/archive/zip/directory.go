@@ -153,7 +153,7 @@ func wideField(r *record, offset uint64) []byte {
 
 // end appends the records that end an archive (APPNOTE 4.3.14 to 4.3.16).
 func (d *Directory) end(out []byte, size uint64, comment string) []byte {
-	if d.entries >= max16 || size >= max32 || d.length >= max32 {
+	if d.entries > max16 || size >= max32 || d.length >= max32 {
 		out = d.end64(out, size)
 	}
 	entries := uint16(min(d.entries, max16))

@@ -241,7 +241,7 @@ func TestSameBytesAsGit_WhenStored(t *testing.T) {
 		entries int
 	}{
 		{repo.Commit("empty"), 0}, {repo.Commit("special", special...), 5},
-		{manyFiles(repo, max16-1), max16 - 1}, {manyFiles(repo, max16+9), max16 + 9},
+		{manyFiles(repo, max16-1), max16 - 1}, {manyFiles(repo, max16), max16}, {manyFiles(repo, max16+3), max16 + 3},
 	} {
 		commit := c.commit
 		mtime, err := strconv.ParseInt(repo.Git("show", "-s", "--format=%ct", commit), 10, 64)

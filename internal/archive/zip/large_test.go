@@ -97,7 +97,7 @@ func TestManyEntries(t *testing.T) {
 		if len(zr.File) != n || zr.File[n-1].Name != fmt.Sprintf("folder/%d", n-1) {
 			t.Errorf("%d files were read, of %d", len(zr.File), n)
 		}
-		if e := readEnds(t, raw, 0); e.wide != (n >= max16) || e.entries != uint64(n) || e.wide && e.wideAt != e.size {
+		if e := readEnds(t, raw, 0); e.wide != (n > max16) || e.entries != uint64(n) || e.wide && e.wideAt != e.size {
 			t.Errorf("%d files: ends %+v", n, e)
 		}
 	}

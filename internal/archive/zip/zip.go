@@ -37,9 +37,10 @@
 //     from core.bigFileThreshold. From 2 GiB on the descriptor has 64-bit sizes,
 //     as the header's extra field announces (APPNOTE 4.3.9.2), where git waits
 //     until 4 GiB.
-//   - A count, size or offset that equals the largest of its field is put into
-//     the zip64 fields, since it would read as the sign for those (APPNOTE
-//     4.4.1.4); git does that from one more on.
+//   - A size or offset that equals the largest of its field is put into the
+//     zip64 fields, since it would read as the sign for those (APPNOTE 4.4.1.4);
+//     git does that from one more on. So does this package with the number of
+//     members, which readers take as it is where there are no zip64 fields.
 //
 // Promises:
 //   - An archive is a function of the calls' arguments and [EncoderVersion],
@@ -62,7 +63,7 @@ import (
 // EncoderVersion names the bytes around the deflate streams, as
 // gzip.EncoderVersion names those. Both are part of ETags: whoever changes the
 // bytes must change them.
-const EncoderVersion = "zip1"
+const EncoderVersion = "zip2"
 
 // MaxPath is the length of the longest path that a zip archive can hold
 // (APPNOTE 4.4.10). git fails beyond it too.

@@ -1,0 +1,67 @@
+package archive_test
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// walked counts the commits that are read, and has no refs but tags.
+type walked struct {
+	*repos.Snapshot
+	commits int
+}
+
+func (w *walked) RawCommit(id repos.ID) ([]byte, error) {
+	w.commits++
+	return w.Snapshot.RawCommit(id)
+}
+
+func (w *walked) Refs() ([]repos.Ref, error) {
+	return nil, errors.New("what every ref leads to takes long, where there are many")
+}
+
+// TestHistoryIsWalkedOnceToDescribe makes a validator, a length and the bytes, in
+// all of which there is the description.
+func TestHistoryIsWalkedOnceToDescribe(t *testing.T) {
+	repo := gittest.New(t)
+	files := []gittest.File{gittest.Regular(".gitattributes", "version export-subst\n"), gittest.Regular("version", "$Format:%(describe)$")}
+	repo.Commit("main", files...)
+	repo.Git("tag", "-a", "-m", "one", "v1.0", "main")
+	const later = 50
+	for range later {
+		repo.Commit("main", files...)
+	}
+	repo.Git("pack-refs", "--all")
+	o := open(t, repo)
+	commit, err := o.snapshot.Resolve(t.Context(), "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source := &walked{Snapshot: o.snapshot}
+	p, err := o.engine.Plan(t.Context(), source, commit, archive.Options{Format: archive.Tar})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if v, err := p.Validator(t.Context()); err != nil || !v.Weak {
+		t.Errorf("%+v, %v", v, err)
+	}
+	if source.commits != later+1 {
+		t.Errorf("%d commits were read for a validator, want %d", source.commits, later+1)
+	}
+	measure, err := p.Measure(t.Context())
+	if err != nil {
+		t.Error(err)
+	}
+	got := write(t, p)
+	if !bytes.Equal(got, repo.Archive("--format=tar", "main")) || measure.Bytes != int64(len(got)) {
+		t.Errorf("the tar of %d bytes, measured %d, is not git's", len(got), measure.Bytes)
+	}
+	if source.commits != later+1 {
+		t.Errorf("%d commits were read for all, want %d", source.commits, later+1)
+	}
+}

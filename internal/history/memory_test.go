@@ -1,0 +1,42 @@
+package history
+
+import (
+	"encoding/binary"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// idOf is an id like no other.
+func idOf(n int) (id repos.ID) {
+	binary.BigEndian.PutUint64(id[:], uint64(n)*0x9e3779b97f4a7c15)
+	return id
+}
+
+// TestFactsTakeWhatTheyMay remembers several times the bound, with numbers around
+// those at which maps grow.
+func TestFactsTakeWhatTheyMay(t *testing.T) {
+	for name, put := range map[string]func(f *Facts, n int){
+		"commits": func(f *Facts, n int) { f.putCommit(commitKey{1, idOf(n)}, links{parents: []repos.ID{idOf(n + 1)}}) },
+		"merges":  func(f *Facts, n int) { f.putCommit(commitKey{1, idOf(n)}, links{parents: make([]repos.ID, 1+n%8)}) },
+		"paths":   func(f *Facts, n int) { f.putEntry(f.entryKey(1, idOf(n), "path"), entry{}) },
+		"paths as texts": func(f *Facts, n int) {
+			f.putEntry(f.entryKey(1, idOf(1), fmt.Sprint(strings.Repeat("long/", 100), n)), entry{})
+		},
+	} {
+		for _, bound := range []int64{3 << 20, 4 << 20, 5 << 20, 6 << 20} {
+			t.Run(fmt.Sprintf("%s in %d MiB", name, bound>>20), func(t *testing.T) {
+				gittest.HeapFits(t, bound, func() any {
+					facts := NewFacts(bound)
+					for n := range int(3 * bound / commitCost) {
+						put(facts, n)
+					}
+					return facts
+				})
+			})
+		}
+	}
+}
