@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/mailmap"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -34,7 +35,7 @@ type Expander struct {
 	history   int   // maxHistory
 	described bool  // %(describe) was seen
 	commit    *commit
-	people    *mailmap
+	people    *mailmap.Map
 	names     *[]decoration
 	shorts    map[repos.ID]string
 }
