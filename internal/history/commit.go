@@ -30,8 +30,8 @@ type Commit struct {
 	stored int // bytes, which the texts keep in memory
 }
 
-// Person is who did something and when. Names are those of the commit: a
-// .mailmap has no part.
+// Person is who did something and when. Names are those of the commit, unless a
+// Mailmap says otherwise.
 type Person struct {
 	Name  string
 	Email string
