@@ -85,6 +85,16 @@ func (c Commit) Summary() string {
 	return line
 }
 
+// ReadCommit reads one commit, with all parents that it names.
+func ReadCommit(snapshot *repos.Snapshot, id repos.ID) (Commit, error) {
+	raw, err := snapshot.RawCommit(id)
+	if err != nil {
+		return Commit{}, err
+	}
+	links, err := parseLinks(id, raw)
+	return parseCommit(id, raw, links), err
+}
+
 // parseCommit reads a whole commit.
 func parseCommit(id repos.ID, raw []byte, links links) Commit {
 	c := Commit{ID: id, Tree: links.tree, Parents: links.parents, stored: len(raw)}

@@ -28,7 +28,11 @@ type position struct {
 	followed string
 }
 
-const cursorVersion = 2
+// What a cursor begins with: whether a base follows its start.
+const (
+	cursorPlain  = 1
+	cursorRanged = 2
+)
 
 // digestBytes are enough to notice that options were changed by mistake.
 const digestBytes = 6
@@ -48,8 +52,12 @@ func (o *LogOptions) digest() []byte {
 
 // cursor writes a position.
 func (o *LogOptions) cursor(at position) string {
-	b := append([]byte{cursorVersion}, o.digest()...)
-	b = append(append(b, at.start[:]...), at.base[:]...)
+	b := append([]byte{cursorPlain}, o.digest()...)
+	b = append(b, at.start[:]...)
+	if !at.base.IsZero() {
+		b[0] = cursorRanged
+		b = append(b, at.base[:]...)
+	}
 	b = binary.AppendUvarint(b, uint64(at.looked)) //nolint:gosec // not negative
 	b = binary.AppendUvarint(b, uint64(at.skip))   //nolint:gosec // not negative
 	return base64.RawURLEncoding.EncodeToString(append(b, at.followed...))
@@ -79,13 +87,20 @@ func (o *LogOptions) position(ctx context.Context, snapshot *repos.Snapshot) (po
 func (o *LogOptions) parseCursor() (at position, ok bool) {
 	b, err := base64.RawURLEncoding.DecodeString(o.Cursor)
 	head := 1 + digestBytes
-	if err != nil || len(b) < head+len(at.start)+len(at.base) || b[0] != cursorVersion || string(b[1:head]) != string(o.digest()) {
+	if err != nil || len(b) < head+len(at.start) || string(b[1:head]) != string(o.digest()) {
 		return position{}, false
 	}
-	b = b[head:]
-	at.start, b = repos.ID(b[:len(at.start)]), b[len(at.start):]
-	at.base, b = repos.ID(b[:len(at.base)]), b[len(at.base):]
-	at.symmetric = o.Symmetric
+	ranged := b[0] == cursorRanged
+	if !ranged && b[0] != cursorPlain {
+		return position{}, false
+	}
+	at.start, b = repos.ID(b[head:head+len(at.start)]), b[head+len(at.start):]
+	if ranged && len(b) > len(at.base) {
+		at.base, b, at.symmetric = repos.ID(b[:len(at.base)]), b[len(at.base):], o.Symmetric
+	}
+	if ranged == at.base.IsZero() {
+		return position{}, false
+	}
 	for _, number := range []*int{&at.looked, &at.skip} {
 		n, size := binary.Uvarint(b)
 		if size <= 0 || n > maxHistory {

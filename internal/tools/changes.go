@@ -41,10 +41,10 @@ type changeView struct {
 
 func (a *changeView) define(p *parameters, detail string) {
 	a.detail, a.context, a.patchLine = detail, history.DefaultContext, 1
-	p.choice(&a.detail, "detail", "none: no files; stats: the files by pages, with the number of lines that were added and deleted; full_patch: the lines.", detailNone, detailStats, detailPatch)
-	p.texts(&a.paths, "paths", "Only these files, and what is in these folders. "+pathDescription)
-	p.count(&a.context, "context_lines", "With full_patch, unchanged lines around each change.", maxContextLines)
-	p.number(&a.patchLine, "patch_line", "With full_patch, its first line to show, to go on where an earlier result was cut.", math.MaxInt32)
+	p.choice(&a.detail, "detail", "stats: files with the lines added and deleted; full_patch: the patch; none: no files.", detailNone, detailStats, detailPatch)
+	p.texts(&a.paths, "paths", "Only these files and folders.")
+	p.count(&a.context, "context_lines", "Unchanged lines around each change.", maxContextLines)
+	p.number(&a.patchLine, "patch_line", "First line of the patch to show.", math.MaxInt32)
 	a.paging.define(p, 100, 300)
 }
 
@@ -103,7 +103,9 @@ func (c *changes) stats(ctx context.Context, r *result) error {
 	if err != nil {
 		return err
 	}
-	differ := history.NewDiffer(c.snapshot, history.PatchOptions{})
+	// Without context lines may be matched otherwise, as in git: numbers are those
+	// of the patch that the same arguments give.
+	differ := history.NewDiffer(c.snapshot, history.PatchOptions{Context: c.context})
 	added, deleted := 0, 0
 	var items []item[string]
 	for _, file := range c.files[start:end] {
