@@ -18,7 +18,7 @@ type compareArguments struct {
 
 func (a *compareArguments) define(p *parameters) {
 	a.place.define(p)
-	p.text(&a.base, "base", "").require()
+	p.text(&a.base, "base", "Branch, tag or commit.").require()
 	p.text(&a.head, "head", "The default branch when it is left out.")
 	p.flag(&a.twoDot, "two_dot", "Files as in git diff base..head; else as in base...head: what head changed since it left base.")
 	a.changeView.define(p, detailStats)

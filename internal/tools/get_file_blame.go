@@ -31,7 +31,7 @@ type blameArguments struct {
 
 func (a *blameArguments) define(p *parameters) {
 	a.revision.define(p)
-	p.text(&a.path, "path", "").require()
+	p.text(&a.path, "path", "File.").require()
 	p.number(&a.start, "start_line", "", math.MaxInt32)
 	p.number(&a.end, "end_line", fmt.Sprintf("At most %d lines at once.", maxBlamedLines), math.MaxInt32)
 	defineMailmap(p, &a.mailmap)

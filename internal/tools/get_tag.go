@@ -21,7 +21,7 @@ type tagArguments struct {
 
 func (a *tagArguments) define(p *parameters) {
 	a.place.define(p)
-	p.text(&a.tag, "tag", "").require()
+	p.text(&a.tag, "tag", "Name of the tag.").require()
 }
 
 func (s *service) getTag(_ context.Context, a tagArguments) (_ *result, err error) {

@@ -117,6 +117,8 @@ func (s *service) listCommits(ctx context.Context, a logArguments) (_ *result, e
 	}
 	r.data = data
 	switch {
+	case page.Stopped && a.pickaxe+a.pickaxeRegexp != "":
+		r.note("Stopped after looking into the files of %s; with path or a range it is fewer. Go on with the same arguments and cursor=%s", many(page.Looked, "commit"), page.Next)
 	case page.Stopped:
 		r.note("Stopped after looking at %s. Go on with the same arguments and cursor=%s", many(page.Looked, "commit"), page.Next)
 	case page.Next != "":
@@ -219,7 +221,7 @@ func expression(name, flags, given string) (*regexp.Regexp, error) {
 	}
 	found, err := regexp.Compile(flags + given)
 	if problem := (*syntax.Error)(nil); errors.As(err, &problem) {
-		return nil, say("The argument %s is no regular expression of RE2: %s: %s.", name, problem.Code, quote(clip(problem.Expr)))
+		return nil, say("The argument %s is no regular expression of RE2: %s: %s.", name, problem.Code, quote(clip(strings.TrimPrefix(problem.Expr, flags))))
 	}
 	return found, err
 }
