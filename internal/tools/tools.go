@@ -25,7 +25,8 @@
 // same facts as lines of text. Neither has anything that the other lacks, the
 // notes included. The text is not the data's JSON once more, which the
 // specification recommends for old clients: they get lines that say the same
-// in fewer tokens.
+// in fewer tokens. Lines have the beginnings of ids, and people without addresses,
+// where data has the whole.
 //
 // Content of repositories is in blocks of its own, marked as such in _meta: also
 // the lines that were found or blamed, which are in the data as well.
