@@ -50,7 +50,7 @@ type refData struct {
 	Target  string `json:"target,omitempty" jsonschema:"Object that an annotated tag is, or that is tagged instead of a commit"`
 	Date    string `json:"date,omitempty" jsonschema:"When it was tagged, or the commit was made"`
 	Subject string `json:"subject,omitempty" jsonschema:"Of the annotated tag, or of the commit"`
-	Damaged bool   `json:"damaged,omitempty" jsonschema:"What it holds cannot be read"`
+	Damaged bool   `json:"damaged,omitempty" jsonschema:"It is there, but what it leads to cannot be read"`
 }
 
 func (d refData) line() string {
@@ -68,7 +68,7 @@ func (d refData) line() string {
 		l += " " + untabbed(d.Subject)
 	}
 	if d.Damaged {
-		l += " DAMAGED: it cannot be read"
+		l += " unreadable"
 	}
 	return l
 }
