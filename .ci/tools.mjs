@@ -30,13 +30,21 @@ export const calls = [
     arguments: { repo: "refs", perPage: 100 },
     check: ({ data }) => {
       const found = data.refs.map((ref) => `${ref.name} ${ref.sha}`);
-      assert.deepEqual(found, lines(git("refs", "for-each-ref", "--format=%(refname:lstrip=2) %(objectname)", "refs/heads")));
+      assert.deepEqual(found, lines(git("refs", "for-each-ref", "--sort=-creatordate", "--format=%(refname:lstrip=2) %(objectname)", "refs/heads")));
     },
   },
   {
     name: "list_tags",
     arguments: { owner: "team/tools", repo: "builder" },
     check: ({ data }) => assert.equal(data.refs[0].sha, lines(git("team/tools/builder", "rev-parse", "v0.1.0^{commit}"))[0]),
+  },
+  {
+    name: "get_tag",
+    arguments: { repo: "hello", tag: "v1.0.0" },
+    check: ({ texts, data }) => {
+      assert.equal(data, undefined);
+      assert.ok(texts[0].includes(lines(git("hello", "cat-file", "tag", "v1.0.0")).at(-1)));
+    },
   },
   {
     name: "get_repository_tree",
@@ -85,13 +93,18 @@ export const calls = [
     check: ({ data }) => assert.deepEqual(data.commits.map((c) => `${c.sha} ${c.subject}`), lines(git("hello", "log", "--format=%H %s", "feature/login"))),
   },
   {
+    name: "list_commits",
+    arguments: { repo: "hello", ref: "main...feature/login" },
+    check: ({ data }) => assert.deepEqual(data.commits.map((c) => c.sha), lines(git("hello", "log", "--format=%H", "main...feature/login"))),
+  },
+  {
     name: "get_commit",
     arguments: { repo: "hello", sha: "v1.0.0", detail: "full_patch" },
     check: ({ texts }) => assert.ok(texts[0].endsWith(`\n\n${git("hello", "show", "--format=", "v1.0.0^{commit}")}`)),
   },
   {
     name: "compare_commits",
-    arguments: { repo: "hello", base: "main", head: "feature/login" },
+    arguments: { repo: "hello", base: "main", head: "feature/login", detail: "full_patch" },
     check: ({ texts }) => assert.equal(texts[0], git("hello", "diff", "main...feature/login").toString()),
   },
   {

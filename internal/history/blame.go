@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/repomcp/repomcp/internal/mailmap"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -30,6 +31,8 @@ type BlameOptions struct {
 	// First and Last bound the lines, counted from 1 and both included. 0 means
 	// the first and the last line of the file; a Last beyond the end as well.
 	First, Last int
+	// Mailmap says what people are called; nil leaves names as they are.
+	Mailmap *mailmap.Map
 	// MaxCommits is how many commits are looked at at most; 0 is
 	// [MaxBlameCommits].
 	MaxCommits int
@@ -73,8 +76,8 @@ type Version struct {
 }
 
 // Blame finds the commits that lines of a file come from, following the file
-// when it was renamed: what `git blame --porcelain` says. What a .mailmap or
-// a textconv filter would change is not changed.
+// when it was renamed: what `git blame --porcelain` says. What a textconv filter
+// would change is not changed.
 //
 // A path that is no file is [repos.ErrNotFound], a range outside of the file
 // [repos.ErrInvalid], and [repos.ErrTooLarge] says that the file or its history
@@ -91,6 +94,7 @@ func Blame(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, o BlameO
 	if err != nil {
 		return BlameResult{}, err
 	}
+	source.people = o.Mailmap
 	b := &board{source: source, left: o.MaxCommits, blobs: blobs{source: source}, commits: make(map[repos.ID]*suspect)}
 	start, err := b.start(o.Commit, limit.path)
 	if err != nil {

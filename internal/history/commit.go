@@ -30,8 +30,8 @@ type Commit struct {
 	stored int // bytes, which the texts keep in memory
 }
 
-// Person is who did something and when. Names are those of the commit: a
-// .mailmap has no part.
+// Person is who did something and when. Names are those of the commit, unless a
+// Mailmap says otherwise.
 type Person struct {
 	Name  string
 	Email string
@@ -83,6 +83,16 @@ func (c Commit) Summary() string {
 		return "(" + c.ID.String() + ")"
 	}
 	return line
+}
+
+// ReadCommit reads one commit, with all parents that it names.
+func ReadCommit(snapshot *repos.Snapshot, id repos.ID) (Commit, error) {
+	raw, err := snapshot.RawCommit(id)
+	if err != nil {
+		return Commit{}, err
+	}
+	links, err := parseLinks(id, raw)
+	return parseCommit(id, raw, links), err
 }
 
 // parseCommit reads a whole commit.

@@ -23,13 +23,15 @@
 //
 // The answers are those of git 2.39 with its default settings, in bytes and in
 // order: patches, renames with their scores, abbreviated ids, quoted paths,
-// graphs. Settings of the repository, .gitattributes and .mailmap have no part,
-// as they have none or little in a bare repository.
+// graphs. Settings of the repository and .gitattributes have no part, as they have
+// none or little in a bare repository. A .mailmap has the part that the options
+// give it.
 //
 // # Limits
 //
 // A log looks at [DefaultMaxLooked] commits for a page, or as many as are asked
-// for, and tells how to go on. A blame fails with [repos.ErrTooLarge] beyond
+// for, and tells how to go on; where it looks for content it also stops at
+// [DefaultMaxCompared]. A blame fails with [repos.ErrTooLarge] beyond
 // [MaxBlameCommits], or where a version of the file has more than
 // [MaxBlameBytes] or [MaxBlameLines]: fewer lines may need less of history.
 //

@@ -7,6 +7,7 @@ import (
 	"hash/maphash"
 	"sync"
 
+	"github.com/repomcp/repomcp/internal/mailmap"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -157,6 +158,7 @@ type source struct {
 	facts      *Facts
 	repository uint32
 	shallow    map[repos.ID]bool
+	people     *mailmap.Map // nil for names as they are stored
 
 	compared       map[[2]repos.ID]bool // folders that are the same to git
 	openBytes      int                  // of folders that are being compared
@@ -219,5 +221,9 @@ func (s *source) commit(id repos.ID) (Commit, error) {
 	if s.shallow[id] {
 		l.parents = nil
 	}
-	return parseCommit(id, raw, l), nil
+	c := parseCommit(id, raw, l)
+	for _, p := range []*Person{&c.Author, &c.Committer} {
+		p.Name, p.Email = s.people.Lookup(p.Name, p.Email)
+	}
+	return c, nil
 }

@@ -3,8 +3,10 @@ package history
 import (
 	"context"
 	"fmt"
+	"regexp"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/mailmap"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -22,6 +24,9 @@ const (
 	// DefaultMaxLooked is how many commits one call goes through to fill its
 	// page: a second or two of work, and more than most histories have.
 	DefaultMaxLooked = 100_000
+	// DefaultMaxCompared is how much of files one call reads to find commits by
+	// content: a few seconds of work.
+	DefaultMaxCompared = 256 << 20
 )
 
 // LogOptions say which commits a log has. The zero value of all but Start
@@ -30,6 +35,10 @@ type LogOptions struct {
 	// Start is the newest commit, one that [repos.Snapshot.Resolve] gave. With a
 	// Cursor it is not looked at.
 	Start repos.ID
+	// Base leaves out what it leads to: Base..Start. With Symmetric the log has
+	// what either leads to and not both: Base...Start. A Cursor knows it as well.
+	Base      repos.ID
+	Symmetric bool
 	// Paths are files and folders, relative to the root, taken literally:
 	// commits that change none of them are left out, and so are side branches
 	// that do not matter for them (git-log(1), History Simplification, default
@@ -37,6 +46,16 @@ type LogOptions struct {
 	Paths []string
 	// Author is looked for in "NAME <EMAIL>", in either case.
 	Author string
+	// Message matches a line of the message, as git log --grep has it.
+	Message *regexp.Regexp
+	// Pickaxe is a text, and the log has the commits that change how often it
+	// occurs in a file: git log -S. PickaxeLines matches a line that a commit
+	// adds or deletes: git log -G. Merges are shown with FirstParent only. There
+	// is neither of them with Follow, and not both at once.
+	Pickaxe      string
+	PickaxeLines *regexp.Regexp
+	// Mailmap says what people are called; nil leaves names as they are.
+	Mailmap *mailmap.Map
 	// Since and Until bound the committer's date, both included. As for git, an
 	// older commit also hides what only it leads to.
 	Since, Until time.Time
@@ -57,8 +76,13 @@ type LogOptions struct {
 	// commits have to be the same.
 	Cursor string
 	// MaxLooked is how many commits are gone through at most;
-	// 0 is [DefaultMaxLooked].
+	// 0 is [DefaultMaxLooked]. Of a range, all commits are gone through first to
+	// know which they are.
 	MaxLooked int
+	// MaxCompared is how many bytes of files are read for Pickaxe and
+	// PickaxeLines, before the commit after which the page stops;
+	// 0 is [DefaultMaxCompared].
+	MaxCompared int64
 }
 
 // LogPage is a part of a log.
@@ -71,9 +95,13 @@ type LogPage struct {
 	Next string
 	// Looked is how many commits the call went through.
 	Looked int
-	// Stopped says that the page is not full because Looked has reached its
-	// maximum, or the commits [MaxPageBytes]. Next goes on from there.
+	// Stopped says that the page is not full because Looked or the compared bytes
+	// have reached their maximum, or the commits [MaxPageBytes]. Next goes on
+	// from there.
 	Stopped bool
+	// Unsearched is how many commits have files that Pickaxe or PickaxeLines did
+	// not look into, since they, or the list of them, are too large.
+	Unsearched int
 }
 
 // Log lists commits, the newest first: those that `git log` shows, in its
@@ -96,8 +124,9 @@ func Log(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, options Lo
 	if err != nil {
 		return LogPage{}, err
 	}
+	source.people = options.Mailmap
 	walk := newWalk(source, options, limits, at)
-	if err := walk.push(at.start); err != nil {
+	if err := walk.begin(at); err != nil {
 		return LogPage{}, err
 	}
 	return options.page(walk, at)
@@ -112,6 +141,8 @@ func (o *LogOptions) check() ([]limit, error) {
 		return nil, fmt.Errorf("%d commits to skip; at most %d: %w", o.Skip, maxHistory, repos.ErrInvalid)
 	case o.Follow && len(o.Paths) != 1:
 		return nil, fmt.Errorf("%d paths to follow, instead of one: %w", len(o.Paths), repos.ErrInvalid)
+	case o.Pickaxe != "" && o.PickaxeLines != nil, o.Follow && (o.Pickaxe != "" || o.PickaxeLines != nil):
+		return nil, fmt.Errorf("pickaxes of two kinds, or one with follow: %w", repos.ErrInvalid)
 	case len(o.Paths) > MaxPaths:
 		return nil, fmt.Errorf("%d paths; at most %d: %w", len(o.Paths), MaxPaths, repos.ErrInvalid)
 	}
@@ -120,6 +151,9 @@ func (o *LogOptions) check() ([]limit, error) {
 	}
 	if o.MaxLooked <= 0 {
 		o.MaxLooked = DefaultMaxLooked
+	}
+	if o.MaxCompared <= 0 {
+		o.MaxCompared = DefaultMaxCompared
 	}
 	limits := make([]limit, len(o.Paths))
 	for i, path := range o.Paths {
@@ -135,7 +169,7 @@ func (o *LogOptions) check() ([]limit, error) {
 func (o *LogOptions) page(walk *walk, at position) (page LogPage, err error) {
 	end, bytes := at.looked+o.MaxLooked, 0
 	for at.skip += o.Skip; len(page.Commits) < o.Limit; {
-		if page.Stopped = bytes > MaxPageBytes && !walk.queue.empty(); page.Stopped {
+		if page.Stopped = bytes > MaxPageBytes && !walk.ended(); page.Stopped {
 			break
 		}
 		called := walk.followed.path
@@ -144,7 +178,7 @@ func (o *LogOptions) page(walk *walk, at position) (page LogPage, err error) {
 			return LogPage{}, err
 		}
 		if !ok {
-			page.Stopped = !walk.queue.empty()
+			page.Stopped = !walk.ended()
 			break
 		}
 		if at.skip > 0 {
@@ -161,8 +195,9 @@ func (o *LogOptions) page(walk *walk, at position) (page LogPage, err error) {
 			page.Paths = append(page.Paths, called)
 		}
 	}
+	page.Unsearched = walk.pickaxe.unsearched()
 	page.Looked = max(walk.looked-at.looked, 0)
-	if !walk.queue.empty() {
+	if !walk.ended() {
 		at.looked, at.followed = walk.looked, walk.followed.String()
 		page.Next = o.cursor(at)
 	}

@@ -180,7 +180,7 @@ func byCursor(t *testing.T, snapshot *repos.Snapshot, facts *Facts, o LogOptions
 		if o.Cursor = page.Next; o.Cursor == "" {
 			return ids
 		}
-		o.Start = repos.ID{} // the cursor knows
+		o.Start, o.Base = repos.ID{}, repos.ID{} // the cursor knows
 	}
 }
 

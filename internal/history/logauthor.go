@@ -1,39 +1,75 @@
 package history
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/repomcp/repomcp/internal/mailmap"
 )
 
-// matcher looks for an author as `git log -i -F --author` does; nil matches
-// all.
-type matcher []byte
-
-func newMatcher(author string) matcher {
-	if author == "" {
-		return nil
-	}
-	return matcher(fold(author))
+// matcher looks for an author as `git log -i -F --author` does, and for lines of
+// the message as `git log --grep` does.
+type matcher struct {
+	author  string // folded
+	message *regexp.Regexp
+	people  *mailmap.Map
 }
 
-// match looks at the author's name and address, without the date (grep.c,
-// strip_timestamp).
+func newMatcher(o LogOptions) matcher {
+	return matcher{author: fold(o.Author), message: o.Message, people: o.Mailmap}
+}
+
+// asked says that there is something to look for.
+func (m matcher) asked() bool { return m.author != "" || m.message != nil }
+
 func (m matcher) match(raw []byte) answer {
-	header, _, _ := strings.Cut(readable(raw), "\n\n")
-	for line := range strings.SplitSeq(header, "\n") {
-		who, ok := strings.CutPrefix(line, "author ")
-		if !ok {
-			continue
-		}
-		if end := strings.LastIndexByte(who, '>'); end > 0 {
-			who = who[:end+1]
-		}
-		if strings.Contains(fold(who), string(m)) {
-			return yes
-		}
+	header, message, _ := strings.Cut(readable(raw), "\n\n")
+	if m.byAuthor(header) && m.says(message) {
+		return yes
 	}
 	return no
+}
+
+// byAuthor looks at the author's name and address, without the date.
+func (m matcher) byAuthor(header string) bool {
+	if m.author == "" {
+		return true
+	}
+	for line := range strings.SplitSeq(header, "\n") {
+		who, ok := strings.CutPrefix(line, "author ")
+		if ok && strings.Contains(fold(m.proper(who)), m.author) {
+			return true
+		}
+	}
+	return false
+}
+
+// proper is a person's line up to the date, with the name that a mailmap has.
+func (m matcher) proper(who string) string {
+	stored := parsePerson(who)
+	name, email := m.people.Lookup(stored.Name, stored.Email)
+	if name != stored.Name || email != stored.Email {
+		return name + " <" + email + ">"
+	}
+	if end := strings.LastIndexByte(who, '>'); end > 0 {
+		who = who[:end+1]
+	}
+	return who
+}
+
+// says looks at the message line by line.
+func (m matcher) says(message string) bool {
+	if m.message == nil {
+		return true
+	}
+	for line := range strings.Lines(message) {
+		if m.message.MatchString(strings.TrimSuffix(line, "\n")) {
+			return true
+		}
+	}
+	return false
 }
 
 // fold makes texts equal that differ in case only: each letter becomes the

@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"time"
 
 	"github.com/repomcp/repomcp/internal/repos"
@@ -17,22 +18,31 @@ import (
 // [Facts] remembers makes quick; so a cursor needs no memory of a server, and
 // stays good when commits are dated wrongly.
 type position struct {
-	start  repos.ID
-	looked int
+	start     repos.ID
+	base      repos.ID // zero without one
+	symmetric bool
+	looked    int
 	// skip is how many more commits were to be left out there.
 	skip int
 	// followed is what the file that is followed was called there.
 	followed string
 }
 
-const cursorVersion = 1
+// What a cursor begins with: whether a base follows its start.
+const (
+	cursorPlain  = 1
+	cursorRanged = 2
+)
 
 // digestBytes are enough to notice that options were changed by mistake.
 const digestBytes = 6
 
 // digest stands for the options that make a log what it is.
 func (o *LogOptions) digest() []byte {
-	text, err := json.Marshal([]any{o.Paths, o.Author, unixOf(o.Since), unixOf(o.Until), o.FirstParent, o.Follow})
+	text, err := json.Marshal([]any{
+		o.Paths, o.Author, unixOf(o.Since), unixOf(o.Until), o.FirstParent, o.Follow,
+		patternOf(o.Message), o.Pickaxe, patternOf(o.PickaxeLines), o.Mailmap != nil, o.Symmetric,
+	})
 	if err != nil {
 		panic("history: internal error: " + err.Error()) // strings and numbers
 	}
@@ -42,8 +52,12 @@ func (o *LogOptions) digest() []byte {
 
 // cursor writes a position.
 func (o *LogOptions) cursor(at position) string {
-	b := append([]byte{cursorVersion}, o.digest()...)
+	b := append([]byte{cursorPlain}, o.digest()...)
 	b = append(b, at.start[:]...)
+	if !at.base.IsZero() {
+		b[0] = cursorRanged
+		b = append(b, at.base[:]...)
+	}
 	b = binary.AppendUvarint(b, uint64(at.looked)) //nolint:gosec // not negative
 	b = binary.AppendUvarint(b, uint64(at.skip))   //nolint:gosec // not negative
 	return base64.RawURLEncoding.EncodeToString(append(b, at.followed...))
@@ -53,24 +67,40 @@ func (o *LogOptions) cursor(at position) string {
 // so what they name is resolved like any other revision.
 func (o *LogOptions) position(ctx context.Context, snapshot *repos.Snapshot) (position, error) {
 	if o.Cursor == "" {
-		return position{start: o.Start}, nil
+		return position{start: o.Start, base: o.Base, symmetric: o.Symmetric}, nil
 	}
 	at, ok := o.parseCursor()
 	if !ok {
 		return position{}, fmt.Errorf("cursor is not one of this list; begin again without it: %w", repos.ErrInvalid)
 	}
-	_, err := snapshot.Resolve(ctx, at.start.String())
-	return at, err
+	for _, id := range []repos.ID{at.start, at.base} {
+		if id.IsZero() {
+			continue
+		}
+		if _, err := snapshot.Resolve(ctx, id.String()); err != nil {
+			return position{}, err
+		}
+	}
+	return at, nil
 }
 
 func (o *LogOptions) parseCursor() (at position, ok bool) {
 	b, err := base64.RawURLEncoding.DecodeString(o.Cursor)
 	head := 1 + digestBytes
-	if err != nil || len(b) < head+len(at.start) || b[0] != cursorVersion || string(b[1:head]) != string(o.digest()) {
+	if err != nil || len(b) < head+len(at.start) || string(b[1:head]) != string(o.digest()) {
 		return position{}, false
 	}
-	at.start = repos.ID(b[head : head+len(at.start)])
-	b = b[head+len(at.start):]
+	ranged := b[0] == cursorRanged
+	if !ranged && b[0] != cursorPlain {
+		return position{}, false
+	}
+	at.start, b = repos.ID(b[head:head+len(at.start)]), b[head+len(at.start):]
+	if ranged && len(b) > len(at.base) {
+		at.base, b, at.symmetric = repos.ID(b[:len(at.base)]), b[len(at.base):], o.Symmetric
+	}
+	if ranged == at.base.IsZero() {
+		return position{}, false
+	}
 	for _, number := range []*int{&at.looked, &at.skip} {
 		n, size := binary.Uvarint(b)
 		if size <= 0 || n > maxHistory {
@@ -87,4 +117,11 @@ func unixOf(t time.Time) int64 {
 		return -1
 	}
 	return t.Unix()
+}
+
+func patternOf(r *regexp.Regexp) string {
+	if r == nil {
+		return ""
+	}
+	return r.String()
 }

@@ -16,6 +16,7 @@ const maxHistory = 4_000_000
 //
 // git needs no look ahead here, since there is one start and nothing that is
 // excluded; so clocks that were wrong change the order and never the selection.
+// A range is looked at as a whole, see span.
 type walk struct {
 	source *source
 	limits []limit
@@ -23,14 +24,16 @@ type walk struct {
 	follow   bool
 	followed limit
 
-	author  matcher
-	since   uint64 // 0 for none
+	matcher matcher
+	pickaxe *pickaxe // nil for none
+	since   uint64   // 0 for none
 	until   uint64
 	first   bool // parents only
 	resumed int  // that many commits were dealt with before
 
 	queue  newest[*step]
 	seen   map[repos.ID]struct{}
+	ranged []*visit // what is left of a range
 	looked int
 }
 
@@ -38,7 +41,7 @@ type walk struct {
 type step struct {
 	id    repos.ID
 	links links
-	by    answer // whether its author is the one that is asked for
+	fits  answer // whether its author and its message are what is asked for
 }
 
 // answer is what is known of a condition.
@@ -52,7 +55,7 @@ const (
 
 func newWalk(source *source, o LogOptions, limits []limit, at position) *walk {
 	w := &walk{
-		source: source, limits: limits, author: newMatcher(o.Author), first: o.FirstParent,
+		source: source, limits: limits, matcher: newMatcher(o), pickaxe: newPickaxe(o), first: o.FirstParent,
 		until: noDate, resumed: at.looked, follow: o.Follow, seen: make(map[repos.ID]struct{}),
 	}
 	if o.Follow {
@@ -86,36 +89,45 @@ func (w *walk) push(id repos.ID) error {
 		return err
 	}
 	s := &step{id: id, links: links}
-	if w.author != nil && raw != nil {
-		s.by = w.author.match(raw)
+	if w.matcher.asked() && raw != nil {
+		s.fits = w.matcher.match(raw)
 	}
 	w.seen[id] = struct{}{}
 	w.queue.push(links.date, s)
 	return nil
 }
 
+// begin queues what the walk begins with.
+func (w *walk) begin(at position) error {
+	switch {
+	case at.base.IsZero():
+		return w.push(at.start)
+	case !at.symmetric:
+		return w.span([]repos.ID{at.start}, []repos.ID{at.base})
+	}
+	bases, err := w.source.mergeBases(at.base, at.start)
+	if err != nil {
+		return err
+	}
+	return w.span([]repos.ID{at.base, at.start}, bases)
+}
+
+// ended says that there are no more commits to look at.
+func (w *walk) ended() bool { return w.queue.empty() && len(w.ranged) == 0 }
+
 // next gives the next commit of the log. It is not ok when history has ended,
-// or when so many commits have been looked at.
+// when so many commits have been looked at, or when so much was compared.
 func (w *walk) next(end int) (id repos.ID, ok bool, err error) {
-	for !w.queue.empty() && w.looked < end {
-		s := w.queue.pop()
-		w.looked++
-		if s.links.date < w.since {
-			continue // and nothing before it, by this way
-		}
-		// Of what earlier pages dealt with only the way counts.
-		dealt := w.looked <= w.resumed
-		same, err := w.advance(s, dealt)
+	for !w.ended() && w.looked < end && !w.pickaxe.tired() {
+		s, same, err := w.step()
 		if err != nil {
 			return repos.ID{}, false, err
 		}
-		if dealt || same || s.links.date > w.until {
+		// Of what earlier pages dealt with only the way counts.
+		if s == nil || w.looked <= w.resumed || same || s.links.date > w.until {
 			continue
 		}
-		shown, err := w.byAuthor(s)
-		if shown && w.follow {
-			shown, err = w.touches(s)
-		}
+		shown, err := w.selects(s)
 		if err != nil || shown {
 			return s.id, shown, err
 		}
@@ -123,15 +135,42 @@ func (w *walk) next(end int) (id repos.ID, ok bool, err error) {
 	return repos.ID{}, false, nil
 }
 
+// step takes the next commit, none when it is too old, and says whether it changes
+// none of the paths.
+func (w *walk) step() (s *step, same bool, err error) {
+	w.looked++
+	if len(w.ranged) > 0 {
+		v := w.ranged[0]
+		w.ranged = w.ranged[1:]
+		return &v.step, v.same, nil
+	}
+	s = w.queue.pop()
+	if s.links.date < w.since {
+		return nil, false, nil // and nothing before it, by this way
+	}
+	same, err = w.advance(s, w.looked <= w.resumed)
+	return s, same, err
+}
+
+// selects reports whether a commit is to be shown, the cheapest question first.
+func (w *walk) selects(s *step) (shown bool, err error) {
+	shown, err = w.matches(s)
+	if shown && w.follow {
+		shown, err = w.touches(s)
+	}
+	if shown && w.pickaxe != nil {
+		shown, err = w.digs(s)
+	}
+	return shown, err
+}
+
 // advance queues the parents that matter, and reports whether the commit changes
 // none of the paths. wayOnly says that this is not of interest.
 func (w *walk) advance(s *step, wayOnly bool) (same bool, err error) {
 	parents := s.links.parents
-	if w.first && len(parents) > 1 {
-		parents = parents[:1]
-	}
 	if len(w.limits) > 0 && (!wayOnly || len(parents) > 1) {
-		if same, parents, err = w.simplify(s.links.tree, parents); err != nil {
+		always := func(repos.ID) (bool, error) { return true, nil }
+		if same, parents, err = w.simplify(s.links.tree, parents, always); err != nil {
 			return false, err
 		}
 	}
@@ -139,41 +178,57 @@ func (w *walk) advance(s *step, wayOnly bool) (same bool, err error) {
 		if err := w.push(parent); err != nil {
 			return false, err
 		}
+		if w.first {
+			break
+		}
 	}
 	return same, nil
 }
 
-// simplify is try_to_simplify_commit (revision.c): a commit that is the same as
-// one of its parents, for the paths, leads to that parent only.
-func (w *walk) simplify(tree repos.ID, parents []repos.ID) (same bool, rest []repos.ID, err error) {
+// simplify follows git-log(1), History Simplification: a commit that is the same as
+// one of its parents, for the paths, leads to that parent only. That parent has to
+// be relevant. Others neither stand for the commit nor make it one to show, unless
+// all are such.
+func (w *walk) simplify(tree repos.ID, parents []repos.ID, relevant func(repos.ID) (bool, error)) (same bool, rest []repos.ID, err error) {
 	if len(parents) == 0 {
 		same, err = w.source.emptyTree(tree, w.limits)
 		return same, nil, err
 	}
+	differs, someRelevant := map[bool]bool{}, false
 	for i, parent := range parents {
+		counts, err := relevant(parent)
+		if err != nil {
+			return false, nil, err
+		}
+		someRelevant = someRelevant || counts
+		if w.first && i > 0 {
+			break
+		}
 		links, _, err := w.source.links(parent)
 		if err != nil {
 			return false, nil, err
 		}
-		if same, err = w.source.sameTree(links.tree, tree, w.limits); err != nil || same {
-			return same, parents[i : i+1], err
+		equal, err := w.source.sameTree(links.tree, tree, w.limits)
+		if err != nil || equal && counts {
+			return equal, parents[i : i+1], err
 		}
+		differs[counts] = differs[counts] || !equal
 	}
-	return false, parents, nil
+	return !differs[someRelevant], parents, nil
 }
 
-// byAuthor reports whether the commit's author matches.
-func (w *walk) byAuthor(s *step) (bool, error) {
-	if w.author == nil {
+// matches reports whether the commit's author and message fit.
+func (w *walk) matches(s *step) (bool, error) {
+	if !w.matcher.asked() {
 		return true, nil
 	}
-	if s.by == unknown {
+	if s.fits == unknown {
 		raw, err := w.source.ScanCommit(s.id, w.source.commits[:0])
 		if err != nil {
 			return false, err
 		}
 		w.source.commits = raw
-		s.by = w.author.match(raw)
+		s.fits = w.matcher.match(raw)
 	}
-	return s.by == yes, nil
+	return s.fits == yes, nil
 }

@@ -32,6 +32,10 @@ func MergeBases(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, a, 
 	if err != nil {
 		return nil, err
 	}
+	return s.mergeBases(a, b)
+}
+
+func (s *source) mergeBases(a, b repos.ID) ([]repos.ID, error) {
 	if a == b {
 		_, _, err := s.links(a)
 		return []repos.ID{a}, err

@@ -59,8 +59,10 @@ func all(t testing.TB, snapshot *repos.Snapshot, facts *Facts, o LogOptions) []r
 	if err != nil {
 		t.Fatal(err)
 	}
-	w := newWalk(source, o, limits, position{})
-	if err := w.push(o.Start); err != nil {
+	source.people = o.Mailmap
+	at := position{start: o.Start, base: o.Base, symmetric: o.Symmetric}
+	w := newWalk(source, o, limits, at)
+	if err := w.begin(at); err != nil {
 		t.Fatal(err)
 	}
 	var ids []repos.ID

@@ -157,7 +157,7 @@ func (d *Differ) content(mode repos.Mode, id repos.ID, buf *[]byte, shapeOnly bo
 	case mode == 0:
 		return 0, lines, nil
 	case mode.IsGitlink():
-		*buf = fmt.Appendf(*buf, "Subproject commit %s\n", id)
+		*buf = appendSubmodule(*buf, id)
 		return int64(len(*buf)), lines, nil
 	}
 	if size, err = d.snapshot.Size(id); err != nil {
@@ -182,6 +182,11 @@ func (d *Differ) content(mode repos.Mode, id repos.ID, buf *[]byte, shapeOnly bo
 	default:
 		return size, lines, nil
 	}
+}
+
+// appendSubmodule appends what git shows instead of a content.
+func appendSubmodule(buf []byte, id repos.ID) []byte {
+	return fmt.Appendf(buf, "Subproject commit %s\n", id)
 }
 
 // peek looks at the beginning of a file.

@@ -35,3 +35,15 @@ func CutSubject(s string) (subject, rest string) {
 	}
 	return strings.Join(lines, " "), s
 }
+
+// FoldCase makes texts equal that differ in the case of ASCII letters only, which
+// is all that git looks at in keys, addresses and names of people.
+func FoldCase(s string) string {
+	b := []byte(s)
+	for i, c := range b {
+		if 'A' <= c && c <= 'Z' {
+			b[i] = c | 0x20
+		}
+	}
+	return string(b)
+}

@@ -138,7 +138,6 @@ func New(options Options) *Server {
 	return s
 }
 
-
 // Handler serves all methods but resources/stream over HTTP. Requests must
 // have passed [Server.Admit], and carry it by [Request.Attach].
 func (s *Server) Handler() http.Handler { return s.handler }

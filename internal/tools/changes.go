@@ -103,7 +103,9 @@ func (c *changes) stats(ctx context.Context, r *result) error {
 	if err != nil {
 		return err
 	}
-	differ := history.NewDiffer(c.snapshot, history.PatchOptions{})
+	// Without context lines may be matched otherwise, as in git: numbers are those
+	// of the patch that the same arguments give.
+	differ := history.NewDiffer(c.snapshot, history.PatchOptions{Context: c.context})
 	added, deleted := 0, 0
 	var items []item[string]
 	for _, file := range c.files[start:end] {

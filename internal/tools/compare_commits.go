@@ -3,6 +3,7 @@ package tools
 import (
 	"context"
 	"errors"
+	"strings"
 
 	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/repos"
@@ -10,17 +11,18 @@ import (
 
 type compareArguments struct {
 	place
-	base, head string
-	twoDot     bool
+	base, head      string
+	twoDot, mailmap bool
 	changeView
 }
 
 func (a *compareArguments) define(p *parameters) {
 	a.place.define(p)
-	p.text(&a.base, "base", "Branch, tag or commit to compare with.").require()
-	p.text(&a.head, "head", "Branch, tag or commit with the changes; the default branch if omitted.")
-	p.flag(&a.twoDot, "two_dot", "Compare as base..head; otherwise base...head, as GitHub.")
-	a.changeView.define(p, detailPatch)
+	p.text(&a.base, "base", "Branch, tag or commit.").require()
+	p.text(&a.head, "head", "The default branch if omitted.")
+	p.flag(&a.twoDot, "two_dot", "Files as git diff base..head; otherwise base...head, as GitHub.")
+	a.changeView.define(p, detailStats)
+	defineMailmap(p, &a.mailmap)
 }
 
 // compared are the two commits.
@@ -28,7 +30,15 @@ type compared struct {
 	base, head found
 	dots       string
 	from       repos.ID // what is compared with head
+	ahead      int      // commits of head that base has not
 }
+
+const (
+	// maxComparedCommits is how many commits a comparison lists, and
+	// maxComparedText what they may take: half of a result is for the files.
+	maxComparedCommits = 50
+	maxComparedText    = maxResultBytes / 2
+)
 
 func (s *service) compareCommits(ctx context.Context, a compareArguments) (_ *result, err error) {
 	options, err := a.options()
@@ -42,8 +52,16 @@ func (s *service) compareCommits(ctx context.Context, a compareArguments) (_ *re
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
 	r := &result{}
 	c, err := s.sides(ctx, r, snapshot, a)
-	if err != nil || a.detail == detailNone {
-		return r, err
+	if err != nil {
+		return nil, err
+	}
+	if a.detail != detailPatch && a.page == 1 {
+		if err := s.addCommits(ctx, r, snapshot, a, c, options); err != nil {
+			return nil, err
+		}
+	}
+	if a.detail == detailNone {
+		return r, nil
 	}
 	comparison, err := history.CompareCommits(ctx, snapshot, s.facts, c.from, c.head.ID, options)
 	if err != nil {
@@ -74,7 +92,7 @@ func (s *service) sides(ctx context.Context, r *result, snapshot *repos.Snapshot
 	if err != nil {
 		return c, err
 	}
-	c.dots, c.from = "...", common
+	c.dots, c.from, c.ahead = "...", common, ahead
 	if a.twoDot {
 		c.dots, c.from = "..", c.base.ID
 	}
@@ -85,4 +103,41 @@ func (s *service) sides(ctx context.Context, r *result, snapshot *repos.Snapshot
 	}
 	r.note("The head is %s ahead of the base and %d behind. %s", many(ahead, "commit"), behind, base)
 	return c, nil
+}
+
+// addCommits shows the newest commits that head has and base has not, those that
+// changed the paths if there are any.
+func (s *service) addCommits(ctx context.Context, r *result, snapshot *repos.Snapshot, a compareArguments, c compared, o history.CompareOptions) (err error) {
+	if c.ahead == 0 {
+		return nil
+	}
+	log := history.LogOptions{Start: c.head.ID, Base: c.base.ID, Paths: o.Paths, Limit: maxComparedCommits}
+	if log.Mailmap, err = people(r, snapshot, a.mailmap); err != nil {
+		return err
+	}
+	page, items, err := s.logToFit(ctx, snapshot, log, maxComparedText)
+	if err != nil {
+		return err
+	}
+	var text strings.Builder
+	for _, i := range items {
+		text.WriteString(i.line + "\n")
+	}
+	r.content, r.hasContent = text.String(), len(items) > 0
+	var path string
+	whole := many(c.ahead, "commit")
+	if len(o.Paths) > 0 {
+		path, whole = ", path="+quote(o.Paths[0]), "those that changed the paths"
+		if page.Next == "" {
+			r.note("Of %s, %d changed the paths.", many(c.ahead, "commit"), len(items))
+		}
+	}
+	switch {
+	case page.Next == "":
+	case len(o.Paths) > 1:
+		r.note("The newest %d of %s. For more give one of the paths to list_commits, with base=%s and ref=%s.", len(items), whole, c.base.ID, c.head.ID)
+	default:
+		r.note("The newest %d of %s. Go on with list_commits, base=%s, ref=%s%s and cursor=%s", len(items), whole, c.base.ID, c.head.ID, path, page.Next)
+	}
+	return nil
 }

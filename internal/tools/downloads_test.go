@@ -29,7 +29,6 @@ func TestACutPagePointsAtADownload(t *testing.T) {
 		want, route string // in the link and in the text
 	}{
 		{"search_code", args{"query": "needle"}, last + ".tar.gz", ofLast},
-		{"list_commits", args{}, last + ".tar.gz", ofLast},
 		{"find_files", args{"query": "file"}, last + ".manifest.json", ofLast},
 		{"get_repository_tree", args{}, last + ".manifest.json", ofLast},
 		{"get_file_contents", args{}, last + ".manifest.json", ofLast},

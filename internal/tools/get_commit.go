@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/repomcp/repomcp/internal/history"
+	"github.com/repomcp/repomcp/internal/mailmap"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -21,12 +22,14 @@ const (
 
 type commitArguments struct {
 	revision
+	mailmap bool
 	changeView
 }
 
 func (a *commitArguments) define(p *parameters) {
 	a.revision.define(p)
 	a.changeView.define(p, detailStats)
+	defineMailmap(p, &a.mailmap)
 }
 
 func (s *service) getCommit(ctx context.Context, a commitArguments) (_ *result, err error) {
@@ -44,7 +47,11 @@ func (s *service) getCommit(ctx context.Context, a commitArguments) (_ *result, 
 	if err != nil {
 		return nil, err
 	}
-	commit, err := s.wholeCommit(ctx, snapshot, at.ID)
+	names, err := people(r, snapshot, a.mailmap)
+	if err != nil {
+		return nil, err
+	}
+	commit, err := s.wholeCommit(ctx, snapshot, at.ID, names)
 	if err != nil {
 		return nil, err
 	}
@@ -70,8 +77,8 @@ func (s *service) getCommit(ctx context.Context, a commitArguments) (_ *result, 
 	return r, c.show(ctx, r)
 }
 
-func (s *service) wholeCommit(ctx context.Context, snapshot *repos.Snapshot, id repos.ID) (history.Commit, error) {
-	page, err := history.Log(ctx, snapshot, s.facts, history.LogOptions{Start: id, Limit: 1})
+func (s *service) wholeCommit(ctx context.Context, snapshot *repos.Snapshot, id repos.ID, people *mailmap.Map) (history.Commit, error) {
+	page, err := history.Log(ctx, snapshot, s.facts, history.LogOptions{Start: id, Limit: 1, Mailmap: people})
 	if err != nil {
 		return history.Commit{}, err
 	}

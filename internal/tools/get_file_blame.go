@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"github.com/repomcp/repomcp/internal/history"
@@ -19,21 +20,21 @@ const (
 	maxBlamedLines = 500
 	// maxBlamedText is how much of a line is shown: minified files have one line.
 	maxBlamedText = 500
-	// shortID is what git blame shows of an id, and enough beside the full one.
-	shortID = 8
 )
 
 type blameArguments struct {
 	revision
 	path       string
 	start, end int
+	mailmap    bool
 }
 
 func (a *blameArguments) define(p *parameters) {
 	a.revision.define(p)
 	p.text(&a.path, "path", pathDescription).require()
-	p.number(&a.start, "start_line", "First line, from 1.", math.MaxInt32)
-	p.number(&a.end, "end_line", fmt.Sprintf("Last line; at most %d lines at once.", maxBlamedLines), math.MaxInt32)
+	p.number(&a.start, "start_line", "", math.MaxInt32)
+	p.number(&a.end, "end_line", fmt.Sprintf("At most %d lines at once.", maxBlamedLines), math.MaxInt32)
+	defineMailmap(p, &a.mailmap)
 }
 
 // blamed is the data of get_file_blame.
@@ -82,7 +83,11 @@ func (s *service) getFileBlame(ctx context.Context, a blameArguments) (_ *result
 	if a.end != 0 {
 		last = min(a.end, last)
 	}
-	found, err := history.Blame(ctx, snapshot, s.facts, history.BlameOptions{Commit: at.ID, Path: e.path, First: a.start, Last: last})
+	names, err := people(r, snapshot, a.mailmap)
+	if err != nil {
+		return nil, err
+	}
+	found, err := history.Blame(ctx, snapshot, s.facts, history.BlameOptions{Commit: at.ID, Path: e.path, First: a.start, Last: last, Mailmap: names})
 	if errors.Is(err, repos.ErrInvalid) && a.start == 1 {
 		return nil, say("%s is empty.", quote(e.path))
 	}
@@ -103,8 +108,7 @@ func (q request) blame(ctx context.Context, r *result, found history.BlameResult
 	data := &blamed{Repository: quote(q.at.repository), SHA: q.at.ID.String(), Path: quote(q.entry.path), TotalLines: found.Lines, Ranges: []blamedRange{}, Commits: make(map[string]blamedCommit)}
 	v := blameView{data: data, found: found, size: jsonSize(data)}
 	v.fill(q.entry.path)
-	r.content, r.hasContent = v.text.String(), v.shown > 0
-	r.lines, r.data = v.legend, data
+	r.content, r.hasContent, r.data = v.text.String(), v.shown > 0, data
 	last := a.start + v.shown - 1
 	r.note("%s of %s, %s.", quote(clip(q.entry.path)), q.at, many(found.Lines, "line"))
 	if v.clipped {
@@ -126,7 +130,6 @@ type blameView struct {
 	data              *blamed
 	found             history.BlameResult
 	text              strings.Builder
-	legend            []string
 	shown, size       int
 	clipped, replaced bool
 }
@@ -163,36 +166,34 @@ func (v *blameView) clip(content []byte) string {
 	return text
 }
 
-// add takes the nth line of a run, if it fits.
+// add takes the nth line of a run, if it fits. In the text a line without an indent
+// names the commit of the lines below it, and says what it is when it is new.
 func (v *blameView) add(run history.BlameRange, nth int, path, content string) bool {
 	id := run.Commit.String()
 	commit := v.found.Commits[run.Commit]
-	_, known := v.data.Commits[id]
-	about := blamedCommit{Author: signature(commit.Author), Date: stamp(commit.Author), Subject: line(commit.Summary())}
+	about := blamedCommit{Author: signature(commit.Author), Date: stamp(commit.Author), Subject: clean(commit.Summary())}
 	shown := blamedRange{Start: run.Line, SHA: id, Lines: []string{}}
-	was := ""
-	if run.Path != path {
-		shown.Path = quote(run.Path)
-		was = " " + shown.Path
-	}
-	name := line(commit.Author.Name)
-	row := fmt.Sprintf("%s%s (%s %s %d) %s\n", id[:shortID], was, name, commit.Author.When().Format("2006-01-02"), run.Line+nth, content)
-	legend := fmt.Sprintf("%s %s %s: %s", id, about.Date, about.Author, about.Subject)
-	asText, asData := len(row), jsonSize(content)+1
-	if !known {
-		asText, asData = asText+len(legend)+1, asData+jsonSize(about)+len(id)+len(`"":,`)
-	}
+	row := fmt.Sprintf("  %d %s\n", run.Line+nth, content)
+	asData := jsonSize(content) + 1
+	_, known := v.data.Commits[id]
 	if nth == 0 {
+		head := id[:shownID]
+		if !known {
+			head += fmt.Sprintf(" %s %s: %s", commit.Author.When().Format(time.DateOnly), line(commit.Author.Name), untabbed(about.Subject))
+			asData += jsonSize(about) + len(id) + len(`"":,`)
+		}
+		if run.Path != path {
+			shown.Path = quote(run.Path)
+			head += " (in " + shown.Path + ")"
+		}
+		row = head + "\n" + row
 		asData += jsonSize(shown)
 	}
-	if v.size += asText + asData; v.size > maxListedBytes && v.shown > 0 {
+	if v.size += len(row) + asData; v.size > maxListedBytes && v.shown > 0 {
 		return false
 	}
-	if !known {
-		v.data.Commits[id] = about
-		v.legend = append(v.legend, legend)
-	}
 	if nth == 0 {
+		v.data.Commits[id] = about
 		v.data.Ranges = append(v.data.Ranges, shown)
 	}
 	at := &v.data.Ranges[len(v.data.Ranges)-1]

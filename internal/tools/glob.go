@@ -32,11 +32,18 @@ func newGlob(pattern string, fold bool) (glob, error) {
 	if malformed(pattern) {
 		return glob{}, say("The pattern %s is malformed: a set such as [abc] has no end, or a backslash nothing after it. For the character itself write \\[ or \\\\.", quote(clip(pattern)))
 	}
-	var ok bool
-	if g.alternatives, ok = expandBraces([]string{pattern}); !ok {
-		return glob{}, say("The braces of the pattern stand for more than %d patterns. Ask in several calls.", maxAlternatives)
+	var err error
+	g.alternatives, err = alternativesOf(pattern)
+	return g, err
+}
+
+// alternativesOf are the patterns that one with braces stands for.
+func alternativesOf(pattern string) ([]string, error) {
+	alternatives, ok := expandBraces([]string{pattern})
+	if !ok {
+		return nil, say("The braces of the pattern stand for more than %d patterns. Ask in several calls.", maxAlternatives)
 	}
-	return g, nil
+	return alternatives, nil
 }
 
 // malformed reports a pattern that matches nothing: one with a set that is not

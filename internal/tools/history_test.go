@@ -27,8 +27,10 @@ func (s *site) logged(arguments args) []string {
 		}
 		for _, item := range r.data["commits"].([]any) {
 			c := item.(map[string]any)
-			l := fmt.Sprint(c["sha"], " ", c["date"], " ", c["author"], ": ", c["subject"])
-			if all = append(all, l); !strings.Contains(strings.ReplaceAll(r.text, " (merge)", ""), l) && arguments["follow"] == nil {
+			all = append(all, fmt.Sprint(c["sha"], " ", c["date"], " ", c["author"], ": ", c["subject"]))
+			name, _, _ := strings.Cut(c["author"].(string), " <")
+			l := fmt.Sprint(c["sha"].(string)[:12], " ", c["date"], " ", name, ": ", strings.ReplaceAll(c["subject"].(string), "\t", " "))
+			if !strings.Contains(strings.ReplaceAll(r.content+r.text, " (merge)", ""), l) && arguments["follow"] == nil {
 				s.t.Errorf("%q is not in the text:\n%s", l, r.text)
 			}
 		}
@@ -196,7 +198,7 @@ func TestComparisonsAreThoseOfGit(t *testing.T) {
 						t.Errorf("%v: %s, want %v", arguments, r.text, counts)
 					}
 					for context, option := range []string{"-U0", "-U1"} {
-						arguments["context_lines"], arguments["patch_line"] = context, 1
+						arguments["context_lines"], arguments["patch_line"], arguments["detail"] = context, 1, "full_patch"
 						want := strings.ToValidUTF8(git(t, repository, "diff", option, base+dots+head), "\ufffd")
 						if got := s.patched("compare_commits", arguments); got != want {
 							t.Errorf("%v:\n%s\nwant\n%s", arguments, got, want)
@@ -299,8 +301,8 @@ func TestBlamesAreThoseOfGit(t *testing.T) {
 					}
 					for _, text := range strs(run["lines"]) {
 						got = append(got, run["sha"].(string)+" "+text)
-						row := fmt.Sprintf("%d) %s\n", start, text)
-						if !strings.Contains(r.content, row) || !strings.Contains(r.text, run["sha"].(string)) {
+						row := fmt.Sprintf("\n  %d %s\n", start, text)
+						if !strings.Contains(r.content, row) || !strings.Contains("\n"+r.content, "\n"+run["sha"].(string)[:12]) {
 							t.Errorf("%s %s: the text lacks %q", repository, path, row)
 						}
 						start++
@@ -326,8 +328,8 @@ func TestLongChangesGoOn(t *testing.T) {
 	first := repo.Git("rev-parse", "main")
 	repo.Commit("main", gittest.Regular("a", strings.Repeat("some line\n", 9000)), gittest.Regular("b", long+"end\n"))
 	want := repo.Git("diff", "main~", "main")
-	got := s.patched("compare_commits", args{"repo": "one", "base": first, "head": "main"})
-	if a := repo.Git("diff", "main~", "main", "--", "a") + "\n"; s.patched("compare_commits", args{"repo": "one", "base": first, "paths": "a"}) != a {
+	got := s.patched("compare_commits", args{"repo": "one", "base": first, "head": "main", "detail": "full_patch"})
+	if a := repo.Git("diff", "main~", "main", "--", "a") + "\n"; s.patched("compare_commits", args{"repo": "one", "base": first, "paths": "a", "detail": "full_patch"}) != a {
 		t.Error("the parts are not the whole")
 	}
 	// Of the line that is too long, what does not fit is left out, and said so.
@@ -338,7 +340,7 @@ func TestLongChangesGoOn(t *testing.T) {
 	if !strings.Contains(r.text, "Truncated after line ") || len(r.links) != 0 || !strings.Contains(r.text, "All files that differ") || len(r.content) > maxResult {
 		t.Errorf("%d bytes, %s", len(r.content), r.text)
 	}
-	r = s.call("compare_commits", args{"repo": "one", "base": first, "head": "main", "paths": []string{"b"}, "patch_line": 7})
+	r = s.call("compare_commits", args{"repo": "one", "base": first, "head": "main", "paths": []string{"b"}, "patch_line": 7, "detail": "full_patch"})
 	if !strings.Contains(r.text, "Truncated in line 7 of the patch, which is long, in file 1 of 1, b. Go on with patch_line=8") {
 		t.Errorf("%s", r.text)
 	}

@@ -4,9 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
+	"regexp/syntax"
+	"strings"
 	"time"
 
 	"github.com/repomcp/repomcp/internal/history"
+	"github.com/repomcp/repomcp/internal/mailmap"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -14,29 +18,59 @@ import (
 // needed, which costs nothing.
 const maxSkipped = 100_000
 
+// maxMailmap bounds the .mailmap that is read for a call; that of Linux has 50 KiB.
+const maxMailmap = 1 << 20
+
 type logArguments struct {
 	revision
+	base                               string
 	path, author, since, until, cursor string
-	firstParent, follow                bool
+	grep, pickaxe, pickaxeRegexp       string
+	firstParent, follow, mailmap       bool
 	paging
 }
 
 func (a *logArguments) define(p *parameters) {
 	a.revision.define(p)
+	p.text(&a.base, "base", "Leave out what this leads to. ref takes base..head and base...head, too.")
 	p.text(&a.path, "path", "Only commits that changed this file or folder.")
 	p.text(&a.author, "author", "Part of the author's name or address.")
+	p.text(&a.grep, "grep", "Regexp (RE2) for a line of the message, in any case.")
+	p.text(&a.pickaxe, "pickaxe", "Text whose number in a file changes, as git log -S.")
+	p.text(&a.pickaxeRegexp, "pickaxe_regexp", "Regexp of a changed line, as git log -G.")
 	p.text(&a.since, "since", "Committed from then on: 2026-01-31 or 2026-01-31T12:00:00Z.")
 	p.text(&a.until, "until", "Committed until then, a whole day included.")
 	p.flag(&a.firstParent, "first_parent", "Of merges follow the first parent only.")
 	p.flag(&a.follow, "follow", "Follow the file of path across renames.")
+	defineMailmap(p, &a.mailmap)
 	a.paging.define(p, history.DefaultPage, 100)
 	p.text(&a.cursor, "cursor", cursorDescription)
+}
+
+// defineMailmap adds the argument of tools that show people.
+func defineMailmap(p *parameters, to *bool) {
+	*to = true
+	p.flag(to, "mailmap", "false: names as in the commits.")
+}
+
+// people reads the .mailmap of HEAD, which git applies to what it shows as well.
+func people(r *result, snapshot *repos.Snapshot, wanted bool) (*mailmap.Map, error) {
+	if !wanted {
+		return nil, nil
+	}
+	m, err := mailmap.Read(snapshot, maxMailmap)
+	if errors.Is(err, repos.ErrTooLarge) {
+		r.note("The .mailmap is larger than %d bytes: names are as in the commits.", maxMailmap)
+		return nil, nil
+	}
+	return m, err
 }
 
 // commitList is the data of list_commits.
 type commitList struct {
 	Repository string       `json:"repository"`
 	SHA        string       `json:"sha" jsonschema:"Commit that the list begins with"`
+	Base       string       `json:"base,omitempty" jsonschema:"Commit that leads to what is left out; with base...head, the other side"`
 	Commits    []commitItem `json:"commits"`
 	NextCursor string       `json:"nextCursor,omitempty" jsonschema:"Argument cursor to go on with; absent when history has ended"`
 	remarks
@@ -62,16 +96,22 @@ func (s *service) listCommits(ctx context.Context, a logArguments) (_ *result, e
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
 	r := &result{}
-	at, err := s.commit(ctx, r, snapshot, a.revision)
+	of, err := s.between(ctx, r, snapshot, a)
 	if err != nil {
 		return nil, err
 	}
-	options.Start = at.ID
-	page, items, err := s.logToFit(ctx, snapshot, options)
+	options.Start, options.Base, options.Symmetric = of.head.ID, of.base.ID, of.symmetric
+	if options.Mailmap, err = people(r, snapshot, a.mailmap); err != nil {
+		return nil, err
+	}
+	page, items, err := s.logToFit(ctx, snapshot, options, maxListedBytes)
 	if err != nil {
 		return nil, a.explain(err)
 	}
-	data := &commitList{Repository: quote(at.repository), SHA: at.ID.String(), Commits: make([]commitItem, 0, len(items)), NextCursor: page.Next}
+	data := &commitList{Repository: quote(of.head.repository), SHA: of.head.ID.String(), Commits: make([]commitItem, 0, len(items)), NextCursor: page.Next}
+	if of.ranged {
+		data.Base = of.base.ID.String()
+	}
 	for _, i := range items {
 		r.lines, data.Commits = append(r.lines, i.line), append(data.Commits, i.data)
 	}
@@ -80,18 +120,20 @@ func (s *service) listCommits(ctx context.Context, a logArguments) (_ *result, e
 		r.next = "cursor=" + page.Next
 	}
 	switch {
+	case page.Stopped && a.pickaxe+a.pickaxeRegexp != "":
+		r.note("Stopped after looking into the files of %s; with path or a range it is fewer. Go on with the same arguments and cursor=%s", many(page.Looked, "commit"), page.Next)
 	case page.Stopped:
 		r.note("Stopped after looking at %s. Go on with the same arguments and cursor=%s", many(page.Looked, "commit"), page.Next)
 	case page.Next != "":
 		r.note("%s. Go on with the same arguments and cursor=%s", many(len(items), "commit"), page.Next)
 	case len(items) == 0:
 		r.note("No commit fits, or there are no more.")
-		noteMissing(ctx, r, snapshot, at, options.Paths)
+		noteMissing(ctx, r, snapshot, of.head, options.Paths)
 	}
-	r.note("%s.", at)
-	if page.Next != "" && a.cursor == "" && a.page == 1 {
-		s.pointTree(ctx, r, at.repository, at.ID.String())
+	if page.Unsearched > 0 {
+		r.note("%s had files that are too large, or too many, to be searched.", many(page.Unsearched, "commit"))
 	}
+	r.note("%s.", of)
 	return r, nil
 }
 
@@ -104,6 +146,48 @@ func noteMissing(ctx context.Context, r *result, snapshot *repos.Snapshot, at fo
 			r.note("%s", missing.text)
 		}
 	}
+}
+
+// between is what a log is of: all that head leads to, or a range.
+type between struct {
+	base, head        found
+	ranged, symmetric bool
+}
+
+// String names it in a sentence.
+func (b between) String() string {
+	dots := ".."
+	if b.symmetric {
+		dots = "..."
+	}
+	if !b.ranged {
+		return b.head.String()
+	}
+	return fmt.Sprintf("%s at %s%s%s", b.head.repository, b.base.revision(), dots, b.head.revision())
+}
+
+// between reads the arguments ref and base. No name of a ref has two dots
+// (git-check-ref-format(1)); nothing on a side of them is HEAD.
+func (s *service) between(ctx context.Context, r *result, snapshot *repos.Snapshot, a logArguments) (b between, err error) {
+	base, head := revision{ref: a.base}, a.revision
+	given := asListed(head.ref)
+	if head.sha != "" {
+		given = head.sha
+	}
+	if before, after, ok := strings.Cut(given, ".."); ok {
+		if a.base != "" {
+			return b, say("Give base or a range such as %s, not both.", quote(clip(given)))
+		}
+		after, b.symmetric = strings.CutPrefix(after, ".")
+		base, head, b.ranged = revision{ref: before}, revision{ref: after}, true
+	}
+	if b.ranged = b.ranged || a.base != ""; b.ranged {
+		if b.base, err = s.commit(ctx, r, snapshot, base); err != nil {
+			return b, err
+		}
+	}
+	b.head, err = s.commit(ctx, r, snapshot, head)
+	return b, err
 }
 
 // options are what history takes, without its start.
@@ -122,6 +206,15 @@ func (a logArguments) options() (o history.LogOptions, err error) {
 	if o.Since, err = moment("since", a.since, 0); err != nil {
 		return o, err
 	}
+	if o.Message, err = expression("grep", "(?i)", a.grep); err != nil {
+		return o, err
+	}
+	if o.PickaxeLines, err = expression("pickaxe_regexp", "", a.pickaxeRegexp); err != nil {
+		return o, err
+	}
+	if o.Pickaxe = a.pickaxe; a.pickaxe != "" && a.pickaxeRegexp != "" || a.follow && (a.pickaxe != "" || a.pickaxeRegexp != "") {
+		return o, say("Of pickaxe, pickaxe_regexp and follow give one.")
+	}
 	const day = 24*time.Hour - time.Second
 	if o.Until, err = moment("until", a.until, day); err != nil {
 		return o, err
@@ -134,6 +227,18 @@ func (a logArguments) options() (o history.LogOptions, err error) {
 	}
 	o.Skip = (a.page - 1) * a.perPage
 	return o, nil
+}
+
+// expression reads a regular expression.
+func expression(name, flags, given string) (*regexp.Regexp, error) {
+	if given == "" {
+		return nil, nil
+	}
+	found, err := regexp.Compile(flags + given)
+	if problem := (*syntax.Error)(nil); errors.As(err, &problem) {
+		return nil, say("The argument %s is no regular expression of RE2: %s: %s.", name, problem.Code, quote(clip(strings.TrimPrefix(problem.Expr, flags))))
+	}
+	return found, err
 }
 
 // forms are those of a moment, but a day's.
@@ -155,9 +260,9 @@ func moment(name, given string, within time.Duration) (time.Time, error) {
 	return time.Time{}, say("The argument %s is no time such as 2026-01-31 or 2026-01-31T12:00:00Z.", name)
 }
 
-// logToFit lists commits, again and fewer when they are too large, so that the
-// cursor is of the last that is shown.
-func (s *service) logToFit(ctx context.Context, snapshot *repos.Snapshot, o history.LogOptions) (history.LogPage, []item[commitItem], error) {
+// logToFit lists commits, again and fewer when they take more than so many bytes,
+// so that the cursor is of the last that is shown.
+func (s *service) logToFit(ctx context.Context, snapshot *repos.Snapshot, o history.LogOptions, most int) (history.LogPage, []item[commitItem], error) {
 	for {
 		page, err := history.Log(ctx, snapshot, s.facts, o)
 		if err != nil {
@@ -170,19 +275,21 @@ func (s *service) logToFit(ctx context.Context, snapshot *repos.Snapshot, o hist
 				path = page.Paths[i]
 			}
 			items[i] = commitLine(&page.Commits[i], path)
-			if size += items[i].size(); size > maxListedBytes && i > 0 {
+			if size += items[i].size(); size > most && i > 0 {
 				o.Limit = i
 				break
 			}
 		}
-		if size <= maxListedBytes || len(items) == 1 {
+		if size <= most || len(items) == 1 {
 			return page, items, nil
 		}
 	}
 }
 
+// commitLine is a commit in both forms; the line has the beginning of the id, and no
+// address.
 func commitLine(c *history.Commit, path string) item[commitItem] {
-	d := commitItem{SHA: c.ID.String(), Date: stamp(c.Committer), Author: signature(c.Author), Subject: line(c.Subject()), Merge: len(c.Parents) > 1}
+	d := commitItem{SHA: c.ID.String(), Date: stamp(c.Committer), Author: signature(c.Author), Subject: clean(c.Subject()), Merge: len(c.Parents) > 1}
 	marks := ""
 	if d.Merge {
 		marks = " (merge)"
@@ -191,7 +298,7 @@ func commitLine(c *history.Commit, path string) item[commitItem] {
 		d.Path = quote(path)
 		marks += " (" + d.Path + ")"
 	}
-	return item[commitItem]{fmt.Sprintf("%s %s%s %s: %s", d.SHA, d.Date, marks, d.Author, d.Subject), d}
+	return item[commitItem]{fmt.Sprintf("%s %s%s %s: %s", d.SHA[:shownID], d.Date, marks, line(c.Author.Name), untabbed(d.Subject)), d}
 }
 
 // signature is who did something, in one line.

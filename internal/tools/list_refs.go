@@ -1,19 +1,36 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
+	"strings"
 
+	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// What branches and tags are sorted by.
+const (
+	sortDate, sortVersion, sortName = "date", "version", "name"
+
+	// refGlobSigns make a query a glob.
+	refGlobSigns = "*?[{"
 )
 
 type refsArguments struct {
 	place
+	query, sort, contains string
 	paging
 }
 
 func (a *refsArguments) define(p *parameters) {
 	a.place.define(p)
+	a.sort = sortDate
+	p.text(&a.query, "query", "Part of the name, or a glob such as v2.4*.")
+	p.choice(&a.sort, "sort", "date and version: newest first.", sortDate, sortVersion, sortName)
+	p.text(&a.contains, "contains", "Only those that lead to this commit.")
 	a.paging.define(p, 30, 100)
 }
 
@@ -30,16 +47,28 @@ type refData struct {
 	Name string `json:"name" jsonschema:"Short name, the argument ref of the other tools"`
 	SHA  string `json:"sha,omitempty" jsonschema:"Commit; absent when it leads to none"`
 	// An annotated tag is an object, and a tag can be of a file or a folder.
-	Target string `json:"target,omitempty" jsonschema:"Object that an annotated tag is, or that is tagged instead of a commit"`
+	Target  string `json:"target,omitempty" jsonschema:"Object that an annotated tag is, or that is tagged instead of a commit"`
+	Date    string `json:"date,omitempty" jsonschema:"When it was tagged, or the commit was made"`
+	Subject string `json:"subject,omitempty" jsonschema:"Of the annotated tag, or of the commit"`
+	Damaged bool   `json:"damaged,omitempty" jsonschema:"It is there, but what it leads to cannot be read"`
 }
 
 func (d refData) line() string {
 	l := d.Name
 	if d.SHA != "" {
-		l += " " + d.SHA
+		l += " " + d.SHA[:shownID]
 	}
 	if d.Target != "" {
-		l += " (object " + d.Target + ")"
+		l += " (object " + d.Target[:shownID] + ")"
+	}
+	if d.Date != "" {
+		l += " " + d.Date
+	}
+	if d.Subject != "" {
+		l += " " + untabbed(d.Subject)
+	}
+	if d.Damaged {
+		l += " unreadable"
 	}
 	return l
 }
@@ -86,27 +115,32 @@ func (s *service) listRefs(ctx context.Context, a refsArguments, kind string, ch
 	if err != nil {
 		return nil, err
 	}
+	name, r := snapshot.Repository().Name(), &result{}
 	refs := choose(all)
+	switch count := len(refs); {
+	case count == 0:
+		r.note("%s has no %s.", quote(name), kind)
+	default:
+		if refs, err = s.chosen(ctx, r, snapshot, a, refs); err != nil {
+			return nil, err
+		}
+		if len(refs) == 0 {
+			r.note("None of the %d %s of %s fits.", count, kind, quote(name))
+		}
+	}
 	start, end, err := a.window(len(refs))
 	if err != nil {
 		return nil, err
 	}
-	name := snapshot.Repository().Name()
-	data, r := &refList{Repository: quote(name)}, &result{}
-	if len(refs) == 0 {
-		r.note("%s has no %s.", quote(name), kind)
-	}
 	var items []item[refData]
 	for _, ref := range refs[start:end] {
-		shown := refData{Name: quote(ref.short)}
-		if !ref.Commit.IsZero() {
-			shown.SHA = ref.Commit.String()
-		}
-		if ref.Target != ref.Commit {
-			shown.Target = ref.Target.String()
+		shown, err := rowOf(snapshot, ref)
+		if err != nil {
+			return nil, err
 		}
 		items = append(items, item[refData]{shown.line(), shown})
 	}
+	data := &refList{Repository: quote(name)}
 	data.Refs, data.pages = list(r, a.paging, len(refs), items)
 	if branch != "" && kind == "branches" {
 		data.DefaultBranch = quote(branch)
@@ -115,3 +149,171 @@ func (s *service) listRefs(ctx context.Context, a refsArguments, kind string, ch
 	r.data = data
 	return r, s.pointRefs(ctx, r, name, data.pages, len(data.Refs))
 }
+
+// chosen are the refs that are asked for, in order.
+func (s *service) chosen(ctx context.Context, r *result, snapshot *repos.Snapshot, a refsArguments, refs []named) ([]named, error) {
+	fits, err := refQuery(asListed(a.query))
+	if err != nil {
+		return nil, err
+	}
+	refs = slices.DeleteFunc(refs, func(ref named) bool { return !fits(ref.short) })
+	if a.contains != "" {
+		if refs, err = s.containing(ctx, r, snapshot, a.contains, refs); err != nil {
+			return nil, err
+		}
+	}
+	switch a.sort {
+	case sortVersion:
+		slices.SortStableFunc(refs, func(x, y named) int { return compareVersions(y.short, x.short) })
+	case sortDate:
+		if err := s.sortByDate(ctx, snapshot, refs); err != nil {
+			return nil, err
+		}
+		if last := len(refs) - 1; a.contains != "" && last > 0 {
+			r.note("The oldest of these is %s.", quote(refs[last].short))
+		}
+	}
+	return refs, nil
+}
+
+// refQuery is the argument query: a part of the name in upper or lower case, or a
+// pattern as `git tag --list` takes it, in which * stands for slashes as well.
+func refQuery(query string) (fits func(name string) bool, err error) {
+	if !strings.ContainsAny(query, refGlobSigns) {
+		part := strings.ToLower(query)
+		return func(name string) bool { return strings.Contains(strings.ToLower(name), part) }, nil
+	}
+	alternatives, err := alternativesOf(query)
+	return glob{alternatives: alternatives}.match, err
+}
+
+// containing leaves the refs that lead to a commit.
+func (s *service) containing(ctx context.Context, r *result, snapshot *repos.Snapshot, commit string, refs []named) ([]named, error) {
+	wanted, err := s.commit(ctx, r, snapshot, revision{ref: commit})
+	if err != nil {
+		return nil, err
+	}
+	tips := make([]repos.ID, len(refs))
+	for i, ref := range refs {
+		tips[i] = ref.Commit
+	}
+	leads, err := history.Containing(ctx, snapshot, s.facts, wanted.ID, tips)
+	if err != nil {
+		return nil, err
+	}
+	var found []named
+	for i, ref := range refs {
+		if leads[i] {
+			found = append(found, ref)
+		}
+	}
+	r.note("These lead to %s.", wanted.revision())
+	return found, nil
+}
+
+// sortByDate puts the newest first, and those of one second by name.
+func (s *service) sortByDate(ctx context.Context, snapshot *repos.Snapshot, refs []named) error {
+	stored := make([]repos.Ref, len(refs))
+	for i, ref := range refs {
+		stored[i] = ref.Ref
+	}
+	dates, err := history.RefDates(ctx, snapshot, s.facts, stored)
+	if err != nil {
+		return err
+	}
+	of := make(map[string]uint64, len(refs))
+	for i, ref := range refs {
+		of[ref.short] = dates[i]
+	}
+	slices.SortStableFunc(refs, func(x, y named) int { return cmp.Compare(of[y.short], of[x.short]) })
+	return nil
+}
+
+// rowOf reads what is shown of a ref. What cannot be read is marked.
+func rowOf(snapshot *repos.Snapshot, ref named) (refData, error) {
+	d := refData{Name: quote(ref.short)}
+	if !ref.Commit.IsZero() {
+		d.SHA = ref.Commit.String()
+	}
+	var err error
+	switch {
+	case ref.Target != ref.Commit:
+		d.Target = ref.Target.String()
+		var tag history.Tag
+		if tag, err = history.ReadTag(snapshot, ref.Target); err == nil && tag.Tagger.Zone != "" {
+			d.Date = stamp(tag.Tagger)
+		}
+		d.Subject = clean(tag.Subject())
+		if errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt) {
+			err = nil // a file or a folder, which has neither
+		}
+	case !ref.Commit.IsZero():
+		var commit history.Commit
+		if commit, err = history.ReadCommit(snapshot, ref.Commit); err == nil {
+			d.Date, d.Subject = stamp(commit.Committer), clean(commit.Subject())
+		}
+	}
+	if errors.Is(err, repos.ErrCorrupt) {
+		d.Damaged, err = true, nil
+	}
+	return d, err
+}
+
+// compareVersions orders names by the numbers in them, as strverscmp(3) does: at the
+// first difference, digits that follow one another are compared as a number, and
+// those with a zero before them as the digits of a fraction. As with git's
+// versionsort.suffix set to "-", v1.0-rc1 comes before v1.0.
+func compareVersions(a, b string) int {
+	at := 0
+	for at < len(a) && at < len(b) && a[at] == b[at] {
+		at++
+	}
+	if at == len(a) && at == len(b) {
+		return 0
+	}
+	if x, y := goesOnWith(a, at, '-'), goesOnWith(b, at, '-'); x != y && (at == 0 || a[at-1] != '-') {
+		if x {
+			return -1
+		}
+		return 1
+	}
+	start := at
+	for start > 0 && isDigit(a[start-1]) {
+		start--
+	}
+	x, y := digitsOf(a[start:]), digitsOf(b[start:])
+	if x == "" || y == "" {
+		return strings.Compare(a[at:], b[at:])
+	}
+	return cmp.Or(compareDigits(x, y), strings.Compare(a[at:], b[at:]))
+}
+
+func goesOnWith(s string, at int, c byte) bool { return at < len(s) && s[at] == c }
+
+func isDigit(c byte) bool { return '0' <= c && c <= '9' }
+
+// digitsOf are those that a text begins with.
+func digitsOf(s string) string { return s[:len(s)-len(strings.TrimLeft(s, "0123456789"))] }
+
+// compareDigits compares whole numbers of any length, and those that begin with a
+// zero as fractions, which are less. Of two fractions that with more zeros in front
+// is less, also where only zeros follow.
+func compareDigits(x, y string) int {
+	fraction := func(s string) int {
+		if len(s) > 1 && s[0] == '0' {
+			return 0
+		}
+		return 1
+	}
+	if a, b := fraction(x), fraction(y); a != b {
+		return cmp.Compare(a, b)
+	} else if a == 1 {
+		return cmp.Or(cmp.Compare(len(x), len(y)), strings.Compare(x, y))
+	}
+	zeros := func(s string) int { return len(s) - len(strings.TrimLeft(s, "0")) }
+	return cmp.Or(cmp.Compare(zeros(y), zeros(x)), strings.Compare(x, y))
+}
+
+// shownID is how much of an id the lines of lists have: too much for two objects of
+// a repository to share by chance, and a third of all. Data has the whole.
+const shownID = 12

@@ -74,7 +74,7 @@ var prompts = []prompt{
 		},
 		func(g promptArguments) []string {
 			return []string{
-				"Call compare_commits with " + g.call("repo", "base", "head") + g.missing("head", " and the default branch, which get_repository tells, as head") + ". If its patch is cut, call it with detail=stats for the list of files, and go on with patch_line, or with paths file by file, until you have seen all that matters.",
+				"Call compare_commits with " + g.call("repo", "base", "head") + g.missing("head", " and the default branch, which get_repository tells, as head") + ". It lists commits and files. Then call it for the full patch, as its argument detail says, and go on with patch_line, or with paths file by file, until you have seen all that matters.",
 				"Where the reason for a change is not clear, read the messages of the commits with get_commit.",
 				"Read what surrounds a change with get_file_contents at the head, and who uses what was changed with search_code. get_file_blame tells where older lines come from.",
 				"Report problems in the order of their weight: wrong results, lost data, security, races, errors that are not handled, missing tests; style last, if at all. Give the path and line of each, what goes wrong, with which input, and how to mend it.",

@@ -116,7 +116,7 @@ func TestPromptsNameToolsAndArguments(t *testing.T) {
 			t.Errorf("%s ends without its caution:\n%s", c.prompt, got)
 		}
 	}
-	if count < 18 {
+	if count < 17 {
 		t.Errorf("only %d arguments were looked at", count)
 	}
 }

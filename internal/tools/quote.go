@@ -151,13 +151,19 @@ func unescape(s string) (c byte, size int) {
 }
 
 // line makes a text that is not a name, such as a commit's subject, safe to show
-// in a line. It cannot be undone: what quote escapes is shown as U+FFFD.
-func line(text string) string {
+// in a line, with a space for each tab.
+func line(text string) string { return untabbed(clean(text)) }
+
+func untabbed(text string) string { return strings.ReplaceAll(text, "\t", " ") }
+
+// clean makes such a text safe to show as data, with its tabs. It cannot be undone:
+// what else quote escapes is shown as U+FFFD.
+func clean(text string) string {
 	if len(text) > maxLineBytes {
 		text = text[:wholeRunes([]byte(text[:maxLineBytes]))] + "…"
 	}
 	return strings.Map(func(r rune) rune {
-		if unseen(r) {
+		if unseen(r) && r != '\t' {
 			return utf8.RuneError
 		}
 		return r

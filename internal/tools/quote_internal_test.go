@@ -160,7 +160,7 @@ func TestGitReadsWhatQuoteWrites(t *testing.T) {
 func TestLineShowsNothingUnseen(t *testing.T) {
 	for text, want := range map[string]string{
 		"Fix \"it\"":             "Fix \"it\"",
-		"a\nb\tc":                "a\ufffdb\ufffdc",
+		"a\nb\tc":                "a\ufffdb c",
 		"\u202eevil\u200b":       "\ufffdevil\ufffd",
 		"caf\xe9":                "caf\ufffd",
 		strings.Repeat("é", 3e3): strings.Repeat("é", 500) + "…",
@@ -168,5 +168,8 @@ func TestLineShowsNothingUnseen(t *testing.T) {
 		if got := line(text); got != want {
 			t.Errorf("%q: got %q", text, got)
 		}
+	}
+	if got := clean("a\tb\n"); got != "a\tb\ufffd" {
+		t.Errorf("data has %q", got)
 	}
 }

@@ -29,7 +29,7 @@ func Unknown(kind, name string, offered []string) string {
 // subjects are words in the names of other servers' tools, with the tool that is
 // about the same here. The first that a name has counts.
 var subjects = []struct{ word, tool string }{
-	{"release", "list_tags"}, {"tag", "list_tags"}, {"branch", "list_branches"}, {"blame", "get_file_blame"}, {"annotate", "get_file_blame"},
+	{"release", "list_tags"}, {"get_tag", "get_tag"}, {"tag", "list_tags"}, {"branch", "list_branches"}, {"blame", "get_file_blame"}, {"annotate", "get_file_blame"},
 	{"diff", "compare_commits"}, {"compare", "compare_commits"}, {"changes", "compare_commits"},
 	{"log", "list_commits"}, {"history", "list_commits"}, {"commits", "list_commits"}, {"show", "get_commit"}, {"commit", "get_commit"},
 	{"archive", "get_archive_link"}, {"download", "get_archive_link"}, {"zip", "get_archive_link"}, {"clone", "get_archive_link"},

@@ -25,7 +25,8 @@
 // same facts as lines of text. Neither has anything that the other lacks, the
 // notes included. The text is not the data's JSON once more, which the
 // specification recommends for old clients: they get lines that say the same
-// in fewer tokens.
+// in fewer tokens. Lines have the beginnings of ids, and people without addresses,
+// where data has the whole.
 //
 // What comes from a repository, its names, subjects and descriptions included, is
 // in a block of its own, marked as such in _meta; so is the result when it has
@@ -89,11 +90,14 @@ var table = []definition{
 		"Description, default branch with its latest commit, number of branches and tags, addresses of downloads.",
 		repositoryCard{}, (*service).getRepository),
 	tool("list_branches", "List branches",
-		"Branches of a repository with their commits, by name.",
+		"Branches with commit, date and subject, the newest first.",
 		refList{}, (*service).listBranches),
 	tool("list_tags", "List tags",
-		"Tags (releases) of a repository with their commits, by name.",
+		"Tags (releases) with commit, date and subject, the newest first.",
 		refList{}, (*service).listTags),
+	tool("get_tag", "Get a tag",
+		"Tagger, date, message, signature and target of a tag.",
+		nil, (*service).getTag),
 	tool("get_repository_tree", "Repository tree",
 		"Entries of a folder at any commit, as git ls-tree -l prints them.",
 		entryList{}, (*service).getRepositoryTree),
@@ -107,13 +111,13 @@ var table = []definition{
 		"Find lines in the files of a repository at any commit, or of all repositories. Qualifiers as on GitHub: repo:, org:, path:, filename:, extension:, language:, negated with -.",
 		codeFound{}, (*service).searchCode),
 	tool("list_commits", "List commits",
-		"git log of a branch, tag or commit: all commits, or those of a path, an author or a time.",
+		"git log of a ref or range such as v1.0..v1.1: by path, author, time, message (grep) or content (pickaxe).",
 		commitList{}, (*service).listCommits),
 	tool("get_commit", "Get a commit",
 		"A commit with its message, and its changed files or its patch, as git show.",
 		nil, (*service).getCommit),
 	tool("compare_commits", "Compare commits",
-		"Difference between two branches, tags or commits, as git diff base...head: patch or changed files; and how many commits they are apart.",
+		"What head has that base has not: commits, and changed files or the patch, as git diff base...head.",
 		nil, (*service).compareCommits),
 	tool("get_file_blame", "Blame of a file",
 		"Commit, author and date of each line of a file, across renames.",

@@ -3,6 +3,8 @@ package subst
 import (
 	"fmt"
 	"strings"
+
+	"github.com/repomcp/repomcp/internal/message"
 )
 
 // basicColors are the colours that need no parentheses. An archive shows none
@@ -65,7 +67,7 @@ func escapeSequence(value string) (string, bool) {
 	var set [maxAttribute + 1]bool
 	reset := false
 	for _, word := range words {
-		if foldCase(word) == "reset" {
+		if message.FoldCase(word) == "reset" {
 			reset = true
 			continue
 		}
@@ -102,7 +104,7 @@ func escapeSequence(value string) (string, bool) {
 
 // parseColor gives how to write a colour, nil for "normal".
 func parseColor(word string) (func(offset int) string, bool) {
-	if foldCase(word) == "normal" {
+	if message.FoldCase(word) == "normal" {
 		return nil, true
 	}
 	if rgb, ok := parseRGB(word); ok {
@@ -110,7 +112,7 @@ func parseColor(word string) (func(offset int) string, bool) {
 			return fmt.Sprintf("%d;2;%d;%d;%d", extended+offset, rgb[0], rgb[1], rgb[2])
 		}, true
 	}
-	if number, ok := namedColor(foldCase(word)); ok {
+	if number, ok := namedColor(message.FoldCase(word)); ok {
 		return plainColor(number), true
 	}
 	number, length := parseSigned(word)

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/mailmap"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -36,7 +37,7 @@ type Expander struct {
 	described    bool  // %(describe) was seen
 	descriptions *Descriptions
 	commit       *commit
-	people       *mailmap
+	people       *mailmap.Map
 	names        *[]decoration
 	shorts       map[repos.ID]string
 }

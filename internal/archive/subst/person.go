@@ -1,6 +1,13 @@
 package subst
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/mailmap"
+)
+
+// maxMailmap bounds the mailmap; that of Linux has 50 KiB.
+const maxMailmap = 16 << 20
 
 // person is a line that says who and when, divided as split_ident_line
 // (ident.c) does: from both ends, since old histories have broken ones.
@@ -77,7 +84,7 @@ func (f *formatter) identity(out *buffer, p person, part byte) {
 			f.fail(err)
 			return
 		}
-		p.name, p.mail = people.lookup(p.name, p.mail)
+		p.name, p.mail = people.Lookup(p.name, p.mail)
 	}
 	switch part | 0x20 {
 	case 'n':
@@ -88,4 +95,16 @@ func (f *formatter) identity(out *buffer, p person, part byte) {
 		local, _, _ := strings.Cut(p.mail, "@")
 		out.add(local)
 	}
+}
+
+// mailmap reads the .mailmap of HEAD, once for the archive.
+func (e *Expander) mailmap() (*mailmap.Map, error) {
+	if e.people == nil {
+		people, err := mailmap.Read(&e.source, maxMailmap)
+		if err != nil {
+			return nil, err
+		}
+		e.people = people
+	}
+	return e.people, nil
 }

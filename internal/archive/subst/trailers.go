@@ -1,6 +1,10 @@
 package subst
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/message"
+)
 
 // trailerBlock is the last paragraph of a message when it has trailers:
 // struct trailer_info (trailer.c), with the defaults of trailer.*.
@@ -74,7 +78,7 @@ func (o *trailerOptions) parse(a *arguments) bool {
 // option reads one option.
 func (o *trailerOptions) option(a *arguments) bool {
 	if key, given, ok := a.take("key"); ok {
-		o.keys = append(o.keys, foldCase(strings.TrimSuffix(key, ":")))
+		o.keys = append(o.keys, message.FoldCase(strings.TrimSuffix(key, ":")))
 		o.only = true
 		return given
 	}
@@ -171,7 +175,7 @@ func (o trailerOptions) wants(key string) bool {
 	if o.keys == nil {
 		return true
 	}
-	key = foldCase(key)
+	key = message.FoldCase(key)
 	for _, wanted := range o.keys {
 		if key == wanted {
 			return true

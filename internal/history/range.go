@@ -1,0 +1,174 @@
+package history
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// span is a walk over a range: commits that some starts lead to and others, which
+// are left out, do not (gitrevisions(7), "Specifying ranges"). Which commits are
+// left out is known for certain only at the end, so all of the range is looked at
+// before the first commit is shown.
+//
+// Commits are taken by date, as in a walk without a base, and what is left out
+// spreads to parents on the way. Where a side that is left out has the same files
+// as a merge, the merge follows the other sides nevertheless; the bases themselves
+// count as part of history here. Both follow git, with one difference: git looks
+// at five more commits when it seems to be done, so that wrong clocks may show a
+// commit too many there.
+type span struct {
+	walk    *walk
+	commits map[repos.ID]*visit
+	queue   newest[*visit]
+	fresh   int // commits of the queue that are not left out
+	list    []*visit
+}
+
+// visit is a commit of a range.
+type visit struct {
+	step
+	loaded, seen, queued bool
+	out                  bool // a base leads to it
+	base                 bool
+	same                 bool // it changes none of the paths
+}
+
+// span finds the commits of a range, in the order of a log.
+func (w *walk) span(starts, bases []repos.ID) error {
+	s := &span{walk: w, commits: make(map[repos.ID]*visit)}
+	for _, id := range bases {
+		v, err := s.load(id)
+		if err != nil {
+			return err
+		}
+		v.out, v.base = true, true
+	}
+	for _, id := range append(bases[:len(bases):len(bases)], starts...) {
+		v, err := s.load(id)
+		if err != nil {
+			return err
+		}
+		if s.push(v); v.out {
+			s.leaveOut(v.links.parents...)
+		}
+	}
+	if err := s.run(); err != nil {
+		return err
+	}
+	for _, v := range s.list {
+		if !v.out {
+			w.ranged = append(w.ranged, v)
+		}
+	}
+	return nil
+}
+
+// get gives what is known of a commit, which may be no more than its id.
+func (s *span) get(id repos.ID) *visit {
+	v := s.commits[id]
+	if v == nil {
+		v = &visit{step: step{id: id}}
+		s.commits[id] = v
+	}
+	return v
+}
+
+func (s *span) load(id repos.ID) (*visit, error) {
+	v := s.get(id)
+	if v.loaded {
+		return v, nil
+	}
+	if len(s.commits) > maxHistory {
+		return nil, fmt.Errorf("more than %d commits of history: %w", maxHistory, repos.ErrTooLarge)
+	}
+	var err error
+	v.links, _, err = s.walk.source.links(id)
+	v.loaded = err == nil
+	return v, err
+}
+
+// push queues a commit once.
+func (s *span) push(v *visit) {
+	if v.seen {
+		return
+	}
+	v.seen, v.queued = true, true
+	if !v.out {
+		s.fresh++
+	}
+	s.queue.push(v.links.date, v)
+}
+
+// leaveOut leaves commits out, and what they are known to lead to.
+func (s *span) leaveOut(ids ...repos.ID) {
+	for rest := slices.Clone(ids); len(rest) > 0; {
+		v := s.get(rest[len(rest)-1])
+		rest = rest[:len(rest)-1]
+		if v.out {
+			continue
+		}
+		if v.out = true; v.queued {
+			s.fresh--
+		}
+		rest = append(rest, v.links.parents...)
+	}
+}
+
+// run goes through the range, and on until every commit that is left out must have
+// been met.
+func (s *span) run() error {
+	oldest := noDate
+	for steps := settleSteps; !s.queue.empty() && steps > 0; {
+		v := s.queue.pop()
+		if v.queued = false; !v.out {
+			s.fresh--
+		}
+		if v.links.date < s.walk.since {
+			v.out = true // with all before it
+		}
+		if err := s.visit(v); err != nil {
+			return err
+		}
+		if !v.out {
+			if v.links.date <= s.walk.until {
+				s.list, oldest = append(s.list, v), v.links.date
+			}
+			continue
+		}
+		if steps--; s.fresh > 0 || !s.queue.empty() && s.queue.items[0].date >= oldest {
+			steps = settleSteps
+		}
+	}
+	return nil
+}
+
+// visit queues the parents of a commit: of one that is left out all.
+func (s *span) visit(v *visit) (err error) {
+	if !v.out && len(s.walk.limits) > 0 {
+		if v.same, v.links.parents, err = s.walk.simplify(v.links.tree, v.links.parents, s.relevant); err != nil {
+			return err
+		}
+	}
+	for _, id := range v.links.parents {
+		parent, err := s.load(id)
+		if err != nil {
+			return err
+		}
+		if v.out {
+			s.leaveOut(id)
+			s.leaveOut(parent.links.parents...)
+		}
+		if s.push(parent); s.walk.first && !v.out {
+			break
+		}
+	}
+	return nil
+}
+
+// relevant reports whether a parent may stand for a merge.
+func (s *span) relevant(id repos.ID) (bool, error) {
+	v, err := s.load(id)
+	return err == nil && (!v.out || v.base), err
+}

@@ -1,0 +1,106 @@
+package history
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// RefDates says when what refs hold was made, in seconds since 1970: of an
+// annotated tag when it was tagged, of a commit when it was committed, which is
+// what git-for-each-ref(1) calls creatordate. It is 0 of everything else, and of
+// what cannot be read. The dates of refs that were asked for before are in facts.
+func RefDates(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, refs []repos.Ref) ([]uint64, error) {
+	s, err := newSource(ctx, snapshot, facts)
+	if err != nil {
+		return nil, err
+	}
+	dates := make([]uint64, len(refs))
+	for i, ref := range refs {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if ref.Target == ref.Commit {
+			if found, _, err := s.links(ref.Commit); err == nil {
+				dates[i] = found.date
+			}
+			continue
+		}
+		key := commitKey{s.repository, ref.Target}
+		found, known := s.facts.commit(key)
+		if !known {
+			// Of a tag only the date is kept; the id is no commit's, so nothing else
+			// is asked of it.
+			if tag, err := ReadTag(snapshot, ref.Target); err == nil {
+				found.date = tag.Tagger.Seconds
+				s.facts.putCommit(key, found)
+			}
+		}
+		dates[i] = found.date
+	}
+	return dates, nil
+}
+
+// Containing says which of some commits lead to a given one: git branch --contains.
+// All history may have to be looked at.
+func Containing(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, wanted repos.ID, commits []repos.ID) ([]bool, error) {
+	s, err := newSource(ctx, snapshot, facts)
+	if err != nil {
+		return nil, err
+	}
+	leads := map[repos.ID]bool{wanted: true}
+	list := make([]bool, len(commits))
+	for i, id := range commits {
+		if id.IsZero() {
+			continue
+		}
+		if list[i], err = s.leadsTo(id, leads); err != nil {
+			return nil, err
+		}
+	}
+	return list, nil
+}
+
+// leadsTo goes depth first, and notes in leads what it learns. Whenever a commit is
+// found that leads to the wanted one, so does all of the way to it.
+func (s *source) leadsTo(start repos.ID, leads map[repos.ID]bool) (bool, error) {
+	type stop struct {
+		id   repos.ID
+		rest []repos.ID // parents that were not looked at
+	}
+	if yes, known := leads[start]; known {
+		return yes, nil
+	}
+	found, _, err := s.links(start)
+	if err != nil {
+		return false, err
+	}
+	for way := []stop{{start, found.parents}}; len(way) > 0; {
+		at := &way[len(way)-1]
+		if len(at.rest) == 0 {
+			leads[at.id], way = false, way[:len(way)-1]
+			continue
+		}
+		parent := at.rest[0]
+		yes, known := leads[parent]
+		if yes {
+			for _, passed := range way {
+				leads[passed.id] = true
+			}
+			return true, nil
+		}
+		at.rest = at.rest[1:]
+		if known {
+			continue
+		}
+		if len(leads)+len(way) > maxPainted {
+			return false, fmt.Errorf("more than %d commits of history: %w", maxPainted, repos.ErrTooLarge)
+		}
+		if found, _, err = s.links(parent); err != nil {
+			return false, err
+		}
+		way = append(way, stop{parent, found.parents})
+	}
+	return false, nil
+}
