@@ -35,6 +35,9 @@ const (
 type Options struct {
 	// AllowUnreachable also serves commits that no ref leads to.
 	AllowUnreachable bool
+	// HideRefs are rules in the form of transfer.hideRefs (git-config(1)) that
+	// count after those of each repository's own configuration.
+	HideRefs []string
 	// Rescan is how often the root is walked; 0 means 10 seconds.
 	Rescan time.Duration
 	// Objects are the limits of the object database.
@@ -54,11 +57,12 @@ type Catalogue struct {
 
 	scanning sync.Mutex // one walk at a time
 
-	mu       sync.RWMutex
-	scanned  time.Time
-	names    []string // sorted
-	byName   map[string]*Repository
-	rejected map[string]bool // folders already warned about
+	mu      sync.RWMutex
+	scanned time.Time
+	names   []string // sorted
+	byName  map[string]*Repository
+
+	told notices
 }
 
 // Open walks the root once and returns its catalogue. Close it when done.
@@ -84,7 +88,6 @@ func Open(root string, options Options) (*Catalogue, error) {
 	}
 	c := &Catalogue{
 		root: dir, store: store, options: options, logger: logger, graphs: newCommitGraphs(),
-		rejected: make(map[string]bool),
 	}
 	if err := c.rescan(0); err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -285,8 +288,7 @@ func (c *Catalogue) add(found map[string]*Repository, name, dir string) {
 		found[name] = &Repository{catalogue: c, name: name, dir: dir}
 		return
 	}
-	if !c.rejected[dir] {
-		c.rejected[dir] = true
+	if c.told.first(dir) {
 		c.logger.Warn("a repository is left out", "folder", dir, "reason", problem)
 	}
 }

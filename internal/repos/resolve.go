@@ -76,6 +76,9 @@ func (s *Snapshot) resolveID(ctx context.Context, hex string) (ID, error) {
 		return ID{}, err
 	}
 	commit, err := s.peel(id)
+	if errors.Is(err, ErrPartial) { // every commit is there: what is missing is none
+		err = fmt.Errorf("revision: %w", ErrNotFound)
+	}
 	if err != nil {
 		return ID{}, err
 	}
@@ -136,7 +139,7 @@ func (s *Snapshot) resolveAbbreviation(ctx context.Context, prefix string) (ID, 
 // isShallow reports whether a commit is missing because the repository was
 // cloned without its older history.
 func (s *Snapshot) isShallow(err error) bool {
-	if !errors.Is(err, ErrNotFound) {
+	if !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrPartial) && !errors.Is(err, ErrOutside) {
 		return false
 	}
 	info, statErr := s.refs.root.Stat(s.repository.dir + "/shallow")
