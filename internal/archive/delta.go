@@ -33,8 +33,6 @@ const (
 	DeltaLarger = "delta larger"
 	// ReservedName: a tree has a .repomcp itself.
 	ReservedName = "reserved name"
-	// NameTwice: a tree is damaged so that a folder has a name twice.
-	NameTwice = "name twice"
 )
 
 // FullNeededError says that only the full archive can be had. Nothing was

@@ -204,6 +204,32 @@ func (s *Snapshot) Tree(id ID) ([]TreeEntry, error) {
 	return parseTree(id, content)
 }
 
+// TreePage reads a part of one folder, in the order of [Snapshot.Tree]: up to
+// limit entries that come after the one with the given name, or the first ones
+// when that is "". More says that others follow. A name that is not there is
+// [ErrNotFound].
+func (s *Snapshot) TreePage(id ID, after string, limit int) (entries []TreeEntry, more bool, err error) {
+	content, err := s.read(id, objects.Tree, maxTreeBytes)
+	if err != nil {
+		return nil, false, err
+	}
+	found := after == ""
+	err = eachEntry(id, content, func(entry TreeEntry) {
+		switch {
+		case !found:
+			found = entry.Name == after
+		case len(entries) == limit:
+			more = true
+		default:
+			entries = append(entries, entry)
+		}
+	})
+	if err == nil && !found {
+		err = fmt.Errorf("page: %w", ErrNotFound)
+	}
+	return entries, more, err
+}
+
 // Lookup walks from a tree along a path of names divided by slashes. The empty
 // path is the tree itself. A missing name is [ErrNotFound].
 func (s *Snapshot) Lookup(tree ID, path string) (TreeEntry, error) {

@@ -2,6 +2,7 @@ package subst
 
 import (
 	"errors"
+	"fmt"
 
 	"github.com/repomcp/repomcp/internal/repos"
 )
@@ -30,12 +31,18 @@ func (s *source) open() error {
 	return nil
 }
 
-// allRefs are more work than the rest: what each leads to has to be found.
+// allRefs are more work than the rest: what each leads to has to be found. One
+// that cannot be read may lead to anything, so that no answer would be right.
 func (s *source) allRefs() ([]repos.Ref, error) {
 	if s.refs == nil {
 		refs, err := s.Refs()
 		if err != nil {
 			return nil, err
+		}
+		for _, ref := range refs {
+			if ref.Damage != nil {
+				return nil, fmt.Errorf("%s: %w", ref.Name, ref.Damage)
+			}
 		}
 		s.refs = refs
 	}
