@@ -80,7 +80,7 @@ func Open(root string, options Options) (*Catalogue, error) {
 	}
 	dir, err := os.OpenRoot(absolute)
 	if err != nil {
-		return nil, err
+		return nil, pathless(err) // the caller knows what it gave
 	}
 	store, err := objects.New(absolute, options.Objects)
 	if err != nil {

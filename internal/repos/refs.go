@@ -20,6 +20,7 @@ import (
 const (
 	branchPrefix = "refs/heads/"
 	tagPrefix    = "refs/tags/"
+	remotePrefix = "refs/remotes/"
 
 	// maxSymrefDepth is git's SYMREF_MAXDEPTH (refs/refs-internal.h).
 	maxSymrefDepth = 5

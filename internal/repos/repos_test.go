@@ -185,12 +185,18 @@ func TestResolveRefusesHostileAndUnknownRevisions(t *testing.T) {
 	repo.Commit("main", gittest.Regular("a", "1"))
 	s := snap()
 	for _, revision := range []string{
-		"", "-h", "--output=/x", "--upload-pack=x", "@", "@{-1}", "HEAD^", "HEAD^{/x}", "HEAD~1", ":/text", "a..b", "main..", "refs/heads/../../config",
+		"", "-h", "--output=/x", "--upload-pack=x", "HEAD^", "HEAD~1", "HEAD~99999999999999999999", "HEAD^2", "HEAD^{blob}", "HEAD^{tag}", "HEAD^{", "HEAD^{x}", "~1", "^", "HEAD~x", "HEAD^{}x", "refs/heads/../../config",
 		"../config", "config", "x.lock", "refs/heads/main.lock", "refs/heads/", "refs/", "/main", "main/", "main\x00", "main\n", "mai",
 		"1234567890123456789012345678901234567890", "123", "12345", strings.Repeat("a", 64), strings.Repeat("A", 40), strings.Repeat("x/", 2000) + "y",
 	} {
 		if _, err := s.Resolve(t.Context(), revision); !errors.Is(err, repos.ErrNotFound) {
 			t.Errorf("Resolve(%.40q): %v, want not found", revision, err)
+		}
+	}
+	for _, revision := range []string{"@{-1}", "HEAD@{1}", "@{upstream}", "main@{yesterday}", "HEAD^{/x}", ":/text", "HEAD:a", "a..b", "main..", "a...b", "HEAD^@", "HEAD^!", "HEAD^-1"} {
+		var syntax *repos.RevisionError
+		if _, err := s.Resolve(t.Context(), revision); !errors.As(err, &syntax) || !strings.Contains(err.Error(), revision) {
+			t.Errorf("Resolve(%.40q): %v, want a refusal of its form", revision, err)
 		}
 	}
 }

@@ -151,6 +151,8 @@ var errNotCommit = fmt.Errorf("no commit: %w", ErrNotFound)
 // maxTagDepth bounds tags of tags.
 const maxTagDepth = 64
 
+var errTagDepth = errors.New("too many tags of tags")
+
 // peel follows annotated tags from id to a commit.
 func (s *Snapshot) peel(id ID) (ID, error) {
 	for range maxTagDepth {
@@ -162,18 +164,23 @@ func (s *Snapshot) peel(id ID) (ID, error) {
 		case objects.Commit:
 			return id, nil
 		case objects.Tag:
-			content, err := s.read(id, objects.Tag, maxCommitBytes)
-			if err != nil {
-				return ID{}, err
-			}
-			if id, err = parseTagTarget(id, content); err != nil {
+			if id, err = s.tagTarget(id); err != nil {
 				return ID{}, err
 			}
 		default:
 			return ID{}, s.notCommit(id)
 		}
 	}
-	return ID{}, damage(id, errors.New("too many tags of tags"))
+	return ID{}, damage(id, errTagDepth)
+}
+
+// tagTarget is the object that an annotated tag names.
+func (s *Snapshot) tagTarget(id ID) (ID, error) {
+	content, err := s.read(id, objects.Tag, maxCommitBytes)
+	if err != nil {
+		return ID{}, err
+	}
+	return parseTagTarget(id, content)
 }
 
 // notCommit is the verdict on a tree or a blob in the place of a commit. It is

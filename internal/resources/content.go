@@ -203,7 +203,7 @@ func measureOf(plan *archive.Plan) func(context.Context) (int64, error) {
 func archiveName(r Resource, commit string) string {
 	const shortID = 12
 	revision := strings.TrimPrefix(strings.TrimPrefix(r.Revision, "refs/heads/"), "refs/tags/")
-	if revision == "HEAD" {
+	if revision == "HEAD" || revision == "@" || strings.ContainsAny(revision, "~^") {
 		revision = commit[:shortID]
 	}
 	return path.Base(r.Repository) + "-" + strings.ReplaceAll(revision, "/", "-") + "." + string(r.Options.Format)

@@ -108,6 +108,9 @@ func (g *glance) state(ctx context.Context, uri string, before state) (state, er
 var absences = []error{repos.ErrNotFound, repos.ErrInvalid, repos.ErrEmpty, repos.ErrUnsupported, errURI}
 
 func isAbsence(err error) bool {
+	if syntax := (*repos.RevisionError)(nil); errors.As(err, &syntax) {
+		return true
+	}
 	return slices.ContainsFunc(absences, func(absence error) bool { return errors.Is(err, absence) })
 }
 
@@ -152,7 +155,7 @@ func (g *glance) tip(revision string) string {
 	if _, err := repos.ParseID(revision); err == nil {
 		return g.tips.State()
 	}
-	for _, prefix := range []string{"", "refs/tags/", "refs/heads/"} {
+	for _, prefix := range repos.RefPrefixes() {
 		if id, ok := g.tips.ID(prefix + revision); ok {
 			return id.String()
 		}

@@ -76,7 +76,9 @@ type refView struct {
 	// Target is the tag object of an annotated tag, or what a tag names
 	// instead of a commit.
 	Target string `json:"target,omitempty"`
-	URI    string `json:"uri,omitempty"`
+	// Damaged says that the commit cannot be read, so that nobody knows it.
+	Damaged bool   `json:"damaged,omitempty"`
+	URI     string `json:"uri,omitempty"`
 }
 
 type oneRefView struct {
@@ -240,6 +242,7 @@ func viewRef(repository string, ref repos.Ref) refView {
 	if ref.Target != ref.Commit {
 		view.Target = ref.Target.String()
 	}
+	view.Damaged = ref.Damage != nil
 	return view
 }
 

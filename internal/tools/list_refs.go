@@ -30,7 +30,8 @@ type refData struct {
 	Name string `json:"name" jsonschema:"Short name, the argument ref of the other tools"`
 	SHA  string `json:"sha,omitempty" jsonschema:"Commit; absent when it leads to none"`
 	// An annotated tag is an object, and a tag can be of a file or a folder.
-	Target string `json:"target,omitempty" jsonschema:"Object that an annotated tag is, or that is tagged instead of a commit"`
+	Target  string `json:"target,omitempty" jsonschema:"Object that an annotated tag is, or that is tagged instead of a commit"`
+	Damaged bool   `json:"damaged,omitempty" jsonschema:"It is there, but what it leads to cannot be read"`
 }
 
 func (d refData) line() string {
@@ -40,6 +41,9 @@ func (d refData) line() string {
 	}
 	if d.Target != "" {
 		l += " (object " + d.Target + ")"
+	}
+	if d.Damaged {
+		l += " unreadable"
 	}
 	return l
 }
@@ -105,6 +109,7 @@ func (s *service) listRefs(ctx context.Context, a refsArguments, kind string, ch
 		if ref.Target != ref.Commit {
 			shown.Target = ref.Target.String()
 		}
+		shown.Damaged = ref.Damage != nil
 		items = append(items, item[refData]{shown.line(), shown})
 	}
 	data.Refs, data.pages = list(r, a.paging, len(refs), items)
