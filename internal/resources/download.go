@@ -201,6 +201,9 @@ func openRaw(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*Conten
 		// Only branches and tags have URIs of their own.
 		r.Revision = commit.ID.String()
 	}
+	if r.After != "" {
+		return nil, fmt.Errorf("%w: option \"after\" is for folders, which are no download", errURI)
+	}
 	if entry.Mode.IsDir() || entry.Mode.IsGitlink() {
 		return nil, notAFile(r, commit, entry)
 	}
@@ -240,9 +243,9 @@ func plainRoute(r Resource, content *Content) string {
 	repository := "/" + escape(r.Repository, pathBytes)
 	switch r.Kind {
 	case Catalogue:
-		return "/" + string(PlainRepositories)
+		return "/" + string(PlainRepositories) + r.listQuery()
 	case Refs:
-		return "/" + string(PlainRefs) + repository
+		return "/" + string(PlainRefs) + repository + r.listQuery()
 	case Contents:
 		return "/" + string(PlainRaw) + repository + "/" + content.Commit + "/" + escape(r.Path, pathBytes)
 	}

@@ -67,7 +67,12 @@ func (s *Server) report(ctx context.Context, failure *Error) {
 }
 
 func (s *Server) readContents(ctx context.Context, uri string) (mcp.ResourceContents, error) {
-	content, err := s.Open(ctx, uri)
+	resource, err := Parse(uri, names{s.catalogue})
+	if err != nil {
+		return nil, err
+	}
+	resource.paged = true
+	content, err := s.openResource(ctx, resource)
 	if err != nil {
 		return nil, err
 	}

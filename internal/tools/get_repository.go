@@ -62,6 +62,10 @@ func (s *service) getRepository(_ context.Context, a place) (_ *result, err erro
 
 func (c *repositoryCard) addHead(r *result, snapshot *repos.Snapshot) error {
 	head, err := snapshot.Head()
+	if errors.Is(err, repos.ErrUnborn) {
+		r.note("HEAD names a branch that does not exist: give ref to other tools.")
+		return nil
+	}
 	if errors.Is(err, repos.ErrEmpty) {
 		c.Empty = true
 		r.note("There is no commit yet.")
