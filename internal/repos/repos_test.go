@@ -86,7 +86,7 @@ func TestCatalogueFindsNestedRepositoriesAndFollowsNothingOut(t *testing.T) {
 	if got := strings.Join(catalogue.Names(), " "); got != want {
 		t.Errorf("names %q, want %q", got, want)
 	}
-	for _, name := range []string{"link", "folder/secret", "../" + filepath.Base(outside) + "/secret", "a.git", "a/modules/inner", "", ".", "/a", "a/"} {
+	for _, name := range []string{"link", "folder/secret", "../" + filepath.Base(outside) + "/secret", "a.git.git", "a/modules/inner", "", ".", "/a", "a/"} {
 		if _, err := catalogue.Get(name); !errors.Is(err, repos.ErrNotFound) {
 			t.Errorf("Get(%q): %v, want not found", name, err)
 		}

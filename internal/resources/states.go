@@ -63,6 +63,7 @@ func (g *glance) Close() {
 // LongestRepository implements [Namespace]: there is one.
 func (g *glance) LongestRepository(path string) (name, rest string, err error) {
 	rest, ok := strings.CutPrefix(path, g.name)
+	rest = strings.TrimPrefix(rest, ".git") // as the catalogue takes it
 	if !ok || rest != "" && rest[0] != '/' {
 		return "", "", fmt.Errorf("repository: %w", repos.ErrNotFound)
 	}
