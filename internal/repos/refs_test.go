@@ -97,9 +97,13 @@ func TestDamageMakesNoRefVanish(t *testing.T) {
 			}
 			change(t, repo, c.pattern, c.edit)
 			s := snapshot(t, open(t, root, repos.Options{}), "repo")
+			tips, err := s.Repository().Tips()
+			if err != nil || len(tips.Names) != count {
+				t.Errorf("tips: %v, %v", tips, err)
+			}
 			refs, err := s.Refs()
 			if err != nil {
-				return // refused
+				t.Fatal(err)
 			}
 			marked := 0
 			for _, ref := range refs {
