@@ -46,7 +46,7 @@ func (s *Snapshot) ResolveObject(ctx context.Context, revision string) (ID, erro
 	if err != nil {
 		return ID{}, err
 	}
-	return s.climb(ctx, revision, id, steps)
+	return s.climb(ctx, id, steps)
 }
 
 // RefPrefixes are what may be left out of a ref's full name, in the order in

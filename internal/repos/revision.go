@@ -10,15 +10,11 @@ import (
 )
 
 // RevisionError says that a text has a form of gitrevisions(7) that is not
-// understood here, or that goes too far.
-type RevisionError struct{ Revision, Reason string }
+// understood here, or that goes too far. Its text does not repeat what the client
+// sent.
+type RevisionError struct{ Reason string }
 
-// maxShownRevision bounds the text that an error repeats.
-const maxShownRevision = 80
-
-func (e *RevisionError) Error() string {
-	return fmt.Sprintf("the revision %q %s", e.Revision[:min(len(e.Revision), maxShownRevision)], e.Reason)
-}
+func (e *RevisionError) Error() string { return "the revision " + e.Reason }
 
 // maxAncestors bounds the commits that one revision goes back: the first parents
 // of a history of a hundred thousand merges. Each has to be read.
@@ -46,11 +42,11 @@ type step struct {
 func splitRevision(revision string) (name string, steps []step, err error) {
 	for _, r := range refusedForms {
 		if strings.Contains(revision, r.mark) {
-			return "", nil, &RevisionError{revision, r.reason}
+			return "", nil, &RevisionError{r.reason}
 		}
 	}
 	if isRange(revision) {
-		return "", nil, &RevisionError{revision, "is a range, and one commit is wanted"}
+		return "", nil, &RevisionError{"is a range, and one commit is wanted"}
 	}
 	at := strings.IndexAny(revision, "~^")
 	if at < 0 {
@@ -101,12 +97,11 @@ func cutStep(suffix string) (step, string, error) {
 // climb follows the suffixes of a revision from an object.
 type climb struct {
 	*Snapshot
-	revision string
-	left     int // commits that it may still go back
-	shallow  map[ID]bool
+	left    int // commits that it may still go back
+	shallow map[ID]bool
 }
 
-func (s *Snapshot) climb(ctx context.Context, revision string, id ID, steps []step) (ID, error) {
+func (s *Snapshot) climb(ctx context.Context, id ID, steps []step) (ID, error) {
 	if len(steps) == 0 {
 		return id, nil
 	}
@@ -114,7 +109,7 @@ func (s *Snapshot) climb(ctx context.Context, revision string, id ID, steps []st
 	if err != nil {
 		return ID{}, err
 	}
-	c := climb{Snapshot: s, revision: revision, left: maxAncestors, shallow: make(map[ID]bool, len(ids))}
+	c := climb{Snapshot: s, left: maxAncestors, shallow: make(map[ID]bool, len(ids))}
 	for _, id := range ids {
 		c.shallow[id] = true
 	}
@@ -149,7 +144,7 @@ func (c *climb) parent(id ID, n int) (ID, error) {
 		return id, err
 	}
 	if c.left--; c.left < 0 {
-		return ID{}, &RevisionError{c.revision, fmt.Sprintf("goes back more than %d commits. Name a commit nearer to it", maxAncestors)}
+		return ID{}, &RevisionError{fmt.Sprintf("goes back more than %d commits. Name a commit nearer to it", maxAncestors)}
 	}
 	var parents []ID
 	if !c.shallow[id] {
