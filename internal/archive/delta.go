@@ -62,7 +62,7 @@ func (p *Plan) differ(ctx context.Context) error {
 
 func (p *Plan) findDelta(ctx context.Context) error {
 	base, err := p.basePlan(ctx)
-	if errors.Is(err, repos.ErrNotFound) {
+	if syntax := (*repos.RevisionError)(nil); errors.Is(err, repos.ErrNotFound) || errors.As(err, &syntax) {
 		return &FullNeededError{Reason: BaseUnknown}
 	}
 	if err != nil {
