@@ -23,6 +23,7 @@ type archiveFlags struct {
 	level            int
 	dryRun           bool
 	allowUnreachable bool
+	hideRefs         []string
 }
 
 func newArchive(env environment) *cobra.Command {
@@ -71,8 +72,12 @@ An output file appears only when the archive is whole.`,
 	set.BoolVar(&flags.dryRun, "dry-run", false, "only print how many entries and bytes of tar there would be")
 	set.IntVar(&flags.level, "compression-level", 0, "1 (fast) to 9 (small); 0 picks a good one")
 	set.BoolVar(&flags.allowUnreachable, "allow-unreachable", false, "also take commits that no ref leads to")
+	set.StringSliceVar(&flags.hideRefs, "hide-refs", nil, hideRefsUsage)
 	return command
 }
+
+// hideRefsUsage is the help of a flag that several commands have.
+const hideRefsUsage = "ref, or beginning of refs such as refs/pull, that is not served; with ! in front one that is (repeatable; as transfer.hideRefs of git, whose settings count first)"
 
 func formatNames() string {
 	names := make([]string, 0, len(archive.Formats()))
@@ -126,7 +131,7 @@ func writeArchive(c *cobra.Command, env environment, flags archiveFlags, name, r
 		return errNoRoot
 	}
 	env.collect(archiveGarbage)
-	catalogue, err := repos.Open(flags.root, repos.Options{AllowUnreachable: flags.allowUnreachable})
+	catalogue, err := repos.Open(flags.root, repos.Options{AllowUnreachable: flags.allowUnreachable, HideRefs: flags.hideRefs})
 	if err != nil {
 		return fmt.Errorf("root %s: %w", flags.root, err)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"runtime/debug"
 
 	"github.com/spf13/cobra"
@@ -109,18 +108,24 @@ var explanations = []struct {
 	is   error
 	text string
 }{
+	{repos.ErrDenied, "the repository's files may not be read by this user"},
+	{repos.ErrPartial, "the repository is a partial clone, and what was asked for is not in it; make one without --filter"},
+	{repos.ErrOutside, "the repository borrows objects from outside of the root (objects/info/alternates), where nothing is read; copy them with git repack -a"},
+	{repos.ErrUnborn, "HEAD names a branch that does not exist; name a branch or a tag"},
 	{repos.ErrEmpty, "the repository has no commits yet"},
 	{repos.ErrUnsupported, "the repository uses a storage format that is not read (SHA-256 objects, reftable or an unknown extension)"},
 	{repos.ErrNotFound, "no such repository or revision; a commit that no ref leads to needs --allow-unreachable"},
 	{repos.ErrBusy, "out of file descriptors or temporary space; try again, or raise the limits"},
 	{archive.ErrLimit, "the archive is larger than the limits allow"},
-	{fs.ErrNotExist, "no such file or directory"},
 }
 
 // explain puts plain words before the details.
 func explain(err error) string {
 	if nothing := (*archive.NoMatchError)(nil); errors.As(err, &nothing) {
 		return "the option " + nothing.Error()
+	}
+	if syntax := (*repos.RevisionError)(nil); errors.As(err, &syntax) {
+		return syntax.Error()
 	}
 	for _, e := range explanations {
 		if errors.Is(err, e.is) {

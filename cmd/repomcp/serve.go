@@ -39,6 +39,7 @@ type serveFlags struct {
 	allowedHosts     []string
 	allowedOrigins   []string
 	allowUnreachable bool
+	hideRefs         []string
 	readLimit        int64
 	limits           archive.Limits
 	level            int
@@ -88,6 +89,7 @@ cleanly on SIGTERM: downloads that are under way may finish within
 	set.StringSliceVar(&flags.allowedHosts, "allowed-host", nil, "name that the Host header may have, besides localhost and the public URL's (repeatable)")
 	set.StringSliceVar(&flags.allowedOrigins, "allowed-origin", nil, "web origin whose pages may use the server, such as https://ide.example (repeatable)")
 	set.BoolVar(&flags.allowUnreachable, "allow-unreachable", false, "also serve commits that no ref leads to, by their id")
+	set.StringSliceVar(&flags.hideRefs, "hide-refs", nil, hideRefsUsage)
 	set.Int64Var(&flags.readLimit, "read-limit", 4<<20, "largest content of resources/read in bytes; larger ones need resources/stream")
 	set.Int64Var(&flags.limits.Bytes, "max-archive-bytes", archive.DefaultBytes, "largest archive in bytes of tar")
 	set.Int64Var(&flags.limits.Entries, "max-archive-entries", archive.DefaultEntries, "largest number of entries of an archive")
@@ -130,7 +132,9 @@ func serve(ctx context.Context, env environment, flags serveFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	catalogue, err := repos.Open(flags.root, repos.Options{AllowUnreachable: flags.allowUnreachable, Rescan: flags.rescan, GraphBytes: flags.historyCache / 2, Logger: logger})
+	catalogue, err := repos.Open(flags.root, repos.Options{
+		AllowUnreachable: flags.allowUnreachable, HideRefs: flags.hideRefs, Rescan: flags.rescan, GraphBytes: flags.historyCache / 2, Logger: logger,
+	})
 	if err != nil {
 		return fmt.Errorf("root %s: %w", flags.root, err)
 	}

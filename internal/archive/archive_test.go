@@ -506,3 +506,27 @@ func TestFormatNames(t *testing.T) {
 		}
 	}
 }
+
+// A tag that cannot be read may be of any commit: an archive that names the refs
+// of its commit is refused instead of being without it.
+func TestDecorationsAreNotShortOverDamage(t *testing.T) {
+	for _, format := range []string{"%d", "%(describe)"} {
+		repo := gittest.New(t)
+		repo.Commit("main", gittest.Regular(".gitattributes", "v export-subst\n"), gittest.Regular("v", "$Format:"+format+"$"))
+		repo.Git("tag", "-a", "-m", "x", "v1", "main")
+		tag := repo.Git("rev-parse", "v1")
+		if got, want := write(t, plan(t, repo, "main", archive.Options{Format: archive.Tar})), repo.Archive("--format=tar", "main"); !bytes.Equal(got, want) {
+			t.Fatalf("%s: other bytes than git's", format)
+		}
+		if err := os.Remove(filepath.Join(repo.Dir, "objects", tag[:2], tag[2:])); err != nil {
+			t.Fatal(err)
+		}
+		p, err := tryPlan(t, repo, "main", archive.Options{Format: archive.Tar})
+		if err == nil {
+			err = p.WriteTo(t.Context(), io.Discard)
+		}
+		if !errors.Is(err, repos.ErrCorrupt) {
+			t.Errorf("%s: %v, want damage", format, err)
+		}
+	}
+}

@@ -97,14 +97,7 @@ func (c *comparison) list(e *repos.TreeEntry) ([]repos.TreeEntry, error) {
 // entries compares two folders by name. Those entries that are the same, and
 // were not looked at, are returned.
 func (c *comparison) entries(base, head []repos.TreeEntry) (in presence, same []repos.TreeEntry, err error) {
-	before, err := byName(base)
-	if err != nil {
-		return in, nil, err
-	}
-	after, err := byName(head)
-	if err != nil {
-		return in, nil, err
-	}
+	before, after := byName(base), byName(head)
 	for i := range head {
 		b := before[head[i].Name]
 		if b != nil && *b == head[i] && !c.everything {
@@ -130,17 +123,12 @@ func (c *comparison) entries(base, head []repos.TreeEntry) (in presence, same []
 	return in, same, nil
 }
 
-// byName refuses folders that have a name twice: only their order says what
-// unpacking leaves.
-func byName(entries []repos.TreeEntry) (map[string]*repos.TreeEntry, error) {
+func byName(entries []repos.TreeEntry) map[string]*repos.TreeEntry {
 	names := make(map[string]*repos.TreeEntry, len(entries))
 	for i := range entries {
 		names[entries[i].Name] = &entries[i]
 	}
-	if len(names) < len(entries) {
-		return nil, &FullNeededError{Reason: NameTwice}
-	}
-	return names, nil
+	return names
 }
 
 // pair compares what the two trees have under a name; nil is nothing.

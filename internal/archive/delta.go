@@ -33,8 +33,6 @@ const (
 	DeltaLarger = "delta larger"
 	// ReservedName: a tree has a .repomcp itself.
 	ReservedName = "reserved name"
-	// NameTwice: a tree is damaged so that a folder has a name twice.
-	NameTwice = "name twice"
 )
 
 // FullNeededError says that only the full archive can be had. Nothing was
@@ -64,7 +62,7 @@ func (p *Plan) differ(ctx context.Context) error {
 
 func (p *Plan) findDelta(ctx context.Context) error {
 	base, err := p.basePlan(ctx)
-	if errors.Is(err, repos.ErrNotFound) {
+	if syntax := (*repos.RevisionError)(nil); errors.Is(err, repos.ErrNotFound) || errors.As(err, &syntax) {
 		return &FullNeededError{Reason: BaseUnknown}
 	}
 	if err != nil {

@@ -115,14 +115,19 @@ func rawTree(t *testing.T, repo *gittest.Repo, entries ...[3]string) string {
 	return repo.GitInput(content, "hash-object", "-t", "tree", "-w", "--literally", "--stdin")
 }
 
-func TestNameTwiceNeedsTheFullArchive(t *testing.T) {
+// An extractor would follow the link "a" with what is in the folder "a".
+func TestANameTwiceIsNoArchive(t *testing.T) {
 	repo := gittest.New(t)
 	base := repo.Commit("main", with()...)
 	blob := repo.GitInput([]byte("x"), "hash-object", "-w", "--stdin")
-	tree := rawTree(t, repo, [3]string{"100644", blob, "a"}, [3]string{"100755", blob, "a"})
+	inner := rawTree(t, repo, [3]string{"100644", blob, "x"})
+	tree := rawTree(t, repo, [3]string{"120000", blob, "a"}, [3]string{"100644", blob, "a.b"}, [3]string{"40000", inner, "a"})
 	repo.Git("update-ref", "refs/heads/main", repo.Git("commit-tree", "-p", base, "-m", "twice", tree))
-	_, err := tryPlan(t, repo, "main", archive.Options{Format: archive.Tar, Base: base})
-	wantFullNeeded(t, "twice", err, archive.NameTwice)
+	for _, options := range []archive.Options{{Format: archive.Tar}, {Format: archive.Zip}, {Format: archive.Manifest}, {Format: archive.Tar, Base: base}} {
+		if _, err := tryPlan(t, repo, "main", options); !errors.Is(err, repos.ErrCorrupt) {
+			t.Errorf("%s with base %q: %v, want damage", options.Format, options.Base, err)
+		}
+	}
 }
 
 // TestDeltaOfTreesThatGitDoesNotWrite compares trees with folders that are

@@ -129,29 +129,12 @@ func (m *manifestLayout) line(out []byte, e entry) []byte {
 		d = d.plain("pathBase64", base64.StdEncoding.EncodeToString(e.path))
 	}
 	d = d.plain("type", shape(e.mode))
-	d = d.plain("mode", canonicalMode(e.mode).String())
+	d = d.plain("mode", e.mode.String())
 	d = d.plain("id", e.id.String())
 	if url, ok := m.urls[string(e.path)]; ok && e.mode.IsGitlink() {
 		d = d.text("url", url)
 	}
 	return append(d, '}')
-}
-
-// canonicalMode is what git takes a mode for (canon_mode in its cache.h):
-// old trees have others.
-func canonicalMode(mode repos.Mode) repos.Mode {
-	switch {
-	case mode.IsDir():
-		return repos.ModeDir
-	case mode.IsGitlink():
-		return repos.ModeGitlink
-	case mode.IsSymlink():
-		return repos.ModeSymlink
-	case mode.IsExecutable():
-		return repos.ModeExecutable
-	default:
-		return repos.ModeRegular
-	}
 }
 
 func (m *manifestLayout) taken(r *run) { m.first(r.out) }

@@ -3,11 +3,15 @@ package archive_test
 import (
 	"archive/zip"
 	"bytes"
+	"encoding/json"
 	"io"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // member is what counts of a zip's entry.
@@ -37,6 +41,67 @@ func unzip(t *testing.T, content []byte) (members []member, comment string) {
 		members = append(members, member{f.Name, string(inside), f.CreatorVersion, f.Flags &^ 8, f.ExternalAttrs, f.Modified.Unix()})
 	}
 	return members, zr.Comment
+}
+
+// TestOldModesAreWhatGitTakesThemFor has the modes of the first commits of
+// git.git, and others that only an attacker stores.
+func TestOldModesAreWhatGitTakesThemFor(t *testing.T) {
+	t.Parallel()
+	repo := gittest.New(t)
+	blob := repo.Store("blob", "content")
+	folder := rawTree(t, repo, [3]string{"100664", blob, "inside"})
+	var entries [][3]string
+	for _, mode := range []string{"100664", "100600", "100777", "100555", "100775", "100640", "100444", "100000", "100644", "100755", "120777", "120644", "120000"} {
+		entries = append(entries, [3]string{mode, blob, mode})
+	}
+	for _, mode := range []string{"40755", "40000", "040000"} {
+		entries = append(entries, [3]string{mode, folder, "folder-" + mode})
+	}
+	entries = append(entries, [3]string{"160755", strings.Repeat("1", 40), "sub"})
+	slices.SortFunc(entries, func(a, b [3]string) int { return strings.Compare(a[2], b[2]) })
+	tree := rawTree(t, repo, entries...)
+	repo.SetRef("refs/heads/main", repo.Git("commit-tree", "-m", "old", tree))
+
+	got, _ := unzip(t, write(t, plan(t, repo, "main", archive.Options{Format: archive.Zip})))
+	want, _ := unzip(t, repo.Archive("--format=zip", "main"))
+	if !slices.Equal(got, want) || len(got) < len(entries) {
+		t.Errorf("zip: %d entries %v, want %d %v", len(got), got, len(want), want)
+	}
+	if !bytes.Equal(write(t, plan(t, repo, "main", archive.Options{Format: archive.Tar})), repo.Archive("--format=tar", "main")) {
+		t.Error("tar: other bytes")
+	}
+	var manifest struct{ Entries []struct{ Path, Mode string } }
+	if err := json.Unmarshal(write(t, plan(t, repo, "main", archive.Options{Format: archive.Manifest})), &manifest); err != nil {
+		t.Fatal(err)
+	}
+	modes := make(map[string]string)
+	for _, e := range manifest.Entries {
+		modes[strings.TrimSuffix(e.Path, "/")] = e.Mode
+	}
+	root, err := open(t, repo).snapshot.Tree(parseID(t, tree))
+	if err != nil {
+		t.Fatal(err)
+	}
+	compared := 0
+	for i, line := range strings.Split(repo.Git("ls-tree", tree), "\n") {
+		mode, name := line[:6], line[strings.IndexByte(line, '\t')+1:]
+		if modes[name] != mode || root[i].Name != name || root[i].Mode.String() != mode {
+			t.Errorf("%s: manifest %s, tree %v, git %s", name, modes[name], root[i], mode)
+		}
+		compared++
+	}
+	if compared != len(entries) {
+		t.Errorf("compared %d of %d", compared, len(entries))
+	}
+}
+
+func parseID(t *testing.T, s string) repos.ID {
+	t.Helper()
+	id, err := repos.ParseID(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return id
 }
 
 func TestZipHasTheEntriesOfGitArchive(t *testing.T) {

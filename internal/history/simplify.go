@@ -189,25 +189,13 @@ func cutEntry(raw []byte) (e treeEntry, rest []byte, ok bool) {
 	return e, raw[end:], true
 }
 
-// canonical is git's canon_mode (cache.h): of a file's permissions only the
-// owner's executable bit counts, and what is nothing else is a submodule.
+// canonical reads a stored mode, and is what git takes it for.
 func canonical(digits []byte) repos.Mode {
 	var mode repos.Mode
 	for _, d := range digits {
 		mode = mode<<3 | repos.Mode(d-'0')&7
 	}
-	switch {
-	case mode.IsExecutable():
-		return repos.ModeExecutable
-	case mode.IsRegular():
-		return repos.ModeRegular
-	case mode.IsSymlink():
-		return repos.ModeSymlink
-	case mode.IsDir():
-		return repos.ModeDir
-	default:
-		return repos.ModeGitlink
-	}
+	return mode.Canonical()
 }
 
 // maxDepth bounds folders within folders that are compared, which a tree that

@@ -136,7 +136,7 @@ func breakages(s *target) []breakage {
 		{"batch", "", func(c *call) { raw(`{"id"`, `[{"id"`)(c); c.body = append(c.body, ']') }},
 	}
 	for _, uri := range []string{
-		"repo://nobody", "repo://nobody/contents/x", "repo://HELLO", "repo://hello.git", "repo://hello/none", "repo://hello/contents/none", "repo://hello/contents/README.md/x", "repo://hello/contents/passwd/x",
+		"repo://nobody", "repo://nobody/contents/x", "repo://HELLO", "repo://hello.git/objects", "repo://hello/none", "repo://hello/contents/none", "repo://hello/contents/README.md/x", "repo://hello/contents/passwd/x",
 		"repo://hello/archive/none.tar", "repo://hello/archive/main.rar", "repo://hello/archive/" + zero + ".tar", "repo://hello/archive/" + s.unreachable + ".tar", "repo://hello/sha/" + s.kept + "/contents/password",
 		"repo://hello/refs/heads/loop-a/contents/x", "repo://hello/refs/keep-around/" + s.kept, "repo://empty/archive/HEAD.tar", "repo://empty/contents/x", "repo://many/archive/" + s.ambiguous + ".tar", "file:///etc/passwd", "https://hello", "hello", "repo:hello",
 		"repo:///", "repo://../hello", "repo://hello/../team", "repo://hello%00", "repo://%zz", "repo://hello#x", "repo://hello?x=1", "repo://hello/archive/main.tar?prefix=..", "repo://hello/archive/main.tar?prefix=a&prefix=a",

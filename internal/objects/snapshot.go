@@ -14,6 +14,8 @@ type Database struct {
 	objects string
 	config  fs.FileInfo  // nil when there is none
 	readers atomic.Int64 // snapshots that are open
+
+	settings []setting // what config says
 }
 
 func (db *Database) sameConfig(now fs.FileInfo) bool {
@@ -44,6 +46,7 @@ type view struct {
 	packs  []*pack
 	midxes []*midx
 	faults []error
+	beyond bool                 // an alternate is not below the root
 	last   atomic.Pointer[pack] // where the last object was found
 }
 
@@ -112,11 +115,11 @@ func (s *Snapshot) refresh(old *view) (*view, error) {
 // pinned, and makes a view of both. It says whether anything was new.
 func (s *Snapshot) look() (changed bool, err error) {
 	store := s.db.store
-	directories, err := store.chain(s.db.objects)
+	directories, beyond, err := store.chain(s.db.objects)
 	if err != nil {
 		return false, err
 	}
-	next := &view{store: store}
+	next := &view{store: store, beyond: beyond}
 	var sets []*packSet
 	for _, d := range directories {
 		set, err := d.acquire()
@@ -132,7 +135,7 @@ func (s *Snapshot) look() (changed bool, err error) {
 		next.dirs = append(next.dirs, d.path)
 		sets = append(sets, set)
 	}
-	if old := s.view.Load(); old != nil && !changed && slices.Equal(old.dirs, next.dirs) {
+	if old := s.view.Load(); old != nil && !changed && slices.Equal(old.dirs, next.dirs) && old.beyond == beyond {
 		return false, nil
 	}
 	for _, set := range sets {
@@ -238,8 +241,23 @@ func (s *Snapshot) locate(id ID, packed func(*view, place) error, loose func(*vi
 			err = v.locate(id, packed, loose)
 		}
 	}
-	if errors.Is(err, ErrNotFound) && len(v.faults) > 0 {
-		err = v.faults[0] // an index that cannot be read may have had it
+	if errors.Is(err, ErrNotFound) {
+		err = s.missing(v)
 	}
 	return about(id, err)
+}
+
+// missing is the verdict on an object that was found nowhere: what may have had
+// it says what is to be mended.
+func (s *Snapshot) missing(v *view) error {
+	switch {
+	case len(v.faults) > 0:
+		return v.faults[0] // an index that cannot be read
+	case v.beyond:
+		return ErrOutside
+	case s.db.partial():
+		return ErrPartial
+	default:
+		return ErrNotFound
+	}
 }

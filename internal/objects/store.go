@@ -137,17 +137,18 @@ func (s *Store) Open(dir string) (*Database, error) {
 // load reads the configuration of a repository. One without any is of version
 // 0, as for git.
 func (s *Store) load(dir, objects string, config fs.FileInfo) (*Database, error) {
+	var settings []setting
 	if config != nil {
 		text, err := s.readFile(path.Join(dir, "config"), configSize)
 		if err == nil {
-			err = checkFormat(string(text))
+			settings, err = parseConfig(string(text)), checkFormat(string(text))
 		}
 		if err != nil {
 			s.forget(dir)
 			return nil, fmt.Errorf("repository %s: %w", dir, err)
 		}
 	}
-	db := &Database{store: s, objects: objects, config: config}
+	db := &Database{store: s, objects: objects, config: config, settings: settings}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.databases[dir] = db

@@ -35,6 +35,9 @@ const (
 type Options struct {
 	// AllowUnreachable also serves commits that no ref leads to.
 	AllowUnreachable bool
+	// HideRefs are rules in the form of transfer.hideRefs (git-config(1)) that
+	// count after those of each repository's own configuration.
+	HideRefs []string
 	// Rescan is how often the root is walked; 0 means 10 seconds.
 	Rescan time.Duration
 	// GraphBytes bounds what is remembered of which commit comes after which; 0
@@ -57,11 +60,12 @@ type Catalogue struct {
 
 	scanning sync.Mutex // one walk at a time
 
-	mu       sync.RWMutex
-	scanned  time.Time
-	names    []string // sorted
-	byName   map[string]*Repository
-	rejected map[string]bool // folders already warned about
+	mu      sync.RWMutex
+	scanned time.Time
+	names   []string // sorted
+	byName  map[string]*Repository
+
+	told notices
 }
 
 // Open walks the root once and returns its catalogue. Close it when done.
@@ -79,7 +83,7 @@ func Open(root string, options Options) (*Catalogue, error) {
 	}
 	dir, err := os.OpenRoot(absolute)
 	if err != nil {
-		return nil, err
+		return nil, pathless(err) // the caller knows what it gave
 	}
 	store, err := objects.New(absolute, options.Objects)
 	if err != nil {
@@ -87,10 +91,12 @@ func Open(root string, options Options) (*Catalogue, error) {
 	}
 	c := &Catalogue{
 		root: dir, store: store, options: options, logger: logger, graphs: newCommitGraphs(options.GraphBytes),
-		rejected: make(map[string]bool),
 	}
 	if err := c.rescan(0); err != nil {
 		return nil, errors.Join(err, c.Close())
+	}
+	if len(c.Names()) == 0 {
+		c.logger.Warn("there are no repositories below the root yet; make one there with git clone --mirror URL NAME.git")
 	}
 	return c, nil
 }
@@ -115,6 +121,29 @@ func (c *Catalogue) Watch(ctx context.Context) {
 	}
 }
 
+// errRootGone says that what was opened is no longer what the root's path names.
+var errRootGone = errors.New("the root was deleted, or another folder has taken its place")
+
+// Check fails when the root cannot be read any more: it was deleted, unmounted
+// or replaced since it was opened. It looks at the folder and at none below it,
+// so that it may be asked often.
+func (c *Catalogue) Check() error {
+	opened, err := c.root.Stat(".")
+	if err != nil {
+		return fmt.Errorf("the root: %w", pathless(err))
+	}
+	now, err := os.Stat(c.root.Name())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return errRootGone
+	case err != nil:
+		return fmt.Errorf("the root: %w", pathless(err))
+	case !os.SameFile(opened, now):
+		return errRootGone
+	}
+	return nil
+}
+
 // Names lists all repositories in byte order.
 func (c *Catalogue) Names() []string {
 	c.mu.RLock()
@@ -134,7 +163,7 @@ func (c *Catalogue) Page(after string, limit int) (names []string, more bool) {
 	return all[start:end], end < len(all)
 }
 
-// Get looks a repository up by its exact name.
+// Get looks a repository up by its name, or that with .git behind it.
 func (c *Catalogue) Get(name string) (*Repository, error) {
 	if r := c.lookup(name); r != nil {
 		return r, nil
@@ -183,10 +212,14 @@ func (c *Catalogue) LongestKnown(p string) (r *Repository, rest string, err erro
 	return nil, "", fmt.Errorf("repository: %w", ErrNotFound)
 }
 
+// lookup takes the name of the folder, too: name.git is name.
 func (c *Catalogue) lookup(name string) *Repository {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
-	return c.byName[name]
+	if r := c.byName[name]; r != nil {
+		return r
+	}
+	return c.byName[strings.TrimSuffix(name, ".git")]
 }
 
 // rescan walks the root unless that was done less than age ago.
@@ -221,26 +254,102 @@ func (c *Catalogue) walk(dir string, found map[string]*Repository) error {
 	if err != nil {
 		return err
 	}
+	git, isRepository := c.gitDir(dir, entries)
 	switch {
-	case isBare(entries):
+	case isRepository && git == dir:
 		c.add(found, strings.TrimSuffix(c.nameOf(dir), ".git"), dir)
 		return nil
-	case hasDir(entries, ".git"):
-		if inner, err := readDir(c.root, path.Join(dir, ".git")); err == nil && isBare(inner) {
-			c.add(found, c.nameOf(dir), path.Join(dir, ".git"))
-			return nil
-		}
+	case isRepository:
+		c.add(found, c.nameOf(dir), git)
+		return nil
+	case hasFile(entries, ".git"):
+		c.leaveOut(dir, "its .git is a file: it is a linked worktree, a submodule or has its repository elsewhere; serve that")
+		return nil
 	}
+	c.links(dir, entries, found)
 	for _, entry := range entries {
-		// Symbolic links are not followed: IsDir is false for them.
+		// Symbolic links are none: see links.
 		if !entry.IsDir() || entry.Name() == ".git" {
 			continue
 		}
-		if err := c.walk(path.Join(dir, entry.Name()), found); err != nil && !errors.Is(err, fs.ErrNotExist) {
-			c.logger.Warn("a folder below the root cannot be read", "folder", path.Join(dir, entry.Name()), "error", pathless(err))
+		below := path.Join(dir, entry.Name())
+		if err := c.walk(below, found); err != nil && !errors.Is(err, fs.ErrNotExist) && c.told.first(below) {
+			c.logger.Warn("a folder below the root cannot be read", "folder", below, "error", pathless(err))
 		}
 	}
 	return nil
+}
+
+// gitDir is the folder with HEAD, objects and refs of the repository in a
+// folder: the folder itself when it is bare, or the .git in it.
+func (c *Catalogue) gitDir(dir string, entries []fs.DirEntry) (git string, ok bool) {
+	if isBare(entries) {
+		return dir, true
+	}
+	if !hasDir(entries, ".git") {
+		return "", false
+	}
+	git = path.Join(dir, ".git")
+	inner, err := readDir(c.root, git)
+	return git, err == nil && isBare(inner)
+}
+
+// links adds the repositories that symbolic links of a folder lead to, under the
+// links' names. A link to anything else is not followed, so that no folder is
+// walked twice, and the operator is told of those that lead out of the root: in
+// one line for a folder, since some have thousands.
+func (c *Catalogue) links(dir string, entries []fs.DirEntry, found map[string]*Repository) {
+	out := 0
+	first := ""
+	for _, entry := range entries {
+		if entry.Type()&fs.ModeSymlink == 0 {
+			continue
+		}
+		link := path.Join(dir, entry.Name())
+		target, err := c.inside(link)
+		switch {
+		case errors.Is(err, errOutside):
+			if out++; out == 1 {
+				first = link
+			}
+		case err == nil: // others lead nowhere
+			c.addLinked(found, link, target)
+		}
+	}
+	if out > 0 && c.told.first(path.Join(dir, "links")) {
+		c.logger.Warn("symbolic links lead out of the root and are not followed", "folder", dir, "links", out, "first", first)
+	}
+}
+
+var errOutside = errors.New("leads out of the root")
+
+// inside is the path below the root that a symbolic link leads to in the end,
+// be it written absolute or relative. It only looks at names: what is there is
+// opened through the os.Root as everything else.
+func (c *Catalogue) inside(link string) (string, error) {
+	root, err := filepath.EvalSymlinks(c.root.Name())
+	if err != nil {
+		return "", err
+	}
+	target, err := filepath.EvalSymlinks(filepath.Join(root, filepath.FromSlash(link)))
+	if err != nil {
+		return "", err
+	}
+	below, err := filepath.Rel(root, target)
+	if err != nil || !filepath.IsLocal(below) {
+		return "", errOutside
+	}
+	return filepath.ToSlash(below), nil
+}
+
+func (c *Catalogue) addLinked(found map[string]*Repository, link, target string) {
+	entries, err := readDir(c.root, target)
+	if err != nil {
+		return // most links lead to files
+	}
+	if git, ok := c.gitDir(target, entries); ok {
+		c.add(found, strings.TrimSuffix(link, ".git"), git)
+	}
 }
 
 // nameOf is the name of the repository in a folder: its path below the root,
@@ -258,16 +367,20 @@ func (c *Catalogue) add(found map[string]*Repository, name, dir string) {
 	problem := ""
 	switch {
 	case !validName(name):
-		problem = "its name cannot be served"
+		problem = "its name cannot be served: names have letters, digits and " + nameMarks + ", and no part of them begins with a dot or dash"
 	case found[name] != nil:
 		problem = "another folder has the same name"
 	default:
 		found[name] = &Repository{catalogue: c, name: name, dir: dir}
 		return
 	}
-	if !c.rejected[dir] {
-		c.rejected[dir] = true
-		c.logger.Warn("a repository is left out", "folder", dir, "reason", problem)
+	c.leaveOut(dir, problem)
+}
+
+// leaveOut tells the operator once why a repository is not served.
+func (c *Catalogue) leaveOut(dir, reason string) {
+	if c.told.first(dir) {
+		c.logger.Warn("a repository is left out", "folder", dir, "reason", reason)
 	}
 }
 
@@ -280,6 +393,10 @@ func isBare(entries []fs.DirEntry) bool {
 		}
 	}
 	return head && hasDir(entries, "objects") && hasDir(entries, "refs")
+}
+
+func hasFile(entries []fs.DirEntry, name string) bool {
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name && e.Type().IsRegular() })
 }
 
 func hasDir(entries []fs.DirEntry, name string) bool {

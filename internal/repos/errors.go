@@ -3,7 +3,10 @@ package repos
 import (
 	"errors"
 	"fmt"
+	"io/fs"
+	"slices"
 	"strings"
+	"syscall"
 
 	"github.com/repomcp/repomcp/internal/objects"
 )
@@ -18,6 +21,14 @@ var (
 	ErrInvalid = errors.New("invalid name")
 	// ErrCorrupt means that the repository's data is damaged.
 	ErrCorrupt = errors.New("repository data is damaged")
+	// ErrDenied means that the permissions of the host keep the server from
+	// reading the repository.
+	ErrDenied = errors.New("permission denied")
+	// ErrPartial means that an object is missing from a partial clone.
+	ErrPartial = errors.New("object is missing from a partial clone")
+	// ErrOutside means that an object is missing, and that the repository has an
+	// alternate that is not below the root, and so not read.
+	ErrOutside = errors.New("object is missing, and an alternate leads out of the root")
 	// ErrUnsupported means that the repository uses a format that is not read.
 	ErrUnsupported = errors.New("repository format is not supported")
 	// ErrTooLarge means that a file is larger than the caller wants to hold.
@@ -27,6 +38,9 @@ var (
 	ErrBusy = errors.New("server is busy")
 	// ErrEmpty means that the repository has no commit to show.
 	ErrEmpty = errors.New("repository has no commits")
+	// ErrUnborn means that HEAD names a branch that does not exist. It matches
+	// ErrEmpty: other refs there may be, but nothing that HEAD stands for.
+	ErrUnborn = fmt.Errorf("HEAD names a branch that does not exist: %w", ErrEmpty)
 )
 
 // AmbiguousError says which commits an abbreviated object id could mean.
@@ -47,9 +61,12 @@ func (e *AmbiguousError) Error() string {
 func damage(id ID, err error) error { return fmt.Errorf("object %s: %w: %w", id, ErrCorrupt, err) }
 
 // translations are the sentinels of the object database in words of the
-// domain.
+// domain; the first that matches counts.
 var translations = []struct{ from, to error }{
+	{objects.ErrPartial, ErrPartial},
+	{objects.ErrOutside, ErrOutside},
 	{objects.ErrNotFound, ErrNotFound},
+	{objects.ErrDenied, ErrDenied},
 	{objects.ErrUnsupported, ErrUnsupported},
 	{objects.ErrCorrupt, ErrCorrupt},
 	{objects.ErrTooLarge, ErrTooLarge},
@@ -64,4 +81,25 @@ func domainError(err error) error {
 		}
 	}
 	return err
+}
+
+// unreadable are the reasons for which something that is there cannot be read, today
+// or until an operator has mended it.
+var unreadable = []error{ErrCorrupt, ErrDenied, ErrPartial, ErrOutside}
+
+func isDamage(err error) bool {
+	return slices.ContainsFunc(unreadable, func(damage error) bool { return errors.Is(err, damage) })
+}
+
+// readError is the verdict on a folder or an open file that cannot be read.
+func readError(what string, err error) error {
+	switch err = pathless(err); {
+	case errors.Is(err, fs.ErrPermission):
+		err = fmt.Errorf("%w: %w", ErrDenied, err)
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		err = fmt.Errorf("%w: %w", ErrBusy, err)
+	default:
+		err = fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	return fmt.Errorf("reading %s: %w", what, err)
 }

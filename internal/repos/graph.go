@@ -60,7 +60,7 @@ func (g *commitGraphs) put(id ID, parents []ID) {
 // commit that is not reachable costs a walk of the whole history once, and map
 // lookups after that.
 func (s *Snapshot) reachable(ctx context.Context, want ID) (bool, error) {
-	queue, err := s.tips()
+	queue, damage, err := s.tips()
 	if err != nil {
 		return false, err
 	}
@@ -83,15 +83,17 @@ func (s *Snapshot) reachable(ctx context.Context, want ID) (bool, error) {
 		}
 		queue = append(queue, parents...)
 	}
-	return false, nil
+	return false, damage // a ref that cannot be read may lead to it
 }
 
-func (s *Snapshot) tips() ([]ID, error) {
+// tips are the commits that served refs lead to. Damage is why that is not known
+// of all refs.
+func (s *Snapshot) tips() (tips []ID, damage, err error) {
 	refs, err := s.Refs()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	tips := make([]ID, 0, len(refs)+1)
+	tips = make([]ID, 0, len(refs)+1)
 	if head, err := s.Head(); err == nil {
 		tips = append(tips, head.Commit)
 	}
@@ -99,8 +101,11 @@ func (s *Snapshot) tips() ([]ID, error) {
 		if !ref.Commit.IsZero() {
 			tips = append(tips, ref.Commit)
 		}
+		if damage == nil {
+			damage = ref.Damage
+		}
 	}
-	return tips, nil
+	return tips, damage, nil
 }
 
 // parents of a commit. A shallow repository's history ends where the commit

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"hash"
 	"io"
-	"io/fs"
 	"os"
 	"strings"
-	"syscall"
+
+	"github.com/repomcp/repomcp/internal/objects"
 )
 
 // lfsBufferBytes is how much of an object is in memory while it is written.
@@ -20,7 +20,6 @@ const lfsBufferBytes = 128 << 10
 var (
 	errLFSContent = errors.New("its content does not hash to its oid")
 	errLFSSize    = errors.New("its size changed while it was read")
-	errLFSKind    = errors.New("is not a regular file")
 )
 
 // LFSObject is the content of a file that git-lfs keeps outside the object
@@ -44,29 +43,11 @@ func (s *Snapshot) LFSObject(oid string) (*LFSObject, error) {
 		return nil, fmt.Errorf("lfs object: %w", ErrNotFound)
 	}
 	name := s.repository.dir + "/lfs/objects/" + oid[:2] + "/" + oid[2:4] + "/" + oid
-	// Opening a named pipe would wait for a writer without O_NONBLOCK.
-	file, err := s.refs.root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	file, info, err := objects.OpenRegular(s.refs.root, name)
 	if err != nil {
-		return nil, lfsOpenError(oid, err)
-	}
-	info, err := file.Stat()
-	if err == nil && !info.Mode().IsRegular() {
-		err = errLFSKind
-	}
-	if err != nil {
-		return nil, errors.Join(lfsDamage(oid, err), file.Close())
+		return nil, fmt.Errorf("lfs object %s: %w", oid, domainError(err))
 	}
 	return &LFSObject{oid: oid, file: file, size: info.Size(), left: info.Size(), sum: sha256.New()}, nil
-}
-
-func lfsOpenError(oid string, err error) error {
-	switch {
-	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return fmt.Errorf("lfs object: %w", ErrNotFound)
-	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
-		return fmt.Errorf("lfs object: %w: %w", ErrBusy, pathless(err))
-	}
-	return lfsDamage(oid, err)
 }
 
 func lfsDamage(oid string, err error) error {

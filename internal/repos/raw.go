@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"path"
 
 	"github.com/repomcp/repomcp/internal/objects"
@@ -30,12 +29,12 @@ func (s *Snapshot) RawTag(id ID) ([]byte, error) {
 // Shallow lists the commits whose parents a shallow clone left out
 // (gitrepository-layout(5)); none in a whole repository.
 func (s *Snapshot) Shallow() ([]ID, error) {
-	file, err := s.refs.root.Open(path.Join(s.repository.dir, "shallow"))
-	if errors.Is(err, fs.ErrNotExist) {
+	file, _, err := objects.OpenRegular(s.refs.root, path.Join(s.repository.dir, "shallow"))
+	if errors.Is(err, objects.ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading shallow: %w", err)
+		return nil, fmt.Errorf("reading shallow: %w", domainError(err))
 	}
 	defer func() { _ = file.Close() }() // only read from
 	var ids []ID

@@ -5,17 +5,22 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"path"
 	"slices"
 	"strings"
 	"syscall"
+	"unicode"
+
+	"github.com/repomcp/repomcp/internal/objects"
 )
 
 const (
 	branchPrefix = "refs/heads/"
 	tagPrefix    = "refs/tags/"
+	remotePrefix = "refs/remotes/"
 
 	// maxSymrefDepth is git's SYMREF_MAXDEPTH (refs/refs-internal.h).
 	maxSymrefDepth = 5
@@ -26,16 +31,6 @@ const (
 	maxPackedRefsBytes = 256 << 20
 )
 
-// hiddenRefs are namespaces that tools keep for themselves. What only they
-// lead to was not published: GitLab's keep-around refs hold force-pushed
-// commits for ever, a stash is a private draft, and replacements have no part in
-// what is served.
-var hiddenRefs = []string{"refs/stash", "refs/keep-around/", "refs/original/", "refs/bisect/", "refs/rewritten/", "refs/worktree/", "refs/replace/"}
-
-func hidden(name string) bool {
-	return slices.ContainsFunc(hiddenRefs, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
-}
-
 // Ref is a reference and what it stands for.
 type Ref struct {
 	// Name is the full name, such as refs/heads/main.
@@ -45,6 +40,9 @@ type Ref struct {
 	// Commit is the target with annotated tags followed to their commit. It is
 	// zero when they lead to something else.
 	Commit ID
+	// Damage says why Commit is not known although the ref is there, or is nil.
+	// Target is zero as well where the ref itself cannot be read.
+	Damage error
 }
 
 // Branch is the short name of a branch, and "" for other refs.
@@ -63,10 +61,21 @@ func cutPrefix(s, prefix string) string {
 
 // refFiles reads the refs of one repository as gitrepository-layout(5)
 // describes them: loose files first and then packed-refs, the order that stays
-// right while git packs refs. Broken refs are passed over, as git does.
+// right while git packs refs. A ref whose file is broken is there all the same:
+// what it held is not known, and packed-refs may have what it held long ago.
 type refFiles struct {
 	root *os.Root
 	dir  string
+	hide hidingRules
+}
+
+// refFiles are the refs as the repository's configuration has them served.
+func (r *Repository) refFiles() (refFiles, error) {
+	database, err := r.catalogue.store.Open(r.dir)
+	if err != nil {
+		return refFiles{}, fmt.Errorf("repository: %w", domainError(err))
+	}
+	return refFiles{root: r.catalogue.root, dir: r.dir, hide: r.catalogue.hidingRules(database)}, nil
 }
 
 // rawRef is a ref as it is stored.
@@ -74,6 +83,7 @@ type rawRef struct {
 	symbolic string // the ref that it points to, or ""
 	id       ID
 	peeled   ID // as packed-refs notes it, zero when unknown
+	fault    error
 }
 
 // lookup reads one ref without following it.
@@ -96,7 +106,7 @@ func (f refFiles) lookup(name string) (rawRef, bool, error) {
 func (f refFiles) first(names []string) (string, error) {
 	rank := make(map[string]int, len(names))
 	for i, name := range names {
-		if validRefName(name) && !hidden(name) {
+		if validRefName(name) && !f.hide.hides(name) {
 			rank[name] = i
 		}
 	}
@@ -132,10 +142,14 @@ func (f refFiles) first(names []string) (string, error) {
 func (f refFiles) follow(name string) (final string, ref rawRef, ok bool, err error) {
 	for range maxSymrefDepth {
 		ref, ok, err = f.lookup(name)
+		if err == nil {
+			err = ref.fault
+		}
 		if !ok || err != nil || ref.symbolic == "" {
 			return name, ref, ok, err
 		}
-		if name = ref.symbolic; !validRefName(name) {
+		// What a ref that is hidden holds is not shown by another name.
+		if name = ref.symbolic; !validRefName(name) || f.hide.hides(name) {
 			break
 		}
 	}
@@ -171,7 +185,7 @@ func (f refFiles) walkLoose(dir string, refs map[string]rawRef) error {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("reading refs: %w", err)
+		return readError("refs", err)
 	}
 	for _, entry := range entries {
 		name := dir + "/" + entry.Name()
@@ -195,29 +209,62 @@ func (f refFiles) walkLoose(dir string, refs map[string]rawRef) error {
 	return nil
 }
 
-// loose reads one loose ref: "ref: NAME" or an object id.
+// errBadRef says that a loose ref is neither of the two that it can be.
+var errBadRef = errors.New("is neither an object id nor a symbolic ref")
+
+// loose reads one loose ref: "ref: NAME" or an object id. Like git it takes what
+// follows the id after a blank for nothing.
 func (f refFiles) loose(name string) (rawRef, bool, error) {
 	file := path.Join(f.dir, name)
 	info, err := f.root.Stat(file)
-	if absent(err) || err == nil && (!info.Mode().IsRegular() || info.Size() > maxLooseRefBytes) {
+	if absent(err) || err == nil && info.IsDir() {
 		return rawRef{}, false, nil
 	}
-	if err != nil {
-		return rawRef{}, false, fmt.Errorf("reading a ref: %w", err)
-	}
-	content, err := f.root.ReadFile(file)
-	if absent(err) {
+	content, err := readRegular(f.root, file, maxLooseRefBytes)
+	switch {
+	case errors.Is(err, ErrNotFound):
 		return rawRef{}, false, nil
-	}
-	if err != nil {
+	case isDamage(err):
+		return rawRef{fault: fmt.Errorf("ref: %w", err)}, true, nil
+	case err != nil:
 		return rawRef{}, false, fmt.Errorf("reading a ref: %w", err)
 	}
 	line := strings.TrimRight(string(content), " \t\r\n")
 	if target, ok := strings.CutPrefix(line, "ref:"); ok {
 		return rawRef{symbolic: strings.TrimLeft(target, " \t")}, true, nil
 	}
-	id, err := ParseID(line)
-	return rawRef{id: id}, err == nil && !id.IsZero(), nil
+	digits, _, _ := strings.Cut(strings.Map(blank, line), " ")
+	id, err := ParseID(strings.ToLower(digits))
+	if err != nil || id.IsZero() {
+		return rawRef{fault: fmt.Errorf("ref: %w: %w", ErrCorrupt, errBadRef)}, true, nil
+	}
+	return rawRef{id: id}, true, nil
+}
+
+// blank makes a space of what separates words.
+func blank(c rune) rune {
+	if unicode.IsSpace(c) {
+		return ' '
+	}
+	return c
+}
+
+// readRegular reads a small file of a repository whole: see
+// [objects.OpenRegular].
+func readRegular(root *os.Root, name string, limit int64) ([]byte, error) {
+	file, _, err := objects.OpenRegular(root, name)
+	if err != nil {
+		return nil, domainError(err)
+	}
+	defer func() { _ = file.Close() }() // only read from
+	content, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err != nil {
+		return nil, readError(path.Base(name), err)
+	}
+	if int64(len(content)) > limit {
+		return nil, fmt.Errorf("%s has more than %d bytes: %w", path.Base(name), limit, ErrCorrupt)
+	}
+	return content, nil
 }
 
 // absent reports whether a ref's file is not there: gone, or a name whose
@@ -230,39 +277,64 @@ func absent(err error) bool {
 // format is that of git's refs/packed-backend.c: "ID NAME" lines, each followed
 // by "^ID" when it is an annotated tag.
 func (f refFiles) packed(yield func(name string, ref rawRef) bool) error {
-	file, err := f.root.Open(path.Join(f.dir, "packed-refs"))
-	if errors.Is(err, fs.ErrNotExist) {
+	file, info, err := objects.OpenRegular(f.root, path.Join(f.dir, "packed-refs"))
+	if errors.Is(err, objects.ErrNotFound) {
 		return nil
 	}
 	if err != nil {
-		return fmt.Errorf("reading packed refs: %w", err)
+		return fmt.Errorf("reading packed refs: %w", domainError(err))
 	}
 	defer func() { _ = file.Close() }() // only read from
-	return scanPackedRefs(file, yield)
-}
-
-func scanPackedRefs(file *os.File, yield func(name string, ref rawRef) bool) error {
-	info, err := file.Stat()
-	if err != nil {
-		return fmt.Errorf("reading packed refs: %w", err)
-	}
 	if info.Size() > maxPackedRefsBytes {
 		return fmt.Errorf("packed refs of %d bytes: %w", info.Size(), ErrUnsupported)
 	}
+	if err := checkLastLine(file, info.Size()); err != nil {
+		return fmt.Errorf("reading packed refs: %w", err)
+	}
+	return scanPackedRefs(file, yield)
+}
+
+var (
+	errCutRefs = errors.New("the last line has no end")
+	errBadLine = errors.New("a line is no ref")
+)
+
+// checkLastLine tells a file that was cut from a whole one, as git does: refs
+// would be missing without a word.
+func checkLastLine(file *os.File, size int64) error {
+	if size == 0 {
+		return nil
+	}
+	var last [1]byte
+	if _, err := file.ReadAt(last[:], size-1); err != nil {
+		return readError("the last line", err)
+	}
+	if last[0] != '\n' {
+		return fmt.Errorf("%w: %w", ErrCorrupt, errCutRefs)
+	}
+	return nil
+}
+
+func scanPackedRefs(file io.Reader, yield func(name string, ref rawRef) bool) error {
 	var name string
 	var ref rawRef
 	scanner := bufio.NewScanner(file)
 	scanner.Buffer(nil, maxLooseRefBytes)
 	for scanner.Scan() {
 		line := scanner.Bytes()
+		var err error
 		if peeled, ok := bytes.CutPrefix(line, []byte("^")); ok {
-			ref.peeled, _ = ParseID(string(peeled))
+			if ref.peeled, err = ParseID(string(peeled)); err != nil {
+				return fmt.Errorf("reading packed refs: %w: %w", ErrCorrupt, errBadLine)
+			}
 			continue
 		}
 		if name != "" && !yield(name, ref) {
 			return nil
 		}
-		name, ref = parsePackedRef(string(line))
+		if name, ref, err = parsePackedRef(string(line)); err != nil {
+			return fmt.Errorf("reading packed refs: %w: %w", ErrCorrupt, err)
+		}
 	}
 	if err := scanner.Err(); err != nil {
 		return fmt.Errorf("reading packed refs: %w: %w", ErrCorrupt, err)
@@ -273,12 +345,19 @@ func scanPackedRefs(file *os.File, yield func(name string, ref rawRef) bool) err
 	return nil
 }
 
-// parsePackedRef returns no name for a comment and for a line that is no ref.
-func parsePackedRef(line string) (string, rawRef) {
+// parsePackedRef returns no name for a comment, and for a name that git does not
+// allow either.
+func parsePackedRef(line string) (string, rawRef, error) {
+	if strings.HasPrefix(line, "#") {
+		return "", rawRef{}, nil
+	}
 	hex, name, ok := strings.Cut(line, " ")
 	id, err := ParseID(hex)
-	if !ok || err != nil || !validRefName(name) {
-		return "", rawRef{}
+	if !ok || err != nil {
+		return "", rawRef{}, errBadLine
 	}
-	return name, rawRef{id: id}
+	if !validRefName(name) {
+		return "", rawRef{}, nil
+	}
+	return name, rawRef{id: id}, nil
 }

@@ -9,41 +9,72 @@ import (
 	"github.com/repomcp/repomcp/internal/objects"
 )
 
-// Resolve finds the commit that a revision names: HEAD, a full ref name, a
-// full or abbreviated object id, a bare tag or branch name, or what git describe
-// prints. Where several
-// fit, the order is that of gitrevisions(7): a full id first, then refs, tags
-// before branches, and abbreviations last.
-//
-// It is [ErrNotFound] for what does not exist and for what is not served, and
-// an [AmbiguousError] for an abbreviation of several served commits.
+// Resolve finds the commit that a revision names: see [Snapshot.ResolveObject].
+// A tag stands for the commit that it leads to; what leads to none is
+// [ErrNotFound].
 func (s *Snapshot) Resolve(ctx context.Context, revision string) (Commit, error) {
-	id, err := s.resolve(ctx, revision)
+	object, err := s.ResolveObject(ctx, revision)
 	if err != nil {
+		return Commit{}, err
+	}
+	id, err := s.peel(object)
+	if err != nil {
+		if !errors.Is(err, errNotCommit) {
+			err = mustExist(object, err)
+		}
 		return Commit{}, err
 	}
 	commit, err := s.Commit(id)
 	return commit, mustExist(id, err)
 }
 
-func (s *Snapshot) resolve(ctx context.Context, revision string) (ID, error) {
-	if revision == "HEAD" {
+// ResolveObject finds the object that a revision names, as gitrevisions(7) has
+// it: HEAD or @, a ref in full or in part, an object id in full or abbreviated,
+// or what git describe prints, and after it any of ~, ~N, ^, ^N, ^{} and
+// ^{kind}. Where several fit, a full id comes first, then refs in the order of
+// [RefPrefixes], and abbreviations last.
+//
+// It is [ErrNotFound] for what does not exist and for what is not served, an
+// [AmbiguousError] for an abbreviation of several served commits, and a
+// [RevisionError] for forms that are not understood.
+func (s *Snapshot) ResolveObject(ctx context.Context, revision string) (ID, error) {
+	name, steps, err := splitRevision(revision)
+	if err != nil {
+		return ID{}, err
+	}
+	id, err := s.resolveName(ctx, name)
+	if err != nil {
+		return ID{}, err
+	}
+	return s.climb(ctx, id, steps)
+}
+
+// RefPrefixes are what may be left out of a ref's full name, in the order in
+// which gitrevisions(7) tries them.
+func RefPrefixes() []string {
+	return []string{"", "refs/", tagPrefix, branchPrefix, remotePrefix}
+}
+
+func (s *Snapshot) resolveName(ctx context.Context, name string) (ID, error) {
+	if name == "HEAD" || name == "@" {
 		head, err := s.Head()
-		return head.Commit, err
+		return head.Target, err
 	}
-	if isFullID(revision) {
-		return s.resolveID(ctx, revision)
+	digits := strings.ToLower(name) // git takes capitals, too
+	if isFullID(digits) {
+		return s.resolveID(ctx, digits)
 	}
-	for _, pattern := range []string{"%s", "refs/tags/%s", "refs/heads/%s"} {
-		ref, err := s.Ref(fmt.Sprintf(pattern, revision))
-		if err == nil && !ref.Commit.IsZero() {
-			return ref.Commit, nil
+	names := make([]string, 0, len(RefPrefixes())+1)
+	for _, prefix := range RefPrefixes() {
+		names = append(names, prefix+name)
+	}
+	for _, full := range append(names, remotePrefix+name+"/HEAD") {
+		ref, err := s.Ref(full)
+		if !errors.Is(err, ErrNotFound) {
+			return ref.Target, err
 		}
-		if err != nil && !errors.Is(err, ErrNotFound) {
-			return ID{}, err
-		}
 	}
-	if abbreviation := describedID(revision); isAbbreviation(abbreviation) {
+	if abbreviation := describedID(digits); isAbbreviation(abbreviation) {
 		return s.resolveAbbreviation(ctx, abbreviation)
 	}
 	return ID{}, fmt.Errorf("revision: %w", ErrNotFound)
@@ -76,10 +107,13 @@ func (s *Snapshot) resolveID(ctx context.Context, hex string) (ID, error) {
 		return ID{}, err
 	}
 	commit, err := s.peel(id)
+	if errors.Is(err, ErrPartial) { // every commit is there: what is missing is none
+		err = fmt.Errorf("revision: %w", ErrNotFound)
+	}
 	if err != nil {
 		return ID{}, err
 	}
-	return commit, s.authorise(ctx, commit)
+	return id, s.authorise(ctx, commit)
 }
 
 // authorise refuses commits that no served ref leads to, with the error of
@@ -136,7 +170,7 @@ func (s *Snapshot) resolveAbbreviation(ctx context.Context, prefix string) (ID, 
 // isShallow reports whether a commit is missing because the repository was
 // cloned without its older history.
 func (s *Snapshot) isShallow(err error) bool {
-	if !errors.Is(err, ErrNotFound) {
+	if !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrPartial) && !errors.Is(err, ErrOutside) {
 		return false
 	}
 	info, statErr := s.refs.root.Stat(s.repository.dir + "/shallow")

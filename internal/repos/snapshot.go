@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,7 +32,7 @@ func (r *Repository) Snapshot() (*Snapshot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("repository: %w", domainError(err))
 	}
-	return &Snapshot{repository: r, refs: refFiles{root: r.catalogue.root, dir: r.dir}, objects: pinned}, nil
+	return &Snapshot{repository: r, refs: refFiles{root: r.catalogue.root, dir: r.dir, hide: r.catalogue.hidingRules(database)}, objects: pinned}, nil
 }
 
 // Snapshot is a repository held open for one request. Its objects cannot be
@@ -50,16 +51,24 @@ func (s *Snapshot) Close() error { return s.objects.Close() }
 func (s *Snapshot) Repository() *Repository { return s.repository }
 
 // Head is the default branch with its commit, or the detached commit with the
-// name HEAD. It is [ErrEmpty] when the branch has no commit yet.
+// name HEAD. It is [ErrEmpty] when the repository has no ref yet, and [ErrUnborn]
+// when it has others.
 func (s *Snapshot) Head() (Ref, error) {
 	name, raw, ok, err := s.refs.follow("HEAD")
 	if err != nil {
 		return Ref{}, err
 	}
-	if !ok {
-		return Ref{}, fmt.Errorf("HEAD: %w", ErrEmpty)
+	if ok {
+		return s.ref(name, raw)
 	}
-	return s.ref(name, raw)
+	names, _, err := s.refs.all()
+	if err != nil {
+		return Ref{}, err
+	}
+	if slices.ContainsFunc(names, func(name string) bool { return !s.refs.hide.hides(name) }) {
+		return Ref{}, fmt.Errorf("HEAD: %w", ErrUnborn)
+	}
+	return Ref{}, fmt.Errorf("HEAD: %w", ErrEmpty)
 }
 
 // DefaultBranch is the short name of the branch that HEAD points to, whether
@@ -72,8 +81,8 @@ func (s *Snapshot) DefaultBranch() (string, error) {
 	return cutPrefix(raw.symbolic, branchPrefix), nil
 }
 
-// Refs lists the served refs in the order of their names. Refs whose objects
-// are damaged are left out.
+// Refs lists the served refs in the order of their names. None is left out for
+// damage: those that cannot be read are marked as such.
 func (s *Snapshot) Refs() ([]Ref, error) { return s.refsBelow("refs/", s.ref) }
 
 // Tags is [Snapshot.Refs] of tags, without looking at their objects where
@@ -81,7 +90,7 @@ func (s *Snapshot) Refs() ([]Ref, error) { return s.refsBelow("refs/", s.ref) }
 // Commit is the id of that.
 func (s *Snapshot) Tags() ([]Ref, error) {
 	return s.refsBelow(tagPrefix, func(name string, raw rawRef) (Ref, error) {
-		if raw.peeled.IsZero() {
+		if raw.peeled.IsZero() || raw.fault != nil {
 			return s.ref(name, raw)
 		}
 		return Ref{Name: name, Target: raw.id, Commit: raw.peeled}, nil
@@ -95,26 +104,29 @@ func (s *Snapshot) refsBelow(prefix string, read func(name string, raw rawRef) (
 	}
 	refs := make([]Ref, 0, len(names))
 	for _, name := range names {
-		raw := raws[name]
-		if hidden(name) || !strings.HasPrefix(name, prefix) {
+		if !strings.HasPrefix(name, prefix) || s.refs.hide.hides(name) {
 			continue
 		}
-		if raw.symbolic != "" {
-			var ok bool
-			if _, raw, ok, err = s.refs.follow(name); err != nil || !ok {
-				continue
-			}
+		raw, ok := s.refs.followIn(raws, name)
+		if !ok { // a symbolic ref to nothing stands for nothing
+			continue
 		}
-		if ref, err := read(name, raw); err == nil {
-			refs = append(refs, ref)
+		ref, err := read(name, raw)
+		if isDamage(err) {
+			ref.Damage, err = err, nil
 		}
+		if err != nil {
+			return nil, err
+		}
+		refs = append(refs, ref)
 	}
+	s.repository.reportDamage(refs)
 	return refs, nil
 }
 
 // Ref reads one served ref by its full name.
 func (s *Snapshot) Ref(name string) (Ref, error) {
-	if !validRefName(name) || hidden(name) {
+	if !validRefName(name) || s.refs.hide.hides(name) {
 		return Ref{}, fmt.Errorf("ref: %w", ErrNotFound)
 	}
 	_, raw, ok, err := s.refs.follow(name)
@@ -130,6 +142,9 @@ func (s *Snapshot) Ref(name string) (Ref, error) {
 // ref follows annotated tags to their commit.
 func (s *Snapshot) ref(name string, raw rawRef) (Ref, error) {
 	ref := Ref{Name: name, Target: raw.id}
+	if raw.fault != nil {
+		return ref, raw.fault
+	}
 	from := raw.id
 	if !raw.peeled.IsZero() { // it can be of a folder or a file, too
 		from = raw.peeled
@@ -151,6 +166,8 @@ var errNotCommit = fmt.Errorf("no commit: %w", ErrNotFound)
 // maxTagDepth bounds tags of tags.
 const maxTagDepth = 64
 
+var errTagDepth = errors.New("too many tags of tags")
+
 // peel follows annotated tags from id to a commit.
 func (s *Snapshot) peel(id ID) (ID, error) {
 	for range maxTagDepth {
@@ -162,18 +179,33 @@ func (s *Snapshot) peel(id ID) (ID, error) {
 		case objects.Commit:
 			return id, nil
 		case objects.Tag:
-			content, err := s.read(id, objects.Tag, maxCommitBytes)
-			if err != nil {
-				return ID{}, err
-			}
-			if id, err = parseTagTarget(id, content); err != nil {
+			if id, err = s.tagTarget(id); err != nil {
 				return ID{}, err
 			}
 		default:
-			return ID{}, errNotCommit
+			return ID{}, s.notCommit(id)
 		}
 	}
-	return ID{}, damage(id, errors.New("too many tags of tags"))
+	return ID{}, damage(id, errTagDepth)
+}
+
+// tagTarget is the object that an annotated tag names.
+func (s *Snapshot) tagTarget(id ID) (ID, error) {
+	content, err := s.read(id, objects.Tag, maxCommitBytes)
+	if err != nil {
+		return ID{}, err
+	}
+	return parseTagTarget(id, content)
+}
+
+// notCommit is the verdict on a tree or a blob in the place of a commit. It is
+// compared with its id where that is no work, for one flipped bit makes another
+// kind of an object.
+func (s *Snapshot) notCommit(id ID) error {
+	if _, _, err := s.objects.ReadVerified(id, maxCommitBytes, nil); err != nil && !errors.Is(err, objects.ErrTooLarge) {
+		return domainError(err)
+	}
+	return errNotCommit
 }
 
 // Commit reads a commit.
@@ -192,6 +224,32 @@ func (s *Snapshot) Tree(id ID) ([]TreeEntry, error) {
 		return nil, err
 	}
 	return parseTree(id, content)
+}
+
+// TreePage reads a part of one folder, in the order of [Snapshot.Tree]: up to
+// limit entries that come after the one with the given name, or the first ones
+// when that is "". More says that others follow. A name that is not there is
+// [ErrNotFound].
+func (s *Snapshot) TreePage(id ID, after string, limit int) (entries []TreeEntry, more bool, err error) {
+	content, err := s.read(id, objects.Tree, maxTreeBytes)
+	if err != nil {
+		return nil, false, err
+	}
+	found := after == ""
+	err = eachEntry(id, content, func(entry TreeEntry) {
+		switch {
+		case !found:
+			found = entry.Name == after
+		case len(entries) == limit:
+			more = true
+		default:
+			entries = append(entries, entry)
+		}
+	})
+	if err == nil && !found {
+		err = fmt.Errorf("page: %w", ErrNotFound)
+	}
+	return entries, more, err
 }
 
 // Lookup walks from a tree along a path of names divided by slashes. The empty
@@ -258,7 +316,7 @@ func (s *Snapshot) Description() string { return s.repository.Description() }
 
 // Description is [Snapshot.Description] without opening the repository.
 func (r *Repository) Description() string {
-	file, err := r.catalogue.root.Open(r.dir + "/description")
+	file, _, err := objects.OpenRegular(r.catalogue.root, r.dir+"/description")
 	if err != nil {
 		return ""
 	}
@@ -289,7 +347,11 @@ func (r *Repository) LongestRef(prefix, p, marker string) (name, rest string, er
 	for _, end := range refEnds(p, marker) {
 		candidates = append(candidates, prefix+p[:end])
 	}
-	name, err = refFiles{root: r.catalogue.root, dir: r.dir}.first(candidates)
+	files, err := r.refFiles()
+	if err != nil {
+		return "", "", err
+	}
+	name, err = files.first(candidates)
 	if err != nil {
 		return "", "", err
 	}

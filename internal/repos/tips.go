@@ -3,9 +3,7 @@ package repos
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"fmt"
-	"io/fs"
 	"strings"
 )
 
@@ -22,17 +20,17 @@ type Tips struct {
 
 // Tips reads all served refs. A repository that is gone is [ErrNotFound].
 func (r *Repository) Tips() (*Tips, error) {
-	files := refFiles{root: r.catalogue.root, dir: r.dir}
+	files, err := r.refFiles()
+	if err != nil {
+		return nil, err
+	}
 	head, headOK, err := files.loose("HEAD")
 	if err != nil {
-		return nil, pathless(err)
-	}
-	if _, err := files.root.Stat(r.dir); errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("repository: %w", ErrNotFound)
+		return nil, err
 	}
 	names, raws, err := files.all()
 	if err != nil {
-		return nil, pathless(err)
+		return nil, err
 	}
 	tips := &Tips{Names: make([]string, 0, len(names)), ids: make(map[string]ID, len(names)+1)}
 	sum := sha256.New()
@@ -40,18 +38,18 @@ func (r *Repository) Tips() (*Tips, error) {
 		raws["HEAD"] = head
 		tips.head = cutPrefix(head.symbolic, branchPrefix)
 		_, _ = fmt.Fprintf(sum, "HEAD %s %s\n", head.symbolic, head.id)
-		if id, ok := followIn(raws, "HEAD"); ok {
-			tips.ids["HEAD"] = id
+		if raw, ok := files.followIn(raws, "HEAD"); ok {
+			tips.ids["HEAD"] = raw.id
 		}
 	}
 	for _, name := range names {
-		if hidden(name) {
+		if files.hide.hides(name) {
 			continue
 		}
-		if id, ok := followIn(raws, name); ok {
+		if raw, ok := files.followIn(raws, name); ok {
 			tips.Names = append(tips.Names, name)
-			tips.ids[name] = id
-			_, _ = fmt.Fprintf(sum, "%s %s %s\n", name, raws[name].symbolic, id)
+			tips.ids[name] = raw.id
+			_, _ = fmt.Fprintf(sum, "%s %s %s\n", name, raws[name].symbolic, raw.id)
 		}
 	}
 	tips.state = hex.EncodeToString(sum.Sum(nil))
@@ -59,18 +57,21 @@ func (r *Repository) Tips() (*Tips, error) {
 }
 
 // followIn is [refFiles.follow] in refs that were read before.
-func followIn(raws map[string]rawRef, name string) (ID, bool) {
+func (f refFiles) followIn(raws map[string]rawRef, name string) (rawRef, bool) {
 	for range maxSymrefDepth {
 		raw, ok := raws[name]
 		if !ok || raw.symbolic == "" {
-			return raw.id, ok
+			return raw, ok
 		}
-		name = raw.symbolic
+		if name = raw.symbolic; f.hide.hides(name) {
+			break
+		}
 	}
-	return ID{}, false
+	return rawRef{}, false
 }
 
-// ID is the object that a ref holds, by its full name or HEAD.
+// ID is the object that a ref holds, by its full name or HEAD. It is zero for a
+// ref that cannot be read.
 func (t *Tips) ID(name string) (ID, bool) {
 	id, ok := t.ids[name]
 	return id, ok
@@ -108,7 +109,11 @@ func refEnds(p, marker string) []int {
 // HEAD itself when it is detached; the name is "" when there is no commit. No
 // object is read.
 func (r *Repository) HeadTip() (name string, id ID) {
-	name, raw, ok, err := refFiles{root: r.catalogue.root, dir: r.dir}.follow("HEAD")
+	files, err := r.refFiles()
+	if err != nil {
+		return "", ID{}
+	}
+	name, raw, ok, err := files.follow("HEAD")
 	if err != nil || !ok {
 		return "", ID{}
 	}

@@ -10,10 +10,11 @@ import (
 // folder.
 const maxTreeBytes = 64 << 20
 
-// Mode is the type and permission of a tree entry, as git stores it.
+// Mode is the type and permission of a tree entry. In a [TreeEntry] it is one
+// of those that git writes, whatever is stored: see [Mode.Canonical].
 type Mode uint32
 
-// The modes that git writes. Older ones exist (100664): see [Mode.IsRegular].
+// The modes that git writes.
 const (
 	ModeDir        Mode = 0o040000
 	ModeRegular    Mode = 0o100644
@@ -41,6 +42,24 @@ func (m Mode) IsSymlink() bool { return m&modeTypeMask == ModeSymlink }
 // IsGitlink reports whether the entry is a commit of another repository.
 func (m Mode) IsGitlink() bool { return m&modeTypeMask == ModeGitlink }
 
+// Canonical is the mode that git takes a stored one for, wherever it reads a
+// tree: old trees have others, such as 100664. Of a file's permissions only the
+// owner's executable bit counts, and what is nothing else is a submodule.
+func (m Mode) Canonical() Mode {
+	switch {
+	case m.IsExecutable():
+		return ModeExecutable
+	case m.IsRegular():
+		return ModeRegular
+	case m.IsSymlink():
+		return ModeSymlink
+	case m.IsDir():
+		return ModeDir
+	default:
+		return ModeGitlink
+	}
+}
+
 // String is the mode in octal as git prints it: six digits.
 func (m Mode) String() string { return fmt.Sprintf("%06o", uint32(m)) }
 
@@ -59,28 +78,116 @@ const averageEntryBytes = 36
 // tree-walk.c): "MODE NAME\0" followed by the 20 bytes of the id.
 //
 // Names that would leave a folder when unpacked are damage: git refuses to
-// write them, so only an attacker does.
+// write them, so only an attacker does. So are names that occur twice: a link and
+// a folder of one name would have what is in the folder written to where the link
+// leads. Entries out of order are taken as git takes them.
 func parseTree(id ID, content []byte) ([]TreeEntry, error) {
 	entries := make([]TreeEntry, 0, len(content)/averageEntryBytes)
-	text := string(content) // the names are parts of it
+	err := eachEntry(id, content, func(entry TreeEntry) { entries = append(entries, entry) })
+	if err != nil {
+		return nil, err
+	}
+	return entries, nil
+}
+
+// eachEntry calls yield for the entries of a tree. Only without an error the
+// tree was sound.
+func eachEntry(id ID, content []byte, yield func(TreeEntry)) error {
+	names := treeNames{files: make([]string, 0, usualPrefixes)}
+	whole, text := content, string(content) // the names are parts of it
 	for len(content) > 0 {
 		space := bytes.IndexByte(content, ' ')
 		nul := bytes.IndexByte(content, 0)
 		if space < 0 || nul < space || len(content) < nul+1+len(ID{}) {
-			return nil, damage(id, fmt.Errorf("tree is cut short"))
+			return damage(id, fmt.Errorf("tree is cut short"))
 		}
 		mode, err := parseMode(content[:space])
 		if err != nil {
-			return nil, damage(id, err)
+			return damage(id, err)
 		}
 		entry := TreeEntry{Name: text[space+1 : nul], Mode: mode, ID: ID(content[nul+1 : nul+1+len(ID{})])}
 		if !validEntryName(entry.Name) {
-			return nil, damage(id, fmt.Errorf("tree has an entry named %q", entry.Name))
+			return damage(id, fmt.Errorf("tree has an entry named %q", entry.Name))
 		}
-		entries = append(entries, entry)
+		if !names.add(entry, whole) {
+			return damage(id, fmt.Errorf("tree has the name %q twice", entry.Name))
+		}
+		yield(entry)
 		content, text = content[nul+1+len(ID{}):], text[nul+1+len(ID{}):]
 	}
-	return entries, nil
+	return nil
+}
+
+// usualPrefixes is room for names that begin other names of a folder.
+const usualPrefixes = 8
+
+// treeNames tells whether a tree has each name once. While the entries come in
+// git's order, which is by name as if folders ended in "/", that takes no memory.
+type treeNames struct {
+	begun bool
+	last  TreeEntry
+	// files are the names of files that begin the last name: between a file and a
+	// folder of the same name there may be others, such as "a", "a.b", "a/".
+	files []string
+	// others counts each name of a tree that is out of order.
+	others map[string]int
+}
+
+// add is false for an entry whose name there is twice in the whole tree.
+func (n *treeNames) add(entry TreeEntry, whole []byte) bool {
+	if n.others == nil && n.begun && !less(n.last, entry) {
+		n.others = countNames(whole)
+	}
+	if n.others != nil {
+		return n.others[entry.Name] == 1
+	}
+	n.begun, n.last = true, entry
+	for len(n.files) > 0 && !strings.HasPrefix(entry.Name, n.files[len(n.files)-1]) {
+		n.files = n.files[:len(n.files)-1]
+	}
+	if !entry.Mode.IsDir() {
+		n.files = append(n.files, entry.Name)
+		return true
+	}
+	return len(n.files) == 0 || n.files[len(n.files)-1] != entry.Name
+}
+
+// countNames says how often each name occurs in a tree, as far as that is well
+// formed. What comes before the first entry out of order is looked at again: it
+// has no name twice, but a later entry may have one of its names.
+func countNames(tree []byte) map[string]int {
+	counts := make(map[string]int, len(tree)/averageEntryBytes)
+	for len(tree) > 0 {
+		space, nul := bytes.IndexByte(tree, ' '), bytes.IndexByte(tree, 0)
+		if space < 0 || nul < space || len(tree) < nul+1+len(ID{}) {
+			break
+		}
+		counts[string(tree[space+1:nul])]++
+		tree = tree[nul+1+len(ID{}):]
+	}
+	return counts
+}
+
+// less reports whether a comes before b in a tree.
+func less(a, b TreeEntry) bool {
+	common := min(len(a.Name), len(b.Name))
+	if c := strings.Compare(a.Name[:common], b.Name[:common]); c != 0 {
+		return c < 0
+	}
+	return a.byteAt(common) < b.byteAt(common)
+}
+
+// byteAt is the byte at a place of the name by which a tree is ordered, which
+// ends there or later.
+func (e TreeEntry) byteAt(i int) byte {
+	switch {
+	case i < len(e.Name):
+		return e.Name[i]
+	case e.Mode.IsDir():
+		return '/'
+	default:
+		return 0
+	}
 }
 
 func parseMode(digits []byte) (Mode, error) {
@@ -97,7 +204,7 @@ func parseMode(digits []byte) (Mode, error) {
 	if !mode.IsDir() && !mode.IsRegular() && !mode.IsSymlink() && !mode.IsGitlink() {
 		return 0, fmt.Errorf("tree has the mode %q", digits)
 	}
-	return mode, nil
+	return mode.Canonical(), nil
 }
 
 // validEntryName refuses the names that git's verify_path (read-cache.c)

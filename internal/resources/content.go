@@ -102,7 +102,7 @@ func (s *Server) Open(ctx context.Context, uri string) (*Content, error) {
 
 func (s *Server) openResource(ctx context.Context, resource Resource) (*Content, error) {
 	if resource.Kind == Catalogue {
-		return s.openCatalogue()
+		return s.openCatalogue(ctx, resource)
 	}
 	openers := map[Kind]opener{Card: openCard, Refs: openRefs, Ref: openRef, Contents: openContents, Archive: s.openArchive, Signature: openSignature}
 	return s.openWith(ctx, resource, openers[resource.Kind])
@@ -211,7 +211,7 @@ func measureOf(plan *archive.Plan) func(context.Context) (int64, error) {
 func archiveName(r Resource, commit string) string {
 	const shortID = 12
 	revision := strings.TrimPrefix(strings.TrimPrefix(r.Revision, "refs/heads/"), "refs/tags/")
-	if revision == "HEAD" {
+	if revision == "HEAD" || revision == "@" || strings.ContainsAny(revision, "~^") {
 		revision = commit[:shortID]
 	}
 	return path.Base(r.Repository) + "-" + strings.ReplaceAll(revision, "/", "-") + "." + string(r.Options.Format)
@@ -238,8 +238,10 @@ func openContents(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*C
 	}
 	var content *Content
 	switch {
+	case !entry.Mode.IsDir() && r.After != "":
+		err = fmt.Errorf("%w: option \"after\" is for folders", errURI)
 	case entry.Mode.IsDir():
-		content, err = openFolder(snapshot, r, commit, entry)
+		content, err = openFolder(ctx, snapshot, r, commit, entry)
 	case entry.Mode.IsGitlink():
 		content, err = jsonContent(r, submodule{Type: "submodule", Path: text(r.Path), Commit: entry.ID.String()})
 	default:
@@ -257,7 +259,7 @@ func (c *Content) locatedAt(r Resource, commit repos.Commit, entry repos.TreeEnt
 	c.Commit, c.Modified = commit.ID.String(), commit.Committer.When
 	c.Repository, c.Frozen, c.FrozenName = r.Repository, frozen(r, c.Commit), c.FileName
 	c.Immutable = r.Revision == c.Commit
-	c.Meta = map[string]any{metaCommit: c.Commit, metaID: entry.ID.String(), metaMode: entry.Mode.String()}
+	c.Meta = mergeMeta(c.Meta, map[string]any{metaCommit: c.Commit, metaID: entry.ID.String(), metaMode: entry.Mode.String()})
 }
 
 // openFile looks at the first bytes for their type, no further.

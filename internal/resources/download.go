@@ -78,9 +78,13 @@ func parseRaw(name, rest string, names Namespace) (Resource, error) {
 	if _, err := repos.ParseID(segment); err == nil {
 		return found, nil
 	}
+	if revision, path, err := suffixedRef(name, rest, names); err != nil || revision != "" {
+		found.Revision, found.Path = revision, path
+		return found, err
+	}
 	longest := 0
 	// The order is that of gitrevisions(7), for refs of the same length.
-	for _, prefix := range []string{"", "refs/tags/", "refs/heads/"} {
+	for _, prefix := range repos.RefPrefixes() {
 		ref, after, err := names.LongestRef(name, prefix, rest, "")
 		if errors.Is(err, repos.ErrNotFound) {
 			continue
@@ -93,6 +97,25 @@ func parseRaw(name, rest string, names Namespace) (Resource, error) {
 		}
 	}
 	return found, nil // without a ref it may be an abbreviated id
+}
+
+// suffixedRef splits off a ref with ~ or ^ after it, which no ref has in its
+// name: the suffixes end with their segment. The revision is "" when what is
+// before them is no ref, for names of files may have both.
+func suffixedRef(name, rest string, names Namespace) (revision, path string, err error) {
+	at := strings.IndexAny(rest, "~^")
+	if at < 0 {
+		return "", "", nil
+	}
+	suffix, path, _ := strings.Cut(rest[at:], "/")
+	for _, prefix := range repos.RefPrefixes() {
+		ref, after, err := names.LongestRef(name, prefix, rest[:at], "")
+		if errors.Is(err, repos.ErrNotFound) || err == nil && after != "" {
+			continue
+		}
+		return ref + suffix, path, err
+	}
+	return "", "", nil
 }
 
 func parsePlainRefs(name, rest string, _ Namespace) (Resource, error) {
@@ -173,9 +196,13 @@ func openRaw(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*Conten
 	if err != nil {
 		return nil, err
 	}
-	if !strings.HasPrefix(r.Revision, "refs/heads/") && !strings.HasPrefix(r.Revision, "refs/tags/") && strings.HasPrefix(r.Revision, "refs/") {
+	branchOrTag := strings.HasPrefix(r.Revision, "refs/heads/") || strings.HasPrefix(r.Revision, "refs/tags/")
+	if strings.HasPrefix(r.Revision, "refs/") && (!branchOrTag || strings.ContainsAny(r.Revision, "~^")) {
 		// Only branches and tags have URIs of their own.
 		r.Revision = commit.ID.String()
+	}
+	if r.After != "" {
+		return nil, fmt.Errorf("%w: option \"after\" is for folders, which are no download", errURI)
 	}
 	if entry.Mode.IsDir() || entry.Mode.IsGitlink() {
 		return nil, notAFile(r, commit, entry)
@@ -216,9 +243,9 @@ func plainRoute(r Resource, content *Content) string {
 	repository := "/" + escape(r.Repository, pathBytes)
 	switch r.Kind {
 	case Catalogue:
-		return "/" + string(PlainRepositories)
+		return "/" + string(PlainRepositories) + r.listQuery()
 	case Refs:
-		return "/" + string(PlainRefs) + repository
+		return "/" + string(PlainRefs) + repository + r.listQuery()
 	case Contents:
 		return "/" + string(PlainRaw) + repository + "/" + content.Commit + "/" + escape(r.Path, pathBytes)
 	}

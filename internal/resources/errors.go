@@ -31,6 +31,8 @@ const (
 	ReasonFullNeeded      Reason = "full_needed"
 	ReasonUnsupportedRepo Reason = "unsupported_repository"
 	ReasonCorruptRepo     Reason = "corrupt_repository"
+	ReasonUnreadableRepo  Reason = "unreadable_repository"
+	ReasonIncompleteRepo  Reason = "incomplete_repository"
 	ReasonSubscriptions   Reason = "too_many_subscriptions"
 	ReasonBusy            Reason = "busy"
 	ReasonInternal        Reason = "internal_error"
@@ -57,6 +59,8 @@ var codes = map[Reason][2]int{
 	ReasonFullNeeded:      {-32602, -32602},
 	ReasonUnsupportedRepo: {-32603, -32603},
 	ReasonCorruptRepo:     {-32603, -32603},
+	ReasonUnreadableRepo:  {-32603, -32603},
+	ReasonIncompleteRepo:  {-32603, -32603},
 	ReasonSubscriptions:   {-32000, -32603}, // never in the modern era: it acknowledges less
 	ReasonBusy:            {-32603, -32603},
 	ReasonInternal:        {-32603, -32603},
@@ -110,9 +114,13 @@ var failures = []struct {
 	message string
 }{
 	{errURI, ReasonURI, "Malformed resource URI. Take URIs from resources/list, or fill in a template of resources/templates/list with percent-encoded values."},
+	{repos.ErrDenied, ReasonUnreadableRepo, "The server is not permitted to read the repository's files. Ask the operator to let the server's user read the mirror."},
+	{repos.ErrPartial, ReasonIncompleteRepo, "The mirror is a partial clone, and what was asked for is not in it. Ask the operator for a mirror that was made without --filter."},
+	{repos.ErrOutside, ReasonIncompleteRepo, "The mirror borrows objects from a folder outside of the server's root (objects/info/alternates), where the server does not read. Ask the operator to move that folder below the root, or to copy its objects with git repack -a."},
 	{repos.ErrCorrupt, ReasonCorruptRepo, "The repository's data is damaged or just being changed. Try again; if it stays, ask the operator to run git fsck on the mirror."},
 	{repos.ErrUnsupported, ReasonUnsupportedRepo, "The repository uses a storage format that this server does not read (SHA-256 objects, reftable or an unknown extension). Ask the operator for a mirror in the default format."},
 	{repos.ErrBusy, ReasonBusy, "The server is out of file descriptors or temporary space for the moment. Try again in a few seconds."},
+	{repos.ErrUnborn, ReasonNotFound, "HEAD of the repository names a branch that does not exist, while others do. Name a branch or a tag: read repo://{repo}/refs."},
 	{repos.ErrEmpty, ReasonNotFound, "The repository has no commits yet. Push one to its mirror first."},
 	{repos.ErrNotFound, ReasonNotFound, "Resource not found. List repositories with resources/list, read repo://{repo}/refs for branches and tags, and repo://{repo}/contents for files."},
 	{archive.ErrLimit, ReasonTooLarge, "The archive is larger than this server allows. Ask the operator to raise its limits."},
@@ -136,7 +144,11 @@ func asError(err error, uri string) *Error {
 		return e.with("candidates", candidates).with("uri", uri)
 	}
 	if errors.Is(err, archive.ErrOption) {
-		return (&Error{Reason: ReasonURI, Message: "Malformed resource URI: " + err.Error() + ".", Cause: err}).with("uri", uri)
+		what := strings.TrimPrefix(err.Error(), errURI.Error()+": ")
+		return (&Error{Reason: ReasonURI, Message: "Malformed resource URI: " + what + ".", Cause: err}).with("uri", uri)
+	}
+	if syntax := (*repos.RevisionError)(nil); errors.As(err, &syntax) {
+		return (&Error{Reason: ReasonURI, Message: sentence(syntax.Error()), Cause: err}).with("uri", uri)
 	}
 	var nothing *archive.NoMatchError
 	if errors.As(err, &nothing) {
@@ -155,6 +167,9 @@ func asError(err error, uri string) *Error {
 	}
 	return internal(err).with("uri", uri)
 }
+
+// sentence is the text of an error as a sentence of its own.
+func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
 
 func internal(err error) *Error {
 	return &Error{Reason: ReasonInternal, Cause: err, Message: "Internal error. Try again; the operator finds the cause in the server's log."}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -52,9 +53,12 @@ func fail(ctx context.Context, failure *Error) {
 	}
 }
 
+// reported are the failures that only an operator can mend.
+var reported = []Reason{ReasonInternal, ReasonCorruptRepo, ReasonUnreadableRepo, ReasonIncompleteRepo}
+
 // report logs what an operator must know of.
 func (s *Server) report(ctx context.Context, failure *Error) {
-	if failure.Reason == ReasonInternal || failure.Reason == ReasonCorruptRepo {
+	if slices.Contains(reported, failure.Reason) {
 		if errors.Is(failure.Cause, context.Canceled) {
 			return
 		}
@@ -63,7 +67,12 @@ func (s *Server) report(ctx context.Context, failure *Error) {
 }
 
 func (s *Server) readContents(ctx context.Context, uri string) (mcp.ResourceContents, error) {
-	content, err := s.Open(ctx, uri)
+	resource, err := Parse(uri, names{s.catalogue})
+	if err != nil {
+		return nil, err
+	}
+	resource.paged = true
+	content, err := s.openResource(ctx, resource)
 	if err != nil {
 		return nil, err
 	}

@@ -190,7 +190,7 @@ type template struct {
 // templates are the grammar of [Parse] as RFC 6570 templates.
 var templates = []template{
 	{"repo://{+repo}", "repository", "Repository", "Description, default branch, head commit, counts and links of a repository, as JSON.", mimeJSON, false},
-	{"repo://{+repo}/refs", "refs", "Branches and tags", "All branches and tags with their commits, as JSON.", mimeJSON, true},
+	{"repo://{+repo}/refs", "refs", "Branches and tags", "All branches and tags with their commits, as JSON; with ?all=1 all other refs, too.", mimeJSON, true},
 	{"repo://{+repo}/refs/heads/{branch}", "branch", "Branch", "Commit, tree and time of a branch, as JSON. Subscribe to it to learn of pushes.", mimeJSON, false},
 	{"repo://{+repo}/refs/tags/{tag}", "tag", "Tag", "Commit, tree and time of a tag, as JSON.", mimeJSON, false},
 	{"repo://{+repo}/contents{/path*}", "contents", "File or folder", "A file, or a folder as a JSON listing, on the default branch.", "", true},

@@ -63,6 +63,7 @@ func (g *glance) Close() {
 // LongestRepository implements [Namespace]: there is one.
 func (g *glance) LongestRepository(path string) (name, rest string, err error) {
 	rest, ok := strings.CutPrefix(path, g.name)
+	rest = strings.TrimPrefix(rest, ".git") // as the catalogue takes it
 	if !ok || rest != "" && rest[0] != '/' {
 		return "", "", fmt.Errorf("repository: %w", repos.ErrNotFound)
 	}
@@ -108,6 +109,9 @@ func (g *glance) state(ctx context.Context, uri string, before state) (state, er
 var absences = []error{repos.ErrNotFound, repos.ErrInvalid, repos.ErrEmpty, repos.ErrUnsupported, errURI}
 
 func isAbsence(err error) bool {
+	if syntax := (*repos.RevisionError)(nil); errors.As(err, &syntax) {
+		return true
+	}
 	return slices.ContainsFunc(absences, func(absence error) bool { return errors.Is(err, absence) })
 }
 
@@ -152,7 +156,7 @@ func (g *glance) tip(revision string) string {
 	if _, err := repos.ParseID(revision); err == nil {
 		return g.tips.State()
 	}
-	for _, prefix := range []string{"", "refs/tags/", "refs/heads/"} {
+	for _, prefix := range repos.RefPrefixes() {
 		if id, ok := g.tips.ID(prefix + revision); ok {
 			return id.String()
 		}

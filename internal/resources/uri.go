@@ -48,6 +48,14 @@ type Resource struct {
 	Path string
 	// Options of an Archive.
 	Options archive.Options
+	// After is the name that a page of a folder or a list begins behind, or "".
+	After string
+	// All says that Refs are not only branches and tags.
+	All bool
+
+	// paged has a list begin with a page, as it is read, instead of being whole,
+	// as it is downloaded. A folder is always shown in pages.
+	paged bool
 }
 
 // Namespace finds where the names in a URI end. Both methods return
@@ -68,7 +76,13 @@ type Namespace interface {
 // encoded or not, and no name is ever joined to a path of the host.
 func Parse(uri string, names Namespace) (Resource, error) {
 	if isCatalogue(uri) {
-		return Resource{Kind: Catalogue}, nil
+		_, rawQuery, hasQuery := strings.Cut(uri, "?")
+		query, err := parseQuery(rawQuery, hasQuery)
+		if err != nil {
+			return Resource{}, err
+		}
+		catalogue := Resource{Kind: Catalogue}
+		return catalogue, catalogue.applyQuery(query)
 	}
 	path, query, err := decode(uri)
 	if err != nil {
@@ -85,7 +99,10 @@ func Parse(uri string, names Namespace) (Resource, error) {
 	return resource, resource.applyQuery(query)
 }
 
-func isCatalogue(uri string) bool { return strings.EqualFold(uri, scheme) }
+func isCatalogue(uri string) bool {
+	before, _, _ := strings.Cut(uri, "?")
+	return strings.EqualFold(before, scheme) && len(uri) <= maxURIBytes
+}
 
 // decode takes the path and the options out of the URI of what a repository has.
 func decode(uri string) (path string, query []pair, err error) {
@@ -175,11 +192,14 @@ func parseArchive(name, rest string, _ Namespace) (Resource, error) {
 	return Resource{Repository: name, Kind: kind, Revision: ref, Options: archive.Options{Format: format}}, nil
 }
 
-// applyQuery takes the options of an archive; other resources have none.
+// applyQuery takes the options of an archive, and those of lists.
 func (r *Resource) applyQuery(query []pair) error {
 	for _, q := range query {
 		if r.Kind != Archive {
-			return fmt.Errorf("%w: option %q is unknown here", errURI, q.key)
+			if err := r.applyListOption(q); err != nil {
+				return err
+			}
+			continue
 		}
 		if err := r.Options.Set(q.key, q.value); err != nil {
 			return fmt.Errorf("%w: %w", errURI, err)
@@ -192,6 +212,20 @@ func (r *Resource) applyQuery(query []pair) error {
 		return fmt.Errorf("%w: %w", errURI, err)
 	}
 	r.Options = r.Options.Canonical()
+	return nil
+}
+
+// applyListOption takes an option of a folder or a list, each at most once.
+func (r *Resource) applyListOption(q pair) error {
+	isList := r.Kind == Refs || r.Kind == Catalogue || r.Kind == Contents
+	switch {
+	case q.key == "after" && isList && r.After == "" && q.value != "":
+		r.After = q.value
+	case q.key == "all" && r.Kind == Refs && !r.All && q.value == "1":
+		r.All = true
+	default:
+		return fmt.Errorf("%w: option %q is unknown here", errURI, q.key)
+	}
 	return nil
 }
 
@@ -218,7 +252,23 @@ func (r Resource) String() string {
 	case Signature:
 		b.WriteString("/archive/" + escape(r.Revision, pathBytes) + "." + string(r.Options.Format) + signatureSuffix)
 	}
+	b.WriteString(r.listQuery())
 	return b.String()
+}
+
+// listQuery has the options of folders and lists.
+func (r Resource) listQuery() string {
+	var options []string
+	if r.All {
+		options = append(options, "all=1")
+	}
+	if r.After != "" {
+		options = append(options, "after="+escape(r.After, queryBytes))
+	}
+	if len(options) == 0 {
+		return ""
+	}
+	return "?" + strings.Join(options, "&")
 }
 
 // query has the options that are not at their default.

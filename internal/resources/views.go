@@ -5,11 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"io"
 	"path"
-	"strings"
+	"slices"
 	"time"
 	"unicode/utf8"
 
@@ -53,15 +52,17 @@ type commitView struct {
 	Subject string `json:"subject"`
 }
 
+// refsView is what comes before the refs.
 type refsView struct {
-	Repository    string    `json:"repository"`
-	DefaultBranch string    `json:"defaultBranch,omitempty"`
-	Refs          []refView `json:"refs"`
+	Repository    string `json:"repository"`
+	DefaultBranch string `json:"defaultBranch,omitempty"`
+	Next          string `json:"next,omitempty"` // URI of the page that follows
 }
 
-// catalogueView has all repositories by name.
+// catalogueView is what comes before the repositories.
 type catalogueView struct {
-	Repositories []repositoryView `json:"repositories"`
+	Count int    `json:"count"`
+	Next  string `json:"next,omitempty"`
 }
 
 type repositoryView struct {
@@ -76,7 +77,9 @@ type refView struct {
 	// Target is the tag object of an annotated tag, or what a tag names
 	// instead of a commit.
 	Target string `json:"target,omitempty"`
-	URI    string `json:"uri,omitempty"`
+	// Damaged says that the commit cannot be read, so that nobody knows it.
+	Damaged bool   `json:"damaged,omitempty"`
+	URI     string `json:"uri,omitempty"`
 }
 
 type oneRefView struct {
@@ -86,11 +89,12 @@ type oneRefView struct {
 	Links linksView   `json:"links"`
 }
 
+// folderView is what comes before the entries.
 type folderView struct {
-	Repository string      `json:"repository"`
-	Commit     string      `json:"commit"`
-	Path       string      `json:"path"`
-	Entries    []entryView `json:"entries"`
+	Repository string `json:"repository"`
+	Commit     string `json:"commit"`
+	Path       string `json:"path"`
+	Next       string `json:"next,omitempty"`
 }
 
 type entryView struct {
@@ -110,39 +114,62 @@ type submodule struct {
 	Commit string `json:"commit"`
 }
 
-// jsonContent renders a view. Names may hold any character; HTML's are no
-// exception, so they are not escaped.
-func jsonContent(r Resource, view any) (*Content, error) {
-	var b strings.Builder
-	encoder := json.NewEncoder(&b)
-	encoder.SetEscapeHTML(false)
-	encoder.SetIndent("", " ")
-	if err := encoder.Encode(view); err != nil {
-		return nil, err
-	}
-	sum := sha256.Sum256([]byte(b.String()))
-	return &Content{
-		URI: r.String(), MIMEType: mimeJSON, FileName: path.Base(r.Repository) + ".json", Size: int64(b.Len()), ETag: hex.EncodeToString(sum[:16]),
-		write: func(_ context.Context, w io.Writer) error {
-			_, err := io.WriteString(w, b.String())
-			return err
-		},
-	}, nil
-}
+// etagBytes of a digest are enough to tell contents apart.
+const etagBytes = 16
 
-// listContent renders a view that grows with what it lists. It is downloaded as
-// files are, by a URI that says no commit: it is the list of that moment.
-func listContent(r Resource, view any) (*Content, error) {
-	content, err := jsonContent(r, view)
+// jsonContent renders a view.
+func jsonContent(r Resource, view any) (*Content, error) {
+	text, err := compact(view)
 	if err != nil {
 		return nil, err
 	}
-	list := outline(r)
-	list.Size, list.ETag, list.write = content.Size, content.ETag, content.write
-	return list, nil
+	text = append(text, '\n')
+	sum := sha256.Sum256(text)
+	content := described(r)
+	content.Size, content.ETag = int64(len(text)), hex.EncodeToString(sum[:etagBytes])
+	content.write = func(_ context.Context, w io.Writer) error {
+		_, err := w.Write(text)
+		return err
+	}
+	return content, nil
 }
 
-// outline is a list of which nothing was read: what a link to it says.
+// described is a view of which nothing is written yet.
+func described(r Resource) *Content {
+	return &Content{URI: r.String(), MIMEType: mimeJSON, FileName: path.Base(r.Repository) + ".json"}
+}
+
+// window is the part of a list that a resource shows: a page of it when it is
+// read, or goes on after a name, and else all.
+func (r Resource) window(names []string) (start, end int) {
+	if r.After != "" {
+		var found bool
+		if start, found = slices.BinarySearch(names, r.After); found {
+			start++
+		}
+	}
+	if end = len(names); r.paged || r.After != "" {
+		end = min(end, start+pageEntries)
+	}
+	return start, end
+}
+
+// next is the URI of the page that follows the one that ends with a name.
+func (r Resource) next(last string) string {
+	r.After = last
+	return r.String()
+}
+
+// pointTo notes where a list goes on.
+func (c *Content) pointTo(next string) {
+	if next != "" {
+		c.Meta = mergeMeta(c.Meta, map[string]any{metaNext: next})
+	}
+}
+
+// outline is a list of which nothing was read: what a link to it says. It is
+// downloaded as files are, by a URI that says no commit: it is the list of that
+// moment.
 func outline(r Resource) *Content {
 	uri, name := r.String(), "repositories.json"
 	if r.Kind == Refs {
@@ -184,7 +211,7 @@ func openCard(_ context.Context, s *repos.Snapshot, r Resource) (*Content, error
 	case err != nil && !errors.Is(err, repos.ErrEmpty):
 		return nil, err
 	case err != nil:
-		view.Empty = true
+		view.Empty = !errors.Is(err, repos.ErrUnborn)
 	default:
 		commit, err := s.Commit(head.Commit)
 		if err != nil {
@@ -198,7 +225,9 @@ func openCard(_ context.Context, s *repos.Snapshot, r Resource) (*Content, error
 	return jsonContent(r, view)
 }
 
-func openRefs(_ context.Context, s *repos.Snapshot, r Resource) (*Content, error) {
+// openRefs lists branches and tags, and all other refs only when they are asked
+// for: a mirror of a large host has one for each pull request.
+func openRefs(ctx context.Context, s *repos.Snapshot, r Resource) (*Content, error) {
 	refs, err := s.Refs()
 	if err != nil {
 		return nil, err
@@ -207,20 +236,43 @@ func openRefs(_ context.Context, s *repos.Snapshot, r Resource) (*Content, error
 	if err != nil {
 		return nil, err
 	}
-	view := refsView{Repository: r.Repository, DefaultBranch: text(branch), Refs: make([]refView, 0, len(refs))}
-	for _, ref := range refs {
-		view.Refs = append(view.Refs, viewRef(r.Repository, ref))
+	if !r.All {
+		refs = slices.DeleteFunc(refs, func(ref repos.Ref) bool { return ref.Branch() == "" && ref.Tag() == "" })
 	}
-	return listContent(r, view)
+	names := make([]string, len(refs))
+	for i, ref := range refs {
+		names[i] = ref.Name
+	}
+	start, end := r.window(names)
+	view := refsView{Repository: r.Repository, DefaultBranch: text(branch)}
+	if end < len(refs) {
+		view.Next = r.next(names[end-1])
+	}
+	shown := listing{view, "refs", end - start, func(i int) any { return viewRef(r.Repository, refs[start+i]) }}
+	content, err := shown.content(ctx, outline(r))
+	if err == nil {
+		content.pointTo(view.Next)
+	}
+	return content, err
 }
 
 // openCatalogue lists the repositories.
-func (s *Server) openCatalogue() (*Content, error) {
-	view := catalogueView{Repositories: []repositoryView{}}
-	for _, name := range s.catalogue.Names() {
-		view.Repositories = append(view.Repositories, repositoryView{text(name), Resource{Repository: name}.String()})
+func (s *Server) openCatalogue(ctx context.Context, r Resource) (*Content, error) {
+	names := s.catalogue.Names()
+	start, end := r.window(names)
+	view := catalogueView{Count: len(names)}
+	if end < len(names) {
+		view.Next = r.next(names[end-1])
 	}
-	return listContent(Resource{Kind: Catalogue}, view)
+	shown := listing{view, "repositories", end - start, func(i int) any {
+		name := names[start+i]
+		return repositoryView{text(name), Resource{Repository: name}.String()}
+	}}
+	content, err := shown.content(ctx, outline(r))
+	if err == nil {
+		content.pointTo(view.Next)
+	}
+	return content, err
 }
 
 func viewRef(repository string, ref repos.Ref) refView {
@@ -240,6 +292,7 @@ func viewRef(repository string, ref repos.Ref) refView {
 	if ref.Target != ref.Commit {
 		view.Target = ref.Target.String()
 	}
+	view.Damaged = ref.Damage != nil
 	return view
 }
 
@@ -262,20 +315,37 @@ func openRef(_ context.Context, s *repos.Snapshot, r Resource) (*Content, error)
 	return jsonContent(r, view)
 }
 
-func openFolder(s *repos.Snapshot, r Resource, commit repos.Commit, folder repos.TreeEntry) (*Content, error) {
-	entries, err := s.Tree(folder.ID)
+// openFolder lists a page of a folder. The pages that follow are those of the same
+// commit, whatever becomes of the branch meanwhile.
+func openFolder(ctx context.Context, s *repos.Snapshot, r Resource, commit repos.Commit, folder repos.TreeEntry) (*Content, error) {
+	entries, more, err := s.TreePage(folder.ID, r.After, pageEntries)
+	if errors.Is(err, repos.ErrNotFound) && r.After != "" {
+		return nil, err
+	}
 	if err != nil {
 		return nil, missingBlob(err)
 	}
-	view := folderView{Repository: r.Repository, Commit: commit.ID.String(), Path: text(r.Path), Entries: make([]entryView, 0, len(entries))}
-	for _, entry := range entries {
-		shown, err := viewEntry(s, r, entry)
-		if err != nil {
+	content := described(r)
+	view := folderView{Repository: r.Repository, Commit: commit.ID.String(), Path: text(r.Path)}
+	if more {
+		following := r
+		following.Revision = view.Commit
+		view.Next = following.next(entries[len(entries)-1].Name)
+	}
+	r.After = ""
+	shown := make([]entryView, len(entries))
+	for i, entry := range entries {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if shown[i], err = viewEntry(s, r, entry); err != nil {
 			return nil, missingBlob(err)
 		}
-		view.Entries = append(view.Entries, shown)
 	}
-	return jsonContent(r, view)
+	if content, err = (listing{view, "entries", len(shown), func(i int) any { return shown[i] }}).content(ctx, content); err == nil {
+		content.pointTo(view.Next)
+	}
+	return content, err
 }
 
 func viewEntry(s *repos.Snapshot, r Resource, entry repos.TreeEntry) (entryView, error) {

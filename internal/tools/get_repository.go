@@ -87,6 +87,10 @@ func (s *service) addDownloads(ctx context.Context, c *repositoryCard, repositor
 
 func (s *service) addHead(r *result, snapshot *repos.Snapshot, c *repositoryCard) error {
 	head, err := snapshot.Head()
+	if errors.Is(err, repos.ErrUnborn) {
+		r.note("HEAD names a branch that does not exist: give ref to other tools.")
+		return nil
+	}
 	if errors.Is(err, repos.ErrEmpty) {
 		c.Empty = true
 		r.note("There is no commit yet.")

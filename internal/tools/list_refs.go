@@ -237,6 +237,8 @@ func rowOf(snapshot *repos.Snapshot, ref named) (refData, error) {
 	}
 	var err error
 	switch {
+	case ref.Damage != nil:
+		d.Target, d.Damaged = ref.Target.String(), true
 	case ref.Target != ref.Commit:
 		d.Target = ref.Target.String()
 		var tag history.Tag

@@ -3,6 +3,7 @@ package subst
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/repomcp/repomcp/internal/repos"
@@ -32,10 +33,11 @@ func (s *source) open() error {
 	return nil
 }
 
-// allRefs are more work than the rest: what each leads to has to be found.
+// allRefs are more work than the rest: what each leads to has to be found. One
+// that cannot be read may lead to anything, so that no answer would be right.
 func (s *source) allRefs() ([]repos.Ref, error) {
 	if s.refs == nil {
-		refs, err := s.Refs()
+		refs, err := readable(s.Refs())
 		if err != nil {
 			return nil, err
 		}
@@ -44,10 +46,20 @@ func (s *source) allRefs() ([]repos.Ref, error) {
 	return s.refs, nil
 }
 
+// readable refuses refs of which one cannot be read.
+func readable(refs []repos.Ref, err error) ([]repos.Ref, error) {
+	for _, ref := range refs {
+		if ref.Damage != nil {
+			return nil, fmt.Errorf("%s: %w", ref.Name, ref.Damage)
+		}
+	}
+	return refs, err
+}
+
 // tags are those of allRefs, without what others lead to where nobody has asked.
 func (s *source) tags() ([]repos.Ref, error) {
 	if s.refs == nil {
-		return s.Tags()
+		return readable(s.Tags())
 	}
 	return slices.DeleteFunc(slices.Clone(s.refs), func(r repos.Ref) bool { return r.Tag() == "" }), nil
 }

@@ -1,0 +1,346 @@
+package repos_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// manyRefs makes a repository with branches, light and annotated tags, each at a
+// commit of its own, and returns how many refs it has.
+func manyRefs(t *testing.T, dir string) (*gittest.Repo, int) {
+	t.Helper()
+	repo := gittest.At(t, dir)
+	const commits = 12
+	var script bytes.Buffer
+	for i := range commits {
+		letter := string(rune('a' + i))
+		fmt.Fprintf(&script, "commit refs/heads/b/%s\nmark :%d\ncommitter A <a@b> %d +0000\ndata 2\n%s\n", letter, i+1, 1_700_000_000+i, letter)
+		script.WriteString(gittest.FastImport(gittest.Regular("a", letter)))
+		fmt.Fprintf(&script, "reset refs/tags/light-%s\nfrom :%d\n\n", letter, i+1)
+		fmt.Fprintf(&script, "tag annotated-%s\nfrom :%d\ntagger A <a@b> 1700000000 +0000\ndata 2\n%s\n", letter, i+1, letter)
+	}
+	repo.GitInput(script.Bytes(), "fast-import", "--quiet")
+	repo.SetRef("HEAD", "ref: refs/heads/b/a")
+	return repo, 3 * commits
+}
+
+// change rewrites a file that matches a pattern below the repository.
+func change(t *testing.T, repo *gittest.Repo, pattern string, edit func([]byte) []byte) {
+	t.Helper()
+	names, err := filepath.Glob(filepath.Join(repo.Dir, pattern))
+	if err != nil || len(names) == 0 {
+		t.Fatalf("%s: %q, %v", pattern, names, err)
+	}
+	for _, name := range names {
+		content, err := os.ReadFile(name)
+		if err := errors.Join(err, os.Remove(name)); err != nil {
+			t.Fatal(err)
+		}
+		if content = edit(content); content != nil {
+			if err := os.WriteFile(name, content, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+}
+
+func half(content []byte) []byte { return content[:len(content)/2] }
+
+func gone([]byte) []byte { return nil }
+
+const idxFanout = 8 // where the table of an index begins: gitformat-pack(5)
+
+var refDamages = []struct {
+	name    string
+	packed  bool
+	pattern string
+	edit    func([]byte) []byte
+}{
+	{"index cut", true, "objects/pack/*.idx", half},
+	{"index deleted", true, "objects/pack/*.idx", gone},
+	{"index empty", true, "objects/pack/*.idx", func([]byte) []byte { return []byte{} }},
+	{"fan-out flipped", true, "objects/pack/*.idx", func(c []byte) []byte { c[idxFanout+4*100] ^= 0x40; return c }},
+	{"last fan-out flipped", true, "objects/pack/*.idx", func(c []byte) []byte { c[idxFanout+4*255+3] ^= 1; return c }},
+	{"pack cut", true, "objects/pack/*.pack", half},
+	{"pack cut to 60 bytes", true, "objects/pack/*.pack", func(c []byte) []byte { return c[:60] }},
+	{"pack without header", true, "objects/pack/*.pack", func(c []byte) []byte { return c[12:] }},
+	{"pack without trailer", true, "objects/pack/*.pack", func(c []byte) []byte { return c[:len(c)-20] }},
+	{"pack deleted", true, "objects/pack/*.pack", gone},
+	{"pack of zeros", true, "objects/pack/*.pack", func(c []byte) []byte { return make([]byte, len(c)) }},
+	{"loose objects deleted", false, "objects/[0-9a-f][0-9a-f]/*", gone},
+	{"loose objects empty", false, "objects/[0-9a-f][0-9a-f]/*", func([]byte) []byte { return []byte{} }},
+	{"loose objects cut", false, "objects/[0-9a-f][0-9a-f]/*", func(c []byte) []byte { return c[:4] }},
+	{"loose refs empty", false, "refs/heads/b/*", func([]byte) []byte { return []byte{} }},
+	{"loose refs of zeros", false, "refs/tags/*", func(c []byte) []byte { return make([]byte, len(c)) }},
+}
+
+// Over damage a list of refs has them all, those that cannot be read marked.
+func TestDamageMakesNoRefVanish(t *testing.T) {
+	compared := 0
+	for _, c := range refDamages {
+		t.Run(c.name, func(t *testing.T) {
+			root := t.TempDir()
+			repo, count := manyRefs(t, filepath.Join(root, "repo.git"))
+			if c.packed {
+				repo.Git("pack-refs", "--all")
+				repo.Git("repack", "-adq")
+			}
+			change(t, repo, c.pattern, c.edit)
+			s := snapshot(t, open(t, root, repos.Options{}), "repo")
+			tips, err := s.Repository().Tips()
+			if err != nil || len(tips.Names) != count {
+				t.Errorf("tips: %v, %v", tips, err)
+			}
+			refs, err := s.Refs()
+			if err != nil {
+				t.Fatal(err)
+			}
+			marked := 0
+			for _, ref := range refs {
+				if ref.Commit.IsZero() != (ref.Damage != nil) {
+					t.Errorf("%s: commit %s, damage %v", ref.Name, ref.Commit, ref.Damage)
+				}
+				if ref.Damage != nil {
+					marked++
+				}
+			}
+			if len(refs) != count {
+				t.Errorf("%d of %d refs", len(refs), count)
+			}
+			if marked == 0 && c.name != "pack without trailer" && c.name != "last fan-out flipped" {
+				t.Error("nothing is marked: the damage does not reach the refs")
+			}
+			compared += len(refs)
+		})
+	}
+	if compared < 300 {
+		t.Errorf("only %d refs were looked at", compared)
+	}
+}
+
+func TestABrokenListOfPackedRefsIsRefused(t *testing.T) {
+	for name, edit := range map[string]func([]byte) []byte{
+		"cut":            func(c []byte) []byte { return c[:len(c)-30] },
+		"cut in an id":   func(c []byte) []byte { return c[:len(c)/2/62*62+20] },
+		"a line of junk": func(c []byte) []byte { return append(c, "junk\n"...) },
+	} {
+		root := t.TempDir()
+		repo, _ := manyRefs(t, filepath.Join(root, "repo.git"))
+		repo.Git("pack-refs", "--all")
+		change(t, repo, "packed-refs", edit)
+		catalogue := open(t, root, repos.Options{})
+		if refs, err := snapshot(t, catalogue, "repo").Refs(); !errors.Is(err, repos.ErrCorrupt) {
+			t.Errorf("%s: %d refs, %v", name, len(refs), err)
+		}
+		repository, err := catalogue.Get("repo")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if tips, err := repository.Tips(); !errors.Is(err, repos.ErrCorrupt) {
+			t.Errorf("%s: %v, %v", name, tips, err)
+		}
+	}
+}
+
+// A commit that only a ref which cannot be read leads to is not "not found".
+func TestWhatADamagedRefMayLeadToIsNotAbsent(t *testing.T) {
+	root := t.TempDir()
+	repo := gittest.At(t, filepath.Join(root, "repo.git"))
+	old := repo.Commit("other", gittest.Regular("a", "1"))
+	tip := repo.Commit("other", gittest.Regular("a", "2"))
+	repo.Commit("main", gittest.Regular("a", "3"))
+	s := snapshot(t, open(t, root, repos.Options{}), "repo")
+	if _, err := s.Resolve(t.Context(), old); err != nil {
+		t.Fatal(err)
+	}
+	change(t, repo, "objects/"+tip[:2]+"/"+tip[2:], gone)
+	s = snapshot(t, open(t, root, repos.Options{}), "repo")
+	if _, err := s.Resolve(t.Context(), old); !errors.Is(err, repos.ErrCorrupt) {
+		t.Errorf("%v, want damage", err)
+	}
+	if _, err := s.Resolve(t.Context(), "main"); err != nil {
+		t.Errorf("another branch: %v", err)
+	}
+}
+
+func TestDamagedRefsAreLoggedOnce(t *testing.T) {
+	var log strings.Builder
+	root := t.TempDir()
+	repo, _ := manyRefs(t, filepath.Join(root, "repo.git"))
+	change(t, repo, "refs/heads/b/c", func([]byte) []byte { return []byte("\n") })
+	s := snapshot(t, open(t, root, repos.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}), "repo")
+	for range 3 {
+		if _, err := s.Refs(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := log.String(); strings.Count(got, "level=ERROR") != 1 || !strings.Contains(got, "refs/heads/b/c") {
+		t.Errorf("log: %s", got)
+	}
+}
+
+// Git takes an id in capitals, and what follows it after a blank for nothing.
+func TestLooseRefsAreReadAsGitReadsThem(t *testing.T) {
+	repo, snap := one(t, repos.Options{})
+	id := repo.Commit("main", gittest.Regular("a", "1"))
+	for i, content := range []string{id, id + "\r\n", id + " words\n", id + "\tx", strings.ToUpper(id) + "\n", "ref: refs/heads/main\n", "ref:refs/heads/main"} {
+		name := "refs/heads/odd-" + string(rune('a'+i))
+		repo.WriteFile(name, []byte(content))
+		want := repo.Git("rev-parse", name)
+		if ref, err := snap().Ref(name); err != nil || ref.Commit.String() != want {
+			t.Errorf("%q: %s, %v, want %s", content, ref.Commit, err, want)
+		}
+	}
+}
+
+// A named pipe in the place of any file of a mirror is refused at once, and other
+// repositories do not feel it. Where it waits for a writer the test never ends.
+func TestNamedPipesAreNotWaitedFor(t *testing.T) {
+	for _, file := range []string{
+		"packed-refs", "description", "info/attributes", "shallow", "config", "HEAD", "refs/heads/main", "refs/heads/pipe",
+		"objects/info/alternates", "objects/pack/multi-pack-index", "info/grafts",
+	} {
+		root := t.TempDir()
+		repo := gittest.At(t, filepath.Join(root, "repo.git"))
+		repo.Commit("main", gittest.Regular("a", "1"))
+		sound := gittest.At(t, filepath.Join(root, "sound.git"))
+		want := sound.Commit("main", gittest.Regular("a", "1"))
+		catalogue := open(t, root, repos.Options{})
+		repository, err := catalogue.Get("repo")
+		if err != nil {
+			t.Fatal(err)
+		}
+		name := filepath.Join(repo.Dir, file)
+		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Remove(name); err != nil && !errors.Is(err, os.ErrNotExist) {
+			t.Fatal(err)
+		}
+		if err := syscall.Mkfifo(name, 0o600); err != nil {
+			t.Fatal(err)
+		}
+		_ = repository.Description()
+		_, _ = repository.HeadTip()
+		_, tipsErr := repository.Tips()
+		_ = repository.RefStamp()
+		_, _, _ = repository.LongestRef("refs/heads/", "main", "")
+		if s, err := repository.Snapshot(); err == nil {
+			_, refsErr := s.Refs()
+			_, headErr := s.Resolve(t.Context(), "HEAD")
+			_, shallowErr := s.Shallow()
+			_, attributesErr := s.InfoAttributes()
+			failed := map[string]error{"packed-refs": errors.Join(tipsErr, refsErr), "refs/heads/main": headErr, "HEAD": headErr, "shallow": shallowErr, "info/attributes": attributesErr}
+			if err, expected := failed[file]; expected && !errors.Is(err, repos.ErrCorrupt) {
+				t.Errorf("%s: %v, want damage", file, err)
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+		if head, err := snapshot(t, catalogue, "sound").Resolve(t.Context(), "HEAD"); err != nil || head.ID.String() != want {
+			t.Errorf("%s: the other repository: %v, %v", file, head.ID, err)
+		}
+	}
+}
+
+func TestHiddenRefsAreNotServed(t *testing.T) {
+	root := t.TempDir()
+	repo := gittest.At(t, filepath.Join(root, "repo.git"))
+	secret := repo.Commit("hidden/secret", gittest.Regular("a", "secret"))
+	repo.Commit("main", gittest.Regular("a", "1"))
+	for _, name := range []string{"refs/pull/1/head", "refs/pull/2/head", "refs/pulled", "refs/heads/hidden/shown", "refs/changes/1", "refs/stash"} {
+		repo.Git("update-ref", name, "main")
+	}
+	repo.Git("symbolic-ref", "refs/heads/alias", "refs/heads/hidden/secret")
+	for _, set := range [][2]string{{"transfer.hideRefs", "refs/pull/"}, {"transfer.hideRefs", "!refs/pull/2"}, {"uploadpack.hideRefs", "refs/heads/hidden"}, {"receive.hideRefs", "refs/heads/main"}} {
+		repo.Git("config", "--add", set[0], set[1])
+	}
+	served := func(options repos.Options) string {
+		var names []string
+		s := snapshot(t, open(t, root, options), "repo")
+		refs, err := s.Refs()
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, ref := range refs {
+			names = append(names, strings.TrimPrefix(ref.Name, "refs/"))
+		}
+		return strings.Join(names, " ")
+	}
+	// git ls-remote lists what upload-pack shows.
+	var asGit []string
+	for line := range strings.Lines(repo.Git("ls-remote", repo.Dir)) {
+		if name := strings.Fields(line)[1]; name != "HEAD" && name != "refs/stash" && name != "refs/heads/alias" {
+			asGit = append(asGit, strings.TrimPrefix(name, "refs/"))
+		}
+	}
+	if got, want := served(repos.Options{}), strings.Join(asGit, " "); got != want {
+		t.Errorf("%q, git shows %q", got, want)
+	}
+	for _, c := range []struct{ rules, want string }{
+		{"refs/pull refs/changes", "heads/main pulled"},
+		{"!refs/heads/hidden/shown", "changes/1 heads/hidden/shown heads/main pull/2/head pulled"},
+		{"refs/heads/mai", "changes/1 heads/main pull/2/head pulled"},
+	} {
+		if got := served(repos.Options{HideRefs: strings.Fields(c.rules)}); got != c.want {
+			t.Errorf("%s: %q, want %q", c.rules, got, c.want)
+		}
+	}
+	s := snapshot(t, open(t, root, repos.Options{}), "repo")
+	for _, revision := range []string{secret, secret[:10], "hidden/secret", "refs/heads/hidden/secret", "alias"} {
+		if _, err := s.Resolve(t.Context(), revision); !errors.Is(err, repos.ErrNotFound) {
+			t.Errorf("Resolve(%q): %v, want not found", revision, err)
+		}
+	}
+	for _, revision := range []string{"refs/pull/2/head", "refs/changes/1"} {
+		if _, err := s.Resolve(t.Context(), revision); err != nil {
+			t.Errorf("Resolve(%q): %v", revision, err)
+		}
+	}
+}
+
+func TestHEADOfABranchThatIsMissingIsNoEmptyRepository(t *testing.T) {
+	repo, snap := one(t, repos.Options{})
+	if _, err := snap().Resolve(t.Context(), "HEAD"); !errors.Is(err, repos.ErrEmpty) || errors.Is(err, repos.ErrUnborn) {
+		t.Errorf("no ref: %v", err)
+	}
+	repo.Commit("other", gittest.Regular("a", "1"))
+	if _, err := snap().Resolve(t.Context(), "HEAD"); !errors.Is(err, repos.ErrUnborn) {
+		t.Errorf("another ref: %v", err)
+	}
+}
+
+func TestMissingObjectsOfAPartialCloneAreCalledThat(t *testing.T) {
+	repo, snap := one(t, repos.Options{})
+	commit := repo.Commit("main", gittest.Regular("a", "content"))
+	blob := repo.Git("rev-parse", commit+":a")
+	repo.Git("config", "core.repositoryformatversion", "1")
+	repo.Git("config", "extensions.partialClone", "origin")
+	change(t, repo, "objects/"+blob[:2]+"/"+blob[2:], gone)
+	s := snap()
+	head, err := s.Resolve(t.Context(), "HEAD")
+	if err != nil {
+		t.Fatal(err)
+	}
+	entry, err := s.Lookup(head.Tree, "a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Blob(entry.ID); !errors.Is(err, repos.ErrPartial) || errors.Is(err, repos.ErrCorrupt) {
+		t.Errorf("a blob: %v", err)
+	}
+	if _, err := s.Resolve(t.Context(), strings.Repeat("12", 20)); !errors.Is(err, repos.ErrNotFound) {
+		t.Errorf("an id that nobody has: %v", err)
+	}
+}

@@ -1,0 +1,90 @@
+package resources
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"io"
+)
+
+const (
+	// pageEntries is how many entries resources/read gives of a folder or a list
+	// at a time: some 40 KB, which is much for the context of a model.
+	pageEntries = 200
+	// metaNext is the URI of the page that follows.
+	metaNext = metaPrefix + "next"
+	// listingBuffer is what a listing is written in pieces of.
+	listingBuffer = 32 << 10
+)
+
+// listing is a JSON object that ends with an array of many entries, a line for
+// each. It is made while it is written, so that only the entries of the domain
+// are in memory.
+type listing struct {
+	head  any // an object with the members before the array
+	key   string
+	count int
+	entry func(i int) any
+}
+
+func (l listing) write(ctx context.Context, w io.Writer) error {
+	out := bufio.NewWriterSize(w, listingBuffer)
+	head, err := compact(l.head)
+	if err != nil {
+		return err
+	}
+	_, _ = out.Write(bytes.TrimSuffix(head, []byte("}"))) // out remembers the error
+	_, _ = out.WriteString(`,"` + l.key + `":[`)
+	for i := range l.count {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		line, err := compact(l.entry(i))
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			_ = out.WriteByte(',')
+		}
+		_ = out.WriteByte('\n')
+		if _, err := out.Write(line); err != nil {
+			return err
+		}
+	}
+	_, _ = out.WriteString("\n]}\n")
+	return out.Flush()
+}
+
+// content measures a listing, and names its bytes by writing them once.
+func (l listing) content(ctx context.Context, c *Content) (*Content, error) {
+	sum := sha256.New()
+	var length counter
+	if err := l.write(ctx, io.MultiWriter(sum, &length)); err != nil {
+		return nil, err
+	}
+	c.Size, c.ETag, c.write = int64(length), hex.EncodeToString(sum.Sum(nil)[:etagBytes]), l.write
+	return c, nil
+}
+
+// counter counts the bytes that are written to it.
+type counter int64
+
+func (c *counter) Write(p []byte) (int, error) {
+	*c += counter(len(p))
+	return len(p), nil
+}
+
+// compact is a view in one line. Names may hold any character; HTML's are no
+// exception, so they are not escaped.
+func compact(view any) ([]byte, error) {
+	var b bytes.Buffer
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(view); err != nil {
+		return nil, err
+	}
+	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
+}
