@@ -22,6 +22,7 @@ type Store struct {
 	descriptors descriptors
 	bases       *objectCache
 	shared      *objectCache // of whole objects that several readers want at the same time
+	proofs      *proofs
 	spilled     room
 	lastPack    atomic.Uint64
 	spills      atomic.Uint64 // how many temporary files there have been
@@ -58,6 +59,7 @@ func New(root string, options Options) (*Store, error) {
 	}
 	s.bases = newCache(s.options.BaseCacheBytes)
 	s.shared = newCache(s.options.SharedBytes)
+	s.proofs = newProofs(s.options.ProofBytes)
 	s.spilled.limit = s.options.MaxSpillBytes
 	s.descriptors.limit = s.options.MaxDescriptors
 	s.descriptors.index = &room{limit: s.options.IndexBytes}
