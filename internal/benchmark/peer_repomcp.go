@@ -166,7 +166,7 @@ func (r *reader) size(id repos.ID) error {
 }
 
 func (r *reader) stream(id repos.ID) (int64, error) {
-	blob, err := r.snapshot.Blob(id)
+	blob, err := r.snapshot.Blob(context.Background(), id)
 	if err != nil {
 		return 0, err
 	}

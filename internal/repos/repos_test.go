@@ -57,7 +57,7 @@ func one(t *testing.T, options repos.Options) (*gittest.Repo, func() *repos.Snap
 
 func readAll(t *testing.T, s *repos.Snapshot, id repos.ID) string {
 	t.Helper()
-	blob, err := s.Blob(id)
+	blob, err := s.Blob(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}

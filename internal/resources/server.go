@@ -69,7 +69,8 @@ type Server struct {
 	mcp           *server.MCPServer
 	handler       *server.StreamableHTTPServer
 	subscriptions *subscriptions
-	extents       *extents
+	extents       *extents // of archives
+	files         *extents // apart, since many small files are read and few archives
 }
 
 // instructions are shown to the model. They are static: nothing of a
@@ -92,7 +93,7 @@ func New(options Options) *Server {
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{options: options, catalogue: options.Catalogue, sessions: options.Sessions, logger: options.Logger, extents: newExtents()}
+	s := &Server{options: options, catalogue: options.Catalogue, sessions: options.Sessions, logger: options.Logger, extents: newExtents(), files: newExtents()}
 	completing := completions{s.catalogue, options.completionTime}
 	s.mcp = server.NewMCPServer("repomcp", options.Version,
 		server.WithTitle("repomcp: git repositories"),
