@@ -2,6 +2,7 @@ package repos_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -241,9 +242,26 @@ func TestAmbiguousAbbreviationListsCommits(t *testing.T) {
 		if !errors.As(err, &ambiguous) || len(ambiguous.Candidates) != len(ids) {
 			t.Fatalf("Resolve(%q): %v, want %d candidates", prefix, err, len(ids))
 		}
+		// Asking for all of them walks over the history once.
+		walk := &countedContext{Context: t.Context()}
+		if _, err := s.Resolve(walk, prefix); !errors.As(err, &ambiguous) || walk.looks > 800 {
+			t.Errorf("Resolve(%q) looked at %d commits of 800, %v", prefix, walk.looks, err)
+		}
 		return
 	}
 	t.Fatal("no two commits share four digits")
+}
+
+// countedContext counts how often it is asked, which a walk does once for each
+// commit.
+type countedContext struct {
+	context.Context
+	looks int
+}
+
+func (c *countedContext) Err() error {
+	c.looks++
+	return c.Context.Err()
 }
 
 func TestReadsWhatGitReads(t *testing.T) {
