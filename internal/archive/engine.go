@@ -36,6 +36,7 @@ type Engine struct {
 	runs       sync.Pool
 	extra      chan struct{}            // runs that archives may have beyond their own
 	validators *lru.Cache[string, bool] // whether the tag of an archive is weak
+	trails     *lru.Cache[string, *trail]
 }
 
 const (
@@ -57,6 +58,9 @@ func NewEngine(o EngineOptions) (*Engine, error) {
 	}
 	var err error
 	if e.validators, err = lru.New[string, bool](knownValidators); err != nil {
+		return nil, err
+	}
+	if e.trails, err = lru.New[string, *trail](knownTrails); err != nil {
 		return nil, err
 	}
 	e.sched = workers.New(o.Workers)

@@ -8,7 +8,7 @@ import (
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
-// Measure is what an archive will hold, known without reading a file.
+// Measure is what an archive will hold, as far as it is known without reading a file.
 type Measure struct {
 	// Entries is the number of members, folders included.
 	Entries int64
@@ -20,7 +20,8 @@ type Measure struct {
 }
 
 // Measure computes the extent of the archive from trees and the sizes in
-// objects' headers. It reads no files but those that attributes have changed.
+// objects' headers, which are not compared with anything: an archive of another
+// length is damaged. It reads no files but those that attributes have changed.
 func (p *Plan) Measure(ctx context.Context) (Measure, error) {
 	at, err := p.start(ctx)
 	if err != nil {
@@ -54,6 +55,19 @@ func (p *Plan) Measure(ctx context.Context) (Measure, error) {
 		return Measure{}, limitBytes(p.options.Limits)
 	}
 	return m, nil
+}
+
+// lengthOf is how much tar a run makes.
+func (c *content) lengthOf(r *run) (int64, error) {
+	var sum int64
+	for i := range r.entries {
+		length, err := c.length(r.entry(i))
+		if err != nil {
+			return 0, err
+		}
+		sum += length
+	}
+	return sum, context.Cause(c.ctx)
 }
 
 // length is how much tar an entry makes. A link's target matters by its length

@@ -37,9 +37,11 @@ type pipeline struct {
 	content *content
 	more    bool
 	size    int   // of the next run, in entries
-	done    int64 // entries written
+	done    int64 // entries written, and skipped
 
 	borrowed int // runs in the window beyond its own
+
+	trail *trail // nil: no more marks
 
 	window  []*run // under way, in the order of the archive
 	w       io.Writer
@@ -51,7 +53,7 @@ type pipeline struct {
 func (p *Plan) newPipeline(ctx context.Context, w io.Writer, layout layout, from *position) *pipeline {
 	return &pipeline{
 		engine: p.engine, ctx: ctx, plan: p, layout: layout, content: from.content,
-		queue: p.engine.sched.Queue(), walk: from.walk, more: true, size: firstRun, w: w, written: from.offset,
+		queue: p.engine.sched.Queue(), walk: from.walk, more: true, size: firstRun, trail: p.trail(), w: w, done: from.entries, written: from.offset,
 	}
 }
 
@@ -65,19 +67,12 @@ func (l *pipeline) whole() error {
 		l.release()
 		return err
 	}
-	return l.rest(nil)
+	return l.rest()
 }
 
-// rest writes the entries, with a first run that the walk has gone past, and
-// the closing.
-func (l *pipeline) rest(first *run) error {
+// rest writes the entries and the closing.
+func (l *pipeline) rest() error {
 	defer l.release()
-	if first != nil {
-		l.window = append(l.window, first)
-		if err := l.submit(first); err != nil {
-			return err
-		}
-	}
 	for {
 		if err := l.fill(); err != nil {
 			return err
@@ -232,11 +227,22 @@ func (l *pipeline) write(p []byte) error {
 // recycle gives back the run that was written.
 func (l *pipeline) recycle() {
 	l.done += int64(len(l.window[0].entries))
+	l.mark(l.window[0])
 	l.engine.runs.Put(l.window[0])
 	copy(l.window, l.window[1:])
 	l.window[len(l.window)-1] = nil
 	l.window = l.window[:len(l.window)-1]
 	l.giveBack()
+}
+
+// mark notes where the archive has got to with a run.
+func (l *pipeline) mark(r *run) {
+	if r.ordered() {
+		l.trail = nil // what follows depends on it
+	}
+	if l.trail != nil && !r.cut {
+		l.trail.note(mark{l.done, l.written})
+	}
 }
 
 // release ends the queue. After that no worker touches the runs; those of an

@@ -19,8 +19,9 @@ import (
 // it at the same time.
 type Source interface {
 	Tree(id repos.ID) ([]repos.TreeEntry, error)
-	Blob(id repos.ID) (*repos.Blob, error)
-	// Size is the length of a blob, read from headers only.
+	// Blob opens a file that was compared with its id.
+	Blob(ctx context.Context, id repos.ID) (*repos.Blob, error)
+	// Size is the length of a blob, read from headers only and not compared.
 	Size(id repos.ID) (int64, error)
 	// ReadBlob appends a file to buf, unless it has more than limit bytes:
 	// repos.ErrTooLarge.

@@ -5,13 +5,90 @@ import (
 	"errors"
 	"io"
 	"slices"
+	"sync"
 )
 
-// position is a place between two entries of an archive.
+// mark is a place between two entries of an archive: so many entries make so
+// many bytes.
+type mark struct {
+	entries, offset int64
+}
+
+const (
+	// markStep is the least distance between two marks: a range begins with
+	// generating as much that is dropped, which takes milliseconds.
+	markStep = 1 << 20
+	// maxMarks bounds those of one archive to 16 KiB. Beyond a gigabyte they are
+	// further apart.
+	maxMarks = 1024
+	// knownTrails is how many archives have marks: 4 MiB at most.
+	knownTrails = 256
+)
+
+// trail is the marks of a plain tar, in order. What was written tells them, and
+// all of that was compared with its id: unlike the sizes in the headers of
+// objects they are certain, and the tag of an archive names one sequence of
+// bytes, so they stay so.
+type trail struct {
+	mu    sync.Mutex
+	marks []mark
+	step  int64
+}
+
+// trail is that of the plan's archive; nil where its bytes depend on more than
+// its tag tells, or where nothing can begin in the middle.
+func (p *Plan) trail() *trail {
+	if p.options.Format != Tar || p.options.LFS == LFSContent || p.options.Submodules == SubmodulesContent {
+		return nil
+	}
+	fresh := &trail{step: markStep}
+	if known, ok, _ := p.engine.trails.PeekOrAdd(p.tag(), fresh); ok {
+		return known
+	}
+	return fresh
+}
+
+// note adds a mark that is far enough from the last.
+func (t *trail) note(m mark) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	last := int64(0)
+	if n := len(t.marks); n > 0 {
+		last = t.marks[n-1].offset
+	}
+	if m.offset < last+t.step {
+		return
+	}
+	if t.marks = append(t.marks, m); len(t.marks) < maxMarks {
+		return
+	}
+	for i := range maxMarks / 2 {
+		t.marks[i] = t.marks[2*i+1]
+	}
+	t.marks, t.step = t.marks[:maxMarks/2], 2*t.step
+}
+
+// before is the last mark that is not after an offset, or the beginning.
+func (t *trail) before(offset int64) mark {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i, found := slices.BinarySearchFunc(t.marks, offset, func(m mark, offset int64) int { return int(min(max(m.offset-offset, -1), 1)) })
+	switch {
+	case found:
+		return t.marks[i]
+	case i == 0:
+		return mark{}
+	default:
+		return t.marks[i-1]
+	}
+}
+
+// position is a place between two entries of an archive that can be gone on
+// from.
 type position struct {
+	mark
 	walk    supply
 	content *content
-	offset  int64 // bytes before it
 }
 
 // start is before the first entry. What comes before that is not counted yet.
@@ -27,9 +104,10 @@ func (p *Plan) start(ctx context.Context) (*position, error) {
 var errEnough = errors.New("archive: the end of the range")
 
 // WriteRange writes length bytes of the archive from an offset on; a negative
-// length means to its end. An offset beyond the end writes nothing. Of a plain
-// tar nothing before the offset is generated: the sizes of files tell where it
-// is. Other formats are generated from their beginning.
+// length means to its end. An offset beyond the end writes nothing. A plain tar
+// is generated from the last mark before the offset on, if some of it was
+// generated before; anything else from its beginning. The sizes of files are not
+// asked where that is: those in their headers may be damaged.
 func (p *Plan) WriteRange(ctx context.Context, w io.Writer, offset, length int64) error {
 	if length == 0 {
 		return nil
@@ -38,79 +116,62 @@ func (p *Plan) WriteRange(ctx context.Context, w io.Writer, offset, length int64
 		length = -1
 	}
 	part := &window{w: w, skip: offset, left: length}
-	var err error
-	if p.options.Format == Tar {
-		err = p.writeTarFrom(ctx, part)
-	} else {
-		err = p.WriteTo(ctx, part)
-	}
+	err := p.writeFrom(ctx, part)
 	if errors.Is(err, errEnough) {
 		return nil
 	}
 	return err
 }
 
-// writeTarFrom goes over the entries before the offset by their lengths alone,
-// and begins with the run of entries that the offset is in.
-func (p *Plan) writeTarFrom(ctx context.Context, part *window) error {
+// writeFrom begins with the run of entries that the part is in, or before it.
+func (p *Plan) writeFrom(ctx context.Context, part *window) error {
+	trail := p.trail()
+	if trail == nil {
+		return p.WriteTo(ctx, part)
+	}
+	from := trail.before(part.skip)
+	if from == (mark{}) {
+		return p.WriteTo(ctx, part)
+	}
 	at, err := p.start(ctx)
 	if err != nil {
 		return err
 	}
-	format := p.tarFormat()
-	opening, err := format.opening(nil, p)
+	more, err := at.skip(p, from)
 	if err != nil {
 		return err
 	}
-	if int64(len(opening)) > part.skip {
-		return p.newPipeline(ctx, part, format, at).whole()
-	}
-	at.offset = int64(len(opening))
-	for more := true; more; {
-		r := p.engine.runs.Get().(*run)
-		r.reset(ctx, p, format, 1)
+	part.skip -= from.offset
+	l := p.newPipeline(ctx, part, p.tarFormat(), at)
+	l.more = more
+	return l.rest()
+}
+
+// errMark says that a mark is not of this archive.
+var errMark = errors.New("archive: the entries are not those of before")
+
+// skip goes over the entries before a mark, and reports whether there are more.
+func (at *position) skip(p *Plan, to mark) (more bool, err error) {
+	r := newRun(nil)
+	for more = true; at.entries < to.entries; at.entries += int64(len(r.entries)) {
+		if !more {
+			return false, errMark
+		}
+		r.reset(at.content.ctx, p, nil, int(min(to.entries-at.entries, runEntries)))
 		if more, err = at.walk.fill(r); err != nil {
-			return err
+			return false, err
 		}
-		if r.ordered() {
-			// Its content depends on the files before it.
-			return p.write(ctx, part, format)
-		}
-		length, err := at.content.lengthOf(r)
-		if err != nil {
-			return err
-		}
-		if at.offset+length > part.skip {
-			part.skip -= at.offset
-			l := p.newPipeline(ctx, part, format, at)
-			l.more = more
-			return l.rest(r)
-		}
-		at.offset += length
-		p.engine.runs.Put(r)
 	}
-	part.skip -= at.offset
-	l := p.newPipeline(ctx, part, format, at)
-	l.more = false
-	return l.rest(nil)
+	if at.entries != to.entries {
+		return false, errMark
+	}
+	at.mark = to
+	return more, context.Cause(at.content.ctx)
 }
 
 // ordered reports whether an entry can only be made after those before it.
 func (r *run) ordered() bool {
 	return slices.ContainsFunc(r.entries, func(e runEntry) bool { return e.treatment.apart() })
-}
-
-// lengthOf is how much tar a run makes.
-func (c *content) lengthOf(r *run) (int64, error) {
-	var sum int64
-	for i := range r.entries {
-		length, err := c.length(r.entry(i))
-		if err != nil {
-			return 0, err
-		}
-		sum += length
-	}
-	return sum, context.Cause(c.ctx)
 }
 
 // window lets a part of what is written through.

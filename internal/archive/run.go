@@ -63,6 +63,7 @@ type run struct {
 
 	walkErr error // the tree could not be read after the last entry
 	limit   int   // of entries, for this time
+	cut     bool  // its last entry is not where the tree was walked to at a time
 	done    chan struct{}
 }
 
@@ -83,7 +84,7 @@ func newRun(s *stock) *run {
 func (r *run) reset(ctx context.Context, p *Plan, layout layout, limit int) {
 	r.ctx, r.source, r.limits, r.layout, r.limit = ctx, p.source, p.options.Limits, layout, limit
 	r.entries, r.paths = r.entries[:0], r.paths[:0]
-	r.module = nil
+	r.module, r.cut = nil, false
 	r.next, r.apart, r.err, r.walkErr, r.records = 0, false, nil, nil, r.records[:0]
 }
 
@@ -124,6 +125,7 @@ func (r *run) split(half *run) {
 		half.add("", r.entry(i).path, r.entries[i])
 	}
 	half.walkErr, r.walkErr = r.walkErr, nil
+	half.cut, r.cut = r.cut, true
 	r.entries = r.entries[:middle]
 }
 

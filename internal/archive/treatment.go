@@ -168,7 +168,7 @@ func (c *content) open(e entry) (size int64, write func(io.Writer) error, err er
 	}
 	// git streams what is larger than core.bigFileThreshold as it is.
 	if !e.treatment.changes() || size > convert.BigFileThreshold {
-		return size, func(w io.Writer) error { return c.copy(e.id, w) }, nil
+		return c.flow(e.id)
 	}
 	source := convert.Source{Open: func() (io.ReadCloser, error) { return c.blob(e.id) }, Size: size}
 	measured, err := e.treatment.conversion.Measure(c.ctx, source, e.id.String())
@@ -229,15 +229,26 @@ func (c *content) load(e entry) (object bool, err error) {
 }
 
 func (c *content) blob(id repos.ID) (io.ReadCloser, error) {
-	blob, err := c.source.Blob(id)
+	blob, err := c.source.Blob(c.ctx, id)
 	if err != nil {
 		return nil, damaged(err)
 	}
 	return blob, nil
 }
 
+// flow is a file that is written as it is. It is opened for its size, since what
+// stands in a header may be damaged and is written first, and once more to be
+// written.
+func (c *content) flow(id repos.ID) (size int64, write func(io.Writer) error, err error) {
+	blob, err := c.source.Blob(c.ctx, id)
+	if err != nil {
+		return 0, nil, damaged(err)
+	}
+	return blob.Size(), func(w io.Writer) error { return c.copy(id, w) }, blob.Close()
+}
+
 func (c *content) copy(id repos.ID, w io.Writer) error {
-	blob, err := c.source.Blob(id)
+	blob, err := c.source.Blob(c.ctx, id)
 	if err != nil {
 		return damaged(err)
 	}

@@ -120,14 +120,14 @@ func (d *Differ) compare(ctx context.Context, c FileChange) (stat FileStat, chan
 		return stat, nil, err
 	}
 	if c.OldID == c.NewID {
-		_, shape, err := d.content(c.NewMode, c.NewID, &d.new, true)
+		_, shape, err := d.content(ctx, c.NewMode, c.NewID, &d.new, true)
 		return FileStat{Binary: shape != lines, TooLarge: shape == large}, nil, err
 	}
 	var before, after shape
-	if stat.OldSize, before, err = d.content(c.OldMode, c.OldID, &d.old, false); err != nil {
+	if stat.OldSize, before, err = d.content(ctx, c.OldMode, c.OldID, &d.old, false); err != nil {
 		return stat, nil, err
 	}
-	if stat.NewSize, after, err = d.content(c.NewMode, c.NewID, &d.new, before != lines); err != nil {
+	if stat.NewSize, after, err = d.content(ctx, c.NewMode, c.NewID, &d.new, before != lines); err != nil {
 		return stat, nil, err
 	}
 	if before == lines && after == lines {
@@ -151,7 +151,7 @@ const (
 // content reads one side of a change into buf, if it has lines and the caller
 // wants more than to know that. Nothing is an empty text; a submodule is a line
 // that names its commit.
-func (d *Differ) content(mode repos.Mode, id repos.ID, buf *[]byte, shapeOnly bool) (size int64, _ shape, err error) {
+func (d *Differ) content(ctx context.Context, mode repos.Mode, id repos.ID, buf *[]byte, shapeOnly bool) (size int64, _ shape, err error) {
 	*buf = (*buf)[:0]
 	switch {
 	case mode == 0:
@@ -167,7 +167,7 @@ func (d *Differ) content(mode repos.Mode, id repos.ID, buf *[]byte, shapeOnly bo
 		return size, large, nil
 	}
 	if shapeOnly || size > peekBytes {
-		if shape, err := d.peek(id, buf); err != nil || shapeOnly || shape != lines {
+		if shape, err := d.peek(ctx, id, buf); err != nil || shapeOnly || shape != lines {
 			return size, shape, err
 		}
 	}
@@ -190,8 +190,8 @@ func appendSubmodule(buf []byte, id repos.ID) []byte {
 }
 
 // peek looks at the beginning of a file.
-func (d *Differ) peek(id repos.ID, buf *[]byte) (_ shape, err error) {
-	blob, err := d.snapshot.Blob(id)
+func (d *Differ) peek(ctx context.Context, id repos.ID, buf *[]byte) (_ shape, err error) {
+	blob, err := d.snapshot.Blob(ctx, id)
 	if err != nil {
 		return lines, named(id, err)
 	}

@@ -249,6 +249,10 @@ func (s *Store) openPack(where string, hasPack bool) (_ *pack, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if verdict, _ := s.checks.known(where+".idx", info); verdict != nil {
+		_ = file.Close()
+		return nil, verdict
+	}
 	t, err := openTable(file, info.Size(), s.descriptors.index)
 	if err != nil {
 		return nil, corrupt(where+".idx", err)
@@ -258,6 +262,9 @@ func (s *Store) openPack(where string, hasPack bool) (_ *pack, err error) {
 	if err != nil {
 		t.close()
 		return nil, err
+	}
+	if t.whole == nil {
+		s.checks.add(indexCheck{where + ".idx", info, t, p})
 	}
 	if !hasPack {
 		p.fault = corrupt(p.where, errNoPack)

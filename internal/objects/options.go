@@ -17,6 +17,9 @@ type Options struct {
 	// SharedBytes bounds the cache of whole objects that several readers of a
 	// repository want at the same time.
 	SharedBytes int64
+	// ProofBytes bounds what is remembered of large objects that were compared
+	// with their ids.
+	ProofBytes int64
 	// SpillBytes is the size from which the parts of a delta chain are kept in
 	// temporary files instead of in memory.
 	SpillBytes int64
@@ -42,6 +45,9 @@ const (
 	// DefaultSharedBytes is many times what archives that are made at the same
 	// time differ in their progress.
 	DefaultSharedBytes = 16 << 20
+	// DefaultProofBytes is enough for ten thousand files of a megabyte, or for
+	// 64 GiB in large ones.
+	DefaultProofBytes = 4 << 20
 	// DefaultSpillBytes keeps the largest ordinary source files in memory;
 	// resolving a delta may take three times as much for a moment.
 	DefaultSpillBytes = 32 << 20
@@ -57,6 +63,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.IndexBytes, DefaultIndexBytes)
 	setDefault(&o.BaseCacheBytes, DefaultBaseCacheBytes)
 	setDefault(&o.SharedBytes, DefaultSharedBytes)
+	setDefault(&o.ProofBytes, DefaultProofBytes)
 	setDefault(&o.SpillBytes, DefaultSpillBytes)
 	setDefault(&o.MaxSpillBytes, DefaultMaxSpillBytes)
 	setDefault(&o.MaxDeltaDepth, DefaultMaxDeltaDepth)

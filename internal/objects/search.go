@@ -33,10 +33,14 @@ func (s *Snapshot) Prefix(digits string, limit int) ([]ID, error) {
 		return ids, err
 	}
 	newer, err := s.refresh(v)
-	if newer == nil || err != nil {
-		return nil, errors.Join(errors.Join(v.faults...), err)
+	if newer != nil {
+		v = newer
+		ids, err = v.prefix(low, len(digits), limit)
 	}
-	return newer.prefix(low, len(digits), limit)
+	if err != nil || len(ids) > 0 {
+		return ids, err
+	}
+	return nil, errors.Join(v.faults...) // an index that cannot be read may have some
 }
 
 // prefix collects the ids that share the first digits of low.

@@ -24,6 +24,8 @@ type Store struct {
 	descriptors descriptors
 	bases       *objectCache
 	shared      *objectCache // of whole objects that several readers want at the same time
+	proofs      *proofs
+	checks      *indexChecks
 	spilled     room
 	lastPack    atomic.Uint64
 	spills      atomic.Uint64 // how many temporary files there have been
@@ -60,6 +62,8 @@ func New(root string, options Options) (*Store, error) {
 	}
 	s.bases = newCache(s.options.BaseCacheBytes)
 	s.shared = newCache(s.options.SharedBytes)
+	s.proofs = newProofs(s.options.ProofBytes)
+	s.checks = newIndexChecks(s)
 	s.spilled.limit = s.options.MaxSpillBytes
 	s.descriptors.limit = s.options.MaxDescriptors
 	s.descriptors.index = &room{limit: s.options.IndexBytes}
@@ -69,6 +73,7 @@ func New(root string, options Options) (*Store, error) {
 // Close releases everything that no snapshot or object pins, and the rest when
 // those are closed.
 func (s *Store) Close() error {
+	s.checks.close()
 	s.descriptors.close()
 	return withoutPath(errors.Join(s.beneath.close(), s.root.Close()))
 }

@@ -9,7 +9,7 @@ import (
 const (
 	// wholeTable is the size up to which an index is read at once, hashed, which
 	// takes a millisecond, and its descriptor given back. It holds about 37,000
-	// objects.
+	// objects. Larger ones are hashed while they are in use.
 	wholeTable = 1 << 20
 	// tablePage is what is read of a larger index at first use of any byte of
 	// it: about one of the 256 buckets of a repository of 800,000 objects.
@@ -27,7 +27,8 @@ type table struct {
 	size  int64
 	pages []atomic.Pointer[[tablePage]byte]
 	room  *room
-	taken atomic.Int64 // of room
+	taken atomic.Int64          // of room
+	fault atomic.Pointer[error] // what was found out of a large file since it is open
 }
 
 // openTable takes the file over. A small one is read and closed at once.
@@ -62,6 +63,9 @@ func (t *table) at(off int64, n int, buf []byte) ([]byte, error) {
 	}
 	if t.whole != nil {
 		return t.whole[off:end], nil
+	}
+	if fault := t.fault.Load(); fault != nil {
+		return nil, *fault
 	}
 	number, within := off/tablePage, int(off%tablePage)
 	if page := t.pages[number].Load(); page != nil && within+n <= tablePage {

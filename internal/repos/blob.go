@@ -1,6 +1,7 @@
 package repos
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,25 +9,61 @@ import (
 	"github.com/repomcp/repomcp/internal/objects"
 )
 
-// Blob is the content of a file, read as a stream of exactly Size bytes. The
-// content is compared with its id while it flows: a mismatch takes the place
-// of the last bytes.
+// Blob is the content of a file, read as a stream of exactly Size bytes. It was
+// compared with its id before the first of them.
 type Blob struct {
-	id     ID
 	object *objects.Object
 }
 
-// Blob opens the content of a file of any size. Close it.
-func (s *Snapshot) Blob(id ID) (*Blob, error) {
-	object, err := s.objects.Open(id)
+// Blob opens the content of a file of any size. Close it. The first time a
+// large one is read to its end for that: see [objects.Snapshot.OpenSound].
+func (s *Snapshot) Blob(ctx context.Context, id ID) (*Blob, error) {
+	object, err := s.objects.OpenSound(ctx, id)
 	if err != nil {
 		return nil, domainError(err)
 	}
-	if object.Type() != objects.Blob {
-		return nil, errors.Join(damage(id, fmt.Errorf("is a %s, not a blob", object.Type())), object.Close())
+	if err := mustBeBlob(id, object.Type()); err != nil {
+		return nil, errors.Join(err, object.Close())
 	}
-	object.Verify()
-	return &Blob{id: id, object: object}, nil
+	return &Blob{object: object}, nil
+}
+
+func mustBeBlob(id ID, kind objects.Type) error {
+	if kind != objects.Blob {
+		return damage(id, fmt.Errorf("is a %s, not a blob", kind))
+	}
+	return nil
+}
+
+// ProveBlob reads the content of a file once to compare it with its id, and
+// gives its length. It is also written to what begin gives, which has all of it
+// when there is no error; begin is called again where a copy turns out to be
+// damaged.
+func (s *Snapshot) ProveBlob(ctx context.Context, id ID, begin func() io.Writer) (int64, error) {
+	kind, size, err := s.objects.Prove(ctx, id, begin)
+	if err != nil {
+		return 0, domainError(err)
+	}
+	return size, mustBeBlob(id, kind)
+}
+
+// PeekBlob gives the first bytes of a file, at most so many, and the length that
+// its header tells. Neither is compared with anything: it is for guesses, such as
+// what kind of file it is.
+func (s *Snapshot) PeekBlob(id ID, most int64) (head []byte, size int64, err error) {
+	object, err := s.objects.Open(id)
+	if err != nil {
+		return nil, 0, domainError(err)
+	}
+	defer func() { _ = object.Close() }() // only read from
+	if err := mustBeBlob(id, object.Type()); err != nil {
+		return nil, 0, err
+	}
+	head = make([]byte, min(object.Size(), most))
+	if _, err := io.ReadFull(object, head); err != nil {
+		return nil, 0, domainError(err)
+	}
+	return head, object.Size(), nil
 }
 
 // Size is the length of the content in bytes.
@@ -64,13 +101,14 @@ func (s *Snapshot) ReadBlob(id ID, limit int64, buf []byte) ([]byte, error) {
 	if err != nil {
 		return buf, domainError(err)
 	}
-	if kind != objects.Blob {
-		return buf, damage(id, fmt.Errorf("is a %s, not a blob", kind))
+	if err := mustBeBlob(id, kind); err != nil {
+		return buf, err
 	}
 	return data, nil
 }
 
-// Size is the length of a blob's content in bytes, read from headers only.
+// Size is the length of a blob's content in bytes, read from headers only. It is
+// not compared with anything.
 func (s *Snapshot) Size(blob ID) (int64, error) {
 	_, size, err := s.objects.Stat(blob)
 	return size, domainError(err)

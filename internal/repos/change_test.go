@@ -45,7 +45,7 @@ func packedFiles(t *testing.T) (*gittest.Repo, *repos.Snapshot, []repos.TreeEntr
 
 func TestSnapshotSurvivesRepackDuringARead(t *testing.T) {
 	repo, s, entries := packedFiles(t)
-	blob, err := s.Blob(entries[1].ID)
+	blob, err := s.Blob(t.Context(), entries[1].ID)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func TestDamageIsNeverACleanEnd(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			blob, err := s.Blob(entry.ID)
+			blob, err := s.Blob(t.Context(), entry.ID)
 			if err != nil {
 				return err
 			}

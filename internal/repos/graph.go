@@ -2,6 +2,7 @@ package repos
 
 import (
 	"context"
+	"slices"
 	"sync"
 )
 
@@ -60,30 +61,50 @@ func (g *commitGraphs) put(id ID, parents []ID) {
 // commit that is not reachable costs a walk of the whole history once, and map
 // lookups after that.
 func (s *Snapshot) reachable(ctx context.Context, want ID) (bool, error) {
+	found, err := s.reachableOf(ctx, []ID{want})
+	return len(found) > 0, err
+}
+
+// reachableOf gives those of the commits, in their order, that a served ref or
+// HEAD leads to. It takes one walk for all of them, which ends when they are
+// found. Where none is, and a ref cannot be read, that is an error: the ref may
+// lead to them.
+func (s *Snapshot) reachableOf(ctx context.Context, wanted []ID) ([]ID, error) {
+	left := make(map[ID]bool, len(wanted))
+	for _, id := range wanted {
+		left[id] = true
+	}
+	if len(left) == 0 {
+		return nil, nil
+	}
 	queue, damage, err := s.tips()
 	if err != nil {
-		return false, err
+		return nil, err
 	}
 	seen := make(map[ID]bool, len(queue))
 	for ; len(queue) > 0; queue = queue[1:] {
 		id := queue[0]
-		if id == want {
-			return true, nil
+		if delete(left, id); len(left) == 0 {
+			break
 		}
 		if seen[id] {
 			continue
 		}
 		seen[id] = true
 		if err := ctx.Err(); err != nil {
-			return false, err
+			return nil, err
 		}
 		parents, err := s.parents(id)
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		queue = append(queue, parents...)
 	}
-	return false, damage // a ref that cannot be read may lead to it
+	found := slices.DeleteFunc(slices.Clone(wanted), func(id ID) bool { return left[id] })
+	if len(found) == 0 {
+		return nil, damage
+	}
+	return found, nil
 }
 
 // tips are the commits that served refs lead to. Damage is why that is not known

@@ -52,10 +52,10 @@ func (s *Snapshot) Shallow() ([]ID, error) {
 	return ids, nil
 }
 
-// ScanCommit appends a commit object as it is stored to buf. It is for walks
-// over whole histories, to which hashing would add up to two thirds of their
-// time: unlike in all other reads, and as in git's, what is packed is not
-// compared with its id. What is shown to somebody is read with RawCommit.
+// ScanCommit is [Snapshot.RawCommit] for walks over whole histories: it appends
+// the object to buf. It is compared with its id like all others, which git does
+// not do in its walks: where a history leads to by a wrong commit nobody would
+// notice.
 func (s *Snapshot) ScanCommit(id ID, buf []byte) ([]byte, error) {
 	return s.scan(id, objects.Commit, maxCommitBytes, buf)
 }
@@ -67,7 +67,7 @@ func (s *Snapshot) ScanTree(id ID, buf []byte) ([]byte, error) {
 }
 
 func (s *Snapshot) scan(id ID, want objects.Type, limit int64, buf []byte) ([]byte, error) {
-	kind, content, err := s.objects.Read(id, limit, buf)
+	kind, content, err := s.objects.ReadVerified(id, limit, buf)
 	switch {
 	case errors.Is(err, objects.ErrTooLarge):
 		return buf, damage(id, err)

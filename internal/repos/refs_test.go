@@ -337,7 +337,7 @@ func TestMissingObjectsOfAPartialCloneAreCalledThat(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Blob(entry.ID); !errors.Is(err, repos.ErrPartial) || errors.Is(err, repos.ErrCorrupt) {
+	if _, err := s.Blob(t.Context(), entry.ID); !errors.Is(err, repos.ErrPartial) || errors.Is(err, repos.ErrCorrupt) {
 		t.Errorf("a blob: %v", err)
 	}
 	if _, err := s.Resolve(t.Context(), strings.Repeat("12", 20)); !errors.Is(err, repos.ErrNotFound) {

@@ -2,6 +2,7 @@ package repos_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"io"
 	"os"
@@ -57,7 +58,7 @@ func one(t *testing.T, options repos.Options) (*gittest.Repo, func() *repos.Snap
 
 func readAll(t *testing.T, s *repos.Snapshot, id repos.ID) string {
 	t.Helper()
-	blob, err := s.Blob(id)
+	blob, err := s.Blob(t.Context(), id)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -247,9 +248,26 @@ func TestAmbiguousAbbreviationListsCommits(t *testing.T) {
 		if !errors.As(err, &ambiguous) || len(ambiguous.Candidates) != len(ids) {
 			t.Fatalf("Resolve(%q): %v, want %d candidates", prefix, err, len(ids))
 		}
+		// Asking for all of them walks over the history once.
+		walk := &countedContext{Context: t.Context()}
+		if _, err := s.Resolve(walk, prefix); !errors.As(err, &ambiguous) || walk.looks > 800 {
+			t.Errorf("Resolve(%q) looked at %d commits of 800, %v", prefix, walk.looks, err)
+		}
 		return
 	}
 	t.Fatal("no two commits share four digits")
+}
+
+// countedContext counts how often it is asked, which a walk does once for each
+// commit.
+type countedContext struct {
+	context.Context
+	looks int
+}
+
+func (c *countedContext) Err() error {
+	c.looks++
+	return c.Context.Err()
 }
 
 func TestReadsWhatGitReads(t *testing.T) {

@@ -146,15 +146,13 @@ func (s *Snapshot) resolveAbbreviation(ctx context.Context, prefix string) (ID, 
 	var commits []ID
 	for _, id := range ids {
 		kind, _, err := s.objects.Stat(id)
-		if err != nil || kind != objects.Commit {
-			continue
-		}
-		switch err := s.authorise(ctx, id); {
-		case errors.Is(err, ErrNotFound):
-		case err != nil:
-			return ID{}, err
-		default:
+		if err == nil && kind == objects.Commit {
 			commits = append(commits, id)
+		}
+	}
+	if !s.repository.catalogue.options.AllowUnreachable {
+		if commits, err = s.reachableOf(ctx, commits); err != nil {
+			return ID{}, err
 		}
 	}
 	switch len(commits) {

@@ -29,7 +29,8 @@ type Content struct {
 	MIMEType string
 	// FileName is what a download is saved as.
 	FileName string
-	// Size in bytes, or [UnknownSize].
+	// Size in bytes, or [UnknownSize]. As long as [Content.Count] was not asked it
+	// may be what the header of an object tells, which can be damaged.
 	Size int64
 	// AtLeast is a length that the bytes are known to have while Size is not.
 	AtLeast int64
@@ -66,10 +67,13 @@ type Content struct {
 	writeRange func(ctx context.Context, w io.Writer, offset, length int64) error
 	// measure is the length, known without reading files; nil where it is not.
 	measure func(ctx context.Context) (int64, error)
+	// prove compares a file with its id; nil for all that is no file.
+	prove   func(ctx context.Context, begin func() io.Writer) (size int64, err error)
 	plan    *archive.Plan // of archives
 	close   func() error
-	extents *extents // of archives
+	extents *extents // of archives, and of files
 	tag     string   // that extents know it by
+	certain bool     // so many bytes were made, or compared with an id
 	shared  *shared  // nil: the bytes are generated for each request
 }
 
@@ -122,9 +126,12 @@ func (s *Server) openWith(ctx context.Context, resource Resource, open opener) (
 	if err != nil {
 		return nil, errors.Join(err, snapshot.Close())
 	}
-	if resource.Kind == Archive {
+	switch {
+	case resource.Kind == Archive:
 		content.remember(s.extents)
 		s.share(content)
+	case content.prove != nil:
+		content.remember(s.files)
 	}
 	inner := content.close
 	content.close = func() error {
@@ -264,22 +271,21 @@ func (c *Content) locatedAt(r Resource, commit repos.Commit, entry repos.TreeEnt
 
 // openFile looks at the first bytes for their type, no further.
 func openFile(snapshot *repos.Snapshot, r Resource, entry repos.TreeEntry) (*Content, error) {
-	blob, err := snapshot.Blob(entry.ID)
+	head, size, err := snapshot.PeekBlob(entry.ID, sniffBytes)
 	if err != nil {
 		return nil, missingBlob(err)
-	}
-	head := make([]byte, min(blob.Size(), sniffBytes))
-	if _, err := io.ReadFull(blob, head); err != nil {
-		return nil, errors.Join(missingBlob(err), blob.Close())
 	}
 	kind := mimeSymlink
 	if !entry.Mode.IsSymlink() {
 		kind = mimeType(r.Path, head)
 	}
 	return &Content{
-		URI: r.String(), MIMEType: kind, FileName: path.Base(r.Path), Size: blob.Size(), ETag: entry.ID.String(), Streamable: true,
-		write: func(ctx context.Context, w io.Writer) error { return copyBlob(ctx, w, head, blob) },
-		close: blob.Close,
+		URI: r.String(), MIMEType: kind, FileName: path.Base(r.Path), Size: size, ETag: entry.ID.String(), Streamable: true,
+		write: func(ctx context.Context, w io.Writer) error { return copyBlob(ctx, w, snapshot, entry.ID) },
+		prove: func(ctx context.Context, begin func() io.Writer) (int64, error) {
+			size, err := snapshot.ProveBlob(ctx, entry.ID, begin)
+			return size, missingBlob(err)
+		},
 	}, nil
 }
 
@@ -291,17 +297,21 @@ func missingBlob(err error) error {
 	return err
 }
 
-const copyBufferBytes = 64 << 10
+const copyBufferBytes = 128 << 10
 
-// copyBlob writes the head that was read for its type and then the rest.
-func copyBlob(ctx context.Context, w io.Writer, head []byte, blob *repos.Blob) error {
-	source := io.MultiReader(bytes.NewReader(head), blob)
-	buffer := make([]byte, copyBufferBytes)
+// copyBlob writes a file that was compared with its id.
+func copyBlob(ctx context.Context, w io.Writer, snapshot *repos.Snapshot, id repos.ID) (err error) {
+	blob, err := snapshot.Blob(ctx, id)
+	if err != nil {
+		return missingBlob(err)
+	}
+	defer func() { err = errors.Join(err, blob.Close()) }()
+	buffer := make([]byte, min(blob.Size()+1, copyBufferBytes))
 	for {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		n, err := source.Read(buffer)
+		n, err := blob.Read(buffer)
 		if n > 0 {
 			if _, err := w.Write(buffer[:n]); err != nil {
 				return err

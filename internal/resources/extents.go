@@ -17,6 +17,9 @@ const (
 type extent struct {
 	// size is the whole length, or UnknownSize.
 	size int64
+	// measured is the length that headers of objects tell, or 0. It has no part in
+	// a range: when one of them is damaged, size turns out to be another.
+	measured int64
 	// atLeast is how much there was when a client went away.
 	atLeast int64
 	// digest is the SHA-256 of the whole, or nil.
@@ -64,7 +67,7 @@ func (e *extents) put(tag string, x extent) {
 	}
 	e.recent.MoveToFront(element)
 	known := element.Value.(*extentOf)
-	known.atLeast = max(known.atLeast, x.atLeast)
+	known.atLeast, known.measured = max(known.atLeast, x.atLeast), max(known.measured, x.measured)
 	if x.size != UnknownSize {
 		known.size = x.size
 	}

@@ -9,7 +9,7 @@ import (
 	"io"
 )
 
-// remember connects an archive with what earlier ones of the same ETag taught.
+// remember connects a content with what earlier ones of the same ETag taught.
 func (c *Content) remember(known *extents) {
 	c.extents, c.tag = known, c.ETag
 	c.recall()
@@ -22,19 +22,22 @@ func (c *Content) recall() {
 	}
 	if x, ok := c.extents.get(c.tag); ok {
 		c.AtLeast, c.Digest = x.atLeast, x.digest
-		if x.size != UnknownSize {
-			c.Size = x.size
+		switch {
+		case x.size != UnknownSize:
+			c.Size, c.certain = x.size, true
+		case x.measured > 0:
+			c.Size = x.measured
 		}
 	}
 }
 
 // Digests reports whether [Content.WriteTo] leaves the SHA-256 of the bytes in
-// Digest. Files are compared with their ids instead.
+// Digest.
 func (c *Content) Digests() bool { return c.extents != nil }
 
-// WriteTo writes the bytes. An error means that they are not whole. Those of an
-// archive are hashed on their way, unless their digest is known, and what that
-// teaches is remembered. After [Content.Fetch] they come through the cache.
+// WriteTo writes the bytes. An error means that they are not whole. They are
+// hashed on their way, unless their digest is known, and what that teaches is
+// remembered. After [Content.Fetch] they come through the cache.
 func (c *Content) WriteTo(ctx context.Context, w io.Writer) error {
 	if c.fetched() {
 		return c.writeShared(ctx, w)
@@ -43,21 +46,27 @@ func (c *Content) WriteTo(ctx context.Context, w io.Writer) error {
 		return c.write(ctx, w)
 	}
 	hashed := &hashWriter{w: w, hash: sha256.New()}
+	announced := c.Size
 	err := c.write(ctx, hashed)
-	if err == nil && c.Size != UnknownSize && hashed.offered != c.Size {
-		err = fmt.Errorf("%d bytes were made of %d", hashed.offered, c.Size)
-	}
 	switch {
 	case c.Weak && err == nil:
 		c.Digest = hashed.hash.Sum(nil)
 	case c.Weak:
 	case err == nil:
-		c.Size, c.Digest = hashed.offered, hashed.hash.Sum(nil)
-		c.extents.put(c.tag, extent{size: c.Size, digest: c.Digest})
+		c.made(hashed.offered, hashed.hash.Sum(nil))
 	default:
 		c.extents.put(c.tag, extent{size: UnknownSize, atLeast: hashed.offered})
 	}
+	if err == nil && announced != UnknownSize && hashed.offered != announced {
+		err = fmt.Errorf("%d bytes were made of %d", hashed.offered, announced)
+	}
 	return err
+}
+
+// made notes what the whole bytes have turned out to be.
+func (c *Content) made(size int64, digest []byte) {
+	c.Size, c.Digest, c.certain = size, digest, true
+	c.extents.put(c.tag, extent{size: size, digest: digest})
 }
 
 // hashWriter hashes what it passes on. Offered counts what failed to be written
@@ -75,8 +84,12 @@ func (h *hashWriter) Write(p []byte) (int, error) {
 }
 
 // Measure makes Size known where no file has to be read for it: of a plain tar
-// folders and the headers of objects say it.
+// folders and the headers of objects say it. A file is compared with its id, so
+// that a damaged one is refused before the first byte.
 func (c *Content) Measure(ctx context.Context) error {
+	if c.prove != nil {
+		return c.Count(ctx)
+	}
 	if c.Size != UnknownSize || c.measure == nil {
 		return nil
 	}
@@ -86,28 +99,46 @@ func (c *Content) Measure(ctx context.Context) error {
 	}
 	c.Size = size
 	if c.extents != nil && !c.Weak {
-		c.extents.put(c.tag, extent{size: size})
+		c.extents.put(c.tag, extent{size: UnknownSize, measured: size})
 	}
 	return nil
 }
 
-// Count makes Size known whatever it costs: the bytes are generated for their
-// number. A part of bytes whose end nobody knows cannot be announced, and any
+// Count makes Size certain whatever it costs: unless that was done before, the
+// bytes are generated for their number, with all that they are made of compared
+// with its id. A part of bytes whose end nobody knows cannot be announced, and any
 // server with the same encoder makes the same bytes, so that a download can be
 // resumed where it was never begun.
 func (c *Content) Count(ctx context.Context) error {
-	if err := c.Measure(ctx); err != nil || c.Size != UnknownSize {
-		return err
+	if c.certain || c.extents == nil {
+		return nil
 	}
 	done, err := c.extents.begin(ctx, c.tag)
 	if err != nil {
 		return err
 	}
 	defer done()
-	if c.recall(); c.Size != UnknownSize {
+	if c.recall(); c.certain {
 		return nil
 	}
+	if c.prove != nil {
+		return c.compare(ctx)
+	}
+	c.Size = UnknownSize // what was measured does not count
 	return c.WriteTo(ctx, io.Discard)
+}
+
+// compare reads a file, which teaches its digest as well.
+func (c *Content) compare(ctx context.Context) error {
+	sum := sha256.New()
+	size, err := c.prove(ctx, func() io.Writer {
+		sum.Reset()
+		return sum
+	})
+	if err == nil {
+		c.made(size, sum.Sum(nil))
+	}
+	return err
 }
 
 // WriteRange writes length bytes from offset on, or all to the end when length
@@ -115,9 +146,9 @@ func (c *Content) Count(ctx context.Context) error {
 // beyond the end is one.
 //
 // What is kept is read from there. Of anything else, what lies before the range
-// is generated and dropped, unless it is a plain tar. Generation stops at the
-// end of the range: a file that the range ends in is compared with its id only
-// if it ends there too, while those before were compared as ever.
+// is generated and dropped, or of a plain tar a part of that. Generation stops at
+// the end of the range: no byte of a file comes before the whole file was compared
+// with its id, so that none has to be waited for.
 func (c *Content) WriteRange(ctx context.Context, w io.Writer, offset, length int64) error {
 	if c.fetched() {
 		return c.shared.entry.WriteRange(ctx, w, offset, length)
@@ -150,8 +181,8 @@ var errPartDone = errors.New("the range is complete")
 var errLonger = errors.New("the content is longer than its size")
 
 // part passes a range on and drops what is before it. At its end it stops the
-// one who writes, unless that is the end of everything: then the last
-// comparison of the content is still to come.
+// one who writes, unless that is the end of everything: then there must be no
+// more.
 type part struct {
 	w     io.Writer
 	skip  int64

@@ -75,7 +75,8 @@ type Server struct {
 	mcp           *server.MCPServer
 	handler       *server.StreamableHTTPServer
 	subscriptions *subscriptions
-	extents       *extents
+	extents       *extents // of archives
+	files         *extents // apart, since many small files are read and few archives
 	tools         []string // their names
 	prompts       []string
 }
@@ -102,7 +103,7 @@ func New(options Options) *Server {
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{options: options, catalogue: options.Catalogue, sessions: options.Sessions, logger: options.Logger, extents: newExtents()}
+	s := &Server{options: options, catalogue: options.Catalogue, sessions: options.Sessions, logger: options.Logger, extents: newExtents(), files: newExtents()}
 	completing := completions{s.catalogue, options.completionTime}
 	s.mcp = server.NewMCPServer(serverName, options.Version,
 		server.WithTitle(serverTitle),

@@ -132,8 +132,11 @@ func (s *Server) builder(uri, tag string) cache.Build {
 // Fetch begins to get the whole bytes from where they are kept, or to have them
 // generated for all who ask for them meanwhile. Of what is whole already, Size
 // and Digest are known then. It is for bytes that will be sent, and does nothing
-// where there is no cache.
+// where there is no cache; but a file is compared with its id.
 func (c *Content) Fetch(ctx context.Context) error {
+	if c.prove != nil {
+		return c.Count(ctx)
+	}
 	if c.shared == nil || c.shared.entry != nil {
 		return nil
 	}
@@ -168,11 +171,10 @@ func (c *Content) adopt(entry *cache.Entry) error {
 // learn notes what whole bytes are. That they are others than those that were
 // announced, or made before, nobody may be left to find out.
 func (c *Content) learn(whole cache.Identity) error {
-	if c.Size != UnknownSize && c.Size != whole.Size || c.Digest != nil && !bytes.Equal(c.Digest, whole.Sum[:]) {
+	if c.certain && c.Size != whole.Size || c.Digest != nil && !bytes.Equal(c.Digest, whole.Sum[:]) {
 		return fmt.Errorf("the cache has %d bytes that are not those made before", whole.Size)
 	}
-	c.Size, c.Digest = whole.Size, whole.Sum[:]
-	c.extents.put(c.tag, extent{size: c.Size, digest: c.Digest})
+	c.made(whole.Size, whole.Sum[:])
 	return nil
 }
 

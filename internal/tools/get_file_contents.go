@@ -96,7 +96,7 @@ func (q request) symlink(r *result) error {
 }
 
 func (q request) file(ctx context.Context, r *result, a fileArguments) (err error) {
-	blob, err := q.snapshot.Blob(q.entry.ID)
+	blob, err := q.snapshot.Blob(ctx, q.entry.ID)
 	if err != nil {
 		return missing(err)
 	}
