@@ -18,6 +18,7 @@ import (
 type patchWriter struct {
 	http.ResponseWriter
 	request *resources.Request // nil for streams that belong to no request
+	session string             // the id of the session that a result begins, or ""
 	timeout time.Duration
 
 	status int
@@ -33,6 +34,7 @@ func (w *patchWriter) WriteHeader(status int) {
 	w.status = status
 	if strings.HasPrefix(w.Header().Get("Content-Type"), typeEvents) {
 		w.events = true
+		eventHeaders(w.Header())
 		w.deadline()
 		w.ResponseWriter.WriteHeader(status)
 	}
@@ -46,9 +48,6 @@ func (w *patchWriter) Write(p []byte) (int, error) {
 	w.deadline()
 	if _, err := w.ResponseWriter.Write(w.patchEvent(p)); err != nil {
 		return 0, err
-	}
-	if w.request != nil {
-		w.request.EventSent()
 	}
 	return len(p), nil
 }
@@ -95,6 +94,9 @@ func (w *patchWriter) finish() error {
 		patched, code := w.request.Patch(reply)
 		if code != 0 && w.request.Era == resources.ModernEra {
 			status = statusOf(code, w.request.Era)
+		}
+		if code == 0 && w.session != "" {
+			w.Header().Set(resources.HeaderSession, w.session)
 		}
 		reply = patched
 	}

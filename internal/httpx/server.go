@@ -62,7 +62,7 @@ type Server struct {
 	mcp      http.Handler
 	http     *http.Server
 	streams  eventStreams
-	sockets  sockets
+	sockets  *sockets
 	draining context.Context
 	drain    context.CancelFunc
 }
@@ -97,9 +97,9 @@ func (s *Server) routes() *echo.Echo {
 	if len(s.options.AllowedOrigins) > 0 {
 		e.Pre(s.cors())
 	}
-	e.POST("/mcp", s.post)
-	e.GET("/mcp", s.listen)
-	e.DELETE("/mcp", s.endSession)
+	e.POST(mcpPath, s.post)
+	e.GET(mcpPath, s.listen)
+	e.DELETE(mcpPath, s.endSession)
 	e.GET(socketPath, s.websocket)
 	for kind, below := range map[resources.Plain]string{
 		resources.PlainArchive: "/*", resources.PlainRaw: "/*", resources.PlainRefs: "/*", resources.PlainRepositories: "",
@@ -169,7 +169,7 @@ func (s *Server) plainError(err error, c echo.Context) {
 	} else {
 		s.logger.Error("a request failed", "error", err)
 	}
-	if err := c.String(status, fmt.Sprintf("%d %s\n", status, http.StatusText(status))); err != nil {
+	if err := refuse(c, status, fmt.Sprintf("%d %s", status, http.StatusText(status))); err != nil {
 		s.logger.Debug("an error reply was not sent", "error", err)
 	}
 }

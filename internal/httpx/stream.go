@@ -1,6 +1,7 @@
 package httpx
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -39,7 +40,7 @@ func (s *Server) stream(c echo.Context, request *resources.Request) error {
 	}
 	defer s.close(content)
 	if s.options.Resources.DeliveryOf(request, acceptsContent(c.Request(), content)) == resources.DeliveryURL {
-		reply, failure := s.options.Resources.DownloadReply(request, content, c.Request().Header.Get(resources.HeaderSession))
+		reply, failure := s.options.Resources.DownloadReply(request, content, request.Session)
 		if failure != nil {
 			return s.fail(c, request.ID, failure, request.Era)
 		}
@@ -54,6 +55,8 @@ func (s *Server) stream(c echo.Context, request *resources.Request) error {
 		return err
 	}
 	streamHeaders(c.Response().Header(), content)
+	// A part can be asked for where the content has a URL, not of a POST.
+	c.Response().Header().Set("Accept-Ranges", "none")
 	s.send(c, content, d)
 	return nil
 }
@@ -93,7 +96,10 @@ type delivery struct {
 func (s *Server) send(c echo.Context, content *resources.Content, d delivery) {
 	ctx, h := c.Request().Context(), c.Response().Header()
 	announced := announceDigest(c.Request(), h, content, d)
-	w := &streamWriter{response: c.Response(), timeout: s.options.WriteTimeout, limit: d.limit}
+	w := &streamWriter{ctx: ctx, response: c.Response(), timeout: s.options.WriteTimeout, limit: d.limit}
+	// A write that waits for the client ends with the request, which the client
+	// can cancel from another connection.
+	defer context.AfterFunc(ctx, func() { _ = http.NewResponseController(w.response).SetWriteDeadline(time.Unix(1, 0)) })()
 	if err := w.start(d.status); err != nil {
 		abort(c)
 	}
@@ -232,6 +238,7 @@ var errStreamLimit = errors.New("the stream is larger than the client's maxStrea
 // streamWriter writes the body of a stream. Each write has a deadline of its
 // own, so that a client that stops reading is dropped and a slow one is not.
 type streamWriter struct {
+	ctx      context.Context
 	response *echo.Response
 	timeout  time.Duration
 	limit    int64 // 0: none
@@ -265,6 +272,9 @@ func (w *streamWriter) chunk(p []byte) (int, error) {
 	}
 	// A recorder of a test has no deadlines.
 	_ = http.NewResponseController(w.response).SetWriteDeadline(time.Now().Add(w.timeout))
+	if err := context.Cause(w.ctx); err != nil {
+		return 0, err
+	}
 	n, err := w.response.Write(p)
 	w.written += int64(n)
 	if err == nil && n < len(p) {

@@ -38,15 +38,50 @@ const (
 // sockets are the open WebSocket connections, which net/http knows nothing of.
 type sockets struct {
 	slots chan struct{}
+
+	mu        sync.Mutex
+	byAddress map[string]int // counts, by clientNetwork
+
 	// ended aborts what still runs.
 	ended context.Context
 	end   context.CancelFunc
 }
 
-func newSockets(most int) sockets {
-	s := sockets{slots: make(chan struct{}, most)}
+func newSockets(most int) *sockets {
+	s := &sockets{slots: make(chan struct{}, most), byAddress: make(map[string]int)}
 	s.ended, s.end = context.WithCancel(context.Background())
 	return s
+}
+
+// socketShare is the part of all connections, one in so many, that one address
+// may have: the rest is left for others. It is a half, for all clients behind a
+// proxy have one address.
+const socketShare = 2
+
+// open takes a place for a connection, which close gives back; it fails when the
+// address or all have as many as they may.
+func (s *sockets) open(address string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byAddress[address] >= max(1, cap(s.slots)/socketShare) {
+		return false
+	}
+	select {
+	case s.slots <- struct{}{}:
+		s.byAddress[address]++
+		return true
+	default:
+		return false
+	}
+}
+
+func (s *sockets) close(address string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byAddress[address]--; s.byAddress[address] == 0 {
+		delete(s.byAddress, address)
+	}
+	<-s.slots
 }
 
 // shutdown waits for the connections to close, which they do once the server
@@ -82,13 +117,12 @@ func (s *Server) websocket(c echo.Context) error {
 	if r.ContentLength != 0 {
 		return refuse(c, http.StatusBadRequest, "Send GET without a body.")
 	}
-	select {
-	case s.sockets.slots <- struct{}{}:
-		defer func() { <-s.sockets.slots }()
-	default:
+	address := clientNetwork(r)
+	if !s.sockets.open(address) {
 		c.Response().Header().Set("Retry-After", retryAfter)
-		return refuse(c, http.StatusServiceUnavailable, "Too many WebSocket connections are open. Try again in a few seconds, or use POST /mcp.")
+		return refuse(c, http.StatusServiceUnavailable, "Too many WebSocket connections are open, by your address or by all. Close one, try again in a few seconds, or use POST /mcp.")
 	}
+	defer s.sockets.close(address)
 	if s.draining.Err() != nil {
 		return refuse(c, http.StatusServiceUnavailable, "The server is about to stop. Try again in a few seconds.")
 	}
@@ -103,7 +137,7 @@ func (s *Server) websocket(c echo.Context) error {
 	}
 	conn.SetReadLimit(maxBodyBytes)
 	(&socket{
-		server: s, conn: conn, client: s.options.Resources.Connect(), slots: make(chan struct{}, socketRequests),
+		server: s, conn: conn, client: s.options.Resources.Connect(address), slots: make(chan struct{}, socketRequests),
 	}).serve(r.Context())
 	return nil
 }
@@ -275,7 +309,7 @@ func (s *socket) single(ctx context.Context, message resources.Message, free fun
 
 // batch handles several messages. They are answered one after the other, so that
 // no more than one reply is in memory, and nothing else is written meanwhile.
-// Batches exist in 2025-03-26 only.
+// Later versions than 2025-03-26 have no batches.
 func (s *socket) batch(ctx context.Context, messages []resources.Message) (work func()) {
 	requests := make([]*resources.Request, len(messages))
 	for i, message := range messages {
