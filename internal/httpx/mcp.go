@@ -133,7 +133,7 @@ func (s *Server) pass(c echo.Context, request *resources.Request) error {
 	})()
 	inner := c.Request().WithContext(ctx)
 	inner.Body = io.NopCloser(bytes.NewReader(request.Raw))
-	w := &patchWriter{ResponseWriter: c.Response(), request: request, timeout: s.options.WriteTimeout}
+	w := &patchWriter{ResponseWriter: c.Response(), request: request}
 	s.mcp.ServeHTTP(w, inner)
 	return w.finish()
 }
@@ -176,7 +176,7 @@ func (s *Server) batchReplies(c echo.Context, requests []*resources.Request) err
 		if separator == "[" {
 			w.Header().Set("Content-Type", typeJSON)
 		}
-		if err := writeBounded(w, s.options.WriteTimeout, append([]byte(separator), bytes.TrimSpace(reply)...)); err != nil {
+		if _, err := w.Write(append([]byte(separator), bytes.TrimSpace(reply)...)); err != nil {
 			return err
 		}
 		separator = ","
@@ -184,7 +184,8 @@ func (s *Server) batchReplies(c echo.Context, requests []*resources.Request) err
 	if separator == "[" {
 		return c.NoContent(http.StatusAccepted)
 	}
-	return writeBounded(w, s.options.WriteTimeout, []byte("]\n"))
+	_, err := w.Write([]byte("]\n"))
+	return err
 }
 
 // replyRecorder keeps the reply to one message of a batch. It cannot stream,
@@ -221,7 +222,7 @@ func (s *Server) listen(c echo.Context) error {
 		return refuse(c, http.StatusConflict, "The session already has an event stream. Close it before opening another.")
 	}
 	defer s.streams.close(id)
-	w := &patchWriter{ResponseWriter: c.Response(), timeout: s.options.WriteTimeout}
+	w := &patchWriter{ResponseWriter: c.Response()}
 	s.mcp.ServeHTTP(w, r)
 	return w.finish()
 }

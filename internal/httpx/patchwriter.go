@@ -5,20 +5,18 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
-// patchWriter stands between mcp-go and the client. It mends replies (see
-// [resources.Request.Patch]) and bounds each write.
+// patchWriter stands between mcp-go and the client. It mends replies: see
+// [resources.Request.Patch].
 //
 // A JSON reply is held until it is whole, which it is in mcp-go's memory
 // anyway; events pass one by one: mcp-go writes each with one call.
 type patchWriter struct {
 	http.ResponseWriter
 	request *resources.Request // nil for streams that belong to no request
-	timeout time.Duration
 
 	status int
 	body   bytes.Buffer
@@ -33,7 +31,6 @@ func (w *patchWriter) WriteHeader(status int) {
 	w.status = status
 	if strings.HasPrefix(w.Header().Get("Content-Type"), typeEvents) {
 		w.events = true
-		w.deadline()
 		w.ResponseWriter.WriteHeader(status)
 	}
 }
@@ -43,7 +40,6 @@ func (w *patchWriter) Write(p []byte) (int, error) {
 	if !w.events {
 		return w.body.Write(p)
 	}
-	w.deadline()
 	if _, err := w.ResponseWriter.Write(w.patchEvent(p)); err != nil {
 		return 0, err
 	}
@@ -56,15 +52,9 @@ func (w *patchWriter) Write(p []byte) (int, error) {
 // Flush sends events at once.
 func (w *patchWriter) Flush() {
 	if w.events {
-		w.deadline()
 		// A connection that is gone shows at the next write.
 		_ = http.NewResponseController(w.ResponseWriter).Flush()
 	}
-}
-
-func (w *patchWriter) deadline() {
-	// A recorder of a test has no deadlines.
-	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.timeout))
 }
 
 var dataField = []byte("data: ")
@@ -101,7 +91,7 @@ func (w *patchWriter) finish() error {
 	if len(reply) > 0 {
 		w.Header().Set("Content-Length", strconv.Itoa(len(reply)))
 	}
-	w.deadline()
 	w.ResponseWriter.WriteHeader(status)
-	return writeBounded(w.ResponseWriter, w.timeout, reply)
+	_, err := w.ResponseWriter.Write(reply)
+	return err
 }
