@@ -27,7 +27,7 @@ func (s *Server) subscribe(c echo.Context, request *resources.Request) error {
 	ctx, cancel := context.WithCancel(c.Request().Context())
 	defer cancel()
 	defer context.AfterFunc(s.draining, cancel)()
-	stream := &eventStream{w: c.Response(), timeout: s.options.WriteTimeout}
+	stream := &eventStream{w: c.Response()}
 	var helpers sync.WaitGroup
 	helpers.Go(func() { stream.keepAlive(ctx, cancel, s.options.Resources.Heartbeat()) })
 	reply, code := s.options.Resources.Listen(ctx, request, stream.send)
@@ -44,8 +44,7 @@ func (s *Server) subscribe(c echo.Context, request *resources.Request) error {
 
 // eventStream writes messages as server-sent events.
 type eventStream struct {
-	w       http.ResponseWriter
-	timeout time.Duration
+	w http.ResponseWriter
 
 	mu    sync.Mutex
 	begun bool
@@ -66,7 +65,7 @@ func (e *eventStream) write(parts ...[]byte) error {
 		e.begun = true
 		eventHeaders(e.w.Header())
 	}
-	if err := writeBounded(e.w, e.timeout, bytes.Join(parts, nil)); err != nil {
+	if _, err := e.w.Write(bytes.Join(parts, nil)); err != nil {
 		return err
 	}
 	return http.NewResponseController(e.w).Flush()

@@ -153,7 +153,7 @@ func clientNetwork(r *http.Request) string {
 // pass gives a request to mcp-go and mends its reply on the way out.
 func (s *Server) pass(c echo.Context, request *resources.Request) error {
 	r := c.Request()
-	w := &patchWriter{ResponseWriter: c.Response(), request: request, timeout: s.options.WriteTimeout}
+	w := &patchWriter{ResponseWriter: c.Response(), request: request}
 	if request.Method == resources.MethodInitialize {
 		id, err := s.options.Resources.NewSession(request)
 		if err != nil {
@@ -219,7 +219,7 @@ func (s *Server) batchReplies(c echo.Context, requests []*resources.Request) err
 		if separator == "[" {
 			w.Header().Set("Content-Type", typeJSON)
 		}
-		if err := writeBounded(w, s.options.WriteTimeout, append([]byte(separator), bytes.TrimSpace(reply)...)); err != nil {
+		if _, err := w.Write(append([]byte(separator), bytes.TrimSpace(reply)...)); err != nil {
 			return err
 		}
 		separator = ","
@@ -227,7 +227,8 @@ func (s *Server) batchReplies(c echo.Context, requests []*resources.Request) err
 	if separator == "[" {
 		return c.NoContent(http.StatusAccepted)
 	}
-	return writeBounded(w, s.options.WriteTimeout, []byte("]\n"))
+	_, err := w.Write([]byte("]\n"))
+	return err
 }
 
 // batched answers one request of a batch.
@@ -277,7 +278,7 @@ func (s *Server) listen(c echo.Context) error {
 		return refuse(c, http.StatusConflict, "The session already has an event stream. Close it before opening another.")
 	}
 	defer s.streams.close(id)
-	w := &patchWriter{ResponseWriter: c.Response(), timeout: s.options.WriteTimeout}
+	w := &patchWriter{ResponseWriter: c.Response()}
 	s.mcp.ServeHTTP(w, r)
 	return w.finish()
 }

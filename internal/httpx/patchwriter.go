@@ -5,13 +5,12 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
-// patchWriter stands between mcp-go and the client. It mends replies (see
-// [resources.Request.Patch]) and bounds each write.
+// patchWriter stands between mcp-go and the client. It mends replies: see
+// [resources.Request.Patch].
 //
 // A JSON reply is held until it is whole, which it is in mcp-go's memory
 // anyway; events pass one by one: mcp-go writes each with one call.
@@ -19,7 +18,6 @@ type patchWriter struct {
 	http.ResponseWriter
 	request *resources.Request // nil for streams that belong to no request
 	session string             // the id of the session that a result begins, or ""
-	timeout time.Duration
 
 	status int
 	body   bytes.Buffer
@@ -35,7 +33,6 @@ func (w *patchWriter) WriteHeader(status int) {
 	if strings.HasPrefix(w.Header().Get("Content-Type"), typeEvents) {
 		w.events = true
 		eventHeaders(w.Header())
-		w.deadline()
 		w.ResponseWriter.WriteHeader(status)
 	}
 }
@@ -45,7 +42,6 @@ func (w *patchWriter) Write(p []byte) (int, error) {
 	if !w.events {
 		return w.body.Write(p)
 	}
-	w.deadline()
 	if _, err := w.ResponseWriter.Write(w.patchEvent(p)); err != nil {
 		return 0, err
 	}
@@ -55,15 +51,9 @@ func (w *patchWriter) Write(p []byte) (int, error) {
 // Flush sends events at once.
 func (w *patchWriter) Flush() {
 	if w.events {
-		w.deadline()
 		// A connection that is gone shows at the next write.
 		_ = http.NewResponseController(w.ResponseWriter).Flush()
 	}
-}
-
-func (w *patchWriter) deadline() {
-	// A recorder of a test has no deadlines.
-	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.timeout))
 }
 
 var dataField = []byte("data: ")
@@ -103,7 +93,7 @@ func (w *patchWriter) finish() error {
 	if len(reply) > 0 {
 		w.Header().Set("Content-Length", strconv.Itoa(len(reply)))
 	}
-	w.deadline()
 	w.ResponseWriter.WriteHeader(status)
-	return writeBounded(w.ResponseWriter, w.timeout, reply)
+	_, err := w.ResponseWriter.Write(reply)
+	return err
 }

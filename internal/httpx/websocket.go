@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -33,6 +34,9 @@ const (
 	// socketPing keeps connections open through proxies, whose usual timeout is
 	// a minute, and finds clients that are gone.
 	socketPing = 30 * time.Second
+	// socketSendBuffer is what waits in the kernel before a ping. A client that
+	// takes 10 KB/s answers one in time.
+	socketSendBuffer = 64 << 10
 )
 
 // sockets are the open WebSocket connections, which net/http knows nothing of.
@@ -126,6 +130,7 @@ func (s *Server) websocket(c echo.Context) error {
 	if s.draining.Err() != nil {
 		return refuse(c, http.StatusServiceUnavailable, "The server is about to stop. Try again in a few seconds.")
 	}
+	boundSendBuffer(r)
 	conn, err := websocket.Accept(c.Response(), r, &websocket.AcceptOptions{
 		Subprotocols: []string{socketProtocol},
 		// checkOrigin was stricter: it compares schemes and ports as well.
@@ -140,6 +145,16 @@ func (s *Server) websocket(c echo.Context) error {
 		server: s, conn: conn, client: s.options.Resources.Connect(address), slots: make(chan struct{}, socketRequests),
 	}).serve(r.Context())
 	return nil
+}
+
+// boundSendBuffer keeps the kernel from taking megabytes for a client that is
+// slow: a ping would come after them.
+func boundSendBuffer(r *http.Request) {
+	if t := connOf(r); t != nil {
+		if conn, ok := t.Conn.(*net.TCPConn); ok {
+			_ = conn.SetWriteBuffer(socketSendBuffer) // it only fails for a connection that is gone
+		}
+	}
 }
 
 // socket is one WebSocket connection.
@@ -399,9 +414,7 @@ func (s *socket) write(ctx context.Context, message []byte) error {
 func (s *socket) message(ctx context.Context, fill func(io.Writer) error) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	w := &frameWriter{ctx: ctx, conn: s.conn, timeout: s.server.options.WriteTimeout, cancel: cancel}
+	w := &frameWriter{ctx: ctx, conn: s.conn}
 	err := fill(w)
 	if err == nil {
 		err = w.close()
@@ -413,13 +426,10 @@ func (s *socket) message(ctx context.Context, fill func(io.Writer) error) error 
 	return err
 }
 
-// frameWriter writes one message in frames that each have a deadline of their
-// own.
+// frameWriter writes one message in frames.
 type frameWriter struct {
 	ctx     context.Context
-	cancel  context.CancelFunc
 	conn    *websocket.Conn
-	timeout time.Duration
 	message io.WriteCloser // nil before the first frame
 }
 
@@ -437,7 +447,6 @@ func (w *frameWriter) Write(p []byte) (int, error) {
 }
 
 func (w *frameWriter) frame(p []byte) (n int, err error) {
-	defer time.AfterFunc(w.timeout, w.cancel).Stop()
 	if w.message == nil {
 		if w.message, err = w.conn.Writer(w.ctx, websocket.MessageText); err != nil {
 			return 0, err
@@ -450,7 +459,6 @@ func (w *frameWriter) close() error {
 	if w.message == nil {
 		return nil
 	}
-	defer time.AfterFunc(w.timeout, w.cancel).Stop()
 	return w.message.Close()
 }
 
@@ -466,7 +474,7 @@ func (s *socket) keepAlive(ctx context.Context) {
 		case <-ticker.C:
 		}
 		if !s.writing.TryLock() {
-			continue // what is being written has a deadline
+			continue // what is being written has a bound
 		}
 		s.writing.Unlock()
 		stalls := s.stalls.Load()

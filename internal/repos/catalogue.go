@@ -112,6 +112,29 @@ func (c *Catalogue) Watch(ctx context.Context) {
 	}
 }
 
+// errRootGone says that what was opened is no longer what the root's path names.
+var errRootGone = errors.New("the root was deleted, or another folder has taken its place")
+
+// Check fails when the root cannot be read any more: it was deleted, unmounted
+// or replaced since it was opened. It looks at the folder and at none below it,
+// so that it may be asked often.
+func (c *Catalogue) Check() error {
+	opened, err := c.root.Stat(".")
+	if err != nil {
+		return fmt.Errorf("the root: %w", pathless(err))
+	}
+	now, err := os.Stat(c.root.Name())
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return errRootGone
+	case err != nil:
+		return fmt.Errorf("the root: %w", pathless(err))
+	case !os.SameFile(opened, now):
+		return errRootGone
+	}
+	return nil
+}
+
 // Names lists all repositories in byte order.
 func (c *Catalogue) Names() []string {
 	c.mu.RLock()
