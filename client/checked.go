@@ -14,11 +14,16 @@ import (
 // the server announced.
 var ErrDigest = errors.New("the bytes are not those of the server's Repr-Digest: download again")
 
+// ErrTooLarge is returned for a download of more bytes than Options.MaxStreamSize.
+var ErrTooLarge = errors.New("the download is larger than MaxStreamSize")
+
 // checked is a body that ends only when its bytes are those of its Repr-Digest
 // (RFC 9530), which comes as a header or, behind the last byte, as a trailer.
 type checked struct {
 	reply *http.Response
 	sum   hash.Hash
+	most  int64 // bytes, 0: any
+	read  int64
 	err   error // what every further Read gives
 }
 
@@ -31,7 +36,11 @@ func (c *checked) Read(p []byte) (int, error) {
 	}
 	n, err := c.reply.Body.Read(p)
 	c.sum.Write(p[:n])
-	if errors.Is(err, io.EOF) {
+	c.read += int64(n)
+	switch {
+	case c.most > 0 && c.read > c.most:
+		n, err = n-int(c.read-c.most), ErrTooLarge
+	case errors.Is(err, io.EOF):
 		err = c.compare()
 	}
 	c.err = err

@@ -14,6 +14,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/repomcp/repomcp/client"
@@ -50,7 +51,7 @@ func bytesOf(text string) http.HandlerFunc {
 }
 
 // newClient is one with a token and a cookie for the server.
-func newClient(t *testing.T, server *origin) *client.Client {
+func newClient(t *testing.T, server *origin, trusted ...string) *client.Client {
 	t.Helper()
 	jar, err := cookiejar.New(nil)
 	if err != nil {
@@ -64,7 +65,12 @@ func newClient(t *testing.T, server *origin) *client.Client {
 	jar.SetCookies(at, []*http.Cookie{{Name: "session", Value: "1"}})
 	sender := server.Client()
 	sender.Jar = jar
-	c, err := client.New(server.URL+"/mcp", client.Options{HTTP: sender, Authorization: secret})
+	return clientOf(t, server, client.Options{HTTP: sender, Authorization: secret, Origins: trusted})
+}
+
+func clientOf(t *testing.T, server *origin, options client.Options) *client.Client {
+	t.Helper()
+	c, err := client.New(server.URL+"/mcp", options)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +118,7 @@ func TestCredentialsStayAtHome(t *testing.T) {
 					bytesOf("home again")(w, r)
 				}
 			}
-			c := newClient(t, server)
+			c := newClient(t, server, other.URL)
 			if got, err := read(t, c); err != nil || got != "content" {
 				t.Fatalf("%q, %v", got, err)
 			}
@@ -133,7 +139,7 @@ func TestNoStepLeadsToPlainHTTP(t *testing.T) {
 	other := newOrigin(t, httptest.NewServer, bytesOf("content"))
 	for _, lead := range []func(string) http.HandlerFunc{linkTo, redirectTo} {
 		server := newOrigin(t, httptest.NewTLSServer, lead(other.URL))
-		if _, err := read(t, newClient(t, server)); !errors.Is(err, client.ErrInsecure) {
+		if _, err := read(t, newClient(t, server, other.URL)); !errors.Is(err, client.ErrInsecure) {
 			t.Errorf("%v", err)
 		}
 	}
@@ -199,9 +205,9 @@ func TestErrorsAreTheServers(t *testing.T) {
 		kind, reply string
 		want        client.Error
 	}{
-		"of the protocol": {400, "application/json", `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"No such thing."}}`, client.Error{Status: 400, Code: -32602, Message: "No such thing."}},
-		"of HTTP":         {503, "text/plain", "Busy. Come back.\n", client.Error{Status: 503, Message: "Busy. Come back."}},
-		"without bytes":   {200, "application/json", `{"jsonrpc":"2.0","id":1,"result":{}}`, client.Error{Status: 200}},
+		"of the protocol": {400, "application/json", `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"No such thing."}}`, client.Error{Operation: "resources/stream repo://one/archive/main.tar.gz", Status: 400, Code: -32602, Message: "No such thing."}},
+		"of HTTP":         {503, "text/plain", "Busy. Come back.\n", client.Error{Operation: "resources/stream repo://one/archive/main.tar.gz", Status: 503, Message: "Busy. Come back."}},
+		"without bytes":   {200, "application/json", `{"jsonrpc":"2.0","id":1,"result":{}}`, client.Error{Operation: "resources/stream repo://one/archive/main.tar.gz", Status: 200}},
 	} {
 		server := newOrigin(t, httptest.NewServer, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", c.kind)
@@ -210,7 +216,7 @@ func TestErrorsAreTheServers(t *testing.T) {
 		})
 		_, err := read(t, newClient(t, server))
 		var got *client.Error
-		if !errors.As(err, &got) || *got != c.want || got.Error() == "" {
+		if !errors.As(err, &got) || *got != c.want || !strings.HasPrefix(got.Error(), c.want.Operation+": ") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -240,5 +246,107 @@ func TestCancelledDownloadsFail(t *testing.T) {
 	cancel()
 	if _, err := io.Copy(io.Discard, d); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestEveryRedirectIsFollowedByGET: SEP-2532 has servers redirect with 302 or 307
+// to the bytes.
+func TestEveryRedirectIsFollowedByGET(t *testing.T) {
+	for status, want := range map[int]bool{301: false, 302: true, 303: true, 307: true, 308: true} {
+		other := newOrigin(t, httptest.NewServer, bytesOf("content"))
+		server := newOrigin(t, httptest.NewServer, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL+"/there", status) })
+		got, err := read(t, newClient(t, server, other.URL))
+		if want != (err == nil && got == "content" && fmt.Sprint(other.heard) == "[GET /there]") {
+			t.Errorf("%d: %q, %v, the other heard %q", status, got, err, other.heard)
+		}
+	}
+}
+
+// TestOnlyNamedOriginsAreFollowedTo leads the client astray.
+func TestOnlyNamedOriginsAreFollowedTo(t *testing.T) {
+	other := newOrigin(t, httptest.NewServer, bytesOf("content"))
+	for name, lead := range map[string]func(string) http.HandlerFunc{"downloadUrl": linkTo, "redirect": redirectTo} {
+		server := newOrigin(t, httptest.NewServer, lead(other.URL+"/secret"))
+		_, err := read(t, newClient(t, server, "https://archives.example"))
+		if !errors.Is(err, client.ErrOrigin) || !strings.Contains(err.Error(), other.URL) || strings.Contains(err.Error(), "/secret") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if len(other.heard) != 0 {
+		t.Errorf("the other server heard %q", other.heard)
+	}
+	if _, err := client.New("https://git.example.com/mcp", client.Options{Origins: []string{"archives.example"}}); err == nil {
+		t.Error("an origin without a scheme is taken")
+	}
+}
+
+// TestNothingLargerIsTaken: the server is told the limit, and held to it whether
+// it says the length or not.
+func TestNothingLargerIsTaken(t *testing.T) {
+	const limit = 1000
+	for name, c := range map[string]struct {
+		size    int
+		chunked bool
+		err     error
+	}{
+		"announced": {limit + 1, false, client.ErrTooLarge}, "not announced": {limit + 1, true, client.ErrTooLarge}, "far too large": {limit * 1000, true, client.ErrTooLarge},
+		"just right": {limit, false, nil}, "just right in chunks": {limit, true, nil},
+	} {
+		told := make(chan string, 1)
+		server := newOrigin(t, httptest.NewServer, func(w http.ResponseWriter, r *http.Request) {
+			body, _ := io.ReadAll(r.Body)
+			told <- string(body)
+			w.Header().Set("Content-Type", "application/gzip")
+			if c.chunked {
+				_ = http.NewResponseController(w).Flush()
+			} else {
+				w.Header().Set("Content-Length", fmt.Sprint(c.size))
+			}
+			_, _ = io.WriteString(w, strings.Repeat("x", c.size))
+		})
+		got, err := read(t, clientOf(t, server, client.Options{MaxStreamSize: limit}))
+		if !errors.Is(err, c.err) || len(got) > limit || err == nil && len(got) != c.size {
+			t.Errorf("%s: %d bytes, %v", name, len(got), err)
+		}
+		if said := <-told; !strings.Contains(said, `"resourceStreaming":{"maxStreamSize":1000}`) {
+			t.Errorf("%s: the server was told %s", name, said)
+		}
+	}
+	if _, err := client.New("https://git.example.com/mcp", client.Options{MaxStreamSize: -1}); err == nil {
+		t.Error("a negative limit is taken")
+	}
+}
+
+// TestAnExpiredLinkIsAskedForAgain, once.
+func TestAnExpiredLinkIsAskedForAgain(t *testing.T) {
+	for gone, want := range map[int64]bool{0: true, 1: true, 2: false} {
+		server := newOrigin(t, httptest.NewServer, nil)
+		var links atomic.Int64
+		server.handler = func(w http.ResponseWriter, r *http.Request) {
+			switch {
+			case r.Method == http.MethodPost:
+				linkTo(fmt.Sprint(server.URL, "/dl/", links.Add(1)))(w, r)
+			case links.Load() <= gone:
+				http.Error(w, "The link has expired.", http.StatusGone)
+			default:
+				bytesOf("content")(w, r)
+			}
+		}
+		got, err := read(t, newClient(t, server))
+		var refused *client.Error
+		if want != (err == nil && got == "content") || !want && (!errors.As(err, &refused) || refused.Status != http.StatusGone || refused.Operation != "download of repo://one/archive/main.tar.gz") || links.Load() > 2 {
+			t.Errorf("%d links have expired: %q, %v after %d", gone, got, err, links.Load())
+		}
+	}
+}
+
+// TestErrorsTellNoAddress: that of a link lets whoever reads it download.
+func TestErrorsTellNoAddress(t *testing.T) {
+	other := newOrigin(t, httptest.NewServer, nil)
+	other.Close()
+	server := newOrigin(t, httptest.NewServer, linkTo(other.URL+"/secret"))
+	_, err := read(t, newClient(t, server, other.URL))
+	if err == nil || strings.Contains(err.Error(), "/secret") || !strings.HasPrefix(err.Error(), "download of repo://one/archive/main.tar.gz: ") {
+		t.Error(err)
 	}
 }

@@ -11,9 +11,6 @@ export const url = new URL(process.env.MCP_URL);
 
 export const streamable = "io.github.repomcp/streamable";
 
-// The client capability that resources/stream asks for.
-export const streaming = { resourceStreaming: { maxStreamSize: 1 << 30 } };
-
 // The templates, and which of them lead to bytes that can be streamed.
 const templates = {
   "repo://{+repo}": false,
@@ -87,20 +84,74 @@ export async function toolsExplainErrors(client) {
   assert.match(result.content[0].text, /Did you mean perPage\?/);
 }
 
-// The clients take no reply but JSON and events, so that a stream needs a
-// plain fetch.
-export async function streamsArchive(headers, meta) {
-  const uri = "repo://hello/archive/refs/heads/main.tar.gz";
-  const response = await fetch(url, {
-    method: "POST",
-    headers: { "Content-Type": "application/json", Accept: "*/*", ...headers },
-    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "resources/stream", params: { uri, ...meta } }),
-  });
+export const archive = "repo://hello/archive/refs/heads/main.tar.gz";
+
+// gunzipSync refuses a stream that ends early, and git's tar shows that nothing
+// is missing inside.
+export async function isTheArchive(response) {
   assert.equal(response.status, 200, response.ok ? "" : await response.text());
   assert.equal(response.headers.get("Content-Type"), "application/gzip");
-  assert.match(response.headers.get("MCP-Resource-Uri"), /^repo:\/\/hello\/archive\/[0-9a-f]{40}\.tar\.gz$/);
-  // gunzipSync refuses a stream that ends early, and git's tar shows that
-  // nothing is missing inside.
   const tar = gunzipSync(Buffer.from(await response.arrayBuffer()));
   assert.ok(tar.equals(git("hello", "-c", "tar.umask=0002", "archive", "--format=tar", "refs/heads/main")));
+}
+
+// What is said of the archive beside its bytes.
+export function tellsOfTheArchive(headers) {
+  assert.equal(headers.get("MCP-Resource-Uri"), archive);
+  assert.match(headers.get("Content-Location"), /^repo:\/\/hello\/archive\/[0-9a-f]{40}\.tar\.gz$/);
+  assert.equal(headers.get("Content-Disposition"), "attachment; filename=hello-main.tar.gz");
+}
+
+// The clients take no reply but JSON and events, so that bytes need a plain fetch.
+export function stream(to, { headers, meta }, options) {
+  return fetch(to, {
+    method: "POST",
+    headers: { "Content-Type": "application/json", Accept: "*/*", ...headers },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "resources/stream", params: { uri: archive, ...meta } }),
+    ...options,
+  });
+}
+
+export async function streamsArchive(era) {
+  const response = await stream(url, era);
+  tellsOfTheArchive(response.headers);
+  await isTheArchive(response);
+}
+
+// The client itself asks for the downloadUrl: its Accept admits no bytes. The
+// link is good for one download.
+export async function downloadsArchive(ask, { session }) {
+  const result = await ask({ method: "resources/stream", params: { uri: archive } });
+  assert.equal(result.uri, archive);
+  assert.equal(result.mimeType, "application/gzip");
+  assert.match(new URL(result.downloadUrl).pathname, /^\/dl\/[A-Za-z0-9_-]+$/);
+  const look = await fetch(result.downloadUrl, { method: "HEAD", headers: session });
+  assert.equal(look.status, 200);
+  if (session) {
+    assert.equal((await fetch(result.downloadUrl)).status, 401, "a link of a session is good without it");
+  }
+  const response = await fetch(result.downloadUrl, { headers: session, redirect: "error" });
+  tellsOfTheArchive(response.headers);
+  await isTheArchive(response);
+  const again = await fetch(result.downloadUrl, { headers: session });
+  assert.equal(again.status, 404);
+  assert.match(await again.text(), /resources\/stream/);
+}
+
+// Of a list the link is for who has nothing but it.
+export async function followsTheList(client) {
+  const { resources } = await client.listResources();
+  const link = resources.find((r) => r.uri === archive)._meta["io.github.repomcp/httpUrl"];
+  for (let i = 0; i < 2; i++) {
+    await isTheArchive(await fetch(link));
+  }
+}
+
+// The archive is in the bucket: the server sends whoever admits bytes there.
+export async function redirectsToArchive(to, era) {
+  const response = await stream(to, era, { redirect: "manual" });
+  assert.equal(response.status, 302, response.status === 302 ? "" : await response.text());
+  assert.equal(response.headers.get("MCP-Resource-Uri"), archive);
+  assert.notEqual(new URL(response.headers.get("Location")).host, new URL(to).host);
+  await isTheArchive(await stream(to, era));
 }

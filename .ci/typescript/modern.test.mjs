@@ -5,11 +5,11 @@ import { after, before, test } from "node:test";
 
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 
+import { modern, modernOptions } from "./eras.mjs";
 import * as expect from "./expect.mjs";
 
-const version = "2026-07-28";
-const clientInfo = { name: "repomcp-ci", version: "1" };
-const client = new Client(clientInfo, { versionNegotiation: { mode: "auto" } });
+const { version, clientInfo } = modern;
+const client = new Client(clientInfo, modernOptions);
 
 before(() => client.connect(new StreamableHTTPClientTransport(expect.url)));
 after(() => client.close());
@@ -26,15 +26,6 @@ test("lists the tools and calls each", () => expect.callsTools(client));
 test("is told what is wrong with a call", () => expect.toolsExplainErrors(client));
 test("reports what is missing with -32602", () => expect.reportsMissing(client, -32602));
 
-// Without sessions every request declares the capability for itself.
-test("streams an archive", () =>
-  expect.streamsArchive(
-    { "MCP-Protocol-Version": version, "Mcp-Method": "resources/stream", "Mcp-Name": "repo://hello/archive/refs/heads/main.tar.gz" },
-    {
-      _meta: {
-        "io.modelcontextprotocol/protocolVersion": version,
-        "io.modelcontextprotocol/clientInfo": clientInfo,
-        "io.modelcontextprotocol/clientCapabilities": expect.streaming,
-      },
-    },
-  ));
+test("streams an archive", () => expect.streamsArchive(modern));
+test("downloads an archive by its downloadUrl", () => expect.downloadsArchive((request) => client.request(request, modern.schema), modern));
+test("downloads an archive by its httpUrl", () => expect.followsTheList(client));

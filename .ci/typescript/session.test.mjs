@@ -5,10 +5,12 @@ import { after, before, test } from "node:test";
 
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
+import { ResultSchema } from "@modelcontextprotocol/sdk/types.js";
 
+import { session, sessionOptions } from "./eras.mjs";
 import * as expect from "./expect.mjs";
 
-const client = new Client({ name: "repomcp-ci", version: "1" }, { capabilities: expect.streaming });
+const client = new Client({ name: "repomcp-ci", version: "1" }, sessionOptions);
 const transport = new StreamableHTTPClientTransport(expect.url);
 
 before(() => client.connect(transport));
@@ -26,6 +28,6 @@ test("lists the tools and calls each", () => expect.callsTools(client));
 test("is told what is wrong with a call", () => expect.toolsExplainErrors(client));
 test("reports what is missing with -32002", () => expect.reportsMissing(client, -32002));
 
-// The session remembers the capability that initialize declared.
-test("streams an archive", () =>
-  expect.streamsArchive({ "Mcp-Session-Id": transport.sessionId, "MCP-Protocol-Version": transport.protocolVersion }));
+test("streams an archive", () => expect.streamsArchive(session(transport)));
+test("downloads an archive by its downloadUrl", () => expect.downloadsArchive((request) => client.request(request, ResultSchema), session(transport)));
+test("downloads an archive by its httpUrl", () => expect.followsTheList(client));

@@ -6,7 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"net"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -217,15 +217,7 @@ func TestCommandsOfToolsDownload(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("there is no curl")
 	}
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	address := listener.Addr().String()
-	if err := listener.Close(); err != nil {
-		t.Fatal(err)
-	}
-	p := serveSamples(t, "--listen", address, "--public-url", "http://"+address)
+	p := serveSamples(t)
 	for _, c := range []struct {
 		tool      string
 		arguments map[string]any
@@ -262,6 +254,24 @@ func TestCommandsOfToolsDownload(t *testing.T) {
 		}
 		if got, err := os.ReadFile(filepath.Join(dir, files[0].Name())); err != nil || !bytes.Equal(got, want) {
 			t.Errorf("%s: %d bytes, want %d, %v", command, len(got), len(want), err)
+		}
+	}
+}
+
+// Whoever comes through a proxy is given no address of this machine's.
+func TestToolsInventNoAddress(t *testing.T) {
+	p := serveSamples(t)
+	if err := p.initialize(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	for proxied, want := range map[string]string{"": "Download it with: curl ", "10.0.0.1": "Download it from this server over HTTP: GET /archive/hello/"} {
+		header := http.Header{"Mcp-Session-Id": {p.session}, "Mcp-Protocol-Version": {sessionVersion}}
+		if proxied != "" {
+			header.Set("X-Forwarded-For", proxied)
+		}
+		reply, _, err := p.post(t.Context(), "tools/call", map[string]any{"name": "get_archive_link", "arguments": map[string]any{"repo": "hello"}}, header)
+		if text := shown(t, reply); err != nil || !strings.Contains(text, want) || strings.Contains(string(reply), p.url) != (proxied == "") {
+			t.Errorf("X-Forwarded-For %q: %s, %v", proxied, reply, err)
 		}
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
+	"net/netip"
 	"time"
 
 	"github.com/spf13/pflag"
@@ -13,12 +15,8 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
-const (
-	// rememberedLinks bounds the used links that one process remembers.
-	rememberedLinks = 100_000
-	// reloadInterval is how long a new key or a revocation takes to be seen.
-	reloadInterval = 2 * time.Second
-)
+// reloadInterval is how long a new key or a revocation takes to be seen.
+const reloadInterval = 2 * time.Second
 
 // deliveryNames are the values of --delivery.
 var deliveryNames = map[string]resources.Delivery{"auto": resources.DeliveryAny, "direct": resources.DeliveryDirect, "url": resources.DeliveryURL}
@@ -41,7 +39,8 @@ func (f *linkFlags) define(set *pflag.FlagSet) {
 	set.BoolVar(&f.manyUses, "link-many-uses", false, "let a downloadUrl be used until it expires, not once")
 }
 
-// linking is what serve has for links; empty without a public URL.
+// linking is what serve has for links; empty where nobody knows an address that
+// they could begin with.
 type linking struct {
 	resources.Linking
 	keys        *links.Keyring
@@ -50,17 +49,20 @@ type linking struct {
 	logger      *slog.Logger
 }
 
-func (f linkFlags) open(publicURL string, logger *slog.Logger) (*linking, error) {
+// open makes links begin with the public URL or else, on the loopback interface,
+// with the address that the server listens on.
+func (f linkFlags) open(publicURL string, listening net.Addr, logger *slog.Logger) (*linking, error) {
 	delivery, ok := deliveryNames[f.delivery]
 	if !ok {
 		return nil, &usageError{fmt.Errorf("--delivery %q is none of auto, direct and url", f.delivery)}
 	}
 	l := &linking{logger: logger}
-	if publicURL == "" {
-		if delivery == resources.DeliveryURL || f.keyFile != "" || f.redis != "" {
-			return nil, &usageError{errors.New("links need --public-url, the address under which clients reach the server")}
+	local := publicURL == ""
+	if local {
+		if at, err := netip.ParseAddrPort(listening.String()); err != nil || !at.Addr().IsLoopback() {
+			return l, f.unlinked(delivery)
 		}
-		return l, nil
+		publicURL = "http://" + listening.String()
 	}
 	base, err := links.ParseBase(publicURL)
 	if err != nil {
@@ -69,7 +71,7 @@ func (f linkFlags) open(publicURL string, logger *slog.Logger) (*linking, error)
 	if err := l.load(f); err != nil {
 		return nil, errors.Join(err, l.close())
 	}
-	options := links.Options{Keys: l.keys, Base: base, Revocations: l.revocations, Nonces: links.NewMemory(rememberedLinks, time.Now)}
+	options := links.Options{Keys: l.keys, Base: base, Revocations: l.revocations, Nonces: links.NewMemory(0, time.Now)}
 	if l.redis != nil {
 		options.Nonces = l.redis
 	}
@@ -77,8 +79,22 @@ func (f linkFlags) open(publicURL string, logger *slog.Logger) (*linking, error)
 	if err != nil {
 		return nil, errors.Join(&usageError{err}, l.close())
 	}
-	l.Linking = resources.Linking{Authority: authority, Base: base, Lifetime: f.lifetime, ManyUses: f.manyUses, Delivery: delivery}
+	switch {
+	case f.keyFile == "" && !local:
+		logger.Info("links end with this process: there is no --link-key-file")
+	case f.keyFile != "" && f.redis == "" && !f.manyUses:
+		logger.Info("links for one download are good at this server only: there is no --redis")
+	}
+	l.Linking = resources.Linking{Authority: authority, Base: base, Local: local, Lifetime: f.lifetime, ManyUses: f.manyUses, Delivery: delivery}
 	return l, nil
+}
+
+// unlinked refuses settings that mean nothing without links.
+func (f linkFlags) unlinked(delivery resources.Delivery) error {
+	if delivery == resources.DeliveryURL || f.keyFile != "" || f.redis != "" {
+		return &usageError{errors.New("links need --public-url, the address under which clients reach the server")}
+	}
+	return nil
 }
 
 // load reads the files, and finds Redis.
@@ -87,7 +103,6 @@ func (l *linking) load(f linkFlags) (err error) {
 		return &usageError{fmt.Errorf("--link-lifetime must be from 1s to %v", links.MaxLifetime)}
 	}
 	if f.keyFile == "" {
-		l.logger.Info("links end with this process: there is no --link-key-file")
 		if l.keys, err = links.RandomKeyring(); err != nil {
 			return err
 		}

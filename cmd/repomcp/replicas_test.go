@@ -186,7 +186,7 @@ func (s *story) load(base, way string, a asked) error {
 	switch status := response.StatusCode; {
 	case status == http.StatusOK:
 		return s.check(response, a)
-	case status >= http.StatusInternalServerError, status == http.StatusGone && way == "downloadUrl":
+	case status >= http.StatusInternalServerError, status == http.StatusNotFound && way == "downloadUrl":
 		// Where the connection breaks before the reply net/http asks again, and
 		// the replica that died may have used the link.
 		return fmt.Errorf("%w: %s", errVisible, response.Status)
@@ -522,7 +522,7 @@ func (s *story) redeemAtOnce() (won, gone, refused int64) {
 	}
 	all.Wait()
 	won = statuses[http.StatusOK].Load() + statuses[http.StatusFound].Load()
-	return won, statuses[http.StatusGone].Load(), statuses[http.StatusServiceUnavailable].Load()
+	return won, statuses[http.StatusNotFound].Load(), statuses[http.StatusServiceUnavailable].Load()
 }
 
 // laggingReplica has a push reach all mirrors but the last.
@@ -548,7 +548,7 @@ func (s *story) laggingReplica() {
 		s.t.Fatal(err)
 	}
 	defer func() { _ = response.Body.Close() }()
-	if err := s.check(response, a); err != nil || response.Request.URL.Host != s.gateway.address {
+	if err := s.check(response, a); err != nil || response.Request.URL.Host != last.address {
 		s.t.Errorf("a commit that has not come, and is in the bucket: %s, %v", response.Status, err)
 	}
 	s.follow(last)

@@ -135,7 +135,13 @@ func serve(ctx context.Context, env environment, flags serveFlags) (err error) {
 	}
 	defer engine.Close()
 	redis.SetLogger(redisLog{logger})
-	linking, err := flags.ownLinks().open(flags.publicURL, logger)
+	// Links begin with the address.
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", flags.listen)
+	if err != nil {
+		return fmt.Errorf("listening on %s: %w", flags.listen, err)
+	}
+	defer func() { _ = listener.Close() }() // the server has mostly closed it
+	linking, err := flags.ownLinks().open(flags.publicURL, listener.Addr(), logger)
 	if err != nil {
 		return err
 	}
@@ -150,19 +156,15 @@ func serve(ctx context.Context, env environment, flags serveFlags) (err error) {
 		Prompts: tools.Prompts(), Subscribing: resources.Subscribing{NoEvents: flags.noEvents, Total: flags.maxSubscriptions}, ArchiveLimits: flags.limits, Links: linking.Linking, Cache: caching.cache,
 	})
 	mcp.AddTools(tools.New(tools.Options{
-		Catalogue: catalogue, Locator: locator{mcp, flags.publicURL}, Logger: logger,
+		Catalogue: catalogue, Locator: locator{mcp}, Logger: logger,
 		Searcher: search.New(catalogue, engine.Scheduler(), search.Options{CacheBytes: flags.searchCache}), Facts: history.NewFacts(0),
 	})...)
 	server := httpx.New(httpx.Options{
 		Resources: mcp, AllowedHosts: hosts, AllowedOrigins: flags.allowedOrigins, PublicURL: flags.publicURL,
 		WriteTimeout: flags.writeTimeout, Logger: logger,
 	})
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", flags.listen)
-	if err != nil {
-		return fmt.Errorf("listening on %s: %w", flags.listen, err)
-	}
 	if err := greet(env.stderr, flags, listener.Addr(), len(catalogue.Names())); err != nil {
-		return errors.Join(err, listener.Close())
+		return err
 	}
 	background := []func(context.Context){catalogue.Watch, mcp.Watch, linking.watch, caching.watch}
 	if flags.verify {

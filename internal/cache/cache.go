@@ -91,6 +91,9 @@ func (c *Cache) Close() {
 	c.wg.Wait()
 }
 
+// Redirects reports whether there is a place that [Entry.Redirect] leads to.
+func (c *Cache) Redirects() bool { return c.objects != nil && c.objects.Public != nil }
+
 // Get finds the bytes of a key, or joins or begins their build. It waits for
 // object storage and the lease, within their limits, not for bytes. The media
 // type is what object storage answers with. Close the entry.

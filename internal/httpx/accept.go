@@ -10,8 +10,15 @@ import (
 // media type. Unlike in the RFC, an absent header admits nothing: MCP requires
 // it.
 func accepts(header, mediaType string) bool {
+	admitted, _ := preference(header, mediaType)
+	return admitted
+}
+
+// preference is accepts, and reports as well whether the header names the type.
+func preference(header, mediaType string) (admitted, named bool) {
 	class, _, _ := strings.Cut(mediaType, "/")
-	best, admitted := -1, false
+	const exact = 2
+	best := -1
 	for element := range strings.SplitSeq(header, ",") {
 		given, parameters, err := mime.ParseMediaType(element)
 		if err != nil {
@@ -21,7 +28,7 @@ func accepts(header, mediaType string) bool {
 		specificity := -1
 		switch given {
 		case mediaType:
-			specificity = 2
+			specificity = exact
 		case class + "/*":
 			specificity = 1
 		case "*/*":
@@ -33,5 +40,5 @@ func accepts(header, mediaType string) bool {
 			admitted = err != nil || q > 0
 		}
 	}
-	return admitted
+	return admitted, best == exact
 }

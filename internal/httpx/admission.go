@@ -35,11 +35,11 @@ func (s *Server) checkHost(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // checkOrigin refuses pages of other web sites with 403, as the specification
-// of the transport demands.
+// of the transport demands. Links are no part of it: see isLink.
 func (s *Server) checkOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		origin := c.Request().Header.Get("Origin")
-		if origin == "" || sameOrigin(origin, c.Request().Host) || slices.ContainsFunc(s.options.AllowedOrigins, func(o string) bool { return strings.EqualFold(o, origin) }) {
+		if origin == "" || isLink(c) || sameOrigin(origin, c.Request().Host) || slices.ContainsFunc(s.options.AllowedOrigins, func(o string) bool { return strings.EqualFold(o, origin) }) {
 			return next(c)
 		}
 		return refuse(c, http.StatusForbidden, "Pages of this Origin may not use the server. Start it with --allowed-origin to let them.")

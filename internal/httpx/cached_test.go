@@ -426,16 +426,45 @@ func TestWhoCannotFollowGetsTheBytes(t *testing.T) {
 	}
 }
 
-func TestLinkIsUsedBeforeItRedirects(t *testing.T) {
+// What object storage gives away for a minute is not good for one download, and
+// cannot be resumed after it: only links for more uses lead there.
+func TestSingleUseLinksAreNotRedirected(t *testing.T) {
 	t.Parallel()
 	b := newShelf(t, "https://files.example/")
 	s, want := b.filled(t, targetOptions{}, "/archive/team/app/main.tar.gz")
 	other := s.elsewhere(t, targetOptions{links: newLinks(t).linking(t)}, b.objects(b.Bucket))
-	path := at(t, other.downloadURL(t, modernVersion, "repo://team/app/archive/main.tar.gz"))
-	if got := b.follow(t, other.get(t, path)); !bytes.Equal(got, want) {
-		t.Errorf("%d bytes of %d", len(got), len(want))
+	uri := "repo://team/app/archive/main.tar.gz"
+	path := at(t, other.downloadURL(t, modernVersion, uri))
+	first := other.get(t, path)
+	if first.status != http.StatusOK || !bytes.Equal(first.body, want) {
+		t.Fatalf("%v, %d bytes of %d", first, len(first.body), len(want))
 	}
-	if a := other.get(t, path); a.status != http.StatusGone || a.header.Get("Location") != "" {
+	if rest := other.get(t, path, "Range: bytes=100-", "If-Range: "+first.header.Get("ETag")); rest.status != http.StatusPartialContent || !bytes.Equal(rest.body, want[100:]) {
+		t.Errorf("resumed: %v", rest)
+	}
+	if a := other.get(t, path); a.status != http.StatusNotFound || a.header.Get("Location") != "" {
 		t.Errorf("a second use: %v", a)
+	}
+	// What went through the server is on its disk now; another one has nothing.
+	other = s.elsewhere(t, targetOptions{links: newLinks(t).linking(t)}, b.objects(b.Bucket))
+	_, lasting := other.readLinked(t, modernVersion, uri)
+	for range 2 {
+		if got := b.follow(t, other.get(t, strings.TrimPrefix(lasting, other.url))); !bytes.Equal(got, want) {
+			t.Errorf("httpUrl: %d bytes of %d", len(got), len(want))
+		}
+	}
+	// Who asks for the bytes themselves is not sent elsewhere.
+	ask := other.call(modernVersion, methodStream, map[string]any{"uri": uri})
+	ask.header.Set("Accept", "*/*")
+	redirected := other.do(t, ask)
+	if got := b.follow(t, redirected); !bytes.Equal(got, want) || redirected.header.Get("Mcp-Resource-Uri") != uri {
+		t.Errorf("resources/stream: %v %v", redirected, redirected.header)
+	}
+	ask.meta()["io.github.repomcp/delivery"] = "direct"
+	if a := other.do(t, ask); a.status != http.StatusOK || !bytes.Equal(a.body, want) {
+		t.Errorf("direct: %v", a)
+	}
+	if a := other.do(t, other.call(modernVersion, "server/discover", nil)); !strings.Contains(string(a.body), `"modes":["direct","redirect","downloadUrl"]`) {
+		t.Errorf("modes: %v", a)
 	}
 }

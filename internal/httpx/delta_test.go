@@ -38,7 +38,7 @@ func TestArchiveWithABaseSaysWhichOneItIs(t *testing.T) {
 		response := s.modern("resources/stream", map[string]any{"uri": c.uri})
 		content := text(t, response)
 		immutable := strings.Contains(response.Header.Get("Cache-Control"), "immutable")
-		if response.StatusCode != http.StatusOK || response.Header.Get("Mcp-Resource-Uri") != c.canonical || immutable != c.immutable {
+		if response.StatusCode != http.StatusOK || response.Header.Get("Mcp-Resource-Uri") != c.uri || response.Header.Get("Content-Location") != c.canonical || immutable != c.immutable {
 			t.Errorf("%s: %d %v", c.uri, response.StatusCode, response.Header)
 		}
 		if c.canonical == delta != strings.Contains(content, ".repomcp/manifest.json") {

@@ -110,11 +110,16 @@ func (s *Server) deliver(c echo.Context, kind resources.Plain, content *resource
 	if status == http.StatusNotModified {
 		return c.NoContent(status)
 	}
-	return s.deliverPart(c, kind, content, d)
+	typed := ownType
+	if kind == resources.PlainRaw {
+		typed = typeHeaders
+	}
+	return s.deliverPart(c, typed, content, d)
 }
 
-// deliverPart writes the headers that tell of bytes, and those bytes.
-func (s *Server) deliverPart(c echo.Context, kind resources.Plain, content *resources.Content, d delivery) error {
+// deliverPart writes the headers that tell of bytes, typed as the route does,
+// and those bytes.
+func (s *Server) deliverPart(c echo.Context, typed func(h http.Header, mimeType string), content *resources.Content, d delivery) error {
 	h := c.Response().Header()
 	if !content.Weak {
 		h.Set("Accept-Ranges", "bytes")
@@ -128,10 +133,7 @@ func (s *Server) deliverPart(c echo.Context, kind resources.Plain, content *reso
 	if d.secret {
 		h.Set("Cache-Control", "no-store")
 	}
-	h.Set("Content-Type", content.MIMEType)
-	if kind == resources.PlainRaw {
-		typeHeaders(h, content.MIMEType)
-	}
+	typed(h, content.MIMEType)
 	if d.length != resources.UnknownSize {
 		h.Set("Content-Length", strconv.FormatInt(d.length, 10))
 	}
@@ -266,6 +268,7 @@ func (s *Server) base(r *http.Request) string {
 // typeHeaders keep a browser from running a file of a repository: whatever is
 // a text is sent as nothing but one. The type itself is in MCP-Resource-Type.
 func typeHeaders(h http.Header, mimeType string) {
+	ownType(h, mimeType)
 	base, _, _ := strings.Cut(mimeType, ";")
 	if base == "text/plain" {
 		return

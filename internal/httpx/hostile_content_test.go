@@ -116,7 +116,7 @@ func TestArchiveDescribesItself(t *testing.T) {
 			if a.header.Get("Content-Length") != length || a.err != nil {
 				t.Errorf("%s: length %q, want %q, %v", test.uri, a.header.Get("Content-Length"), length, a.err)
 			}
-			if canonical := a.header.Get("Mcp-Resource-Uri"); test.uri == "repo://hello/archive/main.tar" && canonical != "repo://hello/archive/"+s.head+".tar" {
+			if canonical := a.header.Get("Content-Location"); test.uri == "repo://hello/archive/main.tar" && canonical != "repo://hello/archive/"+s.head+".tar" {
 				t.Errorf("%s: canonical URI is %q", test.uri, canonical)
 			}
 			// One tag, one sequence of bytes.

@@ -2,33 +2,35 @@ package httpx
 
 import (
 	"errors"
+	"net"
 	"net/http"
-	"net/url"
 	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
+	"github.com/labstack/echo/v4/middleware"
 
 	"github.com/repomcp/repomcp/internal/links"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
-// linkPath begins the URLs of links: /dl/{token}/{filename}.
+// linkPath begins the URLs of links: /dl/{token}. Nothing in them can be read.
 const linkPath = "/dl/"
 
-// linkFailures is the one table of what is wrong with a link. A link that is
-// forged and one whose key was withdrawn look the same.
+// linkFailures is the one table of what is wrong with a link, with the statuses
+// of SEP-2532: 404 for what is not there or no longer, 410 for what has expired.
+// A link that is forged and one whose key was withdrawn look the same.
 var linkFailures = []struct {
 	is     error
 	status int
 	text   string
 }{
 	{links.ErrTooLong, http.StatusNotFound, "There is no such link."},
-	{links.ErrForged, http.StatusForbidden, "The link is not one of this server's, or not for this request."},
+	{links.ErrForged, http.StatusNotFound, "There is no such link. Take it whole from the result, without a file name behind it."},
 	{links.ErrExpired, http.StatusGone, "The link has expired. Ask resources/stream again for a new one."},
-	{links.ErrUsed, http.StatusGone, "The link was used. Ask resources/stream again for a new one."},
+	{links.ErrUsed, http.StatusNotFound, "The link was used. Ask resources/stream again for a new one."},
 	{links.ErrRevoked, http.StatusGone, "The link was withdrawn. Ask resources/stream again for a new one."},
-	{links.ErrCredentials, http.StatusUnauthorized, "The link needs the credentials of whom it was made for."},
+	{links.ErrCredentials, http.StatusUnauthorized, "The link is for the session that asked for it. Send its Mcp-Session-Id, or ask resources/stream again in your own."},
 	{links.ErrUnavailable, http.StatusServiceUnavailable, "It cannot be found out whether the link was used. Try again in a few seconds."},
 	{resources.ErrLinkGone, http.StatusServiceUnavailable, "This server does not have the commit yet. Try again in a few seconds."},
 }
@@ -39,13 +41,14 @@ func (s *Server) link(c echo.Context) error {
 	r, h := c.Request(), c.Response().Header()
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Robots-Tag", "noindex")
-	token, name, ok := splitLink(r)
+	h.Set("Cross-Origin-Resource-Policy", "cross-origin") // for pages that have the link
+	token, ok := splitLink(r)
 	if !ok {
-		return s.refuseLink(c, links.ErrTooLong)
+		return s.refuseLink(c, links.ErrForged)
 	}
 	tag, resume := resumed(r)
 	linked, err := s.options.Resources.OpenLink(r.Context(), token, resources.LinkUse{
-		Method: r.Method, FileName: name, Session: r.Header.Get(resources.HeaderSession), Resume: resume,
+		Method: r.Method, Session: r.Header.Get(resources.HeaderSession), Resume: resume,
 	})
 	if err != nil {
 		return s.refuseLink(c, err)
@@ -61,12 +64,9 @@ func (s *Server) link(c echo.Context) error {
 }
 
 // splitLink takes the URL apart as it was sent.
-func splitLink(r *http.Request) (token, name string, ok bool) {
-	path := strings.TrimPrefix(r.URL.EscapedPath(), linkPath)
-	token, escaped, ok := strings.Cut(path, "/")
-	name, err := url.PathUnescape(escaped)
-	ok = ok && err == nil && token != "" && !strings.Contains(escaped, "/") && r.URL.RawQuery == "" && !r.URL.ForceQuery && r.ContentLength == 0
-	return token, name, ok
+func splitLink(r *http.Request) (token string, ok bool) {
+	token = strings.TrimPrefix(r.URL.EscapedPath(), linkPath)
+	return token, r.URL.RawQuery == "" && !r.URL.ForceQuery && r.ContentLength == 0
 }
 
 // resumed finds the secret of a download in the If-Range of a request that goes
@@ -89,8 +89,11 @@ func (s *Server) refuseLink(c echo.Context, err error) error {
 		if !errors.Is(err, f.is) {
 			continue
 		}
-		if f.status == http.StatusServiceUnavailable {
+		switch f.status {
+		case http.StatusServiceUnavailable:
 			h.Set("Retry-After", retryAfter)
+		case http.StatusUnauthorized:
+			h.Set("WWW-Authenticate", resources.HeaderSession) // one is demanded by RFC 9110
 		}
 		return refuse(c, f.status, f.text)
 	}
@@ -119,7 +122,7 @@ func (s *Server) deliverLink(c echo.Context, linked resources.Linked) error {
 		return s.refuseLink(c, links.ErrUsed) // the whole is a second use
 	}
 	if r.Method == http.MethodGet && d.status != http.StatusRequestedRangeNotSatisfiable {
-		redemption, err := s.options.Resources.Redeem(r.Context(), linked)
+		redemption, err := s.options.Resources.Redeem(r.Context(), linked, d.length)
 		if err != nil {
 			return s.refuseLink(c, err)
 		}
@@ -128,15 +131,24 @@ func (s *Server) deliverLink(c echo.Context, linked resources.Linked) error {
 	if err := d.fetch(r, content); err != nil {
 		return s.refuseLink(c, err)
 	}
-	if done, err := redirect(c, content, d); done {
-		return err
+	// The address in object storage could be used again, and not resumed.
+	if !linked.Link.SingleUse {
+		if done, err := redirect(c, content, d); done {
+			return err
+		}
 	}
 	content.ETag = etag
 	if !v.modified.IsZero() {
 		h.Set("Last-Modified", v.modified.UTC().Format(http.TimeFormat))
 	}
 	d.secret = true
-	return s.deliverPart(c, resources.PlainArchive, content, d)
+	// What stands for the reply to a resources/stream looks like it; who has an
+	// httpUrl compares the type with that of the resource.
+	typed := ownType
+	if linked.Link.Kind == links.Download {
+		typed = streamType
+	}
+	return s.deliverPart(c, typed, content, d)
 }
 
 // unmarked are the headers with the secrets of downloads taken out of entity
@@ -166,10 +178,55 @@ func unmarkTags(line string) string {
 // withoutToken is a path as it may be logged: who reads a log must not be able
 // to download.
 func withoutToken(path string) string {
-	rest, ok := strings.CutPrefix(path, linkPath)
-	if !ok {
-		return path
+	if strings.HasPrefix(path, linkPath) {
+		return linkPath + "-"
 	}
-	_, name, _ := strings.Cut(rest, "/")
-	return linkPath + "-/" + name
+	return path
+}
+
+// fromHere reports whether a client reaches this server at the address that it
+// listens on: directly, by the same port. A proxy, a tunnel to another port or
+// a container would lead its links astray. The listener is on the loopback
+// interface; the Host was checked.
+func fromHere(r *http.Request) bool {
+	for name := range r.Header {
+		if name == "Forwarded" || name == "Via" || strings.HasPrefix(name, "X-Forwarded-") {
+			return false
+		}
+	}
+	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
+	if !ok || !isLoopback(hostName(r.Host)) || !isLoopback(hostName(local.String())) {
+		return false
+	}
+	_, listening, err := net.SplitHostPort(local.String())
+	_, asked, askedErr := net.SplitHostPort(r.Host)
+	if askedErr != nil {
+		asked = "80"
+	}
+	return err == nil && asked == listening
+}
+
+// noteOrigin notes for the makers of links how a request came.
+func noteOrigin(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if r := c.Request(); fromHere(r) {
+			c.SetRequest(r.WithContext(resources.FromHere(r.Context())))
+		}
+		return next(c)
+	}
+}
+
+// isLink reports whether a request is for a link, which needs nothing of a
+// browser but itself: pages of any site that have one may follow it.
+func isLink(c echo.Context) bool { return strings.HasPrefix(c.Request().URL.Path, linkPath) }
+
+// linkCORS lets pages of all origins read what links lead to, without cookies.
+func linkCORS() echo.MiddlewareFunc {
+	return middleware.CORSWithConfig(middleware.CORSConfig{
+		Skipper:       func(c echo.Context) bool { return !isLink(c) },
+		AllowOrigins:  []string{"*"},
+		AllowMethods:  []string{http.MethodGet, http.MethodHead},
+		AllowHeaders:  append([]string{resources.HeaderSession}, conditionHeaders...),
+		ExposeHeaders: exposedHeaders,
+	})
 }

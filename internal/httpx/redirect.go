@@ -23,7 +23,7 @@ func redirect(c echo.Context, content *resources.Content, d delivery) (done bool
 		return false, nil
 	}
 	h.Set("Location", address)
-	h.Set(headerResourceURI, content.URI)
+	h.Set(headerResourceURI, askedURI(content))
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-store")
 	return true, c.NoContent(http.StatusFound)

@@ -101,7 +101,7 @@ func New(options Options) *Server {
 func (s *Server) routes() *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = s.plainError
-	e.Pre(s.logRequest, s.recoverPanic, boundBody, checkCrowd, s.checkHost, s.checkOrigin, checkHeaders)
+	e.Pre(s.logRequest, s.recoverPanic, boundBody, checkCrowd, s.checkHost, s.checkOrigin, checkHeaders, noteOrigin, linkCORS())
 	if len(s.options.AllowedOrigins) > 0 {
 		e.Pre(s.cors())
 	}
@@ -124,19 +124,25 @@ func (s *Server) routes() *echo.Echo {
 // refused all others.
 func (s *Server) cors() echo.MiddlewareFunc {
 	return middleware.CORSWithConfig(middleware.CORSConfig{
+		Skipper:      isLink,
 		AllowOrigins: s.options.AllowedOrigins,
 		AllowMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete},
-		AllowHeaders: []string{
+		AllowHeaders: append([]string{
 			"Accept", "Authorization", "Content-Type", resources.HeaderSession, resources.HeaderVersion,
 			resources.HeaderMethod, resources.HeaderName, resources.HeaderEventID,
-			"Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since",
-		},
-		ExposeHeaders: []string{
-			resources.HeaderSession, headerResourceURI, headerResourceType, headerDigest,
-			"Accept-Ranges", "Content-Disposition", "Content-Length", "Content-Range", "ETag", "Last-Modified", "Link", "Retry-After",
-		},
+		}, conditionHeaders...),
+		ExposeHeaders: exposedHeaders,
 	})
 }
+
+// What pages may send to ask for a part or with a condition, and read of replies.
+var (
+	conditionHeaders = []string{"Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since"}
+	exposedHeaders   = []string{
+		resources.HeaderSession, headerResourceURI, headerResourceType, headerDigest, "Content-Location",
+		"Accept-Ranges", "Content-Disposition", "Content-Length", "Content-Range", "ETag", "Last-Modified", "Link", "Retry-After",
+	}
+)
 
 // Handler is the whole server as a handler, for tests and for embedding.
 func (s *Server) Handler() http.Handler { return s.http.Handler }

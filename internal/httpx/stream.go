@@ -34,8 +34,12 @@ func (s *Server) stream(c echo.Context, request *resources.Request) error {
 		return s.fail(c, request.ID, failure, request.Era)
 	}
 	defer s.close(content)
-	if s.options.Resources.DeliveryOf(request, acceptsContent(c.Request(), content)) == resources.DeliveryURL {
-		reply, failure := s.options.Resources.DownloadReply(request, content, request.Session)
+	way, failure := s.options.Resources.DeliveryOf(c.Request().Context(), request, acceptsContent(c.Request(), content))
+	if failure != nil {
+		return s.fail(c, request.ID, failure, request.Era)
+	}
+	if way == resources.DeliveryURL {
+		reply, failure := s.options.Resources.DownloadReply(c.Request().Context(), request, content)
 		if failure != nil {
 			return s.fail(c, request.ID, failure, request.Era)
 		}
@@ -46,8 +50,10 @@ func (s *Server) stream(c echo.Context, request *resources.Request) error {
 		return s.fail(c, request.ID, failure, request.Era)
 	}
 	d := delivery{status: http.StatusOK, length: content.Size, limit: request.Stream.MaxSize}
-	if done, err := redirect(c, content, d); done {
-		return err
+	if way != resources.DeliveryDirect {
+		if done, err := redirect(c, content, d); done {
+			return err
+		}
 	}
 	streamHeaders(c.Response().Header(), content)
 	// A part can be asked for where the content has a URL, not of a POST.
@@ -56,11 +62,16 @@ func (s *Server) stream(c echo.Context, request *resources.Request) error {
 	return nil
 }
 
-// acceptsContent reports whether the client admits the bytes themselves.
+// acceptsContent reports whether the client admits the bytes themselves: by
+// their type, or, where it does not name that, as bytes of any kind.
 func acceptsContent(r *http.Request, content *resources.Content) bool {
 	base, _, _ := strings.Cut(content.MIMEType, ";")
 	accept := strings.Join(r.Header.Values("Accept"), ",")
-	return accepts(accept, base) && base != typeJSON || accepts(accept, typeBytes)
+	if base == typeJSON {
+		return accepts(accept, typeBytes) // that is what it is sent as
+	}
+	admitted, named := preference(accept, base)
+	return admitted || !named && accepts(accept, typeBytes)
 }
 
 func (s *Server) close(content *resources.Content) {
@@ -161,22 +172,55 @@ func abort(c echo.Context) {
 // them.
 func streamHeaders(h http.Header, content *resources.Content) {
 	contentHeaders(h, content)
-	h.Set("Content-Type", content.MIMEType)
-	if base, _, _ := strings.Cut(content.MIMEType, ";"); base == typeJSON || base == typeEvents {
-		// A client tells errors from content by these types.
-		h.Set("Content-Type", typeBytes)
-		h.Set(headerResourceType, content.MIMEType)
-	}
+	streamType(h, content.MIMEType)
 	if content.Size != resources.UnknownSize {
 		h.Set("Content-Length", strconv.FormatInt(content.Size, 10))
 	}
+}
+
+// ownType sends a content under its own type.
+func ownType(h http.Header, mimeType string) { h.Set("Content-Type", mimeType) }
+
+// streamType is ownType but for what a client would take for a message: it tells
+// errors from content by these types.
+func streamType(h http.Header, mimeType string) {
+	ownType(h, mimeType)
+	if base, _, _ := strings.Cut(mimeType, ";"); base == typeJSON || base == typeEvents {
+		ownType(h, typeBytes)
+		h.Set(headerResourceType, mimeType)
+	}
+}
+
+// askedURI is the URI that a content was asked for with, as a header can carry
+// it, so that the client recognises it.
+func askedURI(content *resources.Content) string {
+	if content.Asked == "" {
+		return content.URI
+	}
+	return visible(content.Asked)
+}
+
+// visible percent-encodes what no URI, and no header, may have.
+func visible(uri string) string {
+	var b strings.Builder
+	for i := range len(uri) {
+		if c := uri[i]; c <= ' ' || c > '~' {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
 }
 
 // contentHeaders are those of every reply with a content's bytes.
 func contentHeaders(h http.Header, content *resources.Content) {
 	validatorHeaders(h, content)
 	h.Set("Content-Disposition", disposition(content.FileName))
-	h.Set(headerResourceURI, content.URI)
+	h.Set(headerResourceURI, askedURI(content))
+	if content.Asked != "" && content.Frozen != "" {
+		h.Set("Content-Location", content.Frozen)
+	}
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	h.Set("X-Accel-Buffering", "no")

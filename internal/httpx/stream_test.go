@@ -68,8 +68,10 @@ func TestStreamIsTheArchiveOfGit(t *testing.T) {
 	if n := gittest.DiffTar(t, got, gittest.ReadTar(t, bytes.NewReader(repo.Archive("--format=tar", commit)))); n != 5 {
 		t.Errorf("%d entries were compared, want 5", n)
 	}
-	if want := "repo://repo/archive/" + commit + ".tar.gz"; response.Header.Get("MCP-Resource-Uri") != want {
-		t.Errorf("MCP-Resource-Uri %q, want %q", response.Header.Get("MCP-Resource-Uri"), want)
+	for name, want := range map[string]string{"MCP-Resource-Uri": "repo://repo/archive/refs/heads/main.tar.gz", "Content-Location": "repo://repo/archive/" + commit + ".tar.gz"} {
+		if got := response.Header.Get(name); got != want {
+			t.Errorf("%s %q, want %q", name, got, want)
+		}
 	}
 	if got, want := response.Header.Get("Content-Disposition"), "attachment; filename=repo-main.tar.gz"; got != want {
 		t.Errorf("Content-Disposition %q, want %q", got, want)

@@ -219,6 +219,9 @@ func (s *target) call(version, method string, params map[string]any) *call {
 		params = make(map[string]any)
 	}
 	c := &call{header: plainHeader(), message: map[string]any{"jsonrpc": "2.0", "id": 7, "method": method, "params": params}}
+	if method == methodStream {
+		c.header.Set("Accept", acceptBoth+", */*")
+	}
 	if version == modernVersion {
 		params["_meta"] = map[string]any{metaVersion: version, metaCapabilities: map[string]any{"resourceStreaming": map[string]any{}}}
 		c.header.Set("Mcp-Method", method)
@@ -231,6 +234,13 @@ func (s *target) call(version, method string, params map[string]any) *call {
 	if version != batchVersion {
 		c.header.Set("Mcp-Protocol-Version", version)
 	}
+	return c
+}
+
+// linkCall is a resources/stream request of a client that knows JSON only.
+func (s *target) linkCall(version, uri string) *call {
+	c := s.call(version, methodStream, map[string]any{"uri": uri})
+	c.header.Set("Accept", acceptBoth)
 	return c
 }
 

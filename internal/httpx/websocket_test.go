@@ -169,8 +169,15 @@ func TestWebSocketStreamNeedsLinks(t *testing.T) {
 	t.Parallel()
 	target := newTarget(t, targetOptions{})
 	f := dial(t, target.url).call(rpc(modernVersion, 1, methodStream, map[string]any{"uri": "repo://hello/archive/main.tar"}))
-	if f.Error.Code != -32003 || !strings.Contains(f.Error.Message, "--public-url") {
+	if f.Error.Code != -32003 || !strings.Contains(f.Error.Message, "--public-url") || !strings.Contains(f.raw, `"suggestion":"Accept: */*"`) {
 		t.Error(f.raw)
+	}
+	linked := newTarget(t, targetOptions{links: newLinks(t).linking(t)})
+	for url, want := range map[string]bool{target.url: false, linked.url: true} {
+		f := dial(t, url).call(rpc(modernVersion, 1, "server/discover", nil))
+		if strings.Contains(f.raw, `"stream":true`) != want || strings.Contains(f.raw, `"modes":["downloadUrl"]`) != want || f.Result == nil {
+			t.Errorf("with links %v: %s", want, f.raw)
+		}
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// defaultGrace is how long after its first byte a single-use download may be
-// resumed: a break or two of a large one, not a second use tomorrow.
+// defaultGrace is how long after its link has expired a single-use download may
+// be resumed: a break or two of a large one, not a second use tomorrow.
 const defaultGrace = 15 * time.Minute
 
 // Options of an [Authority]. Keys and Base are required.
@@ -21,8 +21,8 @@ type Options struct {
 	Nonces Nonces
 	// Revocations may be nil.
 	Revocations *Revocations
-	// Grace is how long a single-use download may be resumed after it began; 0
-	// means 15 minutes.
+	// Grace is how long after its expiry the download of a single-use link may be
+	// resumed; 0 means 15 minutes.
 	Grace time.Duration
 	// Now is the clock; nil means the machine's.
 	Now func() time.Time
@@ -55,7 +55,8 @@ func New(options Options) (*Authority, error) {
 }
 
 // Mint makes a link. The caller has checked that the principal may read the
-// resource. The errors are [ErrGrant], [ErrTooLong] and [ErrRevoked].
+// resource. The errors are [ErrGrant], [ErrTooLong], [ErrRevoked] and
+// [ErrUnavailable].
 func (a *Authority) Mint(g Grant) (token string, l Link, err error) {
 	if g.SingleUse && a.options.Nonces == nil {
 		return "", Link{}, fmt.Errorf("%w: single use needs a record of used links", ErrGrant)
@@ -77,7 +78,15 @@ func (a *Authority) Mint(g Grant) (token string, l Link, err error) {
 		Expires: now.UTC().Add(g.Lifetime).Truncate(time.Second),
 	}
 	l.Lifetime = l.Expires.Sub(l.Issued)
+	if g.SingleUse {
+		if l.Place, err = a.options.Nonces.Reserve(a.forget(l.Expires)); err != nil {
+			return "", Link{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
+		}
+	}
 	_, _ = rand.Read(l.Nonce[:]) // it does not fail (crypto/rand)
+	if l.secret, err = k.redemption(l.Nonce); err != nil {
+		return "", Link{}, err
+	}
 	token, err = k.seal(l)
 	if err != nil {
 		return "", Link{}, err
@@ -124,7 +133,7 @@ func (a *Authority) Verify(token string, use Use) (Link, error) {
 		{!now.Before(until), ErrExpired, ""},
 		{a.options.Revocations.Denied(l.Repository), ErrRevoked, "the repository is denied"},
 		{l.Epoch < a.options.Revocations.Epoch(l.Principal), ErrRevoked, "its principal has a later epoch"},
-		{use.Authenticated && !equal(use.Principal, l.Principal), ErrForged, "it is of another principal"},
+		{use.Authenticated && l.Principal != "" && !equal(use.Principal, l.Principal), ErrCredentials, "it is of another principal"},
 		{l.Bound && !use.Authenticated, ErrCredentials, ""},
 	} {
 		if !rule.broken {

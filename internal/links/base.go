@@ -8,10 +8,13 @@ import (
 	"strings"
 )
 
+// linkSegment is what tokens follow.
+const linkSegment = "dl/"
+
 // Base is the public URL of a server: the only beginning of its links. Nothing
 // of a request gets into one.
 type Base struct {
-	prefix string // up to /dl/
+	prefix string // with a slash at its end
 	host   string
 }
 
@@ -34,22 +37,18 @@ func ParseBase(publicURL string) (Base, error) {
 	if len(host) > maxHostBytes {
 		return Base{}, fmt.Errorf("%w: the host of the public URL has more than %d bytes", ErrTooLong, maxHostBytes)
 	}
-	prefix := u.Scheme + "://" + u.Host + strings.TrimRight(u.EscapedPath(), "/") + "/dl/"
+	prefix := u.Scheme + "://" + u.Host + strings.TrimRight(u.EscapedPath(), "/") + "/"
 	return Base{prefix: prefix, host: host}, nil
 }
 
 // Host is what links are made for, as [CanonicalHost] writes it.
 func (b Base) Host() string { return b.host }
 
-// URL is the address of a token. The file name is for people and for clients
-// that name downloads after the URL; it is not signed.
-func (b Base) URL(token, fileName string) string {
-	if fileName == "" || fileName == "." || fileName == ".." {
-		// Clients drop such segments.
-		fileName = "download"
-	}
-	return b.prefix + token + "/" + url.PathEscape(fileName)
-}
+// URL is the address of a token. Nothing in it can be read.
+func (b Base) URL(token string) string { return b.prefix + linkSegment + token }
+
+// Address is the public URL without a slash at its end.
+func (b Base) Address() string { return strings.TrimSuffix(b.prefix, "/") }
 
 // CanonicalHost gives spellings of a host one form: lower case, without the
 // ports of http and https and without the final dot of DNS.

@@ -15,8 +15,8 @@ const (
 	// paddingBytes is the step in which the length of claims shows.
 	paddingBytes = 64
 	// fixedClaimsBytes come before the texts: kind, methods, flags, and issued,
-	// expires and epoch.
-	fixedClaimsBytes = 3 + 3*8
+	// expires, epoch and place.
+	fixedClaimsBytes = 3 + 5*8
 )
 
 const (
@@ -45,8 +45,10 @@ func (l Link) encode() ([]byte, error) {
 	b := []byte{byte(l.Kind), byte(l.Methods), flags}
 	b = binary.BigEndian.AppendUint64(b, uint64(l.Issued.UnixMilli()))
 	b = binary.BigEndian.AppendUint64(b, uint64(l.Expires.Unix())) //nolint:gosec // it is after Issued
-	b = binary.BigEndian.AppendUint64(b, l.Epoch)
-	for _, text := range []string{l.Host, l.Repository, l.Resource, l.Principal} {
+	for _, number := range []uint64{l.Epoch, l.Place.Maker, l.Place.Serial} {
+		b = binary.BigEndian.AppendUint64(b, number)
+	}
+	for _, text := range []string{l.Host, l.Repository, l.Resource, l.Asked, l.FileName, l.Principal} {
 		if len(text) > maxClaimsBytes {
 			return nil, fmt.Errorf("%w: at most %d bytes of claims", ErrTooLong, maxClaimsBytes)
 		}
@@ -76,10 +78,11 @@ func decodeClaims(b []byte) (Link, error) {
 		Issued:  time.UnixMilli(int64(issued)).UTC(),
 		Expires: time.Unix(int64(expires), 0).UTC(),
 		Epoch:   binary.BigEndian.Uint64(b[19:]),
+		Place:   Place{Maker: binary.BigEndian.Uint64(b[27:]), Serial: binary.BigEndian.Uint64(b[35:])},
 	}
 	l.Lifetime = l.Expires.Sub(l.Issued)
 	rest := b[fixedClaimsBytes:]
-	for _, text := range []*string{&l.Host, &l.Repository, &l.Resource, &l.Principal} {
+	for _, text := range []*string{&l.Host, &l.Repository, &l.Resource, &l.Asked, &l.FileName, &l.Principal} {
 		var ok bool
 		if *text, rest, ok = cutText(rest); !ok {
 			return Link{}, errClaims

@@ -9,9 +9,9 @@
 //	authority, err := links.New(links.Options{Keys: ring, Base: base, Nonces: nonces})
 //
 //	token, link, err := authority.Mint(links.Grant{...})      // where access was decided
-//	url := base.URL(token, "hello.tar.gz")
+//	url := base.URL(token)
 //
-//	link, err := authority.Verify(token, links.Use{...})      // at /dl/{token}/{filename}
+//	link, err := authority.Verify(token, links.Use{...})      // at /dl/{token}
 //	// open link.Resource and check access to link.Repository again
 //	redemption, err := authority.Redeem(ctx, link, resume)    // just before the first byte
 //
@@ -48,18 +48,19 @@
 //
 // # Single use and resuming
 //
-// The first redemption makes a random secret, which the reply carries inside
-// its entity tag ([TagETag]). For a grace after it the same download may go on:
-// a request with Range, and with If-Range of that very tag, is let through as
-// often as connections break ([SplitETag] finds the secret). Nothing else is:
-// neither an address nor a cookie is asked for, since the downloads that break
-// are those of clients that change networks.
+// The first redemption hands out a secret, which the reply carries inside its
+// entity tag ([TagETag]). Until the grace after the link's expiry is over the same
+// download may go on: a request with Range, and with If-Range of that very tag, is
+// let through ([SplitETag] finds the secret). Neither an address nor a cookie is
+// asked for, since the downloads that break are those of clients that change
+// networks; nor can a server know what of its bytes has arrived. So it counts what
+// is asked for: all continuations together get at most three times the content,
+// and each counts as a sixteenth at least.
 //
 // The price: whoever has both the link and the headers of the first reply can
-// read the rest, or all of it again, until the grace is over, which may be later
-// than the link's expiry. The link alone, as it stands in a log or a history,
-// is worth nothing once it is used. A download that breaks before its headers
-// arrived cannot go on; its client asks for a new link.
+// read it again up to three times until the grace is over. The link alone, as it
+// stands in a log or a history, is worth nothing once it is used. A download that
+// breaks before its headers arrived cannot go on; its client asks for a new link.
 //
 // # Limits
 //
@@ -67,6 +68,7 @@
 // so that a URL with one passes common proxies. Clocks of replicas may differ by
 // a minute. Redis must keep what it was given: with an eviction policy, or after
 // a failover that lost writes, a link can be used again until it expires. With
-// [Memory] a replica knows only what it redeemed itself, and refuses single-use
-// links that are older than it.
+// [Memory] a process redeems only the single-use links that it made itself, and
+// keeps a byte for each until it is forgotten: redeeming takes nothing from
+// others, however many there are.
 package links

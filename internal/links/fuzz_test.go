@@ -89,6 +89,9 @@ func FuzzClaims(f *testing.F) {
 		if l.Lifetime <= 0 || l.Lifetime > MaxLifetime || !l.Expires.After(l.Issued) {
 			t.Fatalf("%+v", l)
 		}
+		if l.secret, err = k.redemption(l.Nonce); err != nil {
+			t.Fatal(err)
+		}
 		token, err := k.seal(l)
 		if err != nil || len(token) > MaxTokenBytes {
 			t.Fatalf("%d bytes, %v", len(token), err)

@@ -48,11 +48,15 @@ type Grant struct {
 	// Resource is the canonical URI, with the full commit id and every option.
 	// A link must not mean something else tomorrow.
 	Resource string
+	// Asked is the URI that the link was asked for with, and FileName what a
+	// download is saved as. They are told to the bearer and decide nothing.
+	Asked    string
+	FileName string
 	// Repository is the name in Resource, for the deny list; "" of what is of none.
 	Repository string
 	// Principal is who may read the resource, in the caller's own words; ""
 	// where nobody is asked. A request with the credentials of another one is
-	// refused.
+	// refused; to a link without a principal no credentials mean anything.
 	Principal string
 	// Bound makes the link worthless without the credentials of Principal. Links
 	// of kind [HTTP] cannot be: SEP-2166 forbids to ask for any.
@@ -77,6 +81,12 @@ type Link struct {
 	// Epoch of the principal when the link was made.
 	Epoch uint64
 	Nonce Nonce
+	// Place is where the uses of a single-use link are counted.
+	Place Place
+
+	// secret of a redemption. It follows from the key and the nonce, and is
+	// given to nobody but the first who redeems the link.
+	secret [secretBytes]byte
 }
 
 // check refuses with ErrGrant what no token may say.

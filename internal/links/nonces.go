@@ -1,126 +1,168 @@
 package links
 
 import (
-	"container/heap"
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"sync"
 	"time"
 )
 
-// Mark is what a used nonce is remembered with.
-type Mark struct {
-	Secret [32]byte  // SHA-256: who reads the record cannot resume a download
-	Until  time.Time // the download can be resumed until then, whole milliseconds
+// Place is where the maker of a single-use link counts its uses. It is zero
+// where uses are found by the nonce.
+type Place struct {
+	Maker  uint64 // random, of one [Memory]
+	Serial uint64 // counts the links of the maker
 }
 
-// Claim is the first use of a nonce.
+// Claim names a link to those who count its uses.
 type Claim struct {
 	Nonce Nonce
-	Mark  Mark
-	// Issued is when the link was made.
-	Issued time.Time
-	// Forget is when the nonce may be forgotten, not earlier.
+	Place Place
+	// Forget is when the link may be forgotten, not earlier.
 	Forget time.Time
 }
 
-// Nonces remembers the nonces of used links. Several goroutines may use one.
+// Nonces remembers the uses of single-use links. Several goroutines may use one.
 type Nonces interface {
-	// Claim remembers a nonce and reports true, or reports false when it is
-	// remembered already. Of any number of claims of a nonce at most one is
-	// told true. After an error the nonce may or may not be remembered.
+	// Reserve makes room for a link that is being made.
+	Reserve(forget time.Time) (Place, error)
+	// Claim uses a link and reports true, or reports false when it is used
+	// already. Of any number of claims of a link at most one is told true. After
+	// an error the link may or may not be used.
 	Claim(ctx context.Context, c Claim) (first bool, err error)
-	// Find returns the mark that a nonce is remembered with.
-	Find(ctx context.Context, nonce Nonce) (m Mark, found bool, err error)
+	// Charge adds units, 1 at least, to what the resumes of a used link have
+	// cost, and returns the sum. It is 0 when the link is not used, to which
+	// nothing is added.
+	Charge(ctx context.Context, c Claim, units int) (sum int, err error)
+	// Used reports whether a link is used, and changes nothing.
+	Used(ctx context.Context, c Claim) (bool, error)
 }
 
-// defaultMemoryNonces is 25 MiB or so.
-const defaultMemoryNonces = 100_000
+const (
+	// pageLinks is how many links share a page of a [Memory], which is dropped
+	// when the last of them may be forgotten.
+	pageLinks = 4096
+	// defaultMemoryLinks is 16 MiB: within five minutes as many links would have
+	// to be made as 50,000 requests per second ask for.
+	defaultMemoryLinks = 4096 * pageLinks
+)
 
-// errMemoryFull says that there are too many live nonces.
-var errMemoryFull = errors.New("too many links were used lately; raise the limit or use Redis")
+// errMemoryFull says that there are too many live links.
+var errMemoryFull = errors.New("too many links were made lately; use Redis, or links of a shorter life")
 
-// Memory is [Nonces] in this process. What it has not seen it cannot know:
-// links that were made before it, by a process with the same keys, are taken
-// for used. Replicas need [Redis] instead.
+// Memory is [Nonces] in this process. It numbers the links that it is asked to
+// reserve, and keeps one byte of each. What others have reserved it cannot know:
+// those links, such as of a process before it with the same keys, are taken for
+// used. Replicas need [Redis] instead.
 type Memory struct {
 	now   func() time.Time
-	limit int
-	since time.Time
+	limit int // pages
+	maker uint64
 
 	mu    sync.Mutex
-	known map[Nonce]Mark
-	queue expiries
+	next  uint64 // the number of the next link
+	pages map[uint64]*page
 }
 
-// NewMemory makes an empty record of at most limit nonces; 0 means 100,000. When
-// all of them are still needed further claims are refused: forgetting one would
-// make its link good again. now is the clock; nil means the machine's.
+// page has the uses of consecutive links.
+type page struct {
+	// counts are 0 for a link that is not used, else 1 and what its resumes have
+	// cost, as far as a byte can tell.
+	counts [pageLinks]uint8
+	forget time.Time // the latest of the links
+}
+
+// NewMemory makes an empty record of at most limit live links, rounded up to
+// thousands; 0 means 16 million. When there are as many no further links are
+// made: to forget one would make it good again. now is the clock; nil means the
+// machine's.
 func NewMemory(limit int, now func() time.Time) *Memory {
 	if limit <= 0 {
-		limit = defaultMemoryNonces
+		limit = defaultMemoryLinks
 	}
 	if now == nil {
 		now = time.Now
 	}
-	return &Memory{now: now, limit: limit, since: now().UTC().Truncate(time.Millisecond), known: map[Nonce]Mark{}}
+	var maker [8]byte
+	_, _ = rand.Read(maker[:]) // it does not fail (crypto/rand)
+	return &Memory{
+		now: now, limit: (limit + pageLinks - 1) / pageLinks, maker: binary.BigEndian.Uint64(maker[:]), pages: make(map[uint64]*page),
+	}
+}
+
+// Reserve implements [Nonces].
+func (m *Memory) Reserve(forget time.Time) (Place, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	number := m.next / pageLinks
+	p := m.pages[number]
+	if p == nil {
+		m.expire()
+		if len(m.pages) >= m.limit {
+			return Place{}, errMemoryFull
+		}
+		p = &page{}
+		m.pages[number] = p
+	}
+	if forget.After(p.forget) {
+		p.forget = forget
+	}
+	place := Place{Maker: m.maker, Serial: m.next}
+	m.next++
+	return place, nil
+}
+
+// expire drops the pages of which every link may be forgotten. The caller holds
+// m.mu.
+func (m *Memory) expire() {
+	now := m.now()
+	for number, p := range m.pages {
+		if !now.Before(p.forget) {
+			delete(m.pages, number)
+		}
+	}
+}
+
+// count finds the byte of a link, or nil: nobody knows of its uses. The caller
+// holds m.mu.
+func (m *Memory) count(c Claim) *uint8 {
+	p := m.pages[c.Place.Serial/pageLinks]
+	if c.Place.Maker != m.maker || c.Place.Serial >= m.next || p == nil {
+		return nil
+	}
+	return &p.counts[c.Place.Serial%pageLinks]
 }
 
 // Claim implements [Nonces].
 func (m *Memory) Claim(_ context.Context, c Claim) (bool, error) {
-	if c.Issued.Before(m.since) {
-		return false, nil
-	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.expire()
-	if _, used := m.known[c.Nonce]; used {
+	count := m.count(c)
+	if count == nil || *count > 0 {
 		return false, nil
 	}
-	if len(m.known) >= m.limit {
-		return false, errMemoryFull
-	}
-	m.known[c.Nonce] = c.Mark
-	heap.Push(&m.queue, expiry{c.Nonce, c.Forget})
+	*count = 1
 	return true, nil
 }
 
-// Find implements [Nonces].
-func (m *Memory) Find(_ context.Context, nonce Nonce) (Mark, bool, error) {
+// Charge implements [Nonces].
+func (m *Memory) Charge(_ context.Context, c Claim, units int) (int, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.expire()
-	mark, ok := m.known[nonce]
-	return mark, ok, nil
-}
-
-// expire forgets what may be forgotten. The caller holds m.mu.
-func (m *Memory) expire() {
-	now := m.now()
-	for len(m.queue) > 0 && !now.Before(m.queue[0].at) {
-		delete(m.known, m.queue[0].nonce)
-		heap.Pop(&m.queue)
+	count := m.count(c)
+	if count == nil || *count == 0 {
+		return 0, nil
 	}
+	*count = uint8(min(int(*count)+units, 255)) //nolint:gosec // just bounded
+	return int(*count) - 1, nil
 }
 
-type expiry struct {
-	nonce Nonce
-	at    time.Time
-}
-
-// expiries is a heap, the earliest first.
-type expiries []expiry
-
-func (e expiries) Len() int           { return len(e) }
-func (e expiries) Less(i, j int) bool { return e[i].at.Before(e[j].at) }
-func (e expiries) Swap(i, j int)      { e[i], e[j] = e[j], e[i] }
-
-// Push implements [heap.Interface].
-func (e *expiries) Push(x any) { *e = append(*e, x.(expiry)) }
-
-// Pop implements [heap.Interface].
-func (e *expiries) Pop() any {
-	last := (*e)[len(*e)-1]
-	*e = (*e)[:len(*e)-1]
-	return last
+// Used implements [Nonces].
+func (m *Memory) Used(_ context.Context, c Claim) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	count := m.count(c)
+	return count == nil || *count > 0, nil
 }

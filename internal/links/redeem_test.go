@@ -42,7 +42,7 @@ func TestRedeem(t *testing.T) {
 				}
 				var r Redemption
 				if err == nil {
-					r, err = by.Redeem(t.Context(), got, resume)
+					r, err = by.Redeem(t.Context(), got, Resume{Secret: resume, Length: 1, Size: 100})
 				}
 				if !errors.Is(err, want) {
 					t.Errorf("got %v, want %v", err, want)
@@ -53,7 +53,8 @@ func TestRedeem(t *testing.T) {
 				return r
 			}
 			_, guess := SplitETag(TagETag("x", Redemption{Secret: "AAAAAAAAAAAAAAAAAAAAAA"}))
-			redeem(a, guess, ErrUsed) // nothing to resume yet, and no use of the link
+			redeem(a, guess, ErrUsed)                 // nothing to resume yet, and no use of the link
+			redeem(a, l.redemption().Secret, ErrUsed) // not even by who could know it
 			first := redeem(a, "", nil)
 			redeem(a, "", ErrUsed)
 			redeem(b, "", ErrUsed)
@@ -68,11 +69,9 @@ func TestRedeem(t *testing.T) {
 			redeem(a, first.Secret, nil)
 			redeem(b, first.Secret, nil)
 			redeem(b, guess, ErrUsed)
-			pass(4*time.Minute - time.Second)
+			pass(9*time.Minute - 2*time.Second)
 			redeem(b, first.Secret, nil)
-			pass(time.Second) // the grace is over, though the link's own might not be
-			redeem(b, first.Secret, ErrUsed)
-			pass(5 * time.Minute)
+			pass(2 * time.Second) // the grace is over
 			redeem(a, first.Secret, ErrExpired)
 			pass(time.Hour)
 			redeem(a, "", ErrExpired)
@@ -94,30 +93,79 @@ func TestExpiredLinkIsNotUsedByAResume(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Redeem(t.Context(), l, ""); !errors.Is(err, ErrExpired) {
+	if _, err := a.Redeem(t.Context(), l, Resume{}); !errors.Is(err, ErrExpired) {
 		t.Error(err)
 	}
 }
 
-// TestGraceMayEndBeforeTheLink: the nonce is remembered longer than a download
-// may be resumed.
-func TestGraceMayEndBeforeTheLink(t *testing.T) {
-	now := newClock()
-	a := newAuthority(t, Options{Nonces: NewMemory(0, now.Now), Now: now.Now, Grace: time.Minute})
-	_, l := a.mustMint(t, singleUse())
-	r, err := a.Redeem(t.Context(), l, "")
-	if err != nil {
-		t.Fatal(err)
+// TestResumesAreBounded: all of them together get at most three times the
+// content, however they are cut, and whoever answers.
+func TestResumesAreBounded(t *testing.T) {
+	for name, store := range stores {
+		t.Run(name, func(t *testing.T) {
+			now := newClock()
+			na, nb, _ := store(t, now.Now)
+			ring := randomRing(t)
+			replicas := []*Authority{newAuthority(t, Options{Keys: ring, Nonces: na, Now: now.Now}), newAuthority(t, Options{Keys: ring, Nonces: nb, Now: now.Now})}
+			const size = 1000
+			for _, c := range []struct {
+				length func(i int) int64 // of resume i
+				want   int
+			}{
+				{func(int) int64 { return size }, 3},
+				{func(int) int64 { return size - 1 }, 3},
+				{func(i int) int64 { return size - int64(i) }, 3},
+				{func(int) int64 { return size / 2 }, 6},
+				{func(int) int64 { return 1 }, 48},
+				{func(i int) int64 { return size * int64(5-i) / 6 }, 5 + 6}, // five breaks at even distances, then nothing but the end
+			} {
+				_, l := replicas[0].mustMint(t, singleUse())
+				first, err := replicas[0].Redeem(t.Context(), l, Resume{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got := 0
+				for i := range 100 {
+					_, err := replicas[i%2].Redeem(t.Context(), l, Resume{Secret: first.Secret, Length: max(1, c.length(i)), Size: size})
+					if err == nil {
+						got++
+					} else if !errors.Is(err, ErrUsed) {
+						t.Fatal(err)
+					}
+				}
+				if got != c.want {
+					t.Errorf("%d resumes that begin with %d bytes, want %d", got, c.length(0), c.want)
+				}
+			}
+		})
 	}
-	now.pass(time.Minute - time.Millisecond)
-	if _, err := a.Redeem(t.Context(), l, r.Secret); err != nil {
-		t.Error(err)
-	}
-	now.pass(time.Millisecond)
-	for _, resume := range []string{r.Secret, ""} {
-		if _, err := a.Redeem(t.Context(), l, resume); !errors.Is(err, ErrUsed) {
-			t.Error(err)
-		}
+}
+
+// TestPeekUsesNothing says beforehand what a use would find.
+func TestPeekUsesNothing(t *testing.T) {
+	for name, store := range stores {
+		t.Run(name, func(t *testing.T) {
+			now := newClock()
+			na, nb, _ := store(t, now.Now)
+			ring := randomRing(t)
+			a, b := newAuthority(t, Options{Keys: ring, Nonces: na, Now: now.Now}), newAuthority(t, Options{Keys: ring, Nonces: nb, Now: now.Now})
+			_, l := a.mustMint(t, singleUse())
+			_, lasting := a.mustMint(t, grant())
+			for range 3 {
+				if err := errors.Join(a.Peek(t.Context(), l), b.Peek(t.Context(), l)); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if _, err := a.Redeem(t.Context(), l, Resume{}); err != nil {
+				t.Fatal(err)
+			}
+			if err := b.Peek(t.Context(), l); !errors.Is(err, ErrUsed) {
+				t.Error(err)
+			}
+			if err := b.Peek(t.Context(), lasting); err != nil {
+				t.Error(err)
+			}
+		})
 	}
 }
 
@@ -131,13 +179,13 @@ func TestReplicaThatIsBehind(t *testing.T) {
 	a := newAuthority(t, Options{Keys: ring, Nonces: shared, Now: right.Now, Grace: time.Second})
 	b := newAuthority(t, Options{Keys: ring, Nonces: shared, Now: behind.Now, Grace: time.Second})
 	token, l := a.mustMint(t, singleUse())
-	if _, err := a.Redeem(t.Context(), l, ""); err != nil {
+	if _, err := a.Redeem(t.Context(), l, Resume{}); err != nil {
 		t.Fatal(err)
 	}
 	for want := ErrUsed; ; {
 		got, err := b.Verify(token, use())
 		if err == nil {
-			_, err = b.Redeem(t.Context(), got, "")
+			_, err = b.Redeem(t.Context(), got, Resume{})
 		}
 		if errors.Is(err, ErrExpired) {
 			break
@@ -185,7 +233,7 @@ func redeemAtOnce(t *testing.T, replicas []*Authority, token string) {
 			a := replicas[i%len(replicas)]
 			l, err := a.Verify(token, use())
 			if err == nil {
-				_, err = a.Redeem(context.Background(), l, "")
+				_, err = a.Redeem(context.Background(), l, Resume{})
 			}
 			switch {
 			case err == nil:
@@ -211,72 +259,98 @@ func TestNonces(t *testing.T) {
 			now := newClock()
 			a, b, passStore := store(t, now.Now)
 			pass := func(d time.Duration) { now.pass(d); passStore(d) }
-			claim := func(n Nonces, nonce byte, keep time.Duration, want bool) {
+			reserve := func(nonce byte, keep time.Duration) Claim {
 				t.Helper()
-				mark := Mark{Secret: [32]byte{nonce, 1}, Until: now.Now().Add(time.Minute).Truncate(time.Millisecond)}
-				first, err := n.Claim(t.Context(), Claim{Nonce: Nonce{nonce}, Mark: mark, Issued: now.Now(), Forget: now.Now().Add(keep)})
-				if err != nil || first != want {
-					t.Errorf("claim of %d: %v, %v", nonce, first, err)
+				forget := now.Now().Add(keep)
+				place, err := a.Reserve(forget)
+				if err != nil {
+					t.Fatal(err)
+				}
+				return Claim{Nonce: Nonce{nonce}, Place: place, Forget: forget}
+			}
+			claim := func(n Nonces, c Claim, want bool) {
+				t.Helper()
+				if first, err := n.Claim(t.Context(), c); err != nil || first != want {
+					t.Errorf("claim of %d: %v, %v", c.Nonce[0], first, err)
 				}
 			}
-			find := func(n Nonces, nonce byte, want bool) Mark {
+			charge := func(n Nonces, c Claim, units, want int) {
 				t.Helper()
-				mark, found, err := n.Find(t.Context(), Nonce{nonce})
-				if err != nil || found != want || found != (mark.Secret == [32]byte{nonce, 1}) {
-					t.Errorf("found of %d: %v, %+v, %v", nonce, found, mark, err)
+				if sum, err := n.Charge(t.Context(), c, units); err != nil || sum != want {
+					t.Errorf("charge to %d: %d, %v; want %d", c.Nonce[0], sum, err, want)
 				}
-				return mark
 			}
-			find(a, 1, false)
-			claim(a, 1, time.Minute, true)
-			claim(b, 1, time.Hour, false)
-			claim(b, 2, time.Hour, true)
-			if mark := find(b, 1, true); !mark.Until.Equal(now.Now().Add(time.Minute).Truncate(time.Millisecond)) {
-				t.Errorf("until %v", mark.Until)
-			}
-			find(a, 2, true)
+			one, two := reserve(1, time.Minute), reserve(2, time.Hour)
+			charge(a, one, 5, 0)
+			claim(a, one, true)
+			claim(b, one, false)
+			claim(b, two, true)
+			charge(b, one, 5, 5)
+			charge(a, one, 1, 6)
+			charge(a, two, 16, 16)
 			pass(time.Minute - time.Second)
-			claim(b, 1, time.Minute, false)
+			claim(b, one, false)
+			charge(b, one, 1, 7)
 			pass(2 * time.Second)
-			find(a, 1, false)
-			find(a, 2, true)
-			claim(a, 2, time.Minute, false)
+			claim(a, two, false)
 		})
 	}
 }
 
+// TestMemoryIsBounded: what is used costs nothing beyond what was made, and what
+// is made is bounded; a page is dropped when all of it may be forgotten.
 func TestMemoryIsBounded(t *testing.T) {
 	now := newClock()
-	m := NewMemory(10, now.Now)
-	claim := func(i int) (bool, error) {
-		return m.Claim(t.Context(), Claim{Nonce: Nonce{byte(i), byte(i >> 8)}, Issued: now.Now(), Forget: now.Now().Add(time.Minute)})
-	}
-	for i := range 10 {
-		if first, err := claim(i); !first || err != nil {
-			t.Fatal(i, first, err)
-		}
-	}
-	for i := 10; i < 50; i++ {
-		if first, err := claim(i); first || !errors.Is(err, errMemoryFull) {
-			t.Fatal(i, first, err)
-		}
-	}
-	if first, err := claim(3); first || err != nil {
-		t.Errorf("a used nonce in a full record: %v, %v", first, err)
-	}
-	now.pass(time.Minute)
-	for i := 100; i < 110; i++ {
-		if first, err := claim(i); !first || err != nil {
-			t.Fatal(i, first, err)
-		}
-	}
-	if len(m.known) != 10 || len(m.queue) != 10 {
-		t.Errorf("%d nonces, %d in the queue", len(m.known), len(m.queue))
-	}
+	m := NewMemory(2*pageLinks, now.Now)
 	a := newAuthority(t, Options{Nonces: m, Now: now.Now})
+	var kept Link
+	for i := range 2 * pageLinks {
+		_, l := a.mustMint(t, singleUse())
+		if i == 0 {
+			kept = l
+			continue
+		}
+		if _, err := a.Redeem(t.Context(), l, Resume{}); err != nil {
+			t.Fatal(i, err)
+		}
+	}
+	for range 10 {
+		if _, _, err := a.Mint(singleUse()); !errors.Is(err, ErrUnavailable) {
+			t.Fatal(err)
+		}
+	}
+	if _, _, err := a.Mint(grant()); err != nil {
+		t.Errorf("a link for more than one use: %v", err)
+	}
+	if _, err := a.Redeem(t.Context(), kept, Resume{}); err != nil {
+		t.Errorf("a link from before the record was full: %v", err)
+	}
+	now.pass(time.Hour)
 	_, l := a.mustMint(t, singleUse())
-	if _, err := a.Redeem(t.Context(), l, ""); !errors.Is(err, ErrUnavailable) {
-		t.Errorf("a redemption in a full record: %v", err)
+	if len(m.pages) != 1 {
+		t.Errorf("%d pages of links that are forgotten", len(m.pages)-1)
+	}
+	if _, err := a.Redeem(t.Context(), l, Resume{}); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestUsedLinksTakeNothingFromOthers: one client uses links as fast as it can.
+func TestUsedLinksTakeNothingFromOthers(t *testing.T) {
+	now := newClock()
+	a := newAuthority(t, Options{Nonces: NewMemory(0, now.Now), Now: now.Now})
+	_, others := a.mustMint(t, singleUse())
+	for range 120_000 {
+		_, l := a.mustMint(t, singleUse())
+		if _, err := a.Redeem(t.Context(), l, Resume{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	_, late := a.mustMint(t, singleUse())
+	for _, l := range []Link{others, late} {
+		if _, err := a.Redeem(t.Context(), l, Resume{}); err != nil {
+			t.Error(err)
+		}
 	}
 }
 
@@ -293,18 +367,18 @@ func TestMemoryAfterARestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := after.Redeem(t.Context(), l, ""); !errors.Is(err, ErrUsed) {
+	if _, err := after.Redeem(t.Context(), l, Resume{}); !errors.Is(err, ErrUsed) {
 		t.Errorf("an old single-use link: %v", err)
 	}
 	l, err = after.Verify(lasting, use())
 	if err != nil {
 		t.Fatal(err)
 	}
-	if r, err := after.Redeem(t.Context(), l, ""); err != nil || r != (Redemption{}) {
+	if r, err := after.Redeem(t.Context(), l, Resume{}); err != nil || r != (Redemption{}) {
 		t.Errorf("an old link for more than one use: %+v, %v", r, err)
 	}
 	_, l = after.mustMint(t, singleUse())
-	if _, err := after.Redeem(t.Context(), l, ""); err != nil {
+	if _, err := after.Redeem(t.Context(), l, Resume{}); err != nil {
 		t.Errorf("a new link: %v", err)
 	}
 }
@@ -318,7 +392,7 @@ func TestRedeemWithoutNonces(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := without.Redeem(t.Context(), l, ""); !errors.Is(err, ErrUnavailable) {
+	if _, err := without.Redeem(t.Context(), l, Resume{}); !errors.Is(err, ErrUnavailable) {
 		t.Error(err)
 	}
 }
@@ -328,7 +402,7 @@ func TestETags(t *testing.T) {
 	a := newAuthority(t, Options{Nonces: NewMemory(0, now.Now), Now: now.Now})
 	for _, etag := range []string{"", "abc", "a~b", "abc~", "v1-" + commit, "~" + repeatByte(22)} {
 		_, l := a.mustMint(t, singleUse())
-		r, err := a.Redeem(t.Context(), l, "")
+		r, err := a.Redeem(t.Context(), l, Resume{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,7 +3,6 @@ package links
 import (
 	"context"
 	"encoding/base64"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
@@ -25,7 +24,6 @@ const (
 	redisPause = 2 * time.Second
 	// redisPrefix keeps the keys apart from those of others.
 	redisPrefix = "repomcp:link:"
-	markBytes   = 32 + 8
 )
 
 // Redis is [Nonces] that replicas share. When it fails, is slow or refuses,
@@ -37,14 +35,8 @@ const (
 // used links good again.
 type Redis struct {
 	client  *redis.Client
-	breaker *gobreaker.CircuitBreaker[answer]
+	breaker *gobreaker.CircuitBreaker[int]
 	now     func() time.Time
-}
-
-// answer is Claim's or Find's.
-type answer struct {
-	ok   bool
-	mark Mark
 }
 
 // NewRedis makes a record in the Redis at a URL: redis://, rediss:// (TLS) or
@@ -71,8 +63,8 @@ func NewRedis(url string, now func() time.Time) (*Redis, error) {
 	return &Redis{client: redis.NewClient(options), breaker: newBreaker(), now: now}, nil
 }
 
-func newBreaker() *gobreaker.CircuitBreaker[answer] {
-	return gobreaker.NewCircuitBreaker[answer](gobreaker.Settings{
+func newBreaker() *gobreaker.CircuitBreaker[int] {
+	return gobreaker.NewCircuitBreaker[int](gobreaker.Settings{
 		Name:        "links",
 		Timeout:     redisPause,
 		ReadyToTrip: func(c gobreaker.Counts) bool { return c.ConsecutiveFailures >= redisFailures },
@@ -89,6 +81,9 @@ func (r *Redis) Ping(ctx context.Context) error {
 	return r.client.Ping(ctx).Err()
 }
 
+// Reserve implements [Nonces]: uses are found by the nonce, wherever they happen.
+func (r *Redis) Reserve(time.Time) (Place, error) { return Place{}, nil }
+
 // Claim implements [Nonces].
 func (r *Redis) Claim(ctx context.Context, c Claim) (bool, error) {
 	keep := c.Forget.Sub(r.now())
@@ -96,58 +91,50 @@ func (r *Redis) Claim(ctx context.Context, c Claim) (bool, error) {
 		// Redis takes 0 for "for ever".
 		return false, nil
 	}
-	a, err := r.ask(ctx, func(ctx context.Context) (answer, error) {
-		_, err := r.client.SetArgs(ctx, redisKey(c.Nonce), encodeMark(c.Mark), redis.SetArgs{Mode: "NX", TTL: keep}).Result()
+	n, err := r.ask(ctx, func(ctx context.Context) (int, error) {
+		_, err := r.client.SetArgs(ctx, redisKey(c.Nonce), 1, redis.SetArgs{Mode: "NX", TTL: keep}).Result()
 		if errors.Is(err, redis.Nil) {
-			return answer{}, nil
+			return 0, nil
 		}
-		return answer{ok: err == nil}, err
+		return 1, err
 	})
-	return a.ok, err
+	return n == 1, err
 }
 
-// Find implements [Nonces].
-func (r *Redis) Find(ctx context.Context, nonce Nonce) (Mark, bool, error) {
-	a, err := r.ask(ctx, func(ctx context.Context) (answer, error) {
-		value, err := r.client.Get(ctx, redisKey(nonce)).Bytes()
-		if errors.Is(err, redis.Nil) {
-			return answer{}, nil
-		}
-		if err != nil {
-			return answer{}, err
-		}
-		mark, err := decodeMark(value)
-		return answer{err == nil, mark}, err
+// chargeScript adds to the count of a link that has one. To increment it without
+// looking would make a key that is kept for ever.
+const chargeScript = `if redis.call('EXISTS', KEYS[1]) == 0 then return 0 end
+return redis.call('INCRBY', KEYS[1], ARGV[1]) - 1`
+
+// Charge implements [Nonces].
+func (r *Redis) Charge(ctx context.Context, c Claim, units int) (int, error) {
+	return r.ask(ctx, func(ctx context.Context) (int, error) {
+		return r.client.Eval(ctx, chargeScript, []string{redisKey(c.Nonce)}, units).Int()
 	})
-	return a.mark, a.ok, err
+}
+
+// Used implements [Nonces].
+func (r *Redis) Used(ctx context.Context, c Claim) (bool, error) {
+	n, err := r.ask(ctx, func(ctx context.Context) (int, error) {
+		n, err := r.client.Exists(ctx, redisKey(c.Nonce)).Result()
+		return int(n), err
+	})
+	return n > 0, err
 }
 
 // ask puts a question to Redis through the breaker. A client that goes away
 // meanwhile does not end it: that would say something about Redis that is not
 // true, and leave open whether a nonce is used.
-func (r *Redis) ask(ctx context.Context, question func(context.Context) (answer, error)) (answer, error) {
-	a, err := r.breaker.Execute(func() (answer, error) {
+func (r *Redis) ask(ctx context.Context, question func(context.Context) (int, error)) (int, error) {
+	n, err := r.breaker.Execute(func() (int, error) {
 		bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), redisTimeout)
 		defer cancel()
 		return question(bounded)
 	})
 	if err != nil {
-		return answer{}, fmt.Errorf("redis: %w", err)
+		return 0, fmt.Errorf("redis: %w", err)
 	}
-	return a, nil
+	return n, nil
 }
 
 func redisKey(n Nonce) string { return redisPrefix + base64.RawURLEncoding.EncodeToString(n[:]) }
-
-func encodeMark(m Mark) []byte {
-	return binary.BigEndian.AppendUint64(m.Secret[:], uint64(m.Until.UnixMilli()))
-}
-
-func decodeMark(b []byte) (Mark, error) {
-	if len(b) != markBytes {
-		return Mark{}, errors.New("a used link is not recorded as it should be")
-	}
-	m := Mark{Until: time.UnixMilli(int64(binary.BigEndian.Uint64(b[32:]))).UTC()} //nolint:gosec // encodeMark undoes it
-	copy(m.Secret[:], b)
-	return m, nil
-}

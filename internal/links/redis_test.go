@@ -113,14 +113,14 @@ func TestRealRedis(t *testing.T) {
 		redeemAtOnce(t, []*Authority{a, b}, token)
 	}
 	_, l := a.mustMint(t, singleUse())
-	first, err := a.Redeem(t.Context(), l, "")
+	first, err := a.Redeem(t.Context(), l, Resume{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := b.Redeem(t.Context(), l, first.Secret); err != nil || !again.Until.Equal(first.Until) {
+	if again, err := b.Redeem(t.Context(), l, Resume{Secret: first.Secret, Length: 1, Size: 100}); err != nil || again != first {
 		t.Errorf("resumed as %+v, %v; began as %+v", again, err, first)
 	}
-	if _, err := b.Redeem(t.Context(), l, first.Secret[1:]+"A"); !errors.Is(err, ErrUsed) {
+	if _, err := b.Redeem(t.Context(), l, Resume{Secret: first.Secret[1:] + "A", Length: 1, Size: 100}); !errors.Is(err, ErrUsed) {
 		t.Error(err)
 	}
 	r := connect(t, address, now)
@@ -129,7 +129,7 @@ func TestRealRedis(t *testing.T) {
 	}
 	key := redisKey(l.Nonce)
 	left, err := r.client.PTTL(t.Context(), key).Result()
-	if longest := time.Until(first.Until) + time.Minute; err != nil || left <= 0 || left > longest {
+	if longest := time.Until(l.Expires) + defaultGrace + 2*maxSkew; err != nil || left <= 0 || left > longest {
 		t.Errorf("Redis keeps a nonce for %v, %v", left, err)
 	}
 	value, err := r.client.Get(t.Context(), key).Result()
@@ -139,7 +139,7 @@ func TestRealRedis(t *testing.T) {
 	if err := r.client.Del(t.Context(), key).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Redeem(t.Context(), l, first.Secret); !errors.Is(err, ErrUsed) {
+	if _, err := b.Redeem(t.Context(), l, Resume{Secret: first.Secret, Length: 1, Size: 100}); !errors.Is(err, ErrUsed) {
 		t.Errorf("a use that Redis forgot is resumed: %v", err)
 	}
 }
@@ -149,7 +149,7 @@ func TestRealRedisRefuses(t *testing.T) {
 	address, _ := realRedis(t, "--maxmemory", "1", "--maxmemory-policy", "noeviction")
 	a := newAuthority(t, Options{Nonces: connect(t, address, time.Now)})
 	_, l := a.mustMint(t, singleUse())
-	if _, err := a.Redeem(t.Context(), l, ""); !errors.Is(err, ErrUnavailable) {
+	if _, err := a.Redeem(t.Context(), l, Resume{}); !errors.Is(err, ErrUnavailable) {
 		t.Error(err)
 	}
 }
@@ -167,7 +167,7 @@ func TestRealRedisIsKilled(t *testing.T) {
 			if i == 50 {
 				kill()
 			}
-			switch _, err := a.Redeem(context.Background(), l, ""); {
+			switch _, err := a.Redeem(context.Background(), l, Resume{}); {
 			case err == nil:
 				successes.Add(1)
 			case !errors.Is(err, ErrUsed) && !errors.Is(err, ErrUnavailable):
@@ -181,7 +181,7 @@ func TestRealRedisIsKilled(t *testing.T) {
 	}
 	for range 20 {
 		_, l := a.mustMint(t, singleUse())
-		if _, err := a.Redeem(t.Context(), l, ""); !errors.Is(err, ErrUnavailable) {
+		if _, err := a.Redeem(t.Context(), l, Resume{}); !errors.Is(err, ErrUnavailable) {
 			t.Error(err)
 		}
 	}
@@ -191,12 +191,12 @@ func TestRealRedisWithAPassword(t *testing.T) {
 	address, _ := realRedis(t, "--requirepass", "swordfish")
 	without := newAuthority(t, Options{Nonces: connect(t, address, time.Now)})
 	_, l := without.mustMint(t, singleUse())
-	if _, err := without.Redeem(t.Context(), l, ""); !errors.Is(err, ErrUnavailable) {
+	if _, err := without.Redeem(t.Context(), l, Resume{}); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("without the password: %v", err)
 	}
 	with := newAuthority(t, Options{Nonces: connect(t, ":swordfish@"+address, time.Now)})
 	_, l = with.mustMint(t, singleUse())
-	if _, err := with.Redeem(t.Context(), l, ""); err != nil {
+	if _, err := with.Redeem(t.Context(), l, Resume{}); err != nil {
 		t.Errorf("with the password: %v", err)
 	}
 }
@@ -266,22 +266,22 @@ func TestRedisFaults(t *testing.T) {
 				if _, err := a.Verify(token, use()); err != nil {
 					t.Fatal(err)
 				}
-				resume := []string{"", "secret"}[i%2]
-				if _, err := a.Redeem(t.Context(), l, resume); !errors.Is(err, ErrUnavailable) {
+				resume := []string{"", l.redemption().Secret}[i%2]
+				if _, err := a.Redeem(t.Context(), l, Resume{Secret: resume}); !errors.Is(err, ErrUnavailable) {
 					t.Fatalf("redemption %d: %v", i, err)
 				}
 			}
 			if state := store.breaker.State(); state != gobreaker.StateOpen {
 				t.Errorf("the breaker is %v", state)
 			}
-			if _, err := a.Redeem(t.Context(), l, ""); !errors.Is(err, gobreaker.ErrOpenState) {
+			if _, err := a.Redeem(t.Context(), l, Resume{}); !errors.Is(err, gobreaker.ErrOpenState) {
 				t.Errorf("with the breaker open: %v", err)
 			}
 			if err := store.Ping(t.Context()); err == nil {
 				t.Error("Redis answers to a ping")
 			}
 			_, lasting := a.mustMint(t, grant())
-			if _, err := a.Redeem(t.Context(), lasting, ""); err != nil {
+			if _, err := a.Redeem(t.Context(), lasting, Resume{}); err != nil {
 				t.Errorf("a link for more than one use: %v", err)
 			}
 		})
@@ -301,7 +301,7 @@ func TestOpenBreakerLeavesRedisAlone(t *testing.T) {
 	}
 	before := connections.Load()
 	for range 100 {
-		if _, _, err := store.Find(t.Context(), Nonce{}); !errors.Is(err, gobreaker.ErrOpenState) && !errors.Is(err, gobreaker.ErrTooManyRequests) {
+		if _, err := store.Used(t.Context(), Claim{}); !errors.Is(err, gobreaker.ErrOpenState) && !errors.Is(err, gobreaker.ErrTooManyRequests) {
 			t.Fatal(err)
 		}
 	}
@@ -317,32 +317,32 @@ func TestRedisComesBack(t *testing.T) {
 	store := connect(t, server.Addr(), time.Now)
 	a := newAuthority(t, Options{Nonces: store})
 	_, used := a.mustMint(t, singleUse())
-	if _, err := a.Redeem(t.Context(), used, ""); err != nil {
+	if _, err := a.Redeem(t.Context(), used, Resume{}); err != nil {
 		t.Fatal(err)
 	}
 	_, l := a.mustMint(t, singleUse())
 	server.SetError("LOADING Redis is loading the dataset in memory")
 	for store.breaker.State() == gobreaker.StateClosed {
-		if _, err := a.Redeem(t.Context(), l, ""); !errors.Is(err, ErrUnavailable) {
+		if _, err := a.Redeem(t.Context(), l, Resume{}); !errors.Is(err, ErrUnavailable) {
 			t.Fatal(err)
 		}
 	}
 	server.SetError("")
 	for store.breaker.State() == gobreaker.StateOpen {
-		if _, err := a.Redeem(t.Context(), l, ""); err != nil && !errors.Is(err, ErrUnavailable) {
+		if _, err := a.Redeem(t.Context(), l, Resume{}); err != nil && !errors.Is(err, ErrUnavailable) {
 			t.Fatal(err)
 		} else if err == nil {
 			break
 		}
 		time.Sleep(20 * time.Millisecond)
 	}
-	if _, err := a.Redeem(t.Context(), l, ""); err != nil && !errors.Is(err, ErrUsed) {
+	if _, err := a.Redeem(t.Context(), l, Resume{}); err != nil && !errors.Is(err, ErrUsed) {
 		t.Error(err)
 	}
-	if _, err := a.Redeem(t.Context(), l, ""); !errors.Is(err, ErrUsed) {
+	if _, err := a.Redeem(t.Context(), l, Resume{}); !errors.Is(err, ErrUsed) {
 		t.Error(err)
 	}
-	if _, err := a.Redeem(t.Context(), used, ""); !errors.Is(err, ErrUsed) {
+	if _, err := a.Redeem(t.Context(), used, Resume{}); !errors.Is(err, ErrUsed) {
 		t.Error(err)
 	}
 }
@@ -357,10 +357,10 @@ func TestClientThatGoesAway(t *testing.T) {
 	cancel()
 	for range redisFailures + 3 {
 		_, l := a.mustMint(t, singleUse())
-		if _, err := a.Redeem(gone, l, ""); err != nil {
+		if _, err := a.Redeem(gone, l, Resume{}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := a.Redeem(t.Context(), l, ""); !errors.Is(err, ErrUsed) {
+		if _, err := a.Redeem(t.Context(), l, Resume{}); !errors.Is(err, ErrUsed) {
 			t.Fatal(err)
 		}
 	}
@@ -388,15 +388,15 @@ func TestNothingIsKeptForEver(t *testing.T) {
 func TestRedisRecordsSomethingElse(t *testing.T) {
 	server := miniredis.RunT(t)
 	a := newAuthority(t, Options{Nonces: connect(t, server.Addr(), time.Now)})
-	for _, value := range []string{"", "1", repeatByte(39), repeatByte(41), repeatByte(1 << 20)} {
+	for _, value := range []string{"", "x", "1.5", repeatByte(40), repeatByte(1 << 20)} {
 		_, l := a.mustMint(t, singleUse())
 		if err := server.Set(redisKey(l.Nonce), value); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := a.Redeem(t.Context(), l, ""); !errors.Is(err, ErrUsed) {
+		if _, err := a.Redeem(t.Context(), l, Resume{}); !errors.Is(err, ErrUsed) {
 			t.Errorf("%.10q: %v", value, err)
 		}
-		if _, err := a.Redeem(t.Context(), l, "secret"); !errors.Is(err, ErrUnavailable) {
+		if _, err := a.Redeem(t.Context(), l, Resume{Secret: l.redemption().Secret}); !errors.Is(err, ErrUnavailable) {
 			t.Errorf("%.10q: %v", value, err)
 		}
 	}
@@ -404,7 +404,7 @@ func TestRedisRecordsSomethingElse(t *testing.T) {
 	if _, err := server.Lpush(redisKey(l.Nonce), "x"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := a.Redeem(t.Context(), l, ""); !errors.Is(err, ErrUsed) {
+	if _, err := a.Redeem(t.Context(), l, Resume{}); !errors.Is(err, ErrUsed) {
 		t.Error(err)
 	}
 }
@@ -441,7 +441,7 @@ func TestKeysOfRedis(t *testing.T) {
 	server := miniredis.RunT(t)
 	a := newAuthority(t, Options{Nonces: connect(t, server.Addr(), time.Now)})
 	_, l := a.mustMint(t, singleUse())
-	if _, err := a.Redeem(t.Context(), l, ""); err != nil {
+	if _, err := a.Redeem(t.Context(), l, Resume{}); err != nil {
 		t.Fatal(err)
 	}
 	keys := server.Keys()

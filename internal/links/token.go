@@ -12,7 +12,7 @@ import (
 
 const (
 	// tokenVersion changes with anything in this file or in claims.go.
-	tokenVersion = 1
+	tokenVersion = 2
 
 	headerBytes = 1 + len(keyTag{}) + len(Nonce{})
 	sealBytes   = 16 // AES-GCM's tag
@@ -79,7 +79,8 @@ func open(token string, find func(keyTag) *key) (Link, error) {
 		return Link{}, fmt.Errorf("%w: %w", ErrForged, err)
 	}
 	l.Nonce = nonce
-	return l, nil
+	l.secret, err = k.redemption(nonce)
+	return l, err
 }
 
 func (k *key) sign(data []byte) []byte {
@@ -88,10 +89,17 @@ func (k *key) sign(data []byte) []byte {
 	return mac.Sum(nil)
 }
 
+// redemption derives what the first reply to a single-use link carries.
+func (k *key) redemption(nonce Nonce) (secret [secretBytes]byte, err error) {
+	derived, err := hkdf.Key(sha256.New, k.secret, nonce[:], "repomcp link 2: redemption", secretBytes)
+	copy(secret[:], derived)
+	return secret, err
+}
+
 // cipher derives the key and the initialisation vector of one token.
 func (k *key) cipher(nonce Nonce) (cipher.AEAD, []byte, error) {
 	const keyBytes, ivBytes = 32, 12
-	derived, err := hkdf.Key(sha256.New, k.secret, nonce[:], "repomcp link 1: seal", keyBytes+ivBytes)
+	derived, err := hkdf.Key(sha256.New, k.secret, nonce[:], "repomcp link 2: seal", keyBytes+ivBytes)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -185,6 +185,7 @@ func (c *Connection) Start(ctx context.Context, r *Request) (Answer, *Error) {
 func (r *Request) IsListen() bool { return r.Era == ModernEra && r.Method == methodListen }
 
 func (c *Connection) answer(ctx context.Context, r *Request, notify func([]byte) error) []byte {
+	ctx = overSocket(ctx)
 	switch {
 	case r.Method == MethodStream:
 		return c.stream(ctx, r)
@@ -228,8 +229,7 @@ func (c *Connection) stream(ctx context.Context, r *Request) []byte {
 			c.server.logger.ErrorContext(ctx, "closing a resource failed", "error", err)
 		}
 	}()
-	// The client downloads without the id of a session.
-	reply, failure := c.server.DownloadReply(r, content, "")
+	reply, failure := c.server.DownloadReply(ctx, r, content)
 	if failure != nil {
 		return ErrorReply(r.ID, r.About(failure), r.Era)
 	}

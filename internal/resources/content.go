@@ -22,7 +22,10 @@ const UnknownSize = -1
 type Content struct {
 	// URI is the canonical one; that of an archive names full commit ids, and
 	// has a base only if the content does.
-	URI      string
+	URI string
+	// Asked is the URI that the client asked with, as it was sent; "" where it did
+	// so in another way.
+	Asked    string
 	MIMEType string
 	// FileName is what a download is saved as.
 	FileName string
@@ -89,7 +92,12 @@ func (s *Server) Open(ctx context.Context, uri string) (*Content, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.openResource(ctx, resource)
+	content, err := s.openResource(ctx, resource)
+	if err != nil {
+		return nil, err
+	}
+	content.Asked = uri
+	return content, nil
 }
 
 func (s *Server) openResource(ctx context.Context, resource Resource) (*Content, error) {

@@ -75,7 +75,7 @@ func (s *Server) handle(ctx context.Context, r Resource, measure func(*archive.P
 		h.Base = content.plan.Options().Base
 		measure(content.plan)
 	}
-	h.Meta = s.httpMeta(content)
+	h.Meta = s.httpMeta(ctx, content)
 	h.HTTP, _ = h.Meta[metaHTTP].(string)
 	h.HTTPExpires, _ = h.Meta[metaHTTPExpires].(string)
 	return h, nil

@@ -1,12 +1,16 @@
 package resources
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"strings"
 	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/repomcp/repomcp/internal/links"
 	"github.com/repomcp/repomcp/internal/repos"
@@ -21,17 +25,20 @@ const (
 	metaDownloadExpires  = metaPrefix + "downloadUrlExpiresAt"
 	metaHTTP             = metaPrefix + "httpUrl"
 	metaHTTPExpires      = metaPrefix + "httpUrlExpiresAt"
+	metaLocation         = metaPrefix + "contentLocation"
 	fieldHTTP            = "httpUrl"
 	fieldHTTPExpires     = "httpUrlExpiresAt"
 	sessionPrincipal     = "session:"
 	deliveryDownloadURL  = "downloadUrl"
 	deliveryDirectStream = "direct"
+	deliveryRedirect     = "redirect"
 )
 
 // Delivery is how resources/stream hands out bytes (SEP-2532).
 type Delivery int
 
-// The ways. The zero value leaves it to the request.
+// The ways. DeliveryAny is the bytes, or a redirect to where they are kept; as a
+// wish it leaves the way to the request.
 const (
 	DeliveryAny Delivery = iota
 	DeliveryDirect
@@ -45,6 +52,9 @@ var deliveries = map[string]Delivery{deliveryDirectStream: DeliveryDirect, deliv
 type Linking struct {
 	Authority *links.Authority
 	Base      links.Base
+	// Local says that Base is the address that the server listens on. Such links
+	// are made only for clients that reach the server there: see [FromHere].
+	Local bool
 	// Lifetime of links; 0 means 5 minutes.
 	Lifetime time.Duration
 	// ManyUses lets a downloadUrl be used more than once.
@@ -53,39 +63,150 @@ type Linking struct {
 	Delivery Delivery
 }
 
-// DeliveryOf is what a resources/stream request asks for. acceptsBytes says
-// whether its Accept admits the bytes themselves; a client that does not say
-// so gets a URL, if there are links.
-func (s *Server) DeliveryOf(r *Request, acceptsBytes bool) Delivery {
-	asked := r.delivery()
+// What a context says of how its request came.
+type (
+	hereKey   struct{}
+	socketKey struct{}
+)
+
+// FromHere marks a request whose client is known to reach the server at the
+// address that the server listens on.
+func FromHere(ctx context.Context) context.Context { return context.WithValue(ctx, hereKey{}, true) }
+
+// overSocket marks a request whose reply has no place for bytes.
+func overSocket(ctx context.Context) context.Context {
+	return context.WithValue(ctx, socketKey{}, true)
+}
+
+// linking reports whether links can be made for a request: its client must
+// reach what they lead to.
+func (s *Server) linking(ctx context.Context) bool {
+	l := s.options.Links
+	return l.Authority != nil && (!l.Local || ctx.Value(hereKey{}) != nil)
+}
+
+// Address is where the client of a request reaches the server, without a slash
+// at its end, or "" when nobody knows.
+func (s *Server) Address(ctx context.Context) string {
+	if !s.linking(ctx) {
+		return ""
+	}
+	return s.options.Links.Base.Address()
+}
+
+// lifetime of links.
+func (l Linking) lifetime() time.Duration {
+	if l.Lifetime == 0 {
+		return defaultLinkLifetime
+	}
+	return l.Lifetime
+}
+
+// listTTL is for how long a client may reuse a list: no longer than the links in
+// it are good for, whose end is cut to whole seconds.
+func (o Options) listTTL() time.Duration {
+	if o.Links.Authority == nil {
+		return listTTL
+	}
+	return min(listTTL, o.Links.lifetime()-time.Second)
+}
+
+// modes are the ways in which a client that came so gets the bytes.
+func (s *Server) modes(ctx context.Context) []string {
+	var modes []string
+	if ctx.Value(socketKey{}) == nil {
+		modes = append(modes, deliveryDirectStream)
+		if s.options.Cache != nil && s.options.Cache.Redirects() {
+			modes = append(modes, deliveryRedirect)
+		}
+	}
+	if s.linking(ctx) {
+		modes = append(modes, deliveryDownloadURL)
+	}
+	return modes
+}
+
+// declareStream says in a server's capabilities how resources/stream delivers
+// to this client, or leaves it out where it cannot.
+func (s *Server) declareStream(ctx context.Context, capabilities *mcp.ServerCapabilities) {
+	extensions := maps.Clone(capabilities.Extensions)
+	delete(extensions, ExtensionStream)
+	if modes := s.modes(ctx); modes != nil {
+		extensions[ExtensionStream] = map[string]any{"method": MethodStream, "modes": modes}
+	}
+	capabilities.Extensions = extensions
+}
+
+// DeliveryOf is how a resources/stream request is answered. acceptsBytes says
+// whether its Accept admits the bytes themselves: a client that does not say so,
+// as those that know JSON only, never gets them.
+func (s *Server) DeliveryOf(ctx context.Context, r *Request, acceptsBytes bool) (Delivery, *Error) {
+	asked, failure := r.delivery()
+	if failure != nil {
+		return 0, failure
+	}
+	wish := asked
+	if wish == DeliveryAny {
+		wish = s.options.Links.Delivery
+	}
+	if wish == DeliveryAny && !acceptsBytes {
+		wish = DeliveryURL
+	}
 	switch {
-	case s.options.Links.Authority == nil:
-		return asked // and is told what is missing
-	case asked != DeliveryAny:
-		return asked
-	case s.options.Links.Delivery != DeliveryAny:
-		return s.options.Links.Delivery
-	case acceptsBytes:
-		return DeliveryDirect
+	case wish == DeliveryURL && !s.linking(ctx):
+		return 0, r.noLinks(acceptsBytes)
+	case wish != DeliveryURL && !acceptsBytes:
+		return 0, r.notStreamed("The Accept header admits no bytes. Send Accept: */*.", suggestAccept)
+	case wish == DeliveryURL, asked == DeliveryDirect:
+		return wish, nil
 	default:
-		return DeliveryURL
+		return DeliveryAny, nil
 	}
 }
 
-func (r *Request) delivery() Delivery {
-	var params struct {
-		Meta map[string]json.RawMessage `json:"_meta"`
+func (r *Request) delivery() (Delivery, *Error) {
+	raw, ok := object(object(r.Params)[paramMeta])[metaDelivery]
+	if !ok {
+		return DeliveryAny, nil
 	}
 	var text string
-	if json.Unmarshal(r.Params, &params) != nil || json.Unmarshal(params.Meta[metaDelivery], &text) != nil {
-		return DeliveryAny
+	_ = json.Unmarshal(raw, &text) // another type is no way
+	delivery, ok := deliveries[text]
+	if !ok {
+		return 0, (&Error{Reason: ReasonParams, Message: "The member " + metaDelivery + " of params._meta must be " + deliveryDirectStream + " or " + deliveryDownloadURL + "."}).with("uri", r.uri())
 	}
-	return deliveries[text]
+	return delivery, nil
+}
+
+// uri is what a request asks for; its params have been checked.
+func (r *Request) uri() (uri string) {
+	_ = json.Unmarshal(object(r.Params)[paramURI], &uri)
+	return uri
+}
+
+// What a client does that gets no URL: suggestions of errors.
+const (
+	suggestAccept = "Accept: */*"
+	suggestDirect = metaDelivery + ": " + deliveryDirectStream
+)
+
+// noLinks tells a client that gets no URL what it can do instead.
+func (r *Request) noLinks(acceptsBytes bool) *Error {
+	const text = "This server makes no download URLs for this connection. "
+	if acceptsBytes {
+		return r.notStreamed(text+"Leave "+metaDelivery+" out, or ask the operator to set --public-url.", suggestDirect)
+	}
+	return r.notStreamed(text+"Send POST /mcp with Accept: */*, or ask the operator to set --public-url.", suggestAccept)
+}
+
+func (r *Request) notStreamed(message, suggestion string) *Error {
+	return (&Error{Reason: ReasonNotStreamable, Message: message}).with("uri", r.uri()).with("suggestion", suggestion)
 }
 
 // downloadResult is the result of resources/stream in the downloadUrl mode. The
 // expiry is named after that of SEP-2166.
 type downloadResult struct {
+	ResultType  mcp.ResultType `json:"resultType,omitempty"`
 	URI         string         `json:"uri"`
 	MIMEType    string         `json:"mimeType"`
 	Size        *int64         `json:"size,omitempty"`
@@ -95,32 +216,48 @@ type downloadResult struct {
 }
 
 // DownloadReply is the reply to a resources/stream request that tells where the
-// content is to be had. Session is the id of the client's session, or "": a
-// request with another one is then refused there.
-func (s *Server) DownloadReply(r *Request, content *Content, session string) ([]byte, *Error) {
-	if s.options.Links.Authority == nil {
-		return nil, &Error{Reason: ReasonNotStreamable, Message: "This server makes no download URLs. Send POST /mcp with Accept: */* and leave " + metaDelivery + " out, or ask the operator to set --public-url."}
+// content is to be had. What a session asked for is good for that session only.
+func (s *Server) DownloadReply(ctx context.Context, r *Request, content *Content) ([]byte, *Error) {
+	if !s.linking(ctx) {
+		return nil, r.noLinks(false)
 	}
-	url, link, err := s.link(content, links.Grant{Kind: links.Download, SingleUse: !s.options.Links.ManyUses, Principal: principalOf(session)})
-	if errors.Is(err, links.ErrRevoked) || errors.Is(err, links.ErrTooLong) {
-		return nil, &Error{Reason: ReasonNotStreamable, Cause: err, Message: "There are no download URLs of this resource. Send POST /mcp with Accept: */* and leave " + metaDelivery + " out."}
+	url, link, err := s.link(content, links.Grant{
+		Kind: links.Download, SingleUse: !s.options.Links.ManyUses, Principal: principalOf(r.Session), Bound: r.Session != "",
+	})
+	switch {
+	case errors.Is(err, links.ErrRevoked) || errors.Is(err, links.ErrTooLong):
+		failure := r.notStreamed("There are no download URLs of this resource. Send POST /mcp with Accept: */* and leave "+metaDelivery+" out.", suggestAccept)
+		failure.Cause = err
+		return nil, failure
+	case errors.Is(err, links.ErrUnavailable):
+		return nil, (&Error{Reason: ReasonBusy, Cause: err, Message: "Too many download URLs were made lately. Try again in a minute, or send Accept: */*."}).with("uri", r.uri()).with("suggestion", suggestAccept)
+	case err != nil:
+		return nil, internal(err).with("uri", r.uri())
 	}
+	result := s.downloadResult(r, content, url, link)
+	reply, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": r.ID, "result": result})
 	if err != nil {
-		return nil, internal(err)
+		return nil, internal(err).with("uri", r.uri())
 	}
+	return append(reply, '\n'), nil
+}
+
+// downloadResult has what 2026-07-28 wants of every result, which mcp-go adds to
+// all others.
+func (s *Server) downloadResult(r *Request, content *Content, url string, link links.Link) downloadResult {
 	expires := link.Expires.Format(time.RFC3339)
 	result := downloadResult{
-		URI: content.Frozen, MIMEType: content.MIMEType, DownloadURL: url, ExpiresAt: expires,
-		Meta: map[string]any{metaDownload: url, metaDownloadExpires: expires},
+		URI: r.uri(), MIMEType: content.MIMEType, DownloadURL: url, ExpiresAt: expires,
+		Meta: map[string]any{metaDownload: url, metaDownloadExpires: expires, metaLocation: content.Frozen},
 	}
 	if content.Size != UnknownSize {
 		result.Size = &content.Size
 	}
-	reply, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": r.ID, "result": result})
-	if err != nil {
-		return nil, internal(err)
+	if r.Era == ModernEra {
+		result.ResultType = mcp.ResultTypeComplete
+		result.Meta[mcp.MetaKeyServerInfo] = mcp.Implementation{Name: serverName, Title: serverTitle, Version: s.options.Version}
 	}
-	return append(reply, '\n'), nil
+	return result
 }
 
 func principalOf(session string) string {
@@ -133,26 +270,36 @@ func principalOf(session string) string {
 // link makes a URL for a content as it is now: of a branch it names the commit.
 func (s *Server) link(content *Content, grant links.Grant) (url string, link links.Link, err error) {
 	grant.Methods = links.GET | links.HEAD
-	grant.Resource, grant.Repository, grant.Lifetime = content.Frozen, content.Repository, s.options.Links.Lifetime
-	if grant.Lifetime == 0 {
-		grant.Lifetime = defaultLinkLifetime
+	grant.Resource, grant.Repository, grant.Lifetime = content.Frozen, content.Repository, s.options.Links.lifetime()
+	if content.Asked != "" {
+		grant.Asked, grant.FileName = toldByLink(content.Asked), toldByLink(content.FileName)
 	}
 	token, link, err := s.options.Links.Authority.Mint(grant)
 	if err != nil {
 		return "", links.Link{}, fmt.Errorf("making a link: %w", err)
 	}
-	return s.options.Links.Base.URL(token, content.FrozenName), link, nil
+	return s.options.Links.Base.URL(token), link, nil
+}
+
+// toldByLink is a text that a link repeats to its bearer, or "" when it is so
+// long that the link might not pass a proxy. The canonical one is told then.
+func toldByLink(text string) string {
+	const most = 512
+	if len(text) > most {
+		return ""
+	}
+	return text
 }
 
 // httpMeta are the members of _meta that give a content's httpUrl (SEP-2166),
 // if it has one: only what resources/stream serves as well does.
-func (s *Server) httpMeta(content *Content) map[string]any {
-	if s.options.Links.Authority == nil || !content.Streamable {
+func (s *Server) httpMeta(ctx context.Context, content *Content) map[string]any {
+	if !s.linking(ctx) || !content.Streamable {
 		return nil
 	}
 	url, link, err := s.link(content, links.Grant{Kind: links.HTTP})
 	if err != nil {
-		s.logger.Debug("a resource is shown without its httpUrl", "uri", content.URI, "error", err)
+		s.logger.DebugContext(ctx, "a resource is shown without its httpUrl", "uri", content.URI, "error", err)
 		return nil
 	}
 	return map[string]any{metaHTTP: url, metaHTTPExpires: link.Expires.Format(time.RFC3339)}
@@ -168,10 +315,13 @@ type Linked struct {
 
 // LinkUse is a request for a link.
 type LinkUse struct {
-	Method, FileName string
-	Session          string // its session id, if it has one
-	Resume           string // see [links.SplitETag]
+	Method  string
+	Session string // its session id, if it has one
+	Resume  string // see [links.SplitETag]
 }
+
+// methodHead is HTTP's.
+const methodHead = "HEAD"
 
 // ErrLinkGone says that the commit of a link is not here, but may be on another
 // server or soon: mirrors lag behind each other.
@@ -192,13 +342,17 @@ func (s *Server) OpenLink(ctx context.Context, token string, use LinkUse) (Linke
 	if err != nil {
 		return Linked{}, err
 	}
+	if use.Method == methodHead {
+		// A look uses nothing up, and finds what a use would find.
+		if err := s.options.Links.Authority.Peek(ctx, link); err != nil {
+			return Linked{}, err
+		}
+	}
 	content, err := s.openFrozen(ctx, link)
 	if err != nil {
 		return Linked{}, err
 	}
-	if content.FileName != use.FileName {
-		return Linked{}, errors.Join(fmt.Errorf("file name: %w", repos.ErrNotFound), content.Close())
-	}
+	content.Asked, content.FileName = cmp.Or(link.Asked, link.Resource), cmp.Or(link.FileName, content.FrozenName)
 	return Linked{content, link, use.Resume}, nil
 }
 
@@ -219,10 +373,10 @@ func (s *Server) openFrozen(ctx context.Context, link links.Link) (*Content, err
 	return content, err
 }
 
-// Redeem uses the link for one download, and gives what its entity tag is to be
-// extended by.
-func (s *Server) Redeem(ctx context.Context, l Linked) (links.Redemption, error) {
-	return s.options.Links.Authority.Redeem(ctx, l.Link, l.Resume)
+// Redeem uses the link for one download, or for length more bytes of it, and
+// gives what its entity tag is to be extended by.
+func (s *Server) Redeem(ctx context.Context, l Linked, length int64) (links.Redemption, error) {
+	return s.options.Links.Authority.Redeem(ctx, l.Link, links.Resume{Secret: l.Resume, Length: length, Size: l.Size})
 }
 
 // frozen is the URI of the same content by the commit.

@@ -27,7 +27,7 @@ func (s *Server) list(ctx context.Context, _ any, message *mcp.ListResourcesRequ
 	result.Resources = make([]mcp.Resource, 0, 2*len(names))
 	for _, name := range names {
 		if repository, err := s.catalogue.Known(name); err == nil {
-			result.Resources = append(result.Resources, s.listed(repository)...)
+			result.Resources = append(result.Resources, s.listed(ctx, repository)...)
 		}
 	}
 	result.NextCursor = ""
@@ -62,7 +62,7 @@ func parseCursor(cursor mcp.Cursor) (after string, ok bool) {
 
 // listed are the resources that a repository is listed with: its card, and the
 // archive of its default branch.
-func (s *Server) listed(repository *repos.Repository) []mcp.Resource {
+func (s *Server) listed(ctx context.Context, repository *repos.Repository) []mcp.Resource {
 	name := repository.Name()
 	card := mcp.NewResource(Resource{Repository: name}.String(), name,
 		mcp.WithResourceDescription("A git repository: description, default branch, head commit, counts and links."),
@@ -75,18 +75,19 @@ func (s *Server) listed(repository *repos.Repository) []mcp.Resource {
 	tarball := mcp.NewResource(r.String(), name+" (tar.gz)",
 		mcp.WithResourceDescription("All files of the default branch. Download it with resources/stream."),
 		mcp.WithMIMEType(r.Options.Format.MediaType()))
-	tarball.Meta = mcp.NewMetaFromMap(mergeMeta(map[string]any{metaStreamable: true}, s.listedLink(r, head)))
+	tarball.Meta = mcp.NewMetaFromMap(mergeMeta(map[string]any{metaStreamable: true}, s.listedLink(ctx, r, head)))
 	return []mcp.Resource{card, tarball}
 }
 
 // listedLink is the httpUrl of an archive in a list, as members of _meta. No
 // repository is opened for it: what a branch holds is a commit, by git's rule,
 // and a page of fifty would take longer than all else of it.
-func (s *Server) listedLink(r Resource, head repos.ID) map[string]any {
-	if s.options.Links.Authority == nil {
+func (s *Server) listedLink(ctx context.Context, r Resource, head repos.ID) map[string]any {
+	if !s.linking(ctx) {
 		return nil
 	}
+	asked, name := r.String(), archiveName(r, head.String())
 	r.Revision = head.String()
 	r.Options = r.Options.Canonical()
-	return s.httpMeta(&Content{Repository: r.Repository, Frozen: r.String(), FrozenName: archiveName(r, r.Revision), Streamable: true})
+	return s.httpMeta(ctx, &Content{Repository: r.Repository, Asked: asked, FileName: name, Frozen: r.String(), Streamable: true})
 }

@@ -158,11 +158,14 @@ func marshalInto(outer map[string]json.RawMessage, key string, value any) ([]byt
 	return json.Marshal(outer)
 }
 
-// patchCapabilities declares resources.stream where SEP-2532 puts it. The
-// mirror among the extensions is mcp-go's own doing.
+// patchCapabilities declares resources.stream where SEP-2532 puts it, if its
+// mirror is among the extensions.
 func patchCapabilities(result map[string]json.RawMessage) {
 	var capabilities, resources map[string]json.RawMessage
 	if json.Unmarshal(result["capabilities"], &capabilities) != nil || json.Unmarshal(capabilities["resources"], &resources) != nil {
+		return
+	}
+	if _, declared := object(capabilities["extensions"])[ExtensionStream]; !declared {
 		return
 	}
 	resources["stream"] = json.RawMessage("true")

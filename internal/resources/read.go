@@ -66,7 +66,7 @@ func (s *Server) readContents(ctx context.Context, uri string) (mcp.ResourceCont
 		return nil, err
 	}
 	whole, err := content.readAll(ctx, s.options.ReadLimit)
-	content.Meta = mergeMeta(content.Meta, s.httpMeta(content))
+	content.Meta = mergeMeta(content.Meta, s.httpMeta(ctx, content))
 	err = errors.Join(err, content.Close())
 	if errors.Is(err, errTooLarge) {
 		return nil, s.tooLargeToRead(content)
@@ -87,8 +87,8 @@ func (s *Server) tooLargeToRead(content *Content) *Error {
 	if content.Size != UnknownSize {
 		failure = failure.with("size", content.Size)
 	}
-	// No typed client can call resources/stream; any can fetch a URL.
 	if url, ok := content.Meta[metaHTTP]; ok {
+		// Few clients know resources/stream, and all can hand on a URL.
 		failure = failure.with(fieldHTTP, url).with(fieldHTTPExpires, content.Meta[metaHTTPExpires])
 	}
 	return failure

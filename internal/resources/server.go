@@ -21,6 +21,9 @@ import (
 const ExtensionStream = metaPrefix + "resource-stream"
 
 const (
+	serverName  = "repomcp"
+	serverTitle = "repomcp: git repositories"
+
 	// defaultReadLimit of resources/read: a result is held several times over
 	// while it is encoded, about six times its size.
 	defaultReadLimit = 4 << 20
@@ -98,8 +101,8 @@ func New(options Options) *Server {
 	}
 	s := &Server{options: options, catalogue: options.Catalogue, sessions: options.Sessions, logger: options.Logger, extents: newExtents()}
 	completing := completions{s.catalogue, options.completionTime}
-	s.mcp = server.NewMCPServer("repomcp", options.Version,
-		server.WithTitle("repomcp: git repositories"),
+	s.mcp = server.NewMCPServer(serverName, options.Version,
+		server.WithTitle(serverTitle),
 		server.WithInstructions(instructions),
 		server.WithResourceCapabilities(true, true),
 		server.WithToolCapabilities(false),
@@ -108,9 +111,9 @@ func New(options Options) *Server {
 		server.WithCompletions(),
 		server.WithResourceCompletionProvider(completing),
 		server.WithPromptCompletionProvider(completing),
-		server.WithExtensions(map[string]any{ExtensionStream: options.streamSettings()}),
+		server.WithExtensions(map[string]any{ExtensionStream: nil}), // see declareStream
 		server.WithPaginationLimit(pageSize),
-		server.WithMethodCacheHints(mcp.MethodResourcesList, listTTL.Milliseconds(), mcp.CacheScopePrivate),
+		server.WithMethodCacheHints(mcp.MethodResourcesList, options.listTTL().Milliseconds(), mcp.CacheScopePrivate),
 		server.WithHooks(s.hooks()),
 	)
 	s.subscriptions = newSubscriptions(s, options.Subscribing)
@@ -131,15 +134,6 @@ func New(options Options) *Server {
 
 // AddTools offers tools to agents. Call it before the first request.
 func (s *Server) AddTools(tools ...server.ServerTool) { s.mcp.AddTools(tools...) }
-
-// streamSettings describe resources/stream to clients.
-func (o Options) streamSettings() map[string]any {
-	modes := []string{deliveryDirectStream}
-	if o.Links.Authority != nil {
-		modes = append(modes, deliveryDownloadURL)
-	}
-	return map[string]any{"method": MethodStream, "modes": modes}
-}
 
 // Handler serves all methods but resources/stream and subscriptions/listen over
 // HTTP, and the event streams of sessions. Requests must have passed
@@ -178,6 +172,12 @@ func (s *Server) Shutdown(ctx context.Context) error { return s.handler.Shutdown
 
 func (s *Server) hooks() *server.Hooks {
 	hooks := &server.Hooks{}
+	hooks.AddAfterInitialize(func(ctx context.Context, _ any, _ *mcp.InitializeRequest, result *mcp.InitializeResult) {
+		s.declareStream(ctx, &result.Capabilities)
+	})
+	hooks.AddAfterDiscover(func(ctx context.Context, _ any, _ *mcp.DiscoverRequest, result *mcp.DiscoverResult) {
+		s.declareStream(ctx, &result.Capabilities)
+	})
 	hooks.AddBeforeReadResource(redirectRead)
 	hooks.AddAfterListResources(s.list)
 	hooks.AddAfterSubscribe(func(ctx context.Context, _ any, message *mcp.SubscribeRequest, _ *mcp.EmptyResult) {
