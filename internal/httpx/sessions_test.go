@@ -199,12 +199,12 @@ func TestCancelledToolCallEnds(t *testing.T) {
 // sessions, so that an id says nothing of whose request is meant.
 func TestModernCancellationEndsNobodysRequest(t *testing.T) {
 	s := serve(t)
+	began := make(chan struct{}, 1)
+	s.mcp.AddTools(slowTool(began))
 	stream := events(s.modern("subscriptions/listen", map[string]any{"notifications": map[string]any{"resourcesListChanged": true}}))
 	if ack := <-stream; !strings.Contains(ack, "acknowledged") {
 		t.Fatal(ack)
 	}
-	began := make(chan struct{}, 1)
-	s.mcp.AddTools(slowTool(began))
 	ctx, cancel := context.WithCancel(t.Context())
 	header := http.Header{"Mcp-Protocol-Version": {modernVersion}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"slow"}, "Content-Type": {"application/json"}, "Accept": {acceptBoth}}
 	body := rpc(modernVersion, 1, "tools/call", map[string]any{"name": "slow"})
