@@ -34,7 +34,7 @@ var arrows = map[string][]string{
 	"internal/history": {"internal/charset", "internal/diff", "internal/message", "internal/repos"},
 	"internal/repos":   {"internal/objects"},
 	"internal/diff":    {},
-	"internal/objects": {"internal/objects/sha1x8"},
+	"internal/objects": {"internal/inflate"},
 	"internal/links":   {},
 	"internal/cache":   {},
 
@@ -43,7 +43,7 @@ var arrows = map[string][]string{
 	"internal/archive/workers": {},
 
 	"internal/archive/attributes": {"internal/archive/wildmatch"},
-	"internal/archive/convert":    {"internal/archive/attributes"},
+	"internal/archive/convert":    {"internal/archive/attributes", "internal/charset"},
 	"internal/archive/lfs":        {},
 	"internal/archive/pathspec":   {"internal/archive/wildmatch"},
 	"internal/archive/subst":      {"internal/archive/wildmatch", "internal/charset", "internal/message", "internal/repos"},
@@ -51,13 +51,14 @@ var arrows = map[string][]string{
 	"internal/archive/xz":         {"internal/archive/blocks", "internal/archive/workers"},
 	"internal/archive/zip":        {"internal/archive/gzip", "internal/archive/workers"},
 	"internal/archive/zstd":       {"internal/archive/blocks", "internal/archive/workers"},
-	"internal/objects/sha1x8":     {},
+	"internal/inflate":            {},
 	"internal/charset":            {},
+	"internal/commitgraph":        {},
 	"internal/message":            {},
 	"internal/gittest":            {},
 	// Measures the program from outside, repos alone beside go-git, and search
 	// beside git grep.
-	"internal/benchmark": {"internal/archive/workers", "internal/objects", "internal/repos", "internal/search", "internal/search/pattern"},
+	"bench": {"internal/archive/workers", "internal/repos", "internal/search", "internal/search/pattern"},
 }
 
 // fences say which packages may import a library, by the beginning of its
@@ -66,7 +67,7 @@ var fences = map[string][]string{
 	"github.com/labstack/echo":    {"internal/httpx"},
 	"github.com/coder/websocket":  {"internal/httpx"},
 	"github.com/mark3labs/mcp-go": {"internal/resources", "internal/tools", "cmd/repomcp"},
-	"github.com/go-git":           {"internal/repos", "internal/benchmark"},
+	"github.com/go-git":           {"internal/repos", "bench"},
 	"github.com/klauspost":        {"internal/archive/gzip", "internal/archive/zip", "internal/archive/zstd"},
 	"github.com/ulikunitz":        {"internal/archive/xz"},
 	"github.com/redis":            {"internal/cache", "internal/links", "cmd/repomcp"},
@@ -75,10 +76,10 @@ var fences = map[string][]string{
 	"gocloud.dev":                 {"internal/cache", "cmd/repomcp"},
 	"github.com/spf13":            {"cmd/repomcp"},
 	"github.com/knadh":            {"cmd/repomcp"},
-	"os/exec":                     {"internal/gittest", "internal/benchmark"},
+	"os/exec":                     {"internal/gittest", "bench"},
 	"unsafe":                      {},
 	// resources builds mcp-go's HTTP handler, whose types are net/http's.
-	"net/http": {"client", "internal/httpx", "internal/resources", "internal/benchmark"},
+	"net/http": {"client", "internal/httpx", "internal/resources", "bench"},
 }
 
 type goPackage struct {

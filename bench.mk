@@ -1,6 +1,6 @@
 # Measurements. `make bench` compares the program with git, compressors and
-# go-git, and writes docs/performance.md; it wants Linux, git, gzip, if possible
-# pigz, some GiB of disk for repositories that it keeps, and a quiet machine for
+# go-git, and writes docs/performance.md; it wants Linux, git, gzip, zstd,
+# openssl, some GiB of disk for repositories that it keeps, and a quiet machine for
 # half an hour. REPOMCP_BENCH_REPO names a repository of your own to measure as
 # well; BENCH has flags, for example
 #
@@ -11,7 +11,7 @@
 .PHONY: bench bench-go
 
 bench:
-	go run ./internal/benchmark $(BENCH)
+	go run ./bench $(BENCH)
 
 bench-go:
 	go test -run '^$$' -bench . -benchmem ./...

@@ -61,6 +61,7 @@ export const calls = [
       assert.equal(links.length, 1);
       assert.equal(links[0].mimeType, "image/png");
       assert.equal(links[0].size, 123);
+      assert.equal(links[0]._meta["io.github.repomcp/streamable"], true);
     },
   },
   {

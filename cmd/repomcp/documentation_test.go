@@ -117,6 +117,7 @@ func TestDocumentationOfTools(t *testing.T) {
 	for name := range tables {
 		t.Errorf("docs/tools.md has nothing about %s", name)
 	}
+	checkOverview(t, p, page[:starts[0][0]], list)
 	if bytes.Equal(written.Bytes(), page) {
 		return
 	}
@@ -125,6 +126,27 @@ func TestDocumentationOfTools(t *testing.T) {
 	}
 	if err := os.WriteFile(toolsPage, written.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// checkOverview looks for all tools and prompts in what is before the sections.
+func checkOverview(t *testing.T, p *peer, overview []byte, list toolList) {
+	t.Helper()
+	var rows []string
+	for _, tool := range list.Tools {
+		rows = append(rows, fmt.Sprintf("\n| [`%[1]s`](#%[1]s) | ", tool.Name))
+	}
+	var prompts struct{ Prompts []struct{ Name string } }
+	if raw, err := p.request(t.Context(), "prompts/list", map[string]any{}); err != nil || json.Unmarshal(raw, &prompts) != nil {
+		t.Fatalf("%v: %s", err, raw)
+	}
+	for _, prompt := range prompts.Prompts {
+		rows = append(rows, "\n| `"+prompt.Name+"` | ")
+	}
+	for _, row := range rows {
+		if !bytes.Contains(overview, []byte(row)) {
+			t.Errorf("the overview of docs/tools.md lacks %q", row)
+		}
 	}
 }
 
@@ -194,6 +216,7 @@ func argumentTable(t *testing.T, properties json.RawMessage, required []string) 
 		var property struct {
 			Type, Description string
 			Default           any
+			Maximum           float64
 		}
 		if err := decoder.Decode(&property); err != nil {
 			t.Fatal(err)
@@ -206,6 +229,9 @@ func argumentTable(t *testing.T, properties json.RawMessage, required []string) 
 		}
 		if property.Default != nil && property.Default != false {
 			kind += fmt.Sprintf(", default %v", property.Default)
+		}
+		if property.Maximum != 0 {
+			kind += fmt.Sprintf(", at most %v", property.Maximum)
 		}
 		fmt.Fprintf(&b, "| `%s` | %s | %s |\n", name, kind, strings.ReplaceAll(property.Description, "|", "\\|"))
 	}

@@ -45,6 +45,8 @@ type serveFlags struct {
 	rescan           time.Duration
 	verify           bool
 	searchCache      int64
+	tools            []string
+	noLinks          bool
 	noEvents         bool
 	maxSubscriptions int
 	drainTimeout     time.Duration
@@ -96,6 +98,8 @@ cleanly on SIGTERM: downloads that are under way may finish within
 	set.BoolVar(&flags.noEvents, "no-file-events", false, "look for changes of watched repositories twice a second instead of having the kernel tell (inotify)")
 	set.IntVar(&flags.maxSubscriptions, "max-subscriptions", 10_000, "how many resources all clients together may watch")
 	set.Int64Var(&flags.searchCache, "search-cache", search.DefaultCacheBytes, "bytes of memory for the results of earlier code searches")
+	set.StringSliceVar(&flags.tools, "tools", nil, "tools to offer, with commas between; all without it. A request chooses fewer by the header X-MCP-Tools")
+	set.BoolVar(&flags.noLinks, "no-resource-links", false, "no resource_link in the results of tools, for frameworks that fail on it; texts and data still have the addresses")
 	set.BoolVar(&flags.verify, "verify", false, "read all packs once in the background and log damage")
 	set.DurationVar(&flags.drainTimeout, "drain-timeout", 30*time.Second, "how long downloads may take after SIGTERM")
 	set.DurationVar(&flags.writeTimeout, "write-timeout", 30*time.Second, "how long a client may stop reading before it is dropped")
@@ -153,12 +157,16 @@ func serve(ctx context.Context, env environment, flags serveFlags) (err error) {
 	defer func() { err = errors.Join(err, caching.close()) }()
 	mcp := resources.New(resources.Options{
 		Catalogue: catalogue, Engine: engine, Version: version(), ReadLimit: flags.readLimit, Sessions: resources.NewSessions(key), Logger: logger,
-		Prompts: tools.Prompts(), Subscribing: resources.Subscribing{NoEvents: flags.noEvents, Total: flags.maxSubscriptions}, ArchiveLimits: flags.limits, Links: linking.Linking, Cache: caching.cache,
+		Prompts: tools.Prompts(), Unknown: tools.Unknown, Subscribing: resources.Subscribing{NoEvents: flags.noEvents, Total: flags.maxSubscriptions}, ArchiveLimits: flags.limits, Links: linking.Linking, Cache: caching.cache,
 	})
-	mcp.AddTools(tools.New(tools.Options{
-		Catalogue: catalogue, Locator: locator{mcp}, Logger: logger,
+	offered, err := tools.Choose(tools.New(tools.Options{
+		Catalogue: catalogue, Locator: locator{mcp}, NoLinks: flags.noLinks, Logger: logger,
 		Searcher: search.New(catalogue, engine.Scheduler(), search.Options{CacheBytes: flags.searchCache}), Facts: history.NewFacts(0),
-	})...)
+	}), flags.tools)
+	if err != nil {
+		return &usageError{fmt.Errorf("--tools: %w", err)}
+	}
+	mcp.AddTools(offered...)
 	server := httpx.New(httpx.Options{
 		Resources: mcp, AllowedHosts: hosts, AllowedOrigins: flags.allowedOrigins, PublicURL: flags.publicURL,
 		WriteTimeout: flags.writeTimeout, Logger: logger,

@@ -248,11 +248,6 @@ func (c *counted) ReadBlob(id repos.ID, limit int64, buf []byte) ([]byte, error)
 	return c.Snapshot.ReadBlob(id, limit, buf)
 }
 
-func (c *counted) ReadPendingBlob(id repos.ID, limit int64, buf []byte, pending *repos.Pending) ([]byte, error) {
-	c.blobs++
-	return c.Snapshot.ReadPendingBlob(id, limit, buf, pending)
-}
-
 func TestFoldersThatAreTheSameAreNotCompared(t *testing.T) {
 	repo := gittest.New(t)
 	files := func(content string) []gittest.File {

@@ -2,8 +2,6 @@ package archive
 
 import (
 	"io"
-
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // layout is how members are put one after another. Workers use one at the same
@@ -16,9 +14,8 @@ type layout interface {
 	// with its target.
 	bare(r *run, out []byte, e entry, target []byte) ([]byte, error)
 	// read appends a file that is read from the source, unless it has more than
-	// limit bytes: repos.ErrTooLarge. After an error out is as it was. With
-	// pending, the file in out may be compared with its id later.
-	read(r *run, out []byte, e entry, limit int64, pending *repos.Pending) ([]byte, error)
+	// limit bytes: repos.ErrTooLarge. After an error out is as it was.
+	read(r *run, out []byte, e entry, limit int64) ([]byte, error)
 	// whole appends a file whose content is at hand.
 	whole(r *run, out []byte, e entry, content []byte) ([]byte, error)
 	// held says whether a file of up to heldBytes may be read whole, if a buffer

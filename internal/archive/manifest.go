@@ -177,7 +177,7 @@ func (m *manifestLayout) bare(_ *run, out []byte, _ entry, _ []byte) ([]byte, er
 	return out, errDescribed
 }
 
-func (m *manifestLayout) read(_ *run, out []byte, _ entry, _ int64, _ *repos.Pending) ([]byte, error) {
+func (m *manifestLayout) read(_ *run, out []byte, _ entry, _ int64) ([]byte, error) {
 	return out, errDescribed
 }
 

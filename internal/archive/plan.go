@@ -26,8 +26,6 @@ type Source interface {
 	// ReadBlob appends a file to buf, unless it has more than limit bytes:
 	// repos.ErrTooLarge.
 	ReadBlob(id repos.ID, limit int64, buf []byte) ([]byte, error)
-	// ReadPendingBlob may leave the comparison with the id to pending.
-	ReadPendingBlob(id repos.ID, limit int64, buf []byte, pending *repos.Pending) ([]byte, error)
 	// InfoAttributes is the content of info/attributes, or nil.
 	InfoAttributes() ([]byte, error)
 	// Resolve finds the commit of a revision; repos.ErrNotFound is for all that

@@ -58,9 +58,7 @@ type run struct {
 	// Contents of a file before and after conversion, where they do not go
 	// straight into out; kept for the next.
 	stored, converted []byte
-	records           []byte           // of a zip's directory, for what is in out
-	pending           [2]repos.Pending // files of out and of held that are yet to be compared with their ids
-	atOnce            bool             // they are compared when they are read
+	records           []byte // of a zip's directory, for what is in out
 	worker            *workers.Worker
 
 	walkErr error // the tree could not be read after the last entry
@@ -132,30 +130,16 @@ func (r *run) split(half *run) {
 // Run implements [workers.Task].
 func (r *run) Run(w *workers.Worker) {
 	r.worker = w
-	first := r.next
-	r.atOnce = false
 	r.makeAll()
-	out, held := r.pending[0].Matches(r.out), r.pending[1].Matches(r.held)
-	if !out || !held {
-		// Made again, with every file compared when it is read: then a sound copy
-		// is taken where there is one, or the damaged file is known.
-		r.emptied()
-		r.next, r.apart, r.atOnce = first, false, true
-		r.makeAll()
-	}
 	r.done <- struct{}{}
 }
 
-// buffer is what the next entry is appended to, and what its file is left to.
-func (r *run) buffer() (*[]byte, *repos.Pending) {
-	out, pending := &r.out, &r.pending[0]
+// buffer is what the next entry is appended to.
+func (r *run) buffer() *[]byte {
 	if r.held != nil {
-		out, pending = &r.held, &r.pending[1]
+		return &r.held
 	}
-	if r.atOnce {
-		pending = nil
-	}
-	return out, pending
+	return &r.out
 }
 
 // makeAll makes entries until they are at their end, the buffer is full, a file is
@@ -216,14 +200,14 @@ func (r *run) made(err error) (more bool, failed error) {
 
 // bare appends an entry without content.
 func (r *run) bare(e entry, target []byte) (more bool, err error) {
-	out, _ := r.buffer()
+	out := r.buffer()
 	*out, err = r.layout.bare(r, *out, e, target)
 	return r.made(err)
 }
 
 // whole appends a file whose content is at hand.
 func (r *run) whole(e entry, content []byte) (more bool, err error) {
-	out, _ := r.buffer()
+	out := r.buffer()
 	*out, err = r.layout.whole(r, *out, e, content)
 	return r.made(err)
 }
@@ -236,8 +220,8 @@ func (r *run) file(e entry) (more bool, err error) {
 		return r.treated(e)
 	}
 	if r.held == nil {
-		out, pending := r.buffer()
-		*out, err = r.layout.read(r, *out, e, min(inlineBytes, r.limits.BlobBytes), pending)
+		out := r.buffer()
+		*out, err = r.layout.read(r, *out, e, min(inlineBytes, r.limits.BlobBytes))
 		if !errors.Is(err, repos.ErrTooLarge) {
 			return r.made(err)
 		}
@@ -249,9 +233,9 @@ func (r *run) file(e entry) (more bool, err error) {
 			return false, nil
 		}
 	}
-	held, pending := r.buffer()
+	held := r.buffer()
 	first := len(*held) == 0
-	*held, err = r.layout.read(r, *held, e, min(heldBytes-int64(len(*held)), r.limits.BlobBytes), pending)
+	*held, err = r.layout.read(r, *held, e, min(heldBytes-int64(len(*held)), r.limits.BlobBytes))
 	if errors.Is(err, repos.ErrTooLarge) {
 		r.apart = first // or it begins the next buffer
 		return false, nil

@@ -20,10 +20,10 @@ func (t tarFormat) bare(_ *run, out []byte, e entry, target []byte) ([]byte, err
 
 // read reads a file's content to where it belongs, and completes the header
 // before it, since the size is known only then.
-func (t tarFormat) read(r *run, buffer []byte, e entry, limit int64, pending *repos.Pending) ([]byte, error) {
+func (t tarFormat) read(r *run, buffer []byte, e entry, limit int64) ([]byte, error) {
 	out := t.header(buffer, e, 0, nil)
 	content := len(out)
-	out, err := r.source.ReadPendingBlob(e.id, limit, out, pending)
+	out, err := r.source.ReadBlob(e.id, limit, out)
 	if err != nil {
 		return buffer, err
 	}

@@ -39,7 +39,7 @@ func (z *zipLayout) bare(r *run, out []byte, e entry, target []byte) ([]byte, er
 	return z.whole(r, out, e, target)
 }
 
-func (z *zipLayout) read(r *run, out []byte, e entry, limit int64, _ *repos.Pending) ([]byte, error) {
+func (z *zipLayout) read(r *run, out []byte, e entry, limit int64) ([]byte, error) {
 	var err error
 	if r.stored, err = r.source.ReadBlob(e.id, limit, r.stored[:0]); err != nil {
 		return out, err

@@ -1,9 +1,9 @@
-// Package charset turns text into UTF-8 and back as git does with iconv: by the
-// names that are found in commits and attributes, and byte for byte like glibc
-// where it differs from the tables of golang.org/x/text.
+// Package charset turns text into UTF-8 and back, by the names of encodings that
+// are found in commits and attributes. The tables are those of golang.org/x/text.
 //
-// [Same] says whether there is anything to do, [Decode] and [Encode] do it.
-// Neither fails loudly: git keeps text that cannot be converted as it is.
+// [Same] says whether there is anything to do, [Decode] and [Encode] convert a
+// text, and a [Charset] from [Find] converts one character at a time. Nothing
+// fails loudly: git keeps text that cannot be converted as it is.
 package charset
 
 import (
@@ -22,12 +22,12 @@ const UTF8 = "UTF-8"
 // toASCII is ISO-2022-JP's way back to ASCII.
 const toASCII = "\x1b(B"
 
-// Same reports whether two names mean the same: same_encoding (utf8.c).
+// Same reports whether git takes two names for the same encoding.
 func Same(a, b string) bool {
 	return foldCase(a) == foldCase(b) || sameUTF(a, b)
 }
 
-// foldCase is what strcasecmp compares in the C locale: ASCII letters only.
+// foldCase folds ASCII letters only, as names are compared in the C locale.
 func foldCase(s string) string {
 	folded := []byte(s)
 	for i, c := range folded {
@@ -160,17 +160,21 @@ func decodeTable(text string, table *charmap.Charmap) string {
 }
 
 func encodeTable(text []byte, table *charmap.Charmap) ([]byte, bool) {
-	controls := hasControls(table)
 	encoded := make([]byte, 0, len(text))
 	for _, r := range string(text) {
-		b, ok := table.EncodeRune(r)
-		if !ok && controls && isControl(r) {
-			b, ok = byte(r), true //nolint:gosec // below 0xa0
-		}
+		b, ok := encodeRune(table, r)
 		if !ok {
 			return nil, false
 		}
 		encoded = append(encoded, b)
 	}
 	return encoded, true
+}
+
+func encodeRune(table *charmap.Charmap, r rune) (byte, bool) {
+	b, ok := table.EncodeRune(r)
+	if !ok && isControl(r) && hasControls(table) {
+		return byte(r), true //nolint:gosec // below 0xa0
+	}
+	return b, ok
 }

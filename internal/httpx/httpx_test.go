@@ -65,7 +65,7 @@ func serveWith(t *testing.T, options repos.Options, subscribing resources.Subscr
 	}
 	log := &journal{}
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	mcp := resources.New(resources.Options{Catalogue: catalogue, Engine: engine, Version: "test", Prompts: tools.Prompts(), Subscribing: subscribing, Logger: logger, Sessions: resources.NewSessions([]byte(strings.Repeat("k", 32)))})
+	mcp := resources.New(resources.Options{Catalogue: catalogue, Engine: engine, Version: "test", Prompts: tools.Prompts(), Unknown: tools.Unknown, Subscribing: subscribing, Logger: logger, Sessions: resources.NewSessions([]byte(strings.Repeat("k", 32)))})
 	mcp.AddTools(tools.New(tools.Options{Catalogue: catalogue})...)
 	s := &site{t: t, root: root, catalogue: catalogue, mcp: mcp, server: httpx.New(httpx.Options{Resources: mcp, Logger: logger}), log: log}
 	s.http = httptest.NewServer(s.server.Handler())

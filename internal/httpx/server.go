@@ -129,7 +129,7 @@ func (s *Server) cors() echo.MiddlewareFunc {
 		AllowMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete},
 		AllowHeaders: append([]string{
 			"Accept", "Authorization", "Content-Type", resources.HeaderSession, resources.HeaderVersion,
-			resources.HeaderMethod, resources.HeaderName, resources.HeaderEventID,
+			resources.HeaderMethod, resources.HeaderName, resources.HeaderEventID, resources.HeaderTools,
 		}, conditionHeaders...),
 		ExposeHeaders: exposedHeaders,
 	})

@@ -42,9 +42,8 @@
 // What is not checked unless asked for: that the bytes of a packed object hash
 // to its id. git does not check that when it reads either; zlib's checksum
 // catches damage to the content, but not to an offset in a large index. Use
-// [Snapshot.ReadVerified] or [Object.Verify] for one object, [Snapshot.ReadPending]
-// for many that are used together, [Snapshot.Verify] for whole packs. Loose objects
-// are always checked when read to their end.
+// [Snapshot.ReadVerified] or [Object.Verify] for one object, [Snapshot.Verify] for
+// whole packs. Loose objects are always checked when read to their end.
 //
 // The formats are those of gitformat-pack(5), gitformat-chunk(5),
 // gitrepository-layout(5) and git-config(1).

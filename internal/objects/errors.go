@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+
+	"github.com/repomcp/repomcp/internal/inflate"
 )
 
 var (
@@ -30,8 +32,7 @@ var (
 	errBadEntry    = errors.New("malformed pack entry")
 	errBadDelta    = errors.New("malformed delta")
 	errDeltaCycle  = errors.New("delta chain leads back to itself")
-	errBadStream   = errors.New("malformed zlib stream")
-	errWrongSize   = errors.New("size differs from the declared one")
+	errWrongSize   = inflate.ErrSize
 	errWrongID     = errors.New("content does not hash to the object id")
 	errBadLoose    = errors.New("malformed loose object header")
 	errBadIndex    = errors.New("malformed pack index")

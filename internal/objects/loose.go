@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"syscall"
+
+	"github.com/repomcp/repomcp/internal/inflate"
 )
 
 // Loose objects, gitrepository-layout(5): objects/xx/y..., a zlib stream of
@@ -44,7 +46,7 @@ func (s *Store) openLooseFile(name string, id ID) (*Object, error) {
 	inflater := s.takeInflater()
 	source := &stream{inflater: inflater, store: s, last: noMore, closing: func() { _ = file.Close() }}
 	damage := func(err error) error { return corrupt(name, err) }
-	err = inflater.fromFile(file, 0, info.Size())
+	err = inflater.Reset(file, 0, info.Size())
 	var kind Type
 	var size int64
 	if err == nil {
@@ -64,8 +66,8 @@ func (s *Store) openLooseFile(name string, id ID) (*Object, error) {
 
 // noMore checks that a file ends where its zlib stream does, as git does for
 // loose objects.
-func noMore(f *inflater) error {
-	more, err := f.more()
+func noMore(f *inflate.Reader) error {
+	more, err := f.More()
 	if err == nil && more {
 		err = errTrailing
 	}

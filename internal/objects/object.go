@@ -6,6 +6,8 @@ import (
 	"hash"
 	"io"
 	"sync/atomic"
+
+	"github.com/repomcp/repomcp/internal/inflate"
 )
 
 // Object is an open object: a stream of exactly Size bytes. It pins the packs
@@ -45,7 +47,7 @@ func (o *Object) Verify() {
 		o.hash = sha1.New()
 		o.hash.Write(appendHeader(nil, o.kind, o.size))
 		if s, ok := o.source.(*stream); ok { // the id says more than the checksum
-			s.inflater.unsummed = true
+			s.inflater.SkipChecksum = true
 		}
 	}
 }
@@ -98,6 +100,26 @@ func (o *Object) read(p []byte) (int, error) {
 	o.source = nothing{}
 	return n, nil
 }
+
+// readExactly fills dst from a source, which must end there.
+func readExactly(s io.Reader, dst []byte) error {
+	if _, err := io.ReadFull(s, dst); err != nil {
+		return sizeError(err)
+	}
+	return ended(s)
+}
+
+// sizeError tells a stream that ended properly, but too early for the size
+// that was declared, from one that was cut off.
+func sizeError(err error) error {
+	if errors.Is(err, io.EOF) {
+		return errWrongSize
+	}
+	return err
+}
+
+// streamBuffer is what streams are read by.
+const streamBuffer = 32 << 10
 
 // ended checks that a source has no more bytes than were read of it.
 func ended(s io.Reader) error {
@@ -196,10 +218,10 @@ func (m *memory) close() {
 
 // stream is a source that inflates from a file.
 type stream struct {
-	inflater *inflater
+	inflater *inflate.Reader
 	store    *Store
-	last     func(*inflater) error // a further check at the end; may be nil
-	closing  func()                // may be nil
+	last     func(*inflate.Reader) error // a further check at the end; may be nil
+	closing  func()                      // may be nil
 }
 
 func (s *stream) Read(p []byte) (int, error) {

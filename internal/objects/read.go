@@ -4,8 +4,6 @@ import (
 	"errors"
 	"io"
 	"slices"
-
-	"github.com/repomcp/repomcp/internal/objects/sha1x8"
 )
 
 // Has says whether the object exists. Of a packed one only the index is read.
@@ -58,56 +56,29 @@ func (s *Snapshot) Stat(id ID) (kind Type, size int64, err error) {
 // before anything of its size is allocated. After an error buf is as it was,
 // apart from bytes beyond its length.
 func (s *Snapshot) Read(id ID, limit int64, buf []byte) (kind Type, data []byte, err error) {
-	return s.read(id, limit, buf, comparison{})
+	return s.read(id, limit, buf, false)
 }
 
 // ReadVerified is [Snapshot.Read], and compares the bytes with the id. A copy
 // that does not match is damage; a sound one in another pack is taken instead.
 func (s *Snapshot) ReadVerified(id ID, limit int64, buf []byte) (kind Type, data []byte, err error) {
-	return s.read(id, limit, buf, comparison{wanted: true})
-}
-
-// ReadPending is [Snapshot.ReadVerified], but leaves the comparison to pending
-// where that is faster: nothing of the buffer may be used before it matches.
-func (s *Snapshot) ReadPending(id ID, limit int64, buf []byte, pending *Pending) (kind Type, data []byte, err error) {
-	return s.read(id, limit, buf, comparison{wanted: true, later: pending})
-}
-
-// comparison says whether an object is compared with its id, and when.
-type comparison struct {
-	wanted bool
-	later  *Pending // nil: at once
-}
-
-// check compares the object that was appended to a buffer at start, or leaves it
-// to be compared.
-func (c comparison) check(sc *scratch, id ID, kind Type, buf []byte, start int) error {
-	switch {
-	case !c.wanted:
-	case c.later != nil && sha1x8.Available():
-		c.later.add(id, kind, start, len(buf))
-	case sc.sum(kind, buf[start:]) != id:
-		return errWrongID
-	}
-	return nil
+	return s.read(id, limit, buf, true)
 }
 
 // sharedObject is the largest object that is kept for other readers: a larger
 // one would push out many small ones, which cost more to find.
 const sharedObject = 128 << 10
 
-func (s *Snapshot) read(id ID, limit int64, buf []byte, compare comparison) (kind Type, data []byte, err error) {
+func (s *Snapshot) read(id ID, limit int64, buf []byte, verify bool) (kind Type, data []byte, err error) {
 	if err := s.enter(); err != nil {
 		return 0, buf, err
 	}
 	defer s.leave()
 	sc := s.db.store.takeScratch()
 	defer s.db.store.giveScratch(sc)
-	sc.identified = compare.wanted
-	share := compare.wanted && s.db.readers.Load() > 1
-	if share {
-		compare.later = nil // others get only what was compared
-	}
+	sc.identified = verify
+	// Others get only what was compared.
+	share := verify && s.db.readers.Load() > 1
 	err = s.locate(id, func(v *view, at place) (err error) {
 		if share {
 			if known, content, ok := v.store.shared.get(at.pack, at.off); ok && int64(len(content)) <= limit {
@@ -119,8 +90,8 @@ func (s *Snapshot) read(id ID, limit int64, buf []byte, compare comparison) (kin
 		if errors.Is(err, errSpill) {
 			kind, data, err = readAll(buf, limit)(v.openPacked(id, at))
 		}
-		if err == nil {
-			err = at.pack.damage(compare.check(sc, id, kind, data, len(buf)))
+		if err == nil && verify && sc.sum(kind, data[len(buf):]) != id {
+			err = at.pack.damage(errWrongID)
 		}
 		if err == nil && share && len(data)-len(buf) <= sharedObject {
 			v.store.shared.put(at.pack, at.off, kind, slices.Clone(data[len(buf):]))
@@ -218,7 +189,7 @@ func (v *view) openPacked(id ID, at place) (*Object, error) {
 func (s *Store) openStream(at place, e entry) (source, error) {
 	inflater := s.takeInflater()
 	start := at.off + int64(e.length)
-	if err := inflater.fromFile(at.pack.file, start, at.pack.end-start); err != nil {
+	if err := inflater.Reset(at.pack.file, start, at.pack.end-start); err != nil {
 		s.giveInflater(inflater)
 		return nil, at.pack.damage(err)
 	}
@@ -247,10 +218,10 @@ func (v *view) stat(sc *scratch, at place) (Type, int64, error) {
 func (sc *scratch) deltaHeader(at place, e entry, head []byte) (base, result int64, err error) {
 	var buf [longestDeltaHeader]byte
 	first := buf[:min(longestDeltaHeader, e.size)]
-	err = sc.decoder.prefix(first, head)
+	err = sc.decoder.Prefix(first, head)
 	if isTruncated(err) {
 		start := at.off + int64(e.length)
-		err = sc.inflater.fromFile(at.pack.file, start, at.pack.end-start)
+		err = sc.inflater.Reset(at.pack.file, start, at.pack.end-start)
 		if err == nil {
 			_, err = io.ReadFull(&sc.inflater, first)
 		}

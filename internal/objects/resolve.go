@@ -107,8 +107,8 @@ func (v *view) wholeEntry(sc *scratch, at place, e entry, head []byte, limit int
 		}
 		start := len(*buf)
 		*buf = grow(*buf, e.size)
-		sc.decoder.unsummed = sc.identified
-		defer func() { sc.decoder.unsummed = false }()
+		sc.decoder.SkipChecksum = sc.identified
+		defer func() { sc.decoder.SkipChecksum = false }()
 		return base, sc.inflate((*buf)[start:], at.pack, at.off, e, head)
 	}
 	if e.size > v.store.options.SpillBytes {

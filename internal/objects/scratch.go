@@ -3,21 +3,23 @@ package objects
 import (
 	"crypto/sha1"
 	"hash"
+
+	"github.com/repomcp/repomcp/internal/inflate"
 )
 
 // scratch is what one operation needs besides its result. Operations take one
 // from the store's pool, so that reading small objects allocates nothing.
 type scratch struct {
-	decoder  decoder
-	glance   glance   // of headers
-	inflater inflater // for streams that are longer than a window
-	own      span     // of the pack, around the object that is read
-	bases    span     // the same around a base of it
-	window   []byte   // for a header alone, or the file of a loose object
-	deltas   []byte   // inflated deltas of the chain, one after the other
-	delta    []byte   // an inflated delta that did not fit among those
-	loose    []byte   // an inflated loose object with its header
-	links    []link   // of the chain, from the object towards its base
+	decoder  inflate.Decoder
+	glance   glance         // of headers
+	inflater inflate.Reader // for streams that are longer than a window
+	own      span           // of the pack, around the object that is read
+	bases    span           // the same around a base of it
+	window   []byte         // for a header alone, or the file of a loose object
+	deltas   []byte         // inflated deltas of the chain, one after the other
+	delta    []byte         // an inflated delta that did not fit among those
+	loose    []byte         // an inflated loose object with its header
+	links    []link         // of the chain, from the object towards its base
 	hash     hash.Hash
 	header   []byte // what is hashed before a content
 	// identified says that the object is compared with its id, so that its
@@ -123,33 +125,28 @@ func (sc *scratch) inflate(dst []byte, p *pack, off int64, e entry, head []byte)
 	at := off + int64(e.length)
 	left := p.end - at
 	if min(deflatedBound(e.size), left) > largestSpan {
-		if err := sc.inflater.fromFile(p.file, at, left); err != nil {
+		if err := sc.inflater.Reset(p.file, at, left); err != nil {
 			return p.damage(err)
 		}
-		return p.damage(sc.inflater.whole(dst))
+		return p.damage(readExactly(&sc.inflater, dst))
 	}
-	n, started, d := 0, false, &sc.decoder
-	for need := deflatedGuess(e.size); ; need = 2*need + firstSpan {
-		need = min(need, left)
+	need := deflatedGuess(e.size)
+	more := func() (_ []byte, err error) {
+		need = min(2*need+firstSpan, left)
+		head, err = sc.span().from(p, at, need)
+		return head, err
+	}
+	if int64(len(head)) < min(need, left) {
 		var err error
-		if int64(len(head)) < need {
-			if head, err = sc.span().from(p, at, need); err != nil {
-				return d.finish(err)
-			}
+		if head, err = sc.span().from(p, at, min(need, left)); err != nil {
+			return err
 		}
-		if !started {
-			err = d.start(dst, head)
-			started = err == nil
-		}
-		if err == nil {
-			n, err = d.proceed(head)
-		}
-		switch {
-		case isTruncated(err) && int64(len(head)) < left:
-			continue
-		case err == nil && n != len(dst):
-			err = errWrongSize
-		}
-		return p.damage(d.finish(err))
 	}
+	// What is free behind dst is used for speed.
+	room := dst[:min(cap(dst), len(dst)+inflate.Room)]
+	n, err := sc.decoder.Inflate(room, len(dst), head, more)
+	if err == nil && n != len(dst) {
+		err = errWrongSize
+	}
+	return p.damage(err)
 }

@@ -26,10 +26,10 @@ func (v *view) readSmallLoose(sc *scratch, id ID, limit int64, buf []byte) (Type
 		if room := max(looseWindow, looseGrowth*len(file)); cap(sc.loose) < room {
 			sc.loose = make([]byte, room)
 		}
-		sc.decoder.unsummed = true
-		n, err := sc.decoder.inflateUpTo(sc.loose[:cap(sc.loose)], file)
-		sc.decoder.unsummed = false
-		if err != nil || sc.decoder.end != len(file) {
+		sc.decoder.SkipChecksum = true
+		n, err := sc.decoder.Inflate(sc.loose[:cap(sc.loose)], cap(sc.loose), file, nil)
+		sc.decoder.SkipChecksum = false
+		if err != nil || sc.decoder.StreamLength() != len(file) {
 			return 0, nil, false
 		}
 		kind, content, err := splitLoose(sc.loose[:n])

@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/inflate"
 )
 
 // Store is the folder of repositories: what all of them share. There is one
@@ -31,7 +33,7 @@ type Store struct {
 	directories map[string]*directory
 
 	scratch   sync.Pool // of *scratch
-	inflaters sync.Pool // of *inflater
+	inflaters sync.Pool // of *inflate.Reader
 	buffers   sync.Pool // of *[]byte
 	pieces    sync.Pool // of *[]byte, larger
 }
@@ -171,15 +173,15 @@ func (s *Store) directory(name string) *directory {
 	return d
 }
 
-func (s *Store) takeInflater() *inflater {
-	if f, ok := s.inflaters.Get().(*inflater); ok {
+func (s *Store) takeInflater() *inflate.Reader {
+	if f, ok := s.inflaters.Get().(*inflate.Reader); ok {
 		return f
 	}
-	return new(inflater)
+	return new(inflate.Reader)
 }
 
-func (s *Store) giveInflater(f *inflater) {
-	f.file = nil
+func (s *Store) giveInflater(f *inflate.Reader) {
+	f.Release()
 	s.inflaters.Put(f)
 }
 

@@ -3,7 +3,6 @@ package objects
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"io"
 	"testing"
 
@@ -44,65 +43,5 @@ func TestSwappedOffsetsAreNoticed(t *testing.T) {
 	repo.CopyPack(other)
 	if _, got, err := snap.ReadVerified(a, 1<<20, nil); err != nil || string(got) != "content of a" {
 		t.Errorf("with a sound copy ReadVerified gives %q, %v", got, err)
-	}
-}
-
-// Objects that are compared together are found damaged wherever they are in the
-// buffer, and what is read into it the next time is judged anew.
-func TestPendingObjectsAreCompared(t *testing.T) {
-	repo := gittest.New(t)
-	var files []gittest.File
-	for i := range 20 {
-		files = append(files, gittest.Regular(fmt.Sprint(i), gittest.Noise(1000*i)))
-	}
-	repo.Commit("main", files...)
-	repo.Git("repack", "-adq")
-	var ids []ID
-	for i := range files {
-		id, err := ParseID(repo.Git("rev-parse", fmt.Sprint("main:", i)))
-		if err != nil {
-			t.Fatal(err)
-		}
-		ids = append(ids, id)
-	}
-	snap := snapshot(t, newStore(t, Options{}, repo), repo)
-	var pending Pending
-	all := func() bool {
-		t.Helper()
-		buf, found := []byte("before them"), false
-		for i, id := range ids {
-			_, got, err := snap.ReadPending(id, 1<<20, buf, &pending)
-			if errors.Is(err, ErrCorrupt) { // compared at once, where that is as fast
-				found = true
-				continue
-			}
-			if err != nil {
-				t.Fatal(i, err)
-			}
-			buf = got
-		}
-		return pending.Matches(buf) && !found
-	}
-	for range 2 {
-		if !all() {
-			t.Error("sound objects do not match")
-		}
-	}
-	// One that its reader does not keep, since it is not what was wanted, may be
-	// anywhere by now.
-	if _, _, err := snap.ReadPending(ids[7], 1<<20, nil, &pending); err != nil || !pending.Matches(nil) {
-		t.Errorf("an object that was not kept: %v", err)
-	}
-	for _, pair := range [][2]int{{0, 1}, {7, 19}} {
-		repo.SwapOffsets(ids[pair[0]].String(), ids[pair[1]].String())
-		snap = snapshot(t, newStore(t, Options{}, repo), repo)
-		if all() {
-			t.Errorf("objects %v are swapped, and match", pair)
-		}
-		repo.SwapOffsets(ids[pair[0]].String(), ids[pair[1]].String())
-		snap = snapshot(t, newStore(t, Options{}, repo), repo)
-		if !all() {
-			t.Error("sound objects do not match after damaged ones")
-		}
 	}
 }

@@ -61,21 +61,6 @@ func (b *Blob) Close() error { return b.object.Close() }
 // bytes is [ErrTooLarge], found before any of it is read.
 func (s *Snapshot) ReadBlob(id ID, limit int64, buf []byte) ([]byte, error) {
 	kind, data, err := s.objects.ReadVerified(id, limit, buf)
-	return blobOnly(id, kind, buf, data, err)
-}
-
-// Pending are files in one buffer that are yet to be compared with their ids.
-type Pending = objects.Pending
-
-// ReadPendingBlob is [Snapshot.ReadBlob], but may leave the comparison to pending,
-// which does many at a time: nothing of the buffer may be used before it matches.
-func (s *Snapshot) ReadPendingBlob(id ID, limit int64, buf []byte, pending *Pending) ([]byte, error) {
-	kind, data, err := s.objects.ReadPending(id, limit, buf, pending)
-	return blobOnly(id, kind, buf, data, err)
-}
-
-// blobOnly is what buf became by appending an object, if that is a blob.
-func blobOnly(id ID, kind objects.Type, buf, data []byte, err error) ([]byte, error) {
 	if err != nil {
 		return buf, domainError(err)
 	}

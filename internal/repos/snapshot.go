@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/repomcp/repomcp/internal/objects"
 )
@@ -254,6 +255,16 @@ func (r *Repository) Description() string {
 		return ""
 	}
 	return text
+}
+
+// Fetched is when git last fetched into the repository, which the file FETCH_HEAD
+// tells by its time (git-fetch(1)); zero where it has not.
+func (r *Repository) Fetched() time.Time {
+	info, err := r.catalogue.root.Stat(r.dir + "/FETCH_HEAD")
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
 }
 
 // LongestRef splits a path at the longest leading part that is a ref below the

@@ -29,7 +29,8 @@ type Request struct {
 	// The clients of one address share what it may have.
 	Address string
 
-	failure *Error // what a handler or hook of the method found
+	failure *Error   // what a handler or hook of the method found
+	tools   []string // that the client has chosen; nil are all
 
 	// events of a subscriptions/listen request: closed once the first was
 	// written.
@@ -113,11 +114,11 @@ func (s *Server) admit(message Message, header func(string) string) (*Request, S
 		if failure := checkModern(message, meta, header); failure != nil {
 			return r, SessionPresent, failure
 		}
-		return r, SessionPresent, checkParams(message, r.Era)
+		return r, SessionPresent, s.checkMessage(r, header)
 	}
 	r.Version = header(HeaderVersion)
 	if message.Method == methodInit {
-		return r, SessionPresent, checkParams(message, r.Era)
+		return r, SessionPresent, s.checkMessage(r, header)
 	}
 	id := header(HeaderSession)
 	if id == "" {
@@ -134,7 +135,16 @@ func (s *Server) admit(message Message, header func(string) string) (*Request, S
 	if failure := checkVersion(r.Version); failure != nil {
 		return r, SessionPresent, failure
 	}
-	return r, SessionPresent, checkParams(message, r.Era)
+	return r, SessionPresent, s.checkMessage(r, header)
+}
+
+// checkMessage applies the rules that do not depend on the transport; header may
+// be nil.
+func (s *Server) checkMessage(r *Request, header func(string) string) *Error {
+	if failure := checkParams(r.Message, r.Era); failure != nil {
+		return failure
+	}
+	return s.admitNamed(r, header)
 }
 
 // exactParams are the params that are read here and, by a reader that takes

@@ -85,7 +85,7 @@ func (c *Connection) admit(message Message) (*Request, *Error) {
 		if failure := checkModernBody(message, meta); failure != nil {
 			return r, failure
 		}
-		return r, checkParams(message, r.Era)
+		return r, c.server.checkMessage(r, nil)
 	}
 	r.Version = ""
 	switch {
@@ -98,7 +98,7 @@ func (c *Connection) admit(message Message) (*Request, *Error) {
 	if c.claims != nil {
 		r.Version, r.Stream = c.claims.Version, c.claims.Stream
 	}
-	return r, checkParams(message, r.Era)
+	return r, c.server.checkMessage(r, nil)
 }
 
 // AdmitBatched says why a request cannot be part of a batch, or nil.

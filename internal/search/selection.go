@@ -143,7 +143,7 @@ func (f *fileFilter) byLanguage(name string) language.Answer {
 func (f *fileFilter) byContent(name string, content []byte) bool {
 	is := func(set language.Set) bool {
 		answer := set.ByName(name)
-		return answer == language.Yes || answer == language.Unsure && set.ByContent(name, content)
+		return answer == language.Yes || answer == language.Unsure && set.ByFirstLine(content)
 	}
 	return (len(f.query.Languages.Any) == 0 || is(f.languages)) && (len(f.query.Languages.None) == 0 || !is(f.others))
 }

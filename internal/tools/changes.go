@@ -41,10 +41,10 @@ type changeView struct {
 
 func (a *changeView) define(p *parameters, detail string) {
 	a.detail, a.context, a.patchLine = detail, history.DefaultContext, 1
-	p.choice(&a.detail, "detail", "none: no files; stats: the files by pages, with the number of lines that were added and deleted; full_patch: the lines.", detailNone, detailStats, detailPatch)
-	p.texts(&a.paths, "paths", "Only these files, and what is in these folders. "+pathDescription)
-	p.count(&a.context, "context_lines", "With full_patch, unchanged lines around each change.", maxContextLines)
-	p.number(&a.patchLine, "patch_line", "With full_patch, its first line to show, to go on where an earlier result was cut.", math.MaxInt32)
+	p.choice(&a.detail, "detail", "none: no files; stats: files with counts of changed lines; full_patch: the lines.", detailNone, detailStats, detailPatch)
+	p.texts(&a.paths, "paths", "Only these files and folders.")
+	p.count(&a.context, "context_lines", "Of a patch: unchanged lines around each change.", maxContextLines)
+	p.number(&a.patchLine, "patch_line", "Of a patch: line to continue at.", math.MaxInt32)
 	a.paging.define(p, 100, 300)
 }
 
@@ -125,7 +125,7 @@ func (c *changes) stats(ctx context.Context, r *result) error {
 		r.note("%s.", differing(len(c.files)))
 	}
 	if c.page == 1 && len(shown) < len(c.files) {
-		c.linkFiles(ctx, r)
+		c.pointFiles(ctx, r)
 	}
 	return nil
 }
@@ -158,7 +158,7 @@ func (c *changes) patch(ctx context.Context, r *result) error {
 	if r.content != "" {
 		r.content += "\n"
 	}
-	w := &patchWriter{collector: collector{start: c.patchLine, limit: max(maxResultBytes-len(r.content), minPatchBytes)}}
+	w := &patchWriter{collector: collector{start: c.patchLine, limit: max(maxListedBytes-len(r.content), minPatchBytes)}}
 	differ := history.NewDiffer(c.snapshot, history.PatchOptions{Context: c.context})
 	at := 0
 	var err error
@@ -182,19 +182,22 @@ func (c *changes) patch(ctx context.Context, r *result) error {
 	if x.replaced {
 		r.note("It is not all UTF-8: what is not is shown as U+FFFD.")
 	}
-	where := fmt.Sprintf("in file %d of %d, %s", at, len(c.files), quote(c.files[at-1].NewPath))
+	where := fmt.Sprintf("in file %d of %d, %s", at, len(c.files), quote(clip(c.files[at-1].NewPath)))
 	switch {
 	case x.within > 0:
-		r.note("Truncated in line %d of the patch, which is long, %s. Go on with patch_line=%d, or name other files with paths.", x.last, where, x.last+1)
+		r.next = fmt.Sprintf("patch_line=%d", x.last+1)
+		r.note("Truncated in line %d of the patch, which is long, %s. Go on with %s, or name other files with paths.", x.last, where, r.next)
 	case x.cut:
-		r.note("Truncated after line %d of the patch, %s. Go on with patch_line=%d, or name files with paths.", x.last, where, x.last+1)
+		r.next = fmt.Sprintf("patch_line=%d", x.last+1)
+		r.note("Truncated after line %d of the patch, %s. Go on with %s, or name files with paths.", x.last, where, r.next)
 	case err != nil:
+		r.next = "paths that come after this file"
 		r.note("Stopped %s: so much is not compared at once. Name files that come after it with paths.", where)
 	case c.patchLine > 1:
 		r.note("Lines %d to %d of the patch, its last.", x.first, x.last)
 	}
 	if err != nil {
-		c.linkFiles(ctx, r)
+		c.pointFiles(ctx, r)
 	}
 	return nil
 }

@@ -17,9 +17,9 @@ type compareArguments struct {
 
 func (a *compareArguments) define(p *parameters) {
 	a.place.define(p)
-	p.text(&a.base, "base", "Branch, tag or commit that is compared with.").require()
-	p.text(&a.head, "head", "Branch, tag or commit that has the changes; the default branch when it is left out.")
-	p.flag(&a.twoDot, "two_dot", "Compare base itself with head, as git diff base..head. Otherwise it is what head changed since it left base: base...head, as GitHub compares.")
+	p.text(&a.base, "base", "Branch, tag or commit to compare with.").require()
+	p.text(&a.head, "head", "Branch, tag or commit with the changes; the default branch if omitted.")
+	p.flag(&a.twoDot, "two_dot", "Compare as base..head; otherwise base...head, as GitHub.")
 	a.changeView.define(p, detailPatch)
 }
 

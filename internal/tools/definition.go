@@ -5,11 +5,22 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 )
+
+// metaMaxResult tells Claude Code how many characters of a tool's result to show
+// before it puts the rest into a file.
+const metaMaxResult = "anthropic/maxResultSizeChars"
+
+// maxShownChars leaves room for the escapes of JSON, in which a client may count.
+const maxShownChars = 2 * maxResultBytes
+
+// goingOn are the arguments with which texts that were cut are continued.
+var goingOn = []string{"cursor", "start_line", "patch_line"}
 
 // definition is one tool.
 type definition struct {
@@ -48,23 +59,41 @@ func tool[A any, P argumentsOf[A]](name, title, description string, data any, ru
 			if err := p.read(arguments); err != nil {
 				return nil, err
 			}
-			return run(s, ctx, *a)
+			r, err := run(s, ctx, *a)
+			if err != nil {
+				return nil, err
+			}
+			if asked, ok := any(*a).(interface{ instead(s *service) string }); ok {
+				if note := asked.instead(s); note != "" {
+					r.notes = slices.Insert(r.notes, 0, note)
+				}
+			}
+			return r, nil
 		},
 	}
 }
 
-// describe is the tool as MCP lists it. Every tool reads only, says the same
-// to the same question as long as nobody pushes, and asks nobody else.
+// describe is the tool as MCP lists it. Every tool reads only and asks nobody
+// else; what else there is to annotate has no meaning then.
 func (d definition) describe() mcp.Tool {
 	yes, no := true, false
 	described := mcp.Tool{
 		Name: d.name, Title: d.title, Description: d.description, RawInputSchema: marshal(d.parameters().schema()),
-		Annotations: mcp.ToolAnnotation{Title: d.title, ReadOnlyHint: &yes, DestructiveHint: &no, IdempotentHint: &yes, OpenWorldHint: &no},
+		Annotations: mcp.ToolAnnotation{ReadOnlyHint: &yes, DestructiveHint: &no, OpenWorldHint: &no},
+	}
+	if d.canBeCut() {
+		described.Meta = mcp.NewMetaFromMap(map[string]any{metaMaxResult: maxShownChars})
 	}
 	if d.data != nil {
 		described.RawOutputSchema = marshal(schemaOf(reflect.TypeOf(d.data)))
 	}
 	return described
+}
+
+// canBeCut tells the tools that show texts, which can be as long as a result may
+// be.
+func (d definition) canBeCut() bool {
+	return slices.ContainsFunc(d.parameters().names(), func(name string) bool { return slices.Contains(goingOn, name) })
 }
 
 // handler runs the tool. What goes wrong is a result, too: the model is to read
@@ -74,6 +103,9 @@ func (d definition) handler(s *service) server.ToolHandlerFunc {
 		r, err := d.call(ctx, s, call.Params.Arguments)
 		if err != nil {
 			return s.failed(ctx, d.name, err), nil
+		}
+		if s.noLinks {
+			r.links = nil
 		}
 		return r.render(), nil
 	}

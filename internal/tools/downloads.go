@@ -7,13 +7,13 @@ import (
 	"github.com/repomcp/repomcp/internal/archive"
 )
 
-// maxLinkedCommits is of how many commits a search links archives: it may show
-// lines of hundreds of repositories.
-const maxLinkedCommits = 3
+// maxPointedCommits is of how many commits a search tells the archives: it may
+// show lines of hundreds of repositories.
+const maxPointedCommits = 3
 
-// linkManifest links a list of all files with their ids to a first page that
-// does not have all items.
-func (s *service) linkManifest(ctx context.Context, r *result, at found, of pages, shown int) error {
+// pointManifest points a first page that does not have all items at a list of all
+// files with their ids.
+func (s *service) pointManifest(ctx context.Context, r *result, at found, of pages, shown int) error {
 	if of.Page > 1 || shown == of.Total || r.stopped {
 		return nil
 	}
@@ -24,14 +24,13 @@ func (s *service) linkManifest(ctx context.Context, r *result, at found, of page
 	if err != nil {
 		return err
 	}
-	r.note("All entries of the commit are in its manifest, %s.", h.URI)
-	r.link(h)
+	r.point(h, "All entries of the commit are in its manifest, %s.", h.URI)
 	return nil
 }
 
-// linkRefs links the list of all branches and tags to a first page that does not
-// have all.
-func (s *service) linkRefs(ctx context.Context, r *result, repository string, of pages, shown int) error {
+// pointRefs points a first page that does not have all branches or tags at the
+// list of all.
+func (s *service) pointRefs(ctx context.Context, r *result, repository string, of pages, shown int) error {
 	if of.Page > 1 || shown == of.Total {
 		return nil
 	}
@@ -39,14 +38,13 @@ func (s *service) linkRefs(ctx context.Context, r *result, repository string, of
 	if err != nil {
 		return err
 	}
-	r.note("All branches and tags are in %s.", h.URI)
-	r.link(h)
+	r.point(h, "All branches and tags are in %s.", h.URI)
 	return nil
 }
 
-// linkRepositories links the list of all repositories to a first page that does
-// not have all that were found.
-func (s *service) linkRepositories(ctx context.Context, r *result, of pages, shown int) error {
+// pointRepositories points a first page that does not have all that were found at
+// the list of all repositories.
+func (s *service) pointRepositories(ctx context.Context, r *result, of pages, shown int) error {
 	if of.Page > 1 || shown == of.Total {
 		return nil
 	}
@@ -54,25 +52,23 @@ func (s *service) linkRepositories(ctx context.Context, r *result, of pages, sho
 	if err != nil {
 		return err
 	}
-	r.note("All repositories are in %s.", h.URI)
-	r.link(h)
+	r.point(h, "All repositories are in %s.", h.URI)
 	return nil
 }
 
-// linkTree links an archive of all files of a commit to what was found in it. A
-// page that can have no such link is shown without.
-func (s *service) linkTree(ctx context.Context, r *result, repository, commit string) {
+// pointTree points what was found in a commit at an archive of all its files. A
+// page that can have no such archive is shown without.
+func (s *service) pointTree(ctx context.Context, r *result, repository, commit string) {
 	h, err := s.locator.Archive(ctx, repository, commit, archive.Options{Format: archive.TarGz, Profile: archive.ProfileFull})
 	if err != nil {
 		return
 	}
-	r.note("All files of %s at %s are in the linked archive.", quote(repository), commit)
-	r.link(h)
+	r.point(h, "All files of the commit are in its archive, %s.", h.URI)
 }
 
-// linkFiles links an archive of the files that differ: there is no download of a
-// patch, or of its statistics. What is shown of them can do without.
-func (c *changes) linkFiles(ctx context.Context, r *result) {
+// pointFiles points at an archive of the files that differ: there is no download of
+// a patch, or of its statistics. What is shown of them can do without.
+func (c *changes) pointFiles(ctx context.Context, r *result) {
 	options := archive.Options{Format: archive.TarGz, Profile: archive.ProfileFull}
 	if !c.from.IsZero() {
 		options.Base, options.Fallback = c.from.String(), archive.FallbackFull
@@ -81,6 +77,5 @@ func (c *changes) linkFiles(ctx context.Context, r *result) {
 	if err != nil {
 		return
 	}
-	r.note("The linked archive has all files that differ, whole.")
-	r.link(h)
+	r.point(h, "All files that differ, whole, are in the archive %s.", h.URI)
 }

@@ -8,9 +8,10 @@ import (
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
-// What has no room in a result is to be had as a whole: the first page links to
-// it and says how to download it, and the pages after that do not again.
-func TestACutPageLinksToADownload(t *testing.T) {
+// What has no room in a result is to be had as a whole: the first page says
+// where and how to download it, and the pages after that do not again. It is said
+// in the text: frameworks read each link, or fail on it.
+func TestACutPagePointsAtADownload(t *testing.T) {
 	s, repo := single(t)
 	first := repo.Commit("main", gittest.Regular("readme", "one needle\n"))
 	var files []gittest.File
@@ -39,57 +40,64 @@ func TestACutPageLinksToADownload(t *testing.T) {
 	} {
 		c.arguments["repo"] = "one"
 		whole := s.call(c.tool, c.arguments)
-		if len(whole.links) > 0 {
-			t.Errorf("%s links to %q though nothing is missing", c.tool, whole.links)
+		if strings.Contains(whole.text, c.route) || strings.Contains(whole.content, "[Cut here.") {
+			t.Errorf("%s says where the rest is though nothing is missing: %s", c.tool, whole.text)
 		}
 		c.arguments["perPage"] = 1
 		cut := s.call(c.tool, c.arguments)
-		if len(cut.links) != 1 || !strings.Contains(cut.links[0], c.want) || !strings.Contains(cut.text, c.route) {
+		if len(cut.links) > 0 || !strings.Contains(cut.text, c.want) || !strings.Contains(cut.text, c.route) {
 			t.Errorf("%s links to %q, and says %s", c.tool, cut.links, cut.text)
 		}
+		how := "page=2"
 		if next, ok := cut.data["nextCursor"]; ok {
 			c.arguments["cursor"] = next
+			how = fmt.Sprint("cursor=", next)
 		} else {
 			c.arguments["page"] = 2
 		}
-		if next := s.call(c.tool, c.arguments); next.failed || len(next.links) > 0 {
-			t.Errorf("%s links again: %q", c.tool, next.links)
+		// Some clients show the first block alone.
+		if !strings.HasSuffix(cut.content, "\n[Cut here. Go on with "+how+"]\n") {
+			t.Errorf("%s does not say in its first block that it is cut: %s", c.tool, cut.content)
+		}
+		if next := s.call(c.tool, c.arguments); next.failed || strings.Contains(next.text, c.route) {
+			t.Errorf("%s says it again: %q", c.tool, next.text)
 		}
 	}
 }
 
-func TestACutListOfRepositoriesLinksToAll(t *testing.T) {
+func TestACutListOfRepositoriesPointsAtAll(t *testing.T) {
 	s := open(t, samples)
 	for _, c := range []struct {
 		arguments args
-		links     int
+		points    bool
 	}{
-		{args{}, 0},
-		{args{"query": "tools"}, 0},
-		{args{"perPage": 2}, 1},
-		{args{"query": "tools", "perPage": 1}, 1},
-		{args{"perPage": 2, "page": 2}, 0},
+		{args{}, false},
+		{args{"query": "tools"}, false},
+		{args{"perPage": 2}, true},
+		{args{"query": "tools", "perPage": 1}, true},
+		{args{"perPage": 2, "page": 2}, false},
 	} {
 		r := s.call("search_repositories", c.arguments)
-		if len(r.links) != c.links || strings.Contains(r.text, "GET /repositories") != (c.links > 0) {
+		if len(r.links) > 0 || strings.Contains(r.text, "GET /repositories") != c.points {
 			t.Errorf("%v links to %q, and says %s", c.arguments, r.links, r.text)
 		}
 	}
 }
 
-// Of many repositories the first few are linked.
-func TestASearchLinksToWhatItFound(t *testing.T) {
+// Of many repositories the first few are told.
+func TestASearchPointsAtWhatItFoundIn(t *testing.T) {
 	s := open(t, samples)
+	const archives = "All files of the commit are in its archive"
 	r := s.call("search_code", args{"query": "a", "perPage": 1})
-	if len(r.links) != 1 {
-		t.Errorf("one line of one repository, and links to %q", r.links)
+	if n := strings.Count(r.text, archives); n != 1 || len(r.links) > 0 {
+		t.Errorf("one line of one repository, and %d archives", n)
 	}
 	repositories := make(map[string]bool)
 	r = s.call("search_code", args{"query": "a", "perPage": 200})
 	for _, file := range r.data["files"].([]any) {
 		repositories[file.(map[string]any)["repository"].(string)] = true
 	}
-	if want := min(len(repositories), 3); len(r.links) != want || want < 2 {
-		t.Errorf("%d repositories, and links to %q", len(repositories), r.links)
+	if n, want := strings.Count(r.text, archives), min(len(repositories), 3); n != want || want < 2 {
+		t.Errorf("%d repositories, and %d archives", len(repositories), n)
 	}
 }

@@ -20,6 +20,8 @@ const (
 	// foreignShare is the part of a text, one in so many, that may be no UTF-8:
 	// accents in an older encoding. Of more than that nothing can be read.
 	foreignShare = 6
+	// foreignGrowth is by how many bytes U+FFFD is longer than what it replaces.
+	foreignGrowth = 2
 )
 
 // excerpt is a part of a text.
@@ -58,7 +60,7 @@ func readLines(ctx context.Context, source io.Reader, start, end int) (excerpt, 
 	if bytes.IndexByte(head, 0) >= 0 {
 		return excerpt{binary: true}, nil
 	}
-	c := collector{start: max(start, 1), end: end, limit: maxResultBytes}
+	c := collector{start: max(start, 1), end: end, limit: maxListedBytes}
 	for {
 		part, err := reader.ReadSlice('\n')
 		c.add(part)
@@ -77,10 +79,11 @@ func readLines(ctx context.Context, source io.Reader, start, end int) (excerpt, 
 // collector gets a text in parts, each a line or a part of one.
 type collector struct {
 	start, end int
-	limit      int // bytes that are kept
+	limit      int // bytes that are shown
 	lines      int // that began
 	inside     bool
 	kept       []byte
+	foreign    int // bytes of kept that are no UTF-8, which are shown as three
 	whole      int // bytes of kept up to the end of a line
 	last       int
 	full       bool
@@ -97,12 +100,17 @@ func (c *collector) add(part []byte) {
 	if c.full || c.lines < c.start || c.end != 0 && c.lines > c.end {
 		return
 	}
-	if len(c.kept)+len(part) > c.limit {
-		c.kept = append(c.kept, part[:c.limit-len(c.kept)]...)
+	foreign := foreignBytes(string(part))
+	room := c.limit - len(c.kept) - foreignGrowth*c.foreign
+	if len(part)+foreignGrowth*foreign > room {
+		if foreign > 0 {
+			room /= 1 + foreignGrowth
+		}
+		c.kept = append(c.kept, part[:min(room, len(part))]...)
 		c.full = true
 		return
 	}
-	c.kept = append(c.kept, part...)
+	c.kept, c.foreign = append(c.kept, part...), c.foreign+foreign
 	if !c.inside {
 		c.whole, c.last = len(c.kept), c.lines
 	}

@@ -9,8 +9,8 @@ import (
 )
 
 func TestReadLines(t *testing.T) {
-	long := strings.Repeat("é", maxResultBytes) // twice as many bytes
-	many := strings.Repeat("0123456789abcde\n", maxResultBytes/16+10)
+	long := strings.Repeat("é", maxListedBytes) // twice as many bytes
+	many := strings.Repeat("0123456789abcde\n", maxListedBytes/16+10)
 	for name, c := range map[string]struct {
 		text       string
 		start, end int
@@ -26,11 +26,11 @@ func TestReadLines(t *testing.T) {
 		"binary":           {"a\x00", 0, 0, excerpt{binary: true}},
 		"not UTF-8":        {"caf\xe9\nb\n", 0, 0, excerpt{text: "caf\ufffd\nb\n", first: 1, last: 2, total: 2, counted: true, replaced: true}},
 		"another encoding": {"\xcd\xd3\xd7\xc5\xd4\n", 0, 0, excerpt{binary: true}},
-		"too many lines":   {many, 0, 0, excerpt{text: many[:maxResultBytes], first: 1, last: maxResultBytes / 16, total: maxResultBytes/16 + 10, counted: true, cut: true}},
-		"the rest of them": {many, maxResultBytes/16 + 1, 0, excerpt{text: many[maxResultBytes:], first: maxResultBytes/16 + 1, last: maxResultBytes/16 + 10, total: maxResultBytes/16 + 10, counted: true}},
-		"a long line":      {"x" + long + "\nb\n", 0, 0, excerpt{text: ("x" + long)[:maxResultBytes-1], first: 1, last: 1, total: 2, counted: true, cut: true, within: maxResultBytes - 1}},
+		"too many lines":   {many, 0, 0, excerpt{text: many[:maxListedBytes], first: 1, last: maxListedBytes / 16, total: maxListedBytes/16 + 10, counted: true, cut: true}},
+		"the rest of them": {many, maxListedBytes/16 + 1, 0, excerpt{text: many[maxListedBytes:], first: maxListedBytes/16 + 1, last: maxListedBytes/16 + 10, total: maxListedBytes/16 + 10, counted: true}},
+		"a long line":      {"x" + long + "\nb\n", 0, 0, excerpt{text: ("x" + long)[:maxListedBytes-1], first: 1, last: 1, total: 2, counted: true, cut: true, within: maxListedBytes - 1}},
 		"a long last line": {"a\n" + long, 0, 0, excerpt{text: "a\n", first: 1, last: 1, total: 2, counted: true, cut: true}},
-		"exactly the cap":  {strings.Repeat("y", maxResultBytes-1) + "\n", 0, 0, excerpt{text: strings.Repeat("y", maxResultBytes-1) + "\n", first: 1, last: 1, total: 1, counted: true}},
+		"exactly the cap":  {strings.Repeat("y", maxListedBytes-1) + "\n", 0, 0, excerpt{text: strings.Repeat("y", maxListedBytes-1) + "\n", first: 1, last: 1, total: 1, counted: true}},
 	} {
 		got, err := readLines(t.Context(), strings.NewReader(c.text), c.start, c.end)
 		if err != nil {
@@ -62,7 +62,7 @@ func TestExcerptsPutTogetherAreTheText(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if len(x.text) > maxResultBytes || !utf8.ValidString(x.text) {
+			if len(x.text) > maxListedBytes || !utf8.ValidString(x.text) {
 				t.Fatalf("%d bytes", len(x.text))
 			}
 			got, next = got+x.text, x.last+1

@@ -31,11 +31,11 @@ type findArguments struct {
 func (a *findArguments) define(p *parameters) {
 	a.order = orderRank
 	a.revision.define(p)
-	p.text(&a.query, "query", "A part of the path, such as util or test/data.")
-	p.text(&a.glob, "glob", "A pattern that the path matches: "+globDescription)
-	p.text(&a.path, "path", "Folder to search, from which query and glob count; the root by default. "+pathDescription)
-	p.flag(&a.caseSensitive, "case_sensitive", "Tell upper and lower case apart.")
-	p.choice(&a.order, "order", "rank: names that begin with query first, and shorter paths before longer ones; path: as git lists them.", orderRank, orderPath)
+	p.text(&a.query, "query", "Part of the path, such as util or test/data.")
+	p.text(&a.glob, "glob", "Pattern of the path: "+globDescription)
+	p.text(&a.path, "path", "Folder in which to search; query and glob are relative to it.")
+	p.flag(&a.caseSensitive, "case_sensitive", "Distinguish upper and lower case.")
+	p.choice(&a.order, "order", "rank: best matches first; path: as git lists them.", orderRank, orderPath)
 	a.paging.define(p, 100, 500)
 }
 
@@ -86,7 +86,7 @@ func (s *service) findFiles(ctx context.Context, a findArguments) (_ *result, er
 	}
 	r.note("%s.", at)
 	r.data = data
-	return r, s.linkManifest(ctx, r, at, data.pages, len(data.Files))
+	return r, s.pointManifest(ctx, r, at, data.pages, len(data.Files))
 }
 
 // find walks the tree and puts what fits in order.

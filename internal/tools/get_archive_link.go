@@ -1,12 +1,17 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 
 	"github.com/repomcp/repomcp/internal/archive"
 )
+
+// maxArchiveURI bounds the URI of an archive: a result has it up to six times, and
+// proxies take no longer addresses.
+const maxArchiveURI = 4 << 10
 
 type archiveArguments struct {
 	revision
@@ -18,6 +23,20 @@ type archiveArguments struct {
 // optionNames are those of options that have another name here.
 var optionNames = map[string]string{"path": "paths"}
 
+// optionHints say in short what an option is. Those of the table of archives are
+// for people, and too long for what is sent with every request.
+var optionHints = map[string]string{
+	"path":       "Git pathspecs to take.",
+	"exclude":    "Git pathspecs to leave out.",
+	"prefix":     "Put before every path, such as hello/.",
+	"strip":      "Take only this folder, without its name.",
+	"profile":    "archive: as git archive (.gitattributes apply); full: as stored.",
+	"base":       "Only what differs from this revision.",
+	"fallback":   "full: everything where a difference is not possible.",
+	"lfs":        "content: fill in git-lfs files; pointers: leave them.",
+	"submodules": "content: fill in submodules served here; omit: leave them empty.",
+}
+
 // define adds the options of archives from their one table.
 func (a *archiveArguments) define(p *parameters) {
 	a.revision.define(p)
@@ -26,20 +45,17 @@ func (a *archiveArguments) define(p *parameters) {
 	for _, f := range archive.Formats() {
 		formats = append(formats, string(f))
 	}
-	p.choice(&a.format, "format", "Format of the archive; manifest.json is the list of what the others hold.", formats...)
+	p.choice(&a.format, "format", "manifest.json is the list of what the others hold.", formats...)
 	a.lists, a.texts = make(map[string]*[]string), make(map[string]*string)
 	for _, option := range archive.Parameters() {
-		name := option.Name
-		if other := optionNames[name]; other != "" {
-			name = other
-		}
+		name, hint := cmp.Or(optionNames[option.Name], option.Name), cmp.Or(optionHints[option.Name], option.Usage)
 		if option.Repeat {
 			a.lists[option.Name] = new([]string)
-			p.texts(a.lists[option.Name], name, option.Usage)
+			p.texts(a.lists[option.Name], name, hint)
 			continue
 		}
 		a.texts[option.Name] = new(string)
-		p.text(a.texts[option.Name], name, option.Usage)
+		p.text(a.texts[option.Name], name, hint)
 	}
 }
 
@@ -100,6 +116,9 @@ func (s *service) getArchiveLink(ctx context.Context, a archiveArguments) (_ *re
 	if err != nil {
 		return nil, err
 	}
+	if len(h.URI) > maxArchiveURI {
+		return nil, say("The options make an address of %d bytes, which is more than %d. Name folders instead of single files, or ask for several archives.", len(h.URI), maxArchiveURI)
+	}
 	data := &archiveLink{
 		Repository: quote(at.repository), SHA: at.ID.String(), Base: h.Base, URI: h.URI, Format: a.format, MIMEType: h.MIMEType, FileName: quote(h.FileName),
 		URL: h.URL, HTTP: h.HTTP, Expires: h.HTTPExpires,
@@ -111,7 +130,7 @@ func (s *service) getArchiveLink(ctx context.Context, a archiveArguments) (_ *re
 		data.TarSize, data.Entries, data.Ignored = &h.Extent.Bytes, &h.Extent.Entries, &h.Extent.Ignored
 	}
 	r.lines, r.data = data.lines(at), data
-	r.link(h.Handle)
+	r.link(h.Handle, fmt.Sprintf("Archive of %s", at))
 	return r, nil
 }
 

@@ -14,8 +14,8 @@ import (
 )
 
 const (
-	// maxBlamedLines is what one call blames at most, about what a result holds:
-	// the fewer lines, the less of history is looked at.
+	// maxBlamedLines is what one call blames at most, more than a result holds of
+	// most files: the fewer lines, the less of history is looked at.
 	maxBlamedLines = 500
 	// maxBlamedText is how much of a line is shown: minified files have one line.
 	maxBlamedText = 500
@@ -31,9 +31,9 @@ type blameArguments struct {
 
 func (a *blameArguments) define(p *parameters) {
 	a.revision.define(p)
-	p.text(&a.path, "path", "File. "+pathDescription).require()
+	p.text(&a.path, "path", pathDescription).require()
 	p.number(&a.start, "start_line", "First line, from 1.", math.MaxInt32)
-	p.number(&a.end, "end_line", fmt.Sprintf("Last line. At most %d lines are blamed at once.", maxBlamedLines), math.MaxInt32)
+	p.number(&a.end, "end_line", fmt.Sprintf("Last line; at most %d lines at once.", maxBlamedLines), math.MaxInt32)
 }
 
 // blamed is the data of get_file_blame.
@@ -101,12 +101,12 @@ func (s *service) getFileBlame(ctx context.Context, a blameArguments) (_ *result
 // blame shows as many lines as fit.
 func (q request) blame(ctx context.Context, r *result, found history.BlameResult, a blameArguments) error {
 	data := &blamed{Repository: quote(q.at.repository), SHA: q.at.ID.String(), Path: quote(q.entry.path), TotalLines: found.Lines, Ranges: []blamedRange{}, Commits: make(map[string]blamedCommit)}
-	v := blameView{data: data, found: found}
+	v := blameView{data: data, found: found, size: jsonSize(data)}
 	v.fill(q.entry.path)
 	r.content, r.hasContent = v.text.String(), v.shown > 0
 	r.lines, r.data = v.legend, data
 	last := a.start + v.shown - 1
-	r.note("%s of %s, %s.", quote(q.entry.path), q.at, many(found.Lines, "line"))
+	r.note("%s of %s, %s.", quote(clip(q.entry.path)), q.at, many(found.Lines, "line"))
 	if v.clipped {
 		r.note("Long lines are cut, and end with … here; get_file_contents has them whole.")
 	}
@@ -114,8 +114,9 @@ func (q request) blame(ctx context.Context, r *result, found history.BlameResult
 		r.note("It is not all UTF-8: what is not is shown as U+FFFD.")
 	}
 	if last < found.Lines && (a.end == 0 || last < a.end) {
-		r.note("Lines %d to %d are shown. Go on with start_line=%d.", a.start, last, last+1)
-		return q.linkFile(ctx, r)
+		r.next = fmt.Sprintf("start_line=%d", last+1)
+		r.note("Lines %d to %d are shown. Go on with %s.", a.start, last, r.next)
+		return q.pointFile(ctx, r)
 	}
 	return nil
 }
@@ -184,7 +185,7 @@ func (v *blameView) add(run history.BlameRange, nth int, path, content string) b
 	if nth == 0 {
 		asData += jsonSize(shown)
 	}
-	if v.size += max(asText, asData); v.size > maxResultBytes && v.shown > 0 {
+	if v.size += asText + asData; v.size > maxListedBytes && v.shown > 0 {
 		return false
 	}
 	if !known {

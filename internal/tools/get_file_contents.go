@@ -24,9 +24,9 @@ type fileArguments struct {
 
 func (a *fileArguments) define(p *parameters) {
 	a.revision.define(p)
-	p.text(&a.path, "path", "File or folder; the root by default. "+pathDescription)
-	p.number(&a.start, "start_line", "First line of a file to show, from 1.", math.MaxInt32)
-	p.number(&a.end, "end_line", "Last line of a file to show.", math.MaxInt32)
+	p.text(&a.path, "path", "File or folder; the root if omitted.")
+	p.number(&a.start, "start_line", "First line of a file, from 1.", math.MaxInt32)
+	p.number(&a.end, "end_line", "Last line.", math.MaxInt32)
 	a.paging.define(p, 100, 500)
 }
 
@@ -57,7 +57,7 @@ func (s *service) getFileContents(ctx context.Context, a fileArguments) (_ *resu
 	case e.Mode.IsDir():
 		_, err = s.listTree(ctx, r, snapshot, at, e, treeView{keep: func(string) bool { return true }, paging: a.paging})
 	case e.Mode.IsGitlink():
-		r.note("%s is a submodule at commit %s: its files are in another repository, which .gitmodules names. Look for it with search_repositories.", quote(e.path), e.ID)
+		r.note("%s is a submodule at commit %s: its files are in another repository, which .gitmodules names. Look for it with search_repositories.", quote(clip(e.path)), e.ID)
 	case e.Mode.IsSymlink():
 		err = q.symlink(r)
 	default:
@@ -74,7 +74,7 @@ func (q request) symlink(r *result) error {
 		return missing(err)
 	}
 	target := string(raw)
-	r.note("%s is a symbolic link to %s.", quote(q.entry.path), quote(target))
+	r.note("%s is a symbolic link to %s.", quote(clip(q.entry.path)), quote(target))
 	inside := path.Join(path.Dir(q.entry.path), target)
 	if path.IsAbs(target) || inside == ".." || strings.HasPrefix(inside, "../") {
 		r.note("That is outside of the repository.")
@@ -101,7 +101,7 @@ func (q request) file(ctx context.Context, r *result, a fileArguments) (err erro
 		return missing(err)
 	}
 	defer func() { err = errors.Join(err, blob.Close()) }()
-	facts := fmt.Sprintf("%s of %s: %d bytes, blob %s", quote(q.entry.path), q.at, blob.Size(), q.entry.ID)
+	facts := fmt.Sprintf("%s of %s: %d bytes, blob %s", quote(clip(q.entry.path)), q.at, blob.Size(), q.entry.ID)
 	if q.entry.Mode.IsExecutable() {
 		facts += ", executable"
 	}
@@ -124,7 +124,7 @@ func (q request) file(ctx context.Context, r *result, a fileArguments) (err erro
 		return say("start_line is %d, but %s has %s.", a.start, quote(q.entry.path), x.count())
 	case past:
 		r.note("%s. start_line is after its first %d bytes, further than which no lines are looked for.", facts, maxReadBytes)
-		return q.linkFile(ctx, r)
+		return q.pointFile(ctx, r)
 	}
 	r.content, r.hasContent = x.text, true
 	r.note("%s, %s.", facts, x.count())
@@ -136,29 +136,48 @@ func (q request) remark(ctx context.Context, r *result, x excerpt) error {
 	if x.replaced {
 		r.note("It is not all UTF-8: what is not is shown as U+FFFD. The download has the exact bytes.")
 	}
+	if x.cut {
+		r.next = fmt.Sprintf("start_line=%d", x.last+1)
+	}
 	switch {
 	case x.within > 0:
-		r.note("Truncated in line %d, after %d bytes of it: a line has %d here at most. Go on with start_line=%d; the whole line is in the download.", x.last, x.within, maxResultBytes, x.last+1)
+		r.note("Truncated in line %d, after %d bytes of it: so much of a line is shown at most. Go on with %s; the whole line is in the download.", x.last, x.within, r.next)
 	case x.cut:
-		r.note("Truncated after line %d: a result has at most %d bytes. Go on with start_line=%d.", x.last, maxResultBytes, x.last+1)
+		r.note("Truncated after line %d: a result has at most %d bytes. Go on with %s.", x.last, maxResultBytes, r.next)
 	case x.first > 1 || x.last < x.total || !x.counted:
 		r.note("Lines %d to %d are shown.", x.first, x.last)
 	}
 	if x.cut || x.replaced {
-		return q.linkFile(ctx, r)
+		return q.pointFile(ctx, r)
 	}
 	return nil
 }
 
-// linkFile links the file's bytes.
+// linkFile links the bytes of a file that is no text: they are what was asked
+// for.
 func (q request) linkFile(ctx context.Context, r *result) error {
-	h, err := q.locator.Contents(ctx, q.at.repository, q.at.ID.String(), q.entry.path)
+	h, err := q.handle(ctx)
 	if err != nil {
 		return err
 	}
-	r.note("Its type is %s, its resource %s.", h.MIMEType, h.URI)
-	r.link(h)
+	r.note("Its type is %s.", h.MIMEType)
+	r.asides = append(r.asides, "Its resource is "+h.URI+".")
+	r.link(h, fmt.Sprintf("Bytes of %s in %s", quote(clip(q.entry.path)), q.at))
 	return nil
+}
+
+// pointFile says where the bytes of a file are, of which the text is shown.
+func (q request) pointFile(ctx context.Context, r *result) error {
+	h, err := q.handle(ctx)
+	if err != nil {
+		return err
+	}
+	r.point(h, "Its type is %s, its resource %s.", h.MIMEType, h.URI)
+	return nil
+}
+
+func (q request) handle(ctx context.Context) (Handle, error) {
+	return q.locator.Contents(ctx, q.at.repository, q.at.ID.String(), q.entry.path)
 }
 
 func (q request) pointer() (lfs.Pointer, bool) {
@@ -175,7 +194,7 @@ func (q request) lfs(ctx context.Context, r *result, p lfs.Pointer) error {
 	object, err := q.snapshot.LFSObject(p.OID)
 	if errors.Is(err, repos.ErrNotFound) {
 		r.note("This mirror does not have the object. Fetch it from the repository's origin with git lfs.")
-		return q.linkFile(ctx, r)
+		return q.pointFile(ctx, r)
 	}
 	if err != nil {
 		return err
@@ -184,5 +203,5 @@ func (q request) lfs(ctx context.Context, r *result, p lfs.Pointer) error {
 		return err
 	}
 	r.note("This mirror has the object: get it with get_archive_link, lfs=content and in paths %s.", quote(":(literal)"+q.entry.path))
-	return q.linkFile(ctx, r)
+	return q.pointFile(ctx, r)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/repomcp/repomcp/internal/repos"
@@ -20,6 +21,9 @@ type repositoryCard struct {
 	Tags          int         `json:"tags" jsonschema:"Number of tags"`
 	URI           string      `json:"uri" jsonschema:"Resource of the repository; it can be subscribed to"`
 	RefsURI       string      `json:"refsUri" jsonschema:"Resource with all branches and tags"`
+	Archives      string      `json:"archives,omitempty" jsonschema:"Address of archives by ref"`
+	Files         string      `json:"files,omitempty" jsonschema:"Address of files by ref and path"`
+	Fetched       string      `json:"fetched,omitempty" jsonschema:"When the mirror was last fetched, where git noted it"`
 	remarks
 }
 
@@ -32,7 +36,7 @@ type commitCard struct {
 	Subject string `json:"subject" jsonschema:"First line of the message"`
 }
 
-func (s *service) getRepository(_ context.Context, a place) (_ *result, err error) {
+func (s *service) getRepository(ctx context.Context, a place) (_ *result, err error) {
 	snapshot, err := s.open(a)
 	if err != nil {
 		return nil, err
@@ -51,16 +55,37 @@ func (s *service) getRepository(_ context.Context, a place) (_ *result, err erro
 	if branch != "" {
 		card.DefaultBranch = quote(branch)
 	}
+	if fetched := snapshot.Repository().Fetched(); !fetched.IsZero() {
+		card.Fetched = fetched.UTC().Format(time.RFC3339)
+	}
 	card.Branches, card.Tags = len(branches(refs)), len(tags(refs))
 	r := &result{data: card}
-	if err := card.addHead(r, snapshot); err != nil {
+	if err := s.addHead(r, snapshot, card); err != nil {
+		return nil, err
+	}
+	if err := s.addDownloads(ctx, card, name); err != nil {
 		return nil, err
 	}
 	r.lines = card.lines()
 	return r, nil
 }
 
-func (c *repositoryCard) addHead(r *result, snapshot *repos.Snapshot) error {
+// addDownloads tells the addresses of plain downloads, where it is known under
+// which name the server is reached.
+func (s *service) addDownloads(ctx context.Context, c *repositoryCard, repository string) error {
+	refs, err := s.locator.Refs(ctx, repository)
+	if err != nil {
+		return err
+	}
+	const of = "/refs"
+	if name, ok := strings.CutPrefix(refs.Route, of); ok && refs.URL != "" {
+		base := strings.TrimSuffix(refs.URL, refs.Route)
+		c.Archives, c.Files = base+"/archive"+name+"/{ref}.tar.gz", base+"/raw"+name+"/{ref}/{path}"
+	}
+	return nil
+}
+
+func (s *service) addHead(r *result, snapshot *repos.Snapshot, c *repositoryCard) error {
 	head, err := snapshot.Head()
 	if errors.Is(err, repos.ErrEmpty) {
 		c.Empty = true
@@ -74,6 +99,7 @@ func (c *repositoryCard) addHead(r *result, snapshot *repos.Snapshot) error {
 	if err != nil {
 		return err
 	}
+	s.trees.remember(snapshot.Repository().Name(), commit.ID, "", commit.Tree)
 	c.Head = &commitCard{
 		SHA: commit.ID.String(), Tree: commit.Tree.String(), Date: commit.Committer.When.Format(time.RFC3339),
 		Author: line(commit.Author.Name), Subject: line(commit.Subject()),
@@ -102,5 +128,8 @@ func (c *repositoryCard) lines() []string {
 	add("tags", fmt.Sprint(c.Tags))
 	add("uri", c.URI)
 	add("refs uri", c.RefsURI)
+	add("archives", c.Archives)
+	add("files", c.Files)
+	add("fetched", c.Fetched)
 	return lines
 }

@@ -20,14 +20,14 @@ type treeArguments struct {
 }
 
 // pathDescription is the same wherever there is a path.
-const pathDescription = "Path from the root of the repository. A name that a listing shows in double quotes is understood in that form."
+const pathDescription = "Path from the root."
 
 func (a *treeArguments) define(p *parameters) {
 	a.revision.define(p)
-	p.text(&a.treeSHA, "tree_sha", "As sha: github-mcp-server's name for it.")
-	p.text(&a.path, "path", "Folder to list; the root by default. "+pathDescription)
-	p.text(&a.pathFilter, "path_filter", "Only paths that begin with this, such as src/; or, with * ? [ or {, that match this pattern: "+globDescription)
-	p.flag(&a.recursive, "recursive", "Also list what is in the folders below.")
+	p.text(&a.treeSHA, "tree_sha", "Tree id from a result; or as sha.")
+	p.text(&a.path, "path", "Folder; the root if omitted.")
+	p.text(&a.pathFilter, "path_filter", "Prefix of paths, such as src/; or a glob as in find_files.")
+	p.flag(&a.recursive, "recursive", "Include subfolders.")
 	a.paging.define(p, 100, 500)
 }
 
@@ -59,20 +59,13 @@ func (d entryData) line() string {
 }
 
 func (s *service) getRepositoryTree(ctx context.Context, a treeArguments) (_ *result, err error) {
-	if a.treeSHA != "" {
-		a.sha = a.treeSHA
-	}
 	snapshot, err := s.open(a.place)
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
 	r := &result{}
-	at, err := s.commit(ctx, r, snapshot, a.revision)
-	if err != nil {
-		return nil, err
-	}
-	name, err := treePath(a.path)
+	at, name, err := s.treeAsked(ctx, r, snapshot, a)
 	if err != nil {
 		return nil, err
 	}
@@ -93,6 +86,24 @@ func (s *service) getRepositoryTree(ctx context.Context, a treeArguments) (_ *re
 	}
 	r.data = data
 	return r, nil
+}
+
+// treeAsked finds the commit and the path of what is to be listed. The path is
+// below the tree that tree_sha names, if it names one; as github-mcp-server's
+// callers have it, it can also be a commit or a ref.
+func (s *service) treeAsked(ctx context.Context, r *result, snapshot *repos.Snapshot, a treeArguments) (at found, name string, err error) {
+	if name, err = treePath(a.path); err != nil {
+		return at, "", err
+	}
+	if a.treeSHA != "" {
+		at, base, ok, err := s.treeByID(ctx, r, snapshot, a.treeSHA)
+		if err != nil || ok {
+			return at, strings.Trim(base+"/"+name, "/"), err
+		}
+		a.sha = a.treeSHA
+	}
+	at, err = s.commit(ctx, r, snapshot, a.revision)
+	return at, name, err
 }
 
 // treeView says what of a tree is listed.
@@ -131,12 +142,15 @@ func (s *service) listTree(ctx context.Context, r *result, snapshot *repos.Snaps
 		if err != nil {
 			return nil, err
 		}
+		if e.Mode.IsDir() {
+			s.trees.remember(at.repository, at.ID, e.path, e.ID)
+		}
 		items = append(items, item[entryData]{shown.line(), shown})
 	}
 	data := &entryList{Repository: quote(at.repository), SHA: at.ID.String()}
 	data.Tree, data.pages = list(r, v.paging, total, items)
 	r.note("%s.", at)
-	return data, s.linkManifest(ctx, r, at, data.pages, len(data.Tree))
+	return data, s.pointManifest(ctx, r, at, data.pages, len(data.Tree))
 }
 
 func describeEntry(snapshot *repos.Snapshot, e entry) (entryData, error) {

@@ -8,7 +8,7 @@ import (
 )
 
 const (
-	globDescription = `* and ? stop at slashes, ** does not, {a,b} is either; a pattern without a slash fits names in any folder. *.go, src/**/*.{ts,tsx}, [!.]*`
+	globDescription = `*.go (a name in any folder), src/**/*.{ts,tsx}, [!.]*`
 	globSigns       = "*?[{"
 
 	// maxAlternatives bounds what the braces of a pattern stand for.
@@ -29,11 +29,57 @@ func newGlob(pattern string, fold bool) (glob, error) {
 	if fold {
 		g.flags |= wildmatch.CaseFold
 	}
+	if malformed(pattern) {
+		return glob{}, say("The pattern %s is malformed: a set such as [abc] has no end, or a backslash nothing after it. For the character itself write \\[ or \\\\.", quote(clip(pattern)))
+	}
 	var ok bool
 	if g.alternatives, ok = expandBraces([]string{pattern}); !ok {
 		return glob{}, say("The braces of the pattern stand for more than %d patterns. Ask in several calls.", maxAlternatives)
 	}
 	return g, nil
+}
+
+// malformed reports a pattern that matches nothing: one with a set that is not
+// closed, or with a backslash at its end. A bracket that comes first in a set is
+// a member of it, and one within a class such as [:alpha:] does not end it.
+func malformed(pattern string) bool {
+	for i := 0; i < len(pattern); i++ {
+		switch pattern[i] {
+		case '\\':
+			i++
+			if i == len(pattern) {
+				return true
+			}
+		case '[':
+			size := setSize(pattern[i:])
+			if size == 0 {
+				return true
+			}
+			i += size - 1
+		}
+	}
+	return false
+}
+
+// setSize is the length of the set that a pattern begins with; 0 if it has no end.
+func setSize(pattern string) int {
+	i := len("[")
+	if i < len(pattern) && (pattern[i] == '!' || pattern[i] == '^') {
+		i++
+	}
+	for first := i; i < len(pattern); i++ {
+		switch {
+		case pattern[i] == ']' && i > first:
+			return i + 1
+		case pattern[i] == '\\':
+			i++
+		case strings.HasPrefix(pattern[i:], "[:"):
+			if end := strings.Index(pattern[i+len("[:"):], ":]"); end >= 0 {
+				i += len("[:") + end + len(":]") - 1
+			}
+		}
+	}
+	return 0
 }
 
 func (g glob) match(file string) bool {

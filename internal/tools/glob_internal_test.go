@@ -62,3 +62,14 @@ func TestGlob(t *testing.T) {
 		}
 	}
 }
+
+func TestMalformedPatternsAreRefused(t *testing.T) {
+	for pattern, want := range map[string]bool{
+		"[": true, "[a": true, "[]": true, "[!]": true, "[^]a": true, "a\\\\": false, "a\\": true, "[a\\": true, "[a\\]": true, "[[:alpha:]": true, "{a,[b}": true,
+		"": false, "*": false, "[a]": false, "[]]": false, "[!]]": false, "[]a]x": false, "[[:alpha:]]": false, "[[:]": false, "\\[": false, "[a\\]]": false, "]": false, "[a-c]{x,y}": false,
+	} {
+		if _, err := newGlob(pattern, false); (err != nil) != want {
+			t.Errorf("%q: %v", pattern, err)
+		}
+	}
+}

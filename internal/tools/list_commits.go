@@ -23,14 +23,14 @@ type logArguments struct {
 
 func (a *logArguments) define(p *parameters) {
 	a.revision.define(p)
-	p.text(&a.path, "path", "Only commits that changed this file or folder. "+pathDescription)
-	p.text(&a.author, "author", "Only commits with this in the author's name and address, in upper or lower case.")
-	p.text(&a.since, "since", "Only commits from then on: 2026-01-31, or 2026-01-31T12:00:00Z.")
-	p.text(&a.until, "until", "Only commits up to then; a day is taken to its end, in UTC.")
-	p.flag(&a.firstParent, "first_parent", "Follow of merges the first parent alone, and so see what came into the branch one by one.")
-	p.flag(&a.follow, "follow", "Go on under the file's old name where it was renamed; needs path.")
+	p.text(&a.path, "path", "Only commits that changed this file or folder.")
+	p.text(&a.author, "author", "Part of the author's name or address.")
+	p.text(&a.since, "since", "Committed from then on: 2026-01-31 or 2026-01-31T12:00:00Z.")
+	p.text(&a.until, "until", "Committed until then, a whole day included.")
+	p.flag(&a.firstParent, "first_parent", "Of merges follow the first parent only.")
+	p.flag(&a.follow, "follow", "Follow the file of path across renames.")
 	a.paging.define(p, history.DefaultPage, 100)
-	p.text(&a.cursor, "cursor", cursorDescription+" It is taken instead of page.")
+	p.text(&a.cursor, "cursor", cursorDescription)
 }
 
 // commitList is the data of list_commits.
@@ -76,6 +76,9 @@ func (s *service) listCommits(ctx context.Context, a logArguments) (_ *result, e
 		r.lines, data.Commits = append(r.lines, i.line), append(data.Commits, i.data)
 	}
 	r.data = data
+	if page.Next != "" {
+		r.next = "cursor=" + page.Next
+	}
 	switch {
 	case page.Stopped:
 		r.note("Stopped after looking at %s. Go on with the same arguments and cursor=%s", many(page.Looked, "commit"), page.Next)
@@ -83,12 +86,24 @@ func (s *service) listCommits(ctx context.Context, a logArguments) (_ *result, e
 		r.note("%s. Go on with the same arguments and cursor=%s", many(len(items), "commit"), page.Next)
 	case len(items) == 0:
 		r.note("No commit fits, or there are no more.")
+		noteMissing(ctx, r, snapshot, at, options.Paths)
 	}
 	r.note("%s.", at)
 	if page.Next != "" && a.cursor == "" && a.page == 1 {
-		s.linkTree(ctx, r, at.repository, at.ID.String())
+		s.pointTree(ctx, r, at.repository, at.ID.String())
 	}
 	return r, nil
+}
+
+// noteMissing says of paths that they are not there: that is another reason to find
+// nothing.
+func noteMissing(ctx context.Context, r *result, snapshot *repos.Snapshot, at found, paths []string) {
+	for _, path := range paths {
+		_, err := lookup(ctx, snapshot, at, path)
+		if missing := (*failure)(nil); errors.As(err, &missing) {
+			r.note("%s", missing.text)
+		}
+	}
 }
 
 // options are what history takes, without its start.
@@ -155,12 +170,12 @@ func (s *service) logToFit(ctx context.Context, snapshot *repos.Snapshot, o hist
 				path = page.Paths[i]
 			}
 			items[i] = commitLine(&page.Commits[i], path)
-			if size += max(len(items[i].line), jsonSize(items[i].data)) + 1; size > maxResultBytes && i > 0 {
+			if size += items[i].size(); size > maxListedBytes && i > 0 {
 				o.Limit = i
 				break
 			}
 		}
-		if size <= maxResultBytes || len(items) == 1 {
+		if size <= maxListedBytes || len(items) == 1 {
 			return page, items, nil
 		}
 	}

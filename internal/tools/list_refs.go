@@ -113,5 +113,5 @@ func (s *service) listRefs(ctx context.Context, a refsArguments, kind string, ch
 		r.note("The default branch is %s.", data.DefaultBranch)
 	}
 	r.data = data
-	return r, s.linkRefs(ctx, r, name, data.pages, len(data.Refs))
+	return r, s.pointRefs(ctx, r, name, data.pages, len(data.Refs))
 }

@@ -1,20 +1,21 @@
 package tools
 
 import (
-	"encoding/json"
+	"fmt"
 	"math"
 )
 
 // cursorDescription is of the argument of tools that go on by a cursor.
-const cursorDescription = "Goes on where an earlier result stopped, with the same other arguments."
+const cursorDescription = "From the result to continue; repeat its other arguments."
 
 // paging is what a tool with pages takes.
 type paging struct{ page, perPage int }
 
+// define adds arguments that need no words.
 func (a *paging) define(p *parameters, preset, most int) {
+	p.number(&a.page, "page", "", math.MaxInt32)
 	a.page, a.perPage = 1, preset
-	p.number(&a.page, "page", "Page, from 1.", math.MaxInt32)
-	p.number(&a.perPage, "perPage", "Most items of a page.", most)
+	p.number(&a.perPage, "perPage", "", most)
 }
 
 // pages is embedded in the data of tools with pages.
@@ -41,6 +42,9 @@ type item[T any] struct {
 	data T
 }
 
+// size is what an item takes of a result.
+func (i item[T]) size() int { return len(i.line) + jsonSize(i.data) + len("\n,") }
+
 // list puts the items of a page into a result, as many as fit, and notes how to
 // go on. items are those that the page's window begins with, fewer than it has
 // when more would have been too much work.
@@ -49,9 +53,7 @@ func list[T any](r *result, a paging, total int, items []item[T]) ([]T, pages) {
 	start, shown, size := (a.page-1)*a.perPage, 0, len(r.content)
 	data := make([]T, 0, len(items))
 	for _, i := range items {
-		// Whichever of the two a client shows must fit.
-		size += max(len(i.line), jsonSize(i.data)) + 1
-		if size > maxResultBytes && shown > 0 {
+		if size += i.size(); size > maxListedBytes && shown > 0 {
 			break
 		}
 		r.lines, data = append(r.lines, i.line), append(data, i.data)
@@ -63,20 +65,14 @@ func list[T any](r *result, a paging, total int, items []item[T]) ([]T, pages) {
 		// The page that begins where this one was cut, or shortly before: nothing
 		// is left out when pages are made as small as what did fit.
 		at.PerPage, at.NextPage = shown, end/shown+1
-		r.note("%d to %d of %d: the page was cut for its size. Go on with perPage=%d and page=%d.", start+1, end, total, at.PerPage, at.NextPage)
+		r.next = fmt.Sprintf("perPage=%d and page=%d", at.PerPage, at.NextPage)
+		r.note("%d to %d of %d: the page was cut for its size. Go on with %s.", start+1, end, total, r.next)
 	case end < total:
 		at.NextPage = a.page + 1
-		r.note("%d to %d of %d. Go on with page=%d.", start+1, end, total, at.NextPage)
+		r.next = fmt.Sprintf("page=%d", at.NextPage)
+		r.note("%d to %d of %d. Go on with %s.", start+1, end, total, r.next)
 	case start > 0:
 		r.note("%d to %d of %d.", start+1, end, total)
 	}
 	return data, at
-}
-
-func jsonSize(data any) int {
-	raw, err := json.Marshal(data)
-	if err != nil {
-		return 0
-	}
-	return len(raw)
 }

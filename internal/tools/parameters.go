@@ -27,6 +27,7 @@ type parameter struct {
 	name     string
 	schema   *jsonschema.Schema
 	required bool
+	hidden   bool
 	// set takes a value of JSON that is not null, and says what is wrong with
 	// it, as the rest of a sentence.
 	set func(value any) (problem string)
@@ -43,6 +44,10 @@ func (p *parameters) add(name, description, kind string, preset any, set func(an
 
 // require makes an argument one that has to be given.
 func (q *parameter) require() { q.required = true }
+
+// hide leaves an argument out of the schema, which every request of an agent
+// pays for. It is understood from those who know it from other servers.
+func (q *parameter) hide() { q.hidden = true }
 
 // text adds a text of one line or more.
 func (p *parameters) text(to *string, name, description string) *parameter {
@@ -115,9 +120,7 @@ func (p *parameters) whole(to *int, name, description string, low, high int, pre
 		*to = int(n)
 		return ""
 	})
-	bottom, top := lowest, float64(high)
-	q.schema.Minimum = &bottom
-	if high != math.MaxInt32 {
+	if top := float64(high); high != math.MaxInt32 {
 		q.schema.Maximum = &top
 	}
 }
@@ -131,9 +134,9 @@ func numberOf(value any) (float64, bool) {
 	return n, ok && n == math.Trunc(n)
 }
 
-// flag adds a yes or no.
+// flag adds a yes or no, which is no by default.
 func (p *parameters) flag(to *bool, name, description string) {
-	p.add(name, description, "boolean", *to, func(value any) string {
+	p.add(name, description, "boolean", nil, func(value any) string {
 		yes, ok := value.(bool)
 		if text, isText := value.(string); isText && (text == "true" || text == "false") {
 			yes, ok = text == "true", true
@@ -167,14 +170,15 @@ func (p *parameters) texts(to *[]string, name, description string) {
 		return ""
 	})
 	q.schema.Items = &jsonschema.Schema{Type: "string"}
-	most := maxListItems
-	q.schema.MaxItems = &most
 }
 
 // schema describes the arguments to clients.
 func (p *parameters) schema() *jsonschema.Schema {
 	schema := &jsonschema.Schema{Type: "object", Properties: make(map[string]*jsonschema.Schema), AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
 	for _, q := range p.list {
+		if q.hidden {
+			continue
+		}
 		schema.Properties[q.name] = q.schema
 		schema.PropertyOrder = append(schema.PropertyOrder, q.name)
 		if q.required {
@@ -199,15 +203,23 @@ func (p *parameters) read(arguments any) error {
 		value := given[q.name]
 		if value == nil {
 			if q.required {
-				return say("The argument %s is missing. It is: %s", q.name, q.schema.Description)
+				return say("The argument %s is missing.%s", q.name, q.explain())
 			}
 			continue
 		}
 		if problem := q.set(value); problem != "" {
-			return say("The argument %s %s. It is: %s", q.name, problem, q.schema.Description)
+			return say("The argument %s %s.%s", q.name, problem, q.explain())
 		}
 	}
 	return nil
+}
+
+// explain says what an argument is, as a sentence with a blank before it.
+func (q *parameter) explain() string {
+	if q.schema.Description == "" {
+		return ""
+	}
+	return " It is: " + q.schema.Description
 }
 
 func (p *parameters) names() []string {
@@ -232,44 +244,6 @@ func (p *parameters) refuseUnknown(given map[string]any) error {
 		return nil
 	}
 	slices.Sort(unknown)
-	hint := ""
-	if near := nearest(unknown[0], known); near != "" {
-		hint = " Did you mean " + near + "?"
-	}
+	hint := didYouMean(closest(unknown[0], known, 1))
 	return say("There is no argument %s.%s This tool has: %s.", quote(clip(unknown[0])), hint, strings.Join(known, ", "))
-}
-
-// nearest is the known name that a misspelt one is likely to mean, or "".
-// Capitals and underscores do not count: agents mix per_page and perPage up.
-func nearest(name string, known []string) string {
-	fold := strings.NewReplacer("_", "", "-", "").Replace
-	name = strings.ToLower(fold(clip(name)))
-	best, distance := "", len(name)/3+1
-	for _, k := range known {
-		if d := editDistance(name, strings.ToLower(fold(k))); d < distance {
-			best, distance = k, d
-		}
-	}
-	return best
-}
-
-// editDistance is Levenshtein's: how many bytes to insert, delete or replace.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := diagonal
-			if a[i] != b[j] {
-				cost++
-			}
-			diagonal = row[j+1]
-			row[j+1] = min(cost, row[j]+1, diagonal+1)
-		}
-	}
-	return row[len(b)]
 }

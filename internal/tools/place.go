@@ -14,8 +14,8 @@ import (
 type place struct{ repo, owner string }
 
 func (a *place) define(p *parameters) {
-	p.text(&a.repo, "repo", "Full name of the repository, as search_repositories lists it.").require()
-	p.text(&a.owner, "owner", "First part of the repository's name, when repo has only the rest of it.")
+	p.text(&a.repo, "repo", "Full name, from search_repositories.").require()
+	p.text(&a.owner, "owner", "First part of the full name, when repo has only the rest of it.").hide()
 }
 
 // names are what may be meant, the likeliest first. Agents give an owner beside
@@ -37,25 +37,79 @@ func (a place) names() []string {
 	return names
 }
 
-// open takes a snapshot of the repository. One that does not exist and one that
-// the caller may not read get the same answer.
-func (s *service) open(a place) (*repos.Snapshot, error) {
+// looseNames are what may be meant by the name that another place has for the
+// repository: an address, or one with an owner who is not known here.
+func (a place) looseNames() []string {
+	path := strings.Trim(asListed(a.repo), "/ ")
+	if _, after, ok := strings.Cut(path, "://"); ok {
+		path = after
+	} else if _, after, ok := strings.Cut(path, "@"); ok { // git@example.com:owner/name.git
+		path = strings.Replace(after, ":", "/", 1)
+	}
+	path, _, _ = strings.Cut(path, "?")
+	if owner := strings.Trim(asListed(a.owner), "/ "); owner != "" {
+		path = owner + "/" + path
+	}
+	parts := strings.Split(strings.TrimSuffix(strings.Trim(path, "/"), ".git"), "/")
+	if len(parts) > maxNameParts || slices.ContainsFunc(parts, func(part string) bool { return strings.Trim(part, ".") == "" }) {
+		return nil
+	}
+	var names []string
+	for i := range parts {
+		names = append(names, strings.Join(parts[i:], "/"))
+	}
+	return names
+}
+
+// maxNameParts bounds the names that an address is tried as.
+const maxNameParts = 16
+
+// find looks the repository up. Where it is not what the caller called it,
+// instead is a note of that.
+func (s *service) find(a place) (repository *repos.Repository, instead string, err error) {
 	names := a.names()
 	for _, name := range names {
 		repository, err := s.catalogue.Get(name)
-		if errors.Is(err, repos.ErrNotFound) {
-			continue
+		if !errors.Is(err, repos.ErrNotFound) {
+			return repository, "", err
 		}
-		if err != nil {
-			return nil, err
-		}
-		snapshot, err := repository.Snapshot()
-		if errors.Is(err, repos.ErrNotFound) {
-			break
-		}
-		return snapshot, err
 	}
-	return nil, say("There is no repository %s that you may read. Find names with search_repositories.", quote(clip(names[0])))
+	for _, name := range a.looseNames() {
+		if repository, err := s.catalogue.Known(name); err == nil {
+			return repository, fmt.Sprintf("There is no repository %s; this is of %s.", quote(clip(names[0])), quote(name)), nil
+		}
+	}
+	return nil, "", s.noRepository(names[0])
+}
+
+func (s *service) noRepository(name string) error {
+	return say("There is no repository %s that you may read.%s Find names with search_repositories.", quote(clip(name)), didYouMean(closest(name, s.catalogue.Names(), maxSuggested)))
+}
+
+// instead is a note for a result of a repository that was called otherwise.
+func (a place) instead(s *service) string {
+	if a.repo == "" {
+		return ""
+	}
+	_, instead, err := s.find(a)
+	if err != nil {
+		return ""
+	}
+	return instead
+}
+
+// open takes a snapshot of the repository. One that does not exist and one that
+// the caller may not read get the same answer.
+func (s *service) open(a place) (*repos.Snapshot, error) {
+	repository, _, err := s.find(a)
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := repository.Snapshot()
+	if errors.Is(err, repos.ErrNotFound) {
+		return nil, s.noRepository(repository.Name())
+	}
+	return snapshot, err
 }
 
 // revision names a commit of a repository.
@@ -66,8 +120,8 @@ type revision struct {
 
 func (a *revision) define(p *parameters) {
 	a.place.define(p)
-	p.text(&a.ref, "ref", "Branch, tag or commit, such as main, v1.0, refs/heads/main or a commit id. Without it the default branch.")
-	p.text(&a.sha, "sha", "Commit id, full or abbreviated; it is taken instead of ref.")
+	p.text(&a.ref, "ref", "Branch, tag or commit; default branch if omitted.")
+	p.text(&a.sha, "sha", "Commit id, which is taken instead of ref.").hide()
 }
 
 // conventional are default branches that agents name without having looked.
@@ -92,18 +146,22 @@ func (f found) revision() string {
 	if f.ref == "" || strings.HasPrefix(id, f.ref) {
 		return id
 	}
-	return fmt.Sprintf("%s (%s)", quote(f.ref), id)
+	return fmt.Sprintf("%s (%s)", quote(clip(f.ref)), id)
 }
 
 // commit finds the commit, and notes on r what was taken instead of what was
 // asked for.
-func (s *service) commit(ctx context.Context, r *result, snapshot *repos.Snapshot, a revision) (found, error) {
-	f := found{repository: snapshot.Repository().Name(), ref: asListed(a.ref)}
+func (s *service) commit(ctx context.Context, r *result, snapshot *repos.Snapshot, a revision) (f found, err error) {
+	f = found{repository: snapshot.Repository().Name(), ref: asListed(a.ref)}
 	if a.sha != "" {
 		f.ref = a.sha
 	}
+	defer func() {
+		if err == nil { // the result may have its id
+			s.trees.remember(f.repository, f.ID, "", f.Tree)
+		}
+	}()
 	if f.ref == "" {
-		var err error
 		f.Commit, err = snapshot.Resolve(ctx, "HEAD")
 		return f, err
 	}
@@ -121,7 +179,24 @@ func (s *service) commit(ctx context.Context, r *result, snapshot *repos.Snapsho
 	if slices.Contains(conventional, strings.TrimPrefix(strings.TrimPrefix(f.ref, "refs/"), "heads/")) {
 		return s.defaultInstead(ctx, r, snapshot, f)
 	}
-	return found{}, say("There is no branch, tag or commit %s in %s. See list_branches and list_tags; where none is given, it is the default branch.", quote(clip(f.ref)), f.repository)
+	return found{}, noRevision(snapshot, f.ref)
+}
+
+// noRevision says that there is no such branch, tag or commit, and what is called
+// alike.
+func noRevision(snapshot *repos.Snapshot, ref string) error {
+	var known []string
+	if refs, err := snapshot.Refs(); err == nil { // without them the error says less
+		for _, r := range slices.Concat(branches(refs), tags(refs)) {
+			known = append(known, r.short)
+		}
+	}
+	short := ref
+	for _, prefix := range []string{"refs/", "heads/", "tags/", "remotes/"} {
+		short = strings.TrimPrefix(short, prefix)
+	}
+	return say("There is no branch, tag or commit %s in %s.%s See list_branches and list_tags; where none is given, it is the default branch.",
+		quote(clip(ref)), snapshot.Repository().Name(), didYouMean(closest(short, known, maxSuggested)))
 }
 
 func (s *service) defaultInstead(ctx context.Context, r *result, snapshot *repos.Snapshot, f found) (found, error) {

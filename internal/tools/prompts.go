@@ -56,7 +56,7 @@ var prompts = []prompt{
 				"Call get_repository with " + g.call("repo") + " for its description, default branch and last commit.",
 				"Call get_repository_tree with " + at + " for its folders, and then for those that matter with their path.",
 				"Read the README, the build files and the documents that describe the architecture with get_file_contents. Give it " + at + " and the path.",
-				"Call list_commits with " + g.call("repo", "sha=ref") + " to see what is being worked on.",
+				"Call list_commits with " + g.call("repo", "ref") + " to see what is being worked on.",
 				"Find the entry points with search_code or find_files and read them.",
 				"Then say what the repository is for, which parts it has and how they depend on each other, how it is built and tested, and which files to read first. Name the path of each file that a statement rests on, and say what you could not find out.",
 			}
@@ -190,16 +190,11 @@ func (g promptArguments) missing(name, words string) string {
 }
 
 // call is the object with which a tool is called: the arguments that were given.
-// "theirs=ours" is for a tool that has another name for one.
 func (g promptArguments) call(names ...string) string {
 	var members []string
 	for _, name := range names {
-		theirs, ours, renamed := strings.Cut(name, "=")
-		if !renamed {
-			ours = theirs
-		}
-		if g[ours] != "" {
-			members = append(members, fmt.Sprintf("%q: %s", theirs, g.text(ours)))
+		if g[name] != "" {
+			members = append(members, fmt.Sprintf("%q: %s", name, g.text(name)))
 		}
 	}
 	return "{" + strings.Join(members, ", ") + "}"

@@ -94,7 +94,7 @@ func TestPromptsNameToolsAndArguments(t *testing.T) {
 		absent    []string
 	}{
 		{"explain_repository", map[string]string{"repo": "group/lib"}, []string{`get_repository with {"repo": "group/lib"}`, `list_commits with {"repo": "group/lib"}`}, []string{" at ", "null", `""`}},
-		{"explain_repository", map[string]string{"repo": "lib", "ref": "v1"}, []string{`"lib" at "v1"`, `{"repo": "lib", "ref": "v1"}`, `{"repo": "lib", "sha": "v1"}`}, nil},
+		{"explain_repository", map[string]string{"repo": "lib", "ref": "v1"}, []string{`"lib" at "v1"`, `list_commits with {"repo": "lib", "ref": "v1"}`}, nil},
 		{"review_changes", map[string]string{"repo": "lib", "base": "main", "head": "fix"}, []string{`compare_commits with {"repo": "lib", "base": "main", "head": "fix"}.`}, []string{"default branch"}},
 		{"review_changes", map[string]string{"repo": "lib", "base": "main"}, []string{`{"repo": "lib", "base": "main"} and the default branch`}, []string{`"head"`}},
 		{"find_in_code", map[string]string{"query": "func main"}, []string{`of all repositories: "func main"`, "search_repositories"}, []string{"{}"}},

@@ -11,6 +11,9 @@ const (
 	// maxNameBytes is how much of a name is shown: the longest path of Linux. A
 	// tree can hold names of megabytes.
 	maxNameBytes = 4096
+	// maxLineBytes is how much of a subject or of a person's name is shown: more
+	// than anybody means to write in one line.
+	maxLineBytes = 1000
 	// maxEchoBytes is how much of an argument an error repeats.
 	maxEchoBytes = 200
 )
@@ -23,33 +26,45 @@ const (
 // quote.c). So "\342\200\256" is U+202E, which would turn the rest of the line
 // around.
 //
-// [unquote] gives the exact name again, unless it was longer than 4096 bytes:
-// then the rest is left out, and said so.
+// [unquote] gives the exact name again, unless it takes more than 4096 bytes in
+// this form: then the rest is left out, and said so.
 func quote(name string) string {
-	rest := ""
-	if len(name) > maxNameBytes {
-		rest = fmt.Sprintf("… (%d bytes)", len(name))
+	rest := fmt.Sprintf("… (%d bytes)", len(name))
+	cut := len(name) > maxNameBytes
+	if cut {
 		name = name[:maxNameBytes]
 	}
-	if isPlain(name) {
-		return name + rest
-	}
 	var b strings.Builder
+	if isPlain(name) {
+		b.WriteString(name)
+		name = ""
+	} else {
+		name = quoteUpTo(&b, name)
+	}
+	if cut || name != "" {
+		b.WriteString(rest)
+	}
+	return b.String()
+}
+
+// quoteUpTo writes a name in quotes, and gives what of it had no room.
+func quoteUpTo(b *strings.Builder, name string) (left string) {
 	b.WriteByte('"')
-	for len(name) > 0 {
+	for len(name) > 0 && b.Len() < maxNameBytes {
 		r, size := utf8.DecodeRuneInString(name)
 		switch {
 		case r == '"' || r == '\\':
 			b.WriteByte('\\')
 			b.WriteRune(r)
 		case r == utf8.RuneError && size == 1 || unseen(r):
-			escapeBytes(&b, name[:size])
+			escapeBytes(b, name[:size])
 		default:
 			b.WriteRune(r)
 		}
 		name = name[size:]
 	}
-	return b.String() + `"` + rest
+	b.WriteByte('"')
+	return name
 }
 
 func isPlain(name string) bool {
@@ -138,8 +153,8 @@ func unescape(s string) (c byte, size int) {
 // line makes a text that is not a name, such as a commit's subject, safe to show
 // in a line. It cannot be undone: what quote escapes is shown as U+FFFD.
 func line(text string) string {
-	if len(text) > maxNameBytes {
-		text = text[:maxNameBytes] + "…"
+	if len(text) > maxLineBytes {
+		text = text[:wholeRunes([]byte(text[:maxLineBytes]))] + "…"
 	}
 	return strings.Map(func(r rune) rune {
 		if unseen(r) {

@@ -88,23 +88,24 @@ func TestQuoteEscapesByUnicodeCategory(t *testing.T) {
 
 func TestQuote(t *testing.T) {
 	for name, want := range map[string]string{
-		"README.md":              `README.md`,
-		"a b":                    `a b`,
-		" a":                     `" a"`,
-		"a ":                     `"a "`,
-		"":                       `""`,
-		"new\nline":              `"new\nline"`,
-		"\a\b\t\n\v\f\r\x1b":     `"\a\b\t\n\v\f\r\033"`,
-		`say "hi"`:               `"say \"hi\""`,
-		`back\slash`:             `"back\\slash"`,
-		"caf\xe9":                `"caf\351"`,
-		"café":                   `café`,
-		"a\u202etxt.exe":         `"a\342\200\256txt.exe"`,
-		"a\u200bb":               `"a\342\200\213b"`,
-		"\ufeffbom":              `"\357\273\277bom"`,
-		"a\u00a0b":               `"a\302\240b"`,
-		"日本/ファイル":                `日本/ファイル`,
-		strings.Repeat("x", 5e3): strings.Repeat("x", 4096) + "… (5000 bytes)",
+		"README.md":                 `README.md`,
+		"a b":                       `a b`,
+		" a":                        `" a"`,
+		"a ":                        `"a "`,
+		"":                          `""`,
+		"new\nline":                 `"new\nline"`,
+		"\a\b\t\n\v\f\r\x1b":        `"\a\b\t\n\v\f\r\033"`,
+		`say "hi"`:                  `"say \"hi\""`,
+		`back\slash`:                `"back\\slash"`,
+		"caf\xe9":                   `"caf\351"`,
+		"café":                      `café`,
+		"a\u202etxt.exe":            `"a\342\200\256txt.exe"`,
+		"a\u200bb":                  `"a\342\200\213b"`,
+		"\ufeffbom":                 `"\357\273\277bom"`,
+		"a\u00a0b":                  `"a\302\240b"`,
+		"日本/ファイル":                   `日本/ファイル`,
+		strings.Repeat("x", 5e3):    strings.Repeat("x", 4096) + "… (5000 bytes)",
+		strings.Repeat("\x01", 5e3): `"` + strings.Repeat(`\001`, 1024) + `"… (5000 bytes)`,
 	} {
 		if got := quote(name); got != want {
 			t.Errorf("%q: got %s, want %s", name, got, want)
@@ -162,7 +163,7 @@ func TestLineShowsNothingUnseen(t *testing.T) {
 		"a\nb\tc":                "a\ufffdb\ufffdc",
 		"\u202eevil\u200b":       "\ufffdevil\ufffd",
 		"caf\xe9":                "caf\ufffd",
-		strings.Repeat("é", 3e3): strings.Repeat("é", 2048) + "…",
+		strings.Repeat("é", 3e3): strings.Repeat("é", 500) + "…",
 	} {
 		if got := line(text); got != want {
 			t.Errorf("%q: got %q", text, got)

@@ -1,31 +1,45 @@
 package tools
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
 const (
-	// maxResultBytes bounds the list or text of a result: some 8,000 to 10,000
-	// tokens, from which clients begin to warn of and to cut results.
+	// maxResultBytes bounds all texts of a result and its data together: some
+	// 8,000 to 10,000 tokens, from which clients begin to warn of and to cut
+	// results, whether they show one of the two or both.
 	maxResultBytes = 32 << 10
+	// maxListedBytes is what the list or the text of a result may have of that.
+	// The rest is for notes.
+	maxListedBytes = maxResultBytes - 4<<10
 
-	// metaOrigin marks the blocks that have content of a repository.
+	// metaOrigin marks the blocks that have content of a repository, and results
+	// whose data has.
 	metaOrigin   = "io.github.repomcp/origin"
 	originOfRepo = "repository"
+
+	// metaStreamable says of a link that resources/stream gives its bytes
+	// (SEP-2532).
+	metaStreamable = "io.github.repomcp/streamable"
 )
 
 // result is what a tool says. Notes are about the result: how much it is of the
-// whole, how to go on, where the rest is.
+// whole, how to go on.
 type result struct {
-	content    string // of a repository, in a block of its own
+	content    string // of a repository
 	hasContent bool
-	lines      []string // of a list or a record
+	lines      []string // of a list or a record, which are a repository's as well
 	data       noted    // the same for programs; nil for a tool without schema
+	next       string   // the argument to go on with, when the result was cut
 	notes      []string
-	links      []Handle
+	asides     []string // where more is to be had; left out when there is no room
+	links      []mcp.Content
 	stopped    bool // the tree is too large to be walked
 }
 
@@ -45,52 +59,125 @@ func (r *result) note(format string, arguments ...any) {
 	r.notes = append(r.notes, fmt.Sprintf(format, arguments...))
 }
 
-// link adds a link, and the command that follows it.
-func (r *result) link(h Handle) {
-	r.links = append(r.links, h)
+// point says in the text where more is to be had, and how to download it. It is
+// no link: frameworks read every link that they are given, or fail on it, so that
+// only what was asked for is one.
+func (r *result) point(h Handle, format string, arguments ...any) {
+	r.asides = append(r.asides, fmt.Sprintf(format, arguments...))
 	if where := h.where(); where != "" {
-		r.notes = append(r.notes, where)
+		r.asides = append(r.asides, where)
 	}
 }
 
-// render makes the content of a repository the first block: some clients show
-// only one. Lines and notes follow together, then links.
+// link adds a link to what was asked for, and the command that follows it.
+func (r *result) link(h Handle, description string) {
+	r.links = append(r.links, newLink(h, description))
+	if where := h.where(); where != "" {
+		r.asides = append(r.asides, where)
+	}
+}
+
+// render makes what comes from the repository the first block: some clients show
+// only one, so that it says itself that it was cut. Notes follow, then links.
 func (r *result) render() *mcp.CallToolResult {
+	r.fit()
 	out := &mcp.CallToolResult{}
-	if r.hasContent {
-		block := mcp.NewTextContent(r.content)
-		block.Meta = mcp.NewMetaFromMap(map[string]any{metaOrigin: originOfRepo})
+	shown := r.shown()
+	if shown != "" || r.hasContent {
+		block := mcp.NewTextContent(shown)
+		block.Meta = ofRepository()
 		out.Content = append(out.Content, block)
 	}
-	text := strings.Join(append(r.lines[:len(r.lines):len(r.lines)], r.notes...), "\n")
-	if text != "" || !r.hasContent {
-		out.Content = append(out.Content, mcp.NewTextContent(text))
+	if len(r.notes) > 0 || len(out.Content) == 0 {
+		var notes strings.Builder
+		startLine(&notes, shown) // some clients put blocks together as they are
+		notes.WriteString(strings.Join(r.notes, "\n"))
+		out.Content = append(out.Content, mcp.NewTextContent(notes.String()))
 	}
-	for _, h := range r.links {
-		out.Content = append(out.Content, newLink(h))
-	}
+	out.Content = append(out.Content, r.links...)
 	if r.data != nil {
-		r.data.setNotes(r.notes)
-		out.StructuredContent = r.data
+		out.StructuredContent, out.Meta = r.data, ofRepository()
 	}
 	return out
 }
 
-// resourceLink has the fields of SEP-2166, which mcp-go's does not. Typed clients
-// strip them, so that they are in _meta as well.
+func ofRepository() *mcp.Meta { return mcp.NewMetaFromMap(map[string]any{metaOrigin: originOfRepo}) }
+
+// shown is the text of the repository.
+func (r *result) shown() string {
+	var b strings.Builder
+	b.WriteString(r.content)
+	if len(r.lines) > 0 && r.content != "" {
+		startLine(&b, r.content)
+		b.WriteByte('\n')
+	}
+	for _, line := range r.lines {
+		b.WriteString(line + "\n")
+	}
+	if r.next != "" {
+		startLine(&b, b.String())
+		b.WriteString("[Cut here. Go on with " + r.next + "]\n")
+	}
+	return b.String()
+}
+
+// startLine ends the line of what is before, if it has no end.
+func startLine(b *strings.Builder, before string) {
+	if before != "" && !strings.HasSuffix(before, "\n") {
+		b.WriteByte('\n')
+	}
+}
+
+// fit adds as many asides to the notes as there is room for, and gives the notes
+// to the data.
+func (r *result) fit() {
+	all := slices.Concat(r.notes, r.asides)
+	for r.notes = all; r.size() > maxResultBytes && len(r.notes) > len(all)-len(r.asides); {
+		r.notes = r.notes[:len(r.notes)-1]
+	}
+	r.asides = nil
+}
+
+// size is that of all texts and of the data.
+func (r *result) size() int {
+	size := len(r.shown())
+	for _, note := range r.notes {
+		size += len(note) + 1
+	}
+	if r.data != nil {
+		r.data.setNotes(r.notes)
+		size += jsonSize(r.data)
+	}
+	for _, link := range r.links {
+		size += jsonSize(link)
+	}
+	return size
+}
+
+func jsonSize(data any) int {
+	raw, err := json.Marshal(data)
+	if err != nil {
+		return 0
+	}
+	return len(raw)
+}
+
+// resourceLink has the fields of SEP-2166 and SEP-2532, which mcp-go's does not.
+// Typed clients strip them, so that they are in _meta as well.
 type resourceLink struct {
 	mcp.ResourceLink
+	Streamable  bool   `json:"streamable"`
 	HTTP        string `json:"httpUrl,omitempty"`
 	HTTPExpires string `json:"httpUrlExpiresAt,omitempty"`
 }
 
-func newLink(h Handle) mcp.Content {
-	link := resourceLink{ResourceLink: mcp.NewResourceLink(h.URI, quote(h.FileName), "", h.MIMEType), HTTP: h.HTTP, HTTPExpires: h.HTTPExpires}
+func newLink(h Handle, description string) mcp.Content {
+	link := resourceLink{ResourceLink: mcp.NewResourceLink(h.URI, quote(h.FileName), description, h.MIMEType), Streamable: true, HTTP: h.HTTP, HTTPExpires: h.HTTPExpires}
 	if h.Size != UnknownSize {
 		link.Size = &h.Size
 	}
-	if len(h.Meta) > 0 {
-		link.Meta = mcp.NewMetaFromMap(h.Meta)
-	}
+	meta := map[string]any{metaStreamable: true}
+	maps.Copy(meta, h.Meta)
+	link.Meta = mcp.NewMetaFromMap(meta)
 	return link
 }

@@ -19,11 +19,14 @@ const (
 	// what a result holds.
 	defaultFoundLines = 50
 	maxFoundLines     = 500
-	// foundBytes bounds names and texts; numbers and braces come on top.
-	foundBytes = maxResultBytes * 3 / 4
+	// foundBytes bounds names and texts, which are shown twice; numbers and braces
+	// come on top.
+	foundBytes = maxListedBytes * 3 / 8
 	// maxShownProblems is how many repositories or files are named that could not
 	// be searched.
 	maxShownProblems = 3
+	// cursorsShown is how often a cursor, which can be long, is in a result.
+	cursorsShown = 2
 )
 
 // How a query is read.
@@ -43,22 +46,23 @@ const caseSmart = "smart"
 var cases = map[string]pattern.Case{"sensitive": pattern.Sensitive, "insensitive": pattern.Insensitive}
 
 type codeArguments struct {
-	query, repo, owner, ref, sha, path, syntax, letters, cursor string
-	context, perPage                                            int
+	place
+	query, ref, sha, path, syntax, letters, cursor string
+	context, perPage                               int
 }
 
 func (a *codeArguments) define(p *parameters) {
 	a.syntax, a.letters, a.perPage = syntaxWords, caseSmart, defaultFoundLines
-	p.text(&a.query, "query", `What to find, such as parseURL, "func main" language:go, or retry path:src/net -path:test. Words in quotes are one text.`).require()
-	p.text(&a.repo, "repo", "Full name of the one repository to search; without it all. repo:team/* in the query takes several.")
-	p.text(&a.owner, "owner", "First part of the repository's name, when repo has only the rest of it; alone: all repositories below it.")
-	p.text(&a.ref, "ref", "Branch, tag or commit; the default branch of each repository when it is left out. Repositories without it are passed over.")
-	p.text(&a.sha, "sha", "Commit id, full or abbreviated; it is taken instead of ref.")
-	p.text(&a.path, "path", "Only files whose path has this part, begins with it (/src), or fits it as a glob (src/**/*.go), as with path: in the query.")
-	p.choice(&a.syntax, "syntax", "words: texts with spaces between, all of which a file must have, with qualifiers; text: one text as it is, with spaces, quotes and colons, without qualifiers; regexp: one expression in RE2's syntax, with qualifiers.", syntaxWords, syntaxText, syntaxRegexp)
-	p.choice(&a.letters, "case", "smart tells upper and lower case apart when the query has an upper case letter.", caseSmart, "sensitive", "insensitive")
-	p.count(&a.context, "context_lines", "Lines to show before and after each that is found.", search.MaxContext)
-	p.number(&a.perPage, "perPage", "Most lines that are found at once.", maxFoundLines)
+	p.text(&a.query, "query", `Such as parseURL, "func main" language:go, or retry path:src/net -path:test.`).require()
+	p.text(&a.repo, "repo", "Repository to search; all if omitted. repo:team/* in the query selects several.")
+	p.text(&a.owner, "owner", "First part of the full name, when repo has only the rest of it; alone: all repositories below it.").hide()
+	p.text(&a.ref, "ref", "Branch, tag or commit; default branches if omitted.")
+	p.text(&a.sha, "sha", "Commit id, which is taken instead of ref.").hide()
+	p.text(&a.path, "path", "As path: in the query: part of the path, its beginning (/src), or a glob (src/**/*.go).")
+	p.choice(&a.syntax, "syntax", "words: a file must have all of them; text: the query exactly as it is, no qualifiers; regexp: RE2, such as ^func Parse to find a definition.", syntaxWords, syntaxText, syntaxRegexp)
+	p.choice(&a.letters, "case", "smart: case matters if the query has an upper case letter.", caseSmart, "sensitive", "insensitive")
+	p.count(&a.context, "context_lines", "Lines to show around each match.", search.MaxContext)
+	p.number(&a.perPage, "perPage", "Matching lines per result.", maxFoundLines)
 	p.text(&a.cursor, "cursor", cursorDescription)
 }
 
@@ -109,7 +113,7 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 	}
 	found, err := s.searchToFit(ctx, &request)
 	if errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt) {
-		return nil, say("The repository that the query names, or its ref, is not there. Find names with search_repositories.")
+		return nil, s.notSearched(request)
 	}
 	if err != nil {
 		return nil, err
@@ -122,10 +126,22 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 	}
 	if found.Cursor != "" && a.cursor == "" {
 		for _, of := range found.commits() {
-			s.linkTree(ctx, r, of.Repository, of.Commit.String())
+			s.pointTree(ctx, r, of.Repository, of.Commit.String())
 		}
 	}
 	return r, nil
+}
+
+// notSearched says which of the repositories that the query names is not there, or
+// that none has the ref.
+func (s *service) notSearched(request search.Request) error {
+	known := s.catalogue.Names()
+	for _, name := range request.Query.Repositories.Any {
+		if !strings.ContainsAny(name, globSigns) && !slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, name) }) {
+			return s.noRepository(name)
+		}
+	}
+	return say("No repository that is searched has the branch, tag or commit %s. Without ref it is the default branch of each.", quote(clip(request.Ref)))
 }
 
 // parse reads the query as its syntax says, and adds what other arguments select.
@@ -164,7 +180,7 @@ func literal(name string) string {
 // oneRepository finds the repository and the ref of the arguments, with what is
 // taken instead of a branch that is not there.
 func (s *service) oneRepository(ctx context.Context, r *result, a codeArguments, request *search.Request) (err error) {
-	snapshot, err := s.open(place{a.repo, a.owner})
+	snapshot, err := s.open(a.place)
 	if err != nil {
 		return err
 	}
@@ -196,14 +212,14 @@ func (s *service) searchToFit(ctx context.Context, request *search.Request) (fou
 		if err != nil {
 			return foundCode{}, err
 		}
-		size := max(len(text), len(raw))
+		size := len(text) + len(raw) + cursorsShown*len(found.Cursor)
 		switch {
-		case size <= maxResultBytes, found.Lines <= 1 && request.Before == 0:
+		case size <= maxListedBytes, found.Lines <= 1 && request.Before == 0:
 			return f, nil
 		case found.Lines <= 1:
 			request.Before, request.After = request.Before/2, request.After/2
 		default:
-			request.Limits.Lines = min(max(found.Lines*maxResultBytes/size, 1), found.Lines-1)
+			request.Limits.Lines = min(max(found.Lines*maxListedBytes/size, 1), found.Lines-1)
 		}
 	}
 }
@@ -268,7 +284,7 @@ func (f foundCode) commits() (first []search.File) {
 		known := slices.ContainsFunc(first, func(of search.File) bool {
 			return of.Repository == file.Repository && of.Commit == file.Commit
 		})
-		if !known && len(first) < maxLinkedCommits {
+		if !known && len(first) < maxPointedCommits {
 			first = append(first, file)
 		}
 	}
@@ -302,10 +318,11 @@ func (f foundCode) note(r *result, request search.Request) {
 			break
 		}
 		why, _ := words(p.Err)
-		r.note("%s %s: %s", quote(p.Repository), quote("/"+p.Path), why)
+		r.note("%s %s: %s", quote(p.Repository), quote(clip("/"+p.Path)), why)
 	}
 	if f.Cursor != "" {
-		r.note("The search %s. Go on with the same arguments and cursor=%s", f.Explain(request.Limits), f.Cursor)
+		r.next = "cursor=" + f.Cursor
+		r.note("The search %s. Go on with the same arguments and this cursor.", f.Explain(request.Limits))
 	} else if f.Lines == 0 && request.Cursor == "" {
 		r.note("Nothing fits. Try fewer words, syntax=text, or find_files for names.")
 	}

@@ -13,7 +13,7 @@ type searchArguments struct {
 }
 
 func (a *searchArguments) define(p *parameters) {
-	p.text(&a.query, "query", "Words that the name has, in any order; upper and lower case are the same. Without it all repositories.")
+	p.text(&a.query, "query", "Words in the name or description; all repositories if omitted.")
 	a.paging.define(p, 30, 100)
 }
 
@@ -25,10 +25,13 @@ type repositoryList struct {
 }
 
 func (s *service) searchRepositories(ctx context.Context, a searchArguments) (*result, error) {
-	names := matching(s.catalogue.Names(), a.query)
+	names, err := s.matching(ctx, a.query)
+	if err != nil {
+		return nil, err
+	}
 	r := &result{}
 	if len(names) == 0 {
-		r.note("No repository's name has all these words. Without query all repositories are listed.")
+		r.note("No repository's name or description has all these words. Without query all repositories are listed.")
 	}
 	start, end, err := a.window(len(names))
 	if err != nil {
@@ -41,29 +44,46 @@ func (s *service) searchRepositories(ctx context.Context, a searchArguments) (*r
 	data := &repositoryList{}
 	data.Repositories, data.pages = list(r, a.paging, len(names), items)
 	r.data = data
-	return r, s.linkRepositories(ctx, r, data.pages, len(data.Repositories))
+	return r, s.pointRepositories(ctx, r, data.pages, len(data.Repositories))
 }
 
-// matching are the names that have all the words. What is called exactly like
-// the query comes first, then what is so below a folder, and then the others;
-// each by name.
-func matching(names []string, query string) []string {
+// matching are the repositories that have all the words in name or description.
+// What is called exactly like the query comes first, then what is so below a
+// folder, the other names, and then what only descriptions say; each by name.
+func (s *service) matching(ctx context.Context, query string) ([]string, error) {
 	query = strings.ToLower(strings.TrimSpace(query))
 	words := strings.Fields(query)
-	var ranked [3][]string
-	for _, name := range names {
-		lower := strings.ToLower(name)
-		if slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(lower, word) }) {
-			continue
+	var ranked [4][]string
+	for _, name := range s.catalogue.Names() {
+		if err := ctx.Err(); err != nil {
+			return nil, err
 		}
-		rank := 2
-		switch query {
-		case lower:
+		rank, lower := 2, strings.ToLower(name)
+		switch {
+		case query == lower:
 			rank = 0
-		case path.Base(lower):
+		case query == path.Base(lower):
 			rank = 1
+		case hasAll(lower, words):
+		case hasAll(lower+" "+strings.ToLower(s.described(name)), words):
+			rank = 3
+		default:
+			continue
 		}
 		ranked[rank] = append(ranked[rank], name)
 	}
-	return slices.Concat(ranked[0], ranked[1], ranked[2])
+	return slices.Concat(ranked[:]...), nil
+}
+
+func hasAll(text string, words []string) bool {
+	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
+}
+
+// described is the description of a repository that was there a moment ago.
+func (s *service) described(name string) string {
+	repository, err := s.catalogue.Known(name)
+	if err != nil {
+		return ""
+	}
+	return repository.Description()
 }

@@ -84,11 +84,17 @@ func (p signpost) MeasuredArchive(ctx context.Context, repository, commit string
 // reply is a result, taken apart.
 type reply struct {
 	content string // of a repository
-	text    string // lines and notes
+	text    string // all blocks
 	data    map[string]any
 	links   []string
 	failed  bool
 }
+
+// maxResult is how large a result may be: its texts, its data and its links
+// together.
+const maxResult = 32 << 10
+
+const originKey = "io.github.repomcp/origin"
 
 // call calls a tool, and holds its data against its schema.
 func (s *site) call(name string, arguments map[string]any) reply {
@@ -109,18 +115,33 @@ func (s *site) call(name string, arguments map[string]any) reply {
 			Meta            map[string]any `json:"_meta"`
 		}
 		Data    map[string]any `json:"structuredContent"`
+		Meta    map[string]any `json:"_meta"`
 		IsError bool
 	}](s.t, result)
 	r := reply{data: shown.Data, failed: shown.IsError}
+	size := 0
+	if shown.Data != nil {
+		size = len(roundTrip[rawText](s.t, result.StructuredContent))
+	}
+	var texts []string
 	for _, block := range shown.Content {
+		size += len(block.Text)
 		switch {
 		case block.Type == "resource_link":
+			size += len(roundTrip[rawText](s.t, block))
 			r.links = append(r.links, block.URI)
-		case block.Meta["io.github.repomcp/origin"] == "repository":
+			continue
+		case block.Meta[originKey] == "repository":
 			r.content += block.Text
-		default:
-			r.text += block.Text
 		}
+		texts = append(texts, strings.TrimSuffix(block.Text, "\n"))
+	}
+	r.text = strings.Join(texts, "\n")
+	if size > maxResult {
+		s.t.Errorf("%s %.100v: a result of %d bytes", name, arguments, size)
+	}
+	if (shown.Data != nil) != (shown.Meta[originKey] == "repository") {
+		s.t.Errorf("%s: data of a repository and no mark, or the reverse: %v", name, shown.Meta)
 	}
 	s.validate(tool.Tool, r)
 	return r

@@ -27,20 +27,25 @@
 // specification recommends for old clients: they get lines that say the same
 // in fewer tokens.
 //
-// Content of repositories is in blocks of its own, marked as such in _meta: also
-// the lines that were found or blamed, which are in the data as well.
+// What comes from a repository, its names, subjects and descriptions included, is
+// in a block of its own, marked as such in _meta; so is the result when it has
+// data. Notes are the server's words. They name what they are about in quotes.
 // Names in lists are quoted as git quotes them when they have characters that
 // are not seen, or are no UTF-8; see quote.
 //
 // # Limits
 //
-// A result has at most maxResultBytes of list or text, cut between two lines
-// where that is possible. It then says so and how to go on, and has a link to
-// the whole. Work is bounded by constants beside the loops that do it.
+// A result has at most maxResultBytes, its texts, data and links together, cut
+// between two lines where that is possible. It then says so and how to go on, and
+// where the whole is. Work is bounded by constants beside the loops that do it.
+//
+// A link is only what was asked for: frameworks read every link that they get.
 package tools
 
 import (
+	"errors"
 	"log/slog"
+	"slices"
 
 	"github.com/mark3labs/mcp-go/server"
 
@@ -56,6 +61,9 @@ type Options struct {
 	Searcher  *search.Searcher
 	// Facts are what logs, blames and comparisons remember.
 	Facts *history.Facts
+	// NoLinks leaves links out of results. The addresses stand in the text and the
+	// data.
+	NoLinks bool
 	// Logger gets what an operator wants to know; nil discards it.
 	Logger *slog.Logger
 }
@@ -66,6 +74,8 @@ type service struct {
 	locator   Locator
 	searcher  *search.Searcher
 	facts     *history.Facts
+	trees     handedTrees
+	noLinks   bool
 	logger    *slog.Logger
 }
 
@@ -73,49 +83,49 @@ type service struct {
 // by name.
 var table = []definition{
 	tool("search_repositories", "Search repositories",
-		"Find repositories by words of their names. Without a query it lists all. The names that it gives are the argument repo of all other tools.",
+		"Find repositories by words of their names and descriptions. Start here: other tools take the names that it lists as repo.",
 		repositoryList{}, (*service).searchRepositories),
 	tool("get_repository", "Repository card",
-		"What there is to know of a repository: description, default branch with its latest commit, number of branches and tags, and the URIs of its resources.",
+		"Description, default branch with its latest commit, number of branches and tags, addresses of downloads.",
 		repositoryCard{}, (*service).getRepository),
 	tool("list_branches", "List branches",
-		"Branches of a repository with the commits that they are at, by name.",
+		"Branches of a repository with their commits, by name.",
 		refList{}, (*service).listBranches),
 	tool("list_tags", "List tags",
-		"Tags of a repository with the commits that they are at, by name.",
+		"Tags (releases) of a repository with their commits, by name.",
 		refList{}, (*service).listTags),
 	tool("get_repository_tree", "Repository tree",
-		"Entries of a folder at a commit, with recursive of all folders below it, in git's order: mode, type, object id, size in bytes and path, as git ls-tree -l prints them.",
+		"Entries of a folder at any commit, as git ls-tree -l prints them.",
 		entryList{}, (*service).getRepositoryTree),
 	tool("get_file_contents", "File or folder contents",
-		"The text of a file at a commit, whole or a range of lines, or the entries of a folder. Of a binary file it gives facts and a link, of a symbolic link, a submodule and a git-lfs pointer what they lead to.",
+		"Text of a file at any commit, whole or a range of lines; or the entries of a folder. A binary file is linked.",
 		nil, (*service).getFileContents),
 	tool("find_files", "Find files",
-		"Find files of a commit by their paths: by a part of the path (query), or by a pattern (glob).",
+		"Find files of a commit by part of the path (query) or pattern (glob).",
 		fileList{}, (*service).findFiles),
 	tool("search_code", "Search code",
-		"Find lines in the files of one repository at any commit, or of all repositories at their default branches. The query may have qualifiers as on GitHub: repo:, org:, path:, filename:, extension:, language:, and - before one to leave out.",
+		"Find lines in the files of a repository at any commit, or of all repositories. Qualifiers as on GitHub: repo:, org:, path:, filename:, extension:, language:, negated with -.",
 		codeFound{}, (*service).searchCode),
 	tool("list_commits", "List commits",
-		"Commits that lead to a branch, tag or commit, the newest first, as git log lists them: all, or those that changed a path, are of an author or of some time.",
+		"git log of a branch, tag or commit: all commits, or those of a path, an author or a time.",
 		commitList{}, (*service).listCommits),
 	tool("get_commit", "Get a commit",
-		"A commit with its whole message and what it changed against its first parent, as git show prints it: the list of files with their changed lines, or the patch.",
+		"A commit with its message, and its changed files or its patch, as git show.",
 		nil, (*service).getCommit),
 	tool("compare_commits", "Compare commits",
-		"What is different between two branches, tags or commits, as git diff base...head prints it: the patch, or the list of files with their changed lines; and how many commits each has that the other has not.",
+		"Difference between two branches, tags or commits, as git diff base...head: patch or changed files; and how many commits they are apart.",
 		nil, (*service).compareCommits),
 	tool("get_file_blame", "Blame of a file",
-		"Which commit each line of a file comes from, with its author and date, also from before the file was renamed.",
+		"Commit, author and date of each line of a file, across renames.",
 		blamed{}, (*service).getFileBlame),
 	tool("get_archive_link", "Archive link",
-		"Where to download the files of a commit as one archive: resource URI, and the command that downloads it. The archive is made when it is fetched; nothing of it is in the result.",
+		"Where to download the files of a commit as one archive, with the command for it.",
 		archiveLink{}, (*service).getArchiveLink),
 }
 
 // New lists the tools.
 func New(o Options) []server.ServerTool {
-	s := &service{catalogue: o.Catalogue, locator: o.Locator, searcher: o.Searcher, facts: o.Facts, logger: o.Logger}
+	s := &service{catalogue: o.Catalogue, locator: o.Locator, searcher: o.Searcher, facts: o.Facts, trees: newHandedTrees(), noLinks: o.NoLinks, logger: o.Logger}
 	if s.logger == nil {
 		s.logger = slog.New(slog.DiscardHandler)
 	}
@@ -124,4 +134,22 @@ func New(o Options) []server.ServerTool {
 		list[i] = server.ServerTool{Tool: d.describe(), Handler: d.handler(s)}
 	}
 	return list
+}
+
+// Choose leaves the tools that are named; without names all. The error is for
+// whoever starts the server.
+func Choose(all []server.ServerTool, names []string) ([]server.ServerTool, error) {
+	if len(names) == 0 {
+		return all, nil
+	}
+	offered := make([]string, len(all))
+	for i, tool := range all {
+		offered[i] = tool.Tool.Name
+	}
+	for _, name := range names {
+		if !slices.Contains(offered, name) {
+			return nil, errors.New(Unknown("tool", name, offered))
+		}
+	}
+	return slices.DeleteFunc(all, func(tool server.ServerTool) bool { return !slices.Contains(names, tool.Tool.Name) }), nil
 }

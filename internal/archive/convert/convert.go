@@ -2,9 +2,9 @@ package convert
 
 import (
 	"errors"
-	"strings"
 
 	"github.com/repomcp/repomcp/internal/archive/attributes"
+	"github.com/repomcp/repomcp/internal/charset"
 )
 
 // BigFileThreshold is the size in bytes above which git does not convert the
@@ -31,8 +31,8 @@ const (
 type Conversion struct {
 	ident   bool
 	eol     lineEndings
-	charset *charset // nil: stays UTF-8
-	refused bool     // ErrEncodingValue
+	charset charset.Charset // the zero value: stays UTF-8
+	refused bool            // ErrEncodingValue
 }
 
 // Decide returns what has to be done to the content of a regular file with
@@ -73,16 +73,13 @@ func isGiven(v attributes.Value, text string) bool {
 	return v.State == attributes.Given && v.Text == text
 }
 
-// decideCharset follows git_path_check_encoding. An unset attribute is in git
-// an empty string, and that means no encoding before git can complain of it.
-func decideCharset(v attributes.Value) (cs *charset, refused bool) {
-	switch v.State {
-	case attributes.Set:
-		return nil, true
-	case attributes.Given:
-		return findCharset(v.Text), false
+// decideCharset finds the encoding. One that is set without a value is refused,
+// as by git; one that is not known changes nothing.
+func decideCharset(v attributes.Value) (c charset.Charset, refused bool) {
+	if v.State == attributes.Given {
+		c, _ = charset.Find(v.Text)
 	}
-	return nil, false
+	return c, v.State == attributes.Set
 }
 
 // Append appends the converted content to dst, which must not share memory
@@ -107,7 +104,7 @@ func (c Conversion) Append(dst, content []byte, id string) ([]byte, error) {
 	out := &appended{dst}
 	err := whole(p.chain(out))
 	if errors.Is(err, errNotEncodable) {
-		p.c.charset, out.b = nil, out.b[:before]
+		p.c.charset, out.b = charset.Charset{}, out.b[:before]
 		err = whole(p.chain(out))
 	}
 	return out.b, err
@@ -122,19 +119,3 @@ func (a *appended) write(p []byte) error {
 }
 
 func (a *appended) end() error { return nil }
-
-// sameUTF reports whether git takes two names of a UTF encoding as the same:
-// the case and the hyphen after "UTF" do not count (same_utf_encoding in
-// utf8.c).
-func sameUTF(a, b string) bool {
-	a, ok := cutUTF(a)
-	b, alsoOK := cutUTF(b)
-	return ok && alsoOK && strings.EqualFold(a, b)
-}
-
-func cutUTF(name string) (rest string, ok bool) {
-	if len(name) < 3 || !strings.EqualFold(name[:3], "utf") {
-		return name, false
-	}
-	return strings.TrimPrefix(name[3:], "-"), true
-}

@@ -47,7 +47,7 @@ func TestDecideSaysWhenThereIsNothingToDo(t *testing.T) {
 func FuzzAppendAndStreamAgree(f *testing.F) {
 	lines := []string{
 		"ident", "eol=crlf", "ident eol=crlf", "text=auto eol=crlf", "ident text=auto eol=crlf", "working-tree-encoding=UTF-16",
-		"ident eol=crlf working-tree-encoding=Shift_JIS", "text=auto eol=crlf working-tree-encoding=CP1258", "working-tree-encoding=UTF-32BE",
+		"ident eol=crlf working-tree-encoding=Shift_JIS", "text=auto eol=crlf working-tree-encoding=CP1251", "working-tree-encoding=UTF-32BE",
 	}
 	random := rand.New(rand.NewPCG(5, 6))
 	for i := range 300 {

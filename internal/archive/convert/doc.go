@@ -1,6 +1,6 @@
 // Package convert does to the content of a file what git does when it archives
-// it: `$Id$`, line endings, and the encoding that .gitattributes ask for
-// (convert_to_working_tree in git's convert.c; gitattributes(5)).
+// it: `$Id$`, line endings, and the encoding that .gitattributes ask for:
+// gitattributes(5).
 //
 // A process decides once for each regular file, from its attributes, and then
 // converts in memory or as a stream:
@@ -27,11 +27,8 @@
 //   - A content that cannot be encoded stays as it was before that step, whole,
 //     as in git, which only complains on standard error.
 //
-// Encodings are those of the table in charsets.go, by the names and with the
-// mapping of the iconv of glibc 2.36, on a little-endian machine: that is what
-// the git of nearly every server uses. For an encoding that is not in the table
-// the content stays as it is, as in git for an encoding that iconv does not
-// know.
+// Encodings are those of internal/charset. For one that is not known there the
+// content stays as it is, as in git for an encoding that iconv does not know.
 //
 // Limits: a stream holds up to four pieces of 64 KiB: what was read, an `$Id:`
 // that has no end yet, what was encoded, and what is to be written; and one byte

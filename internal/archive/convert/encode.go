@@ -4,41 +4,31 @@ import (
 	"errors"
 	"unicode/utf8"
 
-	"golang.org/x/text/encoding"
+	"github.com/repomcp/repomcp/internal/charset"
 )
 
 // errNotEncodable means that the content is not UTF-8, or has a character that
 // the encoding has not.
 var errNotEncodable = errors.New("convert: the content cannot be encoded")
 
-// encodeStage writes a content, which is in UTF-8, in another encoding
-// (encode_to_worktree, reencode_string_len).
+// encodeStage writes a content, which is in UTF-8, in another encoding.
 type encodeStage struct {
 	next    stage
-	charset *charset
-	encoder *encoding.Encoder
-	differs map[rune]string
+	charset charset.Charset
+	encoder *charset.Encoder
 	begun   bool   // something was written: of nothing, not even a BOM is made
 	cut     []byte // the beginning of a character
 	out     []byte // to be handed on
-	code    [maxBytes]byte
 }
 
-// A character has at most 4 bytes in UTF-8, and in each encoding of the table.
-const maxBytes = 4
-
-func newEncodeStage(cs *charset, next stage) *encodeStage {
-	s := &encodeStage{next: next, charset: cs, encoder: cs.encoding.NewEncoder()}
-	if cs.differs != nil {
-		s.differs = cs.differs()
-	}
-	return s
+func newEncodeStage(c charset.Charset, next stage) *encodeStage {
+	return &encodeStage{next: next, charset: c, encoder: c.NewEncoder()}
 }
 
 func (s *encodeStage) write(p []byte) error {
 	if len(p) > 0 && !s.begun {
 		s.begun = true
-		s.out = append(s.out, s.charset.bom...)
+		s.out = append(s.out, s.charset.BOM...)
 	}
 	p, err := s.completeCut(p)
 	if err != nil {
@@ -84,7 +74,7 @@ func (s *encodeStage) completeCut(p []byte) ([]byte, error) {
 // asciiRun is the number of bytes at the beginning of p that stay, up to what
 // the stage hands on at once.
 func (s *encodeStage) asciiRun(p []byte) int {
-	if !s.charset.ascii {
+	if !s.charset.ASCII {
 		return 0
 	}
 	n := 0
@@ -116,31 +106,13 @@ func (s *encodeStage) encode(p []byte) (int, error) {
 	if r == utf8.RuneError && n == 1 {
 		return 0, errNotEncodable
 	}
-	if r < utf8.RuneSelf && s.charset.ascii {
+	if r < utf8.RuneSelf && s.charset.ASCII {
 		s.out = append(s.out, p[0])
 		return n, nil
 	}
-	if !s.lookup(r, p[:n]) && !s.charset.drops(r) {
+	var ok bool
+	if s.out, ok = s.encoder.Append(s.out, p[:n]); !ok {
 		return 0, errNotEncodable
 	}
 	return n, nil
-}
-
-// lookup appends the code of a character, p in UTF-8, to out. What is different
-// in glibc goes before the encoder.
-func (s *encodeStage) lookup(r rune, p []byte) bool {
-	if different, is := s.differs[r]; is {
-		s.out = append(s.out, different...)
-		return different != ""
-	}
-	if s.charset.c1 && 0x80 <= r && r <= 0x9f {
-		s.out = append(s.out, p[1]) // which in UTF-8 has the same number
-		return true
-	}
-	n, _, err := s.encoder.Transform(s.code[:], p, true)
-	if err != nil || s.charset.only != nil && !s.charset.only(s.code[:n]) {
-		return false
-	}
-	s.out = append(s.out, s.code[:n]...)
-	return true
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"github.com/repomcp/repomcp/internal/charset"
 )
 
 const (
@@ -69,7 +71,7 @@ func (m *Measured) WriteTo(ctx context.Context, w io.Writer) error {
 // passes is what the readings of a content found out, each by what the earlier
 // ones did.
 type passes struct {
-	c    Conversion // charset is nil once the content cannot be encoded
+	c    Conversion // without charset once the content cannot be encoded
 	id   string
 	hold int    // bytes of an `$Id:` in memory
 	long []bool // of each `$Id:` that is longer: whether it is replaced
@@ -97,12 +99,12 @@ func (c Conversion) prepare(ctx context.Context, src Source, id string, hold int
 	if err := p.decideLineEndings(src.reading(ctx)); err != nil {
 		return p, err
 	}
-	if c.charset == nil {
+	if c.charset == (charset.Charset{}) {
 		return p, nil
 	}
 	err := p.count(ctx, src)
 	if errors.Is(err, errNotEncodable) {
-		p.c.charset, err = nil, nil
+		p.c.charset, err = charset.Charset{}, nil
 	}
 	return p, err
 }
@@ -153,7 +155,7 @@ func (p *passes) write(ctx context.Context, w io.Writer, src Source) error {
 
 // chain puts the steps of the conversion before last, in git's order.
 func (p *passes) chain(last stage) stage {
-	if p.c.charset != nil {
+	if p.c.charset != (charset.Charset{}) {
 		last = newEncodeStage(p.c.charset, last)
 	}
 	if p.crlf {

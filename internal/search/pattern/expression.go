@@ -22,9 +22,9 @@ const lineFlags = syntax.Perl &^ syntax.OneLine
 // expression is an RE2 expression whose matches lie within a line, so that it
 // can be run over a whole text.
 type expression struct {
-	re        *regexp.Regexp
-	required  *needles   // what a matching line contains one of, or nil
-	automaton *automaton // finds matching lines when nothing is required
+	re           *regexp.Regexp
+	required     *needles // what a matching line contains one of, or nil
+	instructions int      // of the compiled expression
 }
 
 func compileExpression(text string, fold bool) (*expression, *Error) {
@@ -50,7 +50,7 @@ func compileExpression(text string, fold bool) (*expression, *Error) {
 	if err != nil {
 		return nil, mistake(text, err)
 	}
-	return &expression{re: re, required: requiredBy(tree), automaton: newAutomaton(program)}, nil
+	return &expression{re: re, required: requiredBy(tree), instructions: len(program.Inst)}, nil
 }
 
 // sizeOf is about the number of instructions that an expression compiles to; what
@@ -133,11 +133,15 @@ func without(class []rune, out rune) []rune {
 }
 
 func (e *expression) line(text []byte, from int, at *places) (start, end int) {
-	if e.required == nil || !e.required.fit(text, at) {
-		return e.automaton.line(text, from)
+	required := e.required
+	if required != nil && !required.fit(text, at) {
+		required = nil
 	}
 	for from < len(text) {
-		i := e.required.next(text, from, at)
+		i := from // each line is tried
+		if required != nil {
+			i = required.next(text, from, at)
+		}
 		if i < 0 {
 			return -1, -1
 		}
@@ -150,7 +154,7 @@ func (e *expression) line(text []byte, from int, at *places) (start, end int) {
 	return -1, -1
 }
 
-func (e *expression) cost() int { return len(e.automaton.program.Inst) }
+func (e *expression) cost() int { return e.instructions }
 
 func (e *expression) spans(line []byte, to []Span, max int) []Span {
 	for _, found := range e.re.FindAllIndex(line, max) {

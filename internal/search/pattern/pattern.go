@@ -18,8 +18,7 @@
 // How it is fast: most expressions have fixed parts that every match must
 // contain. Those are looked for in the whole text at once, which the processor
 // does many bytes at a time, and the expression is tried on the lines that have
-// one only (required.go). Others are matched by an automaton that reads every
-// byte once (automaton.go).
+// one only (required.go). Others are tried on every line.
 package pattern
 
 import (

@@ -8,8 +8,8 @@ import (
 
 const (
 	// maxNeedles bounds in how many ways a part of a match may be written. Each
-	// costs a pass over the text, which is several times faster than the
-	// automaton's.
+	// costs a pass over the text, which is many times faster than trying the
+	// expression on every line.
 	maxNeedles = 12
 	// maxClass is the largest class of which each rune is one way.
 	maxClass = 4

@@ -1,0 +1,370 @@
+package inflate
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"io"
+)
+
+// Errors of streams. One that ends too early is [io.ErrUnexpectedEOF].
+var (
+	ErrFormat = errors.New("malformed zlib stream")
+	ErrSize   = errors.New("size differs from the declared one")
+)
+
+const (
+	zlibHeaderBytes = 2
+	// zlibChecksumBytes end a zlib stream: the Adler-32 of its content.
+	zlibChecksumBytes = 4
+)
+
+// Decoder inflates zlib streams that lie in memory whole, straight into their
+// destination: nothing is copied through a window, and no byte is fetched through
+// an interface. That makes it two to three times as fast as a streaming inflater
+// on streams of a few KiB. It has 12 KiB of tables, so that it is best used
+// again; the zero value is ready. After a call that ended a stream, well or not,
+// it refers to no buffer.
+type Decoder struct {
+	// SkipChecksum leaves the Adler-32 of the content uncompared, for callers
+	// that compare the content with something better.
+	SkipChecksum bool
+
+	values  *symbolValues
+	lit     [litTable]uint32
+	dist    [distTable]uint32
+	pre     [preTable]uint32
+	lengths [litSymbols + distSymbols]uint8
+	fixed   bool // the tables are those of the fixed codes
+
+	src  []byte
+	dst  []byte
+	room []byte // dst, and the room behind it
+	position
+	last bool // the position is behind the last block
+	end  int  // of the last stream in its input, once it was inflated whole
+}
+
+// position is between two blocks of a stream.
+type position struct {
+	pos  int    // bytes of the input that went into buf
+	buf  uint64 // the next bits, the first one lowest
+	have uint   // how many bits of buf count
+	out  int    // bytes of the output
+}
+
+// Inflate inflates the stream at the beginning of src into dst[:size] and returns
+// the length of its content. With [Room] bytes behind size in dst it is fastest:
+// they are overwritten with anything. Nothing is written behind dst.
+//
+// When src ends before the stream, more is asked for a src that begins with what
+// was there and has more; without it, or when it has no more, Inflate fails with
+// [io.ErrUnexpectedEOF]. It fails with [ErrSize] when the content has more than
+// size bytes, and with [ErrFormat] when the stream is damaged.
+func (d *Decoder) Inflate(dst []byte, size int, src []byte, more func() ([]byte, error)) (n int, err error) {
+	d.begin(dst, size, src)
+	for {
+		n, err = d.blocks(src)
+		if more == nil || !errors.Is(err, io.ErrUnexpectedEOF) {
+			break
+		}
+		longer, failed := more()
+		if failed != nil || len(longer) <= len(src) {
+			err = cmp.Or(failed, err)
+			break
+		}
+		src = longer
+	}
+	d.release()
+	return n, err
+}
+
+// blocks inflates from where it stands to the end of the stream. A block that src
+// does not have whole is inflated anew the next time.
+func (d *Decoder) blocks(src []byte) (int, error) {
+	d.src = src
+	if err := d.header(); err != nil {
+		return 0, err
+	}
+	for !d.last {
+		block := d.position
+		last, err := d.block()
+		if err != nil {
+			d.position = block
+			return 0, err
+		}
+		d.last = last
+	}
+	d.end = d.pos - int(d.have/8)
+	rest := d.src[d.end:]
+	if len(rest) < zlibChecksumBytes {
+		return 0, io.ErrUnexpectedEOF
+	}
+	if !d.SkipChecksum && binary.BigEndian.Uint32(rest) != adler32(d.dst[:d.out]) {
+		return 0, ErrFormat
+	}
+	d.end += zlibChecksumBytes
+	return d.out, nil
+}
+
+// StreamLength is how long the last stream was that was inflated whole, its
+// header and checksum included.
+func (d *Decoder) StreamLength() int { return d.end }
+
+// Prefix fills dst with the first bytes of the content of the stream in src. It
+// fails with [ErrSize] when the content is shorter, and otherwise as
+// [Decoder.Inflate].
+func (d *Decoder) Prefix(dst, src []byte) error {
+	d.begin(dst, len(dst), src)
+	defer d.release()
+	if err := d.header(); err != nil {
+		return err
+	}
+	for last := false; d.out < len(dst); {
+		if last {
+			return ErrSize
+		}
+		var err error
+		last, err = d.block()
+		if err != nil && d.out < len(dst) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Decoder) begin(dst []byte, size int, src []byte) {
+	if d.values == nil {
+		d.values = newSymbolValues()
+	}
+	d.src, d.dst, d.room = src, dst[:size:size], dst
+	d.position, d.last = position{}, false
+}
+
+// header reads what a zlib stream begins with, RFC 1950, section 2.2, unless that
+// was done.
+func (d *Decoder) header() error {
+	switch {
+	case d.pos > 0:
+		return nil
+	case len(d.src) < zlibHeaderBytes:
+		return io.ErrUnexpectedEOF
+	}
+	head := binary.BigEndian.Uint16(d.src)
+	const presetDictionary = 0x20
+	if head>>8&0x0f != 8 || head>>12 > 7 || head%31 != 0 || head&presetDictionary != 0 {
+		return ErrFormat
+	}
+	d.pos = zlibHeaderBytes
+	return nil
+}
+
+func (d *Decoder) release() { d.src, d.dst, d.room = nil, nil, nil }
+
+// refill adds whole bytes until there are at least 56 bits or no more input.
+func (d *Decoder) refill() {
+	for d.have < 56 && d.pos < len(d.src) {
+		d.buf |= uint64(d.src[d.pos]) << d.have
+		d.pos++
+		d.have += 8
+	}
+}
+
+// take returns the next n bits, at most 32.
+func (d *Decoder) take(n uint) (uint32, error) {
+	if d.have < n {
+		if d.refill(); d.have < n {
+			return 0, io.ErrUnexpectedEOF
+		}
+	}
+	value := uint32(d.buf & (1<<n - 1)) //nolint:gosec // n is at most 32
+	d.buf >>= n
+	d.have -= n
+	return value, nil
+}
+
+// blockHead is what a block begins with.
+type blockHead struct {
+	last   bool
+	stored bool // not compressed
+	length int  // of a stored block
+}
+
+// block inflates one block and says whether it was the last.
+func (d *Decoder) block() (last bool, err error) {
+	head, err := d.head()
+	switch {
+	case err != nil:
+		return false, err
+	case !head.stored:
+		return head.last, d.compressed()
+	}
+	copied := d.copyStored(head.length)
+	switch {
+	case copied == head.length:
+		return head.last, nil
+	case d.out == len(d.dst):
+		return false, ErrSize
+	}
+	return false, io.ErrUnexpectedEOF
+}
+
+// head reads what a block begins with, and makes the tables of its codes.
+func (d *Decoder) head() (head blockHead, err error) {
+	bits, err := d.take(3)
+	if err != nil {
+		return head, err
+	}
+	head.last = bits&1 != 0
+	switch bits >> 1 {
+	case 0:
+		head.stored = true
+		head.length, err = d.storedLength()
+	case 1:
+		d.fixedTables()
+	case 2:
+		err = d.dynamicTables()
+	default:
+		err = ErrFormat
+	}
+	return head, err
+}
+
+// storedLength reads the length of a block that is not compressed: RFC 1951,
+// 3.2.4.
+func (d *Decoder) storedLength() (int, error) {
+	d.pos -= int(d.have / 8)
+	d.buf, d.have = 0, 0
+	if len(d.src)-d.pos < 4 {
+		return 0, io.ErrUnexpectedEOF
+	}
+	n := binary.LittleEndian.Uint16(d.src[d.pos:])
+	if n != ^binary.LittleEndian.Uint16(d.src[d.pos+2:]) {
+		return 0, ErrFormat
+	}
+	d.pos += 4
+	return int(n), nil
+}
+
+// copyStored copies as many of n bytes of such a block as there are, and have
+// room.
+func (d *Decoder) copyStored(n int) int {
+	copied := copy(d.dst[d.out:], d.src[d.pos:min(d.pos+n, len(d.src))])
+	d.out += copied
+	d.pos += copied
+	return copied
+}
+
+// fixedTables are those of RFC 1951, 3.2.6.
+func (d *Decoder) fixedTables() {
+	if d.fixed {
+		return
+	}
+	lit := d.lengths[:litSymbols]
+	for i := range lit {
+		switch {
+		case i < 144:
+			lit[i] = 8
+		case i < 256:
+			lit[i] = 9
+		case i < 280:
+			lit[i] = 7
+		default:
+			lit[i] = 8
+		}
+	}
+	buildTable(d.lit[:], litBits, lit, d.values.lit[:])
+	dist := d.lengths[:distSymbols]
+	for i := range dist {
+		dist[i] = 5
+	}
+	buildTable(d.dist[:], distBits, dist, d.values.dist[:])
+	d.fixed = true
+}
+
+// dynamicTables reads the codes of a block: RFC 1951, 3.2.7.
+func (d *Decoder) dynamicTables() error {
+	head, err := d.take(14)
+	if err != nil {
+		return err
+	}
+	lits, dists, pres := int(head&31)+257, int(head>>5&31)+1, int(head>>10)+4
+	if lits > 286 || dists > 30 {
+		return ErrFormat
+	}
+	d.fixed = false
+	order := [preSymbols]uint8{16, 17, 18, 0, 8, 7, 9, 6, 10, 5, 11, 4, 12, 3, 13, 2, 14, 1, 15}
+	var preLengths [preSymbols]uint8
+	for _, symbol := range order[:pres] {
+		n, err := d.take(3)
+		if err != nil {
+			return err
+		}
+		preLengths[symbol] = uint8(n) //nolint:gosec // three bits
+	}
+	if !buildTable(d.pre[:], preBits, preLengths[:], d.values.pre[:]) {
+		return ErrFormat
+	}
+	lengths := d.lengths[:lits+dists]
+	if err := d.readLengths(lengths); err != nil {
+		return err
+	}
+	const endOfBlock = 256
+	if lengths[endOfBlock] == 0 ||
+		!buildTable(d.lit[:], litBits, lengths[:lits], d.values.lit[:]) ||
+		!buildTable(d.dist[:], distBits, lengths[lits:], d.values.dist[:]) {
+		return ErrFormat
+	}
+	return nil
+}
+
+// readLengths reads code lengths, which are run-length coded.
+func (d *Decoder) readLengths(lengths []uint8) error {
+	for i := 0; i < len(lengths); {
+		if d.have < preBits+7 {
+			d.refill()
+		}
+		entry := d.pre[d.buf&(preTable-1)]
+		n := uint(entry & 0xff)
+		if entry&entrySpecial != 0 {
+			return ErrFormat
+		}
+		if n > d.have {
+			return io.ErrUnexpectedEOF
+		}
+		d.buf >>= n & 63
+		d.have -= n
+		symbol := uint8(entry >> 16) //nolint:gosec // below 19
+		if symbol < 16 {
+			lengths[i] = symbol
+			i++
+			continue
+		}
+		var value uint8
+		extra, base := uint(2), 3
+		switch symbol {
+		case 16:
+			if i == 0 {
+				return ErrFormat
+			}
+			value = lengths[i-1]
+		case 17:
+			extra = 3
+		case 18:
+			extra, base = 7, 11
+		}
+		more, err := d.take(extra)
+		if err != nil {
+			return err
+		}
+		run := base + int(more)
+		if run > len(lengths)-i {
+			return ErrFormat
+		}
+		for range run {
+			lengths[i] = value
+			i++
+		}
+	}
+	return nil
+}

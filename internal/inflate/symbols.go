@@ -1,0 +1,252 @@
+package inflate
+
+import (
+	"encoding/binary"
+	"io"
+)
+
+// The compressed blocks of a stream, RFC 1951 section 3.2.3: literals and
+// matches, in loops that do the same. One is fast and needs room ahead, the other
+// careful.
+
+const (
+	// fastInput is how many bytes one round of fast reads at most: three
+	// loads of eight bytes, seven of which may be new each.
+	fastInput = 32
+	// Room is how many bytes it writes at most: three literals, the longest match,
+	// and the bytes by which copying overshoots.
+	Room = 3 + 258 + 32
+)
+
+// verdict is why the decoding of symbols ended.
+type verdict int
+
+const (
+	noRoom   verdict = iota // for one more round
+	blockEnd                // was reached
+	badBlock                // means nothing
+)
+
+// compressed inflates a block with the present tables.
+func (d *Decoder) compressed() error {
+	for {
+		if d.roomy() {
+			v := d.fast()
+			if d.out > len(d.dst) {
+				return ErrSize
+			}
+			if v != noRoom {
+				return v.err()
+			}
+		}
+		if v, err := d.careful(); v != noRoom || err != nil {
+			return err
+		}
+	}
+}
+
+// roomy says that there is room for a round of fast.
+func (d *Decoder) roomy() bool {
+	return len(d.src)-d.pos >= fastInput && len(d.room)-d.out >= Room
+}
+
+func (v verdict) err() error {
+	if v == badBlock {
+		return ErrFormat
+	}
+	return nil
+}
+
+// fast inflates while neither the input nor the output can run out, so that
+// only what damage can bring about is checked. Up to three literals fit between
+// two refills; the next code is looked up before a match is copied, so that
+// neither waits for the other.
+func (d *Decoder) fast() verdict {
+	src, dst := d.src, d.room
+	pos, out, buf, have := d.pos, d.out, d.buf, d.have
+	lastPos, lastOut := len(src)-fastInput, len(dst)-Room
+	buf |= binary.LittleEndian.Uint64(src[pos:]) << (have & 63)
+	pos, have = pos+int((63-have)>>3&7), have|56
+	entry := d.lit[buf&(1<<litBits-1)]
+	for pos <= lastPos && out <= lastOut {
+		if entry&entryLiteral != 0 {
+			dst[out] = byte(entry >> 16 & 0xff)
+			buf, have, out = buf>>(entry&63), have-uint(entry&63), out+1
+			entry = d.lit[buf&(1<<litBits-1)]
+			if entry&entryLiteral != 0 {
+				dst[out] = byte(entry >> 16 & 0xff)
+				buf, have, out = buf>>(entry&63), have-uint(entry&63), out+1
+				entry = d.lit[buf&(1<<litBits-1)]
+			}
+			// What is left may not hold a length and a distance (48 bits).
+			buf |= binary.LittleEndian.Uint64(src[pos:]) << (have & 63)
+			pos, have = pos+int((63-have)>>3&7), have|56
+			if entry&entryLiteral != 0 {
+				continue
+			}
+		}
+		if entry&entrySpecial != 0 {
+			if entry&entrySecond != 0 {
+				buf, have = buf>>litBits, have-litBits
+				entry = d.lit[uint64(entry>>16)+buf&(1<<(entry>>8&15)-1)]
+			}
+			if entry&entryLiteral != 0 {
+				dst[out] = byte(entry >> 16 & 0xff)
+				buf, have, out = buf>>(entry&63), have-uint(entry&63), out+1
+				buf |= binary.LittleEndian.Uint64(src[pos:]) << (have & 63)
+				pos, have = pos+int((63-have)>>3&7), have|56
+				entry = d.lit[buf&(1<<litBits-1)]
+				continue
+			}
+			if entry&entrySpecial != 0 {
+				d.pos, d.out, d.buf, d.have = pos, out, buf>>(entry&63), have-uint(entry&63)
+				return endOfBlock(entry)
+			}
+		}
+		length := int(entry>>16) + int(buf&(1<<(entry&63)-1)>>(entry>>8&15)) //nolint:gosec // at most 258
+		buf, have = buf>>(entry&63), have-uint(entry&63)
+		entry = d.dist[buf&(1<<distBits-1)]
+		if entry&entrySpecial != 0 {
+			if entry&entrySecond == 0 {
+				return badBlock
+			}
+			buf, have = buf>>distBits, have-distBits
+			entry = d.dist[uint64(entry>>16)+buf&(1<<(entry>>8&15)-1)]
+			if entry&entrySpecial != 0 {
+				return badBlock
+			}
+		}
+		distance := int(entry>>16) + int(buf&(1<<(entry&63)-1)>>(entry>>8&15)) //nolint:gosec // at most 32768
+		buf, have = buf>>(entry&63), have-uint(entry&63)
+		from := out - distance
+		if from < 0 {
+			return badBlock
+		}
+		buf |= binary.LittleEndian.Uint64(src[pos:]) << (have & 63)
+		pos, have = pos+int((63-have)>>3&7), have|56
+		entry = d.lit[buf&(1<<litBits-1)]
+		if distance >= 8 && length <= 16 { // most matches
+			binary.LittleEndian.PutUint64(dst[out:], binary.LittleEndian.Uint64(dst[from:]))
+			binary.LittleEndian.PutUint64(dst[out+8:], binary.LittleEndian.Uint64(dst[from+8:]))
+		} else {
+			copyMatch(dst, out, from, length)
+		}
+		out += length
+	}
+	d.pos, d.out, d.buf, d.have = pos, out, buf, have
+	return noRoom
+}
+
+// endOfBlock is what a special entry means that has no second table.
+func endOfBlock(entry uint32) verdict {
+	if entry&entryEndBlock == 0 {
+		return badBlock
+	}
+	return blockEnd
+}
+
+// copyMatch copies length bytes inside dst, forwards. It may write up to 15
+// bytes more.
+func copyMatch(dst []byte, out, from, length int) {
+	switch distance := out - from; {
+	case distance >= 8:
+		for end := out + length; out < end; out, from = out+16, from+16 {
+			binary.LittleEndian.PutUint64(dst[out:], binary.LittleEndian.Uint64(dst[from:]))
+			binary.LittleEndian.PutUint64(dst[out+8:], binary.LittleEndian.Uint64(dst[from+8:]))
+		}
+	case distance == 1:
+		word := uint64(dst[from]) * 0x0101010101010101
+		for end := out + length; out < end; out += 8 {
+			binary.LittleEndian.PutUint64(dst[out:], word)
+		}
+	default:
+		for i := range length {
+			dst[out+i] = dst[from+i]
+		}
+	}
+}
+
+// careful inflates symbol by symbol near the end of the input or the output,
+// until the block ends or fast can go on.
+func (d *Decoder) careful() (verdict, error) {
+	for {
+		v, err := d.one()
+		if v != noRoom || err != nil || d.roomy() {
+			return v, err
+		}
+	}
+}
+
+// one inflates one symbol. noRoom means that there are more.
+func (d *Decoder) one() (verdict, error) {
+	entry, err := d.symbol(d.lit[:], litBits)
+	switch {
+	case err != nil:
+		return noRoom, err
+	case entry&entrySpecial != 0:
+		v := endOfBlock(entry)
+		return v, v.err()
+	case entry&entryLiteral == 0:
+		return noRoom, d.match(entry)
+	case d.out >= len(d.dst):
+		return noRoom, ErrSize
+	}
+	d.dst[d.out] = byte(entry >> 16 & 0xff)
+	d.out++
+	return noRoom, nil
+}
+
+// symbol consumes one code. Of a length or distance the extra bits remain.
+func (d *Decoder) symbol(table []uint32, index uint) (uint32, error) {
+	if d.have < longestCode {
+		d.refill()
+	}
+	entry := table[d.buf&(1<<index-1)]
+	if entry&entrySecond != 0 && entry&entrySpecial != 0 {
+		if d.have < index {
+			return 0, io.ErrUnexpectedEOF
+		}
+		d.buf >>= index
+		d.have -= index
+		entry = table[uint64(entry>>16)+d.buf&(1<<(entry>>8&15)-1)]
+	}
+	n := uint(entry >> 8 & 15)
+	if n > d.have || n == 0 && d.have == 0 {
+		return 0, io.ErrUnexpectedEOF
+	}
+	d.buf >>= n
+	d.have -= n
+	return entry, nil
+}
+
+// match reads the rest of a match and copies it.
+func (d *Decoder) match(entry uint32) error {
+	extra, err := d.take(uint(entry&0xff - entry>>8&15))
+	if err != nil {
+		return err
+	}
+	length := int(entry>>16) + int(extra)
+	entry, err = d.symbol(d.dist[:], distBits)
+	if err != nil {
+		return err
+	}
+	if entry&entrySpecial != 0 {
+		return ErrFormat
+	}
+	if extra, err = d.take(uint(entry&0xff - entry>>8&15)); err != nil {
+		return err
+	}
+	from := d.out - int(entry>>16) - int(extra)
+	if from < 0 {
+		return ErrFormat
+	}
+	for ; length > 0; length-- {
+		if d.out >= len(d.dst) {
+			return ErrSize
+		}
+		d.dst[d.out] = d.dst[from]
+		d.out++
+		from++
+	}
+	return nil
+}

@@ -1,0 +1,82 @@
+package tools
+
+import (
+	"context"
+	"errors"
+
+	lru "github.com/hashicorp/golang-lru/v2"
+
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+const (
+	// maxHandedTrees is how many ids of trees are remembered: the folders of some
+	// hundred listings.
+	maxHandedTrees = 10_000
+	// maxHandedPath bounds the path of each, so that all take 4 MiB at most.
+	maxHandedPath = 256
+)
+
+// handedTrees remembers where the trees are whose ids results had. An id alone
+// says nothing of which commit leads to it: a tree is served only by way of a
+// commit that is, which is looked at anew each time.
+type handedTrees struct {
+	places *lru.Cache[treeKey, treePlace]
+}
+
+type treeKey struct {
+	repository string
+	tree       repos.ID
+}
+
+type treePlace struct {
+	commit repos.ID
+	path   string // "" is the root
+}
+
+func newHandedTrees() handedTrees {
+	places, err := lru.New[treeKey, treePlace](maxHandedTrees)
+	if err != nil {
+		panic("tools: internal error: " + err.Error()) // only of a size below 1
+	}
+	return handedTrees{places}
+}
+
+// remember notes that a result has the id of a tree, or that it may have.
+func (h handedTrees) remember(repository string, commit repos.ID, path string, tree repos.ID) {
+	if len(path) <= maxHandedPath {
+		h.places.Add(treeKey{repository, tree}, treePlace{commit, path})
+	}
+}
+
+// treeByID finds the folder that a tree's id was handed out for. A tree that no
+// result had is that of the default branch, or none.
+func (s *service) treeByID(ctx context.Context, r *result, snapshot *repos.Snapshot, id string) (at found, path string, ok bool, err error) {
+	tree, err := repos.ParseID(id)
+	if err != nil {
+		return at, "", false, nil
+	}
+	revision := "HEAD"
+	place, known := s.trees.places.Get(treeKey{snapshot.Repository().Name(), tree})
+	if known {
+		revision = place.commit.String()
+	}
+	at = found{repository: snapshot.Repository().Name()}
+	if at.Commit, err = snapshot.Resolve(ctx, revision); err != nil {
+		return at, "", false, gone(err)
+	}
+	e, err := snapshot.Lookup(at.Tree, place.path)
+	if err != nil || e.ID != tree || !e.Mode.IsDir() {
+		return at, "", false, gone(err)
+	}
+	r.note("Tree %s is the folder %s of this commit.", tree, quote("/"+place.path))
+	return at, place.path, true, nil
+}
+
+// gone takes what is not there, or no longer, for no error.
+func gone(err error) error {
+	if errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt) {
+		return nil
+	}
+	return err
+}
