@@ -86,9 +86,18 @@ func boundBody(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// refuse replies with a plain text that says what to do.
+// refuse replies with a text that says what to do. To a POST of a message it is
+// a JSON-RPC error, of a request that was not read: a client of resources/stream
+// tells bytes from failures by the type alone (SEP-2532).
 func refuse(c echo.Context, status int, text string) error {
-	return c.String(status, text+"\n")
+	if c.Request().Method != http.MethodPost || c.Request().URL.Path != mcpPath {
+		return c.String(status, text+"\n")
+	}
+	failure := &resources.Error{Reason: resources.ReasonRequest, Message: text}
+	if status >= http.StatusInternalServerError {
+		failure.Reason = resources.ReasonInternal
+	}
+	return c.Blob(status, typeJSON, resources.ErrorReply(nil, failure, eraOf(c.Request())))
 }
 
 func sameOrigin(origin, host string) bool {

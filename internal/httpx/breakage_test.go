@@ -94,7 +94,6 @@ func breakages(s *target) []breakage {
 		{"other method header", modernVersion, header("Mcp-Method", "tools/list")},
 		{"other name header", modernVersion, header("Mcp-Name", "repo://team/app")},
 		{"broken name header", modernVersion, header("Mcp-Name", "=?base64?%%?=")},
-		{"event id", modernVersion, header("Last-Event-Id", "7")},
 		{"jsonrpc 1.0", "", member("jsonrpc", "1.0")},
 		{"jsonrpc is a number", "", member("jsonrpc", 2.0)},
 		{"no jsonrpc", "", func(c *call) { delete(c.message, "jsonrpc") }},

@@ -304,7 +304,7 @@ func TestRepositoryIsWatchedAsAWhole(t *testing.T) {
 }
 
 func TestSubscriptionsAreBounded(t *testing.T) {
-	s := serveWith(t, repos.Options{}, resources.Subscribing{PerSession: 3, Total: 5})
+	s := serveWith(t, repos.Options{}, resources.Subscribing{PerSession: 3, Total: 10})
 	s.repo("repo").Commit("main", gittest.Regular("a", "1"))
 	uri := func(i int) string { return fmt.Sprintf("repo://repo/contents/%d", i) }
 	session := s.initialize()
@@ -319,7 +319,8 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 	if reply := s.subscribe(session, uri(4)); !strings.Contains(reply, `"code":-32000`) || !strings.Contains(reply, `"reason":"too_many_subscriptions"`) || !strings.Contains(reply, "may watch 3 resources") {
 		t.Errorf("one too many for a session: %s", reply)
 	}
-	// Two are left for all others. The acknowledgement says so.
+	// Two are left for the others of this address, which has a half of all. The
+	// acknowledgement says so.
 	modern := s.modern("subscriptions/listen", map[string]any{"notifications": map[string]any{"resourceSubscriptions": []string{uri(7), "repo://repo/../x", uri(8), uri(9), uri(8)}}})
 	stream := events(modern)
 	ack := <-stream
@@ -327,8 +328,8 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 		t.Errorf("acknowledgement: %s", ack)
 	}
 	second := s.initialize()
-	if reply := s.subscribe(second, uri(0)); !strings.Contains(reply, "All clients of this server") {
-		t.Errorf("one too many for all: %s", reply)
+	if reply := s.subscribe(second, uri(0)); !strings.Contains(reply, "All clients of your address together watch 5 resources") {
+		t.Errorf("one too many for an address: %s", reply)
 	}
 	_ = modern.Body.Close() // ends the stream, which gives two back
 	for range stream {      // until the reader has ended

@@ -32,11 +32,11 @@ func TestDeclaredStreamCapabilityDecides(t *testing.T) {
 		{`{"resourceStreaming":[]}`, "client_capability_missing"}, {`{"resourcestreaming":{}}`, "client_capability_missing"}, {`{"ResourceStreaming":{}}`, "client_capability_missing"}, {`{"RESOURCESTREAMING":{"maxStreamSize":9}}`, "client_capability_missing"},
 		{`{"resourceStreaming":{}}`, ""}, {`{"resourceStreaming":{"maxStreamSize":null}}`, ""}, {`{"resourceStreaming":{"other":[1]}}`, ""},
 		{`{"resourceStreaming":{"maxStreamSize":6}}`, ""}, {`{"resourceStreaming":{"maxStreamSize":6.9}}`, ""}, {`{"resourceStreaming":{"maxStreamSize":1e18}}`, ""}, {`{"resourceStreaming":{"maxStreamSize":1e300}}`, ""}, {`{"resourceStreaming":{"maxStreamSize":9223372036854775808}}`, ""},
-		{`{"resourceStreaming":{"maxStreamSize":5}}`, "too_large"}, {`{"resourceStreaming":{"maxStreamSize":5.99}}`, "too_large"}, {`{"resourceStreaming":{"maxStreamSize":1}}`, "too_large"}, {`{"resourceStreaming":{"maxStreamSize":0}}`, "too_large"}, {`{"resourceStreaming":{"maxStreamSize":-0.0}}`, "too_large"},
-		{`{"resourceStreaming":{"maxStreamSize":-1}}`, "too_large"}, {`{"resourceStreaming":{"maxStreamSize":-1e300}}`, "too_large"}, {`{"resourceStreaming":{"maxStreamSize":1e-300}}`, "too_large"},
-		// What is no number must not be taken for "no limit".
-		{`{"resourceStreaming":{"maxStreamSize":"6"}}`, "client_capability_missing"}, {`{"resourceStreaming":{"maxStreamSize":true}}`, "client_capability_missing"}, {`{"resourceStreaming":{"maxStreamSize":[5]}}`, "client_capability_missing"},
-		{`{"resourceStreaming":{"maxStreamSize":1e400}}`, "client_capability_missing"}, {`{"resourceStreaming":{"maxStreamSize":-1e400}}`, "client_capability_missing"},
+		{`{"resourceStreaming":{"maxStreamSize":5}}`, "too_large"}, {`{"resourceStreaming":{"maxStreamSize":5.99}}`, "too_large"}, {`{"resourceStreaming":{"maxStreamSize":1}}`, "too_large"}, {`{"resourceStreaming":{"maxStreamSize":0}}`, "invalid_params"}, {`{"resourceStreaming":{"maxStreamSize":-0.0}}`, "invalid_params"},
+		{`{"resourceStreaming":{"maxStreamSize":-1}}`, "invalid_params"}, {`{"resourceStreaming":{"maxStreamSize":-1e300}}`, "invalid_params"}, {`{"resourceStreaming":{"maxStreamSize":1e-300}}`, "invalid_params"},
+		// What is no number must not be taken for "no limit", and is named.
+		{`{"resourceStreaming":{"maxStreamSize":"6"}}`, "invalid_params"}, {`{"resourceStreaming":{"maxStreamSize":true}}`, "invalid_params"}, {`{"resourceStreaming":{"maxStreamSize":[5]}}`, "invalid_params"},
+		{`{"resourceStreaming":{"maxStreamSize":1e400}}`, "invalid_params"}, {`{"resourceStreaming":{"maxStreamSize":-1e400}}`, "invalid_params"},
 		// Where typed clients can put it; the place of the SEP comes first.
 		{`{"experimental":{"resourceStreaming":{"maxStreamSize":5}}}`, "too_large"}, {`{"extensions":{"io.github.repomcp/resource-stream":{}}}`, ""},
 		{`{"resourceStreaming":{"maxStreamSize":5},"experimental":{"resourceStreaming":{}}}`, "too_large"}, {`{"experimental":{"resourceStreaming":5}}`, "client_capability_missing"},

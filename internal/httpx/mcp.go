@@ -8,6 +8,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"time"
@@ -18,6 +19,8 @@ import (
 )
 
 const (
+	mcpPath = "/mcp"
+
 	typeJSON   = "application/json"
 	typeEvents = "text/event-stream"
 )
@@ -87,10 +90,21 @@ func (s *Server) single(c echo.Context, message resources.Message) error {
 	if !admitsReply(c.Request(), message) {
 		return refuse(c, http.StatusNotAcceptable, "Send Accept: application/json, text/event-stream.")
 	}
-	if message.Method == resources.MethodStream && message.IsRequest() {
-		return s.stream(c, request)
+	if !message.IsRequest() {
+		s.options.Resources.Notified(request)
+		return c.NoContent(http.StatusAccepted)
 	}
-	return s.pass(c, request)
+	ctx, end := s.options.Resources.Begin(c.Request().Context(), request)
+	defer end()
+	c.SetRequest(c.Request().WithContext(ctx))
+	switch {
+	case message.Method == resources.MethodStream:
+		return s.stream(c, request)
+	case request.IsListen():
+		return s.subscribe(c, request)
+	default:
+		return s.pass(c, request)
+	}
 }
 
 // admitsReply checks the Accept header: requests need both kinds of reply,
@@ -118,28 +132,60 @@ func (s *Server) admit(r *http.Request, message resources.Message) (*resources.R
 	if problem := sessionStatus[session]; problem.status != 0 {
 		return nil, problem.status, &resources.Error{Reason: resources.ReasonRequest, Message: problem.text}
 	}
+	request.Address = clientNetwork(r)
 	return request, 0, failure
+}
+
+// clientNetwork is the address of a request's client as what shares are counted
+// by: of IPv6 the /64, of which a client has all addresses.
+func clientNetwork(r *http.Request) string {
+	from, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return ""
+	}
+	address := from.Addr().Unmap().WithZone("")
+	if address.Is4() {
+		return address.String()
+	}
+	return netip.PrefixFrom(address, 64).Masked().String()
 }
 
 // pass gives a request to mcp-go and mends its reply on the way out.
 func (s *Server) pass(c echo.Context, request *resources.Request) error {
-	ctx, cancel := context.WithCancel(request.Attach(c.Request().Context()))
-	defer cancel()
-	// What waits for events must end when the server does.
-	defer context.AfterFunc(s.draining, func() {
-		if request.Method == "subscriptions/listen" {
-			cancel()
+	r := c.Request()
+	w := &patchWriter{ResponseWriter: c.Response(), request: request}
+	if request.Method == resources.MethodInitialize {
+		id, err := s.options.Resources.NewSession(request)
+		if err != nil {
+			return err
 		}
-	})()
-	inner := c.Request().WithContext(ctx)
-	inner.Body = io.NopCloser(bytes.NewReader(request.Raw))
-	w := &patchWriter{ResponseWriter: c.Response(), request: request, timeout: s.options.WriteTimeout}
-	s.mcp.ServeHTTP(w, inner)
+		w.session = id
+	}
+	s.mcp.ServeHTTP(w, inner(r, request))
+	if failure := cancelled(r.Context(), request); failure != nil && !w.events {
+		return s.fail(c, request.ID, failure, request.Era)
+	}
 	return w.finish()
 }
 
+// inner is the HTTP request that mcp-go gets for a message.
+func inner(r *http.Request, request *resources.Request) *http.Request {
+	r = r.WithContext(request.Attach(r.Context()))
+	r.Body = io.NopCloser(bytes.NewReader(request.Raw))
+	return r
+}
+
+// cancelled is the reply to a request that its client has cancelled, or nil.
+// HTTP has to have one, which the client passes over.
+func cancelled(ctx context.Context, request *resources.Request) *resources.Error {
+	if !errors.Is(context.Cause(ctx), resources.ErrCancelled) {
+		return nil
+	}
+	return request.About(&resources.Error{Reason: resources.ReasonInternal, Message: "The request was cancelled.", Cause: resources.ErrCancelled})
+}
+
 // batch answers several messages, one after the other, so that no more than
-// one reply is in memory. Batches exist in 2025-03-26 only.
+// one reply is in memory. Later versions than 2025-03-26 have no batches.
 func (s *Server) batch(c echo.Context, messages []resources.Message) error {
 	requests := make([]*resources.Request, len(messages))
 	for i, message := range messages {
@@ -165,18 +211,15 @@ func (s *Server) batchReplies(c echo.Context, requests []*resources.Request) err
 	w := c.Response()
 	separator := "["
 	for _, request := range requests {
-		inner := c.Request().WithContext(request.Attach(c.Request().Context()))
-		inner.Body = io.NopCloser(bytes.NewReader(request.Raw))
-		recorder := &replyRecorder{header: make(http.Header)}
-		s.mcp.ServeHTTP(recorder, inner)
 		if !request.IsRequest() {
+			s.options.Resources.Notified(request)
 			continue
 		}
-		reply, _ := request.Patch(recorder.body.Bytes())
+		reply := s.batched(c.Request(), request)
 		if separator == "[" {
 			w.Header().Set("Content-Type", typeJSON)
 		}
-		if err := writeBounded(w, s.options.WriteTimeout, append([]byte(separator), bytes.TrimSpace(reply)...)); err != nil {
+		if _, err := w.Write(append([]byte(separator), bytes.TrimSpace(reply)...)); err != nil {
 			return err
 		}
 		separator = ","
@@ -184,7 +227,21 @@ func (s *Server) batchReplies(c echo.Context, requests []*resources.Request) err
 	if separator == "[" {
 		return c.NoContent(http.StatusAccepted)
 	}
-	return writeBounded(w, s.options.WriteTimeout, []byte("]\n"))
+	_, err := w.Write([]byte("]\n"))
+	return err
+}
+
+// batched answers one request of a batch.
+func (s *Server) batched(r *http.Request, request *resources.Request) []byte {
+	ctx, end := s.options.Resources.Begin(r.Context(), request)
+	defer end()
+	recorder := &replyRecorder{header: make(http.Header)}
+	s.mcp.ServeHTTP(recorder, inner(r.WithContext(ctx), request))
+	if failure := cancelled(ctx, request); failure != nil {
+		return resources.ErrorReply(request.ID, failure, request.Era)
+	}
+	reply, _ := request.Patch(recorder.body.Bytes())
+	return reply
 }
 
 // replyRecorder keeps the reply to one message of a batch. It cannot stream,
@@ -221,7 +278,7 @@ func (s *Server) listen(c echo.Context) error {
 		return refuse(c, http.StatusConflict, "The session already has an event stream. Close it before opening another.")
 	}
 	defer s.streams.close(id)
-	w := &patchWriter{ResponseWriter: c.Response(), timeout: s.options.WriteTimeout}
+	w := &patchWriter{ResponseWriter: c.Response()}
 	s.mcp.ServeHTTP(w, r)
 	return w.finish()
 }

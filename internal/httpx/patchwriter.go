@@ -5,20 +5,19 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
-// patchWriter stands between mcp-go and the client. It mends replies (see
-// [resources.Request.Patch]) and bounds each write.
+// patchWriter stands between mcp-go and the client. It mends replies: see
+// [resources.Request.Patch].
 //
 // A JSON reply is held until it is whole, which it is in mcp-go's memory
 // anyway; events pass one by one: mcp-go writes each with one call.
 type patchWriter struct {
 	http.ResponseWriter
 	request *resources.Request // nil for streams that belong to no request
-	timeout time.Duration
+	session string             // the id of the session that a result begins, or ""
 
 	status int
 	body   bytes.Buffer
@@ -33,7 +32,7 @@ func (w *patchWriter) WriteHeader(status int) {
 	w.status = status
 	if strings.HasPrefix(w.Header().Get("Content-Type"), typeEvents) {
 		w.events = true
-		w.deadline()
+		eventHeaders(w.Header())
 		w.ResponseWriter.WriteHeader(status)
 	}
 }
@@ -43,12 +42,8 @@ func (w *patchWriter) Write(p []byte) (int, error) {
 	if !w.events {
 		return w.body.Write(p)
 	}
-	w.deadline()
 	if _, err := w.ResponseWriter.Write(w.patchEvent(p)); err != nil {
 		return 0, err
-	}
-	if w.request != nil {
-		w.request.EventSent()
 	}
 	return len(p), nil
 }
@@ -56,15 +51,9 @@ func (w *patchWriter) Write(p []byte) (int, error) {
 // Flush sends events at once.
 func (w *patchWriter) Flush() {
 	if w.events {
-		w.deadline()
 		// A connection that is gone shows at the next write.
 		_ = http.NewResponseController(w.ResponseWriter).Flush()
 	}
-}
-
-func (w *patchWriter) deadline() {
-	// A recorder of a test has no deadlines.
-	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.timeout))
 }
 
 var dataField = []byte("data: ")
@@ -96,12 +85,15 @@ func (w *patchWriter) finish() error {
 		if code != 0 && w.request.Era == resources.ModernEra {
 			status = statusOf(code, w.request.Era)
 		}
+		if code == 0 && w.session != "" {
+			w.Header().Set(resources.HeaderSession, w.session)
+		}
 		reply = patched
 	}
 	if len(reply) > 0 {
 		w.Header().Set("Content-Length", strconv.Itoa(len(reply)))
 	}
-	w.deadline()
 	w.ResponseWriter.WriteHeader(status)
-	return writeBounded(w.ResponseWriter, w.timeout, reply)
+	_, err := w.ResponseWriter.Write(reply)
+	return err
 }

@@ -30,8 +30,8 @@ const (
 	maxHeaderBytes = 32 << 10
 	// maxBodyBytes of a request. MCP requests are a few hundred bytes.
 	maxBodyBytes = 1 << 20
-	// defaultWriteTimeout is how long one write may wait for a client that
-	// does not read. It starts anew with each write: a download may take days.
+	// defaultWriteTimeout is how long a client may take nothing of what is sent:
+	// see pacedConn. A download may take days.
 	defaultWriteTimeout = 30 * time.Second
 )
 
@@ -47,22 +47,28 @@ type Options struct {
 	// PublicURL is the address under which clients reach the server, such as
 	// https://git.example.com, for links to it; "" takes that of the request.
 	PublicURL string
-	// WriteTimeout is how long one write may wait; 0 means 30 s.
+	// WriteTimeout is how long a client may take nothing of what is sent; 0 means
+	// 30 s. It holds for connections that [Server.Serve] accepts.
 	WriteTimeout time.Duration
+	// Connections is how many may be open. 0 means half of the descriptors that
+	// the process may have, which leaves the others for packs, and 10,000 at
+	// most. It holds for connections that [Server.Serve] accepts.
+	Connections int
 	// Sockets is how many WebSocket connections may be open; 0 means 512.
 	Sockets int
 	Logger  *slog.Logger
 }
 
-// Server is the HTTP server. There is no global write timeout: streams are
-// bounded write by write.
+// Server is the HTTP server. There is no global write timeout: what bounds
+// writes is whether the client takes something.
 type Server struct {
 	options  Options
 	logger   *slog.Logger
 	mcp      http.Handler
 	http     *http.Server
 	streams  eventStreams
-	sockets  sockets
+	sockets  *sockets
+	conns    *connections
 	draining context.Context
 	drain    context.CancelFunc
 }
@@ -78,13 +84,15 @@ func New(options Options) *Server {
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{options: options, logger: options.Logger, mcp: options.Resources.Handler(), sockets: newSockets(options.Sockets)}
+	s := &Server{options: options, logger: options.Logger, mcp: options.Resources.Handler(), sockets: newSockets(options.Sockets), conns: newConnections(options.Connections, options.WriteTimeout)}
 	s.draining, s.drain = context.WithCancel(context.Background())
 	s.http = &http.Server{
 		Handler:           s.routes(),
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
+		ConnContext:       withConn,
+		ConnState:         s.conns.changed,
 		ErrorLog:          slog.NewLogLogger(options.Logger.Handler(), slog.LevelDebug),
 	}
 	return s
@@ -93,13 +101,13 @@ func New(options Options) *Server {
 func (s *Server) routes() *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = s.plainError
-	e.Pre(s.logRequest, s.recoverPanic, boundBody, s.checkHost, s.checkOrigin, checkHeaders, noteOrigin, linkCORS())
+	e.Pre(s.logRequest, s.recoverPanic, boundBody, checkCrowd, s.checkHost, s.checkOrigin, checkHeaders, noteOrigin, linkCORS())
 	if len(s.options.AllowedOrigins) > 0 {
 		e.Pre(s.cors())
 	}
-	e.POST("/mcp", s.post)
-	e.GET("/mcp", s.listen)
-	e.DELETE("/mcp", s.endSession)
+	e.POST(mcpPath, s.post)
+	e.GET(mcpPath, s.listen)
+	e.DELETE(mcpPath, s.endSession)
 	e.GET(socketPath, s.websocket)
 	for kind, below := range map[resources.Plain]string{
 		resources.PlainArchive: "/*", resources.PlainRaw: "/*", resources.PlainRefs: "/*", resources.PlainRepositories: "",
@@ -108,7 +116,7 @@ func (s *Server) routes() *echo.Echo {
 	}
 	e.GET(linkPath+"*", s.link)
 	e.HEAD(linkPath+"*", s.link)
-	e.GET("/healthz", func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
+	e.GET(healthPath, func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
 	return e
 }
 
@@ -141,7 +149,7 @@ func (s *Server) Handler() http.Handler { return s.http.Handler }
 
 // Serve accepts connections until Shutdown.
 func (s *Server) Serve(listener net.Listener) error {
-	if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+	if err := s.http.Serve(bounded{listener, s.conns}); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil
@@ -175,7 +183,7 @@ func (s *Server) plainError(err error, c echo.Context) {
 	} else {
 		s.logger.Error("a request failed", "error", err)
 	}
-	if err := c.String(status, fmt.Sprintf("%d %s\n", status, http.StatusText(status))); err != nil {
+	if err := refuse(c, status, fmt.Sprintf("%d %s", status, http.StatusText(status))); err != nil {
 		s.logger.Debug("an error reply was not sent", "error", err)
 	}
 }
@@ -224,3 +232,9 @@ func (s *Server) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 
 // keyRPC of the echo context names the JSON-RPC method for the log.
 const keyRPC = "rpc"
+
+const healthPath = "/healthz"
+
+// isHealth reports whether a request asks how the server is: who does so is told
+// however the server is reached.
+func isHealth(c echo.Context) bool { return c.Request().URL.Path == healthPath }

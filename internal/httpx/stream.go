@@ -1,12 +1,12 @@
 package httpx
 
 import (
+	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
 	"mime"
-	"net"
 	"net/http"
 	"strconv"
 	"strings"
@@ -24,10 +24,6 @@ const (
 	headerResourceType = "MCP-Resource-Type"
 
 	typeBytes = "application/octet-stream"
-
-	// writeChunk bounds what one write hands to the connection, so that the
-	// deadline of a write is one for so many bytes.
-	writeChunk = 256 << 10
 )
 
 // stream answers resources/stream in the direct binary mode of SEP-2532: the
@@ -60,6 +56,8 @@ func (s *Server) stream(c echo.Context, request *resources.Request) error {
 		}
 	}
 	streamHeaders(c.Response().Header(), content)
+	// A part can be asked for where the content has a URL, not of a POST.
+	c.Response().Header().Set("Accept-Ranges", "none")
 	s.send(c, content, d)
 	return nil
 }
@@ -104,7 +102,10 @@ type delivery struct {
 func (s *Server) send(c echo.Context, content *resources.Content, d delivery) {
 	ctx, h := c.Request().Context(), c.Response().Header()
 	announced := announceDigest(c.Request(), h, content, d)
-	w := &streamWriter{response: c.Response(), timeout: s.options.WriteTimeout, limit: d.limit}
+	w := &streamWriter{response: c.Response(), limit: d.limit}
+	// A write that waits for the client ends with the request, which the client
+	// can cancel from another connection.
+	defer context.AfterFunc(ctx, func() { unblock(c) })()
 	if err := w.start(d.status); err != nil {
 		abort(c)
 	}
@@ -142,13 +143,23 @@ func announceDigest(r *http.Request, h http.Header, content *resources.Content, 
 	return follows
 }
 
+// unblock ends the writes of a reply, also one that waits for the client.
+func unblock(c echo.Context) {
+	if conn := connOf(c.Request()); conn != nil {
+		_ = conn.Close() // what is written fails now, and so will what follows
+		return
+	}
+	// A recorder of a test has no deadlines.
+	_ = http.NewResponseController(c.Response()).SetWriteDeadline(time.Unix(1, 0))
+}
+
 // abort ends a reply that has begun so that no client takes what it got for
 // the whole. HTTP/1.0, which proxies still speak to servers, has no chunks: the
 // end of the connection is the end of the body, unless it is reset.
 func abort(c echo.Context) {
 	if !c.Request().ProtoAtLeast(1, 1) {
 		if conn, _, err := http.NewResponseController(c.Response()).Hijack(); err == nil {
-			if tcp, ok := conn.(*net.TCPConn); ok {
+			if tcp, ok := conn.(interface{ SetLinger(int) error }); ok {
 				_ = tcp.SetLinger(0) // it is closed in any case
 			}
 			_ = conn.Close()
@@ -255,60 +266,26 @@ func disposition(name string) string {
 	return value
 }
 
-// writeBounded writes in pieces that each have a deadline of their own.
-func writeBounded(w http.ResponseWriter, timeout time.Duration, p []byte) error {
-	control := http.NewResponseController(w)
-	for len(p) > 0 {
-		// A recorder of a test has no deadlines.
-		_ = control.SetWriteDeadline(time.Now().Add(timeout))
-		n, err := w.Write(p[:min(len(p), writeChunk)])
-		if err != nil {
-			return err
-		}
-		p = p[n:]
-	}
-	return nil
-}
-
 // errStreamLimit says that a stream grew beyond what its client accepts.
 var errStreamLimit = errors.New("the stream is larger than the client's maxStreamSize")
 
-// streamWriter writes the body of a stream. Each write has a deadline of its
-// own, so that a client that stops reading is dropped and a slow one is not.
+// streamWriter writes the body of a stream, and counts it.
 type streamWriter struct {
 	response *echo.Response
-	timeout  time.Duration
 	limit    int64 // 0: none
 	written  int64
 }
 
 // start sends the headers at once: nothing of the body is waited for.
 func (w *streamWriter) start(status int) error {
-	// A recorder of a test has no deadlines.
-	_ = http.NewResponseController(w.response).SetWriteDeadline(time.Now().Add(w.timeout))
 	w.response.WriteHeader(status)
 	return http.NewResponseController(w.response).Flush()
 }
 
 func (w *streamWriter) Write(p []byte) (int, error) {
-	total := 0
-	for len(p) > 0 {
-		n, err := w.chunk(p[:min(len(p), writeChunk)])
-		total += n
-		if err != nil {
-			return total, err
-		}
-		p = p[n:]
-	}
-	return total, nil
-}
-
-func (w *streamWriter) chunk(p []byte) (int, error) {
 	if w.limit > 0 && w.written+int64(len(p)) > w.limit {
 		return 0, errStreamLimit
 	}
-	// A recorder of a test has no deadlines.
-	_ = http.NewResponseController(w.response).SetWriteDeadline(time.Now().Add(w.timeout))
 	n, err := w.response.Write(p)
 	w.written += int64(n)
 	if err == nil && n < len(p) {

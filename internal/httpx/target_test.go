@@ -71,6 +71,8 @@ type targetOptions struct {
 	links  func(publicURL string) resources.Linking
 	cache  *cache.Cache
 	build  func(root string)
+	// heartbeat of event streams
+	heartbeat time.Duration
 }
 
 func newTarget(t *testing.T, options targetOptions) *target {
@@ -108,7 +110,7 @@ func (s *target) serve(t *testing.T, options targetOptions) {
 	}
 	options.http.Resources = resources.New(resources.Options{
 		Catalogue: catalogue, Engine: engine, Version: "test", Sessions: resources.NewSessions(options.key), ArchiveLimits: options.limits, Links: linking,
-		Cache: options.cache,
+		Cache: options.cache, Heartbeat: options.heartbeat,
 	})
 	server := httpx.New(options.http)
 	served := make(chan error, 1)

@@ -134,13 +134,17 @@ func TestBatchesAreServedWhereTheyExist(t *testing.T) {
 		{"stream", `[{"jsonrpc":"2.0","id":1,"method":"resources/stream","params":{"uri":"repo://hello/contents/README.md"}}]`, 400, ``},
 		{"a modern message", `[{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"` + metaVersion + `":"2026-07-28","` + metaCapabilities + `":{}}}}]`, 400, ``},
 	}
+	const first = "2024-11-05"
+	s.sessions[first] = s.initialize(t, first, `{}`)
 	for _, test := range tests {
-		a := s.do(t, s.batchCall(batchVersion, test.body))
-		if a.status != test.status || test.status == 200 && a.header.Get("Content-Type") != "application/json" || outline(t, a) != test.want {
-			t.Errorf("%s: %v\n got %s\nwant %d %s", test.name, a, outline(t, a), test.status, test.want)
-		}
-		if test.status == 202 && len(a.body) > 0 {
-			t.Errorf("%s: 202 with the body %s", test.name, a.body)
+		for _, version := range []string{first, batchVersion} {
+			a := s.do(t, s.batchCall(version, test.body))
+			if a.status != test.status || test.status == 200 && a.header.Get("Content-Type") != "application/json" || outline(t, a) != test.want {
+				t.Errorf("%s in %s: %v\n got %s\nwant %d %s", test.name, version, a, outline(t, a), test.status, test.want)
+			}
+			if test.status == 202 && len(a.body) > 0 {
+				t.Errorf("%s in %s: 202 with the body %s", test.name, version, a.body)
+			}
 		}
 		for _, version := range eras {
 			if a := s.do(t, s.batchCall(version, test.body)); a.status != http.StatusBadRequest {
@@ -284,7 +288,6 @@ func TestHeadersThatContradictTheBodyAreRefused(t *testing.T) {
 		{"older version", set("Mcp-Protocol-Version", sessionVersion)},
 		{"later version", set("Mcp-Protocol-Version", "2027-01-01")},
 		{"no version at all", set("Mcp-Protocol-Version", "latest")},
-		{"event id", set("Last-Event-Id", "1")},
 	}
 	cases := 0
 	for _, method := range []string{methodRead, methodStream, "no/such"} {
@@ -312,6 +315,15 @@ func TestHeadersThatContradictTheBodyAreRefused(t *testing.T) {
 	c.header.Del("Mcp-Name")
 	if a := s.do(t, c); a.failed() {
 		t.Errorf("a stream without Mcp-Name: %v", a)
+	}
+	// Streams cannot be resumed; who tries gets a new one.
+	for _, method := range []string{methodRead, methodStream} {
+		cases++
+		c := s.good(t, modernVersion, method)
+		c.header.Set("Last-Event-Id", "1")
+		if a := s.do(t, c); a.failed() {
+			t.Errorf("%s with an event id: %v", method, a)
+		}
 	}
 	t.Logf("%d cases", cases)
 }

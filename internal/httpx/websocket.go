@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -33,20 +34,58 @@ const (
 	// socketPing keeps connections open through proxies, whose usual timeout is
 	// a minute, and finds clients that are gone.
 	socketPing = 30 * time.Second
+	// socketSendBuffer is what waits in the kernel before a ping. A client that
+	// takes 10 KB/s answers one in time.
+	socketSendBuffer = 64 << 10
 )
 
 // sockets are the open WebSocket connections, which net/http knows nothing of.
 type sockets struct {
 	slots chan struct{}
+
+	mu        sync.Mutex
+	byAddress map[string]int // counts, by clientNetwork
+
 	// ended aborts what still runs.
 	ended context.Context
 	end   context.CancelFunc
 }
 
-func newSockets(most int) sockets {
-	s := sockets{slots: make(chan struct{}, most)}
+func newSockets(most int) *sockets {
+	s := &sockets{slots: make(chan struct{}, most), byAddress: make(map[string]int)}
 	s.ended, s.end = context.WithCancel(context.Background())
 	return s
+}
+
+// socketShare is the part of all connections, one in so many, that one address
+// may have: the rest is left for others. It is a half, for all clients behind a
+// proxy have one address.
+const socketShare = 2
+
+// open takes a place for a connection, which close gives back; it fails when the
+// address or all have as many as they may.
+func (s *sockets) open(address string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byAddress[address] >= max(1, cap(s.slots)/socketShare) {
+		return false
+	}
+	select {
+	case s.slots <- struct{}{}:
+		s.byAddress[address]++
+		return true
+	default:
+		return false
+	}
+}
+
+func (s *sockets) close(address string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byAddress[address]--; s.byAddress[address] == 0 {
+		delete(s.byAddress, address)
+	}
+	<-s.slots
 }
 
 // shutdown waits for the connections to close, which they do once the server
@@ -82,16 +121,16 @@ func (s *Server) websocket(c echo.Context) error {
 	if r.ContentLength != 0 {
 		return refuse(c, http.StatusBadRequest, "Send GET without a body.")
 	}
-	select {
-	case s.sockets.slots <- struct{}{}:
-		defer func() { <-s.sockets.slots }()
-	default:
+	address := clientNetwork(r)
+	if !s.sockets.open(address) {
 		c.Response().Header().Set("Retry-After", retryAfter)
-		return refuse(c, http.StatusServiceUnavailable, "Too many WebSocket connections are open. Try again in a few seconds, or use POST /mcp.")
+		return refuse(c, http.StatusServiceUnavailable, "Too many WebSocket connections are open, by your address or by all. Close one, try again in a few seconds, or use POST /mcp.")
 	}
+	defer s.sockets.close(address)
 	if s.draining.Err() != nil {
 		return refuse(c, http.StatusServiceUnavailable, "The server is about to stop. Try again in a few seconds.")
 	}
+	boundSendBuffer(r)
 	conn, err := websocket.Accept(c.Response(), r, &websocket.AcceptOptions{
 		Subprotocols: []string{socketProtocol},
 		// checkOrigin was stricter: it compares schemes and ports as well.
@@ -103,9 +142,19 @@ func (s *Server) websocket(c echo.Context) error {
 	}
 	conn.SetReadLimit(maxBodyBytes)
 	(&socket{
-		server: s, conn: conn, client: s.options.Resources.Connect(), slots: make(chan struct{}, socketRequests),
+		server: s, conn: conn, client: s.options.Resources.Connect(address), slots: make(chan struct{}, socketRequests),
 	}).serve(r.Context())
 	return nil
+}
+
+// boundSendBuffer keeps the kernel from taking megabytes for a client that is
+// slow: a ping would come after them.
+func boundSendBuffer(r *http.Request) {
+	if t := connOf(r); t != nil {
+		if conn, ok := t.Conn.(*net.TCPConn); ok {
+			_ = conn.SetWriteBuffer(socketSendBuffer) // it only fails for a connection that is gone
+		}
+	}
 }
 
 // socket is one WebSocket connection.
@@ -275,7 +324,7 @@ func (s *socket) single(ctx context.Context, message resources.Message, free fun
 
 // batch handles several messages. They are answered one after the other, so that
 // no more than one reply is in memory, and nothing else is written meanwhile.
-// Batches exist in 2025-03-26 only.
+// Later versions than 2025-03-26 have no batches.
 func (s *socket) batch(ctx context.Context, messages []resources.Message) (work func()) {
 	requests := make([]*resources.Request, len(messages))
 	for i, message := range messages {
@@ -365,9 +414,7 @@ func (s *socket) write(ctx context.Context, message []byte) error {
 func (s *socket) message(ctx context.Context, fill func(io.Writer) error) error {
 	s.writing.Lock()
 	defer s.writing.Unlock()
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	w := &frameWriter{ctx: ctx, conn: s.conn, timeout: s.server.options.WriteTimeout, cancel: cancel}
+	w := &frameWriter{ctx: ctx, conn: s.conn}
 	err := fill(w)
 	if err == nil {
 		err = w.close()
@@ -379,13 +426,10 @@ func (s *socket) message(ctx context.Context, fill func(io.Writer) error) error 
 	return err
 }
 
-// frameWriter writes one message in frames that each have a deadline of their
-// own.
+// frameWriter writes one message in frames.
 type frameWriter struct {
 	ctx     context.Context
-	cancel  context.CancelFunc
 	conn    *websocket.Conn
-	timeout time.Duration
 	message io.WriteCloser // nil before the first frame
 }
 
@@ -403,7 +447,6 @@ func (w *frameWriter) Write(p []byte) (int, error) {
 }
 
 func (w *frameWriter) frame(p []byte) (n int, err error) {
-	defer time.AfterFunc(w.timeout, w.cancel).Stop()
 	if w.message == nil {
 		if w.message, err = w.conn.Writer(w.ctx, websocket.MessageText); err != nil {
 			return 0, err
@@ -416,7 +459,6 @@ func (w *frameWriter) close() error {
 	if w.message == nil {
 		return nil
 	}
-	defer time.AfterFunc(w.timeout, w.cancel).Stop()
 	return w.message.Close()
 }
 
@@ -432,7 +474,7 @@ func (s *socket) keepAlive(ctx context.Context) {
 		case <-ticker.C:
 		}
 		if !s.writing.TryLock() {
-			continue // what is being written has a deadline
+			continue // what is being written has a bound
 		}
 		s.writing.Unlock()
 		stalls := s.stalls.Load()

@@ -22,8 +22,12 @@ type Request struct {
 	// Version of the protocol; "" when the client did not say.
 	Version string
 	Stream  StreamCapability
-	// Session is the id of the session that it belongs to, "" outside of one.
+	// Session is the id of the HTTP session that the request belongs to; "" in
+	// the modern era, which has none, before initialize and without HTTP.
 	Session string
+	// Address is that of the client, without a port; "" where it is not known.
+	// The clients of one address share what it may have.
+	Address string
 
 	failure *Error   // what a handler or hook of the method found
 	tools   []string // that the client has chosen; nil are all
@@ -34,8 +38,8 @@ type Request struct {
 	firstOnce sync.Once
 }
 
-// EventSent notes that an event of the reply was written.
-func (r *Request) EventSent() { r.firstOnce.Do(func() { close(r.events) }) }
+// eventSent notes that an event of the reply was written.
+func (r *Request) eventSent() { r.firstOnce.Do(func() { close(r.events) }) }
 
 // ackTimeout bounds how long the result of a subscription waits for its
 // acknowledgement; a client that does not read is dropped later than that.
@@ -84,6 +88,24 @@ const (
 // construction those of every other method. header returns a header's value,
 // or "".
 func (s *Server) Admit(message Message, header func(string) string) (*Request, SessionState, *Error) {
+	r, state, failure := s.admit(message, header)
+	return r, state, r.About(failure)
+}
+
+// About adds the URI that the request is about to a failure that does not name
+// it. The failure may be nil.
+func (r *Request) About(failure *Error) *Error {
+	if failure == nil || failure.Data[paramURI] != nil || !slices.Contains(methodsOfURI[r.Era], r.Method) {
+		return failure
+	}
+	var uri string
+	if json.Unmarshal(object(r.Params)[paramURI], &uri) != nil || uri == "" || len(uri) > maxURIBytes {
+		return failure
+	}
+	return failure.with(paramURI, uri)
+}
+
+func (s *Server) admit(message Message, header func(string) string) (*Request, SessionState, *Error) {
 	meta := readMeta(message.Params)
 	r := &Request{Message: message, Version: meta.Version, events: make(chan struct{})}
 	if mcp.IsModernProtocol(meta.Version) || mcp.IsModernProtocol(header(HeaderVersion)) {
@@ -106,7 +128,7 @@ func (s *Server) Admit(message Message, header func(string) string) (*Request, S
 	if err != nil {
 		return r, SessionUnknown, nil
 	}
-	r.Stream, r.Session = claims.Stream, id
+	r.Session, r.Stream = id, claims.Stream
 	if r.Version == "" {
 		r.Version = claims.Version
 	}
@@ -135,6 +157,17 @@ const (
 	paramURI  = "uri"
 )
 
+// keptParams bound the params of methods, in bytes, that may be kept for as long
+// as a connection lasts: the client's description, which usually has a few
+// hundred bytes, and the URIs that one stream watches.
+var keptParams = map[string]struct {
+	most   int
+	advice string
+}{
+	methodInit:   {16 << 10, "Shorten clientInfo and capabilities."},
+	methodListen: {128 << 10, "Split the subscription into several."},
+}
+
 // methodsOfURI are, by era, the methods about the resource that params.uri
 // names. 2026-07-28 has no methods to subscribe: there they are unknown, with
 // whatever params.
@@ -148,6 +181,9 @@ var methodsOfURI = map[Era][]string{
 func checkParams(message Message, era Era) *Error {
 	if !message.IsRequest() {
 		return nil
+	}
+	if kept := keptParams[message.Method]; kept.most > 0 && len(message.Params) > kept.most {
+		return &Error{Reason: ReasonParams, Message: fmt.Sprintf("The params of %s have more than %d bytes. %s", message.Method, kept.most, kept.advice)}
 	}
 	var params map[string]json.RawMessage
 	if message.Params != nil && json.Unmarshal(message.Params, &params) != nil {
@@ -176,10 +212,12 @@ func checkParams(message Message, era Era) *Error {
 	return nil
 }
 
-// allowsBatch reports whether a version of the protocol has batches: only
-// 2025-03-26 does, which a client that names no version is taken for.
+// allowsBatch reports whether a version of the protocol has batches: 2025-03-26
+// does, which a client that names no version is taken for, and 2024-11-05, whose
+// messages are those of JSON-RPC 2.0 without an exception. 2025-06-18 removed
+// them.
 func allowsBatch(version string) bool {
-	return version == "" || version == mcp.ProtocolVersion20250326
+	return version == "" || version == mcp.ProtocolVersion20241105 || version == mcp.ProtocolVersion20250326
 }
 
 // IsModern reports whether a version is without sessions.
@@ -228,8 +266,6 @@ func readMeta(params json.RawMessage) requestMeta {
 func checkModern(message Message, meta requestMeta, header func(string) string) *Error {
 	version := header(HeaderVersion)
 	switch {
-	case header(HeaderEventID) != "":
-		return mismatch("Last-Event-ID has no meaning since 2026-07-28: streams are not resumable. Send the request again with a new id.")
 	case version == "":
 		return mismatch("The header MCP-Protocol-Version is required. Send the version of _meta there as well.")
 	case meta.Version == "":

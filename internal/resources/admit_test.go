@@ -86,7 +86,7 @@ func TestAdmissionIsDecidedByVersionHeadersAndSession(t *testing.T) {
 		{"modern header, session era body", meta(`"2025-11-25"`, `{}`), modern, admission{era: ModernEra, version: sessionVersion, reason: ReasonHeader}},
 		{"session era header, modern body", good, with(modern, HeaderVersion, sessionVersion), refused(ReasonHeader)},
 		{"version to come", meta(`"2099-01-01"`, `{}`), with(modern, HeaderVersion, "2099-01-01"), admission{era: ModernEra, version: "2099-01-01", reason: ReasonVersion}},
-		{"event id", good, with(modern, HeaderEventID, "1"), refused(ReasonHeader)},
+		{"event id", good, with(modern, HeaderEventID, "1"), ok},
 		{"capabilities are null", meta(`"2026-07-28"`, `null`), modern, refused(ReasonParams)},
 		{"capabilities are a list", meta(`"2026-07-28"`, `[]`), modern, refused(ReasonParams)},
 		{"no method header", good, with(modern, HeaderMethod, ""), refused(ReasonHeader)},
@@ -266,16 +266,16 @@ func TestSessionIDsAreNeverTheSame(t *testing.T) {
 
 func TestStreamLimitIsNeverReadAsMoreThanItSays(t *testing.T) {
 	declared := func(limit int64) StreamCapability { return StreamCapability{Declared: true, MaxSize: limit} }
-	none := StreamCapability{}
+	none, bad := StreamCapability{}, StreamCapability{Declared: true, BadSize: true}
 	tests := map[string]StreamCapability{
 		``: none, `null`: none, `[]`: none, `5`: none, `"x"`: none, `{}`: none, `{`: none, `true`: none,
 		`{"resourceStreaming":null}`: none, `{"resourceStreaming":[]}`: none, `{"resourceStreaming":true}`: none, `{"resourceStreaming":1}`: none, `{"resourceStreaming":"{}"}`: none,
 		`{"ResourceStreaming":{}}`: none, `{"resourcestreaming":{}}`: none, `{"resource\u017ftreaming":{}}`: none,
 		`{"resourceStreaming":{}}`: declared(0), `{"resourceStreaming":{"x":1}}`: declared(0), `{"resourceStreaming":{"maxStreamSize":null}}`: declared(0), `{"resourceStreaming":{"MaxStreamSize":5}}`: declared(0), `{"resourceStreaming":{"maxstreamsize":"x"}}`: declared(0),
 		`{"resourceStreaming":{"maxStreamSize":1}}`: declared(1), `{"resourceStreaming":{"maxStreamSize":1073741824}}`: declared(1 << 30), `{"resourceStreaming":{"maxStreamSize":1e6}}`: declared(1_000_000), `{"resourceStreaming":{"maxStreamSize":9.99}}`: declared(9),
-		`{"resourceStreaming":{"maxStreamSize":0}}`: declared(1), `{"resourceStreaming":{"maxStreamSize":0.5}}`: declared(1), `{"resourceStreaming":{"maxStreamSize":-0.0}}`: declared(1), `{"resourceStreaming":{"maxStreamSize":-1}}`: declared(1), `{"resourceStreaming":{"maxStreamSize":-9223372036854775809}}`: declared(1), `{"resourceStreaming":{"maxStreamSize":-1e308}}`: declared(1), `{"resourceStreaming":{"maxStreamSize":1e-400}}`: declared(1),
+		`{"resourceStreaming":{"maxStreamSize":0}}`: bad, `{"resourceStreaming":{"maxStreamSize":0.5}}`: bad, `{"resourceStreaming":{"maxStreamSize":-0.0}}`: bad, `{"resourceStreaming":{"maxStreamSize":-1}}`: bad, `{"resourceStreaming":{"maxStreamSize":-9223372036854775809}}`: bad, `{"resourceStreaming":{"maxStreamSize":-1e308}}`: bad, `{"resourceStreaming":{"maxStreamSize":1e-400}}`: bad,
 		`{"resourceStreaming":{"maxStreamSize":4611686018427387904}}`: declared(0), `{"resourceStreaming":{"maxStreamSize":9223372036854775807}}`: declared(0), `{"resourceStreaming":{"maxStreamSize":9223372036854775808}}`: declared(0), `{"resourceStreaming":{"maxStreamSize":1e308}}`: declared(0),
-		`{"resourceStreaming":{"maxStreamSize":1e400}}`: none, `{"resourceStreaming":{"maxStreamSize":-1e400}}`: none, `{"resourceStreaming":{"maxStreamSize":"5"}}`: none, `{"resourceStreaming":{"maxStreamSize":""}}`: none, `{"resourceStreaming":{"maxStreamSize":true}}`: none, `{"resourceStreaming":{"maxStreamSize":{}}}`: none, `{"resourceStreaming":{"maxStreamSize":[5]}}`: none,
+		`{"resourceStreaming":{"maxStreamSize":1e400}}`: bad, `{"resourceStreaming":{"maxStreamSize":-1e400}}`: bad, `{"resourceStreaming":{"maxStreamSize":"5"}}`: bad, `{"resourceStreaming":{"maxStreamSize":""}}`: bad, `{"resourceStreaming":{"maxStreamSize":true}}`: bad, `{"resourceStreaming":{"maxStreamSize":{}}}`: bad, `{"resourceStreaming":{"maxStreamSize":[5]}}`: bad,
 		`{"experimental":{"resourceStreaming":{"maxStreamSize":5}}}`: declared(5), `{"extensions":{"` + ExtensionStream + `":{"maxStreamSize":6}}}`: declared(6), `{"extensions":{"resourceStreaming":{}}}`: none,
 		`{"resourceStreaming":{"maxStreamSize":4},"experimental":{"resourceStreaming":{"maxStreamSize":5}}}`: declared(4), `{"resourceStreaming":{"maxStreamSize":4},"experimental":5,"extensions":[]}`: declared(4), `{"experimental":{"resourceStreaming":5},"extensions":{"` + ExtensionStream + `":{}}}`: declared(0),
 	}

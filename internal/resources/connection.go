@@ -36,6 +36,7 @@ const (
 type Connection struct {
 	server  *Server
 	session *server.InProcessSession
+	address string
 	claims  *Claims // nil before initialize
 
 	mu      sync.Mutex
@@ -49,10 +50,11 @@ type call struct {
 	cancelled bool // by the client, who then wants no reply; guarded by Connection.mu
 }
 
-// Connect makes a connection; Close has to follow.
-func (s *Server) Connect() *Connection {
+// Connect makes a connection; Close has to follow. The address is that of
+// [Request.Address].
+func (s *Server) Connect(address string) *Connection {
 	// The id is never sent, and is none that Sessions would accept.
-	return &Connection{server: s, session: newConnectionSession("connection " + rand.Text()), calls: make(map[string]*call)}
+	return &Connection{server: s, address: address, session: newConnectionSession("connection " + rand.Text()), calls: make(map[string]*call)}
 }
 
 // newConnectionSession cannot ask the client for anything: mcp-go's methods for
@@ -70,6 +72,12 @@ func (c *Connection) Close() {
 
 // Admit is [Server.Admit] for a message that came without headers.
 func (c *Connection) Admit(message Message) (*Request, *Error) {
+	r, failure := c.admit(message)
+	r.Address = c.address
+	return r, r.About(failure)
+}
+
+func (c *Connection) admit(message Message) (*Request, *Error) {
 	meta := readMeta(message.Params)
 	r := &Request{Message: message, Version: meta.Version, events: make(chan struct{})}
 	if mcp.IsModernProtocol(meta.Version) {
@@ -97,7 +105,7 @@ func (c *Connection) Admit(message Message) (*Request, *Error) {
 func (r *Request) AdmitBatched() *Error {
 	switch {
 	case r.Era == ModernEra || !allowsBatch(r.Version):
-		return &Error{Reason: ReasonRequest, Message: "Batches exist in protocol version 2025-03-26 only. Send one message per request."}
+		return &Error{Reason: ReasonRequest, Message: "Batches exist in the protocol versions 2024-11-05 and 2025-03-26 only. Send one message per request."}
 	case r.Method == MethodStream || r.Method == methodInit:
 		return &Error{Reason: ReasonRequest, Message: "initialize and resources/stream cannot be part of a batch."}
 	}
@@ -120,13 +128,13 @@ func (c *Connection) Notified(ctx context.Context, message Message) {
 // cancelled ends a request that the client no longer waits for. It may have
 // ended by itself.
 func (c *Connection) cancelled(params json.RawMessage) {
-	id, ok := canonicalID(object(params)["requestId"])
+	id, ok := cancelledID(params)
 	if !ok {
 		return
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if call := c.calls[string(id)]; call != nil {
+	if call := c.calls[id]; call != nil {
 		call.cancelled = true
 		call.cancel()
 	}
@@ -182,12 +190,14 @@ func (c *Connection) answer(ctx context.Context, r *Request, notify func([]byte)
 	case r.Method == MethodStream:
 		return c.stream(ctx, r)
 	case r.IsListen():
-		return c.listen(ctx, r, notify)
+		reply, _ := c.server.listen(ctx, newConnectionSession(c.session.SessionID()), r, notify)
+		return reply
 	case r.Era == ModernEra:
 		// Such a request has nothing to do with a session beside it.
-		return c.pass(ctx, newConnectionSession(c.session.SessionID()), r)
+		reply, _ := c.server.pass(ctx, newConnectionSession(c.session.SessionID()), r)
+		return reply
 	}
-	reply := c.pass(ctx, c.session, r)
+	reply, _ := c.server.pass(ctx, c.session, r)
 	if r.Method == methodInit && c.session.Initialized() {
 		claims := initializeClaims(r.Params)
 		c.claims = &claims
@@ -195,15 +205,16 @@ func (c *Connection) answer(ctx context.Context, r *Request, notify func([]byte)
 	return reply
 }
 
-// pass gives a request to mcp-go and mends its reply.
-func (c *Connection) pass(ctx context.Context, session server.ClientSession, r *Request) []byte {
-	ctx = r.Attach(c.server.mcp.WithContext(ctx, session))
-	reply, err := json.Marshal(c.server.mcp.HandleMessage(ctx, r.Raw))
+// pass gives a request to mcp-go and mends its reply. The code is that of the
+// error in it, or 0.
+func (s *Server) pass(ctx context.Context, session server.ClientSession, r *Request) (reply []byte, code int) {
+	ctx = r.Attach(s.mcp.WithContext(ctx, session))
+	reply, err := json.Marshal(s.mcp.HandleMessage(ctx, r.Raw))
 	if err != nil {
-		return ErrorReply(r.ID, internal(err), r.Era)
+		failure := internal(err)
+		return ErrorReply(r.ID, failure, r.Era), failure.Code(r.Era)
 	}
-	patched, _ := r.Patch(reply)
-	return patched
+	return r.Patch(reply)
 }
 
 // stream answers resources/stream with a URL: SEP-2532 has no other way without
@@ -220,15 +231,22 @@ func (c *Connection) stream(ctx context.Context, r *Request) []byte {
 	}()
 	reply, failure := c.server.DownloadReply(ctx, r, content)
 	if failure != nil {
-		return ErrorReply(r.ID, failure, r.Era)
+		return ErrorReply(r.ID, r.About(failure), r.Era)
 	}
 	return reply
 }
 
+// Listen answers a subscriptions/listen request that came over HTTP, until ctx
+// ends: notify writes its notifications, of which the first is the
+// acknowledgement. The reply is the last message. Its code is that of the error
+// in it, or 0.
+func (s *Server) Listen(ctx context.Context, r *Request, notify func(message []byte) error) (reply []byte, code int) {
+	return s.listen(ctx, newConnectionSession(""), r, notify)
+}
+
 // listen answers subscriptions/listen. Its notifications have a queue of their
 // own and name the request.
-func (c *Connection) listen(ctx context.Context, r *Request, notify func([]byte) error) []byte {
-	session := newConnectionSession(c.session.SessionID())
+func (s *Server) listen(ctx context.Context, session *server.InProcessSession, r *Request, notify func([]byte) error) (reply []byte, code int) {
 	ctx, cancel := context.WithCancel(ctx)
 	var pump sync.WaitGroup
 	pump.Go(func() {
@@ -238,7 +256,7 @@ func (c *Connection) listen(ctx context.Context, r *Request, notify func([]byte)
 			n.Params.Meta = meta
 			err := send(n, notify)
 			if err == nil {
-				r.EventSent()
+				r.eventSent()
 			}
 			return err
 		})
@@ -246,7 +264,7 @@ func (c *Connection) listen(ctx context.Context, r *Request, notify func([]byte)
 	})
 	defer pump.Wait()
 	defer cancel()
-	return c.pass(ctx, session, r)
+	return s.pass(ctx, session, r)
 }
 
 // Pump writes the notifications of the connection's session until ctx ends or a

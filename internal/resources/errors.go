@@ -42,7 +42,8 @@ const (
 // the modern one (2026-07-28). -32003 and -32004 in the modern era are those
 // of SEP-2532: the core specification discourages new codes from -32000 to
 // -32019 but leaves them to implementations, and one set of codes for the
-// method is worth more than a second one.
+// method is worth more than a second one. The server's own limits have -32004 as
+// well, of resources/read too: what the client does next is the same.
 var codes = map[Reason][2]int{
 	ReasonParse:           {-32700, -32700},
 	ReasonRequest:         {-32600, -32600},

@@ -13,6 +13,10 @@ import (
 const (
 	// maxDepth bounds the nesting of a message. MCP needs fewer than ten.
 	maxDepth = 64
+	// maxValues bounds the values and names in a body: each costs about ten times
+	// the time and the memory of its bytes. The longest message that makes sense
+	// subscribes to a few thousand resources.
+	maxValues = 10_000
 	// maxBatch bounds the messages of a batch: each may cost as much as a
 	// request of its own.
 	maxBatch = 50
@@ -42,7 +46,10 @@ func (m Message) IsReply() bool { return m.Method == "" }
 // Anything that two JSON readers could read differently is refused: duplicate
 // members, text that is not UTF-8, unpaired surrogates, a byte order mark.
 func ParseMessages(body []byte) (messages []Message, batch bool, err *Error) {
-	if err := checkJSON(body); err != nil {
+	switch err := checkJSON(body); {
+	case errors.Is(err, errElaborate):
+		return nil, false, &Error{Reason: ReasonRequest, Cause: err, Message: fmt.Sprintf("The request body has more than %d values, or more than %d levels. Send less at a time.", maxValues, maxDepth)}
+	case err != nil:
 		return nil, false, &Error{Reason: ReasonParse, Cause: err, Message: "The request body is not one valid JSON text in UTF-8 without duplicate members. Send a JSON-RPC 2.0 message."}
 	}
 	if trimmed := bytes.TrimLeft(body, " \t\r\n"); trimmed[0] != '[' {
@@ -63,12 +70,15 @@ func ParseMessages(body []byte) (messages []Message, batch bool, err *Error) {
 	return messages, true, nil
 }
 
+// errElaborate says that a body is JSON, but more than anybody needs.
+var errElaborate = errors.New("too many values or levels")
+
 // checkJSON reads the whole text once, strictly.
 func checkJSON(body []byte) error {
 	decoder := jsontext.NewDecoder(bytes.NewReader(body))
-	for depth := 0; ; depth = decoder.StackDepth() {
-		if depth > maxDepth {
-			return fmt.Errorf("nested more than %d deep", maxDepth)
+	for values := 1; ; values++ {
+		if values > maxValues || decoder.StackDepth() > maxDepth {
+			return errElaborate
 		}
 		if _, err := decoder.ReadToken(); err != nil {
 			return err

@@ -64,9 +64,10 @@ var unreadable = map[Reason][]string{
 		"\ufeff{}", "\xef\xbb\xbf{" + request + "}", "{\x00}", "\xfe\xff\x00{\x00}", "\xff\xfe{\x00}\x00", `{"a":"` + "\xff" + `"}`, `{"a":"` + "\xc0\xae" + `"}`, `{"a":"` + "\xed\xa0\x80" + `"}`, `{"` + "\xff" + `":1}`,
 		`{"a":"\ud800"}`, `{"a":"\udc00\ud800"}`, `{"a":"\ud800\u0061"}`, `{"\ud800":1}`,
 		`{` + request + `,"method":"y"}`, `{` + request + `,"id":2}`, `{` + request + `,"jsonrpc":"2.0"}`, `{` + request + `,"m\u0065thod":"y"}`, `{` + request + `,"params":{"a":1,"a":1}}`, `{` + request + `,"params":{"a":{"b":1,"\u0062":2}}}`, `[{` + request + `,"id":2}]`, `{` + request + `,"x":[{"a":1,"a":2}]}`,
-		nested(maxDepth + 1), nested(100_000), strings.Repeat("[", 100_000), strings.Repeat("[", maxDepth+1) + strings.Repeat("]", maxDepth+1), strings.Repeat(`[{"a":`, 50_000), `{` + request + `,"params":` + nested(maxDepth) + `}`,
 	},
 	ReasonRequest: {
+		nested(maxDepth + 1), nested(100_000), strings.Repeat("[", 100_000), strings.Repeat("[", maxDepth+1) + strings.Repeat("]", maxDepth+1), strings.Repeat(`[{"a":`, 50_000), `{` + request + `,"params":` + nested(maxDepth) + `}`,
+		"[" + strings.Repeat("1,", maxValues) + "1]", `{` + request + `,"params":{"a":[` + strings.Repeat(`{"a":1},`, maxValues) + `{}]}}`,
 		"null", "true", "1", "1e400", `"x"`, "{}", "[]", "[[]]", "[null]", "[1]", `["x"]`, "[{}]", `[[{` + request + `}]]`, `[{` + request + `},[]]`, "[" + strings.Repeat("{"+request+"},", maxBatch) + "{" + request + "}]",
 		`{"id":1,"method":"x"}`, `{"jsonrpc":"2.0"}`, `{"jsonrpc":"2.0","id":1}`, `{"jsonrpc":"2.0","result":{}}`, `{"jsonrpc":"2.0","error":{}}`, `{"jsonrpc":"2.0","params":{}}`, `{` + request + `,"result":{}}`, `{` + request + `,"result":null}`, `{` + request + `,"error":{}}`, `{"jsonrpc":"2.0","method":"x","result":{}}`,
 		`{"jsonrpc":"2","id":1,"method":"x"}`, `{"jsonrpc":"2.0 ","id":1,"method":"x"}`, `{"jsonrpc":2.0,"id":1,"method":"x"}`, `{"jsonrpc":2,"id":1,"method":"x"}`, `{"jsonrpc":null,"id":1,"method":"x"}`, `{"jsonrpc":["2.0"],"id":1,"method":"x"}`, `{"Jsonrpc":"2.0","id":1,"method":"x"}`,

@@ -27,21 +27,23 @@ func (r *Request) Patch(reply []byte) (patched []byte, code int) {
 }
 
 // ErrorReply is the reply to a request that failed before mcp-go saw it. The
-// id may be nil: JSON-RPC then wants null.
+// id may be nil, and is then left out: MCP's schema has no null there, where
+// JSON-RPC 2.0 has.
 func ErrorReply(id json.RawMessage, failure *Error, era Era) []byte {
-	if id == nil {
-		id = json.RawMessage("null")
-	}
 	data := map[string]any{"reason": failure.Reason}
 	for key, value := range failure.Data {
 		data[key] = value
 	}
-	reply, err := json.Marshal(map[string]any{
-		"jsonrpc": "2.0", "id": id,
-		"error": map[string]any{"code": failure.Code(era), "message": failure.Message, "data": data},
-	})
+	message := map[string]any{
+		"jsonrpc": "2.0",
+		"error":   map[string]any{"code": failure.Code(era), "message": failure.Message, "data": data},
+	}
+	if id != nil {
+		message["id"] = id
+	}
+	reply, err := json.Marshal(message)
 	if err != nil {
-		return []byte(`{"jsonrpc":"2.0","id":null,"error":{"code":-32603,"message":"Internal error."}}`)
+		return []byte(`{"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal error."}}`)
 	}
 	return append(reply, '\n')
 }
@@ -97,7 +99,7 @@ func (r *Request) patchError(reply []byte) ([]byte, int) {
 	if failure == nil {
 		failure = foreignError(message.Error.Code, message.Error.Message, r.Method)
 	}
-	return ErrorReply(r.ID, failure, r.Era), failure.Code(r.Era)
+	return ErrorReply(r.ID, r.About(failure), r.Era), failure.Code(r.Era)
 }
 
 // foreignErrors are the words for errors that mcp-go found. Its own texts

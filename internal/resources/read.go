@@ -5,11 +5,9 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"net/http"
 	"slices"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
 )
 
 // readURI is the one resource that mcp-go knows. Every read is redirected to
@@ -104,43 +102,3 @@ func (s *Server) tooLargeToRead(content *Content) *Error {
 	}
 	return failure
 }
-
-// sessionResolver gives mcp-go signed session ids with what the client said in
-// initialize.
-type sessionResolver struct{ sessions *Sessions }
-
-// ResolveSessionIdManager implements the interface of mcp-go, which calls it
-// with nil where it has no request.
-func (r sessionResolver) ResolveSessionIdManager(request *http.Request) server.SessionIdManager { //nolint:revive // mcp-go names it
-	manager := sessionManager{sessions: r.sessions}
-	if request != nil {
-		if message, ok := request.Context().Value(requestKey{}).(*Request); ok {
-			manager.claims = initializeClaims(message.Params)
-		}
-	}
-	return manager
-}
-
-type sessionManager struct {
-	sessions *Sessions
-	claims   Claims
-}
-
-// Generate makes the id of a new session.
-func (m sessionManager) Generate() string {
-	id, err := m.sessions.Mint(m.claims)
-	if err != nil {
-		return "" // mcp-go then sends none, and the client's next request is told so
-	}
-	return id
-}
-
-// Validate accepts the ids of every server with the same key.
-func (m sessionManager) Validate(id string) (terminated bool, err error) {
-	_, err = m.sessions.Parse(id)
-	return false, err
-}
-
-// Terminate is not possible: a signed id is valid until it expires, on every
-// server.
-func (m sessionManager) Terminate(string) (notAllowed bool, err error) { return true, nil }

@@ -27,12 +27,9 @@ const (
 	// defaultReadLimit of resources/read: a result is held several times over
 	// while it is encoded, about six times its size.
 	defaultReadLimit = 4 << 20
-	// sessionIdle is after which time without a request the little that is
-	// kept for a session (about 13 KB) is dropped. The session id stays valid.
-	sessionIdle = time.Hour
-	// heartbeat keeps idle event streams open through proxies, whose usual
-	// timeout is a minute.
-	heartbeat = 30 * time.Second
+	// defaultHeartbeat keeps idle event streams open through proxies, whose
+	// usual timeout is a minute.
+	defaultHeartbeat = 30 * time.Second
 	// listTTL is for how long a client may reuse a list.
 	listTTL = 10 * time.Second
 )
@@ -61,7 +58,10 @@ type Options struct {
 	Subscribing Subscribing
 	// Sessions signs session ids; nil makes ids that end with the process.
 	Sessions *Sessions
-	Logger   *slog.Logger
+	// Heartbeat is how often something is written to an idle event stream; 0
+	// means 30 s.
+	Heartbeat time.Duration
+	Logger    *slog.Logger
 
 	completionTime time.Duration // tests have more
 }
@@ -75,6 +75,7 @@ type Server struct {
 	mcp           *server.MCPServer
 	handler       *server.StreamableHTTPServer
 	subscriptions *subscriptions
+	calls         calls
 	extents       *extents // of archives
 	files         *extents // apart, since many small files are read and few archives
 	tools         []string // their names
@@ -96,6 +97,9 @@ func New(options Options) *Server {
 	}
 	if options.completionTime == 0 {
 		options.completionTime = defaultCompletionTime
+	}
+	if options.Heartbeat == 0 {
+		options.Heartbeat = defaultHeartbeat
 	}
 	if options.Sessions == nil {
 		options.Sessions = NewSessions(nil)
@@ -129,9 +133,8 @@ func New(options Options) *Server {
 		s.mcp.AddPrompt(prompt.Prompt, checkPrompt(prompt))
 	}
 	s.handler = server.NewStreamableHTTPServer(s.mcp,
-		server.WithSessionIdManagerResolver(sessionResolver{s.sessions}),
-		server.WithSessionIdleTTL(sessionIdle),
-		server.WithHeartbeatInterval(heartbeat),
+		server.WithStateLess(true),
+		server.WithHeartbeatInterval(options.Heartbeat),
 		// The host check is made in front, on every route.
 		server.WithDisableLocalhostProtection(true),
 		server.WithStreamableHTTPLogger(s.logger),
@@ -139,9 +142,34 @@ func New(options Options) *Server {
 	return s
 }
 
-// Handler serves all methods but resources/stream over HTTP. Requests must
-// have passed [Server.Admit], and carry it by [Request.Attach].
-func (s *Server) Handler() http.Handler { return s.handler }
+// Handler serves all methods but resources/stream and subscriptions/listen over
+// HTTP, and the event streams of sessions. Requests must have passed
+// [Server.Admit], and carry it by [Request.Attach].
+//
+// A POST is shown to mcp-go without its session, of which it would keep
+// something for as long as the process runs, and would give the notifications to
+// whatever reply is open; only an event stream makes a session known to it, until
+// that ends. Last-Event-ID it refuses, where 2026-07-28 has it ignored.
+func (s *Server) Handler() http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost {
+			r = r.WithContext(r.Context())
+			r.Header = r.Header.Clone()
+			r.Header.Del(HeaderSession)
+			r.Header.Del(HeaderEventID)
+		}
+		s.handler.ServeHTTP(w, r)
+	})
+}
+
+// NewSession signs the id of the session that an initialize request begins.
+// Nothing is kept of it.
+func (s *Server) NewSession(r *Request) (string, error) {
+	return s.sessions.Mint(initializeClaims(r.Params))
+}
+
+// Heartbeat is how often something is to be written to an idle event stream.
+func (s *Server) Heartbeat() time.Duration { return s.options.Heartbeat }
 
 // Watch sends notifications to subscribers until ctx ends.
 func (s *Server) Watch(ctx context.Context) { s.subscriptions.watch(ctx) }

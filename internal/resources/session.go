@@ -94,6 +94,9 @@ type StreamCapability struct {
 	// MaxSize is the largest stream in bytes that the client accepts; 0 means
 	// any.
 	MaxSize int64 `json:"m,omitempty"`
+	// BadSize says that maxStreamSize is there and is no size. Streams are then
+	// refused: a limit that cannot be read must not be taken for none.
+	BadSize bool `json:"b,omitempty"`
 }
 
 // parseStreamCapability reads the capability from raw client capabilities:
@@ -109,13 +112,12 @@ func parseStreamCapability(capabilities json.RawMessage) StreamCapability {
 			continue
 		}
 		var size *float64
-		if raw, ok := settings["maxStreamSize"]; ok && json.Unmarshal(raw, &size) != nil {
-			continue // a limit that cannot be read must not be taken for none
-		}
 		capability := StreamCapability{Declared: true}
-		if size != nil && *size < 1<<62 {
-			// A limit of nothing at all still is a limit.
-			capability.MaxSize = int64(max(1, *size))
+		if raw, ok := settings["maxStreamSize"]; ok {
+			capability.BadSize = json.Unmarshal(raw, &size) != nil || size != nil && *size < 1
+		}
+		if size != nil && !capability.BadSize && *size < 1<<62 {
+			capability.MaxSize = int64(*size)
 		}
 		return capability
 	}

@@ -22,7 +22,7 @@ func (s *Server) Stream(ctx context.Context, r *Request) (*Content, *Error) {
 		return nil, failure
 	}
 	if failure := r.refusesMeasured(ctx, content); failure != nil {
-		failure = failure.with("uri", uri)
+		failure = r.About(failure)
 		s.report(ctx, failure)
 		if err := content.Close(); err != nil {
 			s.logger.ErrorContext(ctx, "closing a resource failed", "error", err)
@@ -47,11 +47,10 @@ func (s *Server) Fetch(ctx context.Context, r *Request, content *Content) *Error
 	return failure
 }
 
-// refusesMeasured is refuses with the length known where trees tell it, which
-// is worth their reading only to a client with a limit.
+// refusesMeasured is refuses with the length known where trees tell it, as
+// plain downloads have it.
 func (r *Request) refusesMeasured(ctx context.Context, content *Content) *Error {
-	failure := r.refuses(content)
-	if failure != nil || r.Stream.MaxSize == 0 || content.Size != UnknownSize {
+	if failure := r.refuses(content); failure != nil {
 		return failure
 	}
 	if err := content.Measure(ctx); err != nil {
@@ -72,6 +71,10 @@ func streamURI(r *Request) (string, *Error) {
 			Message: `Declare the client capability resourceStreaming, for example {"resourceStreaming":{"maxStreamSize":1073741824}}, before using resources/stream.`,
 			Data:    map[string]any{"requiredCapabilities": map[string]any{"resourceStreaming": map[string]any{}}},
 		}
+		return "", failure.with("uri", uri)
+	}
+	if r.Stream.BadSize {
+		failure := &Error{Reason: ReasonParams, Message: "The maxStreamSize of the client capability resourceStreaming must be a number of bytes, 1 or more. Leave it out to accept any size."}
 		return "", failure.with("uri", uri)
 	}
 	return uri, nil

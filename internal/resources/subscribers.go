@@ -14,9 +14,10 @@ const (
 	methodListChanged = string(mcp.MethodNotificationResourcesListChanged)
 )
 
-// client is a session, or a stream of a modern client. All but its functions is
-// guarded by subscriptions.mu.
+// client is a session, or a stream of a modern client. All but its functions and
+// its key is guarded by subscriptions.mu.
 type client struct {
+	key string // in subscriptions.clients
 	// send queues a notification without waiting; it fails when the queue is
 	// full or there is no stream, and is tried again.
 	send func(method string, params map[string]any) error
@@ -35,11 +36,11 @@ type client struct {
 
 // newStreamClient is for the stream of a subscriptions/listen request. It has no
 // session id; its channel is one of its own.
-func newStreamClient(ctx context.Context, session server.ClientSession, lists bool) *client {
+func newStreamClient(ctx context.Context, key string, session server.ClientSession, lists bool) *client {
 	return &client{
-		subscriptions: make(map[string]*subscription),
-		ready:         acknowledged(ctx, session),
-		lists:         func() bool { return lists },
+		key: key, subscriptions: make(map[string]*subscription),
+		ready: acknowledged(ctx, session),
+		lists: func() bool { return lists },
 		send: func(method string, params map[string]any) error {
 			notification := mcp.JSONRPCNotification{JSONRPC: mcp.JSONRPC_VERSION}
 			notification.Method = method
@@ -78,43 +79,39 @@ func acknowledged(ctx context.Context, session server.ClientSession) func() bool
 	}
 }
 
-// newSessionClient is for a session, by its id: mcp-go may make a new object for
-// it when the client connects again.
-func (s *subscriptions) newSessionClient(session server.ClientSession) *client {
-	id := session.SessionID()
+// newSessionClient is for a session, by its id: mcp-go makes a new object for
+// it whenever the client connects.
+func (s *subscriptions) newSessionClient(id string) *client {
+	always := func() bool { return true }
 	return &client{
-		subscriptions: make(map[string]*subscription), gone: time.Now(),
-		ready: func() bool { return true },
-		lists: func() bool {
-			// Over stdio a modern client has a session as well, and is told only
-			// what its stream asked for.
-			filtered, ok := session.(server.SessionWithSubscriptionFilter)
-			if !ok {
-				return true
-			}
-			_, modern := filtered.SubscriptionFilter()
-			return !modern
-		},
+		key: id, subscriptions: make(map[string]*subscription), gone: time.Now(), ready: always, lists: always,
 		send: func(method string, params map[string]any) error {
 			return s.server.mcp.SendNotificationToSpecificClient(id, method, params)
 		},
 	}
 }
 
-// ofSession finds the client of a session, or makes it.
-func (s *subscriptions) ofSession(session server.ClientSession) *client {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.ofSessionLocked(session)
-}
-
-func (s *subscriptions) ofSessionLocked(session server.ClientSession) *client {
-	c := s.clients[session.SessionID()]
+// ofSession finds the client of a session, or makes it. The caller holds s.mu,
+// and has the client released when it adds nothing to it.
+func (s *subscriptions) ofSession(id string) *client {
+	c := s.clients[id]
 	if c == nil {
-		c = s.newSessionClient(session)
-		s.clients[session.SessionID()] = c
+		c = s.newSessionClient(id)
+		s.clients[id] = c
 	}
 	return c
+}
+
+// release forgets a session that has neither a stream nor a subscription: its
+// id is signed, and says all that is needed when it comes back. The caller holds
+// s.mu.
+func (s *subscriptions) release(c *client) {
+	if len(c.subscriptions) > 0 || c.gone.IsZero() {
+		return
+	}
+	c.ended = true
+	delete(s.clients, c.key)
+	delete(s.waiting, c)
 }
 
 // connect notes that mcp-go knows a session, so that notifications reach it.
@@ -124,7 +121,7 @@ func (s *subscriptions) connect(session server.ClientSession) {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.ofSessionLocked(session).gone = time.Time{}
+	s.ofSession(session.SessionID()).gone = time.Time{}
 }
 
 // disconnect notes that mcp-go has forgotten a session. Its id stays valid, and
@@ -132,16 +129,27 @@ func (s *subscriptions) connect(session server.ClientSession) {
 func (s *subscriptions) disconnect(session server.ClientSession) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.clients[session.SessionID()]
-	switch {
-	case c == nil:
-	case len(c.subscriptions) == 0:
-		c.ended = true
-		delete(s.clients, session.SessionID())
-		delete(s.waiting, c)
-	default:
+	if c := s.clients[session.SessionID()]; c != nil {
 		c.gone = time.Now()
+		s.release(c)
 	}
+}
+
+// evict makes room for another subscription by forgetting the session that has
+// been without a stream for longest, and returns what it watched. Such a session
+// learns nothing of it: when its client comes back, it subscribes again, as after
+// the grace. The caller holds s.mu.
+func (s *subscriptions) evict(except *client) []*subscription {
+	var oldest *client
+	for _, c := range s.clients {
+		if c != except && !c.gone.IsZero() && (oldest == nil || c.gone.Before(oldest.gone)) {
+			oldest = c
+		}
+	}
+	if oldest == nil {
+		return nil
+	}
+	return s.forgetClient(oldest)
 }
 
 // sweep forgets sessions that did not come back.
@@ -199,9 +207,6 @@ func (c *client) flush() bool {
 		c.listChanged = false
 	}
 	for i, sub := range c.pending {
-		if sub.ended {
-			continue
-		}
 		if c.send(methodUpdated, map[string]any{"uri": sub.uri}) != nil {
 			c.pending = slices.Delete(c.pending, 0, i)
 			return false

@@ -2,6 +2,8 @@ package resources
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -135,4 +137,83 @@ func TestStreamThatEndsIsForgotten(t *testing.T) {
 		time.Sleep(10 * time.Millisecond)
 	}
 	t.Error("something is left of the stream")
+}
+
+// from is the context of a request of a session at an address.
+func from(t *testing.T, session, address string) context.Context {
+	return (&Request{Session: session, Address: address, events: make(chan struct{})}).Attach(t.Context())
+}
+
+func TestNewSubscriptionsTakeThePlaceOfThoseWithoutAStream(t *testing.T) {
+	root := t.TempDir()
+	gittest.At(t, filepath.Join(root, "repo.git")).Commit("main", gittest.Regular("a", "0"))
+	s := library(t, root, Options{Subscribing: Subscribing{PerSession: 2, Total: 4}})
+	subs := s.subscriptions
+	subscribe := func(session, address, uri string) error { return subs.subscribe(from(t, session, address), uri) }
+	watched := func() (sessions string) {
+		subs.mu.Lock()
+		defer subs.mu.Unlock()
+		for _, session := range []string{"a", "b", "c", "d", "e"} {
+			if c := subs.clients[session]; c != nil {
+				sessions += fmt.Sprint(session, len(c.subscriptions))
+			}
+		}
+		return sessions
+	}
+	stream := &ear{id: "a", messages: make(chan mcp.JSONRPCNotification, 1)}
+	if err := s.mcp.RegisterSession(t.Context(), stream); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ session, address, uri string }{
+		{"a", "10.0.0.1", branchURI}, {"b", "10.0.0.1", branchURI}, {"c", "10.0.0.2", branchURI}, {"d", "10.0.0.3", branchURI},
+	} {
+		if err := subscribe(c.session, c.address, c.uri); err != nil {
+			t.Fatalf("%v: %v", c, err)
+		}
+	}
+	// An address has a half of all, whoever else watches nothing.
+	if err := subscribe("e", "10.0.0.1", branchURI); err == nil || watched() != "a1b1c1d1" {
+		t.Errorf("the third of an address: %v, %s", err, watched())
+	}
+	// b has been without a stream for longest; a has one.
+	if err := subscribe("e", "10.0.0.4", branchURI); err != nil || watched() != "a1c1d1e1" {
+		t.Errorf("the fifth of all: %v, %s", err, watched())
+	}
+	if err := subscribe("d", "10.0.0.3", "repo://repo"); err != nil || watched() != "a1d2e1" {
+		t.Errorf("one more of a session: %v, %s", err, watched())
+	}
+	// Who was forgotten subscribes anew.
+	if err := subscribe("b", "10.0.0.1", branchURI); err != nil || watched() != "a1b1e1" {
+		t.Errorf("one that comes back: %v, %s", err, watched())
+	}
+	for _, session := range []string{"a", "b", "e"} {
+		subs.unsubscribe(from(t, session, ""), branchURI)
+	}
+	// Only the session with a stream is known now, and nothing is left of others.
+	if subs.total != 0 || watched() != "a0" || len(subs.clients) != 1 || len(subs.byAddress) != 0 || len(subs.waiting) != 0 || subs.watcher.Len() != 0 {
+		t.Errorf("left: %d, %s, %v", subs.total, watched(), subs.byAddress)
+	}
+	s.mcp.UnregisterSession(t.Context(), "a")
+	if len(subs.clients) != 0 {
+		t.Errorf("left: %v", subs.clients)
+	}
+}
+
+func TestSubscriptionsOfAllWithAStreamAreNotEvicted(t *testing.T) {
+	s := library(t, t.TempDir(), Options{Subscribing: Subscribing{Total: 2}})
+	for _, session := range []string{"a", "b"} {
+		if err := s.mcp.RegisterSession(t.Context(), &ear{id: session, messages: make(chan mcp.JSONRPCNotification, 1)}); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.subscriptions.subscribe(from(t, session, ""), branchURI); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var failure *Error
+	if err := s.subscriptions.subscribe(from(t, "c", ""), branchURI); !errors.As(err, &failure) || failure.Reason != ReasonSubscriptions {
+		t.Errorf("a third: %v", err)
+	}
+	if len(s.subscriptions.clients) != 2 {
+		t.Errorf("%d clients are known, want 2", len(s.subscriptions.clients))
+	}
 }

@@ -21,8 +21,13 @@ const (
 	// stream may watch: each costs a look when its repository changes.
 	defaultSessionSubscriptions = 100
 	// defaultTotalSubscriptions bounds those of all clients, at about 500 bytes
-	// each, and the repositories that are watched.
+	// each with URIs of usual length and 5 KB with the longest, and the
+	// repositories that are watched.
 	defaultTotalSubscriptions = 10_000
+	// addressShare is the part of all subscriptions, one in so many, that the
+	// clients of one address may have: the rest is left for others. It is a half,
+	// for all clients behind a proxy have one address.
+	addressShare = 2
 	// retryEvery is how often it is tried again to notify clients whose queue
 	// was full, and how often the names of repositories are compared.
 	retryEvery = 250 * time.Millisecond
@@ -38,7 +43,8 @@ type Subscribing struct {
 	// PerSession is how many resources one session or stream may watch; 0 means
 	// 100.
 	PerSession int
-	// Total is how many all clients together may; 0 means 10,000.
+	// Total is how many all clients together may; 0 means 10,000. Those of one
+	// address may have half of them.
 	Total int
 	// NoEvents looks at repositories instead of having the kernel tell of
 	// changes.
@@ -58,6 +64,7 @@ type subscriptions struct {
 	clients      map[string]*client // by session id, or by the number of a stream
 	streams      int64
 	total        int
+	byAddress    map[string]int                    // counts, by [Request.Address]
 	byRepository map[string]map[*subscription]bool // by name; "" has those of none
 	dirty        map[string]bool                   // repositories to be looked at
 	unclear      map[string]bool                   // those to be looked at again later
@@ -68,6 +75,7 @@ type subscriptions struct {
 // subscriptions.mu.
 type subscription struct {
 	client     *client
+	address    string // of who asked for it, or ""
 	uri        string // as the client wrote it
 	repository string
 	state      state
@@ -84,7 +92,7 @@ func newSubscriptions(s *Server, limits Subscribing) *subscriptions {
 	}
 	return &subscriptions{
 		server: s, limits: limits, watcher: watch.New(watch.Options{NoEvents: limits.NoEvents, Logger: s.logger}), wake: make(chan struct{}, 1),
-		clients: make(map[string]*client), byRepository: make(map[string]map[*subscription]bool),
+		clients: make(map[string]*client), byAddress: make(map[string]int), byRepository: make(map[string]map[*subscription]bool),
 		dirty: make(map[string]bool), unclear: make(map[string]bool), waiting: make(map[*client]bool),
 	}
 }
@@ -92,23 +100,39 @@ func newSubscriptions(s *Server, limits Subscribing) *subscriptions {
 // subscribe answers resources/subscribe. What does not exist can be subscribed
 // to: it may come, and whether it exists must not show.
 func (s *subscriptions) subscribe(ctx context.Context, uri string) error {
-	session := server.ClientSessionFromContext(ctx)
-	if session == nil {
+	id := sessionOf(ctx)
+	if id == "" {
 		return nil
 	}
-	refused := s.add(ctx, s.ofSession(session), []string{uri})
+	refused := s.add(ctx, func() *client { return s.ofSession(id) }, []string{uri})
 	return refused[uri]
+}
+
+// sessionOf is the id of the session that a request belongs to: over HTTP that
+// of its header, which mcp-go is not shown.
+func sessionOf(ctx context.Context) string {
+	if request, ok := ctx.Value(requestKey{}).(*Request); ok && request.Session != "" {
+		return request.Session
+	}
+	if session := server.ClientSessionFromContext(ctx); session != nil {
+		return session.SessionID()
+	}
+	return ""
+}
+
+// addressOf is the address that a request came from, or "".
+func addressOf(ctx context.Context) string {
+	if request, ok := ctx.Value(requestKey{}).(*Request); ok {
+		return request.Address
+	}
+	return ""
 }
 
 // unsubscribe answers resources/unsubscribe.
 func (s *subscriptions) unsubscribe(ctx context.Context, uri string) {
-	session := server.ClientSessionFromContext(ctx)
-	if session == nil {
-		return
-	}
 	s.mu.Lock()
 	var ended *subscription
-	if c := s.clients[session.SessionID()]; c != nil {
+	if c := s.clients[sessionOf(ctx)]; c != nil {
 		ended = c.subscriptions[uri]
 	}
 	if ended != nil {
@@ -126,13 +150,13 @@ func (s *subscriptions) listen(ctx context.Context, filter *mcp.SubscriptionFilt
 	if session == nil || len(filter.ResourceSubscriptions) == 0 && !filter.ResourcesListChanged {
 		return
 	}
-	c := newStreamClient(ctx, session, filter.ResourcesListChanged)
 	s.mu.Lock()
 	s.streams++
 	key := fmt.Sprintf("listen %d", s.streams)
+	c := newStreamClient(ctx, key, session, filter.ResourcesListChanged)
 	s.clients[key] = c
 	s.mu.Unlock()
-	refused := s.add(ctx, c, filter.ResourceSubscriptions)
+	refused := s.add(ctx, func() *client { return c }, filter.ResourceSubscriptions)
 	filter.ResourceSubscriptions = slices.DeleteFunc(slices.Clone(filter.ResourceSubscriptions), func(uri string) bool { return refused[uri] != nil })
 	for uri, err := range refused {
 		s.server.logger.Debug("a subscription was not established", "uri", clipLong(uri), "error", err)
@@ -141,20 +165,17 @@ func (s *subscriptions) listen(ctx context.Context, filter *mcp.SubscriptionFilt
 }
 
 // errSubscriptions says that a bound of [Subscribing] is reached.
-func (s *subscriptions) errSubscriptions(all bool) error {
-	if all {
-		return &Error{Reason: ReasonSubscriptions, Message: fmt.Sprintf("All clients of this server together watch %d resources, which is the most. Try again later, or read the resource from time to time.", s.limits.Total)}
-	}
-	return &Error{Reason: ReasonSubscriptions, Message: fmt.Sprintf("A session may watch %d resources. End a subscription with resources/unsubscribe, or watch a folder or the repository instead of single files.", s.limits.PerSession)}
+func errSubscriptions(format string, most int) error {
+	return &Error{Reason: ReasonSubscriptions, Message: fmt.Sprintf(format, most)}
 }
 
 // add subscribes a client to what it does not watch already, and returns what
-// was refused and why.
-func (s *subscriptions) add(ctx context.Context, c *client, uris []string) (refused map[string]error) {
+// was refused and why. find gives the client, with s.mu held.
+func (s *subscriptions) add(ctx context.Context, find func() *client, uris []string) (refused map[string]error) {
 	refused = make(map[string]error)
 	byRepository := make(map[string][]*subscription)
 	for _, uri := range uris {
-		added, err := s.reserve(c, uri)
+		added, err := s.reserve(find, uri, addressOf(ctx))
 		if err == nil && added != nil {
 			if err = s.bind(added); err != nil {
 				s.drop(added)
@@ -174,21 +195,34 @@ func (s *subscriptions) add(ctx context.Context, c *client, uris []string) (refu
 }
 
 // reserve counts a subscription that is about to be made; nil means that the
-// client has it, or is gone. Nothing was read for it yet: a request has room for 60,000.
-func (s *subscriptions) reserve(c *client, uri string) (*subscription, error) {
+// client has it, or is gone. Nothing was read for it yet: a request has room for
+// thousands.
+func (s *subscriptions) reserve(find func() *client, uri, address string) (*subscription, error) {
+	var evicted []*subscription
+	defer func() { s.unwatch(evicted...) }()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case c.ended, c.subscriptions[uri] != nil:
+	c := find()
+	defer s.release(c)
+	if c.ended || c.subscriptions[uri] != nil {
 		return nil, nil // there is nothing to add, which is no error
-	case len(c.subscriptions) >= s.limits.PerSession:
-		return nil, s.errSubscriptions(false)
-	case s.total >= s.limits.Total:
-		return nil, s.errSubscriptions(true)
 	}
-	added := &subscription{client: c, uri: uri}
+	if share := s.limits.Total / addressShare; address != "" && s.byAddress[address] >= share {
+		return nil, errSubscriptions("All clients of your address together watch %d resources, which is the most for one address. End subscriptions, or read the resource from time to time.", share)
+	}
+	if len(c.subscriptions) >= s.limits.PerSession {
+		return nil, errSubscriptions("A session may watch %d resources. End a subscription with resources/unsubscribe, or watch a folder or the repository instead of single files.", s.limits.PerSession)
+	}
+	if s.total >= s.limits.Total {
+		evicted = s.evict(c)
+	}
+	if s.total >= s.limits.Total {
+		return nil, errSubscriptions("All clients of this server together watch %d resources, which is the most. Try again later, or read the resource from time to time.", s.limits.Total)
+	}
+	added := &subscription{client: c, address: address, uri: uri}
 	c.subscriptions[uri] = added
 	s.total++
+	s.byAddress[address]++
 	return added, nil
 }
 
@@ -260,10 +294,18 @@ func (s *subscriptions) index(sub *subscription, name string) {
 // end takes a subscription that has not ended out of all tables; unwatch has to
 // follow. The caller holds s.mu.
 func (s *subscriptions) end(sub *subscription) {
+	c := sub.client
 	sub.ended = true
-	delete(sub.client.subscriptions, sub.uri)
+	delete(c.subscriptions, sub.uri)
+	if sub.pending {
+		c.pending = slices.DeleteFunc(c.pending, func(pending *subscription) bool { return pending == sub })
+	}
 	s.unindex(sub)
 	s.total--
+	if s.byAddress[sub.address]--; s.byAddress[sub.address] == 0 {
+		delete(s.byAddress, sub.address)
+	}
+	s.release(c)
 }
 
 func (s *subscriptions) unindex(sub *subscription) {
@@ -298,17 +340,23 @@ func (s *subscriptions) drop(sub *subscription) {
 // forget ends all that a client watches.
 func (s *subscriptions) forget(key string) {
 	s.mu.Lock()
-	c := s.clients[key]
 	var ended []*subscription
-	if c != nil {
-		ended = slices.Collect(maps.Values(c.subscriptions))
-		for _, sub := range ended {
-			s.end(sub)
-		}
-		delete(s.clients, key)
-		delete(s.waiting, c)
-		c.ended = true
+	if c := s.clients[key]; c != nil {
+		ended = s.forgetClient(c)
 	}
 	s.mu.Unlock()
 	s.unwatch(ended...)
+}
+
+// forgetClient ends all that a client watches and returns it for unwatch. The
+// caller holds s.mu.
+func (s *subscriptions) forgetClient(c *client) []*subscription {
+	ended := slices.Collect(maps.Values(c.subscriptions))
+	for _, sub := range ended {
+		s.end(sub)
+	}
+	c.ended = true
+	delete(s.clients, c.key)
+	delete(s.waiting, c)
+	return ended
 }

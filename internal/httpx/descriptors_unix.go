@@ -1,0 +1,15 @@
+//go:build unix
+
+package httpx
+
+import "golang.org/x/sys/unix"
+
+// descriptors is how many the process may have open. The Go runtime has raised
+// the limit as far as it may (see package os).
+func descriptors() int {
+	var limit unix.Rlimit
+	if err := unix.Getrlimit(unix.RLIMIT_NOFILE, &limit); err != nil || limit.Cur > 2*mostConnections {
+		return 2 * mostConnections
+	}
+	return int(limit.Cur)
+}

@@ -1,0 +1,93 @@
+package httpx
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/repomcp/repomcp/internal/resources"
+)
+
+// eventHeaders are those of every event stream. Nginx would hold events back
+// until a buffer is full.
+func eventHeaders(h http.Header) {
+	h.Set("Content-Type", typeEvents)
+	h.Set("Cache-Control", "no-cache")
+	h.Set("X-Accel-Buffering", "no")
+}
+
+// subscribe answers subscriptions/listen with an event stream, which ends with
+// the result of the request: when the server stops, or at once when there is
+// nothing to wait for.
+func (s *Server) subscribe(c echo.Context, request *resources.Request) error {
+	ctx, cancel := context.WithCancel(c.Request().Context())
+	defer cancel()
+	defer context.AfterFunc(s.draining, cancel)()
+	stream := &eventStream{w: c.Response()}
+	var helpers sync.WaitGroup
+	helpers.Go(func() { stream.keepAlive(ctx, cancel, s.options.Resources.Heartbeat()) })
+	reply, code := s.options.Resources.Listen(ctx, request, stream.send)
+	cancel()
+	helpers.Wait()
+	if !stream.begun {
+		return s.reply(c, statusOf(code, request.Era), reply)
+	}
+	if c.Request().Context().Err() != nil {
+		return nil // the client has gone
+	}
+	return stream.send(reply)
+}
+
+// eventStream writes messages as server-sent events.
+type eventStream struct {
+	w http.ResponseWriter
+
+	mu    sync.Mutex
+	begun bool
+}
+
+func (e *eventStream) send(message []byte) error {
+	return e.write([]byte("event: message\ndata: "), bytes.TrimSpace(message), []byte("\n\n"))
+}
+
+// comment is what a client passes over (HTML, server-sent events).
+var comment = []byte(": \n\n")
+
+// write sends one event. The headers go with the first.
+func (e *eventStream) write(parts ...[]byte) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.begun {
+		e.begun = true
+		eventHeaders(e.w.Header())
+	}
+	if _, err := e.w.Write(bytes.Join(parts, nil)); err != nil {
+		return err
+	}
+	return http.NewResponseController(e.w).Flush()
+}
+
+// keepAlive writes a comment every so often once the stream has begun, until ctx
+// ends; that it cannot be written ends the stream.
+func (e *eventStream) keepAlive(ctx context.Context, end func(), every time.Duration) {
+	ticker := time.NewTicker(every)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		e.mu.Lock()
+		begun := e.begun
+		e.mu.Unlock()
+		if begun && e.write(comment) != nil {
+			end()
+			return
+		}
+	}
+}

@@ -1,0 +1,411 @@
+package httpx_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/resources"
+)
+
+// liveHeap is what is reachable, in bytes.
+func liveHeap() int64 {
+	var stats runtime.MemStats
+	runtime.GC()
+	runtime.GC() // what finalizers held
+	runtime.ReadMemStats(&stats)
+	return int64(stats.HeapAlloc) //nolint:gosec // a heap has fewer than 2^63 bytes
+}
+
+// exchange posts a message over a kept connection, and returns the session id
+// of the reply.
+func exchange(t *testing.T, client *http.Client, url, session, message string) string {
+	t.Helper()
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, url+"/mcp", strings.NewReader(message))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header = plainHeader()
+	if session != "" {
+		request.Header.Set("Mcp-Session-Id", session)
+	}
+	response, err := client.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	body, err := io.ReadAll(response.Body)
+	_ = response.Body.Close() // read to its end
+	if err != nil || response.StatusCode != http.StatusOK || !bytes.Contains(body, []byte(`"result"`)) {
+		t.Fatalf("%d %.300s, %v", response.StatusCode, body, err)
+	}
+	return response.Header.Get("Mcp-Session-Id")
+}
+
+// TestSessionsThatHoldNothingCostNothing opens sessions, uses each once, and
+// leaves them. Each of them once cost 10 KB for an hour, and its client's name.
+func TestSessionsThatHoldNothingCostNothing(t *testing.T) {
+	s := newTarget(t, targetOptions{})
+	client := &http.Client{Transport: &http.Transport{}}
+	defer client.CloseIdleConnections()
+	session := func(name string) {
+		id := exchange(t, client, s.url, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"`+name+`","version":"1"}}}`)
+		if id == "" {
+			t.Fatal("initialize has no session id")
+		}
+		exchange(t, client, s.url, id, `{"jsonrpc":"2.0","id":2,"method":"logging/setLevel","params":{"level":"error"}}`)
+	}
+	session("first")
+	for name, c := range map[string]struct {
+		name     string
+		sessions int
+	}{
+		"many":       {"x", 20_000},
+		"long names": {strings.Repeat("x", 15<<10), 2_000},
+	} {
+		before := liveHeap()
+		for range c.sessions {
+			session(c.name)
+		}
+		const most = 8 << 20
+		if grown := liveHeap() - before; grown > most {
+			t.Errorf("%s: %d sessions hold %d bytes, want at most %d", name, c.sessions, grown, most)
+		}
+	}
+}
+
+func TestParamsThatAreKeptAreBounded(t *testing.T) {
+	t.Parallel()
+	s := newTarget(t, targetOptions{})
+	long := strings.Repeat("x", 1<<14)
+	for _, version := range []string{batchVersion, sessionVersion} {
+		for member, params := range map[string]map[string]any{
+			"name":         {"clientInfo": map[string]any{"name": long, "version": "1"}, "capabilities": map[string]any{}},
+			"capabilities": {"clientInfo": map[string]any{"name": "x", "version": "1"}, "capabilities": map[string]any{"experimental": map[string]any{"x": long}}},
+		} {
+			params["protocolVersion"] = version
+			c := s.call(version, "initialize", params)
+			c.header.Del("Mcp-Session-Id")
+			a := s.do(t, c)
+			if a.code != -32602 || a.reason != "invalid_params" || !strings.Contains(string(a.body), "clientInfo") || a.header.Get("Mcp-Session-Id") != "" {
+				t.Errorf("%s in %s: %v", member, version, a)
+			}
+			if f := dial(t, s.url).call(rpc(version, 1, "initialize", params)); f.Error.Code != -32602 {
+				t.Errorf("%s in %s over WebSocket: %s", member, version, f.raw)
+			}
+		}
+	}
+	uris := make([]string, 20)
+	for i := range uris {
+		uris[i] = fmt.Sprintf("repo://hello/contents/%d%s", i, long)
+	}
+	if a := s.do(t, s.call(modernVersion, "subscriptions/listen", map[string]any{"notifications": map[string]any{"resourceSubscriptions": uris}})); a.code != -32602 || a.status != http.StatusBadRequest {
+		t.Errorf("subscriptions/listen: %v", a)
+	}
+}
+
+// cancelling posts a notification, which has to be accepted.
+func (s *site) cancelling(header http.Header, id any) {
+	s.t.Helper()
+	response := s.post(header, map[string]any{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": map[string]any{"requestId": id}})
+	if body := text(s.t, response); response.StatusCode != http.StatusAccepted || body != "" {
+		s.t.Fatal(describe(response, body))
+	}
+}
+
+func TestCancelledStreamIsAborted(t *testing.T) {
+	s := serve(t)
+	s.bulky()
+	session, stranger := s.initialize(), s.initialize()
+	response := s.post(session, map[string]any{"jsonrpc": "2.0", "id": "a", "method": "resources/stream", "params": map[string]any{"uri": archiveURI}})
+	begin(t, response)
+	// Nobody else can cancel it, nor can its own client by another id.
+	s.cancelling(stranger, "a")
+	s.cancelling(session, "b")
+	s.cancelling(session, 1)
+	if _, err := io.CopyN(io.Discard, response.Body, bulk/2); err != nil {
+		t.Fatalf("the stream ended by what did not concern it: %v", err)
+	}
+	// The client does not read now: the server is waiting in a write.
+	s.cancelling(session, "a")
+	s.log.waitFor(t, "outcome=aborted")
+	if rest, err := io.Copy(io.Discard, response.Body); err == nil {
+		t.Errorf("the cancelled stream ended cleanly after %d more bytes", rest)
+	}
+}
+
+// slowTool is called "slow": it lasts until its request ends.
+func slowTool(began chan<- struct{}) server.ServerTool {
+	return server.ServerTool{Tool: mcp.NewTool("slow"), Handler: func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		began <- struct{}{}
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}}
+}
+
+func TestCancelledToolCallEnds(t *testing.T) {
+	s := serve(t)
+	began := make(chan struct{}, 3)
+	s.mcp.AddTools(slowTool(began))
+	session, stranger := s.initialize(), s.initialize()
+	session["Mcp-Protocol-Version"], stranger["Mcp-Protocol-Version"] = []string{batchVersion}, []string{batchVersion}
+	call := map[string]any{"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": map[string]any{"name": "slow"}}
+	replies := make([]chan string, 3)
+	var asking sync.WaitGroup
+	defer asking.Wait()
+	for i, request := range []struct {
+		header  http.Header
+		message any
+	}{{session, call}, {session, []any{call}}, {stranger, call}} {
+		replies[i] = make(chan string, 1)
+		asking.Go(func() {
+			body, err := io.ReadAll(s.post(request.header, request.message).Body)
+			if err != nil {
+				t.Error(err)
+			}
+			replies[i] <- string(body)
+		})
+		<-began
+	}
+	s.cancelling(session, 5)
+	for _, reply := range replies[:2] {
+		if got := <-reply; !strings.Contains(got, "The request was cancelled.") || !strings.Contains(got, `"id":5`) {
+			t.Errorf("the reply to a cancelled request is %s", got)
+		}
+	}
+	select {
+	case got := <-replies[2]:
+		t.Errorf("the request of another session with the same id was cancelled as well: %s", got)
+	default:
+	}
+	s.cancelling(stranger, 5)
+	<-replies[2]
+}
+
+// TestModernCancellationEndsNobodysRequest: since 2026-07-28 there are no
+// sessions, so that an id says nothing of whose request is meant.
+func TestModernCancellationEndsNobodysRequest(t *testing.T) {
+	s := serve(t)
+	began := make(chan struct{}, 1)
+	s.mcp.AddTools(slowTool(began))
+	stream := events(s.modern("subscriptions/listen", map[string]any{"notifications": map[string]any{"resourcesListChanged": true}}))
+	if ack := <-stream; !strings.Contains(ack, "acknowledged") {
+		t.Fatal(ack)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	header := http.Header{"Mcp-Protocol-Version": {modernVersion}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"slow"}, "Content-Type": {"application/json"}, "Accept": {acceptBoth}}
+	body := rpc(modernVersion, 1, "tools/call", map[string]any{"name": "slow"})
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+"/mcp", strings.NewReader(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	request.Header = header
+	ended := make(chan error, 1)
+	go func() {
+		response, err := s.client.Do(request)
+		if err == nil {
+			_ = response.Body.Close() // it should not have come
+		}
+		ended <- err
+	}()
+	<-began
+	notification := s.post(http.Header{"Mcp-Protocol-Version": {modernVersion}, "Mcp-Method": {"notifications/cancelled"}}, map[string]any{
+		"jsonrpc": "2.0", "method": "notifications/cancelled", "params": map[string]any{"requestId": 1, "_meta": map[string]any{metaVersion: modernVersion, metaCapabilities: map[string]any{}}},
+	})
+	if body := text(t, notification); notification.StatusCode != http.StatusAccepted {
+		t.Fatal(describe(notification, body))
+	}
+	// A round trip later both still run.
+	if reply := text(t, s.modern("resources/list", nil)); !strings.Contains(reply, `"result"`) {
+		t.Fatal(reply)
+	}
+	select {
+	case event, open := <-stream:
+		t.Errorf("the subscription ended: %s, %v", event, open)
+	case err := <-ended:
+		t.Errorf("the call ended: %v", err)
+	default:
+	}
+	cancel()
+	if err := <-ended; err == nil {
+		t.Error("a call that nothing ended has a reply")
+	}
+}
+
+func TestSubscriptionEndsWithItsResultAtShutdown(t *testing.T) {
+	s := serve(t)
+	response := s.modern("subscriptions/listen", map[string]any{"notifications": map[string]any{"resourcesListChanged": true}})
+	if response.Header.Get("X-Accel-Buffering") != "no" || response.Header.Get("Cache-Control") != "no-cache" {
+		t.Errorf("headers: %v", response.Header)
+	}
+	stream := events(response)
+	if ack := <-stream; !strings.Contains(ack, "acknowledged") {
+		t.Fatal(ack)
+	}
+	session := s.get(s.initialize())
+	if session.Header.Get("X-Accel-Buffering") != "no" {
+		t.Errorf("headers of the event stream of a session: %v", session.Header)
+	}
+	if err := s.server.Shutdown(t.Context()); err != nil {
+		t.Error(err)
+	}
+	var last struct {
+		ID     int
+		Result struct {
+			ResultType string         `json:"resultType"`
+			Meta       map[string]any `json:"_meta"`
+		}
+	}
+	message := <-stream
+	if err := json.Unmarshal([]byte(message), &last); err != nil || last.ID != 1 || last.Result.ResultType != "complete" || last.Result.Meta["io.modelcontextprotocol/subscriptionId"] != 1.0 {
+		t.Errorf("the last message is %s, %v", message, err)
+	}
+	if more, open := <-stream; open {
+		t.Errorf("there is one more: %s", more)
+	}
+	if rest, err := io.ReadAll(session.Body); err != nil || len(rest) > 0 {
+		t.Errorf("the event stream of a session: %q, %v", rest, err)
+	}
+}
+
+func TestIdleEventStreamsAreKeptAlive(t *testing.T) {
+	t.Parallel()
+	s := newTarget(t, targetOptions{heartbeat: 10 * time.Millisecond})
+	listen := s.call(modernVersion, "subscriptions/listen", map[string]any{"notifications": map[string]any{"resourcesListChanged": true}})
+	for want, c := range map[string]*call{"\n: \n\n: \n": listen, `"method":"ping"`: s.getCall(s.sessions[sessionVersion])} {
+		response, err := s.open(t.Context(), c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []byte
+		for part := make([]byte, 1<<10); !bytes.Contains(got, []byte(want)); {
+			n, err := response.Body.Read(part)
+			if got = append(got, part[:n]...); err != nil {
+				t.Fatalf("%v after %q, want %q", err, got, want)
+			}
+		}
+		_ = response.Body.Close() // it never ends
+	}
+}
+
+// TestRefusalsOfMessagesAreMessages: a client of SEP-2532 that goes by the type
+// alone would save a plain text as the file.
+func TestRefusalsOfMessagesAreMessages(t *testing.T) {
+	t.Parallel()
+	s := newTarget(t, targetOptions{})
+	for _, version := range eras {
+		for name, c := range map[string]struct {
+			edit   func(*call)
+			status int
+		}{
+			"foreign Origin":   {func(c *call) { c.header.Set("Origin", "https://evil.example") }, http.StatusForbidden},
+			"foreign Host":     {func(c *call) { c.host = "evil.example" }, http.StatusForbidden},
+			"header twice":     {func(c *call) { c.header.Add("Content-Type", "application/json") }, http.StatusBadRequest},
+			"no Accept":        {func(c *call) { c.header.Set("Accept", "text/html") }, http.StatusNotAcceptable},
+			"large body":       {func(c *call) { c.body = make([]byte, 2<<20) }, http.StatusRequestEntityTooLarge},
+			"plain text":       {func(c *call) { c.header.Set("Content-Type", "text/plain") }, http.StatusUnsupportedMediaType},
+			"Content-Encoding": {func(c *call) { c.header.Set("Content-Encoding", "gzip") }, http.StatusUnsupportedMediaType},
+		} {
+			request := s.good(t, version, methodStream)
+			c.edit(request)
+			a := s.do(t, request)
+			var message map[string]json.RawMessage
+			if err := json.Unmarshal(a.body, &message); err != nil || a.status != c.status || a.header.Get("Content-Type") != "application/json" || a.code != -32600 || message["id"] != nil {
+				t.Errorf("%s in %s: %v, %v", name, version, a, err)
+			}
+		}
+	}
+	// Other routes have plain texts.
+	if a := s.get(t, "/archive/hello/main.tar.gz", "Origin: https://evil.example"); a.status != http.StatusForbidden || !strings.HasPrefix(a.header.Get("Content-Type"), "text/plain") {
+		t.Errorf("a plain download: %v", a)
+	}
+}
+
+func TestErrorsNameWhatTheyAreAbout(t *testing.T) {
+	t.Parallel()
+	s := newTarget(t, targetOptions{})
+	const uri = "repo://hello/contents/README.md"
+	for _, version := range eras {
+		for _, method := range []string{methodRead, methodStream} {
+			for name, edit := range map[string]func(*call){
+				"meta in another case": func(c *call) { c.params()["_META"] = map[string]any{} },
+				"unknown version":      func(c *call) { c.header.Set("Mcp-Protocol-Version", "2020-01-01") },
+				"no such file":         func(c *call) { c.params()["uri"] = uri + "/none"; c.header.Set("Mcp-Name", uri+"/none") },
+			} {
+				request := s.call(version, method, map[string]any{"uri": uri})
+				edit(request)
+				if a := s.do(t, request); a.code == 0 || a.data["uri"] != request.params()["uri"] {
+					t.Errorf("%s, %s in %s: %v", name, method, version, a)
+				}
+			}
+		}
+	}
+}
+
+func TestPlainTarHasItsLengthFromTheFirstTime(t *testing.T) {
+	t.Parallel()
+	for _, version := range eras {
+		s := newTarget(t, targetOptions{})
+		a := s.do(t, s.call(version, methodStream, map[string]any{"uri": "repo://hello/archive/main.tar"}))
+		if length := a.header.Get("Content-Length"); a.status != http.StatusOK || length != fmt.Sprint(len(a.body)) || a.header.Get("Accept-Ranges") != "none" {
+			t.Errorf("%s: %d %v of %d bytes", version, a.status, a.header, len(a.body))
+		}
+	}
+}
+
+func TestOneAddressCannotHaveAllSubscriptions(t *testing.T) {
+	t.Parallel()
+	s := serveWith(t, repos.Options{}, resources.Subscribing{PerSession: 3, Total: 8})
+	uri := func(i int) string { return fmt.Sprintf("repo://none/contents/%d", i) }
+	granted := 0
+	for i := range 8 {
+		if strings.Contains(s.subscribe(s.initialize(), uri(i)), `"result"`) {
+			granted++
+		}
+	}
+	socket := dial(t, s.url)
+	socket.initialize(sessionVersion)
+	if f := socket.call(rpc(sessionVersion, 1, "resources/subscribe", map[string]any{"uri": uri(9)})); f.Error.Code != -32000 || !strings.Contains(f.raw, "of your address") {
+		t.Errorf("over WebSocket: %s", f.raw)
+	}
+	if granted != 4 {
+		t.Errorf("%d of 8 subscriptions were granted to one address, want 4", granted)
+	}
+}
+
+// The server's own listener has connections of its own kind.
+func TestCancelledStreamIsAbortedOverTheServersListener(t *testing.T) {
+	t.Parallel()
+	s := newTarget(t, targetOptions{build: func(root string) {
+		gittest.At(t, filepath.Join(root, "hello.git")).Commit("main", gittest.Regular("large", gittest.Noise(bulk)))
+	}})
+	stream := s.call(sessionVersion, methodStream, map[string]any{"uri": "repo://hello/contents/large"})
+	stream.header.Set("Accept", acceptBoth+", */*")
+	response, err := s.open(t.Context(), stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begin(t, response)
+	notification := s.call(sessionVersion, "notifications/cancelled", map[string]any{"requestId": 7})
+	delete(notification.message, "id")
+	if a := s.do(t, notification); a.status != http.StatusAccepted {
+		t.Fatal(a)
+	}
+	if rest, err := io.Copy(io.Discard, response.Body); err == nil {
+		t.Errorf("the cancelled stream ended cleanly after %d more bytes", rest)
+	}
+	_ = response.Body.Close() // it is broken
+}
