@@ -24,6 +24,7 @@ type Request struct {
 	Stream  StreamCapability
 
 	failure *Error // what a handler or hook of the method found
+	account *Account
 
 	// events of a subscriptions/listen request: closed once the first was
 	// written.
