@@ -113,6 +113,9 @@ func (f archiveFlags) parseFormat() (archive.Format, error) {
 		if _, format, ok := archive.SplitName(filepath.Base(f.output)); ok {
 			return format, nil
 		}
+		if extension := filepath.Ext(f.output); extension != "" && !strings.HasPrefix(f.output, "/dev/") {
+			return "", &usageError{fmt.Errorf("-o %s: %s is none of the formats %s; name one with --format", f.output, extension, formatNames())}
+		}
 		name = string(archive.TarGz)
 	}
 	format, ok := archive.ParseFormat(name)
@@ -133,7 +136,7 @@ func writeArchive(c *cobra.Command, env environment, flags archiveFlags, name, r
 	env.collect(archiveGarbage)
 	catalogue, err := repos.Open(flags.root, repos.Options{AllowUnreachable: flags.allowUnreachable, HideRefs: flags.hideRefs})
 	if err != nil {
-		return fmt.Errorf("root %s: %w", flags.root, err)
+		return fmt.Errorf("--root %s: %w", flags.root, pathless(err))
 	}
 	defer func() { err = errors.Join(err, catalogue.Close()) }()
 	repository, err := catalogue.Get(name)

@@ -13,9 +13,8 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/pflag"
 	"gocloud.dev/blob"
-	_ "gocloud.dev/blob/azureblob" // azblob://
-	_ "gocloud.dev/blob/fileblob"  // file://
-	_ "gocloud.dev/blob/s3blob"    // s3://
+	_ "gocloud.dev/blob/fileblob" // file://
+	_ "gocloud.dev/blob/s3blob"   // s3://
 
 	"github.com/repomcp/repomcp/internal/cache"
 )
@@ -33,20 +32,20 @@ type cacheFlags struct {
 
 func (f *cacheFlags) define(set *pflag.FlagSet) {
 	set.StringVar(&f.dir, "cache-dir", "", "folder for archives that were made before; of this process alone")
-	set.Int64Var(&f.bytes, "cache-bytes", 0, "bytes that the archives in --cache-dir may take; 0 makes each archive anew")
-	set.StringVar(&f.objects, "object-store", "", "bucket that servers share archives in, as s3://BUCKET?region=REGION, azblob://CONTAINER, gs://BUCKET (builds with the tag gcs) or file:///DIR; needs --cache-bytes")
+	set.Var(newSize(&f.bytes, 0), "cache-bytes", "what the archives in --cache-dir may take; 0 makes each archive anew")
+	set.StringVar(&f.objects, "object-store", "", "bucket that servers share archives in, as s3://BUCKET?region=REGION, file:///DIR, or azblob://CONTAINER and gs://BUCKET of builds with the tag cloud; needs --cache-bytes")
 	set.StringVar(&f.public, "object-store-public", "", "the same bucket under the address that clients reach, such as s3://BUCKET?region=REGION&endpoint=https://HOST: they are redirected there")
 }
 
 // check finds what can only be meant otherwise.
 func (f cacheFlags) check() error {
 	switch {
-	case f.bytes < 0:
-		return errors.New("--cache-bytes is negative")
 	case f.bytes > 0 && f.dir == "":
 		return errors.New("--cache-bytes needs a folder: --cache-dir")
 	case f.objects != "" && f.bytes == 0:
 		return errors.New("--object-store needs --cache-dir and --cache-bytes: what is uploaded is read from the disk")
+	case f.dir != "" && f.bytes == 0:
+		return errors.New("--cache-dir needs a bound: --cache-bytes, such as 10GB")
 	case f.public != "" && f.objects == "":
 		return errors.New("--object-store-public needs --object-store, the same bucket as this server reaches it")
 	default:

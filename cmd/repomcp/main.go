@@ -12,9 +12,17 @@ import (
 func main() { os.Exit(mainCode()) }
 
 func mainCode() int {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
-	// The second signal ends the process at once.
-	context.AfterFunc(ctx, stop)
+	go func() { // until the process ends
+		<-signals
+		stop()
+		<-signals
+		// What runs in the background was started with SIGINT ignored, so that
+		// letting the system handle the second one would do nothing.
+		os.Exit(exitSignal)
+	}()
 	return run(ctx, os.Args[1:], os.LookupEnv, os.Stdout, os.Stderr)
 }

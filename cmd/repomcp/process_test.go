@@ -6,16 +6,20 @@ import (
 	"compress/gzip"
 	"context"
 	"crypto/sha256"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -167,6 +171,174 @@ func TestEndOfTheDrainTimeAbortsVisibly(t *testing.T) {
 		t.Errorf("after the drain time the stream ended cleanly, %d bytes on", n)
 	}
 	_ = body.Close() // the connection is gone
+}
+
+// launchBy starts the program by a shell's command, in which $0 is the program,
+// and returns what it says until it listens.
+func launchBy(t *testing.T, command, root string, flags ...string) (p *process, said *journal) {
+	t.Helper()
+	p = &process{tb: t, done: make(chan error, 1), client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}}
+	p.cmd = exec.Command("sh", append([]string{"-c", command + ` exec "$0" "$@"`, build(t), "serve", "--root", root, "--listen", "127.0.0.1:0"}, flags...)...)
+	p.cmd.Env = append(os.Environ(), "REPOMCP_RAED_LIMIT=1")
+	said = &journal{}
+	p.cmd.Stderr = said
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() { p.done <- p.cmd.Wait() }()
+	t.Cleanup(func() { _ = p.cmd.Process.Kill() }) // it may have ended
+	said.await(t, listeningAnywhere)
+	p.url = listeningAnywhere.FindStringSubmatch(said.String())[1]
+	return p, said
+}
+
+// listeningAnywhere finds the address in what is said as text and as JSON.
+var listeningAnywhere = regexp.MustCompile(`(?:listening on |"address":")(http://[^",]+)`)
+
+// journal is what a process says.
+type journal struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (j *journal) Write(p []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(p)
+}
+
+func (j *journal) String() string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.String()
+}
+
+func (j *journal) await(t *testing.T, wanted *regexp.Regexp) {
+	t.Helper()
+	for range 1500 {
+		if wanted.MatchString(j.String()) {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	t.Fatalf("nothing matched %s in\n%s", wanted, j)
+}
+
+func (p *process) get(t *testing.T, url string) (int, string) {
+	t.Helper()
+	response, err := p.client.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }() // only read from
+	body, err := io.ReadAll(response.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return response.StatusCode, string(body)
+}
+
+// Connections that do nothing leave descriptors for packs, and are closed for
+// those that ask for something.
+func TestIdleConnectionsLeaveRoom(t *testing.T) {
+	p, _ := launchBy(t, "ulimit -n 256;", "../../testrepos")
+	address := strings.TrimPrefix(p.url, "http://")
+	for range 300 {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }() // the server may have closed it
+	}
+	start := time.Now()
+	for _, path := range []string{"/healthz", "/archive/hello/main.tar", "/archive/media/main.tar.gz"} {
+		if status, body := p.get(t, p.url+path); status != http.StatusOK {
+			t.Errorf("%s: %d %.200s", path, status, body)
+		}
+	}
+	// Idle connections are closed by themselves after ten seconds.
+	if took := time.Since(start); took > 9*time.Second {
+		t.Errorf("it took %v", took)
+	}
+}
+
+// A server that shells started in the background has SIGINT ignored at first.
+func TestSecondSignalEndsAtOnce(t *testing.T) {
+	root, _ := bulkyRoot(t)
+	p, said := launchBy(t, "trap '' INT;", root, "--drain-timeout", "5m")
+	response, err := p.client.Get(p.url + "/archive/repo/main.tar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = response.Body.Close() }() // it is broken off
+	for _, step := range []struct {
+		signal syscall.Signal
+		says   string
+	}{{syscall.SIGHUP, "nothing to reload"}, {syscall.SIGINT, "stopping: downloads may finish"}} {
+		if err := p.cmd.Process.Signal(step.signal); err != nil {
+			t.Fatal(err)
+		}
+		said.await(t, regexp.MustCompile(step.says))
+	}
+	if err := p.cmd.Process.Signal(syscall.SIGINT); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case err := <-p.done:
+		var exit *exec.ExitError
+		if !errors.As(err, &exit) || exit.ExitCode() != exitSignal {
+			t.Errorf("the server ended with %v", err)
+		}
+	case <-time.After(time.Minute):
+		t.Error("the server waits for a download")
+	}
+}
+
+// Whoever listens on all interfaces is told an address that works, and machines
+// are asked by their names.
+func TestWildcardListenerPrintsAnAddressThatWorks(t *testing.T) {
+	p, said := launchBy(t, "", "../../testrepos", "--listen", "0.0.0.0:0", "--log-format", "json")
+	if status, body := p.get(t, p.url+"/repositories"); status != http.StatusOK {
+		t.Errorf("%s: %d %s", p.url, status, body)
+	}
+	_, port, err := net.SplitHostPort(strings.TrimPrefix(p.url, "http://"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	name, err := os.Hostname()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for host, want := range map[string]int{name: http.StatusOK, "evil.example": http.StatusForbidden} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1:"+port+"/repositories", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Host = host + ":" + port
+		response, err := p.client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := response.Body.Close(); err != nil || response.StatusCode != want {
+			t.Errorf("Host %s: %s, %v", host, response.Status, err)
+		}
+	}
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	if err := <-p.done; err != nil {
+		t.Error(err)
+	}
+	for line := range strings.Lines(said.String()) {
+		if !json.Valid([]byte(line)) {
+			t.Errorf("no JSON: %s", line)
+		}
+	}
+	for _, want := range []string{`"within_seconds":30`, `"msg":"stopped"`, `"variable":"REPOMCP_RAED_LIMIT"`, `"msg":"request","method":"GET","path":"/repositories"`} {
+		if !strings.Contains(said.String(), want) {
+			t.Errorf("the log lacks %s:\n%s", want, said)
+		}
+	}
 }
 
 // memory reads a figure of /proc/PID/status in MiB.

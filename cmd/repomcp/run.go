@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"slices"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -18,6 +20,7 @@ const (
 	exitOK     = 0
 	exitFailed = 1
 	exitUsage  = 2
+	exitSignal = 130 // a second signal ended the process, as shells say it for SIGINT
 )
 
 // environment is what a command gets from the process.
@@ -49,6 +52,13 @@ func (e environment) collect(percent int) {
 func run(ctx context.Context, args []string, lookup func(string) (string, bool), stdout, stderr io.Writer) int {
 	root := newRoot(environment{lookup: lookup, stdout: stdout, stderr: stderr})
 	root.SetArgs(args)
+	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
+		// The flags of a command that does not exist are unknown as well.
+		if word := slices.IndexFunc(args, func(a string) bool { return !strings.HasPrefix(a, "-") }); c == root && word >= 0 {
+			return noCommand(c, args[word])
+		}
+		return &usageError{plainer(err)}
+	})
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return exitOK
@@ -75,12 +85,21 @@ or in a YAML file named by --config, under the flag's name. A flag on the
 command line wins over the environment, and that over the file.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Args:          cobra.NoArgs,
+		Version:       describe(),
+
+		SuggestionsMinimumDistance: 2, // letters, as in cobra's own messages
+		Args: func(c *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return noCommand(c, args[0])
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
+	root.SetVersionTemplate("{{.Version}}")
 	root.PersistentFlags().String("config", "", "YAML file with settings, by the flags' names")
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
-	root.SetFlagErrorFunc(func(_ *cobra.Command, err error) error { return &usageError{err} })
 	root.AddCommand(newServe(env), newArchive(env), newVersion(env))
 	for _, command := range root.Commands() {
 		inner := command.PreRunE
@@ -95,6 +114,14 @@ command line wins over the environment, and that over the file.`,
 		}
 	}
 	return root
+}
+
+func noCommand(root *cobra.Command, name string) error {
+	nearest := ""
+	if names := root.SuggestionsFor(name); len(names) > 0 {
+		nearest = " Did you mean " + strings.Join(names, " or ") + "?"
+	}
+	return &usageError{fmt.Errorf("there is no command %q.%s See repomcp --help", name, nearest)}
 }
 
 // usageError says that the command line or a setting is wrong.

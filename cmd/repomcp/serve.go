@@ -6,13 +6,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"log/slog"
 	"net"
-	"net/netip"
 	"net/url"
 	"os"
-	"strings"
+	"os/signal"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
@@ -51,6 +52,7 @@ type serveFlags struct {
 	historyCache     int64
 	noEvents         bool
 	maxSubscriptions int
+	maxConnections   int
 	drainTimeout     time.Duration
 	writeTimeout     time.Duration
 	sessionKeyFile   string
@@ -79,8 +81,13 @@ cleanly on SIGTERM: downloads that are under way may finish within
 		Example: `  repomcp serve --root /srv/git
   REPOMCP_ROOT=/srv/git repomcp serve --listen 127.0.0.1:9000
   repomcp serve --root /srv/git --listen :8080 --public-url https://git.example.com`,
-		Args: cobra.NoArgs,
-		RunE: func(c *cobra.Command, _ []string) error { return serve(c.Context(), env, flags) },
+		Args: func(_ *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return &usageError{fmt.Errorf("serve takes no argument %q; name the folder of the mirrors with --root %s", args[0], args[0])}
+			}
+			return nil
+		},
+		RunE: func(c *cobra.Command, _ []string) error { return serve(c, env, flags) },
 	}
 	set := command.Flags()
 	set.StringVar(&flags.root, "root", "", "folder of the git mirrors (required)")
@@ -90,23 +97,24 @@ cleanly on SIGTERM: downloads that are under way may finish within
 	set.StringSliceVar(&flags.allowedOrigins, "allowed-origin", nil, "web origin whose pages may use the server, such as https://ide.example (repeatable)")
 	set.BoolVar(&flags.allowUnreachable, "allow-unreachable", false, "also serve commits that no ref leads to, by their id")
 	set.StringSliceVar(&flags.hideRefs, "hide-refs", nil, hideRefsUsage)
-	set.Int64Var(&flags.readLimit, "read-limit", 4<<20, "largest content of resources/read in bytes; larger ones need resources/stream")
-	set.Int64Var(&flags.limits.Bytes, "max-archive-bytes", archive.DefaultBytes, "largest archive in bytes of tar")
+	set.Var(newSize(&flags.readLimit, 4<<20), "read-limit", "largest content of resources/read; larger ones need resources/stream")
+	set.Var(newSize(&flags.limits.Bytes, archive.DefaultBytes), "max-archive-bytes", "largest archive, by its tar")
 	set.Int64Var(&flags.limits.Entries, "max-archive-entries", archive.DefaultEntries, "largest number of entries of an archive")
 	set.IntVar(&flags.limits.Depth, "max-archive-depth", archive.DefaultDepth, "deepest nesting of folders in an archive")
 	set.IntVar(&flags.limits.PathBytes, "max-archive-path", archive.DefaultPathBytes, "longest path in an archive, in bytes")
-	set.Int64Var(&flags.limits.BlobBytes, "max-archive-file", archive.DefaultBlobBytes, "largest file in an archive, in bytes")
+	set.Var(newSize(&flags.limits.BlobBytes, archive.DefaultBlobBytes), "max-archive-file", "largest file in an archive")
 	set.IntVar(&flags.level, "compression-level", 0, "of archives, 1 (fast) to 9 (small); 0 picks a good one")
 	set.DurationVar(&flags.rescan, "rescan", 10*time.Second, "how often the folder is searched for new and deleted repositories")
 	set.BoolVar(&flags.noEvents, "no-file-events", false, "look for changes of watched repositories twice a second instead of having the kernel tell (inotify)")
 	set.IntVar(&flags.maxSubscriptions, "max-subscriptions", 10_000, "how many resources all clients together may watch")
-	set.Int64Var(&flags.searchCache, "search-cache", search.DefaultCacheBytes, "bytes of memory for the results of earlier code searches")
+	set.Var(newSize(&flags.searchCache, search.DefaultCacheBytes), "search-cache", "memory for the results of earlier code searches")
+	set.Var(newSize(&flags.historyCache, history.DefaultFactsBytes+repos.DefaultGraphBytes), "history-cache", "memory for what is known of commits and paths: half of it for logs, blames and comparisons, half for which commits may be read")
 	set.StringSliceVar(&flags.tools, "tools", nil, "tools to offer, with commas between; all without it. A request chooses fewer by the header X-MCP-Tools")
 	set.BoolVar(&flags.noLinks, "no-resource-links", false, "no resource_link in the results of tools, for frameworks that fail on it; texts and data still have the addresses")
-	set.Int64Var(&flags.historyCache, "history-cache", history.DefaultFactsBytes+repos.DefaultGraphBytes, "bytes of memory for what is known of commits and paths: half of it for logs, blames and comparisons, half for which commits may be read")
 	set.BoolVar(&flags.verify, "verify", false, "read all packs once in the background and log damage")
 	set.DurationVar(&flags.drainTimeout, "drain-timeout", 30*time.Second, "how long downloads may take after SIGTERM")
-	set.DurationVar(&flags.writeTimeout, "write-timeout", 30*time.Second, "how long a client may stop reading before it is dropped")
+	set.DurationVar(&flags.writeTimeout, "write-timeout", 30*time.Second, "how long a client may take nothing of what is sent before it is dropped")
+	set.IntVar(&flags.maxConnections, "max-connections", 0, "connections that may be open; 0: half of the descriptors that the process may have, at most 10000")
 	set.StringVar(&flags.sessionKeyFile, "session-key-file", "", "file with a secret of 32 bytes or more that signs session ids; servers that share it accept each other's sessions")
 	flags.links.define(set)
 	flags.cache.define(set)
@@ -115,7 +123,8 @@ cleanly on SIGTERM: downloads that are under way may finish within
 	return command
 }
 
-func serve(ctx context.Context, env environment, flags serveFlags) (err error) {
+func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
+	ctx := c.Context()
 	if flags.root == "" {
 		return errNoRoot
 	}
@@ -124,6 +133,14 @@ func serve(ctx context.Context, env environment, flags serveFlags) (err error) {
 	if err != nil {
 		return err
 	}
+	serving := false
+	defer func() { // after all that ends with the server
+		if serving {
+			logger.Info("stopped", "clean", err == nil)
+		}
+	}()
+	warnOfSettings(logger, c.Root(), os.Environ())
+	warnOfReaders(logger, flags.sessionKeyFile, flags.links.keyFile)
 	key, err := flags.sessionKey()
 	if err != nil {
 		return err
@@ -136,7 +153,7 @@ func serve(ctx context.Context, env environment, flags serveFlags) (err error) {
 		AllowUnreachable: flags.allowUnreachable, HideRefs: flags.hideRefs, Rescan: flags.rescan, GraphBytes: flags.historyCache / 2, Logger: logger,
 	})
 	if err != nil {
-		return fmt.Errorf("root %s: %w", flags.root, err)
+		return fmt.Errorf("--root %s: %w", flags.root, pathless(err))
 	}
 	defer func() { err = errors.Join(err, catalogue.Close()) }()
 	engine, err := archive.NewEngine(archive.EngineOptions{Level: flags.level})
@@ -172,15 +189,17 @@ func serve(ctx context.Context, env environment, flags serveFlags) (err error) {
 	if err != nil {
 		return &usageError{fmt.Errorf("--tools: %w", err)}
 	}
-	mcp.AddTools(offered...)
+	mcp.AddTools(resources.Accounted(offered)...)
+	at := reachOf(listener.Addr())
 	server := httpx.New(httpx.Options{
-		Resources: mcp, AllowedHosts: hosts, AllowedOrigins: flags.allowedOrigins, PublicURL: flags.publicURL,
-		WriteTimeout: flags.writeTimeout, Logger: logger,
+		Resources: mcp, AllowedHosts: append(hosts, at.names...), AllowedOrigins: flags.allowedOrigins, PublicURL: flags.publicURL,
+		WriteTimeout: flags.writeTimeout, Connections: flags.maxConnections, Health: catalogue.Check, Logger: logger,
 	})
-	if err := greet(env.stderr, flags, listener.Addr(), len(catalogue.Names())); err != nil {
+	if err := greet(env.stderr, flags, at, len(catalogue.Names()), logger); err != nil {
 		return err
 	}
-	background := []func(context.Context){catalogue.Watch, mcp.Watch, linking.watch, caching.watch}
+	serving = true
+	background := []func(context.Context){catalogue.Watch, mcp.Watch, linking.watch, caching.watch, func(ctx context.Context) { hearHangups(ctx, logger) }}
 	if flags.verify {
 		background = append(background, catalogue.Verify)
 	}
@@ -212,10 +231,43 @@ func serveUntil(ctx context.Context, server *httpx.Server, listener net.Listener
 		return err
 	case <-ctx.Done():
 	}
-	logger.Info("stopping: downloads may finish", "within", drain)
+	logger.Info("stopping: downloads may finish; another signal ends them", "within_seconds", drain.Seconds())
 	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()
 	return errors.Join(server.Shutdown(deadline), <-failed)
+}
+
+// hearHangups keeps SIGHUP, which other servers reload by, from ending this one.
+func hearHangups(ctx context.Context, logger *slog.Logger) {
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	defer signal.Stop(hangups)
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-hangups:
+			logger.Info("SIGHUP: there is nothing to reload; mirrors, link keys and revocations are followed as they change, other settings need a restart")
+		}
+	}
+}
+
+// warnOfReaders tells of keys that every user of the machine can read.
+func warnOfReaders(logger *slog.Logger, files ...string) {
+	const others = 0o004
+	for _, name := range files {
+		if info, err := os.Stat(name); name != "" && err == nil && info.Mode().Perm()&others != 0 {
+			logger.Warn("every user of this machine can read the key; take that right away with chmod o-r", "file", name)
+		}
+	}
+}
+
+// pathless drops the path of an error whose message names it already.
+func pathless(err error) error {
+	if p := (*fs.PathError)(nil); errors.As(err, &p) {
+		return p.Err
+	}
+	return err
 }
 
 func newLogger(w io.Writer, flags serveFlags) (*slog.Logger, error) {
@@ -268,33 +320,4 @@ func (f serveFlags) hosts() ([]string, error) {
 		return nil, &usageError{fmt.Errorf("--public-url %q is no address such as https://git.example.com", f.publicURL)}
 	}
 	return append([]string{u.Hostname()}, f.allowedHosts...), nil
-}
-
-// greet says on the terminal what was started and how to use it.
-func greet(w io.Writer, flags serveFlags, address net.Addr, count int) error {
-	base := strings.TrimSuffix(flags.publicURL, "/")
-	if base == "" {
-		base = "http://" + address.String()
-	}
-	endpoint := base + "/mcp"
-	var b strings.Builder
-	fmt.Fprintf(&b, "repomcp %s\nlistening on http://%s, serving %s below %s\n", version(), address, plural(count), flags.root)
-	if ap, err := netip.ParseAddrPort(address.String()); err == nil && !ap.Addr().IsLoopback() {
-		b.WriteString("warning: the address can be reached from other machines, and the server asks nobody who they are\n")
-	}
-	fmt.Fprintf(&b, `
-Claude Code   claude mcp add --transport http repomcp %[1]s
-VS Code       .vscode/mcp.json  {"servers": {"repomcp": {"type": "http", "url": "%[1]s"}}}
-Cursor        ~/.cursor/mcp.json  {"mcpServers": {"repomcp": {"url": "%[1]s"}}}
-
-`, endpoint)
-	_, err := io.WriteString(w, b.String())
-	return err
-}
-
-func plural(count int) string {
-	if count == 1 {
-		return "1 repository"
-	}
-	return fmt.Sprintf("%d repositories", count)
 }

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"log/slog"
 	"strings"
 
 	"github.com/knadh/koanf/parsers/yaml"
@@ -11,8 +13,12 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// environmentPrefix begins the names of environment variables.
-const environmentPrefix = "REPOMCP_"
+const (
+	// environmentPrefix begins the names of environment variables.
+	environmentPrefix = "REPOMCP_"
+	// nesting divides the keys of a file that is deeper than settings are.
+	nesting = "\x00"
+)
 
 // applySettings fills the flags that the command line did not give from the
 // environment and then from the config file.
@@ -21,10 +27,17 @@ func applySettings(c *cobra.Command, lookup func(string) (string, bool)) error {
 		return err
 	}
 	path, err := c.Flags().GetString("config")
-	if err != nil || path == "" {
+	if err != nil {
 		return err
 	}
-	settings := koanf.New("\x00")
+	if path != "" {
+		err = applyConfig(c, path)
+	}
+	return errors.Join(err, refuseNegative(c.Flags()))
+}
+
+func applyConfig(c *cobra.Command, path string) error {
+	settings := koanf.New(nesting)
 	if err := settings.Load(file.Provider(path), yaml.Parser()); err != nil {
 		return fmt.Errorf("config file %s: %w", path, err)
 	}
@@ -34,22 +47,69 @@ func applySettings(c *cobra.Command, lookup func(string) (string, bool)) error {
 func applyEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
 	var failed error
 	flags.VisitAll(func(flag *pflag.Flag) {
-		name := environmentPrefix + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
+		name := variable(flag)
 		value, ok := lookup(name)
 		if !ok || flag.Changed || failed != nil {
 			return
 		}
 		if err := flags.Set(flag.Name, value); err != nil {
-			failed = fmt.Errorf("environment variable %s: %w", name, err)
+			failed = fmt.Errorf("environment variable %s: %w", name, plainer(err))
 		}
 	})
 	return failed
+}
+
+// variable is the environment's name of a flag.
+func variable(flag *pflag.Flag) string {
+	return environmentPrefix + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
+}
+
+// warnOfSettings tells of variables that are no setting of any command.
+func warnOfSettings(logger *slog.Logger, root *cobra.Command, environ []string) {
+	known := map[string]bool{variable(root.PersistentFlags().Lookup("config")): true}
+	for _, command := range root.Commands() {
+		command.Flags().VisitAll(func(flag *pflag.Flag) { known[variable(flag)] = true })
+	}
+	for _, pair := range environ {
+		if name, _, _ := strings.Cut(pair, "="); strings.HasPrefix(name, environmentPrefix) && !known[name] {
+			logger.Warn("an environment variable is no setting; repomcp serve --help lists them", "variable", name)
+		}
+	}
+}
+
+// refuseNegative refuses numbers and times below zero: none means anything.
+func refuseNegative(flags *pflag.FlagSet) error {
+	var failed []error
+	flags.VisitAll(func(flag *pflag.Flag) {
+		if t := flag.Value.Type(); (t == "int" || t == "int64" || t == "duration") && strings.HasPrefix(flag.Value.String(), "-") {
+			failed = append(failed, fmt.Errorf("--%s %s is negative", flag.Name, flag.Value))
+		}
+	})
+	return errors.Join(failed...)
+}
+
+// plainer says what a value lacks without the words of the code that read it.
+func plainer(err error) error {
+	text := err.Error()
+	switch {
+	case strings.Contains(text, "missing unit in duration"):
+		text, _, _ = strings.Cut(text, ": time: ")
+		return errors.New(text + ": a time needs a unit, such as 30s or 5m")
+	case strings.Contains(text, ": strconv."):
+		text, _, _ = strings.Cut(text, ": strconv.")
+		return errors.New(text + ": it is no number, or too large")
+	default:
+		return err
+	}
 }
 
 // applyFile takes the settings of this command. A key that is no flag of any
 // command is refused: it is a spelling mistake.
 func applyFile(c *cobra.Command, settings *koanf.Koanf, path string) error {
 	for _, key := range settings.Keys() {
+		if outer, inner, nested := strings.Cut(key, nesting); nested {
+			return fmt.Errorf("config file %s: %q has settings below it; write %q at the beginning of a line", path, outer, strings.ReplaceAll(inner, nesting, ".")+":")
+		}
 		flag := c.Flags().Lookup(key)
 		if flag == nil && !anyCommandHas(c.Root(), key) {
 			return fmt.Errorf("config file %s: unknown setting %q", path, key)
@@ -62,7 +122,7 @@ func applyFile(c *cobra.Command, settings *koanf.Koanf, path string) error {
 			value = strings.Join(list, ",")
 		}
 		if err := c.Flags().Set(key, value); err != nil {
-			return fmt.Errorf("config file %s: %w", path, err)
+			return fmt.Errorf("config file %s: %w", path, plainer(err))
 		}
 	}
 	return nil

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"runtime"
 	"runtime/debug"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -31,13 +32,34 @@ func revision(info *debug.BuildInfo) string {
 	return ""
 }
 
+// describe is what a report of a fault should begin with.
+func describe() string {
+	commit := "unknown"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		for _, setting := range info.Settings {
+			switch {
+			case setting.Key == "vcs.revision":
+				commit = setting.Value
+			case setting.Key == "vcs.modified" && setting.Value == "true":
+				commit += ", changed"
+			}
+		}
+	}
+	return fmt.Sprintf("repomcp %s\ncommit %s\n%s %s/%s\nMCP %v\n", version(), commit, runtime.Version(), runtime.GOOS, runtime.GOARCH, mcp.ValidProtocolVersions)
+}
+
 func newVersion(env environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version and the protocol versions it speaks",
-		Args:  cobra.NoArgs,
+		Args: func(c *cobra.Command, args []string) error {
+			if err := cobra.NoArgs(c, args); err != nil {
+				return &usageError{err}
+			}
+			return nil
+		},
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprintf(env.stdout, "repomcp %s\nMCP %v\n", version(), mcp.ValidProtocolVersions)
+			_, err := fmt.Fprint(env.stdout, describe())
 			return err
 		},
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/labstack/echo/v4"
 
@@ -17,18 +18,19 @@ import (
 
 // checkHost refuses foreign Host headers with 403: a page that rebinds its own
 // name to this server's address sends that name. Addresses cannot be rebound,
-// so over another interface than the loopback one they are accepted.
+// so over another interface than the loopback one they are accepted. Probes of
+// health name what they like: the reply has nothing to protect.
 func (s *Server) checkHost(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		host := hostName(c.Request().Host)
 		_, err := netip.ParseAddr(host)
 		literal := err == nil
 		switch {
-		case isLoopback(host):
+		case isHealth(c) || isLoopback(host):
 		case slices.ContainsFunc(s.options.AllowedHosts, func(allowed string) bool { return strings.EqualFold(allowed, host) }):
 		case literal && !overLoopback(c.Request()):
 		default:
-			return refuse(c, http.StatusForbidden, "This Host is not served. Use the address that the server printed, or start it with --allowed-host.")
+			return refuse(c, http.StatusForbidden, fmt.Sprintf("The Host %.100q is not served. Use the address that the server printed, or start it with --allowed-host %s.", host, flagValue(host)))
 		}
 		return next(c)
 	}
@@ -43,6 +45,24 @@ func (s *Server) checkOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 			return next(c)
 		}
 		return refuse(c, http.StatusForbidden, "Pages of this Origin may not use the server. Start it with --allowed-origin to let them.")
+	}
+}
+
+// checkSite refuses what pages of other web sites make a browser send without an
+// Origin, such as images, and keeps them from showing what they get. Links are
+// for any page.
+func checkSite(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		if strings.HasPrefix(r.URL.Path, linkPath) {
+			return next(c)
+		}
+		c.Response().Header().Set("Cross-Origin-Resource-Policy", "same-origin")
+		// Where there is an Origin it was compared.
+		if r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Origin") == "" {
+			return refuse(c, http.StatusForbidden, "Pages of other sites may not use the server. Type the address, or start the server with --allowed-origin and send requests with an Origin.")
+		}
+		return next(c)
 	}
 }
 
@@ -126,4 +146,14 @@ func isLoopback(host string) bool {
 func overLoopback(r *http.Request) bool {
 	address, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
 	return ok && isLoopback(hostName(address.String()))
+}
+
+// flagValue is a host as the value of a flag, if it can be one.
+func flagValue(host string) string {
+	if host == "" || strings.ContainsFunc(host, func(r rune) bool {
+		return !strings.ContainsRune("-._:", r) && !unicode.IsLetter(r) && !unicode.IsDigit(r)
+	}) {
+		return "NAME"
+	}
+	return host
 }

@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -55,6 +56,9 @@ func TestForeignHostIsRefusedOnEveryRoute(t *testing.T) {
 	cases := 0
 	for _, version := range eras {
 		for _, route := range routes {
+			if route.path == "/healthz" {
+				continue // TestProbesNameAnyHost
+			}
 			for _, host := range hosts {
 				cases++
 				c := s.onRoute(version, route)
@@ -244,4 +248,57 @@ func TestBodyBeyondOneMebibyteIsRefused(t *testing.T) {
 		}
 	}
 	t.Logf("%d cases", cases)
+}
+
+// Probes of a load balancer name the address that they know.
+func TestProbesNameAnyHost(t *testing.T) {
+	t.Parallel()
+	s := newTarget(t, targetOptions{})
+	for _, host := range []string{"10.0.0.5:8080", "evil.example", "probe"} {
+		c := s.onRoute(modernVersion, call{verb: http.MethodGet, path: "/healthz"})
+		c.host = host
+		if a := s.do(t, c); a.status != http.StatusOK || string(a.body) != "ok\n" {
+			t.Errorf("Host %s: %v", host, a)
+		}
+	}
+	c := s.onRoute(modernVersion, call{verb: http.MethodGet, path: "/repositories"})
+	c.host = "build.example:99"
+	if a := s.do(t, c); a.status != http.StatusForbidden || !strings.Contains(string(a.body), `"build.example"`) || !strings.Contains(string(a.body), "--allowed-host build.example") {
+		t.Errorf("the refusal does not help: %v", a)
+	}
+}
+
+// A server that lost its root says so.
+func TestHealthFails(t *testing.T) {
+	t.Parallel()
+	s := newTarget(t, targetOptions{http: httpx.Options{Health: func() error { return errors.New("/srv/git is gone") }}})
+	if a := s.get(t, "/healthz"); a.status != http.StatusServiceUnavailable || strings.Contains(string(a.body), "/srv") {
+		t.Errorf("%v", a)
+	}
+}
+
+// Images and scripts of other sites come without an Origin.
+func TestOtherSitesAreRefused(t *testing.T) {
+	t.Parallel()
+	s := newTarget(t, targetOptions{http: httpx.Options{AllowedOrigins: []string{"https://ide.example"}}})
+	for _, path := range []string{"/repositories", "/refs/hello", "/archive/hello/main.tar", "/raw/hello/main/README.md", "/"} {
+		for _, c := range []struct {
+			site, origin string
+			want         int
+		}{
+			{"cross-site", "", http.StatusForbidden}, {"cross-site", "https://ide.example", http.StatusOK}, {"cross-site", "https://evil.example", http.StatusForbidden},
+			{"none", "", http.StatusOK}, {"same-origin", "", http.StatusOK}, {"same-site", "", http.StatusOK}, {"", "", http.StatusOK},
+		} {
+			a := s.do(t, &call{verb: http.MethodGet, path: path, header: http.Header{"Sec-Fetch-Site": {c.site}, "Origin": {c.origin}}})
+			if a.status != c.want {
+				t.Errorf("%s from %q with Origin %q: %v, want %d", path, c.site, c.origin, a, c.want)
+			}
+			if a.status == http.StatusOK && a.header.Get("Cross-Origin-Resource-Policy") != "same-origin" {
+				t.Errorf("%s can be shown by other sites: %v", path, a.header)
+			}
+		}
+	}
+	if a := s.get(t, "/dl/x/y"); a.header.Get("Cross-Origin-Resource-Policy") != "" {
+		t.Errorf("links are for any page: %v", a.header)
+	}
 }

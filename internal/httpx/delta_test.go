@@ -62,5 +62,17 @@ func TestFullArchiveNeededIsSaidBeforeTheFirstByte(t *testing.T) {
 				}
 			}
 		}
+		want := map[string]int{"base unknown": http.StatusNotFound, "attributes changed": http.StatusConflict}[reason]
+		response, err := s.client.Get(s.url + "/archive/repo/main.tar?base=" + base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		reply := text(t, response)
+		if response.StatusCode != want || !strings.Contains(reply, "fallback=full") {
+			t.Errorf("GET with base %s: %s", base, describe(response, reply))
+		}
+		if err := response.Body.Close(); err != nil {
+			t.Error(err)
+		}
 	}
 }

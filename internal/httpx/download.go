@@ -19,11 +19,22 @@ const typePlain = "text/plain; charset=utf-8"
 const retryAfter = "5"
 
 // downloadStatus is the one table of statuses for what goes wrong before the
-// first byte of a plain download.
+// first byte of a plain download. It has all reasons: what only messages of MCP
+// can be refused for would be a mistake of the client here too.
 var downloadStatus = map[resources.Reason]int{
+	resources.ReasonParse:           http.StatusBadRequest,
+	resources.ReasonRequest:         http.StatusBadRequest,
+	resources.ReasonParams:          http.StatusBadRequest,
+	resources.ReasonMethod:          http.StatusBadRequest,
+	resources.ReasonHeader:          http.StatusBadRequest,
+	resources.ReasonVersion:         http.StatusBadRequest,
+	resources.ReasonCapability:      http.StatusBadRequest,
 	resources.ReasonURI:             http.StatusBadRequest,
 	resources.ReasonNotFound:        http.StatusNotFound,
 	resources.ReasonAmbiguous:       http.StatusConflict,
+	resources.ReasonFullNeeded:      http.StatusConflict,
+	resources.ReasonNotStreamable:   http.StatusNotFound,
+	resources.ReasonSubscriptions:   http.StatusServiceUnavailable,
 	resources.ReasonTooLarge:        http.StatusForbidden, // 413 is about what a client sends
 	resources.ReasonUnsupportedRepo: http.StatusNotImplemented,
 	resources.ReasonCorruptRepo:     http.StatusInternalServerError,
@@ -35,6 +46,18 @@ var downloadStatus = map[resources.Reason]int{
 
 // grammar ends the messages for what cannot be found by its URL.
 const grammar = "Plain downloads are /archive/{repository}/{ref}.{format}, /raw/{repository}/{ref}/{path}, /refs/{repository} and /repositories."
+
+// page is what GET / says: it is met in browsers.
+const page = `repomcp serves git repositories: to agents over MCP (Model Context Protocol), and
+as plain downloads.
+
+  /mcp                                     the address to give to an agent, as "HTTP" or "streamable HTTP"
+  /repositories                            all repositories, as JSON
+  /refs/{repository}                       branches and tags with their commits, as JSON
+  /archive/{repository}/{ref}.{format}     all files; formats: tar.gz, tar.zst, tar.xz, tar, zip, manifest.json
+  /raw/{repository}/{ref}/{path}           one file
+  /healthz                                 "ok", or 503 and why not
+`
 
 // download answers GET and HEAD of a plain route, such as /archive/. The reply
 // to HEAD has the headers of that to GET; nothing is generated for it.
@@ -77,11 +100,7 @@ func (s *Server) refuseDownload(c echo.Context, failure *resources.Error) error 
 	case resources.ReasonNotFound, resources.ReasonURI:
 		text += "\n" + grammar
 	}
-	status := downloadStatus[failure.Reason]
-	if status == 0 {
-		status = http.StatusInternalServerError
-	}
-	return refuse(c, status, text)
+	return refuse(c, downloadStatus[failure.Reason], text)
 }
 
 // deliver answers with a content that was found.

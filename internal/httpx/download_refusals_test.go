@@ -23,28 +23,31 @@ func TestDownloadFailuresSayWhatToDo(t *testing.T) {
 		status int
 		text   string
 	}{
-		"/archive/nobody/main.tar":                            {404, "resources/list"},
-		"/archive/hello/nothing.tar":                          {404, "Resource not found"},
-		"/archive/hello/main.rar":                             {404, "{format}"},
+		"/archive/nobody/main.tar":                            {404, `There is no repository "nobody/main.tar". GET /repositories lists them.`},
+		"/archive/hello/nothing.tar":                          {404, `The repository hello has no branch, tag or commit "nothing". GET /refs/hello`},
+		"/archive/hello/main.rar":                             {404, `There is no format "rar". End the URL with one of: .manifest.json, .tar, .tar.gz`},
 		"/archive/hello/main":                                 {404, "{format}"},
 		"/archive/hello/.tar":                                 {404, ""},
 		"/archive/hello":                                      {404, ""},
 		"/archive/":                                           {400, "Malformed"},
-		"/archive":                                            {404, ""},
-		"/raw/hello/main/none":                                {404, "Resource not found"},
+		"/archive":                                            {404, "/archive/{repository}"},
+		"/refs/":                                              {400, "/refs/{repository}"},
+		"/refs/hello/main":                                    {404, "GET /refs/hello lists all"},
+		"/archive/hello/main.tar?base=nothing":                {404, "The option base names no branch"},
+		"/raw/hello/main/none":                                {404, `There is no file "none" in hello`},
 		"/raw/hello/main/dir":                                 {404, "The path is a folder. List it with resources/read of repo://hello/refs/heads/main/contents/dir, or download all files with GET /archive/hello/" + s.head + ".tar.gz"},
 		"/raw/hello/main/dir/":                                {404, "folder"},
 		"/raw/hello/main":                                     {404, "folder"},
 		"/raw/hello":                                          {404, "folder"},
-		"/raw/hello/main/README.md/x":                         {404, "Resource not found"},
+		"/raw/hello/main/README.md/x":                         {404, `There is no file "README.md/x" in hello`},
 		"/raw/empty/HEAD/x":                                   {404, "no commits"},
 		"/archive/empty/HEAD.tar":                             {404, "no commits"},
 		"/archive/many/" + s.ambiguous + ".tar":               {409, "Give more digits: " + s.ambiguous},
 		"/raw/many/" + s.ambiguous + "/x":                     {409, "Give more digits: " + s.ambiguous},
-		"/archive/hello/" + s.unreachable + ".tar":            {404, "Resource not found"},
-		"/raw/hello/" + s.unreachable + "/password":           {404, "Resource not found"},
-		"/raw/hello/" + s.kept + "/password":                  {404, "Resource not found"},
-		"/raw/hello/refs/keep-around/" + s.kept + "/password": {404, "Resource not found"},
+		"/archive/hello/" + s.unreachable + ".tar":            {404, "no branch, tag or commit"},
+		"/raw/hello/" + s.unreachable + "/password":           {404, "no branch, tag or commit"},
+		"/raw/hello/" + s.kept + "/password":                  {404, "no branch, tag or commit"},
+		"/raw/hello/refs/keep-around/" + s.kept + "/password": {404, "no branch, tag or commit"},
 		"/archive/hello/main.tar?prefix=../x":                 {400, "Malformed"},
 		"/archive/hello/main.tar?unknown=1":                   {400, "Malformed"},
 		"/archive/hello/main.tar?prefix=a&prefix=b":           {400, "Malformed"},
@@ -115,7 +118,7 @@ func TestHostilePathsNameNothing(t *testing.T) {
 			if status != http.StatusBadRequest && status != http.StatusNotFound {
 				t.Errorf("%s: %d %s", path, status, head)
 			}
-			if strings.Contains(head, "X-Injected") {
+			if strings.Contains(head, "\nX-Injected") {
 				t.Errorf("%s sets a header: %s", path, head)
 			}
 			// The MCP parser gives the same verdict, where the path has a URI.

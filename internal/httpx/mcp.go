@@ -332,6 +332,7 @@ func statusOf(code int, era resources.Era) int {
 
 // fail replies with a JSON-RPC error.
 func (s *Server) fail(c echo.Context, id json.RawMessage, failure *resources.Error, era resources.Era) error {
+	resources.AccountOf(c.Request().Context()).Fail()
 	return s.reply(c, statusOf(failure.Code(era), era), resources.ErrorReply(id, failure, era))
 }
 

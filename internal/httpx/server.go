@@ -54,6 +54,9 @@ type Options struct {
 	// the process may have, which leaves the others for packs, and 10,000 at
 	// most. It holds for connections that [Server.Serve] accepts.
 	Connections int
+	// Health fails, and says why, when the server cannot do its work. Nil: it
+	// always can.
+	Health func() error
 	// Sockets is how many WebSocket connections may be open; 0 means 512.
 	Sockets int
 	Logger  *slog.Logger
@@ -101,7 +104,7 @@ func New(options Options) *Server {
 func (s *Server) routes() *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = s.plainError
-	e.Pre(s.logRequest, s.recoverPanic, boundBody, checkCrowd, s.checkHost, s.checkOrigin, checkHeaders, noteOrigin, linkCORS())
+	e.Pre(s.logRequest, s.recoverPanic, boundBody, checkCrowd, s.checkHost, s.checkOrigin, checkSite, checkHeaders, noteOrigin, linkCORS())
 	if len(s.options.AllowedOrigins) > 0 {
 		e.Pre(s.cors())
 	}
@@ -114,9 +117,11 @@ func (s *Server) routes() *echo.Echo {
 	} {
 		e.Match([]string{http.MethodGet, http.MethodHead}, "/"+string(kind)+below, s.download(kind))
 	}
+	e.GET("/repositories/", s.download(resources.PlainRepositories))
+	e.GET("/", func(c echo.Context) error { return c.String(http.StatusOK, page) })
 	e.GET(linkPath+"*", s.link)
 	e.HEAD(linkPath+"*", s.link)
-	e.GET(healthPath, func(c echo.Context) error { return c.String(http.StatusOK, "ok\n") })
+	e.GET(healthPath, s.health)
 	return e
 }
 
@@ -183,7 +188,11 @@ func (s *Server) plainError(err error, c echo.Context) {
 	} else {
 		s.logger.Error("a request failed", "error", err)
 	}
-	if err := refuse(c, status, fmt.Sprintf("%d %s", status, http.StatusText(status))); err != nil {
+	text := fmt.Sprintf("%d %s", status, http.StatusText(status))
+	if status == http.StatusNotFound {
+		text += "\n" + grammar
+	}
+	if err := refuse(c, status, text); err != nil {
 		s.logger.Debug("an error reply was not sent", "error", err)
 	}
 }
@@ -208,33 +217,20 @@ func (s *Server) recoverPanic(next echo.HandlerFunc) echo.HandlerFunc {
 	}
 }
 
-// logRequest writes one line per request, at its end.
-func (s *Server) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		start, outcome := time.Now(), "aborted"
-		defer func() {
-			attributes := []any{
-				"method", c.Request().Method, "path", withoutToken(c.Request().URL.Path), "status", c.Response().Status, "outcome", outcome,
-				"bytes", c.Response().Size, "seconds", time.Since(start).Seconds(),
-			}
-			if rpc, ok := c.Get(keyRPC).(string); ok {
-				attributes = append(attributes, "rpc", rpc)
-			}
-			s.logger.Info("request", attributes...)
-		}()
-		if err := next(c); err != nil {
-			c.Error(err)
-		}
-		outcome = "done"
-		return nil
-	}
-}
-
-// keyRPC of the echo context names the JSON-RPC method for the log.
-const keyRPC = "rpc"
-
 const healthPath = "/healthz"
 
 // isHealth reports whether a request asks how the server is: who does so is told
 // however the server is reached.
 func isHealth(c echo.Context) bool { return c.Request().URL.Path == healthPath }
+
+// health answers GET /healthz. Why the server is not well is for its log: anyone
+// may ask.
+func (s *Server) health(c echo.Context) error {
+	if s.options.Health != nil {
+		if err := s.options.Health(); err != nil {
+			s.logger.Error("the server is not well", "error", err)
+			return refuse(c, http.StatusServiceUnavailable, "The repositories cannot be read. The operator finds the cause in the server's log.")
+		}
+	}
+	return c.String(http.StatusOK, "ok\n")
+}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"net"
 	"net/http"
 	"sync"
@@ -143,6 +144,7 @@ func (s *Server) websocket(c echo.Context) error {
 	conn.SetReadLimit(maxBodyBytes)
 	(&socket{
 		server: s, conn: conn, client: s.options.Resources.Connect(address), slots: make(chan struct{}, socketRequests),
+		from: append(client(r), slog.String("request_id", c.Response().Header().Get(headerRequestID))),
 	}).serve(r.Context())
 	return nil
 }
@@ -162,6 +164,7 @@ type socket struct {
 	server *Server
 	conn   *websocket.Conn
 	client *resources.Connection
+	from   []slog.Attr // what the log says of the client
 
 	slots   chan struct{} // taken by requests that run, and by the reader
 	stalls  atomic.Int64  // odd while the reader waits for a slot
@@ -290,6 +293,7 @@ func (s *socket) take(ctx context.Context, body []byte) {
 // notifications lasts, and so does not keep its slot: their number has a limit
 // of its own.
 func (s *socket) single(ctx context.Context, message resources.Message, free func()) (work func()) {
+	ctx, _ = resources.WithAccount(ctx)
 	if !message.IsRequest() {
 		s.client.Notified(ctx, message)
 		return nil
@@ -344,6 +348,7 @@ func (s *socket) batch(ctx context.Context, messages []resources.Message) (work 
 			s.client.Notified(ctx, request.Message)
 			continue
 		}
+		ctx, _ := resources.WithAccount(ctx)
 		answer, failure := s.client.Start(ctx, request)
 		replies = append(replies, func() []byte {
 			if failure != nil {
@@ -389,11 +394,24 @@ func (s *socket) answer(ctx context.Context, request *resources.Request, answer 
 			failure := &resources.Error{Reason: resources.ReasonInternal, Message: "Internal error. Try again; the operator finds the cause in the server's log."}
 			reply = bytes.TrimSpace(resources.ErrorReply(request.ID, failure, request.Era))
 		}
-		s.server.logger.Info("request", "path", socketPath, "rpc", request.Method, "outcome", outcome, "bytes", len(reply), "seconds", time.Since(start).Seconds())
+		s.log(ctx, request.Method, outcome, len(reply), time.Since(start))
 	}()
 	reply = answer(func(notification []byte) error { return s.write(ctx, notification) })
-	outcome = "done"
+	outcome = outcomeDone
+	if resources.AccountOf(ctx).Failed() {
+		outcome = outcomeError
+	}
 	return reply
+}
+
+// log writes one line per request, with the id of the request that opened the
+// connection.
+func (s *socket) log(ctx context.Context, method, outcome string, length int, took time.Duration) {
+	attributes := []slog.Attr{
+		slog.String("path", socketPath), slog.String("rpc", logged(method)), slog.String("outcome", outcome), slog.Int("bytes", length), slog.Float64("seconds", took.Seconds()),
+	}
+	attributes = append(append(attributes, resources.AccountOf(ctx).Attributes()...), s.from...)
+	s.server.logger.LogAttrs(ctx, slog.LevelInfo, "request", attributes...)
 }
 
 // fail replies with a JSON-RPC error.

@@ -31,6 +31,7 @@ type Request struct {
 
 	failure *Error   // what a handler or hook of the method found
 	tools   []string // that the client has chosen; nil are all
+	account *Account
 
 	// events of a subscriptions/listen request: closed once the first was
 	// written.

@@ -122,10 +122,12 @@ func (s *Server) openWith(ctx context.Context, resource Resource, open opener) (
 	if err != nil {
 		return nil, err
 	}
+	account(ctx, func(a *Account) { a.repository, a.ref = resource.Repository, resource.Revision })
 	content, err := open(ctx, snapshot, resource)
 	if err != nil {
 		return nil, errors.Join(err, snapshot.Close())
 	}
+	account(ctx, func(a *Account) { a.commit = content.Commit })
 	switch {
 	case resource.Kind == Archive:
 		content.remember(s.extents)

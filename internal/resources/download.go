@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
+	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -29,6 +31,11 @@ const (
 // lockOption is what a link to an archive adds for Nix (its Lockable HTTP
 // Tarball Protocol): the commit, which those who follow the link send back.
 const lockOption = "rev"
+
+// IsOption reports whether a plain URL may have an option of that name.
+func IsOption(name string) bool {
+	return name == lockOption || slices.ContainsFunc(archive.Parameters(), func(p archive.Parameter) bool { return p.Name == name })
+}
 
 // plainForms are what may follow the repository's name in a plain URL.
 var plainForms = map[Plain]func(name, rest string, names Namespace) (Resource, error){
@@ -133,7 +140,11 @@ func parseNothing(string, string, Namespace) (Resource, error) {
 func (s *Server) OpenDownload(ctx context.Context, kind Plain, rawPath, rawQuery string, hasQuery bool) (*Content, *Error) {
 	content, err := s.openDownload(ctx, kind, rawPath, rawQuery, hasQuery)
 	if err != nil {
-		return nil, s.Failure(ctx, err, string(kind)+"/"+clip(rawPath))
+		failure := s.Failure(ctx, err, string(kind)+"/"+clip(rawPath))
+		if what := s.missing(ctx, kind, rawPath, err); what != "" {
+			failure.Reason, failure.Message = ReasonNotFound, what
+		}
+		return nil, failure
 	}
 	return content, nil
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/archive"
@@ -66,6 +68,9 @@ var codes = map[Reason][2]int{
 	ReasonBusy:            {-32603, -32603},
 	ReasonInternal:        {-32603, -32603},
 }
+
+// Reasons lists all of them, for those who have a table of their own.
+func Reasons() []Reason { return slices.Sorted(maps.Keys(codes)) }
 
 // Era is a generation of the protocol: with sessions, or without.
 type Era int

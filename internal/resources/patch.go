@@ -86,6 +86,7 @@ func replyHead(message []byte) (head, bool) {
 }
 
 func (r *Request) patchError(reply []byte) ([]byte, int) {
+	r.account.Fail()
 	var message struct {
 		Error struct {
 			Code    int    `json:"code"`

@@ -28,6 +28,7 @@ type requestKey struct{}
 
 // Attach makes a request known to the handlers of its method.
 func (r *Request) Attach(ctx context.Context) context.Context {
+	r.account = AccountOf(ctx)
 	return context.WithValue(ctx, requestKey{}, r)
 }
 

@@ -1,0 +1,122 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"os"
+	"strings"
+)
+
+// reach is how clients come to a listener.
+type reach struct {
+	// base is an address that works, as the beginning of URLs.
+	base string
+	// names are what the Host header may have beside the loopback names and
+	// what the operator allows.
+	names []string
+	// everybody says that other machines can connect.
+	everybody bool
+}
+
+// reachOf finds the addresses of a listener. On the loopback interface only its
+// own names are served: pages of other sites may make their names mean it.
+// Otherwise those of this machine are, by which no page can name another one.
+func reachOf(address net.Addr) reach {
+	at, err := netip.ParseAddrPort(address.String())
+	if err != nil || at.Addr().IsLoopback() {
+		return reach{base: "http://" + address.String()}
+	}
+	found := reach{everybody: true, names: machineNames()}
+	host := at.Addr().Unmap()
+	if host.IsUnspecified() {
+		host = netip.IPv6Loopback()
+		if first, ok := firstAddress(); ok {
+			host = first
+		}
+	}
+	found.base = "http://" + netip.AddrPortFrom(host, at.Port()).String()
+	return found
+}
+
+// machineNames are the names and addresses that this machine knows of itself.
+func machineNames() []string {
+	var names []string
+	if name, err := os.Hostname(); err == nil {
+		short, _, _ := strings.Cut(name, ".")
+		names = append(names, name, short)
+	}
+	for _, address := range addresses() {
+		names = append(names, address.String())
+	}
+	return names
+}
+
+// firstAddress is the one to print: of IPv4 if there is one.
+func firstAddress() (first netip.Addr, ok bool) {
+	for _, address := range addresses() {
+		if address.IsLoopback() || address.IsLinkLocalUnicast() {
+			continue
+		}
+		if !ok || address.Is4() && !first.Is4() {
+			first, ok = address, true
+		}
+	}
+	return first, ok
+}
+
+// addresses are those of the interfaces.
+func addresses() []netip.Addr {
+	list, err := net.InterfaceAddrs()
+	if err != nil {
+		return nil
+	}
+	var found []netip.Addr
+	for _, a := range list {
+		if prefix, err := netip.ParsePrefix(a.String()); err == nil {
+			found = append(found, prefix.Addr().Unmap())
+		}
+	}
+	return found
+}
+
+const exposed = "other machines can connect, and the server asks nobody who they are"
+
+// greet says what was started and how to use it: on a terminal, or as the first
+// lines of a log of JSON.
+func greet(w io.Writer, flags serveFlags, at reach, count int, logger *slog.Logger) error {
+	base := strings.TrimSuffix(flags.publicURL, "/")
+	if base == "" {
+		base = at.base
+	}
+	endpoint := base + "/mcp"
+	if flags.logFormat == "json" {
+		logger.Info("listening", "address", at.base, "mcp", endpoint, "repositories", count, "root", flags.root, "version", version())
+		if at.everybody {
+			logger.Warn(exposed, "hosts", at.names)
+		}
+		return nil
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "repomcp %s\nlistening on %s, serving %s below %s\n", version(), at.base, plural(count), flags.root)
+	if at.everybody {
+		fmt.Fprintf(&b, "warning: %s\nclients that use another name than %s need --allowed-host NAME\n", exposed, strings.Join(at.names, ", "))
+	}
+	fmt.Fprintf(&b, `
+Claude Code   claude mcp add --transport http repomcp %[1]s
+VS Code       .vscode/mcp.json  {"servers": {"repomcp": {"type": "http", "url": "%[1]s"}}}
+Cursor        ~/.cursor/mcp.json  {"mcpServers": {"repomcp": {"url": "%[1]s"}}}
+
+`, endpoint)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func plural(count int) string {
+	if count == 1 {
+		return "1 repository"
+	}
+	return fmt.Sprintf("%d repositories", count)
+}

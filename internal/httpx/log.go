@@ -1,0 +1,109 @@
+package httpx
+
+import (
+	"crypto/rand"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/repomcp/repomcp/internal/resources"
+)
+
+const (
+	headerRequestID = "X-Request-Id"
+	// mostLogged bounds what a client can have written of one field.
+	mostLogged = 300
+)
+
+// saneID is a request id that may stand in a log, and in headers of others.
+var saneID = regexp.MustCompile(`^[A-Za-z0-9._:/+=-]{1,128}$`)
+
+// The outcomes of a request.
+const (
+	outcomeDone = "done"
+	// outcomeError: there was a reply, and it says that something failed.
+	outcomeError = "error"
+	// outcomeAborted: the reply did not end.
+	outcomeAborted = "aborted"
+)
+
+// logRequest writes one line per request, at its end, and gives the request the
+// id that finds the line.
+func (s *Server) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		start, outcome := time.Now(), outcomeAborted
+		id := c.Request().Header.Get(headerRequestID)
+		if !saneID.MatchString(id) {
+			id = rand.Text()
+		}
+		c.Response().Header().Set(headerRequestID, id)
+		ctx, account := resources.WithAccount(c.Request().Context())
+		c.SetRequest(c.Request().WithContext(ctx))
+		defer func() {
+			r := c.Request()
+			attributes := []slog.Attr{
+				slog.String("method", r.Method), slog.String("path", withoutToken(r.URL.Path)), slog.Int("status", c.Response().Status), slog.String("outcome", outcome),
+				slog.Int64("bytes", c.Response().Size), slog.Float64("seconds", time.Since(start).Seconds()),
+			}
+			if rpc, ok := c.Get(keyRPC).(string); ok {
+				attributes = append(attributes, slog.String("rpc", logged(rpc)))
+			}
+			attributes = append(append(attributes, account.Attributes()...), client(r)...)
+			s.logger.LogAttrs(ctx, slog.LevelInfo, "request", append(attributes, slog.String("request_id", id))...)
+		}()
+		if err := next(c); err != nil {
+			c.Error(err)
+		}
+		outcome = outcomeDone
+		if c.Response().Status >= http.StatusBadRequest || account.Failed() {
+			outcome = outcomeError
+		}
+		return nil
+	}
+}
+
+// client says who asked, and how.
+func client(r *http.Request) []slog.Attr {
+	list := []slog.Attr{slog.String("client", hostName(r.RemoteAddr))}
+	for _, f := range []struct{ name, value string }{
+		{"forwarded_for", r.Header.Get("X-Forwarded-For")}, {"user_agent", r.UserAgent()}, {"query", withoutSecrets(r.URL.RawQuery)},
+	} {
+		if f.value != "" {
+			list = append(list, slog.String(f.name, logged(f.value)))
+		}
+	}
+	return list
+}
+
+// logged shortens what a client sent.
+func logged(value string) string {
+	if len(value) > mostLogged {
+		value = value[:mostLogged] + "…"
+	}
+	return strings.ToValidUTF8(value, "\uFFFD")
+}
+
+// withoutSecrets keeps the values of options that the server knows. Whatever
+// else somebody put into a URL may be a password.
+func withoutSecrets(rawQuery string) string {
+	if rawQuery == "" {
+		return ""
+	}
+	pairs := strings.Split(rawQuery, "&")
+	for i, pair := range pairs {
+		if name, _, ok := strings.Cut(pair, "="); !ok || !resources.IsOption(name) {
+			pairs[i] = "-"
+			if ok {
+				pairs[i] = name + "=-"
+			}
+		}
+	}
+	return strings.Join(pairs, "&")
+}
+
+// keyRPC of the echo context names the JSON-RPC method for the log.
+const keyRPC = "rpc"

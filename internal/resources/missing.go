@@ -1,0 +1,90 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// missing says which part of a plain URL names nothing, and what lists what
+// there is. What is not served is never told apart from what does not exist. It
+// gives "" when it finds nothing missing: another part of the code said more.
+func (s *Server) missing(ctx context.Context, kind Plain, rawPath string, err error) string {
+	if needed := (*archive.FullNeededError)(nil); errors.As(err, &needed) && needed.Reason == archive.BaseUnknown {
+		return "The option base names no branch, tag or commit of the repository. Ask again without base, or with fallback=full."
+	}
+	if own := (*Error)(nil); errors.As(err, &own) || !errors.Is(err, repos.ErrNotFound) || errors.Is(err, repos.ErrEmpty) {
+		return ""
+	}
+	path, err := decodePath(rawPath)
+	if err != nil {
+		return ""
+	}
+	name, rest, err := names{s.catalogue}.LongestRepository(path)
+	if err != nil {
+		return fmt.Sprintf("There is no repository %q. GET /repositories lists them.", clip(text(path)))
+	}
+	rest = strings.TrimPrefix(rest, "/")
+	if kind == PlainRefs {
+		return fmt.Sprintf("GET /refs/%s lists all branches and tags; there is nothing below it.", escape(name, pathBytes))
+	}
+	revision, path := rest, ""
+	switch kind {
+	case PlainArchive:
+		bare := strings.TrimSuffix(rest, signatureSuffix)
+		stem, _, ok := archive.SplitName(bare)
+		if !ok || strings.HasSuffix(stem, "/") {
+			return noFormat(bare)
+		}
+		revision = stem
+	case PlainRaw:
+		resource, err := parseRaw(name, rest, names{s.catalogue})
+		if err != nil {
+			return ""
+		}
+		revision, path = resource.Revision, resource.Path
+	}
+	return s.missingBelow(ctx, name, revision, path)
+}
+
+func noFormat(name string) string {
+	formats := make([]string, 0, len(archive.Formats()))
+	for _, f := range archive.Formats() {
+		formats = append(formats, string(f))
+	}
+	slices.Sort(formats)
+	last := name[strings.LastIndexByte(name, '/')+1:]
+	_, format, ok := strings.Cut(last, ".")
+	if i := strings.LastIndexByte(last, '.'); ok {
+		format = last[i+1:]
+	}
+	return fmt.Sprintf("There is no format %q. End the URL with one of: .%s.", clip(text(format)), strings.Join(formats, ", ."))
+}
+
+// missingBelow looks for a revision and then for a path in it.
+func (s *Server) missingBelow(ctx context.Context, name, revision, path string) string {
+	repository, err := s.catalogue.Get(name)
+	if err != nil {
+		return ""
+	}
+	snapshot, err := repository.Snapshot()
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = snapshot.Close() }() // it was only read
+	_, _, err = locate(ctx, snapshot, Resource{Revision: revision})
+	refs := "GET /refs/" + escape(name, pathBytes) + " lists branches and tags."
+	switch {
+	case errors.Is(err, repos.ErrNotFound):
+		return fmt.Sprintf("The repository %s has no branch, tag or commit %q. %s", text(name), clip(text(revision)), refs)
+	case err != nil || path == "":
+		return ""
+	default:
+		return fmt.Sprintf("There is no file %q in %s there. The list of files is /archive/%s/{ref}.manifest.json.", clipLong(text(path)), text(name), escape(name, pathBytes))
+	}
+}
