@@ -113,7 +113,7 @@ cleanly on SIGTERM: downloads that are under way may finish within
 	set.BoolVar(&flags.noLinks, "no-resource-links", false, "no resource_link in the results of tools, for frameworks that fail on it; texts and data still have the addresses")
 	set.BoolVar(&flags.verify, "verify", false, "read all packs once in the background and log damage")
 	set.DurationVar(&flags.drainTimeout, "drain-timeout", 30*time.Second, "how long downloads may take after SIGTERM")
-	set.DurationVar(&flags.writeTimeout, "write-timeout", 30*time.Second, "how long a client may take nothing of what is sent before it is dropped")
+	set.DurationVar(&flags.writeTimeout, "write-timeout", 2*time.Minute, "how long a client may take nothing of what is sent before it is dropped")
 	set.IntVar(&flags.maxConnections, "max-connections", 0, "connections that may be open; 0: half of the descriptors that the process may have, at most 10000")
 	set.StringVar(&flags.sessionKeyFile, "session-key-file", "", "file with a secret of 32 bytes or more that signs session ids; servers that share it accept each other's sessions")
 	flags.links.define(set)

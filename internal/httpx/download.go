@@ -94,13 +94,14 @@ func (s *Server) refuseDownload(c echo.Context, failure *resources.Error) error 
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
 	text := failure.Message
-	switch failure.Reason {
-	case resources.ReasonBusy:
-		h.Set("Retry-After", retryAfter)
-	case resources.ReasonNotFound, resources.ReasonURI:
+	if failure.Reason == resources.ReasonNotFound || failure.Reason == resources.ReasonURI {
 		text += "\n" + grammar
 	}
-	return refuse(c, downloadStatus[failure.Reason], text)
+	status := downloadStatus[failure.Reason]
+	if status == http.StatusServiceUnavailable {
+		h.Set("Retry-After", retryAfter)
+	}
+	return refuse(c, status, text)
 }
 
 // deliver answers with a content that was found.

@@ -21,7 +21,8 @@ const paceLooks = 8
 // What a client took is what its own kernel acknowledged. That tells of room in
 // its buffer in steps as well: of half of a small buffer, and a sixteenth of a
 // large one, which are 200 KB at most where nobody set it otherwise. So a client
-// is safe that takes as much in a timeout: 10 KB/s with that of 30 s.
+// is safe that takes as much in a timeout: 2 KB/s with that of two minutes, and
+// 10 KB/s with one of 20 s.
 type pacedConn struct {
 	net.Conn
 	timeout time.Duration

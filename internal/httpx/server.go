@@ -31,8 +31,9 @@ const (
 	// maxBodyBytes of a request. MCP requests are a few hundred bytes.
 	maxBodyBytes = 1 << 20
 	// defaultWriteTimeout is how long a client may take nothing of what is sent:
-	// see pacedConn. A download may take days.
-	defaultWriteTimeout = 30 * time.Second
+	// see pacedConn. A download may take days. It is longer than the 100 s that
+	// curl rests at most with --limit-rate, having read for as long at once.
+	defaultWriteTimeout = 2 * time.Minute
 )
 
 // Options of a [Server]. Resources is required.
@@ -48,7 +49,7 @@ type Options struct {
 	// https://git.example.com, for links to it; "" takes that of the request.
 	PublicURL string
 	// WriteTimeout is how long a client may take nothing of what is sent; 0 means
-	// 30 s. It holds for connections that [Server.Serve] accepts.
+	// 2 min. It holds for connections that [Server.Serve] accepts.
 	WriteTimeout time.Duration
 	// Connections is how many may be open. 0 means half of the descriptors that
 	// the process may have, which leaves the others for packs, and 10,000 at

@@ -60,12 +60,12 @@ func TestLastModified(t *testing.T) {
 	}
 }
 
-// Every reason that a download can meet has a status, and no other does.
+// The statuses that clients go by. That there are no others is held by TestEveryReasonHasAStatus.
 func TestEveryFailureHasAStatus(t *testing.T) {
 	s := &Server{logger: slog.New(slog.DiscardHandler)}
 	for reason, want := range map[resources.Reason]int{
 		resources.ReasonURI: 400, resources.ReasonNotFound: 404, resources.ReasonAmbiguous: 409, resources.ReasonTooLarge: 403, resources.ReasonUnsupportedRepo: 501,
-		resources.ReasonCorruptRepo: 500, resources.ReasonBusy: 503, resources.ReasonInternal: 500, resources.ReasonParams: 500,
+		resources.ReasonCorruptRepo: 500, resources.ReasonBusy: 503, resources.ReasonInternal: 500, resources.ReasonParams: 400, resources.ReasonFullNeeded: 409,
 	} {
 		w := httptest.NewRecorder()
 		c := echo.New().NewContext(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil), w)
