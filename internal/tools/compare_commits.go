@@ -3,7 +3,7 @@ package tools
 import (
 	"context"
 	"errors"
-	"strings"
+	"fmt"
 
 	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/repos"
@@ -119,25 +119,26 @@ func (s *service) addCommits(ctx context.Context, r *result, snapshot *repos.Sna
 	if err != nil {
 		return err
 	}
-	var text strings.Builder
 	for _, i := range items {
-		text.WriteString(i.line + "\n")
+		r.content += i.line + "\n"
 	}
-	r.content, r.hasContent = text.String(), len(items) > 0
-	var path string
-	whole := many(c.ahead, "commit")
-	if len(o.Paths) > 0 {
-		path, whole = ", path="+quote(o.Paths[0]), "those that changed the paths"
-		if page.Next == "" {
-			r.note("Of %s, %d changed the paths.", many(c.ahead, "commit"), len(items))
-		}
+	whole, next := many(c.ahead, "commit"), fmt.Sprintf("list_commits, base=%s, ref=%s", c.base.ID, c.head.ID)
+	switch len(o.Paths) {
+	case 0:
+		next += ", cursor=" + page.Next
+	case 1:
+		whole, next = "those that changed the path", next+", this path, cursor="+page.Next
+	default: // the cursor is of all paths, of which list_commits takes one
+		whole, next = "those that changed the paths", next+", one of the paths"
 	}
 	switch {
-	case page.Next == "":
-	case len(o.Paths) > 1:
-		r.note("The newest %d of %s. For more give one of the paths to list_commits, with base=%s and ref=%s.", len(items), whole, c.base.ID, c.head.ID)
-	default:
-		r.note("The newest %d of %s. Go on with list_commits, base=%s, ref=%s%s and cursor=%s", len(items), whole, c.base.ID, c.head.ID, path, page.Next)
+	case page.Next != "":
+		cut := fmt.Sprintf("The newest %d of %s. Go on with %s", len(items), whole, next)
+		r.note("%s", cut)
+		r.content += cutHere(cut)
+	case len(o.Paths) > 0:
+		r.note("Of %s, %d changed the paths.", many(c.ahead, "commit"), len(items))
 	}
+	r.hasContent = r.content != ""
 	return nil
 }

@@ -98,27 +98,38 @@ func commitText(r *result, c *history.Commit) string {
 		fmt.Fprintf(&b, "parent %s\n", parent)
 	}
 	fmt.Fprintf(&b, "Author: %s\nAuthorDate: %s\nCommit: %s\nCommitDate: %s\n\n", signature(c.Author), stamp(c.Author), signature(c.Committer), stamp(c.Committer))
-	message, whole := indent(strings.ToValidUTF8(c.Message, string(utf8.RuneError)))
-	if !whole {
-		r.note("Of the message, which has %d bytes, the beginning is shown.", len(c.Message))
-	}
-	b.WriteString(message)
+	b.WriteString(indented(r, "message", c.Message, maxMessageBytes))
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
-// indent moves lines to the right, as many as are shown.
-func indent(message string) (indented string, whole bool) {
+// indented is a part of a commit or a tag with its lines moved to the right, and
+// says where it was cut.
+func indented(r *result, part, text string, most int) string {
+	shown, whole := indent(strings.ToValidUTF8(text, string(utf8.RuneError)), most)
+	shown = strings.TrimRight(shown, "\n") + "\n"
+	if whole {
+		return shown
+	}
+	cut := fmt.Sprintf("Of the %s, which has %d bytes, the beginning is shown.", part, len(text))
+	r.note("%s", cut)
+	return shown + cutHere(cut)
+}
+
+// indent moves lines to the right, as many as fit.
+func indent(lines string, most int) (indented string, whole bool) {
 	var b strings.Builder
-	for text := range strings.Lines(message) {
-		if text != "\n" {
-			b.WriteString("    ")
+	for text := range strings.Lines(lines) {
+		margin := "    "
+		if text == "\n" {
+			margin = ""
 		}
-		if room := maxMessageBytes - b.Len(); len(text) > room {
-			text = text[:max(room, 0)]
-			b.WriteString(text[:wholeRunes([]byte(text))])
+		if room := most - b.Len() - len(margin); len(text) > room {
+			if text = text[:max(room, 0)]; text != "" {
+				b.WriteString(margin + text[:wholeRunes([]byte(text))])
+			}
 			return b.String(), false
 		}
-		b.WriteString(text)
+		b.WriteString(margin + text)
 	}
 	return b.String(), true
 }

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/repos"
@@ -31,28 +30,28 @@ func (s *service) getTag(_ context.Context, a tagArguments) (_ *result, err erro
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
 	name := strings.TrimPrefix(strings.TrimPrefix(asListed(a.tag), "refs/"), "tags/")
-	repository := quote(snapshot.Repository().Name())
+	shown, repository := quote(clip(name)), quote(snapshot.Repository().Name())
 	ref, err := snapshot.Ref("refs/tags/" + name)
 	if errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt) {
-		return nil, say("There is no tag %s in %s. Find tags with list_tags and query.", quote(clip(name)), repository)
+		return nil, say("There is no tag %s in %s. Find tags with list_tags and query.", shown, repository)
 	}
 	if err != nil {
 		return nil, err
 	}
 	r := &result{}
 	if ref.Target == ref.Commit {
-		return r, lightweight(r, snapshot, ref.Commit, quote(name), repository)
+		return r, lightweight(r, snapshot, ref.Commit, shown, repository)
 	}
 	tag, err := history.ReadTag(snapshot, ref.Target)
 	if errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt) {
-		r.note("%s of %s is a lightweight tag of %s, which is no commit.", quote(name), repository, ref.Target)
+		r.note("%s of %s is a lightweight tag of %s, which is no commit.", shown, repository, ref.Target)
 		return r, nil
 	}
 	if err != nil {
 		return nil, err
 	}
 	r.content, r.hasContent = tagText(r, &tag), true
-	r.note("%s of %s is an annotated tag.", quote(name), repository)
+	r.note("%s of %s is an annotated tag.", shown, repository)
 	switch {
 	case ref.Commit.IsZero():
 		r.note("It leads to no commit.")
@@ -87,18 +86,9 @@ func tagText(r *result, t *history.Tag) string {
 		fmt.Fprintf(&b, "Tagger: %s\nTaggerDate: %s\n", signature(t.Tagger), stamp(t.Tagger))
 	}
 	b.WriteString("\n")
-	message, whole := indent(strings.ToValidUTF8(t.Message, string(utf8.RuneError)))
-	if !whole {
-		r.note("Of the message, which has %d bytes, the beginning is shown.", len(t.Message))
-	}
-	b.WriteString(strings.TrimRight(message, "\n") + "\n")
+	b.WriteString(indented(r, "message", t.Message, maxMessageBytes))
 	if t.Signature != "" {
-		shown := strings.ToValidUTF8(t.Signature[:min(len(t.Signature), maxSignatureBytes)], "")
-		indented, _ := indent(shown)
-		b.WriteString("\n" + strings.TrimRight(indented, "\n") + "\n")
-		if len(shown) < len(t.Signature) {
-			r.note("Of the signature, which has %d bytes, the beginning is shown.", len(t.Signature))
-		}
+		b.WriteString("\n" + indented(r, "signature", t.Signature, maxSignatureBytes))
 	}
 	return b.String()
 }

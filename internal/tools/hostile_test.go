@@ -316,7 +316,7 @@ func TestHostilePeopleAreShownHarmless(t *testing.T) {
 	}{
 		{"list_commits", args{"repo": "one"}, 2},
 		{"get_commit", args{"repo": "one"}, 15},
-		{"get_file_blame", args{"repo": "one", "path": "a"}, 5},
+		{"get_file_blame", args{"repo": "one", "path": "a"}, 4},
 		{"get_repository", args{"repo": "one"}, 11},
 	} {
 		r := s.call(c.tool, c.arguments)
@@ -377,6 +377,7 @@ func TestNoResultIsTooLarge(t *testing.T) {
 	}
 	binary := "b/" + folder + "b"
 	files = append(files, gittest.Regular(binary, "\x00"), gittest.Regular("latin1", strings.Repeat("\xe9aaaaaaa\n", 9000)), gittest.Regular("line", strings.Repeat("\xe9aaaaaaa", 9000)))
+	first := repo.Commit("main", gittest.Regular("first", ""))
 	repo.Commit("main", files...)
 	tree := repo.Git("rev-parse", "main^{tree}")
 	parent := repo.Git("rev-parse", "main")
@@ -388,6 +389,10 @@ func TestNoResultIsTooLarge(t *testing.T) {
 	for i := range 100 {
 		repo.SetRef(fmt.Sprint("refs/tags/", strings.Repeat("\u200b<", 60), i), parent)
 	}
+	branch := strings.Repeat(strings.Repeat("\u200b<", 60)+"/", 6) + "x"
+	repo.SetRef("refs/heads/"+branch, parent)
+	repo.SetRef("HEAD", "ref: refs/heads/"+branch)
+	repo.SetRef("refs/tags/v1", repo.Store("tag", "object "+parent+"\ntype commit\ntag "+worst(5000)+"\ntagger "+worst(3000)+" <"+worst(3000)+"> 1700000000 +0000\n\n"+strings.Repeat("\xe9a\n", 20_000)+"-----BEGIN PGP SIGNATURE-----\n"+strings.Repeat("<\n", 9000)+"-----END PGP SIGNATURE-----\n"))
 	path := folder + "1"
 	for _, c := range []struct {
 		tool      string
@@ -395,6 +400,15 @@ func TestNoResultIsTooLarge(t *testing.T) {
 	}{
 		{"get_repository", args{}},
 		{"list_tags", args{"perPage": 100}},
+		{"list_tags", args{"perPage": 100, "contains": "main", "query": "*"}},
+		{"list_branches", args{}},
+		{"get_tag", args{"tag": "v1"}},
+		{"list_commits", args{"perPage": 100, "base": "main~50"}},
+		{"compare_commits", args{"base": "main~59", "head": "main"}},
+		{"compare_commits", args{"base": "main~60", "head": "main", "detail": "none"}},
+		{"compare_commits", args{"base": first, "head": "main", "two_dot": true}},
+		{"compare_commits", args{"base": first, "head": "main", "paths": []string{folder[:3000]}}},
+		{"compare_commits", args{"base": first, "head": "main", "detail": "full_patch"}},
 		{"list_commits", args{"perPage": 100}},
 		{"get_commit", args{}},
 		{"get_commit", args{"sha": "main~60"}},

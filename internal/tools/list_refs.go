@@ -141,12 +141,12 @@ func (s *service) listRefs(ctx context.Context, a refsArguments, kind string, ch
 		items = append(items, item[refData]{shown.line(), shown})
 	}
 	data := &refList{Repository: quote(name)}
-	data.Refs, data.pages = list(r, a.paging, len(refs), items)
+	r.data = data
 	if branch != "" && kind == "branches" {
 		data.DefaultBranch = quote(branch)
-		r.note("The default branch is %s.", data.DefaultBranch)
+		r.note("The default branch is %s.", quote(clip(branch)))
 	}
-	r.data = data
+	data.Refs, data.pages = list(r, a.paging, len(refs), items)
 	return r, s.pointRefs(ctx, r, name, data.pages, len(data.Refs))
 }
 
@@ -170,7 +170,7 @@ func (s *service) chosen(ctx context.Context, r *result, snapshot *repos.Snapsho
 			return nil, err
 		}
 		if last := len(refs) - 1; a.contains != "" && last > 0 {
-			r.note("The oldest of these is %s.", quote(refs[last].short))
+			r.note("The oldest of these is %s.", quote(clip(refs[last].short)))
 		}
 	}
 	return refs, nil
@@ -202,12 +202,19 @@ func (s *service) containing(ctx context.Context, r *result, snapshot *repos.Sna
 		return nil, err
 	}
 	var found []named
+	damaged := 0
 	for i, ref := range refs {
-		if leads[i] {
+		switch {
+		case leads[i]:
 			found = append(found, ref)
+		case ref.Damage != nil:
+			damaged++
 		}
 	}
 	r.note("These lead to %s.", wanted.revision())
+	if damaged > 0 {
+		r.note("Left out: %d that cannot be read, so that it is not known what they lead to.", damaged)
+	}
 	return found, nil
 }
 
@@ -238,7 +245,9 @@ func rowOf(snapshot *repos.Snapshot, ref named) (refData, error) {
 	var err error
 	switch {
 	case ref.Damage != nil:
-		d.Target, d.Damaged = ref.Target.String(), true
+		if d.Damaged = true; !ref.Target.IsZero() {
+			d.Target = ref.Target.String()
+		}
 	case ref.Target != ref.Commit:
 		d.Target = ref.Target.String()
 		var tag history.Tag

@@ -50,7 +50,7 @@ func (i item[T]) size() int { return len(i.line) + jsonSize(i.data) + len("\n,")
 // when more would have been too much work.
 func list[T any](r *result, a paging, total int, items []item[T]) ([]T, pages) {
 	at := pages{Page: a.page, PerPage: a.perPage, Total: total}
-	start, shown, size := (a.page-1)*a.perPage, 0, len(r.content)
+	start, shown, size := (a.page-1)*a.perPage, 0, r.size()
 	data := make([]T, 0, len(items))
 	for _, i := range items {
 		if size += i.size(); size > maxListedBytes && shown > 0 {

@@ -165,16 +165,14 @@ func (s *service) commit(ctx context.Context, r *result, snapshot *repos.Snapsho
 		f.Commit, err = snapshot.Resolve(ctx, "HEAD")
 		return f, err
 	}
-	for _, name := range []string{f.ref, "refs/" + f.ref} { // gitrevisions(7) has heads/main, too
-		commit, err := snapshot.Resolve(ctx, name)
-		if err == nil {
-			f.Commit, f.resolved = commit, name
-			noteBoth(r, snapshot, f.ref)
-			return f, nil
-		}
-		if !errors.Is(err, repos.ErrNotFound) {
-			return found{}, err
-		}
+	commit, err := snapshot.Resolve(ctx, f.ref)
+	if err == nil {
+		f.Commit, f.resolved = commit, f.ref
+		noteBoth(r, snapshot, f.ref)
+		return f, nil
+	}
+	if !errors.Is(err, repos.ErrNotFound) {
+		return found{}, err
 	}
 	if slices.Contains(conventional, strings.TrimPrefix(strings.TrimPrefix(f.ref, "refs/"), "heads/")) {
 		return s.defaultInstead(ctx, r, snapshot, f)

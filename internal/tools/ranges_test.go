@@ -77,10 +77,28 @@ func TestComparisonsListTheirCommits(t *testing.T) {
 		}
 	}
 	_, cursor, _ := strings.Cut(shown, "cursor=")
-	cursor, _, _ = strings.Cut(cursor, "\n")
+	cursor, _, _ = strings.Cut(cursor, "]\n")
 	rest := s.call("list_commits", args{"repo": "one", "base": repo.Git("rev-parse", "base"), "ref": repo.Git("rev-parse", "main"), "cursor": cursor})
 	if n := len(rest.data["commits"].([]any)); n != 10 {
 		t.Errorf("%d commits follow: %s", n, rest.text)
+	}
+	if !strings.HasPrefix(lines[50], "[Cut here. The newest 50 of 60 commits. Go on with list_commits, base=") {
+		t.Errorf("the list of commits does not say that it is cut: %s", r.content)
+	}
+	paged := s.call("compare_commits", args{"repo": "one", "base": "base", "perPage": 1})
+	if !strings.HasSuffix(paged.content, "\nM +1 -1 a\n[Cut here. Go on with page=2]\n") {
+		t.Errorf("the list of files does not say that it is cut: %s", paged.content)
+	}
+	paged = s.call("compare_commits", args{"repo": "one", "base": "base", "perPage": 1, "page": 2})
+	if paged.content != "A +1 -0 b\n" {
+		t.Errorf("%s", paged.content)
+	}
+	of := s.call("compare_commits", args{"repo": "one", "base": "base", "paths": "a", "detail": "none"})
+	_, after, _ := strings.Cut(of.content, ", this path, cursor=")
+	after, _, _ = strings.Cut(after, "]\n")
+	rest = s.call("list_commits", args{"repo": "one", "base": "base", "path": "a", "cursor": after})
+	if commits, _ := rest.data["commits"].([]any); len(commits) != 10 {
+		t.Errorf("%s\n%s", of.content, rest.text)
 	}
 	r = s.call("compare_commits", args{"repo": "one", "base": "base", "paths": "b", "detail": "none"})
 	if want := strings.Split(zulu(strings.Join(log("--", "b"), "\n")), "\n"); len(want) != 2 || r.content != strings.Join(want, "\n")+"\n" || !strings.Contains(r.text, "Of 60 commits, 2 changed the paths.") {

@@ -202,7 +202,7 @@ func TestTagsAreShown(t *testing.T) {
 		},
 		"light-blob": {"", "light-blob of one is a lightweight tag of " + blob + ", which is no commit."},
 	} {
-		if r := s.call("get_tag", args{"repo": "one", "tag": name}); r.failed || r.content != want[0] || r.text != want[1] {
+		if r := s.call("get_tag", args{"repo": "one", "tag": name}); r.failed || r.content != want[0] || r.text != want[0]+want[1] {
 			t.Errorf("%s:\n%q\n%q\nwant\n%q", name, r.content, r.text, want)
 		}
 	}
@@ -214,6 +214,16 @@ func TestTagsAreShown(t *testing.T) {
 		squeeze := func(s string) string { return strings.ReplaceAll(strings.ReplaceAll(s, " ", ""), "\n", "") }
 		if squeeze(shown) != squeeze(text) {
 			t.Errorf("%s: %q, git has %q", name, shown, text)
+		}
+	}
+	store("long", commit, "commit", tagger, strings.Repeat("a\n", 20_000)+strings.ReplaceAll(pgp, "iQ", strings.Repeat("iQ\n", 3000)))
+	r := s.call("get_tag", args{"repo": "one", "tag": "long"})
+	for _, want := range []string{
+		"    a\n[Cut here. Of the message, which has 40000 bytes, the beginning is shown.]\n\n    -----BEGIN",
+		"    iQ\n[Cut here. Of the signature, which has ",
+	} {
+		if !strings.Contains(r.content, want) {
+			t.Errorf("%q is not in %s", want, r.content)
 		}
 	}
 	if r := s.call("get_tag", args{"repo": "one", "tag": "none"}); !r.failed || !strings.Contains(r.text, "There is no tag none in one. Find tags with list_tags") {

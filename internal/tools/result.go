@@ -116,10 +116,13 @@ func (r *result) shown() string {
 	}
 	if r.next != "" {
 		startLine(&b, b.String())
-		b.WriteString("[Cut here. Go on with " + r.next + "]\n")
+		b.WriteString(cutHere("Go on with " + r.next))
 	}
 	return b.String()
 }
+
+// cutHere is the line of a text where something is left out of it.
+func cutHere(more string) string { return "[Cut here. " + more + "]\n" }
 
 // startLine ends the line of what is before, if it has no end.
 func startLine(b *strings.Builder, before string) {
