@@ -104,6 +104,17 @@ export const calls = [
   },
   {
     name: "compare_commits",
+    arguments: { repo: "hello", base: "first", head: "v1.0.0" },
+    check: ({ texts }) => {
+      const commits = lines(git("hello", "log", "--abbrev=12", "--format=%h", "first..v1.0.0"));
+      const files = lines(git("hello", "diff", "--numstat", "first...v1.0.0")).map((line) => line.split("\t")[2]);
+      const [log, stats] = texts[0].trimEnd().split("\n\n").map((part) => part.split("\n"));
+      assert.deepEqual(log.map((line) => line.split(" ")[0]), commits);
+      assert.deepEqual(stats.map((line) => line.split(" ").at(-1)), files);
+    },
+  },
+  {
+    name: "compare_commits",
     arguments: { repo: "hello", base: "main", head: "feature/login", detail: "full_patch" },
     check: ({ texts }) => assert.equal(texts[0], git("hello", "diff", "main...feature/login").toString()),
   },
