@@ -117,10 +117,9 @@ func (s *service) listRefs(ctx context.Context, a refsArguments, kind string, ch
 	}
 	name, r := snapshot.Repository().Name(), &result{}
 	refs := choose(all)
-	switch count := len(refs); {
-	case count == 0:
+	if count := len(refs); count == 0 {
 		r.note("%s has no %s.", quote(name), kind)
-	default:
+	} else {
 		if refs, err = s.chosen(ctx, r, snapshot, a, refs); err != nil {
 			return nil, err
 		}
