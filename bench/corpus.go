@@ -58,7 +58,7 @@ func (b *bench) prepare(ctx context.Context, c *corpus) error {
 	}
 	c.root = filepath.Join(b.dir, "scale-"+scale, c.key)
 	stamp, made := c.root+".stamp", generator+runtime.Version()
-	if was, err := os.ReadFile(stamp); err == nil && string(was) == made && c.key != "mirror" { //nolint:gosec // the user's folder
+	if was, err := os.ReadFile(stamp); err == nil && string(was) == made && c.key != "mirror" {
 		return nil
 	}
 	b.progress("generating %s", c.title)
@@ -70,5 +70,5 @@ func (b *bench) prepare(ctx context.Context, c *corpus) error {
 		return fmt.Errorf("generating it: %w: %s", err, out)
 	}
 	// Last, so that what was left half made is made again.
-	return os.WriteFile(stamp, []byte(made), 0o600) //nolint:gosec // the user's folder
+	return os.WriteFile(stamp, []byte(made), 0o600)
 }

@@ -141,7 +141,7 @@ func (c *Client) stream(ctx context.Context, uri string) (*Download, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", operation, err)
 	}
-	reply, err := c.send(request) //nolint:bodyclose // the Download closes it
+	reply, err := c.send(request)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", operation, err)
 	}
@@ -193,7 +193,7 @@ func (c *Client) get(ctx context.Context, address, operation string) (*Download,
 	if err := c.trusts(request.URL); err != nil {
 		return nil, fmt.Errorf("%s: %w", operation, err)
 	}
-	reply, err := c.send(request) //nolint:bodyclose // the Download closes it
+	reply, err := c.send(request)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", operation, err)
 	}

@@ -63,7 +63,7 @@ func (s seal) encode(key Key) (table, footer []byte) {
 	tableSum := sha256.Sum256(table)
 	footer = append(footer, magic...)
 	footer = append(footer, key[:]...)
-	footer = binary.BigEndian.AppendUint64(footer, uint64(s.Size)) //nolint:gosec // never negative
+	footer = binary.BigEndian.AppendUint64(footer, uint64(s.Size))
 	footer = append(footer, s.Sum[:]...)
 	footer = append(footer, tableSum[:]...)
 	footerSum := sha256.Sum256(footer)

@@ -174,7 +174,7 @@ func encodeTable(text []byte, table *charmap.Charmap) ([]byte, bool) {
 func encodeRune(table *charmap.Charmap, r rune) (byte, bool) {
 	b, ok := table.EncodeRune(r)
 	if !ok && isControl(r) && hasControls(table) {
-		return byte(r), true //nolint:gosec // below 0xa0
+		return byte(r), true
 	}
 	return b, ok
 }

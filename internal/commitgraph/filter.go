@@ -115,7 +115,7 @@ func murmur3(seed uint32, text string) uint32 {
 		tail = tail<<8 | uint32(rest[i])
 	}
 	h ^= mix(tail)
-	h ^= uint32(len(text)) //nolint:gosec // of a path
+	h ^= uint32(len(text))
 	h = (h ^ h>>16) * 0x85ebca6b
 	h = (h ^ h>>13) * 0xc2b2ae35
 	return h ^ h>>16

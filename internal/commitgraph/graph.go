@@ -186,7 +186,7 @@ func (g *Graph) Find(id ID) (at uint32, ok bool) {
 		high := int(binary.BigEndian.Uint32(g.fanout[4*int(id[0]):]))
 		i := low + sort.Search(high-low, func(i int) bool { return bytes.Compare(g.ids[(low+i)*sha1.Size:][:sha1.Size], id[:]) >= 0 })
 		if i < high && ID(g.ids[i*sha1.Size:]) == id {
-			return g.first + uint32(i), true //nolint:gosec // below maxCommits
+			return g.first + uint32(i), true
 		}
 	}
 	return 0, false

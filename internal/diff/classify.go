@@ -67,7 +67,7 @@ func cut(text []byte) side {
 		} else {
 			end = len(text)
 		}
-		s.starts = append(s.starts, int32(end)) //nolint:gosec // at most MaxBytes
+		s.starts = append(s.starts, int32(end))
 	}
 	return s
 }
@@ -101,7 +101,7 @@ func (p *pair) classOf(number int32, hash, mask uint64, slots []int32) int32 {
 		}
 	}
 	p.classes = append(p.classes, class{hash: hash, first: number})
-	slots[at] = int32(len(p.classes)) //nolint:gosec // at most MaxBytes
+	slots[at] = int32(len(p.classes))
 	return slots[at] - 1
 }
 

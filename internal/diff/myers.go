@@ -62,7 +62,7 @@ func (f *frontier) set(diagonal int, position int32) { f.reach[f.zero+diagonal] 
 // begin puts the frontier into a corner.
 func (f *frontier) begin(diagonal, position int) {
 	f.start, f.low, f.high = diagonal, diagonal, diagonal
-	f.set(diagonal, int32(position)) //nolint:gosec // a line number
+	f.set(diagonal, int32(position))
 }
 
 // widen goes on to the next cost: one diagonal more on either side, or one
@@ -183,7 +183,7 @@ func (s *search) advance(area box, meet bool) (c cutPoint, met, snake bool) {
 			i++
 		}
 		snake = snake || i-begin > snakeLength
-		f.set(d, int32(i)) //nolint:gosec // a line number
+		f.set(d, int32(i))
 		if meet && other.covers(d) && int(other.at(d)) <= i {
 			return cutPoint{i, i - d, true, true}, true, snake
 		}
@@ -201,7 +201,7 @@ func (s *search) retreat(area box, meet bool) (c cutPoint, met, snake bool) {
 			i--
 		}
 		snake = snake || begin-i > snakeLength
-		f.set(d, int32(i)) //nolint:gosec // a line number
+		f.set(d, int32(i))
 		if meet && other.covers(d) && i <= int(other.at(d)) {
 			return cutPoint{i, i - d, true, true}, true, snake
 		}

@@ -64,7 +64,7 @@ func (p *pair) keep(s *side, other, head, tail int) kept {
 	for i, r := range rarities {
 		if r == rare || r == frequent && !crowded(rarities, i) {
 			k.class = append(k.class, s.class[head+i])
-			k.line = append(k.line, int32(head+i)) //nolint:gosec // a line number
+			k.line = append(k.line, int32(head+i))
 		} else {
 			s.changed[head+i] = true
 		}

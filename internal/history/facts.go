@@ -82,7 +82,7 @@ func (f *Facts) repository(name string) uint32 {
 	defer f.mu.Unlock()
 	number, ok := f.repositories[name]
 	if !ok {
-		number = uint32(len(f.repositories)) //nolint:gosec // there are not so many repositories
+		number = uint32(len(f.repositories))
 		f.repositories[name] = number
 	}
 	return number

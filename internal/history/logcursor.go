@@ -58,8 +58,8 @@ func (o *LogOptions) cursor(at position) string {
 		b[0] = cursorRanged
 		b = append(b, at.base[:]...)
 	}
-	b = binary.AppendUvarint(b, uint64(at.looked)) //nolint:gosec // not negative
-	b = binary.AppendUvarint(b, uint64(at.skip))   //nolint:gosec // not negative
+	b = binary.AppendUvarint(b, uint64(at.looked))
+	b = binary.AppendUvarint(b, uint64(at.skip))
 	return base64.RawURLEncoding.EncodeToString(append(b, at.followed...))
 }
 

@@ -33,7 +33,7 @@ func (c *pacedConn) Write(p []byte) (written int, err error) {
 	const unknown = -1
 	taken, queued := time.Now(), unknown
 	for {
-		if err := c.Conn.SetWriteDeadline(time.Now().Add(c.timeout / paceLooks)); err != nil {
+		if err := c.SetWriteDeadline(time.Now().Add(c.timeout / paceLooks)); err != nil {
 			return written, err
 		}
 		n, err := c.Conn.Write(p[written:])

@@ -177,7 +177,7 @@ func (d *Decoder) take(n uint) (uint32, error) {
 			return 0, io.ErrUnexpectedEOF
 		}
 	}
-	value := uint32(d.buf & (1<<n - 1)) //nolint:gosec // n is at most 32
+	value := uint32(d.buf & (1<<n - 1))
 	d.buf >>= n
 	d.have -= n
 	return value, nil
@@ -300,7 +300,7 @@ func (d *Decoder) dynamicTables() error {
 		if err != nil {
 			return err
 		}
-		preLengths[symbol] = uint8(n) //nolint:gosec // three bits
+		preLengths[symbol] = uint8(n)
 	}
 	if !buildTable(d.pre[:], preBits, preLengths[:], d.values.pre[:]) {
 		return ErrFormat
@@ -334,7 +334,7 @@ func (d *Decoder) readLengths(lengths []uint8) error {
 		}
 		d.buf >>= n & 63
 		d.have -= n
-		symbol := uint8(entry >> 16) //nolint:gosec // below 19
+		symbol := uint8(entry >> 16)
 		if symbol < 16 {
 			lengths[i] = symbol
 			i++

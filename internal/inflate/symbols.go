@@ -103,7 +103,7 @@ func (d *Decoder) fast() verdict {
 				return endOfBlock(entry)
 			}
 		}
-		length := int(entry>>16) + int(buf&(1<<(entry&63)-1)>>(entry>>8&15)) //nolint:gosec // at most 258
+		length := int(entry>>16) + int(buf&(1<<(entry&63)-1)>>(entry>>8&15))
 		buf, have = buf>>(entry&63), have-uint(entry&63)
 		entry = d.dist[buf&(1<<distBits-1)]
 		if entry&entrySpecial != 0 {
@@ -116,7 +116,7 @@ func (d *Decoder) fast() verdict {
 				return badBlock
 			}
 		}
-		distance := int(entry>>16) + int(buf&(1<<(entry&63)-1)>>(entry>>8&15)) //nolint:gosec // at most 32768
+		distance := int(entry>>16) + int(buf&(1<<(entry&63)-1)>>(entry>>8&15))
 		buf, have = buf>>(entry&63), have-uint(entry&63)
 		from := out - distance
 		if from < 0 {

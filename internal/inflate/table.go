@@ -104,7 +104,7 @@ func (c *code) sort(lengths []uint8) (symbols int, complete bool) {
 	}
 	for symbol, n := range lengths {
 		if n != 0 {
-			c.sorted[next[n&longestCode]%litSymbols] = uint16(symbol) //nolint:gosec // below 288
+			c.sorted[next[n&longestCode]%litSymbols] = uint16(symbol)
 			next[n&longestCode]++
 		}
 	}
@@ -143,7 +143,7 @@ func (c *code) fill(table []uint32, index int, values []uint32) {
 		half := 1 << (n - 1)
 		copy(table[half:2*half], table[:half])
 		for range c.counts[n] {
-			table[bits.Reverse16(next)>>(16-n)] = values[sorted[0]] + uint32(n)<<8 + uint32(n) //nolint:gosec // at most 15
+			table[bits.Reverse16(next)>>(16-n)] = values[sorted[0]] + uint32(n)<<8 + uint32(n)
 			sorted, next = sorted[1:], next+1
 		}
 		next <<= 1
@@ -162,9 +162,9 @@ func (c *code) fillSecond(table []uint32, index int, sorted []uint16, next uint1
 			if first := reversed & (1<<index - 1); first != prefix {
 				size := c.secondBits(rest, left, index)
 				prefix, start, end = first, end, end+1<<size
-				table[first] = uint32(start)<<16 | entrySpecial | entrySecond | uint32(size)<<8 | uint32(index) //nolint:gosec // small
+				table[first] = uint32(start)<<16 | entrySpecial | entrySecond | uint32(size)<<8 | uint32(index)
 			}
-			entry := values[sorted[0]] + uint32(rest)<<8 + uint32(rest) //nolint:gosec // small
+			entry := values[sorted[0]] + uint32(rest)<<8 + uint32(rest)
 			for i := start + reversed>>index; i < end; i += 1 << rest {
 				table[i] = entry
 			}

@@ -44,7 +44,7 @@ func (l Link) encode() ([]byte, error) {
 	}
 	b := []byte{byte(l.Kind), byte(l.Methods), flags}
 	b = binary.BigEndian.AppendUint64(b, uint64(l.Issued.UnixMilli()))
-	b = binary.BigEndian.AppendUint64(b, uint64(l.Expires.Unix())) //nolint:gosec // it is after Issued
+	b = binary.BigEndian.AppendUint64(b, uint64(l.Expires.Unix()))
 	for _, number := range []uint64{l.Epoch, l.Place.Maker, l.Place.Serial} {
 		b = binary.BigEndian.AppendUint64(b, number)
 	}
@@ -52,7 +52,7 @@ func (l Link) encode() ([]byte, error) {
 		if len(text) > maxClaimsBytes {
 			return nil, fmt.Errorf("%w: at most %d bytes of claims", ErrTooLong, maxClaimsBytes)
 		}
-		b = binary.BigEndian.AppendUint16(b, uint16(len(text))) //nolint:gosec // just compared
+		b = binary.BigEndian.AppendUint16(b, uint16(len(text)))
 		b = append(b, text...)
 	}
 	if len(b) > maxClaimsBytes {

@@ -155,7 +155,7 @@ func (m *Memory) Charge(_ context.Context, c Claim, units int) (int, error) {
 	if count == nil || *count == 0 {
 		return 0, nil
 	}
-	*count = uint8(min(int(*count)+units, 255)) //nolint:gosec // just bounded
+	*count = uint8(min(int(*count)+units, 255))
 	return int(*count) - 1, nil
 }
 

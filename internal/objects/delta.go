@@ -28,7 +28,7 @@ func parseDeltaSize(b []byte) (int64, []byte, error) {
 		}
 		size |= uint64(c&0x7f) << shift
 		if c&0x80 == 0 {
-			return int64(size), b[i+1:], nil //nolint:gosec // each part was checked against MaxInt64
+			return int64(size), b[i+1:], nil
 		}
 	}
 	return 0, nil, errBadDelta

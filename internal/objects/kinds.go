@@ -21,7 +21,7 @@ const (
 
 // spread mixes an offset, the upper bits of the result best.
 func spread(off int64) uint64 {
-	return uint64(off) * kindSpread //nolint:gosec // offsets are not negative
+	return uint64(off) * kindSpread
 }
 
 func (k *kindTable) get(off int64) (Type, bool) {
@@ -47,5 +47,5 @@ func (k *kindTable) put(off int64, t Type) {
 }
 
 func kindWord(off int64, t Type) uint64 {
-	return uint64(off)<<kindBits | uint64(t) //nolint:gosec // offsets are not negative
+	return uint64(off)<<kindBits | uint64(t)
 }

@@ -113,10 +113,10 @@ func (m *midx) chunkTable(n int) (map[string]chunk, error) {
 	chunks := make(map[string]chunk, n)
 	for ; n > 0; n-- {
 		start, end := binary.BigEndian.Uint64(raw[4:]), binary.BigEndian.Uint64(raw[midxChunkEntry+4:])
-		if start > end || end > uint64(m.size) { //nolint:gosec // a size is not negative
+		if start > end || end > uint64(m.size) {
 			return nil, errBadMidx
 		}
-		chunks[string(raw[:4])] = chunk{int64(start), int64(end - start)} //nolint:gosec // both are inside the file
+		chunks[string(raw[:4])] = chunk{int64(start), int64(end - start)}
 		raw = raw[midxChunkEntry:]
 	}
 	return chunks, nil

@@ -143,10 +143,10 @@ func parseEntry(b []byte, off int64) (entry, error) {
 			return entry{}, err
 		}
 		// A base lies before its delta: so chains of these cannot be cycles.
-		if distance == 0 || distance > uint64(off) || off-int64(distance) < packHeader { //nolint:gosec // off is not negative
+		if distance == 0 || distance > uint64(off) || off-int64(distance) < packHeader {
 			return entry{}, errBadEntry
 		}
-		e.base = off - int64(distance) //nolint:gosec // at most off
+		e.base = off - int64(distance)
 		e.length += n
 	case refDelta:
 		if len(rest) < IDSize {

@@ -15,7 +15,7 @@ func TestWhyAFileCannotBeOpened(t *testing.T) {
 		syscall.EMFILE: ErrBusy, syscall.EIO: ErrCorrupt, syscall.ELOOP: ErrCorrupt,
 	} {
 		got := openError("objects/x", &fs.PathError{Op: "openat", Path: "objects/x", Err: cause})
-		if !errors.Is(got, want) || want != ErrCorrupt && errors.Is(got, ErrCorrupt) {
+		if !errors.Is(got, want) || !errors.Is(want, ErrCorrupt) && errors.Is(got, ErrCorrupt) {
 			t.Errorf("%v: %v, want %v", cause, got, want)
 		}
 	}

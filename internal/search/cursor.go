@@ -30,7 +30,7 @@ type position struct {
 func (p position) encode(sum [sumBytes]byte) string {
 	b := append([]byte{cursorVersion}, sum[:]...)
 	b = append(b, p.commit[:]...)
-	b = binary.AppendUvarint(b, uint64(p.lines)) //nolint:gosec // a count
+	b = binary.AppendUvarint(b, uint64(p.lines))
 	b = binary.AppendUvarint(b, uint64(len(p.repository)))
 	b = append(b, p.repository...)
 	b = append(b, p.path...)
@@ -50,9 +50,9 @@ func decodeCursor(text string, sum [sumBytes]byte) (p position, err error) {
 	}
 	b = b[fixed+n:]
 	length, n := binary.Uvarint(b)
-	if n <= 0 || length > uint64(len(b)-n) { //nolint:gosec // n bytes were read
+	if n <= 0 || length > uint64(len(b)-n) {
 		return p, ErrCursor
 	}
-	p.lines, p.repository, p.path = int(lines), string(b[n:n+int(length)]), string(b[n+int(length):]) //nolint:gosec // both were compared
+	p.lines, p.repository, p.path = int(lines), string(b[n:n+int(length)]), string(b[n+int(length):])
 	return p, nil
 }

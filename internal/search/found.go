@@ -52,12 +52,12 @@ func pack(b []byte, l *Line, before int) []byte {
 		escaped = 1
 	}
 	for _, n := range []int{l.Number - before, l.Column, l.Before<<1 | escaped, l.After, len(l.Ranges)} {
-		b = binary.AppendUvarint(b, uint64(n)) //nolint:gosec // none is negative
+		b = binary.AppendUvarint(b, uint64(n))
 	}
 	at := 0
 	for _, r := range l.Ranges {
-		b = binary.AppendUvarint(b, uint64(r.Start-at))    //nolint:gosec // they are sorted
-		b = binary.AppendUvarint(b, uint64(r.End-r.Start)) //nolint:gosec // as above
+		b = binary.AppendUvarint(b, uint64(r.Start-at))
+		b = binary.AppendUvarint(b, uint64(r.End-r.Start))
 		at = r.Start
 	}
 	b = binary.AppendUvarint(b, uint64(len(l.Text)))
@@ -103,7 +103,7 @@ func (u *unpacker) int() int {
 		u.packed = u.packed[1:]
 		n |= uint64(c&0x7f) << shift
 		if c < 0x80 {
-			return int(n) //nolint:gosec // pack wrote an int
+			return int(n)
 		}
 	}
 }

@@ -54,7 +54,7 @@ func (z *Writer) Checksum() uint32 { return z.crc }
 func (z *Writer) Write(p []byte) (int, error) {
 	n, err := z.stream.Write(p)
 	z.crc = crc32.Update(z.crc, crc32.IEEETable, p[:n])
-	z.length += uint32(n) //nolint:gosec // modulo 2^32
+	z.length += uint32(n)
 	return n, err
 }
 

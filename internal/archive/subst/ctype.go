@@ -88,7 +88,7 @@ func parseSigned(s string) (value int64, length int) {
 	case negative && magnitude > math.MaxInt64:
 		return math.MinInt64, end
 	case negative:
-		return -int64(magnitude), end //nolint:gosec // fits
+		return -int64(magnitude), end
 	case magnitude > math.MaxInt64:
 		return math.MaxInt64, end
 	default:
@@ -173,5 +173,5 @@ func hexPair(s string) (byte, bool) {
 	if high < 0 || low < 0 {
 		return 0, false
 	}
-	return byte(high<<4 | low), true //nolint:gosec // two digits
+	return byte(high<<4 | low), true
 }

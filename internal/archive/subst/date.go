@@ -67,10 +67,10 @@ func (d *date) shift() error {
 	switch {
 	case minutes > 0 && (offset < 0 || d.seconds+uint64(offset) > math.MaxInt64):
 		return &FatalError{Reason: fmt.Sprintf("date %d %+05d is too large", d.seconds, d.zone)}
-	case minutes <= 0 && d.seconds < uint64(-offset): //nolint:gosec // wraps as git's does
+	case minutes <= 0 && d.seconds < uint64(-offset):
 		return &FatalError{Reason: fmt.Sprintf("date %d %+05d is before 1970", d.seconds, d.zone)}
 	}
-	seconds := int64(d.seconds) + offset //nolint:gosec // checked above
+	seconds := int64(d.seconds) + offset
 	if seconds > lastGmtime {
 		seconds, d.zone = 0, 0
 	}
@@ -90,7 +90,7 @@ func (d date) dayAndMonth() string {
 }
 
 // year overflows in the last 1900 years of gmtime, as git's int does.
-func (d date) year() int32 { return int32(d.wall.Year()) } //nolint:gosec // see above
+func (d date) year() int32 { return int32(d.wall.Year()) }
 
 func (d date) weekday() string { return d.wall.Weekday().String()[:3] }
 
@@ -170,7 +170,7 @@ const (
 
 // relativeDate is show_date_relative.
 func relativeDate(d date) string {
-	now := uint64(d.now.Unix()) //nolint:gosec // a clock before 1970 wraps as git's does
+	now := uint64(d.now.Unix())
 	if now < d.seconds {
 		return "in the future"
 	}

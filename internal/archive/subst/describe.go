@@ -116,7 +116,7 @@ func (o *describeOptions) option(a *arguments) (found, ok bool) {
 // the number for an int.
 func abbreviationLength(number int64) int {
 	const shortest, longest = 4, 40
-	switch n := int(int32(number)); { //nolint:gosec // as git does
+	switch n := int(int32(number)); {
 	case n == 0:
 		return 0
 	case n < shortest:

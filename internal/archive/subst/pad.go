@@ -97,7 +97,7 @@ func (f *formatter) setPadding(_ *buffer, p string) int {
 // right edge of the terminal, for columns only.
 func paddingWidth(s string, toColumn bool) (int, bool) {
 	value, length := parseSigned(s)
-	width := int(int32(value)) //nolint:gosec // git's int
+	width := int(int32(value))
 	if length == 0 || width == 0 || width < -formattingLimit || width > formattingLimit {
 		return 0, false
 	}

@@ -28,7 +28,7 @@ type Directory struct {
 func (f *Format) NewDirectory() *Directory { return &Directory{format: f} }
 
 // Length is that of the members added so far, and so of the archive.
-func (d *Directory) Length() int64 { return int64(d.length) } //nolint:gosec // of what was written
+func (d *Directory) Length() int64 { return int64(d.length) }
 
 // Add takes the records of members, as Append and Finish made them, in the
 // order in which the members are written. It keeps no part of records.
@@ -124,9 +124,9 @@ func (f *Format) central(out []byte, r *record, offset uint64) []byte {
 	out = order.AppendUint32(out, centralMagic)
 	out = order.AppendUint16(out, r.creator())
 	out = f.common(out, r, narrow(r.compressed), narrow(r.size))
-	out = order.AppendUint16(out, uint16(len(r.path)))         //nolint:gosec // at most MaxPath
-	out = order.AppendUint16(out, uint16(mtimeSize+len(wide))) //nolint:gosec // a few
-	out = order.AppendUint32(out, 0)                           // comment, disk
+	out = order.AppendUint16(out, uint16(len(r.path)))
+	out = order.AppendUint16(out, uint16(mtimeSize+len(wide)))
+	out = order.AppendUint32(out, 0) // comment, disk
 	out = order.AppendUint16(out, internal)
 	out = order.AppendUint32(out, external[r.kind()])
 	out = order.AppendUint32(out, narrow(offset))
@@ -147,7 +147,7 @@ func wideField(r *record, offset uint64) []byte {
 			out = order.AppendUint64(out, n)
 		}
 	}
-	order.PutUint16(out[2:], uint16(len(out)-4)) //nolint:gosec // a few
+	order.PutUint16(out[2:], uint16(len(out)-4))
 	return out
 }
 
@@ -163,7 +163,7 @@ func (d *Directory) end(out []byte, size uint64, comment string) []byte {
 	out = order.AppendUint16(out, entries)
 	out = order.AppendUint32(out, narrow(size))
 	out = order.AppendUint32(out, narrow(d.length))
-	out = order.AppendUint16(out, uint16(len(comment))) //nolint:gosec // checked by Write
+	out = order.AppendUint16(out, uint16(len(comment)))
 	return append(out, comment...)
 }
 

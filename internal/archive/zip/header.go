@@ -67,7 +67,7 @@ func (f *Format) local(out []byte, r *record) []byte {
 	} else {
 		out = f.common(out, r, narrow(r.compressed), narrow(r.size))
 	}
-	out = order.AppendUint16(out, uint16(len(r.path))) //nolint:gosec // at most MaxPath
+	out = order.AppendUint16(out, uint16(len(r.path)))
 	out = order.AppendUint16(out, extra)
 	out = append(out, r.path...)
 	out = f.mtimeField(out)

@@ -132,7 +132,7 @@ func (r *record) appendTo(out []byte, shared int) []byte {
 	if r.has(bitDeflated) {
 		out = binary.AppendUvarint(out, r.compressed)
 	}
-	out = binary.AppendUvarint(out, uint64(shared)) //nolint:gosec // of a path
+	out = binary.AppendUvarint(out, uint64(shared))
 	rest := r.path[shared:]
 	out = binary.AppendUvarint(out, uint64(len(rest)))
 	return append(out, rest...)

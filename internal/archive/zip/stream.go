@@ -74,7 +74,7 @@ func (s *Stream) Write(p []byte) (int, error) {
 	}
 	s.look(p)
 	n, err := s.z.Write(p)
-	s.length += uint64(n) //nolint:gosec // not negative
+	s.length += uint64(n)
 	if err != nil {
 		return n, s.fail(fmt.Errorf("zip: %w", err))
 	}

@@ -10,5 +10,5 @@ func dosTime(unix int64) (date, clock uint16) {
 	t := time.Unix(unix, 0).UTC()
 	d := t.Day() + int(t.Month())<<5 + (t.Year()-1980)<<9
 	c := t.Second()/2 + t.Minute()<<5 + t.Hour()<<11
-	return uint16(d), uint16(c) //nolint:gosec // the low bits, see above
+	return uint16(d), uint16(c)
 }

@@ -96,8 +96,8 @@ func New(c *gzip.Compressor, level int, mtime int64) (*Format, error) {
 	if level < gzip.MinLevel || level > gzip.MaxLevel {
 		return nil, fmt.Errorf("zip: level %d is not in %d to %d", level, gzip.MinLevel, gzip.MaxLevel)
 	}
-	mtime = max(mtime, 0)                                           // what git reads when a commit's time is negative
-	f := &Format{compressor: c, level: level, mtime: uint32(mtime)} //nolint:gosec // the low bits, as git has them
+	mtime = max(mtime, 0) // what git reads when a commit's time is negative
+	f := &Format{compressor: c, level: level, mtime: uint32(mtime)}
 	f.date, f.time = dosTime(mtime)
 	return f, nil
 }
