@@ -351,6 +351,7 @@ func getRequest(t *testing.T, url string) *http.Request {
 var (
 	// errVisible is a failure that a client cannot overlook.
 	errVisible = errors.New("a visible failure")
+	errBusy    = errors.New("503 with Retry-After")
 	// errWrong is one that a client may take for the archive.
 	errWrong = errors.New("WRONG BYTES")
 )

@@ -53,7 +53,7 @@ func TestPeopleAreThoseOfCheckMailmap(t *testing.T) {
 				asked = append(asked, name+" <"+mail+">")
 			}
 		}
-		answers := strings.Split(strings.TrimSuffix(string(repo.GitInput([]byte(strings.Join(asked, "\n")+"\n"), "-c", "mailmap.blob=main:.mailmap", "check-mailmap", "--stdin")), "\n"), "\n")
+		answers := strings.Split(strings.TrimSuffix(repo.GitInput([]byte(strings.Join(asked, "\n")+"\n"), "-c", "mailmap.blob=main:.mailmap", "check-mailmap", "--stdin"), "\n"), "\n")
 		for i, contact := range asked {
 			name, mail, _ := strings.Cut(strings.TrimSuffix(contact, ">"), " <")
 			name, mail = people.Lookup(name, mail)
