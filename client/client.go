@@ -106,6 +106,7 @@ type Error struct {
 	Operation string // what was asked for, such as "resources/stream repo://…"
 	Status    int    // of HTTP
 	Code      int    // of JSON-RPC, 0 where there is none
+	Reason    string // for programs, such as "not_found" or "full_needed"; "" where there is none
 	Message   string // for people
 }
 
@@ -233,13 +234,18 @@ func readLink(reply *http.Response, operation string) (string, error) {
 		Error *struct {
 			Code    int    `json:"code"`
 			Message string `json:"message"`
+			Data    struct {
+				Reason string `json:"reason"`
+			} `json:"data"`
 		} `json:"error"`
 	}
 	if err := json.NewDecoder(io.LimitReader(reply.Body, maxReply)).Decode(&message); err != nil {
 		return "", fmt.Errorf("%s: the server's reply is no JSON: %w", operation, err)
 	}
 	if message.Error != nil {
-		return "", &Error{Operation: operation, Status: reply.StatusCode, Code: message.Error.Code, Message: message.Error.Message}
+		return "", &Error{
+			Operation: operation, Status: reply.StatusCode, Code: message.Error.Code, Reason: message.Error.Data.Reason, Message: message.Error.Message,
+		}
 	}
 	if message.Result.DownloadURL == "" {
 		return "", &Error{Operation: operation, Status: reply.StatusCode}

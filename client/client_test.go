@@ -205,7 +205,7 @@ func TestErrorsAreTheServers(t *testing.T) {
 		kind, reply string
 		want        client.Error
 	}{
-		"of the protocol": {400, "application/json", `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"No such thing."}}`, client.Error{Operation: "resources/stream repo://one/archive/main.tar.gz", Status: 400, Code: -32602, Message: "No such thing."}},
+		"of the protocol": {400, "application/json", `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"No such thing.","data":{"reason":"not_found"}}}`, client.Error{Operation: "resources/stream repo://one/archive/main.tar.gz", Status: 400, Code: -32602, Reason: "not_found", Message: "No such thing."}},
 		"of HTTP":         {503, "text/plain", "Busy. Come back.\n", client.Error{Operation: "resources/stream repo://one/archive/main.tar.gz", Status: 503, Message: "Busy. Come back."}},
 		"without bytes":   {200, "application/json", `{"jsonrpc":"2.0","id":1,"result":{}}`, client.Error{Operation: "resources/stream repo://one/archive/main.tar.gz", Status: 200}},
 	} {
