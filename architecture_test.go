@@ -42,6 +42,8 @@ var arrows = map[string][]string{
 	"internal/archive/blocks":  {"internal/archive/workers"},
 	"internal/archive/gzip":    {"internal/archive/blocks", "internal/archive/workers"},
 	"internal/archive/workers": {},
+	// Imported by tests only, as gittest is.
+	"internal/archive/compresstest": {"internal/archive/workers"},
 
 	"internal/archive/attributes": {"internal/archive/wildmatch"},
 	"internal/archive/convert":    {"internal/archive/attributes", "internal/charset"},
@@ -77,7 +79,7 @@ var fences = map[string][]string{
 	"gocloud.dev":                 {"internal/cache", "cmd/repomcp"},
 	"github.com/spf13":            {"cmd/repomcp"},
 	"github.com/knadh":            {"cmd/repomcp"},
-	"os/exec":                     {"internal/gittest", "bench"},
+	"os/exec":                     {"internal/archive/compresstest", "internal/gittest", "bench"},
 	"unsafe":                      {},
 	// resources builds mcp-go's HTTP handler, whose types are net/http's.
 	"net/http": {"client", "internal/httpx", "internal/resources", "bench"},

@@ -8,28 +8,9 @@ import (
 	"runtime"
 	"testing"
 
+	"github.com/repomcp/repomcp/internal/archive/compresstest"
 	"github.com/repomcp/repomcp/internal/archive/workers"
 )
-
-var errDestination = errors.New("destination failed")
-
-// failing accepts some writes and then returns an error, or accepts half.
-type failing struct {
-	bytes.Buffer
-	left  int
-	short bool
-}
-
-func (f *failing) Write(p []byte) (int, error) {
-	if f.left == 0 {
-		if f.short {
-			return len(p) / 2, nil
-		}
-		return 0, errDestination
-	}
-	f.left--
-	return f.Buffer.Write(p)
-}
 
 // truncated says that p has neither a trailer nor all of a stream's last block:
 // it is the beginning of the stream of failing inputs, and stops short.
@@ -67,18 +48,18 @@ func TestDestinationFails_AtEachWrite(t *testing.T) {
 	c := newPool(t, 2)
 	data := sample(ramp + 2*blockSize)
 	for _, short := range []bool{false, true} {
-		want := errDestination
+		want := compresstest.ErrDestination
 		if short {
 			want = io.ErrShortWrite
 		}
 		for left := 0; ; left++ {
-			dst := &failing{left: left, short: short}
+			dst := &compresstest.FailingWriter{Left: left, Short: short}
 			zw := open(c, context.Background(), dst)
 			_, writeErr := zw.Write(data)
 			closeErr := zw.Close(trailer)
 			if closeErr == nil {
-				if writeErr != nil || dst.left != 0 {
-					t.Fatalf("Write: %v, Close: nil, %d writes left", writeErr, dst.left)
+				if writeErr != nil || dst.Left != 0 {
+					t.Fatalf("Write: %v, Close: nil, %d writes left", writeErr, dst.Left)
 				}
 				break // this many writes are enough
 			}

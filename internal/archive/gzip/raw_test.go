@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/repomcp/repomcp/internal/archive/compresstest"
 	"github.com/repomcp/repomcp/internal/archive/workers"
 )
 
@@ -49,7 +50,7 @@ func compressRaw(t testing.TB, c *Compressor, level int, data []byte) (out []byt
 func TestRawStream_IsTheMemberWithoutItsEnds(t *testing.T) {
 	c := newCompressor(t, 2)
 	whole := mixture(ramp + 2*BlockSize + 1)
-	for _, n := range boundaries() {
+	for _, n := range codec.Sizes {
 		data := whole[:n]
 		raw, sum := compressRaw(t, c, DefaultLevel, data)
 		if sum != crc32.ChecksumIEEE(data) {
@@ -58,7 +59,7 @@ func TestRawStream_IsTheMemberWithoutItsEnds(t *testing.T) {
 		if !bytes.Equal(inflate(t, raw), data) {
 			t.Fatalf("%d bytes came back as others", n)
 		}
-		member := compress(t, c, DefaultLevel, 1<<20, data)
+		member := starter(c).Compress(t, DefaultLevel, 1<<20, data)
 		if !bytes.Equal(member[10:len(member)-8], raw) {
 			t.Errorf("%d bytes: the raw stream is not what the member holds", n)
 		}
@@ -103,7 +104,7 @@ func TestDeflate(t *testing.T) {
 	defer sched.Close()
 	c := New(sched, Options{})
 	whole := mixture(ramp + 2*BlockSize)
-	inputs := [][]byte{nil, {0}, whole[:100], whole[:libraryBlock], whole, noise(1, 300_000), prose(2, 5000), make([]byte, 1<<20)}
+	inputs := [][]byte{nil, {0}, whole[:100], whole[:libraryBlock], whole, compresstest.Noise(1, 300_000), compresstest.Prose(2, 5000), make([]byte, 1<<20)}
 	for level := MinLevel; level <= MaxLevel; level++ {
 		for _, data := range inputs {
 			want, err := newDeflater(level).whole([]byte("before"), data)

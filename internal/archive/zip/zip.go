@@ -42,6 +42,13 @@
 //     git does that from one more on. So does this package with the number of
 //     members, which readers take as it is where there are no zip64 fields.
 //
+// The writer of archive/zip cannot write these fields. It knows no internal
+// attributes, where git says that a file is text. The local header of a streamed
+// member has no size, where git writes it, and the form of its descriptor goes by
+// the compressed size, which that header cannot announce. The zip64 records at the
+// end come from 65,535 members on, one earlier than git's, and then take the place
+// of all numbers, not only of those that do not fit.
+//
 // Promises:
 //   - An archive is a function of the calls' arguments and [EncoderVersion],
 //     whatever workers make the members.

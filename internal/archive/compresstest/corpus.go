@@ -1,25 +1,20 @@
-package zstd
+package compresstest
 
-import (
-	"math/rand/v2"
-)
+import "math/rand/v2"
 
-// The inputs of the tests are made, not stored, from generators whose output
-// is specified: golden digests stand on them.
+// The inputs are made, not stored, from generators whose output is specified:
+// golden digests stand on them.
 
-// ramp is where the first block of full size begins.
-const ramp = BlockSize - firstSize
-
-// noise returns n bytes that do not compress.
-func noise(seed byte, n int) []byte {
+// Noise returns n bytes that do not compress.
+func Noise(seed byte, n int) []byte {
 	p := make([]byte, n)
 	_, _ = rand.NewChaCha8([32]byte{seed}).Read(p) // never fails
 	return p
 }
 
-// prose returns n bytes that look like source code to a compressor: words drawn
+// Prose returns n bytes that look like source code to a compressor: words drawn
 // unevenly, lines, indents, and passages that come again.
-func prose(seed uint64, n int) []byte {
+func Prose(seed uint64, n int) []byte {
 	r := rand.New(rand.NewPCG(seed, 0))
 	words := make([]string, 2000)
 	for i := range words {
@@ -48,15 +43,16 @@ func prose(seed uint64, n int) []byte {
 	return p[:n]
 }
 
-// mixture returns about n bytes of all kinds, changing within blocks and at
-// their boundaries.
-func mixture(n int) []byte {
+// Mixture returns n bytes or somewhat more, of all kinds, changing within
+// blocks and at their boundaries, with passages of the given length that
+// repeat what is right before them.
+func Mixture(n, repeated int) []byte {
 	var p []byte
 	for i := byte(0); len(p) < n; i++ {
-		p = append(p, prose(uint64(i), 150_000)...)
-		p = append(p, noise(i, 90_000)...)
+		p = append(p, Prose(uint64(i), 150_000)...)
+		p = append(p, Noise(i, 90_000)...)
 		p = append(p, make([]byte, 70_000)...)
-		p = append(p, p[len(p)-30_000:]...)
+		p = append(p, p[len(p)-repeated:]...)
 	}
 	return p
 }
