@@ -1,6 +1,7 @@
 package archive
 
 import (
+	"bytes"
 	"strconv"
 
 	"github.com/repomcp/repomcp/internal/repos"
@@ -51,7 +52,7 @@ const (
 	permExtension = 0o666
 )
 
-// tarFormat writes tar as git's archive-tar.c does, to the byte. It appends to
+// tarFormat writes tar as git archive does, to the byte. It appends to
 // buffers and keeps nothing, so that workers can use one at the same time.
 type tarFormat struct {
 	mtime uint64
@@ -208,23 +209,20 @@ func trailer(length int64) []byte {
 	return make([]byte, tail)
 }
 
-// splitPath divides a path over the name and prefix fields the way git's
-// get_path_prefix does. It fails where a pax record is needed.
+// splitPath divides a path over the fields name and prefix of a ustar header
+// (POSIX.1-2017, pax, "ustar Interchange Format"), at the last slash that leaves
+// a prefix of at most 154 bytes, as git does. It fails where a pax record is
+// needed.
 func splitPath(path []byte) (name, prefix []byte, ok bool) {
 	if len(path) <= nameLen {
 		return path, nil, true
 	}
-	at := len(path)
-	if path[at-1] == '/' {
-		at--
-	}
-	at = min(at, prefixLen)
-	for at--; at > 0 && path[at] != '/'; at-- {
-	}
-	if at <= 0 || len(path)-at-1 > nameLen {
+	folders := bytes.TrimSuffix(path, []byte("/")) // a folder's own slash divides nothing
+	slash := bytes.LastIndexByte(folders[:min(len(folders), prefixLen)], '/')
+	if slash <= 0 || len(path)-slash-1 > nameLen {
 		return nil, nil, false
 	}
-	return path[at+1:], path[:at], true
+	return path[slash+1:], path[:slash], true
 }
 
 // paxRecord appends "LENGTH KEY=VALUE\n", where the length counts itself.

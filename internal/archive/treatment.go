@@ -30,8 +30,8 @@ func hasAttributes(e repos.TreeEntry) bool {
 	return e.Name == attributesFile && (e.Mode.IsRegular() || e.Mode.IsSymlink())
 }
 
-// readAttributes reads such an entry. git (attr.c) takes one that is too large
-// for none.
+// readAttributes reads such an entry. Like git, it takes one that is too large
+// for an empty one.
 func readAttributes(source Source, id repos.ID) ([]byte, error) {
 	content, err := source.ReadBlob(id, maxAttributesBytes, nil)
 	if !errors.Is(err, repos.ErrTooLarge) {

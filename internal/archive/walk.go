@@ -10,9 +10,8 @@ import (
 
 // walk goes through a tree in git's order and hands out its entries in runs.
 //
-// As queue_or_write_archive_entry in git's archive.c does, it lets a folder's
-// own entry come when the first entry below it does that is selected, even if
-// export-ignore then leaves that one out: folders may be empty for this reason,
+// As in the archives of git, a folder's own entry comes when the first entry
+// below it does that is selected, even if export-ignore then leaves that one out: folders may be empty for this reason,
 // and for no other.
 type walk struct {
 	scope

@@ -8,7 +8,7 @@ import (
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
-// zipLayout writes zip as git's archive-zip.c does. Small files are deflated by
+// zipLayout writes zip as git archive does. Small files are deflated by
 // workers, each as a whole; others by all workers together, while they flow.
 // Which of the two is decided by size alone, so that the bytes are always the
 // same.

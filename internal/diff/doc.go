@@ -23,5 +23,9 @@
 // for each line, besides the texts. No line of a text is compared for longer
 // than git's limits on the cost allow, and the context ends it at any moment.
 //
-// The facts are from git's xdiff: xprepare.c, xdiffi.c, xemit.c.
+// # Sources
+//
+// E. Myers, "An O(ND) Difference Algorithm and Its Variations", Algorithmica 1
+// (1986); git-diff(1) and git-diff(1)'s "Generating patch text with -p" for what
+// hunks look like. Where those say nothing, the answers of git were taken down.
 package diff

@@ -14,8 +14,8 @@ const (
 	unmeasured = -2
 )
 
-// The weights are those that M. Haggerty found by letting people judge places
-// (git's xdiffi.c). Lower is better; they only mean something to each other.
+// The weights are those of git's --indent-heuristic (git-diff(1)), which M.
+// Haggerty found by letting people judge places. Lower is better; they only mean something to each other.
 const (
 	weightStart         = 1   // no text before the border
 	weightEnd           = 21  // no text after the border

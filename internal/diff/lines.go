@@ -5,8 +5,7 @@ import (
 	"errors"
 )
 
-// MaxBytes is the longest text that is compared: git's MAX_XDIFF_SIZE
-// (xdiff-interface.h). Positions fit into 32 bits below it.
+// MaxBytes is the longest text that is compared, as in git. Positions fit into 32 bits below it.
 const MaxBytes = 1023 << 20
 
 // ErrTooLarge says that a text has more than [MaxBytes].

@@ -103,6 +103,6 @@ func neighbours(rarities []rarity, i, step int) (frequents, unmatcheds int) {
 	return frequents, unmatcheds
 }
 
-// roughRoot is the power of two that git takes for a square root
-// (xdl_bogosqrt in xutils.c).
+// roughRoot is the least power of two whose square is larger than n, which git
+// takes for a square root.
 func roughRoot(n int) int { return 1 << ((bits.Len(uint(n)) + 1) / 2) }

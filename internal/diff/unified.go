@@ -16,7 +16,7 @@ const (
 )
 
 // Binary reports whether a file counts as binary: whether there is a NUL among
-// its first 8000 bytes, as for git (buffer_is_binary in xdiff-interface.c).
+// its first 8000 bytes, as for git.
 func Binary(content []byte) bool {
 	return bytes.IndexByte(content[:min(len(content), firstBytes)], 0) >= 0
 }
@@ -94,7 +94,7 @@ func (p *printer) header(a, aEnd, b, bEnd int) {
 
 // validPrefix ends before the first byte that is not UTF-8, such as half of a
 // character at the cut. git takes the last two numbers of the basic plane, which
-// name no characters, for mistakes too (utf8.c).
+// name no characters, for mistakes too.
 func validPrefix(text []byte) []byte {
 	for at := 0; at < len(text); {
 		r, size := utf8.DecodeRune(text[at:])

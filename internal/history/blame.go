@@ -147,8 +147,8 @@ func lineStarts(content []byte) []int {
 	return starts
 }
 
-// report puts what was found in order, joins runs that belong together
-// (blame_coalesce) and reads the commits.
+// report puts what was found in order, joins runs that belong together,
+// and reads the commits.
 func (b *board) report(result *BlameResult) error {
 	slices.SortFunc(b.found, func(x, y verdict) int { return x.line - y.line })
 	result.Commits = make(map[repos.ID]Commit)

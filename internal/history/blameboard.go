@@ -12,7 +12,7 @@ import (
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
-// board is the state of a blame, git's struct blame_scoreboard (blame.c): each
+// board is the state of a blame, whose answers are those of git-blame(1): each
 // version of the file has shares of the final lines that it may have brought.
 // The newest commit is taken from the queue, and what its version shares with
 // that of a parent goes over to the parent; the rest it has brought itself.
@@ -32,7 +32,7 @@ type share struct {
 	line, original, count int
 }
 
-// holder is a version of the file that shares may come from: git's blame_origin.
+// holder is a version of the file that shares may come from.
 type holder struct {
 	commit *suspect
 	path   string
@@ -102,7 +102,7 @@ func (c *suspect) known(path string) *holder {
 	return nil
 }
 
-// give adds shares to a version; its commit is then looked at (queue_blames).
+// give adds shares to a version; its commit is then looked at.
 func (b *board) give(h *holder, shares []share) {
 	if len(shares) == 0 {
 		return
@@ -118,7 +118,8 @@ func (b *board) give(h *holder, shares []share) {
 	b.queue.push(h.commit.date, h.commit)
 }
 
-// run is assign_blame.
+// run judges the versions of each commit, the newest first, until no share is
+// without a commit.
 func (b *board) run() error {
 	for !b.queue.empty() {
 		commit := b.queue.pop()
@@ -152,9 +153,8 @@ func (b *board) judge(h *holder) error {
 	return nil
 }
 
-// pass is pass_blame: the parents' versions are found, first those of the same
-// path and then renamed ones; one with the same content takes all, and the
-// others are compared in turn.
+// pass finds the parents' versions, first those of the same path and then renamed
+// ones. One with the same content takes all; the others are compared in turn.
 func (b *board) pass(h *holder) error {
 	versions := make([]*holder, len(h.commit.parents))
 	for _, find := range []func(*suspect, *holder) (*holder, error){b.samePath, b.renamed} {
@@ -197,7 +197,7 @@ func (b *board) pass(h *holder) error {
 	return nil
 }
 
-// samePath is find_origin: the parent's version of the same path.
+// samePath returns the parent's version of the same path.
 func (b *board) samePath(parent *suspect, h *holder) (*holder, error) {
 	if known := parent.known(h.path); known != nil {
 		return known, nil
@@ -209,7 +209,7 @@ func (b *board) samePath(parent *suspect, h *holder) (*holder, error) {
 	return parent.holder(h.path, found), nil
 }
 
-// renamed is find_rename: the parent's file that became this one.
+// renamed returns the parent's file that became this one.
 func (b *board) renamed(parent *suspect, h *holder) (*holder, error) {
 	path, found, err := b.source.renamedFrom(parent.tree, h.commit.tree, h.path)
 	if err != nil || path == "" {
@@ -223,7 +223,7 @@ func sameKind(a, b repos.Mode) bool {
 	return a.IsRegular() && b.IsRegular() || a.IsSymlink() && b.IsSymlink()
 }
 
-// compare is pass_blame_to_parent.
+// compare passes to the parent's version what did not change since.
 func (b *board) compare(h, parent *holder) error {
 	before, err := b.content(parent)
 	if err != nil {
@@ -247,7 +247,7 @@ func (b *board) compare(h, parent *holder) error {
 }
 
 // divide cuts shares where changes begin and end: what is in none of them is
-// the same as in the parent, some lines above or below (blame_chunk).
+// the same as in the parent, some lines above or below.
 func divide(shares []share, changes []diff.Change) (same, kept []share) {
 	for _, s := range shares {
 		i, _ := slices.BinarySearchFunc(changes, s.original, func(c diff.Change, line int) int {

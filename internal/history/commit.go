@@ -76,7 +76,7 @@ func (c Commit) Body() string {
 }
 
 // Summary is the first line of the message that is not blank, or the id in
-// parentheses: what git blame shows (find_commit_subject in commit.c).
+// parentheses: the summary of git-blame(1), "The porcelain format".
 func (c Commit) Summary() string {
 	line, _, _ := strings.Cut(message.SkipBlankLines(c.Message), "\n")
 	if line == "" {
@@ -115,8 +115,8 @@ func parseCommit(id repos.ID, raw []byte, links links) Commit {
 	return c
 }
 
-// readable is a commit in UTF-8, up to the first NUL, as logmsg_reencode
-// (pretty.c) and what follows it see it.
+// readable is a commit in UTF-8, up to the first NUL, as git shows it: the header
+// "encoding" names what it was written in (git-commit(1), "Discussion").
 func readable(raw []byte) string {
 	text, _, _ := strings.Cut(string(raw), "\x00")
 	header, _, _ := strings.Cut(text, "\n\n")
@@ -131,8 +131,8 @@ func readable(raw []byte) string {
 	return text
 }
 
-// parsePerson divides a line as split_ident_line (ident.c) does: from both
-// ends, since old histories have broken ones.
+// parsePerson divides "NAME <EMAIL> SECONDS ZONE" as git does: from both ends,
+// since old histories have broken ones.
 func parsePerson(line string) Person {
 	name, rest, found := strings.Cut(line, "<")
 	email, _, closed := strings.Cut(rest, ">")
@@ -180,8 +180,8 @@ const (
 	parentLine = "parent "
 )
 
-// parseLinks follows parse_commit_buffer (commit.c): the tree and the parents
-// have fixed places.
+// parseLinks reads the tree and the parents, which a commit begins with, in lines
+// of fixed lengths.
 func parseLinks(id repos.ID, raw []byte) (l links, err error) {
 	rest, tree, ok := cutID(raw, treeLine)
 	if !ok || len(rest) == 0 {
@@ -218,8 +218,7 @@ func cutID(raw []byte, key string) (rest []byte, id repos.ID, ok bool) {
 	return raw[end+1:], id, true
 }
 
-// parseDate is parse_commit_date (commit.c): the number after the committer's
-// ">", read as C does, when the people have their usual places.
+// parseDate reads the committer's date: the number after the ">", read as C does, when the people have their usual places.
 func parseDate(people string) uint64 {
 	author, rest, _ := strings.Cut(people, "\n")
 	if !strings.HasPrefix(author, "author") || !strings.HasPrefix(rest, "committer") {

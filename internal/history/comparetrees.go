@@ -35,7 +35,7 @@ type treeComparison struct {
 }
 
 // treeChanges lists what differs without looking for renames, in the order of
-// git's tree-diff.c.
+// git-diff-tree(1).
 func (s *source) treeChanges(from, to repos.ID, o CompareOptions) ([]FileChange, error) {
 	c := treeComparison{source: s, mostFiles: o.MaxFiles, mostFolders: maxComparedFolders}
 	if c.mostFiles <= 0 {

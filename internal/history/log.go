@@ -19,7 +19,7 @@ const (
 	MaxPageBytes = 4 << 20
 	// MaxPaths bounds the paths of a log: each takes a look at each tree.
 	MaxPaths = 100
-	// MaxPathBytes is the longest path, git's PATH_MAX on most systems.
+	// MaxPathBytes is the longest path that Linux and git can open.
 	MaxPathBytes = 4096
 	// DefaultMaxLooked is how many commits one call goes through to fill its
 	// page: a second or two of work, and more than most histories have.

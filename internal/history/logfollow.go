@@ -7,9 +7,8 @@ import (
 )
 
 // touches reports whether a commit changes the file that is followed, and finds
-// its older name when the commit is the first to have it: log_tree_diff
-// (log-tree.c), diff_tree_oid and try_to_follow_renames (tree-diff.c). There is
-// one name at a time, whatever branch the walk is on.
+// its older name when the commit is the first to have it: --follow of git-log(1).
+// There is one name at a time, whatever branch the walk is on.
 func (w *walk) touches(s *step) (bool, error) {
 	if len(s.links.parents) > 1 && !w.first {
 		return false, nil

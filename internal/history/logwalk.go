@@ -10,8 +10,8 @@ import (
 // them: three times Linux.
 const maxHistory = 4_000_000
 
-// walk goes through history as get_revision_1 (revision.c) does when git has
-// no reason to look at all of it first: a queue by date from which the newest
+// walk goes through history in the order that git-log(1), "Commit Ordering",
+// calls the default, without looking at all of it first: a queue by date from which the newest
 // commit is taken and to which its parents are added.
 //
 // git needs no look ahead here, since there is one start and nothing that is
@@ -73,7 +73,7 @@ func newWalk(source *source, o LogOptions, limits []limit, at position) *walk {
 	return w
 }
 
-// noDate is git's TIME_MAX, after all dates.
+// noDate is after all dates.
 const noDate = ^uint64(0)
 
 // push adds a commit that was not seen before.

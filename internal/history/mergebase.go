@@ -16,8 +16,7 @@ import (
 const maxPainted = 2_000_000
 
 // settleSteps is for how many commits a count goes on after it seems to be
-// done: clocks that were wrong may have hidden something. git goes on for five
-// (SLOP in revision.c).
+// done: clocks that were wrong may have hidden something. git goes on for five.
 const settleSteps = 1000
 
 // MergeBases lists the best common ancestors of two commits: those that are
@@ -108,8 +107,8 @@ type painted struct {
 	queued  int // that many times
 }
 
-// painter spreads marks from commits to their ancestors, the newest first:
-// paint_down_to_common of git's commit-reach.c.
+// painter spreads marks from commits to their ancestors, the newest first, for
+// the answers of git-merge-base(1).
 type painter struct {
 	source  *source
 	commits map[repos.ID]*painted

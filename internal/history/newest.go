@@ -2,9 +2,8 @@ package history
 
 import "container/heap"
 
-// newest is a queue that gives what has the latest date first, of several what
-// was added first, as git's lists by date do (commit_list_insert_by_date in
-// commit.c, prio-queue.c).
+// newest is a queue that returns what has the latest date first, and of several
+// of one date what was added first: the default order of git-log(1).
 type newest[T any] struct {
 	items byDate[T]
 	added int

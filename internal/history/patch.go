@@ -207,7 +207,8 @@ func (d *Differ) peek(ctx context.Context, id repos.ID, buf *[]byte) (_ shape, e
 	return lines, nil
 }
 
-// write puts the header and the hunks out: builtin_diff of git's diff.c.
+// write writes the header and the hunks: git-diff(1), "Generating patch text with
+// -p".
 func (d *Differ) write(out *bufio.Writer, c FileChange, stat FileStat, changes []diff.Change) error {
 	if err := d.writeHeader(out, c); err != nil {
 		return err

@@ -8,9 +8,9 @@ import (
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
-// writeHeader writes what comes before the hunks: the paths, and all that
-// changed besides the content, in the order of builtin_diff and fill_metainfo
-// (git's diff.c).
+// writeHeader writes what comes before the hunks: the paths, and the
+// extended header lines of git-diff(1), "Generating patch text with -p", for all
+// that changed besides the content.
 func (d *Differ) writeHeader(out *bufio.Writer, c FileChange) error {
 	h := append(d.header[:0], "diff --git "...)
 	h = appendPath(h, "a/", c.OldPath)

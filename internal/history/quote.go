@@ -16,8 +16,8 @@ func mustQuote(path string) bool {
 
 func plain(r rune) bool { return ' ' <= r && r < 0x7f && r != '"' && r != '\\' }
 
-// appendPath writes a path as git does (quote.c): as it is, or in quotes with
-// escapes. The prefix, such as "a/", comes within the quotes.
+// appendPath writes a path as core.quotePath of git-config(1) says: as it is, or
+// in quotes with escapes. The prefix, such as "a/", comes within the quotes.
 func appendPath(b []byte, prefix, path string) []byte {
 	if !mustQuote(path) {
 		return append(append(b, prefix...), path...)

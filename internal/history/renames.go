@@ -39,9 +39,10 @@ type arrival struct {
 	score  int
 }
 
-// renames finds which arrivals came from which origins, as git's
-// diffcore-rename.c does: in each step the same files are compared in the same
-// order, so that the same ones win.
+// renames finds which arrivals came from which origins in the steps of
+// gitdiffcore(7), "diffcore-rename": files of the same content, files of the same
+// name, and any others by their similarity. Of equally good origins the one wins
+// that git prefers.
 type renames struct {
 	*chunker
 	copies   bool

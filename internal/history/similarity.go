@@ -1,8 +1,10 @@
 package history
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"math/bits"
 	"slices"
 
 	"github.com/repomcp/repomcp/internal/diff"
@@ -10,14 +12,14 @@ import (
 )
 
 const (
-	// wholeScore is the score of files that are the same: MAX_SCORE of
-	// diffcore.h.
+	// wholeScore is the score of files that are the same. git counts in this
+	// unit too, and rounds scores down to it.
 	wholeScore = 60_000
 	// chunkBytes is the longest piece that files are compared by; a line feed
 	// ends a shorter one.
 	chunkBytes = 64
-	// chunkHashes is how many different hashes pieces have: HASHBASE of
-	// diffcore-delta.c.
+	// chunkHashes is how many different hashes pieces have. Pieces that share one
+	// count as equal, so scores are git's only with git's number.
 	chunkHashes = 107_927
 	// maxSimilarBytes is the largest file whose similarity is looked at. git
 	// has no limit; larger files are renamed when their content is the same.
@@ -57,8 +59,8 @@ type chunker struct {
 }
 
 // similarity is how much of the larger of two files is in both, from 0 to
-// wholeScore, as estimate_similarity of git's diffcore-rename.c has it, which
-// is not interested in files that cannot reach the least score.
+// wholeScore: the similarity index of gitdiffcore(7). It is 0 without a look at
+// the content for files whose sizes rule the least score out.
 func (c *chunker) similarity(a, b *likeness, least int) (int, error) {
 	if !a.mode.IsRegular() || !b.mode.IsRegular() {
 		return 0, nil
@@ -96,9 +98,8 @@ func named(id repos.ID, err error) error {
 	return err
 }
 
-// hash cuts a file into pieces: hash_chars of diffcore-delta.c. The CR of a
-// line end does not count in text. Like git before 2.44, it leaves out what
-// comes after the last whole piece.
+// hash counts the bytes of a file's pieces by their hashes. Like git before 2.44,
+// it leaves out what comes after the last whole piece.
 func (c *chunker) hash(file *likeness) error {
 	if file.hashed {
 		return nil
@@ -108,26 +109,61 @@ func (c *chunker) hash(file *likeness) error {
 		return named(file.id, err)
 	}
 	c.text = text
-	binary := diff.Binary(text)
+	if !diff.Binary(text) {
+		text = dropLineEndCRs(text)
+	}
 	var seen []uint32
-	length, low, high := uint32(0), uint32(0), uint32(0)
-	for i, b := range text {
-		if b == '\r' && !binary && i+1 < len(text) && text[i+1] == '\n' {
-			continue
+	for {
+		length := pieceLength(text)
+		if length == 0 {
+			return c.keep(file, seen)
 		}
-		low, high = low<<7^high>>25, high<<7^low>>25
-		low += uint32(b)
-		if length++; length < chunkBytes && b != '\n' {
-			continue
-		}
-		hash := (low + high*0x61) % chunkHashes
+		hash := pieceHash(text[:length])
 		if c.bytes[hash] == 0 {
 			seen = append(seen, hash)
 		}
-		c.bytes[hash] += length
-		length, low, high = 0, 0, 0
+		c.bytes[hash] += uint32(length)
+		text = text[length:]
 	}
-	return c.keep(file, seen)
+}
+
+// dropLineEndCRs makes each CR LF a LF, in place: line ends do not make texts
+// different.
+func dropLineEndCRs(text []byte) []byte {
+	end := bytes.Index(text, []byte("\r\n"))
+	if end < 0 {
+		return text
+	}
+	kept := text[:end]
+	for i, b := range text[end:] {
+		if next := end + i + 1; b == '\r' && next < len(text) && text[next] == '\n' {
+			continue
+		}
+		kept = append(kept, b)
+	}
+	return kept
+}
+
+// pieceLength returns the length of the piece that a text begins with: a line
+// with its LF, but at most chunkBytes. It is 0 when the text ends within a piece.
+func pieceLength(text []byte) int {
+	most := text[:min(len(text), chunkBytes)]
+	if length := bytes.IndexByte(most, '\n') + 1; length > 0 || len(most) < chunkBytes {
+		return length
+	}
+	return chunkBytes
+}
+
+// pieceHash returns git's hash of a piece: 64 bits are rotated by 7 before each
+// byte is added to their lower half, without a carry to the upper one; the halves
+// are then weighed and reduced.
+func pieceHash(piece []byte) uint32 {
+	var state uint64
+	for _, b := range piece {
+		state = bits.RotateLeft64(state, 7)
+		state = state>>32<<32 | uint64(uint32(state)+uint32(b))
+	}
+	return (uint32(state) + uint32(state>>32)*0x61) % chunkHashes
 }
 
 func (c *chunker) keep(file *likeness, seen []uint32) error {

@@ -15,8 +15,8 @@ type entry struct {
 	id   repos.ID
 }
 
-// limit is a path that history is limited to, as a literal pathspec is matched
-// by match_entry (tree-walk.c): the file of that name, or all files of the
+// limit is a path that history is limited to, with the meaning of a literal
+// pathspec (gitglossary(7)): the file of that name, or all files of the
 // folder.
 type limit struct {
 	path   string // without leading, double and final slashes; "" is everything
@@ -49,8 +49,8 @@ func (l limit) String() string {
 	return l.path
 }
 
-// sameTree reports whether two trees have the same files below all paths: git
-// calls a commit TREESAME then (rev_compare_tree in revision.c). Folders do not
+// sameTree reports whether two trees have the same files below all paths:
+// git-log(1), "History Simplification", calls a commit TREESAME then. Folders do not
 // count, so an empty one is nothing.
 func (s *source) sameTree(a, b repos.ID, limits []limit) (bool, error) {
 	if a == b {
@@ -257,8 +257,8 @@ func (s *source) subtree(e entry) ([]byte, error) {
 	return s.tree(e.id)
 }
 
-// compareNames orders entries as trees do, folders as if they ended in a slash
-// (base_name_compare in read-cache.c); nothing comes last.
+// compareNames orders entries as trees do, folders as if they ended in a slash;
+// nothing comes last.
 func compareNames(x, y treeEntry) int {
 	switch {
 	case x.mode == 0:

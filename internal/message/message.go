@@ -4,11 +4,10 @@ package message
 
 import "strings"
 
-// Blanks are what git's isspace is true of.
+// Blanks are the characters that git takes for white space.
 const Blanks = " \t\n\r"
 
-// SkipBlankLines removes lines of nothing but blanks from the beginning
-// (skip_blank_lines in git's pretty.c).
+// SkipBlankLines removes lines of nothing but blanks from the beginning.
 func SkipBlankLines(s string) string {
 	for s != "" {
 		line, rest, _ := strings.Cut(s, "\n")
@@ -20,8 +19,8 @@ func SkipBlankLines(s string) string {
 	return s
 }
 
-// CutSubject gives the first paragraph as one line, and what is after it
-// (format_subject in git's pretty.c).
+// CutSubject returns the first paragraph as one line, which is the subject (%s of
+// git-log(1), "PRETTY FORMATS"), and what is after it.
 func CutSubject(s string) (subject, rest string) {
 	var lines []string
 	for s != "" {

@@ -16,8 +16,7 @@ import (
 // the file; lines with # are comments, lines in double quotes are C-quoted.
 
 const (
-	// alternatesDepth is how deep git follows alternates of alternates
-	// (link_alt_odb_entries in object-file.c).
+	// alternatesDepth is how deep git follows alternates of alternates.
 	alternatesDepth = 5
 	// alternatesSize bounds the file, which has a line or two.
 	alternatesSize = 1 << 20

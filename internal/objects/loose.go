@@ -16,7 +16,7 @@ import (
 // Loose objects, gitrepository-layout(5): objects/xx/y..., a zlib stream of
 // the header that is hashed too ("blob 12" and a NUL) and the content.
 
-// longestLooseHeader is git's MAX_HEADER_LEN.
+// longestLooseHeader is how many bytes git reads for the header.
 const longestLooseHeader = 32
 
 func loosePath(dir string, id ID) string {

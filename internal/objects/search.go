@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// MinPrefix is the shortest abbreviation of an id, in digits, as for git
-// (MINIMUM_ABBREV).
+// MinPrefix is the shortest abbreviation of an id, in digits: core.abbrev of
+// git-config(1).
 const MinPrefix = 4
 
 // Prefix gives the ids that begin with some hexadecimal digits, sorted, each

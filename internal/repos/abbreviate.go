@@ -6,14 +6,14 @@ import (
 	"github.com/repomcp/repomcp/internal/objects"
 )
 
-// shortestAuto is git's FALLBACK_DEFAULT_ABBREV: what small repositories use.
+// shortestAuto is git's automatic length for small repositories, in digits.
 const shortestAuto = 7
 
 // Abbreviate gives the first digits of an id: at least so many, and as many
 // more as tell it from all other objects. Fewer than none means git's automatic
 // length, which grows with the number of packed objects; 0 means all digits.
-// It follows repo_find_unique_abbrev_r (object-name.c), with the default of
-// core.abbrev, and is what git rev-parse --short says.
+// It is what git rev-parse --short prints with the default of core.abbrev
+// (git-config(1)).
 //
 // Where there is a multi-pack-index, a git 2.39 command that has opened packs
 // of it before counts their objects twice, and may give one digit more.

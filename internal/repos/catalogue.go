@@ -384,7 +384,8 @@ func (c *Catalogue) leaveOut(dir, reason string) {
 	}
 }
 
-// isBare follows git's is_git_directory (setup.c): HEAD, objects and refs.
+// isBare reports whether a folder has what git knows a repository by: HEAD,
+// objects and refs (gitrepository-layout(5)).
 func isBare(entries []fs.DirEntry) bool {
 	var head bool
 	for _, entry := range entries {

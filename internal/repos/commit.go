@@ -82,8 +82,8 @@ func (c *Commit) header(line string) (err error) {
 	return err
 }
 
-// parseSignature reads "NAME <EMAIL> SECONDS ZONE". Like git (ident.c) it
-// takes what it can get: damaged signatures exist in old histories.
+// parseSignature reads "NAME <EMAIL> SECONDS ZONE". Like git it takes
+// what it can get: damaged signatures exist in old histories.
 func parseSignature(s string) Signature {
 	name, rest, _ := strings.Cut(s, "<")
 	end := strings.LastIndexByte(rest, '>')
@@ -97,8 +97,8 @@ func parseSignature(s string) Signature {
 	}
 }
 
-// parseDate follows git's parse_commit_date (commit.c), which reads the number
-// after the address with C's strtoumax: blanks and a sign may come before it,
+// parseDate reads the number after the address as C's strtoumax does, and so git:
+// blanks and a sign may come before it,
 // what is no number is 0, and a minus wraps around.
 func parseDate(s string) uint64 {
 	s = strings.TrimLeft(s[strings.LastIndexByte(s, '>')+1:], " \t\v\f\r")

@@ -42,8 +42,8 @@ func validSegment(segment string) bool {
 	return true
 }
 
-// validRefName follows git's check_refname_format (refs.c) for full names
-// such as refs/heads/main.
+// validRefName applies the rules of git-check-ref-format(1) to full names such as
+// refs/heads/main.
 func validRefName(name string) bool {
 	if !strings.HasPrefix(name, "refs/") || len(name) > maxNameBytes {
 		return false

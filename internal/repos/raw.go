@@ -60,8 +60,9 @@ func (s *Snapshot) ScanCommit(id ID, buf []byte) ([]byte, error) {
 	return s.scan(id, objects.Commit, maxCommitBytes, buf)
 }
 
-// ScanTree appends a tree object as it is stored to buf: see ScanCommit. Its
-// format is that of git's tree-walk.c.
+// ScanTree appends a tree object as it is stored to buf: see ScanCommit. It is
+// the mode in octal, a space, the name, a NUL and the bytes of the id for each
+// entry.
 func (s *Snapshot) ScanTree(id ID, buf []byte) ([]byte, error) {
 	return s.scan(id, objects.Tree, maxTreeBytes, buf)
 }

@@ -22,7 +22,7 @@ const (
 	tagPrefix    = "refs/tags/"
 	remotePrefix = "refs/remotes/"
 
-	// maxSymrefDepth is git's SYMREF_MAXDEPTH (refs/refs-internal.h).
+	// maxSymrefDepth is how many symbolic refs in a row git follows.
 	maxSymrefDepth = 5
 	// maxLooseRefBytes bounds a loose ref file: a symbolic ref to the longest
 	// name.
@@ -274,7 +274,7 @@ func absent(err error) bool {
 }
 
 // packed calls yield for each line of packed-refs until it returns false. The
-// format is that of git's refs/packed-backend.c: "ID NAME" lines, each followed
+// format is that of git-pack-refs(1): "ID NAME" lines, each followed
 // by "^ID" when it is an annotated tag.
 func (f refFiles) packed(yield func(name string, ref rawRef) bool) error {
 	file, info, err := objects.OpenRegular(f.root, path.Join(f.dir, "packed-refs"))

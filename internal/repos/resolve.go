@@ -81,8 +81,8 @@ func (s *Snapshot) resolveName(ctx context.Context, name string) (ID, error) {
 }
 
 // describedID cuts what git describe prints ("v1.0-14-g2414721") down to the
-// abbreviated id at its end, which alone counts (get_describe_name in git's
-// object-name.c). Other revisions stay as they are.
+// abbreviated id at its end, which alone counts: <describeOutput> of
+// gitrevisions(7). Other revisions stay as they are.
 func describedID(revision string) string {
 	name, id, ok := cutLast(revision, "-g")
 	if !ok || name == "" {

@@ -93,8 +93,8 @@ func siblingNames(own, rawURL string) []string {
 	return names
 }
 
-// relativeName follows relative_url of git's remote.c, from a name in place of
-// a URL: beyond the root there is nothing.
+// relativeName resolves a relative URL of gitmodules(5), "submodule.<name>.url",
+// from a name in place of a URL: beyond the root there is nothing.
 func relativeName(own, relative string) []string {
 	parts := strings.Split(own, "/")
 	for rest := relative; ; {

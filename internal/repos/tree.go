@@ -74,8 +74,7 @@ type TreeEntry struct {
 // averageEntryBytes is a guess that spares the list from growing.
 const averageEntryBytes = 36
 
-// parseTree reads the format of tree objects (gitformat in git's
-// tree-walk.c): "MODE NAME\0" followed by the 20 bytes of the id.
+// parseTree reads the format of tree objects: "MODE NAME\0" followed by the 20 bytes of the id.
 //
 // Names that would leave a folder when unpacked are damage: git refuses to
 // write them, so only an attacker does. So are names that occur twice: a link and
@@ -207,8 +206,7 @@ func parseMode(digits []byte) (Mode, error) {
 	return mode.Canonical(), nil
 }
 
-// validEntryName refuses the names that git's verify_path (read-cache.c)
-// refuses on every system: they would write outside the folder, or into the
+// validEntryName refuses the names that git refuses to check out on every system: they would write outside the folder, or into the
 // repository's own .git, where hooks live.
 func validEntryName(name string) bool {
 	return name != "" && name != "." && name != ".." && !strings.Contains(name, "/") && !strings.EqualFold(name, ".git")

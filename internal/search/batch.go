@@ -34,8 +34,8 @@ const (
 	maxSteps = 1 << 29
 	// idleBuffer is the largest buffer that a worker keeps between batches.
 	idleBuffer = 1 << 20
-	// binaryBytes is where a NUL makes a file binary: FIRST_FEW_BYTES of git's
-	// xdiff-interface.c.
+	// binaryBytes is how many bytes git looks at: a NUL among them makes a file
+	// binary.
 	binaryBytes = 8000
 )
 

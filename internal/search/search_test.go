@@ -124,7 +124,7 @@ func gitGrep(t testing.TB, dir, commit string, arguments ...string) (places, lin
 		out = rest
 		path := strings.TrimPrefix(string(fields[0]), commit+":")
 		// For "^$" git also counts an empty line after the final newline, where its
-		// look-ahead finds one (look_ahead in grep.c). GNU grep does not.
+		// look-ahead finds one. GNU grep does not.
 		if len(text) == 0 {
 			if _, ok := newlines[path]; !ok {
 				newlines[path] = bytes.Count(blob(t, dir, commit, path), []byte{'\n'})

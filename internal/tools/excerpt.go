@@ -14,8 +14,7 @@ import (
 const (
 	// maxReadBytes is how much of a file is read to find lines and to count them.
 	maxReadBytes = 64 << 20
-	// binaryBytes is how far git looks for a NUL, which makes a file binary
-	// (FIRST_FEW_BYTES in git's xdiff-interface.c).
+	// binaryBytes is how far git looks for a NUL, which makes a file binary.
 	binaryBytes = 8000
 	// foreignShare is the part of a text, one in so many, that may be no UTF-8:
 	// accents in an older encoding. Of more than that nothing can be read.

@@ -22,8 +22,8 @@ const (
 // repository calls something. Most names stay as they are. One with a quote, a
 // backslash, a blank at an end, bytes that are no UTF-8, or characters that are
 // not seen or change how others are seen is put in double quotes, with C's
-// escapes and bytes in octal, as git quotes paths (quote_c_style in git's
-// quote.c). So "\342\200\256" is U+202E, which would turn the rest of the line
+// escapes and bytes in octal, as git quotes paths (core.quotePath of
+// git-config(1)). So "\342\200\256" is U+202E, which would turn the rest of the line
 // around.
 //
 // [unquote] gives the exact name again, unless it takes more than 4096 bytes in

@@ -11,9 +11,9 @@
 //	stack.Lookup([]byte("docs/a.txt"), false)
 //	stack.Pop()
 //
-// The answers are those of attr.c with the direction GIT_ATTR_INDEX and
-// core.ignorecase off: what is built in yields to the root's file, that to
-// deeper ones, and all to $GIT_DIR/info/attributes. The machine's own files,
+// The answers are those of gitattributes(5) for a tree that nobody has checked
+// out, with core.ignoreCase off: what is built in yields to the root's file,
+// that to deeper ones, and all to $GIT_DIR/info/attributes. The machine's own files,
 // /etc/gitattributes and core.attributesFile, have no part. git takes as the
 // content what the entry .gitattributes of the tree has, also if it is a
 // symbolic link: then the path that the link names.

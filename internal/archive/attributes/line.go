@@ -6,10 +6,9 @@ import (
 )
 
 const (
-	// MaxFile is the size from which git ignores a file: ATTR_MAX_FILE_SIZE of
-	// attr.h.
+	// MaxFile is the size in bytes from which git ignores a file of attributes.
 	MaxFile = 100 << 20
-	// maxLine is the length from which it ignores a line: ATTR_MAX_LINE_LENGTH.
+	// maxLine is the length in bytes from which git ignores a line of it.
 	maxLine = 2048
 )
 
@@ -68,7 +67,7 @@ type line struct {
 	states []byte // what comes after it
 }
 
-// parseLine reads a line as parse_attr_line does. One with an invalid name is
+// parseLine reads a line of gitattributes(5). A line with an invalid name is
 // ignored as a whole.
 func parseLine(text []byte, macros bool) (line, bool) {
 	start := skipBlank(text)
@@ -104,7 +103,8 @@ func firstWord(text []byte) (word, rest []byte) {
 	return cutBlank(text)
 }
 
-// eachState calls each for the words after a pattern, as parse_attr does.
+// eachState calls each for the words after a pattern: "name", "-name", "!name"
+// and "name=value" of gitattributes(5).
 func eachState(text []byte, each func(name []byte, state State, value []byte)) {
 	for text = skipBlank(text); len(text) > 0; text = skipBlank(text) {
 		var word []byte

@@ -6,7 +6,7 @@ import (
 	"github.com/repomcp/repomcp/internal/archive/wildmatch"
 )
 
-// A pattern is one of a rule, as parse_path_pattern of dir.c reads it.
+// A pattern says which paths a rule is for, in the syntax of gitignore(5).
 type pattern struct {
 	text    string // without the slashes at its ends
 	literal int    // how much of it comes before the first special byte

@@ -2,8 +2,8 @@ package attributes
 
 import "bytes"
 
-// unquote reads the string in C's style that the text begins with, as quote.c
-// does, and returns what follows it.
+// unquote reads the string in double quotes, with the escapes of C, that the
+// text begins with, and returns what follows it.
 func unquote(text []byte) (content, rest []byte, ok bool) {
 	text = text[1:]
 	for {

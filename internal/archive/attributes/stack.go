@@ -126,9 +126,9 @@ func (e *evaluation) reset() {
 	}
 }
 
-// assign takes words from the last one, as fill_one of attr.c does. A macro
-// that becomes set is expanded at once; that is a loop, since hostile macros
-// nest as deeply as a file is long.
+// assign takes words from the last one, since the last word about an attribute
+// counts. A macro that becomes set is expanded at once; that is a loop, since
+// hostile macros nest as deeply as a file is long.
 func (e *evaluation) assign(words []assignment, macros [][]assignment) {
 	e.todo = append(e.todo[:0], words)
 	for len(e.todo) > 0 {

@@ -8,9 +8,8 @@ import (
 )
 
 // BigFileThreshold is the size in bytes above which git does not convert the
-// content of a file but copies it (core.bigFileThreshold, by default 512 MiB;
-// write_archive_entry in git's archive.c). Only a file with export-subst is
-// converted at any size. The caller looks at it before it calls Decide.
+// content of a file but copies it: core.bigFileThreshold of git-config(1), by
+// default 512 MiB. Only a file with export-subst is converted at any size. The caller looks at it before it calls Decide.
 const BigFileThreshold = 512 << 20
 
 // ErrEncodingValue is returned for a file whose attribute
@@ -44,8 +43,9 @@ func Decide(a attributes.Attributes) (c Conversion, ok bool) {
 	return c, c != Conversion{}
 }
 
-// decideLineEndings follows convert_attrs. Only eol=crlf ever adds a CR, for
-// "text" alone means the line endings of the system.
+// decideLineEndings reads the attributes text, eol and crlf of gitattributes(5).
+// Only eol=crlf ever adds a CR, for "text" alone means the line endings of the
+// system.
 func decideLineEndings(a attributes.Attributes) lineEndings {
 	if !isGiven(a.EOL, "crlf") {
 		return keepLF

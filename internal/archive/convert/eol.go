@@ -2,7 +2,7 @@ package convert
 
 import "bytes"
 
-// crlfStage writes a CR before each LF that has none (crlf_to_worktree).
+// crlfStage writes a CR before each LF that has none.
 type crlfStage struct {
 	next stage
 	crlf []byte
@@ -42,7 +42,7 @@ func (s *crlfStage) lineWithCRLF(line []byte) error {
 func (s *crlfStage) end() error { return s.next.end() }
 
 // statistics is the end of a chain that only wants to know whether a content is
-// text (gather_stats).
+// text.
 type statistics struct {
 	nul, loneCR, loneLF, crlf int64
 	printable, nonPrintable   int64
@@ -101,9 +101,8 @@ func (s *statistics) end() error {
 }
 
 // isTextWithoutCR is the question of text=auto: whether each LF can become a
-// CRLF, and each CRLF then a LF again, without a doubt.
-// (will_convert_lf_to_crlf and convert_is_binary; more than one byte in 128
-// that cannot be printed is binary.)
+// CRLF, and each CRLF then a LF again, without a doubt. A content is binary when
+// more than one byte in 128 cannot be printed.
 func (s *statistics) isTextWithoutCR() bool {
 	return s.loneCR == 0 && s.crlf == 0 && s.nul == 0 && s.printable/128 >= s.nonPrintable
 }

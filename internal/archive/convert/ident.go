@@ -3,7 +3,7 @@ package convert
 import "bytes"
 
 // identStage writes the id of the blob into the keyword `$Id$` and into one
-// that has an id already, `$Id: anything $` (ident_to_worktree).
+// that has an id already, `$Id: anything $`: gitattributes(5), "ident".
 //
 // A keyword ends at a dollar on the same line. One whose text has a space,
 // other than at its beginning and before the closing dollar, is that of another

@@ -31,8 +31,8 @@
 // never selects a folder with all that it has: "a*" selects a/b because "*"
 // matches slashes, and ":(glob)a*" does not select it.
 //
-// The answers are those of tree_entry_interesting in tree-walk.c, faults
-// included. ":(attr:…)" is refused, as is ":(prefix:…)", which git's own
+// The answers are those that git archive gives for its paths, faults included:
+// see "pathspec" in gitglossary(7). ":(attr:…)" is refused, as is ":(prefix:…)", which git's own
 // commands use among themselves. Variables such as GIT_LITERAL_PATHSPECS have
 // no part.
 //

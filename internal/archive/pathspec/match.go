@@ -31,8 +31,7 @@ func newEntry(path []byte, kind Kind) entry {
 func (e *entry) folder() []byte { return e.path[:e.base] }
 func (e *entry) name() []byte   { return e.path[e.base:] }
 
-// interest is enum interesting of tree-walk.h, of which the value for "nothing
-// that follows" is left out: it is a hint only.
+// interest is how much of a folder an item selects through one of its entries.
 type interest byte
 
 const (
@@ -41,82 +40,77 @@ const (
 	whole          // all that is in the same folder
 )
 
-// interesting is what one item says of an entry: the body of the loop in
-// do_match of tree-walk.c. A folder is interesting when something in it may be.
-func (i *item) interesting(e *entry) interest {
-	if e.base >= len(i.match) {
-		if i.holds(e.folder()) {
-			return whole
-		}
-		return i.wild(e)
+// selects returns what the item selects of an entry. A folder is selected when
+// something in it may be.
+//
+// A path selects what it is the folder of, the entry that it names, and the
+// folders on the way there. A glob also selects what it matches: its part below
+// the entry's folder is compared with the name where the folder is written out in
+// it, else all of it with the whole path.
+func (i *item) selects(e *entry) interest {
+	skip := 0
+	if e.base < len(i.match) && i.equal(e.folder(), i.match[:e.base]) {
+		skip = e.base
 	}
-	if !i.equal(e.folder(), i.match[:e.base]) {
-		return i.wild(e)
-	}
-	rest := i.match[e.base:]
+	writtenOut := skip == e.base
 	switch {
-	case i.reaches(e, rest):
+	case i.covers(e.folder()):
+		return whole
+	case writtenOut && i.names(e):
 		return one
-	case i.literal == len(i.match):
+	case !i.isGlob() || !i.canReach(e.folder()):
 		return not
-	case e.kind == Folder, i.fnmatch(rest, e.name(), i.literal-e.base):
+	case e.kind == Folder || i.globMatches(e.path, skip):
 		return one
 	}
 	return not
 }
 
-// wild compares the whole path with a glob: what follows match_wildcards in
-// do_match.
-func (i *item) wild(e *entry) interest {
-	if i.literal == len(i.match) || !i.begins(e.folder()) {
-		return not
-	}
-	if e.kind == Folder || i.fnmatch(i.match, e.path, i.literal) {
-		return one
-	}
-	return not
-}
+func (i *item) isGlob() bool { return i.literal < len(i.match) }
 
-// holds reports whether the folder is below the item's path: match_dir_prefix.
-func (i *item) holds(folder []byte) bool {
+// covers reports whether the item is the folder, or one above it. folder is a
+// path with its final slash; "" is the root.
+func (i *item) covers(folder []byte) bool {
 	n := len(i.match)
-	if !i.equal(folder[:n], i.match) {
+	if n > len(folder) || !i.equal(folder[:n], i.match) {
 		return false
 	}
 	return n == 0 || i.match[n-1] == '/' || n < len(folder) && folder[n] == '/'
 }
 
-// begins reports whether the folder can have what the glob matches, by what
-// comes before its first sign: match_wildcard_base.
-func (i *item) begins(folder []byte) bool {
+// names reports whether the item, which begins with the folder of the entry, goes
+// on with the entry's name, and leads to nothing that the entry cannot have.
+func (i *item) names(e *entry) bool {
+	rest := i.match[e.base:]
+	if len(e.name()) > len(rest) || !i.equal(e.name(), rest[:len(e.name())]) {
+		return false
+	}
+	switch below := rest[len(e.name()):]; {
+	case below == "":
+		return true
+	case below == "/":
+		return e.kind != File
+	default:
+		return below[0] == '/' && e.kind == Folder
+	}
+}
+
+// canReach reports whether a glob can match something in the folder, by what
+// comes before its first sign.
+func (i *item) canReach(folder []byte) bool {
 	n := min(len(folder), i.literal)
 	return i.equal(folder[:n], i.match[:n])
 }
 
-// reaches reports whether rest, the item without the folder of the entry, is
-// the entry's name or leads through it: match_entry.
-func (i *item) reaches(e *entry, rest string) bool {
-	name := e.name()
-	n := len(name)
-	if n > len(rest) || !i.equal(name, rest[:n]) {
+// globMatches compares a path with the glob, both without their first skip bytes,
+// which are equal. Like git, it looks for the only asterisk of a glob at the first
+// byte of what is left, also when that asterisk was skipped.
+func (i *item) globMatches(path []byte, skip int) bool {
+	literal := max(i.literal, skip)
+	if len(path) < literal || !i.equal(path[skip:literal], i.match[skip:literal]) {
 		return false
 	}
-	if n == len(rest) {
-		return true
-	}
-	return rest[n] == '/' && (e.kind == Folder || e.kind == Gitlink && n+1 == len(rest))
-}
-
-// fnmatch compares text with a glob of which prefix bytes have no sign:
-// git_fnmatch of dir.c. As there, the only asterisk of a glob is taken to be at
-// prefix, also where the caller has cut it off.
-func (i *item) fnmatch(pattern string, text []byte, prefix int) bool {
-	if prefix > 0 {
-		if len(text) < prefix || !i.equal(text[:prefix], pattern[:prefix]) {
-			return false
-		}
-		pattern, text = pattern[prefix:], text[prefix:]
-	}
+	pattern, text := i.match[literal:], path[literal:]
 	if i.oneStar {
 		end := pattern[1:]
 		return len(text) >= len(end) && i.equal(text[len(text)-len(end):], end)
@@ -157,19 +151,9 @@ func lower(c byte) byte {
 	return c
 }
 
-// matchesFolder is what match_pathspec of dir.c says of a folder: that the item
-// is its path or a folder above it, or a glob that it matches as a whole.
-func (i *item) matchesFolder(path []byte) bool {
-	n := len(i.match)
-	switch {
-	case n == 0:
-		return true
-	case n <= len(path) && i.equal(path[:n], i.match):
-		if n == len(path) || i.match[n-1] == '/' || path[n] == '/' {
-			return true
-		}
-	case i.match[n-1] == '/' && n-1 == len(path) && i.equal(path, i.match[:n-1]):
-		return true
-	}
-	return i.literal < n && i.fnmatch(i.match, path, i.literal)
+// selectsFolder reports whether the item is the folder or one above it, or a glob
+// that matches the folder's path.
+func (i *item) selectsFolder(path []byte) bool {
+	folder := append(bytes.Clone(path), '/')
+	return i.covers(folder) || i.isGlob() && i.globMatches(path, 0)
 }

@@ -45,24 +45,25 @@ var longMagic = map[string]magic{"top": top, "literal": literal, "glob": glob, "
 
 var shortMagic = map[byte]magic{'/': top, '!': exclude, '^': exclude}
 
-// reserved are the signs that git keeps for short magic to come: those that
-// ctype.c marks as GIT_PATHSPEC_MAGIC.
+// reserved are the signs that git keeps for short magic to come: all of ASCII
+// that are neither letters, digits, signs of a glob or an expression, nor
+// brackets ("pathspec" in gitglossary(7)).
 const reserved = "!\"#%&',-/:;<=>@_`~"
 
 const allowedMagic = "allowed are top, literal, glob, icase and exclude"
 
-// item is a pathspec that was read: struct pathspec_item of pathspec.h.
+// item is a pathspec that was read.
 type item struct {
 	match   string
 	magic   magic
-	literal int  // nowildcard_len: what comes before the first glob sign
-	oneStar bool // PATHSPEC_ONESTAR: that is an asterisk, and the only one
+	literal int  // how much of match comes before the first glob sign
+	oneStar bool // that sign is an asterisk, and the only one
 }
 
 // everything is the item of a list that otherwise only excludes.
 var everything = item{}
 
-// parse reads a pathspec as init_pathspec_item does.
+// parse reads a pathspec: its magic, and the path or glob after it.
 func parse(given string) (item, error) {
 	fail := func(reason string) (item, error) {
 		return item{}, &Error{Pathspec: given, Reason: reason, Err: ErrSyntax}
@@ -167,8 +168,8 @@ func parseShort(rest string) (m magic, path, reason string) {
 	return m, strings.TrimPrefix(rest, ":"), ""
 }
 
-// normalise resolves ".", ".." and empty components as normalize_path_copy of
-// path.c does, and reports whether the path stays in the tree. A slash at the
+// normalise resolves ".", ".." and empty components, and reports whether the path
+// stays in the tree. A slash at the
 // end stays.
 func normalise(path string) (normal string, inside bool) {
 	if strings.HasPrefix(path, "/") {

@@ -85,7 +85,7 @@ func (s *Spec) Match(path []byte, kind Kind) bool {
 func strongest(items []item, e *entry) interest {
 	best := not
 	for i := range items {
-		best = max(best, items[i].interesting(e))
+		best = max(best, items[i].selects(e))
 		if best == whole {
 			break
 		}
@@ -98,8 +98,9 @@ func strongest(items []item, e *entry) interest {
 // itself, matches something. One that excludes fails when nothing is left.
 func (s *Spec) Checks() []Check { return s.checks }
 
-// Check asks whether a pathspec matches anything in a tree, as path_exists of
-// archive.c does. Attributes and the other pathspecs have no part in it.
+// Check asks whether a pathspec matches anything in a tree, as git archive does
+// before it writes the first byte. Attributes and the other pathspecs have no
+// part in it.
 //
 // For most, [Check.Path] gives the one path to look up. For others a walk calls
 // [Check.Match] until something is found.
@@ -129,19 +130,19 @@ func (c *Check) Match(path []byte, kind Kind) (found, enter bool) {
 	if !c.alone.Match(path, kind) {
 		return false, false
 	}
-	if kind != Folder || c.alone.matchesFolder(path) {
+	if kind != Folder || c.alone.selectsFolder(path) {
 		return true, false
 	}
 	return false, true
 }
 
-func (s *Spec) matchesFolder(path []byte) bool {
+func (s *Spec) selectsFolder(path []byte) bool {
 	for i := range s.exclude {
-		if s.exclude[i].matchesFolder(path) {
+		if s.exclude[i].selectsFolder(path) {
 			return false
 		}
 	}
-	return s.include[0].matchesFolder(path)
+	return s.include[0].selectsFolder(path)
 }
 
 // Err is the [*Error] of a check that found nothing.

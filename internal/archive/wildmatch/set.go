@@ -105,8 +105,8 @@ func (s *scan) class() bool {
 	return true
 }
 
-// classes are those of git's ctype.c, which knows ASCII alone and no vertical
-// tab or form feed among the spaces.
+// classes are those of POSIX in ASCII, but that for git neither a vertical tab
+// nor a form feed is a space.
 var classes = map[string]func(byte) bool{
 	"alnum":  func(c byte) bool { return isLower(c) || isUpper(c) || isDigit(c) },
 	"alpha":  func(c byte) bool { return isLower(c) || isUpper(c) },

@@ -1,4 +1,5 @@
-// Package wildmatch matches paths against patterns as git's wildmatch.c does.
+// Package wildmatch matches paths against the patterns of gitignore(5), with the
+// answers of git.
 //
 // [Match] is used by attributes and pathspecs, which first compare what comes
 // before the first special byte; [Literal] says how long that is.
@@ -39,10 +40,11 @@ import "bytes"
 // Flags change what a pattern means.
 type Flags uint8
 
-// The flags of wildmatch.h.
 const (
-	PathName Flags = 1 << iota // WM_PATHNAME
-	CaseFold                   // WM_CASEFOLD
+	// PathName makes a slash something that only a slash and "**" match.
+	PathName Flags = 1 << iota
+	// CaseFold makes ASCII letters match in any case.
+	CaseFold
 )
 
 // Match reports whether the whole text matches the pattern.
@@ -63,7 +65,7 @@ func Match(pattern string, text []byte, flags Flags) bool {
 }
 
 // Literal is the length of the part of the pattern before the first byte that
-// can be special: simple_length of dir.c.
+// can be special.
 func Literal(pattern string) int {
 	for i := range len(pattern) {
 		switch pattern[i] {
