@@ -237,6 +237,9 @@ func (g *Graph) Level(at uint32) uint32 {
 	return binary.BigEndian.Uint32(g.record(at)[sha1.Size+8:]) >> (dateBits - 32)
 }
 
+// Corrected reports whether generations are corrected dates.
+func (g *Graph) Corrected() bool { return g.offsets != nil }
+
 // Generation is a number that is greater than that of every ancestor: the
 // corrected date where all layers have it, which cuts walks shorter, or else the
 // level.

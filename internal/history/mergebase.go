@@ -28,11 +28,13 @@ const settleSteps = 1000
 // Of several that were committed in the same second git may list another one
 // first when it has a commit-graph file.
 func MergeBases(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, a, b repos.ID) ([]repos.ID, error) {
-	s, err := newSource(ctx, snapshot, facts)
-	if err != nil {
-		return nil, err
-	}
-	return s.mergeBases(a, b)
+	return walking(ctx, snapshot, facts, func(s *source) ([]repos.ID, error) {
+		bases, err := s.mergeBases(a, b)
+		if err == nil {
+			err = s.confirm(append(bases[:len(bases):len(bases)], a, b)...)
+		}
+		return bases, err
+	})
 }
 
 func (s *source) mergeBases(a, b repos.ID) ([]repos.ID, error) {
@@ -63,30 +65,41 @@ func MergeBase(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, a, b
 // AheadBehind counts the commits that head has and base has not, and the other
 // way round, as `git rev-list --left-right --count HEAD...BASE` does.
 func AheadBehind(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, base, head repos.ID) (ahead, behind int, err error) {
-	bases, err := MergeBases(ctx, snapshot, facts, base, head)
-	if err != nil {
-		return 0, 0, err
+	counts, err := walking(ctx, snapshot, facts, func(s *source) (counts [2]int, err error) {
+		if err := s.confirm(base, head); err != nil {
+			return counts, err
+		}
+		return s.aheadBehind(base, head)
+	})
+	return counts[0], counts[1], err
+}
+
+func (s *source) aheadBehind(base, head repos.ID) (counts [2]int, err error) {
+	p := newPainter(s)
+	if err := errors.Join(p.start(left, head), p.start(right, base)); err != nil {
+		return counts, err
 	}
-	s, err := newSource(ctx, snapshot, facts)
-	if err != nil {
-		return 0, 0, err
-	}
-	p := painter{source: s, commits: make(map[repos.ID]*painted)}
-	if err := errors.Join(p.start(left, head), p.start(right, base), p.start(left|right|stale, bases...)); err != nil {
-		return 0, 0, err
+	if !s.claims.ordered() {
+		bases, err := s.mergeBases(base, head)
+		if err == nil {
+			err = p.start(left|right|stale, bases...)
+		}
+		if err != nil {
+			return counts, err
+		}
 	}
 	if err := p.settle(); err != nil {
-		return 0, 0, err
+		return counts, err
 	}
 	for _, c := range p.commits {
 		switch c.marks & (left | right) {
 		case left:
-			ahead++
+			counts[0]++
 		case right:
-			behind++
+			counts[1]++
 		}
 	}
-	return ahead, behind, nil
+	return counts, nil
 }
 
 // marks say from where a commit was reached.
@@ -104,8 +117,10 @@ type painted struct {
 	id      repos.ID
 	parents []repos.ID
 	date    uint64
-	marks   marks
-	queued  int // that many times
+	// generation is 0 of all where they are not good enough to walk by.
+	generation uint64
+	marks      marks
+	queued     int // that many times
 }
 
 // painter spreads marks from commits to their ancestors, the newest first:
@@ -117,6 +132,8 @@ type painter struct {
 	fresh   int // how many in the queue are not stale
 	common  []*painted
 }
+
+func newPainter(s *source) *painter { return &painter{source: s, commits: make(map[repos.ID]*painted)} }
 
 func (p *painter) start(m marks, ids ...repos.ID) error {
 	for _, id := range ids {
@@ -141,6 +158,9 @@ func (p *painter) commit(id repos.ID) (*painted, error) {
 		return nil, err
 	}
 	c := &painted{id: id, parents: links.parents, date: links.date}
+	if p.source.claims.ordered() {
+		c.generation = p.source.claims.generation(links)
+	}
 	p.commits[id] = c
 	return c, nil
 }
@@ -184,8 +204,12 @@ func (p *painter) step() (*painted, error) {
 	return c, nil
 }
 
-// settle goes on until every commit that only one side has must have been met.
+// settle goes on until every commit that only one side has must have been met: by
+// generations, at once when only ancestors of common ones are left.
 func (p *painter) settle() error {
+	if p.source.claims.ordered() {
+		return p.spread()
+	}
 	oldest := ^uint64(0)
 	for steps := settleSteps; p.queue.Len() > 0 && steps > 0; {
 		c, err := p.step()
@@ -205,16 +229,21 @@ func (p *painter) settle() error {
 // paint marks the ancestors of one commit and of others, until only ancestors
 // of common ones are left.
 func (s *source) paint(one repos.ID, others ...repos.ID) (*painter, error) {
-	p := &painter{source: s, commits: make(map[repos.ID]*painted)}
+	p := newPainter(s)
 	if err := errors.Join(p.start(left, one), p.start(right, others...)); err != nil {
 		return nil, err
 	}
+	return p, p.spread()
+}
+
+// spread goes on until only ancestors of common commits are left.
+func (p *painter) spread() error {
 	for p.fresh > 0 {
 		if _, err := p.step(); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return p, nil
+	return nil
 }
 
 // commonAncestors finds common ancestors of two commits, among them all of the
@@ -276,6 +305,9 @@ func (q *paintQueue) Len() int { return len(q.list) }
 // Less implements [heap.Interface].
 func (q *paintQueue) Less(i, j int) bool {
 	x, y := q.list[i], q.list[j]
+	if x.generation != y.generation {
+		return x.generation > y.generation
+	}
 	if x.date != y.date {
 		return x.date > y.date
 	}
