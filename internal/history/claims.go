@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 
 	"github.com/repomcp/repomcp/internal/commitgraph"
 	"github.com/repomcp/repomcp/internal/repos"
@@ -46,12 +45,16 @@ func walking[T any](ctx context.Context, snapshot *repos.Snapshot, facts *Facts,
 	return found, err
 }
 
+func (c *claims) find(id repos.ID) (at uint32, ok bool) {
+	if c.graph == nil {
+		return 0, false
+	}
+	return c.graph.Find(id)
+}
+
 // links is what the graph has of a commit.
 func (c *claims) links(id repos.ID) (l links, ok bool) {
-	if c.graph == nil {
-		return links{}, false
-	}
-	at, ok := c.graph.Find(id)
+	at, ok := c.find(id)
 	if !ok {
 		return links{}, false
 	}
@@ -117,12 +120,3 @@ func (c *claims) keepsAll(l links, limits []limit) bool {
 // ordered reports whether generations are good enough to walk by: among those of
 // the graph a commit comes after all that lead to it.
 func (c *claims) ordered() bool { return c.graph != nil && c.graph.Corrected() }
-
-// generation is greater than that of all that the commit leads to, and beyond all
-// for a commit outside of the graph.
-func (c *claims) generation(l links) uint64 {
-	if l.at == 0 {
-		return math.MaxUint64
-	}
-	return c.graph.Generation(l.at - 1)
-}
