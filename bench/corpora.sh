@@ -7,9 +7,9 @@ export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null LC_ALL=C
 src=$(go env GOROOT)/src
 
 if [ -n "$quick" ]; then
-    tree='archive encoding go net' small=encoding commits=30 files=3000 large=33554432
+    tree='archive encoding go net' small=encoding commits=30 files=3000 large=33554432 history=4000
 else
-    tree=. small='archive net text' commits=500 files=100000 large=1073741824
+    tree=. small='archive net text' commits=500 files=100000 large=1073741824 history=400000
 fi
 
 # import feeds git-fast-import(1) from standard input; always a pack, however small.
@@ -101,6 +101,51 @@ large_files() {
     } | import
 }
 
+# long_history N imports N commits by 2,000 people over 4,000 files of 40 lines. Each
+# changes a line of one file or two; every fifth time a branch of up to five commits
+# begins some commits back and is merged. A clock in fifty is a day behind.
+long_history() {
+    awk -v count="$1" "$random"'
+        function path(f) { return sprintf("part%02d/group%d/file%d.txt", f / 100, f / 10 % 10, f % 10) }
+        function put(f) {
+            printf "M 100644 inline %s\ndata %d\n%s\n", path(f), length(text[f]), text[f]
+        }
+        function edit(f,   at, end, i) {
+            at = 1
+            for (i = random(40); i > 0; i--) at += index(substr(text[f], at), "\n")
+            end = at + index(substr(text[f], at), "\n")
+            text[f] = substr(text[f], 1, at - 1) sprintf("line of commit %d\n", made) substr(text[f], end)
+            put(f)
+        }
+        function commit(from, merged,   date, who) {
+            made++; who = random(2000); date = 1200000000 + 1200 * made - (random(50) ? 0 : 86400)
+            printf "commit refs/heads/main\nmark :%d\ncommitter Author %d <author%d@example.com> %d +0000\ndata %d\n%s\n",
+                made, who, who, date, length("change " made), "change " made
+            if (from) printf "from :%d\n", from
+            if (merged) printf "merge :%d\n", merged
+        }
+        BEGIN {
+            state = 5
+            for (i = 0; i < 40; i++) lines = lines "line " i "\n"
+            commit(0, 0)
+            for (f = 0; f < 4000; f++) { text[f] = lines; put(f) }
+            for (tip = main[0] = 1; made < count;) {
+                side = 0; changed = 0
+                if (!random(5)) {
+                    side = main[depth - random(depth < 20 ? depth + 1 : 20)]
+                    for (n = 1 + random(5); n > 0; n--) {
+                        commit(side, 0); side = made; edit(f = random(4000)); files[changed++] = f
+                    }
+                }
+                commit(tip, side); tip = main[++depth] = made
+                while (changed > 0) put(files[--changed])
+                for (n = side ? 0 : 1 + random(2); n > 0; n--) edit(random(4000))
+            }
+            printf "reset refs/heads/main\nfrom :%d\ndone\n", tip
+        }' | import
+    git -C "$dir" commit-graph write --reachable --changed-paths
+}
+
 # unpack turns the only pack into loose objects, which git does only where the
 # repository does not have them.
 unpack() {
@@ -119,6 +164,7 @@ c1k) small_files $((files / 100)) ;;
 c10k) small_files $((files / 10)) ;;
 c) small_files $files ;;
 e) large_files ;;
+h) long_history $history ;;
 mirror) git clone --quiet --mirror --local "$REPOMCP_BENCH_REPO" "$dir" ;;
 *) echo "corpora.sh: there is no repository $key" >&2 && exit 2 ;;
 esac

@@ -13,6 +13,9 @@ import (
 // ErrMalformed says that bytes are no commit-graph, or one that cannot be right.
 var ErrMalformed = errors.New("malformed commit-graph")
 
+// DateMask is the bits of a date that a graph has.
+const DateMask = 1<<dateBits - 1
+
 // ID is the SHA-1 of a commit or a tree.
 type ID = [sha1.Size]byte
 
@@ -225,7 +228,7 @@ func (g *Graph) Parents(at uint32) iter.Seq[uint32] {
 // Date is the committer's time of a commit in seconds since 1970, as far as 34
 // bits hold it.
 func (g *Graph) Date(at uint32) uint64 {
-	return binary.BigEndian.Uint64(g.record(at)[sha1.Size+8:]) & (1<<dateBits - 1)
+	return binary.BigEndian.Uint64(g.record(at)[sha1.Size+8:]) & DateMask
 }
 
 // Level is the topological level of a commit: 1 without parents, otherwise at
@@ -233,6 +236,9 @@ func (g *Graph) Date(at uint32) uint64 {
 func (g *Graph) Level(at uint32) uint32 {
 	return binary.BigEndian.Uint32(g.record(at)[sha1.Size+8:]) >> (dateBits - 32)
 }
+
+// Corrected reports whether generations are corrected dates.
+func (g *Graph) Corrected() bool { return g.offsets != nil }
 
 // Generation is a number that is greater than that of every ancestor: the
 // corrected date where all layers have it, which cuts walks shorter, or else the

@@ -238,6 +238,24 @@ func Env() []string {
 	}
 }
 
+// WriteCommitGraph leaves a commit-graph of one kind by the number: none, one of all
+// commits with filters of changed paths, a chain of two that lacks the youngest
+// commits, and one with neither filters nor corrected dates.
+func (r *Repo) WriteCommitGraph(number uint64) {
+	r.t.Helper()
+	switch number % 4 {
+	case 1:
+		r.Git("commit-graph", "write", "--reachable", "--changed-paths")
+	case 2:
+		all := strings.Fields(r.Git("rev-list", "--all"))
+		for _, youngest := range []int{len(all) / 2, len(all) / 8} {
+			r.GitInput([]byte(strings.Join(all[youngest:], "\n")+"\n"), "commit-graph", "write", "--stdin-commits", "--split=no-merge", "--changed-paths")
+		}
+	case 3:
+		r.Git("-c", "commitGraph.generationVersion=1", "commit-graph", "write", "--reachable")
+	}
+}
+
 // Volume is how many cases a test makes: usual, or soak with REPOMCP_SOAK=1, as
 // `make soak` has it. What kinds of cases there are does not depend on it.
 func Volume(usual, soak int) int {

@@ -90,13 +90,15 @@ func Blame(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, o BlameO
 	if o.MaxCommits <= 0 {
 		o.MaxCommits = MaxBlameCommits
 	}
-	source, err := newSource(ctx, snapshot, facts)
-	if err != nil {
-		return BlameResult{}, err
-	}
-	source.people = o.Mailmap
-	b := &board{source: source, left: o.MaxCommits, blobs: blobs{source: source}, commits: make(map[repos.ID]*suspect)}
-	start, err := b.start(o.Commit, limit.path)
+	return walking(ctx, snapshot, facts, func(s *source) (BlameResult, error) {
+		s.people = o.Mailmap
+		return o.blame(s, limit.path)
+	})
+}
+
+func (o *BlameOptions) blame(s *source, path string) (BlameResult, error) {
+	b := &board{source: s, left: o.MaxCommits, blobs: blobs{source: s}, commits: make(map[repos.ID]*suspect)}
+	start, err := b.start(o.Commit, path)
 	if err != nil {
 		return BlameResult{}, err
 	}

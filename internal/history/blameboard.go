@@ -56,6 +56,9 @@ type verdict struct {
 
 // start is the final version.
 func (b *board) start(id repos.ID, path string) (*holder, error) {
+	if err := b.source.confirm(id); err != nil {
+		return nil, err
+	}
 	commit, err := b.commit(id)
 	if err != nil {
 		return nil, err
@@ -157,7 +160,12 @@ func (b *board) judge(h *holder) error {
 // ones. One with the same content takes all; the others are compared in turn.
 func (b *board) pass(h *holder) error {
 	versions := make([]*holder, len(h.commit.parents))
-	for _, find := range []func(*suspect, *holder) (*holder, error){b.samePath, b.renamed} {
+	for n, find := range []func(*suspect, *holder) (*holder, error){b.samePath, b.renamed} {
+		if n > 0 {
+			if err := b.confirm(h); err != nil {
+				return err
+			}
+		}
 		for i, id := range h.commit.parents {
 			if versions[i] != nil {
 				continue
@@ -197,10 +205,30 @@ func (b *board) pass(h *holder) error {
 	return nil
 }
 
+// confirm compares the commit-graph with a commit that differs from its parents, and
+// with those. The version has been found by way of commits that the graph says are
+// the same.
+func (b *board) confirm(h *holder) error {
+	if h.commit.at == 0 {
+		return nil
+	}
+	if err := b.source.confirm(append([]repos.ID{h.commit.id}, h.commit.parents...)...); err != nil {
+		return err
+	}
+	found, err := b.source.lookup(h.commit.tree, h.path)
+	if err == nil && found != h.entry {
+		err = errContradicted
+	}
+	return err
+}
+
 // samePath returns the parent's version of the same path.
 func (b *board) samePath(parent *suspect, h *holder) (*holder, error) {
 	if known := parent.known(h.path); known != nil {
 		return known, nil
+	}
+	if h.commit.parents[0] == parent.id && b.source.claims.keeps(h.commit.links, h.path) {
+		return parent.holder(h.path, h.entry), nil
 	}
 	found, err := b.source.lookup(parent.tree, h.path)
 	if err != nil || !sameKind(found.mode, h.mode) {

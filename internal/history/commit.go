@@ -172,6 +172,9 @@ type links struct {
 	// date is the committer's, in seconds since 1970; one before wraps around
 	// and is later than all others, as for git.
 	date uint64
+	// at is the position in the commit-graph plus one; 0 for what was read from
+	// the commit.
+	at uint32
 }
 
 const (

@@ -159,6 +159,7 @@ type source struct {
 	repository uint32
 	shallow    map[repos.ID]bool
 	people     *mailmap.Map // nil for names as they are stored
+	claims     claims
 
 	compared       map[[2]repos.ID]bool // folders that are the same to git
 	openBytes      int                  // of folders that are being compared
@@ -181,12 +182,20 @@ func newSource(ctx context.Context, snapshot *repos.Snapshot, facts *Facts) (*so
 	return s, nil
 }
 
-// links gives what a walk needs of a commit. When the commit had to be read,
-// raw is it, until the next call.
+// links returns what a walk needs of a commit, as the graph has it where that
+// has the commit. When the commit had to be read, raw is it, until the next call.
 func (s *source) links(id repos.ID) (l links, raw []byte, err error) {
 	if err := s.ctx.Err(); err != nil {
 		return links{}, nil, err
 	}
+	if l, ok := s.claims.links(id); ok {
+		return l, nil, nil
+	}
+	return s.stored(id)
+}
+
+// stored is what the commit itself says.
+func (s *source) stored(id repos.ID) (l links, raw []byte, err error) {
 	key := commitKey{s.repository, id}
 	l, known := s.facts.commit(key)
 	if !known {
@@ -220,6 +229,9 @@ func (s *source) commit(id repos.ID) (Commit, error) {
 	}
 	if s.shallow[id] {
 		l.parents = nil
+	}
+	if err := s.claims.agrees(id, l); err != nil {
+		return Commit{}, err
 	}
 	c := parseCommit(id, raw, l)
 	for _, p := range []*Person{&c.Author, &c.Committer} {

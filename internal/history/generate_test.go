@@ -28,6 +28,7 @@ type made struct {
 // commits of one second, empty commits and messages, old encodings.
 type generator struct {
 	*rand.Rand
+	seed    uint64
 	out     bytes.Buffer
 	commits []*node
 	clock   int64
@@ -49,7 +50,7 @@ func generate(t *testing.T, seed uint64, commits int) made {
 }
 
 func newGenerator(seed uint64) *generator {
-	return &generator{Rand: rand.New(rand.NewPCG(seed, 6)), clock: 1_600_000_000}
+	return &generator{Rand: rand.New(rand.NewPCG(seed, 6)), seed: seed, clock: 1_600_000_000}
 }
 
 func (g *generator) history(t *testing.T, commits int) made {
@@ -77,6 +78,7 @@ func (g *generator) history(t *testing.T, commits int) made {
 			m.files[id] = tips[i].files
 		}
 	}
+	m.repo.WriteCommitGraph(g.seed)
 	slices.Reverse(m.tips) // the youngest has most of history
 	return m
 }

@@ -120,16 +120,14 @@ func Log(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, options Lo
 	if err != nil {
 		return LogPage{}, err
 	}
-	source, err := newSource(ctx, snapshot, facts)
-	if err != nil {
-		return LogPage{}, err
-	}
-	source.people = options.Mailmap
-	walk := newWalk(source, options, limits, at)
-	if err := walk.begin(at); err != nil {
-		return LogPage{}, err
-	}
-	return options.page(walk, at)
+	return walking(ctx, snapshot, facts, func(s *source) (LogPage, error) {
+		s.people = options.Mailmap
+		walk := newWalk(s, options, limits, at)
+		if err := walk.begin(at); err != nil {
+			return LogPage{}, err
+		}
+		return options.page(walk, at)
+	})
 }
 
 // check fills in defaults and refuses what makes no sense.
@@ -186,6 +184,9 @@ func (o *LogOptions) page(walk *walk, at position) (page LogPage, err error) {
 			continue
 		}
 		commit, err := walk.source.commit(id)
+		if err == nil {
+			err = walk.source.confirm(commit.Parents...)
+		}
 		if err != nil {
 			return LogPage{}, err
 		}

@@ -99,6 +99,13 @@ func (w *walk) push(id repos.ID) error {
 
 // begin queues what the walk begins with.
 func (w *walk) begin(at position) error {
+	starts := []repos.ID{at.start}
+	if !at.base.IsZero() {
+		starts = append(starts, at.base)
+	}
+	if err := w.source.confirm(starts...); err != nil {
+		return err
+	}
 	switch {
 	case at.base.IsZero():
 		return w.push(at.start)
@@ -170,7 +177,7 @@ func (w *walk) advance(s *step, wayOnly bool) (same bool, err error) {
 	parents := s.links.parents
 	if len(w.limits) > 0 && (!wayOnly || len(parents) > 1) {
 		always := func(repos.ID) (bool, error) { return true, nil }
-		if same, parents, err = w.simplify(s.links.tree, parents, always); err != nil {
+		if same, parents, err = w.simplify(s.links, always); err != nil {
 			return false, err
 		}
 	}
@@ -189,13 +196,16 @@ func (w *walk) advance(s *step, wayOnly bool) (same bool, err error) {
 // one of its parents, for the paths, leads to that parent only. That parent has to
 // be relevant. Others neither stand for the commit nor make it one to show, unless
 // all are such.
-func (w *walk) simplify(tree repos.ID, parents []repos.ID, relevant func(repos.ID) (bool, error)) (same bool, rest []repos.ID, err error) {
-	if len(parents) == 0 {
-		same, err = w.source.emptyTree(tree, w.limits)
-		return same, nil, err
+func (w *walk) simplify(l links, relevant func(repos.ID) (bool, error)) (same bool, rest []repos.ID, err error) {
+	kept := w.source.claims.keepsAll(l, w.limits)
+	if len(l.parents) == 0 {
+		if !kept {
+			kept, err = w.source.emptyTree(l.tree, w.limits)
+		}
+		return kept, nil, err
 	}
 	differs, someRelevant := map[bool]bool{}, false
-	for i, parent := range parents {
+	for i, parent := range l.parents {
 		counts, err := relevant(parent)
 		if err != nil {
 			return false, nil, err
@@ -204,17 +214,22 @@ func (w *walk) simplify(tree repos.ID, parents []repos.ID, relevant func(repos.I
 		if w.first && i > 0 {
 			break
 		}
-		links, _, err := w.source.links(parent)
-		if err != nil {
-			return false, nil, err
+		equal := i == 0 && kept
+		if !equal {
+			before, _, err := w.source.links(parent)
+			if err != nil {
+				return false, nil, err
+			}
+			if equal, err = w.source.sameTree(before.tree, l.tree, w.limits); err != nil {
+				return false, nil, err
+			}
 		}
-		equal, err := w.source.sameTree(links.tree, tree, w.limits)
-		if err != nil || equal && counts {
-			return equal, parents[i : i+1], err
+		if equal && counts {
+			return true, l.parents[i : i+1], nil
 		}
 		differs[counts] = differs[counts] || !equal
 	}
-	return !differs[someRelevant], parents, nil
+	return !differs[someRelevant], l.parents, nil
 }
 
 // matches reports whether the commit's author and message fit.
@@ -228,6 +243,13 @@ func (w *walk) matches(s *step) (bool, error) {
 			return false, err
 		}
 		w.source.commits = raw
+		l, err := parseLinks(s.id, raw)
+		if err == nil {
+			err = w.source.claims.agrees(s.id, l)
+		}
+		if err != nil {
+			return false, err
+		}
 		s.fits = w.matcher.match(raw)
 	}
 	return s.fits == yes, nil

@@ -2,10 +2,10 @@ package history
 
 import (
 	"cmp"
-	"container/heap"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/repomcp/repomcp/internal/repos"
@@ -27,11 +27,13 @@ const settleSteps = 1000
 // Of several that were committed in the same second git may list another one
 // first when it has a commit-graph file.
 func MergeBases(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, a, b repos.ID) ([]repos.ID, error) {
-	s, err := newSource(ctx, snapshot, facts)
-	if err != nil {
-		return nil, err
-	}
-	return s.mergeBases(a, b)
+	return walking(ctx, snapshot, facts, func(s *source) ([]repos.ID, error) {
+		bases, err := s.mergeBases(a, b)
+		if err == nil {
+			err = s.confirm(append(bases[:len(bases):len(bases)], a, b)...)
+		}
+		return bases, err
+	})
 }
 
 func (s *source) mergeBases(a, b repos.ID) ([]repos.ID, error) {
@@ -62,30 +64,41 @@ func MergeBase(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, a, b
 // AheadBehind counts the commits that head has and base has not, and the other
 // way round, as `git rev-list --left-right --count HEAD...BASE` does.
 func AheadBehind(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, base, head repos.ID) (ahead, behind int, err error) {
-	bases, err := MergeBases(ctx, snapshot, facts, base, head)
-	if err != nil {
-		return 0, 0, err
+	counts, err := walking(ctx, snapshot, facts, func(s *source) (counts [2]int, err error) {
+		if err := s.confirm(base, head); err != nil {
+			return counts, err
+		}
+		return s.aheadBehind(base, head)
+	})
+	return counts[0], counts[1], err
+}
+
+func (s *source) aheadBehind(base, head repos.ID) (counts [2]int, err error) {
+	p := newPainter(s)
+	if err := errors.Join(p.start(left, head), p.start(right, base)); err != nil {
+		return counts, err
 	}
-	s, err := newSource(ctx, snapshot, facts)
-	if err != nil {
-		return 0, 0, err
-	}
-	p := painter{source: s, commits: make(map[repos.ID]*painted)}
-	if err := errors.Join(p.start(left, head), p.start(right, base), p.start(left|right|stale, bases...)); err != nil {
-		return 0, 0, err
-	}
-	if err := p.settle(); err != nil {
-		return 0, 0, err
-	}
-	for _, c := range p.commits {
-		switch c.marks & (left | right) {
-		case left:
-			ahead++
-		case right:
-			behind++
+	if !s.claims.ordered() {
+		bases, err := s.mergeBases(base, head)
+		if err == nil {
+			err = p.start(left|right|stale, bases...)
+		}
+		if err != nil {
+			return counts, err
 		}
 	}
-	return ahead, behind, nil
+	if err := p.settle(); err != nil {
+		return counts, err
+	}
+	for _, m := range p.marks {
+		switch m & (left | right) {
+		case left:
+			counts[0]++
+		case right:
+			counts[1]++
+		}
+	}
+	return counts, nil
 }
 
 // marks say from where a commit was reached.
@@ -98,103 +111,162 @@ const (
 	shared
 )
 
-// painted is a commit that was reached.
-type painted struct {
-	id      repos.ID
-	parents []repos.ID
-	date    uint64
-	marks   marks
-	queued  int // that many times
-}
-
-// painter spreads marks from commits to their ancestors, the newest first, for
-// the answers of git-merge-base(1).
+// painter spreads marks from commits to their ancestors, the newest first, for the
+// answers of git-merge-base(1). Commits are numbers: those of the graph have their
+// positions, others get the next ones as they come.
 type painter struct {
 	source  *source
-	commits map[repos.ID]*painted
-	queue   paintQueue
+	inside  uint32 // commits of the graph
+	numbers map[repos.ID]uint32
+	others  []outsider
+	marks   []marks
+	queued  []uint8 // that many times: at most once for each mark
+	queue   newest[uint32]
 	fresh   int // how many in the queue are not stale
-	common  []*painted
+	common  []uint32
+}
+
+// outsider is a commit that is not in the graph.
+type outsider struct {
+	id repos.ID
+	links
+}
+
+func newPainter(s *source) *painter {
+	p := &painter{source: s, numbers: make(map[repos.ID]uint32)}
+	if s.claims.graph != nil {
+		p.inside = s.claims.graph.Len()
+	}
+	p.marks, p.queued = make([]marks, p.inside), make([]uint8, p.inside)
+	return p
 }
 
 func (p *painter) start(m marks, ids ...repos.ID) error {
 	for _, id := range ids {
-		c, err := p.commit(id)
+		n, err := p.number(id)
 		if err != nil {
 			return err
 		}
-		p.mark(c, m)
+		p.mark(n, m)
 	}
 	return nil
 }
 
-func (p *painter) commit(id repos.ID) (*painted, error) {
-	if c := p.commits[id]; c != nil {
-		return c, nil
+func (p *painter) number(id repos.ID) (uint32, error) {
+	if at, ok := p.source.claims.find(id); ok {
+		return at, nil
 	}
-	if len(p.commits) >= maxPainted {
-		return nil, fmt.Errorf("more than %d commits of history: %w", maxPainted, repos.ErrTooLarge)
+	if n, known := p.numbers[id]; known {
+		return n, nil
 	}
-	links, _, err := p.source.links(id)
+	if len(p.others) >= maxPainted {
+		return 0, fmt.Errorf("more than %d commits of history: %w", maxPainted, repos.ErrTooLarge)
+	}
+	found, _, err := p.source.stored(id)
 	if err != nil {
-		return nil, err
+		return 0, err
 	}
-	c := &painted{id: id, parents: links.parents, date: links.date}
-	p.commits[id] = c
-	return c, nil
+	n := uint32(len(p.marks))
+	p.numbers[id] = n
+	p.others = append(p.others, outsider{id, found})
+	p.marks, p.queued = append(p.marks, 0), append(p.queued, 0)
+	return n, nil
+}
+
+func (p *painter) id(n uint32) repos.ID {
+	if n < p.inside {
+		return p.source.claims.graph.ID(n)
+	}
+	return p.others[n-p.inside].id
+}
+
+func (p *painter) date(n uint32) uint64 {
+	if n < p.inside {
+		return p.source.claims.graph.Date(n)
+	}
+	return p.others[n-p.inside].date
+}
+
+// generation orders the queue; where the graph's are not good enough it is the same
+// of all.
+func (p *painter) generation(n uint32) uint64 {
+	switch {
+	case !p.source.claims.ordered():
+		return 0
+	case n < p.inside:
+		return p.source.claims.graph.Generation(n)
+	default:
+		return math.MaxUint64
+	}
 }
 
 // mark adds marks to a commit and queues it, so that its ancestors get them.
-func (p *painter) mark(c *painted, m marks) {
-	if m&stale != 0 && c.marks&stale == 0 {
-		p.fresh -= c.queued
+func (p *painter) mark(n uint32, m marks) {
+	if m&stale != 0 && p.marks[n]&stale == 0 {
+		p.fresh -= int(p.queued[n])
 	}
-	c.marks |= m
-	if c.queued++; c.marks&stale == 0 {
+	p.marks[n] |= m
+	if p.queued[n]++; p.marks[n]&stale == 0 {
 		p.fresh++
 	}
-	heap.Push(&p.queue, queuedCommit{c, p.queue.pushed})
-	p.queue.pushed++
+	p.queue.pushOf(p.generation(n), p.date(n), n)
 }
 
 // step takes the newest commit and marks its parents.
-func (p *painter) step() (*painted, error) {
-	c := heap.Pop(&p.queue).(queuedCommit).painted
-	if c.queued--; c.marks&stale == 0 {
+func (p *painter) step() (n uint32, err error) {
+	if err := p.source.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n = p.queue.pop()
+	if p.queued[n]--; p.marks[n]&stale == 0 {
 		p.fresh--
 	}
-	m := c.marks & (left | right | stale)
+	m := p.marks[n] & (left | right | stale)
 	if m == left|right {
-		if c.marks&shared == 0 {
-			c.marks |= shared
-			p.common = append(p.common, c)
+		if p.marks[n]&shared == 0 {
+			p.marks[n] |= shared
+			p.common = append(p.common, n)
 		}
 		m |= stale
 	}
-	for _, id := range c.parents {
-		parent, err := p.commit(id)
-		if err != nil {
-			return nil, err
+	if n < p.inside {
+		for parent := range p.source.claims.graph.Parents(n) {
+			p.pass(parent, m)
 		}
-		if parent.marks&m != m {
-			p.mark(parent, m)
-		}
+		return n, nil
 	}
-	return c, nil
+	for _, id := range p.others[n-p.inside].parents {
+		parent, err := p.number(id)
+		if err != nil {
+			return n, err
+		}
+		p.pass(parent, m)
+	}
+	return n, nil
 }
 
-// settle goes on until every commit that only one side has must have been met.
+func (p *painter) pass(parent uint32, m marks) {
+	if p.marks[parent]&m != m {
+		p.mark(parent, m)
+	}
+}
+
+// settle goes on until every commit that only one side has must have been met: by
+// generations, at once when only ancestors of common ones are left.
 func (p *painter) settle() error {
+	if p.source.claims.ordered() {
+		return p.spread()
+	}
 	oldest := ^uint64(0)
-	for steps := settleSteps; p.queue.Len() > 0 && steps > 0; {
-		c, err := p.step()
+	for steps := settleSteps; !p.queue.empty() && steps > 0; {
+		n, err := p.step()
 		if err != nil {
 			return err
 		}
-		if c.marks&stale == 0 {
-			oldest = min(oldest, c.date)
+		if p.marks[n]&stale == 0 {
+			oldest = min(oldest, p.date(n))
 		}
-		if steps--; p.fresh > 0 || p.queue.Len() > 0 && p.queue.list[0].date >= oldest {
+		if steps--; p.fresh > 0 || !p.queue.empty() && p.queue.items[0].date >= oldest {
 			steps = settleSteps
 		}
 	}
@@ -204,37 +276,42 @@ func (p *painter) settle() error {
 // paint marks the ancestors of one commit and of others, until only ancestors
 // of common ones are left.
 func (s *source) paint(one repos.ID, others ...repos.ID) (*painter, error) {
-	p := &painter{source: s, commits: make(map[repos.ID]*painted)}
+	p := newPainter(s)
 	if err := errors.Join(p.start(left, one), p.start(right, others...)); err != nil {
 		return nil, err
 	}
+	return p, p.spread()
+}
+
+// spread goes on until only ancestors of common commits are left.
+func (p *painter) spread() error {
 	for p.fresh > 0 {
 		if _, err := p.step(); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return p, nil
+	return nil
 }
 
 // commonAncestors finds common ancestors of two commits, among them all of the
 // best, the newest first.
-func (s *source) commonAncestors(a, b repos.ID) ([]*painted, error) {
+func (s *source) commonAncestors(a, b repos.ID) ([]repos.ID, error) {
 	p, err := s.paint(a, b)
 	if err != nil {
 		return nil, err
 	}
-	bases := slices.DeleteFunc(p.common, func(c *painted) bool { return c.marks&stale != 0 })
-	slices.SortStableFunc(bases, func(x, y *painted) int { return cmp.Compare(y.date, x.date) })
-	return bases, nil
+	bases := slices.DeleteFunc(p.common, func(n uint32) bool { return p.marks[n]&stale != 0 })
+	slices.SortStableFunc(bases, func(x, y uint32) int { return cmp.Compare(p.date(y), p.date(x)) })
+	ids := make([]repos.ID, len(bases))
+	for i, n := range bases {
+		ids[i] = p.id(n)
+	}
+	return ids, nil
 }
 
 // independent leaves out commits that others of the list lead to: clocks that
 // were wrong can let the search find them.
-func (s *source) independent(bases []*painted) ([]repos.ID, error) {
-	ids := make([]repos.ID, len(bases))
-	for i, c := range bases {
-		ids[i] = c.id
-	}
+func (s *source) independent(ids []repos.ID) ([]repos.ID, error) {
 	if len(ids) < 2 {
 		return ids, nil
 	}
@@ -248,50 +325,14 @@ func (s *source) independent(bases []*painted) ([]repos.ID, error) {
 		if err != nil {
 			return nil, err
 		}
-		redundant[id] = p.commits[id].marks&right != 0
+		reached := func(id repos.ID, by marks) bool {
+			n, err := p.number(id) // is known
+			return err == nil && p.marks[n]&by != 0
+		}
+		redundant[id] = reached(id, right)
 		for _, other := range others {
-			redundant[other] = redundant[other] || p.commits[other].marks&left != 0
+			redundant[other] = redundant[other] || reached(other, left)
 		}
 	}
 	return slices.DeleteFunc(ids, func(id repos.ID) bool { return redundant[id] }), nil
-}
-
-// queuedCommit is one visit to make. Of those of one second the first to come is
-// the first to go.
-type queuedCommit struct {
-	*painted
-	order int
-}
-
-// paintQueue has the visits to make, those of the newest commits first.
-type paintQueue struct {
-	list   []queuedCommit
-	pushed int
-}
-
-// Len implements [heap.Interface].
-func (q *paintQueue) Len() int { return len(q.list) }
-
-// Less implements [heap.Interface].
-func (q *paintQueue) Less(i, j int) bool {
-	x, y := q.list[i], q.list[j]
-	if x.date != y.date {
-		return x.date > y.date
-	}
-	return x.order < y.order
-}
-
-// Swap implements [heap.Interface].
-func (q *paintQueue) Swap(i, j int) { q.list[i], q.list[j] = q.list[j], q.list[i] }
-
-// Push implements [heap.Interface].
-func (q *paintQueue) Push(x any) { q.list = append(q.list, x.(queuedCommit)) }
-
-// Pop implements [heap.Interface].
-func (q *paintQueue) Pop() any {
-	last := len(q.list) - 1
-	c := q.list[last]
-	q.list[last] = queuedCommit{}
-	q.list = q.list[:last]
-	return c
 }

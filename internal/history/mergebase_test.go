@@ -54,6 +54,7 @@ func crossed(t *testing.T, seed uint64, commits int, wrong bool) (repo *gittest.
 	for i, id := range ids {
 		repo.SetRef(fmt.Sprintf("refs/heads/%d", i), id)
 	}
+	repo.WriteCommitGraph(seed / 2)
 	return repo, ids
 }
 
@@ -82,7 +83,7 @@ func missing(a, b map[string]bool) (n int) {
 
 func TestMergeBasesAreGits(t *testing.T) {
 	cases, several, none := 0, 0, 0
-	for seed := range uint64(gittest.Volume(4, 100)) {
+	for seed := range uint64(gittest.Volume(8, 100)) {
 		wrong := seed%2 == 1
 		repo, commits := crossed(t, seed, 80, wrong)
 		reach := reachable(repo)

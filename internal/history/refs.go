@@ -45,21 +45,26 @@ func RefDates(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, refs 
 // Containing says which of some commits lead to a given one: git branch --contains.
 // All history may have to be looked at.
 func Containing(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, wanted repos.ID, commits []repos.ID) ([]bool, error) {
-	s, err := newSource(ctx, snapshot, facts)
-	if err != nil {
-		return nil, err
-	}
-	leads := map[repos.ID]bool{wanted: true}
-	list := make([]bool, len(commits))
-	for i, id := range commits {
-		if id.IsZero() {
-			continue
-		}
-		if list[i], err = s.leadsTo(id, leads); err != nil {
+	return walking(ctx, snapshot, facts, func(s *source) ([]bool, error) {
+		if err := s.confirm(wanted); err != nil {
 			return nil, err
 		}
-	}
-	return list, nil
+		leads := map[repos.ID]bool{wanted: true}
+		list := make([]bool, len(commits))
+		for i, id := range commits {
+			if id.IsZero() {
+				continue
+			}
+			err := s.confirm(id)
+			if err == nil {
+				list[i], err = s.leadsTo(id, leads)
+			}
+			if err != nil {
+				return nil, err
+			}
+		}
+		return list, nil
+	})
 }
 
 // leadsTo goes depth first, and notes in leads what it learns. Whenever a commit is

@@ -43,6 +43,10 @@ type Options struct {
 	// GraphBytes bounds what is remembered of which commit comes after which; 0
 	// means [DefaultGraphBytes].
 	GraphBytes int64
+	// CommitGraphBytes bounds what is kept of commit-graph files, and of which
+	// commits refs lead to; 0 means [DefaultCommitGraphBytes]. Files that are larger
+	// are not used.
+	CommitGraphBytes int64
 	// Objects are the limits of the object database.
 	Objects objects.Options
 	// Logger gets what an operator wants to know; nil discards it.
@@ -56,7 +60,8 @@ type Catalogue struct {
 	store   *objects.Store
 	options Options
 	logger  *slog.Logger
-	graphs  *commitGraphs
+	parents *knownParents
+	shapes  *shapes
 
 	scanning sync.Mutex // one walk at a time
 
@@ -90,7 +95,8 @@ func Open(root string, options Options) (*Catalogue, error) {
 		return nil, errors.Join(err, dir.Close())
 	}
 	c := &Catalogue{
-		root: dir, store: store, options: options, logger: logger, graphs: newCommitGraphs(options.GraphBytes),
+		root: dir, store: store, options: options, logger: logger,
+		parents: newKnownParents(options.GraphBytes), shapes: newShapes(options.CommitGraphBytes),
 	}
 	if err := c.rescan(0); err != nil {
 		return nil, errors.Join(err, c.Close())

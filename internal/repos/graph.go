@@ -2,13 +2,12 @@ package repos
 
 import (
 	"context"
-	"slices"
 	"sync"
 )
 
 // DefaultGraphBytes remembers the parents of about 400,000 commits over all
-// repositories. In a larger history, a commit that no ref leads to costs a walk of
-// all of it each time that it is asked for.
+// repositories. In a larger history without a commit-graph file, all commits are
+// read again when refs have changed and a commit is asked for that none leads to.
 const DefaultGraphBytes = 64 << 20
 
 // What an entry takes: the sizes of the types, and of a place in a map, of which
@@ -18,9 +17,9 @@ const (
 	parentCost = 24
 )
 
-// commitGraphs remembers the parents of commits, within a number of bytes. A
+// knownParents remembers the parents of commits, within a number of bytes. A
 // commit never changes, so an entry is right for ever; when they are full, all go.
-type commitGraphs struct {
+type knownParents struct {
 	limit int64
 
 	mu      sync.Mutex
@@ -28,21 +27,21 @@ type commitGraphs struct {
 	parents map[ID][]ID
 }
 
-func newCommitGraphs(limit int64) *commitGraphs {
+func newKnownParents(limit int64) *knownParents {
 	if limit <= 0 {
 		limit = DefaultGraphBytes
 	}
-	return &commitGraphs{limit: limit, parents: make(map[ID][]ID)}
+	return &knownParents{limit: limit, parents: make(map[ID][]ID)}
 }
 
-func (g *commitGraphs) get(id ID) ([]ID, bool) {
+func (g *knownParents) get(id ID) ([]ID, bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	parents, ok := g.parents[id]
 	return parents, ok
 }
 
-func (g *commitGraphs) put(id ID, parents []ID) {
+func (g *knownParents) put(id ID, parents []ID) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if _, known := g.parents[id]; known {
@@ -56,68 +55,60 @@ func (g *commitGraphs) put(id ID, parents []ID) {
 	g.parents[id] = parents
 }
 
-// reachable reports whether a served ref, or HEAD, leads to the commit. The
-// walk goes breadth first from the tips, where the wanted commit mostly is; a
-// commit that is not reachable costs a walk of the whole history once, and map
-// lookups after that.
+// reachable reports whether a served ref, or HEAD, leads to the commit.
 func (s *Snapshot) reachable(ctx context.Context, want ID) (bool, error) {
 	found, err := s.reachableOf(ctx, []ID{want})
 	return len(found) > 0, err
 }
 
-// reachableOf gives those of the commits, in their order, that a served ref or
-// HEAD leads to. It takes one walk for all of them, which ends when they are
-// found. Where none is, and a ref cannot be read, that is an error: the ref may
-// lead to them.
+// reachableOf returns those of the commits, in their order, that a served ref or
+// HEAD leads to. What is learned is remembered until the refs change. Where none is
+// found and a ref cannot be read, that is an error: the ref may lead to them.
 func (s *Snapshot) reachableOf(ctx context.Context, wanted []ID) ([]ID, error) {
-	left := make(map[ID]bool, len(wanted))
-	for _, id := range wanted {
-		left[id] = true
-	}
-	if len(left) == 0 {
+	if len(wanted) == 0 {
 		return nil, nil
 	}
-	queue, damage, err := s.tips()
+	reach, damage, err := s.reach()
 	if err != nil {
 		return nil, err
 	}
-	seen := make(map[ID]bool, len(queue))
-	for ; len(queue) > 0; queue = queue[1:] {
-		id := queue[0]
-		if delete(left, id); len(left) == 0 {
-			break
-		}
-		if seen[id] {
-			continue
-		}
-		seen[id] = true
-		if err := ctx.Err(); err != nil {
-			return nil, err
-		}
-		parents, err := s.parents(id)
-		if err != nil {
-			return nil, err
-		}
-		queue = append(queue, parents...)
+	found, err := reach.among(ctx, wanted, s.parents)
+	if err != nil {
+		return nil, err
 	}
-	found := slices.DeleteFunc(slices.Clone(wanted), func(id ID) bool { return left[id] })
+	if sure, err := s.confirmed(reach.graph, found); err != nil {
+		return nil, err
+	} else if !sure { // the graph is dropped
+		return s.reachableOf(ctx, wanted)
+	}
+	s.repository.catalogue.shapes.countReach(s.repository.dir, reach)
 	if len(found) == 0 {
 		return nil, damage
 	}
 	return found, nil
 }
 
-// tips are the commits that served refs lead to. Damage is why that is not known
+// reach is what the refs lead to as they are now. Damage is why that is not known
 // of all refs.
-func (s *Snapshot) tips() (tips []ID, damage, err error) {
-	refs, err := s.Refs()
+func (s *Snapshot) reach() (r *reach, damage, err error) {
+	now, raws, err := s.refs.tips()
 	if err != nil {
 		return nil, nil, err
 	}
-	tips = make([]ID, 0, len(refs)+1)
-	if head, err := s.Head(); err == nil {
-		tips = append(tips, head.Commit)
+	graph := s.CommitGraph()
+	if r = s.repository.catalogue.shapes.reach(s.repository.dir, now.state, graph); r != nil {
+		return r, nil, nil
 	}
+	refs, err := s.refsOf(now.Names, raws, s.ref)
+	if err != nil {
+		return nil, nil, err
+	}
+	if raw, ok := s.refs.followIn(raws, "HEAD"); ok {
+		if head, err := s.ref("HEAD", raw); err == nil {
+			refs = append(refs, head)
+		}
+	}
+	tips := make([]ID, 0, len(refs))
 	for _, ref := range refs {
 		if !ref.Commit.IsZero() {
 			tips = append(tips, ref.Commit)
@@ -126,14 +117,18 @@ func (s *Snapshot) tips() (tips []ID, damage, err error) {
 			damage = ref.Damage
 		}
 	}
-	return tips, damage, nil
+	r = newReach(now.state, graph, tips)
+	if damage == nil && !s.isCut() { // or more may be reached although no ref changes
+		r = s.repository.catalogue.shapes.keepReach(s.repository.dir, r)
+	}
+	return r, damage, nil
 }
 
 // parents of a commit. A shallow repository's history ends where the commit
 // is missing.
 func (s *Snapshot) parents(id ID) ([]ID, error) {
-	graphs := s.repository.catalogue.graphs
-	if parents, ok := graphs.get(id); ok {
+	known := s.repository.catalogue.parents
+	if parents, ok := known.get(id); ok {
 		return parents, nil
 	}
 	commit, err := s.Commit(id)
@@ -143,6 +138,6 @@ func (s *Snapshot) parents(id ID) ([]ID, error) {
 		}
 		return nil, mustExist(id, err)
 	}
-	graphs.put(id, commit.Parents)
+	known.put(id, commit.Parents)
 	return commit.Parents, nil
 }

@@ -8,25 +8,25 @@ import (
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
-// TestGraphsTakeWhatTheyMay remembers as many commits as there is room for, and
+// TestKnownParentsTakeWhatTheyMay remembers as many commits as there is room for, and
 // begins anew often.
-func TestGraphsTakeWhatTheyMay(t *testing.T) {
+func TestKnownParentsTakeWhatTheyMay(t *testing.T) {
 	for _, parents := range []int{0, 1, 2, 9} {
 		for _, bound := range []int64{3 << 20, 4 << 20, 5 << 20, 6 << 20} {
 			t.Run(fmt.Sprintf("%d parents in %d MiB", parents, bound>>20), func(t *testing.T) {
 				gittest.HeapFits(t, bound, func() any {
-					graphs := newCommitGraphs(bound)
+					known := newKnownParents(bound)
 					full := int(bound) / (graphCost + parentCost*parents)
 					for n := range 5 * full {
 						var id ID
 						binary.BigEndian.PutUint64(id[:], uint64(n)*0x9e3779b97f4a7c15)
-						graphs.put(id, make([]ID, parents))
-						graphs.put(id, nil) // is known
+						known.put(id, make([]ID, parents))
+						known.put(id, nil) // is known
 					}
-					if got, ok := graphs.get(ID{}); ok {
+					if got, ok := known.get(ID{}); ok {
 						t.Errorf("the first is still there: %v", got)
 					}
-					return graphs
+					return known
 				})
 			})
 		}

@@ -6,8 +6,10 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/commitgraph"
 	"github.com/repomcp/repomcp/internal/objects"
 )
 
@@ -42,6 +44,10 @@ type Snapshot struct {
 	repository *Repository
 	refs       refFiles
 	objects    *objects.Snapshot
+
+	graphing sync.Mutex
+	graphed  bool // the graph was looked for
+	graph    *commitgraph.Graph
 }
 
 // Close releases the descriptors. It may be called more than once.
@@ -102,11 +108,14 @@ func (s *Snapshot) refsBelow(prefix string, read func(name string, raw rawRef) (
 	if err != nil {
 		return nil, err
 	}
+	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, prefix) || s.refs.hide.hides(name) })
+	return s.refsOf(names, raws, read)
+}
+
+// refsOf reads refs of the given names.
+func (s *Snapshot) refsOf(names []string, raws map[string]rawRef, read func(name string, raw rawRef) (Ref, error)) ([]Ref, error) {
 	refs := make([]Ref, 0, len(names))
 	for _, name := range names {
-		if !strings.HasPrefix(name, prefix) || s.refs.hide.hides(name) {
-			continue
-		}
 		raw, ok := s.refs.followIn(raws, name)
 		if !ok { // a symbolic ref to nothing stands for nothing
 			continue

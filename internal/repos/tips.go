@@ -24,13 +24,19 @@ func (r *Repository) Tips() (*Tips, error) {
 	if err != nil {
 		return nil, err
 	}
-	head, headOK, err := files.loose("HEAD")
+	tips, _, err := files.tips()
+	return tips, err
+}
+
+// tips reads all served refs, and returns all refs with HEAD as they are stored.
+func (f refFiles) tips() (*Tips, map[string]rawRef, error) {
+	head, headOK, err := f.loose("HEAD")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	names, raws, err := files.all()
+	names, raws, err := f.all()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	tips := &Tips{Names: make([]string, 0, len(names)), ids: make(map[string]ID, len(names)+1)}
 	sum := sha256.New()
@@ -38,22 +44,22 @@ func (r *Repository) Tips() (*Tips, error) {
 		raws["HEAD"] = head
 		tips.head = cutPrefix(head.symbolic, branchPrefix)
 		_, _ = fmt.Fprintf(sum, "HEAD %s %s\n", head.symbolic, head.id)
-		if raw, ok := files.followIn(raws, "HEAD"); ok {
+		if raw, ok := f.followIn(raws, "HEAD"); ok {
 			tips.ids["HEAD"] = raw.id
 		}
 	}
 	for _, name := range names {
-		if files.hide.hides(name) {
+		if f.hide.hides(name) {
 			continue
 		}
-		if raw, ok := files.followIn(raws, name); ok {
+		if raw, ok := f.followIn(raws, name); ok {
 			tips.Names = append(tips.Names, name)
 			tips.ids[name] = raw.id
 			_, _ = fmt.Fprintf(sum, "%s %s %s\n", name, raws[name].symbolic, raw.id)
 		}
 	}
 	tips.state = hex.EncodeToString(sum.Sum(nil))
-	return tips, nil
+	return tips, raws, nil
 }
 
 // followIn is [refFiles.follow] in refs that were read before.

@@ -1,0 +1,122 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/repomcp/repomcp/internal/commitgraph"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// errContradicted says that the commit-graph has another tree, other parents or
+// another date than a commit.
+var errContradicted = fmt.Errorf("the commit-graph contradicts a commit: %w", repos.ErrCorrupt)
+
+// claims are what the commit-graph of a repository says; nothing where there is none.
+// Walks go by it, so what they pass over is what the graph says. What they show,
+// begin with or compare is compared with the commits first.
+type claims struct {
+	graph *commitgraph.Graph
+	paths map[string]commitgraph.Path // that changes were asked of
+}
+
+// walking returns the answer to a question whose walk may go by the commit-graph.
+// Where that turns out to be wrong the question is asked again without it.
+func walking[T any](ctx context.Context, snapshot *repos.Snapshot, facts *Facts, ask func(*source) (T, error)) (T, error) {
+	s, err := newSource(ctx, snapshot, facts)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	s.claims.graph = snapshot.CommitGraph()
+	found, err := ask(s)
+	if s.claims.graph == nil || !errors.Is(err, repos.ErrCorrupt) {
+		return found, err
+	}
+	graph, first := s.claims.graph, err
+	if s, err = newSource(ctx, snapshot, facts); err != nil {
+		return found, err
+	}
+	found, err = ask(s)
+	if err == nil || errors.Is(first, errContradicted) {
+		snapshot.DropCommitGraph(graph)
+	}
+	return found, err
+}
+
+func (c *claims) find(id repos.ID) (at uint32, ok bool) {
+	if c.graph == nil {
+		return 0, false
+	}
+	return c.graph.Find(id)
+}
+
+// links is what the graph has of a commit.
+func (c *claims) links(id repos.ID) (l links, ok bool) {
+	at, ok := c.find(id)
+	if !ok {
+		return links{}, false
+	}
+	l = links{tree: c.graph.Tree(at), date: c.graph.Date(at), at: at + 1}
+	for parent := range c.graph.Parents(at) {
+		l.parents = append(l.parents, c.graph.ID(parent))
+	}
+	return l, true
+}
+
+// agrees compares the graph with what a commit says.
+func (c *claims) agrees(id repos.ID, l links) error {
+	if !repos.Confirm(c.graph, id, l.tree, l.parents, l.date) {
+		return errContradicted
+	}
+	return nil
+}
+
+// confirm compares the graph with commits.
+func (s *source) confirm(ids ...repos.ID) error {
+	if s.claims.graph == nil {
+		return nil
+	}
+	for _, id := range ids {
+		l, _, err := s.stored(id)
+		if err == nil {
+			err = s.claims.agrees(id, l)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keeps reports whether the graph says that a commit has at a path what its first
+// parent has, or nothing where it has no parent. False says nothing.
+func (c *claims) keeps(l links, path string) bool {
+	if l.at == 0 || path == "" {
+		return false
+	}
+	asked, known := c.paths[path]
+	if !known {
+		if c.paths == nil {
+			c.paths = make(map[string]commitgraph.Path)
+		}
+		asked = commitgraph.NewPath(path)
+		c.paths[path] = asked
+	}
+	return !c.graph.MayChange(l.at-1, asked)
+}
+
+// keepsAll is keeps of several paths.
+func (c *claims) keepsAll(l links, limits []limit) bool {
+	for _, limit := range limits {
+		if !c.keeps(l, limit.path) {
+			return false
+		}
+	}
+	return true
+}
+
+// ordered reports whether generations are good enough to walk by: among those of
+// the graph a commit comes after all that lead to it.
+func (c *claims) ordered() bool { return c.graph != nil && c.graph.Corrected() }

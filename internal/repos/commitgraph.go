@@ -1,0 +1,313 @@
+package repos
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"github.com/repomcp/repomcp/internal/commitgraph"
+	"github.com/repomcp/repomcp/internal/objects"
+)
+
+const (
+	// DefaultCommitGraphBytes holds the commit-graph files of a history of some 1.5
+	// million commits, that of Linux, or of several smaller ones.
+	DefaultCommitGraphBytes = 128 << 20
+	// maxChainBytes bounds the list of a graph's layers: git counts them in a byte.
+	maxChainBytes = 256 * (fullIDLength + 1)
+	// shapeCost is what a shape takes apart from its graph and its reach.
+	shapeCost = 1 << 10
+
+	graphFile    = "/objects/info/commit-graph"
+	layersFolder = "/objects/info/commit-graphs/"
+)
+
+// shape is what is remembered of the history of one repository: its
+// commit-graph, and what its refs lead to.
+type shape struct {
+	loading sync.Mutex // one goroutine reads the files, the others wait
+
+	stamp      [2]fileStamp
+	graph      *commitgraph.Graph // nil where there is none that is believed
+	graphBytes int64
+	reach      *reach
+	reachBytes int64
+	cost       int64 // as it is counted
+}
+
+// shapes keeps the shapes that were used last, within a number of bytes.
+type shapes struct {
+	limit int64
+
+	mu    sync.Mutex // guards all of a shape but for its files
+	bytes int64
+	known *simplelru.LRU[string, *shape] // by the repository's folder
+}
+
+func newShapes(limit int64) *shapes {
+	if limit <= 0 {
+		limit = DefaultCommitGraphBytes
+	}
+	known, err := simplelru.NewLRU[string, *shape](math.MaxInt, nil)
+	if err != nil {
+		panic("repos: internal error: " + err.Error()) // only of a size below 1
+	}
+	return &shapes{limit: limit, known: known}
+}
+
+func (c *shapes) get(dir string) *shape {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if known, ok := c.known.Get(dir); ok {
+		return known
+	}
+	s := new(shape)
+	c.known.Add(dir, s)
+	c.count(dir, s)
+	return s
+}
+
+// count notes what a shape takes now, and drops those that were not used for the
+// longest time. A reach that does not fit beside its graph is not kept.
+func (c *shapes) count(dir string, s *shape) {
+	if kept, ok := c.known.Peek(dir); !ok || kept != s {
+		return // another has taken its place
+	}
+	cost := shapeCost + s.graphBytes
+	if s.reach == nil || cost+s.reachBytes > c.limit {
+		s.reach, s.reachBytes = nil, 0
+	}
+	cost += s.reachBytes
+	c.bytes += cost - s.cost
+	for s.cost = cost; c.bytes > c.limit; {
+		_, oldest, ok := c.known.RemoveOldest()
+		if !ok {
+			return
+		}
+		c.bytes -= oldest.cost
+	}
+}
+
+// reach is what is known of what refs of a state lead to, or nil.
+func (c *shapes) reach(dir, state string, graph *commitgraph.Graph) *reach {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	known, ok := c.known.Get(dir)
+	if !ok || known.reach == nil || known.reach.state != state || known.reach.graph != graph {
+		return nil
+	}
+	return known.reach
+}
+
+// keepReach remembers it for others to go on with, unless its graph is no longer
+// used, and returns the one that another goroutine has kept meanwhile, if any.
+func (c *shapes) keepReach(dir string, r *reach) *reach {
+	s := c.get(dir)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s.graph != r.graph {
+		return r
+	}
+	if s.reach == nil || s.reach.state != r.state || s.reach.graph != r.graph {
+		s.reach = r
+	}
+	return s.reach
+}
+
+// countReach notes what it takes now.
+func (c *shapes) countReach(dir string, r *reach) {
+	size := r.size()
+	s := c.get(dir)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if s.reach == r {
+		s.reachBytes = size
+		c.count(dir, s)
+	}
+}
+
+// fileStamp tells a file from the one that was there before; zero for none.
+type fileStamp struct {
+	size, modified int64
+	inode          uint64
+}
+
+func stampOf(info fs.FileInfo, err error) fileStamp {
+	if err != nil {
+		return fileStamp{}
+	}
+	return fileStamp{info.Size(), info.ModTime().UnixNano(), inode(info)}
+}
+
+// CommitGraph is what the commit-graph files of the repository say of its
+// history, or nil: there are none, they cannot be used, or the history is shallow.
+// It stays the same for all of the snapshot's life, until it is dropped.
+//
+// It is a claim: whoever shows a commit compares it (see [Snapshot.Confirm]).
+func (s *Snapshot) CommitGraph() *commitgraph.Graph {
+	s.graphing.Lock()
+	defer s.graphing.Unlock()
+	if !s.graphed {
+		s.graphed = true
+		if !s.isCut() {
+			s.graph = s.repository.commitGraph()
+		}
+	}
+	return s.graph
+}
+
+// isCut reports whether the repository is a shallow one, whose graph may know
+// parents that it has not.
+func (s *Snapshot) isCut() bool {
+	info, err := s.refs.root.Stat(s.repository.dir + "/shallow")
+	return err == nil && info.Size() > 0
+}
+
+// commitGraph reads the files again when they are others.
+func (r *Repository) commitGraph() *commitgraph.Graph {
+	c := r.catalogue
+	now := [2]fileStamp{stampOf(c.root.Stat(r.dir + graphFile)), stampOf(c.root.Stat(r.dir + layersFolder + "commit-graph-chain"))}
+	s := c.shapes.get(r.dir)
+	s.loading.Lock()
+	defer s.loading.Unlock()
+	c.shapes.mu.Lock()
+	graph, same := s.graph, s.stamp == now
+	c.shapes.mu.Unlock()
+	if same {
+		return graph
+	}
+	graph, size, err := r.readCommitGraph()
+	switch key := r.dir + graphFile; {
+	case err == nil:
+		c.told.over(key)
+	case c.told.first(key):
+		c.logger.Warn("a commit-graph is not used; git commit-graph write --reachable --changed-paths makes another",
+			"repository", r.name, "error", err)
+	}
+	c.shapes.mu.Lock()
+	defer c.shapes.mu.Unlock()
+	s.stamp, s.graph, s.graphBytes, s.reach = now, graph, size, nil
+	c.shapes.count(r.dir, s)
+	return graph
+}
+
+// readCommitGraph reads the single file or else the chain, as git does: nil
+// without an error where there is neither.
+func (r *Repository) readCommitGraph() (graph *commitgraph.Graph, size int64, err error) {
+	names := []string{graphFile}
+	chain, err := readRegular(r.catalogue.root, r.dir+layersFolder+"commit-graph-chain", maxChainBytes)
+	if _, single := r.catalogue.root.Stat(r.dir + graphFile); single != nil {
+		if errors.Is(err, ErrNotFound) {
+			return nil, 0, nil
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		names = nil
+		for line := range bytes.Lines(chain) {
+			id := strings.TrimSuffix(string(line), "\n")
+			if !isFullID(id) {
+				return nil, 0, fmt.Errorf("the chain: %w", commitgraph.ErrMalformed)
+			}
+			names = append(names, layersFolder+"graph-"+id+".graph")
+		}
+	}
+	for _, name := range names {
+		layer, err := r.readLayer(r.dir+name, r.catalogue.shapes.limit-shapeCost-size)
+		if err != nil {
+			return nil, 0, err
+		}
+		if graph, err = commitgraph.Parse(layer, graph); err != nil {
+			return nil, 0, err
+		}
+		size += int64(len(layer))
+	}
+	return graph, size, nil
+}
+
+// readLayer reads a file into as many bytes as it has.
+func (r *Repository) readLayer(name string, limit int64) ([]byte, error) {
+	file, info, err := objects.OpenRegular(r.catalogue.root, name)
+	if err != nil {
+		return nil, domainError(err)
+	}
+	defer func() { _ = file.Close() }() // only read from
+	if info.Size() > limit {
+		return nil, fmt.Errorf("it has more than the %d bytes that there is room for: %w", limit, ErrTooLarge)
+	}
+	content := make([]byte, info.Size())
+	if _, err := io.ReadFull(file, content); err != nil {
+		return nil, readError("the commit-graph", err)
+	}
+	return content, nil
+}
+
+// errContradicted says that a commit-graph lies.
+var errContradicted = errors.New("it contradicts a commit")
+
+// DropCommitGraph ends the use of a graph that was found to be wrong, for this
+// snapshot and those that come, until its files are others. The operator is told.
+func (s *Snapshot) DropCommitGraph(graph *commitgraph.Graph) {
+	s.graphing.Lock()
+	if s.graph == graph {
+		s.graph = nil
+	}
+	s.graphing.Unlock()
+	r, c := s.repository, s.repository.catalogue
+	known := c.shapes.get(r.dir)
+	c.shapes.mu.Lock()
+	if known.graph == graph {
+		known.graph, known.graphBytes, known.reach = nil, 0, nil
+		c.shapes.count(r.dir, known)
+	}
+	c.shapes.mu.Unlock()
+	if c.told.first(r.dir + graphFile) {
+		c.logger.Error("a commit-graph is wrong and is not used; run git commit-graph verify on the mirror",
+			"repository", r.name, "error", errContradicted)
+	}
+}
+
+// Confirm reports whether a graph says of a commit what the commit does: its
+// tree, its parents and its date. Of a commit that is not in the graph it says
+// nothing.
+func Confirm(graph *commitgraph.Graph, id, tree ID, parents []ID, date uint64) bool {
+	if graph == nil {
+		return true
+	}
+	at, ok := graph.Find(id)
+	if !ok {
+		return true
+	}
+	told := make([]ID, 0, len(parents))
+	for parent := range graph.Parents(at) {
+		told = append(told, graph.ID(parent))
+	}
+	return ID(graph.Tree(at)) == tree && graph.Date(at) == date&commitgraph.DateMask && slices.Equal(told, parents)
+}
+
+// confirmed compares commits with the graph; those that it has wrong are an end of
+// its use.
+func (s *Snapshot) confirmed(graph *commitgraph.Graph, ids []ID) (bool, error) {
+	if graph == nil {
+		return true, nil
+	}
+	for _, id := range ids {
+		commit, err := s.Commit(id)
+		if err != nil {
+			return false, mustExist(id, err)
+		}
+		if !Confirm(graph, id, commit.Tree, commit.Parents, commit.Date) {
+			s.DropCommitGraph(graph)
+			return false, nil
+		}
+	}
+	return true, nil
+}
