@@ -6,13 +6,12 @@ import (
 	"io"
 	"sync"
 
-	lru "github.com/hashicorp/golang-lru/v2"
-
 	"github.com/repomcp/repomcp/internal/archive/gzip"
 	"github.com/repomcp/repomcp/internal/archive/workers"
 	"github.com/repomcp/repomcp/internal/archive/xz"
 	"github.com/repomcp/repomcp/internal/archive/zip"
 	"github.com/repomcp/repomcp/internal/archive/zstd"
+	"github.com/repomcp/repomcp/internal/lru"
 )
 
 // EngineOptions of an [Engine]. The zero value is good for a server.
@@ -43,8 +42,8 @@ const (
 	// validatorCost is what remembering an archive's validator takes: tags are of
 	// one length.
 	validatorCost = 200
-	// knownValidators is how many are remembered, in two megabytes.
-	knownValidators = 2_000_000 / validatorCost
+	// maxValidatorBytes bounds what is remembered.
+	maxValidatorBytes = 2_000_000
 )
 
 // NewEngine starts the workers.
@@ -56,13 +55,8 @@ func NewEngine(o EngineOptions) (*Engine, error) {
 	if e.gzipLevel < gzip.MinLevel || e.gzipLevel > gzip.MaxLevel {
 		return nil, fmt.Errorf("compression level %d is not in %d to %d", o.Level, gzip.MinLevel, gzip.MaxLevel)
 	}
-	var err error
-	if e.validators, err = lru.New[string, bool](knownValidators); err != nil {
-		return nil, err
-	}
-	if e.trails, err = lru.New[string, *trail](knownTrails); err != nil {
-		return nil, err
-	}
+	e.validators = lru.New[string, bool](maxValidatorBytes)
+	e.trails = lru.New[string, *trail](maxTrails)
 	e.sched = workers.New(o.Workers)
 	e.gzip = gzip.New(e.sched, gzip.Options{})
 	e.zstd = zstd.New(e.sched, zstd.Options{})

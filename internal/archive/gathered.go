@@ -12,11 +12,11 @@ import (
 // pass for that of an archive made before something came, it tells which
 // objects of git-lfs there are. To know that all pointers are read, each time.
 func (p *Plan) gathered(ctx context.Context, tag string) (Validator, error) {
-	if !p.engine.validators.Contains(tag) {
+	if _, known := p.engine.validators.Get(tag); !known {
 		if _, err := p.examine(ctx); err != nil {
 			return Validator{}, err
 		}
-		p.engine.validators.Add(tag, true)
+		p.engine.validators.Put(tag, true, validatorCost)
 	}
 	if p.options.LFS != LFSContent {
 		return Validator{Tag: tag, Weak: true}, nil

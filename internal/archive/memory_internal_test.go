@@ -14,9 +14,9 @@ func TestValidatorsTakeWhatTheyMay(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer engine.Close()
-	gittest.HeapFits(t, knownValidators*validatorCost, func() any {
-		for n := range 3 * knownValidators {
-			engine.validators.Add(hashed([]any{fmt.Sprint(n)}), n%2 == 0)
+	gittest.HeapFits(t, maxValidatorBytes, func() any {
+		for n := range 3 * maxValidatorBytes / validatorCost {
+			engine.validators.Put(hashed([]any{fmt.Sprint(n)}), n%2 == 0, validatorCost)
 		}
 		return engine
 	})

@@ -170,7 +170,7 @@ func (p *Plan) Validator(ctx context.Context) (Validator, error) {
 	if v.Weak, err = p.examine(ctx); err != nil {
 		return Validator{}, err
 	}
-	p.engine.validators.Add(v.Tag, v.Weak)
+	p.engine.validators.Put(v.Tag, v.Weak, validatorCost)
 	return v, nil
 }
 

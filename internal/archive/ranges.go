@@ -21,8 +21,8 @@ const (
 	// maxMarks bounds those of one archive to 16 KiB. Beyond a gigabyte they are
 	// further apart.
 	maxMarks = 1024
-	// knownTrails is how many archives have marks: 4 MiB at most.
-	knownTrails = 256
+	// maxTrails is how many archives have marks: 4 MiB at most.
+	maxTrails = 256
 )
 
 // trail is the marks of a plain tar, in order. What was written tells them, and
@@ -41,11 +41,7 @@ func (p *Plan) trail() *trail {
 	if p.options.Format != Tar || p.options.LFS == LFSContent || p.options.Submodules == SubmodulesContent {
 		return nil
 	}
-	fresh := &trail{step: markStep}
-	if known, ok, _ := p.engine.trails.PeekOrAdd(p.tag(), fresh); ok {
-		return known
-	}
-	return fresh
+	return p.engine.trails.GetOrPut(p.tag(), &trail{step: markStep}, 1)
 }
 
 // note adds a mark that is far enough from the last.

@@ -1,9 +1,6 @@
 package objects
 
-import (
-	"container/list"
-	"sync"
-)
+import "github.com/repomcp/repomcp/internal/lru"
 
 // objectCache keeps objects, for all repositories and readers; the least
 // recently used go out. A [Store] has two.
@@ -21,7 +18,8 @@ import (
 // The bytes in a cache are never changed, so readers hold them without a lock
 // after they have left it.
 type objectCache struct {
-	shards [cacheShards]cacheShard
+	shards [cacheShards]*lru.Cache[cacheKey, cached]
+	limit  int64 // of a shard
 }
 
 // cacheShards keeps a reader from waiting for others: a lock is held for the
@@ -31,21 +29,12 @@ const (
 	cacheShards = 1 << cacheBits
 )
 
-type cacheShard struct {
-	mu      sync.Mutex
-	entries map[cacheKey]*list.Element
-	recent  list.List // of *cached, the most recently used first
-	bytes   int64
-	limit   int64
-}
-
 type cacheKey struct {
 	pack   uint64
 	offset int64
 }
 
 type cached struct {
-	key  cacheKey
 	kind Type
 	data []byte
 }
@@ -54,51 +43,30 @@ type cached struct {
 const cachedOverhead = 200
 
 func newCache(limit int64) *objectCache {
-	c := new(objectCache)
+	c := &objectCache{limit: limit / cacheShards}
 	for i := range c.shards {
-		c.shards[i].entries = make(map[cacheKey]*list.Element)
-		c.shards[i].limit = limit / cacheShards
+		c.shards[i] = lru.New[cacheKey, cached](c.limit)
 	}
 	return c
 }
 
-func (c *objectCache) shard(key cacheKey) *cacheShard {
-	return &c.shards[spread(key.offset)>>(64-cacheBits)]
+func (c *objectCache) shard(key cacheKey) *lru.Cache[cacheKey, cached] {
+	return c.shards[spread(key.offset)>>(64-cacheBits)]
 }
 
 func (c *objectCache) get(p *pack, off int64) (Type, []byte, bool) {
 	key := cacheKey{p.key, off}
-	s := c.shard(key)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	at, ok := s.entries[key]
-	if !ok {
-		return 0, nil, false
-	}
-	s.recent.MoveToFront(at)
-	entry := at.Value.(*cached)
-	return entry.kind, entry.data, true
+	object, ok := c.shard(key).Get(key)
+	return object.kind, object.data, ok
 }
 
 // put keeps data, which nobody may change from here on. What would fill more
 // than half of a shard is not kept.
 func (c *objectCache) put(p *pack, off int64, kind Type, data []byte) {
-	key := cacheKey{p.key, off}
-	s := c.shard(key)
 	cost := int64(cap(data)) + cachedOverhead
-	if cost > s.limit/2 {
+	if cost > c.limit/2 {
 		return
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if _, ok := s.entries[key]; ok {
-		return
-	}
-	s.entries[key] = s.recent.PushFront(&cached{key, kind, data})
-	s.bytes += cost
-	for s.bytes > s.limit {
-		oldest := s.recent.Remove(s.recent.Back()).(*cached)
-		delete(s.entries, oldest.key)
-		s.bytes -= int64(cap(oldest.data)) + cachedOverhead
-	}
+	key := cacheKey{p.key, off}
+	c.shard(key).GetOrPut(key, cached{kind, data}, cost)
 }

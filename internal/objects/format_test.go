@@ -29,6 +29,9 @@ func TestFormatIsCheckedBeforeAnythingIsRead(t *testing.T) {
 		{"unknown extension of version 0", "[core]\nrepositoryformatversion = 0\n[extensions]\nfuture = yes\n", ""},
 		{"sha256 under version 0", "[extensions]\nobjectformat = sha256\n", "extensions.objectformat"},
 		{"partial clone", "[core]\nrepositoryformatversion = 1\n[extensions]\npartialclone = origin\n", ""},
+		{"extension after a comment that ends in a backslash", "# a\\\n[extensions]\nobjectformat = sha256\n", "extensions.objectformat"},
+		{"extension with a subsection", "[core]\nrepositoryformatversion = 1\n[extensions \"noop\"]\nx = 1\n", "extensions.noop.x"},
+		{"malformed", "[transfer]\nhiderefs = \"refs/secret\n", "config"},
 		{"subsections and comments", "; a\n[remote \"a]b\"]\nurl = x\n# b\n[core]\nrepositoryformatversion = 0 ; c\n", ""},
 	}
 	for _, c := range cases {

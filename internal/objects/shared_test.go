@@ -28,11 +28,7 @@ func TestReadersSideBySideShareFiles(t *testing.T) {
 		})
 	}
 	reading.Wait()
-	shared := int64(0)
-	for i := range s.shared.shards {
-		shared += s.shared.shards[i].bytes
-	}
-	if shared == 0 || shared > 64<<10 {
+	if _, shared := s.shared.size(); shared == 0 || shared > 64<<10 {
 		t.Errorf("%d bytes are shared, of at most %d", shared, 64<<10)
 	}
 }
@@ -48,9 +44,16 @@ func TestSingleReaderSharesNothing(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for i := range s.shared.shards {
-		if len(s.shared.shards[i].entries) > 0 {
-			t.Error("a single reader filled the cache of shared files")
-		}
+	if n, _ := s.shared.size(); n > 0 {
+		t.Error("a single reader filled the cache of shared files")
 	}
+}
+
+// size returns how many objects a cache has, and what they cost.
+func (c *objectCache) size() (objects int, cost int64) {
+	for _, shard := range c.shards {
+		n, used := shard.Size()
+		objects, cost = objects+n, cost+used
+	}
+	return objects, cost
 }

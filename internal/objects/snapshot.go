@@ -15,7 +15,7 @@ type Database struct {
 	config  fs.FileInfo  // nil when there is none
 	readers atomic.Int64 // snapshots that are open
 
-	settings []setting // what config says
+	settings []Setting // what config says
 }
 
 func (db *Database) sameConfig(now fs.FileInfo) bool {

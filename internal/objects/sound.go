@@ -1,11 +1,11 @@
 package objects
 
 import (
-	"container/list"
 	"context"
 	"hash/maphash"
 	"io"
-	"sync"
+
+	"github.com/repomcp/repomcp/internal/lru"
 )
 
 // A stream that is compared with its id at its end has given wrong bytes by
@@ -26,52 +26,15 @@ type proof struct {
 // element and the proof itself.
 const proofOverhead = 300
 
-// proofs remembers proofs for all repositories, the least recently used of
-// which go out. What they tell is of no use to who cannot read the object.
+// proofs remembers proofs for all repositories. What they tell is of no use to
+// who cannot read the object.
 type proofs struct {
 	seed maphash.Seed
-
-	mu     sync.Mutex
-	byID   map[ID]*list.Element
-	recent list.List // of *provenID, the latest first
-	bytes  int64
-	limit  int64
-}
-
-type provenID struct {
-	id ID
-	proof
+	byID *lru.Cache[ID, proof]
 }
 
 func newProofs(limit int64) *proofs {
-	return &proofs{seed: maphash.MakeSeed(), byID: make(map[ID]*list.Element), limit: limit}
-}
-
-func (p *proofs) get(id ID) (proof, bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	element := p.byID[id]
-	if element == nil {
-		return proof{}, false
-	}
-	p.recent.MoveToFront(element)
-	return element.Value.(*provenID).proof, true
-}
-
-// put keeps a proof. One that is larger than all may be is not kept.
-func (p *proofs) put(id ID, known proof) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.byID[id] != nil || known.cost() > p.limit {
-		return
-	}
-	p.byID[id] = p.recent.PushFront(&provenID{id, known})
-	p.bytes += known.cost()
-	for p.bytes > p.limit {
-		oldest := p.recent.Remove(p.recent.Back()).(*provenID)
-		delete(p.byID, oldest.id)
-		p.bytes -= oldest.cost()
-	}
+	return &proofs{seed: maphash.MakeSeed(), byID: lru.New[ID, proof](limit)}
 }
 
 func (p proof) cost() int64 { return int64(8*cap(p.pieces)) + proofOverhead }
@@ -131,7 +94,7 @@ func (s *Store) sound(ctx context.Context, id ID, open func() (*Object, error)) 
 	if held, err := object.hold(); held || err != nil {
 		return object, closedAfter(object, err)
 	}
-	known, ok := s.proofs.get(id)
+	known, ok := s.proofs.byID.Get(id)
 	if !ok {
 		known, err = s.prove(ctx, object, io.Discard)
 		_ = object.Close() // only read from
@@ -192,7 +155,7 @@ func (s *Store) prove(ctx context.Context, object *Object, w io.Writer) (proof, 
 	}
 	known := proof{kind: object.kind, size: object.size, pieces: sums.end()}
 	if known.size > pieceBytes { // smaller ones are compared anew each time
-		s.proofs.put(object.id, known)
+		s.proofs.byID.Put(object.id, known, known.cost())
 	}
 	return known, nil
 }

@@ -132,25 +132,20 @@ func TestProvingCanBeGivenUp(t *testing.T) {
 		}
 		refused++
 	}
-	if store := snap.db.store; refused == 0 || len(store.proofs.byID) > 0 {
-		t.Errorf("%d were given up, %d proofs are kept", refused, len(store.proofs.byID))
+	if kept, _ := snap.db.store.proofs.byID.Size(); refused == 0 || kept > 0 {
+		t.Errorf("%d were given up, %d proofs are kept", refused, kept)
 	}
 }
 
 func TestProofsAreBounded(t *testing.T) {
-	p := newProofs(100 * (proofOverhead + 80))
-	id := func(i int) ID { return Sum(Blob, fmt.Append(nil, i)) }
+	const limit = 100 * (proofOverhead + 80)
+	p := newProofs(limit)
+	put := func(i int, known proof) { p.byID.Put(Sum(Blob, fmt.Append(nil, i)), known, known.cost()) }
 	for i := range 1000 {
-		p.put(id(i), proof{pieces: make([]uint64, 10)})
-		if _, ok := p.get(id(0)); !ok {
-			t.Fatal("what is used all the time was forgotten")
-		}
+		put(i, proof{pieces: make([]uint64, 10)})
 	}
-	if p.bytes > p.limit || len(p.byID) != 100 || p.recent.Len() != 100 {
-		t.Errorf("%d bytes of %d, %d proofs", p.bytes, p.limit, len(p.byID))
-	}
-	p.put(id(5000), proof{pieces: make([]uint64, 1<<20)})
-	if _, ok := p.get(id(5000)); ok || len(p.byID) != 100 {
-		t.Error("a proof larger than all may be was kept")
+	put(5000, proof{pieces: make([]uint64, 1<<20)}) // larger than all may be
+	if kept, bytes := p.byID.Size(); kept != 100 || bytes > limit {
+		t.Errorf("%d bytes of %d, %d proofs", bytes, limit, kept)
 	}
 }

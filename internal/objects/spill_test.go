@@ -35,12 +35,22 @@ func TestLargeDeltasAreResolvedThroughTemporaryFiles(t *testing.T) {
 	if s.spills.Load() == 0 {
 		t.Error("no temporary file was used: the test shows nothing")
 	}
-	for i := range s.bases.shards {
-		for _, entry := range s.bases.shards[i].entries {
-			if size := len(entry.Value.(*cached).data); size > 64<<10 {
-				t.Errorf("an object of %d bytes was held in memory", size)
-			}
+	kept := 0
+	for _, f := range want {
+		at, _, err := snap.view.Load().find(f.id)
+		if err != nil {
+			t.Fatal(err)
 		}
+		_, data, ok := s.bases.get(at.pack, at.off)
+		if ok {
+			kept++
+		}
+		if len(data) > 64<<10 {
+			t.Errorf("an object of %d bytes was held in memory", len(data))
+		}
+	}
+	if all, _ := s.bases.size(); kept != all {
+		t.Errorf("%d of %d objects in memory were looked at", kept, all)
 	}
 }
 

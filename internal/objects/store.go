@@ -142,11 +142,11 @@ func (s *Store) Open(dir string) (*Database, error) {
 // load reads the configuration of a repository. One without any is of version
 // 0, as for git.
 func (s *Store) load(dir, objects string, config fs.FileInfo) (*Database, error) {
-	var settings []setting
+	var settings []Setting
 	if config != nil {
 		text, err := s.readFile(path.Join(dir, "config"), configSize)
 		if err == nil {
-			settings, err = parseConfig(string(text)), checkFormat(string(text))
+			settings, err = readSettings(string(text))
 		}
 		if err != nil {
 			s.forget(dir)

@@ -8,10 +8,12 @@ import (
 	"strings"
 
 	"github.com/go-git/go-git/v5/config"
+
+	"github.com/repomcp/repomcp/internal/objects"
 )
 
 // MaxSubmodulesBytes is the largest .gitmodules file that is read: about a
-// thousand submodules. The time to parse it grows with the square.
+// thousand submodules.
 const MaxSubmodulesBytes = 64 << 10
 
 // maxURLBytes bounds the URL of a submodule.
@@ -22,13 +24,17 @@ const maxURLBytes = 4 << 10
 // two submodules claim, for nothing says which of them is meant. A file that is
 // malformed names no submodules.
 func ParseSubmodules(content []byte) map[string]string {
-	modules := config.NewModules()
-	if len(content) > MaxSubmodulesBytes || modules.Unmarshal(content) != nil {
+	if len(content) > MaxSubmodulesBytes {
 		return nil
 	}
-	urls := make(map[string]string, len(modules.Submodules))
-	claims := make(map[string]int, len(modules.Submodules))
-	for _, m := range modules.Submodules {
+	settings, err := objects.ParseConfig(string(content))
+	if err != nil {
+		return nil
+	}
+	modules := submodules(settings)
+	urls := make(map[string]string, len(modules))
+	claims := make(map[string]int, len(modules))
+	for _, m := range modules {
 		// Like git: a name that is a path out of .git/modules, and a path or an
 		// URL that looks like an option, are taken for an attack.
 		if m.Validate() != nil || strings.HasPrefix(m.Path, "-") || strings.HasPrefix(m.URL, "-") {
@@ -44,6 +50,29 @@ func ParseSubmodules(content []byte) map[string]string {
 		}
 	}
 	return urls
+}
+
+// submodules are those of a .gitmodules file by name, of each key the last value.
+func submodules(settings []objects.Setting) map[string]*config.Submodule {
+	modules := make(map[string]*config.Submodule)
+	for _, s := range settings {
+		name, ok := strings.CutPrefix(s.Name, "submodule.")
+		end := strings.LastIndexByte(name, '.')
+		if !ok || end < 0 {
+			continue
+		}
+		name, key := name[:end], name[end+1:]
+		if modules[name] == nil {
+			modules[name] = &config.Submodule{Name: name}
+		}
+		switch key {
+		case "path":
+			modules[name].Path = s.Value
+		case "url":
+			modules[name].URL = s.Value
+		}
+	}
+	return modules
 }
 
 // Sibling finds the repository of the same catalogue that the URL of a

@@ -111,6 +111,7 @@ func TestParseSubmodules(t *testing.T) {
 		"options":         {"[submodule \"a\"]\npath=a\nurl=-u\n[submodule \"b\"]\npath=-b\nurl=u\n", map[string]string{}},
 		"empty":           {"", map[string]string{}},
 		"malformed":       {"[submodule \"a\"\npath=a\nurl=u\n", nil},
+		"as git reads":    {"\ufeff# f\xfcr\n[submodule \"a.b\"] path = a\\\n/b\r\nURL = \"u\" # x\n", map[string]string{"a/b": "u"}},
 		"beyond the size": {"[submodule \"a\"]\npath=a\nurl=u\n" + strings.Repeat("#", repos.MaxSubmodulesBytes), nil},
 	} {
 		if got := repos.ParseSubmodules([]byte(c.content)); !maps.Equal(got, c.want) {

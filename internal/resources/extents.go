@@ -1,16 +1,17 @@
 package resources
 
 import (
-	"container/list"
 	"context"
 	"sync"
+
+	"github.com/repomcp/repomcp/internal/lru"
 )
 
 const (
 	// extentCost is what remembering an archive takes: tags are of one length.
 	extentCost = 256
-	// maxExtents is how many are remembered, in a megabyte.
-	maxExtents = 1 << 20 / extentCost
+	// maxExtentBytes bounds what is remembered.
+	maxExtentBytes = 1 << 20
 )
 
 // extent is what is known of bytes that were generated before.
@@ -30,43 +31,29 @@ type extent struct {
 // same bytes, so that what was learned once holds for as long as the process
 // lives. The least recently used are forgotten.
 type extents struct {
-	mu       sync.Mutex
-	byTag    map[string]*list.Element
-	recent   list.List // of *extentOf, the latest first
+	known *lru.Cache[string, extent]
+
+	mu       sync.Mutex // of what adds to known, and of counting
 	counting map[string]chan struct{}
 }
 
-type extentOf struct {
-	tag string
-	extent
-}
-
 func newExtents() *extents {
-	return &extents{byTag: make(map[string]*list.Element), counting: make(map[string]chan struct{})}
+	return &extents{known: lru.New[string, extent](maxExtentBytes), counting: make(map[string]chan struct{})}
 }
 
 func (e *extents) get(tag string) (extent, bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	element := e.byTag[tag]
-	if element == nil {
-		return extent{size: UnknownSize}, false
+	known, ok := e.known.Get(tag)
+	if !ok {
+		known.size = UnknownSize
 	}
-	e.recent.MoveToFront(element)
-	return element.Value.(*extentOf).extent, true
+	return known, ok
 }
 
 // put adds to what is known; it takes nothing away.
 func (e *extents) put(tag string, x extent) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	element := e.byTag[tag]
-	if element == nil {
-		element = e.recent.PushFront(&extentOf{tag, extent{size: UnknownSize}})
-		e.byTag[tag] = element
-	}
-	e.recent.MoveToFront(element)
-	known := element.Value.(*extentOf)
+	known, _ := e.get(tag)
 	known.atLeast, known.measured = max(known.atLeast, x.atLeast), max(known.measured, x.measured)
 	if x.size != UnknownSize {
 		known.size = x.size
@@ -74,10 +61,7 @@ func (e *extents) put(tag string, x extent) {
 	if x.digest != nil {
 		known.digest = x.digest
 	}
-	if e.recent.Len() > maxExtents {
-		oldest := e.recent.Remove(e.recent.Back()).(*extentOf)
-		delete(e.byTag, oldest.tag)
-	}
+	e.known.Put(tag, known, extentCost)
 }
 
 // begin waits until nobody else counts the bytes of a tag: a client that loads

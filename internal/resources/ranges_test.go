@@ -202,14 +202,14 @@ func TestCountingCanBeGivenUp(t *testing.T) {
 
 func TestExtentsAreBounded(t *testing.T) {
 	e := newExtents()
-	for i := range 3 * maxExtents {
+	for i := range 3 * maxExtentBytes / extentCost {
 		e.put(strconv.Itoa(i), extent{size: int64(i)})
 		if _, ok := e.get("0"); !ok {
 			t.Fatal("what is used all the time was forgotten")
 		}
 	}
-	if len(e.byTag) != maxExtents || e.recent.Len() != maxExtents {
-		t.Errorf("%d and %d are remembered", len(e.byTag), e.recent.Len())
+	if n, _ := e.known.Size(); n != maxExtentBytes/extentCost {
+		t.Errorf("%d are remembered", n)
 	}
 	if _, ok := e.get("1"); ok {
 		t.Error("the oldest is still there")

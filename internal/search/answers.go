@@ -1,12 +1,12 @@
 package search
 
 import (
-	"container/list"
 	"hash/maphash"
 	"slices"
 	"strings"
 	"sync"
 
+	"github.com/repomcp/repomcp/internal/lru"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -48,11 +48,8 @@ type treeKey struct {
 // answerCache keeps answers by query, within a number of bytes: those of the query
 // that was not asked for longest go out together.
 type answerCache struct {
-	mu      sync.Mutex
 	limit   int64
-	bytes   int64
-	queries map[string]*list.Element // of *answers
-	recent  list.List
+	queries *lru.Cache[string, *answers]
 }
 
 // answers are all that is known for one query: ids of files and folders name their
@@ -64,50 +61,21 @@ type answers struct {
 
 	mu    sync.Mutex
 	bytes int64
-	full  bool // takes no more
 	empty fileSet
 	found map[repos.ID]*found
 	trees map[treeKey]*treeAnswer
 }
 
 func newAnswerCache(limit int64) *answerCache {
-	return &answerCache{limit: limit, queries: make(map[string]*list.Element)}
+	return &answerCache{limit: limit, queries: lru.New[string, *answers](limit)}
 }
 
 // of gives the answers for a query.
 func (c *answerCache) of(key string) *answers {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if at, ok := c.queries[key]; ok {
-		c.recent.MoveToFront(at)
-		return at.Value.(*answers)
-	}
 	a := &answers{cache: c, key: key, found: make(map[repos.ID]*found), trees: make(map[treeKey]*treeAnswer)}
 	a.empty.seed = maphash.MakeSeed()
-	c.queries[key] = c.recent.PushFront(a)
-	a.charge(answersCost + len(key))
-	return a
-}
-
-// charge counts bytes of answers and lets others go. The caller holds c.mu.
-func (a *answers) charge(bytes int) {
-	c := a.cache
-	a.bytes += int64(bytes)
-	if at := c.queries[a.key]; at == nil || at.Value != a {
-		a.full = true // it went out: who still uses it needs no more of it
-		return
-	}
-	c.bytes += int64(bytes)
-	a.full = a.full || a.bytes > c.limit/2
-	for c.bytes > c.limit && c.recent.Len() > 1 {
-		oldest := c.recent.Back()
-		if oldest.Value == a {
-			oldest = oldest.Prev()
-		}
-		gone := c.recent.Remove(oldest).(*answers)
-		delete(c.queries, gone.key)
-		c.bytes -= gone.bytes
-	}
+	a.bytes = int64(answersCost + len(key))
+	return c.queries.GetOrPut(key, a, a.bytes)
 }
 
 // What answers take apart from their texts: the sizes of the types, and of places
@@ -119,15 +87,21 @@ const (
 	countedBytes = 8 // of a file in fileSet
 )
 
-// room charges the cost of an addition and reports whether it may be made. The
-// caller holds a.mu.
+// room charges the cost of an addition and reports whether it may be made: not
+// beyond half of the limit, nor to answers that went out, of which who still uses
+// them needs no more. Should they go out meanwhile, they come back or not: the
+// limit is kept either way. The caller holds a.mu.
 func (a *answers) room(cost int) bool {
-	a.cache.mu.Lock()
-	defer a.cache.mu.Unlock()
-	if !a.full {
-		a.charge(cost)
+	if cost == 0 {
+		return true // of what was charged before
 	}
-	return !a.full
+	bytes := a.bytes + int64(cost)
+	if kept, _ := a.cache.queries.Get(a.key); kept != a || bytes > a.cache.limit/2 {
+		return false
+	}
+	a.bytes = bytes
+	a.cache.queries.Put(a.key, a, bytes)
+	return true
 }
 
 // file gives what is known about a file.

@@ -4,8 +4,7 @@ import (
 	"context"
 	"errors"
 
-	lru "github.com/hashicorp/golang-lru/v2"
-
+	"github.com/repomcp/repomcp/internal/lru"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -35,17 +34,13 @@ type treePlace struct {
 }
 
 func newHandedTrees() handedTrees {
-	places, err := lru.New[treeKey, treePlace](maxHandedTrees)
-	if err != nil {
-		panic("tools: internal error: " + err.Error()) // only of a size below 1
-	}
-	return handedTrees{places}
+	return handedTrees{lru.New[treeKey, treePlace](maxHandedTrees)}
 }
 
 // remember notes that a result has the id of a tree, or that it may have.
 func (h handedTrees) remember(repository string, commit repos.ID, path string, tree repos.ID) {
 	if len(path) <= maxHandedPath {
-		h.places.Add(treeKey{repository, tree}, treePlace{commit, path})
+		h.places.Put(treeKey{repository, tree}, treePlace{commit, path}, 1)
 	}
 }
 
