@@ -30,7 +30,7 @@ func withSizes(t *testing.T) (*gittest.Repo, map[ID]string) {
 				content = content[:size/2] + "#" + content[size/2+1:]
 			}
 			files = append(files, gittest.Regular(fmt.Sprint(i), content))
-			contents[Sum(Blob, []byte(content))] = content
+			contents[sumOf(Blob, []byte(content))] = content
 		}
 		repo.Commit("main", files...)
 	}
@@ -139,7 +139,7 @@ func TestProvingCanBeGivenUp(t *testing.T) {
 
 func TestProofsAreBounded(t *testing.T) {
 	p := newProofs(100 * (proofOverhead + 80))
-	id := func(i int) ID { return Sum(Blob, fmt.Append(nil, i)) }
+	id := func(i int) ID { return sumOf(Blob, fmt.Append(nil, i)) }
 	for i := range 1000 {
 		p.put(id(i), proof{pieces: make([]uint64, 10)})
 		if _, ok := p.get(id(0)); !ok {
