@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/archive/workers"
+	"github.com/repomcp/repomcp/internal/panics"
 )
 
 var errDestination = errors.New("destination failed")
@@ -462,7 +463,7 @@ func TestWorkerPanics_StreamFails(t *testing.T) {
 	var out bytes.Buffer
 	zw := c.Open(context.Background(), &out, damaged, header)
 	_, _ = zw.Write([]byte("text"))
-	var p *workers.PanicError
+	var p *panics.Error
 	if err := zw.Close(trailer); !errors.As(err, &p) {
 		t.Errorf("Close: %v", err)
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/archive/workers"
+	"github.com/repomcp/repomcp/internal/panics"
 )
 
 var errDestination = errors.New("destination failed")
@@ -155,7 +156,7 @@ func TestWorkerPanics_StreamFails(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, _ = zw.Write([]byte("text"))
-	var p *workers.PanicError
+	var p *panics.Error
 	if err := zw.Close(); !errors.As(err, &p) {
 		t.Errorf("Close: %v", err)
 	}
