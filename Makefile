@@ -2,7 +2,7 @@
 
 URL ?= http://127.0.0.1:8080/mcp
 
-.PHONY: build test race soak lint fuzz conformance ci
+.PHONY: build test race soak lint fuzz conformance inspector ci
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o repomcp ./cmd/repomcp
@@ -20,6 +20,7 @@ soak:
 lint:
 	golangci-lint run ./...
 
+# Every target for long; .ci/run looks only a little further than the seeds.
 fuzz:
 	.ci/fuzz.sh 1000000x
 
@@ -27,6 +28,11 @@ fuzz:
 conformance:
 	npm --prefix .ci/conformance ci --ignore-scripts
 	.ci/conformance/run.sh $(URL)
+
+# The MCP Inspector's command line calls each tool; wants the same server.
+inspector:
+	npm --prefix .ci/inspector ci --ignore-scripts
+	MCP_URL=$(URL) npm --prefix .ci/inspector test
 
 ci:
 	.ci/run

@@ -18,8 +18,8 @@ const module = "github.com/repomcp/repomcp/"
 var arrows = map[string][]string{
 	"cmd/repomcp":        {"internal/archive", "internal/cache", "internal/history", "internal/httpx", "internal/links", "internal/repos", "internal/resources", "internal/search", "internal/tools"},
 	"client":             {},
-	"internal/httpx":     {"internal/links", "internal/resources"},
-	"internal/resources": {"internal/archive", "internal/cache", "internal/links", "internal/lru", "internal/repos", "internal/watch"},
+	"internal/httpx":     {"internal/links", "internal/panics", "internal/resources"},
+	"internal/resources": {"internal/archive", "internal/cache", "internal/links", "internal/lru", "internal/panics", "internal/repos", "internal/watch"},
 	"internal/watch":     {"internal/repos"},
 	"internal/tools":     {"internal/archive", "internal/archive/lfs", "internal/archive/wildmatch", "internal/history", "internal/lru", "internal/mailmap", "internal/repos", "internal/search", "internal/search/pattern"},
 	"internal/search": {
@@ -33,17 +33,17 @@ var arrows = map[string][]string{
 	},
 	"internal/history": {"internal/charset", "internal/commitgraph", "internal/diff", "internal/mailmap", "internal/message", "internal/repos"},
 	"internal/mailmap": {"internal/message", "internal/repos"},
-	"internal/repos":   {"internal/commitgraph", "internal/objects"},
+	"internal/repos":   {"internal/commitgraph", "internal/lru", "internal/objects"},
 	"internal/diff":    {},
-	"internal/objects": {"internal/inflate", "internal/lru"},
+	"internal/objects": {"internal/inflate", "internal/lru", "internal/panics"},
 	"internal/links":   {},
-	"internal/cache":   {},
+	"internal/cache":   {"internal/panics"},
 
 	"internal/archive/blocks":  {"internal/archive/workers"},
 	"internal/archive/gzip":    {"internal/archive/blocks", "internal/archive/workers"},
-	"internal/archive/workers": {},
+	"internal/archive/workers": {"internal/panics"},
 	// Imported by tests only, as gittest is.
-	"internal/archive/compresstest": {"internal/archive/workers"},
+	"internal/archive/compresstest": {"internal/archive/workers", "internal/panics"},
 
 	"internal/archive/attributes": {"internal/archive/wildmatch"},
 	"internal/archive/convert":    {"internal/archive/attributes", "internal/charset"},
@@ -59,6 +59,7 @@ var arrows = map[string][]string{
 	"internal/charset":            {},
 	"internal/commitgraph":        {},
 	"internal/message":            {},
+	"internal/panics":             {},
 	"internal/gittest":            {},
 	// Measures the program from outside, repos alone beside go-git, and search
 	// beside git grep.

@@ -6,6 +6,8 @@ import (
 	"io"
 	"sync/atomic"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/panics"
 )
 
 // errDiffers says that a build gave other bytes than an earlier one of the same
@@ -38,9 +40,12 @@ func (f *flight) run() {
 	defer f.spool.release()
 	defer f.cancel(nil)
 	release := func() {}
-	if f.locate {
-		f.object, release = c.locate(f.ctx, f.key)
-	}
+	err := panics.Catch(func() error {
+		if f.locate {
+			f.object, release = c.locate(f.ctx, f.key)
+		}
+		return nil
+	})
 	// The lease is held until others can find the object.
 	defer func() { release() }()
 	if f.locate && f.object != nil {
@@ -63,7 +68,10 @@ func (f *flight) run() {
 		release()
 		release = func() {}
 	}
-	f.land(w, f.generate(w), &damaged)
+	if err == nil {
+		err = panics.Catch(func() error { return f.generate(w) })
+	}
+	f.land(w, err, &damaged)
 	if uploaded != nil {
 		<-uploaded
 	}

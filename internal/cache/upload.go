@@ -9,6 +9,8 @@ import (
 
 	"github.com/sony/gobreaker/v2"
 	"gocloud.dev/blob"
+
+	"github.com/repomcp/repomcp/internal/panics"
 )
 
 // partBytes is the smallest part that S3 takes. A driver holds some of them.
@@ -32,7 +34,7 @@ func (f *flight) upload() <-chan struct{} {
 		defer func() { <-o.slots }()
 		defer r.close()
 		// Not the flight's context: it ends with the last client.
-		o.counted(o.store(f.cache.ctx, f.key, f.mediaType, r))
+		o.counted(panics.Catch(func() error { return o.store(f.cache.ctx, f.key, f.mediaType, r) }))
 	}()
 	return done
 }

@@ -69,12 +69,6 @@ func (c Commit) Subject() string {
 	return subject
 }
 
-// Body is the message after its subject, git's %b.
-func (c Commit) Body() string {
-	_, body := message.CutSubject(message.SkipBlankLines(c.Message))
-	return message.SkipBlankLines(body)
-}
-
 // Summary is the first line of the message that is not blank, or the id in
 // parentheses: the summary of git-blame(1), "The porcelain format".
 func (c Commit) Summary() string {

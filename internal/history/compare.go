@@ -68,19 +68,9 @@ type Comparison struct {
 	RenamesLimited bool
 }
 
-// CompareTrees lists what is different in the second tree. The zero id is the
-// empty tree. It fails with [ErrTooMany], [repos.ErrInvalid] for a path that
-// cannot be one, or [repos.ErrCorrupt].
-func CompareTrees(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, from, to repos.ID, o CompareOptions) (Comparison, error) {
-	s, err := newSource(ctx, snapshot, facts)
-	if err != nil {
-		return Comparison{}, err
-	}
-	return s.compareTrees(from, to, o)
-}
-
 // CompareCommits lists what is different in the second commit, like
-// `git diff FROM TO`.
+// `git diff FROM TO`. It fails with [ErrTooMany], [repos.ErrInvalid] for a path
+// that cannot be one, or [repos.ErrCorrupt].
 func CompareCommits(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, from, to repos.ID, o CompareOptions) (Comparison, error) {
 	s, err := newSource(ctx, snapshot, facts)
 	if err != nil {
@@ -117,6 +107,8 @@ func CompareWithParent(ctx context.Context, snapshot *repos.Snapshot, facts *Fac
 	return s.compareTrees(before.tree, after.tree, o)
 }
 
+// compareTrees lists what is different in the second tree. The zero id is the
+// empty tree.
 func (s *source) compareTrees(from, to repos.ID, o CompareOptions) (Comparison, error) {
 	files, err := s.treeChanges(from, to, o)
 	if err != nil || o.NoRenames {

@@ -42,12 +42,12 @@ func TestLargeFilesAreNotCompared(t *testing.T) {
 	compared := make(tally)
 	compared.compareWithGit(t, repo, []view{
 		{[]string{"-p"}, CompareOptions{NoRenames: true}, patch, patches, config},
-		{[]string{"--stat=80"}, CompareOptions{NoRenames: true}, patch, stat, config},
+		{[]string{"--numstat"}, CompareOptions{NoRenames: true}, patch, numstat, config},
 	}, pairs)
 	compared.need(t, map[string]int{"A": 50, "D": 20, "M": 20})
 	snapshot, large := open(t, repo.Dir), 0
 	for _, p := range pairs {
-		c, err := CompareTrees(t.Context(), snapshot, nil, p.from, p.to, CompareOptions{})
+		c, err := compareTrees(t, snapshot, nil, p.from, p.to, CompareOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +165,7 @@ func TestLongPathsAreRefused(t *testing.T) {
 	for range 100 {
 		inner = repo.Store("tree", raw(t, "40000", strings.Repeat("d", 2000), inner))
 	}
-	if _, err := CompareTrees(t.Context(), open(t, repo.Dir), nil, repos.ID{}, id(t, inner), CompareOptions{}); !errors.Is(err, ErrTooMany) {
+	if _, err := compareTrees(t, open(t, repo.Dir), nil, repos.ID{}, id(t, inner), CompareOptions{}); !errors.Is(err, ErrTooMany) {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -204,7 +204,7 @@ func TestDeepFoldersAreRefused(t *testing.T) {
 	for range maxDepth + 2 {
 		inner = repo.Store("tree", raw(t, "40000", "d", inner))
 	}
-	if _, err := CompareTrees(t.Context(), open(t, repo.Dir), nil, repos.ID{}, id(t, inner), CompareOptions{}); !errors.Is(err, repos.ErrCorrupt) {
+	if _, err := compareTrees(t, open(t, repo.Dir), nil, repos.ID{}, id(t, inner), CompareOptions{}); !errors.Is(err, repos.ErrCorrupt) {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -214,11 +214,11 @@ func TestMissingObjectsAreDamage(t *testing.T) {
 	repo := gittest.New(t)
 	snapshot := open(t, repo.Dir)
 	folder := id(t, repo.Store("tree", raw(t, "40000", "d", nowhere)))
-	if _, err := CompareTrees(t.Context(), snapshot, nil, repos.ID{}, folder, CompareOptions{}); !errors.Is(err, repos.ErrCorrupt) {
+	if _, err := compareTrees(t, snapshot, nil, repos.ID{}, folder, CompareOptions{}); !errors.Is(err, repos.ErrCorrupt) {
 		t.Errorf("of a missing folder the error is %v", err)
 	}
 	file := id(t, repo.Store("tree", raw(t, "100644", "f", nowhere)))
-	c, err := CompareTrees(t.Context(), snapshot, nil, repos.ID{}, file, CompareOptions{})
+	c, err := compareTrees(t, snapshot, nil, repos.ID{}, file, CompareOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,10 +226,10 @@ func TestMissingObjectsAreDamage(t *testing.T) {
 		t.Errorf("of a missing file the error is %v", err)
 	}
 	other := id(t, repo.Store("tree", raw(t, "100644", "g", repo.Store("blob", "x"))))
-	if _, err := CompareTrees(t.Context(), snapshot, nil, file, other, CompareOptions{}); !errors.Is(err, repos.ErrCorrupt) {
+	if _, err := compareTrees(t, snapshot, nil, file, other, CompareOptions{}); !errors.Is(err, repos.ErrCorrupt) {
 		t.Errorf("of a missing file that may be renamed the error is %v", err)
 	}
-	if _, err := CompareTrees(t.Context(), snapshot, nil, file, other, CompareOptions{Paths: []string{"../x"}}); !errors.Is(err, repos.ErrInvalid) {
+	if _, err := compareTrees(t, snapshot, nil, file, other, CompareOptions{Paths: []string{"../x"}}); !errors.Is(err, repos.ErrInvalid) {
 		t.Errorf("of a path that leads out the error is %v", err)
 	}
 }
@@ -337,7 +337,7 @@ func whole(t *testing.T, repo *gittest.Repo, pairs []treePair) []treePair {
 	t.Helper()
 	snapshot := open(t, repo.Dir)
 	return slices.DeleteFunc(pairs, func(p treePair) bool {
-		c, err := CompareTrees(t.Context(), snapshot, nil, p.from, p.to, CompareOptions{NoRenames: true})
+		c, err := compareTrees(t, snapshot, nil, p.from, p.to, CompareOptions{NoRenames: true})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -10,11 +10,10 @@
 // [Log] lists commits, page by page. [Blame] finds those that the lines of a
 // file come from.
 //
-// [CompareCommits], [CompareWithParent] and [CompareTrees] list the files that
-// differ: added, deleted, modified, renamed, copied, or of another type. A
-// [Differ] then reads the contents, a file at a time, and says how many lines
-// changed ([Differ.Stat]) or shows them ([Differ.Patch]). [WriteStat],
-// [WriteNumstat] and [WriteNameStatus] write the lists that git has.
+// [CompareCommits] and [CompareWithParent] list the files that differ: added,
+// deleted, modified, renamed, copied, or of another type. A [Differ] then reads
+// the contents, a file at a time, and says how many lines changed
+// ([Differ.Stat]) or shows them ([Differ.Patch]).
 //
 // [MergeBase] is what `git diff A...B` begins from: compare it with B.
 // [AheadBehind] counts the commits on either side.

@@ -204,7 +204,7 @@ func bySkip(t *testing.T, snapshot *repos.Snapshot, facts *Facts, o LogOptions, 
 
 // logFormat prints all that a Commit has.
 var (
-	logFields = []string{"%H", "%T", "%P", "%an", "%ae", "%at", "%cn", "%ce", "%ct", "%s", "%b"}
+	logFields = []string{"%H", "%T", "%P", "%an", "%ae", "%at", "%cn", "%ce", "%ct", "%s"}
 	logFormat = strings.Join(logFields, "%x1f") + "%x1e"
 )
 
@@ -218,7 +218,7 @@ func printed(c Commit) string {
 	}
 	return strings.Join([]string{
 		c.ID.String(), c.Tree.String(), parents, c.Author.Name, c.Author.Email, number(c.Author),
-		c.Committer.Name, c.Committer.Email, number(c.Committer), c.Subject(), c.Body(),
+		c.Committer.Name, c.Committer.Email, number(c.Committer), c.Subject(),
 	}, "\x1f")
 }
 

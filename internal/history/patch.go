@@ -52,12 +52,6 @@ type FileStat struct {
 	OldSize, NewSize int64
 }
 
-// FileDiff is what became of a file, and how much of it changed.
-type FileDiff struct {
-	FileChange
-	FileStat
-}
-
 // Differ compares the contents of files. It reads one file at a time and holds
 // it in memory; one goroutine may use it.
 type Differ struct {

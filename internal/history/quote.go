@@ -36,6 +36,3 @@ func appendPath(b []byte, prefix, path string) []byte {
 	}
 	return append(b, '"')
 }
-
-// QuotePath writes a path on one line of ASCII, as git does in its listings.
-func QuotePath(path string) string { return string(appendPath(nil, "", path)) }

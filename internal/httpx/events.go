@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/repomcp/repomcp/internal/panics"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
@@ -25,10 +26,11 @@ func eventHeaders(h http.Header) {
 // nothing to wait for.
 func (s *Server) subscribe(c echo.Context, request *resources.Request) error {
 	ctx, cancel := context.WithCancel(c.Request().Context())
-	defer cancel()
 	defer context.AfterFunc(s.draining, cancel)()
 	stream := &eventStream{w: c.Response()}
-	var helpers sync.WaitGroup
+	helpers := panics.NewGroup(cancel)
+	defer helpers.Wait()
+	defer cancel()
 	helpers.Go(func() { stream.keepAlive(ctx, cancel, s.options.Resources.Heartbeat()) })
 	reply, code := s.options.Resources.Listen(ctx, request, stream.send)
 	cancel()

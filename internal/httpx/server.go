@@ -150,9 +150,6 @@ var (
 	}
 )
 
-// Handler is the whole server as a handler, for tests and for embedding.
-func (s *Server) Handler() http.Handler { return s.http.Handler }
-
 // Serve accepts connections until Shutdown.
 func (s *Server) Serve(listener net.Listener) error {
 	if err := s.http.Serve(bounded{listener, s.conns}); !errors.Is(err, http.ErrServerClosed) {

@@ -3,6 +3,7 @@ package httpx_test
 import (
 	"bytes"
 	"compress/gzip"
+	"context"
 	"crypto/sha256"
 	"errors"
 	"io"
@@ -90,11 +91,33 @@ func TestClientGoneMidStreamStopsTheWork(t *testing.T) {
 }
 
 func TestClientThatStopsReadingDoesNotHoldShutdownForEver(t *testing.T) {
-	s := serve(t)
-	s.bulky()
-	begin(t, s.archive())
-	s.http.CloseClientConnections()
-	s.log.waitFor(t, "outcome=aborted")
+	s := newTarget(t, targetOptions{build: func(root string) {
+		gittest.At(t, filepath.Join(root, "repo.git")).Commit("main", gittest.Regular("large", gittest.Noise(bulk)))
+	}})
+	response, err := s.open(t.Context(), s.call(modernVersion, methodStream, map[string]any{"uri": archiveURI}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	head := begin(t, response) // and reads no more
+	drain, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	ended := make(chan error, 1)
+	go func() { ended <- s.server.Shutdown(drain) }()
+	select {
+	case err := <-ended:
+		if !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Shutdown: %v, although a download was cut off", err)
+		}
+	case <-time.After(hang):
+		t.Fatal("Shutdown waits for a client that does not read")
+	}
+	rest, err := io.ReadAll(response.Body)
+	if err == nil || len(head)+len(rest) >= bulk {
+		t.Errorf("the download ended with %v after %d bytes, as if it were whole", err, len(head)+len(rest))
+	}
+	if err := response.Body.Close(); err != nil {
+		t.Error(err)
+	}
 }
 
 func TestBlobMissingMidStreamAbortsAndIsNeverACleanEnd(t *testing.T) {

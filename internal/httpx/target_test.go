@@ -53,6 +53,7 @@ type target struct {
 	url    string
 	host   string
 	client *http.Client
+	server *httpx.Server
 	// sessions are ids of initialized sessions by version of the protocol.
 	sessions map[string]string
 
@@ -113,6 +114,7 @@ func (s *target) serve(t *testing.T, options targetOptions) {
 		Cache: options.cache, Heartbeat: options.heartbeat,
 	})
 	server := httpx.New(options.http)
+	s.server = server
 	served := make(chan error, 1)
 	go func() { served <- server.Serve(listener) }()
 	s.host = listener.Addr().String()

@@ -17,6 +17,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/labstack/echo/v4"
 
+	"github.com/repomcp/repomcp/internal/panics"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
@@ -166,6 +167,7 @@ type socket struct {
 	client *resources.Connection
 	from   []slog.Attr // what the log says of the client
 
+	helpers *panics.Group
 	slots   chan struct{} // taken by requests that run, and by the reader
 	stalls  atomic.Int64  // odd while the reader waits for a slot
 	writing sync.Mutex    // held from the first to the last byte of a message
@@ -181,14 +183,14 @@ func (s *socket) serve(ctx context.Context) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer s.client.Close()
 	defer func() { _ = s.conn.CloseNow() }() // it has mostly been closed
-	var helpers sync.WaitGroup
-	defer helpers.Wait()
+	s.helpers = panics.NewGroup(cancel)
+	defer s.helpers.Wait()
 	defer s.running.Wait()
 	defer cancel()
 	defer context.AfterFunc(s.server.sockets.ended, cancel)()
-	helpers.Go(func() { s.client.Pump(ctx, func(message []byte) error { return s.write(ctx, message) }) })
-	helpers.Go(func() { s.keepAlive(ctx) })
-	helpers.Go(func() { s.drain(ctx) })
+	s.helpers.Go(func() { s.client.Pump(ctx, func(message []byte) error { return s.write(ctx, message) }) })
+	s.helpers.Go(func() { s.keepAlive(ctx) })
+	s.helpers.Go(func() { s.drain(ctx) })
 	for s.await(ctx) {
 		body, err := s.read(ctx)
 		if err != nil {
@@ -283,10 +285,10 @@ func (s *socket) take(ctx context.Context, body []byte) {
 		finish()
 		return
 	}
-	go func() {
+	s.helpers.Go(func() {
 		defer finish()
 		work()
-	}()
+	})
 }
 
 // single handles one message and returns what is left to do. A stream of

@@ -42,7 +42,7 @@ func TestAlternatesAreFollowedInsideTheRootOnly(t *testing.T) {
 	pool.Git("repack", "-adq")
 	outside := gittest.New(t)
 	outside.Commit("main", gittest.Regular("secret", "secret content"))
-	shared, secret := Sum(Blob, []byte("shared content")), Sum(Blob, []byte("secret content"))
+	shared, secret := sumOf(Blob, []byte("shared content")), sumOf(Blob, []byte("secret content"))
 	link := filepath.Join(root, "link.git")
 	if err := os.Symlink(outside.Dir, link); err != nil {
 		t.Fatal(err)
@@ -84,7 +84,7 @@ func TestAlternatesNestAsDeepAsForGit(t *testing.T) {
 	for i := range levels {
 		repo := gittest.At(t, filepath.Join(root, "r"+strconv.Itoa(i)))
 		repo.Commit("main", gittest.Regular("f", "level "+strconv.Itoa(i)))
-		ids = append(ids, Sum(Blob, []byte("level "+strconv.Itoa(i))))
+		ids = append(ids, sumOf(Blob, []byte("level "+strconv.Itoa(i))))
 		repos = append(repos, repo)
 	}
 	for i, repo := range repos[:levels-1] {
@@ -108,7 +108,7 @@ func TestAlternatesThatFormACycleEnd(t *testing.T) {
 	borrow(t, b, "../../a/objects")
 	snap := snapshot(t, newStore(t, Options{}, a), a)
 	for _, content := range []string{"of a", "of b"} {
-		if has, err := snap.Has(Sum(Blob, []byte(content))); !has || err != nil {
+		if has, err := snap.Has(sumOf(Blob, []byte(content))); !has || err != nil {
 			t.Errorf("%s: %v %v", content, has, err)
 		}
 	}

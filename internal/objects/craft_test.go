@@ -131,7 +131,7 @@ func deflatedAt(level int, content []byte) []byte {
 
 // whole is an entry that is no delta.
 func whole(content string) craftedEntry {
-	return craftedEntry{id: Sum(Blob, []byte(content)), head: entryHead(uint8(Blob), uint64(len(content))), data: deflated([]byte(content))}
+	return craftedEntry{id: sumOf(Blob, []byte(content)), head: entryHead(uint8(Blob), uint64(len(content))), data: deflated([]byte(content))}
 }
 
 // delta is the data of a delta: the sizes, then the instructions.
@@ -149,8 +149,13 @@ func onID(name string, base ID, data []byte) craftedEntry {
 	return craftedEntry{id: named(name), head: entryHead(refDelta, uint64(len(data)), base[:]...), data: deflated(data)}
 }
 
+// sumOf is the id of an object with the given type and content.
+func sumOf(t Type, content []byte) ID {
+	return sha1.Sum(append(appendHeader(nil, t, int64(len(content))), content...))
+}
+
 // named is an id for an object whose true one does not matter.
-func named(name string) ID { return Sum(Blob, []byte("named "+name)) }
+func named(name string) ID { return sumOf(Blob, []byte("named "+name)) }
 
 // mend opens a file for writing, as git makes its files read-only.
 func mend(t testing.TB, pattern string) *os.File {

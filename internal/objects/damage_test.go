@@ -100,7 +100,7 @@ func TestSecondPackStandsInForADamagedOne(t *testing.T) {
 func TestPipeInPlaceOfAnObjectDoesNotBlock(t *testing.T) {
 	repo := gittest.New(t)
 	repo.Commit("main", gittest.Regular("f", "content"))
-	id := Sum(Blob, []byte("content"))
+	id := sumOf(Blob, []byte("content"))
 	name := filepath.Join(repo.Dir, loosePath("objects", id))
 	if err := os.Remove(name); err != nil {
 		t.Fatal(err)

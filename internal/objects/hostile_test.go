@@ -54,7 +54,7 @@ func TestHostilePacksAreRefusedInBoundedMemory(t *testing.T) {
 		{"stream with a dictionary", newCrafted(craftedEntry{id: named("x"), head: entryHead(3, 1), data: []byte{0x78, 0xbb, 0, 0, 0, 0, 0, 0}}), named("x"), ErrCorrupt},
 		{"stream of zeros", newCrafted(craftedEntry{id: named("x"), head: entryHead(3, 1), data: make([]byte, 50)}), named("x"), ErrCorrupt},
 		{"stream that ends with the pack", newCrafted(craftedEntry{id: named("x"), head: entryHead(3, 5000), data: deflated([]byte(noise(1, 5000)))[:3000]}), named("x"), ErrCorrupt},
-		{"wrong checksum of a stream", newCrafted(spoilt(whole("spoilt content"))), Sum(Blob, []byte("spoilt content")), ErrCorrupt},
+		{"wrong checksum of a stream", newCrafted(spoilt(whole("spoilt content"))), sumOf(Blob, []byte("spoilt content")), ErrCorrupt},
 		{"four billion entries", with(newCrafted(base), func(c *crafted) { c.count = 1<<32 - 1 }), base.id, ErrCorrupt},
 		{"version 4", with(newCrafted(base), func(c *crafted) { c.version = 4 }), base.id, ErrCorrupt},
 		{"another trailer", with(newCrafted(base), func(c *crafted) { c.trailer = func(sum []byte) { sum[3]++ } }), base.id, ErrCorrupt},

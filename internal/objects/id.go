@@ -61,16 +61,6 @@ func (t Type) String() string {
 	return "type(" + strconv.Itoa(int(t)) + ")"
 }
 
-// Sum is the id of an object with the given type and content.
-func Sum(t Type, content []byte) ID {
-	h := sha1.New()
-	h.Write(appendHeader(nil, t, int64(len(content))))
-	h.Write(content)
-	var id ID
-	h.Sum(id[:0])
-	return id
-}
-
 // appendHeader appends what git hashes, and stores in a loose object, before
 // the content: the type, a space, the size in decimal digits and a NUL.
 func appendHeader(b []byte, t Type, size int64) []byte {

@@ -18,7 +18,7 @@ import (
 func manyEntries(n int) []craftedEntry {
 	entries := make([]craftedEntry, n)
 	for i := range entries {
-		entries[i].id = Sum(Blob, binary.AppendUvarint(nil, uint64(i)))
+		entries[i].id = sumOf(Blob, binary.AppendUvarint(nil, uint64(i)))
 		entries[i].offset = packHeader + int64(i)*3
 		if i%5 == 0 {
 			entries[i].offset += 1 << 33
@@ -132,7 +132,7 @@ func TestPackOfMoreThan4GiB(t *testing.T) {
 	end := int64(packHeader + len(base.head) + len(base.data))
 	const far = 5 << 30
 	far1 := onOffset("far", far-packHeader, delta(19, 4, 0x91, 4, 4))
-	far1.id = Sum(Blob, []byte("base"))
+	far1.id = sumOf(Blob, []byte("base"))
 	far1.offset, base.offset = far, packHeader
 	header := binary.BigEndian.AppendUint32([]byte("PACK\x00\x00\x00\x02"), 2)
 	name := filepath.Join(repo.Dir, "objects", "pack", "pack-far")

@@ -2,12 +2,15 @@ package objects
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha1"
 	"errors"
 	"io"
 	"io/fs"
 	"sync"
+
+	"github.com/repomcp/repomcp/internal/panics"
 )
 
 // maxVerdicts bounds the index files whose verdict is remembered, some 400 bytes
@@ -93,14 +96,20 @@ func (c *indexChecks) run() {
 }
 
 // judge reads a file unless there is a verdict on it. A file that cannot be read,
-// or is another one by now, gets none.
+// or is another one by now, gets none. That the comparison panicked is a verdict:
+// requests fail with it, and so it comes to the log.
 func (c *indexChecks) judge(check indexCheck) {
 	verdict, known := c.known(check.name, check.info)
 	if !known {
 		var failure error
-		if verdict, failure = c.read(check); failure != nil {
+		panicked := panics.Catch(func() error {
+			verdict, failure = c.read(check)
+			return nil
+		})
+		if failure != nil {
 			return
 		}
+		verdict = cmp.Or(verdict, corrupt(check.name, panicked))
 		c.mu.Lock()
 		if len(c.verdicts) >= maxVerdicts {
 			clear(c.verdicts)

@@ -34,7 +34,7 @@ func enoughEntries() []craftedEntry {
 	nothing := whole("")
 	for i := range entries {
 		entries[i] = nothing
-		entries[i].id = Sum(Blob, fmt.Append(nil, i))
+		entries[i].id = sumOf(Blob, fmt.Append(nil, i))
 	}
 	return entries
 }

@@ -108,7 +108,7 @@ func TestRemovedRepositoryDoesNotEndTheStream(t *testing.T) {
 	if _, err := s.Open("repo.git"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("Open of a removed repository gives %v", err)
 	}
-	absent := Sum(Blob, []byte("absent"))
+	absent := sumOf(Blob, []byte("absent"))
 	if _, err := snap.Open(absent); !errors.Is(err, ErrNotFound) {
 		t.Errorf("absent object of a removed repository: %v", err)
 	}

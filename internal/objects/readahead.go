@@ -4,6 +4,8 @@ import (
 	"errors"
 	"hash"
 	"io"
+
+	"github.com/repomcp/repomcp/internal/panics"
 )
 
 const (
@@ -57,7 +59,11 @@ func (o *Object) WriteTo(w io.Writer) (int64, error) {
 func (o *Object) readAhead(free <-chan *[]byte, full chan<- piece) {
 	defer close(full)
 	for buf := range free {
-		n, err := io.ReadFull(o, *buf)
+		n := 0
+		err := panics.Catch(func() (err error) {
+			n, err = io.ReadFull(o, *buf)
+			return err
+		})
 		if o.left == 0 && errors.Is(err, io.ErrUnexpectedEOF) {
 			err = io.EOF // a last piece that is not full
 		}

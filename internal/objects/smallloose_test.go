@@ -48,7 +48,7 @@ func TestSmallLooseObjectsAreReadQuickly(t *testing.T) {
 // an object. What it is then called is for the tests of all readers.
 func TestUnsoundLooseObjectsAreNotReadQuickly(t *testing.T) {
 	const content = "content"
-	id := Sum(Blob, []byte(content))
+	id := sumOf(Blob, []byte(content))
 	stored := func(object string) []byte { return deflated([]byte(object)) }
 	sound := stored("blob 7\x00" + content)
 	outside := filepath.Join(t.TempDir(), "outside")

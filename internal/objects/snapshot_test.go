@@ -75,7 +75,7 @@ func TestAbsentObjectIsNotFound(t *testing.T) {
 	history(repo, 3)
 	repo.Git("repack", "-adq")
 	snap := snapshot(t, newStore(t, Options{}, repo), repo)
-	absent := Sum(Blob, []byte("never stored"))
+	absent := sumOf(Blob, []byte("never stored"))
 	if _, _, err := snap.Stat(absent); !errors.Is(err, ErrNotFound) {
 		t.Errorf("Stat: %v", err)
 	}
@@ -96,7 +96,7 @@ func TestEmptyRepositoryHasNoObjects(t *testing.T) {
 	for id, err := range snap.All() {
 		t.Errorf("All gives %v %v", id, err)
 	}
-	if has, err := snap.Has(Sum(Tree, nil)); has || err != nil {
+	if has, err := snap.Has(sumOf(Tree, nil)); has || err != nil {
 		t.Errorf("Has: %v %v", has, err)
 	}
 }

@@ -30,7 +30,7 @@ func withSizes(t *testing.T) (*gittest.Repo, map[ID]string) {
 				content = content[:size/2] + "#" + content[size/2+1:]
 			}
 			files = append(files, gittest.Regular(fmt.Sprint(i), content))
-			contents[Sum(Blob, []byte(content))] = content
+			contents[sumOf(Blob, []byte(content))] = content
 		}
 		repo.Commit("main", files...)
 	}
@@ -140,7 +140,7 @@ func TestProvingCanBeGivenUp(t *testing.T) {
 func TestProofsAreBounded(t *testing.T) {
 	const limit = 100 * (proofOverhead + 80)
 	p := newProofs(limit)
-	put := func(i int, known proof) { p.byID.Put(Sum(Blob, fmt.Append(nil, i)), known, known.cost()) }
+	put := func(i int, known proof) { p.byID.Put(sumOf(Blob, fmt.Append(nil, i)), known, known.cost()) }
 	for i := range 1000 {
 		put(i, proof{pieces: make([]uint64, 10)})
 	}

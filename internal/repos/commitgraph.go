@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"math"
 	"slices"
 	"strings"
 	"sync"
 
-	"github.com/hashicorp/golang-lru/v2/simplelru"
-
 	"github.com/repomcp/repomcp/internal/commitgraph"
+	"github.com/repomcp/repomcp/internal/lru"
 	"github.com/repomcp/repomcp/internal/objects"
 )
 
@@ -40,27 +38,21 @@ type shape struct {
 	graphBytes int64
 	reach      *reach
 	reachBytes int64
-	cost       int64 // as it is counted
 }
 
 // shapes keeps the shapes that were used last, within a number of bytes.
 type shapes struct {
 	limit int64
 
-	mu    sync.Mutex // guards all of a shape but for its files
-	bytes int64
-	known *simplelru.LRU[string, *shape] // by the repository's folder
+	mu    sync.Mutex                 // guards all of a shape but for its files
+	known *lru.Cache[string, *shape] // by the repository's folder
 }
 
 func newShapes(limit int64) *shapes {
 	if limit <= 0 {
 		limit = DefaultCommitGraphBytes
 	}
-	known, err := simplelru.NewLRU[string, *shape](math.MaxInt, nil)
-	if err != nil {
-		panic("repos: internal error: " + err.Error()) // only of a size below 1
-	}
-	return &shapes{limit: limit, known: known}
+	return &shapes{limit: limit, known: lru.New[string, *shape](limit)}
 }
 
 func (c *shapes) get(dir string) *shape {
@@ -70,30 +62,21 @@ func (c *shapes) get(dir string) *shape {
 		return known
 	}
 	s := new(shape)
-	c.known.Add(dir, s)
-	c.count(dir, s)
+	c.known.Put(dir, s, shapeCost)
 	return s
 }
 
 // count notes what a shape takes now, and drops those that were not used for the
 // longest time. A reach that does not fit beside its graph is not kept.
 func (c *shapes) count(dir string, s *shape) {
-	if kept, ok := c.known.Peek(dir); !ok || kept != s {
+	if kept, ok := c.known.Get(dir); !ok || kept != s {
 		return // another has taken its place
 	}
 	cost := shapeCost + s.graphBytes
 	if s.reach == nil || cost+s.reachBytes > c.limit {
 		s.reach, s.reachBytes = nil, 0
 	}
-	cost += s.reachBytes
-	c.bytes += cost - s.cost
-	for s.cost = cost; c.bytes > c.limit; {
-		_, oldest, ok := c.known.RemoveOldest()
-		if !ok {
-			return
-		}
-		c.bytes -= oldest.cost
-	}
+	c.known.Put(dir, s, cost+s.reachBytes)
 }
 
 // reach is what is known of what refs of a state lead to, or nil.

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/panics"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -149,7 +150,13 @@ func (s *subscriptions) lookAtDirty(ctx context.Context) {
 		slots <- struct{}{}
 		running.Go(func() {
 			defer func() { <-slots }()
-			s.compare(ctx, name)
+			err := panics.Catch(func() error {
+				s.compare(ctx, name)
+				return nil
+			})
+			if err != nil {
+				s.server.logger.Error("comparing what is watched panicked", "repository", name, "error", err)
+			}
 		})
 	}
 	running.Wait()

@@ -11,6 +11,8 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/repomcp/repomcp/internal/panics"
 )
 
 const (
@@ -248,7 +250,7 @@ func (s *Server) Listen(ctx context.Context, r *Request, notify func(message []b
 // own and name the request.
 func (s *Server) listen(ctx context.Context, session *server.InProcessSession, r *Request, notify func([]byte) error) (reply []byte, code int) {
 	ctx, cancel := context.WithCancel(ctx)
-	var pump sync.WaitGroup
+	pump := panics.NewGroup(cancel)
 	pump.Go(func() {
 		forward(ctx, session, func(n mcp.JSONRPCNotification) error {
 			meta := map[string]any{mcp.MetaKeySubscriptionID: r.ID}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/archive"
@@ -68,9 +66,6 @@ var codes = map[Reason][2]int{
 	ReasonBusy:            {-32603, -32603},
 	ReasonInternal:        {-32603, -32603},
 }
-
-// Reasons lists all of them, for those who have a table of their own.
-func Reasons() []Reason { return slices.Sorted(maps.Keys(codes)) }
 
 // Era is a generation of the protocol: with sessions, or without.
 type Era int

@@ -10,6 +10,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/archive/compresstest"
 	"github.com/repomcp/repomcp/internal/archive/workers"
+	"github.com/repomcp/repomcp/internal/panics"
 )
 
 // truncated says that p has neither a trailer nor all of a stream's last block:
@@ -443,7 +444,7 @@ func TestWorkerPanics_StreamFails(t *testing.T) {
 	var out bytes.Buffer
 	zw := c.Open(context.Background(), &out, damaged, header)
 	_, _ = zw.Write([]byte("text"))
-	var p *workers.PanicError
+	var p *panics.Error
 	if err := zw.Close(trailer); !errors.As(err, &p) {
 		t.Errorf("Close: %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/archive/workers"
+	"github.com/repomcp/repomcp/internal/panics"
 )
 
 // ErrDestination is what a [FailingWriter] returns.
@@ -138,7 +139,7 @@ func CheckPanic(t *testing.T, damaged Compressor, level int) {
 	var out bytes.Buffer
 	zw := damaged.Open(t, &out, level)
 	_, _ = zw.Write([]byte("text"))
-	var p *workers.PanicError
+	var p *panics.Error
 	if err := zw.Close(); !errors.As(err, &p) {
 		t.Errorf("Close: %v", err)
 	}

@@ -2,7 +2,6 @@ package workers
 
 import (
 	"container/heap"
-	"fmt"
 	"sync"
 )
 
@@ -24,20 +23,6 @@ type Func func(w *Worker)
 
 // Run calls the function.
 func (f Func) Run(w *Worker) { f(w) }
-
-// PanicError is the end of a queue one of whose tasks panicked.
-type PanicError struct {
-	Value any    // what the task panicked with
-	Stack []byte // where; for the log, not for a client
-}
-
-func (e *PanicError) Error() string { return fmt.Sprintf("workers: task panicked: %v", e.Value) }
-
-// Unwrap returns the value of the panic when it was an error.
-func (e *PanicError) Unwrap() error {
-	err, _ := e.Value.(error)
-	return err
-}
 
 // Queue is one job's line of tasks. Its methods are safe for concurrent use,
 // but [Queue.Close] must not be called from one of its own tasks.
@@ -98,7 +83,7 @@ func (q *Queue) Submit(t Task, cost int) error {
 func (q *Queue) Done() <-chan struct{} { return q.done }
 
 // Err returns nil until the queue has ended, then [ErrClosed] or a
-// [*PanicError].
+// [*panics.Error].
 func (q *Queue) Err() error {
 	q.s.mu.Lock()
 	defer q.s.mu.Unlock()

@@ -35,8 +35,9 @@ import (
 	"container/heap"
 	"errors"
 	"runtime"
-	"runtime/debug"
 	"sync"
+
+	"github.com/repomcp/repomcp/internal/panics"
 )
 
 // ErrClosed is the end of a queue that was closed, or whose scheduler was.
@@ -158,18 +159,17 @@ func (s *Scheduler) admit(q *Queue) {
 	heap.Push(&s.ready, q)
 }
 
-// run calls the task and turns its panic into an error, since one damaged
-// repository must not end the process that serves all the others.
-func run(t Task, w *Worker) (err error) {
-	defer func() {
-		if v := recover(); v != nil {
-			// The task may have left a compressor half way through a block.
-			w.forget()
-			err = &PanicError{Value: v, Stack: debug.Stack()}
-		}
-	}()
-	t.Run(w)
-	return nil
+// run calls the task and returns its panic as an error.
+func run(t Task, w *Worker) error {
+	err := panics.Catch(func() error {
+		t.Run(w)
+		return nil
+	})
+	if err != nil {
+		// The task may have left a compressor half way through a block.
+		w.forget()
+	}
+	return err
 }
 
 // readyQueues is a heap of the queues with pending tasks, next turn first.

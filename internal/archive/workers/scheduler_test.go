@@ -10,6 +10,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/repomcp/repomcp/internal/archive/workers"
+	"github.com/repomcp/repomcp/internal/panics"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -226,7 +227,7 @@ func TestPanicEndsItsQueueOnly(t *testing.T) {
 	<-bad.Done()
 	pending.Wait()
 
-	var p *workers.PanicError
+	var p *panics.Error
 	if err := bad.Err(); !errors.As(err, &p) || !errors.Is(err, io.ErrUnexpectedEOF) || len(p.Stack) == 0 {
 		t.Errorf("Err() = %v", err)
 	}
