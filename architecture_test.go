@@ -33,7 +33,7 @@ var arrows = map[string][]string{
 	},
 	"internal/history": {"internal/charset", "internal/diff", "internal/mailmap", "internal/message", "internal/repos"},
 	"internal/mailmap": {"internal/message", "internal/repos"},
-	"internal/repos":   {"internal/objects"},
+	"internal/repos":   {"internal/charset", "internal/message", "internal/objects"},
 	"internal/diff":    {},
 	"internal/objects": {"internal/inflate"},
 	"internal/links":   {},
