@@ -1,4 +1,4 @@
-package subst
+package pretty
 
 import (
 	"cmp"
@@ -13,9 +13,9 @@ const maxCandidates = 10
 
 // node is a commit that was met.
 type node struct {
-	id      repos.ID
 	date    uint64
 	parents []repos.ID
+	id      repos.ID
 	within  uint32 // bit i: the i-th candidate has this commit in its history
 	queued  bool
 	order   int // of those with the same date the first to come is the first to go
@@ -26,10 +26,7 @@ type queue []*node
 
 func (q queue) Len() int { return len(q) }
 func (q queue) Less(i, j int) bool {
-	if q[i].date != q[j].date {
-		return q[i].date > q[j].date
-	}
-	return q[i].order < q[j].order
+	return cmp.Or(cmp.Compare(q[j].date, q[i].date), cmp.Compare(q[i].order, q[j].order)) < 0
 }
 func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
 
@@ -45,8 +42,8 @@ func (q *queue) Pop() any {
 	return n
 }
 
-// candidate is a tag that may describe the commit: struct possible_tag. Its
-// depth is the number of commits that it does not have.
+// candidate is a tag that may describe the commit. Its depth is the number of
+// commits that the commit has in its history and the tag does not.
 type candidate struct {
 	name  *tagName
 	depth int
@@ -63,8 +60,8 @@ type walk struct {
 	found   []*candidate
 }
 
-// search finds the best tag among those that are met first, nil for none:
-// describe_commit.
+// search finds the tag with the least depth among those that are met first, nil
+// for none: git-describe(1), SEARCH STRATEGY.
 func (d *describer) search() (*candidate, error) {
 	w := &walk{describer: d, nodes: make(map[repos.ID]*node)}
 	start, _, err := w.node(d.id)
@@ -74,7 +71,7 @@ func (d *describer) search() (*candidate, error) {
 	w.push(start)
 	for len(w.queue) > 0 {
 		n := w.pop()
-		if gaveUp := w.consider(n); gaveUp {
+		if full := w.consider(n); full {
 			w.push(n)
 			break
 		}
@@ -88,11 +85,11 @@ func (d *describer) search() (*candidate, error) {
 	if len(w.found) == 0 {
 		return nil, nil
 	}
-	slices.SortStableFunc(w.found, func(a, b *candidate) int { return cmp.Compare(a.depth, b.depth) })
-	return w.found[0], w.finish(w.found[0])
+	best := slices.MinFunc(w.found, func(a, b *candidate) int { return cmp.Compare(a.depth, b.depth) })
+	return best, w.finish(best)
 }
 
-// node gives the commit, and whether it is met for the first time.
+// node returns the commit, and whether it is met for the first time.
 func (w *walk) node(id repos.ID) (n *node, fresh bool, err error) {
 	if n := w.nodes[id]; n != nil {
 		return n, false, nil
@@ -100,13 +97,11 @@ func (w *walk) node(id repos.ID) (n *node, fresh bool, err error) {
 	if len(w.nodes) >= w.history {
 		return nil, false, &LimitError{What: "commits visited", Limit: int64(w.history)}
 	}
-	if err := w.ctx.Err(); err != nil {
+	links, err := w.parentsOf(w.ctx, id)
+	if err != nil {
 		return nil, false, err
 	}
-	n = &node{id: id}
-	if n.date, n.parents, err = w.source.links(id); err != nil {
-		return nil, false, err
-	}
+	n = &node{id: id, date: links.Date, parents: links.Parents}
 	w.nodes[id] = n
 	return n, true, nil
 }
@@ -124,11 +119,11 @@ func (w *walk) pop() *node {
 	return n
 }
 
-// consider counts a commit, and takes its tag as a candidate. It reports
-// whether there are too many of them.
-func (w *walk) consider(n *node) (gaveUp bool) {
+// consider counts a commit, and takes its tag as a candidate. It reports whether
+// there are too many of them.
+func (w *walk) consider(n *node) (full bool) {
 	w.visited++
-	if name := w.names[n.id]; name != nil && w.usable(name) {
+	if name := w.names[n.id]; name != nil && w.counts(name) {
 		if len(w.found) == maxCandidates {
 			return true
 		}
@@ -151,16 +146,8 @@ func (w *walk) settled(n *node) bool {
 	if len(w.queue) > 0 || !slices.ContainsFunc(w.found, func(c *candidate) bool { return c.name.annotated }) {
 		return false
 	}
-	depth, within := w.found[0].depth, uint32(0)
-	for _, c := range w.found {
-		if c.depth < depth {
-			depth, within = c.depth, 0
-		}
-		if c.depth == depth {
-			within |= c.bit
-		}
-	}
-	return n.within&within == within
+	least := slices.MinFunc(w.found, func(a, b *candidate) int { return cmp.Compare(a.depth, b.depth) }).depth
+	return !slices.ContainsFunc(w.found, func(c *candidate) bool { return c.depth == least && n.within&c.bit == 0 })
 }
 
 // follow queues the parents of a commit. What has the commit in its history has
@@ -185,9 +172,8 @@ func (w *walk) follow(n *node, joined func(p *node, before uint32, fresh bool)) 
 }
 
 // finish counts the commits that the best candidate does not have and that were
-// not visited: finish_depth_computation. It ends when all that are queued
-// belong to it, whose number is kept so that they are not looked through for
-// every commit.
+// not visited. It ends when all that are queued belong to it; the number of the
+// others is kept, so that they are not looked through for every commit.
 func (w *walk) finish(best *candidate) error {
 	outside := 0
 	for _, n := range w.queue {
