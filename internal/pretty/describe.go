@@ -78,10 +78,7 @@ func (d *describer) readOption(list string) (rest string, ok bool) {
 	name, value, given, rest := d.cutOption(list)
 	switch name {
 	case "tags":
-		on, isBool := !given, !given
-		if given {
-			on, isBool = parseBool(value)
-		}
+		on, isBool := optionalBool(value, given)
 		if !isBool { // git passes over it at the end of the list
 			return rest, strings.HasPrefix(rest, ")")
 		}

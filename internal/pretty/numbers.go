@@ -75,6 +75,14 @@ func parseBool(s string) (value, ok bool) {
 	return n != 0, err == nil
 }
 
+// optionalBool is the value of an option that is on without one.
+func optionalBool(value string, given bool) (on, ok bool) {
+	if !given {
+		return true, true
+	}
+	return parseBool(value)
+}
+
 // cutOption reads the first of the options after the colon of %(describe:…) and
 // %(trailers:…). They have commas between them and end at a parenthesis, which
 // rest begins with after the last one.

@@ -78,26 +78,19 @@ func (o *trailerOptions) read(m *meter, list string) (rest string, ok bool) {
 		o.keyValueSeparator = literal(value)
 		return rest, true
 	}
-	flag := map[string]*bool{
+	flags := map[string]*bool{
 		"only": &o.only, "unfold": &o.unfold, "keyonly": &o.keyOnly, "valueonly": &o.valueOnly,
-	}[name]
-	if flag == nil {
-		return "", false
 	}
-	on, isBool := !given, !given
-	if given {
-		on, isBool = parseBool(value)
-	}
-	if !isBool {
-		// git passes over it where another of these options follows.
-		next, _, _, _ := m.cutOption(rest)
-		if slices.Contains([]string{"only", "unfold", "keyonly", "valueonly"}, next) {
-			return rest, true
+	on, isBool := optionalBool(value, given)
+	if flag := flags[name]; flag == nil || isBool {
+		if flag != nil {
+			*flag = on
 		}
-		return "", false
+		return rest, flag != nil
 	}
-	*flag = on
-	return rest, true
+	// git passes over one that is neither on nor off where another flag follows.
+	next, _, _, _ := m.cutOption(rest)
+	return rest, flags[next] != nil
 }
 
 // literal expands %n, %x and %% only.
@@ -178,26 +171,28 @@ func (o *trailerOptions) text(t trailer) string {
 	if !t.isTrailer {
 		return t.text
 	}
-	key, between, value := t.key, keyEnd+" ", t.value
-	if o.keyValueSeparator != nil {
-		between = *o.keyValueSeparator
+	var shown string
+	if !o.valueOnly {
+		shown = t.key
 	}
-	if o.keyOnly || o.valueOnly {
-		between = ""
+	switch {
+	case o.keyOnly || o.valueOnly:
+	case o.keyValueSeparator != nil:
+		shown += *o.keyValueSeparator
+	default:
+		shown += keyEnd + " "
 	}
-	if o.valueOnly {
-		key = ""
-	}
-	if o.unfold {
-		value = unfold(value)
-	}
-	if o.keyOnly {
-		value = ""
+	switch {
+	case o.keyOnly:
+	case o.unfold:
+		shown += unfold(t.value)
+	default:
+		shown += t.value
 	}
 	if o.separator == nil {
-		value += "\n"
+		shown += "\n"
 	}
-	return key + between + value
+	return shown
 }
 
 // unfold makes one line of a value.
@@ -271,63 +266,44 @@ func withoutRemarks(text string) string {
 }
 
 // lastParagraph returns the last paragraph if it is one of trailers, and not the
-// first: then it is the subject. It goes backwards over lines to an empty one.
+// first: then it is the subject. Comments do not end it.
 func lastParagraph(text string) string {
-	var lines trailerCount
+	seen := false // a line that is neither blank nor a comment
 	for end := len(text); end > 0; {
 		begin := strings.LastIndexByte(text[:end-1], '\n') + 1
-		line := text[begin:end]
-		switch {
-		case line[0] == commentMark:
-			lines.addOthers()
-		case strings.Trim(line, spaces) != "":
-			lines.add(line)
-		case lines.areTrailers():
-			return text[end:]
-		case lines.any:
+		blank := strings.Trim(text[begin:end], spaces) == ""
+		if blank && seen {
+			if areTrailers(text[end:]) {
+				return text[end:]
+			}
 			return ""
 		}
+		seen = seen || !blank && text[begin] != commentMark
 		end = begin
 	}
 	return ""
 }
 
-// trailerCount decides whether a paragraph is one of trailers: all its lines are,
-// or one is generated and at least a quarter of all are.
-type trailerCount struct {
-	any, generated   bool
-	trailers, others int
-	continuations    int // indented lines, of a trailer if one is above them
-}
-
-// addOthers counts continuations that no trailer is above.
-func (c *trailerCount) addOthers() {
-	c.others += c.continuations
-	c.continuations = 0
-}
-
-// add counts a line; the one below it was counted before.
-func (c *trailerCount) add(line string) {
-	c.any = true
-	isGenerated := slices.ContainsFunc(generated, func(begin string) bool { return strings.HasPrefix(line, begin) })
-	_, isTrailer := cutKey(line)
-	switch {
-	case isSpace(line[0]):
-		c.continuations++
-	case isGenerated || isTrailer:
-		c.generated = c.generated || isGenerated
-		c.trailers++
-		c.continuations = 0
-	default:
-		c.others++
-		c.addOthers()
+// areTrailers reports whether all lines of a paragraph are trailers, or one is
+// generated and at least a quarter of all are. Indented lines belong to a trailer
+// above them.
+func areTrailers(paragraph string) bool {
+	trailers, others, someGenerated, within := 0, 0, false, false
+	for line := range strings.Lines(paragraph) {
+		_, isTrailer := cutKey(line)
+		isGenerated := slices.ContainsFunc(generated, func(begin string) bool { return strings.HasPrefix(line, begin) })
+		switch {
+		case strings.Trim(line, spaces) == "":
+		case line[0] == commentMark:
+			within = false
+		case isTrailer || isGenerated:
+			within = true
+			trailers++
+			someGenerated = someGenerated || isGenerated
+		case !within || !isSpace(line[0]):
+			within = false
+			others++
+		}
 	}
-}
-
-func (c *trailerCount) areTrailers() bool {
-	c.addOthers()
-	if c.generated && c.trailers*othersPerTrailer >= c.others {
-		return true
-	}
-	return c.trailers > 0 && c.others == 0
+	return trailers > 0 && (others == 0 || someGenerated && trailers*othersPerTrailer >= others)
 }
