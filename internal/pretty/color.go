@@ -69,12 +69,12 @@ func escapeSequence(value string) (sequence string, ok bool) {
 			numbers = append(numbers, number)
 			continue
 		}
-		color, ok := parseColor(word)
+		code, ok := colorCode(word, shades*toBackground)
 		if !ok || shades == 2 {
 			return "", false
 		}
-		if color.code != 0 {
-			colors = append(colors, fmt.Sprint(color.code+shades*toBackground)+color.more)
+		if code != "" {
+			colors = append(colors, code)
 		}
 		shades++
 	}
@@ -89,45 +89,39 @@ func escapeSequence(value string) (sequence string, ok bool) {
 	return "\x1b[" + strings.Join(codes, ";") + "m", true
 }
 
-// color is the code of a foreground, 0 for the normal one, and what comes after
-// it.
-type color struct {
-	code int
-	more string
-}
-
-func parseColor(word string) (c color, ok bool) {
+// colorCode returns the code of a colour of the foreground, or of the background
+// with that offset; it is empty for the normal one.
+func colorCode(word string, offset int) (code string, ok bool) {
 	name, isBright := strings.CutPrefix(message.FoldCase(word), "bright")
+	base := offset + foreground
+	if isBright {
+		base = offset + bright
+	}
 	if i := slices.Index(colorNames, name); i >= 0 {
-		return plainColor(i, isBright), true
+		return strconv.Itoa(base + i), true
 	}
 	if digits, ok := strings.CutPrefix(word, "#"); ok {
 		rgb, err := hex.DecodeString(digits)
 		if err != nil || len(rgb) != 3 {
-			return color{}, false
+			return "", false
 		}
-		return color{extended, fmt.Sprintf(";2;%d;%d;%d", rgb[0], rgb[1], rgb[2])}, true
+		return fmt.Sprintf("%d;2;%d;%d;%d", offset+extended, rgb[0], rgb[1], rgb[2]), true
 	}
 	number, err := strconv.Atoi(word)
-	switch {
-	case name == "normal" && !isBright, err == nil && number == -1:
-		return color{}, true
-	case name == "default":
-		return color{code: defaultColor}, !isBright
-	case err != nil || number < 0 || number > 255:
-		return color{}, false
-	case number < 2*len(colorNames):
-		return plainColor(number%len(colorNames), number >= len(colorNames)), true
+	switch colors := len(colorNames); {
+	case err != nil && !isBright:
+		return map[string]string{"default": strconv.Itoa(offset + defaultColor)}[name], name == "normal" || name == "default"
+	case err != nil || number < -1 || number > 255:
+		return "", false
+	case number == -1:
+		return "", true
+	case number < colors:
+		return strconv.Itoa(offset + foreground + number), true
+	case number < 2*colors:
+		return strconv.Itoa(offset + bright + number - colors), true
 	default:
-		return color{extended, fmt.Sprintf(";5;%d", number)}, true
+		return fmt.Sprintf("%d;5;%d", offset+extended, number), true
 	}
-}
-
-func plainColor(number int, isBright bool) color {
-	if isBright {
-		return color{code: bright + number}
-	}
-	return color{code: foreground + number}
 }
 
 func attributeCode(word string) (code int, ok bool) {

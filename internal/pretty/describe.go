@@ -1,7 +1,6 @@
 package pretty
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"slices"
@@ -266,28 +265,4 @@ func (d *describer) text(n *tagName, depth int, exact bool) (string, error) {
 		name += fmt.Sprintf("-%d-g%s", depth, short)
 	}
 	return strings.TrimRight(name, spaces), nil
-}
-
-// parentsOf returns what a walk needs of a commit. One that is missing has
-// neither parents nor a date, as for git.
-func (f *Formatter) parentsOf(ctx context.Context, id repos.ID) (repos.CommitLinks, error) {
-	if err := ctx.Err(); err != nil {
-		return repos.CommitLinks{}, err
-	}
-	shallow, err := f.shallow()
-	if err != nil {
-		return repos.CommitLinks{}, err
-	}
-	raw, err := f.repository.RawCommit(id)
-	if errors.Is(err, repos.ErrNotFound) {
-		return repos.CommitLinks{}, nil
-	}
-	if err != nil {
-		return repos.CommitLinks{}, err
-	}
-	l, err := repos.ParseCommitLinks(id, raw)
-	if shallow[id] {
-		l.Parents = nil
-	}
-	return l, err
 }

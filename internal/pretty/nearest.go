@@ -3,6 +3,7 @@ package pretty
 import (
 	"cmp"
 	"container/heap"
+	"errors"
 	"slices"
 
 	"github.com/repomcp/repomcp/internal/repos"
@@ -53,6 +54,7 @@ type candidate struct {
 // walk goes through history from the commit backwards.
 type walk struct {
 	*describer
+	ends    map[repos.ID]bool // where a shallow history ends
 	nodes   map[repos.ID]*node
 	queue   queue
 	pushed  int
@@ -63,8 +65,12 @@ type walk struct {
 // search finds the tag with the least depth among those that are met first, nil
 // for none: git-describe(1), SEARCH STRATEGY.
 func (d *describer) search() (*candidate, error) {
-	w := &walk{describer: d, nodes: make(map[repos.ID]*node)}
-	start, _, err := w.node(d.id)
+	ends, err := d.shallow()
+	if err != nil {
+		return nil, err
+	}
+	w := &walk{describer: d, ends: ends, nodes: make(map[repos.ID]*node)}
+	start, err := w.read(d.id)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +84,7 @@ func (d *describer) search() (*candidate, error) {
 		if w.settled(n) {
 			break
 		}
-		if err := w.follow(n, nil); err != nil {
+		if _, err := w.follow(n); err != nil {
 			return nil, err
 		}
 	}
@@ -89,21 +95,29 @@ func (d *describer) search() (*candidate, error) {
 	return best, w.finish(best)
 }
 
-// node returns the commit, and whether it is met for the first time.
-func (w *walk) node(id repos.ID) (n *node, fresh bool, err error) {
-	if n := w.nodes[id]; n != nil {
-		return n, false, nil
-	}
+// read reads what the walk needs of a commit. One that is missing has neither
+// parents nor a date, as for git.
+func (w *walk) read(id repos.ID) (*node, error) {
 	if len(w.nodes) >= w.history {
-		return nil, false, &LimitError{What: "commits visited", Limit: int64(w.history)}
+		return nil, &LimitError{What: "commits visited", Limit: int64(w.history)}
 	}
-	links, err := w.parentsOf(w.ctx, id)
-	if err != nil {
-		return nil, false, err
+	if err := w.ctx.Err(); err != nil {
+		return nil, err
 	}
-	n = &node{id: id, date: links.Date, parents: links.Parents}
+	raw, err := w.repository.RawCommit(id)
+	var links repos.CommitLinks
+	if err == nil {
+		links, err = repos.ParseCommitLinks(id, raw)
+	}
+	if err != nil && !errors.Is(err, repos.ErrNotFound) {
+		return nil, err
+	}
+	n := &node{id: id, date: links.Date, parents: links.Parents}
+	if w.ends[id] {
+		n.parents = nil
+	}
 	w.nodes[id] = n
-	return n, true, nil
+	return n, nil
 }
 
 func (w *walk) push(n *node) {
@@ -150,58 +164,48 @@ func (w *walk) settled(n *node) bool {
 	return !slices.ContainsFunc(w.found, func(c *candidate) bool { return c.depth == least && n.within&c.bit == 0 })
 }
 
-// follow queues the parents of a commit. What has the commit in its history has
-// them too; joined is called for each that gets there while it is queued.
-func (w *walk) follow(n *node, joined func(p *node, before uint32, fresh bool)) error {
+// follow queues the parents of a commit that are new, and returns all of them.
+// What has the commit in its history has them too.
+func (w *walk) follow(n *node) (parents []*node, err error) {
 	for _, id := range n.parents {
-		p, fresh, err := w.node(id)
-		if err != nil {
-			return err
-		}
-		if fresh {
+		p := w.nodes[id]
+		if p == nil {
+			if p, err = w.read(id); err != nil {
+				return nil, err
+			}
 			w.push(p)
 		}
-		before := p.within
 		p.within |= n.within
-		if joined != nil && p.queued {
-			joined(p, before, fresh)
-		}
+		parents = append(parents, p)
 	}
 	n.parents = nil // each commit is followed once
-	return nil
+	return parents, nil
 }
 
 // finish counts the commits that the best candidate does not have and that were
-// not visited. It ends when all that are queued belong to it; the number of the
-// others is kept, so that they are not looked through for every commit.
+// not visited. It ends when all that are queued belong to it.
 func (w *walk) finish(best *candidate) error {
-	outside := 0
-	for _, n := range w.queue {
-		if n.within&best.bit == 0 {
-			outside++
+	outside := make(map[*node]bool)
+	note := func(nodes []*node) {
+		for _, n := range nodes {
+			if n.queued && n.within&best.bit == 0 {
+				outside[n] = true
+			} else {
+				delete(outside, n)
+			}
 		}
 	}
-	count := func(p *node, before uint32, fresh bool) {
-		was := !fresh && before&best.bit == 0
-		is := p.within&best.bit == 0
-		if was && !is {
-			outside--
-		}
-		if fresh && is {
-			outside++
-		}
-	}
-	for len(w.queue) > 0 {
+	for note(w.queue); len(outside) > 0; {
 		n := w.pop()
-		if n.within&best.bit == 0 {
-			outside--
+		if outside[n] {
+			delete(outside, n)
 			best.depth++
-		} else if outside == 0 {
-			break
 		}
-		if err := w.follow(n, count); err != nil {
+		parents, err := w.follow(n)
+		if err != nil {
 			return err
 		}
+		note(parents)
 	}
 	return nil
 }

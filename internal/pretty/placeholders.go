@@ -56,16 +56,13 @@ var placeholders = table(map[string]placeholder{
 	"D": {links, true, decorated("", "")},
 
 	// There are no notes, no reflog and no --source.
-	"N": {links, false, unknown}, "S": {links, false, unknown}, "g": {links, false, unknown},
-	"gD": {links, false, constant("")}, "gd": {links, false, constant("")},
-	"gs": {links, false, constant("")}, "gn": {links, false, constant("")}, "gN": {links, false, constant("")},
-	"ge": {links, false, constant("")}, "gE": {links, false, constant("")},
+	"N": {links, false, unknown},
+	"S": {links, false, unknown},
+	"g": {links, false, unknown},
 
 	"G":  {links, true, unknown},
 	"G?": {links, true, signature(func(state string) string { return state })},
 	"GT": {links, true, signature(func(string) string { return "undefined" })},
-	"GG": {links, true, signature(empty)}, "GS": {links, true, signature(empty)},
-	"GK": {links, true, signature(empty)}, "GF": {links, true, signature(empty)}, "GP": {links, true, signature(empty)},
 
 	"e": {words, false, text(func(c *commit) string { return c.encoding() })},
 	"B": {words, false, text(func(c *commit) string { return c.Message })},
@@ -81,8 +78,14 @@ var placeholders = table(map[string]placeholder{
 // longestName is that of %(describe) and others.
 const longestName = len("(describe")
 
-// table adds the placeholders of people.
+// table adds the placeholders of people, and those that are always empty.
 func table(t map[string]placeholder) map[string]placeholder {
+	for _, name := range []string{"gD", "gd", "gs", "gn", "gN", "ge", "gE"} {
+		t[name] = placeholder{links, false, constant("")}
+	}
+	for _, name := range []string{"GG", "GS", "GK", "GF", "GP"} {
+		t[name] = placeholder{links, true, signature(func(string) string { return "" })}
+	}
 	for role, line := range map[string]func(*commit) string{
 		"a": func(c *commit) string { return c.Author },
 		"c": func(c *commit) string { return c.Committer },
@@ -226,8 +229,6 @@ func hexCode(x *expansion, out *buffer, args string) (string, bool) {
 	out.add(code)
 	return args[2:], true
 }
-
-func empty(string) string { return "" }
 
 // signature is %G, by what is known without the program that verifies.
 func signature(part func(state string) string) func(*expansion, *buffer, string) (string, bool) {
