@@ -53,15 +53,7 @@ func (x *expansion) describe(out *buffer, args string) (rest string, ok bool) {
 	d := describer{
 		Formatter: x.Formatter, meter: x.meter, abbreviation: automatic, names: make(map[repos.ID]*tagName),
 	}
-	rest = args
-	if list, found := strings.CutPrefix(args, ":"); found {
-		for rest = list; x.ok() && rest != "" && rest[0] != ')'; {
-			if rest, ok = d.readOption(rest); !ok {
-				return "", false
-			}
-		}
-	}
-	if rest, ok = strings.CutPrefix(rest, ")"); !ok {
+	if rest, ok = x.readOptions(args, d.set); !ok {
 		return "", false
 	}
 	text, err := x.descriptions.find(args[:len(args)-len(rest)], d.describe)
@@ -72,29 +64,27 @@ func (x *expansion) describe(out *buffer, args string) (rest string, ok bool) {
 	return rest, true
 }
 
-// readOption reads the first option of a list, and returns the list after it.
-func (d *describer) readOption(list string) (rest string, ok bool) {
-	name, value, given, rest := d.cutOption(list)
-	switch name {
+func (d *describer) set(o option) bool {
+	switch o.name {
 	case "tags":
-		on, isBool := optionalBool(value, given)
-		if !isBool { // git passes over it at the end of the list
-			return rest, strings.HasPrefix(rest, ")")
+		on, ok := o.flag()
+		if !ok { // git passes over it at the end of the list
+			return strings.HasPrefix(o.rest, ")")
 		}
 		d.lightweight = on
-		return rest, true
+		return true
 	case "abbrev":
-		number, after := cutInt(value)
+		number, after := cutInt(o.value)
 		d.abbreviation = abbreviationLength(int32(number)) // git keeps no more of it
-		return rest, value != "" && after == ""
+		return o.value != "" && after == ""
 	case "match":
-		d.match = append(d.match, value)
-		return rest, value != ""
+		d.match = append(d.match, o.value)
+		return o.value != ""
 	case "exclude":
-		d.exclude = append(d.exclude, value)
-		return rest, value != ""
+		d.exclude = append(d.exclude, o.value)
+		return o.value != ""
 	}
-	return "", false
+	return false
 }
 
 // abbreviationLength is 0 for no id at all, or as many digits as git shows at

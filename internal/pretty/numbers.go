@@ -75,23 +75,44 @@ func parseBool(s string) (value, ok bool) {
 	return n != 0, err == nil
 }
 
-// optionalBool is the value of an option that is on without one.
-func optionalBool(value string, given bool) (on, ok bool) {
-	if !given {
-		return true, true
-	}
-	return parseBool(value)
+// option is one of the options after the colon of %(describe:…) and %(trailers:…).
+type option struct {
+	name, value string
+	given       bool   // it has a value
+	rest        string // the list after it
 }
 
-// cutOption reads the first of the options after the colon of %(describe:…) and
-// %(trailers:…). They have commas between them and end at a parenthesis, which
-// rest begins with after the last one.
-func (m *meter) cutOption(list string) (name, value string, given bool, rest string) {
+// flag is the value of an option that is on or off, and on without one.
+func (o option) flag() (on, ok bool) {
+	if !o.given {
+		return true, true
+	}
+	return parseBool(o.value)
+}
+
+// cutOption reads the first of a list of options, which have commas between them
+// and end at a parenthesis. The zero option is for a list without an end.
+func (m *meter) cutOption(list string) (o option) {
 	end := m.indexAny(list, ",)")
 	if end < 0 {
-		return "", "", false, ""
+		return option{}
 	}
-	name, value, given = strings.Cut(list[:end], "=")
-	rest = list[end:]
-	return name, value, given, strings.TrimPrefix(rest, ",")
+	o.name, o.value, o.given = strings.Cut(list[:end], "=")
+	o.rest = strings.TrimPrefix(list[end:], ",")
+	return o
+}
+
+// readOptions reads the options of a placeholder, if there are any, up to the
+// parenthesis that ends it.
+func (m *meter) readOptions(args string, read func(option) bool) (rest string, ok bool) {
+	if list, found := strings.CutPrefix(args, ":"); found {
+		for args = list; m.ok() && args != "" && args[0] != ')'; {
+			o := m.cutOption(args)
+			if !read(o) {
+				return "", false
+			}
+			args = o.rest
+		}
+	}
+	return strings.CutPrefix(args, ")")
 }

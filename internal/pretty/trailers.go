@@ -50,47 +50,39 @@ type trailerOptions struct {
 // trailers is %(trailers) and %(trailers:…).
 func (x *expansion) trailers(out *buffer, args string) (rest string, ok bool) {
 	var options trailerOptions
-	if list, found := strings.CutPrefix(args, ":"); found {
-		for args = list; x.ok() && args != "" && args[0] != ')'; {
-			if args, ok = options.read(x.meter, args); !ok {
-				return "", false
-			}
-		}
-	}
-	if rest, ok = strings.CutPrefix(args, ")"); ok {
+	rest, ok = x.readOptions(args, func(o option) bool { return options.set(x.meter, o) })
+	if ok {
 		x.showTrailers(out, options)
 	}
 	return rest, ok
 }
 
-// read reads the first option of a list, and returns the list after it.
-func (o *trailerOptions) read(m *meter, list string) (rest string, ok bool) {
-	name, value, given, rest := m.cutOption(list)
-	switch name {
+func (t *trailerOptions) set(m *meter, o option) bool {
+	switch o.name {
 	case "key":
-		o.keys = append(o.keys, message.FoldCase(strings.TrimSuffix(value, keyEnd)))
-		o.only = true
-		return rest, given
+		t.keys = append(t.keys, message.FoldCase(strings.TrimSuffix(o.value, keyEnd)))
+		t.only = true
+		return o.given
 	case "separator":
-		o.separator = literal(value)
-		return rest, true
+		t.separator = literal(o.value)
+		return true
 	case "key_value_separator":
-		o.keyValueSeparator = literal(value)
-		return rest, true
+		t.keyValueSeparator = literal(o.value)
+		return true
 	}
 	flags := map[string]*bool{
-		"only": &o.only, "unfold": &o.unfold, "keyonly": &o.keyOnly, "valueonly": &o.valueOnly,
+		"only": &t.only, "unfold": &t.unfold, "keyonly": &t.keyOnly, "valueonly": &t.valueOnly,
 	}
-	on, isBool := optionalBool(value, given)
-	if flag := flags[name]; flag == nil || isBool {
-		if flag != nil {
-			*flag = on
-		}
-		return rest, flag != nil
+	flag := flags[o.name]
+	if flag == nil {
+		return false
 	}
-	// git passes over one that is neither on nor off where another flag follows.
-	next, _, _, _ := m.cutOption(rest)
-	return rest, flags[next] != nil
+	on, ok := o.flag()
+	if !ok { // git passes over it where another flag follows
+		return flags[m.cutOption(o.rest).name] != nil
+	}
+	*flag = on
+	return true
 }
 
 // literal expands %n, %x and %% only.
