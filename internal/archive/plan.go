@@ -12,6 +12,7 @@ import (
 	"github.com/repomcp/repomcp/internal/archive/attributes"
 	"github.com/repomcp/repomcp/internal/archive/pathspec"
 	"github.com/repomcp/repomcp/internal/archive/subst"
+	"github.com/repomcp/repomcp/internal/pretty"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -34,7 +35,7 @@ type Source interface {
 	// LFSObject opens an object of git-lfs; repos.ErrNotFound where it is not
 	// at hand.
 	LFSObject(oid string) (*repos.LFSObject, error)
-	subst.Repository
+	pretty.Repository
 }
 
 // Plan is an archive that can be written.
@@ -51,7 +52,7 @@ type Plan struct {
 	modules  map[string]*module // submodules whose content is taken, by their paths
 	delta    *delta             // nil: everything
 
-	descriptions *subst.Descriptions // found by the first that goes over the entries
+	descriptions *pretty.Descriptions // found by the first that goes over the entries
 }
 
 // Plan checks the options, and that the paths they name exist. What is found
@@ -63,7 +64,7 @@ func (e *Engine) Plan(ctx context.Context, source Source, commit repos.Commit, o
 	}
 	options = options.Canonical()
 	options.Limits = options.Limits.withDefaults()
-	p := &Plan{engine: e, source: source, commit: commit, options: options, descriptions: new(subst.Descriptions)}
+	p := &Plan{engine: e, source: source, commit: commit, options: options, descriptions: new(pretty.Descriptions)}
 	var err error
 	if p.root, err = source.Tree(commit.Tree); err != nil {
 		return nil, err

@@ -11,7 +11,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/archive/attributes"
 	"github.com/repomcp/repomcp/internal/archive/pathspec"
-	"github.com/repomcp/repomcp/internal/archive/subst"
+	"github.com/repomcp/repomcp/internal/pretty"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -68,7 +68,7 @@ type module struct {
 	root []repos.TreeEntry
 	info []byte // info/attributes of its repository
 
-	descriptions subst.Descriptions
+	descriptions pretty.Descriptions
 }
 
 func (m *module) folder() folder { return folder{m.Source, m.Commit.Tree, m.root} }
@@ -246,8 +246,8 @@ func (w *walk) into(m *module) {
 
 // contentScope is what differs between the repositories that content is of.
 type contentScope struct {
-	source   Source
-	expander *subst.Expander
+	source    Source
+	formatter *pretty.Formatter
 }
 
 // enter goes over to the repository of an entry. Each submodule's first
@@ -259,10 +259,10 @@ func (c *content) enter(m *module) {
 	if c.scopes == nil {
 		c.scopes = make(map[*module]contentScope)
 	}
-	c.scopes[c.module] = contentScope{c.source, c.expander}
+	c.scopes[c.module] = contentScope{c.source, c.formatter}
 	next, ok := c.scopes[m]
 	if !ok {
-		next = contentScope{m.Source, subst.New(m.Source, m.Commit.ID, time.Now).Sharing(&m.descriptions)}
+		next = contentScope{m.Source, pretty.New(m.Source, m.Commit.ID, time.Now).Sharing(&m.descriptions)}
 	}
-	c.module, c.source, c.expander = m, next.source, next.expander
+	c.module, c.source, c.formatter = m, next.source, next.formatter
 }

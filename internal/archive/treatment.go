@@ -10,6 +10,7 @@ import (
 	"github.com/repomcp/repomcp/internal/archive/attributes"
 	"github.com/repomcp/repomcp/internal/archive/convert"
 	"github.com/repomcp/repomcp/internal/archive/subst"
+	"github.com/repomcp/repomcp/internal/pretty"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -128,19 +129,19 @@ func (t *treatment) changes() bool {
 // content makes the content of files that are not simply copied by a worker.
 // One goroutine uses it, in the order of the archive.
 type content struct {
-	ctx      context.Context
-	source   Source
-	limits   Limits
-	expander *subst.Expander
-	module   *module // what source and expander are of
-	scopes   map[*module]contentScope
-	raw      []byte
-	made     []byte
+	ctx       context.Context
+	source    Source
+	limits    Limits
+	formatter *pretty.Formatter
+	module    *module // what source and formatter are of
+	scopes    map[*module]contentScope
+	raw       []byte
+	made      []byte
 }
 
 func newContent(ctx context.Context, p *Plan) *content {
-	expander := subst.New(p.source, p.commit.ID, time.Now).Sharing(p.descriptions)
-	return &content{ctx: ctx, source: p.source, limits: p.options.Limits, expander: expander}
+	formatter := pretty.New(p.source, p.commit.ID, time.Now).Sharing(p.descriptions)
+	return &content{ctx: ctx, source: p.source, limits: p.options.Limits, formatter: formatter}
 }
 
 // open gives the size of a file's content and a function that writes it. A
@@ -192,7 +193,7 @@ func (c *content) substituted(e entry) (size int64, write func(io.Writer) error,
 			return 0, nil, err
 		}
 	}
-	if c.made, err = c.expander.Append(c.ctx, c.made[:0], source); errors.As(err, new(*subst.LimitError)) {
+	if c.made, err = subst.Append(c.ctx, c.formatter, c.made[:0], source); errors.As(err, new(*pretty.LimitError)) {
 		return 0, nil, fmt.Errorf("%w: %w", ErrLimit, err)
 	}
 	if err != nil {

@@ -15,11 +15,7 @@ import (
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
-const (
-	file       = ".mailmap"
-	treeHeader = "tree "
-	idDigits   = 2 * len(repos.ID{})
-)
+const file = ".mailmap"
 
 // Repository is what is read of a repository. [repos.Snapshot] implements it.
 type Repository interface {
@@ -64,11 +60,15 @@ func read(r Repository, limit int64) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	tree, err := treeOf(r, head.Commit)
+	raw, err := r.RawCommit(head.Commit)
 	if err != nil {
 		return nil, err
 	}
-	entry, err := r.Lookup(tree, file)
+	links, err := repos.ParseCommitLinks(head.Commit, raw)
+	if err != nil {
+		return nil, err
+	}
+	entry, err := r.Lookup(links.Tree, file)
 	if errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt) || err == nil && (entry.Mode.IsDir() || entry.Mode.IsGitlink()) {
 		return nil, nil
 	}
@@ -76,19 +76,6 @@ func read(r Repository, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	return r.ReadBlob(entry.ID, limit, nil)
-}
-
-// treeOf reads the first line of a commit.
-func treeOf(r Repository, commit repos.ID) (repos.ID, error) {
-	raw, err := r.RawCommit(commit)
-	if err != nil {
-		return repos.ID{}, err
-	}
-	hex, ok := strings.CutPrefix(string(raw[:min(len(raw), len(treeHeader)+idDigits)]), treeHeader)
-	if !ok {
-		return repos.ID{}, fmt.Errorf("commit %s names no tree: %w", commit, repos.ErrCorrupt)
-	}
-	return repos.ParseID(hex)
 }
 
 // Parse reads a mailmap, up to the first NUL. Lines that say nothing are passed

@@ -2,9 +2,7 @@ package repos
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
-	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -43,43 +41,18 @@ type Signature struct {
 // parseCommit reads the format that git-commit-tree writes: header lines up to
 // an empty line, then the message.
 func parseCommit(id ID, content []byte) (Commit, error) {
-	c := Commit{ID: id}
-	for {
-		line, rest, found := bytes.Cut(content, []byte("\n"))
-		if !found {
-			break
-		}
-		content = rest
-		if len(line) == 0 {
-			c.Message = string(content)
-			break
-		}
-		if err := c.header(string(line)); err != nil {
-			return Commit{}, damage(id, err)
-		}
+	links, err := ParseCommitLinks(id, content)
+	if err != nil {
+		return Commit{}, err
 	}
-	if c.Tree.IsZero() {
-		return Commit{}, damage(id, fmt.Errorf("commit names no tree"))
+	if links.Tree.IsZero() {
+		return Commit{}, damage(id, errNoTree)
 	}
-	return c, nil
-}
-
-func (c *Commit) header(line string) (err error) {
-	key, value, _ := strings.Cut(line, " ")
-	switch key {
-	case "tree":
-		c.Tree, err = ParseID(value)
-	case "parent":
-		var parent ID
-		parent, err = ParseID(value)
-		c.Parents = append(c.Parents, parent)
-	case "author":
-		c.Author = parseSignature(value)
-	case "committer":
-		c.Committer = parseSignature(value)
-		c.Date = parseDate(value)
-	}
-	return err
+	text := cutCommitText(string(content))
+	return Commit{
+		ID: id, Tree: links.Tree, Parents: links.Parents, Date: links.Date, Message: text.Message,
+		Author: parseSignature(text.Author), Committer: parseSignature(text.Committer),
+	}, nil
 }
 
 // parseSignature reads "NAME <EMAIL> SECONDS ZONE". Like git it takes
@@ -97,36 +70,10 @@ func parseSignature(s string) Signature {
 	}
 }
 
-// parseDate reads the number after the address as C's strtoumax does, and so git:
-// blanks and a sign may come before it,
-// what is no number is 0, and a minus wraps around.
-func parseDate(s string) uint64 {
-	s = strings.TrimLeft(s[strings.LastIndexByte(s, '>')+1:], " \t\v\f\r")
-	digits := strings.TrimLeft(s, "+-")
-	if len(s)-len(digits) > 1 {
-		return 0
-	}
-	end := 0
-	for end < len(digits) && digits[end] >= '0' && digits[end] <= '9' {
-		end++
-	}
-	date, err := strconv.ParseUint(digits[:end], 10, 64)
-	switch {
-	case errors.Is(err, strconv.ErrRange):
-		return math.MaxUint64
-	case err != nil:
-		return 0
-	case s[0] == '-':
-		return -date
-	default:
-		return date
-	}
-}
-
 // parseZone reads git's "+hhmm".
 func parseZone(s string) *time.Location {
 	n, err := strconv.Atoi(s)
-	if err != nil || n == 0 || n < -9999 || n > 9999 {
+	if err != nil || n == 0 || n < -maxZone || n > maxZone {
 		return time.UTC
 	}
 	return time.FixedZone(s, (n/100*60+n%100)*60)

@@ -7,7 +7,6 @@ import (
 	"io"
 	"testing"
 
-	"github.com/repomcp/repomcp/internal/archive/workers"
 	"github.com/repomcp/repomcp/internal/panics"
 )
 

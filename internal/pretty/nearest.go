@@ -1,8 +1,9 @@
-package subst
+package pretty
 
 import (
 	"cmp"
 	"container/heap"
+	"errors"
 	"slices"
 
 	"github.com/repomcp/repomcp/internal/repos"
@@ -13,9 +14,9 @@ const maxCandidates = 10
 
 // node is a commit that was met.
 type node struct {
-	id      repos.ID
 	date    uint64
 	parents []repos.ID
+	id      repos.ID
 	within  uint32 // bit i: the i-th candidate has this commit in its history
 	queued  bool
 	order   int // of those with the same date the first to come is the first to go
@@ -26,10 +27,7 @@ type queue []*node
 
 func (q queue) Len() int { return len(q) }
 func (q queue) Less(i, j int) bool {
-	if q[i].date != q[j].date {
-		return q[i].date > q[j].date
-	}
-	return q[i].order < q[j].order
+	return cmp.Or(cmp.Compare(q[j].date, q[i].date), cmp.Compare(q[i].order, q[j].order)) < 0
 }
 func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
 
@@ -45,8 +43,8 @@ func (q *queue) Pop() any {
 	return n
 }
 
-// candidate is a tag that may describe the commit: struct possible_tag. Its
-// depth is the number of commits that it does not have.
+// candidate is a tag that may describe the commit. Its depth is the number of
+// commits that the commit has in its history and the tag does not.
 type candidate struct {
 	name  *tagName
 	depth int
@@ -56,6 +54,7 @@ type candidate struct {
 // walk goes through history from the commit backwards.
 type walk struct {
 	*describer
+	ends    map[repos.ID]bool // where a shallow history ends
 	nodes   map[repos.ID]*node
 	queue   queue
 	pushed  int
@@ -63,52 +62,62 @@ type walk struct {
 	found   []*candidate
 }
 
-// search finds the best tag among those that are met first, nil for none:
-// describe_commit.
+// search finds the tag with the least depth among those that are met first, nil
+// for none: git-describe(1), SEARCH STRATEGY.
 func (d *describer) search() (*candidate, error) {
-	w := &walk{describer: d, nodes: make(map[repos.ID]*node)}
-	start, _, err := w.node(d.id)
+	ends, err := d.shallow()
+	if err != nil {
+		return nil, err
+	}
+	w := &walk{describer: d, ends: ends, nodes: make(map[repos.ID]*node)}
+	start, err := w.read(d.id)
 	if err != nil {
 		return nil, err
 	}
 	w.push(start)
 	for len(w.queue) > 0 {
 		n := w.pop()
-		if gaveUp := w.consider(n); gaveUp {
+		if full := w.consider(n); full {
 			w.push(n)
 			break
 		}
 		if w.settled(n) {
 			break
 		}
-		if err := w.follow(n, nil); err != nil {
+		if _, err := w.follow(n); err != nil {
 			return nil, err
 		}
 	}
 	if len(w.found) == 0 {
 		return nil, nil
 	}
-	slices.SortStableFunc(w.found, func(a, b *candidate) int { return cmp.Compare(a.depth, b.depth) })
-	return w.found[0], w.finish(w.found[0])
+	best := slices.MinFunc(w.found, func(a, b *candidate) int { return cmp.Compare(a.depth, b.depth) })
+	return best, w.finish(best)
 }
 
-// node gives the commit, and whether it is met for the first time.
-func (w *walk) node(id repos.ID) (n *node, fresh bool, err error) {
-	if n := w.nodes[id]; n != nil {
-		return n, false, nil
-	}
+// read reads what the walk needs of a commit. One that is missing has neither
+// parents nor a date, as for git.
+func (w *walk) read(id repos.ID) (*node, error) {
 	if len(w.nodes) >= w.history {
-		return nil, false, &LimitError{What: "commits visited", Limit: int64(w.history)}
+		return nil, &LimitError{What: "commits visited", Limit: int64(w.history)}
 	}
 	if err := w.ctx.Err(); err != nil {
-		return nil, false, err
+		return nil, err
 	}
-	n = &node{id: id}
-	if n.date, n.parents, err = w.source.links(id); err != nil {
-		return nil, false, err
+	raw, err := w.repository.RawCommit(id)
+	var links repos.CommitLinks
+	if err == nil {
+		links, err = repos.ParseCommitLinks(id, raw)
+	}
+	if err != nil && !errors.Is(err, repos.ErrNotFound) {
+		return nil, err
+	}
+	n := &node{id: id, date: links.Date, parents: links.Parents}
+	if w.ends[id] {
+		n.parents = nil
 	}
 	w.nodes[id] = n
-	return n, true, nil
+	return n, nil
 }
 
 func (w *walk) push(n *node) {
@@ -124,11 +133,11 @@ func (w *walk) pop() *node {
 	return n
 }
 
-// consider counts a commit, and takes its tag as a candidate. It reports
-// whether there are too many of them.
-func (w *walk) consider(n *node) (gaveUp bool) {
+// consider counts a commit, and takes its tag as a candidate. It reports whether
+// there are too many of them.
+func (w *walk) consider(n *node) (full bool) {
 	w.visited++
-	if name := w.names[n.id]; name != nil && w.usable(name) {
+	if name := w.names[n.id]; name != nil && w.counts(name) {
 		if len(w.found) == maxCandidates {
 			return true
 		}
@@ -151,71 +160,52 @@ func (w *walk) settled(n *node) bool {
 	if len(w.queue) > 0 || !slices.ContainsFunc(w.found, func(c *candidate) bool { return c.name.annotated }) {
 		return false
 	}
-	depth, within := w.found[0].depth, uint32(0)
-	for _, c := range w.found {
-		if c.depth < depth {
-			depth, within = c.depth, 0
-		}
-		if c.depth == depth {
-			within |= c.bit
-		}
-	}
-	return n.within&within == within
+	least := slices.MinFunc(w.found, func(a, b *candidate) int { return cmp.Compare(a.depth, b.depth) }).depth
+	return !slices.ContainsFunc(w.found, func(c *candidate) bool { return c.depth == least && n.within&c.bit == 0 })
 }
 
-// follow queues the parents of a commit. What has the commit in its history has
-// them too; joined is called for each that gets there while it is queued.
-func (w *walk) follow(n *node, joined func(p *node, before uint32, fresh bool)) error {
+// follow queues the parents of a commit that are new, and returns all of them.
+// What has the commit in its history has them too.
+func (w *walk) follow(n *node) (parents []*node, err error) {
 	for _, id := range n.parents {
-		p, fresh, err := w.node(id)
-		if err != nil {
-			return err
-		}
-		if fresh {
+		p := w.nodes[id]
+		if p == nil {
+			if p, err = w.read(id); err != nil {
+				return nil, err
+			}
 			w.push(p)
 		}
-		before := p.within
 		p.within |= n.within
-		if joined != nil && p.queued {
-			joined(p, before, fresh)
-		}
+		parents = append(parents, p)
 	}
 	n.parents = nil // each commit is followed once
-	return nil
+	return parents, nil
 }
 
 // finish counts the commits that the best candidate does not have and that were
-// not visited: finish_depth_computation. It ends when all that are queued
-// belong to it, whose number is kept so that they are not looked through for
-// every commit.
+// not visited. It ends when all that are queued belong to it.
 func (w *walk) finish(best *candidate) error {
-	outside := 0
-	for _, n := range w.queue {
-		if n.within&best.bit == 0 {
-			outside++
+	outside := make(map[*node]bool)
+	note := func(nodes []*node) {
+		for _, n := range nodes {
+			if n.queued && n.within&best.bit == 0 {
+				outside[n] = true
+			} else {
+				delete(outside, n)
+			}
 		}
 	}
-	count := func(p *node, before uint32, fresh bool) {
-		was := !fresh && before&best.bit == 0
-		is := p.within&best.bit == 0
-		if was && !is {
-			outside--
-		}
-		if fresh && is {
-			outside++
-		}
-	}
-	for len(w.queue) > 0 {
+	for note(w.queue); len(outside) > 0; {
 		n := w.pop()
-		if n.within&best.bit == 0 {
-			outside--
+		if outside[n] {
+			delete(outside, n)
 			best.depth++
-		} else if outside == 0 {
-			break
 		}
-		if err := w.follow(n, count); err != nil {
+		parents, err := w.follow(n)
+		if err != nil {
 			return err
 		}
+		note(parents)
 	}
 	return nil
 }

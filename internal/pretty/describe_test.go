@@ -1,4 +1,4 @@
-package subst_test
+package pretty_test
 
 import (
 	"fmt"

@@ -1,4 +1,4 @@
-package subst_test
+package pretty_test
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/archive/subst"
 	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/pretty"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -47,7 +48,10 @@ func (m *memory) Lookup(repos.ID, string) (repos.TreeEntry, error) {
 }
 func (m *memory) ReadBlob(repos.ID, int64, []byte) ([]byte, error) { return nil, repos.ErrNotFound }
 
-const header = "tree 0000000000000000000000000000000000000000\nauthor A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000\n"
+const (
+	firstLine = "tree 0000000000000000000000000000000000000000\n"
+	header    = firstLine + "author A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000\n"
+)
 
 func repositoryWith(message string) *memory {
 	return &memory{commits: map[repos.ID]string{tip: header + "\n" + message}}
@@ -73,10 +77,10 @@ var hostile = []struct{ name, message, content string }{
 func TestHostileFilesAreBounded(t *testing.T) {
 	for _, c := range hostile {
 		t.Run(c.name, func(t *testing.T) {
-			e := subst.New(repositoryWith(c.message), tip, clock)
+			e := pretty.New(repositoryWith(c.message), tip, clock)
 			e.Limit(4<<20, 1)
-			got, err := e.Append(t.Context(), nil, []byte(c.content))
-			var limit *subst.LimitError
+			got, err := subst.Append(t.Context(), e, nil, []byte(c.content))
+			var limit *pretty.LimitError
 			if !errors.As(err, &limit) || len(got) != 0 {
 				t.Errorf("%d bytes, %v", len(got), err)
 			}
@@ -85,13 +89,13 @@ func TestHostileFilesAreBounded(t *testing.T) {
 }
 
 func TestGrowthIsBounded(t *testing.T) {
-	e := subst.New(repositoryWith("s\n"), tip, clock)
-	_, err := e.Append(t.Context(), nil, []byte(strings.Repeat("$Format:%<(16384)%s$", 5000)))
-	var limit *subst.LimitError
+	e := pretty.New(repositoryWith("s\n"), tip, clock)
+	_, err := subst.Append(t.Context(), e, nil, []byte(strings.Repeat("$Format:%<(16384)%s$", 5000)))
+	var limit *pretty.LimitError
 	if !errors.As(err, &limit) || limit.What != "bytes added" {
 		t.Errorf("80 MiB: %v", err)
 	}
-	if got, err := e.Append(t.Context(), nil, []byte(strings.Repeat("$Format:%<(16384)%s$", 4000))); err != nil || len(got) != 4000*16384 {
+	if got, err := subst.Append(t.Context(), e, nil, []byte(strings.Repeat("$Format:%<(16384)%s$", 4000))); err != nil || len(got) != 4000*16384 {
 		t.Errorf("64 MiB: %d bytes, %v", len(got), err)
 	}
 }
@@ -112,10 +116,10 @@ func endless() *memory {
 
 func TestHistoryIsBounded(t *testing.T) {
 	m := endless()
-	e := subst.New(m, tip, clock)
+	e := pretty.New(m, tip, clock)
 	e.Limit(1<<30, 1000)
-	_, err := e.Append(t.Context(), nil, []byte("$Format:%(describe)$"))
-	var limit *subst.LimitError
+	_, err := subst.Append(t.Context(), e, nil, []byte("$Format:%(describe)$"))
+	var limit *pretty.LimitError
 	if !errors.As(err, &limit) || limit.What != "commits visited" || m.reads > 1001 {
 		t.Errorf("%d commits: %v", m.reads, err)
 	}
@@ -125,10 +129,10 @@ func TestHistoryIsBounded(t *testing.T) {
 func TestMatchingIsAccountedFor(t *testing.T) {
 	m := repositoryWith("s\n")
 	m.refs = []repos.Ref{{Name: "refs/tags/" + strings.Repeat("a", 4000), Target: tip, Commit: tip}}
-	e := subst.New(m, tip, clock)
+	e := pretty.New(m, tip, clock)
 	e.Limit(16<<20, 1)
-	_, err := e.Append(t.Context(), nil, []byte("$Format:%(describe:tags,match="+strings.Repeat("*a", 30_000)+"b)$"))
-	var limit *subst.LimitError
+	_, err := subst.Append(t.Context(), e, nil, []byte("$Format:%(describe:tags,match="+strings.Repeat("*a", 30_000)+"b)$"))
+	var limit *pretty.LimitError
 	if !errors.As(err, &limit) || limit.What != "bytes examined" {
 		t.Error(err)
 	}
@@ -149,7 +153,7 @@ func TestEndsWithItsContext(t *testing.T) {
 		if content != "$Format:%(describe)$" {
 			cancel(cause)
 		}
-		got, err := subst.New(m, tip, clock).Append(ctx, []byte("x"), []byte(content))
+		got, err := subst.Append(ctx, pretty.New(m, tip, clock), []byte("x"), []byte(content))
 		if !errors.Is(err, context.Canceled) || string(got) != "x" || m.reads > 1100 {
 			t.Errorf("%.30q: %q, %v after %d commits", content, got, err, m.reads)
 		}
@@ -181,7 +185,7 @@ func TestLongHistory(t *testing.T) {
 func TestErrorsOfTheRepository(t *testing.T) {
 	damaged := errors.New("damaged")
 	for _, content := range []string{"$Format:%H$", "$Format:%s$", "$Format:%d$", "$Format:%(describe)$", "$Format:%q$"} {
-		got, err := subst.New(failing{repositoryWith("s"), damaged}, tip, clock).Append(t.Context(), []byte("x"), []byte(content))
+		got, err := subst.Append(t.Context(), pretty.New(failing{repositoryWith("s"), damaged}, tip, clock), []byte("x"), []byte(content))
 		if !errors.Is(err, damaged) || string(got) != "x" {
 			t.Errorf("%s: %q, %v", content, got, err)
 		}
@@ -199,7 +203,7 @@ func (f failing) Tags() ([]repos.Ref, error)   { return nil, f.err }
 func (f failing) Shallow() ([]repos.ID, error) { return nil, f.err }
 
 func TestAppend(t *testing.T) {
-	e := subst.New(repositoryWith("subject\n"), tip, clock)
+	e := pretty.New(repositoryWith("subject\n"), tip, clock)
 	for content, want := range map[string]string{
 		"":                         "",
 		"nothing":                  "nothing",
@@ -208,10 +212,30 @@ func TestAppend(t *testing.T) {
 		"$Format:%s$$Format:%an$$": "subjectA$",
 	} {
 		for _, dst := range [][]byte{nil, []byte("dst"), make([]byte, 2, 4096)} {
-			got, err := e.Append(t.Context(), dst, []byte(content))
+			got, err := subst.Append(t.Context(), e, dst, []byte(content))
 			if err != nil || string(got) != string(dst)+want {
 				t.Errorf("%q after %q: %q, %v", content, dst, got, err)
 			}
+		}
+	}
+}
+
+// TestTakesBlanksOfItsOwnFormatOnly is about %>>, which takes blanks before a text
+// that is too wide. Those of the file are not its own.
+func TestTakesBlanksOfItsOwnFormatOnly(t *testing.T) {
+	hash := tip.String()
+	for content, want := range map[string]string{
+		"x     $Format:%>>(37)%H$":            "x     " + hash,
+		"x     $Format:y     %>>(37)%H$":      "x     y  " + hash,
+		"x  $Format:  %>>(30)%H$":             "x  " + hash,
+		"x  \n$Format:%-d  %>>(30)%H$":        "x  " + hash,
+		"$Format:x     $$Format:%>>(37)%H$":   "x     " + hash,
+		"\x1b[m   $Format:  \x1b[m%>>(9)%H$":  "\x1b[m   \x1b[m" + hash,
+		"   $Format:%>>|(9)%H$   $Format:%H$": "   " + hash + "   " + hash,
+	} {
+		got, err := subst.Append(t.Context(), pretty.New(repositoryWith("s\n"), tip, clock), nil, []byte(content))
+		if err != nil || string(got) != want {
+			t.Errorf("%q: %q, want %q, %v", content, got, want, err)
 		}
 	}
 }
@@ -241,6 +265,8 @@ func TestDependsOnRefs(t *testing.T) {
 		"$Format:%ai %cI%e%f%m%n%x41%(trailers:only)%w(3)%C(red)$": false,
 		"$Format:%\x00%d$": false,
 		"$Format:%H$%d$":   false,
+		// A colour and what is padded with it are one, so that %h comes next.
+		"$Format:%<(9)%C(red)%%h$": true,
 	} {
 		if got := subst.DependsOnRefs([]byte(content)); got != want {
 			t.Errorf("%q: %t", content, got)
@@ -259,8 +285,8 @@ func TestStableWithoutRefs(t *testing.T) {
 		if subst.DependsOnRefs([]byte(content)) {
 			continue
 		}
-		a, errA := subst.New(one, tip, clock).Append(t.Context(), nil, []byte(content))
-		b, errB := subst.New(renamed{other}, tip, later).Append(t.Context(), nil, []byte(content))
+		a, errA := subst.Append(t.Context(), pretty.New(one, tip, clock), nil, []byte(content))
+		b, errB := subst.Append(t.Context(), pretty.New(renamed{other}, tip, later), nil, []byte(content))
 		if errA != nil || errB != nil || string(a) != string(b) {
 			t.Errorf("%q: %q, %v; %q, %v", content, a, errA, b, errB)
 		}

@@ -1,4 +1,4 @@
-package subst_test
+package pretty_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/archive/subst"
 	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/pretty"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -120,8 +121,8 @@ func TestGivesUpWhereGitDoes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var fatal *subst.FatalError
-		if got, err := subst.New(snapshotOf(t, repo), id, clock).Append(t.Context(), nil, []byte(source)); !errors.As(err, &fatal) {
+		var fatal *pretty.FatalError
+		if got, err := subst.Append(t.Context(), pretty.New(snapshotOf(t, repo), id, clock), nil, []byte(source)); !errors.As(err, &fatal) {
 			t.Errorf("%q with %q: %q, %v", c.format, c.person, got, err)
 		}
 	}

@@ -1,4 +1,4 @@
-package subst_test
+package pretty_test
 
 // The keys of these signatures are gone.
 const (

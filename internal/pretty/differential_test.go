@@ -1,4 +1,4 @@
-package subst_test
+package pretty_test
 
 import (
 	"archive/tar"
@@ -17,6 +17,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/archive/subst"
 	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/pretty"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -123,14 +124,14 @@ func compare(t *testing.T, repo *gittest.Repo, label, commit string, sources []s
 		t.Fatal(err)
 	}
 	noMessage := !bytes.Contains(raw, []byte("\n\n"))
-	expander := subst.New(snapshot, id, clock)
+	formatter := pretty.New(snapshot, id, clock)
 	wrong, compared := 0, 0
 	for i, name := range names {
 		if noMessage && wholeMessage.MatchString(sources[i]) {
 			continue
 		}
 		compared++
-		got, err := expander.Append(t.Context(), []byte("before"), []byte(sources[i]))
+		got, err := subst.Append(t.Context(), formatter, []byte("before"), []byte(sources[i]))
 		if err != nil {
 			t.Errorf("%s: %q: %v", label, sources[i], err)
 			continue
@@ -261,18 +262,23 @@ var placeholders = strings.Fields(`
 	<(4294967306) >(10) >(20,trunc) >>(12) >>(30,ltrunc) >|(40) >>|(25) ><(15) ><|(50) ><(16,mtrunc) >>>(3) <(5x) <(,trunc) >(+7)
 	`)
 
-// surrounded puts a format between text as files have it.
+// surrounded puts a format between text as files have it. There is no blank before
+// one with %>>, which git takes from the file: TestTakesBlanksOfItsOwnFormatOnly.
 func surrounded(format string, i int) string {
+	before, between := "text before ", ""
+	if strings.Contains(format, ">>") {
+		before, between = "text before:", "|"
+	}
 	format = "$Format:" + strings.ReplaceAll(format, "_", " ") + "$"
 	switch i % 4 {
 	case 0:
 		return format
 	case 1:
-		return "text before " + format + " text after\n"
+		return before + format + " text after\n"
 	case 2:
 		return "line\n\n\n" + format + "\n\nlast"
 	default:
-		return "größe 日本 \t" + format + format + "x"
+		return "größe 日本 \t" + format + between + format + "x"
 	}
 }
 
@@ -304,7 +310,7 @@ var fixedFiles = []string{
 	"$Format:%<(10)%<(20)%an|%an$", "$Format:%<(20)%C(always,red)%an%C(always,reset)|$",
 	"$Format:%C(always,red)ab   %C(always,blue)   %>>(20)%s|$", "$Format:%<(8)%C(red)%Cgreen%s|$",
 	"text to wrap that was there before $Format:%<(9)%w(10)%s and more$", "$Format:%w(12)a%x00b %s$",
-	"\xff\xfe invalid $Format:%<|(30)%an|%w(20)%b$", "   $Format:%>>(30)%an$", "$Format:%>>(5)%s|$", "m$Format:%>>(40)%s$",
+	"\xff\xfe invalid $Format:%<|(30)%an|%w(20)%b$", "$Format:   %>>(30)%an$", "$Format:%>>(5)%s|$", "m$Format:%>>(40)%s$",
 	"$Format:%C(always,bold red ul)x%C(always,reset green)y%C(always,1 2)z%C(always,normal 3)w$",
 	"$Format:%w(10,2)$$Format:%s$", "é$Format:%e %s$é$Format:%s$é", "日本$Format:%s$", "é$Format:%H$é", "é$Format:%q$é",
 	"é$Format:%xzz$", "$Format:%C(always,dim italic blink reverse strike noblink)$",

@@ -1,0 +1,88 @@
+package pretty
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/message"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// commit is what placeholders show of a commit.
+type commit struct {
+	repos.CommitText
+	tree    repos.ID
+	parents []repos.ID // none where a shallow history ends
+
+	text     string // the message from its subject on
+	subject  string // %s, in one line
+	body     string // %b
+	fileName string // %f
+
+	trailers *trailerBlock // made when it is asked for
+}
+
+func (f *Formatter) readCommit() (*commit, error) {
+	shallow, err := f.shallow()
+	if err != nil {
+		return nil, err
+	}
+	raw, err := f.repository.RawCommit(f.id)
+	if err != nil {
+		return nil, err
+	}
+	links, err := repos.ParseCommitLinks(f.id, raw)
+	if err != nil {
+		return nil, err
+	}
+	c := &commit{CommitText: repos.ParseCommitText(raw), tree: links.Tree, parents: links.Parents}
+	if shallow[f.id] {
+		c.parents = nil
+	}
+	c.text = message.SkipBlankLines(c.Message)
+	subject, body := message.CutSubject(c.text)
+	c.subject, c.body = subject, message.SkipBlankLines(body)
+	first, _, _ := strings.Cut(c.text, "\n")
+	c.fileName = sanitize(first)
+	return c, nil
+}
+
+var (
+	notInFileNames = regexp.MustCompile(`[^\w.]+`)
+	severalDots    = regexp.MustCompile(`\.{2,}`)
+)
+
+// sanitize makes a subject fit for the name of a file.
+func sanitize(subject string) string {
+	name := notInFileNames.ReplaceAllString(subject, "-")
+	name = severalDots.ReplaceAllString(name, ".")
+	return strings.TrimRight(strings.TrimPrefix(name, "-"), ".-")
+}
+
+func (c *commit) encoding() string {
+	if c.Encoding == nil {
+		return ""
+	}
+	return *c.Encoding
+}
+
+// signatureKinds are how signatures begin (gitformat-signature(5)), and the state
+// that git gives one that it cannot check.
+var signatureKinds = []struct{ begin, state string }{
+	{"-----BEGIN PGP SIGNATURE-----", "E"},
+	{"-----BEGIN PGP MESSAGE-----", "E"},
+	{"-----BEGIN SIGNED MESSAGE-----", "E"},
+	{"-----BEGIN SSH SIGNATURE-----", "N"},
+}
+
+func (c *commit) signatureState() (string, error) {
+	if c.Signature == "" {
+		return "N", nil
+	}
+	for _, kind := range signatureKinds {
+		if strings.HasPrefix(c.Signature, kind.begin) {
+			return kind.state, nil
+		}
+	}
+	return "", &FatalError{Reason: "unknown kind of signature"}
+}

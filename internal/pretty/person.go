@@ -1,0 +1,82 @@
+package pretty
+
+import (
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// personPart is what a letter after %a and %c stands for.
+type personPart struct {
+	show   func(x *expansion, p repos.Person) (string, error)
+	drifts bool // see DependsOnRefs
+	dated  bool // needs a date
+	// blank says that the placeholder is empty where the commit does not have the
+	// part; otherwise it stays as it is.
+	blank bool
+}
+
+var personParts = map[string]personPart{
+	"n": {show: asStored(name), blank: true},
+	"e": {show: asStored(email), blank: true},
+	"l": {show: asStored(localPart)},
+	"N": {show: byMailmap(name), drifts: true},
+	"E": {show: byMailmap(email), drifts: true},
+	"L": {show: byMailmap(localPart), drifts: true},
+
+	"t": {show: timestamp, dated: true, blank: true},
+	"r": {show: relative, drifts: true, dated: true, blank: true},
+	"d": {show: onTheClock(defaultDate), dated: true, blank: true},
+	"D": {show: onTheClock(mailDate), dated: true, blank: true},
+	"i": {show: onTheClock(isoDate), dated: true, blank: true},
+	"I": {show: onTheClock(strictDate), dated: true},
+	"s": {show: onTheClock(shortDate), dated: true},
+	"h": {show: onTheClock(humanDate), drifts: true, dated: true},
+}
+
+// person expands a part of the author or the committer.
+func person(line func(*commit) string, part personPart) func(*expansion, *buffer, string) (string, bool) {
+	return func(x *expansion, out *buffer, args string) (string, bool) {
+		c, err := x.commit()
+		if err != nil {
+			x.fail(err)
+			return "", false
+		}
+		x.spend(len(line(c)))
+		p, ok := repos.ParsePerson(line(c))
+		if !ok || part.dated && p.Zone == "" {
+			return args, part.blank
+		}
+		text, err := part.show(x, p)
+		if err != nil {
+			x.fail(err)
+			return "", false
+		}
+		out.add(text)
+		return args, true
+	}
+}
+
+func name(p repos.Person) string  { return p.Name }
+func email(p repos.Person) string { return p.Email }
+
+func localPart(p repos.Person) string {
+	local, _, _ := strings.Cut(p.Email, "@")
+	return local
+}
+
+func asStored(part func(repos.Person) string) func(*expansion, repos.Person) (string, error) {
+	return func(_ *expansion, p repos.Person) (string, error) { return part(p), nil }
+}
+
+// byMailmap looks people up in the .mailmap of HEAD: gitmailmap(5).
+func byMailmap(part func(repos.Person) string) func(*expansion, repos.Person) (string, error) {
+	return func(x *expansion, p repos.Person) (string, error) {
+		people, err := x.people()
+		if err != nil {
+			return "", err
+		}
+		p.Name, p.Email = people.Lookup(p.Name, p.Email)
+		return part(p), nil
+	}
+}

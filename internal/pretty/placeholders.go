@@ -1,0 +1,250 @@
+package pretty
+
+import (
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// expansion is the state of one format that is being expanded.
+type expansion struct {
+	*Text
+	begin    int // where the format's own text begins
+	padding  padding
+	wrapping wrapping
+	wrapFrom int // where the text begins that wrapping is for
+}
+
+// placeholder is what a name after a percent sign stands for.
+type placeholder struct {
+	needs  need
+	drifts bool // see DependsOnRefs
+	// expand writes what the placeholder stands for, and returns the format after
+	// its arguments. It is not ok where they are none.
+	expand func(x *expansion, out *buffer, args string) (rest string, ok bool)
+}
+
+// need is what a placeholder looks at.
+type need uint8
+
+const (
+	nothing need = iota
+	links        // the commit, but not its text
+	words        // its text, which decides about Text.Encode
+)
+
+// placeholders are those of git-log(1), PRETTY FORMATS, by their names. Of two
+// that fit, the longer one counts.
+var placeholders = table(map[string]placeholder{
+	"n":  {nothing, false, constant("\n")},
+	"x":  {nothing, false, hexCode},
+	"C":  {nothing, false, (*expansion).color},
+	"w":  {nothing, false, (*expansion).setWrapping},
+	"<":  {nothing, false, setPadding(right)},
+	">":  {nothing, false, setPadding(left)},
+	">>": {nothing, false, setPadding(leftStealing)},
+	"><": {nothing, false, setPadding(both)},
+
+	"H": {links, false, show(func(x *expansion, _ *commit) (string, error) { return x.id.String(), nil })},
+	"h": {links, true, show(func(x *expansion, _ *commit) (string, error) { return x.shortID(x.id) })},
+	"T": {links, false, show(func(_ *expansion, c *commit) (string, error) { return c.tree.String(), nil })},
+	"t": {links, true, show(func(x *expansion, c *commit) (string, error) { return x.shortID(c.tree) })},
+	"P": {links, false, parents(func(_ *expansion, id repos.ID) (string, error) { return id.String(), nil })},
+	"p": {links, true, parents((*expansion).shortID)},
+	"m": {links, false, constant(">")},
+	"d": {links, true, decorated(" (", ")")},
+	"D": {links, true, decorated("", "")},
+
+	// There are no notes, no reflog and no --source.
+	"N": {links, false, unknown},
+	"S": {links, false, unknown},
+	"g": {links, false, unknown},
+
+	"G":  {links, true, unknown},
+	"G?": {links, true, signature(func(state string) string { return state })},
+	"GT": {links, true, signature(func(string) string { return "undefined" })},
+
+	"e": {words, false, text(func(c *commit) string { return c.encoding() })},
+	"B": {words, false, text(func(c *commit) string { return c.Message })},
+	"s": {words, false, text(func(c *commit) string { return c.subject })},
+	"f": {words, false, text(func(c *commit) string { return c.fileName })},
+	"b": {words, false, text(func(c *commit) string { return c.body })},
+
+	"(describe": {nothing, true, (*expansion).describe},
+	"(trailers": {words, false, (*expansion).trailers},
+	"(decorate": {words, true, unknown}, // of a later git
+})
+
+// longestName is that of %(describe) and others.
+const longestName = len("(describe")
+
+// table adds the placeholders of people, and those that are always empty.
+func table(t map[string]placeholder) map[string]placeholder {
+	for _, name := range []string{"gD", "gd", "gs", "gn", "gN", "ge", "gE"} {
+		t[name] = placeholder{links, false, constant("")}
+	}
+	for _, name := range []string{"GG", "GS", "GK", "GF", "GP"} {
+		t[name] = placeholder{links, true, signature(func(string) string { return "" })}
+	}
+	for role, line := range map[string]func(*commit) string{
+		"a": func(c *commit) string { return c.Author },
+		"c": func(c *commit) string { return c.Committer },
+	} {
+		for name, part := range personParts {
+			t[role+name] = placeholder{words, part.drifts, person(line, part)}
+		}
+	}
+	return t
+}
+
+// find returns the placeholder that a format begins with, and the format after
+// its name. What is no placeholder counts as one that needs all of the commit.
+func find(format string) (p placeholder, args string) {
+	for n := min(longestName, len(format)); n > 0; n-- {
+		if p, ok := placeholders[format[:n]]; ok {
+			return p, format[n:]
+		}
+	}
+	return placeholder{words, false, unknown}, format
+}
+
+// expand expands a format. What is no placeholder stays as it is.
+func (x *expansion) expand(format string) {
+	for x.ok() {
+		before, rest, found := strings.Cut(format, "%")
+		x.out.add(before)
+		if !found {
+			return
+		}
+		if after, ok := strings.CutPrefix(rest, "%"); ok {
+			x.out.add("%")
+			format = after
+			continue
+		}
+		if format = x.item(rest); len(format) == len(rest) {
+			x.out.add("%")
+		}
+	}
+}
+
+// signs may stand before the name of a placeholder. They are put before an
+// expansion that is not empty, but for the minus, which takes away the line feeds
+// before an empty one.
+var signs = map[byte]string{'-': "-", '+': "\n", ' ': " "}
+
+// item expands a placeholder with its sign and padding, and returns the format
+// after it.
+func (x *expansion) item(format string) (rest string) {
+	sign := signs[at(format, 0)]
+	if sign == "" {
+		return x.padded(format)
+	}
+	if at(format, 1) == 'w' {
+		return format // would change what is before it
+	}
+	start := len(x.out.bytes)
+	rest = x.padded(format[1:])
+	switch end := len(x.out.bytes); {
+	case sign == "-" && end == start:
+		x.out.trimEnd("\n")
+		x.begin = min(x.begin, len(x.out.bytes))
+	case sign != "-" && end < start:
+		x.fail(&FatalError{Reason: "%>>| takes away the text after which a sign has to be put"})
+	case sign != "-" && end > start:
+		x.out.insert(start, sign)
+	}
+	return rest
+}
+
+// one expands one placeholder, and returns all of the format where it begins with
+// none.
+func (x *expansion) one(out *buffer, format string) (rest string) {
+	p, args := find(format)
+	if p.needs != nothing {
+		if _, err := x.commit(); err != nil {
+			x.fail(err)
+			return format
+		}
+		x.readText = x.readText || p.needs == words
+	}
+	if rest, ok := p.expand(x, out, args); ok {
+		return rest
+	}
+	return format
+}
+
+func unknown(*expansion, *buffer, string) (string, bool) { return "", false }
+
+func constant(text string) func(*expansion, *buffer, string) (string, bool) {
+	return func(_ *expansion, out *buffer, args string) (string, bool) {
+		out.add(text)
+		return args, true
+	}
+}
+
+// show makes an expansion of what is to be shown of the commit.
+func show(part func(*expansion, *commit) (string, error)) func(*expansion, *buffer, string) (string, bool) {
+	return func(x *expansion, out *buffer, args string) (string, bool) {
+		c, err := x.commit()
+		if err == nil {
+			err = x.ctx.Err()
+		}
+		var text string
+		if err == nil {
+			text, err = part(x, c)
+		}
+		if err != nil {
+			x.fail(err)
+			return "", false
+		}
+		out.add(text)
+		return args, true
+	}
+}
+
+func text(part func(*commit) string) func(*expansion, *buffer, string) (string, bool) {
+	return show(func(_ *expansion, c *commit) (string, error) { return part(c), nil })
+}
+
+func parents(name func(*expansion, repos.ID) (string, error)) func(*expansion, *buffer, string) (string, bool) {
+	return show(func(x *expansion, c *commit) (string, error) {
+		names := make([]string, len(c.parents))
+		for i, id := range c.parents {
+			var err error
+			if names[i], err = name(x, id); err != nil {
+				return "", err
+			}
+		}
+		return strings.Join(names, " "), nil
+	})
+}
+
+// hexCode is %x with two digits.
+func hexCode(x *expansion, out *buffer, args string) (string, bool) {
+	code, ok := hexByte(args)
+	if !ok {
+		x.readText = true // as for all that is no placeholder
+		return "", false
+	}
+	out.add(code)
+	return args[2:], true
+}
+
+// signature is %G, by what is known without the program that verifies.
+func signature(part func(state string) string) func(*expansion, *buffer, string) (string, bool) {
+	return show(func(_ *expansion, c *commit) (string, error) {
+		state, err := c.signatureState()
+		return part(state), err
+	})
+}
+
+// decorated is %d and %D: the names of the commit between two signs.
+func decorated(begin, end string) func(*expansion, *buffer, string) (string, bool) {
+	return show(func(x *expansion, _ *commit) (string, error) {
+		names, err := x.decorations()
+		if len(names) == 0 {
+			return "", err
+		}
+		return begin + strings.Join(names, ", ") + end, err
+	})
+}

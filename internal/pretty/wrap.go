@@ -1,0 +1,91 @@
+package pretty
+
+import (
+	"strings"
+	"unicode/utf8"
+)
+
+// wrapping is what the last %w asked for: git-shortlog(1), -w. The zero value
+// leaves text as it is.
+type wrapping struct{ width, indent, nextIndent int }
+
+// write writes text in lines of at most w.width columns, the first with one
+// indent and the others with the other one; without a width, it only indents.
+func (w wrapping) write(out *buffer, text string) {
+	if w.width > 0 {
+		w.wrap(out, text)
+		return
+	}
+	indent := w.indent
+	for line := range strings.Lines(text) {
+		if !out.ok() {
+			return
+		}
+		out.addSpaces(indent)
+		out.add(line)
+		indent = w.nextIndent
+	}
+}
+
+// wrap breaks lines at white space. A line feed of the text stays where another
+// one or something other than a letter or a digit follows, so that paragraphs and
+// lists keep their lines; otherwise it becomes a blank.
+func (w wrapping) wrap(out *buffer, text string) {
+	valid := utf8.ValidString(text)
+	column, indent := w.indent, w.indent
+	begun, blank := false, "" // whether the line has a word, and what is after it
+	newLine := func() {
+		out.add("\n")
+		column, indent, begun, blank = w.nextIndent, w.nextIndent, false, ""
+	}
+	for out.ok() {
+		end := strings.IndexAny(text, spaces)
+		last := end < 0
+		if last {
+			end = len(text)
+		}
+		word := text[:end]
+		wide := wordWidth(word, valid)
+		if begun && column+wide > w.width {
+			newLine()
+		}
+		if last && word == "" && !begun {
+			return
+		}
+		if !begun {
+			out.addSpaces(indent)
+		}
+		out.add(blank)
+		out.add(word)
+		if last {
+			return
+		}
+		column += wide + 1
+		begun, blank = true, text[end:end+1]
+		text = text[end+1:]
+		switch next := at(text, 0); {
+		case blank == "\t":
+			column = (column - 1) | 7 + 1
+		case blank == "\n" && isAlnum(next):
+			out.add(" ")
+			blank = ""
+		case blank == "\n":
+			if next == '\n' {
+				out.add("\n")
+			}
+			newLine()
+			if isSpace(next) {
+				text = text[1:]
+			}
+		}
+	}
+}
+
+// wordWidth takes away a column for a control character, as git does where it
+// wraps but not where it pads.
+func wordWidth(word string, valid bool) (total int) {
+	for _, wide := range pieces(word, valid) {
+		total += wide
+	}
+	return total
+}
