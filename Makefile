@@ -15,7 +15,7 @@ race:
 
 # The comparisons with git in their full volume, and streams of GiB.
 soak:
-	REPOMCP_SOAK=1 go test -timeout 60m ./internal/archive/... ./internal/cache
+	REPOMCP_SOAK=1 go test -timeout 120m ./internal/...
 
 lint:
 	golangci-lint run ./...

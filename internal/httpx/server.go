@@ -159,8 +159,8 @@ func (s *Server) Serve(listener net.Listener) error {
 }
 
 // Shutdown stops accepting, closes event streams and, after the requests in
-// flight, WebSocket connections, and lets downloads finish until ctx ends. What still runs then is aborted, visibly for its client, and
-// reported as an error.
+// flight, WebSocket connections, and lets downloads finish until ctx ends. What
+// still runs then is aborted, visibly for its client, and reported as an error.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.drain()
 	if err := s.options.Resources.Shutdown(ctx); err != nil {
