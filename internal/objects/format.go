@@ -101,7 +101,7 @@ func configValue(raw string) string {
 	return strings.TrimSpace(value.String())
 }
 
-// Configured gives the values of keys such as core.bare, in lower case, in the
+// Configured returns the values of keys such as core.bare, in lower case, in the
 // order of the repository's configuration file. Sections with a subsection and
 // included files are not looked at.
 func (db *Database) Configured(names ...string) []string {
