@@ -61,14 +61,15 @@ func comparisons() []comparison {
 			{name: gitTar, command: "exec " + gitArchive + "tar HEAD"},
 			{name: ownTar, command: "exec " + ownArchive + "tar"},
 		}},
-		{key: "formats", title: "other formats and compressors", corpora: []string{"a", "b", "small", "d", "c", "mirror"}, contestants: []contestant{
-			{name: gitTarGz, command: "exec " + gitArchive + "tar.gz HEAD"},
-			{name: gitZstd, command: gitArchive + "tar HEAD | zstd -T2 -q -c"},
-			{name: ownZstd, command: "exec " + ownArchive + "tar.zst"},
-			{name: gitZip, command: "exec " + gitArchive + "zip HEAD"},
-			{name: ownZip, command: "exec " + ownArchive + "zip"},
-			{name: "`git archive` \\| `gzip`", command: gitArchive + "tar HEAD | gzip -c -n"},
-		}},
+		{key: "formats", title: "other formats and compressors",
+			corpora: []string{"a", "b", "small", "d", "c", "mirror"}, contestants: []contestant{
+				{name: gitTarGz, command: "exec " + gitArchive + "tar.gz HEAD"},
+				{name: gitZstd, command: gitArchive + "tar HEAD | zstd -T2 -q -c"},
+				{name: ownZstd, command: "exec " + ownArchive + "tar.zst"},
+				{name: gitZip, command: "exec " + gitArchive + "zip HEAD"},
+				{name: ownZip, command: "exec " + ownArchive + "zip"},
+				{name: "`git archive` \\| `gzip`", command: gitArchive + "tar HEAD | gzip -c -n"},
+			}},
 		{key: "blobs", title: "reading all blobs of HEAD", corpora: []string{"a", "b", "c"}, contestants: []contestant{
 			{name: goGitRead, command: "exec $PEER blobs-go-git"},
 			{name: ownRead, command: "exec $PEER blobs"},
@@ -79,10 +80,11 @@ func comparisons() []comparison {
 		}},
 	}
 	for _, n := range []string{"1", "8", "50"} {
-		list = append(list, comparison{key: "crowd", title: n + " archives at once", corpora: []string{"a"}, long: true, contestants: []contestant{
-			{name: gitTarGz, command: atOnce(n, gitArchive+`tar.gz HEAD > /dev/null`)},
-			{name: httpTarGz, command: atOnce(n, download+` -o /dev/null`), server: true},
-		}})
+		list = append(list, comparison{key: "crowd", title: n + " archives at once", corpora: []string{"a"},
+			long: true, contestants: []contestant{
+				{name: gitTarGz, command: atOnce(n, gitArchive+`tar.gz HEAD > /dev/null`)},
+				{name: httpTarGz, command: atOnce(n, download+` -o /dev/null`), server: true},
+			}})
 	}
 	return append(list, searches()...)
 }
@@ -100,11 +102,13 @@ func searches() []comparison {
 			kind = "-E"
 		}
 		term := quoteShell(s.Text)
-		list = append(list, comparison{key: "search", title: "lines with `" + strings.ReplaceAll(s.Text, "|", `\|`) + "`", corpora: []string{"a"}, contestants: []contestant{
-			{name: gitGrep, command: `exec git --git-dir "$REPO" grep -n -I ` + kind + " -e " + term + " HEAD"},
-			{name: ownCold, command: "exec $PEER search " + term},
-			{name: ownWarm, command: "exec $PEER search-again " + term},
-		}})
+		list = append(list, comparison{key: "search",
+			title: "lines with `" + strings.ReplaceAll(s.Text, "|", `\|`) + "`", corpora: []string{"a"},
+			contestants: []contestant{
+				{name: gitGrep, command: `exec git --git-dir "$REPO" grep -n -I ` + kind + " -e " + term + " HEAD"},
+				{name: ownCold, command: "exec $PEER search " + term},
+				{name: ownWarm, command: "exec $PEER search-again " + term},
+			}})
 	}
 	return list
 }
@@ -117,7 +121,8 @@ func (b *bench) runContestant(ctx context.Context, one contestant, c corpus, ser
 	if err != nil {
 		return usage{}, err
 	}
-	environment := append(isolated(), "REPO="+c.dir(), "ROOT="+c.root, "BIN="+b.binary(), "PEER="+self+" "+peerCommand, "URL="+server.url)
+	environment := append(isolated(), "REPO="+c.dir(), "ROOT="+c.root, "BIN="+b.binary(), "PEER="+self+" "+peerCommand,
+		"URL="+server.url)
 	if one.server {
 		return server.measure(ctx, one.command, environment)
 	}

@@ -65,7 +65,8 @@ func (b *bench) prepare(ctx context.Context, c *corpus) error {
 	if err := errors.Join(os.RemoveAll(stamp), os.RemoveAll(c.root), os.MkdirAll(c.root, 0o750)); err != nil {
 		return err
 	}
-	cmd := exec.CommandContext(ctx, "sh", "-c", generator, "corpora.sh", c.key, c.dir(), scale) //nolint:gosec // our own script
+	//nolint:gosec // our own script
+	cmd := exec.CommandContext(ctx, "sh", "-c", generator, "corpora.sh", c.key, c.dir(), scale)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("generating it: %w: %s", err, out)
 	}

@@ -65,9 +65,12 @@ func run(ctx context.Context, args []string) error {
 	set := flag.NewFlagSet("bench", flag.ContinueOnError)
 	set.BoolVar(&b.quick, "quick", false, "small repositories, to try it out; the verdicts mean nothing")
 	set.IntVar(&b.rounds, "rounds", 7, "rounds of each comparison; three at most where a round takes minutes")
-	set.StringVar(&b.dir, "dir", filepath.Join(cache, "repomcp-bench"), "folder that keeps the generated repositories, several GiB")
-	set.StringVar(&output, "o", "docs/performance.md", "file whose part between the markers becomes the report, - for standard output")
-	set.StringVar(&b.selection, "only", "", "repositories and comparisons to measure, with commas between (default: all)")
+	set.StringVar(&b.dir, "dir", filepath.Join(cache, "repomcp-bench"),
+		"folder that keeps the generated repositories, several GiB")
+	set.StringVar(&output, "o", "docs/performance.md",
+		"file whose part between the markers becomes the report, - for standard output")
+	set.StringVar(&b.selection, "only", "",
+		"repositories and comparisons to measure, with commas between (default: all)")
 	if err := set.Parse(args); err != nil {
 		return err
 	}
@@ -76,7 +79,8 @@ func run(ctx context.Context, args []string) error {
 		return err
 	}
 	b.progress("building repomcp")
-	build := exec.CommandContext(ctx, "go", "build", "-o", b.binary(), "github.com/repomcp/repomcp/cmd/repomcp") //nolint:gosec // our own
+	//nolint:gosec // our own
+	build := exec.CommandContext(ctx, "go", "build", "-o", b.binary(), "github.com/repomcp/repomcp/cmd/repomcp")
 	if out, err := build.CombinedOutput(); err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, out)
 	}
@@ -87,7 +91,9 @@ func run(ctx context.Context, args []string) error {
 // wants reports whether the selection has any of the keys.
 func (b *bench) wants(keys ...string) bool {
 	selected := strings.Split(b.selection, ",")
-	return b.selection == "" || slices.ContainsFunc(keys, func(key string) bool { return slices.Contains(selected, key) })
+	return b.selection == "" || slices.ContainsFunc(keys, func(key string) bool {
+		return slices.Contains(selected, key)
+	})
 }
 
 func (b *bench) binary() string { return filepath.Join(b.dir, "repomcp") }

@@ -193,7 +193,10 @@ func searchHead(ctx context.Context, dir, text string, again bool) (err error) {
 }
 
 func writeSearch(ctx context.Context, searcher *search.Searcher, term pattern.Term, w io.Writer) error {
-	query := search.Query{Terms: []pattern.Term{term}, Case: pattern.Sensitive, Repositories: search.Choice{Any: []string{repositoryName}}}
+	query := search.Query{
+		Terms: []pattern.Term{term}, Case: pattern.Sensitive,
+		Repositories: search.Choice{Any: []string{repositoryName}},
+	}
 	unlimited := search.Limits{Lines: math.MaxInt, OutputBytes: math.MaxInt, ReadBytes: math.MaxInt64, Time: time.Hour}
 	result, err := searcher.Search(ctx, search.Request{Query: query, Limits: unlimited})
 	if err != nil {

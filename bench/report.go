@@ -33,7 +33,8 @@ func openReport(name string) (reportFile, error) {
 	before, rest, ok := strings.Cut(string(document), reportBegin)
 	_, after, closed := strings.Cut(rest, reportEnd)
 	if !ok || !closed {
-		return reportFile{}, fmt.Errorf("%s needs the lines %s and %s", name, strings.TrimSpace(reportBegin), strings.TrimSpace(reportEnd))
+		return reportFile{}, fmt.Errorf("%s needs the lines %s and %s", name, strings.TrimSpace(reportBegin),
+			strings.TrimSpace(reportEnd))
 	}
 	return reportFile{name, before, after}, nil
 }
@@ -43,7 +44,8 @@ func (f reportFile) write(text string) error {
 		_, err := fmt.Println(text)
 		return err
 	}
-	return os.WriteFile(f.name, []byte(f.before+reportBegin+"\n"+text+"\n"+reportEnd+f.after), 0o644) //nolint:gosec // a document
+	document := f.before + reportBegin + "\n" + text + "\n" + reportEnd + f.after
+	return os.WriteFile(f.name, []byte(document), 0o644) //nolint:gosec // a document
 }
 
 // markdown is the report.
@@ -55,13 +57,15 @@ func (b *bench) markdown(ctx context.Context) string {
 		text.WriteString("* " + strings.TrimSpace(line) + "\n")
 	}
 	fmt.Fprintf(&text, "* the run took %s\n", time.Since(b.start).Round(time.Second))
-	text.WriteString("\nFigures are medians of the rounds; × is the median of the rounds' own ratios to the first row.\n")
+	text.WriteString("\nFigures are medians of the rounds; " +
+		"× is the median of the rounds' own ratios to the first row.\n")
 	if b.quick {
 		text.WriteString("\n**A trial on small repositories: the verdicts mean nothing.**\n")
 	}
 	for _, r := range b.results {
 		fmt.Fprintf(&text, "\n### %s: %s\n\n", r.corpus.title, r.comparison.title)
-		text.WriteString("| | wall s | × | CPU s | × | first byte ms | MiB | × | anonymous MiB | mapped MiB | rounds |\n")
+		text.WriteString("| | wall s | × | CPU s | × | first byte ms | MiB | × " +
+			"| anonymous MiB | mapped MiB | rounds |\n")
 		text.WriteString("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
 		for _, one := range r.comparison.contestants {
 			text.WriteString(r.row(one.name))
@@ -81,9 +85,13 @@ func (r result) row(name string) string {
 	const mebibyte = 1 << 20
 	base := r.comparison.contestants[0].name
 	cells := []string{
-		name, figure(r.median(name, wall)), figure(r.ratio(name, base, wall)), figure(r.median(name, cpu)), figure(r.ratio(name, base, cpu)),
-		figure(r.median(name, first) * 1000), figure(r.median(name, size) / mebibyte), figure(r.ratio(name, base, size)),
-		figure(r.median(name, anonymous) / mebibyte), figure(r.median(name, mapped) / mebibyte), strconv.Itoa(len(r.usages[name])),
+		name,
+		figure(r.median(name, wall)), figure(r.ratio(name, base, wall)),
+		figure(r.median(name, cpu)), figure(r.ratio(name, base, cpu)),
+		figure(r.median(name, first) * 1000),
+		figure(r.median(name, size) / mebibyte), figure(r.ratio(name, base, size)),
+		figure(r.median(name, anonymous) / mebibyte), figure(r.median(name, mapped) / mebibyte),
+		strconv.Itoa(len(r.usages[name])),
 	}
 	return "| " + strings.Join(cells, " | ") + " |\n"
 }

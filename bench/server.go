@@ -30,7 +30,8 @@ var listening = regexp.MustCompile(`listening on (http://[^\s,"]+)`)
 // archive: what is measured is a server in use.
 func startServer(ctx context.Context, binary, root string) (*server, error) {
 	// The context does not end the server: stop does, after its last reply.
-	cmd := exec.Command(binary, "serve", "--root", root, "--listen", "127.0.0.1:0", "--log-level", "error") //nolint:gosec,noctx // our own
+	//nolint:gosec,noctx // our own
+	cmd := exec.Command(binary, "serve", "--root", root, "--listen", "127.0.0.1:0", "--log-level", "error")
 	cmd.Env = isolated()
 	stderr, err := cmd.StderrPipe()
 	if err != nil {

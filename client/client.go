@@ -90,7 +90,9 @@ func New(server string, o Options) (*Client, error) {
 		sender = *o.HTTP
 	}
 	sender.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	return &Client{server: at, http: &sender, authorization: o.Authorization, most: o.MaxStreamSize, origins: origins}, nil
+	return &Client{
+		server: at, http: &sender, authorization: o.Authorization, most: o.MaxStreamSize, origins: origins,
+	}, nil
 }
 
 func parseURL(text string) (*url.URL, error) {
@@ -212,8 +214,9 @@ func (c *Client) download(reply *http.Response, operation string) (*Download, er
 	}
 	h := reply.Header
 	return &Download{
-		ReadCloser: &checked{reply: reply, most: c.most}, URI: cmp.Or(h.Get("Content-Location"), h.Get("MCP-Resource-Uri")),
-		MIMEType: cmp.Or(h.Get("MCP-Resource-Type"), h.Get("Content-Type")), Size: reply.ContentLength,
+		ReadCloser: &checked{reply: reply, most: c.most},
+		URI:        cmp.Or(h.Get("Content-Location"), h.Get("MCP-Resource-Uri")),
+		MIMEType:   cmp.Or(h.Get("MCP-Resource-Type"), h.Get("Content-Type")), Size: reply.ContentLength,
 	}, nil
 }
 
@@ -244,7 +247,8 @@ func readLink(reply *http.Response, operation string) (string, error) {
 	}
 	if message.Error != nil {
 		return "", &Error{
-			Operation: operation, Status: reply.StatusCode, Code: message.Error.Code, Reason: message.Error.Data.Reason, Message: message.Error.Message,
+			Operation: operation, Status: reply.StatusCode, Code: message.Error.Code,
+			Reason: message.Error.Data.Reason, Message: message.Error.Message,
 		}
 	}
 	if message.Result.DownloadURL == "" {

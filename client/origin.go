@@ -39,7 +39,8 @@ func (c *Client) send(request *http.Request) (*http.Response, error) {
 		if err := c.trusts(next); err != nil {
 			return nil, err
 		}
-		if request, err = http.NewRequestWithContext(request.Context(), http.MethodGet, next.String(), nil); err != nil {
+		if request, err = http.NewRequestWithContext(request.Context(), http.MethodGet, next.String(),
+			nil); err != nil {
 			return nil, err
 		}
 	}
@@ -72,8 +73,11 @@ func (c *Client) trusts(to *url.URL) error {
 	if c.server.Scheme == "https" && to.Scheme != "https" {
 		return ErrInsecure
 	}
-	if !sameOrigin(to, c.server) && !slices.ContainsFunc(c.origins, func(o *url.URL) bool { return sameOrigin(to, o) }) {
-		return fmt.Errorf("%w, %s://%s: add it to Options.Origins if it is to be trusted", ErrOrigin, to.Scheme, to.Host)
+	if !sameOrigin(to, c.server) && !slices.ContainsFunc(c.origins, func(o *url.URL) bool {
+		return sameOrigin(to, o)
+	}) {
+		return fmt.Errorf("%w, %s://%s: add it to Options.Origins if it is to be trusted", ErrOrigin, to.Scheme,
+			to.Host)
 	}
 	return nil
 }

@@ -77,7 +77,8 @@ An output file appears only when the archive is whole.`,
 }
 
 // hideRefsUsage is the help of a flag that several commands have.
-const hideRefsUsage = "ref, or beginning of refs such as refs/pull, that is not served; with ! in front one that is (repeatable; as transfer.hideRefs of git, whose settings count first)"
+const hideRefsUsage = "ref, or beginning of refs such as refs/pull, that is not served; with ! in front one that is " +
+	"(repeatable; as transfer.hideRefs of git, whose settings count first)"
 
 func formatNames() string {
 	names := make([]string, 0, len(archive.Formats()))
@@ -114,7 +115,8 @@ func (f archiveFlags) parseFormat() (archive.Format, error) {
 			return format, nil
 		}
 		if extension := filepath.Ext(f.output); extension != "" && !strings.HasPrefix(f.output, "/dev/") {
-			return "", &usageError{fmt.Errorf("-o %s: %s is none of the formats %s; name one with --format", f.output, extension, formatNames())}
+			return "", &usageError{fmt.Errorf("-o %s: %s is none of the formats %s; name one with --format", f.output,
+				extension, formatNames())}
 		}
 		name = string(archive.TarGz)
 	}
@@ -134,7 +136,9 @@ func writeArchive(c *cobra.Command, env environment, flags archiveFlags, name, r
 		return errNoRoot
 	}
 	env.collect(archiveGarbage)
-	catalogue, err := repos.Open(flags.root, repos.Options{AllowUnreachable: flags.allowUnreachable, HideRefs: flags.hideRefs})
+	catalogue, err := repos.Open(flags.root, repos.Options{
+		AllowUnreachable: flags.allowUnreachable, HideRefs: flags.hideRefs,
+	})
 	if err != nil {
 		return fmt.Errorf("--root %s: %w", flags.root, pathless(err))
 	}

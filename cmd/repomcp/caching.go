@@ -33,8 +33,12 @@ type cacheFlags struct {
 func (f *cacheFlags) define(set *pflag.FlagSet) {
 	set.StringVar(&f.dir, "cache-dir", "", "folder for archives that were made before; of this process alone")
 	set.Var(newSize(&f.bytes, 0), "cache-bytes", "what the archives in --cache-dir may take; 0 makes each archive anew")
-	set.StringVar(&f.objects, "object-store", "", "bucket that servers share archives in, as s3://BUCKET?region=REGION, file:///DIR, or azblob://CONTAINER and gs://BUCKET of builds with the tag cloud; needs --cache-bytes")
-	set.StringVar(&f.public, "object-store-public", "", "the same bucket under the address that clients reach, such as s3://BUCKET?region=REGION&endpoint=https://HOST: they are redirected there")
+	set.StringVar(&f.objects, "object-store", "",
+		"bucket that servers share archives in, as s3://BUCKET?region=REGION, file:///DIR, or azblob://CONTAINER and "+
+			"gs://BUCKET of builds with the tag cloud; needs --cache-bytes")
+	set.StringVar(&f.public, "object-store-public", "",
+		"the same bucket under the address that clients reach, such as "+
+			"s3://BUCKET?region=REGION&endpoint=https://HOST: they are redirected there")
 }
 
 // check finds what can only be meant otherwise.
@@ -147,7 +151,8 @@ func nameDownload(fileName string) func(as func(any) bool) error {
 	return func(as func(any) bool) error {
 		var request *s3.GetObjectInput
 		if as(&request) {
-			request.ResponseContentDisposition = aws.String(mime.FormatMediaType("attachment", map[string]string{"filename": fileName}))
+			request.ResponseContentDisposition = aws.String(mime.FormatMediaType("attachment",
+				map[string]string{"filename": fileName}))
 		}
 		return nil
 	}
@@ -166,12 +171,12 @@ func (c *caching) watch(ctx context.Context) {
 			return
 		case <-ticker.C:
 		}
-		known = c.tell(known)
+		known = c.logFaults(known)
 	}
 }
 
-// tell logs the counts if there are more faults than were known.
-func (c *caching) tell(known int64) int64 {
+// logFaults logs the counts if there are more faults than were known.
+func (c *caching) logFaults(known int64) int64 {
 	s := c.cache.Stats()
 	faults := s.DiskFaults + s.Damaged + s.UploadFaults + s.RemoteFaults + s.RemoteDamaged + s.LeaseFaults
 	if faults > known {

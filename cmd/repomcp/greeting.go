@@ -93,7 +93,8 @@ func greet(w io.Writer, flags serveFlags, at reach, count int, logger *slog.Logg
 	}
 	endpoint := base + "/mcp"
 	if flags.logFormat == "json" {
-		logger.Info("listening", "address", at.base, "mcp", endpoint, "repositories", count, "root", flags.root, "version", version())
+		logger.Info("listening", "address", at.base, "mcp", endpoint, "repositories", count, "root", flags.root,
+			"version", version())
 		if at.everybody {
 			logger.Warn(exposed, "hosts", at.names)
 		}
@@ -102,7 +103,8 @@ func greet(w io.Writer, flags serveFlags, at reach, count int, logger *slog.Logg
 	var b strings.Builder
 	fmt.Fprintf(&b, "repomcp %s\nlistening on %s, serving %s below %s\n", version(), at.base, plural(count), flags.root)
 	if at.everybody {
-		fmt.Fprintf(&b, "warning: %s\nclients that use another name than %s need --allowed-host NAME\n", exposed, strings.Join(at.names, ", "))
+		fmt.Fprintf(&b, "warning: %s\nclients that use another name than %s need --allowed-host NAME\n", exposed,
+			strings.Join(at.names, ", "))
 	}
 	fmt.Fprintf(&b, `
 Claude Code   claude mcp add --transport http repomcp %[1]s

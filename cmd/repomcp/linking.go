@@ -19,7 +19,9 @@ import (
 const reloadInterval = 2 * time.Second
 
 // deliveryNames are the values of --delivery.
-var deliveryNames = map[string]resources.Delivery{"auto": resources.DeliveryAny, "direct": resources.DeliveryDirect, "url": resources.DeliveryURL}
+var deliveryNames = map[string]resources.Delivery{
+	"auto": resources.DeliveryAny, "direct": resources.DeliveryDirect, "url": resources.DeliveryURL,
+}
 
 type linkFlags struct {
 	keyFile     string
@@ -31,10 +33,14 @@ type linkFlags struct {
 }
 
 func (f *linkFlags) define(set *pflag.FlagSet) {
-	set.StringVar(&f.keyFile, "link-key-file", "", "file with the keys that sign links, a line each: date, id, base64 of 32 bytes or more; servers that share it honour each other's links (default: a key that ends with the process)")
-	set.StringVar(&f.revocations, "link-revocations", "", "file with links to refuse: lines \"deny REPOSITORY-GLOB\" and \"epoch NUMBER PRINCIPAL\"")
+	set.StringVar(&f.keyFile, "link-key-file", "",
+		"file with the keys that sign links, a line each: date, id, base64 of 32 bytes or more; servers that share "+
+			"it honour each other's links (default: a key that ends with the process)")
+	set.StringVar(&f.revocations, "link-revocations", "",
+		"file with links to refuse: lines \"deny REPOSITORY-GLOB\" and \"epoch NUMBER PRINCIPAL\"")
 	set.StringVar(&f.redis, "redis", "", "Redis that remembers used links for several servers, as redis://HOST:PORT/DB")
-	set.StringVar(&f.delivery, "delivery", "auto", "of resources/stream: direct, url, or auto, which gives a URL to clients whose Accept admits no bytes")
+	set.StringVar(&f.delivery, "delivery", "auto",
+		"of resources/stream: direct, url, or auto, which gives a URL to clients whose Accept admits no bytes")
 	set.DurationVar(&f.lifetime, "link-lifetime", 5*time.Minute, "how long links are good for")
 	set.BoolVar(&f.manyUses, "link-many-uses", false, "let a downloadUrl be used until it expires, not once")
 }
@@ -85,7 +91,9 @@ func (f linkFlags) open(publicURL string, listening net.Addr, logger *slog.Logge
 	case f.keyFile != "" && f.redis == "" && !f.manyUses:
 		logger.Info("links for one download are good at this server only: there is no --redis")
 	}
-	l.Linking = resources.Linking{Authority: authority, Base: base, Local: local, Lifetime: f.lifetime, ManyUses: f.manyUses, Delivery: delivery}
+	l.Linking = resources.Linking{
+		Authority: authority, Base: base, Local: local, Lifetime: f.lifetime, ManyUses: f.manyUses, Delivery: delivery,
+	}
 	return l, nil
 }
 

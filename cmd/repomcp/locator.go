@@ -38,20 +38,28 @@ func (l locator) Repositories(ctx context.Context) (tools.Handle, error) {
 
 // Contents finds a file or folder.
 func (l locator) Contents(ctx context.Context, repository, commit, path string) (tools.Handle, error) {
-	h, err := l.server.Handle(ctx, resources.Resource{Repository: repository, Kind: resources.Contents, Revision: commit, Path: path})
+	h, err := l.server.Handle(ctx, resources.Resource{
+		Repository: repository, Kind: resources.Contents, Revision: commit, Path: path,
+	})
 	return l.handle(ctx, h), err
 }
 
 // Archive finds an archive.
-func (l locator) Archive(ctx context.Context, repository, commit string, options archive.Options) (tools.Handle, error) {
+func (l locator) Archive(
+	ctx context.Context, repository, commit string, options archive.Options,
+) (tools.Handle, error) {
 	h, err := l.server.Handle(ctx, archiveOf(repository, commit, options))
 	return l.handle(ctx, h), err
 }
 
 // MeasuredArchive finds an archive and its extent.
-func (l locator) MeasuredArchive(ctx context.Context, repository, commit string, options archive.Options) (tools.ArchiveHandle, error) {
+func (l locator) MeasuredArchive(
+	ctx context.Context, repository, commit string, options archive.Options,
+) (tools.ArchiveHandle, error) {
 	h, err := l.server.MeasuredHandle(ctx, archiveOf(repository, commit, options))
-	return tools.ArchiveHandle{Handle: l.handle(ctx, h.Handle), Base: h.Base, Measured: h.Measured, Extent: h.Extent}, err
+	return tools.ArchiveHandle{
+		Handle: l.handle(ctx, h.Handle), Base: h.Base, Measured: h.Measured, Extent: h.Extent,
+	}, err
 }
 
 func archiveOf(repository, commit string, options archive.Options) resources.Resource {

@@ -54,7 +54,8 @@ func run(ctx context.Context, args []string, lookup func(string) (string, bool),
 	root.SetArgs(args)
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		// The flags of a command that does not exist are unknown as well.
-		if word := slices.IndexFunc(args, func(a string) bool { return !strings.HasPrefix(a, "-") }); c == root && word >= 0 {
+		if word := slices.IndexFunc(args, func(a string) bool { return !strings.HasPrefix(a, "-") }); c == root &&
+			word >= 0 {
 			return noCommand(c, args[word])
 		}
 		return &usageError{plainer(err)}
@@ -136,11 +137,15 @@ var explanations = []struct {
 	text string
 }{
 	{repos.ErrDenied, "the repository's files may not be read by this user"},
-	{repos.ErrPartial, "the repository is a partial clone, and what was asked for is not in it; make one without --filter"},
-	{repos.ErrOutside, "the repository borrows objects from outside of the root (objects/info/alternates), where nothing is read; copy them with git repack -a"},
+	{repos.ErrPartial,
+		"the repository is a partial clone, and what was asked for is not in it; make one without --filter"},
+	{repos.ErrOutside,
+		"the repository borrows objects from outside of the root (objects/info/alternates), where nothing is read; " +
+			"copy them with git repack -a"},
 	{repos.ErrUnborn, "HEAD names a branch that does not exist; name a branch or a tag"},
 	{repos.ErrEmpty, "the repository has no commits yet"},
-	{repos.ErrUnsupported, "the repository uses a storage format that is not read (SHA-256 objects, reftable or an unknown extension)"},
+	{repos.ErrUnsupported,
+		"the repository uses a storage format that is not read (SHA-256 objects, reftable or an unknown extension)"},
 	{repos.ErrNotFound, "no such repository or revision; a commit that no ref leads to needs --allow-unreachable"},
 	{repos.ErrBusy, "out of file descriptors or temporary space; try again, or raise the limits"},
 	{archive.ErrLimit, "the archive is larger than the limits allow"},

@@ -83,7 +83,8 @@ cleanly on SIGTERM: downloads that are under way may finish within
   repomcp serve --root /srv/git --listen :8080 --public-url https://git.example.com`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return &usageError{fmt.Errorf("serve takes no argument %q; name the folder of the mirrors with --root %s", args[0], args[0])}
+				return &usageError{fmt.Errorf("serve takes no argument %q; name the folder of the mirrors with "+
+					"--root %s", args[0], args[0])}
 			}
 			return nil
 		},
@@ -92,30 +93,52 @@ cleanly on SIGTERM: downloads that are under way may finish within
 	set := command.Flags()
 	set.StringVar(&flags.root, "root", "", "folder of the git mirrors (required)")
 	set.StringVar(&flags.listen, "listen", "127.0.0.1:8080", "address to listen on; port 0 picks a free one")
-	set.StringVar(&flags.publicURL, "public-url", "", "address under which clients reach the server, when it is another one")
-	set.StringSliceVar(&flags.allowedHosts, "allowed-host", nil, "name that the Host header may have, besides localhost and the public URL's (repeatable)")
-	set.StringSliceVar(&flags.allowedOrigins, "allowed-origin", nil, "web origin whose pages may use the server, such as https://ide.example (repeatable)")
-	set.BoolVar(&flags.allowUnreachable, "allow-unreachable", false, "also serve commits that no ref leads to, by their id")
+	set.StringVar(&flags.publicURL, "public-url", "",
+		"address under which clients reach the server, when it is another one")
+	set.StringSliceVar(&flags.allowedHosts, "allowed-host", nil,
+		"name that the Host header may have, besides localhost and the public URL's (repeatable)")
+	set.StringSliceVar(&flags.allowedOrigins, "allowed-origin", nil,
+		"web origin whose pages may use the server, such as https://ide.example (repeatable)")
+	set.BoolVar(&flags.allowUnreachable, "allow-unreachable", false,
+		"also serve commits that no ref leads to, by their id")
 	set.StringSliceVar(&flags.hideRefs, "hide-refs", nil, hideRefsUsage)
-	set.Var(newSize(&flags.readLimit, 4<<20), "read-limit", "largest content of resources/read; larger ones need resources/stream")
+	set.Var(newSize(&flags.readLimit, 4<<20), "read-limit",
+		"largest content of resources/read; larger ones need resources/stream")
 	set.Var(newSize(&flags.limits.Bytes, archive.DefaultBytes), "max-archive-bytes", "largest archive, by its tar")
-	set.Int64Var(&flags.limits.Entries, "max-archive-entries", archive.DefaultEntries, "largest number of entries of an archive")
-	set.IntVar(&flags.limits.Depth, "max-archive-depth", archive.DefaultDepth, "deepest nesting of folders in an archive")
-	set.IntVar(&flags.limits.PathBytes, "max-archive-path", archive.DefaultPathBytes, "longest path in an archive, in bytes")
-	set.Var(newSize(&flags.limits.BlobBytes, archive.DefaultBlobBytes), "max-archive-file", "largest file in an archive")
+	set.Int64Var(&flags.limits.Entries, "max-archive-entries", archive.DefaultEntries,
+		"largest number of entries of an archive")
+	set.IntVar(&flags.limits.Depth, "max-archive-depth", archive.DefaultDepth,
+		"deepest nesting of folders in an archive")
+	set.IntVar(&flags.limits.PathBytes, "max-archive-path", archive.DefaultPathBytes,
+		"longest path in an archive, in bytes")
+	set.Var(newSize(&flags.limits.BlobBytes, archive.DefaultBlobBytes), "max-archive-file",
+		"largest file in an archive")
 	set.IntVar(&flags.level, "compression-level", 0, "of archives, 1 (fast) to 9 (small); 0 picks a good one")
-	set.DurationVar(&flags.rescan, "rescan", 10*time.Second, "how often the folder is searched for new and deleted repositories")
-	set.BoolVar(&flags.noEvents, "no-file-events", false, "look for changes of watched repositories twice a second instead of having the kernel tell (inotify)")
-	set.IntVar(&flags.maxSubscriptions, "max-subscriptions", 10_000, "how many resources all clients together may watch")
-	set.Var(newSize(&flags.searchCache, search.DefaultCacheBytes), "search-cache", "memory for the results of earlier code searches")
-	set.Var(newSize(&flags.historyCache, history.DefaultFactsBytes+repos.DefaultGraphBytes), "history-cache", "memory for what is known of commits and paths: half of it for logs, blames and comparisons, half for which commits may be read")
-	set.StringSliceVar(&flags.tools, "tools", nil, "tools to offer, with commas between; all without it. A request chooses fewer by the header X-MCP-Tools")
-	set.BoolVar(&flags.noLinks, "no-resource-links", false, "no resource_link in the results of tools, for frameworks that fail on it; texts and data still have the addresses")
+	set.DurationVar(&flags.rescan, "rescan", 10*time.Second,
+		"how often the folder is searched for new and deleted repositories")
+	set.BoolVar(&flags.noEvents, "no-file-events", false,
+		"look for changes of watched repositories twice a second instead of having the kernel tell (inotify)")
+	set.IntVar(&flags.maxSubscriptions, "max-subscriptions", 10_000,
+		"how many resources all clients together may watch")
+	set.Var(newSize(&flags.searchCache, search.DefaultCacheBytes), "search-cache",
+		"memory for the results of earlier code searches")
+	set.Var(newSize(&flags.historyCache, history.DefaultFactsBytes+repos.DefaultGraphBytes), "history-cache",
+		"memory for what is known of commits and paths: half of it for logs, blames and comparisons, half for which "+
+			"commits may be read")
+	set.StringSliceVar(&flags.tools, "tools", nil,
+		"tools to offer, with commas between; all without it. A request chooses fewer by the header X-MCP-Tools")
+	set.BoolVar(&flags.noLinks, "no-resource-links", false,
+		"no resource_link in the results of tools, for frameworks that fail on it; texts and data still have the "+
+			"addresses")
 	set.BoolVar(&flags.verify, "verify", false, "read all packs once in the background and log damage")
 	set.DurationVar(&flags.drainTimeout, "drain-timeout", 30*time.Second, "how long downloads may take after SIGTERM")
-	set.DurationVar(&flags.writeTimeout, "write-timeout", 2*time.Minute, "how long a client may take nothing of what is sent before it is dropped")
-	set.IntVar(&flags.maxConnections, "max-connections", 0, "connections that may be open; 0: half of the descriptors that the process may have, at most 10000")
-	set.StringVar(&flags.sessionKeyFile, "session-key-file", "", "file with a secret of 32 bytes or more that signs session ids; servers that share it accept each other's sessions")
+	set.DurationVar(&flags.writeTimeout, "write-timeout", 2*time.Minute,
+		"how long a client may take nothing of what is sent before it is dropped")
+	set.IntVar(&flags.maxConnections, "max-connections", 0,
+		"connections that may be open; 0: half of the descriptors that the process may have, at most 10000")
+	set.StringVar(&flags.sessionKeyFile, "session-key-file", "",
+		"file with a secret of 32 bytes or more that signs session ids; servers that share it accept each other's "+
+			"sessions")
 	flags.links.define(set)
 	flags.cache.define(set)
 	set.StringVar(&flags.logFormat, "log-format", "text", "text or json")
@@ -150,7 +173,8 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 		return err
 	}
 	catalogue, err := repos.Open(flags.root, repos.Options{
-		AllowUnreachable: flags.allowUnreachable, HideRefs: flags.hideRefs, Rescan: flags.rescan, GraphBytes: flags.historyCache / 2, Logger: logger,
+		AllowUnreachable: flags.allowUnreachable, HideRefs: flags.hideRefs, Rescan: flags.rescan,
+		GraphBytes: flags.historyCache / 2, Logger: logger,
 	})
 	if err != nil {
 		return fmt.Errorf("--root %s: %w", flags.root, pathless(err))
@@ -179,12 +203,16 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 	}
 	defer func() { err = errors.Join(err, caching.close()) }()
 	mcp := resources.New(resources.Options{
-		Catalogue: catalogue, Engine: engine, Version: version(), ReadLimit: flags.readLimit, Sessions: resources.NewSessions(key), Logger: logger,
-		Prompts: tools.Prompts(), Unknown: tools.Unknown, Subscribing: resources.Subscribing{NoEvents: flags.noEvents, Total: flags.maxSubscriptions}, ArchiveLimits: flags.limits, Links: linking.Linking, Cache: caching.cache,
+		Catalogue: catalogue, Engine: engine, Version: version(), ReadLimit: flags.readLimit,
+		Sessions: resources.NewSessions(key), Logger: logger,
+		Prompts: tools.Prompts(), Unknown: tools.Unknown,
+		Subscribing:   resources.Subscribing{NoEvents: flags.noEvents, Total: flags.maxSubscriptions},
+		ArchiveLimits: flags.limits, Links: linking.Linking, Cache: caching.cache,
 	})
 	offered, err := tools.Choose(tools.New(tools.Options{
 		Catalogue: catalogue, Locator: locator{mcp}, NoLinks: flags.noLinks, Logger: logger,
-		Searcher: search.New(catalogue, engine.Scheduler(), search.Options{CacheBytes: flags.searchCache}), Facts: history.NewFacts(flags.historyCache / 2),
+		Searcher: search.New(catalogue, engine.Scheduler(), search.Options{CacheBytes: flags.searchCache}),
+		Facts:    history.NewFacts(flags.historyCache / 2),
 	}), flags.tools)
 	if err != nil {
 		return &usageError{fmt.Errorf("--tools: %w", err)}
@@ -192,14 +220,18 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 	mcp.AddTools(resources.Accounted(offered)...)
 	at := reachOf(listener.Addr())
 	server := httpx.New(httpx.Options{
-		Resources: mcp, AllowedHosts: append(hosts, at.names...), AllowedOrigins: flags.allowedOrigins, PublicURL: flags.publicURL,
+		Resources: mcp, AllowedHosts: append(hosts, at.names...), AllowedOrigins: flags.allowedOrigins,
+		PublicURL:    flags.publicURL,
 		WriteTimeout: flags.writeTimeout, Connections: flags.maxConnections, Health: catalogue.Check, Logger: logger,
 	})
 	if err := greet(env.stderr, flags, at, len(catalogue.Names()), logger); err != nil {
 		return err
 	}
 	serving = true
-	background := []func(context.Context){catalogue.Watch, mcp.Watch, linking.watch, caching.watch, func(ctx context.Context) { hearHangups(ctx, logger) }}
+	background := []func(context.Context){catalogue.Watch, mcp.Watch, linking.watch, caching.watch,
+		func(ctx context.Context) {
+			hearHangups(ctx, logger)
+		}}
 	if flags.verify {
 		background = append(background, catalogue.Verify)
 	}
@@ -223,7 +255,9 @@ func watch(ctx context.Context, functions ...func(context.Context)) (stop func()
 }
 
 // serveUntil serves until ctx ends and then lets downloads finish.
-func serveUntil(ctx context.Context, server *httpx.Server, listener net.Listener, drain time.Duration, logger *slog.Logger) error {
+func serveUntil(
+	ctx context.Context, server *httpx.Server, listener net.Listener, drain time.Duration, logger *slog.Logger,
+) error {
 	failed := make(chan error, 1)
 	go func() { failed <- server.Serve(listener) }()
 	select {
@@ -247,7 +281,8 @@ func hearHangups(ctx context.Context, logger *slog.Logger) {
 		case <-ctx.Done():
 			return
 		case <-hangups:
-			logger.Info("SIGHUP: there is nothing to reload; mirrors, link keys and revocations are followed as they change, other settings need a restart")
+			logger.Info("SIGHUP: there is nothing to reload; mirrors, link keys and revocations are followed as they " +
+				"change, other settings need a restart")
 		}
 	}
 }
@@ -257,7 +292,8 @@ func warnOfReaders(logger *slog.Logger, files ...string) {
 	const others = 0o004
 	for _, name := range files {
 		if info, err := os.Stat(name); name != "" && err == nil && info.Mode().Perm()&others != 0 {
-			logger.Warn("every user of this machine can read the key; take that right away with chmod o-r", "file", name)
+			logger.Warn("every user of this machine can read the key; take that right away with chmod o-r", "file",
+				name)
 		}
 	}
 }
@@ -305,7 +341,8 @@ func (f serveFlags) sessionKey() ([]byte, error) {
 		return nil, fmt.Errorf("session key: %w", err)
 	}
 	if key = bytes.TrimSpace(key); len(key) < minSessionKeyBytes {
-		return nil, &usageError{fmt.Errorf("session key: the file needs %d bytes or more, for example from: openssl rand -base64 48", minSessionKeyBytes)}
+		return nil, &usageError{fmt.Errorf("session key: the file needs %d bytes or more, for example from: openssl "+
+			"rand -base64 48", minSessionKeyBytes)}
 	}
 	return key, nil
 }
@@ -317,7 +354,8 @@ func (f serveFlags) hosts() ([]string, error) {
 	}
 	u, err := url.Parse(f.publicURL)
 	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return nil, &usageError{fmt.Errorf("--public-url %q is no address such as https://git.example.com", f.publicURL)}
+		return nil, &usageError{fmt.Errorf("--public-url %q is no address such as https://git.example.com",
+			f.publicURL)}
 	}
 	return append([]string{u.Hostname()}, f.allowedHosts...), nil
 }

@@ -81,7 +81,8 @@ func warnOfSettings(logger *slog.Logger, root *cobra.Command, environ []string) 
 func refuseNegative(flags *pflag.FlagSet) error {
 	var failed []error
 	flags.VisitAll(func(flag *pflag.Flag) {
-		if t := flag.Value.Type(); (t == "int" || t == "int64" || t == "duration") && strings.HasPrefix(flag.Value.String(), "-") {
+		if t := flag.Value.Type(); (t == "int" || t == "int64" || t == "duration") &&
+			strings.HasPrefix(flag.Value.String(), "-") {
 			failed = append(failed, fmt.Errorf("--%s %s is negative", flag.Name, flag.Value))
 		}
 	})
@@ -108,7 +109,8 @@ func plainer(err error) error {
 func applyFile(c *cobra.Command, settings *koanf.Koanf, path string) error {
 	for _, key := range settings.Keys() {
 		if outer, inner, nested := strings.Cut(key, nesting); nested {
-			return fmt.Errorf("config file %s: %q has settings below it; write %q at the beginning of a line", path, outer, strings.ReplaceAll(inner, nesting, ".")+":")
+			return fmt.Errorf("config file %s: %q has settings below it; write %q at the beginning of a line", path,
+				outer, strings.ReplaceAll(inner, nesting, ".")+":")
 		}
 		flag := c.Flags().Lookup(key)
 		if flag == nil && !anyCommandHas(c.Root(), key) {

@@ -45,7 +45,8 @@ func describe() string {
 			}
 		}
 	}
-	return fmt.Sprintf("repomcp %s\ncommit %s\n%s %s/%s\nMCP %v\n", version(), commit, runtime.Version(), runtime.GOOS, runtime.GOARCH, mcp.ValidProtocolVersions)
+	return fmt.Sprintf("repomcp %s\ncommit %s\n%s %s/%s\nMCP %v\n", version(), commit, runtime.Version(), runtime.GOOS,
+		runtime.GOARCH, mcp.ValidProtocolVersions)
 }
 
 func newVersion(env environment) *cobra.Command {

@@ -42,15 +42,15 @@ type openFolder struct {
 
 const notSent = -1
 
-// presence says in which of the two archives a folder is: in those in which it
+// membership says in which of the two archives a folder is: in those in which it
 // holds anything that is selected, whether that is written or left out.
-type presence struct{ base, head bool }
+type membership struct{ base, head bool }
 
-func (p *presence) add(q presence) { p.base, p.head = p.base || q.base, p.head || q.head }
+func (p *membership) add(q membership) { p.base, p.head = p.base || q.base, p.head || q.head }
 
-// occupant is what one of the archives has under a name; it may be nothing.
-type occupant struct {
-	is bool
+// version is what one of the archives has under a name; it may be nothing.
+type version struct {
+	exists bool
 	sentEntry
 }
 
@@ -62,7 +62,7 @@ func (c *comparison) begin(from, to *Plan) error {
 	}
 	for i, folder := range to.stripped {
 		c.path = append(c.path, folder.Name...)
-		if _, ignored := attend(c.attrs, c.path, folder.Mode, false); ignored {
+		if _, ignored := lookUpTreatment(c.attrs, c.path, folder.Mode, false); ignored {
 			return nil
 		}
 		c.path = append(c.path, '/')
@@ -96,7 +96,7 @@ func (c *comparison) list(e *repos.TreeEntry) ([]repos.TreeEntry, error) {
 
 // entries compares two folders by name. Those entries that are the same, and
 // were not looked at, are returned.
-func (c *comparison) entries(base, head []repos.TreeEntry) (in presence, same []repos.TreeEntry, err error) {
+func (c *comparison) entries(base, head []repos.TreeEntry) (in membership, same []repos.TreeEntry, err error) {
 	before, after := byName(base), byName(head)
 	for i := range head {
 		b := before[head[i].Name]
@@ -132,7 +132,7 @@ func byName(entries []repos.TreeEntry) map[string]*repos.TreeEntry {
 }
 
 // pair compares what the two trees have under a name; nil is nothing.
-func (c *comparison) pair(base, head *repos.TreeEntry) (in presence, err error) {
+func (c *comparison) pair(base, head *repos.TreeEntry) (in membership, err error) {
 	name := head
 	if name == nil {
 		name = base
@@ -142,50 +142,50 @@ func (c *comparison) pair(base, head *repos.TreeEntry) (in presence, err error) 
 	if len(c.path) > c.limits.PathBytes {
 		return in, limitPath(c.limits)
 	}
-	var folders presence
+	var folders membership
 	at := notSent
 	if isFolder(base) || isFolder(head) {
 		if folders, at, err = c.folder(base, head); err != nil {
 			return in, err
 		}
 	}
-	before, in1 := c.occupant(base, folders.base)
-	after, in2 := c.occupant(head, folders.head)
-	err = c.decide(before, after, at)
+	before, in1 := c.version(base, folders.base)
+	after, in2 := c.version(head, folders.head)
+	err = c.addChange(before, after, at)
 	c.path = c.path[:length]
-	return presence{in1, in2}, err
+	return membership{in1, in2}, err
 }
 
 func isFolder(e *repos.TreeEntry) bool { return e != nil && e.Mode.IsDir() }
 
-// occupant says what an archive has under the path, and whether that makes the
+// version says what an archive has under the path, and whether that makes the
 // folders above be in it.
-func (c *comparison) occupant(e *repos.TreeEntry, folder bool) (o occupant, counts bool) {
+func (c *comparison) version(e *repos.TreeEntry, folder bool) (v version, counts bool) {
 	switch {
 	case e == nil:
-		return o, false
+		return v, false
 	case e.Mode.IsDir():
-		o.is = folder
+		v.exists = folder
 	case c.selected != nil && !c.selected.Match(c.path, kindOfPath(e.Mode)):
-		return o, false
+		return v, false
 	default:
 		var ignored bool
-		o.treatment, ignored = attend(c.attrs, c.path, e.Mode, false)
-		o.is = !ignored
+		v.treatment, ignored = lookUpTreatment(c.attrs, c.path, e.Mode, false)
+		v.exists = !ignored
 	}
-	o.mode, o.id = e.Mode, e.ID
-	return o, o.is || !e.Mode.IsDir()
+	v.mode, v.id = e.Mode, e.ID
+	return v, v.exists || !e.Mode.IsDir()
 }
 
-// decide lists what becomes of a name. at is where a folder of the head is in
+// addChange lists what becomes of a name. at is where a folder of the head is in
 // the list already.
-func (c *comparison) decide(before, after occupant, at int) error {
+func (c *comparison) addChange(before, after version, at int) error {
 	switch {
-	case !after.is && !before.is:
+	case !after.exists && !before.exists:
 		return nil
-	case !after.is:
+	case !after.exists:
 		return c.changes.remove(c.limits, c.prefix, c.full(before.mode))
-	case !before.is:
+	case !before.exists:
 		after.status = added
 	case shape(before.mode) != shape(after.mode):
 		after.status = typeChanged
@@ -195,7 +195,7 @@ func (c *comparison) decide(before, after occupant, at int) error {
 		after.status = modified
 	case before.mode.IsExecutable() != after.mode.IsExecutable():
 		after.status = modeChanged
-	case after.treatment.apart(): // its content depends on the commit
+	case after.treatment.forWriter(): // its content depends on the commit
 		after.status = modified
 	default:
 		return nil
@@ -235,7 +235,7 @@ func (c *comparison) send(e sentEntry) error {
 
 // folder compares what is below the path, where at least one tree has a
 // folder. at is where the head's is in the list, if something below is.
-func (c *comparison) folder(base, head *repos.TreeEntry) (in presence, at int, err error) {
+func (c *comparison) folder(base, head *repos.TreeEntry) (in membership, at int, err error) {
 	if !c.enters() {
 		return in, notSent, nil
 	}
@@ -257,7 +257,7 @@ func (c *comparison) folder(base, head *repos.TreeEntry) (in presence, at int, e
 		c.open = append(c.open, openFolder{len(c.path), head.Mode, head.ID, notSent})
 	}
 	in, same, err := c.entries(before, after)
-	if err == nil && in != (presence{true, true}) {
+	if err == nil && in != (membership{true, true}) {
 		err = c.addSame(&in, same)
 	}
 	at = notSent
@@ -276,7 +276,7 @@ func (c *comparison) enters() bool {
 	if c.selected != nil && !c.selected.Match(c.path, pathspec.Folder) {
 		return false
 	}
-	_, ignored := attend(c.attrs, c.path, repos.ModeDir, false)
+	_, ignored := lookUpTreatment(c.attrs, c.path, repos.ModeDir, false)
 	return !ignored
 }
 
@@ -310,14 +310,14 @@ func (c *comparison) pop() {
 
 // addSame takes into account what both folders have. It is asked only where
 // that matters: where all else of a folder is new, or gone, or not selected.
-func (c *comparison) addSame(in *presence, same []repos.TreeEntry) error {
+func (c *comparison) addSame(in *membership, same []repos.TreeEntry) error {
 	for i := range same {
 		ok, err := c.holds(&same[i])
 		if err != nil {
 			return err
 		}
 		if ok {
-			*in = presence{true, true}
+			*in = membership{true, true}
 			return nil
 		}
 	}

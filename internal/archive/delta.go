@@ -96,7 +96,8 @@ func (p *Plan) basePlan(ctx context.Context) (*Plan, error) {
 
 func (p *Plan) newComparison(ctx context.Context, base []repos.TreeEntry) (*comparison, error) {
 	c := &comparison{
-		ctx: ctx, source: p.source, limits: p.options.Limits, selected: p.selected, prefix: p.options.Prefix, changes: &changes{},
+		ctx: ctx, source: p.source, limits: p.options.Limits, selected: p.selected, prefix: p.options.Prefix,
+		changes: &changes{},
 	}
 	if p.options.Profile != ProfileArchive {
 		return c, nil
@@ -132,7 +133,7 @@ func reserved(entries []repos.TreeEntry) bool {
 func (p *Plan) first() *entry {
 	return &entry{
 		path: []byte(p.options.Prefix + deltaManifest), mode: repos.ModeRegular, id: p.commit.ID,
-		treatment: &treatment{given: p.delta.manifest},
+		treatment: &treatment{generated: p.delta.manifest},
 	}
 }
 

@@ -135,7 +135,8 @@ const plainBytes = "-._~!$&'()*+,;=:@/"
 func escaped(out, path []byte) []byte {
 	const digits = "0123456789ABCDEF"
 	for _, c := range path {
-		if c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || bytes.IndexByte([]byte(plainBytes), c) >= 0 {
+		if c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' ||
+			bytes.IndexByte([]byte(plainBytes), c) >= 0 {
 			out = append(out, c)
 			continue
 		}

@@ -24,8 +24,8 @@ func (p *Plan) gathered(ctx context.Context, tag string) (Validator, error) {
 	sum := sha256.New()
 	_, _ = io.WriteString(sum, tag) // a hash takes everything
 	err := p.each(ctx, func(r *run, e entry) error {
-		stays, err := r.stays(e)
-		if stays {
+		keeps, err := r.keepsPointer(e)
+		if keeps {
 			sum.Write(append(e.path, 0))
 		}
 		return err
@@ -33,9 +33,9 @@ func (p *Plan) gathered(ctx context.Context, tag string) (Validator, error) {
 	return Validator{Tag: hex.EncodeToString(sum.Sum(nil)[:16]), Weak: true}, err
 }
 
-// stays reports whether a file is a pointer that nothing is there for.
-func (r *run) stays(e entry) (bool, error) {
-	if !e.treatment.points() {
+// keepsPointer reports whether a file is a pointer whose content is not there.
+func (r *run) keepsPointer(e entry) (bool, error) {
+	if !e.treatment.mayBePointer() {
 		return false, nil
 	}
 	content, pointer, ok, err := readPointer(r.source, e.id, r.stored[:0])

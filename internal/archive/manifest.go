@@ -106,7 +106,7 @@ func (m *manifestLayout) pointer(r *run, d document, e entry) (document, error) 
 	r.stored = content
 	d = append(d.key("lfs"), '{')
 	d = strconv.AppendInt(d.plain("oid", pointer.OID).key("size"), pointer.Size, 10)
-	if e.treatment.points() {
+	if e.treatment.mayBePointer() {
 		object, err := openPointed(r.source, pointer, r.limits)
 		if err != nil {
 			return d, err

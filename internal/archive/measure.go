@@ -76,7 +76,7 @@ func (c *content) length(e entry) (int64, error) {
 	if !e.mode.IsRegular() && !e.mode.IsSymlink() {
 		return headerLength(e.path, 0, 0), nil
 	}
-	if e.treatment.changes() || e.treatment.points() {
+	if e.treatment.changes() || e.treatment.mayBePointer() {
 		size, _, err := c.open(e)
 		return headerLength(e.path, size, 0) + records(size), err
 	}

@@ -53,7 +53,8 @@ type pipeline struct {
 func (p *Plan) newPipeline(ctx context.Context, w io.Writer, layout layout, from *position) *pipeline {
 	return &pipeline{
 		engine: p.engine, ctx: ctx, plan: p, layout: layout, content: from.content,
-		queue: p.engine.sched.Queue(), walk: from.walk, more: true, size: firstRun, trail: p.trail(), w: w, done: from.entries, written: from.offset,
+		queue: p.engine.sched.Queue(), walk: from.walk, more: true, size: firstRun, trail: p.trail(), w: w,
+		done: from.entries, written: from.offset,
 	}
 }
 
@@ -165,11 +166,11 @@ func (l *pipeline) drain(r *run) error {
 		switch {
 		case r.err != nil:
 			return r.err
-		case r.apart:
+		case r.forWriter:
 			if err := l.file(r.entry(r.next)); err != nil {
 				return err
 			}
-			r.next, r.apart = r.next+1, false
+			r.next, r.forWriter = r.next+1, false
 		case r.next == len(r.entries):
 			return r.walkErr
 		}

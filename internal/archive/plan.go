@@ -188,7 +188,7 @@ func (p *Plan) examine(ctx context.Context) (dependsOnRefs bool, err error) {
 		switch {
 		case e.mode.IsSymlink():
 			_, err = made.length(e)
-		case e.treatment.apart():
+		case e.treatment.forWriter():
 			_, _, err = made.open(e)
 			dependsOnRefs = dependsOnRefs || subst.DependsOnRefs(made.raw)
 		}

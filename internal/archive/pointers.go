@@ -33,8 +33,8 @@ const filterLFS = "lfs"
 // onlyPoints is the treatment of all files where attributes do not count.
 var onlyPoints = &treatment{lfs: true}
 
-// points reports whether a file may be a pointer that is to be replaced.
-func (t *treatment) points() bool { return t != nil && t.lfs }
+// mayBePointer reports whether a file may be a pointer that is to be replaced.
+func (t *treatment) mayBePointer() bool { return t != nil && t.lfs }
 
 // readPointer reads a file that may be a pointer. The content is nil when the
 // file is too large to be one; else it is whole, in buf or beyond.
@@ -64,7 +64,8 @@ func openPointed(source Source, pointer lfs.Pointer, limits Limits) (*repos.LFSO
 	}
 	switch {
 	case object.Size() != pointer.Size:
-		err = fmt.Errorf("%w: lfs object %s has %d bytes, its pointer says %d", repos.ErrCorrupt, pointer.OID, object.Size(), pointer.Size)
+		err = fmt.Errorf("%w: lfs object %s has %d bytes, its pointer says %d", repos.ErrCorrupt, pointer.OID,
+			object.Size(), pointer.Size)
 	case object.Size() > limits.BlobBytes:
 		err = limitBlob(limits)
 	default:
@@ -76,8 +77,8 @@ func openPointed(source Source, pointer lfs.Pointer, limits Limits) (*repos.LFSO
 // pointed appends a file that may be a pointer. A large object is left to the
 // goroutine that writes.
 func (r *run) pointed(e entry) (more bool, err error) {
-	if e.treatment.apart() {
-		r.apart = true
+	if e.treatment.forWriter() {
+		r.forWriter = true
 		return false, nil
 	}
 	content, pointer, ok, err := readPointer(r.source, e.id, r.stored[:0])
@@ -108,7 +109,7 @@ func (r *run) pointed(e entry) (more bool, err error) {
 // object appends the object of git-lfs that a file stands for, and closes it.
 func (r *run) object(e entry, object *repos.LFSObject) (more bool, err error) {
 	if object.Size() > inlineBytes {
-		r.apart = true
+		r.forWriter = true
 		return false, object.Close()
 	}
 	if r.stored, err = readObject(object, inlineBytes, r.stored[:0]); err != nil {

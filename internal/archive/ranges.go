@@ -167,7 +167,7 @@ func (at *position) skip(p *Plan, to mark) (more bool, err error) {
 
 // ordered reports whether an entry can only be made after those before it.
 func (r *run) ordered() bool {
-	return slices.ContainsFunc(r.entries, func(e runEntry) bool { return e.treatment.apart() })
+	return slices.ContainsFunc(r.entries, func(e runEntry) bool { return e.treatment.forWriter() })
 }
 
 // window lets a part of what is written through.

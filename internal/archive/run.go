@@ -48,12 +48,12 @@ type run struct {
 	entries []runEntry
 	paths   []byte // of all entries, one after another
 
-	out   []byte // made of the entries before next that was not written yet
-	held  []byte // the same of those from the first large file on, in a buffer of stock; or nil
-	next  int    // the entry to go on with
-	apart bool   // that entry is a file for the goroutine that writes
-	err   error  // reading failed at it
-	stock *stock
+	out       []byte // made of the entries before next that was not written yet
+	held      []byte // the same of those from the first large file on, in a buffer of stock; or nil
+	next      int    // the entry to go on with
+	forWriter bool   // that entry is a file for the goroutine that writes
+	err       error  // reading failed at it
+	stock     *stock
 
 	// Contents of a file before and after conversion, where they do not go
 	// straight into out; kept for the next.
@@ -76,7 +76,8 @@ type runEntry struct {
 
 func newRun(s *stock) *run {
 	return &run{
-		stock: s, entries: make([]runEntry, 0, runEntries), out: make([]byte, 0, runBuffer), done: make(chan struct{}, 1),
+		stock: s, entries: make([]runEntry, 0, runEntries), out: make([]byte, 0, runBuffer),
+		done: make(chan struct{}, 1),
 	}
 }
 
@@ -85,7 +86,7 @@ func (r *run) reset(ctx context.Context, p *Plan, layout layout, limit int) {
 	r.ctx, r.source, r.limits, r.layout, r.limit = ctx, p.source, p.options.Limits, layout, limit
 	r.entries, r.paths = r.entries[:0], r.paths[:0]
 	r.module, r.cut = nil, false
-	r.next, r.apart, r.err, r.walkErr, r.records = 0, false, nil, nil, r.records[:0]
+	r.next, r.forWriter, r.err, r.walkErr, r.records = 0, false, nil, nil, r.records[:0]
 }
 
 func (r *run) full() bool { return len(r.entries) >= r.limit }
@@ -160,7 +161,7 @@ func (r *run) makeAll() {
 func (r *run) emptied() {
 	r.out = r.out[:0]
 	if r.held != nil {
-		r.stock.give(r.held)
+		r.stock.put(r.held)
 		r.held = nil
 	}
 }
@@ -170,7 +171,7 @@ func (r *run) emptied() {
 func (r *run) make(e entry) (more bool, err error) {
 	if d, ok := r.layout.(describer); ok {
 		r.out, err = d.describe(r, r.out, e)
-		return r.made(err)
+		return r.finishEntry(err)
 	}
 	switch {
 	case e.mode.IsSymlink():
@@ -182,7 +183,7 @@ func (r *run) make(e entry) (more bool, err error) {
 			return false, damaged(err)
 		}
 		return r.bare(e, target)
-	case e.mode.IsRegular() && e.treatment.points():
+	case e.mode.IsRegular() && e.treatment.mayBePointer():
 		return r.pointed(e)
 	case e.mode.IsRegular():
 		return r.file(e)
@@ -191,8 +192,8 @@ func (r *run) make(e entry) (more bool, err error) {
 	}
 }
 
-// made goes on to the next entry, unless this one failed.
-func (r *run) made(err error) (more bool, failed error) {
+// finishEntry goes on to the next entry, unless this one failed.
+func (r *run) finishEntry(err error) (more bool, failed error) {
 	if err != nil {
 		return false, damaged(err)
 	}
@@ -204,14 +205,14 @@ func (r *run) made(err error) (more bool, failed error) {
 func (r *run) bare(e entry, target []byte) (more bool, err error) {
 	out := r.buffer()
 	*out, err = r.layout.bare(r, *out, e, target)
-	return r.made(err)
+	return r.finishEntry(err)
 }
 
 // whole appends a file whose content is at hand.
 func (r *run) whole(e entry, content []byte) (more bool, err error) {
 	out := r.buffer()
 	*out, err = r.layout.whole(r, *out, e, content)
-	return r.made(err)
+	return r.finishEntry(err)
 }
 
 // file appends a file. One that is too large for the run's own buffer goes into
@@ -225,13 +226,13 @@ func (r *run) file(e entry) (more bool, err error) {
 		out := r.buffer()
 		*out, err = r.layout.read(r, *out, e, min(inlineBytes, r.limits.BlobBytes))
 		if !errors.Is(err, repos.ErrTooLarge) {
-			return r.made(err)
+			return r.finishEntry(err)
 		}
 		if r.layout.held() {
 			r.held = r.stock.take()
 		}
 		if r.held == nil {
-			r.apart = true
+			r.forWriter = true
 			return false, nil
 		}
 	}
@@ -239,24 +240,24 @@ func (r *run) file(e entry) (more bool, err error) {
 	first := len(*held) == 0
 	*held, err = r.layout.read(r, *held, e, min(heldBytes-int64(len(*held)), r.limits.BlobBytes))
 	if errors.Is(err, repos.ErrTooLarge) {
-		r.apart = first // or it begins the next buffer
+		r.forWriter = first // or it begins the next buffer
 		return false, nil
 	}
-	return r.made(err)
+	return r.finishEntry(err)
 }
 
 // treated appends a small file that is converted.
 func (r *run) treated(e entry) (more bool, err error) {
-	if e.treatment.apart() {
-		r.apart = true
+	if e.treatment.forWriter() {
+		r.forWriter = true
 		return false, nil
 	}
-	if content := e.treatment.given; content != nil {
-		return r.given(e, content)
+	if content := e.treatment.generated; content != nil {
+		return r.addContent(e, content)
 	}
 	r.stored, err = r.source.ReadBlob(e.id, min(inlineBytes, r.limits.BlobBytes), r.stored[:0])
 	if errors.Is(err, repos.ErrTooLarge) {
-		r.apart = true
+		r.forWriter = true
 		return false, nil
 	}
 	if err != nil {
@@ -268,10 +269,10 @@ func (r *run) treated(e entry) (more bool, err error) {
 	return r.whole(e, r.converted)
 }
 
-// given appends a file whose content is at hand.
-func (r *run) given(e entry, content []byte) (more bool, err error) {
+// addContent appends a file whose content is at hand.
+func (r *run) addContent(e entry, content []byte) (more bool, err error) {
 	if len(content) > inlineBytes {
-		r.apart = true
+		r.forWriter = true
 		return false, nil
 	}
 	return r.whole(e, content)
@@ -304,7 +305,7 @@ func (s *stock) take() []byte {
 	return make([]byte, 0, heldBytes+inlineBytes)
 }
 
-func (s *stock) give(b []byte) {
+func (s *stock) put(b []byte) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.spare = append(s.spare, b[:0])

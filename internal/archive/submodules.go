@@ -122,7 +122,9 @@ func (p *Plan) openBelow(ctx context.Context, at string, root folder, siblings S
 }
 
 // openSubmodule opens a submodule and those in it.
-func (p *Plan) openSubmodule(ctx context.Context, path string, siblings Siblings, url string, commit repos.ID, depth int) error {
+func (p *Plan) openSubmodule(
+	ctx context.Context, path string, siblings Siblings, url string, commit repos.ID, depth int,
+) error {
 	found, err := siblings.Open(ctx, url, commit)
 	if errors.Is(err, repos.ErrNotFound) {
 		return nil

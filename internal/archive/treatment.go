@@ -71,8 +71,8 @@ func attributesOf(entries []repos.TreeEntry) (repos.TreeEntry, bool) {
 	return repos.TreeEntry{}, false
 }
 
-// attend looks up what attributes say of an entry of the innermost folder.
-func attend(stack *attributes.Stack, path []byte, mode repos.Mode, lfs bool) (t *treatment, ignored bool) {
+// lookUpTreatment looks up what attributes say of an entry of the innermost folder.
+func lookUpTreatment(stack *attributes.Stack, path []byte, mode repos.Mode, lfs bool) (t *treatment, ignored bool) {
 	switch {
 	case stack == nil && lfs && mode.IsRegular():
 		return onlyPoints, false
@@ -91,8 +91,8 @@ type treatment struct {
 	substitutes bool
 	lfs         bool // it may be a pointer of git-lfs, to be replaced
 	diff        attributes.Value
-	// given is the content, of a file that no tree has.
-	given []byte
+	// generated is the content of a file that no tree has.
+	generated []byte
 }
 
 // treat says what the attributes of an entry ask for. Only the content of
@@ -118,12 +118,12 @@ var marks = map[attributes.State]*treatment{
 	attributes.Unset: {diff: attributes.Value{State: attributes.Unset}},
 }
 
-// apart reports whether a file has to be made by the goroutine that writes the
+// forWriter reports whether a file has to be made by the goroutine that writes the
 // archive: %(describe) is expanded in the first file that asks for it only.
-func (t *treatment) apart() bool { return t != nil && t.substitutes }
+func (t *treatment) forWriter() bool { return t != nil && t.substitutes }
 
 func (t *treatment) changes() bool {
-	return t != nil && (t.converts || t.substitutes || t.given != nil)
+	return t != nil && (t.converts || t.substitutes || t.generated != nil)
 }
 
 // content makes the content of files that are not simply copied by a worker.
@@ -148,14 +148,14 @@ func newContent(ctx context.Context, p *Plan) *content {
 // large file flows; what is converted is then read several times.
 func (c *content) open(e entry) (size int64, write func(io.Writer) error, err error) {
 	c.enter(e.module)
-	if e.treatment.apart() {
+	if e.treatment.forWriter() {
 		return c.substituted(e)
 	}
-	if e.treatment != nil && e.treatment.given != nil {
-		size, write = atHand(e.treatment.given)
+	if e.treatment != nil && e.treatment.generated != nil {
+		size, write = atHand(e.treatment.generated)
 		return size, write, nil
 	}
-	if e.treatment.points() {
+	if e.treatment.mayBePointer() {
 		if size, write, err = c.pointed(e); write != nil || err != nil {
 			return size, write, err
 		}
@@ -215,7 +215,7 @@ func atHand(content []byte) (size int64, write func(io.Writer) error) {
 // a filter.
 func (c *content) load(e entry) (object bool, err error) {
 	limit := min(maxSubstituteBytes, c.limits.BlobBytes)
-	if e.treatment.points() {
+	if e.treatment.mayBePointer() {
 		object, err := c.object(e)
 		if err != nil {
 			return false, err

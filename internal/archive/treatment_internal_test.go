@@ -16,7 +16,7 @@ func TestFilesThatAreCopiedCostNothing(t *testing.T) {
 		stack := attributes.NewStack(nil)
 		stack.Push(nil, []byte(lines))
 		path := []byte("some/file.go")
-		if n := testing.AllocsPerRun(100, func() { attend(stack, path, repos.ModeRegular, false) }); n > 0 {
+		if n := testing.AllocsPerRun(100, func() { lookUpTreatment(stack, path, repos.ModeRegular, false) }); n > 0 {
 			t.Errorf("%s: %v allocations", name, n)
 		}
 	}

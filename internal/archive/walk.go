@@ -51,8 +51,9 @@ type level struct {
 // newWalk stands before the first entry.
 func (p *Plan) newWalk(ctx context.Context) (*walk, error) {
 	w := &walk{
-		scope: scope{source: p.source}, ctx: ctx, limits: p.options.Limits, selected: p.selected, prefix: p.options.Prefix,
-		lfs: p.options.LFS == LFSContent, modules: p.modules,
+		scope: scope{source: p.source}, ctx: ctx, limits: p.options.Limits, selected: p.selected,
+		prefix: p.options.Prefix,
+		lfs:    p.options.LFS == LFSContent, modules: p.modules,
 	}
 	if p.options.Profile == ProfileArchive {
 		w.attrs = attributes.NewStack(p.info)
@@ -151,7 +152,7 @@ func (w *walk) visit(r *run, e repos.TreeEntry, base int) error {
 func (w *walk) file(r *run, e repos.TreeEntry) error {
 	made := runEntry{mode: e.Mode, id: e.ID}
 	var ignored bool
-	if made.treatment, ignored = attend(w.attrs, w.path[w.base:], e.Mode, w.lfs); ignored {
+	if made.treatment, ignored = lookUpTreatment(w.attrs, w.path[w.base:], e.Mode, w.lfs); ignored {
 		w.ignored++
 		return nil
 	}
@@ -163,7 +164,7 @@ func (w *walk) file(r *run, e repos.TreeEntry) error {
 
 // leavesOut reports whether attributes leave out the folder at walk.path.
 func (w *walk) leavesOut() bool {
-	if _, ignored := attend(w.attrs, w.path[w.base:], repos.ModeDir, false); !ignored {
+	if _, ignored := lookUpTreatment(w.attrs, w.path[w.base:], repos.ModeDir, false); !ignored {
 		return false
 	}
 	w.ignored++

@@ -68,7 +68,10 @@ func New(o Options) *Cache {
 	if o.LeaseWait <= 0 {
 		o.LeaseWait = defaultLeaseWait
 	}
-	c := &Cache{options: o, disk: o.Disk, objects: o.Objects, leases: o.Leases, pool: newChunks(), flights: make(map[Key]*flight)}
+	c := &Cache{
+		options: o, disk: o.Disk, objects: o.Objects, leases: o.Leases, pool: newChunks(),
+		flights: make(map[Key]*flight),
+	}
 	if c.disk == nil {
 		c.disk = &Disk{}
 	}

@@ -91,7 +91,7 @@ func newDisk(f folder, limit int64) (*Disk, error) {
 	return d, d.scan()
 }
 
-// Close gives the folder free. Entries that are open can still be read.
+// Close releases the folder. Entries that are open can still be read.
 func (d *Disk) Close() error {
 	if d.folder == nil {
 		return nil
@@ -157,7 +157,7 @@ func (d *Disk) insert(s *stored) (replaced []string) {
 	return replaced
 }
 
-// forget takes a file out of the index and gives its name, to be removed.
+// forget takes a file out of the index and returns its name, to be removed.
 func (d *Disk) forget(element *list.Element) string {
 	s := d.recent.Remove(element).(*stored)
 	delete(d.index, s.key)
@@ -303,7 +303,7 @@ func (d *Disk) fault() {
 	d.paused = time.Now().Add(diskPause)
 }
 
-// tick gives times that never go back, whatever the clock does.
+// tick returns times that never go back, whatever the clock does.
 func (d *Disk) tick() time.Time {
 	now := time.Now()
 	if !now.After(d.latest) {

@@ -6,7 +6,7 @@
 // [OpenDisk] and [NewObjects] make the two stores, either of which may be left
 // out, and [New] the [Cache] over them. [KeyOf] makes a key of everything that
 // the bytes are a function of. [Cache.Get] finds the bytes or has them built,
-// and [Cache.Find] only finds them; both give an [Entry], which is asked for a
+// and [Cache.Find] only finds them; both return an [Entry], which is asked for a
 // redirect or written, and closed.
 //
 // Get looks on the disk, among the builds that run, and in object storage; then
@@ -47,5 +47,5 @@
 // seconds. The disk's bytes include what is being written, but not files that
 // were removed while somebody still reads them.
 //
-// A build must give the same bytes for the same key on every replica.
+// A build must write the same bytes for the same key on every replica.
 package cache

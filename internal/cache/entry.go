@@ -36,7 +36,7 @@ var ErrNoRedirect = errors.New("there is no address to redirect to")
 // listens would learn a URL that anybody can download from.
 var ErrInsecure = errors.New("the address is neither https nor of the loopback interface")
 
-// Redirect gives a URL that anybody can GET the whole bytes from for
+// Redirect returns a URL that anybody can GET the whole bytes from for
 // [RedirectExpiry]. It is a secret. A client saves what it loads as fileName,
 // if object storage can be told so. On any error the bytes can still be written.
 func (e *Entry) Redirect(ctx context.Context, fileName string) (string, error) {

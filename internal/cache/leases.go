@@ -5,7 +5,7 @@ import "context"
 // Leases let one replica at a time build a key. They only save work: a build
 // is right without one.
 type Leases interface {
-	// Take gives a function that ends the lease, or nil when another replica
+	// Take returns a function that ends the lease, or nil when another replica
 	// has it. The lease holds until then, or the process ends.
 	Take(ctx context.Context, key Key) (release func(), err error)
 }

@@ -90,7 +90,7 @@ type object struct {
 	key Key
 }
 
-// find gives nil for what is not there or not whole, and an error where that
+// find returns nil for what is not there or not whole, and an error where that
 // could not be known in time.
 func (o *Objects) find(ctx context.Context, key Key) (*object, error) {
 	if !o.on() {

@@ -20,7 +20,8 @@ const (
 // A lease that ran out may be another's by now: it is only touched by who knows
 // what was written into it.
 const (
-	extendLease = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("pexpire", KEYS[1], ARGV[2]) end return 0`
+	extendLease = `if redis.call("get", KEYS[1]) == ARGV[1] then ` +
+		`return redis.call("pexpire", KEYS[1], ARGV[2]) end return 0`
 	removeLease = `if redis.call("get", KEYS[1]) == ARGV[1] then return redis.call("del", KEYS[1]) end return 0`
 )
 
@@ -37,9 +38,11 @@ func RedisOptions(url string) (*redis.Options, error) {
 	o, err := redis.ParseURL(url)
 	if err != nil {
 		// The error of the library quotes the URL, which may hold a password.
-		return nil, errors.New("the Redis URL is malformed; write redis://user:password@host:6379/0, rediss:// for TLS, or unix:///path")
+		return nil, errors.New("the Redis URL is malformed; write redis://user:password@host:6379/0, rediss:// for " +
+			"TLS, or unix:///path")
 	}
-	o.DialTimeout, o.ReadTimeout, o.WriteTimeout, o.PoolTimeout = remoteTimeout, remoteTimeout, remoteTimeout, remoteTimeout
+	o.DialTimeout, o.ReadTimeout = remoteTimeout, remoteTimeout
+	o.WriteTimeout, o.PoolTimeout = remoteTimeout, remoteTimeout
 	o.ContextTimeoutEnabled = true
 	o.MaxRetries, o.DialerRetries = -1, 1 // the breaker decides
 	return o, nil

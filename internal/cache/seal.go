@@ -55,7 +55,7 @@ func chunksOf(size int64) int64 { return (size + chunkBytes - 1) / chunkBytes }
 
 func tableBytes(size int64) int64 { return chunksOf(size) * sha256.Size }
 
-// encode gives the two parts of a seal.
+// encode returns the two parts of a seal.
 func (s seal) encode(key Key) (table, footer []byte) {
 	for _, sum := range s.table {
 		table = append(table, sum[:]...)
@@ -87,7 +87,7 @@ func parseFooter(key Key, b []byte) (footer, error) {
 	return footer{Identity{int64(size), sum(b[sumAt:])}, sum(b[tableSumAt:])}, nil
 }
 
-// withTable gives the whole seal.
+// withTable returns the whole seal.
 func (f footer) withTable(b []byte) (seal, error) {
 	if int64(len(b)) != tableBytes(f.Size) || sha256.Sum256(b) != f.tableSum {
 		return seal{}, fmt.Errorf("%w: a wrong table", errDamaged)

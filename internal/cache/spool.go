@@ -51,14 +51,17 @@ type spool struct {
 
 // growingSpool is one that will be written. The caller has it retained.
 func growingSpool(pool *sync.Pool, window int) *spool {
-	return &spool{pool: pool, window: window, refs: 1, readers: make(map[*reader]struct{}), damaged: func() {}, closed: func() {}}
+	return &spool{
+		pool: pool, window: window, refs: 1, readers: make(map[*reader]struct{}), damaged: func() {}, closed: func() {},
+	}
 }
 
 // storedSpool is a whole file.
 func storedSpool(f file, s seal, pool *sync.Pool, damaged, closed func()) *spool {
 	return &spool{
 		pool: pool, refs: 1, readers: make(map[*reader]struct{}), damaged: damaged, closed: closed,
-		file: f, filed: chunksOf(s.Size), first: chunksOf(s.Size), sums: s.table, written: s.Size, ended: true, whole: s.Identity,
+		file: f, filed: chunksOf(s.Size), first: chunksOf(s.Size), sums: s.table, written: s.Size, ended: true,
+		whole: s.Identity,
 	}
 }
 
@@ -388,7 +391,7 @@ func (r *reader) copyTo(ctx context.Context, w io.Writer, end int64) error {
 	return nil
 }
 
-// next waits for bytes at the reader's place and gives some, at most to the end
+// next waits for bytes at the reader's place and returns some, at most to the end
 // of their chunk.
 func (r *reader) next(ctx context.Context, buffer *chunk) ([]byte, error) {
 	s, k, skip := r.spool, r.pos/chunkBytes, r.pos%chunkBytes

@@ -39,10 +39,13 @@ func (c *Cache) Stats() Stats {
 // LogValue implements [slog.LogValuer]: each count by its name.
 func (s Stats) LogValue() slog.Value {
 	return slog.GroupValue(
-		slog.Int64("bytes", s.Bytes), slog.Int64("entries", s.Entries), slog.Int64("evicted", s.Evicted), slog.Int64("refused", s.Refused), slog.Int64("disk_faults", s.DiskFaults), slog.Int64("damaged", s.Damaged),
-		slog.Int64("uploads", s.Uploads), slog.Int64("upload_drops", s.UploadDrops), slog.Int64("upload_faults", s.UploadFaults),
+		slog.Int64("bytes", s.Bytes), slog.Int64("entries", s.Entries), slog.Int64("evicted", s.Evicted),
+		slog.Int64("refused", s.Refused), slog.Int64("disk_faults", s.DiskFaults), slog.Int64("damaged", s.Damaged),
+		slog.Int64("uploads", s.Uploads), slog.Int64("upload_drops", s.UploadDrops),
+		slog.Int64("upload_faults", s.UploadFaults),
 		slog.Int64("remote_faults", s.RemoteFaults), slog.Int64("remote_damaged", s.RemoteDamaged),
-		slog.Int64("hits", s.Hits), slog.Int64("remote_hits", s.RemoteHits), slog.Int64("shared", s.Shared), slog.Int64("builds", s.Builds),
+		slog.Int64("hits", s.Hits), slog.Int64("remote_hits", s.RemoteHits), slog.Int64("shared", s.Shared),
+		slog.Int64("builds", s.Builds),
 		slog.Int64("failures", s.Failures), slog.Int64("abandoned", s.Abandoned), slog.Int64("lost", s.Lost),
 		slog.Int64("lease_faults", s.LeaseFaults), slog.Int64("lease_waits", s.LeaseWaits),
 	)

@@ -77,7 +77,8 @@ func (o *Objects) store(ctx context.Context, key Key, mediaType string, r *reade
 	watch := time.AfterFunc(o.stall, cancel)
 	defer watch.Stop()
 	options := &blob.WriterOptions{
-		ContentType: mediaType, ContentDisposition: "attachment", CacheControl: "private", BufferSize: partBytes, MaxConcurrency: 2,
+		ContentType: mediaType, ContentDisposition: "attachment", CacheControl: "private", BufferSize: partBytes,
+		MaxConcurrency: 2,
 	}
 	// The driver reads: Azure's panics when a writer is closed whose upload has
 	// failed.
@@ -104,7 +105,8 @@ func (o *Objects) store(ctx context.Context, key Key, mediaType string, r *reade
 	}
 	table, footer := seal{Identity: whole, table: r.spool.table()}.encode(key)
 	watch.Reset(o.stall)
-	return o.Bucket.Upload(ctx, key.String()+sealSuffix, bytes.NewReader(append(footer, table...)), &blob.WriterOptions{ContentType: "application/octet-stream"})
+	return o.Bucket.Upload(ctx, key.String()+sealSuffix, bytes.NewReader(append(footer, table...)),
+		&blob.WriterOptions{ContentType: "application/octet-stream"})
 }
 
 // copyWhole writes everything, and returns what it was.
@@ -122,7 +124,7 @@ func (s *spool) failed() bool {
 	return s.err != nil
 }
 
-// table gives the digests of a spool that has ended.
+// table returns the digests of a spool that has ended.
 func (s *spool) table() []sum {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -72,7 +72,7 @@ func cut(text []byte) side {
 	return s
 }
 
-// classify gives equal lines equal classes with a hash table of open addressing.
+// classify puts equal lines into one class, with a hash table of open addressing.
 // Its seed is drawn anew, so that no text can be made to collide.
 func classify(a, b []byte) *pair {
 	p := &pair{a: cut(a), b: cut(b)}

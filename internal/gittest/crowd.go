@@ -16,7 +16,8 @@ func Crowd(t testing.TB, root string, count int) []string {
 	t.Helper()
 	pattern := At(t, filepath.Join(t.TempDir(), "pattern.git"))
 	for i := range 20 {
-		pattern.Commit("main", Regular("README.md", fmt.Sprintf("version %d\n", i)), Regular("src/main.go", "package main\n"))
+		pattern.Commit("main", Regular("README.md", fmt.Sprintf("version %d\n", i)),
+			Regular("src/main.go", "package main\n"))
 	}
 	pattern.Git("branch", "feature/one", "main~3")
 	pattern.Git("tag", "v1.0", "main~2")

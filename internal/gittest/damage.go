@@ -58,7 +58,8 @@ func (r *Repo) CopyPack(other *Repo) {
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(r.Dir, "objects/pack", filepath.Base(names[0])), content, 0o600); err != nil {
+		if err := os.WriteFile(filepath.Join(r.Dir, "objects/pack", filepath.Base(names[0])), content,
+			0o600); err != nil {
 			r.t.Fatal(err)
 		}
 	}

@@ -23,7 +23,8 @@ type TarEntry struct {
 }
 
 func (e TarEntry) String() string {
-	return fmt.Sprintf("%c %04o %q -> %q %d bytes at %d %.12s %s", e.Type, e.Mode, e.Name, e.Link, e.Size, e.ModTime, e.SHA256, e.Comment)
+	return fmt.Sprintf("%c %04o %q -> %q %d bytes at %d %.12s %s", e.Type, e.Mode, e.Name, e.Link, e.Size, e.ModTime,
+		e.SHA256, e.Comment)
 }
 
 // ReadTar lists a tar stream to its end and fails the test when it is not

@@ -188,7 +188,7 @@ type sideBySide struct {
 
 func (s *sideBySide) more() bool { return len(s.left) > 0 || len(s.right) > 0 }
 
-// next gives the pair that comes first; the entry of one side may be zero.
+// next returns the pair that comes first; the entry of one side may be zero.
 func (s *sideBySide) next() (x, y treeEntry, err error) {
 	afterX, afterY := s.left, s.right
 	var ok bool

@@ -30,7 +30,9 @@ func newPickaxe(o LogOptions) *pickaxe {
 	if o.Pickaxe == "" && o.PickaxeLines == nil {
 		return nil
 	}
-	return &pickaxe{text: []byte(o.Pickaxe), lines: o.PickaxeLines, left: o.MaxCompared, counted: make(map[repos.ID]int)}
+	return &pickaxe{
+		text: []byte(o.Pickaxe), lines: o.PickaxeLines, left: o.MaxCompared, counted: make(map[repos.ID]int),
+	}
 }
 
 // tired says that enough was read.

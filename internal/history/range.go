@@ -65,7 +65,7 @@ func (w *walk) span(starts, bases []repos.ID) error {
 	return nil
 }
 
-// get gives what is known of a commit, which may be no more than its id.
+// get returns what is known of a commit, which may be no more than its id.
 func (s *span) get(id repos.ID) *visit {
 	v := s.commits[id]
 	if v == nil {

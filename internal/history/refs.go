@@ -42,9 +42,11 @@ func RefDates(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, refs 
 	return dates, nil
 }
 
-// Containing says which of some commits lead to a given one: git branch --contains.
+// Containing says which of some commits lead to another: git branch --contains.
 // All history may have to be looked at.
-func Containing(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, wanted repos.ID, commits []repos.ID) ([]bool, error) {
+func Containing(
+	ctx context.Context, snapshot *repos.Snapshot, facts *Facts, wanted repos.ID, commits []repos.ID,
+) ([]bool, error) {
 	return walking(ctx, snapshot, facts, func(s *source) ([]bool, error) {
 		if err := s.confirm(wanted); err != nil {
 			return nil, err

@@ -24,7 +24,8 @@ type Tag struct {
 
 // signatures are how signatures begin, each at the beginning of a line
 // (gitformat-signature(5)).
-var signatures = []string{"-----BEGIN PGP SIGNATURE-----", "-----BEGIN PGP MESSAGE-----", "-----BEGIN SIGNED MESSAGE-----", "-----BEGIN SSH SIGNATURE-----"}
+var signatures = []string{"-----BEGIN PGP SIGNATURE-----", "-----BEGIN PGP MESSAGE-----",
+	"-----BEGIN SIGNED MESSAGE-----", "-----BEGIN SSH SIGNATURE-----"}
 
 // ReadTag reads an annotated tag. What is not one is [repos.ErrNotFound].
 func ReadTag(snapshot *repos.Snapshot, id repos.ID) (Tag, error) {

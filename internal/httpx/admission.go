@@ -27,10 +27,14 @@ func (s *Server) checkHost(next echo.HandlerFunc) echo.HandlerFunc {
 		literal := err == nil
 		switch {
 		case isHealth(c) || isLoopback(host):
-		case slices.ContainsFunc(s.options.AllowedHosts, func(allowed string) bool { return strings.EqualFold(allowed, host) }):
+		case slices.ContainsFunc(s.options.AllowedHosts, func(allowed string) bool {
+			return strings.EqualFold(allowed, host)
+		}):
 		case literal && !overLoopback(c.Request()):
 		default:
-			return refuse(c, http.StatusForbidden, fmt.Sprintf("The Host %.100q is not served. Use the address that the server printed, or start it with --allowed-host %s.", host, flagValue(host)))
+			return refuse(c, http.StatusForbidden,
+				fmt.Sprintf("The Host %.100q is not served. Use the address that the server printed, or start it "+
+					"with --allowed-host %s.", host, flagValue(host)))
 		}
 		return next(c)
 	}
@@ -41,10 +45,14 @@ func (s *Server) checkHost(next echo.HandlerFunc) echo.HandlerFunc {
 func (s *Server) checkOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		origin := c.Request().Header.Get("Origin")
-		if origin == "" || isLink(c) || sameOrigin(origin, c.Request().Host) || slices.ContainsFunc(s.options.AllowedOrigins, func(o string) bool { return strings.EqualFold(o, origin) }) {
+		if origin == "" || isLink(c) || sameOrigin(origin, c.Request().Host) ||
+			slices.ContainsFunc(s.options.AllowedOrigins, func(o string) bool {
+				return strings.EqualFold(o, origin)
+			}) {
 			return next(c)
 		}
-		return refuse(c, http.StatusForbidden, "Pages of this Origin may not use the server. Start it with --allowed-origin to let them.")
+		return refuse(c, http.StatusForbidden,
+			"Pages of this Origin may not use the server. Start it with --allowed-origin to let them.")
 	}
 }
 
@@ -60,7 +68,9 @@ func checkSite(next echo.HandlerFunc) echo.HandlerFunc {
 		c.Response().Header().Set("Cross-Origin-Resource-Policy", "same-origin")
 		// Where there is an Origin it was compared.
 		if r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Origin") == "" {
-			return refuse(c, http.StatusForbidden, "Pages of other sites may not use the server. Type the address, or start the server with --allowed-origin and send requests with an Origin.")
+			return refuse(c, http.StatusForbidden,
+				"Pages of other sites may not use the server. Type the address, or start the server with "+
+					"--allowed-origin and send requests with an Origin.")
 		}
 		return next(c)
 	}
@@ -70,7 +80,8 @@ func checkSite(next echo.HandlerFunc) echo.HandlerFunc {
 // pick different ones.
 var singular = []string{
 	"Accept-Encoding", "Content-Type", "Content-Encoding", "Origin",
-	resources.HeaderSession, resources.HeaderVersion, resources.HeaderMethod, resources.HeaderName, resources.HeaderEventID,
+	resources.HeaderSession, resources.HeaderVersion, resources.HeaderMethod, resources.HeaderName,
+	resources.HeaderEventID,
 	"Range", "If-Range", "If-Modified-Since", "If-Unmodified-Since",
 }
 
@@ -78,7 +89,8 @@ func checkHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		for _, name := range singular {
 			if len(c.Request().Header.Values(name)) > 1 {
-				return refuse(c, http.StatusBadRequest, fmt.Sprintf("The header %s is given more than once. Send it once.", name))
+				return refuse(c, http.StatusBadRequest,
+					fmt.Sprintf("The header %s is given more than once. Send it once.", name))
 			}
 		}
 		return next(c)

@@ -45,7 +45,8 @@ var downloadStatus = map[resources.Reason]int{
 }
 
 // grammar ends the messages for what cannot be found by its URL.
-const grammar = "Plain downloads are /archive/{repository}/{ref}.{format}, /raw/{repository}/{ref}/{path}, /refs/{repository} and /repositories."
+const grammar = "Plain downloads are /archive/{repository}/{ref}.{format}, /raw/{repository}/{ref}/{path}, " +
+	"/refs/{repository} and /repositories."
 
 // page is what GET / says: it is met in browsers.
 const page = `repomcp serves git repositories: to agents over MCP (Model Context Protocol), and
@@ -74,12 +75,15 @@ func (s *Server) download(kind resources.Plain) echo.HandlerFunc {
 			c.Response().Header().Set("X-Robots-Tag", "noindex")
 		}
 		if strings.Contains(r.RequestURI, "#") {
-			return s.refuseDownload(c, &resources.Error{Reason: resources.ReasonURI, Message: "The URL has a fragment. Write # as %23."})
+			return s.refuseDownload(c, &resources.Error{
+				Reason: resources.ReasonURI, Message: "The URL has a fragment. Write # as %23.",
+			})
 		}
 		// The path as it was sent: net/http and echo have decoded copies of it,
 		// and who decodes twice finds what was never asked for.
 		rawPath := strings.TrimPrefix(strings.TrimPrefix(r.URL.EscapedPath(), "/"+string(kind)), "/")
-		content, failure := s.options.Resources.OpenDownload(r.Context(), kind, rawPath, r.URL.RawQuery, r.URL.RawQuery != "" || r.URL.ForceQuery)
+		content, failure := s.options.Resources.OpenDownload(r.Context(), kind, rawPath, r.URL.RawQuery,
+			r.URL.RawQuery != "" || r.URL.ForceQuery)
 		if failure != nil {
 			return s.refuseDownload(c, failure)
 		}
@@ -108,11 +112,14 @@ func (s *Server) refuseDownload(c echo.Context, failure *resources.Error) error 
 func (s *Server) deliver(c echo.Context, kind resources.Plain, content *resources.Content) error {
 	r, h := c.Request(), c.Response().Header()
 	now := time.Now()
-	v := validators{etag: entityTag(content), modified: lastModified(content, now), pinned: content.Immutable && !content.Weak}
+	v := validators{
+		etag: entityTag(content), modified: lastModified(content, now), pinned: content.Immutable && !content.Weak,
+	}
 	status := precondition(r.Header, v)
 	if status == http.StatusPreconditionFailed {
 		h.Set("Cache-Control", "no-store")
-		return refuse(c, status, "The content is another one by now. Download it without If-Match and If-Unmodified-Since.")
+		return refuse(c, status,
+			"The content is another one by now. Download it without If-Match and If-Unmodified-Since.")
 	}
 	var d delivery
 	if status != http.StatusNotModified {
@@ -141,7 +148,9 @@ func (s *Server) deliver(c echo.Context, kind resources.Plain, content *resource
 
 // deliverPart writes the headers that tell of bytes, typed as the route does,
 // and those bytes.
-func (s *Server) deliverPart(c echo.Context, typed func(h http.Header, mimeType string), content *resources.Content, d delivery) error {
+func (s *Server) deliverPart(
+	c echo.Context, typed func(h http.Header, mimeType string), content *resources.Content, d delivery,
+) error {
 	h := c.Response().Header()
 	if !content.Weak {
 		h.Set("Accept-Ranges", "bytes")
@@ -149,7 +158,8 @@ func (s *Server) deliverPart(c echo.Context, typed func(h http.Header, mimeType 
 	if d.status == http.StatusRequestedRangeNotSatisfiable {
 		h.Set("Content-Range", unsatisfiedRange(content.Size))
 		h.Set("Cache-Control", "no-store")
-		return refuse(c, d.status, "The range begins beyond the end: there are "+strconv.FormatInt(content.Size, 10)+" bytes.")
+		return refuse(c, d.status,
+			"The range begins beyond the end: there are "+strconv.FormatInt(content.Size, 10)+" bytes.")
 	}
 	contentHeaders(h, content)
 	if d.secret {
@@ -304,9 +314,11 @@ func typeHeaders(h http.Header, mimeType string) {
 // textTypes are texts whose type does not begin with text/. A link's content is
 // a path.
 var textTypes = []string{
-	"application/ecmascript", "application/javascript", "application/json", "application/toml", "application/xml", "application/yaml", "inode/symlink",
+	"application/ecmascript", "application/javascript", "application/json", "application/toml", "application/xml",
+	"application/yaml", "inode/symlink",
 }
 
 func isText(mimeType string) bool {
-	return strings.HasPrefix(mimeType, "text/") || strings.HasSuffix(mimeType, "+xml") || strings.HasSuffix(mimeType, "+json") || slices.Contains(textTypes, mimeType)
+	return strings.HasPrefix(mimeType, "text/") || strings.HasSuffix(mimeType, "+xml") ||
+		strings.HasSuffix(mimeType, "+json") || slices.Contains(textTypes, mimeType)
 }

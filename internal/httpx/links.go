@@ -26,13 +26,18 @@ var linkFailures = []struct {
 	text   string
 }{
 	{links.ErrTooLong, http.StatusNotFound, "There is no such link."},
-	{links.ErrForged, http.StatusNotFound, "There is no such link. Take it whole from the result, without a file name behind it."},
+	{links.ErrForged, http.StatusNotFound,
+		"There is no such link. Take it whole from the result, without a file name behind it."},
 	{links.ErrExpired, http.StatusGone, "The link has expired. Ask resources/stream again for a new one."},
 	{links.ErrUsed, http.StatusNotFound, "The link was used. Ask resources/stream again for a new one."},
 	{links.ErrRevoked, http.StatusGone, "The link was withdrawn. Ask resources/stream again for a new one."},
-	{links.ErrCredentials, http.StatusUnauthorized, "The link is for the session that asked for it. Send its Mcp-Session-Id, or ask resources/stream again in your own."},
-	{links.ErrUnavailable, http.StatusServiceUnavailable, "It cannot be found out whether the link was used. Try again in a few seconds."},
-	{resources.ErrLinkGone, http.StatusServiceUnavailable, "This server does not have the commit yet. Try again in a few seconds."},
+	{links.ErrCredentials, http.StatusUnauthorized,
+		"The link is for the session that asked for it. Send its Mcp-Session-Id, or ask resources/stream again in " +
+			"your own."},
+	{links.ErrUnavailable, http.StatusServiceUnavailable,
+		"It cannot be found out whether the link was used. Try again in a few seconds."},
+	{resources.ErrLinkGone, http.StatusServiceUnavailable,
+		"This server does not have the commit yet. Try again in a few seconds."},
 }
 
 // link answers GET and HEAD of a signed link. A link that is looked at, or
@@ -105,11 +110,15 @@ func (s *Server) refuseLink(c echo.Context, err error) error {
 func (s *Server) deliverLink(c echo.Context, linked resources.Linked) error {
 	r, h, content := c.Request(), c.Response().Header(), linked.Content
 	etag := content.ETag
-	v := validators{etag: entityTag(content), modified: lastModified(content, time.Now()), pinned: content.Immutable && !content.Weak}
+	v := validators{
+		etag: entityTag(content), modified: lastModified(content, time.Now()),
+		pinned: content.Immutable && !content.Weak,
+	}
 	h.Set("Cache-Control", "no-store")
 	switch precondition(unmarked(r.Header), v) {
 	case http.StatusPreconditionFailed:
-		return refuse(c, http.StatusPreconditionFailed, "The content is another one. Download it without If-Match and If-Unmodified-Since.")
+		return refuse(c, http.StatusPreconditionFailed,
+			"The content is another one. Download it without If-Match and If-Unmodified-Since.")
 	case http.StatusNotModified:
 		h.Set("ETag", v.etag)
 		return c.NoContent(http.StatusNotModified)

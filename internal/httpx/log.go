@@ -46,7 +46,8 @@ func (s *Server) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 		defer func() {
 			r := c.Request()
 			attributes := []slog.Attr{
-				slog.String("method", r.Method), slog.String("path", withoutToken(r.URL.Path)), slog.Int("status", c.Response().Status), slog.String("outcome", outcome),
+				slog.String("method", r.Method), slog.String("path", withoutToken(r.URL.Path)),
+				slog.Int("status", c.Response().Status), slog.String("outcome", outcome),
 				slog.Int64("bytes", c.Response().Size), slog.Float64("seconds", time.Since(start).Seconds()),
 			}
 			if rpc, ok := c.Get(keyRPC).(string); ok {
@@ -70,7 +71,8 @@ func (s *Server) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 func client(r *http.Request) []slog.Attr {
 	list := []slog.Attr{slog.String("client", hostName(r.RemoteAddr))}
 	for _, f := range []struct{ name, value string }{
-		{"forwarded_for", r.Header.Get("X-Forwarded-For")}, {"user_agent", r.UserAgent()}, {"query", withoutSecrets(r.URL.RawQuery)},
+		{"forwarded_for", r.Header.Get("X-Forwarded-For")}, {"user_agent", r.UserAgent()},
+		{"query", withoutSecrets(r.URL.RawQuery)},
 	} {
 		if f.value != "" {
 			list = append(list, slog.String(f.name, logged(f.value)))

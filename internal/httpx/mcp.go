@@ -121,7 +121,8 @@ var sessionStatus = map[resources.SessionState]struct {
 	status int
 	text   string
 }{
-	resources.SessionMissing: {http.StatusBadRequest, "The header Mcp-Session-Id is missing. Send initialize first and repeat the id of its reply."},
+	resources.SessionMissing: {http.StatusBadRequest,
+		"The header Mcp-Session-Id is missing. Send initialize first and repeat the id of its reply."},
 	resources.SessionUnknown: {http.StatusNotFound, "The session is unknown or has expired. Send initialize again."},
 }
 
@@ -181,7 +182,9 @@ func cancelled(ctx context.Context, request *resources.Request) *resources.Error
 	if !errors.Is(context.Cause(ctx), resources.ErrCancelled) {
 		return nil
 	}
-	return request.About(&resources.Error{Reason: resources.ReasonInternal, Message: "The request was cancelled.", Cause: resources.ErrCancelled})
+	return request.About(&resources.Error{
+		Reason: resources.ReasonInternal, Message: "The request was cancelled.", Cause: resources.ErrCancelled,
+	})
 }
 
 // batch answers several messages, one after the other, so that no more than
@@ -275,7 +278,8 @@ func (s *Server) listen(c echo.Context) error {
 	}
 	id := r.Header.Get(resources.HeaderSession)
 	if !s.streams.open(id) {
-		return refuse(c, http.StatusConflict, "The session already has an event stream. Close it before opening another.")
+		return refuse(c, http.StatusConflict,
+			"The session already has an event stream. Close it before opening another.")
 	}
 	defer s.streams.close(id)
 	w := &patchWriter{ResponseWriter: c.Response()}
@@ -288,7 +292,8 @@ func (s *Server) listen(c echo.Context) error {
 func (s *Server) endSession(c echo.Context) error {
 	if eraOf(c.Request()) == resources.ModernEra {
 		c.Response().Header().Set("Allow", "POST")
-		return refuse(c, http.StatusMethodNotAllowed, "There are no sessions since 2026-07-28. Send requests with POST only.")
+		return refuse(c, http.StatusMethodNotAllowed,
+			"There are no sessions since 2026-07-28. Send requests with POST only.")
 	}
 	if done, err := s.checkSession(c); done {
 		return err
@@ -313,10 +318,13 @@ func (s *Server) checkSession(c echo.Context) (done bool, err error) {
 // the session era only what is no message at all has one.
 var (
 	modernStatus = map[int]int{
-		-32700: http.StatusBadRequest, -32600: http.StatusBadRequest, -32601: http.StatusNotFound, -32602: http.StatusBadRequest,
+		-32700: http.StatusBadRequest, -32600: http.StatusBadRequest, -32601: http.StatusNotFound,
+		-32602: http.StatusBadRequest,
 		-32020: http.StatusBadRequest, -32021: http.StatusBadRequest, -32022: http.StatusBadRequest,
 	}
-	sessionEraStatus = map[int]int{-32700: http.StatusBadRequest, -32600: http.StatusBadRequest, -32022: http.StatusBadRequest}
+	sessionEraStatus = map[int]int{
+		-32700: http.StatusBadRequest, -32600: http.StatusBadRequest, -32022: http.StatusBadRequest,
+	}
 )
 
 func statusOf(code int, era resources.Era) int {

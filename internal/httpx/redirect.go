@@ -15,7 +15,8 @@ import (
 // those of the other.
 func redirect(c echo.Context, content *resources.Content, d delivery) (done bool, err error) {
 	r, h := c.Request(), c.Response().Header()
-	if r.Method == http.MethodHead || d.status != http.StatusOK || r.Header.Get("Range") != "" || !r.ProtoAtLeast(1, 1) {
+	if r.Method == http.MethodHead || d.status != http.StatusOK || r.Header.Get("Range") != "" ||
+		!r.ProtoAtLeast(1, 1) {
 		return false, nil
 	}
 	address, ok := content.Redirect(r.Context())

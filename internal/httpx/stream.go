@@ -136,7 +136,8 @@ func announceDigest(r *http.Request, h http.Header, content *resources.Content, 
 		h.Set(headerDigest, digestText(content.Digest))
 		return false
 	}
-	follows := content.Digests() && d.status == http.StatusOK && d.length == resources.UnknownSize && r.ProtoAtLeast(1, 1)
+	follows := content.Digests() && d.status == http.StatusOK && d.length == resources.UnknownSize &&
+		r.ProtoAtLeast(1, 1)
 	if follows {
 		h.Set("Trailer", headerDigest)
 	}
@@ -261,7 +262,8 @@ func disposition(name string) string {
 	}, name)
 	value := mime.FormatMediaType("attachment", map[string]string{"filename": ascii})
 	if ascii != name {
-		value += strings.TrimPrefix(mime.FormatMediaType("attachment", map[string]string{"filename": name}), "attachment")
+		value += strings.TrimPrefix(mime.FormatMediaType("attachment", map[string]string{"filename": name}),
+			"attachment")
 	}
 	return value
 }

@@ -126,7 +126,9 @@ func (s *Server) websocket(c echo.Context) error {
 	address := clientNetwork(r)
 	if !s.sockets.open(address) {
 		c.Response().Header().Set("Retry-After", retryAfter)
-		return refuse(c, http.StatusServiceUnavailable, "Too many WebSocket connections are open, by your address or by all. Close one, try again in a few seconds, or use POST /mcp.")
+		return refuse(c, http.StatusServiceUnavailable,
+			"Too many WebSocket connections are open, by your address or by all. Close one, try again in a few "+
+				"seconds, or use POST /mcp.")
 	}
 	defer s.sockets.close(address)
 	if s.draining.Err() != nil {
@@ -393,7 +395,10 @@ func (s *socket) answer(ctx context.Context, request *resources.Request, answer 
 	defer func() {
 		if cause := recover(); cause != nil {
 			s.server.logger.Error("a handler panicked", "panic", cause)
-			failure := &resources.Error{Reason: resources.ReasonInternal, Message: "Internal error. Try again; the operator finds the cause in the server's log."}
+			failure := &resources.Error{
+				Reason:  resources.ReasonInternal,
+				Message: "Internal error. Try again; the operator finds the cause in the server's log.",
+			}
 			reply = bytes.TrimSpace(resources.ErrorReply(request.ID, failure, request.Era))
 		}
 		s.log(ctx, request.Method, outcome, len(reply), time.Since(start))
@@ -410,7 +415,8 @@ func (s *socket) answer(ctx context.Context, request *resources.Request, answer 
 // connection.
 func (s *socket) log(ctx context.Context, method, outcome string, length int, took time.Duration) {
 	attributes := []slog.Attr{
-		slog.String("path", socketPath), slog.String("rpc", logged(method)), slog.String("outcome", outcome), slog.Int("bytes", length), slog.Float64("seconds", took.Seconds()),
+		slog.String("path", socketPath), slog.String("rpc", logged(method)), slog.String("outcome", outcome),
+		slog.Int("bytes", length), slog.Float64("seconds", took.Seconds()),
 	}
 	attributes = append(append(attributes, resources.AccountOf(ctx).Attributes()...), s.from...)
 	s.server.logger.LogAttrs(ctx, slog.LevelInfo, "request", attributes...)

@@ -133,7 +133,8 @@ func (a *Authority) Verify(token string, use Use) (Link, error) {
 		{!now.Before(until), ErrExpired, ""},
 		{a.options.Revocations.Denied(l.Repository), ErrRevoked, "the repository is denied"},
 		{l.Epoch < a.options.Revocations.Epoch(l.Principal), ErrRevoked, "its principal has a later epoch"},
-		{use.Authenticated && l.Principal != "" && !equal(use.Principal, l.Principal), ErrCredentials, "it is of another principal"},
+		{use.Authenticated && l.Principal != "" && !equal(use.Principal, l.Principal), ErrCredentials,
+			"it is of another principal"},
 		{l.Bound && !use.Authenticated, ErrCredentials, ""},
 	} {
 		if !rule.broken {

@@ -26,12 +26,15 @@ func ParseBase(publicURL string) (Base, error) {
 		// The error of net/url quotes the URL, which may hold a password.
 		return Base{}, errors.New("the public URL is malformed; write one like https://git.example.com")
 	}
-	plain := u.Opaque == "" && u.User == nil && u.RawQuery == "" && !u.ForceQuery && u.Fragment == "" && !strings.Contains(publicURL, "#")
+	plain := u.Opaque == "" && u.User == nil && u.RawQuery == "" && !u.ForceQuery && u.Fragment == "" &&
+		!strings.Contains(publicURL, "#")
 	if !plain || u.Hostname() == "" || (u.Scheme != "https" && u.Scheme != "http") {
-		return Base{}, errors.New("the public URL must have a scheme and a host, and no user, query or fragment, like https://git.example.com")
+		return Base{}, errors.New("the public URL must have a scheme and a host, and no user, query or fragment, " +
+			"like https://git.example.com")
 	}
 	if u.Scheme == "http" && !loopback(u.Hostname()) {
-		return Base{}, fmt.Errorf("the public URL of %s must begin with https://: whoever reads a link on its way can use it", u.Hostname())
+		return Base{}, fmt.Errorf("the public URL of %s must begin with https://: whoever reads a link on its way "+
+			"can use it", u.Hostname())
 	}
 	host := CanonicalHost(u.Host)
 	if len(host) > maxHostBytes {
@@ -50,13 +53,14 @@ func (b Base) URL(token string) string { return b.prefix + linkSegment + token }
 // Address is the public URL without a slash at its end.
 func (b Base) Address() string { return strings.TrimSuffix(b.prefix, "/") }
 
-// CanonicalHost gives spellings of a host one form: lower case, without the
+// CanonicalHost returns the one form of all spellings of a host: lower case, without the
 // ports of http and https and without the final dot of DNS.
 func CanonicalHost(host string) string {
 	host = strings.ToLower(host)
 	for _, port := range []string{":443", ":80"} {
 		// Within the brackets of an IPv6 address a colon begins no port.
-		if name, ok := strings.CutSuffix(host, port); ok && (!strings.Contains(name, ":") || strings.HasSuffix(name, "]")) {
+		if name, ok := strings.CutSuffix(host, port); ok &&
+			(!strings.Contains(name, ":") || strings.HasSuffix(name, "]")) {
 			host = name
 			break
 		}

@@ -74,7 +74,9 @@ func decodeClaims(b []byte) (Link, error) {
 		return Link{}, errClaims
 	}
 	l := Link{
-		Grant:   Grant{Kind: Kind(b[0]), Methods: Methods(b[1]), SingleUse: b[2]&flagSingleUse != 0, Bound: b[2]&flagBound != 0},
+		Grant: Grant{
+			Kind: Kind(b[0]), Methods: Methods(b[1]), SingleUse: b[2]&flagSingleUse != 0, Bound: b[2]&flagBound != 0,
+		},
 		Issued:  time.UnixMilli(int64(issued)).UTC(),
 		Expires: time.Unix(int64(expires), 0).UTC(),
 		Epoch:   binary.BigEndian.Uint64(b[19:]),

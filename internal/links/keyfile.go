@@ -50,7 +50,7 @@ func parseKeys(text []byte) (ring, error) {
 	return keys, nil
 }
 
-// lines gives the lines that say something, with their numbers from 1.
+// lines returns the lines that say something, with their numbers from 1.
 func lines(text []byte) func(yield func(int, string) bool) {
 	return func(yield func(int, string) bool) {
 		number := 0
@@ -93,7 +93,8 @@ func decodeSecret(s string) ([]byte, error) {
 		return nil, errors.New("the third column is not base64; make one with: head -c 32 /dev/urandom | base64")
 	}
 	if len(secret) < minSecretBytes || len(secret) > maxSecretBytes {
-		return nil, fmt.Errorf("the key has %d bytes; use at least %d and at most %d, made with: head -c 32 /dev/urandom | base64", len(secret), minSecretBytes, maxSecretBytes)
+		return nil, fmt.Errorf("the key has %d bytes; use at least %d and at most %d, made with: head -c 32 "+
+			"/dev/urandom | base64", len(secret), minSecretBytes, maxSecretBytes)
 	}
 	seen := map[byte]bool{}
 	for _, c := range secret {
@@ -116,7 +117,8 @@ func distinct(k, other *key) error {
 	case k.from.Equal(other.from):
 		return errors.New("two keys sign from the same time; make one of them later")
 	case k.tag == other.tag:
-		return errors.New("the key cannot be told from another one; make a new one with: head -c 32 /dev/urandom | base64")
+		return errors.New("the key cannot be told from another one; make a new one with: head -c 32 /dev/urandom | " +
+			"base64")
 	}
 	return nil
 }

@@ -162,7 +162,8 @@ func readSmallFile(path string, known fs.FileInfo, always bool) (text []byte, in
 	if info, err = file.Stat(); err != nil {
 		return nil, nil, err
 	}
-	if !always && known != nil && os.SameFile(info, known) && info.Size() == known.Size() && info.ModTime().Equal(known.ModTime()) {
+	if !always && known != nil && os.SameFile(info, known) && info.Size() == known.Size() &&
+		info.ModTime().Equal(known.ModTime()) {
 		return nil, info, nil
 	}
 	text, err = io.ReadAll(io.LimitReader(file, maxFileBytes+1))

@@ -103,14 +103,16 @@ func (l Link) check() error {
 		{l.Bound && (l.Principal == "" || l.Kind != Download), "only download links of a principal can be bound to it"},
 		{l.Issued.Before(time.Unix(0, 0)), "issued before 1970"},
 		// Mint cuts Expires to seconds, which can only shorten the lifetime.
-		{lifetime <= 0 || lifetime > MaxLifetime, "lifetime must be at least a second and at most " + MaxLifetime.String()},
+		{lifetime <= 0 || lifetime > MaxLifetime,
+			"lifetime must be at least a second and at most " + MaxLifetime.String()},
 	} {
 		if rule.broken {
 			return fmt.Errorf("%w: %s", ErrGrant, rule.text)
 		}
 	}
 	if len(l.Principal) > maxPrincipalBytes || len(l.Host) > maxHostBytes {
-		return fmt.Errorf("%w: a principal has at most %d bytes, a host %d", ErrTooLong, maxPrincipalBytes, maxHostBytes)
+		return fmt.Errorf("%w: a principal has at most %d bytes, a host %d", ErrTooLong, maxPrincipalBytes,
+			maxHostBytes)
 	}
 	return nil
 }

@@ -88,7 +88,8 @@ func NewMemory(limit int, now func() time.Time) *Memory {
 	var maker [8]byte
 	_, _ = rand.Read(maker[:]) // it does not fail (crypto/rand)
 	return &Memory{
-		now: now, limit: (limit + pageLinks - 1) / pageLinks, maker: binary.BigEndian.Uint64(maker[:]), pages: make(map[uint64]*page),
+		now: now, limit: (limit + pageLinks - 1) / pageLinks, maker: binary.BigEndian.Uint64(maker[:]),
+		pages: make(map[uint64]*page),
 	}
 }
 

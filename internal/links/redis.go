@@ -46,9 +46,11 @@ func NewRedis(url string, now func() time.Time) (*Redis, error) {
 	options, err := redis.ParseURL(url)
 	if err != nil {
 		// The error of the library quotes the URL, which may hold a password.
-		return nil, errors.New("the Redis URL is malformed; write redis://user:password@host:6379/0, rediss:// for TLS, or unix:///path")
+		return nil, errors.New("the Redis URL is malformed; write redis://user:password@host:6379/0, rediss:// for " +
+			"TLS, or unix:///path")
 	}
-	options.DialTimeout, options.ReadTimeout, options.WriteTimeout, options.PoolTimeout = redisTimeout, redisTimeout, redisTimeout, redisTimeout
+	options.DialTimeout, options.ReadTimeout = redisTimeout, redisTimeout
+	options.WriteTimeout, options.PoolTimeout = redisTimeout, redisTimeout
 	options.ContextTimeoutEnabled = true
 	// A claim whose answer was lost must not be sent again: the second answer
 	// would be that the nonce is used.

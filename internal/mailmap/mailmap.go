@@ -69,7 +69,8 @@ func read(r Repository, limit int64) ([]byte, error) {
 		return nil, err
 	}
 	entry, err := r.Lookup(links.Tree, file)
-	if errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt) || err == nil && (entry.Mode.IsDir() || entry.Mode.IsGitlink()) {
+	if errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt) ||
+		err == nil && (entry.Mode.IsDir() || entry.Mode.IsGitlink()) {
 		return nil, nil
 	}
 	if err != nil {

@@ -30,7 +30,7 @@ type alternates struct {
 	outside bool
 }
 
-// chain gives an objects directory and its alternates, in the order in which
+// chain returns an objects directory and its alternates, in the order in which
 // git searches them. An alternate that does not exist or is not below the root
 // is left out: what it held is then not found. For the second kind beyond is
 // true.
@@ -67,7 +67,7 @@ func (s *Store) chain(objects string) (found []*directory, beyond bool, err erro
 	return found, beyond, err
 }
 
-// alternates gives the alternates of the directory; the file is read when it
+// alternates returns the alternates of the directory; the file is read when it
 // changed.
 func (d *directory) alternates() (alternates, error) {
 	name := path.Join(d.path, "info", "alternates")
@@ -93,7 +93,7 @@ func (d *directory) alternates() (alternates, error) {
 	return d.links, nil
 }
 
-// parseAlternates gives the paths of a file.
+// parseAlternates returns the paths of a file.
 func (s *Store) parseAlternates(text []byte, objects string) (links alternates) {
 	for line := range strings.Lines(string(text)) {
 		line = strings.TrimSuffix(line, "\n")
@@ -114,7 +114,7 @@ func (s *Store) parseAlternates(text []byte, objects string) (links alternates) 
 	return links
 }
 
-// below gives the path relative to the root of a path that is absolute or
+// below returns the path relative to the root of a path that is absolute or
 // relative to base. Whether symbolic links lead out again is for os.Root to
 // see; here it is only about names.
 func (s *Store) below(name, base string) (string, bool) {

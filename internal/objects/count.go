@@ -3,8 +3,9 @@ package objects
 import "slices"
 
 // PackedCount returns how many objects the packs have, as git guesses it to choose
-// the length of abbreviations (core.abbrev of git-config(1)): one in several packs counts several times unless a multi-pack-index covers
-// those, and loose ones do not count.
+// the length of abbreviations (core.abbrev of git-config(1)): one in several packs
+// counts several times unless a multi-pack-index covers those, and loose ones do
+// not count.
 func (s *Snapshot) PackedCount() (uint64, error) {
 	if err := s.enter(); err != nil {
 		return 0, err

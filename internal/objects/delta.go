@@ -9,7 +9,7 @@ import "math"
 // longestDeltaHeader is two sizes of ten bytes.
 const longestDeltaHeader = 20
 
-// parseDeltaHeader reads the two sizes and gives the instructions that follow.
+// parseDeltaHeader reads the two sizes and returns the instructions that follow.
 func parseDeltaHeader(delta []byte) (base, result int64, rest []byte, err error) {
 	base, rest, err = parseDeltaSize(delta)
 	if err != nil {

@@ -77,9 +77,9 @@ func (d *descriptors) retire(set *packSet) {
 	}
 }
 
-// adopt makes a set of packs that are open, some of them in other sets too,
+// addSet adds a set of packs that are open, some of them in other sets too,
 // and pins it.
-func (d *descriptors) adopt(set *packSet) {
+func (d *descriptors) addSet(set *packSet) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	set.users = 1
@@ -107,8 +107,8 @@ func (d *descriptors) reserve(n int) error {
 	return nil
 }
 
-// give returns descriptors that were reserved and are not, or no longer, open.
-func (d *descriptors) give(n int) {
+// release frees descriptors that were reserved and are not, or no longer, open.
+func (d *descriptors) release(n int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.used -= n
@@ -168,7 +168,7 @@ func (d *descriptors) closeSet(set *packSet) {
 // discard closes a multi-pack-index of a set that did not come to be.
 func (d *descriptors) discard(m *midx) {
 	if m != nil {
-		d.give(m.descriptors())
+		d.release(m.descriptors())
 		m.close()
 	}
 }

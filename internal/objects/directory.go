@@ -47,7 +47,7 @@ func sameFile(a, b fs.FileInfo) bool {
 	return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
 }
 
-// acquire gives the packs of the directory as they are now, pinned. When
+// acquire returns the packs of the directory as they are now, pinned. When
 // nothing changed that is one look at the directory.
 func (d *directory) acquire() (*packSet, error) {
 	d.mu.Lock()
@@ -81,7 +81,7 @@ func (d *directory) acquire() (*packSet, error) {
 
 func (d *directory) packDir() string { return path.Join(d.path, "pack") }
 
-// look gives the state of the pack directory. The time is taken first: what
+// look returns the state of the pack directory. The time is taken first: what
 // changes in between must count as changed.
 func (d *directory) look() (directoryState, error) {
 	state := directoryState{read: time.Now()}
@@ -101,7 +101,7 @@ func (d *directory) look() (directoryState, error) {
 const readAttempts = 5
 
 // read lists the directory and opens the packs that old, which is pinned, does
-// not have open already. It gives old itself, with a new state, when nothing
+// not have open already. It returns old itself, with a new state, when nothing
 // is different.
 func (d *directory) read(old *packSet) (*packSet, error) {
 	for attempt := 1; ; attempt++ {
@@ -128,7 +128,7 @@ func (d *directory) read(old *packSet) (*packSet, error) {
 			old.state = state // guarded by d.mu
 			return old, nil
 		}
-		d.store.descriptors.adopt(set)
+		d.store.descriptors.addSet(set)
 		return set, nil
 	}
 }
@@ -136,7 +136,7 @@ func (d *directory) read(old *packSet) (*packSet, error) {
 // errVanished says that a file that was listed is gone.
 var errVanished = errors.New("pack vanished")
 
-// list gives the names of the files in the pack directory that matter here.
+// list returns the names of the files in the pack directory that matter here.
 func (d *directory) list() (map[string]bool, error) {
 	names := make(map[string]bool)
 	folder, err := d.store.root.Open(d.packDir())
@@ -164,7 +164,7 @@ func (d *directory) list() (map[string]bool, error) {
 }
 
 // openAll opens the packs that are listed, the newest first, since git looks
-// there first too. With again set, a pack that is gone gives errVanished.
+// there first too. With again set, a pack that is gone is errVanished.
 func (d *directory) openAll(set, old *packSet, names map[string]bool, again bool) (opened []*pack, err error) {
 	for name := range names {
 		stem, isIndex := strings.CutSuffix(name, ".idx")
@@ -226,7 +226,7 @@ func (d *directory) unchanged(p *pack, where string) bool {
 // discard closes packs that were opened for a set that did not come to be.
 func (d *directory) discard(opened []*pack) {
 	for _, p := range opened {
-		d.store.descriptors.give(p.descriptors())
+		d.store.descriptors.release(p.descriptors())
 		p.close()
 	}
 }
@@ -239,9 +239,9 @@ func (s *Store) openPack(where string, hasPack bool) (_ *pack, err error) {
 	}
 	p := &pack{where: where + ".pack", key: s.lastPack.Add(1)}
 	defer func() {
-		s.descriptors.give(2 - p.descriptors())
+		s.descriptors.release(2 - p.descriptors())
 		if err != nil {
-			s.descriptors.give(p.descriptors())
+			s.descriptors.release(p.descriptors())
 			p.close()
 		}
 	}()

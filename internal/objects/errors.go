@@ -71,7 +71,7 @@ func (e *CorruptError) Error() string {
 	return fmt.Sprintf("object %v: corrupt %s: %v", e.Object, e.Where, e.Err)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *CorruptError) Unwrap() error { return e.Err }
 
 // Is makes every CorruptError match [ErrCorrupt].

@@ -62,7 +62,7 @@ func checkFormat(settings []Setting) error {
 	return nil
 }
 
-// Configured gives the values of keys such as core.bare, in lower case, in the
+// Configured returns the values of keys such as core.bare, in lower case, in the
 // order of the repository's configuration file. Included files are not looked at.
 func (db *Database) Configured(names ...string) []string {
 	var values []string

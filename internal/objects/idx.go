@@ -118,7 +118,7 @@ func (x *index) readFanout(start int64) error {
 	return nil
 }
 
-// bucket gives the positions of the ids that begin with the byte b.
+// bucket returns the positions of the ids that begin with the byte b.
 func (x *index) bucket(b byte) (lo, hi uint32) {
 	if b > 0 {
 		lo = x.fanout[b-1]
@@ -126,7 +126,7 @@ func (x *index) bucket(b byte) (lo, hi uint32) {
 	return lo, x.fanout[b]
 }
 
-// id gives the id at position i, which must be below count.
+// id returns the id at position i, which must be below count.
 func (x *index) id(i uint32) (ID, error) {
 	var id ID
 	raw, err := x.at(x.ids+int64(i)*x.stride, IDSize, id[:])
@@ -137,7 +137,7 @@ func (x *index) id(i uint32) (ID, error) {
 	return id, nil
 }
 
-// search gives the position of the first id that is not before id, and
+// search returns the position of the first id that is not before id, and
 // whether it is equal. Ids are hashes, so the first guess is by proportion;
 // what the guess leaves is halved.
 func (x *index) search(id *ID) (pos uint32, found bool, err error) {
@@ -169,7 +169,7 @@ func (x *index) search(id *ID) (pos uint32, found bool, err error) {
 	return lo, false, nil
 }
 
-// find gives the offset of an object in the pack.
+// find returns the offset of an object in the pack.
 func (x *index) find(id *ID) (offset int64, found bool, err error) {
 	pos, found, err := x.search(id)
 	if err != nil || !found {
@@ -179,7 +179,7 @@ func (x *index) find(id *ID) (offset int64, found bool, err error) {
 	return offset, err == nil, err
 }
 
-// offset gives the offset in the pack of the object at position i.
+// offset returns the offset in the pack of the object at position i.
 func (x *index) offset(i uint32) (int64, error) {
 	var buf [8]byte
 	at := x.offsets + int64(i)*4

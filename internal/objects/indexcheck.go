@@ -52,7 +52,7 @@ func newIndexChecks(s *Store) *indexChecks {
 	return c
 }
 
-// known gives the verdict on a file, if there is one.
+// known returns the verdict on a file, if there is one.
 func (c *indexChecks) known(name string, info fs.FileInfo) (verdict error, known bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -142,7 +142,7 @@ func OpenRegular(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
 	return file, info, nil
 }
 
-// openError gives the verdict on a file or directory that cannot be opened.
+// openError returns the verdict on a file or directory that cannot be opened.
 func openError(name string, err error) error {
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):

@@ -46,10 +46,10 @@ func (d *directory) openMidx(set *packSet, names map[string]bool) {
 	}
 	m := d.readMidx(set.packs)
 	if m == nil {
-		s.descriptors.give(1)
+		s.descriptors.release(1)
 		return
 	}
-	s.descriptors.give(1 - m.descriptors())
+	s.descriptors.release(1 - m.descriptors())
 	set.midx = m
 }
 
@@ -166,7 +166,7 @@ func (m *midx) readNames(names chunk, number int64, dir string, packs []*pack) e
 	return nil
 }
 
-// hint gives the pack that probably holds the object, or nil.
+// hint returns the pack that probably holds the object, or nil.
 func (m *midx) hint(id *ID) *pack {
 	var buf [IDSize]byte
 	lo, hi := uint32(0), m.fanout[id[0]]

@@ -20,14 +20,14 @@ type Object struct {
 	left     int64
 	source   source
 	hash     hash.Hash
-	err      error // what every further Read gives
+	err      error // of every further Read
 	damage   func(error) error
 	release  func()
 	store    *Store
 	finished atomic.Bool // closed
 }
 
-// source gives the bytes of an object, and io.EOF only when every check of its
+// source reads the bytes of an object, and io.EOF only when every check of its
 // own has passed.
 type source interface {
 	io.Reader
@@ -52,7 +52,7 @@ func (o *Object) Verify() {
 	}
 }
 
-// Read gives the object's bytes, then io.EOF. The last of them come only after
+// Read reads the object's bytes, then returns io.EOF. The last of them come only after
 // all checks have passed: on damage there is a [*CorruptError] instead, so a
 // caller that reads exactly Size bytes is as safe as one that reads to the end.
 func (o *Object) Read(p []byte) (int, error) {

@@ -6,7 +6,7 @@ import "os"
 type Options struct {
 	// MaxDescriptors bounds the descriptors of packs and indexes over all
 	// repositories, pinned and idle together. Each open [Object] may take one
-	// or two more. When all are pinned, [Database.Snapshot] gives [ErrBusy].
+	// or two more. When all are pinned, [Database.Snapshot] returns [ErrBusy].
 	MaxDescriptors int
 	// IndexBytes bounds the memory of pack indexes over all repositories.
 	// Beyond it indexes are read from their files at every search: slower,

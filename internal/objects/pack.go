@@ -76,7 +76,7 @@ func (p *pack) check(size int64) error {
 	return nil
 }
 
-// find gives the offset of an object. An offset outside the pack is damage.
+// find returns the offset of an object. An offset outside the pack is damage.
 func (p *pack) find(id *ID) (offset int64, found bool, err error) {
 	offset, found, err = p.index.find(id)
 	if err != nil || !found {

@@ -25,7 +25,7 @@ func (s *Snapshot) Has(id ID) (bool, error) {
 	return err == nil, err
 }
 
-// Stat gives the type and the size of an object without inflating more than
+// Stat returns the type and the size of an object without inflating more than
 // headers: an entry's, a delta's, or a loose object's.
 func (s *Snapshot) Stat(id ID) (kind Type, size int64, err error) {
 	if err := s.enter(); err != nil {
@@ -51,7 +51,7 @@ func (s *Snapshot) Stat(id ID) (kind Type, size int64, err error) {
 	return kind, size, nil
 }
 
-// Read appends a whole object to buf, which may be nil, and gives what that
+// Read appends a whole object to buf, which may be nil, and returns what that
 // becomes. An object of more than limit bytes is refused with [ErrTooLarge]
 // before anything of its size is allocated. After an error buf is as it was,
 // apart from bytes beyond its length.
@@ -111,7 +111,7 @@ func (s *Snapshot) read(id ID, limit int64, buf []byte, verify bool) (kind Type,
 	return kind, data, nil
 }
 
-// readAll gives a function that appends an object to buf and closes it.
+// readAll returns a function that appends an object to buf and closes it.
 func readAll(buf []byte, limit int64) func(*Object, error) (Type, []byte, error) {
 	return func(object *Object, err error) (Type, []byte, error) {
 		if err != nil {
@@ -196,7 +196,7 @@ func (s *Store) openStream(at place, e entry) (source, error) {
 	return &stream{inflater: inflater, store: s}, nil
 }
 
-// stat gives the type and the size of the object at a place.
+// stat returns the type and the size of the object at a place.
 func (v *view) stat(sc *scratch, at place) (Type, int64, error) {
 	e, head, err := sc.glance.entryAt(at)
 	if err != nil {

@@ -76,7 +76,9 @@ func (o *Object) readAhead(free <-chan *[]byte, full chan<- piece) {
 
 // writePieces writes what is read ahead, up to the left bytes, and compares it
 // with the id before the last of it.
-func (o *Object) writePieces(w io.Writer, sum hash.Hash, left int64, free chan<- *[]byte, full <-chan piece) (total int64, err error) {
+func (o *Object) writePieces(
+	w io.Writer, sum hash.Hash, left int64, free chan<- *[]byte, full <-chan piece,
+) (total int64, err error) {
 	for p := range full {
 		content := (*p.buf)[:p.n]
 		left -= int64(p.n)

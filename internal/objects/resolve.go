@@ -60,7 +60,7 @@ func (v *view) resolve(sc *scratch, at place, limit int64, buf []byte) (Type, []
 	return base.kind, buf, nil
 }
 
-// descend collects the links of a chain in sc.links and gives its base. When
+// descend collects the links of a chain in sc.links and returns its base. When
 // the object is no delta, there are no links and it is appended to *buf.
 func (v *view) descend(sc *scratch, at place, limit int64, buf *[]byte) (inflated, error) {
 	sc.links, sc.deltas = sc.links[:0], sc.deltas[:0]
@@ -122,7 +122,7 @@ func (v *view) wholeEntry(sc *scratch, at place, e entry, head []byte, limit int
 	return base, nil
 }
 
-// link inflates the delta at a place, adds it to sc.links and gives the place
+// link inflates the delta at a place, adds it to sc.links and returns the place
 // of its base; no pack when the base is a loose object. The first link is the
 // object itself, which must not be larger than limit.
 func (v *view) link(sc *scratch, at place, e entry, head []byte, limit int64) (place, error) {
@@ -151,7 +151,7 @@ func (v *view) link(sc *scratch, at place, e entry, head []byte, limit int64) (p
 	return v.addLink(sc, l)
 }
 
-// addLink adds a delta to the chain and gives the place of its base.
+// addLink adds a delta to the chain and returns the place of its base.
 func (v *view) addLink(sc *scratch, l link) (place, error) {
 	sc.links = append(sc.links, l)
 	if len(sc.links) > v.store.options.MaxDeltaDepth {
@@ -228,7 +228,7 @@ func (v *view) apply(sc *scratch, l link, base, out []byte) error {
 	return l.pack.damage(applyDelta(out, base, rest))
 }
 
-// room gives size bytes for an inflated delta: among those of the chain, which
+// room returns size bytes for an inflated delta: among those of the chain, which
 // stay until the chain is done, or else in the buffer for a single one.
 func (sc *scratch) room(size int64) (delta []byte, kept bool) {
 	start := len(sc.deltas)

@@ -12,7 +12,7 @@ import (
 // git-config(1).
 const MinPrefix = 4
 
-// Prefix gives the ids that begin with some hexadecimal digits, sorted, each
+// Prefix returns the ids that begin with some hexadecimal digits, sorted, each
 // once, and at most limit of them. When there are limit, there may be more.
 // Objects of all types count: telling them apart is for the caller.
 func (s *Snapshot) Prefix(digits string, limit int) ([]ID, error) {
@@ -88,7 +88,7 @@ func sortIDs(ids []ID) []ID {
 	return slices.Compact(ids)
 }
 
-// All gives the ids of all objects, sorted, each once. It ends after an error.
+// All returns the ids of all objects, sorted, each once. It ends after an error.
 // The snapshot must not be closed before the iteration is over.
 func (s *Snapshot) All() iter.Seq2[ID, error] {
 	return func(yield func(ID, error) bool) {

@@ -50,7 +50,7 @@ type view struct {
 	last   atomic.Pointer[pack] // where the last object was found
 }
 
-// Snapshot pins the packs that the repository has now. It gives [ErrBusy] when
+// Snapshot pins the packs that the repository has now. It returns [ErrBusy] when
 // that takes more descriptors than are free.
 func (db *Database) Snapshot() (*Snapshot, error) {
 	s := &Snapshot{db: db}
@@ -96,7 +96,7 @@ func (s *Snapshot) leave() {
 	s.pinned = nil
 }
 
-// refresh looks for packs that came after old was made. It gives nil when
+// refresh looks for packs that came after old was made. It returns nil when
 // there are none.
 func (s *Snapshot) refresh(old *view) (*view, error) {
 	s.mu.Lock()
@@ -159,7 +159,7 @@ func (v *view) add(set *packSet) {
 	}
 }
 
-// find gives a place of the object in a pack. The error is damage that was met
+// find returns a place of the object in a pack. The error is damage that was met
 // on the way, and matters when nothing was found.
 func (v *view) find(id ID) (at place, found bool, err error) {
 	last := v.last.Load()

@@ -27,7 +27,7 @@ type span struct {
 	buf   []byte
 }
 
-// from gives at least n bytes of a pack from off on, and fewer only at its end.
+// from returns at least n bytes of a pack from off on, and fewer only at its end.
 // They stay until the next call.
 func (s *span) from(p *pack, off, n int64) ([]byte, error) {
 	end := s.start + int64(len(s.bytes))

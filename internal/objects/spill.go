@@ -27,7 +27,9 @@ func (v *view) openSpilled(sc *scratch, at place) (Type, int64, source, error) {
 		if i == 0 {
 			return kind, l.result, delta, nil
 		}
-		result := &Object{kind: kind, size: l.result, left: l.result, source: delta, damage: l.pack.damage, store: v.store}
+		result := &Object{
+			kind: kind, size: l.result, left: l.result, source: delta, damage: l.pack.damage, store: v.store,
+		}
 		base, err = v.store.hold(result)
 		if err != nil {
 			return 0, 0, nil, err
@@ -82,7 +84,9 @@ func (s *Store) openData(at place, e entry) (*Object, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Object{kind: Type(e.kind), size: e.size, left: e.size, source: source, damage: at.pack.damage, store: s}, nil
+	return &Object{
+		kind: Type(e.kind), size: e.size, left: e.size, source: source, damage: at.pack.damage, store: s,
+	}, nil
 }
 
 // part is an object of a chain that can be read at any position.
@@ -134,7 +138,8 @@ func tempError(err error) error {
 	switch {
 	case err == nil || known(err):
 		return err
-	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EMFILE),
+		errors.Is(err, syscall.ENFILE):
 		return ErrBusy
 	}
 	return fmt.Errorf("temporary file of an object: %w", withoutPath(err))
@@ -150,7 +155,7 @@ func (p *part) ReadAt(b []byte, off int64) (int, error) {
 
 func (p *part) close() {
 	if p.size > p.store.options.SpillBytes {
-		p.store.spilled.give(p.size)
+		p.store.spilled.release(p.size)
 	}
 	if p.file != nil {
 		_ = p.file.Close()
@@ -204,7 +209,7 @@ func (d *deltaStream) skipHeader() error {
 	return err
 }
 
-// Read gives the bytes of the result; io.EOF where the delta ends, after its
+// Read reads the bytes of the result; it returns io.EOF where the delta ends, after its
 // own checks. Whether that was at the right size is for the reader to compare.
 func (d *deltaStream) Read(p []byte) (int, error) {
 	for d.now == (instruction{}) {

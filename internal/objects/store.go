@@ -107,8 +107,8 @@ func (d *directory) forgettable() bool {
 	return d.set == nil || d.store.descriptors.isClosed(d.set)
 }
 
-// Open gives the repository in dir, a slash-separated path below the root: the
-// directory that holds "objects". It gives [ErrNotFound] when there is none
+// Open returns the repository in dir, a slash-separated path below the root: the
+// directory that holds "objects". It returns [ErrNotFound] when there is none
 // and [*UnsupportedError] when it cannot be read by this package. For a
 // repository that is known and unchanged it takes microseconds, so it is meant
 // to be called for every request.
@@ -166,7 +166,7 @@ func (s *Store) forget(dir string) {
 	delete(s.databases, dir)
 }
 
-// directory gives the objects directory of that name: the same one for all
+// directory returns the objects directory of that name: the same one for all
 // repositories that share it.
 func (s *Store) directory(name string) *directory {
 	s.mu.Lock()
@@ -191,7 +191,7 @@ func (s *Store) giveInflater(f *inflate.Reader) {
 	s.inflaters.Put(f)
 }
 
-// takeBuffer gives a buffer for one step of a stream or for a small object.
+// takeBuffer returns a buffer for one step of a stream or for a small object.
 func (s *Store) takeBuffer() *[]byte {
 	if b, ok := s.buffers.Get().(*[]byte); ok {
 		return b

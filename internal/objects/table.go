@@ -54,7 +54,7 @@ func openTable(file *os.File, size int64, memory *room) (*table, error) {
 	return t, nil
 }
 
-// at gives n bytes at off, either inside the table's memory or copied to buf,
+// at returns n bytes at off, either inside the table's memory or copied to buf,
 // which must hold n. The bytes must not be changed.
 func (t *table) at(off int64, n int, buf []byte) ([]byte, error) {
 	end := off + int64(n)
@@ -92,7 +92,7 @@ func (t *table) load(off int64, n int, buf []byte) ([]byte, error) {
 	return buf[:n], nil
 }
 
-// page gives a page from memory or reads it; nil when there is no room for it.
+// page returns a page from memory or reads it; nil when there is no room for it.
 // Two readers may read the same page: one of the two copies is dropped.
 func (t *table) page(number int64) (*[tablePage]byte, error) {
 	if page := t.pages[number].Load(); page != nil {
@@ -105,7 +105,7 @@ func (t *table) page(number int64) (*[tablePage]byte, error) {
 	start := number * tablePage
 	_, err := t.file.ReadAt(page[:min(tablePage, t.size-start)], start)
 	if err != nil || !t.pages[number].CompareAndSwap(nil, page) {
-		t.room.give(tablePage)
+		t.room.release(tablePage)
 		return t.pages[number].Load(), err
 	}
 	t.taken.Add(tablePage)
@@ -120,7 +120,7 @@ func (t *table) descriptors() int {
 }
 
 func (t *table) close() {
-	t.room.give(t.taken.Swap(0))
+	t.room.release(t.taken.Swap(0))
 	if t.file != nil {
 		_ = t.file.Close()
 	}
@@ -144,4 +144,4 @@ func (r *room) take(n int64) bool {
 // add claims n bytes whether they fit or not.
 func (r *room) add(n int64) { r.used.Add(n) }
 
-func (r *room) give(n int64) { r.used.Add(-n) }
+func (r *room) release(n int64) { r.used.Add(-n) }

@@ -12,7 +12,7 @@ import (
 const verifyStep = 1 << 20
 
 // Verify compares every pack of the snapshot and its index with their trailing
-// checksums, which reads them whole. It gives all damage joined, or the error
+// checksums, which reads them whole. It returns all damage joined, or the error
 // of ctx.
 func (s *Snapshot) Verify(ctx context.Context) error {
 	if err := s.enter(); err != nil {

@@ -9,7 +9,7 @@ import (
 // shortestAuto is git's automatic length for small repositories, in digits.
 const shortestAuto = 7
 
-// Abbreviate gives the first digits of an id: at least so many, and as many
+// Abbreviate returns the first digits of an id: at least so many, and as many
 // more as tell it from all other objects. Fewer than none means git's automatic
 // length, which grows with the number of packed objects; 0 means all digits.
 // It is what git rev-parse --short prints with the default of core.abbrev

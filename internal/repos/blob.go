@@ -36,7 +36,7 @@ func mustBeBlob(id ID, kind objects.Type) error {
 }
 
 // ProveBlob reads the content of a file once to compare it with its id, and
-// gives its length. It is also written to what begin gives, which has all of it
+// returns its length. It is also written to what begin gives, which has all of it
 // when there is no error; begin is called again where a copy turns out to be
 // damaged.
 func (s *Snapshot) ProveBlob(ctx context.Context, id ID, begin func() io.Writer) (int64, error) {
@@ -47,7 +47,7 @@ func (s *Snapshot) ProveBlob(ctx context.Context, id ID, begin func() io.Writer)
 	return size, mustBeBlob(id, kind)
 }
 
-// PeekBlob gives the first bytes of a file, at most so many, and the length that
+// PeekBlob returns the first bytes of a file, at most so many, and the length that
 // its header tells. Neither is compared with anything: it is for guesses, such as
 // what kind of file it is.
 func (s *Snapshot) PeekBlob(id ID, most int64) (head []byte, size int64, err error) {
@@ -69,7 +69,7 @@ func (s *Snapshot) PeekBlob(id ID, most int64) (head []byte, size int64, err err
 // Size is the length of the content in bytes.
 func (b *Blob) Size() int64 { return b.object.Size() }
 
-// Read implements [io.Reader]. It gives exactly Size bytes and then io.EOF, or
+// Read implements [io.Reader]. It reads exactly Size bytes and then returns io.EOF, or
 // an error that matches [ErrCorrupt].
 func (b *Blob) Read(p []byte) (int, error) {
 	n, err := b.object.Read(p)

@@ -14,7 +14,7 @@
 // rewritten at any moment. Nothing outside the root is ever opened, whatever
 // symbolic links or alternates say: every file goes through an [os.Root].
 //
-// A read either gives the whole and right object or an error. A blob's bytes
+// A read returns either the whole and right object or an error. A blob's bytes
 // are checked against its id while they flow, and the failure takes the place
 // of [io.EOF]; a read error is never a clean end.
 //

@@ -11,7 +11,8 @@ import (
 // lead to was not published: GitLab's keep-around refs hold force-pushed
 // commits for ever, a stash is a private draft, and replacements have no part in
 // what is served.
-var alwaysHidden = []string{"refs/stash", "refs/keep-around", "refs/original", "refs/bisect", "refs/rewritten", "refs/worktree", "refs/replace"}
+var alwaysHidden = []string{"refs/stash", "refs/keep-around", "refs/original", "refs/bisect", "refs/rewritten",
+	"refs/worktree", "refs/replace"}
 
 // hidingKeys are those by which an operator tells git which refs not to hand out.
 var hidingKeys = []string{"transfer.hiderefs", "uploadpack.hiderefs"}

@@ -31,7 +31,7 @@ type LFSObject struct {
 	size int64
 	left int64
 	sum  hash.Hash
-	done error // what Read gives at the end, once that was looked at
+	done error // what Read returns at the end, once that was looked at
 }
 
 // LFSObject opens an object of git-lfs by its oid, 64 lower-case hexadecimal
@@ -57,7 +57,7 @@ func lfsDamage(oid string, err error) error {
 // Size is the length of the content in bytes.
 func (o *LFSObject) Size() int64 { return o.size }
 
-// Read implements [io.Reader]. It gives exactly Size bytes and then io.EOF, or
+// Read implements [io.Reader]. It reads exactly Size bytes and then returns io.EOF, or
 // an error that matches [ErrCorrupt].
 func (o *LFSObject) Read(p []byte) (int, error) {
 	if o.left == 0 {

@@ -14,13 +14,13 @@ import (
 // six million.
 const maxShallowBytes = 256 << 20
 
-// RawCommit gives a commit object as it is stored, for what [Commit] leaves
+// RawCommit returns a commit object as it is stored, for what [Commit] leaves
 // out. It is compared with its id.
 func (s *Snapshot) RawCommit(id ID) ([]byte, error) {
 	return s.read(id, objects.Commit, maxCommitBytes)
 }
 
-// RawTag gives an annotated tag object as it is stored. It is compared with its
+// RawTag returns an annotated tag object as it is stored. It is compared with its
 // id.
 func (s *Snapshot) RawTag(id ID) ([]byte, error) {
 	return s.read(id, objects.Tag, maxCommitBytes)

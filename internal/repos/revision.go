@@ -22,7 +22,8 @@ const maxAncestors = 100_000
 
 // refusedForms are the forms that ask for something which is not served.
 var refusedForms = []struct{ mark, reason string }{
-	{"@{", "has @{…}: it asks for a reflog or the branch of a remote, and nothing of either is served. Name a commit, or count back with ~"},
+	{"@{", "has @{…}: it asks for a reflog or the branch of a remote, and nothing of either is served. Name a " +
+		"commit, or count back with ~"},
 	{"^{/", "has ^{/…}: messages are not searched for a revision. Find the commit with list_commits and name it"},
 	{"^@", "stands for several commits. Name one, such as ^1"},
 	{"^!", "stands for several commits. Name one"},
@@ -144,7 +145,8 @@ func (c *climb) parent(id ID, n int) (ID, error) {
 		return id, err
 	}
 	if c.left--; c.left < 0 {
-		return ID{}, &RevisionError{fmt.Sprintf("goes back more than %d commits. Name a commit nearer to it", maxAncestors)}
+		return ID{}, &RevisionError{fmt.Sprintf("goes back more than %d commits. Name a commit nearer to it",
+			maxAncestors)}
 	}
 	var parents []ID
 	if !c.shallow[id] {

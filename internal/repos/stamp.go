@@ -59,7 +59,8 @@ func (w *stampWalk) folder(name string) {
 		w.stamp.Partial = true
 		return
 	}
-	w.stamp.Folders = append(w.stamp.Folders, filepath.Join(w.files.root.Name(), filepath.FromSlash(w.files.dir), filepath.FromSlash(name)))
+	w.stamp.Folders = append(w.stamp.Folders,
+		filepath.Join(w.files.root.Name(), filepath.FromSlash(w.files.dir), filepath.FromSlash(name)))
 }
 
 // entry adds what tells a file from the one that was there before: git replaces
@@ -69,7 +70,8 @@ func (w *stampWalk) entry(name string, info fs.FileInfo, err error) {
 		_, _ = fmt.Fprintf(w.sum, "%s %v\n", name, pathless(err))
 		return
 	}
-	_, _ = fmt.Fprintf(w.sum, "%s %o %d %d %d\n", name, info.Mode(), info.Size(), info.ModTime().UnixNano(), inode(info))
+	_, _ = fmt.Fprintf(w.sum, "%s %o %d %d %d\n", name, info.Mode(), info.Size(), info.ModTime().UnixNano(),
+		inode(info))
 }
 
 // walk goes through a folder below refs; those for which later is true come

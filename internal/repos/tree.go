@@ -206,8 +206,9 @@ func parseMode(digits []byte) (Mode, error) {
 	return mode.Canonical(), nil
 }
 
-// validEntryName refuses the names that git refuses to check out on every system: they would write outside the folder, or into the
-// repository's own .git, where hooks live.
+// validEntryName refuses the names that git refuses to check out on every system:
+// they would write outside the folder, or into the repository's own .git, where
+// hooks live.
 func validEntryName(name string) bool {
 	return name != "" && name != "." && name != ".." && !strings.Contains(name, "/") && !strings.EqualFold(name, ".git")
 }

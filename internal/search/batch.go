@@ -81,7 +81,7 @@ func (b *batch) Run(w *workers.Worker) {
 	close(b.done)
 }
 
-// one searches a file and gives how much was read.
+// one searches a file and returns how much was read.
 func (b *batch) one(f *step, sc *scratch) int64 {
 	s := b.search
 	content, err := b.target.snapshot.ReadBlob(f.id, s.options.FileBytes, sc.content[:0])

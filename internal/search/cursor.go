@@ -10,7 +10,8 @@ import (
 
 // ErrCursor means that a cursor cannot be used: it is of another query, or its
 // commit is not served any more.
-var ErrCursor = errors.New("the cursor does not belong to this query and ref, or its commit is gone: search again without a cursor")
+var ErrCursor = errors.New("the cursor does not belong to this query and ref, or its commit is gone: search again " +
+	"without a cursor")
 
 const (
 	sumBytes = 8
@@ -24,7 +25,7 @@ type position struct {
 	repository string
 	commit     repos.ID
 	path       string
-	lines      int // of the file that were given already
+	lines      int // of the file that were returned already
 }
 
 func (p position) encode(sum [sumBytes]byte) string {

@@ -32,7 +32,8 @@ import (
 // colon that is none of these is a text. Mistakes are a [*QueryError].
 func Parse(text string, syntax Syntax) (Query, error) {
 	if len(text) > MaxQueryBytes {
-		return Query{}, &QueryError{Text: fmt.Sprintf("the query has %d bytes, at most %d are possible: shorten it", len(text), MaxQueryBytes)}
+		return Query{}, &QueryError{Text: fmt.Sprintf("the query has %d bytes, at most %d are possible: shorten it",
+			len(text), MaxQueryBytes)}
 	}
 	if !utf8.ValidString(text) {
 		return Query{}, &QueryError{Text: "the query is not UTF-8: write other bytes as \\x{…} in a regular expression"}
@@ -128,7 +129,8 @@ func (p *parser) value(start int, name string, exclude bool) error {
 		return err
 	}
 	if value == "" {
-		return p.fail(start, `%s: has no value: write it directly after the colon, or quote the word to search for it`, name)
+		return p.fail(start, `%s: has no value: write it directly after the colon, or quote the word to search for it`,
+			name)
 	}
 	values := []string{value}
 	if strings.HasPrefix(name, "repo") {

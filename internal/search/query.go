@@ -115,14 +115,16 @@ func setCase(q *Query, exclude bool, value string) error {
 
 func setIn(_ *Query, exclude bool, value string) error {
 	if exclude || !strings.EqualFold(value, "file") {
-		return fmt.Errorf("only contents of files are searched; leave in: out, and use path: or filename: to select files")
+		return fmt.Errorf("only contents of files are searched; leave in: out, and use path: or filename: to select " +
+			"files")
 	}
 	return nil
 }
 
 func content(q *Query, exclude bool, value string) error {
 	if exclude {
-		return fmt.Errorf("a text cannot be excluded; exclude files with -path:, -filename:, -extension: or -language: instead")
+		return fmt.Errorf("a text cannot be excluded; exclude files with -path:, -filename:, -extension: or " +
+			"-language: instead")
 	}
 	q.Terms = append(q.Terms, pattern.Term{Text: value})
 	return nil

@@ -88,7 +88,7 @@ type folder struct {
 }
 
 // Search runs a query. Mistakes in it are a [*QueryError], a cursor that does not
-// fit is [ErrCursor], and a repository that was named alone gives its own error:
+// fit is [ErrCursor], and a repository that was named alone fails with its own error:
 // [repos.ErrNotFound] when it, or the ref, is not there. Problems with others are
 // in the result.
 func (s *Searcher) Search(ctx context.Context, request Request) (*Result, error) {
@@ -118,7 +118,7 @@ func (s *Searcher) Search(ctx context.Context, request Request) (*Result, error)
 func (s *search) close() {
 	s.queue.Close()
 	for _, t := range s.open {
-		_ = t.snapshot.Close() // gives no error
+		_ = t.snapshot.Close() // never fails
 	}
 }
 
@@ -160,7 +160,8 @@ func (s *search) repositories() (names []string, single bool, err error) {
 			continue
 		}
 		// What the catalogue does not list yet, it finds by name.
-		if _, err := s.catalogue.Get(name); err != nil && !errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrInvalid) {
+		if _, err := s.catalogue.Get(name); err != nil && !errors.Is(err, repos.ErrNotFound) &&
+			!errors.Is(err, repos.ErrInvalid) {
 			return nil, false, err
 		}
 	}
@@ -170,7 +171,9 @@ func (s *search) repositories() (names []string, single bool, err error) {
 		}
 	}
 	for _, wanted := range choice.Any {
-		if !isGlob(wanted) && !slices.ContainsFunc(names, func(n string) bool { return strings.EqualFold(n, wanted) }) &&
+		if !isGlob(wanted) && !slices.ContainsFunc(names, func(n string) bool {
+			return strings.EqualFold(n, wanted)
+		}) &&
 			!slices.ContainsFunc(choice.None, func(v string) bool { return matchRepository(v, wanted) }) {
 			return nil, false, fmt.Errorf("repository %q: %w", wanted, repos.ErrNotFound)
 		}

@@ -32,15 +32,18 @@ func compile(q Query) (*compiled, error) {
 	if c.pattern, err = pattern.Compile(q.Terms, q.Case); err != nil {
 		var term *pattern.Error
 		if !errors.As(err, &term) {
-			err = &QueryError{Text: "there is nothing to search for: give a text or a regular expression besides the qualifiers"}
+			err = &QueryError{Text: "there is nothing to search for: give a text or a regular expression besides the " +
+				"qualifiers"}
 		}
 		return nil, err
 	}
 	for name, choice := range map[string]Choice{
-		"repo": q.Repositories, "path": q.Paths, "filename": q.Filenames, "extension": q.Extensions, "language": q.Languages,
+		"repo": q.Repositories, "path": q.Paths, "filename": q.Filenames, "extension": q.Extensions,
+		"language": q.Languages,
 	} {
 		if len(choice.Any)+len(choice.None) > maxChoices {
-			return nil, &QueryError{Text: fmt.Sprintf("there are more than %d values of %s:; use a glob or fewer", maxChoices, name)}
+			return nil, &QueryError{Text: fmt.Sprintf("there are more than %d values of %s:; use a glob or fewer",
+				maxChoices, name)}
 		}
 	}
 	if c.files, err = newFileFilter(q); err != nil {
@@ -115,7 +118,9 @@ func (f *fileFilter) byPath(name string) language.Answer {
 	}
 	base := path.Base(name)
 	if !f.query.Paths.selects(func(v string) bool { return matchPath(v, name) }) ||
-		!f.query.Filenames.selects(func(v string) bool { return wildmatch.Match(v, []byte(base), wildmatch.CaseFold) }) ||
+		!f.query.Filenames.selects(func(v string) bool {
+			return wildmatch.Match(v, []byte(base), wildmatch.CaseFold)
+		}) ||
 		!f.query.Extensions.selects(func(v string) bool { return matchExtension(v, base) }) {
 		return language.No
 	}
@@ -162,7 +167,8 @@ func matchPath(value, name string) bool {
 		rest = "**/" + rest
 	}
 	const flags = wildmatch.PathName | wildmatch.CaseFold
-	return wildmatch.Match(rest, []byte(name), flags) || wildmatch.Match(strings.TrimSuffix(rest, "/")+"/**", []byte(name), flags)
+	return wildmatch.Match(rest, []byte(name), flags) ||
+		wildmatch.Match(strings.TrimSuffix(rest, "/")+"/**", []byte(name), flags)
 }
 
 func matchExtension(value, base string) bool {

@@ -23,7 +23,7 @@ func (s *search) takeAll(b *batch) (stopped bool, err error) {
 	return false, nil
 }
 
-// exceeded gives the limit that is reached before a step. It never stops where
+// exceeded returns the limit that is reached before a step. It never stops where
 // the call began, or a search could not go on.
 func (s *search) exceeded(st *step) Stop {
 	if !s.moved || st.resumed || st.kind == leave || st.kind == problem || st.kind == end {
@@ -123,7 +123,7 @@ func (s *search) finish(st *step) {
 	s.moved = true
 	for i, t := range s.open {
 		if t == st.target {
-			_ = t.snapshot.Close() // gives no error
+			_ = t.snapshot.Close() // never fails
 			s.open = append(s.open[:i], s.open[i+1:]...)
 			break
 		}
@@ -168,7 +168,7 @@ func (s *search) lines(st *step) (stopped bool, err error) {
 		s.result.Counts.Files++
 	}
 	s.folders[len(s.folders)-1].child(st, false)
-	lines, given, err := s.wanted(st)
+	lines, returned, err := s.wanted(st)
 	if err != nil || len(lines) == 0 {
 		return false, err
 	}
@@ -184,20 +184,20 @@ func (s *search) lines(st *step) (stopped bool, err error) {
 	for i := range f.Lines {
 		s.output += len(f.Lines[i].Text)
 	}
-	if given < 0 {
+	if returned < 0 {
 		return false, nil
 	}
 	why := StopLines
 	if s.result.Lines < s.limits.Lines {
 		why = StopOutput
 	}
-	s.stop(why, st, given)
+	s.stop(why, st, returned)
 	return true, nil
 }
 
-// wanted gives the lines of a file that this call may give. If there are more,
-// given is how many were given by now, in all calls; else it is negative.
-func (s *search) wanted(st *step) (lines []Line, given int, err error) {
+// wanted returns the lines of a file that this call may return. If there are more,
+// returned counts those of all calls so far; else it is negative.
+func (s *search) wanted(st *step) (lines []Line, returned int, err error) {
 	t := taker{skip: st.skip, room: s.limits.Lines - s.result.Lines, space: s.limits.OutputBytes - s.output}
 	t.lines = make([]Line, 0, min(t.room, max(st.found.lines-st.skip, 0)))
 	for part := st.found; ; {
@@ -216,7 +216,7 @@ func (s *search) wanted(st *step) (lines []Line, given int, err error) {
 
 // taker takes lines until there is no room.
 type taker struct {
-	skip  int // lines that an earlier call gave
+	skip  int // lines that an earlier call returned
 	room  int // lines
 	space int // bytes of text
 	lines []Line

@@ -76,7 +76,7 @@ type level struct {
 	resume  []string // what is left of the path to go on at, or nil
 }
 
-// next gives the next step; ok is false after the last.
+// next returns the next step; ok is false after the last.
 func (w *walk) next(ctx context.Context) (s step, ok bool, err error) {
 	for {
 		if err := context.Cause(ctx); err != nil {
@@ -171,7 +171,7 @@ func (w *walk) open(ctx context.Context, name string, from position) (*target, r
 	return &target{name, snapshot, commit.ID}, commit.Tree, nil
 }
 
-// entry gives the step of the next entry of the innermost folder; ok is false
+// entry returns the step of the next entry of the innermost folder; ok is false
 // when that makes none.
 func (w *walk) entry() (s step, ok bool, err error) {
 	l := &w.levels[len(w.levels)-1]
@@ -248,11 +248,11 @@ func (w *walk) folder(s step, resume []string) (step, error) {
 		}
 	}
 	if len(w.levels) > maxDepth {
-		return w.give(fmt.Errorf("more than %d: %w", maxDepth, ErrDepth)), nil
+		return w.endRepository(fmt.Errorf("more than %d: %w", maxDepth, ErrDepth)), nil
 	}
 	entries, err := w.target.snapshot.Tree(s.id)
 	if err != nil {
-		return w.give(named(err)), nil
+		return w.endRepository(named(err)), nil
 	}
 	s.kind = enter
 	w.levels = append(w.levels, level{path: s.path, entries: entries, resume: resume})
@@ -268,13 +268,13 @@ func named(err error) error {
 	return err
 }
 
-// give ends the walk of the repository.
-func (w *walk) give(err error) step {
+// endRepository ends the walk of the repository.
+func (w *walk) endRepository(err error) step {
 	w.levels = w.levels[:0]
 	return step{kind: problem, target: w.target, err: err}
 }
 
-// known gives the next step of a folder whose answer is known.
+// known returns the next step of a folder whose answer is known.
 func (w *walk) known(l *level) (step, error) {
 	if l.next == len(l.answer.children) {
 		return w.up(step{kind: leave, before: l.answer.tail}), nil

@@ -41,7 +41,8 @@ type changeView struct {
 
 func (a *changeView) define(p *parameters, detail string) {
 	a.detail, a.context, a.patchLine = detail, history.DefaultContext, 1
-	p.choice(&a.detail, "detail", "none: no files; stats: files with counts of changed lines; full_patch: the lines.", detailNone, detailStats, detailPatch)
+	p.choice(&a.detail, "detail", "none: no files; stats: files with counts of changed lines; full_patch: the lines.",
+		detailNone, detailStats, detailPatch)
 	p.texts(&a.paths, "paths", "Only these files and folders.")
 	p.count(&a.context, "context_lines", "Of a patch: unchanged lines around each change.", maxContextLines)
 	p.number(&a.patchLine, "patch_line", "Of a patch: line to continue at.", math.MaxInt32)
@@ -160,14 +161,17 @@ func (c *changes) patch(ctx context.Context, r *result) error {
 	if r.content != "" {
 		r.content += "\n"
 	}
-	w := &patchWriter{collector: collector{start: c.patchLine, limit: max(maxListedBytes-len(r.content), minPatchBytes)}}
+	w := &patchWriter{collector: collector{
+		start: c.patchLine, limit: max(maxListedBytes-len(r.content), minPatchBytes),
+	}}
 	differ := history.NewDiffer(c.snapshot, history.PatchOptions{Context: c.context})
 	at := 0
 	var err error
 	for ; at < len(c.files) && err == nil; at++ {
 		var stat history.FileStat
 		stat, err = differ.Patch(ctx, w, c.files[at])
-		if c.compared += stat.OldSize + stat.NewSize; err == nil && c.compared > maxComparedBytes && at+1 < len(c.files) {
+		if c.compared += stat.OldSize + stat.NewSize; err == nil && c.compared > maxComparedBytes &&
+			at+1 < len(c.files) {
 			err = errEnough
 		}
 	}
@@ -188,10 +192,12 @@ func (c *changes) patch(ctx context.Context, r *result) error {
 	switch {
 	case x.within > 0:
 		r.next = fmt.Sprintf("patch_line=%d", x.last+1)
-		r.note("Truncated in line %d of the patch, which is long, %s. Go on with %s, or name other files with paths.", x.last, where, r.next)
+		r.note("Truncated in line %d of the patch, which is long, %s. Go on with %s, or name other files with paths.",
+			x.last, where, r.next)
 	case x.cut:
 		r.next = fmt.Sprintf("patch_line=%d", x.last+1)
-		r.note("Truncated after line %d of the patch, %s. Go on with %s, or name files with paths.", x.last, where, r.next)
+		r.note("Truncated after line %d of the patch, %s. Go on with %s, or name files with paths.", x.last, where,
+			r.next)
 	case err != nil:
 		r.next = "paths that come after this file"
 		r.note("Stopped %s: so much is not compared at once. Name files that come after it with paths.", where)

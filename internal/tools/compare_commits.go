@@ -73,7 +73,9 @@ func (s *service) compareCommits(ctx context.Context, a compareArguments) (_ *re
 }
 
 // sides finds the commits, and notes how they stand to each other.
-func (s *service) sides(ctx context.Context, r *result, snapshot *repos.Snapshot, a compareArguments) (c compared, err error) {
+func (s *service) sides(
+	ctx context.Context, r *result, snapshot *repos.Snapshot, a compareArguments,
+) (c compared, err error) {
 	if c.base, err = s.commit(ctx, r, snapshot, revision{ref: a.base}); err != nil {
 		return c, err
 	}
@@ -86,7 +88,8 @@ func (s *service) sides(ctx context.Context, r *result, snapshot *repos.Snapshot
 		return c, err
 	}
 	if unrelated && !a.twoDot {
-		return c, say("%s and %s have no commit in common. Compare them themselves with two_dot=true.", c.base.revision(), c.head.revision())
+		return c, say("%s and %s have no commit in common. Compare them themselves with two_dot=true.",
+			c.base.revision(), c.head.revision())
 	}
 	ahead, behind, err := history.AheadBehind(ctx, snapshot, s.facts, c.base.ID, c.head.ID)
 	if err != nil {
@@ -107,7 +110,9 @@ func (s *service) sides(ctx context.Context, r *result, snapshot *repos.Snapshot
 
 // addCommits shows the newest commits that head has and base has not, those that
 // changed the paths if there are any.
-func (s *service) addCommits(ctx context.Context, r *result, snapshot *repos.Snapshot, a compareArguments, c compared, o history.CompareOptions) (err error) {
+func (s *service) addCommits(
+	ctx context.Context, r *result, snapshot *repos.Snapshot, a compareArguments, c compared, o history.CompareOptions,
+) (err error) {
 	if c.ahead == 0 {
 		return nil
 	}

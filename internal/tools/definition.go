@@ -42,7 +42,9 @@ type argumentsOf[A any] interface {
 
 // tool makes a row of the table. A is the type that run takes its arguments
 // in.
-func tool[A any, P argumentsOf[A]](name, title, description string, data any, run func(*service, context.Context, A) (*result, error)) definition {
+func tool[A any, P argumentsOf[A]](
+	name, title, description string, data any, run func(*service, context.Context, A) (*result, error),
+) definition {
 	fresh := func() (*A, *parameters) {
 		a, p := new(A), new(parameters)
 		P(a).define(p)

@@ -17,7 +17,9 @@ func (s *service) pointManifest(ctx context.Context, r *result, at found, of pag
 	if of.Page > 1 || shown == of.Total || r.stopped {
 		return nil
 	}
-	h, err := s.locator.Archive(ctx, at.repository, at.ID.String(), archive.Options{Format: archive.Manifest, Profile: archive.ProfileFull})
+	h, err := s.locator.Archive(ctx, at.repository, at.ID.String(), archive.Options{
+		Format: archive.Manifest, Profile: archive.ProfileFull,
+	})
 	if errors.Is(err, archive.ErrLimit) {
 		return nil // there is none of so large a tree
 	}
@@ -59,7 +61,9 @@ func (s *service) pointRepositories(ctx context.Context, r *result, of pages, sh
 // pointTree points what was found in a commit at an archive of all its files. A
 // page that can have no such archive is shown without.
 func (s *service) pointTree(ctx context.Context, r *result, repository, commit string) {
-	h, err := s.locator.Archive(ctx, repository, commit, archive.Options{Format: archive.TarGz, Profile: archive.ProfileFull})
+	h, err := s.locator.Archive(ctx, repository, commit, archive.Options{
+		Format: archive.TarGz, Profile: archive.ProfileFull,
+	})
 	if err != nil {
 		return
 	}

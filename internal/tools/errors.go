@@ -35,21 +35,44 @@ var failures = []struct {
 }{
 	{context.Canceled, false, "The call was cancelled."},
 	{context.DeadlineExceeded, false, "The call took too long. Ask for less at once."},
-	{repos.ErrDenied, true, "The server is not permitted to read the repository's files. Ask the operator to let the server's user read the mirror."},
-	{repos.ErrPartial, true, "The mirror is a partial clone, and what was asked for is not in it. Ask the operator for a mirror that was made without --filter."},
-	{repos.ErrOutside, true, "The mirror borrows objects from a folder outside of the server's root, where the server does not read. Ask the operator to move that folder below the root, or to copy its objects with git repack -a."},
-	{repos.ErrCorrupt, true, "The repository's data is damaged or just being changed. Try again; if it stays, ask the operator to run git fsck on the mirror."},
-	{repos.ErrUnsupported, false, "The repository uses a storage format that this server does not read (SHA-256 objects, reftable or an unknown extension). Ask the operator for a mirror in the default format."},
-	{repos.ErrBusy, true, "The server is out of file descriptors or temporary space for the moment. Try again in a few seconds."},
-	{search.ErrCursor, false, "The cursor does not belong to this search, or its commit is gone. Search again without cursor, or with the arguments of the search that gave it."},
-	{search.ErrDepth, false, "Folders of the repository are nested deeper than is searched. Read those that matter with get_repository_tree."},
-	{history.ErrTooMany, false, "More files differ than can be listed. Name those that matter with paths, or compare nearer commits."},
-	{repos.ErrUnborn, false, "HEAD of the repository names a branch that does not exist, while others do. Give ref: see list_branches."},
+	{repos.ErrDenied, true,
+		"The server is not permitted to read the repository's files. Ask the operator to let the server's user read " +
+			"the mirror."},
+	{repos.ErrPartial, true,
+		"The mirror is a partial clone, and what was asked for is not in it. Ask the operator for a mirror that was " +
+			"made without --filter."},
+	{repos.ErrOutside, true,
+		"The mirror borrows objects from a folder outside of the server's root, where the server does not read. Ask " +
+			"the operator to move that folder below the root, or to copy its objects with git repack -a."},
+	{repos.ErrCorrupt, true,
+		"The repository's data is damaged or just being changed. Try again; if it stays, ask the operator to run git " +
+			"fsck on the mirror."},
+	{repos.ErrUnsupported, false,
+		"The repository uses a storage format that this server does not read (SHA-256 objects, reftable or an " +
+			"unknown extension). Ask the operator for a mirror in the default format."},
+	{repos.ErrBusy, true,
+		"The server is out of file descriptors or temporary space for the moment. Try again in a few seconds."},
+	{search.ErrCursor, false,
+		"The cursor does not belong to this search, or its commit is gone. Search again without cursor, or with the " +
+			"arguments of the search that gave it."},
+	{search.ErrDepth, false,
+		"Folders of the repository are nested deeper than is searched. Read those that matter with " +
+			"get_repository_tree."},
+	{history.ErrTooMany, false,
+		"More files differ than can be listed. Name those that matter with paths, or compare nearer commits."},
+	{repos.ErrUnborn, false,
+		"HEAD of the repository names a branch that does not exist, while others do. Give ref: see list_branches."},
 	{repos.ErrEmpty, false, "The repository has no commits yet."},
-	{archive.ErrLimit, false, "The archive is larger than this server allows. Take less with paths, or ask the operator to raise its limits."},
-	{repos.ErrTooLarge, false, "There is too much to look at. Ask for a part: fewer lines, some paths, or nearer commits."},
-	{repos.ErrInvalid, false, "A path among the arguments cannot be one. Copy it from a listing, such as that of find_files."},
-	{repos.ErrNotFound, false, "What was asked for is not there, or no longer. Find repositories with search_repositories, and files with find_files."},
+	{archive.ErrLimit, false,
+		"The archive is larger than this server allows. Take less with paths, or ask the operator to " +
+			"raise its limits."},
+	{repos.ErrTooLarge, false,
+		"There is too much to look at. Ask for a part: fewer lines, some paths, or nearer commits."},
+	{repos.ErrInvalid, false,
+		"A path among the arguments cannot be one. Copy it from a listing, such as that of find_files."},
+	{repos.ErrNotFound, false,
+		"What was asked for is not there, or no longer. Find repositories with search_repositories, and files with " +
+			"find_files."},
 }
 
 // failed is the result of a call that failed.
@@ -78,7 +101,8 @@ func words(err error) (text string, unexpected bool) {
 		return "The option " + line(nothing.Error()) + ". See what there is with get_repository_tree.", false
 	}
 	if needed := (*archive.FullNeededError)(nil); errors.As(err, &needed) {
-		return "There is no difference to be had: " + line(needed.Error()) + ". Ask again without base, or with fallback=full.", false
+		return "There is no difference to be had: " + line(needed.Error()) +
+			". Ask again without base, or with fallback=full.", false
 	}
 	if syntax := (*repos.RevisionError)(nil); errors.As(err, &syntax) {
 		return strings.ToUpper(syntax.Error()[:1]) + line(syntax.Error()[1:]) + ".", false

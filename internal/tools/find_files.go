@@ -182,7 +182,8 @@ func alike(ctx context.Context, snapshot *repos.Snapshot, at found, missed strin
 		return len(paths) < maxAlike
 	}}
 	// An error here is no answer to the question: the path is not there.
-	if err := w.walk(entry{TreeEntry: repos.TreeEntry{Mode: repos.ModeDir, ID: at.Tree}}, 1); err != nil || len(paths) == 0 {
+	if err := w.walk(entry{TreeEntry: repos.TreeEntry{Mode: repos.ModeDir, ID: at.Tree}}, 1); err != nil ||
+		len(paths) == 0 {
 		return otherwise
 	}
 	return " Did you mean " + strings.Join(paths, " or ") + "?"

@@ -117,10 +117,12 @@ func (s *service) getArchiveLink(ctx context.Context, a archiveArguments) (_ *re
 		return nil, err
 	}
 	if len(h.URI) > maxArchiveURI {
-		return nil, say("The options make an address of %d bytes, which is more than %d. Name folders instead of single files, or ask for several archives.", len(h.URI), maxArchiveURI)
+		return nil, say("The options make an address of %d bytes, which is more than %d. Name folders instead of "+
+			"single files, or ask for several archives.", len(h.URI), maxArchiveURI)
 	}
 	data := &archiveLink{
-		Repository: quote(at.repository), SHA: at.ID.String(), Base: h.Base, URI: h.URI, Format: a.format, MIMEType: h.MIMEType, FileName: quote(h.FileName),
+		Repository: quote(at.repository), SHA: at.ID.String(), Base: h.Base, URI: h.URI, Format: a.format,
+		MIMEType: h.MIMEType, FileName: quote(h.FileName),
 		URL: h.URL, HTTP: h.HTTP, Expires: h.HTTPExpires,
 	}
 	if h.Size != UnknownSize {
@@ -139,7 +141,8 @@ func (d *archiveLink) lines(at found) []string {
 	for _, fact := range []struct {
 		name  string
 		value *int64
-	}{{"bytes", d.Size}, {"bytes before compression", d.TarSize}, {"entries", d.Entries}, {"left out by export-ignore", d.Ignored}} {
+	}{{"bytes", d.Size}, {"bytes before compression", d.TarSize}, {"entries", d.Entries},
+		{"left out by export-ignore", d.Ignored}} {
 		if fact.value != nil {
 			lines = append(lines, fmt.Sprintf("%s: %d", fact.name, *fact.value))
 		}

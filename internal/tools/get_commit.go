@@ -60,7 +60,8 @@ func (s *service) getCommit(ctx context.Context, a commitArguments) (_ *result, 
 	}
 	r.note("%s.", at)
 	if len(commit.Parents) > 1 {
-		r.note("It is a merge of %d parents. What it changed is against the first, %s; for another give it to compare_commits as base, with two_dot=true.", len(commit.Parents), commit.Parents[0])
+		r.note("It is a merge of %d parents. What it changed is against the first, %s; for another give it to "+
+			"compare_commits as base, with two_dot=true.", len(commit.Parents), commit.Parents[0])
 	}
 	if a.detail == detailNone {
 		return r, nil
@@ -77,7 +78,9 @@ func (s *service) getCommit(ctx context.Context, a commitArguments) (_ *result, 
 	return r, c.show(ctx, r)
 }
 
-func (s *service) wholeCommit(ctx context.Context, snapshot *repos.Snapshot, id repos.ID, people *mailmap.Map) (history.Commit, error) {
+func (s *service) wholeCommit(
+	ctx context.Context, snapshot *repos.Snapshot, id repos.ID, people *mailmap.Map,
+) (history.Commit, error) {
 	page, err := history.Log(ctx, snapshot, s.facts, history.LogOptions{Start: id, Limit: 1, Mailmap: people})
 	if err != nil {
 		return history.Commit{}, err
@@ -97,7 +100,8 @@ func commitText(r *result, c *history.Commit) string {
 		}
 		fmt.Fprintf(&b, "parent %s\n", parent)
 	}
-	fmt.Fprintf(&b, "Author: %s\nAuthorDate: %s\nCommit: %s\nCommitDate: %s\n\n", signature(c.Author), stamp(c.Author), signature(c.Committer), stamp(c.Committer))
+	fmt.Fprintf(&b, "Author: %s\nAuthorDate: %s\nCommit: %s\nCommitDate: %s\n\n", signature(c.Author), stamp(c.Author),
+		signature(c.Committer), stamp(c.Committer))
 	b.WriteString(indented(r, "message", c.Message, maxMessageBytes))
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }

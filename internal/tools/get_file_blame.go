@@ -87,7 +87,9 @@ func (s *service) getFileBlame(ctx context.Context, a blameArguments) (_ *result
 	if err != nil {
 		return nil, err
 	}
-	found, err := history.Blame(ctx, snapshot, s.facts, history.BlameOptions{Commit: at.ID, Path: e.path, First: a.start, Last: last, Mailmap: names})
+	found, err := history.Blame(ctx, snapshot, s.facts, history.BlameOptions{
+		Commit: at.ID, Path: e.path, First: a.start, Last: last, Mailmap: names,
+	})
 	if errors.Is(err, repos.ErrInvalid) && a.start == 1 {
 		return nil, say("%s is empty.", quote(e.path))
 	}
@@ -105,7 +107,10 @@ func (s *service) getFileBlame(ctx context.Context, a blameArguments) (_ *result
 
 // blame shows as many lines as fit.
 func (q request) blame(ctx context.Context, r *result, found history.BlameResult, a blameArguments) error {
-	data := &blamed{Repository: quote(q.at.repository), SHA: q.at.ID.String(), Path: quote(q.entry.path), TotalLines: found.Lines, Ranges: []blamedRange{}, Commits: make(map[string]blamedCommit)}
+	data := &blamed{
+		Repository: quote(q.at.repository), SHA: q.at.ID.String(), Path: quote(q.entry.path), TotalLines: found.Lines,
+		Ranges: []blamedRange{}, Commits: make(map[string]blamedCommit),
+	}
 	v := blameView{data: data, found: found, size: jsonSize(data)}
 	v.fill(q.entry.path)
 	r.content, r.hasContent, r.data = v.text.String(), v.shown > 0, data
@@ -171,7 +176,9 @@ func (v *blameView) clip(content []byte) string {
 func (v *blameView) add(run history.BlameRange, nth int, path, content string) bool {
 	id := run.Commit.String()
 	commit := v.found.Commits[run.Commit]
-	about := blamedCommit{Author: signature(commit.Author), Date: stamp(commit.Author), Subject: clean(commit.Summary())}
+	about := blamedCommit{
+		Author: signature(commit.Author), Date: stamp(commit.Author), Subject: clean(commit.Summary()),
+	}
 	shown := blamedRange{Start: run.Line, SHA: id, Lines: []string{}}
 	row := fmt.Sprintf("  %d %s\n", run.Line+nth, content)
 	asData := jsonSize(content) + 1
@@ -179,7 +186,8 @@ func (v *blameView) add(run history.BlameRange, nth int, path, content string) b
 	if nth == 0 {
 		head := id[:shownID]
 		if !known {
-			head += fmt.Sprintf(" %s %s: %s", commit.Author.When().Format(time.DateOnly), line(commit.Author.Name), untabbed(about.Subject))
+			head += fmt.Sprintf(" %s %s: %s", commit.Author.When().Format(time.DateOnly), line(commit.Author.Name),
+				untabbed(about.Subject))
 			asData += jsonSize(about) + len(id) + len(`"":,`)
 		}
 		if run.Path != path {

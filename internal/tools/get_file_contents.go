@@ -55,9 +55,12 @@ func (s *service) getFileContents(ctx context.Context, a fileArguments) (_ *resu
 	q := request{s, snapshot, at, e}
 	switch {
 	case e.Mode.IsDir():
-		_, err = s.listTree(ctx, r, snapshot, at, e, treeView{keep: func(string) bool { return true }, paging: a.paging})
+		_, err = s.listTree(ctx, r, snapshot, at, e, treeView{
+			keep: func(string) bool { return true }, paging: a.paging,
+		})
 	case e.Mode.IsGitlink():
-		r.note("%s is a submodule at commit %s: its files are in another repository, which .gitmodules names. Look for it with search_repositories.", quote(clip(e.path)), e.ID)
+		r.note("%s is a submodule at commit %s: its files are in another repository, which .gitmodules names. Look "+
+			"for it with search_repositories.", quote(clip(e.path)), e.ID)
 	case e.Mode.IsSymlink():
 		err = q.symlink(r)
 	default:
@@ -123,7 +126,8 @@ func (q request) file(ctx context.Context, r *result, a fileArguments) (err erro
 	case past && x.counted:
 		return say("start_line is %d, but %s has %s.", a.start, quote(q.entry.path), x.count())
 	case past:
-		r.note("%s. start_line is after its first %d bytes, further than which no lines are looked for.", facts, maxReadBytes)
+		r.note("%s. start_line is after its first %d bytes, further than which no lines are looked for.", facts,
+			maxReadBytes)
 		return q.pointFile(ctx, r)
 	}
 	r.content, r.hasContent = x.text, true
@@ -141,7 +145,8 @@ func (q request) remark(ctx context.Context, r *result, x excerpt) error {
 	}
 	switch {
 	case x.within > 0:
-		r.note("Truncated in line %d, after %d bytes of it: so much of a line is shown at most. Go on with %s; the whole line is in the download.", x.last, x.within, r.next)
+		r.note("Truncated in line %d, after %d bytes of it: so much of a line is shown at most. Go on with %s; the "+
+			"whole line is in the download.", x.last, x.within, r.next)
 	case x.cut:
 		r.note("Truncated after line %d: a result has at most %d bytes. Go on with %s.", x.last, maxResultBytes, r.next)
 	case x.first > 1 || x.last < x.total || !x.counted:
@@ -202,6 +207,7 @@ func (q request) lfs(ctx context.Context, r *result, p lfs.Pointer) error {
 	if err := object.Close(); err != nil {
 		return err
 	}
-	r.note("This mirror has the object: get it with get_archive_link, lfs=content and in paths %s.", quote(":(literal)"+q.entry.path))
+	r.note("This mirror has the object: get it with get_archive_link, lfs=content and in paths %s.",
+		quote(":(literal)"+q.entry.path))
 	return q.pointFile(ctx, r)
 }

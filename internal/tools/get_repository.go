@@ -47,7 +47,10 @@ func (s *service) getRepository(ctx context.Context, a place) (_ *result, err er
 		return nil, err
 	}
 	name := snapshot.Repository().Name()
-	card := &repositoryCard{Name: quote(name), Description: line(snapshot.Description()), URI: s.locator.Card(name), RefsURI: s.locator.RefsURI(name)}
+	card := &repositoryCard{
+		Name: quote(name), Description: line(snapshot.Description()), URI: s.locator.Card(name),
+		RefsURI: s.locator.RefsURI(name),
+	}
 	branch, err := snapshot.DefaultBranch()
 	if err != nil {
 		return nil, err

@@ -91,7 +91,9 @@ func (s *service) getRepositoryTree(ctx context.Context, a treeArguments) (_ *re
 // treeAsked finds the commit and the path of what is to be listed. The path is
 // below the tree that tree_sha names, if it names one; as github-mcp-server's
 // callers have it, it can also be a commit or a ref.
-func (s *service) treeAsked(ctx context.Context, r *result, snapshot *repos.Snapshot, a treeArguments) (at found, name string, err error) {
+func (s *service) treeAsked(
+	ctx context.Context, r *result, snapshot *repos.Snapshot, a treeArguments,
+) (at found, name string, err error) {
 	if name, err = treePath(a.path); err != nil {
 		return at, "", err
 	}
@@ -115,7 +117,9 @@ type treeView struct {
 
 // listTree lists a page of the entries below a folder. Sizes are read for that
 // page only.
-func (s *service) listTree(ctx context.Context, r *result, snapshot *repos.Snapshot, at found, folder entry, v treeView) (*entryList, error) {
+func (s *service) listTree(
+	ctx context.Context, r *result, snapshot *repos.Snapshot, at found, folder entry, v treeView,
+) (*entryList, error) {
 	first, total := (v.page-1)*v.perPage, 0
 	var page []entry
 	w := walker{ctx: ctx, snapshot: snapshot, recursive: v.recursive, yield: func(e entry) bool {

@@ -74,7 +74,8 @@ func lightweight(r *result, snapshot *repos.Snapshot, id repos.ID, name, reposit
 	}
 	i := commitLine(&commit, "")
 	r.content, r.hasContent = i.line+"\n", true
-	r.note("%s of %s is a lightweight tag: a name of the commit %s, without tagger, message and signature.", name, repository, id)
+	r.note("%s of %s is a lightweight tag: a name of the commit %s, without tagger, message and signature.", name,
+		repository, id)
 	return nil
 }
 

@@ -30,7 +30,8 @@ func newGlob(pattern string, fold bool) (glob, error) {
 		g.flags |= wildmatch.CaseFold
 	}
 	if malformed(pattern) {
-		return glob{}, say("The pattern %s is malformed: a set such as [abc] has no end, or a backslash nothing after it. For the character itself write \\[ or \\\\.", quote(clip(pattern)))
+		return glob{}, say("The pattern %s is malformed: a set such as [abc] has no end, or a backslash nothing "+
+			"after it. For the character itself write \\[ or \\\\.", quote(clip(pattern)))
 	}
 	var err error
 	g.alternatives, err = alternativesOf(pattern)
@@ -41,7 +42,8 @@ func newGlob(pattern string, fold bool) (glob, error) {
 func alternativesOf(pattern string) ([]string, error) {
 	alternatives, ok := expandBraces([]string{pattern})
 	if !ok {
-		return nil, say("The braces of the pattern stand for more than %d patterns. Ask in several calls.", maxAlternatives)
+		return nil, say("The braces of the pattern stand for more than %d patterns. Ask in several calls.",
+			maxAlternatives)
 	}
 	return alternatives, nil
 }

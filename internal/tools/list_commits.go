@@ -108,7 +108,10 @@ func (s *service) listCommits(ctx context.Context, a logArguments) (_ *result, e
 	if err != nil {
 		return nil, a.explain(err)
 	}
-	data := &commitList{Repository: quote(of.head.repository), SHA: of.head.ID.String(), Commits: make([]commitItem, 0, len(items)), NextCursor: page.Next}
+	data := &commitList{
+		Repository: quote(of.head.repository), SHA: of.head.ID.String(), Commits: make([]commitItem, 0, len(items)),
+		NextCursor: page.Next,
+	}
 	if of.ranged {
 		data.Base = of.base.ID.String()
 	}
@@ -121,9 +124,11 @@ func (s *service) listCommits(ctx context.Context, a logArguments) (_ *result, e
 	}
 	switch {
 	case page.Stopped && a.pickaxe+a.pickaxeRegexp != "":
-		r.note("Stopped after looking into the files of %s; with path or a range it is fewer. Go on with the same arguments and cursor=%s", many(page.Looked, "commit"), page.Next)
+		r.note("Stopped after looking into the files of %s; with path or a range it is fewer. Go on with the same "+
+			"arguments and cursor=%s", many(page.Looked, "commit"), page.Next)
 	case page.Stopped:
-		r.note("Stopped after looking at %s. Go on with the same arguments and cursor=%s", many(page.Looked, "commit"), page.Next)
+		r.note("Stopped after looking at %s. Go on with the same arguments and cursor=%s", many(page.Looked, "commit"),
+			page.Next)
 	case page.Next != "":
 		r.note("%s. Go on with the same arguments and cursor=%s", many(len(items), "commit"), page.Next)
 	case len(items) == 0:
@@ -168,7 +173,9 @@ func (b between) String() string {
 
 // between reads the arguments ref and base. No name of a ref has two dots
 // (git-check-ref-format(1)); nothing on a side of them is HEAD.
-func (s *service) between(ctx context.Context, r *result, snapshot *repos.Snapshot, a logArguments) (b between, err error) {
+func (s *service) between(
+	ctx context.Context, r *result, snapshot *repos.Snapshot, a logArguments,
+) (b between, err error) {
 	base, head := revision{ref: a.base}, a.revision
 	given := asListed(head.ref)
 	if head.sha != "" {
@@ -192,7 +199,9 @@ func (s *service) between(ctx context.Context, r *result, snapshot *repos.Snapsh
 
 // options are what history takes, without its start.
 func (a logArguments) options() (o history.LogOptions, err error) {
-	o = history.LogOptions{Author: a.author, FirstParent: a.firstParent, Follow: a.follow, Limit: a.perPage, Cursor: a.cursor}
+	o = history.LogOptions{
+		Author: a.author, FirstParent: a.firstParent, Follow: a.follow, Limit: a.perPage, Cursor: a.cursor,
+	}
 	path, err := treePath(a.path)
 	if err != nil {
 		return o, err
@@ -212,7 +221,8 @@ func (a logArguments) options() (o history.LogOptions, err error) {
 	if o.PickaxeLines, err = expression("pickaxe_regexp", "", a.pickaxeRegexp); err != nil {
 		return o, err
 	}
-	if o.Pickaxe = a.pickaxe; a.pickaxe != "" && a.pickaxeRegexp != "" || a.follow && (a.pickaxe != "" || a.pickaxeRegexp != "") {
+	if o.Pickaxe = a.pickaxe; a.pickaxe != "" && a.pickaxeRegexp != "" ||
+		a.follow && (a.pickaxe != "" || a.pickaxeRegexp != "") {
 		return o, say("Of pickaxe, pickaxe_regexp and follow give one.")
 	}
 	const day = 24*time.Hour - time.Second
@@ -236,7 +246,8 @@ func expression(name, flags, given string) (*regexp.Regexp, error) {
 	}
 	found, err := regexp.Compile(flags + given)
 	if problem := (*syntax.Error)(nil); errors.As(err, &problem) {
-		return nil, say("The argument %s is no regular expression of RE2: %s: %s.", name, problem.Code, quote(clip(strings.TrimPrefix(problem.Expr, flags))))
+		return nil, say("The argument %s is no regular expression of RE2: %s: %s.", name, problem.Code,
+			quote(clip(strings.TrimPrefix(problem.Expr, flags))))
 	}
 	return found, err
 }
@@ -262,7 +273,9 @@ func moment(name, given string, within time.Duration) (time.Time, error) {
 
 // logToFit lists commits, again and fewer when they take more than so many bytes,
 // so that the cursor is of the last that is shown.
-func (s *service) logToFit(ctx context.Context, snapshot *repos.Snapshot, o history.LogOptions, most int) (history.LogPage, []item[commitItem], error) {
+func (s *service) logToFit(
+	ctx context.Context, snapshot *repos.Snapshot, o history.LogOptions, most int,
+) (history.LogPage, []item[commitItem], error) {
 	for {
 		page, err := history.Log(ctx, snapshot, s.facts, o)
 		if err != nil {
@@ -289,7 +302,10 @@ func (s *service) logToFit(ctx context.Context, snapshot *repos.Snapshot, o hist
 // commitLine is a commit in both forms; the line has the beginning of the id, and no
 // address.
 func commitLine(c *history.Commit, path string) item[commitItem] {
-	d := commitItem{SHA: c.ID.String(), Date: stamp(c.Committer), Author: signature(c.Author), Subject: clean(c.Subject()), Merge: len(c.Parents) > 1}
+	d := commitItem{
+		SHA: c.ID.String(), Date: stamp(c.Committer), Author: signature(c.Author), Subject: clean(c.Subject()),
+		Merge: len(c.Parents) > 1,
+	}
 	marks := ""
 	if d.Merge {
 		marks = " (merge)"
@@ -298,7 +314,8 @@ func commitLine(c *history.Commit, path string) item[commitItem] {
 		d.Path = quote(path)
 		marks += " (" + d.Path + ")"
 	}
-	return item[commitItem]{fmt.Sprintf("%s %s%s %s: %s", d.SHA[:shownID], d.Date, marks, line(c.Author.Name), untabbed(d.Subject)), d}
+	return item[commitItem]{fmt.Sprintf("%s %s%s %s: %s", d.SHA[:shownID], d.Date, marks, line(c.Author.Name),
+		untabbed(d.Subject)), d}
 }
 
 // signature is who did something, in one line.
@@ -311,8 +328,10 @@ func stamp(p history.Person) string {
 
 // explain says of a cursor that it is wrong, and not of a path.
 func (a logArguments) explain(err error) error {
-	if a.cursor != "" && (errors.Is(err, repos.ErrInvalid) || errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt)) {
-		return say("The cursor does not belong to this list, or its commit is gone. Give the arguments of the call that gave it, or begin again without it.")
+	if a.cursor != "" &&
+		(errors.Is(err, repos.ErrInvalid) || errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt)) {
+		return say("The cursor does not belong to this list, or its commit is gone. Give the arguments of the call " +
+			"that gave it, or begin again without it.")
 	}
 	return err
 }

@@ -101,7 +101,9 @@ func (s *service) listTags(ctx context.Context, a refsArguments) (*result, error
 	return s.listRefs(ctx, a, "tags", tags)
 }
 
-func (s *service) listRefs(ctx context.Context, a refsArguments, kind string, choose func([]repos.Ref) []named) (_ *result, err error) {
+func (s *service) listRefs(
+	ctx context.Context, a refsArguments, kind string, choose func([]repos.Ref) []named,
+) (_ *result, err error) {
 	snapshot, err := s.open(a.place)
 	if err != nil {
 		return nil, err
@@ -150,7 +152,9 @@ func (s *service) listRefs(ctx context.Context, a refsArguments, kind string, ch
 }
 
 // chosen are the refs that are asked for, in order.
-func (s *service) chosen(ctx context.Context, r *result, snapshot *repos.Snapshot, a refsArguments, refs []named) ([]named, error) {
+func (s *service) chosen(
+	ctx context.Context, r *result, snapshot *repos.Snapshot, a refsArguments, refs []named,
+) ([]named, error) {
 	fits, err := refQuery(asListed(a.query))
 	if err != nil {
 		return nil, err
@@ -187,7 +191,9 @@ func refQuery(query string) (fits func(name string) bool, err error) {
 }
 
 // containing leaves the refs that lead to a commit.
-func (s *service) containing(ctx context.Context, r *result, snapshot *repos.Snapshot, commit string, refs []named) ([]named, error) {
+func (s *service) containing(
+	ctx context.Context, r *result, snapshot *repos.Snapshot, commit string, refs []named,
+) ([]named, error) {
 	wanted, err := s.commit(ctx, r, snapshot, revision{ref: commit})
 	if err != nil {
 		return nil, err

@@ -174,7 +174,10 @@ func (p *parameters) texts(to *[]string, name, description string) {
 
 // schema describes the arguments to clients.
 func (p *parameters) schema() *jsonschema.Schema {
-	schema := &jsonschema.Schema{Type: "object", Properties: make(map[string]*jsonschema.Schema), AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}}}
+	schema := &jsonschema.Schema{
+		Type: "object", Properties: make(map[string]*jsonschema.Schema),
+		AdditionalProperties: &jsonschema.Schema{Not: &jsonschema.Schema{}},
+	}
 	for _, q := range p.list {
 		if q.hidden {
 			continue
@@ -245,5 +248,6 @@ func (p *parameters) refuseUnknown(given map[string]any) error {
 	}
 	slices.Sort(unknown)
 	hint := didYouMean(closest(unknown[0], known, 1))
-	return say("There is no argument %s.%s This tool has: %s.", quote(clip(unknown[0])), hint, strings.Join(known, ", "))
+	return say("There is no argument %s.%s This tool has: %s.", quote(clip(unknown[0])), hint,
+		strings.Join(known, ", "))
 }

@@ -51,7 +51,9 @@ func (a place) looseNames() []string {
 		path = owner + "/" + path
 	}
 	parts := strings.Split(strings.TrimSuffix(strings.Trim(path, "/"), ".git"), "/")
-	if len(parts) > maxNameParts || slices.ContainsFunc(parts, func(part string) bool { return strings.Trim(part, ".") == "" }) {
+	if len(parts) > maxNameParts || slices.ContainsFunc(parts, func(part string) bool {
+		return strings.Trim(part, ".") == ""
+	}) {
 		return nil
 	}
 	var names []string
@@ -76,14 +78,16 @@ func (s *service) find(a place) (repository *repos.Repository, instead string, e
 	}
 	for _, name := range a.looseNames() {
 		if repository, err := s.catalogue.Known(name); err == nil {
-			return repository, fmt.Sprintf("There is no repository %s; this is of %s.", quote(clip(names[0])), quote(name)), nil
+			return repository, fmt.Sprintf("There is no repository %s; this is of %s.", quote(clip(names[0])),
+				quote(name)), nil
 		}
 	}
 	return nil, "", s.noRepository(names[0])
 }
 
 func (s *service) noRepository(name string) error {
-	return say("There is no repository %s that you may read.%s Find names with search_repositories.", quote(clip(name)), didYouMean(closest(name, s.catalogue.Names(), maxSuggested)))
+	return say("There is no repository %s that you may read.%s Find names with search_repositories.",
+		quote(clip(name)), didYouMean(closest(name, s.catalogue.Names(), maxSuggested)))
 }
 
 // instead is a note for a result of a repository that was called otherwise.
@@ -193,7 +197,8 @@ func noRevision(snapshot *repos.Snapshot, ref string) error {
 	for _, prefix := range []string{"refs/", "heads/", "tags/", "remotes/"} {
 		short = strings.TrimPrefix(short, prefix)
 	}
-	return say("There is no branch, tag or commit %s in %s.%s See list_branches and list_tags; where none is given, it is the default branch.",
+	return say("There is no branch, tag or commit %s in %s.%s See list_branches and list_tags; where none is given, "+
+		"it is the default branch.",
 		quote(clip(ref)), snapshot.Repository().Name(), didYouMean(closest(short, known, maxSuggested)))
 }
 
@@ -221,7 +226,8 @@ func noteBoth(r *result, snapshot *repos.Snapshot, ref string) {
 		return
 	}
 	if _, err := snapshot.Ref("refs/heads/" + ref); err == nil {
-		r.note("%s is a tag and a branch; this is of the tag. For the branch give refs/heads/%s.", quote(ref), quote(ref))
+		r.note("%s is a tag and a branch; this is of the tag. For the branch give refs/heads/%s.", quote(ref),
+			quote(ref))
 	}
 }
 
@@ -238,7 +244,8 @@ func asListed(given string) string {
 func treePath(given string) (string, error) {
 	name, ok := unquote(given)
 	if !ok {
-		return "", say("The argument path begins with a double quote but is no quoted name as listings have it. Copy it from there.")
+		return "", say("The argument path begins with a double quote but is no quoted name as listings have it. Copy " +
+			"it from there.")
 	}
 	name = strings.Trim(strings.TrimPrefix(name, "./"), "/")
 	if name == "." {

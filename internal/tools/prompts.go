@@ -45,20 +45,26 @@ var (
 // prompts is the table of them.
 var prompts = []prompt{
 	{
-		"explain_repository", "Explain a repository", "Find out what a repository is for, how it is built up and where to start reading.",
+		"explain_repository", "Explain a repository",
+		"Find out what a repository is for, how it is built up and where to start reading.",
 		[]promptArgument{argumentRepo, argumentRef},
 		func(g promptArguments) string {
-			return "Explain the repository " + g.text("repo") + g.after(" at ", "ref") + " to somebody who is about to work on it."
+			return "Explain the repository " + g.text("repo") + g.after(" at ", "ref") +
+				" to somebody who is about to work on it."
 		},
 		func(g promptArguments) []string {
 			at := g.call("repo", "ref")
 			return []string{
 				"Call get_repository with " + g.call("repo") + " for its description, default branch and last commit.",
-				"Call get_repository_tree with " + at + " for its folders, and then for those that matter with their path.",
-				"Read the README, the build files and the documents that describe the architecture with get_file_contents. Give it " + at + " and the path.",
+				"Call get_repository_tree with " + at +
+					" for its folders, and then for those that matter with their path.",
+				"Read the README, the build files and the documents that describe the architecture with " +
+					"get_file_contents. Give it " + at + " and the path.",
 				"Call list_commits with " + g.call("repo", "ref") + " to see what is being worked on.",
 				"Find the entry points with search_code or find_files and read them.",
-				"Then say what the repository is for, which parts it has and how they depend on each other, how it is built and tested, and which files to read first. Name the path of each file that a statement rests on, and say what you could not find out.",
+				"Then say what the repository is for, which parts it has and how they depend on each other, how it " +
+					"is built and tested, and which files to read first. Name the path of each file that a statement " +
+					"rests on, and say what you could not find out.",
 			}
 		},
 	},
@@ -70,14 +76,21 @@ var prompts = []prompt{
 			{"head", "Branch, tag or commit that has the changes; the default branch when it is left out.", false},
 		},
 		func(g promptArguments) string {
-			return "Review the changes of the repository " + g.text("repo") + " from " + g.text("base") + " to " + g.textOr("head", "its default branch") + "."
+			return "Review the changes of the repository " + g.text("repo") + " from " + g.text("base") + " to " +
+				g.textOr("head", "its default branch") + "."
 		},
 		func(g promptArguments) []string {
 			return []string{
-				"Call compare_commits with " + g.call("repo", "base", "head") + g.missing("head", " and the default branch, which get_repository tells, as head") + ". It lists commits and files. Then call it for the full patch, as its argument detail says, and go on with patch_line, or with paths file by file, until you have seen all that matters.",
+				"Call compare_commits with " + g.call("repo", "base", "head") +
+					g.missing("head", " and the default branch, which get_repository tells, as head") +
+					". It lists commits and files. Then call it for the full patch, as its argument detail says, and " +
+					"go on with patch_line, or with paths file by file, until you have seen all that matters.",
 				"Where the reason for a change is not clear, read the messages of the commits with get_commit.",
-				"Read what surrounds a change with get_file_contents at the head, and who uses what was changed with search_code. get_file_blame tells where older lines come from.",
-				"Report problems in the order of their weight: wrong results, lost data, security, races, errors that are not handled, missing tests; style last, if at all. Give the path and line of each, what goes wrong, with which input, and how to mend it.",
+				"Read what surrounds a change with get_file_contents at the head, and who uses what was changed with " +
+					"search_code. get_file_blame tells where older lines come from.",
+				"Report problems in the order of their weight: wrong results, lost data, security, races, errors " +
+					"that are not handled, missing tests; style last, if at all. Give the path and line of each, " +
+					"what goes wrong, with which input, and how to mend it.",
 				"Say what you looked at and what not. If there is no problem, say so; do not make one up.",
 			}
 		},
@@ -90,14 +103,19 @@ var prompts = []prompt{
 			argumentRef,
 		},
 		func(g promptArguments) string {
-			return "Find in the code " + g.textOr("repo", "of all repositories") + g.after(" at ", "ref") + ": " + g.text("query")
+			return "Find in the code " + g.textOr("repo", "of all repositories") + g.after(" at ", "ref") + ": " +
+				g.text("query")
 		},
 		func(g promptArguments) []string {
 			return []string{
-				"If that is a question and not a text of the code, think of identifiers, messages and file names that the answer would contain.",
-				"Call search_code for the text itself, or for each of those" + g.with(" with ", "repo", "ref") + ". Without a hit try find_files, other spellings, and fewer words." + g.missing("repo", " search_repositories tells which repositories there are."),
+				"If that is a question and not a text of the code, think of identifiers, messages and file names " +
+					"that the answer would contain.",
+				"Call search_code for the text itself, or for each of those" + g.with(" with ", "repo", "ref") +
+					". Without a hit try find_files, other spellings, and fewer words." +
+					g.missing("repo", " search_repositories tells which repositories there are."),
 				"Read the surroundings of the best hits with get_file_contents and their lines.",
-				"Answer with repository, path and lines of each place, a short quotation, and what it does. Put definitions before uses, and say which searches you made.",
+				"Answer with repository, path and lines of each place, a short quotation, and what it does. Put " +
+					"definitions before uses, and say which searches you made.",
 			}
 		},
 	},

@@ -175,7 +175,10 @@ type resourceLink struct {
 }
 
 func newLink(h Handle, description string) mcp.Content {
-	link := resourceLink{ResourceLink: mcp.NewResourceLink(h.URI, quote(h.FileName), description, h.MIMEType), Streamable: true, HTTP: h.HTTP, HTTPExpires: h.HTTPExpires}
+	link := resourceLink{
+		ResourceLink: mcp.NewResourceLink(h.URI, quote(h.FileName), description, h.MIMEType), Streamable: true,
+		HTTP: h.HTTP, HTTPExpires: h.HTTPExpires,
+	}
 	if h.Size != UnknownSize {
 		link.Size = &h.Size
 	}

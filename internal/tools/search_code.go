@@ -55,12 +55,16 @@ func (a *codeArguments) define(p *parameters) {
 	a.syntax, a.letters, a.perPage = syntaxWords, caseSmart, defaultFoundLines
 	p.text(&a.query, "query", `Such as parseURL, "func main" language:go, or retry path:src/net -path:test.`).require()
 	p.text(&a.repo, "repo", "Repository to search; all if omitted. repo:team/* in the query selects several.")
-	p.text(&a.owner, "owner", "First part of the full name, when repo has only the rest of it; alone: all repositories below it.").hide()
+	p.text(&a.owner, "owner",
+		"First part of the full name, when repo has only the rest of it; alone: all repositories below it.").hide()
 	p.text(&a.ref, "ref", "Branch, tag or commit; default branches if omitted.")
 	p.text(&a.sha, "sha", "Commit id, which is taken instead of ref.").hide()
 	p.text(&a.path, "path", "As path: in the query: part of the path, its beginning (/src), or a glob (src/**/*.go).")
-	p.choice(&a.syntax, "syntax", "words: a file must have all of them; text: the query exactly as it is, no qualifiers; regexp: RE2, such as ^func Parse to find a definition.", syntaxWords, syntaxText, syntaxRegexp)
-	p.choice(&a.letters, "case", "smart: case matters if the query has an upper case letter.", caseSmart, "sensitive", "insensitive")
+	p.choice(&a.syntax, "syntax",
+		"words: a file must have all of them; text: the query exactly as it is, no qualifiers; regexp: RE2, such as "+
+			"^func Parse to find a definition.", syntaxWords, syntaxText, syntaxRegexp)
+	p.choice(&a.letters, "case", "smart: case matters if the query has an upper case letter.", caseSmart, "sensitive",
+		"insensitive")
 	p.count(&a.context, "context_lines", "Lines to show around each match.", search.MaxContext)
 	p.number(&a.perPage, "perPage", "Matching lines per result.", maxFoundLines)
 	p.text(&a.cursor, "cursor", cursorDescription)
@@ -144,11 +148,14 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 func (s *service) notSearched(request search.Request) error {
 	known := s.catalogue.Names()
 	for _, name := range request.Query.Repositories.Any {
-		if !strings.ContainsAny(name, globSigns) && !slices.ContainsFunc(known, func(k string) bool { return strings.EqualFold(k, name) }) {
+		if !strings.ContainsAny(name, globSigns) && !slices.ContainsFunc(known, func(k string) bool {
+			return strings.EqualFold(k, name)
+		}) {
 			return s.noRepository(name)
 		}
 	}
-	return say("No repository that is searched has the branch, tag or commit %s. Without ref it is the default branch of each.", quote(clip(request.Ref)))
+	return say("No repository that is searched has the branch, tag or commit %s. Without ref it is the default "+
+		"branch of each.", quote(clip(request.Ref)))
 }
 
 // parse reads the query as its syntax says, and adds what other arguments select.
@@ -234,9 +241,15 @@ func (s *service) searchToFit(ctx context.Context, request *search.Request) (fou
 func (f foundCode) data() *codeFound {
 	d := &codeFound{Files: make([]codeFile, len(f.Files)), NextCursor: f.Cursor}
 	c := f.Counts
-	d.Counts = codeCounts{Lines: f.Lines, Repositories: c.Repositories, Files: c.Files, Binary: c.Binary, Large: c.Large, Damaged: c.Damaged, Broken: c.Broken}
+	d.Counts = codeCounts{
+		Lines: f.Lines, Repositories: c.Repositories, Files: c.Files, Binary: c.Binary, Large: c.Large,
+		Damaged: c.Damaged, Broken: c.Broken,
+	}
 	for i, file := range f.Files {
-		shown := codeFile{Repository: quote(file.Repository), SHA: file.Commit.String(), Path: quote(file.Path), Lines: make([]codeLine, len(file.Lines))}
+		shown := codeFile{
+			Repository: quote(file.Repository), SHA: file.Commit.String(), Path: quote(file.Path),
+			Lines: make([]codeLine, len(file.Lines)),
+		}
 		for j := range file.Lines {
 			l := &file.Lines[j]
 			shown.Lines[j] = codeLine{l.Number, l.Column, lineText(l)}
@@ -310,7 +323,8 @@ func (f foundCode) hasContext(file search.File) bool {
 // note says what was searched, what was not, and how to go on.
 func (f foundCode) note(r *result, request search.Request) {
 	c := f.Counts
-	r.note("%s found; %s of %s searched.", many(f.Lines, "line"), many(c.Files, "file"), many(c.Repositories, "repository"))
+	r.note("%s found; %s of %s searched.", many(f.Lines, "line"), many(c.Files, "file"),
+		many(c.Repositories, "repository"))
 	for _, skipped := range []struct {
 		count int
 		why   string
@@ -361,7 +375,8 @@ func (f foundCode) failure(request search.Request) error {
 		names = append(names, quote(p.Repository))
 	}
 	why, _ := words(f.Problems[0].Err)
-	return say("Nothing could be searched: %s cannot be, such as %s. %s", many(f.Counts.Broken, "repository"), strings.Join(names, ", "), why)
+	return say("Nothing could be searched: %s cannot be, such as %s. %s", many(f.Counts.Broken, "repository"),
+		strings.Join(names, ", "), why)
 }
 
 // cutsLines reports whether a line is shown in part.

@@ -23,21 +23,28 @@ func Unknown(kind, name string, offered []string) string {
 	if len(near) == 0 {
 		near = meant(name, offered)
 	}
-	return fmt.Sprintf("There is no %s %s.%s There are: %s.", kind, quote(clip(name)), didYouMean(near), strings.Join(offered, ", "))
+	return fmt.Sprintf("There is no %s %s.%s There are: %s.", kind, quote(clip(name)), didYouMean(near),
+		strings.Join(offered, ", "))
 }
 
 // subjects are words in the names of other servers' tools, with the tool that is
 // about the same here. The first that a name has counts.
 var subjects = []struct{ word, tool string }{
-	{"release", "list_tags"}, {"get_tag", "get_tag"}, {"tag", "list_tags"}, {"branch", "list_branches"}, {"blame", "get_file_blame"}, {"annotate", "get_file_blame"},
+	{"release", "list_tags"}, {"get_tag", "get_tag"}, {"tag", "list_tags"}, {"branch", "list_branches"},
+	{"blame", "get_file_blame"}, {"annotate", "get_file_blame"},
 	{"diff", "compare_commits"}, {"compare", "compare_commits"}, {"changes", "compare_commits"},
-	{"log", "list_commits"}, {"history", "list_commits"}, {"commits", "list_commits"}, {"show", "get_commit"}, {"commit", "get_commit"},
-	{"archive", "get_archive_link"}, {"download", "get_archive_link"}, {"zip", "get_archive_link"}, {"clone", "get_archive_link"},
-	{"grep", "search_code"}, {"symbol", "search_code"}, {"definition", "search_code"}, {"reference", "search_code"}, {"code", "search_code"},
+	{"log", "list_commits"}, {"history", "list_commits"}, {"commits", "list_commits"}, {"show", "get_commit"},
+	{"commit", "get_commit"},
+	{"archive", "get_archive_link"}, {"download", "get_archive_link"}, {"zip", "get_archive_link"},
+	{"clone", "get_archive_link"},
+	{"grep", "search_code"}, {"symbol", "search_code"}, {"definition", "search_code"}, {"reference", "search_code"},
+	{"code", "search_code"},
 	{"glob", "find_files"}, {"find", "find_files"}, {"search_file", "find_files"}, {"list_file", "find_files"},
 	{"tree", "get_repository_tree"}, {"dir", "get_repository_tree"}, {"folder", "get_repository_tree"},
-	{"read", "get_file_contents"}, {"file", "get_file_contents"}, {"content", "get_file_contents"}, {"cat", "get_file_contents"}, {"view", "get_file_contents"}, {"open", "get_file_contents"},
-	{"search", "search_code"}, {"list_repo", "search_repositories"}, {"project", "search_repositories"}, {"repo", "get_repository"},
+	{"read", "get_file_contents"}, {"file", "get_file_contents"}, {"content", "get_file_contents"},
+	{"cat", "get_file_contents"}, {"view", "get_file_contents"}, {"open", "get_file_contents"},
+	{"search", "search_code"}, {"list_repo", "search_repositories"}, {"project", "search_repositories"},
+	{"repo", "get_repository"},
 }
 
 // meant finds the tool that a name of another server is about.
@@ -82,7 +89,8 @@ func closest(name string, known []string, most int) []string {
 		}
 	}
 	slices.SortStableFunc(found, func(a, b candidate) int {
-		return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.distance, b.distance), cmp.Compare(len(a.name), len(b.name)))
+		return cmp.Or(cmp.Compare(a.class, b.class), cmp.Compare(a.distance, b.distance),
+			cmp.Compare(len(a.name), len(b.name)))
 	})
 	var names []string
 	for _, c := range found[:min(len(found), most)] {

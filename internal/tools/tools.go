@@ -84,7 +84,8 @@ type service struct {
 // by name.
 var table = []definition{
 	tool("search_repositories", "Search repositories",
-		"Find repositories by words of their names and descriptions. Start here: other tools take the names that it lists as repo.",
+		"Find repositories by words of their names and descriptions. Start here: other tools take the names that it "+
+			"lists as repo.",
 		repositoryList{}, (*service).searchRepositories),
 	tool("get_repository", "Repository card",
 		"Description, default branch with its latest commit, number of branches and tags, addresses of downloads.",
@@ -108,7 +109,8 @@ var table = []definition{
 		"Find files of a commit by part of the path (query) or pattern (glob).",
 		fileList{}, (*service).findFiles),
 	tool("search_code", "Search code",
-		"Find lines in the files of a repository at any commit, or of all repositories. Qualifiers as on GitHub: repo:, org:, path:, filename:, extension:, language:, negated with -.",
+		"Find lines in the files of a repository at any commit, or of all repositories. Qualifiers as on GitHub: "+
+			"repo:, org:, path:, filename:, extension:, language:, negated with -.",
 		codeFound{}, (*service).searchCode),
 	tool("list_commits", "List commits",
 		"git log of a ref or range such as v1.0..v1.1: by path, author, time, message (grep) or content (pickaxe).",
@@ -129,7 +131,10 @@ var table = []definition{
 
 // New lists the tools.
 func New(o Options) []server.ServerTool {
-	s := &service{catalogue: o.Catalogue, locator: o.Locator, searcher: o.Searcher, facts: o.Facts, trees: newHandedTrees(), noLinks: o.NoLinks, logger: o.Logger}
+	s := &service{
+		catalogue: o.Catalogue, locator: o.Locator, searcher: o.Searcher, facts: o.Facts, trees: newHandedTrees(),
+		noLinks: o.NoLinks, logger: o.Logger,
+	}
 	if s.logger == nil {
 		s.logger = slog.New(slog.DiscardHandler)
 	}
@@ -155,5 +160,6 @@ func Choose(all []server.ServerTool, names []string) ([]server.ServerTool, error
 			return nil, errors.New(Unknown("tool", name, offered))
 		}
 	}
-	return slices.DeleteFunc(all, func(tool server.ServerTool) bool { return !slices.Contains(names, tool.Tool.Name) }), nil
+	return slices.DeleteFunc(all,
+		func(tool server.ServerTool) bool { return !slices.Contains(names, tool.Tool.Name) }), nil
 }

@@ -88,13 +88,16 @@ func noteStopped(r *result, err error) error {
 		return err
 	}
 	r.stopped = true
-	r.note("Stopped: the tree has more than %d entries or %d folders, or folders that are nested too deeply. Ask for a folder of it with path.", maxWalkedEntries, maxWalkedFolders)
+	r.note("Stopped: the tree has more than %d entries or %d folders, or folders that are nested too deeply. Ask for "+
+		"a folder of it with path.", maxWalkedEntries, maxWalkedFolders)
 	return nil
 }
 
 // entryOf finds the commit of a revision, and in it the entry of a path as it was
 // given.
-func (s *service) entryOf(ctx context.Context, r *result, snapshot *repos.Snapshot, of revision, path string) (at found, e entry, err error) {
+func (s *service) entryOf(
+	ctx context.Context, r *result, snapshot *repos.Snapshot, of revision, path string,
+) (at found, e entry, err error) {
 	if at, err = s.commit(ctx, r, snapshot, of); err != nil {
 		return at, e, err
 	}

@@ -20,7 +20,8 @@ func (w *Watcher) open() (<-chan fsnotify.Event, <-chan error) {
 	}
 	events, err := fsnotify.NewWatcher()
 	if err != nil {
-		w.logger.Warn("the kernel gives no file notifications; repositories with subscribers are looked at instead", "every", lookEvery, "error", err)
+		w.logger.Warn("the kernel gives no file notifications; repositories with subscribers are looked at instead",
+			"every", lookEvery, "error", err)
 		return nil, nil
 	}
 	w.mu.Lock()
@@ -146,7 +147,8 @@ func (w *Watcher) refused(err error) {
 	w.reported = w.reported || first
 	w.mu.Unlock()
 	if first {
-		w.logger.Warn("the kernel watches no more folders (see fs.inotify.max_user_watches); repositories with subscribers are looked at instead",
+		w.logger.Warn("the kernel watches no more folders (see fs.inotify.max_user_watches); repositories with "+
+			"subscribers are looked at instead",
 			"every", lookEvery, "error", err)
 	}
 }

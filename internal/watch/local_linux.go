@@ -17,5 +17,6 @@ var localTypes = map[int64]bool{
 // an overlay's lower layers it does not know.
 func isLocal(folder string) bool {
 	var stat unix.Statfs_t
-	return unix.Statfs(folder, &stat) == nil && localTypes[int64(stat.Type)] //nolint:unconvert // not of the same type everywhere
+	//nolint:unconvert // not of the same type everywhere
+	return unix.Statfs(folder, &stat) == nil && localTypes[int64(stat.Type)]
 }

@@ -82,7 +82,7 @@ type Watcher struct {
 	watched  map[string]*watched // by the repository's name
 	folders  map[string]*watched // by path
 	events   *fsnotify.Watcher   // nil while there are none
-	reported bool                // that the kernel gives no more watches
+	reported bool                // that the kernel grants no more watches
 
 	// watchFolder asks the kernel for one watch; tests have it refuse.
 	watchFolder func(events *fsnotify.Watcher, folder string) error

@@ -70,8 +70,8 @@ func (s *stock) reserve(held int) (b *block, ok bool) {
 	return b, true
 }
 
-// give takes a block back from a stream that held so many, this one included.
-func (s *stock) give(b *block, held int) {
+// put takes a block back from a stream that held so many, this one included.
+func (s *stock) put(b *block, held int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if held > s.format.Own {

@@ -172,7 +172,7 @@ func (s *Stream) drainOldest() error {
 	if err := s.writeBlock(b); err != nil {
 		return err
 	}
-	s.pool.stock.give(b, s.held())
+	s.pool.stock.put(b, s.held())
 	// Shift rather than reslice, to keep the room of the few there are.
 	copy(s.window, s.window[1:])
 	s.window[len(s.window)-1] = nil
@@ -234,7 +234,7 @@ func (s *Stream) release() {
 			b = s.window[n-1]
 			s.window = s.window[:n-1]
 		}
-		s.pool.stock.give(b, held)
+		s.pool.stock.put(b, held)
 	}
 	s.current, s.window, s.history = nil, nil, nil
 	s.pool.stock.leave()

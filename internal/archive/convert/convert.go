@@ -9,7 +9,8 @@ import (
 
 // BigFileThreshold is the size in bytes above which git does not convert the
 // content of a file but copies it: core.bigFileThreshold of git-config(1), by
-// default 512 MiB. Only a file with export-subst is converted at any size. The caller looks at it before it calls Decide.
+// default 512 MiB. Only a file with export-subst is converted at any size. The
+// caller looks at it before it calls Decide.
 const BigFileThreshold = 512 << 20
 
 // ErrEncodingValue is returned for a file whose attribute

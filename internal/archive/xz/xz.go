@@ -126,7 +126,8 @@ func (z *Writer) Close() error {
 
 // emptyStream is a file without input: a stream header, an index of no blocks
 // and a footer (xz-file-format 1.2, sections 2.1 and 4).
-const emptyStream = "\xfd7zXZ\x00\x00\x04\xe6\xd6\xb4\x46" + "\x00\x00\x00\x00\x1c\xdf\x44\x21" + "\x1f\xb6\xf3\x7d\x01\x00\x00\x00\x00\x04YZ"
+const emptyStream = "\xfd7zXZ\x00\x00\x04\xe6\xd6\xb4\x46" + "\x00\x00\x00\x00\x1c\xdf\x44\x21" +
+	"\x1f\xb6\xf3\x7d\x01\x00\x00\x00\x00\x04YZ"
 
 // output is where a worker's blocks go.
 type output struct{ bytes []byte }

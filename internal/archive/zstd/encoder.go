@@ -93,9 +93,9 @@ func (l *libraries) used(effort zstd.EncoderLevel) *library {
 	return lib
 }
 
-// give takes one back. One that was not given back, by a task that panicked, is
+// put takes one back. One that was not given back, by a task that panicked, is
 // garbage.
-func (l *libraries) give(effort zstd.EncoderLevel, lib *library) {
+func (l *libraries) put(effort zstd.EncoderLevel, lib *library) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.free[effort] = append(l.free[effort], lib)
@@ -122,7 +122,7 @@ func (e *encoder) frame(effort zstd.EncoderLevel, data []byte) ([]byte, error) {
 	}
 	lib.moved += window + len(data)
 	e.out = lib.EncodeAll(data, e.out[:0])
-	e.libs.give(effort, lib)
+	e.libs.put(effort, lib)
 	return e.out, nil
 }
 

@@ -66,7 +66,8 @@ func (e *UnknownError) Error() string {
 	if len(e.Close) == 0 {
 		return fmt.Sprintf("there is no language %q; use a name of github-linguist, or extension:", e.Name)
 	}
-	return fmt.Sprintf("there is no language %q; perhaps it is %s, or use extension:", e.Name, strings.Join(e.Close, ", "))
+	return fmt.Sprintf("there is no language %q; perhaps it is %s, or use extension:", e.Name,
+		strings.Join(e.Close, ", "))
 }
 
 // Set is some languages.
@@ -75,7 +76,7 @@ type Set struct {
 	scripted bool // a first line may name one of them
 }
 
-// Parse finds languages by their names or aliases in any case. It gives an
+// Parse finds languages by their names or aliases in any case. It returns an
 // [*UnknownError] when there is none of a name.
 func Parse(names ...string) (Set, error) {
 	s := Set{names: map[string]bool{}}

@@ -163,7 +163,7 @@ func (e *expression) spans(line []byte, to []Span, max int) []Span {
 	return to
 }
 
-// lineAround gives the line that has the byte at i, or ends before it.
+// lineAround returns the line that has the byte at i, or ends before it.
 func lineAround(text []byte, i int) (start, end int) {
 	start = bytes.LastIndexByte(text[:i], '\n') + 1
 	if n := bytes.IndexByte(text[i:], '\n'); n >= 0 {

@@ -61,7 +61,7 @@ func (n *needles) fit(text []byte, at *places) bool {
 	return at.fits
 }
 
-// next gives the first place of any needle at or after from, or -1.
+// next returns the first place of any needle at or after from, or -1.
 func (n *needles) next(text []byte, from int, at *places) int {
 	if len(at.next) == 0 {
 		for range len(n.fixed) + len(n.folded) {

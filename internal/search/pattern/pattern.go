@@ -73,7 +73,7 @@ type Pattern struct {
 
 // matcher finds the lines that one term matches.
 type matcher interface {
-	// line gives the first matching line that begins at or after from, where a
+	// line returns the first matching line that begins at or after from, where a
 	// line begins, without its LF; start is -1 when there is none.
 	line(text []byte, from int, at *places) (start, end int)
 	// spans appends where the line matches, from left to right, up to max.
@@ -89,7 +89,10 @@ func Compile(terms []Term, c Case) (*Pattern, error) {
 		return nil, errNothing
 	}
 	if len(terms) > MaxTerms {
-		return nil, &Error{Term: MaxTerms, Text: fmt.Sprintf("there are %d terms; at most %d can be searched for at once", len(terms), MaxTerms)}
+		return nil, &Error{
+			Term: MaxTerms,
+			Text: fmt.Sprintf("there are %d terms; at most %d can be searched for at once", len(terms), MaxTerms),
+		}
 	}
 	for i, t := range terms {
 		if err := t.check(); err != nil {
@@ -115,7 +118,10 @@ func (t Term) check() *Error {
 	case t.Text == "":
 		return &Error{Text: errNothing.Error()}
 	case len(t.Text) > MaxBytes:
-		return &Error{Offset: MaxBytes, Text: fmt.Sprintf("a term of %d bytes is too long; at most %d are possible", len(t.Text), MaxBytes)}
+		return &Error{
+			Offset: MaxBytes,
+			Text:   fmt.Sprintf("a term of %d bytes is too long; at most %d are possible", len(t.Text), MaxBytes),
+		}
 	case at >= 0:
 		return &Error{Offset: at, Text: errNewline}
 	}

@@ -49,7 +49,7 @@ func spansOf(line []byte, to []Span, limit, length int, index func([]byte) int) 
 	return to
 }
 
-// index gives the first place of the text, or -1. It looks for the rarest of its
+// index returns the first place of the text, or -1. It looks for the rarest of its
 // bytes in both cases, many bytes at a time, and compares the rest there.
 func (f foldedText) index(text []byte) int {
 	rare := f.rarest()
