@@ -30,6 +30,9 @@ import (
 
 var errNoRoot = &usageError{errors.New("name the folder of the git mirrors with --root DIR or REPOMCP_ROOT")}
 
+// defaultHistoryCache is what its parts take by default.
+const defaultHistoryCache = history.DefaultFactsBytes + repos.DefaultGraphBytes + repos.DefaultCommitGraphBytes
+
 // minSessionKeyBytes is the length from which a key cannot be guessed.
 const minSessionKeyBytes = 32
 
@@ -122,15 +125,16 @@ cleanly on SIGTERM: downloads that are under way may finish within
 		"how many resources all clients together may watch")
 	set.Var(newSize(&flags.searchCache, search.DefaultCacheBytes), "search-cache",
 		"memory for the results of earlier code searches")
-	set.Var(newSize(&flags.historyCache, history.DefaultFactsBytes+repos.DefaultGraphBytes), "history-cache",
-		"memory for what is known of commits and paths: half of it for logs, blames and comparisons, half for which "+
-			"commits may be read")
+	set.Var(newSize(&flags.historyCache, defaultHistoryCache), "history-cache",
+		"memory for what is known of commits and paths: half of it for commit-graph files and which commits may be "+
+			"read, a quarter for logs, blames and comparisons, a quarter for the parents of commits")
 	set.StringSliceVar(&flags.tools, "tools", nil,
 		"tools to offer, with commas between; all without it. A request chooses fewer by the header X-MCP-Tools")
 	set.BoolVar(&flags.noLinks, "no-resource-links", false,
 		"no resource_link in the results of tools, for frameworks that fail on it; texts and data still have the "+
 			"addresses")
-	set.BoolVar(&flags.verify, "verify", false, "read all packs once in the background and log damage")
+	set.BoolVar(&flags.verify, "verify", false,
+		"read all packs and commit-graphs once in the background and log damage")
 	set.DurationVar(&flags.drainTimeout, "drain-timeout", 30*time.Second, "how long downloads may take after SIGTERM")
 	set.DurationVar(&flags.writeTimeout, "write-timeout", 2*time.Minute,
 		"how long a client may take nothing of what is sent before it is dropped")
@@ -174,7 +178,7 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 	}
 	catalogue, err := repos.Open(flags.root, repos.Options{
 		AllowUnreachable: flags.allowUnreachable, HideRefs: flags.hideRefs, Rescan: flags.rescan,
-		GraphBytes: flags.historyCache / 2, Logger: logger,
+		GraphBytes: flags.historyCache / 4, CommitGraphBytes: flags.historyCache / 2, Logger: logger,
 	})
 	if err != nil {
 		return fmt.Errorf("--root %s: %w", flags.root, pathless(err))
@@ -212,7 +216,7 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 	offered, err := tools.Choose(tools.New(tools.Options{
 		Catalogue: catalogue, Locator: locator{mcp}, NoLinks: flags.noLinks, Logger: logger,
 		Searcher: search.New(catalogue, engine.Scheduler(), search.Options{CacheBytes: flags.searchCache}),
-		Facts:    history.NewFacts(flags.historyCache / 2),
+		Facts:    history.NewFacts(flags.historyCache / 4),
 	}), flags.tools)
 	if err != nil {
 		return &usageError{fmt.Errorf("--tools: %w", err)}

@@ -230,6 +230,9 @@ func (b *board) samePath(parent *suspect, h *holder) (*holder, error) {
 	if h.commit.parents[0] == parent.id && b.source.claims.keeps(h.commit.links, h.path) {
 		return parent.holder(h.path, h.entry), nil
 	}
+	if err := b.source.confirm(h.commit.id, parent.id); err != nil {
+		return nil, err
+	}
 	found, err := b.source.lookup(parent.tree, h.path)
 	if err != nil || !sameKind(found.mode, h.mode) {
 		return nil, err

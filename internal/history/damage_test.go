@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -39,7 +40,14 @@ var questions = map[string]func(ctx context.Context, s *repos.Snapshot, facts *F
 // answers asks all questions of the mirror as it is now.
 func answers(t *testing.T, repo *gittest.Repo, from, to string) (found map[string]any, refused map[string]error) {
 	t.Helper()
-	catalogue, err := repos.Open(filepath.Dir(repo.Dir), repos.Options{})
+	found, refused, _ = answersBy(t, repo, from, to, nil)
+	return found, refused
+}
+
+// answersBy also tells whether there is a commit-graph to go by.
+func answersBy(t *testing.T, repo *gittest.Repo, from, to string, logger *slog.Logger) (found map[string]any, refused map[string]error, graphed bool) {
+	t.Helper()
+	catalogue, err := repos.Open(filepath.Dir(repo.Dir), repos.Options{Logger: logger})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -53,13 +61,14 @@ func answers(t *testing.T, repo *gittest.Repo, from, to string) (found map[strin
 		t.Fatal(err)
 	}
 	defer func() { _ = snapshot.Close() }()
+	graphed = snapshot.CommitGraph() != nil
 	found, refused = make(map[string]any), make(map[string]error)
 	for name, ask := range questions {
 		if found[name], err = ask(t.Context(), snapshot, NewFacts(0), id(t, from), id(t, to)); err != nil {
 			refused[name] = err
 		}
 	}
-	return found, refused
+	return found, refused, graphed
 }
 
 // An index that says that an object is where another one of the same type is,

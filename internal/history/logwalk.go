@@ -177,7 +177,7 @@ func (w *walk) advance(s *step, wayOnly bool) (same bool, err error) {
 	parents := s.links.parents
 	if len(w.limits) > 0 && (!wayOnly || len(parents) > 1) {
 		always := func(repos.ID) (bool, error) { return true, nil }
-		if same, parents, err = w.simplify(s.links, always); err != nil {
+		if same, parents, err = w.simplify(s, always); err != nil {
 			return false, err
 		}
 	}
@@ -196,13 +196,18 @@ func (w *walk) advance(s *step, wayOnly bool) (same bool, err error) {
 // one of its parents, for the paths, leads to that parent only. That parent has to
 // be relevant. Others neither stand for the commit nor make it one to show, unless
 // all are such.
-func (w *walk) simplify(l links, relevant func(repos.ID) (bool, error)) (same bool, rest []repos.ID, err error) {
+func (w *walk) simplify(s *step, relevant func(repos.ID) (bool, error)) (same bool, rest []repos.ID, err error) {
+	l := s.links
 	kept := w.source.claims.keepsAll(l, w.limits)
 	if len(l.parents) == 0 {
-		if !kept {
-			kept, err = w.source.emptyTree(l.tree, w.limits)
+		if kept {
+			return true, nil, nil
 		}
-		return kept, nil, err
+		if err := w.source.confirm(s.id); err != nil {
+			return false, nil, err
+		}
+		same, err = w.source.emptyTree(l.tree, w.limits)
+		return same, nil, err
 	}
 	differs, someRelevant := map[bool]bool{}, false
 	for i, parent := range l.parents {
@@ -216,6 +221,9 @@ func (w *walk) simplify(l links, relevant func(repos.ID) (bool, error)) (same bo
 		}
 		equal := i == 0 && kept
 		if !equal {
+			if err := w.source.confirm(s.id, parent); err != nil {
+				return false, nil, err
+			}
 			before, _, err := w.source.links(parent)
 			if err != nil {
 				return false, nil, err

@@ -147,7 +147,7 @@ func (s *span) run() error {
 // visit queues the parents of a commit: of one that is left out all.
 func (s *span) visit(v *visit) (err error) {
 	if !v.out && len(s.walk.limits) > 0 {
-		if v.same, v.links.parents, err = s.walk.simplify(v.links, s.relevant); err != nil {
+		if v.same, v.links.parents, err = s.walk.simplify(&v.step, s.relevant); err != nil {
 			return err
 		}
 	}

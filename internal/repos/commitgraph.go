@@ -79,6 +79,13 @@ func (c *shapes) count(dir string, s *shape) {
 	c.known.Put(dir, s, cost+s.reachBytes)
 }
 
+func (c *shapes) keepGraph(dir string, s *shape, now [2]fileStamp, graph *commitgraph.Graph, size int64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	s.stamp, s.graph, s.graphBytes, s.reach = now, graph, size, nil
+	c.count(dir, s)
+}
+
 // reach is what is known of what refs of a state lead to, or nil.
 func (c *shapes) reach(dir, state string, graph *commitgraph.Graph) *reach {
 	c.mu.Lock()
@@ -175,10 +182,7 @@ func (r *Repository) commitGraph() *commitgraph.Graph {
 		c.logger.Warn("a commit-graph is not used; git commit-graph write --reachable --changed-paths makes another",
 			"repository", r.name, "error", err)
 	}
-	c.shapes.mu.Lock()
-	defer c.shapes.mu.Unlock()
-	s.stamp, s.graph, s.graphBytes, s.reach = now, graph, size, nil
-	c.shapes.count(r.dir, s)
+	c.shapes.keepGraph(r.dir, s, now, graph, size)
 	return graph
 }
 
@@ -285,7 +289,7 @@ func (s *Snapshot) confirmed(graph *commitgraph.Graph, ids []ID) (bool, error) {
 	for _, id := range ids {
 		commit, err := s.Commit(id)
 		if err != nil {
-			return false, mustExist(id, err)
+			return false, err
 		}
 		if !Confirm(graph, id, commit.Tree, commit.Parents, commit.Date) {
 			s.DropCommitGraph(graph)

@@ -3,10 +3,12 @@ package repos
 import (
 	"context"
 	"errors"
+	"fmt"
 )
 
 // Verify reads the packs of all repositories once, one after the other, and
-// logs those that differ from their checksums. Reading an object notices damage
+// logs those that differ from their checksums, and commit-graphs that differ from
+// the commits. Reading an object notices damage
 // to that object only; this notices it before anybody asks.
 func (c *Catalogue) Verify(ctx context.Context) {
 	damaged := 0
@@ -33,5 +35,25 @@ func (c *Catalogue) verify(ctx context.Context, name string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	return domainError(snapshot.objects.Verify(ctx))
+	return errors.Join(domainError(snapshot.objects.Verify(ctx)), snapshot.verifyGraph(ctx))
+}
+
+// verifyGraph compares all of the commit-graph with the commits. What was pruned
+// since it was written is no contradiction: nothing leads there.
+func (s *Snapshot) verifyGraph(ctx context.Context) error {
+	graph := s.CommitGraph()
+	if graph == nil {
+		return nil
+	}
+	for at := range graph.Len() {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if sure, err := s.confirmed(graph, []ID{graph.ID(at)}); err != nil && !errors.Is(err, ErrNotFound) {
+			return err
+		} else if err == nil && !sure {
+			return fmt.Errorf("the commit-graph: %w: %w", ErrCorrupt, errContradicted)
+		}
+	}
+	return nil
 }

@@ -1,0 +1,108 @@
+package gittest
+
+import (
+	"bytes"
+	"crypto/sha1"
+	"encoding/binary"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+)
+
+// GraphField is a part of a commit's record in a commit-graph, by its place and its
+// size (gitformat-commit-graph(5), Commit Data).
+type GraphField struct{ at, size int }
+
+// The parts of a record. A parent is a position of four bytes, and the last part is
+// the level with the date.
+var (
+	GraphTree        = GraphField{0, sha1.Size}
+	GraphFirstParent = GraphField{sha1.Size, 4}
+	GraphDate        = GraphField{sha1.Size + 8, 8}
+)
+
+const graphRecord = sha1.Size + 16
+
+// ChangeCommitGraph writes other bytes, in hexadecimal digits, into the record of a
+// commit in the single file, and mends the checksum.
+func (r *Repo) ChangeCommitGraph(commit string, f GraphField, digits string) {
+	r.t.Helper()
+	r.editCommitGraph(func(g graphBytes) {
+		copy(g.record(g.find(r.bytes(commit)))[f.at:][:f.size], r.bytes(digits))
+	})
+}
+
+// CommitGraphField returns the part of a commit's record.
+func (r *Repo) CommitGraphField(commit string, f GraphField) (digits string) {
+	r.t.Helper()
+	r.editCommitGraph(func(g graphBytes) { digits = hex.EncodeToString(g.record(g.find(r.bytes(commit)))[f.at:][:f.size]) })
+	return digits
+}
+
+// CommitGraphPosition is where the graph has a commit.
+func (r *Repo) CommitGraphPosition(commit string) (at uint32) {
+	r.t.Helper()
+	r.editCommitGraph(func(g graphBytes) { at = uint32(g.find(r.bytes(commit))) })
+	return at
+}
+
+// SwapInCommitGraph makes each of two commits have the tree, parents and date of the
+// other.
+func (r *Repo) SwapInCommitGraph(a, b string) {
+	r.t.Helper()
+	r.editCommitGraph(func(g graphBytes) {
+		x, y := g.record(g.find(r.bytes(a))), g.record(g.find(r.bytes(b)))
+		for i := range x {
+			x[i], y[i] = y[i], x[i]
+		}
+	})
+}
+
+func (r *Repo) bytes(digits string) []byte {
+	r.t.Helper()
+	b, err := hex.DecodeString(digits)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return b
+}
+
+func (r *Repo) editCommitGraph(edit func(g graphBytes)) {
+	r.t.Helper()
+	name := filepath.Join(r.Dir, "objects/info/commit-graph")
+	g, err := os.ReadFile(name)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	edit(g)
+	sum := sha1.Sum(g[:len(g)-sha1.Size])
+	copy(g[len(g)-sha1.Size:], sum[:])
+	if err := os.Chmod(name, 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	if err := os.WriteFile(name, g, 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+type graphBytes []byte
+
+func (g graphBytes) chunk(name string) []byte {
+	const header, entry = 8, 12
+	for table := g[header:]; ; table = table[entry:] {
+		if string(table[:4]) == name {
+			return g[binary.BigEndian.Uint64(table[4:]):binary.BigEndian.Uint64(table[entry+4:])]
+		}
+	}
+}
+
+func (g graphBytes) find(id []byte) int {
+	ids := g.chunk("OIDL")
+	for at := 0; ; at++ {
+		if bytes.Equal(ids[at*sha1.Size:][:sha1.Size], id) {
+			return at
+		}
+	}
+}
+
+func (g graphBytes) record(at int) []byte { return g.chunk("CDAT")[at*graphRecord:][:graphRecord] }

@@ -1,0 +1,116 @@
+package history
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// A graph that is sound in itself, and wrong about a commit, gives no wrong history
+// where the commit is shown, begun with or compared. What it says of those that are
+// passed over is believed, as git believes it: that is counted here.
+func TestLyingGraphsGiveNoWrongHistory(t *testing.T) {
+	repo := gittest.At(t, filepath.Join(t.TempDir(), "m.git"))
+	for i := range 16 {
+		branch := []string{"main", "side", "main", "main"}[i%4]
+		repo.Commit(branch, gittest.Regular("dir/changing", strings.Repeat("line\n", i/3)+fmt.Sprint("last of ", i/3, "\n")), gittest.Regular("other", fmt.Sprint(i)))
+		if i%4 == 3 {
+			tree := repo.Git("rev-parse", "main^{tree}")
+			repo.SetRef("refs/heads/main", repo.Git("commit-tree", "-p", "main", "-p", "side", "-m", fmt.Sprint("merge ", i), tree))
+		}
+	}
+	repo.Git("repack", "-adfq")
+	repo.WriteCommitGraph(1)
+	from, to := repo.Git("rev-parse", "main~2"), repo.Git("rev-parse", "main")
+	truth, refused := answers(t, repo, from, to)
+	if len(refused) > 0 {
+		t.Fatal(refused)
+	}
+	met := metBy(t, repo, truth, from, to)
+	count := make(map[string]int)
+	try := func(what string, lied ...string) {
+		var log strings.Builder
+		got, refused, taken := answersBy(t, repo, from, to, slog.New(slog.NewTextHandler(&log, nil)))
+		if !taken {
+			count["graphs refused"]++
+			return
+		}
+		for name := range questions {
+			switch err := refused[name]; {
+			case err == nil && reflect.DeepEqual(got[name], truth[name]):
+				count["right"]++
+			case err != nil && errors.Is(err, repos.ErrCorrupt) && strings.Contains(log.String(), "contradicts"):
+				count["refused"]++
+			case slices.ContainsFunc(lied, func(id string) bool { return met[name][id] }):
+				t.Errorf("%s: another %s, %v", what, name, err)
+			default:
+				count["wrong "+name]++
+			}
+		}
+		count["dropped"] += strings.Count(log.String(), "contradicts")
+	}
+	commits := strings.Fields(repo.Git("rev-list", "--all"))
+	for i, a := range commits {
+		for _, b := range commits[i+1:] {
+			repo.SwapInCommitGraph(a, b)
+			try("swapped "+a+" "+b, a, b)
+			repo.SwapInCommitGraph(a, b)
+		}
+		for _, b := range commits {
+			for _, lie := range []struct {
+				field gittest.GraphField
+				bytes string
+			}{
+				{gittest.GraphTree, repo.CommitGraphField(b, gittest.GraphTree)},
+				{gittest.GraphFirstParent, fmt.Sprintf("%08x", repo.CommitGraphPosition(b))},
+				{gittest.GraphDate, repo.CommitGraphField(a, gittest.GraphDate)[:8] + repo.CommitGraphField(b, gittest.GraphDate)[8:]},
+			} {
+				was := repo.CommitGraphField(a, lie.field)
+				if was == lie.bytes {
+					continue
+				}
+				repo.ChangeCommitGraph(a, lie.field, lie.bytes)
+				try(fmt.Sprint(a, " has at ", lie.field, " what ", b, " has"), a)
+				repo.ChangeCommitGraph(a, lie.field, was)
+			}
+		}
+	}
+	t.Log(count)
+	if count["right"] < 1000 || count["dropped"] < 200 || count["wrong log"]+count["wrong comparison"] > 0 {
+		t.Error("too few cases, or wrong ones that cannot be")
+	}
+}
+
+// metBy tells which commits an answer shows, begins with or compares.
+func metBy(t *testing.T, repo *gittest.Repo, truth map[string]any, from, to string) map[string]map[string]bool {
+	t.Helper()
+	met := make(map[string]map[string]bool)
+	for name, answer := range truth {
+		ids := []string{from, to}
+		switch answer := answer.(type) {
+		case LogPage:
+			for _, c := range answer.Commits {
+				ids = append(ids, strings.Fields(repo.Git("rev-list", "--parents", "--max-count=1", c.ID.String()))...)
+			}
+		case BlameResult:
+			for c := range answer.Commits {
+				ids = append(ids, strings.Fields(repo.Git("rev-list", "--parents", "--max-count=1", c.String()))...)
+			}
+		case repos.ID:
+			ids = append(ids, answer.String())
+		}
+		met[name] = make(map[string]bool)
+		for _, id := range ids {
+			met[name][id] = true
+		}
+	}
+	return met
+}

@@ -1,0 +1,249 @@
+package repos_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// branchy imports commits with merges, each on a branch of its own.
+func branchy(t testing.TB, dir string, seed uint64, commits int) *gittest.Repo {
+	t.Helper()
+	repo := gittest.At(t, dir)
+	random := rand.New(rand.NewPCG(seed, 3))
+	var in strings.Builder
+	for i := 1; i <= commits; i++ {
+		fmt.Fprintf(&in, "commit refs/heads/b%03d\nmark :%d\ncommitter A <a@example.com> %d +0000\ndata 1\nx\n", i, i, 1_700_000_000+random.IntN(60*i))
+		used := map[int]bool{}
+		for n := range 1 + max(0, random.IntN(5)-2) {
+			parent := i - 1 - random.IntN(6)
+			if parent < 1 || used[parent] {
+				continue
+			}
+			used[parent] = true
+			fmt.Fprintf(&in, "%s :%d\n", map[bool]string{true: "from", false: "merge"}[n == 0 || len(used) == 1], parent)
+		}
+		fmt.Fprintf(&in, "M 100644 inline f\ndata %d\n%d\n\n", len(fmt.Sprint(i)), i)
+	}
+	repo.GitInput([]byte(in.String()), "fast-import", "--quiet", "--force")
+	return repo
+}
+
+// What refs lead to is what git says, whatever of it a graph has, while refs move
+// and graphs are written.
+func TestReachableIsWhatGitSays(t *testing.T) {
+	reachable, hidden := 0, 0
+	for seed := range uint64(gittest.Volume(8, 80)) {
+		root := t.TempDir()
+		repo := branchy(t, filepath.Join(root, "repo.git"), seed, 60)
+		repo.WriteCommitGraph(seed)
+		catalogue := open(t, root, repos.Options{})
+		all := strings.Fields(repo.Git("rev-list", "--all"))
+		random := rand.New(rand.NewPCG(seed, 4))
+		for step := range 4 {
+			for line := range strings.Lines(repo.Git("for-each-ref", "--format=%(refname)") + "\n") {
+				if random.IntN(3) > 0 {
+					repo.Git("update-ref", "-d", strings.TrimSpace(line))
+				}
+			}
+			for n := range random.IntN(3) {
+				repo.Git("update-ref", fmt.Sprintf("refs/heads/new%d", n), all[random.IntN(len(all))])
+			}
+			if step == 2 {
+				repo.WriteCommitGraph(seed + 1)
+			}
+			served := map[string]bool{}
+			for _, id := range strings.Fields(repo.Git("rev-list", "--all")) {
+				served[id] = true
+			}
+			s := snapshot(t, catalogue, "repo")
+			for _, at := range random.Perm(len(all)) {
+				_, err := s.Resolve(t.Context(), all[at])
+				if (err == nil) != served[all[at]] || err != nil && !errors.Is(err, repos.ErrNotFound) {
+					t.Fatalf("seed %d, step %d: %s is served: %v; %v", seed, step, all[at], served[all[at]], err)
+				}
+				if err == nil {
+					reachable++
+				} else {
+					hidden++
+				}
+			}
+		}
+	}
+	if reachable < 200 || hidden < 200 {
+		t.Errorf("%d commits were reachable, %d were not", reachable, hidden)
+	}
+}
+
+// Which files make a graph, and that each state of them is noticed and told once.
+func TestCommitGraphsAreUsedWhileTheyAreSound(t *testing.T) {
+	const single, folder = "objects/info/commit-graph", "objects/info/commit-graphs/"
+	cases := map[string]struct {
+		write   func(r *gittest.Repo)
+		commits uint32 // of the graph, at least
+		told    int
+	}{
+		"none":   {func(*gittest.Repo) {}, 0, 0},
+		"single": {func(r *gittest.Repo) { r.WriteCommitGraph(1) }, 60, 0},
+		"chain":  {func(r *gittest.Repo) { r.WriteCommitGraph(2) }, 30, 0},
+		"levels": {func(r *gittest.Repo) { r.WriteCommitGraph(3) }, 60, 0},
+		"cut":    {func(r *gittest.Repo) { r.WriteCommitGraph(1); change(t, r, single, firstHalf) }, 0, 1},
+		"empty":  {func(r *gittest.Repo) { r.WriteFile(single, nil) }, 0, 1},
+		"folder": {func(r *gittest.Repo) { r.WriteFile(single+"/x", nil) }, 0, 1},
+		"no layer": {func(r *gittest.Repo) {
+			r.WriteFile(folder+"commit-graph-chain", []byte(strings.Repeat("ab", 20)+"\n"))
+		}, 0, 1},
+		"junk in the chain": {func(r *gittest.Repo) {
+			r.WriteCommitGraph(2)
+			r.WriteFile(folder+"commit-graph-chain", []byte("../../../HEAD\n"))
+		}, 0, 1},
+		"endless chain": {func(r *gittest.Repo) { r.WriteFile(folder+"commit-graph-chain", make([]byte, 1<<20)) }, 0, 1},
+		"shallow": {func(r *gittest.Repo) {
+			r.WriteCommitGraph(1)
+			r.WriteFile("shallow", []byte(r.Git("rev-parse", "b030")+"\n"))
+		}, 0, 0},
+		"link out of the root": {func(r *gittest.Repo) {
+			r.WriteCommitGraph(1)
+			outside := filepath.Join(t.TempDir(), "graph")
+			if err := errors.Join(os.Rename(filepath.Join(r.Dir, single), outside), os.Symlink(outside, filepath.Join(r.Dir, single))); err != nil {
+				t.Fatal(err)
+			}
+		}, 0, 0},
+	}
+	for name, c := range cases {
+		var log strings.Builder
+		root := t.TempDir()
+		repo := branchy(t, filepath.Join(root, "repo.git"), 1, 60)
+		c.write(repo)
+		catalogue := open(t, root, repos.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+		for range 3 {
+			s := snapshot(t, catalogue, "repo")
+			graph := s.CommitGraph()
+			if graph != s.CommitGraph() || (graph == nil) != (c.commits == 0) || graph != nil && (graph.Len() < c.commits || graph.Len() > 60) {
+				t.Errorf("%s: the graph is %v", name, graph != nil)
+			}
+			if _, err := s.Resolve(t.Context(), repo.Git("rev-parse", "b060")); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		if told := strings.Count(log.String(), "commit-graph"); (told > 0) != (c.told > 0) || told > 0 && strings.Count(log.String(), "\n") != c.told {
+			t.Errorf("%s: the log says %s", name, &log)
+		}
+		// One that is written next is used by the next snapshot.
+		_ = os.RemoveAll(filepath.Join(repo.Dir, folder))
+		_ = os.RemoveAll(filepath.Join(repo.Dir, single))
+		_ = os.Remove(filepath.Join(repo.Dir, "shallow"))
+		repo.WriteCommitGraph(1)
+		if graph := snapshot(t, catalogue, "repo").CommitGraph(); graph == nil || graph.Len() != 60 {
+			t.Errorf("%s: a graph that was written later is not used", name)
+		}
+	}
+}
+
+func firstHalf(content []byte) []byte { return content[:len(content)/2] }
+
+// A graph above the bound is not read, and those that were not used for long give
+// way to others.
+func TestCommitGraphsKeepTheirBound(t *testing.T) {
+	root := t.TempDir()
+	for n := range 4 {
+		branchy(t, filepath.Join(root, fmt.Sprint(n, ".git")), uint64(n), 60).WriteCommitGraph(1)
+	}
+	for bound, want := range map[int64]bool{2_000: false, 8_000: true} {
+		catalogue := open(t, root, repos.Options{CommitGraphBytes: bound})
+		for n := range 8 {
+			if graph := snapshot(t, catalogue, fmt.Sprint(n%4)).CommitGraph(); (graph != nil) != want {
+				t.Errorf("in %d bytes there is a graph: %v", bound, graph != nil)
+			}
+		}
+	}
+}
+
+// A graph that has a commit wrong is found out when the commit is asked for, and has
+// no part in the answer.
+func TestAGraphThatLiesOfACommitIsDropped(t *testing.T) {
+	root := t.TempDir()
+	repo := branchy(t, filepath.Join(root, "repo.git"), 2, 60)
+	for line := range strings.Lines(repo.Git("for-each-ref", "--format=%(refname)") + "\n") {
+		if name := strings.TrimSpace(line); name < "refs/heads/b058" {
+			repo.Git("update-ref", "-d", name)
+		}
+	}
+	repo.WriteCommitGraph(1)
+	hidden := repo.Store("commit", "tree "+repo.Git("rev-parse", "b060^{tree}")+"\nparent "+repo.Git("rev-parse", "b060")+"\n"+
+		"author A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000\n\n")
+	tip := repo.Git("rev-parse", "b060")
+	served := repo.Git("rev-parse", "b060^")
+	oldest := repo.Git("rev-list", "--max-parents=0", "--max-count=1", "b060")
+	for name, lie := range map[string]func(){
+		"tree": func() { repo.ChangeCommitGraph(served, gittest.GraphTree, strings.Repeat("12", 20)) },
+		"parent": func() {
+			repo.ChangeCommitGraph(served, gittest.GraphFirstParent, fmt.Sprintf("%08x", repo.CommitGraphPosition(oldest)))
+		},
+		"date": func() { repo.ChangeCommitGraph(oldest, gittest.GraphDate, "0000000400000001") },
+	} {
+		var log strings.Builder
+		repo.WriteCommitGraph(1)
+		lie()
+		s := snapshot(t, open(t, root, repos.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))}), "repo")
+		if s.CommitGraph() == nil {
+			t.Fatalf("%s: the graph is refused as a whole: %s", name, &log)
+		}
+		for range 2 {
+			for _, id := range []string{tip, oldest, served} {
+				if _, err := s.Resolve(t.Context(), id); err != nil {
+					t.Errorf("%s: a reachable commit: %v", name, err)
+				}
+			}
+			if _, err := s.Resolve(t.Context(), hidden); !errors.Is(err, repos.ErrNotFound) {
+				t.Errorf("%s: an unreachable commit: %v", name, err)
+			}
+		}
+		if strings.Count(log.String(), "contradicts") != 1 || s.CommitGraph() != nil {
+			t.Errorf("%s: the log says %s", name, &log)
+		}
+	}
+}
+
+// Verify finds what no request has noticed.
+func TestVerifyComparesCommitGraphs(t *testing.T) {
+	root := t.TempDir()
+	for _, name := range []string{"sound", "lying"} {
+		repo := branchy(t, filepath.Join(root, name+".git"), 3, 60)
+		repo.Git("repack", "-adq")
+		repo.WriteCommitGraph(1)
+		if name == "lying" {
+			repo.ChangeCommitGraph(repo.Git("rev-parse", "b010"), gittest.GraphTree, strings.Repeat("12", 20))
+		}
+	}
+	var log strings.Builder
+	catalogue := open(t, root, repos.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	catalogue.Verify(t.Context())
+	if text := log.String(); !strings.Contains(text, "repository=lying") || !strings.Contains(text, "damaged=1") || strings.Contains(text, "repository=sound") {
+		t.Errorf("the log says %s", text)
+	}
+	if snapshot(t, catalogue, "lying").CommitGraph() != nil || snapshot(t, catalogue, "sound").CommitGraph() == nil {
+		t.Error("the wrong graph is used")
+	}
+}
+
+// Whoever waits for a walk that another request makes may give up.
+func TestReachableEndsWithItsContext(t *testing.T) {
+	root := t.TempDir()
+	repo := branchy(t, filepath.Join(root, "repo.git"), 4, 60)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := snapshot(t, open(t, root, repos.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}), "repo").Resolve(ctx, repo.Git("rev-parse", "b001")); !errors.Is(err, context.Canceled) {
+		t.Error(err)
+	}
+}
