@@ -41,6 +41,9 @@ var arrows = map[string][]string{
 	"internal/links":   {},
 	"internal/cache":   {"internal/panics"},
 
+	// In memory, for tests.
+	"internal/cache/cachetest": {},
+
 	"internal/archive/blocks":  {"internal/archive/workers"},
 	"internal/archive/gzip":    {"internal/archive/blocks", "internal/archive/workers"},
 	"internal/archive/workers": {"internal/panics"},
@@ -80,7 +83,8 @@ var fences = map[string][]string{
 	"github.com/redis":            {"internal/cache", "internal/links", "cmd/repomcp"},
 	"github.com/fsnotify":         {"internal/watch"},
 	"github.com/sony/gobreaker":   {"internal/cache", "internal/links"},
-	"gocloud.dev":                 {"internal/cache", "cmd/repomcp"},
+	"github.com/minio":            {"internal/cache"},
+	"gocloud.dev":                 {"internal/cache"},
 	"github.com/spf13":            {"cmd/repomcp"},
 	"github.com/knadh":            {"cmd/repomcp"},
 	"os/exec":                     {"internal/archive/compresstest", "internal/gittest", "bench"},
@@ -95,9 +99,10 @@ type goPackage struct {
 	Imports    []string
 }
 
+// packages lists those of the larger build: the tag adds imports.
 func packages(t *testing.T) []goPackage {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Doc,Imports", "./...").Output()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-tags", "cloud", "-json=ImportPath,Doc,Imports", "./...").Output()
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,16 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"mime"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/pflag"
-	"gocloud.dev/blob"
-	_ "gocloud.dev/blob/fileblob" // file://
-	_ "gocloud.dev/blob/s3blob"   // s3://
 
 	"github.com/repomcp/repomcp/internal/cache"
 )
@@ -34,8 +28,8 @@ func (f *cacheFlags) define(set *pflag.FlagSet) {
 	set.StringVar(&f.dir, "cache-dir", "", "folder for archives that were made before; of this process alone")
 	set.Var(newSize(&f.bytes, 0), "cache-bytes", "what the archives in --cache-dir may take; 0 makes each archive anew")
 	set.StringVar(&f.objects, "object-store", "",
-		"bucket that servers share archives in, as s3://BUCKET?region=REGION, file:///DIR, or azblob://CONTAINER and "+
-			"gs://BUCKET of builds with the tag cloud; needs --cache-bytes")
+		"bucket that servers share archives in, as s3://BUCKET?region=REGION, or azblob://CONTAINER, gs://BUCKET and "+
+			"file:///DIR of builds with the tag cloud; needs --cache-bytes")
 	set.StringVar(&f.public, "object-store-public", "",
 		"the same bucket under the address that clients reach, such as "+
 			"s3://BUCKET?region=REGION&endpoint=https://HOST: they are redirected there")
@@ -70,7 +64,7 @@ func (f serveFlags) ownLinks() linkFlags {
 type caching struct {
 	cache   *cache.Cache
 	disk    *cache.Disk
-	buckets []*blob.Bucket
+	buckets []cache.Bucket
 	redis   *redis.Client
 	logger  *slog.Logger
 }
@@ -116,15 +110,15 @@ func (c *caching) openDisk(f cacheFlags) *cache.Disk {
 }
 
 func (c *caching) openObjects(ctx context.Context, f cacheFlags) (*cache.Objects, error) {
-	options := cache.ObjectsOptions{Name: nameDownload}
+	var options cache.ObjectsOptions
 	for _, b := range []struct {
 		flag, url string
-		to        **blob.Bucket
+		to        *cache.Bucket
 	}{{"--object-store", f.objects, &options.Bucket}, {"--object-store-public", f.public, &options.Public}} {
 		if b.url == "" {
 			continue
 		}
-		bucket, err := blob.OpenBucket(context.WithoutCancel(ctx), b.url)
+		bucket, err := cache.OpenBucket(context.WithoutCancel(ctx), b.url)
 		if err != nil {
 			return nil, &usageError{fmt.Errorf("%s: %w", b.flag, err)}
 		}
@@ -143,19 +137,6 @@ func (c *caching) openObjects(ctx context.Context, f cacheFlags) (*cache.Objects
 		c.logger.Warn("clients are not redirected as long as no URL can be signed", "error", err)
 	}
 	return objects, nil
-}
-
-// nameDownload makes S3 say what a download is to be saved as. Other services
-// leave that to the client.
-func nameDownload(fileName string) func(as func(any) bool) error {
-	return func(as func(any) bool) error {
-		var request *s3.GetObjectInput
-		if as(&request) {
-			request.ResponseContentDisposition = aws.String(mime.FormatMediaType("attachment",
-				map[string]string{"filename": fileName}))
-		}
-		return nil
-	}
 }
 
 // watch tells of new faults until ctx ends. Clients do not notice them.

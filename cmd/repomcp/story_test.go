@@ -9,8 +9,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"sort"
@@ -36,6 +38,8 @@ func TestMain(m *testing.M) {
 //	header NAME VAR     set $VAR to a header of the last reply
 //	await FILE REGEXP   wait until a file that somebody writes has what matches
 //	tarlist FILE        print what a tar or tar.gz file holds
+//	gateway DIR         run an S3 server over a new folder, in which each folder is
+//	                    a bucket; sets $S3 to the URL of the bucket archives
 //	transcript ERA FILE print what the requests in FILE result in; ERA is modern
 //	                    or session
 //
@@ -50,7 +54,7 @@ func TestStories(t *testing.T) {
 		RequireExplicitExec: true,
 		UpdateScripts:       *update,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"url": waitForURL, "http": sendRequest, "header": takeHeader, "tarlist": listTar, "await": await, "transcript": transcribe,
+			"url": waitForURL, "http": sendRequest, "header": takeHeader, "tarlist": listTar, "await": await, "transcript": transcribe, "gateway": runGateway,
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("SAMPLES", samples)
@@ -89,6 +93,32 @@ func await(ts *testscript.TestScript, _ bool, args []string) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	ts.Fatalf("%s never had %s:\n%s", args[0], args[1], ts.ReadFile(args[0]))
+}
+
+// runGateway takes its credentials from the variables that the story has for
+// those of the server.
+func runGateway(ts *testscript.TestScript, _ bool, args []string) {
+	dir := ts.MkAbs(args[0])
+	ts.Check(os.Mkdir(dir, 0o755))
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	ts.Check(err)
+	address := listener.Addr().String()
+	ts.Check(listener.Close())
+	gateway := exec.Command("versitygw", "--access", ts.Getenv("AWS_ACCESS_KEY_ID"), "--secret", ts.Getenv("AWS_SECRET_ACCESS_KEY"), "--port", address, "--quiet", "posix", dir)
+	ts.Check(gateway.Start())
+	ts.Defer(func() {
+		_ = gateway.Process.Kill() // it may have ended
+		_ = gateway.Wait()
+	})
+	for range 500 {
+		if conn, err := net.Dial("tcp", address); err == nil {
+			ts.Check(conn.Close())
+			ts.Setenv("S3", "s3://archives?region=us-east-1&use_path_style=true&endpoint=http://"+address)
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+	ts.Fatalf("the S3 server does not listen")
 }
 
 // sendRequest fails when the body does not end properly; with "!" it must.

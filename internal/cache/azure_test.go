@@ -1,3 +1,5 @@
+//go:build cloud
+
 package cache
 
 import (
@@ -13,9 +15,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"gocloud.dev/blob"
-	_ "gocloud.dev/blob/azureblob" // as the command will
 )
 
 // azure speaks as much of the REST API of Azure's blobs as the driver uses: Put
@@ -105,7 +104,7 @@ func (a *azure) list(w http.ResponseWriter) {
 	_, _ = io.WriteString(w, `</Blobs></EnumerationResults>`)
 }
 
-func azureBucket(t *testing.T, refused string) (b *blob.Bucket, host string) {
+func azureBucket(t *testing.T, refused string) (b Bucket, host string) {
 	t.Helper()
 	server := httptest.NewServer(&azure{blobs: make(map[string][]byte), blocks: make(map[string][]byte), refused: refused})
 	t.Cleanup(server.Close)
@@ -113,7 +112,7 @@ func azureBucket(t *testing.T, refused string) (b *blob.Bucket, host string) {
 	t.Setenv("AZURE_STORAGE_ACCOUNT", "account")
 	t.Setenv("AZURE_STORAGE_KEY", "c2VjcmV0")
 	host = server.Listener.Addr().String()
-	b, err := blob.OpenBucket(t.Context(), "azblob://archives?protocol=http&domain="+host)
+	b, err := OpenBucket(t.Context(), "azblob://archives?protocol=http&domain="+host)
 	if err != nil {
 		t.Fatal(err)
 	}

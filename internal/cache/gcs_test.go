@@ -1,3 +1,5 @@
+//go:build cloud
+
 package cache
 
 import (
@@ -22,9 +24,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"gocloud.dev/blob"
-	_ "gocloud.dev/blob/gcsblob" // as the command will
 )
 
 // gcs speaks as much of Google's storage as the driver uses: uploads in one
@@ -149,12 +148,12 @@ func (g *gcs) list(w http.ResponseWriter) {
 	_ = json.NewEncoder(w).Encode(map[string]any{"kind": "storage#objects", "items": items}) // the client may be gone
 }
 
-func gcsBucket(t *testing.T, query string) *blob.Bucket {
+func gcsBucket(t *testing.T, query string) Bucket {
 	t.Helper()
 	server := httptest.NewServer(&gcs{objects: make(map[string][]byte), partial: make(map[string][]byte)})
 	t.Cleanup(server.Close)
 	t.Setenv("STORAGE_EMULATOR_HOST", server.Listener.Addr().String())
-	b, err := blob.OpenBucket(t.Context(), "gs://archives?anonymous=true"+query)
+	b, err := OpenBucket(t.Context(), "gs://archives?anonymous=true"+query)
 	if err != nil {
 		t.Fatal(err)
 	}

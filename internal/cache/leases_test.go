@@ -8,7 +8,8 @@ import (
 
 	"github.com/alicebob/miniredis/v2"
 	"github.com/redis/go-redis/v9"
-	"gocloud.dev/blob/memblob"
+
+	"github.com/repomcp/repomcp/internal/cache/cachetest"
 )
 
 func redisLeases(t *testing.T, address string) (*RedisLeases, *redis.Client) {
@@ -96,8 +97,7 @@ func TestALeaseIsRenewedAndRunsOut(t *testing.T) {
 // The second replica waits for the first and takes over its object.
 func TestReplicasBuildOnce(t *testing.T) {
 	eachRedis(t, func(t *testing.T, address string) {
-		bucket := memblob.OpenBucket(nil)
-		defer func() { _ = bucket.Close() }()
+		bucket := &cachetest.Bucket{}
 		g := newGate(chunkBytes)
 		s := &source{bytes: content(1, 3*chunkBytes), before: g.wait}
 		key := KeyOf("x")
@@ -146,7 +146,7 @@ func (unsure) Take(context.Context, Key) (func(), error) { return nil, errors.Ne
 
 func TestABuildNeverDependsOnALease(t *testing.T) {
 	for name, leases := range map[string]Leases{"held": held{}, "unsure": unsure{}} {
-		bucket := memblob.OpenBucket(nil)
+		bucket := &cachetest.Bucket{}
 		s := &source{bytes: content(1, chunkBytes)}
 		c := testCache(t, Options{Objects: NewObjects(ObjectsOptions{Bucket: bucket}), Leases: leases, LeaseWait: 50 * time.Millisecond})
 		mustRead(t, c, KeyOf("x"), s)
@@ -154,7 +154,6 @@ func TestABuildNeverDependsOnALease(t *testing.T) {
 		if stats := c.Stats(); s.runs.Load() != 1 || stats.LeaseWaits+stats.LeaseFaults != 1 {
 			t.Errorf("%s: %+v", name, stats)
 		}
-		_ = bucket.Close()
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net/netip"
 	"net/url"
 	"strings"
@@ -13,8 +14,6 @@ import (
 	"time"
 
 	"github.com/sony/gobreaker/v2"
-	"gocloud.dev/blob"
-	"gocloud.dev/gcerrors"
 )
 
 // RedirectExpiry is how long a URL of [Entry.Redirect] can be used for a first
@@ -37,15 +36,12 @@ const (
 // ObjectsOptions say where objects are.
 type ObjectsOptions struct {
 	// Bucket is closed by the caller, after the cache.
-	Bucket *blob.Bucket
+	Bucket Bucket
 	// Public is the same bucket under the address that clients reach, and signs
 	// URLs. Nil: there are no redirects.
-	Public *blob.Bucket
-	// Name makes a driver name the download in a URL that is being signed, see
-	// [blob.SignedURLOptions.BeforeSign]. May be nil.
-	Name func(fileName string) func(as func(any) bool) error
-	// Uploads is how many may run at a time, each with buffers of the driver of
-	// some 15 MiB. Builds beyond are not uploaded. Default 4.
+	Public Bucket
+	// Uploads is how many may run at a time, each with buffers of 15 MiB. Builds
+	// beyond are not uploaded. Default 4.
 	Uploads int
 }
 
@@ -100,7 +96,7 @@ func (o *Objects) find(ctx context.Context, key Key) (*object, error) {
 		ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
 		defer cancel()
 		found, err := o.look(ctx, key)
-		if gcerrors.Code(err) == gcerrors.NotFound {
+		if errors.Is(err, fs.ErrNotExist) {
 			return nil, nil
 		}
 		return found, err
@@ -122,11 +118,11 @@ func (o *Objects) look(ctx context.Context, key Key) (*object, error) {
 		o.count.damaged.Add(1)
 		return nil, nil
 	}
-	attributes, err := o.Bucket.Attributes(ctx, key.String())
+	size, err := o.Bucket.Size(ctx, key.String())
 	if err != nil {
 		return nil, err
 	}
-	if attributes.Size != foot.Size {
+	if size != foot.Size {
 		o.count.damaged.Add(1)
 		return nil, nil
 	}
@@ -139,7 +135,7 @@ func (o *Objects) readFull(ctx context.Context, name string, offset int64, p []b
 	if len(p) == 0 {
 		return nil
 	}
-	r, err := o.Bucket.NewRangeReader(ctx, name, offset, int64(len(p)), nil)
+	r, err := o.Bucket.Open(ctx, name, offset, int64(len(p)))
 	if err != nil {
 		return err
 	}
@@ -155,14 +151,10 @@ func (o *Objects) sign(ctx context.Context, key Key, fileName string) (string, e
 	if o.Public == nil {
 		return "", ErrNoRedirect
 	}
-	options := &blob.SignedURLOptions{Expiry: RedirectExpiry, Method: "GET"}
-	if o.Name != nil {
-		options.BeforeSign = o.Name(fileName)
-	}
 	// Credentials may have to be fetched.
 	ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
 	defer cancel()
-	signed, err := o.Public.SignedURL(ctx, key.String(), options)
+	signed, err := o.Public.SignURL(ctx, key.String(), fileName, RedirectExpiry)
 	if err != nil {
 		o.count.faults.Add(1)
 		return "", fmt.Errorf("%w: %w", ErrNoRedirect, err)
@@ -223,10 +215,10 @@ func (o *Objects) copyTo(ctx context.Context, from *object, w io.Writer) (writte
 		return 0, err
 	}
 	sealed, err := from.withTable(table)
-	if err != nil {
+	if err != nil || from.Size == 0 {
 		return 0, err
 	}
-	r, err := o.Bucket.NewReader(ctx, from.key.String(), nil)
+	r, err := o.Bucket.Open(ctx, from.key.String(), 0, from.Size)
 	if err != nil {
 		return 0, err
 	}
@@ -259,7 +251,7 @@ func (o *Objects) drop(ctx context.Context, key Key) {
 	o.count.damaged.Add(1)
 	for _, name := range []string{key.String() + sealSuffix, key.String()} {
 		ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
-		if err := o.Bucket.Delete(ctx, name); err != nil && gcerrors.Code(err) != gcerrors.NotFound {
+		if err := o.Bucket.Delete(ctx, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			o.count.faults.Add(1)
 		}
 		cancel()

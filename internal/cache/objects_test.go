@@ -6,83 +6,59 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"net"
 	"net/http"
 	"net/http/httptest"
-	"net/url"
 	"testing"
 	"time"
 
-	"gocloud.dev/blob"
-	"gocloud.dev/blob/fileblob"
-	"gocloud.dev/blob/memblob"
+	"github.com/minio/minio-go/v7"
+
+	"github.com/repomcp/repomcp/internal/cache/cachetest"
 )
 
-// buckets are the object storages that need nothing installed.
-func buckets(t *testing.T, test func(t *testing.T, b *blob.Bucket)) {
-	t.Run("memory", func(t *testing.T) {
-		b := memblob.OpenBucket(nil)
-		defer func() { _ = b.Close() }()
-		test(t, b)
-	})
-	t.Run("files", func(t *testing.T) {
-		b := fileBucket(t)
-		defer func() { _ = b.Close() }()
-		test(t, b)
-	})
-	t.Run("azure", func(t *testing.T) {
-		b, _ := azureBucket(t, "")
-		defer func() { _ = b.Close() }()
-		test(t, b)
-	})
-	t.Run("gcs", func(t *testing.T) {
-		b := gcsBucket(t, "")
-		defer func() { _ = b.Close() }()
-		test(t, b)
-	})
-	t.Run("s3", func(t *testing.T) {
-		b := newGateway(t).bucket(t)
-		defer func() { _ = b.Close() }()
-		test(t, b)
-	})
-}
-
-func fileBucket(t *testing.T) *blob.Bucket {
-	t.Helper()
-	base, err := url.Parse("https://files.example/")
-	if err != nil {
-		t.Fatal(err)
+// buckets are the object storages of a build, each of them empty.
+func buckets(t *testing.T, test func(t *testing.T, b Bucket)) {
+	kinds := cloudBuckets()
+	kinds["memory"] = func(*testing.T) Bucket { return &cachetest.Bucket{} }
+	kinds["s3"] = func(t *testing.T) Bucket { return newGateway(t).bucket(t) }
+	for name, open := range kinds {
+		t.Run(name, func(t *testing.T) {
+			b := open(t)
+			defer func() { _ = b.Close() }()
+			test(t, b)
+		})
 	}
-	b, err := fileblob.OpenBucket(t.TempDir(), &fileblob.Options{NoTempDir: true, URLSigner: fileblob.NewURLSignerHMAC(base, []byte("secret"))})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return b
 }
 
 // names lists a bucket.
-func names(t *testing.T, b *blob.Bucket) (list []string) {
+func names(t *testing.T, b Bucket) (list []string) {
 	t.Helper()
-	for i := b.List(nil); ; {
-		o, err := i.Next(t.Context())
-		if errors.Is(err, io.EOF) {
-			return list
+	switch b := b.(type) {
+	case *cachetest.Bucket:
+		return b.Names()
+	case *s3Bucket:
+		for o := range b.client.Client.ListObjects(t.Context(), b.name, minio.ListObjectsOptions{Recursive: true}) {
+			if o.Err != nil {
+				t.Fatal(o.Err)
+			}
+			list = append(list, o.Key)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		list = append(list, o.Key)
+		return list
+	default:
+		return cloudNames(t, b)
 	}
 }
 
 // replica is a cache with a disk of its own over a bucket.
-func replica(t *testing.T, b *blob.Bucket) *Cache {
+func replica(t *testing.T, b Bucket) *Cache {
 	t.Helper()
 	return testCache(t, Options{Disk: testDisk(t, t.TempDir(), 1<<30), Objects: NewObjects(ObjectsOptions{Bucket: b, Public: b})})
 }
 
 func TestReplicasShareObjects(t *testing.T) {
-	buckets(t, func(t *testing.T, b *blob.Bucket) {
+	buckets(t, func(t *testing.T, b Bucket) {
 		for _, size := range []int{0, 1, chunkBytes, 2*chunkBytes + 5, partBytes + 3*chunkBytes + 1} {
 			s := &source{bytes: content(1, size)}
 			key := KeyOf(fmt.Sprint(size))
@@ -119,7 +95,7 @@ func TestReplicasShareObjects(t *testing.T) {
 }
 
 func TestAnAbortedBuildLeavesNoObject(t *testing.T) {
-	buckets(t, func(t *testing.T, b *blob.Bucket) {
+	buckets(t, func(t *testing.T, b Bucket) {
 		for _, size := range []int{chunkBytes, 2*partBytes + chunkBytes} {
 			broken := errors.New("a damaged object")
 			c := replica(t, b)
@@ -153,18 +129,17 @@ func TestAnAbortedBuildLeavesNoObject(t *testing.T) {
 }
 
 func TestAnObjectThatIsNotWholeIsNone(t *testing.T) {
-	b := memblob.OpenBucket(nil)
-	defer func() { _ = b.Close() }()
+	b := &cachetest.Bucket{}
 	s := &source{bytes: content(1, 3*chunkBytes+1)}
 	key := KeyOf("x")
 	c := replica(t, b)
 	mustRead(t, c, key, s)
 	idle(c)
-	whole, err := b.ReadAll(t.Context(), key.String())
+	whole, err := b.Object(key.String())
 	if err != nil {
 		t.Fatal(err)
 	}
-	sealed, err := b.ReadAll(t.Context(), key.String()+sealSuffix)
+	sealed, err := b.Object(key.String() + sealSuffix)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -180,9 +155,7 @@ func TestAnObjectThatIsNotWholeIsNone(t *testing.T) {
 		for i, suffix := range []string{"", sealSuffix} {
 			_ = b.Delete(t.Context(), key.String()+suffix)
 			if pair[i] != nil {
-				if err := b.WriteAll(t.Context(), key.String()+suffix, pair[i], nil); err != nil {
-					t.Fatal(err)
-				}
+				b.Put(key.String()+suffix, pair[i])
 			}
 		}
 		if _, ok := replica(t, b).Find(t.Context(), key, media, s.build); ok {
@@ -202,8 +175,7 @@ func TestAnObjectThatIsNotWholeIsNone(t *testing.T) {
 }
 
 func TestAnAlteredObjectIsDroppedAndBuiltOnFrom(t *testing.T) {
-	b := memblob.OpenBucket(nil)
-	defer func() { _ = b.Close() }()
+	b := &cachetest.Bucket{}
 	const size = 4*chunkBytes + 9
 	s := &source{bytes: content(1, size)}
 	cases := 0
@@ -218,21 +190,19 @@ func TestAnAlteredObjectIsDroppedAndBuiltOnFrom(t *testing.T) {
 			if inSeal {
 				name, place = name+sealSuffix, footerBytes+at/chunkBytes
 			}
-			raw, err := b.ReadAll(t.Context(), name)
+			raw, err := b.Object(name)
 			if err != nil {
 				t.Fatal(err)
 			}
 			raw[place] ^= 4
-			if err := b.WriteAll(t.Context(), name, raw, nil); err != nil {
-				t.Fatal(err)
-			}
+			b.Put(name, raw)
 			second := replica(t, b)
 			mustRead(t, second, key, s)
 			idle(second)
 			if stats := second.Stats(); stats.RemoteDamaged != 1 || stats.Builds != 1 || stats.Entries != 1 {
 				t.Errorf("byte %d, seal %v: %+v", at, inSeal, stats)
 			}
-			if ok, err := b.Exists(t.Context(), key.String()+sealSuffix); ok || err != nil {
+			if _, err := b.Object(key.String() + sealSuffix); !errors.Is(err, fs.ErrNotExist) {
 				t.Errorf("byte %d, seal %v: it is there, %v", at, inSeal, err)
 			}
 		}
@@ -243,8 +213,7 @@ func TestAnAlteredObjectIsDroppedAndBuiltOnFrom(t *testing.T) {
 }
 
 func TestRedirects(t *testing.T) {
-	b := fileBucket(t)
-	defer func() { _ = b.Close() }()
+	b := &cachetest.Bucket{Base: "https://files.example/"}
 	s := &source{bytes: content(1, 1000)}
 	first := testCache(t, Options{Objects: NewObjects(ObjectsOptions{Bucket: b})})
 	e, err := first.Get(t.Context(), KeyOf("x"), media, s.build)
@@ -259,7 +228,7 @@ func TestRedirects(t *testing.T) {
 	}
 	e.Close()
 	idle(first)
-	for public, want := range map[*blob.Bucket]bool{nil: false, b: true} {
+	for public, want := range map[Bucket]bool{nil: false, b: true} {
 		c := testCache(t, Options{Objects: NewObjects(ObjectsOptions{Bucket: b, Public: public})})
 		e, err := c.Get(t.Context(), KeyOf("x"), media, s.build)
 		if err != nil {
@@ -342,7 +311,7 @@ func TestObjectStorageThatDoesNotAnswer(t *testing.T) {
 		"forbidden": answering(http.StatusForbidden, 0), "broken": answering(http.StatusInternalServerError, 0),
 	} {
 		t.Run(name, func(t *testing.T) {
-			b := s3Bucket(t, "http://"+address)
+			b := gatewayBucket(t, "http://"+address)
 			defer func() { _ = b.Close() }()
 			o := NewObjects(ObjectsOptions{Bucket: b, Public: b})
 			c := testCache(t, Options{Objects: o, Disk: testDisk(t, t.TempDir(), 1<<30)})
@@ -373,7 +342,7 @@ func TestObjectStorageThatDoesNotAnswer(t *testing.T) {
 
 // An upload that hangs holds up nobody, and ends.
 func TestAnUploadThatHangs(t *testing.T) {
-	b := s3Bucket(t, "http://"+silent(t))
+	b := gatewayBucket(t, "http://"+silent(t))
 	defer func() { _ = b.Close() }()
 	o := NewObjects(ObjectsOptions{Bucket: b, Uploads: 1})
 	o.stall = 100 * time.Millisecond

@@ -8,13 +8,9 @@ import (
 	"time"
 
 	"github.com/sony/gobreaker/v2"
-	"gocloud.dev/blob"
 
 	"github.com/repomcp/repomcp/internal/panics"
 )
-
-// partBytes is the smallest part that S3 takes. A driver holds some of them.
-const partBytes = 5 << 20
 
 // upload reads the build as one client more, whose pace does not count. The
 // channel is closed when it has ended, however; nil says that none began.
@@ -76,12 +72,6 @@ func (o *Objects) store(ctx context.Context, key Key, mediaType string, r *reade
 	defer cancel()
 	watch := time.AfterFunc(o.stall, cancel)
 	defer watch.Stop()
-	options := &blob.WriterOptions{
-		ContentType: mediaType, ContentDisposition: "attachment", CacheControl: "private", BufferSize: partBytes,
-		MaxConcurrency: 2,
-	}
-	// The driver reads: Azure's panics when a writer is closed whose upload has
-	// failed.
 	from, to := io.Pipe()
 	var whole Identity
 	var failed error
@@ -94,7 +84,7 @@ func (o *Objects) store(ctx context.Context, key Key, mediaType string, r *reade
 		watch.Reset(o.stall)
 		_ = to.CloseWithError(failed) // it always succeeds
 	}()
-	err := o.Bucket.Upload(ctx, key.String(), from, options)
+	err := o.Bucket.Upload(ctx, key.String(), mediaType, from)
 	_ = from.CloseWithError(err)
 	<-read
 	switch {
@@ -105,8 +95,7 @@ func (o *Objects) store(ctx context.Context, key Key, mediaType string, r *reade
 	}
 	table, footer := seal{Identity: whole, table: r.spool.table()}.encode(key)
 	watch.Reset(o.stall)
-	return o.Bucket.Upload(ctx, key.String()+sealSuffix, bytes.NewReader(append(footer, table...)),
-		&blob.WriterOptions{ContentType: "application/octet-stream"})
+	return o.Bucket.Upload(ctx, key.String()+sealSuffix, "application/octet-stream", bytes.NewReader(append(footer, table...)))
 }
 
 // copyWhole writes everything, and returns what it was.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -16,11 +15,9 @@ import (
 	"testing"
 	"time"
 
-	"gocloud.dev/blob"
-	"gocloud.dev/blob/fileblob"
-
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/cache"
+	"github.com/repomcp/repomcp/internal/cache/cachetest"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
 )
@@ -290,27 +287,11 @@ func TestClosedCacheIsBusy(t *testing.T) {
 }
 
 // shelf is object storage whose URLs a test can check.
-type shelf struct {
-	*blob.Bucket
-	signer *fileblob.URLSignerHMAC
-}
+type shelf struct{ *cachetest.Bucket }
 
-func newShelf(t *testing.T, base string) shelf {
-	t.Helper()
-	u, err := url.Parse(base)
-	if err != nil {
-		t.Fatal(err)
-	}
-	signer := fileblob.NewURLSignerHMAC(u, []byte("secret"))
-	b, err := fileblob.OpenBucket(t.TempDir(), &fileblob.Options{NoTempDir: true, URLSigner: signer})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = b.Close() })
-	return shelf{b, signer}
-}
+func newShelf(base string) shelf { return shelf{&cachetest.Bucket{Base: base}} }
 
-func (b shelf) objects(public *blob.Bucket) *cache.Objects {
+func (b shelf) objects(public cache.Bucket) *cache.Objects {
 	return cache.NewObjects(cache.ObjectsOptions{Bucket: b.Bucket, Public: public})
 }
 
@@ -354,15 +335,11 @@ func (b shelf) follow(t *testing.T, a answer) []byte {
 	if !strings.HasPrefix(a.header.Get("Mcp-Resource-Uri"), "repo://team/app/archive/") {
 		t.Errorf("the headers are %v", a.header)
 	}
-	u, err := url.Parse(a.header.Get("Location"))
+	key, err := b.Signed(a.header.Get("Location"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	key, err := b.signer.KeyFromURL(t.Context(), u)
-	if err != nil {
-		t.Fatal(err)
-	}
-	whole, err := b.ReadAll(t.Context(), key)
+	whole, err := b.Object(key)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -371,7 +348,7 @@ func (b shelf) follow(t *testing.T, a answer) []byte {
 
 func TestWholeObjectsAreRedirectedTo(t *testing.T) {
 	t.Parallel()
-	b := newShelf(t, "https://files.example/")
+	b := newShelf("https://files.example/")
 	path := "/archive/team/app/main.tar.gz"
 	s, want := b.filled(t, targetOptions{}, path)
 	log := &journal{}
@@ -407,11 +384,11 @@ func TestWholeObjectsAreRedirectedTo(t *testing.T) {
 
 func TestWhoCannotFollowGetsTheBytes(t *testing.T) {
 	t.Parallel()
-	b := newShelf(t, "https://files.example/")
-	plain := newShelf(t, "http://files.example/") // no TLS
+	b := newShelf("https://files.example/")
+	plain := newShelf("http://files.example/") // no TLS
 	path := "/archive/team/app/main.tar.gz"
 	s, want := b.filled(t, targetOptions{}, path)
-	for name, public := range map[string]*blob.Bucket{"no public address": nil, "an insecure one": plain.Bucket} {
+	for name, public := range map[string]cache.Bucket{"no public address": nil, "an insecure one": plain.Bucket} {
 		other := s.elsewhere(t, targetOptions{}, b.objects(public))
 		a := other.good200(t, path)
 		if !bytes.Equal(a.body, want) {
@@ -430,7 +407,7 @@ func TestWhoCannotFollowGetsTheBytes(t *testing.T) {
 // cannot be resumed after it: only links for more uses lead there.
 func TestSingleUseLinksAreNotRedirected(t *testing.T) {
 	t.Parallel()
-	b := newShelf(t, "https://files.example/")
+	b := newShelf("https://files.example/")
 	s, want := b.filled(t, targetOptions{}, "/archive/team/app/main.tar.gz")
 	other := s.elsewhere(t, targetOptions{links: newLinks(t).linking(t)}, b.objects(b.Bucket))
 	uri := "repo://team/app/archive/main.tar.gz"

@@ -2,8 +2,6 @@ package httpx_test
 
 import (
 	"bytes"
-	"errors"
-	"io"
 	"net/http"
 	"path/filepath"
 	"strconv"
@@ -11,8 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"gocloud.dev/blob"
-
+	"github.com/repomcp/repomcp/internal/cache"
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
@@ -37,9 +34,9 @@ func TestReplicaThatLagsAsksForPatience(t *testing.T) {
 
 // lagging are two replicas with one bucket, the second of which has not got the
 // newest commit of the first yet.
-func lagging(t *testing.T, l *withLinks, public func(shelf) *blob.Bucket) (s, behind *target, repo *gittest.Repo, b shelf) {
+func lagging(t *testing.T, l *withLinks, public func(shelf) cache.Bucket) (s, behind *target, repo *gittest.Repo, b shelf) {
 	t.Helper()
-	b = newShelf(t, "https://files.example/")
+	b = newShelf("https://files.example/")
 	first := newCache(t, t.TempDir(), b.objects(nil))
 	s = newTarget(t, targetOptions{links: l.linking(t), cache: first, build: func(root string) {
 		repo = gittest.At(t, filepath.Join(root, "team/app.git"))
@@ -59,13 +56,13 @@ func lagging(t *testing.T, l *withLinks, public func(shelf) *blob.Bucket) (s, be
 	return s, behind, repo, b
 }
 
-func itself(b shelf) *blob.Bucket { return b.Bucket }
+func itself(b shelf) cache.Bucket { return b.Bucket }
 
-func nowhere(shelf) *blob.Bucket { return nil }
+func nowhere(shelf) cache.Bucket { return nil }
 
 func TestReplicaThatLagsAnswersFromTheBucket(t *testing.T) {
 	t.Parallel()
-	for name, public := range map[string]func(shelf) *blob.Bucket{"a public bucket": itself, "a private one": nowhere} {
+	for name, public := range map[string]func(shelf) cache.Bucket{"a public bucket": itself, "a private one": nowhere} {
 		l := newLinks(t)
 		s, behind, repo, _ := lagging(t, l, public)
 		want := s.good200(t, "/archive/team/app/main.tar.gz").body
@@ -125,25 +122,16 @@ func TestReplicaThatLagsGivesNoWrongByte(t *testing.T) {
 	l := newLinks(t)
 	s, behind, _, b := lagging(t, l, nowhere)
 	altered := 0
-	for list := b.List(nil); ; {
-		object, err := list.Next(t.Context())
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		if strings.HasSuffix(object.Key, ".seal") {
+	for _, name := range b.Names() {
+		if strings.HasSuffix(name, ".seal") {
 			continue
 		}
-		content, err := b.ReadAll(t.Context(), object.Key)
+		content, err := b.Object(name)
 		if err != nil {
 			t.Fatal(err)
 		}
 		content[len(content)-1] ^= 1
-		if err := b.WriteAll(t.Context(), object.Key, content, nil); err != nil {
-			t.Fatal(err)
-		}
+		b.Put(name, content)
 		altered++
 	}
 	if altered != 1 {
