@@ -134,13 +134,29 @@ func (g *Graph) ordered() bool {
 // acyclic checks all parents: they are there, and their levels and generations
 // are lower.
 func (g *Graph) acyclic() bool {
+	// Parents are anywhere: numbers that lie close together are looked up faster.
+	type numbers struct {
+		generation uint64
+		level      uint32
+	}
+	layer := make([]numbers, g.count)
+	of := func(at uint32) numbers {
+		if at >= g.first {
+			return layer[at-g.first]
+		}
+		return numbers{g.Generation(at), g.Level(at)}
+	}
+	for i := range layer {
+		at := g.first + uint32(i)
+		layer[i] = numbers{g.Generation(at), g.Level(at)}
+	}
 	for at := g.first; at < g.Len(); at++ {
-		level := g.Level(at)
-		if level == 0 || g.Generation(at) == noGeneration || !g.edgesEnd(at) {
+		child := of(at)
+		if child.level == 0 || child.generation == noGeneration || !g.edgesEnd(at) {
 			return false
 		}
 		for parent := range g.Parents(at) {
-			if parent >= g.Len() || g.Level(parent) >= level || g.Generation(parent) >= g.Generation(at) {
+			if parent >= g.Len() || of(parent).level >= child.level || of(parent).generation >= child.generation {
 				return false
 			}
 		}

@@ -2,6 +2,7 @@ package history
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 
@@ -19,6 +20,13 @@ var errContradicted = fmt.Errorf("the commit-graph contradicts a commit: %w", re
 type claims struct {
 	graph *commitgraph.Graph
 	paths map[string]commitgraph.Path // that changes were asked of
+	// near has positions plus one of parents that were told last, by their ids: they
+	// are asked for next.
+	near [1 << 10]uint32
+}
+
+func (c *claims) slot(id repos.ID) *uint32 {
+	return &c.near[int(binary.BigEndian.Uint16(id[:]))%len(c.near)]
 }
 
 // walking returns the answer to a question whose walk may go by the commit-graph.
@@ -49,6 +57,9 @@ func (c *claims) find(id repos.ID) (at uint32, ok bool) {
 	if c.graph == nil {
 		return 0, false
 	}
+	if at := *c.slot(id); at > 0 && c.graph.ID(at-1) == id {
+		return at - 1, true
+	}
 	return c.graph.Find(id)
 }
 
@@ -60,7 +71,9 @@ func (c *claims) links(id repos.ID) (l links, ok bool) {
 	}
 	l = links{tree: c.graph.Tree(at), date: c.graph.Date(at), at: at + 1}
 	for parent := range c.graph.Parents(at) {
-		l.parents = append(l.parents, c.graph.ID(parent))
+		id := repos.ID(c.graph.ID(parent))
+		*c.slot(id) = parent + 1
+		l.parents = append(l.parents, id)
 	}
 	return l, true
 }
