@@ -7,8 +7,7 @@ import (
 	"io"
 	"testing"
 
-	"gocloud.dev/blob/memblob"
-
+	"github.com/repomcp/repomcp/internal/cache/cachetest"
 	"github.com/repomcp/repomcp/internal/panics"
 )
 
@@ -45,8 +44,7 @@ func (panickingLeases) Take(context.Context, Key) (func(), error) { panic("an un
 // TestPanicOfALeaseFailsItsReaders has the search for another replica's build
 // panic, before there are bytes.
 func TestPanicOfALeaseFailsItsReaders(t *testing.T) {
-	bucket := memblob.OpenBucket(nil)
-	t.Cleanup(func() { _ = bucket.Close() })
+	bucket := &cachetest.Bucket{}
 	c := testCache(t, Options{Objects: NewObjects(ObjectsOptions{Bucket: bucket}), Leases: panickingLeases{}})
 	s := &source{bytes: content(1, chunkBytes)}
 	var panicked *panics.Error
