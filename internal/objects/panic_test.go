@@ -3,6 +3,7 @@ package objects
 import (
 	"bytes"
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/gittest"
@@ -62,7 +63,7 @@ func TestPanicOfAnIndexComparisonFailsItsIndex(t *testing.T) {
 	p := snap.view.Load().packs[0]
 	clear(s.checks.verdicts)
 	s.checks.store = nil // which is used to open the file
-	s.checks.add(indexCheck{p.where + ".idx", p.idxInfo, p.index.table, p})
+	s.checks.add(indexCheck{strings.TrimSuffix(p.where, ".pack") + ".idx", p.idxInfo, p.index.table, p})
 	awaitVerdicts(t, s)
 	var panicked *panics.Error
 	if _, err := snap.Has(entries[0].id); !errors.As(err, &panicked) {

@@ -51,7 +51,10 @@ func TestOddCommitsAreReadAsGitReadsThem(t *testing.T) {
 		raw := "tree " + tree + "\nparent " + parent + "\n" + c.rest
 		id := repo.Store("commit", raw)
 		want := strings.Split(repo.Git("log", "-1", "--no-mailmap", "--date=raw", "--format=%T%n%P%n%an%n%ae%n%ad%n%cn%n%ce%n%cd", id), "\n")
-		if own := ownFields(t, raw); !slices.Equal(own, want) {
+		// The date that orders history and is that of an archive's files, which is not
+		// the committer's where people are not in their places.
+		date, _, _ := strings.Cut(repo.Git("rev-list", "--timestamp", "-1", id), " ")
+		if own := ownFields(t, raw, date); !slices.Equal(own, want) {
 			t.Errorf("%s: %q, git reads %q", name, own, want)
 		}
 		if goGit := goGitFields(t, raw); slices.Equal(goGit, want) == c.goGitErrors {
@@ -62,14 +65,14 @@ func TestOddCommitsAreReadAsGitReadsThem(t *testing.T) {
 
 // ownFields are a commit's tree, parents, author and committer as parseCommit
 // reads them. The message is all that comes after the first empty line.
-func ownFields(t *testing.T, raw string) []string {
+func ownFields(t *testing.T, raw, date string) []string {
 	t.Helper()
 	c, err := parseCommit(ID{}, []byte(raw))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, message, _ := strings.Cut(raw, "\n\n"); c.Message != message || strconv.FormatUint(c.Date, 10) != fmt.Sprint(c.Committer.When.Unix()) {
-		t.Errorf("%q: message %q, date %d", raw, c.Message, c.Date)
+	if _, message, _ := strings.Cut(raw, "\n\n"); c.Message != message || strconv.FormatUint(c.Date, 10) != date {
+		t.Errorf("%q: message %q, date %d, git's %s", raw, c.Message, c.Date, date)
 	}
 	return commitFields(c.Tree, c.Parents, c.Author, c.Committer)
 }

@@ -78,7 +78,8 @@ func committerDate(people string) uint64 {
 		return 0
 	}
 	_, when, found := strings.Cut(rest, ">")
-	if !found || !strings.Contains(when, "\n") {
+	// A line that ends the commit has no date for git, which looks for what follows.
+	if end := strings.IndexByte(when, '\n'); !found || end < 0 || end == len(when)-1 {
 		return 0
 	}
 	return ParseSeconds(when)
