@@ -79,15 +79,6 @@ func (s *source) aheadBehind(base, head repos.ID) (counts [2]int, err error) {
 	if err := errors.Join(p.start(left, head), p.start(right, base)); err != nil {
 		return counts, err
 	}
-	if !s.claims.ordered() {
-		bases, err := s.mergeBases(base, head)
-		if err == nil {
-			err = p.start(left|right|stale, bases...)
-		}
-		if err != nil {
-			return counts, err
-		}
-	}
 	if err := p.settle(); err != nil {
 		return counts, err
 	}
