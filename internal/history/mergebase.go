@@ -25,8 +25,8 @@ const settleSteps = 1000
 // `git merge-base --all` does. There are none when the histories have nothing
 // in common, and several after merges that crossed.
 //
-// Of several that were committed in the same second git may list another one
-// first when it has a commit-graph file.
+// Of several that were committed in the same second another one may come first
+// when there is a commit-graph file, for git as here.
 func MergeBases(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, a, b repos.ID) ([]repos.ID, error) {
 	return walking(ctx, snapshot, facts, func(s *source) ([]repos.ID, error) {
 		bases, err := s.mergeBases(a, b)
