@@ -9,33 +9,45 @@ import (
 	"path/filepath"
 )
 
-// GraphField is a part of a commit's record in a commit-graph, by its place and its
-// size (gitformat-commit-graph(5), Commit Data).
-type GraphField struct{ at, size int }
+// GraphField is a part of a commit's record in a commit-graph
+// (gitformat-commit-graph(5), Commit Data).
+type GraphField string
 
 // The parts of a record. A parent is a position of four bytes, and the last part is
 // the level with the date.
-var (
-	GraphTree        = GraphField{0, sha1.Size}
-	GraphFirstParent = GraphField{sha1.Size, 4}
-	GraphDate        = GraphField{sha1.Size + 8, 8}
+const (
+	GraphTree        GraphField = "tree"
+	GraphFirstParent GraphField = "first parent"
+	GraphDate        GraphField = "date"
 )
 
 const graphRecord = sha1.Size + 16
+
+// in is where a record has the part.
+func (f GraphField) in(record []byte) []byte {
+	switch f {
+	case GraphTree:
+		return record[:sha1.Size]
+	case GraphFirstParent:
+		return record[sha1.Size:][:4]
+	default:
+		return record[sha1.Size+8:]
+	}
+}
 
 // ChangeCommitGraph writes other bytes, in hexadecimal digits, into the record of a
 // commit in the single file, and mends the checksum.
 func (r *Repo) ChangeCommitGraph(commit string, f GraphField, digits string) {
 	r.t.Helper()
 	r.editCommitGraph(func(g graphBytes) {
-		copy(g.record(g.find(r.bytes(commit)))[f.at:][:f.size], r.bytes(digits))
+		copy(f.in(g.record(g.find(r.bytes(commit)))), r.bytes(digits))
 	})
 }
 
 // CommitGraphField returns the part of a commit's record.
 func (r *Repo) CommitGraphField(commit string, f GraphField) (digits string) {
 	r.t.Helper()
-	r.editCommitGraph(func(g graphBytes) { digits = hex.EncodeToString(g.record(g.find(r.bytes(commit)))[f.at:][:f.size]) })
+	r.editCommitGraph(func(g graphBytes) { digits = hex.EncodeToString(f.in(g.record(g.find(r.bytes(commit))))) })
 	return digits
 }
 

@@ -130,6 +130,12 @@ func (c *claims) keepsAll(l links, limits []limit) bool {
 	return true
 }
 
+// mayLead reports whether a commit may lead to another one. Out of the graph there
+// is no way.
+func (c *claims) mayLead(from, to links) bool {
+	return from.at == 0 || to.at > 0 && c.graph.Generation(from.at-1) > c.graph.Generation(to.at-1)
+}
+
 // ordered reports whether generations are good enough to walk by: among those of
 // the graph a commit comes after all that lead to it.
 func (c *claims) ordered() bool { return c.graph != nil && c.graph.Corrected() }

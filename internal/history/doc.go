@@ -26,6 +26,16 @@
 // none or little in a bare repository. A .mailmap has the part that the options
 // give it.
 //
+// # Commit-graphs
+//
+// Where the repository has a commit-graph file ([repos.Snapshot.CommitGraph]), walks
+// go by it. Commits that are shown, begun with, or whose trees are compared are
+// compared with it; when it has one of them wrong it is dropped, and the question is
+// asked again without it. What cannot be noticed is a lie about commits that are
+// passed over: those between the ends of a count or a search for common ancestors,
+// and those of which the file says that they change none of the paths. `git
+// commit-graph verify` and the server's --verify compare all.
+//
 // # Limits
 //
 // A log looks at [DefaultMaxLooked] commits for a page, or as many as are asked

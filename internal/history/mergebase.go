@@ -24,8 +24,8 @@ const settleSteps = 1000
 // `git merge-base --all` does. There are none when the histories have nothing
 // in common, and several after merges that crossed.
 //
-// Of several that were committed in the same second git may list another one
-// first when it has a commit-graph file.
+// Of several that were committed in the same second another one may come first
+// when there is a commit-graph file, for git as here.
 func MergeBases(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, a, b repos.ID) ([]repos.ID, error) {
 	return walking(ctx, snapshot, facts, func(s *source) ([]repos.ID, error) {
 		bases, err := s.mergeBases(a, b)
@@ -77,15 +77,6 @@ func (s *source) aheadBehind(base, head repos.ID) (counts [2]int, err error) {
 	p := newPainter(s)
 	if err := errors.Join(p.start(left, head), p.start(right, base)); err != nil {
 		return counts, err
-	}
-	if !s.claims.ordered() {
-		bases, err := s.mergeBases(base, head)
-		if err == nil {
-			err = p.start(left|right|stale, bases...)
-		}
-		if err != nil {
-			return counts, err
-		}
 	}
 	if err := p.settle(); err != nil {
 		return counts, err

@@ -51,6 +51,10 @@ func Containing(
 		if err := s.confirm(wanted); err != nil {
 			return nil, err
 		}
+		to, _, err := s.links(wanted)
+		if err != nil {
+			return nil, err
+		}
 		leads := map[repos.ID]bool{wanted: true}
 		list := make([]bool, len(commits))
 		for i, id := range commits {
@@ -59,7 +63,7 @@ func Containing(
 			}
 			err := s.confirm(id)
 			if err == nil {
-				list[i], err = s.leadsTo(id, leads)
+				list[i], err = s.leadsTo(id, to, leads)
 			}
 			if err != nil {
 				return nil, err
@@ -71,7 +75,7 @@ func Containing(
 
 // leadsTo goes depth first, and notes in leads what it learns. Whenever a commit is
 // found that leads to the wanted one, so does all of the way to it.
-func (s *source) leadsTo(start repos.ID, leads map[repos.ID]bool) (bool, error) {
+func (s *source) leadsTo(start repos.ID, to links, leads map[repos.ID]bool) (bool, error) {
 	type stop struct {
 		id   repos.ID
 		rest []repos.ID // parents that were not looked at
@@ -106,6 +110,9 @@ func (s *source) leadsTo(start repos.ID, leads map[repos.ID]bool) (bool, error) 
 		}
 		if found, _, err = s.links(parent); err != nil {
 			return false, err
+		}
+		if !s.claims.mayLead(found, to) {
+			found.parents = nil
 		}
 		way = append(way, stop{parent, found.parents})
 	}
