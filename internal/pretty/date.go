@@ -61,7 +61,7 @@ func zoneOf(p repos.Person) int64 {
 }
 
 // year keeps 32 bits, as git does.
-func (d date) year() int32 { return int32(d.Time.Year()) }
+func (d date) year() int32 { return int32(d.Year()) }
 
 // numericZone is not that of the layouts of package time, which have no zones of
 // a hundred hours.

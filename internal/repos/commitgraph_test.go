@@ -17,7 +17,8 @@ import (
 )
 
 // branchy imports commits with merges, each on a branch of its own.
-func branchy(t testing.TB, dir string, seed uint64, commits int) *gittest.Repo {
+func branchy(t testing.TB, dir string, seed uint64) *gittest.Repo {
+	const commits = 60
 	t.Helper()
 	repo := gittest.At(t, dir)
 	random := rand.New(rand.NewPCG(seed, 3))
@@ -45,7 +46,7 @@ func TestReachableIsWhatGitSays(t *testing.T) {
 	reachable, hidden := 0, 0
 	for seed := range uint64(gittest.Volume(8, 80)) {
 		root := t.TempDir()
-		repo := branchy(t, filepath.Join(root, "repo.git"), seed, 60)
+		repo := branchy(t, filepath.Join(root, "repo.git"), seed)
 		repo.WriteCommitGraph(seed)
 		catalogue := open(t, root, repos.Options{})
 		all := strings.Fields(repo.Git("rev-list", "--all"))
@@ -123,7 +124,7 @@ func TestCommitGraphsAreUsedWhileTheyAreSound(t *testing.T) {
 	for name, c := range cases {
 		var log strings.Builder
 		root := t.TempDir()
-		repo := branchy(t, filepath.Join(root, "repo.git"), 1, 60)
+		repo := branchy(t, filepath.Join(root, "repo.git"), 1)
 		c.write(repo)
 		catalogue := open(t, root, repos.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		for range 3 {
@@ -157,7 +158,7 @@ func firstHalf(content []byte) []byte { return content[:len(content)/2] }
 func TestCommitGraphsKeepTheirBound(t *testing.T) {
 	root := t.TempDir()
 	for n := range 4 {
-		branchy(t, filepath.Join(root, fmt.Sprint(n, ".git")), uint64(n), 60).WriteCommitGraph(1)
+		branchy(t, filepath.Join(root, fmt.Sprint(n, ".git")), uint64(n)).WriteCommitGraph(1)
 	}
 	for bound, want := range map[int64]bool{2_000: false, 8_000: true} {
 		catalogue := open(t, root, repos.Options{CommitGraphBytes: bound})
@@ -173,7 +174,7 @@ func TestCommitGraphsKeepTheirBound(t *testing.T) {
 // no part in the answer.
 func TestAGraphThatLiesOfACommitIsDropped(t *testing.T) {
 	root := t.TempDir()
-	repo := branchy(t, filepath.Join(root, "repo.git"), 2, 60)
+	repo := branchy(t, filepath.Join(root, "repo.git"), 2)
 	for line := range strings.Lines(repo.Git("for-each-ref", "--format=%(refname)") + "\n") {
 		if name := strings.TrimSpace(line); name < "refs/heads/b058" {
 			repo.Git("update-ref", "-d", name)
@@ -219,7 +220,7 @@ func TestAGraphThatLiesOfACommitIsDropped(t *testing.T) {
 func TestVerifyComparesCommitGraphs(t *testing.T) {
 	root := t.TempDir()
 	for _, name := range []string{"sound", "lying"} {
-		repo := branchy(t, filepath.Join(root, name+".git"), 3, 60)
+		repo := branchy(t, filepath.Join(root, name+".git"), 3)
 		repo.Git("repack", "-adq")
 		repo.WriteCommitGraph(1)
 		if name == "lying" {
@@ -240,7 +241,7 @@ func TestVerifyComparesCommitGraphs(t *testing.T) {
 // Whoever waits for a walk that another request makes may give up.
 func TestReachableEndsWithItsContext(t *testing.T) {
 	root := t.TempDir()
-	repo := branchy(t, filepath.Join(root, "repo.git"), 4, 60)
+	repo := branchy(t, filepath.Join(root, "repo.git"), 4)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := snapshot(t, open(t, root, repos.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}), "repo").Resolve(ctx, repo.Git("rev-parse", "b001")); !errors.Is(err, context.Canceled) {

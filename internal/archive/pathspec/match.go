@@ -85,10 +85,10 @@ func (i *item) names(e *entry) bool {
 	if len(e.name()) > len(rest) || !i.equal(e.name(), rest[:len(e.name())]) {
 		return false
 	}
-	switch below := rest[len(e.name()):]; {
-	case below == "":
+	switch below := rest[len(e.name()):]; below {
+	case "":
 		return true
-	case below == "/":
+	case "/":
 		return e.kind != File
 	default:
 		return below[0] == '/' && e.kind == Folder
