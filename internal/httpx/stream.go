@@ -105,7 +105,7 @@ func (s *Server) send(c echo.Context, content *resources.Content, d delivery) {
 	w := &streamWriter{response: c.Response(), limit: d.limit}
 	// A write that waits for the client ends with the request, which the client
 	// can cancel from another connection.
-	defer context.AfterFunc(ctx, func() { unblock(c) })()
+	defer unblockAfter(ctx, c)()
 	if err := w.start(d.status); err != nil {
 		abort(c)
 	}
@@ -144,14 +144,26 @@ func announceDigest(r *http.Request, h http.Header, content *resources.Content, 
 	return follows
 }
 
-// unblock ends the writes of a reply, also one that waits for the client.
-func unblock(c echo.Context) {
-	if conn := connOf(c.Request()); conn != nil {
-		_ = conn.Close() // what is written fails now, and so will what follows
-		return
+// unblockAfter ends the writes of a reply, also one that waits for the client, when
+// ctx is done. The function that it returns takes that back; after it the
+// connection and the echo context, which are used for other requests then, are
+// left alone.
+func unblockAfter(ctx context.Context, c echo.Context) (stop func()) {
+	ended := make(chan struct{})
+	stopped := context.AfterFunc(ctx, func() {
+		defer close(ended)
+		if conn := connOf(c.Request()); conn != nil {
+			_ = conn.Close() // what is written fails now, and so will what follows
+			return
+		}
+		// A recorder of a test has no deadlines.
+		_ = http.NewResponseController(c.Response()).SetWriteDeadline(time.Unix(1, 0))
+	})
+	return func() {
+		if !stopped() {
+			<-ended
+		}
 	}
-	// A recorder of a test has no deadlines.
-	_ = http.NewResponseController(c.Response()).SetWriteDeadline(time.Unix(1, 0))
 }
 
 // abort ends a reply that has begun so that no client takes what it got for
