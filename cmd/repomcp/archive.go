@@ -152,7 +152,7 @@ func writeArchive(c *cobra.Command, env environment, flags archiveFlags, name, r
 		return err
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	commit, err := snapshot.Resolve(c.Context(), revision)
+	head, err := snapshot.ResolveTreeish(c.Context(), revision)
 	if err != nil {
 		return err
 	}
@@ -164,7 +164,7 @@ func writeArchive(c *cobra.Command, env environment, flags archiveFlags, name, r
 	siblings := resources.NewSiblings(repository)
 	defer func() { err = errors.Join(err, siblings.Close()) }()
 	flags.options.Format, flags.options.Siblings = format, siblings
-	plan, err := engine.Plan(c.Context(), snapshot, commit, flags.options)
+	plan, err := engine.Plan(c.Context(), snapshot, head, flags.options)
 	if errors.Is(err, archive.ErrOption) {
 		return &usageError{err}
 	}
@@ -182,6 +182,10 @@ func printMeasure(ctx context.Context, w io.Writer, plan *archive.Plan) error {
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(w, "commit %s\nentries %d\nbytes %d\n", plan.Commit().ID, measure.Entries, measure.Bytes)
+	kind, head := "commit", plan.Head()
+	if head.Commit.IsZero() {
+		kind = "object"
+	}
+	_, err = fmt.Fprintf(w, "%s %s\nentries %d\nbytes %d\n", kind, head.ID, measure.Entries, measure.Bytes)
 	return err
 }

@@ -34,7 +34,7 @@ func plan(t *testing.T, repo *gittest.Repo, revision string, options archive.Opt
 func tryPlan(t *testing.T, repo *gittest.Repo, revision string, options archive.Options) (*archive.Plan, error) {
 	t.Helper()
 	o := open(t, repo)
-	commit, err := o.snapshot.Resolve(t.Context(), revision)
+	commit, err := o.snapshot.ResolveTreeish(t.Context(), revision)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -273,12 +273,12 @@ func TestTagNeedsNoCommit(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if tag, ok := o.engine.Tag(p.Commit().ID, p.Options(), []byte("same export-ignore\n")); !ok || tag != v.Tag {
+			if tag, ok := o.engine.Tag(p.Head().Commit, p.Options(), []byte("same export-ignore\n")); !ok || tag != v.Tag {
 				t.Errorf("%+v: %q and %v, want %q", options, tag, ok, v.Tag)
 			}
 			cases++
 			for _, outside := range []archive.Options{{Format: format, LFS: archive.LFSContent}, {Format: format, Submodules: archive.SubmodulesContent}, {Format: "rar"}} {
-				if tag, ok := o.engine.Tag(p.Commit().ID, outside, nil); ok {
+				if tag, ok := o.engine.Tag(p.Head().Commit, outside, nil); ok {
 					t.Errorf("%+v: %q", outside, tag)
 				}
 			}

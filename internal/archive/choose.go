@@ -44,7 +44,7 @@ func (p *Plan) choose(ctx context.Context) error {
 
 // findStripped walks down to the folder that is left out of the paths.
 func (p *Plan) findStripped() error {
-	p.top = folder{p.source, p.commit.Tree, p.root}
+	p.top = folder{p.source, p.head.Tree, p.root}
 	if p.options.Strip == "" {
 		return nil
 	}
@@ -101,12 +101,12 @@ func (p *Plan) matches(ctx context.Context, check *pathspec.Check) (bool, error)
 		return p.exists(path, folder)
 	}
 	search := search{ctx: ctx, plan: p, check: check}
-	return search.folder(nil, folder{p.source, p.commit.Tree, p.root}, 1)
+	return search.folder(nil, folder{p.source, p.head.Tree, p.root}, 1)
 }
 
 // exists looks one path up.
 func (p *Plan) exists(path string, isFolder bool) (bool, error) {
-	at := folder{p.source, p.commit.Tree, p.root}
+	at := folder{p.source, p.head.Tree, p.root}
 	for start := 0; ; {
 		name, _, more := strings.Cut(path[start:], "/")
 		e, ok := find(at.entries, name)

@@ -23,7 +23,7 @@ const (
 
 // The reasons of a [FullNeededError].
 const (
-	// BaseUnknown: no such commit is served, or what the options name is not in
+	// BaseUnknown: no such commit or tree is served, or what the options name is not in
 	// it, so that there is no such archive of it.
 	BaseUnknown = "base unknown"
 	// AttributesChanged: a .gitattributes is other in the base, so that any
@@ -68,8 +68,8 @@ func (p *Plan) findDelta(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	p.options.Base = base.commit.ID.String()
-	c, err := p.newComparison(ctx, base.root)
+	p.options.Base = base.head.Revision
+	c, err := p.newComparison(ctx, base)
 	if err != nil {
 		return err
 	}
@@ -83,18 +83,18 @@ func (p *Plan) findDelta(ctx context.Context) error {
 
 // basePlan is what the same options make of the base.
 func (p *Plan) basePlan(ctx context.Context) (*Plan, error) {
-	commit, err := p.source.Resolve(ctx, p.options.Base)
+	head, err := p.source.ResolveTreeish(ctx, p.options.Base)
 	if err != nil {
 		return nil, err
 	}
-	base := &Plan{engine: p.engine, source: p.source, commit: commit, options: p.options, info: p.info}
-	if base.root, err = p.source.Tree(commit.Tree); err != nil {
+	base := &Plan{engine: p.engine, source: p.source, head: head, options: p.options, info: p.info}
+	if base.root, err = p.source.Tree(head.Tree); err != nil {
 		return nil, damaged(err)
 	}
 	return base, base.choose(ctx)
 }
 
-func (p *Plan) newComparison(ctx context.Context, base []repos.TreeEntry) (*comparison, error) {
+func (p *Plan) newComparison(ctx context.Context, base *Plan) (*comparison, error) {
 	c := &comparison{
 		ctx: ctx, source: p.source, limits: p.options.Limits, selected: p.selected, prefix: p.options.Prefix,
 		changes: &changes{},
@@ -102,7 +102,7 @@ func (p *Plan) newComparison(ctx context.Context, base []repos.TreeEntry) (*comp
 	if p.options.Profile != ProfileArchive {
 		return c, nil
 	}
-	changed, err := c.attributesChange(base, p.root, make(map[[2]repos.ID]bool))
+	changed, err := c.attributesChange(base.root, p.root, make(map[[2]repos.ID]bool))
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func (p *Plan) newComparison(ctx context.Context, base []repos.TreeEntry) (*comp
 		return nil, err
 	}
 	c.attrs, c.entered = attributes.NewStack(p.info), 0
-	c.everything = p.maySubstitute(s)
+	c.everything = p.mentionsSubst(s) && (!p.head.Commit.IsZero() || !base.head.Commit.IsZero())
 	return c, nil
 }
 
@@ -132,7 +132,7 @@ func reserved(entries []repos.TreeEntry) bool {
 // first is the member with the manifest.
 func (p *Plan) first() *entry {
 	return &entry{
-		path: []byte(p.options.Prefix + deltaManifest), mode: repos.ModeRegular, id: p.commit.ID,
+		path: []byte(p.options.Prefix + deltaManifest), mode: repos.ModeRegular, id: p.head.ID,
 		treatment: &treatment{generated: p.delta.manifest},
 	}
 }

@@ -57,7 +57,7 @@ func open(t *testing.T, repo *gittest.Repo) opened {
 
 func (o opened) plan(t *testing.T, revision string, options archive.Options) (*archive.Plan, error) {
 	t.Helper()
-	commit, err := o.snapshot.Resolve(t.Context(), revision)
+	commit, err := o.snapshot.ResolveTreeish(t.Context(), revision)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -38,7 +38,7 @@ func TestHistoryIsWalkedOnceToDescribe(t *testing.T) {
 	}
 	repo.Git("pack-refs", "--all")
 	o := open(t, repo)
-	commit, err := o.snapshot.Resolve(t.Context(), "main")
+	commit, err := o.snapshot.ResolveTreeish(t.Context(), "main")
 	if err != nil {
 		t.Fatal(err)
 	}

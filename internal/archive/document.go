@@ -79,9 +79,13 @@ func (d document) options(o Options) document {
 // heading is what the manifest of an archive begins with.
 func (p *Plan) heading() document {
 	d := append(document{'{'}.key("version"), documentVersion...)
-	d = d.plain("commit", p.commit.ID.String())
-	d = d.plain("tree", p.commit.Tree.String())
-	d = d.plain("time", p.commit.Committer.When.UTC().Format(time.RFC3339))
+	name := "commit"
+	if p.head.Commit.IsZero() {
+		name = "object"
+	}
+	d = d.plain(name, p.head.ID.String())
+	d = d.plain("tree", p.head.Tree.String())
+	d = d.plain("time", p.head.When.UTC().Format(time.RFC3339))
 	d = d.options(p.options)
 	if p.delta != nil {
 		d = d.changes(p.delta.changes)
@@ -95,7 +99,7 @@ func (p *Plan) deltaDocument() []byte {
 	d := append(document{'{'}.key("version"), documentVersion...)
 	o := p.options
 	d = d.plain("base", o.Base)
-	d = d.plain("head", p.commit.ID.String())
+	d = d.plain("head", p.head.Revision)
 	d = d.plain("profile", string(o.Profile))
 	// What stands above, or is no matter of the content.
 	o.Base, o.Fallback, o.Profile = "", "", ProfileArchive

@@ -89,7 +89,7 @@ func writeOne(t *testing.T, catalogue *repos.Catalogue, engine *archive.Engine, 
 		return err
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	commit, err := snapshot.Resolve(t.Context(), "main")
+	commit, err := snapshot.ResolveTreeish(t.Context(), "main")
 	if err != nil {
 		return err
 	}

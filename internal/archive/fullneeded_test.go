@@ -265,7 +265,7 @@ func TestFoldersThatAreTheSameAreNotCompared(t *testing.T) {
 	base := repo.Commit("main", files("1")...)
 	repo.Commit("main", files("2")...)
 	o := open(t, repo)
-	commit, err := o.snapshot.Resolve(t.Context(), "main")
+	commit, err := o.snapshot.ResolveTreeish(t.Context(), "main")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -355,7 +355,7 @@ func TestDeltaKeepsLimits(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	o := open(t, repo)
-	commit, err := o.snapshot.Resolve(t.Context(), "main")
+	commit, err := o.snapshot.ResolveTreeish(t.Context(), "main")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func (p *Plan) writeManifest(ctx context.Context, w io.Writer) error {
 // memberURLs are those of the submodules by the paths of their members. A
 // .gitmodules that nobody can have written names none.
 func (p *Plan) memberURLs() (map[string]string, error) {
-	known, err := submoduleURLs(folder{p.source, p.commit.Tree, p.root})
+	known, err := submoduleURLs(folder{p.source, p.head.Tree, p.root})
 	if err != nil && !errors.Is(err, ErrLimit) {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func (m *manifestLayout) opening(out []byte, p *Plan) ([]byte, error) {
 	out = append(out, p.heading().key("entries")...)
 	out = append(out, '[')
 	if folder := p.folder(); folder != nil {
-		out = append(out, m.first(m.line(nil, entry{path: folder, mode: repos.ModeDir, id: p.commit.Tree}))...)
+		out = append(out, m.first(m.line(nil, entry{path: folder, mode: repos.ModeDir, id: p.head.Tree}))...)
 	}
 	return out, nil
 }

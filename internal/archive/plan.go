@@ -29,9 +29,9 @@ type Source interface {
 	ReadBlob(id repos.ID, limit int64, buf []byte) ([]byte, error)
 	// InfoAttributes is the content of info/attributes, or nil.
 	InfoAttributes() ([]byte, error)
-	// Resolve finds the commit of a revision; repos.ErrNotFound is for all that
+	// ResolveTreeish finds what a revision names; repos.ErrNotFound is for all that
 	// is not served.
-	Resolve(ctx context.Context, revision string) (repos.Commit, error)
+	ResolveTreeish(ctx context.Context, revision string) (repos.Treeish, error)
 	// LFSObject opens an object of git-lfs; repos.ErrNotFound where it is not
 	// at hand.
 	LFSObject(oid string) (*repos.LFSObject, error)
@@ -42,7 +42,7 @@ type Source interface {
 type Plan struct {
 	engine   *Engine
 	source   Source
-	commit   repos.Commit
+	head     repos.Treeish
 	options  Options
 	root     []repos.TreeEntry
 	info     []byte // info/attributes
@@ -57,16 +57,16 @@ type Plan struct {
 
 // Plan checks the options, and that the paths they name exist. What is found
 // without reading many folders is refused here: [ErrOption], [ErrLimit],
-// [NoMatchError]. With a base both commits are compared here: [FullNeededError].
-func (e *Engine) Plan(ctx context.Context, source Source, commit repos.Commit, options Options) (*Plan, error) {
+// [NoMatchError]. With a base both trees are compared here: [FullNeededError].
+func (e *Engine) Plan(ctx context.Context, source Source, head repos.Treeish, options Options) (*Plan, error) {
 	if err := options.Check(); err != nil {
 		return nil, err
 	}
 	options = options.Canonical()
 	options.Limits = options.Limits.withDefaults()
-	p := &Plan{engine: e, source: source, commit: commit, options: options, descriptions: new(pretty.Descriptions)}
+	p := &Plan{engine: e, source: source, head: head, options: options, descriptions: new(pretty.Descriptions)}
 	var err error
-	if p.root, err = source.Tree(commit.Tree); err != nil {
+	if p.root, err = source.Tree(head.Tree); err != nil {
 		return nil, err
 	}
 	if options.Profile == ProfileArchive {
@@ -137,8 +137,8 @@ func (p *Plan) folder() []byte {
 	return []byte(strings.TrimRight(p.options.Prefix, "/") + "/")
 }
 
-// Commit is what the archive is made of.
-func (p *Plan) Commit() repos.Commit { return p.commit }
+// Head is what the archive is made of.
+func (p *Plan) Head() repos.Treeish { return p.head }
 
 // Options are the plan's, in canonical form.
 func (p *Plan) Options() Options { return p.options }
@@ -190,15 +190,19 @@ func (p *Plan) examine(ctx context.Context) (dependsOnRefs bool, err error) {
 			_, err = made.length(e)
 		case e.treatment.forWriter():
 			_, _, err = made.open(e)
-			dependsOnRefs = dependsOnRefs || subst.DependsOnRefs(made.raw)
+			dependsOnRefs = dependsOnRefs || made.formatter != nil && subst.DependsOnRefs(made.raw)
 		}
 		return err
 	})
 	return dependsOnRefs, err
 }
 
-// maySubstitute reports whether a file can have export-subst, by a whole survey.
-func (p *Plan) maySubstitute(s *survey) bool {
+// maySubstitute reports whether $Format:…$ in a file can stand for something, by a
+// whole survey. In an archive of a tree alone it stands for itself.
+func (p *Plan) maySubstitute(s *survey) bool { return !p.head.Commit.IsZero() && p.mentionsSubst(s) }
+
+// mentionsSubst reports whether a file can have export-subst.
+func (p *Plan) mentionsSubst(s *survey) bool {
 	return s.substitutes && p.options.Profile == ProfileArchive || attributes.CanMention(p.info, exportSubst)
 }
 
@@ -228,7 +232,7 @@ func (p *Plan) each(ctx context.Context, do func(*run, entry) error) error {
 
 // tag hashes everything that the bytes are a function of.
 func (p *Plan) tag() string {
-	parts := p.engine.inputs(p.commit.ID, p.options, p.info)
+	parts := p.engine.inputs(p.head.ID, p.options, p.info)
 	for _, m := range p.below("") {
 		info := sha256.Sum256(m.info)
 		parts = append(parts, m.path, m.Commit.ID.String(), hex.EncodeToString(info[:]))
@@ -240,19 +244,19 @@ func (p *Plan) tag() string {
 // it is if it is strong. Options are those of a [Plan]; info is the content of
 // info/attributes, or nil. With content from outside of the commit there is
 // none.
-func (e *Engine) Tag(commit repos.ID, options Options, info []byte) (tag string, ok bool) {
+func (e *Engine) Tag(head repos.ID, options Options, info []byte) (tag string, ok bool) {
 	options = options.Canonical()
 	if options.Profile != ProfileArchive {
 		info = nil
 	}
 	outside := options.LFS == LFSContent || options.Submodules == SubmodulesContent
-	return hashed(e.inputs(commit, options, info)), options.Check() == nil && !outside
+	return hashed(e.inputs(head, options, info)), options.Check() == nil && !outside
 }
 
 // inputs are what the bytes of an archive without submodules are a function of.
-func (e *Engine) inputs(commit repos.ID, options Options, info []byte) []any {
+func (e *Engine) inputs(head repos.ID, options Options, info []byte) []any {
 	sum := sha256.Sum256(info)
-	return []any{EncoderVersion, commit.String(), options.Format, options.Values(), hex.EncodeToString(sum[:]), e.encoder(options.Format)}
+	return []any{EncoderVersion, head.String(), options.Format, options.Values(), hex.EncodeToString(sum[:]), e.encoder(options.Format)}
 }
 
 func hashed(parts []any) string {
@@ -304,4 +308,4 @@ func (p *Plan) write(ctx context.Context, w io.Writer, layout layout) error {
 	return p.newPipeline(ctx, w, layout, from).whole()
 }
 
-func (p *Plan) tarFormat() tarFormat { return tarFormat{mtime: p.commit.Date} }
+func (p *Plan) tarFormat() tarFormat { return tarFormat{mtime: p.head.Date} }

@@ -90,7 +90,7 @@ func (p *Plan) openSubmodules(ctx context.Context) error {
 		return fmt.Errorf("%w \"submodules\": there are no other repositories here", ErrOption)
 	}
 	p.modules = make(map[string]*module)
-	return p.openBelow(ctx, "", folder{p.source, p.commit.Tree, p.root}, p.options.Siblings, 1)
+	return p.openBelow(ctx, "", folder{p.source, p.head.Tree, p.root}, p.options.Siblings, 1)
 }
 
 // openBelow opens the submodules of a repository whose root is at a path with

@@ -103,7 +103,7 @@ func (g *group) plan(name string, options archive.Options) (*archive.Plan, error
 	}
 	opened(snapshot)
 	g.opened = nil
-	commit, err := snapshot.Resolve(g.t.Context(), "main")
+	commit, err := snapshot.ResolveTreeish(g.t.Context(), "main")
 	if err != nil {
 		g.t.Fatal(err)
 	}
@@ -150,11 +150,11 @@ func (g *group) check(what, name string, options archive.Options, below placed) 
 		return
 	}
 	got := write(g.t, p)
-	want := g.compose(options.Prefix, "", [2]string{name, p.Commit().ID.String()}, options.Profile == archive.ProfileFull, below)
+	want := g.compose(options.Prefix, "", [2]string{name, p.Head().Commit.String()}, options.Profile == archive.ProfileFull, below)
 	for i := range want {
 		want[i].ModTime = want[0].ModTime
 		if want[i].Type != tar.TypeXGlobalHeader {
-			want[i].ModTime = p.Commit().Committer.When.Unix()
+			want[i].ModTime = p.Head().When.Unix()
 		}
 	}
 	entries := gittest.ReadTar(g.t, bytes.NewReader(got))

@@ -7,9 +7,11 @@ import (
 )
 
 func (t tarFormat) opening(out []byte, p *Plan) ([]byte, error) {
-	out = t.globalHeader(out, p.commit.ID)
+	if !p.head.Commit.IsZero() {
+		out = t.globalHeader(out, p.head.Commit)
+	}
 	if folder := p.folder(); folder != nil {
-		out = t.header(out, entry{path: folder, mode: repos.ModeDir, id: p.commit.Tree}, 0, nil)
+		out = t.header(out, entry{path: folder, mode: repos.ModeDir, id: p.head.Tree}, 0, nil)
 	}
 	return out, nil
 }

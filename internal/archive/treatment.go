@@ -132,16 +132,19 @@ type content struct {
 	ctx       context.Context
 	source    Source
 	limits    Limits
-	formatter *pretty.Formatter
-	module    *module // what source and formatter are of
+	formatter *pretty.Formatter // nil: there is no commit to speak of
+	module    *module           // what source and formatter are of
 	scopes    map[*module]contentScope
 	raw       []byte
 	made      []byte
 }
 
 func newContent(ctx context.Context, p *Plan) *content {
-	formatter := pretty.New(p.source, p.commit.ID, time.Now).Sharing(p.descriptions)
-	return &content{ctx: ctx, source: p.source, limits: p.options.Limits, formatter: formatter}
+	c := &content{ctx: ctx, source: p.source, limits: p.options.Limits}
+	if !p.head.Commit.IsZero() {
+		c.formatter = pretty.New(p.source, p.head.Commit, time.Now).Sharing(p.descriptions)
+	}
+	return c
 }
 
 // open gives the size of a file's content and a function that writes it. A
@@ -192,6 +195,10 @@ func (c *content) substituted(e entry) (size int64, write func(io.Writer) error,
 		if source, err = e.treatment.conversion.Append(nil, source, e.id.String()); err != nil {
 			return 0, nil, err
 		}
+	}
+	if c.formatter == nil {
+		size, write = atHand(source)
+		return size, write, nil
 	}
 	if c.made, err = subst.Append(c.ctx, c.formatter, c.made[:0], source); errors.As(err, new(*pretty.LimitError)) {
 		return 0, nil, fmt.Errorf("%w: %w", ErrLimit, err)

@@ -64,7 +64,7 @@ func (p *Plan) newWalk(ctx context.Context) (*walk, error) {
 // begin goes down to the folder whose name is stripped. Those above it have no
 // entries, but attributes.
 func (w *walk) begin(p *Plan) error {
-	entries, id := p.root, p.commit.Tree
+	entries, id := p.root, p.head.Tree
 	if err := w.push(entries); err != nil {
 		return err
 	}

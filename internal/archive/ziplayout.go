@@ -18,7 +18,7 @@ type zipLayout struct {
 }
 
 func (p *Plan) zipLayout() (*zipLayout, error) {
-	format, err := zip.New(p.engine.gzip, p.engine.gzipLevel, p.commit.Committer.When.Unix())
+	format, err := zip.New(p.engine.gzip, p.engine.gzipLevel, p.head.When.Unix())
 	if err != nil {
 		return nil, err
 	}
@@ -75,7 +75,11 @@ func (z *zipLayout) taken(r *run) {
 }
 
 func (z *zipLayout) closing(l *pipeline) error {
-	return z.directory.Write(l, l.plan.commit.ID.String())
+	comment := ""
+	if head := l.plan.head; !head.Commit.IsZero() {
+		comment = head.Commit.String()
+	}
+	return z.directory.Write(l, comment)
 }
 
 func member(e entry) zip.Member {

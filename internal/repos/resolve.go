@@ -100,17 +100,22 @@ func cutLast(s, sep string) (before, after string, found bool) {
 }
 
 // resolveID accepts the id of a commit, or of an annotated tag that leads to
-// one.
+// one; of other objects only those that a served ref holds.
 func (s *Snapshot) resolveID(ctx context.Context, hex string) (ID, error) {
 	id, err := ParseID(hex)
 	if err != nil {
 		return ID{}, err
 	}
 	commit, err := s.peel(id)
-	if errors.Is(err, ErrPartial) { // every commit is there: what is missing is none
-		err = fmt.Errorf("revision: %w", ErrNotFound)
-	}
-	if err != nil {
+	switch {
+	case errors.Is(err, ErrPartial): // every commit is there: what is missing is none
+		return ID{}, fmt.Errorf("revision: %w", ErrNotFound)
+	case errors.Is(err, errNotCommit):
+		if held, failure := s.holds(id); failure != nil || !held {
+			return ID{}, errors.Join(failure, err)
+		}
+		return id, nil
+	case err != nil:
 		return ID{}, err
 	}
 	return id, s.authorise(ctx, commit)

@@ -41,12 +41,14 @@ type Content struct {
 	Weak bool
 	// Digest is the SHA-256 of the bytes, or nil while nobody knows it.
 	Digest []byte
-	// Commit is the full id of the commit that a file or an archive is of, and
-	// Modified its committer's date.
+	// Commit is the full id of the commit that a file or an archive is of; "" for an
+	// archive of a tree alone. Revision names that commit or tree for ever, and
+	// Modified is the date of the committer or tagger.
 	Commit   string
+	Revision string
 	Modified time.Time
 	// Repository is the name of what it is of, and Frozen the canonical URI by
-	// the commit.
+	// the revision.
 	Repository string
 	Frozen     string
 	// FrozenName is the FileName that Frozen has.
@@ -175,13 +177,13 @@ func (s *Server) openArchive(ctx context.Context, snapshot *repos.Snapshot, r Re
 }
 
 func (s *Server) planArchive(ctx context.Context, snapshot *repos.Snapshot, r Resource, siblings archive.Siblings) (*Content, error) {
-	commit, err := snapshot.Resolve(ctx, r.Revision)
+	head, err := snapshot.ResolveTreeish(ctx, r.Revision)
 	if err != nil {
 		return nil, err
 	}
 	options := r.Options
 	options.Limits, options.Siblings = s.options.ArchiveLimits, siblings
-	plan, err := s.options.Engine.Plan(ctx, snapshot, commit, options)
+	plan, err := s.options.Engine.Plan(ctx, snapshot, head, options)
 	if err != nil {
 		return nil, err
 	}
@@ -189,16 +191,22 @@ func (s *Server) planArchive(ctx context.Context, snapshot *repos.Snapshot, r Re
 	if err != nil {
 		return nil, err
 	}
-	id := commit.ID.String()
-	name := archiveName(r, id)
+	meta := map[string]any{metaID: head.ID.String()}
+	commit := ""
+	if !head.Commit.IsZero() {
+		commit = head.Commit.String()
+		meta = map[string]any{metaCommit: commit}
+	}
+	name := archiveName(r, head.ID.String())
 	// Another base than the one that was asked for is that which a name had at
 	// the moment, or none, as long as this one is not served.
-	immutable := r.Revision == id && r.Options.Base == plan.Options().Base && !validator.Weak
-	r.Revision, r.Options = id, plan.Options()
+	immutable := r.Revision == head.Revision && r.Options.Base == plan.Options().Base && !validator.Weak
+	r.Revision, r.Options = head.Revision, plan.Options()
 	return &Content{
 		URI: r.String(), MIMEType: r.Options.Format.MediaType(), FileName: name, Size: UnknownSize, ETag: validator.Tag, Weak: validator.Weak,
-		Immutable: immutable, Streamable: true, Meta: map[string]any{metaCommit: id},
-		Commit: id, Modified: commit.Committer.When, Repository: r.Repository, Frozen: r.String(), FrozenName: archiveName(r, id),
+		Immutable: immutable, Streamable: true, Meta: meta,
+		Commit: commit, Revision: head.Revision, Modified: head.When, Repository: r.Repository,
+		Frozen: r.String(), FrozenName: archiveName(r, head.ID.String()),
 		write: plan.WriteTo, writeRange: plan.WriteRange, measure: measureOf(plan), plan: plan,
 	}, nil
 }
@@ -217,11 +225,11 @@ func measureOf(plan *archive.Plan) func(context.Context) (int64, error) {
 
 // archiveName is "repository-revision.format" with the last part of the
 // repository's name, as the large hosts name their archives.
-func archiveName(r Resource, commit string) string {
+func archiveName(r Resource, id string) string {
 	const shortID = 12
 	revision := strings.TrimPrefix(strings.TrimPrefix(r.Revision, "refs/heads/"), "refs/tags/")
 	if revision == "HEAD" || revision == "@" || strings.ContainsAny(revision, "~^") {
-		revision = commit[:shortID]
+		revision = id[:shortID]
 	}
 	return path.Base(r.Repository) + "-" + strings.ReplaceAll(revision, "/", "-") + "." + string(r.Options.Format)
 }
@@ -266,6 +274,7 @@ func openContents(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*C
 // locatedAt notes where a content was found.
 func (c *Content) locatedAt(r Resource, commit repos.Commit, entry repos.TreeEntry) {
 	c.Commit, c.Modified = commit.ID.String(), commit.Committer.When
+	c.Revision = c.Commit
 	c.Repository, c.Frozen, c.FrozenName = r.Repository, frozen(r, c.Commit), c.FileName
 	c.Immutable = r.Revision == c.Commit
 	c.Meta = mergeMeta(c.Meta, map[string]any{metaCommit: c.Commit, metaID: entry.ID.String(), metaMode: entry.Mode.String()})

@@ -238,7 +238,7 @@ func notAFile(r Resource, commit repos.Commit, entry repos.TreeEntry) *Error {
 // follow a link that may move: it has the commit as its lock.
 func permalink(r Resource, content *Content) string {
 	route := plainRoute(r, content)
-	if r.Kind == Contents {
+	if r.Kind == Contents || content.Commit == "" {
 		return route
 	}
 	separator := "?"
@@ -258,9 +258,9 @@ func plainRoute(r Resource, content *Content) string {
 	case Refs:
 		return "/" + string(PlainRefs) + repository + r.listQuery()
 	case Contents:
-		return "/" + string(PlainRaw) + repository + "/" + content.Commit + "/" + escape(r.Path, pathBytes)
+		return "/" + string(PlainRaw) + repository + "/" + content.Revision + "/" + escape(r.Path, pathBytes)
 	}
-	route := "/" + string(PlainArchive) + repository + "/" + content.Commit + "." + string(r.Options.Format)
+	route := "/" + string(PlainArchive) + repository + "/" + escape(content.Revision, pathBytes) + "." + string(r.Options.Format)
 	if _, options, ok := strings.Cut(content.URI, "?"); ok {
 		route += "?" + options
 	}

@@ -2,6 +2,7 @@ package resources
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -77,11 +78,8 @@ func (s *Server) absentTag(r Resource) (tag string, err error) {
 	if err != nil {
 		return "", err
 	}
-	switch _, err := snapshot.Commit(id); {
-	case err == nil:
-		return "", repos.ErrNotFound
-	case !errors.Is(err, repos.ErrNotFound):
-		return "", err
+	if here, err := snapshot.Has(id); err != nil || here {
+		return "", cmp.Or(err, repos.ErrNotFound)
 	}
 	info, err := snapshot.InfoAttributes()
 	if err != nil {
@@ -100,7 +98,7 @@ func (s *Server) absent(r Resource, tag string) *Content {
 	id := r.Revision
 	c := &Content{
 		URI: r.String(), MIMEType: r.Options.Format.MediaType(), FileName: archiveName(r, id), Size: UnknownSize, ETag: tag,
-		Immutable: true, Streamable: true, Commit: id, Repository: r.Repository, Frozen: r.String(), FrozenName: archiveName(r, id),
+		Immutable: true, Streamable: true, Commit: id, Revision: id, Repository: r.Repository, Frozen: r.String(), FrozenName: archiveName(r, id),
 		close: func() error { return nil },
 	}
 	c.write = s.builder(c.Frozen, tag)

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // maxArchiveURI bounds the URI of an archive: a result has it up to six times, and
@@ -81,7 +82,7 @@ func (a archiveArguments) options() (archive.Options, error) {
 // archiveLink is the data of get_archive_link.
 type archiveLink struct {
 	Repository string `json:"repository"`
-	SHA        string `json:"sha" jsonschema:"Commit that it is made of"`
+	SHA        string `json:"sha" jsonschema:"Commit that it is made of, or tag of a folder"`
 	Base       string `json:"base,omitempty" jsonschema:"Commit that it is the difference from"`
 	URI        string `json:"uri" jsonschema:"Resource of the archive, for resources/stream"`
 	Format     string `json:"format"`
@@ -108,11 +109,11 @@ func (s *service) getArchiveLink(ctx context.Context, a archiveArguments) (_ *re
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
 	r := &result{}
-	at, err := s.commit(ctx, r, snapshot, a.revision)
+	at, err := s.treeish(ctx, r, snapshot, a.revision)
 	if err != nil {
 		return nil, err
 	}
-	h, err := s.locator.MeasuredArchive(ctx, at.repository, at.ID.String(), options)
+	h, err := s.locator.MeasuredArchive(ctx, at.repository, at.name, options)
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +122,7 @@ func (s *service) getArchiveLink(ctx context.Context, a archiveArguments) (_ *re
 			"single files, or ask for several archives.", len(h.URI), maxArchiveURI)
 	}
 	data := &archiveLink{
-		Repository: quote(at.repository), SHA: at.ID.String(), Base: h.Base, URI: h.URI, Format: a.format,
+		Repository: quote(at.repository), SHA: at.name, Base: h.Base, URI: h.URI, Format: a.format,
 		MIMEType: h.MIMEType, FileName: quote(h.FileName),
 		URL: h.URL, HTTP: h.HTTP, Expires: h.HTTPExpires,
 	}
@@ -136,7 +137,29 @@ func (s *service) getArchiveLink(ctx context.Context, a archiveArguments) (_ *re
 	return r, nil
 }
 
-func (d *archiveLink) lines(at found) []string {
+// treeish is a commit, or a folder that a tag is of.
+type treeish struct {
+	found
+	name string // for ever
+}
+
+// treeish finds what an archive is made of.
+func (s *service) treeish(ctx context.Context, r *result, snapshot *repos.Snapshot, a revision) (treeish, error) {
+	ref := asListed(a.ref)
+	if a.sha != "" {
+		ref = a.sha
+	}
+	if t, err := snapshot.ResolveTreeish(ctx, ref); err == nil && t.Commit.IsZero() {
+		r.note("%s leads to a folder, and to no commit.", quote(clip(ref)))
+		at := found{repository: snapshot.Repository().Name(), ref: ref}
+		at.ID = t.ID
+		return treeish{at, t.Revision}, nil
+	}
+	at, err := s.commit(ctx, r, snapshot, a)
+	return treeish{at, at.ID.String()}, err
+}
+
+func (d *archiveLink) lines(at treeish) []string {
 	lines := []string{fmt.Sprintf("%s of %s", d.FileName, at), "uri: " + d.URI, "type: " + d.MIMEType}
 	for _, fact := range []struct {
 		name  string

@@ -55,6 +55,9 @@ func (s *service) getTag(_ context.Context, a tagArguments) (_ *result, err erro
 	switch {
 	case ref.Commit.IsZero():
 		r.note("It leads to no commit.")
+		if tag.Kind == "tree" {
+			r.note("It is of a folder, of which get_archive_link has the archive.")
+		}
 	case tag.Target != ref.Commit:
 		r.note("It leads to the commit %s.", ref.Commit)
 	}

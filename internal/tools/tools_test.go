@@ -426,3 +426,15 @@ func TestResultsWithoutLinks(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// A tag of a folder has an archive, under the id of the tag.
+func TestArchiveLinkOfATagOfATree(t *testing.T) {
+	s, repo := single(t)
+	repo.Commit("main", gittest.Regular("a", "x"))
+	id := repo.GitInput([]byte("object "+repo.Git("rev-parse", "main^{tree}")+"\ntype tree\ntag data\ntagger A <a@b.c> 1 +0000\n\nx\n"), "mktag")
+	repo.SetRef("refs/tags/data", id)
+	r := s.call("get_archive_link", args{"repo": "one", "ref": "data"})
+	if r.failed || r.data["sha"] != id || !strings.Contains(r.text, "no commit") || len(r.links) != 1 || !strings.Contains(r.links[0], id) {
+		t.Errorf("%+v", r)
+	}
+}
