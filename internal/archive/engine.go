@@ -6,12 +6,12 @@ import (
 	"io"
 	"sync"
 
-	"github.com/repomcp/repomcp/internal/archive/gzip"
-	"github.com/repomcp/repomcp/internal/archive/workers"
-	"github.com/repomcp/repomcp/internal/archive/xz"
 	"github.com/repomcp/repomcp/internal/archive/zip"
-	"github.com/repomcp/repomcp/internal/archive/zstd"
+	"github.com/repomcp/repomcp/internal/compress/gzip"
+	"github.com/repomcp/repomcp/internal/compress/xz"
+	"github.com/repomcp/repomcp/internal/compress/zstd"
 	"github.com/repomcp/repomcp/internal/lru"
+	"github.com/repomcp/repomcp/internal/workers"
 )
 
 // EngineOptions of an [Engine]. The zero value is good for a server.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/repomcp/repomcp/internal/archive/lfs"
+	"github.com/repomcp/repomcp/internal/lfs"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 

@@ -6,7 +6,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/repomcp/repomcp/internal/archive/workers"
+	"github.com/repomcp/repomcp/internal/workers"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"io"
 	"slices"
 
-	"github.com/repomcp/repomcp/internal/archive/lfs"
+	"github.com/repomcp/repomcp/internal/lfs"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 

@@ -5,8 +5,8 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/repomcp/repomcp/internal/archive/workers"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/workers"
 )
 
 const (

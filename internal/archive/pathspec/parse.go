@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/archive/wildmatch"
+	"github.com/repomcp/repomcp/internal/wildmatch"
 )
 
 // The kinds of errors.

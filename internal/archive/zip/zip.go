@@ -64,7 +64,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/repomcp/repomcp/internal/archive/gzip"
+	"github.com/repomcp/repomcp/internal/compress/gzip"
 )
 
 // EncoderVersion names the bytes around the deflate streams, as
