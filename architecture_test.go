@@ -28,7 +28,7 @@ var arrows = map[string][]string{
 	"internal/search/language": {},
 	"internal/search/pattern":  {},
 	"internal/archive": {
-		"internal/archive/attributes", "internal/archive/convert", "internal/archive/pathspec", "internal/archive/subst", "internal/archive/zip",
+		"internal/archive/attributes", "internal/archive/convert", "internal/archive/pathspec", "internal/archive/subst", "internal/archive/tar", "internal/archive/zip",
 		"internal/compress/gzip", "internal/compress/xz", "internal/compress/zstd", "internal/lfs", "internal/lru", "internal/pretty",
 		"internal/repos", "internal/workers",
 	},
@@ -56,6 +56,7 @@ var arrows = map[string][]string{
 	"internal/archive/convert":    {"internal/archive/attributes", "internal/charset"},
 	"internal/archive/pathspec":   {"internal/wildmatch"},
 	"internal/archive/subst":      {"internal/pretty"},
+	"internal/archive/tar":        {"internal/repos"},
 	"internal/archive/zip":        {"internal/compress/gzip", "internal/workers"},
 	"internal/inflate":            {},
 	"internal/lru":                {},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/archive/attributes"
+	"github.com/repomcp/repomcp/internal/archive/tar"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -154,7 +155,7 @@ func (p *Plan) mustBeSmaller(ctx context.Context) error {
 	full.delta = nil
 	full.options.Format = Tar
 	size := int64(len(p.delta.manifest))
-	left, err := full.leftOut(ctx, p.delta.changes, headerLength(p.first().path, size, 0)+records(size))
+	left, err := full.leftOut(ctx, p.delta.changes, tar.HeaderLength(p.first().path, size, 0)+tar.PaddedLength(size))
 	if err != nil || left {
 		return err
 	}
@@ -183,7 +184,7 @@ func (p *Plan) leftOut(ctx context.Context, sent *changes, length int64) (bool, 
 			next++
 			return nil
 		}
-		if length -= headerLength(e.path, 0, 0); length <= 0 {
+		if length -= tar.HeaderLength(e.path, 0, 0); length <= 0 {
 			return errLeftOut
 		}
 		return nil

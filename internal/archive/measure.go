@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/repomcp/repomcp/internal/archive/tar"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -27,7 +28,7 @@ func (p *Plan) Measure(ctx context.Context) (Measure, error) {
 	if err != nil {
 		return Measure{}, err
 	}
-	opening, err := p.tarFormat().opening(nil, p)
+	opening, err := p.tarLayout().opening(nil, p)
 	if err != nil {
 		return Measure{}, err
 	}
@@ -50,7 +51,7 @@ func (p *Plan) Measure(ctx context.Context) (Measure, error) {
 	if p.folder() != nil {
 		m.Entries++
 	}
-	m.Bytes += int64(len(trailer(m.Bytes)))
+	m.Bytes += int64(len(tar.Trailer(m.Bytes)))
 	if m.Bytes > p.options.Limits.Bytes {
 		return Measure{}, limitBytes(p.options.Limits)
 	}
@@ -74,11 +75,11 @@ func (c *content) lengthOf(r *run) (int64, error) {
 // only.
 func (c *content) length(e entry) (int64, error) {
 	if !e.mode.IsRegular() && !e.mode.IsSymlink() {
-		return headerLength(e.path, 0, 0), nil
+		return tar.HeaderLength(e.path, 0, 0), nil
 	}
 	if e.treatment.changes() || e.treatment.mayBePointer() {
 		size, _, err := c.open(e)
-		return headerLength(e.path, size, 0) + records(size), err
+		return tar.HeaderLength(e.path, size, 0) + tar.PaddedLength(size), err
 	}
 	c.enter(e.module)
 	size, err := c.source.Size(e.id)
@@ -88,11 +89,11 @@ func (c *content) length(e entry) (int64, error) {
 	case e.mode.IsRegular() && size > c.limits.BlobBytes:
 		return 0, limitBlob(c.limits)
 	case e.mode.IsRegular():
-		return headerLength(e.path, size, 0) + records(size), nil
+		return tar.HeaderLength(e.path, size, 0) + tar.PaddedLength(size), nil
 	case size > maxLinkBytes:
 		return 0, errLink
 	default:
-		return headerLength(e.path, 0, int(size)), nil
+		return tar.HeaderLength(e.path, 0, int(size)), nil
 	}
 }
 

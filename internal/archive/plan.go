@@ -277,7 +277,7 @@ func (p *Plan) WriteTo(ctx context.Context, w io.Writer) error {
 	case Manifest:
 		return p.writeManifest(ctx, w)
 	default:
-		return p.write(ctx, w, p.tarFormat())
+		return p.write(ctx, w, p.tarLayout())
 	}
 }
 
@@ -289,7 +289,7 @@ func (p *Plan) compressed(ctx context.Context, w io.Writer) error {
 	}
 	// Without Close there is no end: a broken stream never looks whole.
 	defer zw.Abort()
-	if err := p.write(ctx, zw, p.tarFormat()); err != nil {
+	if err := p.write(ctx, zw, p.tarLayout()); err != nil {
 		return err
 	}
 	return zw.Close()
@@ -303,5 +303,3 @@ func (p *Plan) write(ctx context.Context, w io.Writer, layout layout) error {
 	}
 	return p.newPipeline(ctx, w, layout, from).whole()
 }
-
-func (p *Plan) tarFormat() tarFormat { return tarFormat{mtime: p.commit.Date} }

@@ -138,7 +138,7 @@ func (p *Plan) writeFrom(ctx context.Context, part *window) error {
 		return err
 	}
 	part.skip -= from.offset
-	l := p.newPipeline(ctx, part, p.tarFormat(), at)
+	l := p.newPipeline(ctx, part, p.tarLayout(), at)
 	l.more = more
 	return l.rest()
 }

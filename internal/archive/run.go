@@ -5,6 +5,7 @@ import (
 	"errors"
 	"sync"
 
+	"github.com/repomcp/repomcp/internal/archive/tar"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/workers"
 )
@@ -26,7 +27,7 @@ const (
 	heldRun = 1 << 20
 	// runBuffer has room for a run that was nearly full before its last file,
 	// with that file's headers and padding.
-	runBuffer = runBytes + inlineBytes + 4*recordSize
+	runBuffer = runBytes + inlineBytes + 4*tar.RecordSize
 	// runCost is what the scheduler charges for a run: reading a file costs
 	// less than compressing it.
 	runCost = runBytes / 4
@@ -72,6 +73,16 @@ type runEntry struct {
 	mode      repos.Mode
 	id        repos.ID
 	treatment *treatment
+}
+
+// entry is one member of an archive. Path is raw bytes; a folder's ends in "/".
+type entry struct {
+	path []byte
+	mode repos.Mode
+	id   repos.ID
+
+	treatment *treatment
+	module    *module // what its content is of; nil: the archive's own repository
 }
 
 func newRun(s *stock) *run {

@@ -1,4 +1,4 @@
-package archive
+package tar
 
 import (
 	"archive/tar"
@@ -20,14 +20,14 @@ type headed struct {
 
 // checkHeader compares what Go's reader makes of a header with what went in, and
 // its length with the computed one.
-func checkHeader(t *testing.T, format tarFormat, want headed) {
+func checkHeader(t *testing.T, format Format, want headed) {
 	t.Helper()
-	e := entry{path: []byte(want.path), mode: repos.ModeRegular}
+	e := Member{Path: []byte(want.path), Mode: repos.ModeRegular}
 	if want.link != "" {
-		e.mode = repos.ModeSymlink
+		e.Mode = repos.ModeSymlink
 	}
-	raw := format.header(nil, e, want.size, []byte(want.link))
-	if computed := headerLength(e.path, want.size, len(want.link)); computed != int64(len(raw)) {
+	raw := format.Header(nil, e, want.size, []byte(want.link))
+	if computed := HeaderLength(e.Path, want.size, len(want.link)); computed != int64(len(raw)) {
 		t.Errorf("path of %d, link of %d, size %d: computed %d bytes, written %d", len(want.path), len(want.link), want.size, computed, len(raw))
 	}
 	h, err := tar.NewReader(bytes.NewReader(raw)).Next()
@@ -42,7 +42,7 @@ func checkHeader(t *testing.T, format tarFormat, want headed) {
 func TestHeadersOfEveryLengthAreRead(t *testing.T) {
 	t.Parallel()
 	const most, six = 12_000, 100_000
-	format := tarFormat{mtime: 1}
+	format := Format{MTime: 1}
 	checked := 0
 	check := func(h headed) {
 		checkHeader(t, format, h)
@@ -65,8 +65,8 @@ func TestHeadersOfEveryLengthAreRead(t *testing.T) {
 		t.Errorf("checked %d headers, want %d", checked, want)
 	}
 	for mtime := uint64(maxUstarTime - 1); mtime <= maxUstarTime+1; mtime++ {
-		format.mtime = mtime
-		raw := append(format.globalHeader(nil, repos.ID{}), format.header(nil, entry{path: []byte("a"), mode: repos.ModeRegular}, 0, nil)...)
+		format.MTime = mtime
+		raw := append(format.GlobalHeader(nil, repos.ID{}), format.Header(nil, Member{Path: []byte("a"), Mode: repos.ModeRegular}, 0, nil)...)
 		tr := tar.NewReader(bytes.NewReader(raw))
 		h, err := tr.Next()
 		if err != nil || (h.PAXRecords["mtime"] != "") != (mtime > maxUstarTime) {
@@ -86,8 +86,8 @@ func TestPathsAreSplitAtEverySlash(t *testing.T) {
 	for length := nameLen - 1; length <= prefixLen+nameLen+3; length++ {
 		for slash := 1; slash < length-1; slash++ {
 			path := strings.Repeat("p", slash) + "/" + strings.Repeat("n", length-slash-1)
-			checkHeader(t, tarFormat{}, headed{path: path})
-			if headerLength([]byte(path), 0, 0) == recordSize {
+			checkHeader(t, Format{}, headed{path: path})
+			if HeaderLength([]byte(path), 0, 0) == RecordSize {
 				split++
 			} else {
 				pax++
@@ -112,7 +112,7 @@ func TestLengthOfAnyEntriesIsWhatIsWritten(t *testing.T) {
 		return boundaries[random.IntN(len(boundaries))] + random.IntN(7) - 3
 	}
 	for archive := range 50 {
-		format := tarFormat{mtime: 1}
+		format := Format{MTime: 1}
 		var out []byte
 		computed := int64(0)
 		var want []headed
@@ -126,16 +126,16 @@ func TestLengthOfAnyEntriesIsWhatIsWritten(t *testing.T) {
 				content = strings.Repeat("c", length())
 				h.size = int64(len(content))
 			}
-			out = format.header(out, entry{path: []byte(h.path), mode: mode}, h.size, []byte(h.link))
-			out = pad(append(out, content...), len(content))
-			computed += headerLength([]byte(h.path), h.size, len(h.link)) + records(h.size)
+			out = format.Header(out, Member{Path: []byte(h.path), Mode: mode}, h.size, []byte(h.link))
+			out = Pad(append(out, content...), int64(len(content)))
+			computed += HeaderLength([]byte(h.path), h.size, len(h.link)) + PaddedLength(h.size)
 			want = append(want, h)
 		}
 		if computed != int64(len(out)) {
 			t.Errorf("archive %d: computed %d bytes, written %d", archive, computed, len(out))
 		}
-		end := trailer(computed)
-		if total := computed + int64(len(end)); total%blockSize != 0 || len(end) < 2*recordSize || len(end) >= blockSize+2*recordSize {
+		end := Trailer(computed)
+		if total := computed + int64(len(end)); total%blockSize != 0 || len(end) < 2*RecordSize || len(end) >= blockSize+2*RecordSize {
 			t.Errorf("archive %d: a trailer of %d after %d bytes", archive, len(end), computed)
 		}
 		tr := tar.NewReader(bytes.NewReader(append(out, end...)))

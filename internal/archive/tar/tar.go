@@ -1,4 +1,4 @@
-package archive
+package tar
 
 import (
 	"bytes"
@@ -7,12 +7,14 @@ import (
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
-// The layout of a ustar header (POSIX.1-1988, git's tar.h): offset and length
-// of each field in the 512-byte record.
+// RecordSize is that of a header; contents are padded to a multiple of it.
+const RecordSize = 512
+
+// The layout of a ustar header (POSIX.1-1988): offset and length of each field
+// in the record.
 const (
-	recordSize = 512
 	// blockSize is git's blocking: an archive's length is a multiple of it.
-	blockSize = 20 * recordSize
+	blockSize = 20 * RecordSize
 
 	nameAt, nameLen         = 0, 100
 	modeAt                  = 100
@@ -52,54 +54,52 @@ const (
 	permExtension = 0o666
 )
 
-// tarFormat writes tar as git archive does, to the byte. It appends to
-// buffers and keeps nothing, so that workers can use one at the same time.
-type tarFormat struct {
-	mtime uint64
+// Format writes headers. It keeps nothing, so that workers can use one at the
+// same time.
+type Format struct {
+	// MTime of all members, in seconds since 1970.
+	MTime uint64
 }
 
-// entry is one member of an archive. Path and link are raw bytes; a folder's
-// path ends in "/".
-type entry struct {
-	path []byte
-	mode repos.Mode
-	id   repos.ID
-
-	treatment *treatment
-	module    *module // what its content is of; nil: the archive's own repository
+// Member is what a header says besides the size of a content. The path is raw
+// bytes; a folder's ends in "/". The id names extension headers.
+type Member struct {
+	Path []byte
+	Mode repos.Mode
+	ID   repos.ID
 }
 
-// globalHeader starts an archive: it carries the commit's id, which
+// GlobalHeader starts an archive: it carries the commit's id, which
 // git get-tar-commit-id reads.
-func (t tarFormat) globalHeader(out []byte, commit repos.ID) []byte {
+func (t Format) GlobalHeader(out []byte, commit repos.ID) []byte {
 	body := paxRecord(nil, "comment", []byte(commit.String()))
-	if t.mtime > maxUstarTime {
-		body = paxRecord(body, "mtime", strconv.AppendUint(nil, t.mtime, 10))
+	if t.MTime > maxUstarTime {
+		body = paxRecord(body, "mtime", strconv.AppendUint(nil, t.MTime, 10))
 	}
 	return t.extension(out, "pax_global_header", typePaxGlobal, body)
 }
 
-// header appends the records that precede an entry's content: of a regular
+// Header appends the records that precede an entry's content: of a regular
 // file with the given size, or of a symbolic link with the given target.
-func (t tarFormat) header(out []byte, e entry, size int64, link []byte) []byte {
+func (t Format) Header(out []byte, e Member, size int64, link []byte) []byte {
 	var pax []byte
-	name, prefix, ok := splitPath(e.path)
+	name, prefix, ok := splitPath(e.Path)
 	if !ok {
-		name, prefix = []byte(e.id.String()+".data"), nil
-		pax = paxRecord(pax, "path", e.path)
+		name, prefix = []byte(e.ID.String()+".data"), nil
+		pax = paxRecord(pax, "path", e.Path)
 	}
 	if len(link) > linkLen {
 		pax = paxRecord(pax, "linkpath", link)
-		link = []byte("see " + e.id.String() + ".paxheader")
+		link = []byte("see " + e.ID.String() + ".paxheader")
 	}
 	if size > maxUstarSize {
 		pax = paxRecord(pax, "size", strconv.AppendInt(nil, size, 10))
 		size = 0
 	}
 	if pax != nil {
-		out = t.extension(out, e.id.String()+".paxheader", typePax, pax)
+		out = t.extension(out, e.ID.String()+".paxheader", typePax, pax)
 	}
-	kind, permission := kindOf(e.mode)
+	kind, permission := kindOf(e.Mode)
 	out, r := t.record(out, kind, permission, size)
 	copy(r[nameAt:nameAt+nameLen], name)
 	copy(r[prefixAt:prefixAt+prefixLen], prefix)
@@ -108,8 +108,8 @@ func (t tarFormat) header(out []byte, e entry, size int64, link []byte) []byte {
 	return out
 }
 
-// headerLength is the length of what header appends.
-func headerLength(path []byte, size int64, link int) int64 {
+// HeaderLength is the length of what [Format.Header] appends.
+func HeaderLength(path []byte, size int64, link int) int64 {
 	pax := 0
 	if _, _, ok := splitPath(path); !ok {
 		pax += paxLength("path", len(path))
@@ -121,13 +121,13 @@ func headerLength(path []byte, size int64, link int) int64 {
 		pax += paxLength("size", len(strconv.FormatInt(size, 10)))
 	}
 	if pax == 0 {
-		return recordSize
+		return RecordSize
 	}
-	return recordSize + records(int64(pax)) + recordSize
+	return RecordSize + PaddedLength(int64(pax)) + RecordSize
 }
 
-// records is a length with the padding of its last record.
-func records(length int64) int64 { return (length + recordSize - 1) / recordSize * recordSize }
+// PaddedLength is a length with the padding of its last record.
+func PaddedLength(length int64) int64 { return (length + RecordSize - 1) / RecordSize * RecordSize }
 
 func kindOf(mode repos.Mode) (kind byte, permission int64) {
 	switch {
@@ -143,24 +143,24 @@ func kindOf(mode repos.Mode) (kind byte, permission int64) {
 }
 
 // extension appends a pax header with its body.
-func (t tarFormat) extension(out []byte, name string, kind byte, body []byte) []byte {
+func (t Format) extension(out []byte, name string, kind byte, body []byte) []byte {
 	out, r := t.record(out, kind, permExtension, int64(len(body)))
 	copy(r[nameAt:nameAt+nameLen], name)
 	checksum(r)
-	return pad(append(out, body...), len(body))
+	return Pad(append(out, body...), int64(len(body)))
 }
 
 // record appends a header with the fields that all headers share, and returns
 // it as well.
-func (t tarFormat) record(out []byte, kind byte, permission, size int64) (longer, r []byte) {
+func (t Format) record(out []byte, kind byte, permission, size int64) (longer, r []byte) {
 	start := len(out)
-	out = append(out, zeros[:recordSize]...)
+	out = append(out, zeros[:RecordSize]...)
 	r = out[start:]
 	octal(r[modeAt:], shortDigits, permission)
 	octal(r[uidAt:], shortDigits, 0)
 	octal(r[gidAt:], shortDigits, 0)
 	octal(r[sizeAt:], longDigits, size)
-	octal(r[mtimeAt:], longDigits, int64(min(t.mtime, maxUstarTime)))
+	octal(r[mtimeAt:], longDigits, int64(min(t.MTime, maxUstarTime)))
 	r[typeAt] = kind
 	copy(r[magicAt:], "ustar\x0000")
 	copy(r[unameAt:], "root")
@@ -168,6 +168,15 @@ func (t tarFormat) record(out []byte, kind byte, permission, size int64) (longer
 	octal(r[devmajorAt:], shortDigits, 0)
 	octal(r[devminorAt:], shortDigits, 0)
 	return out, r
+}
+
+// SetSize completes the last of the headers that come before a content of up to
+// what eleven octal digits hold: the one of the member itself, also where there
+// is a pax header before it.
+func SetSize(headers []byte, size int64) {
+	r := headers[len(headers)-RecordSize:]
+	octal(r[sizeAt:], longDigits, size)
+	checksum(r)
 }
 
 // checksum fills in the sum of a header's bytes, which counts its own field as
@@ -189,21 +198,21 @@ func octal(field []byte, digits int, n int64) {
 	}
 }
 
-var zeros [blockSize]byte
+var zeros [RecordSize]byte
 
-// pad fills the last record of a content of the given length.
-func pad(out []byte, length int) []byte {
-	if rest := length % recordSize; rest > 0 {
-		out = append(out, zeros[:recordSize-rest]...)
+// Pad fills the last record of a content of the given length.
+func Pad(out []byte, length int64) []byte {
+	if rest := length % RecordSize; rest > 0 {
+		out = append(out, zeros[:RecordSize-rest]...)
 	}
 	return out
 }
 
-// trailer ends an archive of the given length: at least two empty records, and
+// Trailer ends an archive of the given length: at least two empty records, and
 // the block full.
-func trailer(length int64) []byte {
+func Trailer(length int64) []byte {
 	tail := blockSize - length%blockSize
-	if tail < 2*recordSize {
+	if tail < 2*RecordSize {
 		tail += blockSize
 	}
 	return make([]byte, tail)
