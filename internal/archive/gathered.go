@@ -5,6 +5,8 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"io"
+
+	"github.com/repomcp/repomcp/internal/archive/tree"
 )
 
 // gathered is the validator of an archive with content from outside of the
@@ -23,31 +25,13 @@ func (p *Plan) gathered(ctx context.Context, tag string) (Validator, error) {
 	}
 	sum := sha256.New()
 	_, _ = io.WriteString(sum, tag) // a hash takes everything
-	err := p.each(ctx, func(r *run, e entry) error {
-		keeps, err := r.keepsPointer(e)
-		if keeps {
-			sum.Write(append(e.path, 0))
+	opener := p.newOpener(ctx)
+	err := p.each(ctx, func(e tree.Entry) error {
+		stays, err := opener.PointerStays(e)
+		if stays {
+			sum.Write(append(e.Path, 0))
 		}
 		return err
 	})
 	return Validator{Tag: hex.EncodeToString(sum.Sum(nil)[:16]), Weak: true}, err
-}
-
-// keepsPointer reports whether a file is a pointer whose content is not there.
-func (r *run) keepsPointer(e entry) (bool, error) {
-	if !e.treatment.mayBePointer() {
-		return false, nil
-	}
-	content, pointer, ok, err := readPointer(r.source, e.id, r.stored[:0])
-	if content != nil {
-		r.stored = content
-	}
-	if !ok || err != nil {
-		return false, err
-	}
-	object, err := openPointed(r.source, pointer, r.limits)
-	if object == nil || err != nil {
-		return err == nil, err
-	}
-	return false, object.Close()
 }

@@ -17,18 +17,6 @@ const maxPrefixBytes = 1024
 // allowed; it is meant for the user.
 var ErrOption = errors.New("archive option")
 
-// Profile says how much of git archive's own processing takes place.
-type Profile string
-
-// The profiles. The zero value is [ProfileArchive].
-const (
-	// ProfileArchive applies .gitattributes as git archive does: export-ignore,
-	// export-subst, end-of-line conversion, ident and encodings.
-	ProfileArchive Profile = "archive"
-	// ProfileFull is the complete tree with the bytes that are stored.
-	ProfileFull Profile = "full"
-)
-
 // Options choose what an archive looks like.
 type Options struct {
 	Format  Format

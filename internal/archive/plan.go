@@ -5,52 +5,27 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
+	"fmt"
 	"io"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/archive/attributes"
-	"github.com/repomcp/repomcp/internal/archive/pathspec"
-	"github.com/repomcp/repomcp/internal/archive/subst"
+	"github.com/repomcp/repomcp/internal/archive/content"
+	"github.com/repomcp/repomcp/internal/archive/delta"
+	"github.com/repomcp/repomcp/internal/archive/tree"
 	"github.com/repomcp/repomcp/internal/pretty"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
-// Source is where the objects of an archive come from. Several goroutines use
-// it at the same time.
-type Source interface {
-	Tree(id repos.ID) ([]repos.TreeEntry, error)
-	// Blob opens a file that was compared with its id.
-	Blob(ctx context.Context, id repos.ID) (*repos.Blob, error)
-	// Size is the length of a blob, read from headers only and not compared.
-	Size(id repos.ID) (int64, error)
-	// ReadBlob appends a file to buf, unless it has more than limit bytes:
-	// repos.ErrTooLarge.
-	ReadBlob(id repos.ID, limit int64, buf []byte) ([]byte, error)
-	// InfoAttributes is the content of info/attributes, or nil.
-	InfoAttributes() ([]byte, error)
-	// Resolve finds the commit of a revision; repos.ErrNotFound is for all that
-	// is not served.
-	Resolve(ctx context.Context, revision string) (repos.Commit, error)
-	// LFSObject opens an object of git-lfs; repos.ErrNotFound where it is not
-	// at hand.
-	LFSObject(oid string) (*repos.LFSObject, error)
-	pretty.Repository
-}
-
 // Plan is an archive that can be written.
 type Plan struct {
-	engine   *Engine
-	source   Source
-	commit   repos.Commit
-	options  Options
-	root     []repos.TreeEntry
-	info     []byte // info/attributes
-	selected *pathspec.Spec
-	stripped []repos.TreeEntry  // folders from the root down to Options.Strip
-	top      folder             // the last of those, or the root
-	modules  map[string]*module // submodules whose content is taken, by their paths
-	delta    *delta             // nil: everything
+	engine    *Engine
+	source    Source
+	commit    repos.Commit
+	options   Options
+	info      []byte // info/attributes
+	selection *tree.Selection
+	changes   *delta.Changes // nil: everything
+	manifest  []byte         // content of a delta's first member
 
 	descriptions *pretty.Descriptions // found by the first that goes over the entries
 }
@@ -63,10 +38,10 @@ func (e *Engine) Plan(ctx context.Context, source Source, commit repos.Commit, o
 		return nil, err
 	}
 	options = options.Canonical()
-	options.Limits = options.Limits.withDefaults()
+	options.Limits = options.Limits.WithDefaults()
 	p := &Plan{engine: e, source: source, commit: commit, options: options, descriptions: new(pretty.Descriptions)}
-	var err error
-	if p.root, err = source.Tree(commit.Tree); err != nil {
+	root, err := tree.ReadFolder(source, commit.Tree)
+	if err != nil {
 		return nil, err
 	}
 	if options.Profile == ProfileArchive {
@@ -74,10 +49,10 @@ func (e *Engine) Plan(ctx context.Context, source Source, commit repos.Commit, o
 			return nil, err
 		}
 	}
-	if err := p.choose(ctx); err != nil {
+	if err := p.choose(ctx, root); err != nil {
 		return nil, err
 	}
-	if _, err := p.survey(ctx, quickSurvey); err != nil && !errors.Is(err, errUnfinished) {
+	if err := p.selection.SurveyQuickly(ctx); err != nil {
 		return nil, err
 	}
 	if options.Base != "" {
@@ -88,44 +63,26 @@ func (e *Engine) Plan(ctx context.Context, source Source, commit repos.Commit, o
 	return p, nil
 }
 
-// survey holds a whole tree against the limits. What paths select of it is
-// only bounded while it is written.
-func (p *Plan) survey(ctx context.Context, budget int) (*survey, error) {
-	s := &survey{ctx: ctx, limits: p.options.Limits, budget: budget, sizes: p.options.Limits.sizes()}
-	err := s.look(p.top)
-	if err == nil && len(p.modules) == 0 { // with some the validator is weak in any case
-		err = p.lookAbove(s)
+// choose finds what the options name below a root.
+func (p *Plan) choose(ctx context.Context, root tree.Folder) (err error) {
+	o := p.options
+	choice := tree.Options{
+		Paths: o.Paths, Exclude: o.Exclude, Prefix: o.Prefix, Strip: o.Strip,
+		Attributes: o.Profile == ProfileArchive, Info: p.info, LFS: o.LFS == LFSContent, Limits: o.Limits,
 	}
-	for _, m := range p.below(p.options.Strip) {
-		if err == nil {
-			err = s.look(m.folder())
+	if o.Submodules == SubmodulesContent {
+		if o.Siblings == nil {
+			return fmt.Errorf("%w \"submodules\": there are no other repositories here", ErrOption)
 		}
+		choice.Siblings = o.Siblings
 	}
-	if p.selected != nil && errors.Is(err, ErrLimit) {
-		s.substitutes, s.longLinks, err = true, true, nil
-	}
-	return s, err
+	p.selection, err = tree.Select(ctx, root, choice)
+	return err
 }
 
-// lookAbove looks at the attributes of the folders above the one that is
-// surveyed, which count in it as well.
-func (p *Plan) lookAbove(s *survey) error {
-	entries := p.root
-	for i, folder := range p.stripped {
-		if e, ok := attributesOf(entries); ok {
-			if err := s.mentions(e.ID); err != nil {
-				return err
-			}
-		}
-		if i == len(p.stripped)-1 {
-			break // it is the one surveyed
-		}
-		var err error
-		if entries, err = p.source.Tree(folder.ID); err != nil {
-			return damaged(err)
-		}
-	}
-	return nil
+// newOpener makes the content that is not simply copied.
+func (p *Plan) newOpener(ctx context.Context) *content.Opener {
+	return content.NewOpener(ctx, p.source, p.commit.ID, p.options.Limits, p.descriptions)
 }
 
 // folder is the path that everything is put into, if any. Like git an archive
@@ -179,59 +136,31 @@ func (p *Plan) Validator(ctx context.Context) (Validator, error) {
 // has placeholders that depend on refs. It surveys the tree, and goes over the
 // entries where one may be a matter of either.
 func (p *Plan) examine(ctx context.Context) (dependsOnRefs bool, err error) {
-	s, err := p.survey(ctx, -1)
-	if err != nil || p.options.Format == Manifest || !s.longLinks && !p.maySubstitute(s) {
+	substitutes, longLinks, err := p.selection.Survey(ctx)
+	if err != nil || p.options.Format == Manifest || !longLinks && !substitutes {
 		return false, err
 	}
-	made := newContent(ctx, p)
-	err = p.each(ctx, func(_ *run, e entry) error {
+	opener := p.newOpener(ctx)
+	err = p.each(ctx, func(e tree.Entry) error {
 		switch {
-		case e.mode.IsSymlink():
-			_, err = made.length(e)
-		case e.treatment.forWriter():
-			_, _, err = made.open(e)
-			dependsOnRefs = dependsOnRefs || subst.DependsOnRefs(made.raw)
+		case e.Mode.IsSymlink():
+			_, err = opener.Size(e)
+		case e.Treatment.InOrder():
+			var depends bool
+			depends, err = opener.DependsOnRefs(e)
+			dependsOnRefs = dependsOnRefs || depends
 		}
 		return err
 	})
 	return dependsOnRefs, err
 }
 
-// maySubstitute reports whether a file can have export-subst, by a whole survey.
-func (p *Plan) maySubstitute(s *survey) bool {
-	return s.substitutes && p.options.Profile == ProfileArchive || attributes.CanMention(p.info, exportSubst)
-}
-
-// each walks over all entries.
-func (p *Plan) each(ctx context.Context, do func(*run, entry) error) error {
-	w, err := p.newSupply(ctx)
-	if err != nil {
-		return err
-	}
-	r := newRun(nil)
-	for more := true; more; {
-		if err := context.Cause(ctx); err != nil {
-			return err
-		}
-		r.reset(ctx, p, nil, runEntries)
-		if more, err = w.fill(r); err != nil {
-			return err
-		}
-		for i := range r.entries {
-			if err := do(r, r.entry(i)); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
 // tag hashes everything that the bytes are a function of.
 func (p *Plan) tag() string {
 	parts := p.engine.inputs(p.commit.ID, p.options, p.info)
-	for _, m := range p.below("") {
-		info := sha256.Sum256(m.info)
-		parts = append(parts, m.path, m.Commit.ID.String(), hex.EncodeToString(info[:]))
+	for _, m := range p.selection.Modules("") {
+		info := sha256.Sum256(m.Info)
+		parts = append(parts, m.Path, m.Commit.ID.String(), hex.EncodeToString(info[:]))
 	}
 	return hashed(parts)
 }
@@ -252,7 +181,10 @@ func (e *Engine) Tag(commit repos.ID, options Options, info []byte) (tag string,
 // inputs are what the bytes of an archive without submodules are a function of.
 func (e *Engine) inputs(commit repos.ID, options Options, info []byte) []any {
 	sum := sha256.Sum256(info)
-	return []any{EncoderVersion, commit.String(), options.Format, options.Values(), hex.EncodeToString(sum[:]), e.encoder(options.Format)}
+	return []any{
+		EncoderVersion, commit.String(), options.Format, options.Values(), hex.EncodeToString(sum[:]),
+		e.encoder(options.Format),
+	}
 }
 
 func hashed(parts []any) string {

@@ -6,6 +6,9 @@ import (
 	"io"
 	"slices"
 	"sync"
+
+	"github.com/repomcp/repomcp/internal/archive/content"
+	"github.com/repomcp/repomcp/internal/archive/tree"
 )
 
 // mark is a place between two entries of an archive: so many entries make so
@@ -83,17 +86,17 @@ func (t *trail) before(offset int64) mark {
 // from.
 type position struct {
 	mark
-	walk    supply
-	content *content
+	walk   walk
+	opener *content.Opener
 }
 
 // start is before the first entry. What comes before that is not counted yet.
 func (p *Plan) start(ctx context.Context) (*position, error) {
-	w, err := p.newSupply(ctx)
+	w, err := p.newWalk(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &position{walk: w, content: newContent(ctx, p)}, nil
+	return &position{walk: w, opener: p.newOpener(ctx)}, nil
 }
 
 // errEnough ends an archive of which enough was written.
@@ -133,7 +136,7 @@ func (p *Plan) writeFrom(ctx context.Context, part *window) error {
 	if err != nil {
 		return err
 	}
-	more, err := at.skip(p, from)
+	more, err := at.skip(ctx, p, from)
 	if err != nil {
 		return err
 	}
@@ -147,14 +150,14 @@ func (p *Plan) writeFrom(ctx context.Context, part *window) error {
 var errMark = errors.New("archive: the entries are not those of before")
 
 // skip goes over the entries before a mark, and reports whether there are more.
-func (at *position) skip(p *Plan, to mark) (more bool, err error) {
-	r := newRun(nil)
-	for more = true; at.entries < to.entries; at.entries += int64(len(r.entries)) {
+func (at *position) skip(ctx context.Context, p *Plan, to mark) (more bool, err error) {
+	var b tree.Batch
+	for more = true; at.entries < to.entries; at.entries += int64(b.Len()) {
 		if !more {
 			return false, errMark
 		}
-		r.reset(at.content.ctx, p, nil, int(min(to.entries-at.entries, runEntries)))
-		if more, err = at.walk.fill(r); err != nil {
+		b.Reset(p.source, int(min(to.entries-at.entries, runEntries)))
+		if more, err = at.walk.Fill(&b); err != nil {
 			return false, err
 		}
 	}
@@ -162,12 +165,17 @@ func (at *position) skip(p *Plan, to mark) (more bool, err error) {
 		return false, errMark
 	}
 	at.mark = to
-	return more, context.Cause(at.content.ctx)
+	return more, context.Cause(ctx)
 }
 
 // ordered reports whether an entry can only be made after those before it.
 func (r *run) ordered() bool {
-	return slices.ContainsFunc(r.entries, func(e runEntry) bool { return e.treatment.forWriter() })
+	for e := range r.All() {
+		if e.Treatment.InOrder() {
+			return true
+		}
+	}
+	return false
 }
 
 // window lets a part of what is written through.

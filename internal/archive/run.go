@@ -6,6 +6,7 @@ import (
 	"sync"
 
 	"github.com/repomcp/repomcp/internal/archive/tar"
+	"github.com/repomcp/repomcp/internal/archive/tree"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/workers"
 )
@@ -31,23 +32,16 @@ const (
 	// runCost is what the scheduler charges for a run: reading a file costs
 	// less than compressing it.
 	runCost = runBytes / 4
-
-	// maxLinkBytes bounds a symbolic link's target: PATH_MAX of Linux, twice
-	// over.
-	maxLinkBytes = 8 << 10
 )
 
 // run is some consecutive entries of an archive. A worker reads their content
 // and makes their part of the archive; the goroutine that writes it puts the
 // parts in order. Buffers are used again for the next run.
 type run struct {
-	source  Source
-	module  *module // of all entries' content; nil: the archive's own repository
-	limits  Limits
-	layout  layout
-	ctx     context.Context
-	entries []runEntry
-	paths   []byte // of all entries, one after another
+	tree.Batch
+	limits Limits
+	layout layout
+	ctx    context.Context
 
 	out       []byte // made of the entries before next that was not written yet
 	held      []byte // the same of those from the first large file on, in a buffer of stock; or nil
@@ -63,82 +57,29 @@ type run struct {
 	worker            *workers.Worker
 
 	walkErr error // the tree could not be read after the last entry
-	limit   int   // of entries, for this time
 	cut     bool  // its last entry is not where the tree was walked to at a time
 	done    chan struct{}
 }
 
-type runEntry struct {
-	end       int // of its path in paths
-	mode      repos.Mode
-	id        repos.ID
-	treatment *treatment
-}
-
-// entry is one member of an archive. Path is raw bytes; a folder's ends in "/".
-type entry struct {
-	path []byte
-	mode repos.Mode
-	id   repos.ID
-
-	treatment *treatment
-	module    *module // what its content is of; nil: the archive's own repository
-}
-
 func newRun(s *stock) *run {
-	return &run{
-		stock: s, entries: make([]runEntry, 0, runEntries), out: make([]byte, 0, runBuffer),
-		done: make(chan struct{}, 1),
-	}
+	r := &run{stock: s, out: make([]byte, 0, runBuffer), done: make(chan struct{}, 1)}
+	r.Grow(runEntries)
+	return r
 }
 
 // reset prepares the run for entries of another place or archive.
 func (r *run) reset(ctx context.Context, p *Plan, layout layout, limit int) {
-	r.ctx, r.source, r.limits, r.layout, r.limit = ctx, p.source, p.options.Limits, layout, limit
-	r.entries, r.paths = r.entries[:0], r.paths[:0]
-	r.module, r.cut = nil, false
+	r.Reset(p.source, limit)
+	r.ctx, r.limits, r.layout, r.cut = ctx, p.options.Limits, layout, false
 	r.next, r.forWriter, r.err, r.walkErr, r.records = 0, false, nil, nil, r.records[:0]
-}
-
-func (r *run) full() bool { return len(r.entries) >= r.limit }
-
-// into says what repository the entries to come are of. It is false for a run
-// that has some of another.
-func (r *run) into(s *scope) bool {
-	if len(r.entries) > 0 {
-		return false
-	}
-	r.module, r.source = s.module, s.source
-	return true
-}
-
-// add takes an entry; its path is prefix and path.
-func (r *run) add(prefix string, path []byte, e runEntry) {
-	r.paths = append(append(r.paths, prefix...), path...)
-	e.end = len(r.paths)
-	r.entries = append(r.entries, e)
-}
-
-func (r *run) entry(i int) entry {
-	start := 0
-	if i > 0 {
-		start = r.entries[i-1].end
-	}
-	e := r.entries[i]
-	return entry{path: r.paths[start:e.end:e.end], mode: e.mode, id: e.id, treatment: e.treatment, module: r.module}
 }
 
 // split moves the second half of the entries that are left to an empty run, which
 // is to follow.
 func (r *run) split(half *run) {
-	middle := (r.next + len(r.entries) + 1) / 2
-	half.source, half.module = r.source, r.module
-	for i := middle; i < len(r.entries); i++ {
-		half.add("", r.entry(i).path, r.entries[i])
-	}
+	r.Split((r.next+r.Len()+1)/2, &half.Batch)
 	half.walkErr, r.walkErr = r.walkErr, nil
 	half.cut, r.cut = r.cut, true
-	r.entries = r.entries[:middle]
 }
 
 // Run implements [workers.Task].
@@ -160,9 +101,9 @@ func (r *run) buffer() *[]byte {
 // large or something fails.
 func (r *run) makeAll() {
 	r.err = nil
-	for more := true; more && r.next < len(r.entries) && len(r.out) < runBytes && len(r.held) < heldRun; {
+	for more := true; more && r.next < r.Len() && len(r.out) < runBytes && len(r.held) < heldRun; {
 		if r.err = context.Cause(r.ctx); r.err == nil {
-			more, r.err = r.make(r.entry(r.next))
+			more, r.err = r.make(r.Entry(r.next))
 		}
 		more = more && r.err == nil
 	}
@@ -179,24 +120,24 @@ func (r *run) emptied() {
 
 // make appends one entry and goes on to the next. It reports whether there is
 // room for more.
-func (r *run) make(e entry) (more bool, err error) {
+func (r *run) make(e tree.Entry) (more bool, err error) {
 	if d, ok := r.layout.(describer); ok {
 		r.out, err = d.describe(r, r.out, e)
 		return r.finishEntry(err)
 	}
 	switch {
-	case e.mode.IsSymlink():
-		target, err := r.source.ReadBlob(e.id, maxLinkBytes, nil)
+	case e.Mode.IsSymlink():
+		target, err := r.Source.ReadBlob(e.ID, tree.MaxLinkBytes, nil)
 		if errors.Is(err, repos.ErrTooLarge) {
-			return false, errLink
+			return false, tree.ErrLink
 		}
 		if err != nil {
-			return false, damaged(err)
+			return false, tree.Damaged(err)
 		}
 		return r.bare(e, target)
-	case e.mode.IsRegular() && e.treatment.mayBePointer():
+	case e.Mode.IsRegular() && e.Treatment.MayBePointer():
 		return r.pointed(e)
-	case e.mode.IsRegular():
+	case e.Mode.IsRegular():
 		return r.file(e)
 	default:
 		return r.bare(e, nil)
@@ -206,21 +147,21 @@ func (r *run) make(e entry) (more bool, err error) {
 // finishEntry goes on to the next entry, unless this one failed.
 func (r *run) finishEntry(err error) (more bool, failed error) {
 	if err != nil {
-		return false, damaged(err)
+		return false, tree.Damaged(err)
 	}
 	r.next++
 	return true, nil
 }
 
 // bare appends an entry without content.
-func (r *run) bare(e entry, target []byte) (more bool, err error) {
+func (r *run) bare(e tree.Entry, target []byte) (more bool, err error) {
 	out := r.buffer()
 	*out, err = r.layout.bare(r, *out, e, target)
 	return r.finishEntry(err)
 }
 
 // whole appends a file whose content is at hand.
-func (r *run) whole(e entry, content []byte) (more bool, err error) {
+func (r *run) whole(e tree.Entry, content []byte) (more bool, err error) {
 	out := r.buffer()
 	*out, err = r.layout.whole(r, *out, e, content)
 	return r.finishEntry(err)
@@ -229,8 +170,8 @@ func (r *run) whole(e entry, content []byte) (more bool, err error) {
 // file appends a file. One that is too large for the run's own buffer goes into
 // a held one, and so does what follows; or it is left to the goroutine that
 // writes.
-func (r *run) file(e entry) (more bool, err error) {
-	if e.treatment.changes() {
+func (r *run) file(e tree.Entry) (more bool, err error) {
+	if e.Treatment.Changes() {
 		return r.treated(e)
 	}
 	if r.held == nil {
@@ -258,30 +199,30 @@ func (r *run) file(e entry) (more bool, err error) {
 }
 
 // treated appends a small file that is converted.
-func (r *run) treated(e entry) (more bool, err error) {
-	if e.treatment.forWriter() {
+func (r *run) treated(e tree.Entry) (more bool, err error) {
+	if e.Treatment.InOrder() {
 		r.forWriter = true
 		return false, nil
 	}
-	if content := e.treatment.generated; content != nil {
+	if content := e.Treatment.Generated; content != nil {
 		return r.addContent(e, content)
 	}
-	r.stored, err = r.source.ReadBlob(e.id, min(inlineBytes, r.limits.BlobBytes), r.stored[:0])
+	r.stored, err = r.Source.ReadBlob(e.ID, min(inlineBytes, r.limits.BlobBytes), r.stored[:0])
 	if errors.Is(err, repos.ErrTooLarge) {
 		r.forWriter = true
 		return false, nil
 	}
 	if err != nil {
-		return false, damaged(err)
+		return false, tree.Damaged(err)
 	}
-	if r.converted, err = e.treatment.conversion.Append(r.converted[:0], r.stored, e.id.String()); err != nil {
+	if r.converted, err = e.Treatment.Conversion.Append(r.converted[:0], r.stored, e.ID.String()); err != nil {
 		return false, err
 	}
 	return r.whole(e, r.converted)
 }
 
 // addContent appends a file whose content is at hand.
-func (r *run) addContent(e entry, content []byte) (more bool, err error) {
+func (r *run) addContent(e tree.Entry, content []byte) (more bool, err error) {
 	if len(content) > inlineBytes {
 		r.forWriter = true
 		return false, nil

@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/repomcp/repomcp/internal/archive/tar"
+	"github.com/repomcp/repomcp/internal/archive/tree"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -20,16 +21,16 @@ func (t tarLayout) opening(out []byte, p *Plan) ([]byte, error) {
 	return out, nil
 }
 
-func (t tarLayout) bare(_ *run, out []byte, e entry, target []byte) ([]byte, error) {
+func (t tarLayout) bare(_ *run, out []byte, e tree.Entry, target []byte) ([]byte, error) {
 	return t.header(out, e, 0, target), nil
 }
 
 // read reads a file's content to where it belongs, and completes the header
 // before it, since the size is known only then.
-func (t tarLayout) read(r *run, buffer []byte, e entry, limit int64) ([]byte, error) {
+func (t tarLayout) read(r *run, buffer []byte, e tree.Entry, limit int64) ([]byte, error) {
 	out := t.header(buffer, e, 0, nil)
 	content := len(out)
-	out, err := r.source.ReadBlob(e.id, limit, out)
+	out, err := r.Source.ReadBlob(e.ID, limit, out)
 	if err != nil {
 		return buffer, err
 	}
@@ -38,14 +39,14 @@ func (t tarLayout) read(r *run, buffer []byte, e entry, limit int64) ([]byte, er
 	return tar.Pad(out, size), nil
 }
 
-func (t tarLayout) whole(_ *run, out []byte, e entry, content []byte) ([]byte, error) {
+func (t tarLayout) whole(_ *run, out []byte, e tree.Entry, content []byte) ([]byte, error) {
 	out = append(t.header(out, e, int64(len(content)), nil), content...)
 	return tar.Pad(out, int64(len(content))), nil
 }
 
 func (t tarLayout) held() bool { return true }
 
-func (t tarLayout) stream(l *pipeline, e entry, size int64, write func(io.Writer) error) error {
+func (t tarLayout) stream(l *pipeline, e tree.Entry, size int64, write func(io.Writer) error) error {
 	if err := l.write(t.header(nil, e, size, nil)); err != nil {
 		return err
 	}
@@ -59,6 +60,6 @@ func (t tarLayout) taken(*run) {}
 
 func (t tarLayout) closing(l *pipeline) error { return l.write(tar.Trailer(l.written)) }
 
-func (t tarLayout) header(out []byte, e entry, size int64, target []byte) []byte {
-	return t.format.Header(out, tar.Member{Path: e.path, Mode: e.mode, ID: e.id}, size, target)
+func (t tarLayout) header(out []byte, e tree.Entry, size int64, target []byte) []byte {
+	return t.format.Header(out, tar.Member{Path: e.Path, Mode: e.Mode, ID: e.ID}, size, target)
 }

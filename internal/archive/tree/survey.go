@@ -1,4 +1,4 @@
-package archive
+package tree
 
 import (
 	"context"
@@ -20,6 +20,65 @@ const exportSubst = "export-subst"
 // errUnfinished says that a survey would have had to look at more folders.
 var errUnfinished = errors.New("survey: too many folders")
 
+// SurveyQuickly looks at a few hundred folders for what is too large: [ErrLimit].
+func (s *Selection) SurveyQuickly(ctx context.Context) error {
+	if _, err := s.survey(ctx, quickSurvey); err != nil && !errors.Is(err, errUnfinished) {
+		return err
+	}
+	return nil
+}
+
+// Survey looks at all folders. It reports whether a file may have export-subst,
+// and whether a link may be above [MaxLinkBytes]; entries may yet be left out.
+func (s *Selection) Survey(ctx context.Context) (substitutes, longLinks bool, err error) {
+	found, err := s.survey(ctx, -1)
+	if err != nil {
+		return false, false, err
+	}
+	substitutes = found.substitutes && s.Attributes || attributes.CanMention(s.Info, exportSubst)
+	return substitutes, found.longLinks, nil
+}
+
+// survey holds a whole tree against the limits. What paths select of it is
+// only bounded while it is written.
+func (s *Selection) survey(ctx context.Context, budget int) (*survey, error) {
+	found := &survey{ctx: ctx, limits: s.Limits, budget: budget, sizes: s.Limits.sizes()}
+	err := found.look(s.top)
+	if err == nil && len(s.modules) == 0 { // with some the validator is weak in any case
+		err = s.lookAbove(found)
+	}
+	for _, m := range s.Modules(s.Strip) {
+		if err == nil {
+			err = found.look(m.root)
+		}
+	}
+	if s.spec != nil && errors.Is(err, ErrLimit) {
+		found.substitutes, found.longLinks, err = true, true, nil
+	}
+	return found, err
+}
+
+// lookAbove looks at the attributes of the folders above the one that is
+// surveyed, which count in it as well.
+func (s *Selection) lookAbove(found *survey) error {
+	entries := s.Root.Entries
+	for i, folder := range s.Stripped {
+		if e, ok := AttributesFile(entries); ok {
+			if err := found.mentions(e.ID); err != nil {
+				return err
+			}
+		}
+		if i == len(s.Stripped)-1 {
+			break // it is the one surveyed
+		}
+		var err error
+		if entries, err = s.Root.Source.Tree(folder.ID); err != nil {
+			return Damaged(err)
+		}
+	}
+	return nil
+}
+
 // survey looks at each different folder of a tree once, and so knows the
 // extent of trees of any size that are made of few objects. It reads no file
 // but .gitattributes.
@@ -31,7 +90,7 @@ type survey struct {
 	budget  int  // of different folders; negative: any number
 	folders map[repos.ID]extent
 	// substitutes says that a .gitattributes mentions export-subst, and longLinks
-	// that there is a link above maxLinkBytes; entries may yet be left out.
+	// that there is a link above MaxLinkBytes; entries may yet be left out.
 	substitutes, longLinks bool
 	// Of all folders that were given to look.
 	entries, bytes int64
@@ -47,12 +106,12 @@ type extent struct {
 }
 
 // look surveys a tree, and holds it and those before against the limits.
-func (s *survey) look(top folder) error {
+func (s *survey) look(top Folder) error {
 	if s.folders == nil {
 		s.folders = make(map[repos.ID]extent)
 	}
-	s.source = top.source
-	found, err := s.folder(top.tree, 1)
+	s.source = top.Source
+	found, err := s.folder(top.ID, 1)
 	if err != nil {
 		return err
 	}
@@ -62,11 +121,11 @@ func (s *survey) look(top folder) error {
 		over bool
 		err  func(Limits) error
 	}{
-		{s.entries > s.limits.Entries, limitEntries},
-		{found.depth > s.limits.Depth, limitDepth},
-		{found.path > s.limits.PathBytes, limitPath},
-		{found.blob > s.limits.BlobBytes, limitBlob},
-		{s.bytes > s.limits.Bytes, limitBytes},
+		{s.entries > s.limits.Entries, Limits.EntriesExceeded},
+		{found.depth > s.limits.Depth, Limits.DepthExceeded},
+		{found.path > s.limits.PathBytes, Limits.PathExceeded},
+		{found.blob > s.limits.BlobBytes, Limits.BlobExceeded},
+		{s.bytes > s.limits.Bytes, Limits.BytesExceeded},
 	} {
 		if bound.over {
 			return bound.err(s.limits)
@@ -83,7 +142,7 @@ func (s *survey) folder(id repos.ID, depth int) (extent, error) {
 		return extent{}, err
 	}
 	if depth > s.limits.Depth {
-		return extent{}, limitDepth(s.limits)
+		return extent{}, s.limits.DepthExceeded()
 	}
 	if s.budget == 0 {
 		return extent{}, errUnfinished
@@ -91,7 +150,7 @@ func (s *survey) folder(id repos.ID, depth int) (extent, error) {
 	s.budget--
 	entries, err := s.source.Tree(id)
 	if err != nil {
-		return extent{}, damaged(err)
+		return extent{}, Damaged(err)
 	}
 	sum := extent{depth: 1}
 	for _, e := range entries {
@@ -111,7 +170,7 @@ func (s *survey) add(sum *extent, e repos.TreeEntry, depth int) error {
 	switch {
 	case e.Mode.IsDir():
 		below, err = s.folder(e.ID, depth+1)
-	case hasAttributes(e):
+	case isAttributesFile(e):
 		err = s.mentions(e.ID)
 	}
 	if err != nil {
@@ -119,10 +178,10 @@ func (s *survey) add(sum *extent, e repos.TreeEntry, depth int) error {
 	}
 	if e.Mode.IsSymlink() || s.sizes && e.Mode.IsRegular() {
 		if below.bytes, err = s.source.Size(e.ID); err != nil {
-			return damaged(err)
+			return Damaged(err)
 		}
 		below.blob = below.bytes
-		s.longLinks = s.longLinks || e.Mode.IsSymlink() && below.bytes > maxLinkBytes
+		s.longLinks = s.longLinks || e.Mode.IsSymlink() && below.bytes > MaxLinkBytes
 	}
 	sum.entries = min(sum.entries+below.entries, s.limits.Entries+1)
 	sum.bytes = min(sum.bytes+below.bytes, s.limits.Bytes+1)

@@ -1,27 +1,34 @@
-package archive
+package delta
 
 import (
 	"context"
 
-	"github.com/repomcp/repomcp/internal/archive/attributes"
-	"github.com/repomcp/repomcp/internal/archive/pathspec"
+	"github.com/repomcp/repomcp/internal/archive/tree"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
-// comparison goes through two trees at once and lists what turns the archive
-// of the one, the base, into that of the other, the head. Where both have the
-// same folder nothing below it is read.
+// Compare lists what turns the archive of the base into that of the head, which
+// were selected by the same options.
+func Compare(ctx context.Context, base, head *tree.Selection) (*Changes, error) {
+	c := &comparison{ctx: ctx, head: head, rules: head.Rules(), changes: &Changes{}}
+	if head.Attributes {
+		if err := c.examineAttributes(base); err != nil {
+			return nil, err
+		}
+	}
+	return c.changes, c.begin(base)
+}
+
+// comparison goes through two trees at once. Where both have the same folder
+// nothing below it is read.
 //
-// Attributes are those of both: the caller has made sure that they are the
-// same. What an archive holds follows the rules of [walk].
+// Attributes are those of both, once they are known to be the same. What an
+// archive holds follows the rules of [tree.Walk].
 type comparison struct {
-	ctx      context.Context
-	source   Source
-	limits   Limits
-	selected *pathspec.Spec
-	attrs    *attributes.Stack
-	prefix   string
-	strip    int
+	ctx   context.Context
+	head  *tree.Selection
+	rules *tree.Rules
+	strip int
 	// everything says that files may have to be sent that are the same.
 	everything bool
 
@@ -29,7 +36,7 @@ type comparison struct {
 	open    []openFolder // of the head, around the path
 	depth   int
 	entered int64
-	changes *changes
+	changes *Changes
 }
 
 // openFolder is a folder of the head that the comparison is in.
@@ -37,7 +44,7 @@ type openFolder struct {
 	length int // of its path, with the final slash
 	mode   repos.Mode
 	id     repos.ID
-	at     int // in changes.sent, or notSent
+	at     int // in changes, or notSent
 }
 
 const notSent = -1
@@ -50,30 +57,46 @@ func (p *membership) add(q membership) { p.base, p.head = p.base || q.base, p.he
 
 // version is what one of the archives has under a name; it may be nothing.
 type version struct {
-	exists bool
-	sentEntry
+	exists    bool
+	mode      repos.Mode
+	id        repos.ID
+	treatment *tree.Treatment
+}
+
+// examineAttributes refuses attributes that are not the same in both.
+func (c *comparison) examineAttributes(base *tree.Selection) error {
+	changed, err := c.attributesChange(base.Root.Entries, c.head.Root.Entries, make(map[[2]repos.ID]bool))
+	if err != nil {
+		return err
+	}
+	if changed {
+		return &FullNeededError{Reason: AttributesChanged}
+	}
+	c.entered = 0
+	c.everything, _, err = c.head.Survey(c.ctx)
+	return err
 }
 
 // begin goes down to the folder that is stripped, and compares what is below.
-func (c *comparison) begin(from, to *Plan) error {
-	base, head := from.root, to.root
-	if err := pushAttributes(c.attrs, c.source, c.path, head); err != nil {
+func (c *comparison) begin(from *tree.Selection) error {
+	base, head := from.Root.Entries, c.head.Root.Entries
+	if err := c.pushRules(head); err != nil {
 		return err
 	}
-	for i, folder := range to.stripped {
+	for i, folder := range c.head.Stripped {
 		c.path = append(c.path, folder.Name...)
-		if _, ignored := lookUpTreatment(c.attrs, c.path, folder.Mode, false); ignored {
+		if _, ignored := c.rules.Treatment(c.path, folder.Mode); ignored {
 			return nil
 		}
 		c.path = append(c.path, '/')
 		var err error
-		if base, err = c.list(&from.stripped[i]); err != nil {
+		if base, err = c.list(&from.Stripped[i]); err != nil {
 			return err
 		}
 		if head, err = c.list(&folder); err != nil {
 			return err
 		}
-		if err := pushAttributes(c.attrs, c.source, c.path, head); err != nil {
+		if err := c.pushRules(head); err != nil {
 			return err
 		}
 	}
@@ -90,8 +113,8 @@ func (c *comparison) list(e *repos.TreeEntry) ([]repos.TreeEntry, error) {
 	if e == nil || !e.Mode.IsDir() {
 		return nil, nil
 	}
-	entries, err := c.source.Tree(e.ID)
-	return entries, damaged(err)
+	entries, err := c.head.Root.Source.Tree(e.ID)
+	return entries, tree.Damaged(err)
 }
 
 // entries compares two folders by name. Those entries that are the same, and
@@ -139,8 +162,8 @@ func (c *comparison) pair(base, head *repos.TreeEntry) (in membership, err error
 	}
 	length := len(c.path)
 	c.path = append(c.path, name.Name...)
-	if len(c.path) > c.limits.PathBytes {
-		return in, limitPath(c.limits)
+	if len(c.path) > c.head.Limits.PathBytes {
+		return in, c.head.Limits.PathExceeded()
 	}
 	var folders membership
 	at := notSent
@@ -166,11 +189,11 @@ func (c *comparison) version(e *repos.TreeEntry, folder bool) (v version, counts
 		return v, false
 	case e.Mode.IsDir():
 		v.exists = folder
-	case c.selected != nil && !c.selected.Match(c.path, kindOfPath(e.Mode)):
+	case !c.head.Match(c.path, e.Mode):
 		return v, false
 	default:
 		var ignored bool
-		v.treatment, ignored = lookUpTreatment(c.attrs, c.path, e.Mode, false)
+		v.treatment, ignored = c.rules.Treatment(c.path, e.Mode)
 		v.exists = !ignored
 	}
 	v.mode, v.id = e.Mode, e.ID
@@ -180,31 +203,32 @@ func (c *comparison) version(e *repos.TreeEntry, folder bool) (v version, counts
 // addChange lists what becomes of a name. at is where a folder of the head is in
 // the list already.
 func (c *comparison) addChange(before, after version, at int) error {
+	var status Status
 	switch {
 	case !after.exists && !before.exists:
 		return nil
 	case !after.exists:
-		return c.changes.remove(c.limits, c.prefix, c.full(before.mode))
+		return c.changes.remove(c.head.Limits, c.head.Prefix, c.full(before.mode))
 	case !before.exists:
-		after.status = added
-	case shape(before.mode) != shape(after.mode):
-		after.status = typeChanged
+		status = Added
+	case tree.Type(before.mode) != tree.Type(after.mode):
+		status = TypeChanged
 	case after.mode.IsDir():
 		return nil
 	case before.id != after.id:
-		after.status = modified
+		status = Modified
 	case before.mode.IsExecutable() != after.mode.IsExecutable():
-		after.status = modeChanged
-	case after.treatment.forWriter(): // its content depends on the commit
-		after.status = modified
+		status = ModeChanged
+	case after.treatment.InOrder(): // its content depends on the commit
+		status = Modified
 	default:
 		return nil
 	}
 	if at != notSent {
-		c.changes.sent[at].status = after.status
+		c.changes.statuses[at] = status
 		return nil
 	}
-	return c.send(after.sentEntry)
+	return c.send(after, status)
 }
 
 // full is the path as archives have it: folders and gitlinks end in a slash.
@@ -217,20 +241,21 @@ func (c *comparison) full(mode repos.Mode) []byte {
 }
 
 // send lists an entry, after the folders above that were not yet.
-func (c *comparison) send(e sentEntry) error {
+func (c *comparison) send(v version, status Status) error {
 	from := len(c.open)
 	for from > 0 && c.open[from-1].at == notSent {
 		from--
 	}
 	for i := from; i < len(c.open); i++ {
 		o := &c.open[i]
-		o.at = len(c.changes.sent)
-		above := sentEntry{runEntry: runEntry{mode: o.mode, id: o.id}}
-		if err := c.changes.send(c.limits, c.prefix, c.path[c.strip:o.length], above); err != nil {
+		o.at = len(c.changes.statuses)
+		above := tree.Entry{Path: c.path[c.strip:o.length], Mode: o.mode, ID: o.id}
+		if err := c.changes.send(c.head.Limits, c.head.Prefix, above, Unchanged); err != nil {
 			return err
 		}
 	}
-	return c.changes.send(c.limits, c.prefix, c.full(e.mode), e)
+	e := tree.Entry{Path: c.full(v.mode), Mode: v.mode, ID: v.id, Treatment: v.treatment}
+	return c.changes.send(c.head.Limits, c.head.Prefix, e, status)
 }
 
 // folder compares what is below the path, where at least one tree has a
@@ -273,10 +298,10 @@ func (c *comparison) folder(base, head *repos.TreeEntry) (in membership, at int,
 // enters reports whether the folder at the path is in archives at all, if it
 // has something in it.
 func (c *comparison) enters() bool {
-	if c.selected != nil && !c.selected.Match(c.path, pathspec.Folder) {
+	if !c.head.Match(c.path, repos.ModeDir) {
 		return false
 	}
-	_, ignored := lookUpTreatment(c.attrs, c.path, repos.ModeDir, false)
+	_, ignored := c.rules.Treatment(c.path, repos.ModeDir)
 	return !ignored
 }
 
@@ -285,8 +310,8 @@ func (c *comparison) enter(e *repos.TreeEntry) ([]repos.TreeEntry, error) {
 	if !isFolder(e) {
 		return nil, nil
 	}
-	if c.entered++; c.entered > c.limits.Entries {
-		return nil, limitEntries(c.limits)
+	if c.entered++; c.entered > c.head.Limits.Entries {
+		return nil, c.head.Limits.EntriesExceeded()
 	}
 	if err := context.Cause(c.ctx); err != nil {
 		return nil, err
@@ -295,17 +320,19 @@ func (c *comparison) enter(e *repos.TreeEntry) ([]repos.TreeEntry, error) {
 }
 
 func (c *comparison) push(entries []repos.TreeEntry) error {
-	if c.depth++; c.depth > c.limits.Depth {
-		return limitDepth(c.limits)
+	if c.depth++; c.depth > c.head.Limits.Depth {
+		return c.head.Limits.DepthExceeded()
 	}
-	return pushAttributes(c.attrs, c.source, c.path, entries)
+	return c.pushRules(entries)
+}
+
+func (c *comparison) pushRules(entries []repos.TreeEntry) error {
+	return c.rules.Push(c.head.Root.Source, c.path, entries)
 }
 
 func (c *comparison) pop() {
 	c.depth--
-	if c.attrs != nil {
-		c.attrs.Pop()
-	}
+	c.rules.Pop()
 }
 
 // addSame takes into account what both folders have. It is asked only where
@@ -330,7 +357,7 @@ func (c *comparison) holds(e *repos.TreeEntry) (ok bool, err error) {
 	c.path = append(c.path, e.Name...)
 	defer func() { c.path = c.path[:length] }()
 	if !e.Mode.IsDir() {
-		return c.selected == nil || c.selected.Match(c.path, kindOfPath(e.Mode)), nil
+		return c.head.Match(c.path, e.Mode), nil
 	}
 	if !c.enters() {
 		return false, nil

@@ -1,7 +1,4 @@
-// Package subst expands the $Format:…$ in files that have the attribute
-// export-subst (gitattributes(5)), to the same bytes as `git archive` of git 2.39.
-// What the formats come to is package pretty's.
-package subst
+package content
 
 import (
 	"bytes"
@@ -11,18 +8,19 @@ import (
 	"github.com/repomcp/repomcp/internal/pretty"
 )
 
+// What stands around a format in a file with export-subst (gitattributes(5)).
 const (
 	opening = "$Format:"
 	closing = '$'
 )
 
-// Append appends content with every $Format:…$ expanded to dst and returns what
+// appendExpanded appends content with every $Format:…$ expanded to dst and returns what
 // that becomes. The formatter is the same for all files of an archive, which come
 // in its order: %(describe) is expanded once in an archive and stays literal after
 // that. A commit with an encoding header turns the content up to the format into
 // that encoding. After an error, dst is as it was apart from bytes beyond its
 // length; [pretty.Text.Bytes] says which errors there are.
-func Append(ctx context.Context, f *pretty.Formatter, dst, content []byte) ([]byte, error) {
+func appendExpanded(ctx context.Context, f *pretty.Formatter, dst, content []byte) ([]byte, error) {
 	text := f.NewText(ctx, dst)
 	for {
 		before, format, after, found := cutFormat(content)
@@ -38,8 +36,8 @@ func Append(ctx context.Context, f *pretty.Formatter, dst, content []byte) ([]by
 		content = after
 	}
 	text.Add(content)
-	made, err := text.Bytes()
-	return append(dst, made...), err
+	expanded, err := text.Bytes()
+	return append(dst, expanded...), err
 }
 
 // cutFormat divides content at its first $Format:…$. The format goes up to the
@@ -53,9 +51,9 @@ func cutFormat(content []byte) (before, format, after []byte, found bool) {
 	return before, format, after, found
 }
 
-// DependsOnRefs reports whether the expansion of content may depend on more than
+// dependsOnRefs reports whether the expansion of content may depend on more than
 // the commit, so that there are no stable bytes: [pretty.DependsOnRefs].
-func DependsOnRefs(content []byte) bool {
+func dependsOnRefs(content []byte) bool {
 	for {
 		_, format, after, found := cutFormat(content)
 		if !found {

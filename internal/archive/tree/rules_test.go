@@ -1,4 +1,4 @@
-package archive
+package tree
 
 import (
 	"testing"
@@ -15,8 +15,9 @@ func TestFilesThatAreCopiedCostNothing(t *testing.T) {
 	} {
 		stack := attributes.NewStack(nil)
 		stack.Push(nil, []byte(lines))
+		rules := &Rules{stack: stack}
 		path := []byte("some/file.go")
-		if n := testing.AllocsPerRun(100, func() { lookUpTreatment(stack, path, repos.ModeRegular, false) }); n > 0 {
+		if n := testing.AllocsPerRun(100, func() { rules.Treatment(path, repos.ModeRegular) }); n > 0 {
 			t.Errorf("%s: %v allocations", name, n)
 		}
 	}

@@ -1,4 +1,4 @@
-package archive
+package tree
 
 import (
 	"errors"
@@ -23,8 +23,11 @@ const (
 // ErrLimit says that an archive is larger than [Limits] allow.
 var ErrLimit = errors.New("archive is larger than this server allows")
 
-// errLink refuses a symbolic link that no system could follow.
-var errLink = fmt.Errorf("%w: a symbolic link of more than %d bytes", ErrLimit, maxLinkBytes)
+// MaxLinkBytes bounds a symbolic link's target: PATH_MAX of Linux, twice over.
+const MaxLinkBytes = 8 << 10
+
+// ErrLink refuses a symbolic link that no system could follow.
+var ErrLink = fmt.Errorf("%w: a symbolic link of more than %d bytes", ErrLimit, MaxLinkBytes)
 
 // Limits bound one archive. Zero means the default of each.
 type Limits struct {
@@ -41,7 +44,8 @@ type Limits struct {
 	BlobBytes int64
 }
 
-func (l Limits) withDefaults() Limits {
+// WithDefaults returns limits without zeros.
+func (l Limits) WithDefaults() Limits {
 	fill(&l.Entries, DefaultEntries)
 	fill(&l.Bytes, DefaultBytes)
 	fill(&l.Depth, DefaultDepth)
@@ -60,16 +64,27 @@ func fill[T int | int64](limit *T, value T) {
 // machine does in the end, so that they should be looked at beforehand.
 func (l Limits) sizes() bool { return l.Bytes < DefaultBytes || l.BlobBytes < DefaultBlobBytes }
 
-func limitEntries(l Limits) error { return fmt.Errorf("%w: more than %d entries", ErrLimit, l.Entries) }
-func limitBytes(l Limits) error   { return fmt.Errorf("%w: more than %d bytes", ErrLimit, l.Bytes) }
-func limitBlob(l Limits) error {
+// EntriesExceeded is the [ErrLimit] of an archive of too many entries.
+func (l Limits) EntriesExceeded() error {
+	return fmt.Errorf("%w: more than %d entries", ErrLimit, l.Entries)
+}
+
+// BytesExceeded is that of too many bytes.
+func (l Limits) BytesExceeded() error {
+	return fmt.Errorf("%w: more than %d bytes", ErrLimit, l.Bytes)
+}
+
+// BlobExceeded is that of a file that is too large.
+func (l Limits) BlobExceeded() error {
 	return fmt.Errorf("%w: a file of more than %d bytes", ErrLimit, l.BlobBytes)
 }
 
-func limitDepth(l Limits) error {
+// DepthExceeded is that of folders that are nested too deep.
+func (l Limits) DepthExceeded() error {
 	return fmt.Errorf("%w: folders are nested more than %d deep", ErrLimit, l.Depth)
 }
 
-func limitPath(l Limits) error {
+// PathExceeded is that of a path that is too long.
+func (l Limits) PathExceeded() error {
 	return fmt.Errorf("%w: a path has more than %d bytes", ErrLimit, l.PathBytes)
 }

@@ -1,17 +1,20 @@
-package archive
+package delta
 
-import "github.com/repomcp/repomcp/internal/repos"
+import (
+	"github.com/repomcp/repomcp/internal/archive/tree"
+	"github.com/repomcp/repomcp/internal/repos"
+)
 
 // attributesChange reports whether any .gitattributes is other in two trees.
 // Folders that are the same are not read.
 func (c *comparison) attributesChange(base, head []repos.TreeEntry, seen map[[2]repos.ID]bool) (bool, error) {
-	before, _ := attributesOf(base)
-	after, _ := attributesOf(head)
+	before, _ := tree.AttributesFile(base)
+	after, _ := tree.AttributesFile(head)
 	if before.ID != after.ID {
 		return true, nil
 	}
-	if c.depth++; c.depth > c.limits.Depth {
-		return false, limitDepth(c.limits)
+	if c.depth++; c.depth > c.head.Limits.Depth {
+		return false, c.head.Limits.DepthExceeded()
 	}
 	defer func() { c.depth-- }()
 	for _, p := range folderPairs(base, head) {
