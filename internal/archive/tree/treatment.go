@@ -32,7 +32,7 @@ func treat(mode repos.Mode, a attributes.Attributes, lfs bool) *Treatment {
 	if mode.IsRegular() {
 		t.Conversion, t.Converts = convert.Decide(a)
 		t.Substitutes = a.ExportSubst.IsSet()
-		t.LFS = lfs && a.Filter.State == attributes.Given && a.Filter.Text == filterLFS
+		t.LFS = lfs && a.Filter.Is(filterLFS)
 	}
 	if t.Changes() || t.LFS {
 		allocated := t // only here: most files have no treatment
