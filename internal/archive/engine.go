@@ -61,8 +61,8 @@ func NewEngine(o EngineOptions) (*Engine, error) {
 	e.gzip = gzip.New(e.sched, gzip.Options{})
 	e.zstd = zstd.New(e.sched, zstd.Options{})
 	e.xz = xz.New(e.sched)
-	held := newStock(e.sched.Workers() + 1)
-	e.runs.New = func() any { return newRun(held) }
+	buffers := newLargeBuffers(e.sched.Workers() + 1)
+	e.runs.New = func() any { return newRun(buffers) }
 	e.extra = make(chan struct{}, sharedRuns*e.sched.Workers())
 	for range cap(e.extra) {
 		e.extra <- struct{}{}

@@ -27,8 +27,8 @@ func (p *Plan) gathered(ctx context.Context, tag string) (Validator, error) {
 	_, _ = io.WriteString(sum, tag) // a hash takes everything
 	opener := p.newOpener(ctx)
 	err := p.each(ctx, func(e tree.Entry) error {
-		stays, err := opener.PointerStays(e)
-		if stays {
+		lacking, err := opener.LacksObject(e)
+		if lacking {
 			sum.Write(append(e.Path, 0))
 		}
 		return err

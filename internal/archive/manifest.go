@@ -139,7 +139,7 @@ func (m *manifestLayout) line(out []byte, e tree.Entry) []byte {
 	return append(d, '}')
 }
 
-func (m *manifestLayout) taken(r *run) { m.first(r.out) }
+func (m *manifestLayout) beforeWrite(r *run) { m.first(r.out) }
 
 // first makes a blank of the comma before the first entry.
 func (m *manifestLayout) first(entries []byte) []byte {
@@ -153,25 +153,4 @@ func (m *manifestLayout) first(entries []byte) []byte {
 func (m *manifestLayout) closing(l *pipeline) error {
 	_, ignored := l.walk.Counts()
 	return l.write(fmt.Appendf(nil, "\n],\"exportIgnored\":%d}\n", ignored))
-}
-
-// errDescribed says that content was asked for, where there is none.
-var errDescribed = errors.New("archive: a manifest has no content")
-
-func (m *manifestLayout) bare(_ *run, out []byte, _ tree.Entry, _ []byte) ([]byte, error) {
-	return out, errDescribed
-}
-
-func (m *manifestLayout) read(_ *run, out []byte, _ tree.Entry, _ int64) ([]byte, error) {
-	return out, errDescribed
-}
-
-func (m *manifestLayout) whole(_ *run, out []byte, _ tree.Entry, _ []byte) ([]byte, error) {
-	return out, errDescribed
-}
-
-func (m *manifestLayout) held() bool { return false }
-
-func (m *manifestLayout) stream(*pipeline, tree.Entry, int64, func(io.Writer) error) error {
-	return errDescribed
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/repomcp/repomcp/internal/archive/content"
-	"github.com/repomcp/repomcp/internal/archive/tree"
 	"github.com/repomcp/repomcp/internal/workers"
 )
 
@@ -157,19 +156,19 @@ func (l *pipeline) drain(r *run) error {
 		case <-l.queue.Done():
 			return fmt.Errorf("archive: %w", l.queue.Err())
 		}
-		l.layout.taken(r)
+		l.layout.beforeWrite(r)
 		if err := l.write(r.out); err != nil {
 			return err
 		}
-		if err := l.write(r.held); err != nil {
+		if err := l.write(r.large); err != nil {
 			return err
 		}
-		r.emptied()
+		r.clearOutput()
 		switch {
 		case r.err != nil:
 			return r.err
 		case r.forWriter:
-			if err := l.file(r.Entry(r.next)); err != nil {
+			if err := l.streamFile(r); err != nil {
 				return err
 			}
 			r.next, r.forWriter = r.next+1, false
@@ -198,13 +197,15 @@ func (l *pipeline) resubmit(r *run) error {
 	return l.submit(half)
 }
 
-// file writes a file that is large, or has to be made in order.
-func (l *pipeline) file(e tree.Entry) error {
+// streamFile writes the next file of a run, which is large or has to be made in
+// order.
+func (l *pipeline) streamFile(r *run) error {
+	e := r.Entry(r.next)
 	size, write, err := l.opener.Open(e)
 	if err != nil {
 		return err
 	}
-	return l.layout.stream(l, e, size, write)
+	return r.framing.stream(l, e, size, write)
 }
 
 // Write implements [io.Writer] for the content of such files.
@@ -254,7 +255,7 @@ func (l *pipeline) mark(r *run) {
 func (l *pipeline) release() {
 	l.queue.Close()
 	for _, r := range l.window {
-		r.emptied()
+		r.clearOutput()
 	}
 	for l.borrowed > 0 {
 		l.giveBack()

@@ -21,13 +21,13 @@ func (t tarLayout) opening(out []byte, p *Plan) ([]byte, error) {
 	return out, nil
 }
 
-func (t tarLayout) bare(_ *run, out []byte, e tree.Entry, target []byte) ([]byte, error) {
+func (t tarLayout) appendBare(_ *run, out []byte, e tree.Entry, target []byte) ([]byte, error) {
 	return t.header(out, e, 0, target), nil
 }
 
-// read reads a file's content to where it belongs, and completes the header
+// appendBlob reads a file's content to where it belongs, and completes the header
 // before it, since the size is known only then.
-func (t tarLayout) read(r *run, buffer []byte, e tree.Entry, limit int64) ([]byte, error) {
+func (t tarLayout) appendBlob(r *run, buffer []byte, e tree.Entry, limit int64) ([]byte, error) {
 	out := t.header(buffer, e, 0, nil)
 	content := len(out)
 	out, err := r.Source.ReadBlob(e.ID, limit, out)
@@ -39,12 +39,12 @@ func (t tarLayout) read(r *run, buffer []byte, e tree.Entry, limit int64) ([]byt
 	return tar.Pad(out, size), nil
 }
 
-func (t tarLayout) whole(_ *run, out []byte, e tree.Entry, content []byte) ([]byte, error) {
+func (t tarLayout) appendContent(_ *run, out []byte, e tree.Entry, content []byte) ([]byte, error) {
 	out = append(t.header(out, e, int64(len(content)), nil), content...)
 	return tar.Pad(out, int64(len(content))), nil
 }
 
-func (t tarLayout) held() bool { return true }
+func (t tarLayout) buffersLarge() bool { return true }
 
 func (t tarLayout) stream(l *pipeline, e tree.Entry, size int64, write func(io.Writer) error) error {
 	if err := l.write(t.header(nil, e, size, nil)); err != nil {
@@ -56,7 +56,7 @@ func (t tarLayout) stream(l *pipeline, e tree.Entry, size int64, write func(io.W
 	return l.write(tar.Pad(nil, size))
 }
 
-func (t tarLayout) taken(*run) {}
+func (t tarLayout) beforeWrite(*run) {}
 
 func (t tarLayout) closing(l *pipeline) error { return l.write(tar.Trailer(l.written)) }
 

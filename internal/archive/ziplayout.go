@@ -36,25 +36,25 @@ func (z *zipLayout) opening(out []byte, p *Plan) ([]byte, error) {
 	return out, err
 }
 
-func (z *zipLayout) bare(r *run, out []byte, e tree.Entry, target []byte) ([]byte, error) {
-	return z.whole(r, out, e, target)
+func (z *zipLayout) appendBare(r *run, out []byte, e tree.Entry, target []byte) ([]byte, error) {
+	return z.appendContent(r, out, e, target)
 }
 
-func (z *zipLayout) read(r *run, out []byte, e tree.Entry, limit int64) ([]byte, error) {
+func (z *zipLayout) appendBlob(r *run, out []byte, e tree.Entry, limit int64) ([]byte, error) {
 	var err error
 	if r.stored, err = r.Source.ReadBlob(e.ID, limit, r.stored[:0]); err != nil {
 		return out, err
 	}
-	return z.whole(r, out, e, r.stored)
+	return z.appendContent(r, out, e, r.stored)
 }
 
-func (z *zipLayout) whole(r *run, out []byte, e tree.Entry, content []byte) ([]byte, error) {
+func (z *zipLayout) appendContent(r *run, out []byte, e tree.Entry, content []byte) ([]byte, error) {
 	var err error
 	out, r.records, err = z.format.Append(r.worker, out, r.records, member(e), content)
 	return out, err
 }
 
-func (z *zipLayout) held() bool { return false }
+func (z *zipLayout) buffersLarge() bool { return false }
 
 func (z *zipLayout) stream(l *pipeline, e tree.Entry, size int64, write func(io.Writer) error) error {
 	s, err := z.format.Stream(l.ctx, l, member(e), size)
@@ -70,7 +70,7 @@ func (z *zipLayout) stream(l *pipeline, e tree.Entry, size int64, write func(io.
 	return err
 }
 
-func (z *zipLayout) taken(r *run) {
+func (z *zipLayout) beforeWrite(r *run) {
 	z.directory.Add(r.records)
 	r.records = r.records[:0]
 }

@@ -92,8 +92,8 @@ func (o *Opener) pointed(e tree.Entry) (size int64, write func(io.Writer) error,
 	}, nil
 }
 
-// PointerStays reports whether a file is a pointer whose object is not there.
-func (o *Opener) PointerStays(e tree.Entry) (bool, error) {
+// LacksObject reports whether a file is a pointer whose object is not there.
+func (o *Opener) LacksObject(e tree.Entry) (bool, error) {
 	if !e.Treatment.MayBePointer() {
 		return false, nil
 	}
