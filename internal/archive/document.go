@@ -104,15 +104,14 @@ func (p *Plan) deltaDocument() []byte {
 
 // changes adds the lists of what is other than in the base.
 func (d document) changes(c *delta.Changes) document {
-	d = d.list("deleted", c.Deleted())
 	for _, l := range []struct {
 		name   string
 		status delta.Status
 	}{
-		{"typeChanged", delta.TypeChanged}, {"modeChanged", delta.ModeChanged},
+		{"deleted", delta.Deleted}, {"typeChanged", delta.TypeChanged}, {"modeChanged", delta.ModeChanged},
 		{"added", delta.Added}, {"modified", delta.Modified},
 	} {
-		d = d.list(l.name, c.Sent(l.status))
+		d = d.list(l.name, c.Paths(l.status))
 	}
 	return d
 }

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
-	"slices"
+	"sort"
 	"sync"
 
 	"github.com/repomcp/repomcp/internal/archive/content"
@@ -71,15 +71,11 @@ func (t *trail) note(m mark) {
 func (t *trail) before(offset int64) mark {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	i, found := slices.BinarySearchFunc(t.marks, offset, func(m mark, offset int64) int { return int(min(max(m.offset-offset, -1), 1)) })
-	switch {
-	case found:
-		return t.marks[i]
-	case i == 0:
+	i := sort.Search(len(t.marks), func(i int) bool { return t.marks[i].offset > offset })
+	if i == 0 {
 		return mark{}
-	default:
-		return t.marks[i-1]
 	}
+	return t.marks[i-1]
 }
 
 // position is a place between two entries of an archive that can be gone on

@@ -17,45 +17,31 @@ func (c *comparison) attributesChange(base, head []repos.TreeEntry, seen map[[2]
 		return false, c.head.Limits.DepthExceeded()
 	}
 	defer func() { c.depth-- }()
-	for _, p := range folderPairs(base, head) {
-		pair := [2]repos.ID{p[0].ID, p[1].ID}
-		if pair[0] == pair[1] || seen[pair] {
+	for b, h := range pairs(base, head) {
+		ids := [2]repos.ID{folderID(b), folderID(h)}
+		if ids[0] == ids[1] || seen[ids] {
 			continue
 		}
-		seen[pair] = true
-		b, err := c.enter(&p[0])
+		seen[ids] = true
+		before, err := c.enter(b)
 		if err != nil {
 			return false, err
 		}
-		h, err := c.enter(&p[1])
+		after, err := c.enter(h)
 		if err != nil {
 			return false, err
 		}
-		if changed, err := c.attributesChange(b, h, seen); changed || err != nil {
+		if changed, err := c.attributesChange(before, after, seen); changed || err != nil {
 			return changed, err
 		}
 	}
 	return false, nil
 }
 
-// folderPairs are the folders of the same name in two listings; the entry of a
-// listing that has none is empty.
-func folderPairs(base, head []repos.TreeEntry) [][2]repos.TreeEntry {
-	var pairs [][2]repos.TreeEntry
-	at := make(map[string]int)
-	for side, entries := range [2][]repos.TreeEntry{base, head} {
-		for _, e := range entries {
-			if !e.Mode.IsDir() {
-				continue
-			}
-			i, ok := at[e.Name]
-			if !ok {
-				i = len(pairs)
-				at[e.Name] = i
-				pairs = append(pairs, [2]repos.TreeEntry{})
-			}
-			pairs[i][side] = e
-		}
+// folderID is that of a folder; anything else has none.
+func folderID(e *repos.TreeEntry) repos.ID {
+	if !isFolder(e) {
+		return repos.ID{}
 	}
-	return pairs
+	return e.ID
 }

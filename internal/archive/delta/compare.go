@@ -2,6 +2,7 @@ package delta
 
 import (
 	"context"
+	"iter"
 
 	"github.com/repomcp/repomcp/internal/archive/tree"
 	"github.com/repomcp/repomcp/internal/repos"
@@ -120,30 +121,36 @@ func (c *comparison) list(e *repos.TreeEntry) ([]repos.TreeEntry, error) {
 // entries compares two folders by name. Those entries that are the same, and
 // were not looked at, are returned.
 func (c *comparison) entries(base, head []repos.TreeEntry) (in membership, same []repos.TreeEntry, err error) {
-	before, after := byName(base), byName(head)
-	for i := range head {
-		b := before[head[i].Name]
-		if b != nil && *b == head[i] && !c.everything {
-			same = append(same, head[i])
+	for b, h := range pairs(base, head) {
+		if b != nil && h != nil && *b == *h && !c.everything {
+			same = append(same, *h)
 			continue
 		}
-		found, err := c.pair(b, &head[i])
-		if err != nil {
-			return in, nil, err
-		}
-		in.add(found)
-	}
-	for i := range base {
-		if after[base[i].Name] != nil {
-			continue
-		}
-		found, err := c.pair(&base[i], nil)
+		found, err := c.pair(b, h)
 		if err != nil {
 			return in, nil, err
 		}
 		in.add(found)
 	}
 	return in, same, nil
+}
+
+// pairs goes over the names in two folders: those of the head in its order, and
+// then those that only the base has. An entry that there is not is nil.
+func pairs(base, head []repos.TreeEntry) iter.Seq2[*repos.TreeEntry, *repos.TreeEntry] {
+	return func(yield func(base, head *repos.TreeEntry) bool) {
+		before, after := byName(base), byName(head)
+		for i := range head {
+			if !yield(before[head[i].Name], &head[i]) {
+				return
+			}
+		}
+		for i := range base {
+			if after[base[i].Name] == nil && !yield(&base[i], nil) {
+				return
+			}
+		}
+	}
 }
 
 func byName(entries []repos.TreeEntry) map[string]*repos.TreeEntry {
@@ -208,7 +215,7 @@ func (c *comparison) addChange(before, after version, at int) error {
 	case !after.exists && !before.exists:
 		return nil
 	case !after.exists:
-		return c.changes.remove(c.head.Limits, c.head.Prefix, c.full(before.mode))
+		return c.add(tree.Entry{Path: c.full(before.mode)}, Deleted)
 	case !before.exists:
 		status = Added
 	case tree.Type(before.mode) != tree.Type(after.mode):
@@ -250,12 +257,16 @@ func (c *comparison) send(v version, status Status) error {
 		o := &c.open[i]
 		o.at = len(c.changes.statuses)
 		above := tree.Entry{Path: c.path[c.strip:o.length], Mode: o.mode, ID: o.id}
-		if err := c.changes.send(c.head.Limits, c.head.Prefix, above, Unchanged); err != nil {
+		if err := c.add(above, Unchanged); err != nil {
 			return err
 		}
 	}
 	e := tree.Entry{Path: c.full(v.mode), Mode: v.mode, ID: v.id, Treatment: v.treatment}
-	return c.changes.send(c.head.Limits, c.head.Prefix, e, status)
+	return c.add(e, status)
+}
+
+func (c *comparison) add(e tree.Entry, status Status) error {
+	return c.changes.add(c.head.Limits, c.head.Prefix, e, status)
 }
 
 // folder compares what is below the path, where at least one tree has a
