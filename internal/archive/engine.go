@@ -58,8 +58,8 @@ func NewEngine(o EngineOptions) (*Engine, error) {
 	e.validators = lru.New[string, bool](maxValidatorBytes)
 	e.trails = lru.New[string, *trail](maxTrails)
 	e.sched = workers.New(o.Workers)
-	e.gzip = gzip.New(e.sched, gzip.Options{})
-	e.zstd = zstd.New(e.sched, zstd.Options{})
+	e.gzip = gzip.New(e.sched)
+	e.zstd = zstd.New(e.sched)
 	e.xz = xz.New(e.sched)
 	buffers := newLargeBuffers(e.sched.Workers() + 1)
 	e.runs.New = func() any { return newRun(buffers) }

@@ -5,7 +5,7 @@
 // stream:
 //
 //	sched := workers.New(0)
-//	c := gzip.New(sched, gzip.Options{})
+//	c := gzip.New(sched)
 //
 //	zw, err := c.NewWriter(ctx, destination, gzip.DefaultLevel)
 //	defer zw.Abort()                // nothing after a successful Close
@@ -34,10 +34,10 @@
 //   - The first bytes leave early: the first blocks are small.
 //
 // Limits: a Writer holds at most [WriterBlocks] blocks of [BlockMemory] bytes,
-// and more only from a stock that all Writers of the Compressor share, see
-// [Options]. A destination that blocks for ever blocks Write for ever, for
-// which the destination needs a deadline of its own; the context is looked at
-// between the writes to it.
+// and more only from a stock that all Writers of the Compressor share: one for
+// each worker, so that one is ready when another is finished. A destination that
+// blocks for ever blocks Write for ever, for which the destination needs a
+// deadline of its own; the context is looked at between the writes to it.
 package gzip
 
 import (
@@ -67,16 +67,6 @@ const (
 // ErrClosed is returned by Write after Close or Abort.
 var ErrClosed = blocks.ErrClosed
 
-// Options of a Compressor. The zero value is good for a server.
-type Options struct {
-	// SharedBlocks is the number of blocks of [BlockMemory] bytes that may be
-	// held in all beyond the [WriterBlocks] of each Writer. They let a single
-	// stream occupy all workers without giving each of fifty as much memory.
-	// Zero means one for each worker, so that one is ready when another is
-	// finished; negative means none.
-	SharedBlocks int
-}
-
 // Compressor is what all streams of a process have in common: the workers,
 // their deflate compressors, and the memory of the blocks. Its methods are safe
 // for concurrent use. It needs no closing; the scheduler does, after the last
@@ -87,12 +77,8 @@ type Compressor struct {
 }
 
 // New returns a compressor on the workers of sched.
-func New(sched *workers.Scheduler, o Options) *Compressor {
-	shared := o.SharedBlocks
-	if shared == 0 {
-		shared = sched.Workers()
-	}
-	c := &Compressor{pool: blocks.New(sched, format, shared)}
+func New(sched *workers.Scheduler) *Compressor {
+	c := &Compressor{pool: blocks.New(sched, format, sched.Workers())}
 	for level := MinLevel; level <= MaxLevel; level++ {
 		c.deflaters[level] = workers.NewSlot(func() *deflater { return newDeflater(level) })
 	}

@@ -23,7 +23,7 @@ const ramp = 16<<10 + libraryBlock + 4*libraryBlock
 
 // codec says what the tests of all compressors expect of this one.
 var codec = compresstest.Codec{
-	New:    func(s *workers.Scheduler) compresstest.Compressor { return starter(New(s, Options{})) },
+	New:    func(s *workers.Scheduler) compresstest.Compressor { return starter(New(s)) },
 	Decode: decode,
 	Commands: []compresstest.Command{
 		{Name: "gzip", Decode: []string{"-dc"}, Test: []string{"-t"}},
@@ -62,7 +62,7 @@ func newCompressor(t testing.TB, n int) *Compressor {
 	t.Helper()
 	s := workers.New(n)
 	t.Cleanup(s.Close)
-	return New(s, Options{})
+	return New(s)
 }
 
 func mixture(n int) []byte { return compresstest.Mixture(n, windowSize) }

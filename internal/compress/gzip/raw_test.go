@@ -102,7 +102,7 @@ func onWorkers(t testing.TB, sched *workers.Scheduler, n int, f func(w *workers.
 func TestDeflate(t *testing.T) {
 	sched := workers.New(2)
 	defer sched.Close()
-	c := New(sched, Options{})
+	c := New(sched)
 	whole := mixture(ramp + 2*BlockSize)
 	inputs := [][]byte{nil, {0}, whole[:100], whole[:libraryBlock], whole, compresstest.Noise(1, 300_000), compresstest.Prose(2, 5000), make([]byte, 1<<20)}
 	for level := MinLevel; level <= MaxLevel; level++ {

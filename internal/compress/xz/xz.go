@@ -70,14 +70,8 @@ var format = blocks.Format{
 	Percent:  percent,
 }
 
-// sizeAt returns the input of the block with that number: each of the first ones
-// is twice the one before.
-func sizeAt(number int) int {
-	if number > 8 {
-		return BlockSize
-	}
-	return min(firstSize<<number, BlockSize)
-}
+// sizeAt returns the input of the block with that number.
+func sizeAt(number int) int { return blocks.DoubledSize(firstSize, BlockSize, number) }
 
 // Compressor is what all streams of a process have in common. Its methods are
 // safe for concurrent use. It needs no closing; the scheduler does, after the
@@ -95,33 +89,10 @@ func New(sched *workers.Scheduler) *Compressor {
 	}
 }
 
-// Writer compresses what is written to it. It must be closed or aborted, and
-// is for one goroutine at a time; to end it from another, cancel its context.
-type Writer struct {
-	*blocks.Stream
-	begun bool // there is input
-}
-
 // NewWriter starts a stream to dst. A cancelled context ends it with the
 // context's cause, within the time that one block and one write to dst take.
-func (c *Compressor) NewWriter(ctx context.Context, dst io.Writer) *Writer {
-	return &Writer{Stream: c.pool.Open(ctx, dst, blockEncoder{c.outputs}, nil)}
-}
-
-// Write takes p, hands full blocks to the workers, and writes to the
-// destination what they have finished.
-func (z *Writer) Write(p []byte) (int, error) {
-	z.begun = z.begun || len(p) > 0
-	return z.Stream.Write(p)
-}
-
-// Close compresses the rest and writes all. After an error it writes nothing and
-// returns the error. Closing again returns the same.
-func (z *Writer) Close() error {
-	if !z.begun {
-		return z.Stream.Close([]byte(emptyStream))
-	}
-	return z.Stream.Close(nil)
+func (c *Compressor) NewWriter(ctx context.Context, dst io.Writer) *blocks.Series {
+	return c.pool.OpenSeries(ctx, dst, blockEncoder{c.outputs}, emptyStream)
 }
 
 // emptyStream is a file without input: a stream header, an index of no blocks

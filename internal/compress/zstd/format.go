@@ -43,13 +43,5 @@ var format = blocks.Format{
 	Percent:  percent,
 }
 
-// sizeAt returns the input of the block with that number. Each of the first ones
-// is twice the one before, so that a short stream still occupies several
-// workers. They depend on the position only and never on time, so that the
-// output does too.
-func sizeAt(number int) int {
-	if number > 8 {
-		return BlockSize
-	}
-	return min(firstSize<<number, BlockSize)
-}
+// sizeAt returns the input of the block with that number.
+func sizeAt(number int) int { return blocks.DoubledSize(firstSize, BlockSize, number) }

@@ -4,7 +4,7 @@
 // It is used like the package gzip beside it:
 //
 //	sched := workers.New(0)
-//	c := zstd.New(sched, zstd.Options{})
+//	c := zstd.New(sched)
 //
 //	zw, err := c.NewWriter(ctx, destination, zstd.DefaultLevel)
 //	defer zw.Abort()                // nothing after a successful Close
@@ -28,9 +28,9 @@
 //     stream. Workers never wait for a destination.
 //   - The first bytes leave early: the first blocks are small.
 //
-// Limits: a Writer holds [WriterBlocks] blocks of up to [BlockSize] bytes, and
-// more only from a stock that all Writers of the Compressor share, see
-// [Options]; every worker may hold two encoders of one and of two times that size
+// Limits: a stream holds [WriterBlocks] blocks of up to [BlockSize] bytes, and
+// more only from a stock that all streams of the Compressor share: one for each
+// worker, so that one is filled while each has one. Every worker may hold two encoders of one and of two times that size
 // and room for a frame. A decoder needs BlockSize bytes for its window. A
 // destination that blocks for ever blocks Write for ever, for which the destination
 // needs a deadline of its own; the context is looked at between the writes to it.
@@ -62,33 +62,20 @@ const (
 // ErrClosed is returned by Write after Close or Abort.
 var ErrClosed = blocks.ErrClosed
 
-// Options of a Compressor. The zero value is good for a server.
-type Options struct {
-	// SharedBlocks is the number of blocks that may be held in all beyond the
-	// [WriterBlocks] of each Writer. They let a single stream occupy all workers
-	// without giving each of fifty as much memory. Zero means one for each
-	// worker, so that one is filled while each has one; negative means none.
-	SharedBlocks int
-}
-
 // Compressor is what all streams of a process have in common: the workers,
 // their encoders, and the memory of the blocks. Its methods are safe for
 // concurrent use. It needs no closing; the scheduler does, after the last
-// Writer.
+// stream.
 type Compressor struct {
 	pool     *blocks.Pool
 	encoders *workers.Slot[*encoder]
 }
 
 // New returns a compressor on the workers of sched.
-func New(sched *workers.Scheduler, o Options) *Compressor {
-	shared := o.SharedBlocks
-	if shared == 0 {
-		shared = sched.Workers()
-	}
+func New(sched *workers.Scheduler) *Compressor {
 	libs := new(libraries)
 	return &Compressor{
-		pool:     blocks.New(sched, format, shared),
+		pool:     blocks.New(sched, format, sched.Workers()),
 		encoders: workers.NewSlot(func() *encoder { return newEncoder(libs) }),
 	}
 }

@@ -22,7 +22,7 @@ const ramp = BlockSize - firstSize
 
 // codec says what the tests of all compressors expect of this one.
 var codec = compresstest.Codec{
-	New:        func(s *workers.Scheduler) compresstest.Compressor { return starter(New(s, Options{})) },
+	New:        func(s *workers.Scheduler) compresstest.Compressor { return starter(New(s)) },
 	Decode:     decode,
 	Commands:   []compresstest.Command{{Name: "zstd", Decode: []string{"-dcq", "--memory=8MB"}, Test: []string{"-tq"}}},
 	Levels:     []int{1, 2, 3, 4, 5}, // the others are as 5
@@ -44,7 +44,7 @@ func FuzzRoundTrip(f *testing.F)                     { codec.Fuzz(f, 4*firstSize
 func TestWorkerPanics_StreamFails(t *testing.T) {
 	s := workers.New(1)
 	defer s.Close()
-	c := New(s, Options{})
+	c := New(s)
 	c.encoders = workers.NewSlot(func() *encoder { panic("damaged") })
 	compresstest.CheckPanic(t, starter(c), MinLevel)
 }
