@@ -198,6 +198,11 @@ func canonicalSet(list []string) []string {
 	return slices.Compact(list)
 }
 
+// takesOutside reports whether there may be content from outside of the commit.
+func (o Options) takesOutside() bool {
+	return o.LFS == LFSContent || o.Submodules == SubmodulesContent
+}
+
 // Check refuses, with [ErrOption], what no archive can be made with.
 func (o Options) Check() error {
 	if mediaTypes[o.Format] == "" {
@@ -212,7 +217,7 @@ func (o Options) Check() error {
 			return fmt.Errorf("%w %q: %q is neither %q nor %q", ErrOption, choice[0], value, choice[2], choice[3])
 		}
 	}
-	if o.Base != "" && (o.LFS == LFSContent || o.Submodules == SubmodulesContent) {
+	if o.Base != "" && o.takesOutside() {
 		// Nobody knows what there was of it when the base was archived.
 		return fmt.Errorf("%w \"base\" does not go with content from outside of the commit (\"lfs\", \"submodules\")",
 			ErrOption)

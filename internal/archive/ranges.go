@@ -41,7 +41,7 @@ type trail struct {
 // trail is that of the plan's archive; nil where its bytes depend on more than
 // its tag tells, or where nothing can begin in the middle.
 func (p *Plan) trail() *trail {
-	if p.options.Format != Tar || p.options.LFS == LFSContent || p.options.Submodules == SubmodulesContent {
+	if p.options.Format != Tar || p.options.takesOutside() {
 		return nil
 	}
 	return p.engine.trails.GetOrPut(p.tag(), &trail{step: markStep}, 1)

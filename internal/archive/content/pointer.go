@@ -13,7 +13,9 @@ import (
 
 // ReadPointer reads a file that may be a pointer. The content is nil when the
 // file is too large to be one; else it is whole, in buf or beyond.
-func ReadPointer(source tree.Source, id repos.ID, buf []byte) (content []byte, pointer lfs.Pointer, ok bool, err error) {
+func ReadPointer(
+	source tree.Source, id repos.ID, buf []byte,
+) (content []byte, pointer lfs.Pointer, ok bool, err error) {
 	content, err = source.ReadBlob(id, lfs.MaxBytes-1, buf)
 	if errors.Is(err, repos.ErrTooLarge) {
 		return nil, pointer, false, nil
