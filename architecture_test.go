@@ -34,8 +34,10 @@ var arrows = map[string][]string{
 	},
 	// Which entries, what differs between two, what they contain, and how they
 	// are framed: none knows the package that puts them together.
-	"internal/archive/content": {"internal/archive/convert", "internal/archive/tree", "internal/lfs", "internal/pretty", "internal/repos"},
-	"internal/archive/delta":   {"internal/archive/tree", "internal/repos"},
+	"internal/archive/content": {
+		"internal/archive/convert", "internal/archive/subst", "internal/archive/tree", "internal/lfs", "internal/pretty", "internal/repos",
+	},
+	"internal/archive/delta": {"internal/archive/tree", "internal/repos"},
 	"internal/archive/tree": {
 		"internal/archive/attributes", "internal/archive/convert", "internal/archive/pathspec", "internal/pretty", "internal/repos",
 	},
@@ -62,6 +64,7 @@ var arrows = map[string][]string{
 	"internal/archive/attributes": {"internal/wildmatch"},
 	"internal/archive/convert":    {"internal/archive/attributes", "internal/charset"},
 	"internal/archive/pathspec":   {"internal/wildmatch"},
+	"internal/archive/subst":      {"internal/pretty"},
 	"internal/archive/tar":        {"internal/repos"},
 	"internal/archive/zip":        {"internal/compress/gzip", "internal/workers"},
 	"internal/inflate":            {},

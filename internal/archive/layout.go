@@ -44,3 +44,9 @@ type describer interface {
 	// was.
 	describe(r *run, out []byte, e tree.Entry) ([]byte, error)
 }
+
+var (
+	_ framing   = tarLayout{}
+	_ framing   = (*zipLayout)(nil)
+	_ describer = (*manifestLayout)(nil)
+)

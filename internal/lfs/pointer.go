@@ -19,8 +19,14 @@ import (
 	"strings"
 )
 
-// MaxBytes is what a pointer has to be shorter than.
-const MaxBytes = 1024
+const (
+	// MaxBytes is what a pointer has to be shorter than.
+	MaxBytes = 1024
+
+	// MinBytes is the length of the shortest pointer: the oldest version, and a
+	// size of one digit. Like [MaxBytes] it rules files out by their size.
+	MinBytes = len("version http://git-media.io/v/2\n") + len("oid "+oidPrefix) + oidDigits + len("\nsize 0")
+)
 
 // Pointer names the object that a file stands for.
 type Pointer struct {

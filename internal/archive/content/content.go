@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/archive/convert"
+	"github.com/repomcp/repomcp/internal/archive/subst"
 	"github.com/repomcp/repomcp/internal/archive/tree"
 	"github.com/repomcp/repomcp/internal/pretty"
 	"github.com/repomcp/repomcp/internal/repos"
@@ -123,7 +124,7 @@ func (o *Opener) Size(e tree.Entry) (int64, error) {
 // depend on more than the commit, and fails if it cannot be made.
 func (o *Opener) DependsOnRefs(e tree.Entry) (bool, error) {
 	_, _, err := o.Open(e)
-	return dependsOnRefs(o.stored), err
+	return subst.DependsOnRefs(o.stored), err
 }
 
 func (o *Opener) substituted(e tree.Entry) (size int64, write func(io.Writer) error, err error) {
@@ -140,7 +141,7 @@ func (o *Opener) substituted(e tree.Entry) (size int64, write func(io.Writer) er
 			return 0, nil, err
 		}
 	}
-	o.expanded, err = appendExpanded(o.ctx, o.formatter, o.expanded[:0], source)
+	o.expanded, err = subst.Append(o.ctx, o.formatter, o.expanded[:0], source)
 	if errors.As(err, new(*pretty.LimitError)) {
 		return 0, nil, fmt.Errorf("%w: %w", tree.ErrLimit, err)
 	}

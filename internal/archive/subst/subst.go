@@ -1,4 +1,7 @@
-package content
+// Package subst expands the $Format:…$ in files that have the attribute
+// export-subst (gitattributes(5)), to the same bytes as `git archive` of git 2.39.
+// What the formats come to is package pretty's.
+package subst
 
 import (
 	"bytes"
@@ -8,19 +11,18 @@ import (
 	"github.com/repomcp/repomcp/internal/pretty"
 )
 
-// What stands around a format in a file with export-subst (gitattributes(5)).
 const (
 	opening = "$Format:"
 	closing = '$'
 )
 
-// appendExpanded appends content with every $Format:…$ expanded to dst and returns what
+// Append appends content with every $Format:…$ expanded to dst and returns what
 // that becomes. The formatter is the same for all files of an archive, which come
 // in its order: %(describe) is expanded once in an archive and stays literal after
 // that. A commit with an encoding header turns the content up to the format into
 // that encoding. After an error, dst is as it was apart from bytes beyond its
 // length; [pretty.Text.Bytes] says which errors there are.
-func appendExpanded(ctx context.Context, f *pretty.Formatter, dst, content []byte) ([]byte, error) {
+func Append(ctx context.Context, f *pretty.Formatter, dst, content []byte) ([]byte, error) {
 	text := f.NewText(ctx, dst)
 	for {
 		before, format, after, found := cutFormat(content)
@@ -51,9 +53,9 @@ func cutFormat(content []byte) (before, format, after []byte, found bool) {
 	return before, format, after, found
 }
 
-// dependsOnRefs reports whether the expansion of content may depend on more than
+// DependsOnRefs reports whether the expansion of content may depend on more than
 // the commit, so that there are no stable bytes: [pretty.DependsOnRefs].
-func dependsOnRefs(content []byte) bool {
+func DependsOnRefs(content []byte) bool {
 	for {
 		_, format, after, found := cutFormat(content)
 		if !found {
