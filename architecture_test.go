@@ -21,20 +21,29 @@ var arrows = map[string][]string{
 	"internal/httpx":     {"internal/links", "internal/panics", "internal/resources"},
 	"internal/resources": {"internal/archive", "internal/cache", "internal/links", "internal/lru", "internal/panics", "internal/repos", "internal/watch"},
 	"internal/watch":     {"internal/repos"},
-	"internal/tools":     {"internal/archive", "internal/archive/lfs", "internal/archive/wildmatch", "internal/history", "internal/lru", "internal/mailmap", "internal/repos", "internal/search", "internal/search/pattern"},
+	"internal/tools":     {"internal/archive", "internal/history", "internal/lfs", "internal/lru", "internal/mailmap", "internal/repos", "internal/search", "internal/search/pattern", "internal/wildmatch"},
 	"internal/search": {
-		"internal/archive/wildmatch", "internal/archive/workers", "internal/lru", "internal/repos", "internal/search/language", "internal/search/pattern",
+		"internal/lru", "internal/repos", "internal/search/language", "internal/search/pattern", "internal/wildmatch", "internal/workers",
 	},
 	"internal/search/language": {},
 	"internal/search/pattern":  {},
 	"internal/archive": {
-		"internal/archive/attributes", "internal/archive/convert", "internal/archive/gzip", "internal/archive/lfs", "internal/archive/pathspec",
-		"internal/archive/subst", "internal/archive/workers", "internal/archive/xz", "internal/archive/zip", "internal/archive/zstd", "internal/lru",
-		"internal/pretty", "internal/repos",
+		"internal/archive/attributes", "internal/archive/content", "internal/archive/delta", "internal/archive/pathspec",
+		"internal/archive/tar", "internal/archive/tree", "internal/archive/zip", "internal/compress/gzip", "internal/compress/xz",
+		"internal/compress/zstd", "internal/lfs", "internal/lru", "internal/pretty", "internal/repos", "internal/workers",
+	},
+	// Which entries, what differs between two, what they contain, and how they
+	// are framed: none knows the package that puts them together.
+	"internal/archive/content": {
+		"internal/archive/convert", "internal/archive/subst", "internal/archive/tree", "internal/lfs", "internal/pretty", "internal/repos",
+	},
+	"internal/archive/delta": {"internal/archive/tree", "internal/repos"},
+	"internal/archive/tree": {
+		"internal/archive/attributes", "internal/archive/convert", "internal/archive/pathspec", "internal/pretty", "internal/repos",
 	},
 	"internal/history": {"internal/charset", "internal/commitgraph", "internal/diff", "internal/mailmap", "internal/message", "internal/repos"},
 	"internal/mailmap": {"internal/message", "internal/repos"},
-	"internal/pretty":  {"internal/archive/wildmatch", "internal/charset", "internal/mailmap", "internal/message", "internal/repos"},
+	"internal/pretty":  {"internal/charset", "internal/mailmap", "internal/message", "internal/repos", "internal/wildmatch"},
 	"internal/repos":   {"internal/charset", "internal/commitgraph", "internal/lru", "internal/message", "internal/objects"},
 	"internal/diff":    {},
 	"internal/objects": {"internal/inflate", "internal/lru", "internal/panics"},
@@ -44,23 +53,24 @@ var arrows = map[string][]string{
 	// In memory, for tests.
 	"internal/cache/cachetest": {},
 
-	"internal/archive/blocks":  {"internal/archive/workers"},
-	"internal/archive/gzip":    {"internal/archive/blocks", "internal/archive/workers"},
-	"internal/archive/workers": {"internal/panics"},
+	"internal/compress/blocks": {"internal/workers"},
+	"internal/compress/gzip":   {"internal/compress/blocks", "internal/workers"},
+	"internal/compress/xz":     {"internal/compress/blocks", "internal/workers"},
+	"internal/compress/zstd":   {"internal/compress/blocks", "internal/workers"},
+	"internal/workers":         {"internal/panics"},
 	// Imported by tests only, as gittest is.
-	"internal/archive/compresstest": {"internal/archive/workers", "internal/panics"},
+	"internal/compress/compresstest": {"internal/workers", "internal/panics"},
 
-	"internal/archive/attributes": {"internal/archive/wildmatch"},
+	"internal/archive/attributes": {"internal/wildmatch"},
 	"internal/archive/convert":    {"internal/archive/attributes", "internal/charset"},
-	"internal/archive/lfs":        {},
-	"internal/archive/pathspec":   {"internal/archive/wildmatch"},
+	"internal/archive/pathspec":   {"internal/wildmatch"},
 	"internal/archive/subst":      {"internal/pretty"},
-	"internal/archive/wildmatch":  {},
-	"internal/archive/xz":         {"internal/archive/blocks", "internal/archive/workers"},
-	"internal/archive/zip":        {"internal/archive/gzip", "internal/archive/workers"},
-	"internal/archive/zstd":       {"internal/archive/blocks", "internal/archive/workers"},
+	"internal/archive/tar":        {"internal/repos"},
+	"internal/archive/zip":        {"internal/compress/gzip", "internal/workers"},
 	"internal/inflate":            {},
 	"internal/lru":                {},
+	"internal/lfs":                {},
+	"internal/wildmatch":          {},
 	"internal/charset":            {},
 	"internal/commitgraph":        {},
 	"internal/message":            {},
@@ -68,7 +78,7 @@ var arrows = map[string][]string{
 	"internal/gittest":            {},
 	// Measures the program from outside, repos alone beside go-git, and search
 	// beside git grep.
-	"bench": {"internal/archive/workers", "internal/repos", "internal/search", "internal/search/pattern"},
+	"bench": {"internal/workers", "internal/repos", "internal/search", "internal/search/pattern"},
 }
 
 // fences say which packages may import a library, by the beginning of its
@@ -78,8 +88,8 @@ var fences = map[string][]string{
 	"github.com/coder/websocket":  {"internal/httpx"},
 	"github.com/mark3labs/mcp-go": {"internal/resources", "internal/tools", "cmd/repomcp"},
 	"github.com/go-git":           {"internal/repos", "bench"},
-	"github.com/klauspost":        {"internal/archive/gzip", "internal/archive/zip", "internal/archive/zstd"},
-	"github.com/ulikunitz":        {"internal/archive/xz"},
+	"github.com/klauspost":        {"internal/archive/zip", "internal/compress/gzip", "internal/compress/zstd"},
+	"github.com/ulikunitz":        {"internal/compress/xz"},
 	"github.com/redis":            {"internal/cache", "internal/links", "cmd/repomcp"},
 	"github.com/fsnotify":         {"internal/watch"},
 	"github.com/sony/gobreaker":   {"internal/cache", "internal/links"},
@@ -87,7 +97,7 @@ var fences = map[string][]string{
 	"gocloud.dev":                 {"internal/cache"},
 	"github.com/spf13":            {"cmd/repomcp"},
 	"github.com/knadh":            {"cmd/repomcp"},
-	"os/exec":                     {"internal/archive/compresstest", "internal/gittest", "bench"},
+	"os/exec":                     {"internal/compress/compresstest", "internal/gittest", "bench"},
 	"unsafe":                      {},
 	// resources builds mcp-go's HTTP handler, whose types are net/http's.
 	"net/http": {"client", "internal/httpx", "internal/resources", "bench"},

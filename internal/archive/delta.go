@@ -1,51 +1,21 @@
 package archive
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"strings"
 
-	"github.com/repomcp/repomcp/internal/archive/attributes"
+	"github.com/repomcp/repomcp/internal/archive/delta"
+	"github.com/repomcp/repomcp/internal/archive/tar"
+	"github.com/repomcp/repomcp/internal/archive/tree"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
 const (
 	// FallbackFull is the value of [Options.Fallback].
 	FallbackFull = "full"
-
-	// reservedFolder holds what this package adds to archives. No tree may have
-	// it at the same place.
-	reservedFolder = ".repomcp"
 	// deltaManifest is the first member of a delta.
-	deltaManifest = reservedFolder + "/manifest.json"
+	deltaManifest = delta.ReservedFolder + "/manifest.json"
 )
-
-// The reasons of a [FullNeededError].
-const (
-	// BaseUnknown: no such commit or tree is served, or what the options name is not in
-	// it, so that there is no such archive of it.
-	BaseUnknown = "base unknown"
-	// AttributesChanged: a .gitattributes is other in the base, so that any
-	// file may be.
-	AttributesChanged = "attributes changed"
-	// DeltaLarger: it would have more bytes of tar than the full archive.
-	DeltaLarger = "delta larger"
-	// ReservedName: a tree has a .repomcp itself.
-	ReservedName = "reserved name"
-)
-
-// FullNeededError says that only the full archive can be had. Nothing was
-// written.
-type FullNeededError struct{ Reason string }
-
-func (e *FullNeededError) Error() string { return "a full archive is needed: " + e.Reason }
-
-// delta is what an archive holds that has a base.
-type delta struct {
-	changes  *changes
-	manifest []byte // content of the first member
-}
 
 // differ makes the plan that of a delta. Where that cannot be, it stays that of
 // the full archive, if that is what the caller falls back to.
@@ -53,96 +23,53 @@ func (p *Plan) differ(ctx context.Context) error {
 	err := p.findDelta(ctx)
 	fallback := p.options.Fallback
 	p.options.Fallback = ""
-	if needed := (*FullNeededError)(nil); errors.As(err, &needed) && fallback == FallbackFull {
-		p.options.Base, p.delta = "", nil
+	if needed := (*delta.FullNeededError)(nil); errors.As(err, &needed) && fallback == FallbackFull {
+		p.options.Base, p.changes = "", nil
 		return nil
 	}
 	return err
 }
 
 func (p *Plan) findDelta(ctx context.Context) error {
-	base, err := p.basePlan(ctx)
+	base, from, err := p.selectBase(ctx)
 	if syntax := (*repos.RevisionError)(nil); errors.Is(err, repos.ErrNotFound) || errors.As(err, &syntax) {
-		return &FullNeededError{Reason: BaseUnknown}
+		return &delta.FullNeededError{Reason: delta.BaseUnknown}
 	}
 	if err != nil {
 		return err
 	}
-	p.options.Base = base.head.Revision
-	c, err := p.newComparison(ctx, base)
-	if err != nil {
+	expands := !p.head.Commit.IsZero() || !from.Commit.IsZero()
+	if p.changes, err = delta.Compare(ctx, base, p.selection, expands); err != nil {
 		return err
 	}
-	if err := c.begin(base, p); err != nil {
-		return err
-	}
-	p.delta = &delta{changes: c.changes}
-	p.delta.manifest = p.deltaDocument()
+	p.manifest = p.deltaDocument()
 	return p.mustBeSmaller(ctx)
 }
 
-// basePlan is what the same options make of the base.
-func (p *Plan) basePlan(ctx context.Context) (*Plan, error) {
-	head, err := p.source.ResolveTreeish(ctx, p.options.Base)
+// selectBase finds the base, and what the same options take of it.
+func (p *Plan) selectBase(ctx context.Context) (*tree.Selection, repos.Treeish, error) {
+	base, err := p.source.ResolveTreeish(ctx, p.options.Base)
 	if err != nil {
-		return nil, err
+		return nil, base, err
 	}
-	base := &Plan{engine: p.engine, source: p.source, head: head, options: p.options, info: p.info}
-	if base.root, err = p.source.Tree(head.Tree); err != nil {
-		return nil, damaged(err)
-	}
-	return base, base.choose(ctx)
-}
-
-func (p *Plan) newComparison(ctx context.Context, base *Plan) (*comparison, error) {
-	c := &comparison{
-		ctx: ctx, source: p.source, limits: p.options.Limits, selected: p.selected, prefix: p.options.Prefix,
-		changes: &changes{},
-	}
-	if p.options.Profile != ProfileArchive {
-		return c, nil
-	}
-	changed, err := c.attributesChange(base.root, p.root, make(map[[2]repos.ID]bool))
+	root, err := tree.ReadFolder(p.source, base.Tree)
 	if err != nil {
-		return nil, err
+		return nil, base, tree.Damaged(err)
 	}
-	if changed {
-		return nil, &FullNeededError{Reason: AttributesChanged}
-	}
-	s, err := p.survey(ctx, -1)
-	if err != nil {
-		return nil, err
-	}
-	c.attrs, c.entered = attributes.NewStack(p.info), 0
-	c.everything = p.mentionsSubst(s) && (!p.head.Commit.IsZero() || !base.head.Commit.IsZero())
-	return c, nil
+	p.options.Base = base.Revision
+	selection, err := tree.Select(ctx, root, p.selection.Options)
+	return selection, base, err
 }
 
-// reserved reports whether a folder has the name of ours, also on a system
-// that takes upper case for lower.
-func reserved(entries []repos.TreeEntry) bool {
-	for _, e := range entries {
-		if strings.EqualFold(e.Name, reservedFolder) {
-			return true
-		}
+// firstMember is the one with the manifest of a delta.
+func (p *Plan) firstMember() *tree.Entry {
+	if p.options.Format == Manifest {
+		return nil // it is the manifest
 	}
-	return false
-}
-
-// first is the member with the manifest.
-func (p *Plan) first() *entry {
-	return &entry{
-		path: []byte(p.options.Prefix + deltaManifest), mode: repos.ModeRegular, id: p.head.ID,
-		treatment: &treatment{generated: p.delta.manifest},
+	return &tree.Entry{
+		Path: []byte(p.options.Prefix + deltaManifest), Mode: repos.ModeRegular, ID: p.head.ID,
+		Treatment: &tree.Treatment{Generated: p.manifest},
 	}
-}
-
-func (d *delta) supply(p *Plan) supply {
-	l := &listed{changes: d.changes}
-	if p.options.Format != Manifest {
-		l.first = p.first()
-	}
-	return l
 }
 
 // mustBeSmaller refuses a delta whose tar would be larger than the full one.
@@ -150,23 +77,22 @@ func (d *delta) supply(p *Plan) supply {
 // is whether those that are left out are larger than that. Nearly always their
 // headers alone are, and only a few have to be found.
 func (p *Plan) mustBeSmaller(ctx context.Context) error {
-	full := *p
-	full.delta = nil
-	full.options.Format = Tar
-	size := int64(len(p.delta.manifest))
-	left, err := full.leftOut(ctx, p.delta.changes, headerLength(p.first().path, size, 0)+records(size))
+	changed := *p
+	changed.options.Format = Tar
+	full := changed
+	full.changes = nil
+	size := int64(len(p.manifest))
+	left, err := full.leftOut(ctx, p.changes, tar.HeaderLength(changed.firstMember().Path, size, 0)+tar.PaddedLength(size))
 	if err != nil || left {
 		return err
 	}
-	changed := *p
-	changed.options.Format = Tar
 	whole, err := full.Measure(ctx)
 	if err != nil {
 		return err
 	}
 	part, err := changed.Measure(ctx)
 	if err == nil && part.Bytes > whole.Bytes {
-		err = &FullNeededError{Reason: DeltaLarger}
+		err = &delta.FullNeededError{Reason: delta.DeltaLarger}
 	}
 	return err
 }
@@ -176,14 +102,13 @@ var errLeftOut = errors.New("archive: enough is left out")
 
 // leftOut reports whether the entries that are not sent have at least the given
 // length of headers.
-func (p *Plan) leftOut(ctx context.Context, sent *changes, length int64) (bool, error) {
-	next := 0
-	err := p.each(ctx, func(_ *run, e entry) error {
-		if next < len(sent.sent) && bytes.Equal(e.path, sent.path(next)) {
-			next++
+func (p *Plan) leftOut(ctx context.Context, changes *delta.Changes, length int64) (bool, error) {
+	leftOut := changes.LeftOut()
+	err := p.each(ctx, func(e tree.Entry) error {
+		if !leftOut(e.Path) {
 			return nil
 		}
-		if length -= headerLength(e.path, 0, 0); length <= 0 {
+		if length -= tar.HeaderLength(e.Path, 0, 0); length <= 0 {
 			return errLeftOut
 		}
 		return nil

@@ -3,7 +3,10 @@ package archive
 import (
 	"bytes"
 	"encoding/json"
+	"iter"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/archive/delta"
 )
 
 // documentVersion is that of the JSON of manifests.
@@ -35,16 +38,14 @@ func (d document) text(name, value string) document {
 }
 
 // list adds a field with a list of paths, one to a line.
-func (d document) list(name string, each func(yield func(path []byte))) document {
+func (d document) list(name string, paths iter.Seq[[]byte]) document {
 	d = append(d.key(name), '[')
-	more := false
-	each(func(path []byte) {
-		if more {
+	for path := range paths {
+		if d[len(d)-1] != '[' {
 			d = append(d, ',')
 		}
-		more = true
 		d = append(escaped(append(d, '\n', '"'), path), '"')
-	})
+	}
 	return append(d, ']')
 }
 
@@ -58,9 +59,8 @@ func (d document) options(o Options) document {
 		switch {
 		case len(values) == 0:
 		case p.repeat:
-			d = d.list(p.name, func(yield func([]byte)) {
-				for _, v := range values {
-					yield([]byte(v))
+			d = d.list(p.name, func(yield func([]byte) bool) {
+				for i := 0; i < len(values) && yield([]byte(values[i])); i++ {
 				}
 			})
 		default:
@@ -87,8 +87,8 @@ func (p *Plan) heading() document {
 	d = d.plain("tree", p.head.Tree.String())
 	d = d.plain("time", p.head.When.UTC().Format(time.RFC3339))
 	d = d.options(p.options)
-	if p.delta != nil {
-		d = d.changes(p.delta.changes)
+	if p.changes != nil {
+		d = d.changes(p.changes)
 	}
 	return d
 }
@@ -103,29 +103,19 @@ func (p *Plan) deltaDocument() []byte {
 	d = d.plain("profile", string(o.Profile))
 	// What stands above, or is no matter of the content.
 	o.Base, o.Fallback, o.Profile = "", "", ProfileArchive
-	return append(d.options(o).changes(p.delta.changes), "}\n"...)
+	return append(d.options(o).changes(p.changes), "}\n"...)
 }
 
 // changes adds the lists of what is other than in the base.
-func (d document) changes(c *changes) document {
-	d = d.list("deleted", func(yield func([]byte)) {
-		start := 0
-		for _, end := range c.ends {
-			yield(c.deleted[start:end])
-			start = end
-		}
-	})
+func (d document) changes(c *delta.Changes) document {
 	for _, l := range []struct {
 		name   string
-		status status
-	}{{"typeChanged", typeChanged}, {"modeChanged", modeChanged}, {"added", added}, {"modified", modified}} {
-		d = d.list(l.name, func(yield func([]byte)) {
-			for i := range c.sent {
-				if c.sent[i].status == l.status {
-					yield(c.path(i))
-				}
-			}
-		})
+		status delta.Status
+	}{
+		{"deleted", delta.Deleted}, {"typeChanged", delta.TypeChanged}, {"modeChanged", delta.ModeChanged},
+		{"added", delta.Added}, {"modified", delta.Modified},
+	} {
+		d = d.list(l.name, c.Paths(l.status))
 	}
 	return d
 }

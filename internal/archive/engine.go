@@ -6,12 +6,12 @@ import (
 	"io"
 	"sync"
 
-	"github.com/repomcp/repomcp/internal/archive/gzip"
-	"github.com/repomcp/repomcp/internal/archive/workers"
-	"github.com/repomcp/repomcp/internal/archive/xz"
 	"github.com/repomcp/repomcp/internal/archive/zip"
-	"github.com/repomcp/repomcp/internal/archive/zstd"
+	"github.com/repomcp/repomcp/internal/compress/gzip"
+	"github.com/repomcp/repomcp/internal/compress/xz"
+	"github.com/repomcp/repomcp/internal/compress/zstd"
 	"github.com/repomcp/repomcp/internal/lru"
+	"github.com/repomcp/repomcp/internal/workers"
 )
 
 // EngineOptions of an [Engine]. The zero value is good for a server.
@@ -58,11 +58,11 @@ func NewEngine(o EngineOptions) (*Engine, error) {
 	e.validators = lru.New[string, bool](maxValidatorBytes)
 	e.trails = lru.New[string, *trail](maxTrails)
 	e.sched = workers.New(o.Workers)
-	e.gzip = gzip.New(e.sched, gzip.Options{})
-	e.zstd = zstd.New(e.sched, zstd.Options{})
+	e.gzip = gzip.New(e.sched)
+	e.zstd = zstd.New(e.sched)
 	e.xz = xz.New(e.sched)
-	held := newStock(e.sched.Workers() + 1)
-	e.runs.New = func() any { return newRun(held) }
+	buffers := newLargeBuffers(e.sched.Workers() + 1)
+	e.runs.New = func() any { return newRun(buffers) }
 	e.extra = make(chan struct{}, sharedRuns*e.sched.Workers())
 	for range cap(e.extra) {
 		e.extra <- struct{}{}

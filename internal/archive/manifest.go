@@ -10,7 +10,9 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/repomcp/repomcp/internal/archive/lfs"
+	"github.com/repomcp/repomcp/internal/archive/content"
+	"github.com/repomcp/repomcp/internal/archive/tree"
+	"github.com/repomcp/repomcp/internal/lfs"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -48,8 +50,8 @@ func (p *Plan) writeManifest(ctx context.Context, w io.Writer) error {
 // memberURLs are those of the submodules by the paths of their members. A
 // .gitmodules that nobody can have written names none.
 func (p *Plan) memberURLs() (map[string]string, error) {
-	known, err := submoduleURLs(folder{p.source, p.head.Tree, p.root})
-	if err != nil && !errors.Is(err, ErrLimit) {
+	known, err := tree.SubmoduleURLs(p.selection.Root)
+	if err != nil && !errors.Is(err, tree.ErrLimit) {
 		return nil, err
 	}
 	above := ""
@@ -69,27 +71,27 @@ func (m *manifestLayout) opening(out []byte, p *Plan) ([]byte, error) {
 	out = append(out, p.heading().key("entries")...)
 	out = append(out, '[')
 	if folder := p.folder(); folder != nil {
-		out = append(out, m.first(m.line(nil, entry{path: folder, mode: repos.ModeDir, id: p.head.Tree}))...)
+		out = append(out, m.first(m.line(nil, tree.Entry{Path: folder, Mode: repos.ModeDir, ID: p.head.Tree}))...)
 	}
 	return out, nil
 }
 
 // describe appends a line, after the comma that ends the one before.
-func (m *manifestLayout) describe(r *run, buffer []byte, e entry) ([]byte, error) {
+func (m *manifestLayout) describe(r *run, buffer []byte, e tree.Entry) ([]byte, error) {
 	out := m.line(buffer, e)
-	if !e.mode.IsRegular() && !e.mode.IsSymlink() {
+	if !e.Mode.IsRegular() && !e.Mode.IsSymlink() {
 		return out, nil
 	}
-	size, err := r.source.Size(e.id)
+	size, err := r.Source.Size(e.ID)
 	if err != nil {
 		return buffer, err
 	}
 	d := document(out[:len(out)-len("}")])
 	d = strconv.AppendInt(d.key("size"), size, 10)
-	if e.treatment.changes() {
+	if e.Treatment.Changes() {
 		d = append(d.key("converted"), "true"...)
 	}
-	if e.mode.IsRegular() && size >= int64(lfs.MinBytes) && size < lfs.MaxBytes {
+	if e.Mode.IsRegular() && size >= int64(lfs.MinBytes) && size < lfs.MaxBytes {
 		if d, err = m.pointer(r, d, e); err != nil {
 			return buffer, err
 		}
@@ -98,16 +100,16 @@ func (m *manifestLayout) describe(r *run, buffer []byte, e entry) ([]byte, error
 }
 
 // pointer adds what a pointer of git-lfs says.
-func (m *manifestLayout) pointer(r *run, d document, e entry) (document, error) {
-	content, pointer, ok, err := readPointer(r.source, e.id, r.stored[:0])
+func (m *manifestLayout) pointer(r *run, d document, e tree.Entry) (document, error) {
+	stored, pointer, ok, err := content.ReadPointer(r.Source, e.ID, r.stored[:0])
 	if err != nil || !ok {
 		return d, err
 	}
-	r.stored = content
+	r.stored = stored
 	d = append(d.key("lfs"), '{')
 	d = strconv.AppendInt(d.plain("oid", pointer.OID).key("size"), pointer.Size, 10)
-	if e.treatment.mayBePointer() {
-		object, err := openPointed(r.source, pointer, r.limits)
+	if e.Treatment.MayBePointer() {
+		object, err := content.OpenObject(r.Source, pointer, r.limits)
 		if err != nil {
 			return d, err
 		}
@@ -122,22 +124,22 @@ func (m *manifestLayout) pointer(r *run, d document, e entry) (document, error) 
 }
 
 // line appends what there is to say without the repository.
-func (m *manifestLayout) line(out []byte, e entry) []byte {
+func (m *manifestLayout) line(out []byte, e tree.Entry) []byte {
 	d := document(append(out, ",\n{"...))
-	d = append(escaped(append(d.key("path"), '"'), e.path), '"')
-	if !utf8.Valid(e.path) {
-		d = d.plain("pathBase64", base64.StdEncoding.EncodeToString(e.path))
+	d = append(escaped(append(d.key("path"), '"'), e.Path), '"')
+	if !utf8.Valid(e.Path) {
+		d = d.plain("pathBase64", base64.StdEncoding.EncodeToString(e.Path))
 	}
-	d = d.plain("type", shape(e.mode))
-	d = d.plain("mode", e.mode.String())
-	d = d.plain("id", e.id.String())
-	if url, ok := m.urls[string(e.path)]; ok && e.mode.IsGitlink() {
+	d = d.plain("type", tree.Type(e.Mode))
+	d = d.plain("mode", e.Mode.String())
+	d = d.plain("id", e.ID.String())
+	if url, ok := m.urls[string(e.Path)]; ok && e.Mode.IsGitlink() {
 		d = d.text("url", url)
 	}
 	return append(d, '}')
 }
 
-func (m *manifestLayout) taken(r *run) { m.first(r.out) }
+func (m *manifestLayout) beforeWrite(r *run) { m.first(r.out) }
 
 // first makes a blank of the comma before the first entry.
 func (m *manifestLayout) first(entries []byte) []byte {
@@ -149,27 +151,6 @@ func (m *manifestLayout) first(entries []byte) []byte {
 }
 
 func (m *manifestLayout) closing(l *pipeline) error {
-	_, ignored := l.walk.counts()
+	_, ignored := l.walk.Counts()
 	return l.write(fmt.Appendf(nil, "\n],\"exportIgnored\":%d}\n", ignored))
-}
-
-// errDescribed says that content was asked for, where there is none.
-var errDescribed = errors.New("archive: a manifest has no content")
-
-func (m *manifestLayout) bare(_ *run, out []byte, _ entry, _ []byte) ([]byte, error) {
-	return out, errDescribed
-}
-
-func (m *manifestLayout) read(_ *run, out []byte, _ entry, _ int64) ([]byte, error) {
-	return out, errDescribed
-}
-
-func (m *manifestLayout) whole(_ *run, out []byte, _ entry, _ []byte) ([]byte, error) {
-	return out, errDescribed
-}
-
-func (m *manifestLayout) held() bool { return false }
-
-func (m *manifestLayout) stream(*pipeline, entry, int64, func(io.Writer) error) error {
-	return errDescribed
 }

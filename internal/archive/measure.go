@@ -2,10 +2,10 @@ package archive
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/archive/content"
+	"github.com/repomcp/repomcp/internal/archive/tar"
+	"github.com/repomcp/repomcp/internal/archive/tree"
 )
 
 // Measure is what an archive will hold, as far as it is known without reading a file.
@@ -27,80 +27,52 @@ func (p *Plan) Measure(ctx context.Context) (Measure, error) {
 	if err != nil {
 		return Measure{}, err
 	}
-	opening, err := p.tarFormat().opening(nil, p)
+	opening, err := p.tarLayout().opening(nil, p)
 	if err != nil {
 		return Measure{}, err
 	}
 	m := Measure{Bytes: int64(len(opening))}
-	r := newRun(nil)
+	var b tree.Batch
 	for more := true; more; {
-		r.reset(ctx, p, nil, runEntries)
-		if more, err = at.walk.fill(r); err != nil {
+		b.Reset(p.source, runEntries)
+		if more, err = at.walk.Fill(&b); err != nil {
 			return Measure{}, err
 		}
-		length, err := at.content.lengthOf(r)
+		length, err := tarLength(ctx, at.opener, &b)
 		if err != nil {
 			return Measure{}, err
 		}
 		if m.Bytes += length; m.Bytes > p.options.Limits.Bytes {
-			return Measure{}, limitBytes(p.options.Limits)
+			return Measure{}, p.options.Limits.BytesExceeded()
 		}
 	}
-	m.Entries, m.Ignored = at.walk.counts()
+	m.Entries, m.Ignored = at.walk.Counts()
 	if p.folder() != nil {
 		m.Entries++
 	}
-	m.Bytes += int64(len(trailer(m.Bytes)))
+	m.Bytes += int64(len(tar.Trailer(m.Bytes)))
 	if m.Bytes > p.options.Limits.Bytes {
-		return Measure{}, limitBytes(p.options.Limits)
+		return Measure{}, p.options.Limits.BytesExceeded()
 	}
 	return m, nil
 }
 
-// lengthOf is how much tar a run makes.
-func (c *content) lengthOf(r *run) (int64, error) {
+// tarLength is how much tar a batch makes.
+func tarLength(ctx context.Context, opener *content.Opener, b *tree.Batch) (int64, error) {
 	var sum int64
-	for i := range r.entries {
-		length, err := c.length(r.entry(i))
-		if err != nil {
-			return 0, err
+	for e := range b.All() {
+		var size int64
+		if e.Mode.IsRegular() || e.Mode.IsSymlink() {
+			var err error
+			if size, err = opener.Size(e); err != nil {
+				return 0, err
+			}
 		}
-		sum += length
+		if e.Mode.IsSymlink() {
+			sum += tar.HeaderLength(e.Path, 0, int(size)) // its target is part of that
+			continue
+		}
+		sum += tar.HeaderLength(e.Path, size, 0) + tar.PaddedLength(size)
 	}
-	return sum, context.Cause(c.ctx)
-}
-
-// length is how much tar an entry makes. A link's target matters by its length
-// only.
-func (c *content) length(e entry) (int64, error) {
-	if !e.mode.IsRegular() && !e.mode.IsSymlink() {
-		return headerLength(e.path, 0, 0), nil
-	}
-	if e.treatment.changes() || e.treatment.mayBePointer() {
-		size, _, err := c.open(e)
-		return headerLength(e.path, size, 0) + records(size), err
-	}
-	c.enter(e.module)
-	size, err := c.source.Size(e.id)
-	switch {
-	case err != nil:
-		return 0, damaged(err)
-	case e.mode.IsRegular() && size > c.limits.BlobBytes:
-		return 0, limitBlob(c.limits)
-	case e.mode.IsRegular():
-		return headerLength(e.path, size, 0) + records(size), nil
-	case size > maxLinkBytes:
-		return 0, errLink
-	default:
-		return headerLength(e.path, 0, int(size)), nil
-	}
-}
-
-// damaged turns "not found" into damage: a tree named the object, so its
-// absence is no answer to the caller's question.
-func damaged(err error) error {
-	if errors.Is(err, repos.ErrNotFound) {
-		return fmt.Errorf("%w: a tree names a missing object", repos.ErrCorrupt)
-	}
-	return err
+	return sum, context.Cause(ctx)
 }

@@ -17,18 +17,6 @@ const maxPrefixBytes = 1024
 // allowed; it is meant for the user.
 var ErrOption = errors.New("archive option")
 
-// Profile says how much of git archive's own processing takes place.
-type Profile string
-
-// The profiles. The zero value is [ProfileArchive].
-const (
-	// ProfileArchive applies .gitattributes as git archive does: export-ignore,
-	// export-subst, end-of-line conversion, ident and encodings.
-	ProfileArchive Profile = "archive"
-	// ProfileFull is the complete tree with the bytes that are stored.
-	ProfileFull Profile = "full"
-)
-
 // Options choose what an archive looks like.
 type Options struct {
 	Format  Format
@@ -84,63 +72,49 @@ var parameters = []parameter{
 	},
 	{
 		"prefix", false, "put this before every path; end it with / for a folder",
-		func(o Options) []string { return valueList(o.Prefix) },
+		func(o Options) []string { return valueList(o.Prefix, "") },
 		func(o *Options, v string) error { o.Prefix = v; return nil },
 	},
 	{
 		"strip", false, "take only what is in this folder, and leave its name out of the paths",
-		func(o Options) []string { return valueList(o.Strip) },
+		func(o Options) []string { return valueList(o.Strip, "") },
 		func(o *Options, v string) error { o.Strip = v; return nil },
 	},
 	{
 		"profile", false,
 		"archive: as git archive, with .gitattributes applied; full: the complete tree as it is stored",
-		func(o Options) []string {
-			if o.Profile == ProfileArchive {
-				return nil
-			}
-			return valueList(string(o.Profile))
-		},
+		func(o Options) []string { return valueList(string(o.Profile), string(ProfileArchive)) },
 		func(o *Options, v string) error { o.Profile = Profile(v); return nil },
 	},
 	{
 		"base", false, "write only what differs from this revision, with the list of what is to be deleted",
-		func(o Options) []string { return valueList(o.Base) },
+		func(o Options) []string { return valueList(o.Base, "") },
 		func(o *Options, v string) error { o.Base = v; return nil },
 	},
 	{
 		"fallback", false, "full: write the whole archive where a difference from base cannot be had",
-		func(o Options) []string { return valueList(o.Fallback) },
+		func(o Options) []string { return valueList(o.Fallback, "") },
 		func(o *Options, v string) error { o.Fallback = v; return nil },
 	},
 	{
 		"lfs", false,
 		"content: replace pointers of git-lfs (with profile=archive those of files with filter=lfs) by their " +
 			"content, where the mirror has it; pointers: leave them",
-		func(o Options) []string {
-			if o.LFS == LFSPointers {
-				return nil
-			}
-			return valueList(string(o.LFS))
-		},
+		func(o Options) []string { return valueList(string(o.LFS), string(LFSPointers)) },
 		func(o *Options, v string) error { o.LFS = LFS(v); return nil },
 	},
 	{
 		"submodules", false,
 		"content: fill the folders of submodules whose repository is served here too; omit: leave them empty, as git " +
 			"archive",
-		func(o Options) []string {
-			if o.Submodules == SubmodulesOmit {
-				return nil
-			}
-			return valueList(string(o.Submodules))
-		},
+		func(o Options) []string { return valueList(string(o.Submodules), string(SubmodulesOmit)) },
 		func(o *Options, v string) error { o.Submodules = Submodules(v); return nil },
 	},
 }
 
-func valueList(v string) []string {
-	if v == "" {
+// valueList has what is said by an option; its default is nothing.
+func valueList(v, usual string) []string {
+	if v == "" || v == usual {
 		return nil
 	}
 	return []string{v}
@@ -224,6 +198,11 @@ func canonicalSet(list []string) []string {
 	return slices.Compact(list)
 }
 
+// takesOutside reports whether there may be content from outside of the commit.
+func (o Options) takesOutside() bool {
+	return o.LFS == LFSContent || o.Submodules == SubmodulesContent
+}
+
 // Check refuses, with [ErrOption], what no archive can be made with.
 func (o Options) Check() error {
 	if mediaTypes[o.Format] == "" {
@@ -238,7 +217,7 @@ func (o Options) Check() error {
 			return fmt.Errorf("%w %q: %q is neither %q nor %q", ErrOption, choice[0], value, choice[2], choice[3])
 		}
 	}
-	if o.Base != "" && (o.LFS == LFSContent || o.Submodules == SubmodulesContent) {
+	if o.Base != "" && o.takesOutside() {
 		// Nobody knows what there was of it when the base was archived.
 		return fmt.Errorf("%w \"base\" does not go with content from outside of the commit (\"lfs\", \"submodules\")",
 			ErrOption)

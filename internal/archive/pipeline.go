@@ -6,7 +6,8 @@ import (
 	"io"
 	"slices"
 
-	"github.com/repomcp/repomcp/internal/archive/workers"
+	"github.com/repomcp/repomcp/internal/archive/content"
+	"github.com/repomcp/repomcp/internal/workers"
 )
 
 const (
@@ -28,16 +29,16 @@ const (
 // pipeline writes one archive. Its goroutine walks the tree and hands out
 // runs; workers make their part of the archive; it writes their parts in order.
 type pipeline struct {
-	engine  *Engine
-	ctx     context.Context
-	plan    *Plan
-	layout  layout
-	queue   *workers.Queue
-	walk    supply
-	content *content
-	more    bool
-	size    int   // of the next run, in entries
-	done    int64 // entries written, and skipped
+	engine *Engine
+	ctx    context.Context
+	plan   *Plan
+	layout layout
+	queue  *workers.Queue
+	walk   walk
+	opener *content.Opener
+	more   bool
+	size   int   // of the next run, in entries
+	done   int64 // entries written, and skipped
 
 	borrowed int // runs in the window beyond its own
 
@@ -52,7 +53,7 @@ type pipeline struct {
 // written.
 func (p *Plan) newPipeline(ctx context.Context, w io.Writer, layout layout, from *position) *pipeline {
 	return &pipeline{
-		engine: p.engine, ctx: ctx, plan: p, layout: layout, content: from.content,
+		engine: p.engine, ctx: ctx, plan: p, layout: layout, opener: from.opener,
 		queue: p.engine.sched.Queue(), walk: from.walk, more: true, size: firstRun, trail: p.trail(), w: w,
 		done: from.entries, written: from.offset,
 	}
@@ -94,7 +95,7 @@ func (l *pipeline) fill() error {
 		r := l.engine.runs.Get().(*run)
 		r.reset(l.ctx, l.plan, l.layout, l.size)
 		l.size = l.nextSize()
-		l.more, r.walkErr = l.walk.fill(r)
+		l.more, r.walkErr = l.walk.Fill(&r.Batch)
 		l.window = append(l.window, r)
 		if err := l.submit(r); err != nil {
 			return err
@@ -155,23 +156,23 @@ func (l *pipeline) drain(r *run) error {
 		case <-l.queue.Done():
 			return fmt.Errorf("archive: %w", l.queue.Err())
 		}
-		l.layout.taken(r)
+		l.layout.beforeWrite(r)
 		if err := l.write(r.out); err != nil {
 			return err
 		}
-		if err := l.write(r.held); err != nil {
+		if err := l.write(r.large); err != nil {
 			return err
 		}
-		r.emptied()
+		r.clearOutput()
 		switch {
 		case r.err != nil:
 			return r.err
 		case r.forWriter:
-			if err := l.file(r.entry(r.next)); err != nil {
+			if err := l.streamFile(r); err != nil {
 				return err
 			}
 			r.next, r.forWriter = r.next+1, false
-		case r.next == len(r.entries):
+		case r.next == r.Len():
 			return r.walkErr
 		}
 		if err := l.resubmit(r); err != nil {
@@ -183,7 +184,7 @@ func (l *pipeline) drain(r *run) error {
 // resubmit hands out what is left of the first run, in two halves if it can: it
 // holds up all the others, and only one worker can be at each.
 func (l *pipeline) resubmit(r *run) error {
-	if len(r.entries)-r.next < 2 || !l.borrow() {
+	if r.Len()-r.next < 2 || !l.borrow() {
 		return l.submit(r)
 	}
 	half := l.engine.runs.Get().(*run)
@@ -196,13 +197,15 @@ func (l *pipeline) resubmit(r *run) error {
 	return l.submit(half)
 }
 
-// file writes a file that is large, or has to be made in order.
-func (l *pipeline) file(e entry) error {
-	size, write, err := l.content.open(e)
+// streamFile writes the next file of a run, which is large or has to be made in
+// order.
+func (l *pipeline) streamFile(r *run) error {
+	e := r.Entry(r.next)
+	size, write, err := l.opener.Open(e)
 	if err != nil {
 		return err
 	}
-	return l.layout.stream(l, e, size, write)
+	return r.framing.stream(l, e, size, write)
 }
 
 // Write implements [io.Writer] for the content of such files.
@@ -218,7 +221,7 @@ func (l *pipeline) write(p []byte) error {
 		return err
 	}
 	if l.written+int64(len(p)) > l.plan.options.Limits.Bytes {
-		return limitBytes(l.plan.options.Limits)
+		return l.plan.options.Limits.BytesExceeded()
 	}
 	n, err := l.w.Write(p)
 	l.written += int64(n)
@@ -227,7 +230,7 @@ func (l *pipeline) write(p []byte) error {
 
 // recycle gives back the run that was written.
 func (l *pipeline) recycle() {
-	l.done += int64(len(l.window[0].entries))
+	l.done += int64(l.window[0].Len())
 	l.mark(l.window[0])
 	l.engine.runs.Put(l.window[0])
 	copy(l.window, l.window[1:])
@@ -252,7 +255,7 @@ func (l *pipeline) mark(r *run) {
 func (l *pipeline) release() {
 	l.queue.Close()
 	for _, r := range l.window {
-		r.emptied()
+		r.clearOutput()
 	}
 	for l.borrowed > 0 {
 		l.giveBack()

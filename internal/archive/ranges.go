@@ -4,8 +4,11 @@ import (
 	"context"
 	"errors"
 	"io"
-	"slices"
+	"sort"
 	"sync"
+
+	"github.com/repomcp/repomcp/internal/archive/content"
+	"github.com/repomcp/repomcp/internal/archive/tree"
 )
 
 // mark is a place between two entries of an archive: so many entries make so
@@ -38,7 +41,7 @@ type trail struct {
 // trail is that of the plan's archive; nil where its bytes depend on more than
 // its tag tells, or where nothing can begin in the middle.
 func (p *Plan) trail() *trail {
-	if p.options.Format != Tar || p.options.LFS == LFSContent || p.options.Submodules == SubmodulesContent {
+	if p.options.Format != Tar || p.options.takesOutside() {
 		return nil
 	}
 	return p.engine.trails.GetOrPut(p.tag(), &trail{step: markStep}, 1)
@@ -68,32 +71,28 @@ func (t *trail) note(m mark) {
 func (t *trail) before(offset int64) mark {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	i, found := slices.BinarySearchFunc(t.marks, offset, func(m mark, offset int64) int { return int(min(max(m.offset-offset, -1), 1)) })
-	switch {
-	case found:
-		return t.marks[i]
-	case i == 0:
+	i := sort.Search(len(t.marks), func(i int) bool { return t.marks[i].offset > offset })
+	if i == 0 {
 		return mark{}
-	default:
-		return t.marks[i-1]
 	}
+	return t.marks[i-1]
 }
 
 // position is a place between two entries of an archive that can be gone on
 // from.
 type position struct {
 	mark
-	walk    supply
-	content *content
+	walk   walk
+	opener *content.Opener
 }
 
 // start is before the first entry. What comes before that is not counted yet.
 func (p *Plan) start(ctx context.Context) (*position, error) {
-	w, err := p.newSupply(ctx)
+	w, err := p.newWalk(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return &position{walk: w, content: newContent(ctx, p)}, nil
+	return &position{walk: w, opener: p.newOpener(ctx)}, nil
 }
 
 // errEnough ends an archive of which enough was written.
@@ -133,12 +132,12 @@ func (p *Plan) writeFrom(ctx context.Context, part *window) error {
 	if err != nil {
 		return err
 	}
-	more, err := at.skip(p, from)
+	more, err := at.skip(ctx, p, from)
 	if err != nil {
 		return err
 	}
 	part.skip -= from.offset
-	l := p.newPipeline(ctx, part, p.tarFormat(), at)
+	l := p.newPipeline(ctx, part, p.tarLayout(), at)
 	l.more = more
 	return l.rest()
 }
@@ -147,14 +146,14 @@ func (p *Plan) writeFrom(ctx context.Context, part *window) error {
 var errMark = errors.New("archive: the entries are not those of before")
 
 // skip goes over the entries before a mark, and reports whether there are more.
-func (at *position) skip(p *Plan, to mark) (more bool, err error) {
-	r := newRun(nil)
-	for more = true; at.entries < to.entries; at.entries += int64(len(r.entries)) {
+func (at *position) skip(ctx context.Context, p *Plan, to mark) (more bool, err error) {
+	var b tree.Batch
+	for more = true; at.entries < to.entries; at.entries += int64(b.Len()) {
 		if !more {
 			return false, errMark
 		}
-		r.reset(at.content.ctx, p, nil, int(min(to.entries-at.entries, runEntries)))
-		if more, err = at.walk.fill(r); err != nil {
+		b.Reset(p.source, int(min(to.entries-at.entries, runEntries)))
+		if more, err = at.walk.Fill(&b); err != nil {
 			return false, err
 		}
 	}
@@ -162,12 +161,17 @@ func (at *position) skip(p *Plan, to mark) (more bool, err error) {
 		return false, errMark
 	}
 	at.mark = to
-	return more, context.Cause(at.content.ctx)
+	return more, context.Cause(ctx)
 }
 
 // ordered reports whether an entry can only be made after those before it.
 func (r *run) ordered() bool {
-	return slices.ContainsFunc(r.entries, func(e runEntry) bool { return e.treatment.forWriter() })
+	for e := range r.All() {
+		if e.Treatment.InOrder() {
+			return true
+		}
+	}
+	return false
 }
 
 // window lets a part of what is written through.

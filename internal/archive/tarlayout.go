@@ -3,57 +3,65 @@ package archive
 import (
 	"io"
 
+	"github.com/repomcp/repomcp/internal/archive/tar"
+	"github.com/repomcp/repomcp/internal/archive/tree"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
-func (t tarFormat) opening(out []byte, p *Plan) ([]byte, error) {
+// tarLayout writes tar as git archive does.
+type tarLayout struct{ format tar.Format }
+
+func (p *Plan) tarLayout() tarLayout { return tarLayout{tar.Format{MTime: p.head.Date}} }
+
+func (t tarLayout) opening(out []byte, p *Plan) ([]byte, error) {
 	if !p.head.Commit.IsZero() {
-		out = t.globalHeader(out, p.head.Commit)
+		out = t.format.GlobalHeader(out, p.head.Commit)
 	}
 	if folder := p.folder(); folder != nil {
-		out = t.header(out, entry{path: folder, mode: repos.ModeDir, id: p.head.Tree}, 0, nil)
+		out = t.format.Header(out, tar.Member{Path: folder, Mode: repos.ModeDir, ID: p.head.Tree}, 0, nil)
 	}
 	return out, nil
 }
 
-func (t tarFormat) bare(_ *run, out []byte, e entry, target []byte) ([]byte, error) {
+func (t tarLayout) appendBare(_ *run, out []byte, e tree.Entry, target []byte) ([]byte, error) {
 	return t.header(out, e, 0, target), nil
 }
 
-// read reads a file's content to where it belongs, and completes the header
+// appendBlob reads a file's content to where it belongs, and completes the header
 // before it, since the size is known only then.
-func (t tarFormat) read(r *run, buffer []byte, e entry, limit int64) ([]byte, error) {
+func (t tarLayout) appendBlob(r *run, buffer []byte, e tree.Entry, limit int64) ([]byte, error) {
 	out := t.header(buffer, e, 0, nil)
 	content := len(out)
-	out, err := r.source.ReadBlob(e.id, limit, out)
+	out, err := r.Source.ReadBlob(e.ID, limit, out)
 	if err != nil {
 		return buffer, err
 	}
-	size := len(out) - content
-	// The last record is the file's own header, also after a pax header.
-	header := out[content-recordSize : content]
-	octal(header[sizeAt:], longDigits, int64(size))
-	checksum(header)
-	return pad(out, size), nil
+	size := int64(len(out) - content)
+	tar.SetSize(out[:content], size)
+	return tar.Pad(out, size), nil
 }
 
-func (t tarFormat) whole(_ *run, out []byte, e entry, content []byte) ([]byte, error) {
+func (t tarLayout) appendContent(_ *run, out []byte, e tree.Entry, content []byte) ([]byte, error) {
 	out = append(t.header(out, e, int64(len(content)), nil), content...)
-	return pad(out, len(content)), nil
+	return tar.Pad(out, int64(len(content))), nil
 }
 
-func (t tarFormat) held() bool { return true }
+func (t tarLayout) buffersLarge() bool { return true }
 
-func (t tarFormat) stream(l *pipeline, e entry, size int64, write func(io.Writer) error) error {
+func (t tarLayout) stream(l *pipeline, e tree.Entry, size int64, write func(io.Writer) error) error {
 	if err := l.write(t.header(nil, e, size, nil)); err != nil {
 		return err
 	}
 	if err := write(l); err != nil {
 		return err
 	}
-	return l.write(pad(nil, int(size%recordSize)))
+	return l.write(tar.Pad(nil, size))
 }
 
-func (t tarFormat) taken(*run) {}
+func (t tarLayout) beforeWrite(*run) {}
 
-func (t tarFormat) closing(l *pipeline) error { return l.write(trailer(l.written)) }
+func (t tarLayout) closing(l *pipeline) error { return l.write(tar.Trailer(l.written)) }
+
+func (t tarLayout) header(out []byte, e tree.Entry, size int64, target []byte) []byte {
+	return t.format.Header(out, tar.Member{Path: e.Path, Mode: e.Mode, ID: e.ID}, size, target)
+}

@@ -4,6 +4,7 @@ import (
 	"io"
 
 	"github.com/repomcp/repomcp/internal/archive/attributes"
+	"github.com/repomcp/repomcp/internal/archive/tree"
 	"github.com/repomcp/repomcp/internal/archive/zip"
 	"github.com/repomcp/repomcp/internal/repos"
 )
@@ -35,27 +36,27 @@ func (z *zipLayout) opening(out []byte, p *Plan) ([]byte, error) {
 	return out, err
 }
 
-func (z *zipLayout) bare(r *run, out []byte, e entry, target []byte) ([]byte, error) {
-	return z.whole(r, out, e, target)
+func (z *zipLayout) appendBare(r *run, out []byte, e tree.Entry, target []byte) ([]byte, error) {
+	return z.appendContent(r, out, e, target)
 }
 
-func (z *zipLayout) read(r *run, out []byte, e entry, limit int64) ([]byte, error) {
+func (z *zipLayout) appendBlob(r *run, out []byte, e tree.Entry, limit int64) ([]byte, error) {
 	var err error
-	if r.stored, err = r.source.ReadBlob(e.id, limit, r.stored[:0]); err != nil {
+	if r.stored, err = r.Source.ReadBlob(e.ID, limit, r.stored[:0]); err != nil {
 		return out, err
 	}
-	return z.whole(r, out, e, r.stored)
+	return z.appendContent(r, out, e, r.stored)
 }
 
-func (z *zipLayout) whole(r *run, out []byte, e entry, content []byte) ([]byte, error) {
+func (z *zipLayout) appendContent(r *run, out []byte, e tree.Entry, content []byte) ([]byte, error) {
 	var err error
 	out, r.records, err = z.format.Append(r.worker, out, r.records, member(e), content)
 	return out, err
 }
 
-func (z *zipLayout) held() bool { return false }
+func (z *zipLayout) buffersLarge() bool { return false }
 
-func (z *zipLayout) stream(l *pipeline, e entry, size int64, write func(io.Writer) error) error {
+func (z *zipLayout) stream(l *pipeline, e tree.Entry, size int64, write func(io.Writer) error) error {
 	s, err := z.format.Stream(l.ctx, l, member(e), size)
 	if err != nil {
 		return err
@@ -69,7 +70,7 @@ func (z *zipLayout) stream(l *pipeline, e entry, size int64, write func(io.Write
 	return err
 }
 
-func (z *zipLayout) taken(r *run) {
+func (z *zipLayout) beforeWrite(r *run) {
 	z.directory.Add(r.records)
 	r.records = r.records[:0]
 }
@@ -82,16 +83,16 @@ func (z *zipLayout) closing(l *pipeline) error {
 	return z.directory.Write(l, comment)
 }
 
-func member(e entry) zip.Member {
-	return zip.Member{Path: e.path, Mode: uint32(e.mode), Content: e.treatment.kind()}
+func member(e tree.Entry) zip.Member {
+	return zip.Member{Path: e.Path, Mode: uint32(e.Mode), Content: kindOf(e.Treatment)}
 }
 
-// kind is what the diff attribute says of a content, for unzip -a.
-func (t *treatment) kind() zip.Content {
+// kindOf is what the diff attribute says of a content, for unzip -a.
+func kindOf(t *tree.Treatment) zip.Content {
 	if t == nil {
 		return zip.Guess
 	}
-	switch t.diff.State {
+	switch t.Diff.State {
 	case attributes.Set:
 		return zip.Text
 	case attributes.Unset:

@@ -7,8 +7,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/repomcp/repomcp/internal/archive/wildmatch"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/wildmatch"
 )
 
 // maxPattern is the longest argument that Linux starts a program with: git

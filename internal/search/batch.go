@@ -5,9 +5,9 @@ import (
 	"context"
 	"errors"
 
-	"github.com/repomcp/repomcp/internal/archive/workers"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/search/pattern"
+	"github.com/repomcp/repomcp/internal/workers"
 )
 
 const (

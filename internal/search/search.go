@@ -9,8 +9,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/archive/workers"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/workers"
 )
 
 // Options of a [Searcher]. A zero field means its default.

@@ -7,9 +7,9 @@ import (
 	"path"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/archive/wildmatch"
 	"github.com/repomcp/repomcp/internal/search/language"
 	"github.com/repomcp/repomcp/internal/search/pattern"
+	"github.com/repomcp/repomcp/internal/wildmatch"
 )
 
 // maxChoices bounds the values of one qualifier: each is compared with every

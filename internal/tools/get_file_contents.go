@@ -8,7 +8,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/archive/lfs"
+	"github.com/repomcp/repomcp/internal/lfs"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 

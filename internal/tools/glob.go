@@ -4,7 +4,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/archive/wildmatch"
+	"github.com/repomcp/repomcp/internal/wildmatch"
 )
 
 const (

@@ -12,11 +12,11 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/repomcp/repomcp/internal/archive"
-	"github.com/repomcp/repomcp/internal/archive/workers"
 	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/tools"
+	"github.com/repomcp/repomcp/internal/workers"
 )
 
 // fileBytes is the largest file that the tests' searcher looks into.

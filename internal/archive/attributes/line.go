@@ -109,14 +109,14 @@ func eachState(text []byte, each func(name []byte, state State, value []byte)) {
 	for text = skipBlank(text); len(text) > 0; text = skipBlank(text) {
 		var word []byte
 		word, text = cutBlank(text)
-		name, value, given := bytes.Cut(word, []byte("="))
+		name, value, valued := bytes.Cut(word, []byte("="))
 		switch {
 		case word[0] == '-':
 			each(cutFirst(name), Unset, nil)
 		case word[0] == '!':
 			each(cutFirst(name), Unspecified, nil)
-		case given:
-			each(name, Given, value)
+		case valued:
+			each(name, Valued, value)
 		default:
 			each(name, Set, nil)
 		}

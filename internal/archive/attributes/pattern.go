@@ -3,7 +3,7 @@ package attributes
 import (
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/archive/wildmatch"
+	"github.com/repomcp/repomcp/internal/wildmatch"
 )
 
 // A pattern says which paths a rule is for, in the syntax of gitignore(5).

@@ -44,7 +44,7 @@ func list(a attributes.Attributes) string {
 			words = append(words, v.name)
 		case attributes.Unset:
 			words = append(words, "-"+v.name)
-		case attributes.Given:
+		case attributes.Valued:
 			words = append(words, v.name+"="+v.value.Text)
 		}
 	}

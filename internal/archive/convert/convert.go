@@ -48,7 +48,7 @@ func Decide(a attributes.Attributes) (c Conversion, ok bool) {
 // Only eol=crlf ever adds a CR, for "text" alone means the line endings of the
 // system.
 func decideLineEndings(a attributes.Attributes) lineEndings {
-	if !isGiven(a.EOL, "crlf") {
+	if !a.EOL.Is("crlf") {
 		return keepLF
 	}
 	v := a.Text
@@ -58,7 +58,7 @@ func decideLineEndings(a attributes.Attributes) lineEndings {
 	switch {
 	case v.State == attributes.Unset:
 		return keepLF
-	case isGiven(v, "auto"):
+	case v.Is("auto"):
 		return toCRLFAuto
 	}
 	return toCRLF // eol alone means text, and goes before text=input
@@ -67,17 +67,13 @@ func decideLineEndings(a attributes.Attributes) lineEndings {
 // saysText reports whether git knows the value. It takes any other as
 // unspecified.
 func saysText(v attributes.Value) bool {
-	return v.State == attributes.Set || v.State == attributes.Unset || isGiven(v, "auto") || isGiven(v, "input")
-}
-
-func isGiven(v attributes.Value, text string) bool {
-	return v.State == attributes.Given && v.Text == text
+	return v.State == attributes.Set || v.State == attributes.Unset || v.Is("auto") || v.Is("input")
 }
 
 // decideCharset finds the encoding. One that is set without a value is refused,
 // as by git; one that is not known changes nothing.
 func decideCharset(v attributes.Value) (c charset.Charset, refused bool) {
-	if v.State == attributes.Given {
+	if v.State == attributes.Valued {
 		c, _ = charset.Find(v.Text)
 	}
 	return c, v.State == attributes.Set

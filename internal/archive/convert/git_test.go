@@ -29,7 +29,7 @@ func value(line, name string) attributes.Value {
 		key, text, given := strings.Cut(word, "=")
 		switch {
 		case given && key == name:
-			return attributes.Value{State: attributes.Given, Text: text}
+			return attributes.Value{State: attributes.Valued, Text: text}
 		case word == name:
 			return attributes.Value{State: attributes.Set}
 		case word == "-"+name:

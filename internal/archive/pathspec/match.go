@@ -3,7 +3,7 @@ package pathspec
 import (
 	"bytes"
 
-	"github.com/repomcp/repomcp/internal/archive/wildmatch"
+	"github.com/repomcp/repomcp/internal/wildmatch"
 )
 
 // Kind is what an entry of a tree is.

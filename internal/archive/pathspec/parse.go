@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/archive/wildmatch"
+	"github.com/repomcp/repomcp/internal/wildmatch"
 )
 
 // The kinds of errors.
@@ -64,17 +64,17 @@ type item struct {
 var everything = item{}
 
 // parse reads a pathspec: its magic, and the path or glob after it.
-func parse(given string) (item, error) {
+func parse(text string) (item, error) {
 	fail := func(reason string) (item, error) {
-		return item{}, &Error{Pathspec: given, Reason: reason, Err: ErrSyntax}
+		return item{}, &Error{Pathspec: text, Reason: reason, Err: ErrSyntax}
 	}
 	switch {
-	case given == "":
+	case text == "":
 		return fail("it is empty; \".\" stands for everything")
-	case strings.IndexByte(given, 0) >= 0:
+	case strings.IndexByte(text, 0) >= 0:
 		return fail("it has a NUL byte")
 	}
-	m, path, reason := parseMagic(given)
+	m, path, reason := parseMagic(text)
 	switch {
 	case reason != "":
 		return fail(reason)
@@ -103,14 +103,14 @@ func newItem(match string, m magic) item {
 
 // parseMagic splits what comes before the path from it. A reason says why
 // that cannot be.
-func parseMagic(given string) (m magic, path, reason string) {
+func parseMagic(text string) (m magic, path, reason string) {
 	switch {
-	case given[0] != ':':
-		return 0, given, ""
-	case strings.HasPrefix(given, ":("):
-		return parseLong(given[2:])
+	case text[0] != ':':
+		return 0, text, ""
+	case strings.HasPrefix(text, ":("):
+		return parseLong(text[2:])
 	default:
-		return parseShort(given[1:])
+		return parseShort(text[1:])
 	}
 }
 

@@ -14,8 +14,8 @@ type Spec struct {
 // It fails with an [*Error] of [ErrSyntax].
 func New(paths, excludes []string) (*Spec, error) {
 	s := &Spec{}
-	for i, given := range append(paths[:len(paths):len(paths)], excludes...) {
-		it, err := parse(given)
+	for i, text := range append(paths[:len(paths):len(paths)], excludes...) {
+		it, err := parse(text)
 		if err != nil {
 			return nil, err
 		}
@@ -23,7 +23,7 @@ func New(paths, excludes []string) (*Spec, error) {
 			it.magic |= exclude
 		}
 		s.add(it)
-		check := Check{given: given}
+		check := Check{text: text}
 		check.alone.add(it)
 		check.alone.complete()
 		s.checks = append(s.checks, check)
@@ -105,7 +105,7 @@ func (s *Spec) Checks() []Check { return s.checks }
 // For most, [Check.Path] gives the one path to look up. For others a walk calls
 // [Check.Match] until something is found.
 type Check struct {
-	given string
+	text  string
 	alone Spec
 }
 
@@ -147,5 +147,5 @@ func (s *Spec) selectsFolder(path []byte) bool {
 
 // Err is the [*Error] of a check that found nothing.
 func (c *Check) Err() error {
-	return &Error{Pathspec: c.given, Err: ErrUnmatched}
+	return &Error{Pathspec: c.text, Err: ErrUnmatched}
 }

@@ -38,8 +38,8 @@ func Append(ctx context.Context, f *pretty.Formatter, dst, content []byte) ([]by
 		content = after
 	}
 	text.Add(content)
-	made, err := text.Bytes()
-	return append(dst, made...), err
+	expanded, err := text.Bytes()
+	return append(dst, expanded...), err
 }
 
 // cutFormat divides content at its first $Format:…$. The format goes up to the

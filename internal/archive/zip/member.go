@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"hash/crc32"
 
-	"github.com/repomcp/repomcp/internal/archive/workers"
+	"github.com/repomcp/repomcp/internal/workers"
 )
 
 // wideFrom is the size from which a stream's sizes have 64 bits: git leaves
@@ -20,7 +20,9 @@ const wideFrom = 1 << 31
 // is stored. For a moment out takes the worst that deflate does: 5 bytes for
 // each 64 KiB beyond the content. [Overhead] is a member's length beyond its
 // content and path.
-func (f *Format) Append(w *workers.Worker, out, records []byte, m Member, content []byte) (longer, more []byte, err error) {
+func (f *Format) Append(
+	w *workers.Worker, out, records []byte, m Member, content []byte,
+) (longer, more []byte, err error) {
 	r, err := newRecord(m)
 	if err != nil {
 		return out, records, err

@@ -67,8 +67,8 @@ func newRecord(m Member) (record, error) {
 	return r, nil
 }
 
-// isUTF8 says whether a path has the flag for UTF-8: by git's is_utf8 it must
-// be more than ASCII, and have neither U+FFFE nor U+FFFF.
+// isUTF8 says whether a path has the flag for UTF-8: in git's archives that is
+// one of more than ASCII, with neither U+FFFE nor U+FFFF.
 func isUTF8(path []byte) bool {
 	ascii := true
 	for _, c := range path {

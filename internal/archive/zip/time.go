@@ -3,7 +3,7 @@ package zip
 import "time"
 
 // dosTime is a time in the format of MS-DOS (APPNOTE 4.4.6): seconds halved,
-// years since 1980 in seven bits. Like git's dos_time it keeps the low bits of
+// years since 1980 in seven bits. As in git's archives the low bits are kept of
 // what does not fit, so that 1970 becomes 2098. Readers prefer the Unix time of
 // the extra field.
 func dosTime(unix int64) (date, clock uint16) {

@@ -29,10 +29,10 @@
 // directory adds their lengths up. [Directory.Length] is what must have been
 // written by then.
 //
-// Every field is what git's archive-zip.c writes with TZ=UTC: members follow
-// each other in the order of git's tree walk, which the caller has, folders are
-// members, and the archive's comment is the commit's id. The compressed bytes
-// differ, as another deflate made them. Further differences:
+// Every field is what git archive writes with TZ=UTC: members follow each other
+// in the order of git's tree walk, which the caller has, folders are members, and
+// the archive's comment is the commit's id. The compressed bytes differ, as
+// another deflate made them. Further differences:
 //   - A file given to Stream has flag 3 and a data descriptor; git does that
 //     from core.bigFileThreshold. From 2 GiB on the descriptor has 64-bit sizes,
 //     as the header's extra field announces (APPNOTE 4.3.9.2), where git waits
@@ -64,7 +64,7 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/repomcp/repomcp/internal/archive/gzip"
+	"github.com/repomcp/repomcp/internal/compress/gzip"
 )
 
 // EncoderVersion names the bytes around the deflate streams, as
@@ -116,7 +116,7 @@ type Content byte
 
 // The kinds of content.
 const (
-	Guess Content = iota // binary when git's buffer_is_binary says so
+	Guess Content = iota // binary where the beginning has a NUL
 	Text
 	Binary
 )
@@ -131,8 +131,7 @@ type Member struct {
 	Content Content
 }
 
-// guessed is how much of a file says whether it is binary: see
-// buffer_is_binary in git's xdiff-interface.c.
+// guessed is how much of a file git looks at to say whether it is binary.
 const guessed = 8000
 
 // text says whether content, or its beginning, is that of a text.

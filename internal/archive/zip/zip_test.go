@@ -17,9 +17,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/repomcp/repomcp/internal/archive/gzip"
-	"github.com/repomcp/repomcp/internal/archive/workers"
+	"github.com/repomcp/repomcp/internal/compress/gzip"
 	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/workers"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -38,7 +38,7 @@ func newBuilder(t testing.TB, n int, mtime int64) *builder {
 	t.Helper()
 	s := workers.New(n)
 	t.Cleanup(s.Close)
-	f, err := New(gzip.New(s, gzip.Options{}), gzip.DefaultLevel, mtime)
+	f, err := New(gzip.New(s), gzip.DefaultLevel, mtime)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -415,7 +415,7 @@ func TestDirectoryIsCompact(t *testing.T) {
 func FuzzArchive(f *testing.F) {
 	s := workers.New(2)
 	f.Cleanup(s.Close)
-	c := gzip.New(s, gzip.Options{})
+	c := gzip.New(s)
 	f.Add("a", "content", uint8(0), int64(1_700_000_000), true)
 	f.Add("b\xff/", "", uint8(3), int64(-5), false)
 	f.Add(strings.Repeat("é", 40_000), "target", uint8(2), int64(1)<<40, false)

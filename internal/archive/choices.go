@@ -1,0 +1,47 @@
+package archive
+
+// Profile says how much of git archive's own processing takes place.
+type Profile string
+
+// The profiles. The zero value is [ProfileArchive].
+const (
+	// ProfileArchive applies .gitattributes as git archive does: export-ignore,
+	// export-subst, end-of-line conversion, ident and encodings.
+	ProfileArchive Profile = "archive"
+	// ProfileFull is the complete tree with the bytes that are stored.
+	ProfileFull Profile = "full"
+)
+
+// LFS says what becomes of the pointers that git-lfs stores in the place of
+// large files.
+type LFS string
+
+// The choices. The zero value means [LFSPointers].
+const (
+	// LFSPointers leaves them as they are.
+	LFSPointers LFS = "pointers"
+	// LFSContent puts the objects of git-lfs in their place, under
+	// [ProfileArchive] those of files with filter=lfs, as git-lfs does, and
+	// under [ProfileFull] those of all. An object is not converted, for git
+	// does that before a filter runs. Where the repository does not have it the
+	// pointer stays, and so does one with extensions, which only programs of the
+	// user's could make a file of. One that is damaged ends the archive:
+	// repos.ErrCorrupt.
+	LFSContent LFS = "content"
+)
+
+// Submodules says what is in the folder of a submodule.
+type Submodules string
+
+// The choices. The zero value means [SubmodulesOmit].
+const (
+	// SubmodulesOmit leaves the folders of submodules empty, as git archive
+	// does.
+	SubmodulesOmit Submodules = "omit"
+	// SubmodulesContent fills them, as deep as they go, with what an archive of
+	// the submodule's commit has: its own attributes apply, and its $Format$
+	// speaks of that commit. All members have the time of the archive's commit.
+	// A submodule that .gitmodules does not tell, or that is not served, stays
+	// empty.
+	SubmodulesContent Submodules = "content"
+)

@@ -1,0 +1,47 @@
+package delta
+
+import (
+	"github.com/repomcp/repomcp/internal/archive/tree"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// attributesChange reports whether any .gitattributes is other in two trees.
+// Folders that are the same are not read.
+func (c *comparison) attributesChange(base, head []repos.TreeEntry, seen map[[2]repos.ID]bool) (bool, error) {
+	before, _ := tree.AttributesFile(base)
+	after, _ := tree.AttributesFile(head)
+	if before.ID != after.ID {
+		return true, nil
+	}
+	if c.depth++; c.depth > c.head.Limits.Depth {
+		return false, c.head.Limits.DepthExceeded()
+	}
+	defer func() { c.depth-- }()
+	for b, h := range pairs(base, head) {
+		ids := [2]repos.ID{folderID(b), folderID(h)}
+		if ids[0] == ids[1] || seen[ids] {
+			continue
+		}
+		seen[ids] = true
+		before, err := c.enter(b)
+		if err != nil {
+			return false, err
+		}
+		after, err := c.enter(h)
+		if err != nil {
+			return false, err
+		}
+		if changed, err := c.attributesChange(before, after, seen); changed || err != nil {
+			return changed, err
+		}
+	}
+	return false, nil
+}
+
+// folderID is that of a folder; anything else has none.
+func folderID(e *repos.TreeEntry) repos.ID {
+	if !isFolder(e) {
+		return repos.ID{}
+	}
+	return e.ID
+}

@@ -1,0 +1,102 @@
+package delta
+
+import (
+	"bytes"
+	"iter"
+
+	"github.com/repomcp/repomcp/internal/archive/tree"
+)
+
+// Status says what becomes of an entry.
+type Status uint8
+
+// The statuses, by the lists of a delta's manifest.
+const (
+	Unchanged Status = iota // a folder above others
+	TypeChanged
+	ModeChanged
+	Added
+	Modified
+	Deleted // not to be sent
+)
+
+// Changes are what turns one archive into another: the entries to send, in
+// archive order, and the paths to delete before that, those in a folder before
+// the folder.
+type Changes struct {
+	entries  tree.Batch
+	statuses []Status // of entries
+}
+
+func (c *Changes) add(l tree.Limits, prefix string, e tree.Entry, status Status) error {
+	c.entries.Add(prefix, e)
+	c.statuses = append(c.statuses, status)
+	if int64(len(c.statuses)) > l.Entries {
+		return l.EntriesExceeded()
+	}
+	return nil
+}
+
+// Paths goes over those of a status.
+func (c *Changes) Paths(status Status) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for i, s := range c.statuses {
+			if s == status && !yield(c.entries.Entry(i).Path) {
+				return
+			}
+		}
+	}
+}
+
+// nextSent is the index of the first entry to send from one on.
+func (c *Changes) nextSent(from int) int {
+	for from < len(c.statuses) && c.statuses[from] == Deleted {
+		from++
+	}
+	return from
+}
+
+// LeftOut returns a function that is told the paths of the head's archive, in its
+// order, and reports which of them the delta does not have.
+func (c *Changes) LeftOut() func(path []byte) bool {
+	next := c.nextSent(0)
+	return func(path []byte) bool {
+		if next == len(c.statuses) || !bytes.Equal(path, c.entries.Entry(next).Path) {
+			return true
+		}
+		next = c.nextSent(next + 1)
+		return false
+	}
+}
+
+// Walk hands out the entries of a delta.
+type Walk struct {
+	changes *Changes
+	first   *tree.Entry // before them, unless nil
+	next    int
+	entries int64
+}
+
+// Walk stands before the first entry to send, or before another that comes first.
+func (c *Changes) Walk(first *tree.Entry) *Walk {
+	return &Walk{changes: c, first: first, next: c.nextSent(0)}
+}
+
+// Fill adds entries to a batch until it is full, and reports whether there are
+// more.
+func (w *Walk) Fill(b *tree.Batch) (more bool, err error) {
+	if w.first != nil && !b.Full() {
+		b.Add("", *w.first)
+		w.first = nil
+		w.entries++
+	}
+	end := len(w.changes.statuses)
+	for ; !b.Full() && w.next < end; w.next = w.changes.nextSent(w.next + 1) {
+		b.Add("", w.changes.entries.Entry(w.next))
+		w.entries++
+	}
+	return w.next < end, nil
+}
+
+// Counts knows of no ignored entries: they are no difference.
+func (w *Walk) Counts() (entries, ignored int64) { return w.entries, 0 }

@@ -1,0 +1,392 @@
+package delta
+
+import (
+	"context"
+	"iter"
+
+	"github.com/repomcp/repomcp/internal/archive/tree"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// Compare lists what turns the archive of the base into that of the head, which
+// were selected by the same options. Where $Format:…$ is expanded in one of the two,
+// files with export-subst are always sent.
+func Compare(ctx context.Context, base, head *tree.Selection, expands bool) (*Changes, error) {
+	c := &comparison{ctx: ctx, head: head, expands: expands, rules: head.Rules(), changes: &Changes{}}
+	if head.Attributes {
+		if err := c.examineAttributes(base); err != nil {
+			return nil, err
+		}
+	}
+	return c.changes, c.begin(base)
+}
+
+// comparison goes through two trees at once. Where both have the same folder
+// nothing below it is read.
+//
+// Attributes are those of both, once they are known to be the same. What an
+// archive holds follows the rules of [tree.Walk].
+type comparison struct {
+	ctx     context.Context
+	head    *tree.Selection
+	rules   *tree.Rules
+	strip   int
+	expands bool
+	// everything says that files may have to be sent that are the same.
+	everything bool
+
+	path    []byte
+	open    []openFolder // of the head, around the path
+	depth   int
+	entered int64
+	changes *Changes
+}
+
+// openFolder is a folder of the head that the comparison is in.
+type openFolder struct {
+	length int // of its path, with the final slash
+	mode   repos.Mode
+	id     repos.ID
+	at     int // in changes, or notSent
+}
+
+const notSent = -1
+
+// membership says in which of the two archives a folder is: in those in which it
+// holds anything that is selected, whether that is written or left out.
+type membership struct{ base, head bool }
+
+func (p *membership) add(q membership) { p.base, p.head = p.base || q.base, p.head || q.head }
+
+// version is what one of the archives has under a name; it may be nothing.
+type version struct {
+	exists    bool
+	mode      repos.Mode
+	id        repos.ID
+	treatment *tree.Treatment
+}
+
+// examineAttributes refuses attributes that are not the same in both.
+func (c *comparison) examineAttributes(base *tree.Selection) error {
+	changed, err := c.attributesChange(base.Root.Entries, c.head.Root.Entries, make(map[[2]repos.ID]bool))
+	if err != nil {
+		return err
+	}
+	if changed {
+		return &FullNeededError{Reason: AttributesChanged}
+	}
+	c.entered = 0
+	substitutes, _, err := c.head.Survey(c.ctx)
+	c.everything = substitutes && c.expands
+	return err
+}
+
+// begin goes down to the folder that is stripped, and compares what is below.
+func (c *comparison) begin(from *tree.Selection) error {
+	base, head := from.Root.Entries, c.head.Root.Entries
+	if err := c.pushRules(head); err != nil {
+		return err
+	}
+	for i, folder := range c.head.Stripped {
+		c.path = append(c.path, folder.Name...)
+		if _, ignored := c.rules.Treatment(c.path, folder.Mode); ignored {
+			return nil
+		}
+		c.path = append(c.path, '/')
+		var err error
+		if base, err = c.list(&from.Stripped[i]); err != nil {
+			return err
+		}
+		if head, err = c.list(&folder); err != nil {
+			return err
+		}
+		if err := c.pushRules(head); err != nil {
+			return err
+		}
+	}
+	c.strip, c.depth = len(c.path), 1
+	if reserved(base) || reserved(head) {
+		return &FullNeededError{Reason: ReservedName}
+	}
+	_, _, err := c.entries(base, head)
+	return err
+}
+
+// list reads a folder; what is none has no entries.
+func (c *comparison) list(e *repos.TreeEntry) ([]repos.TreeEntry, error) {
+	if e == nil || !e.Mode.IsDir() {
+		return nil, nil
+	}
+	entries, err := c.head.Root.Source.Tree(e.ID)
+	return entries, tree.Damaged(err)
+}
+
+// entries compares two folders by name. Those entries that are the same, and
+// were not looked at, are returned.
+func (c *comparison) entries(base, head []repos.TreeEntry) (in membership, same []repos.TreeEntry, err error) {
+	for b, h := range pairs(base, head) {
+		if b != nil && h != nil && *b == *h && !c.everything {
+			same = append(same, *h)
+			continue
+		}
+		found, err := c.pair(b, h)
+		if err != nil {
+			return in, nil, err
+		}
+		in.add(found)
+	}
+	return in, same, nil
+}
+
+// pairs goes over the names in two folders: those of the head in its order, and
+// then those that only the base has. An entry that there is not is nil.
+func pairs(base, head []repos.TreeEntry) iter.Seq2[*repos.TreeEntry, *repos.TreeEntry] {
+	return func(yield func(base, head *repos.TreeEntry) bool) {
+		before, after := byName(base), byName(head)
+		for i := range head {
+			if !yield(before[head[i].Name], &head[i]) {
+				return
+			}
+		}
+		for i := range base {
+			if after[base[i].Name] == nil && !yield(&base[i], nil) {
+				return
+			}
+		}
+	}
+}
+
+func byName(entries []repos.TreeEntry) map[string]*repos.TreeEntry {
+	names := make(map[string]*repos.TreeEntry, len(entries))
+	for i := range entries {
+		names[entries[i].Name] = &entries[i]
+	}
+	return names
+}
+
+// pair compares what the two trees have under a name; nil is nothing.
+func (c *comparison) pair(base, head *repos.TreeEntry) (in membership, err error) {
+	name := head
+	if name == nil {
+		name = base
+	}
+	length := len(c.path)
+	c.path = append(c.path, name.Name...)
+	if len(c.path) > c.head.Limits.PathBytes {
+		return in, c.head.Limits.PathExceeded()
+	}
+	var folders membership
+	at := notSent
+	if isFolder(base) || isFolder(head) {
+		if folders, at, err = c.folder(base, head); err != nil {
+			return in, err
+		}
+	}
+	before, in1 := c.version(base, folders.base)
+	after, in2 := c.version(head, folders.head)
+	err = c.addChange(before, after, at)
+	c.path = c.path[:length]
+	return membership{in1, in2}, err
+}
+
+func isFolder(e *repos.TreeEntry) bool { return e != nil && e.Mode.IsDir() }
+
+// version says what an archive has under the path, and whether that makes the
+// folders above be in it.
+func (c *comparison) version(e *repos.TreeEntry, folder bool) (v version, counts bool) {
+	switch {
+	case e == nil:
+		return v, false
+	case e.Mode.IsDir():
+		v.exists = folder
+	case !c.head.Match(c.path, e.Mode):
+		return v, false
+	default:
+		var ignored bool
+		v.treatment, ignored = c.rules.Treatment(c.path, e.Mode)
+		v.exists = !ignored
+	}
+	v.mode, v.id = e.Mode, e.ID
+	return v, v.exists || !e.Mode.IsDir()
+}
+
+// addChange lists what becomes of a name. at is where a folder of the head is in
+// the list already.
+func (c *comparison) addChange(before, after version, at int) error {
+	var status Status
+	switch {
+	case !after.exists && !before.exists:
+		return nil
+	case !after.exists:
+		return c.add(tree.Entry{Path: c.full(before.mode)}, Deleted)
+	case !before.exists:
+		status = Added
+	case tree.Type(before.mode) != tree.Type(after.mode):
+		status = TypeChanged
+	case after.mode.IsDir():
+		return nil
+	case before.id != after.id:
+		status = Modified
+	case before.mode.IsExecutable() != after.mode.IsExecutable():
+		status = ModeChanged
+	case c.expands && after.treatment.InOrder(): // its content depends on the commit
+		status = Modified
+	default:
+		return nil
+	}
+	if at != notSent {
+		c.changes.statuses[at] = status
+		return nil
+	}
+	return c.send(after, status)
+}
+
+// full is the path as archives have it: folders and gitlinks end in a slash.
+func (c *comparison) full(mode repos.Mode) []byte {
+	path := c.path[c.strip:]
+	if mode.IsDir() || mode.IsGitlink() {
+		path = append(path[:len(path):len(path)], '/')
+	}
+	return path
+}
+
+// send lists an entry, after the folders above that were not yet.
+func (c *comparison) send(v version, status Status) error {
+	from := len(c.open)
+	for from > 0 && c.open[from-1].at == notSent {
+		from--
+	}
+	for i := from; i < len(c.open); i++ {
+		o := &c.open[i]
+		o.at = len(c.changes.statuses)
+		above := tree.Entry{Path: c.path[c.strip:o.length], Mode: o.mode, ID: o.id}
+		if err := c.add(above, Unchanged); err != nil {
+			return err
+		}
+	}
+	e := tree.Entry{Path: c.full(v.mode), Mode: v.mode, ID: v.id, Treatment: v.treatment}
+	return c.add(e, status)
+}
+
+func (c *comparison) add(e tree.Entry, status Status) error {
+	return c.changes.add(c.head.Limits, c.head.Prefix, e, status)
+}
+
+// folder compares what is below the path, where at least one tree has a
+// folder. at is where the head's is in the list, if something below is.
+func (c *comparison) folder(base, head *repos.TreeEntry) (in membership, at int, err error) {
+	if !c.enters() {
+		return in, notSent, nil
+	}
+	length := len(c.path)
+	c.path = append(c.path, '/')
+	before, err := c.enter(base)
+	if err != nil {
+		return in, notSent, err
+	}
+	after, err := c.enter(head)
+	if err != nil {
+		return in, notSent, err
+	}
+	// Only one side has attributes here if only one has the folder.
+	if err := c.push(append(after[:len(after):len(after)], before...)); err != nil {
+		return in, notSent, err
+	}
+	if isFolder(head) {
+		c.open = append(c.open, openFolder{len(c.path), head.Mode, head.ID, notSent})
+	}
+	in, same, err := c.entries(before, after)
+	if err == nil && in != (membership{true, true}) {
+		err = c.addSame(&in, same)
+	}
+	at = notSent
+	if isFolder(head) {
+		at = c.open[len(c.open)-1].at
+		c.open = c.open[:len(c.open)-1]
+	}
+	c.pop()
+	c.path = c.path[:length]
+	return in, at, err
+}
+
+// enters reports whether the folder at the path is in archives at all, if it
+// has something in it.
+func (c *comparison) enters() bool {
+	if !c.head.Match(c.path, repos.ModeDir) {
+		return false
+	}
+	_, ignored := c.rules.Treatment(c.path, repos.ModeDir)
+	return !ignored
+}
+
+// enter reads a folder, if it is one.
+func (c *comparison) enter(e *repos.TreeEntry) ([]repos.TreeEntry, error) {
+	if !isFolder(e) {
+		return nil, nil
+	}
+	if c.entered++; c.entered > c.head.Limits.Entries {
+		return nil, c.head.Limits.EntriesExceeded()
+	}
+	if err := context.Cause(c.ctx); err != nil {
+		return nil, err
+	}
+	return c.list(e)
+}
+
+func (c *comparison) push(entries []repos.TreeEntry) error {
+	if c.depth++; c.depth > c.head.Limits.Depth {
+		return c.head.Limits.DepthExceeded()
+	}
+	return c.pushRules(entries)
+}
+
+func (c *comparison) pushRules(entries []repos.TreeEntry) error {
+	return c.rules.Push(c.head.Root.Source, c.path, entries)
+}
+
+func (c *comparison) pop() {
+	c.depth--
+	c.rules.Pop()
+}
+
+// addSame takes into account what both folders have. It is asked only where
+// that matters: where all else of a folder is new, or gone, or not selected.
+func (c *comparison) addSame(in *membership, same []repos.TreeEntry) error {
+	for i := range same {
+		ok, err := c.holds(&same[i])
+		if err != nil {
+			return err
+		}
+		if ok {
+			*in = membership{true, true}
+			return nil
+		}
+	}
+	return nil
+}
+
+// holds reports whether an entry is selected, or one below it.
+func (c *comparison) holds(e *repos.TreeEntry) (ok bool, err error) {
+	length := len(c.path)
+	c.path = append(c.path, e.Name...)
+	defer func() { c.path = c.path[:length] }()
+	if !e.Mode.IsDir() {
+		return c.head.Match(c.path, e.Mode), nil
+	}
+	if !c.enters() {
+		return false, nil
+	}
+	c.path = append(c.path, '/')
+	entries, err := c.enter(e)
+	if err != nil {
+		return false, err
+	}
+	if err := c.push(entries); err != nil {
+		return false, err
+	}
+	defer c.pop()
+	for i := 0; i < len(entries) && !ok && err == nil; i++ {
+		ok, err = c.holds(&entries[i])
+	}
+	return ok, err
+}

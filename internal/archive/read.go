@@ -1,0 +1,161 @@
+package archive
+
+import (
+	"errors"
+
+	"github.com/repomcp/repomcp/internal/archive/content"
+	"github.com/repomcp/repomcp/internal/archive/tree"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// appendEntry appends one entry and goes on to the next. It reports whether there
+// is room for more.
+func (r *run) appendEntry(e tree.Entry) (more bool, err error) {
+	if d, ok := r.layout.(describer); ok {
+		r.out, err = d.describe(r, r.out, e)
+		return r.finishEntry(err)
+	}
+	switch {
+	case e.Mode.IsSymlink():
+		target, err := r.Source.ReadBlob(e.ID, tree.MaxLinkBytes, nil)
+		if errors.Is(err, repos.ErrTooLarge) {
+			return false, tree.ErrLink
+		}
+		if err != nil {
+			return false, tree.Damaged(err)
+		}
+		return r.appendBare(e, target)
+	case e.Mode.IsRegular() && e.Treatment.MayBePointer():
+		return r.appendPointer(e)
+	case e.Mode.IsRegular():
+		return r.appendFile(e)
+	default:
+		return r.appendBare(e, nil)
+	}
+}
+
+// finishEntry goes on to the next entry, unless this one failed.
+func (r *run) finishEntry(err error) (more bool, failed error) {
+	if err != nil {
+		return false, tree.Damaged(err)
+	}
+	r.next++
+	return true, nil
+}
+
+// leaveToWriter ends the run's part before a file that the goroutine that writes
+// has to make.
+func (r *run) leaveToWriter() (more bool, err error) {
+	r.forWriter = true
+	return false, nil
+}
+
+// appendBare appends an entry without content.
+func (r *run) appendBare(e tree.Entry, target []byte) (more bool, err error) {
+	out := r.buffer()
+	*out, err = r.framing.appendBare(r, *out, e, target)
+	return r.finishEntry(err)
+}
+
+// appendContent appends a file whose content is at hand.
+func (r *run) appendContent(e tree.Entry, content []byte) (more bool, err error) {
+	out := r.buffer()
+	*out, err = r.framing.appendContent(r, *out, e, content)
+	return r.finishEntry(err)
+}
+
+// appendFile appends a file. One that is too large for the run's own buffer goes
+// into a large one, and so does what follows; or it is left to the goroutine that
+// writes.
+func (r *run) appendFile(e tree.Entry) (more bool, err error) {
+	if e.Treatment.Changes() {
+		return r.appendTreated(e)
+	}
+	if r.large == nil {
+		out := r.buffer()
+		*out, err = r.framing.appendBlob(r, *out, e, min(inlineBytes, r.limits.BlobBytes))
+		if !errors.Is(err, repos.ErrTooLarge) {
+			return r.finishEntry(err)
+		}
+		if r.framing.buffersLarge() {
+			r.large = r.buffers.take()
+		}
+		if r.large == nil {
+			return r.leaveToWriter()
+		}
+	}
+	out := r.buffer()
+	first := len(*out) == 0
+	*out, err = r.framing.appendBlob(r, *out, e, min(largeBytes-int64(len(*out)), r.limits.BlobBytes))
+	if errors.Is(err, repos.ErrTooLarge) {
+		r.forWriter = first // or it begins the next buffer
+		return false, nil
+	}
+	return r.finishEntry(err)
+}
+
+// appendTreated appends a small file that is converted.
+func (r *run) appendTreated(e tree.Entry) (more bool, err error) {
+	generated := e.Treatment.Generated
+	if e.Treatment.InOrder() || len(generated) > inlineBytes {
+		return r.leaveToWriter()
+	}
+	if generated != nil {
+		return r.appendContent(e, generated)
+	}
+	r.stored, err = r.Source.ReadBlob(e.ID, min(inlineBytes, r.limits.BlobBytes), r.stored[:0])
+	if errors.Is(err, repos.ErrTooLarge) {
+		return r.leaveToWriter()
+	}
+	if err != nil {
+		return false, tree.Damaged(err)
+	}
+	if r.converted, err = e.Treatment.Conversion.Append(r.converted[:0], r.stored, e.ID.String()); err != nil {
+		return false, err
+	}
+	return r.appendContent(e, r.converted)
+}
+
+// appendPointer appends a file that may be a pointer. A large object is left to
+// the goroutine that writes.
+func (r *run) appendPointer(e tree.Entry) (more bool, err error) {
+	if e.Treatment.InOrder() {
+		return r.leaveToWriter()
+	}
+	stored, pointer, ok, err := content.ReadPointer(r.Source, e.ID, r.stored[:0])
+	if err != nil {
+		return false, err
+	}
+	if stored != nil {
+		r.stored = stored
+	}
+	if ok {
+		object, err := content.OpenObject(r.Source, pointer, r.limits)
+		if err != nil {
+			return false, err
+		}
+		if object != nil {
+			return r.appendObject(e, object)
+		}
+	}
+	if stored == nil || e.Treatment.Changes() {
+		return r.appendFile(e) // not a pointer, or one that stays
+	}
+	if int64(len(stored)) > r.limits.BlobBytes {
+		return false, r.limits.BlobExceeded()
+	}
+	return r.appendContent(e, stored)
+}
+
+// appendObject appends the object of git-lfs that a file stands for, and closes
+// it.
+func (r *run) appendObject(e tree.Entry, object *repos.LFSObject) (more bool, err error) {
+	if object.Size() > inlineBytes {
+		r.forWriter = true
+		return false, object.Close()
+	}
+	if r.stored, err = content.ReadObject(object, inlineBytes, r.stored[:0]); err != nil {
+		return false, err
+	}
+	return r.appendContent(e, r.stored)
+}

@@ -1,0 +1,110 @@
+package tree
+
+import (
+	"iter"
+	"slices"
+
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// Entry is what an archive has a member of.
+type Entry struct {
+	Path      []byte // raw bytes; a folder's ends in "/"
+	Mode      repos.Mode
+	ID        repos.ID
+	Treatment *Treatment
+	Module    *Module // what its content is of; nil: the archive's own repository
+}
+
+// Batch is some consecutive entries of one repository.
+type Batch struct {
+	Source  Source // of all entries
+	Module  *Module
+	entries []batchEntry
+	paths   []byte // of all entries, one after another
+	limit   int    // of entries
+}
+
+type batchEntry struct {
+	end       int // of its path in paths
+	mode      repos.Mode
+	id        repos.ID
+	treatment *Treatment
+}
+
+// Reset empties the batch for up to limit entries, which are of source unless
+// the walk says otherwise.
+func (b *Batch) Reset(source Source, limit int) {
+	b.Source, b.Module, b.limit = source, nil, limit
+	b.entries, b.paths = b.entries[:0], b.paths[:0]
+}
+
+// Grow makes room for so many entries.
+func (b *Batch) Grow(n int) { b.entries = slices.Grow(b.entries, n) }
+
+// Len is the number of entries.
+func (b *Batch) Len() int { return len(b.entries) }
+
+// Full reports whether the batch has as many entries as it may have.
+func (b *Batch) Full() bool { return len(b.entries) >= b.limit }
+
+// enter says what repository the entries to come are of. It is false for a
+// batch that has some of another.
+func (b *Batch) enter(s *scope) bool {
+	if len(b.entries) > 0 {
+		return false
+	}
+	b.Module, b.Source = s.module, s.source
+	return true
+}
+
+// Add appends an entry of the batch's repository; its path is prefix and e's.
+func (b *Batch) Add(prefix string, e Entry) {
+	b.paths = append(append(b.paths, prefix...), e.Path...)
+	b.entries = append(b.entries, batchEntry{len(b.paths), e.Mode, e.ID, e.Treatment})
+}
+
+// Entry is the one at an index. Its path is valid until the next Reset.
+func (b *Batch) Entry(i int) Entry {
+	start := 0
+	if i > 0 {
+		start = b.entries[i-1].end
+	}
+	e := b.entries[i]
+	return Entry{Path: b.paths[start:e.end:e.end], Mode: e.mode, ID: e.id, Treatment: e.treatment, Module: b.Module}
+}
+
+// All goes over the entries.
+func (b *Batch) All() iter.Seq[Entry] {
+	return func(yield func(Entry) bool) {
+		for i := range b.entries {
+			if !yield(b.Entry(i)) {
+				return
+			}
+		}
+	}
+}
+
+// Split moves the entries from an index on to an empty batch.
+func (b *Batch) Split(from int, rest *Batch) {
+	rest.Source, rest.Module = b.Source, b.Module
+	for i := from; i < len(b.entries); i++ {
+		rest.Add("", b.Entry(i))
+	}
+	b.entries = b.entries[:from]
+}
+
+// Type names what unpacking makes of a mode: entries of two types cannot take
+// each other's place without one being removed.
+func Type(mode repos.Mode) string {
+	switch {
+	case mode.IsDir():
+		return "directory"
+	case mode.IsGitlink():
+		return "submodule"
+	case mode.IsSymlink():
+		return "symlink"
+	default:
+		return "file"
+	}
+}

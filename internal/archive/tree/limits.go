@@ -1,0 +1,90 @@
+package tree
+
+import (
+	"errors"
+	"fmt"
+)
+
+// The bounds of one archive, where [Limits] do not say otherwise.
+const (
+	// DefaultEntries is more than any repository known, and less than a tree
+	// that was built to grow without end.
+	DefaultEntries = 10_000_000
+	// DefaultBytes of tar.
+	DefaultBytes = 1 << 40
+	// DefaultDepth of folders: more than any system lets a program nest.
+	DefaultDepth = 1024
+	// DefaultPathBytes is eight times what Linux can open.
+	DefaultPathBytes = 32 << 10
+	// DefaultBlobBytes of one file: what git itself can hardly write.
+	DefaultBlobBytes = 256 << 30
+)
+
+// ErrLimit says that an archive is larger than [Limits] allow.
+var ErrLimit = errors.New("archive is larger than this server allows")
+
+// MaxLinkBytes bounds a symbolic link's target: PATH_MAX of Linux, twice over.
+const MaxLinkBytes = 8 << 10
+
+// ErrLink refuses a symbolic link that no system could follow.
+var ErrLink = fmt.Errorf("%w: a symbolic link of more than %d bytes", ErrLimit, MaxLinkBytes)
+
+// Limits bound one archive. Zero means the default of each.
+type Limits struct {
+	// Entries is the greatest number of files and folders.
+	Entries int64
+	// Bytes is the greatest length of the tar, or of the content in other
+	// formats.
+	Bytes int64
+	// Depth is the greatest nesting of folders.
+	Depth int
+	// PathBytes is the longest path.
+	PathBytes int
+	// BlobBytes is the largest file.
+	BlobBytes int64
+}
+
+// WithDefaults returns limits without zeros.
+func (l Limits) WithDefaults() Limits {
+	fill(&l.Entries, DefaultEntries)
+	fill(&l.Bytes, DefaultBytes)
+	fill(&l.Depth, DefaultDepth)
+	fill(&l.PathBytes, DefaultPathBytes)
+	fill(&l.BlobBytes, DefaultBlobBytes)
+	return l
+}
+
+func fill[T int | int64](limit *T, value T) {
+	if *limit == 0 {
+		*limit = value
+	}
+}
+
+// sizes reports whether the sizes of files are bounded more narrowly than any
+// machine does in the end, so that they should be looked at beforehand.
+func (l Limits) sizes() bool { return l.Bytes < DefaultBytes || l.BlobBytes < DefaultBlobBytes }
+
+// EntriesExceeded is the [ErrLimit] of an archive of too many entries.
+func (l Limits) EntriesExceeded() error {
+	return fmt.Errorf("%w: more than %d entries", ErrLimit, l.Entries)
+}
+
+// BytesExceeded is that of too many bytes.
+func (l Limits) BytesExceeded() error {
+	return fmt.Errorf("%w: more than %d bytes", ErrLimit, l.Bytes)
+}
+
+// BlobExceeded is that of a file that is too large.
+func (l Limits) BlobExceeded() error {
+	return fmt.Errorf("%w: a file of more than %d bytes", ErrLimit, l.BlobBytes)
+}
+
+// DepthExceeded is that of folders that are nested too deep.
+func (l Limits) DepthExceeded() error {
+	return fmt.Errorf("%w: folders are nested more than %d deep", ErrLimit, l.Depth)
+}
+
+// PathExceeded is that of a path that is too long.
+func (l Limits) PathExceeded() error {
+	return fmt.Errorf("%w: a path has more than %d bytes", ErrLimit, l.PathBytes)
+}

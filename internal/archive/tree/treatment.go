@@ -1,0 +1,63 @@
+package tree
+
+import (
+	"github.com/repomcp/repomcp/internal/archive/attributes"
+	"github.com/repomcp/repomcp/internal/archive/convert"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// filterLFS is the value of the attribute filter in what git lfs track writes.
+const filterLFS = "lfs"
+
+// Treatment is what attributes ask for a file besides copying it; nil is
+// nothing, which is nearly always.
+type Treatment struct {
+	Conversion  convert.Conversion
+	Converts    bool
+	Substitutes bool // it has export-subst
+	LFS         bool // it may be a pointer of git-lfs, to be replaced
+	Diff        attributes.Value
+	// Generated is the content of a file that no tree has.
+	Generated []byte
+}
+
+// mayBePointer is the treatment of all files where pointers are replaced and
+// attributes do not count.
+var mayBePointer = &Treatment{LFS: true}
+
+// treat says what the attributes of an entry ask for. Only the content of
+// regular files is changed; lfs says that pointers stand for their objects.
+func treat(mode repos.Mode, a attributes.Attributes, lfs bool) *Treatment {
+	t := Treatment{Diff: a.Diff}
+	if mode.IsRegular() {
+		t.Conversion, t.Converts = convert.Decide(a)
+		t.Substitutes = a.ExportSubst.IsSet()
+		t.LFS = lfs && a.Filter.Is(filterLFS)
+	}
+	if t.Changes() || t.LFS {
+		allocated := t // only here: most files have no treatment
+		return &allocated
+	}
+	return marks[t.Diff.State]
+}
+
+// marks are the treatments of files that are only marked for zip: a driver that
+// is named says nothing there.
+var marks = map[attributes.State]*Treatment{
+	attributes.Set:   {Diff: attributes.Value{State: attributes.Set}},
+	attributes.Unset: {Diff: attributes.Value{State: attributes.Unset}},
+}
+
+// InOrder reports whether a file can only be made after those before it, by the
+// goroutine that writes the archive: %(describe) is expanded in the first file
+// that asks for it only.
+func (t *Treatment) InOrder() bool { return t != nil && t.Substitutes }
+
+// MayBePointer reports whether a file may be a pointer that is to be replaced.
+func (t *Treatment) MayBePointer() bool { return t != nil && t.LFS }
+
+// Changes reports whether the content is not the one that is stored, by more
+// than being a pointer.
+func (t *Treatment) Changes() bool {
+	return t != nil && (t.Converts || t.Substitutes || t.Generated != nil)
+}

@@ -1,0 +1,31 @@
+package gzip
+
+import (
+	stdgzip "compress/gzip"
+	"fmt"
+	"io"
+	"os"
+	"testing"
+
+	kgzip "github.com/klauspost/compress/gzip"
+
+	"github.com/repomcp/repomcp/internal/compress/compresstest"
+)
+
+func BenchmarkFirstByte(b *testing.B) { codec.BenchmarkFirstByte(b) }
+func BenchmarkMemory(b *testing.B)    { codec.BenchmarkMemory(b) }
+
+// BenchmarkCompress compares with the libraries that compress by one processor.
+func BenchmarkCompress(b *testing.B) {
+	data, err := os.ReadFile(compresstest.SourceTar(b))
+	if err != nil {
+		b.Fatal(err)
+	}
+	b.Run("standard-6", func(b *testing.B) {
+		compresstest.MeasureSpeed(b, data, func(dst io.Writer) (io.WriteCloser, error) { return stdgzip.NewWriterLevel(dst, 6) })
+	})
+	b.Run(fmt.Sprint("klauspost-", DefaultLevel), func(b *testing.B) {
+		compresstest.MeasureSpeed(b, data, func(dst io.Writer) (io.WriteCloser, error) { return kgzip.NewWriterLevel(dst, DefaultLevel) })
+	})
+	b.Run("blocks", func(b *testing.B) { codec.BenchmarkLevels(b, data) })
+}

@@ -1,0 +1,89 @@
+// Package zstd compresses one stream on many processors, to the same bytes
+// every time.
+//
+// It is used like the package gzip beside it:
+//
+//	sched := workers.New(0)
+//	c := zstd.New(sched)
+//
+//	zw, err := c.NewWriter(ctx, destination, zstd.DefaultLevel)
+//	defer zw.Abort()                // nothing after a successful Close
+//	_, err = io.Copy(zw, source)
+//	err = zw.Close()
+//
+// The input is cut into blocks at fixed positions, each of which becomes a frame
+// of its own (RFC 8878, section 3.1.1), with its size and a checksum, as the
+// zstd command makes them. Frames one after another are a zstd file that every
+// decoder reads, and some in parallel. How blocks are lent, passed to workers and
+// written in order is the package blocks.
+//
+// Promises:
+//   - The output is a function of the input, the level and [EncoderVersion]. The
+//     number of processors and workers, the sizes of the writes, the time and
+//     other streams have no part in it.
+//   - A stream that failed, was cancelled or was aborted ends within a frame, so
+//     that no reader takes it for complete.
+//   - The output is written by the goroutine that calls Write and Close: the
+//     package starts none, and after Close or Abort no worker touches the
+//     stream. Workers never wait for a destination.
+//   - The first bytes leave early: the first blocks are small.
+//
+// Limits: a stream holds [WriterBlocks] blocks of up to [BlockSize] bytes, and
+// more only from a stock that all streams of the Compressor share: one for each
+// worker, so that one is filled while each has one. Every worker may hold two encoders of one and of two times that size
+// and room for a frame. A decoder needs BlockSize bytes for its window. A
+// destination that blocks for ever blocks Write for ever, for which the destination
+// needs a deadline of its own; the context is looked at between the writes to it.
+package zstd
+
+import (
+	"fmt"
+
+	"github.com/repomcp/repomcp/internal/compress/blocks"
+	"github.com/repomcp/repomcp/internal/workers"
+)
+
+// EncoderVersion names the function from input and level to output. It is part
+// of ETags and cache keys, for a download resumed across two versions would be
+// garbage. The golden digests of the tests guard it: when they change, because
+// of another block size or another release of the library, so must it.
+const EncoderVersion = "zs3"
+
+// Levels run from fast to small; from 5 on they are the same.
+const (
+	MinLevel = 1
+	MaxLevel = 9
+
+	// DefaultLevel is the zstd command's, and what it gives is no larger than
+	// what that gives.
+	DefaultLevel = 3
+)
+
+// ErrClosed is returned by Write after Close or Abort.
+var ErrClosed = blocks.ErrClosed
+
+// Compressor is what all streams of a process have in common: the workers,
+// their encoders, and the memory of the blocks. Its methods are safe for
+// concurrent use. It needs no closing; the scheduler does, after the last
+// stream.
+type Compressor struct {
+	pool     *blocks.Pool
+	encoders *workers.Slot[*encoder]
+}
+
+// New returns a compressor on the workers of sched.
+func New(sched *workers.Scheduler) *Compressor {
+	libs := new(libraries)
+	return &Compressor{
+		pool:     blocks.New(sched, format, sched.Workers()),
+		encoders: workers.NewSlot(func() *encoder { return newEncoder(libs) }),
+	}
+}
+
+// checkLevel says whether there is such a level.
+func checkLevel(level int) error {
+	if level < MinLevel || level > MaxLevel {
+		return fmt.Errorf("zstd: level %d is not in %d to %d", level, MinLevel, MaxLevel)
+	}
+	return nil
+}
