@@ -35,9 +35,9 @@ var arrows = map[string][]string{
 	"internal/history": {"internal/charset", "internal/commitgraph", "internal/diff", "internal/mailmap", "internal/message", "internal/repos"},
 	"internal/mailmap": {"internal/message", "internal/repos"},
 	"internal/pretty":  {"internal/archive/wildmatch", "internal/charset", "internal/mailmap", "internal/message", "internal/repos"},
-	"internal/repos":   {"internal/charset", "internal/commitgraph", "internal/lru", "internal/message", "internal/objects"},
+	"internal/repos":   {"internal/charset", "internal/commitgraph", "internal/gitconfig", "internal/lru", "internal/message", "internal/objects"},
 	"internal/diff":    {},
-	"internal/objects": {"internal/inflate", "internal/lru", "internal/panics"},
+	"internal/objects": {"internal/gitconfig", "internal/inflate", "internal/lru", "internal/panics"},
 	"internal/links":   {},
 	"internal/cache":   {"internal/panics"},
 
@@ -65,6 +65,7 @@ var arrows = map[string][]string{
 	"internal/commitgraph":        {},
 	"internal/message":            {},
 	"internal/panics":             {},
+	"internal/gitconfig":          {},
 	"internal/gittest":            {},
 	// Measures the program from outside, repos alone beside go-git, and search
 	// beside git grep.

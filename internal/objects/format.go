@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/repomcp/repomcp/internal/gitconfig"
 )
 
 // configSize bounds a repository's configuration file.
@@ -27,8 +29,8 @@ func harmless(extension, value string) bool {
 // readSettings reads the configuration of a repository of the format that this
 // package reads. A malformed one is refused, as by git: its rules of what is
 // hidden would count for nothing.
-func readSettings(config string) ([]Setting, error) {
-	settings, err := ParseConfig(config)
+func readSettings(config string) ([]gitconfig.Setting, error) {
+	settings, err := gitconfig.Parse(config)
 	if err != nil {
 		return nil, &UnsupportedError{"config", err.Error()}
 	}
@@ -38,7 +40,7 @@ func readSettings(config string) ([]Setting, error) {
 // checkFormat refuses repositories that are not of the format that this
 // package reads. Only core.repositoryformatversion and extensions.* are looked
 // at, of each the last that is given.
-func checkFormat(settings []Setting) error {
+func checkFormat(settings []gitconfig.Setting) error {
 	version, extensions := "0", make(map[string]string)
 	for _, s := range settings {
 		if s.Name == "core.repositoryformatversion" {
@@ -77,7 +79,7 @@ func (db *Database) Configured(names ...string) []string {
 // partial says whether the repository is a partial clone: objects may be missing
 // by design (git-clone(1), --filter).
 func (db *Database) partial() bool {
-	return slices.ContainsFunc(db.settings, func(s Setting) bool {
+	return slices.ContainsFunc(db.settings, func(s gitconfig.Setting) bool {
 		return s.Name == "extensions.partialclone" ||
 			strings.HasPrefix(s.Name, "remote.") && strings.HasSuffix(s.Name, ".promisor") && s.Value == "true"
 	})

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/repomcp/repomcp/internal/gitconfig"
 )
 
 // Database is one repository's objects, its alternates included.
@@ -15,7 +17,7 @@ type Database struct {
 	config  fs.FileInfo  // nil when there is none
 	readers atomic.Int64 // snapshots that are open
 
-	settings []Setting // what config says
+	settings []gitconfig.Setting // what config says
 }
 
 func (db *Database) sameConfig(now fs.FileInfo) bool {

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/gitconfig"
 	"github.com/repomcp/repomcp/internal/inflate"
 )
 
@@ -142,7 +143,7 @@ func (s *Store) Open(dir string) (*Database, error) {
 // load reads the configuration of a repository. One without any is of version
 // 0, as for git.
 func (s *Store) load(dir, objects string, config fs.FileInfo) (*Database, error) {
-	var settings []Setting
+	var settings []gitconfig.Setting
 	if config != nil {
 		text, err := s.readFile(path.Join(dir, "config"), configSize)
 		if err == nil {

@@ -1,4 +1,6 @@
-package objects
+// Package gitconfig reads files in the syntax of git-config(1), such as a
+// repository's configuration and .gitmodules.
+package gitconfig
 
 import (
 	"fmt"
@@ -13,14 +15,14 @@ type Setting struct {
 	Value string // "true" for a key without "="
 }
 
-// ParseConfig reads a file in the syntax of git-config(1), in its order. It fails
-// where git does, for then git gives nothing of the file either. Included files
-// are not read. (go-git's decoder knows neither a variable beside its header nor
-// a line that goes on, and refuses bytes that are not UTF-8.)
-func ParseConfig(text string) ([]Setting, error) {
+// Parse returns the settings of a file in its order. It fails where git does, for
+// then git uses nothing of the file either. Included files are not read. (go-git's
+// decoder knows neither a variable beside its header nor a line that goes on, and
+// refuses bytes that are not UTF-8.)
+func Parse(text string) ([]Setting, error) {
 	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
-	p := configParser{rest: text}
-	for p.blanks(configBlanks + "\n"); p.rest != ""; p.blanks(configBlanks + "\n") {
+	p := parser{rest: text}
+	for p.blanks(blankBytes + "\n"); p.rest != ""; p.blanks(blankBytes + "\n") {
 		if !p.line() {
 			line := 1 + strings.Count(text[:len(text)-len(p.rest)], "\n")
 			return nil, fmt.Errorf("configuration: line %d is malformed", line)
@@ -30,22 +32,22 @@ func ParseConfig(text string) ([]Setting, error) {
 }
 
 const (
-	configBlanks = " \t\r"
-	configLetter = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
-	configKey    = configLetter + "0123456789-"
+	blankBytes = " \t\r"
+	letters    = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	keyBytes   = letters + "0123456789-"
 )
 
-// configEscapes are the characters that may come after a backslash in a value.
-var configEscapes = map[byte]byte{'"': '"', '\\': '\\', 'n': '\n', 't': '\t', 'b': '\b'}
+// escapes are the characters that may come after a backslash in a value.
+var escapes = map[byte]byte{'"': '"', '\\': '\\', 'n': '\n', 't': '\t', 'b': '\b'}
 
-type configParser struct {
+type parser struct {
 	rest     string // what was not read
 	section  string // with its subsection and a final dot
 	settings []Setting
 }
 
 // line reads a comment, the header of a section, or a variable.
-func (p *configParser) line() bool {
+func (p *parser) line() bool {
 	switch p.rest[0] {
 	case '#', ';':
 		_, p.rest, _ = strings.Cut(p.rest, "\n")
@@ -58,14 +60,14 @@ func (p *configParser) line() bool {
 }
 
 // blanks passes over characters and reports whether there were any.
-func (p *configParser) blanks(set string) bool {
+func (p *parser) blanks(set string) bool {
 	before := len(p.rest)
 	p.rest = strings.TrimLeft(p.rest, set)
 	return len(p.rest) < before
 }
 
 // word takes characters of a set.
-func (p *configParser) word(set string) string {
+func (p *parser) word(set string) string {
 	rest := strings.TrimLeft(p.rest, set)
 	word := p.rest[:len(p.rest)-len(rest)]
 	p.rest = rest
@@ -73,16 +75,16 @@ func (p *configParser) word(set string) string {
 }
 
 // token passes over a character that must come next.
-func (p *configParser) token(c string) (ok bool) {
+func (p *parser) token(c string) (ok bool) {
 	p.rest, ok = strings.CutPrefix(p.rest, c)
 	return ok
 }
 
 // header reads [section] or [section "subsection"].
-func (p *configParser) header() bool {
+func (p *parser) header() bool {
 	p.rest = p.rest[1:]
-	p.section = p.word(configKey+".") + "."
-	if p.blanks(configBlanks) {
+	p.section = p.word(keyBytes+".") + "."
+	if p.blanks(blankBytes) {
 		if !p.token(`"`) {
 			return false
 		}
@@ -97,7 +99,7 @@ func (p *configParser) header() bool {
 
 // subsection reads up to the closing quote. A backslash is dropped before every
 // character.
-func (p *configParser) subsection() (string, bool) {
+func (p *parser) subsection() (string, bool) {
 	var name strings.Builder
 	for i := 0; i < len(p.rest) && p.rest[i] != '\n'; i++ {
 		if p.rest[i] == '"' {
@@ -115,11 +117,11 @@ func (p *configParser) subsection() (string, bool) {
 }
 
 // variable reads "key", "key = value" and what comes behind them.
-func (p *configParser) variable() bool {
-	if strings.IndexByte(configLetter, p.rest[0]) < 0 {
+func (p *parser) variable() bool {
+	if strings.IndexByte(letters, p.rest[0]) < 0 {
 		return false
 	}
-	name, value := p.section+p.word(configKey), "true"
+	name, value := p.section+p.word(keyBytes), "true"
 	p.blanks(" \t")
 	if p.rest != "" && p.rest[0] != '\n' {
 		var ok bool
@@ -139,9 +141,9 @@ func (p *configParser) variable() bool {
 
 // value reads to the end of a line that no backslash continues, without
 // comments, quotes, and blanks around what is not quoted.
-func (p *configParser) value() (string, bool) {
+func (p *parser) value() (string, bool) {
 	var value strings.Builder
-	p.blanks(configBlanks)
+	p.blanks(blankBytes)
 	end, quoted := 0, false // end of what is no blank
 	for i := 0; i < len(p.rest); i++ {
 		switch c := p.rest[i]; {
@@ -151,7 +153,7 @@ func (p *configParser) value() (string, bool) {
 		case !quoted && (c == '#' || c == ';'):
 			_, p.rest, _ = strings.Cut(p.rest[i:], "\n")
 			return value.String()[:end], true
-		case !quoted && strings.IndexByte(configBlanks, c) >= 0:
+		case !quoted && strings.IndexByte(blankBytes, c) >= 0:
 			if end > 0 {
 				value.WriteByte(c)
 			}
@@ -164,7 +166,7 @@ func (p *configParser) value() (string, bool) {
 			if i++; i == len(p.rest) || p.rest[i] == '\n' {
 				break // blanks before a line that goes on are kept
 			}
-			if c = configEscapes[p.rest[i]]; c == 0 {
+			if c = escapes[p.rest[i]]; c == 0 {
 				return "", false
 			}
 			value.WriteByte(c)

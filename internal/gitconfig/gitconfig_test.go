@@ -1,4 +1,4 @@
-package objects_test
+package gitconfig_test
 
 import (
 	"errors"
@@ -11,8 +11,8 @@ import (
 
 	"github.com/go-git/go-git/v5/plumbing/format/config"
 
+	"github.com/repomcp/repomcp/internal/gitconfig"
 	"github.com/repomcp/repomcp/internal/gittest"
-	"github.com/repomcp/repomcp/internal/objects"
 )
 
 // configTexts are configurations one by one, the first of them such as people
@@ -72,7 +72,7 @@ func randomConfig(random *rand.Rand) string {
 }
 
 // gitSettings is what git reads of a configuration.
-func gitSettings(t *testing.T, file, text string) (settings []objects.Setting, ok bool) {
+func gitSettings(t *testing.T, file, text string) (settings []gitconfig.Setting, ok bool) {
 	t.Helper()
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
@@ -87,23 +87,23 @@ func gitSettings(t *testing.T, file, text string) (settings []objects.Setting, o
 	}
 	for entry := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		if name, value, given := strings.Cut(entry, "\n"); given {
-			settings = append(settings, objects.Setting{Name: name, Value: value})
+			settings = append(settings, gitconfig.Setting{Name: name, Value: value})
 		} else if name != "" {
-			settings = append(settings, objects.Setting{Name: name, Value: "true"})
+			settings = append(settings, gitconfig.Setting{Name: name, Value: "true"})
 		}
 	}
 	return settings, true
 }
 
 // goGitSettings is what go-git's decoder reads of it.
-func goGitSettings(text string) (settings []objects.Setting, ok bool) {
+func goGitSettings(text string) (settings []gitconfig.Setting, ok bool) {
 	file := config.New()
 	if config.NewDecoder(strings.NewReader(text)).Decode(file) != nil {
 		return nil, false
 	}
 	add := func(prefix string, options config.Options) {
 		for _, o := range options {
-			settings = append(settings, objects.Setting{Name: prefix + strings.ToLower(o.Key), Value: o.Value})
+			settings = append(settings, gitconfig.Setting{Name: prefix + strings.ToLower(o.Key), Value: o.Value})
 		}
 	}
 	for _, section := range file.Sections {
@@ -127,7 +127,7 @@ func TestConfigIsReadAsGitReadsIt(t *testing.T) {
 	read, refused := 0, 0
 	for _, text := range texts {
 		want, sound := gitSettings(t, file, text)
-		got, err := objects.ParseConfig(text)
+		got, err := gitconfig.Parse(text)
 		switch {
 		case sound != (err == nil):
 			t.Errorf("%q: %v, but git reads it: %t", text, err, sound)
@@ -146,7 +146,7 @@ func TestConfigIsReadAsGitReadsIt(t *testing.T) {
 
 // equalSettings takes all blanks in values for the same: git before 2.45 makes
 // spaces of tabs within a value.
-func equalSettings(a, b []objects.Setting) bool {
+func equalSettings(a, b []gitconfig.Setting) bool {
 	if len(a) != len(b) {
 		return false
 	}
@@ -177,7 +177,7 @@ func TestGoGitReadsConfigsOtherwise(t *testing.T) {
 		"backslash at the end of file": "[a]\nx = 1\\",
 	} {
 		want, ok := gitSettings(t, file, text)
-		got, err := objects.ParseConfig(text)
+		got, err := gitconfig.Parse(text)
 		if !ok || err != nil || !equalSettings(got, want) {
 			t.Errorf("%s: %q, %v, git reads %q", name, got, err, want)
 		}
@@ -187,13 +187,13 @@ func TestGoGitReadsConfigsOtherwise(t *testing.T) {
 	}
 }
 
-// FuzzParseConfig: of any text come names that settings can have, or an error.
-func FuzzParseConfig(f *testing.F) {
+// FuzzParse: of any text come names that settings can have, or an error.
+func FuzzParse(f *testing.F) {
 	for _, text := range configTexts() {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		settings, err := objects.ParseConfig(text)
+		settings, err := gitconfig.Parse(text)
 		if err != nil && settings != nil {
 			t.Errorf("%q and %v", settings, err)
 		}
