@@ -37,9 +37,19 @@ var arrows = map[string][]string{
 	"internal/pretty":  {"internal/archive/wildmatch", "internal/charset", "internal/mailmap", "internal/message", "internal/repos"},
 	"internal/repos":   {"internal/charset", "internal/commitgraph", "internal/gitconfig", "internal/lru", "internal/message", "internal/objects"},
 	"internal/diff":    {},
-	"internal/objects": {"internal/gitconfig", "internal/inflate", "internal/lru", "internal/panics"},
-	"internal/links":   {},
-	"internal/cache":   {"internal/panics"},
+	"internal/objects": {
+		"internal/gitconfig", "internal/objects/files", "internal/objects/loose", "internal/objects/object", "internal/objects/pack",
+	},
+	"internal/objects/pack": {
+		"internal/inflate", "internal/lru", "internal/objects/files", "internal/objects/object", "internal/panics",
+	},
+	"internal/objects/loose":  {"internal/inflate", "internal/objects/files", "internal/objects/object"},
+	"internal/objects/files":  {"internal/objects/object"},
+	"internal/objects/object": {"internal/inflate", "internal/lru", "internal/panics"},
+	// Imported by tests only, as gittest is.
+	"internal/objects/packtest": {"internal/gittest", "internal/objects/object"},
+	"internal/links":            {},
+	"internal/cache":            {"internal/panics"},
 
 	// In memory, for tests.
 	"internal/cache/cachetest": {},

@@ -1,12 +1,41 @@
 package objects
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/gitconfig"
 )
+
+var (
+	// ErrUnsupported says that a repository is of a kind that this package
+	// does not read. It is matched by every [*UnsupportedError].
+	ErrUnsupported = errors.New("unsupported repository format")
+	// ErrPartial says that an object is missing from a partial clone, which may
+	// have left it at the server that it was cloned from. It matches ErrNotFound.
+	ErrPartial = fmt.Errorf("%w in a partial clone", ErrNotFound)
+	// ErrOutside says that an object is missing from a repository with an
+	// alternate that is not below the root, and so not read. It matches
+	// ErrNotFound.
+	ErrOutside = fmt.Errorf("%w, and an alternate leads out of the root", ErrNotFound)
+)
+
+// UnsupportedError names what in a repository's configuration this package
+// does not read. It matches [ErrUnsupported].
+type UnsupportedError struct {
+	Key   string // such as extensions.objectformat
+	Value string // such as sha256
+}
+
+func (e *UnsupportedError) Error() string {
+	return fmt.Sprintf("%v: %s = %.40q", ErrUnsupported, e.Key, e.Value)
+}
+
+// Is makes every UnsupportedError match [ErrUnsupported].
+func (e *UnsupportedError) Is(target error) bool { return target == ErrUnsupported }
 
 // configSize bounds a repository's configuration file.
 const configSize = 1 << 20
@@ -24,17 +53,6 @@ func harmless(extension, value string) bool {
 		return value == "files"
 	}
 	return false
-}
-
-// readSettings reads the configuration of a repository of the format that this
-// package reads. A malformed one is refused, as by git: its rules of what is
-// hidden would count for nothing.
-func readSettings(config string) ([]gitconfig.Setting, error) {
-	settings, err := gitconfig.Parse(config)
-	if err != nil {
-		return nil, &UnsupportedError{"config", err.Error()}
-	}
-	return settings, checkFormat(settings)
 }
 
 // checkFormat refuses repositories that are not of the format that this
@@ -62,25 +80,4 @@ func checkFormat(settings []gitconfig.Setting) error {
 		}
 	}
 	return nil
-}
-
-// Configured returns the values of keys such as core.bare, in lower case, in the
-// order of the repository's configuration file. Included files are not looked at.
-func (db *Database) Configured(names ...string) []string {
-	var values []string
-	for _, s := range db.settings {
-		if slices.Contains(names, s.Name) {
-			values = append(values, s.Value)
-		}
-	}
-	return values
-}
-
-// partial says whether the repository is a partial clone: objects may be missing
-// by design (git-clone(1), --filter).
-func (db *Database) partial() bool {
-	return slices.ContainsFunc(db.settings, func(s gitconfig.Setting) bool {
-		return s.Name == "extensions.partialclone" ||
-			strings.HasPrefix(s.Name, "remote.") && strings.HasSuffix(s.Name, ".promisor") && s.Value == "true"
-	})
 }
