@@ -27,20 +27,27 @@ const (
 	badBlock                // means nothing
 )
 
-// compressed inflates a block with the present tables.
+// compressed inflates what is left of a block with the present tables. It ends
+// before the symbol that there is no input or no room for.
 func (d *Decoder) compressed() error {
 	for {
 		if d.roomy() {
 			v := d.fast()
-			if d.out > len(d.dst) {
-				return ErrSize
-			}
 			if v != noRoom {
 				return v.err()
 			}
+			if d.out > len(d.dst) {
+				return ErrSize
+			}
 		}
-		if v, err := d.careful(); v != noRoom || err != nil {
+		before := d.position
+		v, err := d.one()
+		if err != nil {
+			d.position = before
 			return err
+		}
+		if v == blockEnd {
+			return nil
 		}
 	}
 }
@@ -162,17 +169,6 @@ func copyMatch(dst []byte, out, from, length int) {
 	default:
 		for i := range length {
 			dst[out+i] = dst[from+i]
-		}
-	}
-}
-
-// careful inflates symbol by symbol near the end of the input or the output,
-// until the block ends or fast can go on.
-func (d *Decoder) careful() (verdict, error) {
-	for {
-		v, err := d.one()
-		if v != noRoom || err != nil || d.roomy() {
-			return v, err
 		}
 	}
 }

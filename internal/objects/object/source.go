@@ -66,7 +66,7 @@ func (b *Buffers) Inflate(file io.ReaderAt, off, length int64) (*Stream, error) 
 func (s *Stream) Read(p []byte) (int, error) { return s.inflater.Read(p) }
 
 // SkipChecksum leaves the stream's own checksum uncompared.
-func (s *Stream) SkipChecksum() { s.inflater.SkipChecksum = true }
+func (s *Stream) SkipChecksum() { s.inflater.SkipChecksum() }
 
 // More says whether bytes of the file follow the stream, of which all was read.
 func (s *Stream) More() (bool, error) { return s.inflater.More() }
