@@ -25,7 +25,7 @@ type Database struct {
 
 // Open returns the repository in dir, a slash-separated path below the root: the
 // directory that holds "objects". It returns [ErrNotFound] when there is none
-// and [*UnsupportedError] when it cannot be read by this package. For a
+// and [ErrUnsupported] when it cannot be read by this package. For a
 // repository that is known and unchanged it takes microseconds, so it is meant
 // to be called for every request.
 func (s *Store) Open(dir string) (*Database, error) {
@@ -82,7 +82,7 @@ func (s *Store) readSettings(dir string, config fs.FileInfo) ([]gitconfig.Settin
 	}
 	settings, err := gitconfig.Parse(string(text))
 	if err != nil {
-		return nil, &UnsupportedError{"config", err.Error()}
+		return nil, unsupported("config", err.Error())
 	}
 	return settings, checkFormat(settings)
 }

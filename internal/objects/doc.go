@@ -40,7 +40,7 @@
 // of up to 32 MiB is resolved in memory, a larger one through temporary files.
 //
 // SHA-256 repositories, reftable repositories and unknown extensions are
-// refused with [*UnsupportedError].
+// refused with [ErrUnsupported].
 //
 // [Snapshot.Open] does not check that the bytes of a packed object hash to its id.
 // git does not when it reads either; zlib's checksum catches damage to the content,

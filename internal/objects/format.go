@@ -12,7 +12,7 @@ import (
 
 var (
 	// ErrUnsupported says that a repository is of a kind that this package
-	// does not read. It is matched by every [*UnsupportedError].
+	// does not read.
 	ErrUnsupported = errors.New("unsupported repository format")
 	// ErrPartial says that an object is missing from a partial clone, which may
 	// have left it at the server that it was cloned from. It matches ErrNotFound.
@@ -23,19 +23,9 @@ var (
 	ErrOutside = fmt.Errorf("%w, and an alternate leads out of the root", ErrNotFound)
 )
 
-// UnsupportedError names what in a repository's configuration this package
-// does not read. It matches [ErrUnsupported].
-type UnsupportedError struct {
-	Key   string // such as extensions.objectformat
-	Value string // such as sha256
+func unsupported(key, value string) error {
+	return fmt.Errorf("%w: %s = %.40q", ErrUnsupported, key, value)
 }
-
-func (e *UnsupportedError) Error() string {
-	return fmt.Sprintf("%v: %s = %.40q", ErrUnsupported, e.Key, e.Value)
-}
-
-// Is makes every UnsupportedError match [ErrUnsupported].
-func (e *UnsupportedError) Is(target error) bool { return target == ErrUnsupported }
 
 // configSize bounds a repository's configuration file.
 const configSize = 1 << 20
@@ -68,7 +58,7 @@ func checkFormat(settings []gitconfig.Setting) error {
 		}
 	}
 	if version != "0" && version != "1" {
-		return &UnsupportedError{"core.repositoryformatversion", version}
+		return unsupported("core.repositoryformatversion", version)
 	}
 	for _, name := range slices.Sorted(maps.Keys(extensions)) {
 		// Under version 0 git ignores the names that came after version 1,
@@ -76,7 +66,7 @@ func checkFormat(settings []gitconfig.Setting) error {
 		// can mean SHA-1 by writing sha256, so both are refused here.
 		known := name == "objectformat" || name == "refstorage" || name == "compatobjectformat"
 		if value := extensions[name]; (version == "1" || known) && !harmless(name, strings.ToLower(value)) {
-			return &UnsupportedError{"extensions." + name, value}
+			return unsupported("extensions."+name, value)
 		}
 	}
 	return nil

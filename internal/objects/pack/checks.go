@@ -1,7 +1,6 @@
 package pack
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -95,15 +94,12 @@ func (c *checks) run() {
 func (c *checks) judge(p *Pack) {
 	damage, known := c.known(p)
 	if !known {
-		var failure error
-		panicked := panics.Catch(func() error {
-			damage, failure = c.read(p)
-			return nil
-		})
-		if failure != nil {
+		err := panics.Catch(func() error { return c.compare(p) })
+		var panicked *panics.Error
+		if err != nil && !errors.Is(err, errChecksum) && !errors.As(err, &panicked) {
 			return
 		}
-		damage = object.Corrupt(p.indexName(), cmp.Or(damage, panicked))
+		damage = object.Corrupt(p.indexName(), err)
 		c.verdicts.Put(p.indexName(), verdict{p.indexInfo, damage}, 1)
 	}
 	if damage != nil {
@@ -115,21 +111,18 @@ func (c *checks) judge(p *Pack) {
 // errOtherFile says that a file has taken the place of another.
 var errOtherFile = errors.New("the file is another one")
 
-// read compares an index with its checksum. It has a descriptor of its own, since
+// compare compares an index with its checksum. It has a descriptor of its own, since
 // that of the pack may be closed meanwhile.
-func (c *checks) read(p *Pack) (damage, failure error) {
+func (c *checks) compare(p *Pack) error {
 	file, info, err := files.Open(c.root, p.indexName())
 	if err != nil {
-		return nil, err
+		return err
 	}
 	defer func() { _ = file.Close() }() // only read from
 	if !files.Same(info, p.indexInfo) {
-		return nil, errOtherFile
+		return errOtherFile
 	}
-	if err = checkSum(c.ctx, file, info.Size()); errors.Is(err, errChecksum) {
-		return err, nil
-	}
-	return nil, err
+	return checkSum(c.ctx, file, info.Size())
 }
 
 // close ends what runs, and waits for it.

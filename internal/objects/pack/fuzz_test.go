@@ -168,7 +168,7 @@ func streamDelta(base, delta []byte, size int64) ([]byte, error) {
 	var buffers object.Buffers
 	damage := func(err error) error { return object.Corrupt("fuzz", err) }
 	source := object.New(&buffers, object.ID{}, object.Blob, int64(len(delta)), object.Bytes(delta), damage)
-	d, err := newDeltaStream(source, &part{size: int64(len(base)), data: base})
+	d, err := newDeltaStream(source, &part{ReaderAt: bytes.NewReader(base), size: int64(len(base))})
 	if err != nil {
 		return nil, err
 	}

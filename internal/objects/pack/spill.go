@@ -2,6 +2,7 @@ package pack
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -75,9 +76,9 @@ func (s *resolver) resolveSpilled(at Place, limit int64, buf []byte) (object.Typ
 
 // part is an object of a chain that can be read at any position.
 type part struct {
+	io.ReaderAt
 	size  int64
-	data  []byte
-	file  *os.File // instead of data; it has no name any more, where the system allows that
+	file  *os.File // nil in memory; it has no name any more, where the system allows that
 	space *Budget  // that the file takes
 }
 
@@ -86,8 +87,8 @@ func (r *Reader) hold(o *object.Object) (*part, error) {
 	defer func() { _ = o.Close() }()
 	p := &part{size: o.Size()}
 	if p.size <= r.limits.SpillBytes {
-		var err error
-		p.data, err = o.AppendTo(nil)
+		data, err := o.AppendTo(nil)
+		p.ReaderAt = bytes.NewReader(data)
 		return p, err
 	}
 	if p.size > r.limits.SpillSpace.limit {
@@ -108,6 +109,7 @@ func (p *part) spill(o *object.Object, dir string) (err error) {
 	if p.file, err = os.CreateTemp(dir, "repomcp-object-*"); err != nil {
 		return tempError(err)
 	}
+	p.ReaderAt = p.file
 	// Without a name the file goes with its descriptor, even when the process
 	// is killed. Where that is refused, close removes it.
 	_ = os.Remove(p.file.Name())
@@ -125,14 +127,6 @@ func tempError(err error) error {
 		return object.ErrBusy
 	}
 	return fmt.Errorf("temporary file of an object: %w", object.WithoutPath(err))
-}
-
-// ReadAt reads inside the part.
-func (p *part) ReadAt(b []byte, off int64) (int, error) {
-	if p.file != nil {
-		return p.file.ReadAt(b, off)
-	}
-	return copy(b, p.data[off:]), nil
 }
 
 func (p *part) close() {
