@@ -256,17 +256,10 @@ func (d *Decoder) fixedTables() {
 	if d.fixed {
 		return
 	}
-	lit := d.lengths[:litSymbols]
-	for i := range lit {
-		switch {
-		case i < 144:
-			lit[i] = 8
-		case i < 256:
-			lit[i] = 9
-		case i < 280:
-			lit[i] = 7
-		default:
-			lit[i] = 8
+	lit := d.lengths[:0]
+	for _, run := range [...]struct{ symbols, bits int }{{144, 8}, {112, 9}, {24, 7}, {8, 8}} {
+		for range run.symbols {
+			lit = append(lit, uint8(run.bits))
 		}
 	}
 	buildTable(d.lit[:], litBits, lit, d.values.lit[:])

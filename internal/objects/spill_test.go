@@ -130,11 +130,13 @@ func TestTemporaryDirectoryThatIsMissingIsAnError(t *testing.T) {
 	}
 }
 
-func TestDeltaBeyondTheKeptOnesIsReadAgain(t *testing.T) {
+// TestLargeDeltasOfAChainAreStreamed has deltas that together are too large for
+// memory, of an object that is not.
+func TestLargeDeltasOfAChainAreStreamed(t *testing.T) {
 	t.Parallel()
 	repo := gittest.New(t)
 	body := noise(5, 3_000_000)
-	for i := range 4 { // each adds more than fits among the kept deltas
+	for i := range 4 {
 		repo.Commit("main", gittest.Regular("big", body[:len(body)-i*700_000]))
 	}
 	for i := range 4 {
@@ -142,5 +144,8 @@ func TestDeltaBeyondTheKeptOnesIsReadAgain(t *testing.T) {
 		repo.Commit("main", gittest.Regular("big", body))
 	}
 	repo.Git("repack", "-adfq", "--depth=50")
-	compare(t, snapshot(t, newStore(t, nil, repo), repo), facts(t, repo))
+	for _, most := range []int64{1 << 20, 7 << 20, 32 << 20} {
+		s := newStore(t, func(l *limits) { l.packs.SpillBytes = most }, repo)
+		compare(t, snapshot(t, s, repo), facts(t, repo))
+	}
 }

@@ -21,7 +21,7 @@ type link struct {
 	entry  entry
 	base   int64 // sizes from the header of the delta
 	result int64
-	lo, hi int // its instructions in resolver.deltas; none when hi is 0
+	lo, hi int // its instructions in resolver.deltas
 }
 
 // inflated is an object in memory.
@@ -184,11 +184,12 @@ func (s *resolver) inflateBase(at Place, e entry, head []byte) (inflated, error)
 // inflateDelta inflates a delta. The first link is the object itself, which must
 // not be larger than limit.
 func (s *resolver) inflateDelta(at Place, e entry, head []byte, limit int64) (link, error) {
-	most := s.packs.limits.SpillBytes
-	if e.size > most {
+	most, start := s.packs.limits.SpillBytes, len(s.deltas)
+	if int64(start)+e.size > most {
 		return link{}, errSpill
 	}
-	delta, kept := s.room(e.size)
+	s.deltas = object.Grow(s.deltas, e.size)
+	delta := s.deltas[start:]
 	if err := s.inflate(delta, at, e, head); err != nil {
 		return link{}, err
 	}
@@ -201,12 +202,8 @@ func (s *resolver) inflateDelta(at Place, e entry, head []byte, limit int64) (li
 	case base > most, result > most:
 		return link{}, errSpill
 	}
-	l := link{Place: at, entry: e, base: base, result: result}
-	if kept {
-		l.hi = len(s.deltas)
-		l.lo = l.hi - len(rest)
-	}
-	return l, nil
+	end := len(s.deltas)
+	return link{Place: at, entry: e, base: base, result: result, lo: end - len(rest), hi: end}, nil
 }
 
 // readLoose reads the base of a chain from a loose object.
@@ -224,34 +221,5 @@ func (s *resolver) apply(l link, base, out []byte) error {
 	if int64(len(base)) != l.base {
 		return l.pack.damage(object.ErrWrongSize)
 	}
-	if l.hi > 0 {
-		return l.pack.damage(applyDelta(out, base, s.deltas[l.lo:l.hi]))
-	}
-	delta := s.single(l.entry.size)
-	if err := s.inflate(delta, l.Place, l.entry, nil); err != nil {
-		return err
-	}
-	_, _, rest, err := parseDeltaHeader(delta)
-	if err != nil {
-		return l.pack.damage(err)
-	}
-	return l.pack.damage(applyDelta(out, base, rest))
-}
-
-// room returns size bytes for an inflated delta: among those of the chain, which
-// stay until the chain is done, or else in the buffer for a single one.
-func (s *resolver) room(size int64) (delta []byte, kept bool) {
-	start := len(s.deltas)
-	if int64(start)+size > keptDeltas {
-		return s.single(size), false
-	}
-	s.deltas = object.Grow(s.deltas, size)
-	return s.deltas[start:], true
-}
-
-func (s *resolver) single(size int64) []byte {
-	if int64(cap(s.delta)) < size {
-		s.delta = make([]byte, size)
-	}
-	return s.delta[:size]
+	return l.pack.damage(applyDelta(out, base, s.deltas[l.lo:l.hi]))
 }

@@ -20,7 +20,6 @@ type resolver struct {
 	bases     window         // the same around a base of it
 	links     []link         // of the chain, from the object towards its base
 	deltas    []byte         // inflated deltas of the chain, one after the other
-	delta     []byte         // an inflated delta that did not fit among those
 	hash      hash.Hash
 	header    []byte // what is hashed before a content
 	// identified says that the object is compared with its id, so that its
@@ -32,8 +31,7 @@ type resolver struct {
 const (
 	// keptLinks is more than the 50 links that git's chains have by default.
 	keptLinks = 128
-	// keptDeltas bounds the inflated deltas of one chain; the rest of them is
-	// read a second time when its turn comes.
+	// keptDeltas is more than the inflated deltas of nearly every chain take.
 	keptDeltas = 1 << 20
 	// statRead holds an entry's header and, nearly always, as much of a delta's
 	// stream as its header needs.

@@ -37,7 +37,7 @@ type Reader struct {
 type Limits struct {
 	Indexes    *Budget // memory of indexes; beyond it they are read from their files at every search
 	BaseBytes  int64   // of the cache of delta bases
-	SpillBytes int64   // size from which parts of a delta chain are kept in temporary files
+	SpillBytes int64   // largest part of a delta chain, and all its deltas, in memory; beyond it are temporary files
 	SpillSpace *Budget // of the temporary files
 	TempDir    string  // where those go
 	DeltaDepth int     // length of a delta chain
@@ -150,8 +150,8 @@ func (r *Reader) take(elsewhere Elsewhere) *resolver {
 func (r *Reader) give(s *resolver) {
 	s.own.trim()
 	s.bases.trim()
-	if cap(s.delta) > keptDeltas {
-		s.delta = nil
+	if cap(s.deltas) > keptDeltas {
+		s.deltas = nil
 	}
 	if cap(s.links) > keptLinks {
 		s.links = nil
