@@ -44,11 +44,21 @@ var arrows = map[string][]string{
 	"internal/history": {"internal/charset", "internal/commitgraph", "internal/diff", "internal/mailmap", "internal/message", "internal/repos"},
 	"internal/mailmap": {"internal/message", "internal/repos"},
 	"internal/pretty":  {"internal/charset", "internal/mailmap", "internal/message", "internal/repos", "internal/wildmatch"},
-	"internal/repos":   {"internal/charset", "internal/commitgraph", "internal/lru", "internal/message", "internal/objects"},
+	"internal/repos":   {"internal/charset", "internal/commitgraph", "internal/gitconfig", "internal/lru", "internal/message", "internal/objects"},
 	"internal/diff":    {},
-	"internal/objects": {"internal/inflate", "internal/lru", "internal/panics"},
-	"internal/links":   {},
-	"internal/cache":   {"internal/panics"},
+	"internal/objects": {
+		"internal/gitconfig", "internal/objects/files", "internal/objects/loose", "internal/objects/object", "internal/objects/pack",
+	},
+	"internal/objects/pack": {
+		"internal/inflate", "internal/lru", "internal/objects/files", "internal/objects/object", "internal/panics",
+	},
+	"internal/objects/loose":  {"internal/inflate", "internal/objects/files", "internal/objects/object"},
+	"internal/objects/files":  {"internal/objects/object"},
+	"internal/objects/object": {"internal/inflate", "internal/lru", "internal/panics"},
+	// Imported by tests only, as gittest is.
+	"internal/objects/packtest": {"internal/gittest", "internal/objects/object"},
+	"internal/links":            {},
+	"internal/cache":            {"internal/panics"},
 
 	// In memory, for tests.
 	"internal/cache/cachetest": {},
@@ -75,6 +85,7 @@ var arrows = map[string][]string{
 	"internal/commitgraph":        {},
 	"internal/message":            {},
 	"internal/panics":             {},
+	"internal/gitconfig":          {},
 	"internal/gittest":            {},
 	// Measures the program from outside, repos alone beside go-git, and search
 	// beside git grep.

@@ -16,10 +16,9 @@ const (
 // the bytes, and the sum of those sums. It adds eight bytes at a time, in the
 // 16-bit lanes of two words, about three times as fast as hash/adler32: at the
 // speed of [Decoder] that is felt.
-func adler32(p []byte) uint32 { return adlerUpdate(1, p) }
-
-// adlerUpdate goes on from the checksum of what came before.
-func adlerUpdate(before uint32, p []byte) uint32 {
+//
+// It goes on from the checksum of what came before, which is 1 at the beginning.
+func adler32(before uint32, p []byte) uint32 {
 	sum, sums := uint64(before&0xffff), uint64(before>>16)
 	for blocks := 0; len(p) >= 8*adlerWords; blocks++ {
 		if blocks == adlerBlocks {

@@ -3,6 +3,7 @@ package inflate
 import (
 	"bytes"
 	"compress/zlib"
+	"errors"
 	"fmt"
 	"strings"
 )
@@ -48,6 +49,15 @@ func inflateWhole(d *Decoder, dst, src []byte, room int) error {
 	n, err := d.Inflate(dst[:len(dst)+room], len(dst), src, nil)
 	if err == nil && n != len(dst) {
 		err = ErrSize
+	}
+	return err
+}
+
+// prefix fills dst with the first bytes of a longer content.
+func prefix(d *Decoder, dst, src []byte) error {
+	_, err := d.Inflate(dst, len(dst), src, nil)
+	if errors.Is(err, ErrSize) {
+		err = nil
 	}
 	return err
 }

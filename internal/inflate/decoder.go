@@ -41,16 +41,24 @@ type Decoder struct {
 	dst  []byte
 	room []byte // dst, and the room behind it
 	position
-	last bool // the position is behind the last block
-	end  int  // of the last stream in its input, once it was inflated whole
+	begun  bool  // the header of the stream was read
+	inside bool  // of block
+	block  block // that is being inflated, or was
 }
 
-// position is between two blocks of a stream.
+// position is between two symbols or two blocks of a stream.
 type position struct {
 	pos  int    // bytes of the input that went into buf
 	buf  uint64 // the next bits, the first one lowest
 	have uint   // how many bits of buf count
 	out  int    // bytes of the output
+}
+
+// block is what a block begins with.
+type block struct {
+	last   bool
+	stored bool // not compressed
+	length int  // of a stored block: what is left of it
 }
 
 // Inflate inflates the stream at the beginning of src into dst[:size] and returns
@@ -60,92 +68,81 @@ type position struct {
 // When src ends before the stream, more is asked for a src that begins with what
 // was there and has more; without it, or when it has no more, Inflate fails with
 // [io.ErrUnexpectedEOF]. It fails with [ErrSize] when the content has more than
-// size bytes, and with [ErrFormat] when the stream is damaged.
+// size bytes, of which dst then has the first, and with [ErrFormat] when the stream
+// is damaged.
 func (d *Decoder) Inflate(dst []byte, size int, src []byte, more func() ([]byte, error)) (n int, err error) {
 	d.begin(dst, size, src)
 	for {
-		n, err = d.blocks(src)
+		if err = d.run(); errors.Is(err, io.EOF) {
+			err = d.trailer(d.checksum(1, d.dst[:d.out]))
+		}
 		if more == nil || !errors.Is(err, io.ErrUnexpectedEOF) {
 			break
 		}
 		longer, failed := more()
-		if failed != nil || len(longer) <= len(src) {
+		if failed != nil || len(longer) <= len(d.src) {
 			err = cmp.Or(failed, err)
 			break
 		}
-		src = longer
+		d.src = longer
 	}
-	d.release()
-	return n, err
-}
-
-// blocks inflates from where it stands to the end of the stream. A block that src
-// does not have whole is inflated anew the next time.
-func (d *Decoder) blocks(src []byte) (int, error) {
-	d.src = src
-	if err := d.header(); err != nil {
-		return 0, err
-	}
-	for !d.last {
-		block := d.position
-		last, err := d.block()
-		if err != nil {
-			d.position = block
-			return 0, err
-		}
-		d.last = last
-	}
-	d.end = d.pos - int(d.have/8)
-	rest := d.src[d.end:]
-	if len(rest) < zlibChecksumBytes {
-		return 0, io.ErrUnexpectedEOF
-	}
-	if !d.SkipChecksum && binary.BigEndian.Uint32(rest) != adler32(d.dst[:d.out]) {
-		return 0, ErrFormat
-	}
-	d.end += zlibChecksumBytes
-	return d.out, nil
+	d.src, d.dst, d.room = nil, nil, nil
+	return d.out, err
 }
 
 // StreamLength is how long the last stream was that was inflated whole, its
 // header and checksum included.
-func (d *Decoder) StreamLength() int { return d.end }
-
-// Prefix fills dst with the first bytes of the content of the stream in src. It
-// fails with [ErrSize] when the content is shorter, and otherwise as
-// [Decoder.Inflate].
-func (d *Decoder) Prefix(dst, src []byte) error {
-	d.begin(dst, len(dst), src)
-	defer d.release()
-	if err := d.header(); err != nil {
-		return err
-	}
-	for last := false; d.out < len(dst); {
-		if last {
-			return ErrSize
-		}
-		var err error
-		last, err = d.block()
-		if err != nil && d.out < len(dst) {
-			return err
-		}
-	}
-	return nil
-}
+func (d *Decoder) StreamLength() int { return d.pos }
 
 func (d *Decoder) begin(dst []byte, size int, src []byte) {
 	if d.values == nil {
 		d.values = newSymbolValues()
 	}
 	d.src, d.dst, d.room = src, dst[:size:size], dst
-	d.position, d.last = position{}, false
+	d.position, d.begun, d.inside, d.block = position{}, false, false, block{}
+}
+
+// run inflates until the end of the last block, where it returns io.EOF. It can go
+// on after io.ErrUnexpectedEOF, when there is more input, and after ErrSize, when
+// there is another output; up to Room bytes behind dst are then inflated too.
+func (d *Decoder) run() error {
+	if err := d.header(); err != nil {
+		return err
+	}
+	for {
+		if !d.inside {
+			if d.block.last {
+				return io.EOF
+			}
+			before := d.position
+			next, err := d.blockHeader()
+			if err != nil {
+				d.position = before
+				return err
+			}
+			d.block, d.inside = next, true
+		}
+		var err error
+		if d.block.stored {
+			err = d.copyStored()
+		} else {
+			err = d.compressed()
+		}
+		d.inside = err != nil
+		if d.out > len(d.dst) {
+			err = ErrSize
+		}
+		if err != nil {
+			return err
+		}
+	}
 }
 
 // header reads what a zlib stream begins with, RFC 1950, section 2.2, unless that
 // was done.
 func (d *Decoder) header() error {
 	switch {
-	case d.pos > 0:
+	case d.begun:
 		return nil
 	case len(d.src) < zlibHeaderBytes:
 		return io.ErrUnexpectedEOF
@@ -155,11 +152,30 @@ func (d *Decoder) header() error {
 	if head>>8&0x0f != 8 || head>>12 > 7 || head%31 != 0 || head&presetDictionary != 0 {
 		return ErrFormat
 	}
-	d.pos = zlibHeaderBytes
+	d.pos, d.begun = zlibHeaderBytes, true
 	return nil
 }
 
-func (d *Decoder) release() { d.src, d.dst, d.room = nil, nil, nil }
+// checksum goes on with a checksum, unless that is left out.
+func (d *Decoder) checksum(before uint32, content []byte) uint32 {
+	if d.SkipChecksum {
+		return before
+	}
+	return adler32(before, content)
+}
+
+// trailer compares the checksum behind the last block with that of the content.
+func (d *Decoder) trailer(sum uint32) error {
+	end := d.pos - int(d.have/8)
+	if len(d.src)-end < zlibChecksumBytes {
+		return io.ErrUnexpectedEOF
+	}
+	if !d.SkipChecksum && binary.BigEndian.Uint32(d.src[end:]) != sum {
+		return ErrFormat
+	}
+	d.pos, d.buf, d.have = end+zlibChecksumBytes, 0, 0
+	return nil
+}
 
 // refill adds whole bytes until there are at least 56 bits or no more input.
 func (d *Decoder) refill() {
@@ -183,43 +199,17 @@ func (d *Decoder) take(n uint) (uint32, error) {
 	return value, nil
 }
 
-// blockHead is what a block begins with.
-type blockHead struct {
-	last   bool
-	stored bool // not compressed
-	length int  // of a stored block
-}
-
-// block inflates one block and says whether it was the last.
-func (d *Decoder) block() (last bool, err error) {
-	head, err := d.head()
-	switch {
-	case err != nil:
-		return false, err
-	case !head.stored:
-		return head.last, d.compressed()
-	}
-	copied := d.copyStored(head.length)
-	switch {
-	case copied == head.length:
-		return head.last, nil
-	case d.out == len(d.dst):
-		return false, ErrSize
-	}
-	return false, io.ErrUnexpectedEOF
-}
-
-// head reads what a block begins with, and makes the tables of its codes.
-func (d *Decoder) head() (head blockHead, err error) {
+// blockHeader reads what a block begins with, and makes the tables of its codes.
+func (d *Decoder) blockHeader() (next block, err error) {
 	bits, err := d.take(3)
 	if err != nil {
-		return head, err
+		return next, err
 	}
-	head.last = bits&1 != 0
+	next.last = bits&1 != 0
 	switch bits >> 1 {
 	case 0:
-		head.stored = true
-		head.length, err = d.storedLength()
+		next.stored = true
+		next.length, err = d.storedLength()
 	case 1:
 		d.fixedTables()
 	case 2:
@@ -227,7 +217,7 @@ func (d *Decoder) head() (head blockHead, err error) {
 	default:
 		err = ErrFormat
 	}
-	return head, err
+	return next, err
 }
 
 // storedLength reads the length of a block that is not compressed: RFC 1951,
@@ -246,13 +236,19 @@ func (d *Decoder) storedLength() (int, error) {
 	return int(n), nil
 }
 
-// copyStored copies as many of n bytes of such a block as there are, and have
-// room.
-func (d *Decoder) copyStored(n int) int {
-	copied := copy(d.dst[d.out:], d.src[d.pos:min(d.pos+n, len(d.src))])
-	d.out += copied
-	d.pos += copied
-	return copied
+// copyStored copies what is left of such a block, as far as there is input and room.
+func (d *Decoder) copyStored() error {
+	n := copy(d.dst[d.out:], d.src[d.pos:min(d.pos+d.block.length, len(d.src))])
+	d.out += n
+	d.pos += n
+	d.block.length -= n
+	switch {
+	case d.block.length == 0:
+		return nil
+	case d.out == len(d.dst):
+		return ErrSize
+	}
+	return io.ErrUnexpectedEOF
 }
 
 // fixedTables are those of RFC 1951, 3.2.6.
@@ -260,17 +256,10 @@ func (d *Decoder) fixedTables() {
 	if d.fixed {
 		return
 	}
-	lit := d.lengths[:litSymbols]
-	for i := range lit {
-		switch {
-		case i < 144:
-			lit[i] = 8
-		case i < 256:
-			lit[i] = 9
-		case i < 280:
-			lit[i] = 7
-		default:
-			lit[i] = 8
+	lit := d.lengths[:0]
+	for _, run := range [...]struct{ symbols, bits int }{{144, 8}, {112, 9}, {24, 7}, {8, 8}} {
+		for range run.symbols {
+			lit = append(lit, uint8(run.bits))
 		}
 	}
 	buildTable(d.lit[:], litBits, lit, d.values.lit[:])

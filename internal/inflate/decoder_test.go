@@ -65,7 +65,7 @@ func TestInflaterAgreesWithZlib(t *testing.T) {
 			}
 			for _, n := range []int{0, 1, 20, len(content) / 2} {
 				head := make([]byte, min(n, len(content)))
-				if err := d.Prefix(head, src); err != nil || !bytes.Equal(head, content[:len(head)]) {
+				if err := prefix(&d, head, src); err != nil || !bytes.Equal(head, content[:len(head)]) {
 					t.Fatalf("%s, level %d: prefix of %d: %v", name, level, n, err)
 				}
 			}
@@ -90,11 +90,11 @@ func TestAdlerAgreesWithTheStandardLibrary(t *testing.T) {
 	high := bytes.Repeat([]byte{0xff}, 2_000_000)
 	for _, p := range [][]byte{high, []byte(noise(4, 1_000_000)), make([]byte, 1000)} {
 		for n := 0; n <= len(p); n += 1 + n/3 {
-			if got, want := adler32(p[:n]), stdadler.Checksum(p[:n]); got != want {
+			if got, want := adler32(1, p[:n]), stdadler.Checksum(p[:n]); got != want {
 				t.Fatalf("%d bytes: %x, want %x", n, got, want)
 			}
 		}
-		if got, want := adler32(p), stdadler.Checksum(p); got != want {
+		if got, want := adler32(1, p), stdadler.Checksum(p); got != want {
 			t.Fatalf("%d bytes: %x, want %x", len(p), got, want)
 		}
 	}
@@ -123,7 +123,7 @@ func BenchmarkAdler(b *testing.B) {
 	p := []byte(noise(1, 20_000))
 	b.SetBytes(int64(len(p)))
 	for b.Loop() {
-		adler32(p)
+		adler32(1, p)
 	}
 }
 
@@ -161,7 +161,7 @@ func FuzzInflate(f *testing.F) {
 		}
 		if failure == nil && len(want) > 0 {
 			head := make([]byte, len(want)/2)
-			if err := d.Prefix(head, wrap(raw, want)); err != nil || !bytes.Equal(head, want[:len(head)]) {
+			if err := prefix(&d, head, wrap(raw, want)); err != nil || !bytes.Equal(head, want[:len(head)]) {
 				t.Fatalf("prefix: %v", err)
 			}
 		}

@@ -2,6 +2,7 @@ package inflate
 
 import (
 	"encoding/binary"
+	"errors"
 	"io"
 )
 
@@ -18,30 +19,32 @@ const (
 	Room = 3 + 258 + 32
 )
 
-// verdict is why the decoding of symbols ended.
-type verdict int
+// errBlockEnd says inside the package that a block has ended as it should.
+var errBlockEnd = errors.New("end of a block")
 
-const (
-	noRoom   verdict = iota // for one more round
-	blockEnd                // was reached
-	badBlock                // means nothing
-)
-
-// compressed inflates a block with the present tables.
+// compressed inflates what is left of a block with the present tables. It ends
+// before the symbol that there is no input or no room for.
 func (d *Decoder) compressed() error {
 	for {
+		var err error
 		if d.roomy() {
-			v := d.fast()
-			if d.out > len(d.dst) {
+			if err = d.fast(); err == nil && d.out > len(d.dst) {
 				return ErrSize
 			}
-			if v != noRoom {
-				return v.err()
+		}
+		if err == nil {
+			before := d.position
+			if err = d.one(); err == nil {
+				continue
+			}
+			if !errors.Is(err, errBlockEnd) {
+				d.position = before
 			}
 		}
-		if v, err := d.careful(); v != noRoom || err != nil {
-			return err
+		if errors.Is(err, errBlockEnd) {
+			err = nil
 		}
+		return err
 	}
 }
 
@@ -50,18 +53,12 @@ func (d *Decoder) roomy() bool {
 	return len(d.src)-d.pos >= fastInput && len(d.room)-d.out >= Room
 }
 
-func (v verdict) err() error {
-	if v == badBlock {
-		return ErrFormat
-	}
-	return nil
-}
-
 // fast inflates while neither the input nor the output can run out, so that
 // only what damage can bring about is checked. Up to three literals fit between
 // two refills; the next code is looked up before a match is copied, so that
-// neither waits for the other.
-func (d *Decoder) fast() verdict {
+// neither waits for the other. It returns nil when there is no room for one more
+// round, and errBlockEnd behind the last symbol.
+func (d *Decoder) fast() error {
 	src, dst := d.src, d.room
 	pos, out, buf, have := d.pos, d.out, d.buf, d.have
 	lastPos, lastOut := len(src)-fastInput, len(dst)-Room
@@ -108,19 +105,19 @@ func (d *Decoder) fast() verdict {
 		entry = d.dist[buf&(1<<distBits-1)]
 		if entry&entrySpecial != 0 {
 			if entry&entrySecond == 0 {
-				return badBlock
+				return ErrFormat
 			}
 			buf, have = buf>>distBits, have-distBits
 			entry = d.dist[uint64(entry>>16)+buf&(1<<(entry>>8&15)-1)]
 			if entry&entrySpecial != 0 {
-				return badBlock
+				return ErrFormat
 			}
 		}
 		distance := int(entry>>16) + int(buf&(1<<(entry&63)-1)>>(entry>>8&15))
 		buf, have = buf>>(entry&63), have-uint(entry&63)
 		from := out - distance
 		if from < 0 {
-			return badBlock
+			return ErrFormat
 		}
 		buf |= binary.LittleEndian.Uint64(src[pos:]) << (have & 63)
 		pos, have = pos+int((63-have)>>3&7), have|56
@@ -134,15 +131,15 @@ func (d *Decoder) fast() verdict {
 		out += length
 	}
 	d.pos, d.out, d.buf, d.have = pos, out, buf, have
-	return noRoom
+	return nil
 }
 
 // endOfBlock is what a special entry means that has no second table.
-func endOfBlock(entry uint32) verdict {
+func endOfBlock(entry uint32) error {
 	if entry&entryEndBlock == 0 {
-		return badBlock
+		return ErrFormat
 	}
-	return blockEnd
+	return errBlockEnd
 }
 
 // copyMatch copies length bytes inside dst, forwards. It may write up to 15
@@ -166,34 +163,22 @@ func copyMatch(dst []byte, out, from, length int) {
 	}
 }
 
-// careful inflates symbol by symbol near the end of the input or the output,
-// until the block ends or fast can go on.
-func (d *Decoder) careful() (verdict, error) {
-	for {
-		v, err := d.one()
-		if v != noRoom || err != nil || d.roomy() {
-			return v, err
-		}
-	}
-}
-
-// one inflates one symbol. noRoom means that there are more.
-func (d *Decoder) one() (verdict, error) {
+// one inflates one symbol. The last of a block is errBlockEnd.
+func (d *Decoder) one() error {
 	entry, err := d.symbol(d.lit[:], litBits)
 	switch {
 	case err != nil:
-		return noRoom, err
+		return err
 	case entry&entrySpecial != 0:
-		v := endOfBlock(entry)
-		return v, v.err()
+		return endOfBlock(entry)
 	case entry&entryLiteral == 0:
-		return noRoom, d.match(entry)
+		return d.match(entry)
 	case d.out >= len(d.dst):
-		return noRoom, ErrSize
+		return ErrSize
 	}
 	d.dst[d.out] = byte(entry >> 16 & 0xff)
 	d.out++
-	return noRoom, nil
+	return nil
 }
 
 // symbol consumes one code. Of a length or distance the extra bits remain.

@@ -2,13 +2,14 @@ package objects
 
 import (
 	"errors"
-	"io"
 	"io/fs"
 	"path"
 	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/repomcp/repomcp/internal/objects/files"
 )
 
 // Alternates, gitrepository-layout(5), "objects/info/alternates": one objects
@@ -54,7 +55,7 @@ func (s *Store) chain(objects string) (found []*directory, beyond bool, err erro
 			info, err := s.root.Stat(name)
 			if err != nil || !info.IsDir() {
 				// A symbolic link can lead out of the root, too.
-				beyond = beyond || err != nil && !errors.Is(openError(name, err), ErrNotFound)
+				beyond = beyond || err != nil && !errors.Is(files.OpenError(name, err), ErrNotFound)
 				continue
 			}
 			if err := add(name, depth+1); err != nil {
@@ -75,16 +76,16 @@ func (d *directory) alternates() (alternates, error) {
 	defer d.mu.Unlock()
 	info, err := d.store.root.Stat(name)
 	if err != nil {
-		if err = openError(name, err); !errors.Is(err, ErrNotFound) {
+		if err = files.OpenError(name, err); !errors.Is(err, ErrNotFound) {
 			return alternates{}, err
 		}
 		d.links = alternates{}
 		return d.links, nil
 	}
-	if d.links.info != nil && sameFile(info, d.links.info) {
+	if d.links.info != nil && files.Same(info, d.links.info) {
 		return d.links, nil
 	}
-	text, err := d.store.readFile(name, alternatesSize)
+	text, err := files.Read(d.store.root, name, alternatesSize)
 	if err != nil {
 		return alternates{}, err
 	}
@@ -128,18 +129,4 @@ func (s *Store) below(name, base string) (string, bool) {
 		}
 	}
 	return "", false
-}
-
-// readFile reads a small file of a repository.
-func (s *Store) readFile(name string, limit int64) ([]byte, error) {
-	file, _, err := s.openFile(name)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { _ = file.Close() }()
-	text, err := io.ReadAll(io.LimitReader(file, limit+1))
-	if err == nil && int64(len(text)) > limit {
-		err = ErrTooLarge
-	}
-	return text, corrupt(name, err)
 }

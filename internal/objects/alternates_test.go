@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/objects/packtest"
 )
 
 // borrow writes the alternates file of a repository.
@@ -42,7 +43,7 @@ func TestAlternatesAreFollowedInsideTheRootOnly(t *testing.T) {
 	pool.Git("repack", "-adq")
 	outside := gittest.New(t)
 	outside.Commit("main", gittest.Regular("secret", "secret content"))
-	shared, secret := sumOf(Blob, []byte("shared content")), sumOf(Blob, []byte("secret content"))
+	shared, secret := packtest.SumOf(Blob, []byte("shared content")), packtest.SumOf(Blob, []byte("secret content"))
 	link := filepath.Join(root, "link.git")
 	if err := os.Symlink(outside.Dir, link); err != nil {
 		t.Fatal(err)
@@ -68,7 +69,7 @@ func TestAlternatesAreFollowedInsideTheRootOnly(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			repo := gittest.At(t, filepath.Join(root, "case-"+strconv.Itoa(i)+".git"))
 			borrow(t, repo, c.line)
-			has, err := snapshot(t, newStore(t, Options{}, repo), repo).Has(c.object)
+			has, err := has(snapshot(t, newStore(t, nil, repo), repo), c.object)
 			if has != c.found || err != nil {
 				t.Errorf("Has gives %v %v, want %v", has, err, c.found)
 			}
@@ -84,15 +85,15 @@ func TestAlternatesNestAsDeepAsForGit(t *testing.T) {
 	for i := range levels {
 		repo := gittest.At(t, filepath.Join(root, "r"+strconv.Itoa(i)))
 		repo.Commit("main", gittest.Regular("f", "level "+strconv.Itoa(i)))
-		ids = append(ids, sumOf(Blob, []byte("level "+strconv.Itoa(i))))
+		ids = append(ids, packtest.SumOf(Blob, []byte("level "+strconv.Itoa(i))))
 		repos = append(repos, repo)
 	}
 	for i, repo := range repos[:levels-1] {
 		borrow(t, repo, filepath.Join(repos[i+1].Dir, "objects"))
 	}
-	snap := snapshot(t, newStore(t, Options{}, repos...), repos[0])
+	snap := snapshot(t, newStore(t, nil, repos...), repos[0])
 	for i, id := range ids {
-		has, err := snap.Has(id)
+		has, err := has(snap, id)
 		if want := gitHas(repos[0], id); has != want || err != nil {
 			t.Errorf("level %d: Has gives %v %v, git %v", i, has, err, want)
 		}
@@ -106,9 +107,9 @@ func TestAlternatesThatFormACycleEnd(t *testing.T) {
 	b.Commit("main", gittest.Regular("f", "of b"))
 	borrow(t, a, "../../b/objects")
 	borrow(t, b, "../../a/objects")
-	snap := snapshot(t, newStore(t, Options{}, a), a)
+	snap := snapshot(t, newStore(t, nil, a), a)
 	for _, content := range []string{"of a", "of b"} {
-		if has, err := snap.Has(sumOf(Blob, []byte(content))); !has || err != nil {
+		if has, err := has(snap, packtest.SumOf(Blob, []byte(content))); !has || err != nil {
 			t.Errorf("%s: %v %v", content, has, err)
 		}
 	}
@@ -124,7 +125,7 @@ func TestDeltaOnAlternatesObjectIsResolved(t *testing.T) {
 	repo.Git("fetch", "-q", pool.Dir, "main:main")
 	repo.Commit("main", gittest.Regular("changing.txt", text(1, 401)))
 	repo.Git("repack", "-dlq")
-	compare(t, snapshot(t, newStore(t, Options{}, repo), repo), facts(t, repo))
+	compare(t, snapshot(t, newStore(t, nil, repo), repo), facts(t, repo))
 }
 
 func TestObjectsBehindSymbolicLinksOutOfTheRootAreNotRead(t *testing.T) {
@@ -141,7 +142,7 @@ func TestObjectsBehindSymbolicLinksOutOfTheRootAreNotRead(t *testing.T) {
 		if err := os.Symlink(filepath.Join(outside.Dir, part), filepath.Join(repo.Dir, part)); err != nil {
 			t.Fatal(err)
 		}
-		s := newStore(t, Options{}, repo)
+		s := newStore(t, nil, repo)
 		snap, err := openSnapshot(s, "repo.git")
 		if err != nil {
 			if errors.Is(err, ErrNotFound) {
@@ -149,7 +150,7 @@ func TestObjectsBehindSymbolicLinksOutOfTheRootAreNotRead(t *testing.T) {
 			}
 			continue
 		}
-		if has, err := snap.Has(id); has {
+		if has, err := has(snap, id); has {
 			t.Errorf("%s: found outside the root: %v", part, err)
 		}
 		_ = snap.Close()

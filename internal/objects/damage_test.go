@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/objects/packtest"
 )
 
 func TestPackThatShrinksDuringAStream(t *testing.T) {
@@ -18,7 +19,7 @@ func TestPackThatShrinksDuringAStream(t *testing.T) {
 	repo.Commit("main", gittest.Regular("big", noise(1, 3_000_000)), gittest.Regular("small", "small"))
 	repo.Git("repack", "-adq")
 	all := facts(t, repo)
-	s := newStore(t, Options{}, repo)
+	s := newStore(t, nil, repo)
 	snap := snapshot(t, s, repo)
 	id, _ := ParseID(repo.Git("rev-parse", "main:big"))
 	object, err := snap.Open(id)
@@ -50,7 +51,7 @@ func TestPackThatShrinksDuringAStream(t *testing.T) {
 	}
 	_ = object.Close()
 	for _, f := range all {
-		if err := compareOne(snap, f); err != nil && !isCorrupt(err) {
+		if err := compareOne(snap, f); err != nil && !errors.Is(err, ErrCorrupt) {
 			t.Error(err)
 		}
 	}
@@ -78,7 +79,7 @@ func TestSecondPackStandsInForADamagedOne(t *testing.T) {
 	}
 	all := facts(t, twin)
 	for _, pattern := range []string{"pack-twin.pack", "pack-??*[0-9a-f].pack"} {
-		s := newStore(t, Options{}, repo)
+		s := newStore(t, nil, repo)
 		file := mend(t, filepath.Join(repo.Dir, "objects", "pack", pattern))
 		original, err := io.ReadAll(file)
 		if err != nil {
@@ -100,14 +101,14 @@ func TestSecondPackStandsInForADamagedOne(t *testing.T) {
 func TestPipeInPlaceOfAnObjectDoesNotBlock(t *testing.T) {
 	repo := gittest.New(t)
 	repo.Commit("main", gittest.Regular("f", "content"))
-	id := sumOf(Blob, []byte("content"))
-	name := filepath.Join(repo.Dir, loosePath("objects", id))
+	id := packtest.SumOf(Blob, []byte("content"))
+	name := filepath.Join(repo.Dir, "objects", id.String()[:2], id.String()[2:])
 	if err := os.Remove(name); err != nil {
 		t.Fatal(err)
 	}
 	makePipe(t, name)
-	snap := snapshot(t, newStore(t, Options{}, repo), repo)
-	if _, _, err := snap.Stat(id); !isCorrupt(err) {
+	snap := snapshot(t, newStore(t, nil, repo), repo)
+	if _, _, err := snap.Stat(id); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("Stat gives %v", err)
 	}
 }
@@ -124,7 +125,7 @@ func TestPrefixGivesWhatGitGives(t *testing.T) {
 	repo.Commit("main", names...)
 	repo.Commit("loose", gittest.Regular("f", "loose"))
 	all := facts(t, repo)
-	snap := snapshot(t, newStore(t, Options{}, repo), repo)
+	snap := snapshot(t, newStore(t, nil, repo), repo)
 	shared := 0
 	for _, digits := range []int{4, 5, 7, 39, 40} {
 		for _, f := range all {

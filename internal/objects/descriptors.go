@@ -4,6 +4,8 @@ import (
 	"container/list"
 	"sync"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/objects/pack"
 )
 
 // descriptors bounds the open files of all repositories. What it counts,
@@ -18,16 +20,18 @@ type descriptors struct {
 	used  int
 	done  bool      // the store is closed: nothing stays open without a user
 	idle  list.List // of *packSet, the most recently used first
-	index *room     // memory of the indexes
+	// indexes is the memory of those; when it is used up idle sets are closed too.
+	indexes *pack.Budget
+	sets    map[*pack.Pack]int // how many sets hold a pack
 }
 
 // packSet is one state of an objects directory: its packs as they were when
 // the directory was read. Apart from the counters it does not change.
 type packSet struct {
-	packs  []*pack
-	midx   *midx          // nil when there is none that is sound
-	faults []error        // indexes that cannot be read: absence is not certain
-	state  directoryState // of the pack directory when it was read; guarded by directory.mu
+	packs  []*pack.Pack
+	midx   *pack.MultiIndex // nil when there is none that is sound
+	faults []error          // indexes that cannot be read: absence is not certain
+	state  directoryState   // of the pack directory when it was read; guarded by directory.mu
 
 	// Guarded by descriptors.mu.
 	users   int
@@ -83,8 +87,11 @@ func (d *descriptors) addSet(set *packSet) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	set.users = 1
+	if d.sets == nil {
+		d.sets = make(map[*pack.Pack]int)
+	}
 	for _, p := range set.packs {
-		p.sets++
+		d.sets[p]++
 	}
 }
 
@@ -93,7 +100,7 @@ func (d *descriptors) addSet(set *packSet) {
 func (d *descriptors) reserve(n int) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	for d.used+n > d.limit || d.index.used.Load() > d.index.limit {
+	for d.used+n > d.limit || d.indexes.Exceeded() {
 		oldest := d.idle.Back()
 		if oldest == nil {
 			break
@@ -154,21 +161,22 @@ func (d *descriptors) closeSet(set *packSet) {
 		set.at = nil
 	}
 	for _, p := range set.packs {
-		if p.sets--; p.sets == 0 {
-			d.used -= p.descriptors()
-			p.close()
+		if d.sets[p]--; d.sets[p] == 0 {
+			delete(d.sets, p)
+			d.used -= p.Descriptors()
+			p.Close()
 		}
 	}
 	if set.midx != nil {
-		d.used -= set.midx.descriptors()
-		set.midx.close()
+		d.used -= set.midx.Descriptors()
+		set.midx.Close()
 	}
 }
 
 // discard closes a multi-pack-index of a set that did not come to be.
-func (d *descriptors) discard(m *midx) {
+func (d *descriptors) discard(m *pack.MultiIndex) {
 	if m != nil {
-		d.release(m.descriptors())
-		m.close()
+		d.release(m.Descriptors())
+		m.Close()
 	}
 }

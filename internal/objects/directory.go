@@ -1,16 +1,17 @@
 package objects
 
 import (
-	"cmp"
 	"errors"
-	"io"
 	"io/fs"
-	"os"
 	"path"
 	"slices"
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/objects/files"
+	"github.com/repomcp/repomcp/internal/objects/object"
+	"github.com/repomcp/repomcp/internal/objects/pack"
 )
 
 // directory is one objects directory: of a repository, or an alternate that
@@ -36,15 +37,7 @@ type directoryState struct {
 const timestampGrain = 2 * time.Second
 
 func (s directoryState) same(now fs.FileInfo) bool {
-	if s.info == nil || now == nil {
-		return s.info == nil && now == nil
-	}
-	return sameFile(s.info, now) && s.read.Sub(now.ModTime()) > timestampGrain
-}
-
-// sameFile says whether a file is what it was, as far as its times tell.
-func sameFile(a, b fs.FileInfo) bool {
-	return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
+	return files.Same(s.info, now) && (now == nil || s.read.Sub(now.ModTime()) > timestampGrain)
 }
 
 // acquire returns the packs of the directory as they are now, pinned. When
@@ -87,7 +80,7 @@ func (d *directory) look() (directoryState, error) {
 	state := directoryState{read: time.Now()}
 	info, err := d.store.root.Stat(d.packDir())
 	if err != nil {
-		if err = openError(d.packDir(), err); !errors.Is(err, ErrNotFound) {
+		if err = files.OpenError(d.packDir(), err); !errors.Is(err, ErrNotFound) {
 			return state, err
 		}
 		return state, nil
@@ -122,7 +115,7 @@ func (d *directory) read(old *packSet) (*packSet, error) {
 			}
 			return nil, err
 		}
-		d.openMidx(set, names)
+		d.openMultiIndex(set, names)
 		if old != nil && set.equal(old) {
 			d.store.descriptors.discard(set.midx)
 			old.state = state // guarded by d.mu
@@ -139,156 +132,112 @@ var errVanished = errors.New("pack vanished")
 // list returns the names of the files in the pack directory that matter here.
 func (d *directory) list() (map[string]bool, error) {
 	names := make(map[string]bool)
-	folder, err := d.store.root.Open(d.packDir())
-	if err != nil {
-		if err = openError(d.packDir(), err); errors.Is(err, ErrNotFound) {
-			err = nil
+	err := files.Names(d.store.root, d.packDir(), func(name string) {
+		if strings.HasSuffix(name, ".idx") || strings.HasSuffix(name, ".pack") || name == pack.MultiIndexName {
+			names[name] = true
 		}
-		return names, err
-	}
-	defer func() { _ = folder.Close() }()
-	for {
-		batch, err := folder.Readdirnames(namesAtOnce)
-		for _, name := range batch {
-			if strings.HasSuffix(name, ".idx") || strings.HasSuffix(name, ".pack") || name == midxName {
-				names[name] = true
-			}
-		}
-		if len(batch) == 0 {
-			if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, fs.ErrNotExist) {
-				return nil, corrupt(d.packDir(), err)
-			}
-			return names, nil
-		}
-	}
+	})
+	return names, err
 }
 
 // openAll opens the packs that are listed, the newest first, since git looks
 // there first too. With again set, a pack that is gone is errVanished.
-func (d *directory) openAll(set, old *packSet, names map[string]bool, again bool) (opened []*pack, err error) {
+func (d *directory) openAll(set, old *packSet, names map[string]bool, again bool) (opened []*pack.Pack, err error) {
 	for name := range names {
 		stem, isIndex := strings.CutSuffix(name, ".idx")
 		if !isIndex {
 			continue
 		}
-		p, fresh, err := d.openOne(old, stem, names[stem+".pack"])
-		if errors.Is(err, ErrNotFound) {
-			if again {
-				return opened, errVanished
+		p := d.kept(old, stem)
+		if p == nil {
+			p, err = d.openPack(stem, names[stem+".pack"])
+			switch {
+			case errors.Is(err, ErrNotFound):
+				if again {
+					return opened, errVanished
+				}
+				continue
+			case object.IsDamage(err):
+				set.faults = append(set.faults, err)
+				continue
+			case err != nil:
+				return opened, err
 			}
-			continue
-		}
-		if isCorrupt(err) {
-			set.faults = append(set.faults, err)
-			continue
-		}
-		if err != nil {
-			return opened, err
-		}
-		if fresh {
 			opened = append(opened, p)
 		}
 		set.packs = append(set.packs, p)
 	}
-	slices.SortFunc(set.packs, func(a, b *pack) int {
-		return cmp.Or(b.idxInfo.ModTime().Compare(a.idxInfo.ModTime()), strings.Compare(a.where, b.where))
-	})
+	slices.SortFunc(set.packs, pack.NewestFirst)
 	return opened, nil
 }
 
-// openOne takes a pack from the old set when its files are the same, or opens
-// it.
-func (d *directory) openOne(old *packSet, stem string, hasPack bool) (p *pack, fresh bool, err error) {
-	where := path.Join(d.packDir(), stem)
-	if old != nil {
-		if i := slices.IndexFunc(old.packs, func(p *pack) bool { return p.where == where+".pack" }); i >= 0 {
-			if p := old.packs[i]; d.unchanged(p, where) {
-				return p, false, nil
-			}
-		}
+// kept returns the pack of the old set when its files are the same.
+func (d *directory) kept(old *packSet, stem string) *pack.Pack {
+	if old == nil {
+		return nil
 	}
-	p, err = d.store.openPack(where, hasPack)
-	return p, true, err
+	i := slices.IndexFunc(old.packs, func(p *pack.Pack) bool { return p.Stem() == path.Join(d.packDir(), stem) })
+	if i < 0 || !d.store.packs.Unchanged(old.packs[i]) {
+		return nil
+	}
+	return old.packs[i]
 }
 
-func (d *directory) unchanged(p *pack, where string) bool {
-	if p.fault != nil || p.suspect.Load() {
-		return false
+// openPack opens a pack within the bound on descriptors.
+func (d *directory) openPack(stem string, hasPack bool) (*pack.Pack, error) {
+	if err := d.store.descriptors.reserve(2); err != nil {
+		return nil, err
 	}
-	index, err := d.store.root.Stat(where + ".idx")
-	if err != nil || !sameFile(index, p.idxInfo) {
-		return false
+	p, err := d.store.packs.OpenPack(path.Join(d.packDir(), stem), hasPack)
+	if err != nil {
+		d.store.descriptors.release(2)
+		return nil, err
 	}
-	info, err := d.store.root.Stat(where + ".pack")
-	return err == nil && sameFile(info, p.info)
+	d.store.descriptors.release(2 - p.Descriptors())
+	return p, nil
+}
+
+// openMultiIndex adds the multi-pack-index to a set when there is one that is
+// sound.
+func (d *directory) openMultiIndex(set *packSet, names map[string]bool) {
+	counts := &d.store.descriptors
+	if !names[pack.MultiIndexName] || len(set.packs) < 2 || counts.reserve(1) != nil {
+		return
+	}
+	set.midx = d.store.packs.OpenMultiIndex(d.packDir(), set.packs)
+	if set.midx == nil {
+		counts.release(1)
+	} else {
+		counts.release(1 - set.midx.Descriptors())
+	}
 }
 
 // discard closes packs that were opened for a set that did not come to be.
-func (d *directory) discard(opened []*pack) {
+func (d *directory) discard(opened []*pack.Pack) {
 	for _, p := range opened {
-		d.store.descriptors.release(p.descriptors())
-		p.close()
+		d.store.descriptors.release(p.Descriptors())
+		p.Close()
 	}
 }
 
-// openPack opens an index and its pack. Damage of the index is an error, as
-// nobody can tell what it should have held; damage of the pack is its fault.
-func (s *Store) openPack(where string, hasPack bool) (_ *pack, err error) {
-	if err := s.descriptors.reserve(2); err != nil {
-		return nil, err
+// forgettable says whether nothing is lost when the directory is read anew.
+// One that is being read just now is not.
+func (d *directory) forgettable() bool {
+	if !d.mu.TryLock() {
+		return false
 	}
-	p := &pack{where: where + ".pack", key: s.lastPack.Add(1)}
-	defer func() {
-		s.descriptors.release(2 - p.descriptors())
-		if err != nil {
-			s.descriptors.release(p.descriptors())
-			p.close()
-		}
-	}()
-	file, info, err := s.openFile(where + ".idx")
-	if err != nil {
-		return nil, err
-	}
-	if verdict, _ := s.checks.known(where+".idx", info); verdict != nil {
-		_ = file.Close()
-		return nil, verdict
-	}
-	t, err := openTable(file, info.Size(), s.descriptors.index)
-	if err != nil {
-		return nil, corrupt(where+".idx", err)
-	}
-	p.idxInfo = info
-	p.index, err = newIndex(t, where+".idx")
-	if err != nil {
-		t.close()
-		return nil, err
-	}
-	if t.whole == nil {
-		s.checks.add(indexCheck{where + ".idx", info, t, p})
-	}
-	if !hasPack {
-		p.fault = corrupt(p.where, errNoPack)
-		return p, nil
-	}
-	p.file, p.info, err = s.openFile(p.where)
-	if err == nil {
-		p.fault = p.check(p.info.Size())
-	} else if isCorrupt(err) {
-		p.fault, err = err, nil
-	}
-	return p, err
+	defer d.mu.Unlock()
+	return d.set == nil || d.store.descriptors.isClosed(d.set)
 }
 
 // damaged says whether the directory must be read again whatever its time
 // says, since files that are mended in place do not change it.
 func (s *packSet) damaged() bool {
-	return len(s.faults) > 0 || slices.ContainsFunc(s.packs, func(p *pack) bool {
-		return p.fault != nil || p.suspect.Load()
-	})
+	return len(s.faults) > 0 || slices.ContainsFunc(s.packs, (*pack.Pack).Damaged)
 }
 
 // equal says whether two sets hold the same files.
 func (s *packSet) equal(other *packSet) bool {
 	return len(s.faults) == 0 && len(other.faults) == 0 &&
-		slices.Equal(s.packs, other.packs) && s.midx.sameFile(other.midx)
+		slices.Equal(s.packs, other.packs) && s.midx.Same(other.midx)
 }

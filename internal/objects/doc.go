@@ -2,14 +2,18 @@
 // It is the one place through which every byte of a repository is read. It
 // knows neither refs nor trees nor HTTP.
 //
+// Here an object is found among packs, loose objects and alternates. What reads it
+// has packages of its own: object (ids, types, errors, an open object), files (files
+// below the root), loose and pack.
+//
 // # Order of use
 //
-//	store, err := objects.New("/srv/git", objects.Options{}) // one per process
-//	db, err := store.Open("group/project.git")               // cheap: call it per request
-//	snap, err := db.Snapshot()                               // pins the packs
+//	store, err := objects.New("/srv/git")               // one per process
+//	db, err := store.Open("group/project.git")          // cheap: call it per request
+//	snap, err := db.Snapshot()                          // pins the packs
 //	defer snap.Close()
-//	typ, data, err := snap.Read(id, 1<<20, buf)              // small objects
-//	object, err := snap.Open(id)                             // objects of any size
+//	typ, data, err := snap.ReadVerified(id, 1<<20, buf) // small objects
+//	object, err := snap.OpenSound(ctx, id)              // objects of any size
 //
 // # Promises
 //
@@ -31,19 +35,17 @@
 //
 // # Limits
 //
-// Memory, descriptors, temporary files and the depth of delta chains are
-// bounded by [Options]. A blob that is stored whole streams in a fixed buffer
-// at any size. A deltified one up to Options.SpillBytes is resolved in memory,
-// a larger one through temporary files.
+// Memory, descriptors, temporary files and the depth of delta chains are bounded. A
+// blob that is stored whole streams in a fixed buffer at any size. A deltified one
+// of up to 32 MiB is resolved in memory, a larger one through temporary files.
 //
 // SHA-256 repositories, reftable repositories and unknown extensions are
-// refused with [*UnsupportedError].
+// refused with [ErrUnsupported].
 //
-// What is not checked unless asked for: that the bytes of a packed object hash
-// to its id. git does not check that when it reads either; zlib's checksum
-// catches damage to the content, but not to an offset in a large index. Use
-// [Snapshot.ReadVerified] or [Object.Verify] for one object, [Snapshot.Verify] for
-// whole packs. Loose objects are always checked when read to their end.
+// [Snapshot.Open] does not check that the bytes of a packed object hash to its id.
+// git does not when it reads either; zlib's checksum catches damage to the content,
+// but not to an offset in a large index. [Snapshot.Verify] compares whole packs with
+// their checksums. Loose objects are always checked when read to their end.
 //
 // The formats are those of gitformat-pack(5), gitformat-chunk(5),
 // gitrepository-layout(5) and git-config(1).

@@ -1,10 +1,31 @@
 package objects
 
 import (
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/repomcp/repomcp/internal/gitconfig"
 )
+
+var (
+	// ErrUnsupported says that a repository is of a kind that this package
+	// does not read.
+	ErrUnsupported = errors.New("unsupported repository format")
+	// ErrPartial says that an object is missing from a partial clone, which may
+	// have left it at the server that it was cloned from. It matches ErrNotFound.
+	ErrPartial = fmt.Errorf("%w in a partial clone", ErrNotFound)
+	// ErrOutside says that an object is missing from a repository with an
+	// alternate that is not below the root, and so not read. It matches
+	// ErrNotFound.
+	ErrOutside = fmt.Errorf("%w, and an alternate leads out of the root", ErrNotFound)
+)
+
+func unsupported(key, value string) error {
+	return fmt.Errorf("%w: %s = %.40q", ErrUnsupported, key, value)
+}
 
 // configSize bounds a repository's configuration file.
 const configSize = 1 << 20
@@ -24,21 +45,10 @@ func harmless(extension, value string) bool {
 	return false
 }
 
-// readSettings reads the configuration of a repository of the format that this
-// package reads. A malformed one is refused, as by git: its rules of what is
-// hidden would count for nothing.
-func readSettings(config string) ([]Setting, error) {
-	settings, err := ParseConfig(config)
-	if err != nil {
-		return nil, &UnsupportedError{"config", err.Error()}
-	}
-	return settings, checkFormat(settings)
-}
-
 // checkFormat refuses repositories that are not of the format that this
 // package reads. Only core.repositoryformatversion and extensions.* are looked
 // at, of each the last that is given.
-func checkFormat(settings []Setting) error {
+func checkFormat(settings []gitconfig.Setting) error {
 	version, extensions := "0", make(map[string]string)
 	for _, s := range settings {
 		if s.Name == "core.repositoryformatversion" {
@@ -48,7 +58,7 @@ func checkFormat(settings []Setting) error {
 		}
 	}
 	if version != "0" && version != "1" {
-		return &UnsupportedError{"core.repositoryformatversion", version}
+		return unsupported("core.repositoryformatversion", version)
 	}
 	for _, name := range slices.Sorted(maps.Keys(extensions)) {
 		// Under version 0 git ignores the names that came after version 1,
@@ -56,29 +66,8 @@ func checkFormat(settings []Setting) error {
 		// can mean SHA-1 by writing sha256, so both are refused here.
 		known := name == "objectformat" || name == "refstorage" || name == "compatobjectformat"
 		if value := extensions[name]; (version == "1" || known) && !harmless(name, strings.ToLower(value)) {
-			return &UnsupportedError{"extensions." + name, value}
+			return unsupported("extensions."+name, value)
 		}
 	}
 	return nil
-}
-
-// Configured returns the values of keys such as core.bare, in lower case, in the
-// order of the repository's configuration file. Included files are not looked at.
-func (db *Database) Configured(names ...string) []string {
-	var values []string
-	for _, s := range db.settings {
-		if slices.Contains(names, s.Name) {
-			values = append(values, s.Value)
-		}
-	}
-	return values
-}
-
-// partial says whether the repository is a partial clone: objects may be missing
-// by design (git-clone(1), --filter).
-func (db *Database) partial() bool {
-	return slices.ContainsFunc(db.settings, func(s Setting) bool {
-		return s.Name == "extensions.partialclone" ||
-			strings.HasPrefix(s.Name, "remote.") && strings.HasSuffix(s.Name, ".promisor") && s.Value == "true"
-	})
 }

@@ -38,12 +38,11 @@ func TestFormatIsCheckedBeforeAnythingIsRead(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			repo := gittest.New(t)
 			write(t, filepath.Join(repo.Dir, "config"), c.config)
-			_, err := newStore(t, Options{}, repo).Open("repo.git")
-			var unsupported *UnsupportedError
+			_, err := newStore(t, nil, repo).Open("repo.git")
 			switch {
 			case c.key == "" && err != nil:
 				t.Errorf("refused: %v", err)
-			case c.key != "" && (!errors.Is(err, ErrUnsupported) || !errors.As(err, &unsupported) || unsupported.Key != c.key):
+			case c.key != "" && (!errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), c.key+" = ")):
 				t.Errorf("Open gives %v, want %s named", err, c.key)
 			}
 		})
@@ -57,7 +56,7 @@ func TestSHA256RepositoryOfGitIsRefused(t *testing.T) {
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	s := newStore(t, Options{}, &gittest.Repo{Dir: dir})
+	s := newStore(t, nil, &gittest.Repo{Dir: dir})
 	if _, err := s.Open("repo.git"); !errors.Is(err, ErrUnsupported) || !strings.Contains(err.Error(), "sha256") {
 		t.Errorf("Open gives %v", err)
 	}
@@ -65,7 +64,7 @@ func TestSHA256RepositoryOfGitIsRefused(t *testing.T) {
 
 func TestFormatThatChangesIsSeen(t *testing.T) {
 	repo := gittest.New(t)
-	s := newStore(t, Options{}, repo)
+	s := newStore(t, nil, repo)
 	first, err := s.Open("repo.git")
 	if err != nil {
 		t.Fatal(err)
@@ -87,7 +86,7 @@ func TestFormatThatChangesIsSeen(t *testing.T) {
 
 func TestNamesOutsideTheRootAreNoRepositories(t *testing.T) {
 	repo := gittest.New(t)
-	s := newStore(t, Options{}, repo)
+	s := newStore(t, nil, repo)
 	for _, dir := range []string{"", ".", "..", "../" + filepath.Base(filepath.Dir(repo.Dir)) + "/repo.git", repo.Dir, "nothing", "repo.git/HEAD", "a\x00b"} {
 		if _, err := s.Open(dir); err == nil || strings.Contains(err.Error(), filepath.Dir(repo.Dir)) {
 			t.Errorf("%q: %v", dir, err)

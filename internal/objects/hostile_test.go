@@ -10,85 +10,86 @@ import (
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/objects/packtest"
 )
 
 func TestHostilePacksAreRefusedInBoundedMemory(t *testing.T) {
-	base := whole("the base of deltas")
+	base := packtest.Whole("the base of deltas")
 	size := uint64(len("the base of deltas"))
-	back := int64(len(base.head) + len(base.data)) // from the entry after base
-	bomb := deflated(make([]byte, 64<<20))
+	back := int64(len(base.Head) + len(base.Data)) // from the entry after base
+	bomb := packtest.Deflated(make([]byte, 64<<20))
 	cases := []struct {
 		name string
-		pack *crafted
+		pack *packtest.Pack
 		ask  ID
 		want error
 	}{
-		{"ofs-delta on itself", newCrafted(base, onOffset("x", 0, delta(size, 1, 1, 'a'))), named("x"), ErrCorrupt},
-		{"ofs-delta before the pack", newCrafted(base, onOffset("x", 1<<20, delta(size, 1, 1, 'a'))), named("x"), ErrCorrupt},
-		{"ofs-delta into the header", newCrafted(base, onOffset("x", back+8, delta(size, 1, 1, 'a'))), named("x"), ErrCorrupt},
-		{"ofs-delta into the middle of an entry", newCrafted(base, onOffset("x", back-3, delta(size, 1, 1, 'a'))), named("x"), ErrCorrupt},
-		{"distance without end", newCrafted(base, craftedEntry{id: named("x"), head: entryHead(ofsDelta, 4, bytes.Repeat([]byte{0xff}, 24)...)}), named("x"), ErrCorrupt},
-		{"ref-delta on itself", newCrafted(onID("x", named("x"), delta(size, 1, 1, 'a'))), named("x"), ErrCorrupt},
-		{"ref-deltas in a cycle", newCrafted(onID("x", named("y"), delta(1, 1, 1, 'a')), onID("y", named("x"), delta(1, 1, 1, 'a'))), named("x"), ErrCorrupt},
-		{"ref-delta without base", newCrafted(onID("x", named("nothing"), delta(size, 1, 1, 'a'))), named("x"), ErrCorrupt},
-		{"chain of 5000", chain(5000), named("link 5000"), ErrTooLarge},
-		{"copy beyond the base", newCrafted(base, onOffset("x", back, delta(size, 10, 0x91, byte(size-5), 10))), named("x"), ErrCorrupt},
-		{"copy from beyond the base", newCrafted(base, onOffset("x", back, delta(size, 10, 0x9f, 0xff, 0xff, 0xff, 0xff, 10))), named("x"), ErrCorrupt},
-		{"result longer than declared", newCrafted(base, onOffset("x", back, delta(size, 2, 3, 'a', 'b', 'c'))), named("x"), ErrCorrupt},
-		{"result shorter than declared", newCrafted(base, onOffset("x", back, delta(size, 9, 3, 'a', 'b', 'c'))), named("x"), ErrCorrupt},
-		{"another size of the base", newCrafted(base, onOffset("x", back, delta(size+1, 3, 3, 'a', 'b', 'c'))), named("x"), ErrCorrupt},
-		{"reserved instruction", newCrafted(base, onOffset("x", back, delta(size, 3, 0, 3, 'a', 'b', 'c'))), named("x"), ErrCorrupt},
-		{"literal beyond the delta", newCrafted(base, onOffset("x", back, delta(size, 9, 9, 'a'))), named("x"), ErrCorrupt},
-		{"copy cut off", newCrafted(base, onOffset("x", back, delta(size, 9, 0xff, 1))), named("x"), ErrCorrupt},
-		{"empty delta", newCrafted(base, onOffset("x", back, nil)), named("x"), ErrCorrupt},
-		{"delta of a size of 2^63", newCrafted(base, onOffset("x", back, delta(size, 1<<63, 3, 'a', 'b', 'c'))), named("x"), ErrCorrupt},
-		{"delta of a result of 2^50", newCrafted(base, onOffset("x", back, delta(size, 1<<50, 3, 'a', 'b', 'c'))), named("x"), ErrCorrupt},
-		{"64 MiB where 10 bytes are declared", newCrafted(craftedEntry{id: named("x"), head: entryHead(3, 10), data: bomb}), named("x"), ErrCorrupt},
-		{"64 MiB where 10 bytes of delta are declared", newCrafted(base, craftedEntry{id: named("x"), head: entryHead(ofsDelta, 10, distance(back)...), data: bomb}), named("x"), ErrCorrupt},
-		{"2^40 bytes declared", newCrafted(craftedEntry{id: named("x"), head: entryHead(3, 1<<40), data: deflated([]byte("x"))}), named("x"), ErrCorrupt},
-		{"2^62 bytes declared", newCrafted(craftedEntry{id: named("x"), head: entryHead(3, 1<<62), data: deflated([]byte("x"))}), named("x"), ErrCorrupt},
-		{"2^63 bytes declared", newCrafted(craftedEntry{id: named("x"), head: entryHead(3, 1<<63), data: deflated([]byte("x"))}), named("x"), ErrCorrupt},
-		{"size without end", newCrafted(craftedEntry{id: named("x"), head: bytes.Repeat([]byte{0xbf}, 60)}), named("x"), ErrCorrupt},
-		{"type 0", newCrafted(craftedEntry{id: named("x"), head: entryHead(0, 1), data: deflated([]byte("x"))}), named("x"), ErrCorrupt},
-		{"type 5", newCrafted(craftedEntry{id: named("x"), head: entryHead(5, 1), data: deflated([]byte("x"))}), named("x"), ErrCorrupt},
-		{"stream with a dictionary", newCrafted(craftedEntry{id: named("x"), head: entryHead(3, 1), data: []byte{0x78, 0xbb, 0, 0, 0, 0, 0, 0}}), named("x"), ErrCorrupt},
-		{"stream of zeros", newCrafted(craftedEntry{id: named("x"), head: entryHead(3, 1), data: make([]byte, 50)}), named("x"), ErrCorrupt},
-		{"stream that ends with the pack", newCrafted(craftedEntry{id: named("x"), head: entryHead(3, 5000), data: deflated([]byte(noise(1, 5000)))[:3000]}), named("x"), ErrCorrupt},
-		{"wrong checksum of a stream", newCrafted(spoilt(whole("spoilt content"))), sumOf(Blob, []byte("spoilt content")), ErrCorrupt},
-		{"four billion entries", with(newCrafted(base), func(c *crafted) { c.count = 1<<32 - 1 }), base.id, ErrCorrupt},
-		{"version 4", with(newCrafted(base), func(c *crafted) { c.version = 4 }), base.id, ErrCorrupt},
-		{"another trailer", with(newCrafted(base), func(c *crafted) { c.trailer = func(sum []byte) { sum[3]++ } }), base.id, ErrCorrupt},
-		{"offset in the header", newCrafted(craftedEntry{id: base.id, head: base.head, data: base.data, offset: 5}), base.id, ErrCorrupt},
-		{"offset beyond the pack", newCrafted(craftedEntry{id: base.id, head: base.head, data: base.data, offset: 1 << 20}), base.id, ErrCorrupt},
-		{"offset in the trailer", newCrafted(craftedEntry{id: base.id, head: base.head, data: base.data, offset: 12 + back + 3}), base.id, ErrCorrupt},
-		{"offset of 2^40", newCrafted(craftedEntry{id: base.id, head: base.head, data: base.data, offset: 1 << 40}), base.id, ErrCorrupt},
-		{"offset of 2^64-1", with(newCrafted(craftedEntry{id: base.id, head: base.head, data: base.data, offset: 1 << 40}), func(c *crafted) {
-			c.index = func(b []byte) []byte { copy(b[len(b)-28:], bytes.Repeat([]byte{0xff}, 8)); return b }
-		}), base.id, ErrCorrupt},
-		{"64-bit offset that is not there", with(newCrafted(base), func(c *crafted) {
-			c.index = func(b []byte) []byte { copy(b[len(b)-24:], "\xff\xff\xff\xff"); return b }
-		}), base.id, ErrCorrupt},
-		{"fan-out that decreases", with(newCrafted(base), func(c *crafted) {
-			c.index = func(b []byte) []byte { b[8+3] = 9; return b }
-		}), base.id, ErrCorrupt},
-		{"fan-out of four billion", with(newCrafted(base), func(c *crafted) {
-			c.index = func(b []byte) []byte { copy(b[8+255*4:], "\xff\xff\xff\xff"); return b }
-		}), base.id, ErrCorrupt},
-		{"index of version 3", with(newCrafted(base), func(c *crafted) {
-			c.index = func(b []byte) []byte { b[7] = 3; return b }
-		}), base.id, ErrCorrupt},
-		{"index that is too long", with(newCrafted(base), func(c *crafted) {
-			c.index = func(b []byte) []byte { return append(b, make([]byte, 100)...) }
-		}), base.id, ErrCorrupt},
-		{"bytes after the last entry", with(newCrafted(base), func(c *crafted) { c.junk = []byte("junk") }), base.id, nil},
-		{"one id twice", newCrafted(base, base), base.id, nil},
-		{"a damaged and a sound copy", newCrafted(spoilt(base), base), base.id, errEither},
+		{"ofs-delta on itself", packtest.New(base, packtest.OnOffset("x", 0, packtest.Delta(size, 1, 1, 'a'))), packtest.Named("x"), ErrCorrupt},
+		{"ofs-delta before the pack", packtest.New(base, packtest.OnOffset("x", 1<<20, packtest.Delta(size, 1, 1, 'a'))), packtest.Named("x"), ErrCorrupt},
+		{"ofs-delta into the header", packtest.New(base, packtest.OnOffset("x", back+8, packtest.Delta(size, 1, 1, 'a'))), packtest.Named("x"), ErrCorrupt},
+		{"ofs-delta into the middle of an entry", packtest.New(base, packtest.OnOffset("x", back-3, packtest.Delta(size, 1, 1, 'a'))), packtest.Named("x"), ErrCorrupt},
+		{"distance without end", packtest.New(base, packtest.Entry{ID: packtest.Named("x"), Head: packtest.EntryHead(6, 4, bytes.Repeat([]byte{0xff}, 24)...)}), packtest.Named("x"), ErrCorrupt},
+		{"ref-delta on itself", packtest.New(packtest.OnID("x", packtest.Named("x"), packtest.Delta(size, 1, 1, 'a'))), packtest.Named("x"), ErrCorrupt},
+		{"ref-deltas in a cycle", packtest.New(packtest.OnID("x", packtest.Named("y"), packtest.Delta(1, 1, 1, 'a')), packtest.OnID("y", packtest.Named("x"), packtest.Delta(1, 1, 1, 'a'))), packtest.Named("x"), ErrCorrupt},
+		{"ref-delta without base", packtest.New(packtest.OnID("x", packtest.Named("nothing"), packtest.Delta(size, 1, 1, 'a'))), packtest.Named("x"), ErrCorrupt},
+		{"chain of 5000", chain(5000), packtest.Named("link 5000"), ErrTooLarge},
+		{"copy beyond the base", packtest.New(base, packtest.OnOffset("x", back, packtest.Delta(size, 10, 0x91, byte(size-5), 10))), packtest.Named("x"), ErrCorrupt},
+		{"copy from beyond the base", packtest.New(base, packtest.OnOffset("x", back, packtest.Delta(size, 10, 0x9f, 0xff, 0xff, 0xff, 0xff, 10))), packtest.Named("x"), ErrCorrupt},
+		{"result longer than declared", packtest.New(base, packtest.OnOffset("x", back, packtest.Delta(size, 2, 3, 'a', 'b', 'c'))), packtest.Named("x"), ErrCorrupt},
+		{"result shorter than declared", packtest.New(base, packtest.OnOffset("x", back, packtest.Delta(size, 9, 3, 'a', 'b', 'c'))), packtest.Named("x"), ErrCorrupt},
+		{"another size of the base", packtest.New(base, packtest.OnOffset("x", back, packtest.Delta(size+1, 3, 3, 'a', 'b', 'c'))), packtest.Named("x"), ErrCorrupt},
+		{"reserved instruction", packtest.New(base, packtest.OnOffset("x", back, packtest.Delta(size, 3, 0, 3, 'a', 'b', 'c'))), packtest.Named("x"), ErrCorrupt},
+		{"literal beyond the delta", packtest.New(base, packtest.OnOffset("x", back, packtest.Delta(size, 9, 9, 'a'))), packtest.Named("x"), ErrCorrupt},
+		{"copy cut off", packtest.New(base, packtest.OnOffset("x", back, packtest.Delta(size, 9, 0xff, 1))), packtest.Named("x"), ErrCorrupt},
+		{"empty delta", packtest.New(base, packtest.OnOffset("x", back, nil)), packtest.Named("x"), ErrCorrupt},
+		{"delta of a size of 2^63", packtest.New(base, packtest.OnOffset("x", back, packtest.Delta(size, 1<<63, 3, 'a', 'b', 'c'))), packtest.Named("x"), ErrCorrupt},
+		{"delta of a result of 2^50", packtest.New(base, packtest.OnOffset("x", back, packtest.Delta(size, 1<<50, 3, 'a', 'b', 'c'))), packtest.Named("x"), ErrCorrupt},
+		{"64 MiB where 10 bytes are declared", packtest.New(packtest.Entry{ID: packtest.Named("x"), Head: packtest.EntryHead(3, 10), Data: bomb}), packtest.Named("x"), ErrCorrupt},
+		{"64 MiB where 10 bytes of delta are declared", packtest.New(base, packtest.Entry{ID: packtest.Named("x"), Head: packtest.EntryHead(6, 10, packtest.Distance(back)...), Data: bomb}), packtest.Named("x"), ErrCorrupt},
+		{"2^40 bytes declared", packtest.New(packtest.Entry{ID: packtest.Named("x"), Head: packtest.EntryHead(3, 1<<40), Data: packtest.Deflated([]byte("x"))}), packtest.Named("x"), ErrCorrupt},
+		{"2^62 bytes declared", packtest.New(packtest.Entry{ID: packtest.Named("x"), Head: packtest.EntryHead(3, 1<<62), Data: packtest.Deflated([]byte("x"))}), packtest.Named("x"), ErrCorrupt},
+		{"2^63 bytes declared", packtest.New(packtest.Entry{ID: packtest.Named("x"), Head: packtest.EntryHead(3, 1<<63), Data: packtest.Deflated([]byte("x"))}), packtest.Named("x"), ErrCorrupt},
+		{"size without end", packtest.New(packtest.Entry{ID: packtest.Named("x"), Head: bytes.Repeat([]byte{0xbf}, 60)}), packtest.Named("x"), ErrCorrupt},
+		{"type 0", packtest.New(packtest.Entry{ID: packtest.Named("x"), Head: packtest.EntryHead(0, 1), Data: packtest.Deflated([]byte("x"))}), packtest.Named("x"), ErrCorrupt},
+		{"type 5", packtest.New(packtest.Entry{ID: packtest.Named("x"), Head: packtest.EntryHead(5, 1), Data: packtest.Deflated([]byte("x"))}), packtest.Named("x"), ErrCorrupt},
+		{"stream with a dictionary", packtest.New(packtest.Entry{ID: packtest.Named("x"), Head: packtest.EntryHead(3, 1), Data: []byte{0x78, 0xbb, 0, 0, 0, 0, 0, 0}}), packtest.Named("x"), ErrCorrupt},
+		{"stream of zeros", packtest.New(packtest.Entry{ID: packtest.Named("x"), Head: packtest.EntryHead(3, 1), Data: make([]byte, 50)}), packtest.Named("x"), ErrCorrupt},
+		{"stream that ends with the pack", packtest.New(packtest.Entry{ID: packtest.Named("x"), Head: packtest.EntryHead(3, 5000), Data: packtest.Deflated([]byte(noise(1, 5000)))[:3000]}), packtest.Named("x"), ErrCorrupt},
+		{"wrong checksum of a stream", packtest.New(spoilt(packtest.Whole("spoilt content"))), packtest.SumOf(Blob, []byte("spoilt content")), ErrCorrupt},
+		{"four billion entries", with(packtest.New(base), func(c *packtest.Pack) { c.Count = 1<<32 - 1 }), base.ID, ErrCorrupt},
+		{"version 4", with(packtest.New(base), func(c *packtest.Pack) { c.Version = 4 }), base.ID, ErrCorrupt},
+		{"another trailer", with(packtest.New(base), func(c *packtest.Pack) { c.Trailer = func(sum []byte) { sum[3]++ } }), base.ID, ErrCorrupt},
+		{"offset in the header", packtest.New(packtest.Entry{ID: base.ID, Head: base.Head, Data: base.Data, Offset: 5}), base.ID, ErrCorrupt},
+		{"offset beyond the pack", packtest.New(packtest.Entry{ID: base.ID, Head: base.Head, Data: base.Data, Offset: 1 << 20}), base.ID, ErrCorrupt},
+		{"offset in the trailer", packtest.New(packtest.Entry{ID: base.ID, Head: base.Head, Data: base.Data, Offset: 12 + back + 3}), base.ID, ErrCorrupt},
+		{"offset of 2^40", packtest.New(packtest.Entry{ID: base.ID, Head: base.Head, Data: base.Data, Offset: 1 << 40}), base.ID, ErrCorrupt},
+		{"offset of 2^64-1", with(packtest.New(packtest.Entry{ID: base.ID, Head: base.Head, Data: base.Data, Offset: 1 << 40}), func(c *packtest.Pack) {
+			c.Index = func(b []byte) []byte { copy(b[len(b)-28:], bytes.Repeat([]byte{0xff}, 8)); return b }
+		}), base.ID, ErrCorrupt},
+		{"64-bit offset that is not there", with(packtest.New(base), func(c *packtest.Pack) {
+			c.Index = func(b []byte) []byte { copy(b[len(b)-24:], "\xff\xff\xff\xff"); return b }
+		}), base.ID, ErrCorrupt},
+		{"fan-out that decreases", with(packtest.New(base), func(c *packtest.Pack) {
+			c.Index = func(b []byte) []byte { b[8+3] = 9; return b }
+		}), base.ID, ErrCorrupt},
+		{"fan-out of four billion", with(packtest.New(base), func(c *packtest.Pack) {
+			c.Index = func(b []byte) []byte { copy(b[8+255*4:], "\xff\xff\xff\xff"); return b }
+		}), base.ID, ErrCorrupt},
+		{"index of version 3", with(packtest.New(base), func(c *packtest.Pack) {
+			c.Index = func(b []byte) []byte { b[7] = 3; return b }
+		}), base.ID, ErrCorrupt},
+		{"index that is too long", with(packtest.New(base), func(c *packtest.Pack) {
+			c.Index = func(b []byte) []byte { return append(b, make([]byte, 100)...) }
+		}), base.ID, ErrCorrupt},
+		{"bytes after the last entry", with(packtest.New(base), func(c *packtest.Pack) { c.Junk = []byte("junk") }), base.ID, nil},
+		{"one id twice", packtest.New(base, base), base.ID, nil},
+		{"a damaged and a sound copy", packtest.New(spoilt(base), base), base.ID, errEither},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
 			repo := gittest.New(t)
-			c.pack.write(t, repo)
-			snap := snapshot(t, newStore(t, Options{}, repo), repo)
+			c.pack.Write(t, repo)
+			snap := snapshot(t, newStore(t, nil, repo), repo)
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			err := readHostile(snap, c.ask)
@@ -110,15 +111,18 @@ var errEither = errors.New("damage or the right content")
 // readHostile reads an object in every way. No way may end early without an
 // error, or say io.EOF.
 func readHostile(snap *Snapshot, id ID) error {
-	_, _, statErr := snap.Stat(id)
-	_, data, readErr := snap.Read(id, 1<<62, nil)
+	_, size, statErr := snap.Stat(id)
+	_, data, readErr := snap.ReadVerified(id, 1<<62, nil)
 	var streamErr error
 	object, err := snap.Open(id)
 	if err == nil {
 		var streamed []byte
 		streamed, streamErr = io.ReadAll(object)
-		if streamErr == nil && (!bytes.Equal(streamed, data) || int64(len(data)) != object.Size()) {
-			return fmt.Errorf("Read gives %d bytes, the stream %d", len(data), len(streamed))
+		if streamErr == nil && (int64(len(streamed)) != object.Size() || statErr == nil && size != object.Size()) {
+			return fmt.Errorf("the stream gives %d bytes of %d, Stat says %d", len(streamed), object.Size(), size)
+		}
+		if streamErr == nil && readErr == nil && !bytes.Equal(streamed, data) {
+			return fmt.Errorf("ReadVerified gives %d bytes, the stream %d", len(data), len(streamed))
 		}
 		_ = object.Close()
 	} else {
@@ -127,60 +131,71 @@ func readHostile(snap *Snapshot, id ID) error {
 	if errors.Is(statErr, io.EOF) || errors.Is(readErr, io.EOF) || errors.Is(streamErr, io.EOF) {
 		return fmt.Errorf("a bare end of file: %w, %w, %w", statErr, readErr, streamErr)
 	}
-	if (readErr == nil) != (streamErr == nil) || readErr == nil && statErr != nil {
-		return fmt.Errorf("the ways differ: Stat %w, Read %w, Open %w", statErr, readErr, streamErr)
+	if streamErr != nil && readErr == nil || streamErr == nil && statErr != nil {
+		return fmt.Errorf("the ways differ: Stat %w, ReadVerified %w, Open %w", statErr, readErr, streamErr)
 	}
-	return readErr
+	return streamErr
 }
 
-func with(c *crafted, change func(*crafted)) *crafted {
+// readStream reads an object that need not have its id.
+func readStream(snap *Snapshot, id ID) (Type, []byte, error) {
+	object, err := snap.Open(id)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { _ = object.Close() }()
+	content, err := io.ReadAll(object)
+	return object.Type(), content, err
+}
+
+func with(c *packtest.Pack, change func(*packtest.Pack)) *packtest.Pack {
 	change(c)
 	return c
 }
 
 // spoilt changes the checksum of an entry's stream.
-func spoilt(e craftedEntry) craftedEntry {
-	e.data = bytes.Clone(e.data)
-	e.data[len(e.data)-1]++
+func spoilt(e packtest.Entry) packtest.Entry {
+	e.Data = bytes.Clone(e.Data)
+	e.Data[len(e.Data)-1]++
 	return e
 }
 
 // chain is a pack of deltas, each on the one before.
-func chain(depth int) *crafted {
-	start := whole("start")
-	link := onOffset("", int64(len(start.head)+len(start.data)), delta(5, 5, 0x90, 5))
-	entries := []craftedEntry{start}
+func chain(depth int) *packtest.Pack {
+	start := packtest.Whole("start")
+	link := packtest.OnOffset("", int64(len(start.Head)+len(start.Data)), packtest.Delta(5, 5, 0x90, 5))
+	entries := []packtest.Entry{start}
 	for i := 1; i <= depth; i++ {
-		link.id = named(fmt.Sprint("link ", i))
+		link.ID = packtest.Named(fmt.Sprint("link ", i))
 		entries = append(entries, link)
-		link.head = entryHead(ofsDelta, 4, distance(int64(len(link.head)+len(link.data)))...)
+		link.Head = packtest.EntryHead(6, 4, packtest.Distance(int64(len(link.Head)+len(link.Data)))...)
 	}
-	return newCrafted(entries...)
+	return packtest.New(entries...)
 }
 
 func TestChainOfAnyDepthIsReadWhenAllowed(t *testing.T) {
 	t.Parallel()
 	repo := gittest.New(t)
-	chain(5000).write(t, repo)
-	snap := snapshot(t, newStore(t, Options{MaxDeltaDepth: 5000}, repo), repo)
+	chain(5000).Write(t, repo)
+	snap := snapshot(t, newStore(t, func(l *limits) { l.packs.DeltaDepth = 5000 }, repo), repo)
 	for range 2 {
-		kind, data, err := snap.Read(named("link 5000"), 100, nil)
+		kind, data, err := readStream(snap, packtest.Named("link 5000"))
 		if err != nil || kind != Blob || string(data) != "start" {
 			t.Errorf("%v %q %v", kind, data, err)
 		}
-		if kind, size, err := snap.Stat(named("link 4999")); err != nil || kind != Blob || size != 5 {
+		if kind, size, err := snap.Stat(packtest.Named("link 4999")); err != nil || kind != Blob || size != 5 {
 			t.Errorf("%v %d %v", kind, size, err)
 		}
 	}
 }
 
 func TestDeltaThatMultipliesIsStreamedInFixedMemory(t *testing.T) {
-	base := whole(strings.Repeat("b", 1<<16))
+	base := packtest.Whole(strings.Repeat("b", 1<<16))
 	instructions := bytes.Repeat([]byte{0x80}, 4096) // each copies 64 KiB
 	repo := gittest.New(t)
-	newCrafted(base, onOffset("x", int64(len(base.head)+len(base.data)), delta(1<<16, 4096<<16, instructions...))).write(t, repo)
-	snap := snapshot(t, newStore(t, Options{}, repo), repo)
-	object, err := snap.Open(named("x"))
+	packtest.New(base, packtest.OnOffset("x", int64(len(base.Head)+len(base.Data)), packtest.Delta(1<<16, 4096<<16, instructions...))).Write(t, repo)
+	snap := snapshot(t, newStore(t, nil, repo), repo)
+	object, err := snap.Open(packtest.Named("x"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -214,7 +229,7 @@ func TestEveryByteOfAPackChanged(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := newStore(t, Options{}, repo)
+	s := newStore(t, nil, repo)
 	for at := range original {
 		if _, err := file.WriteAt([]byte{original[at] ^ 1<<(at%8)}, int64(at)); err != nil {
 			t.Fatal(err)
@@ -226,11 +241,11 @@ func TestEveryByteOfAPackChanged(t *testing.T) {
 		}
 		for _, f := range all {
 			_ = readHostile(snap, f.id)
-			if err := compareStream(snap, f); err != nil && !isCorrupt(err) && !errors.Is(err, ErrTooLarge) && !strings.Contains(err.Error(), "Open gives") {
+			if err := compareStream(snap, f); err != nil && !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrTooLarge) && !strings.Contains(err.Error(), "Open gives") {
 				t.Errorf("byte %d: %v", at, err)
 			}
 		}
-		if err := snap.Verify(t.Context()); !isCorrupt(err) {
+		if err := snap.Verify(t.Context()); !errors.Is(err, ErrCorrupt) {
 			t.Errorf("byte %d: Verify gives %v", at, err)
 		}
 		_ = snap.Close()

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/objects/packtest"
 )
 
 // descriptorsOf counts the open files of the process below a folder.
@@ -37,7 +38,7 @@ func TestRepackDuringReads(t *testing.T) {
 	repo := gittest.New(t)
 	history(repo, 12)
 	all := facts(t, repo)
-	s := newStore(t, Options{}, repo)
+	s := newStore(t, nil, repo)
 	stop := make(chan struct{})
 	var group sync.WaitGroup
 	for range 4 {
@@ -78,7 +79,7 @@ func TestRepackDuringReads(t *testing.T) {
 func TestLongSnapshotSeesWhatARepackMoved(t *testing.T) {
 	repo := gittest.New(t)
 	history(repo, 3)
-	snap := snapshot(t, newStore(t, Options{}, repo), repo) // loose objects: nothing is pinned
+	snap := snapshot(t, newStore(t, nil, repo), repo) // loose objects: nothing is pinned
 	all := facts(t, repo)
 	repo.Git("repack", "-adq") // moves them all into a pack
 	compare(t, snap, all)
@@ -92,7 +93,7 @@ func TestRemovedRepositoryDoesNotEndTheStream(t *testing.T) {
 	history(repo, 6)
 	repo.Git("repack", "-adfq")
 	all := facts(t, repo)
-	s := newStore(t, Options{}, repo)
+	s := newStore(t, nil, repo)
 	snap, err := openSnapshot(s, "repo.git")
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +109,7 @@ func TestRemovedRepositoryDoesNotEndTheStream(t *testing.T) {
 	if _, err := s.Open("repo.git"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("Open of a removed repository gives %v", err)
 	}
-	absent := sumOf(Blob, []byte("absent"))
+	absent := packtest.SumOf(Blob, []byte("absent"))
 	if _, err := snap.Open(absent); !errors.Is(err, ErrNotFound) {
 		t.Errorf("absent object of a removed repository: %v", err)
 	}
@@ -124,7 +125,7 @@ func TestObjectOutlivesItsSnapshot(t *testing.T) {
 	repo.Commit("main", gittest.Regular("noise", noise(9, 400_000)))
 	repo.Git("repack", "-adq")
 	all := facts(t, repo)
-	s := newStore(t, Options{}, repo)
+	s := newStore(t, nil, repo)
 	for _, f := range all {
 		snap, err := openSnapshot(s, "repo.git")
 		if err != nil {
@@ -162,7 +163,7 @@ func TestManyGoroutinesOnOneFreshDatabase(t *testing.T) {
 	history(repo, 10)
 	severalPacks(repo)
 	all := facts(t, repo)
-	s := newStore(t, Options{BaseCacheBytes: 200 << 10}, repo)
+	s := newStore(t, func(l *limits) { l.packs.BaseBytes = 200 << 10 }, repo)
 	db, err := s.Open("repo.git")
 	if err != nil {
 		t.Fatal(err)
@@ -201,7 +202,7 @@ func TestDescriptorsAreBoundedOverManyRepositories(t *testing.T) {
 		repos = append(repos, repo)
 		want = append(want, facts(t, repo)[0])
 	}
-	s := newStore(t, Options{MaxDescriptors: limit}, repos...)
+	s := newStore(t, func(l *limits) { l.descriptors = limit }, repos...)
 	for range 3 {
 		for i := range repos {
 			snap, err := openSnapshot(s, "r"+strconv.Itoa(i))
@@ -244,7 +245,7 @@ func TestClosedStoreRefuses(t *testing.T) {
 	repo := gittest.New(t)
 	history(repo, 2)
 	repo.Git("repack", "-adq")
-	s, err := New(filepath.Dir(repo.Dir), Options{})
+	s, err := New(filepath.Dir(repo.Dir))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -275,7 +276,7 @@ func TestUnchangedRepositoryIsNotReadAgain(t *testing.T) {
 	if err := os.Chtimes(filepath.Join(repo.Dir, "objects", "pack"), past, past); err != nil {
 		t.Fatal(err)
 	}
-	s := newStore(t, Options{}, repo)
+	s := newStore(t, nil, repo)
 	first := snapshot(t, s, repo)
 	second := snapshot(t, s, repo)
 	if first.pinned[0] != second.pinned[0] {

@@ -23,7 +23,7 @@ func TestWriteToIsTheObject(t *testing.T) {
 		if packed {
 			repo.Git("repack", "-adq")
 		}
-		snap := snapshot(t, newStore(t, Options{}, repo), repo)
+		snap := snapshot(t, newStore(t, nil, repo), repo)
 		for i, size := range sizes {
 			id, _ := ParseID(repo.Git("rev-parse", fmt.Sprintf("main:%d", i)))
 			for _, read := range []int{0, 1, size / 2} {
@@ -61,7 +61,7 @@ func TestWriteToKeepsTheEndOfAnotherObject(t *testing.T) {
 		a, _ := ParseID(repo.Git("rev-parse", "main:a"))
 		b, _ := ParseID(repo.Git("rev-parse", "main:b"))
 		repo.SwapOffsets(a.String(), b.String())
-		object, err := snapshot(t, newStore(t, Options{}, repo), repo).Open(a)
+		object, err := snapshot(t, newStore(t, nil, repo), repo).Open(a)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -84,7 +84,7 @@ func TestWriteToEndsWithItsWriter(t *testing.T) {
 	repo := gittest.New(t)
 	repo.Commit("main", gittest.Regular("a", gittest.Noise(8*pieceBytes)))
 	id, _ := ParseID(repo.Git("rev-parse", "main:a"))
-	snap := snapshot(t, newStore(t, Options{}, repo), repo)
+	snap := snapshot(t, newStore(t, nil, repo), repo)
 	for _, room := range []int{0, 1, 3} {
 		object, err := snap.Open(id)
 		if err != nil {

@@ -3,9 +3,10 @@ package objects
 import (
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"strings"
+
+	"github.com/repomcp/repomcp/internal/objects/pack"
 )
 
 // MinPrefix is the shortest abbreviation of an id, in digits: core.abbrev of
@@ -47,34 +48,31 @@ func (s *Snapshot) Prefix(digits string, limit int) ([]ID, error) {
 func (v *view) prefix(low ID, digits, limit int) ([]ID, error) {
 	var ids []ID
 	for _, p := range v.packs {
-		pos, _, err := p.index.search(&low)
-		if err != nil {
-			return nil, p.damage(err)
-		}
-		// A pack's ids are sorted, so its first ones are enough.
-		for n := 0; n < limit && pos < p.index.count; n, pos = n+1, pos+1 {
-			id, err := p.index.id(pos)
-			if err != nil {
-				return nil, p.damage(err)
-			}
-			if !samePrefix(id, low, digits) {
-				break
+		left := limit // a pack's ids are sorted, so its first ones are enough
+		err := p.IDs(low, func(id ID) bool {
+			if left == 0 || !samePrefix(id, low, digits) {
+				return false
 			}
 			ids = append(ids, id)
-		}
-	}
-	for _, dir := range v.dirs {
-		loose, err := v.store.looseIDs(nil, dir, low[0])
+			left--
+			return true
+		})
 		if err != nil {
 			return nil, err
 		}
-		for _, id := range loose {
+	}
+	for _, dir := range v.dirs {
+		err := v.store.loose.IDs(dir, low[0], func(id ID) {
 			if samePrefix(id, low, digits) {
 				ids = append(ids, id)
 			}
+		})
+		if err != nil {
+			return nil, err
 		}
 	}
-	ids = sortIDs(ids)
+	slices.SortFunc(ids, ID.Compare)
+	ids = slices.Compact(ids)
 	return ids[:min(limit, len(ids))], nil
 }
 
@@ -83,58 +81,25 @@ func samePrefix(a, b ID, digits int) bool {
 	return string(a[:whole]) == string(b[:whole]) && (digits%2 == 0 || a[whole]>>4 == b[whole]>>4)
 }
 
-func sortIDs(ids []ID) []ID {
-	slices.SortFunc(ids, ID.Compare)
-	return slices.Compact(ids)
-}
-
-// All returns the ids of all objects, sorted, each once. It ends after an error.
-// The snapshot must not be closed before the iteration is over.
-func (s *Snapshot) All() iter.Seq2[ID, error] {
-	return func(yield func(ID, error) bool) {
-		if err := s.enter(); err != nil {
-			yield(ID{}, err)
-			return
-		}
-		defer s.leave()
-		v := s.view.Load()
-		if len(v.faults) > 0 {
-			yield(ID{}, v.faults[0])
-			return
-		}
-		var ids []ID
-		for first := range 256 {
-			var err error
-			if ids, err = v.bucket(ids[:0], byte(first)); err != nil {
-				yield(ID{}, err)
-				return
-			}
-			for _, id := range ids {
-				if !yield(id, nil) {
-					return
-				}
-			}
-		}
+// PackedCount returns how many objects the packs have, as git guesses it to choose
+// the length of abbreviations (core.abbrev of git-config(1)): one in several packs
+// counts several times unless a multi-pack-index covers those, and loose ones do
+// not count.
+func (s *Snapshot) PackedCount() (uint64, error) {
+	if err := s.enter(); err != nil {
+		return 0, err
 	}
-}
-
-// bucket collects the ids that begin with one byte: a 256th of all, so that
-// iterating needs no list of all objects.
-func (v *view) bucket(ids []ID, first byte) ([]ID, error) {
+	defer s.leave()
+	v := s.view.Load()
+	var count uint64
+	for _, m := range v.midxes {
+		count += m.Count()
+	}
 	for _, p := range v.packs {
-		for pos, end := p.index.bucket(first); pos < end; pos++ {
-			id, err := p.index.id(pos)
-			if err != nil {
-				return nil, p.damage(err)
-			}
-			ids = append(ids, id)
+		covered := slices.ContainsFunc(v.midxes, func(m *pack.MultiIndex) bool { return m.Covers(p) })
+		if !covered {
+			count += p.Count()
 		}
 	}
-	var err error
-	for _, dir := range v.dirs {
-		if ids, err = v.store.looseIDs(ids, dir, first); err != nil {
-			return nil, err
-		}
-	}
-	return sortIDs(ids), nil
+	return count, nil
 }

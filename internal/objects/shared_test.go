@@ -14,7 +14,7 @@ func TestReadersSideBySideShareFiles(t *testing.T) {
 	history(repo, 5)
 	repo.Git("repack", "-adfq")
 	all := facts(t, repo)
-	s := newStore(t, Options{SharedBytes: 64 << 10}, repo)
+	s := newStore(t, nil, repo)
 	var reading sync.WaitGroup
 	for range 4 {
 		snap := snapshot(t, s, repo)
@@ -28,8 +28,8 @@ func TestReadersSideBySideShareFiles(t *testing.T) {
 		})
 	}
 	reading.Wait()
-	if _, shared := s.shared.size(); shared == 0 || shared > 64<<10 {
-		t.Errorf("%d bytes are shared, of at most %d", shared, 64<<10)
+	if shared := sharedOf(snapshot(t, s, repo), all); shared != len(all) {
+		t.Errorf("%d of %d objects are shared", shared, len(all))
 	}
 }
 
@@ -37,23 +37,28 @@ func TestSingleReaderSharesNothing(t *testing.T) {
 	repo := gittest.New(t)
 	history(repo, 3)
 	repo.Git("repack", "-adfq")
-	s := newStore(t, Options{}, repo)
+	s := newStore(t, nil, repo)
 	snap := snapshot(t, s, repo)
-	for _, f := range facts(t, repo) {
+	all := facts(t, repo)
+	for _, f := range all {
 		if _, _, err := snap.ReadVerified(f.id, 1<<20, nil); err != nil {
 			t.Error(err)
 		}
 	}
-	if n, _ := s.shared.size(); n > 0 {
+	if sharedOf(snap, all) > 0 {
 		t.Error("a single reader filled the cache of shared files")
 	}
 }
 
-// size returns how many objects a cache has, and what they cost.
-func (c *objectCache) size() (objects int, cost int64) {
-	for _, shard := range c.shards {
-		n, used := shard.Size()
-		objects, cost = objects+n, cost+used
+// sharedOf counts the objects of a snapshot that others have read.
+func sharedOf(snap *Snapshot, all []fact) (shared int) {
+	v := snap.view.Load()
+	for _, f := range all {
+		if at, found, _ := v.Find(f.id); found {
+			if _, _, ok := snap.db.store.shared.Get(at); ok {
+				shared++
+			}
+		}
 	}
-	return objects, cost
+	return shared
 }

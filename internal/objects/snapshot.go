@@ -2,28 +2,13 @@ package objects
 
 import (
 	"errors"
-	"io/fs"
 	"slices"
 	"sync"
 	"sync/atomic"
+
+	"github.com/repomcp/repomcp/internal/objects/object"
+	"github.com/repomcp/repomcp/internal/objects/pack"
 )
-
-// Database is one repository's objects, its alternates included.
-type Database struct {
-	store   *Store
-	objects string
-	config  fs.FileInfo  // nil when there is none
-	readers atomic.Int64 // snapshots that are open
-
-	settings []Setting // what config says
-}
-
-func (db *Database) sameConfig(now fs.FileInfo) bool {
-	if db.config == nil || now == nil {
-		return db.config == nil && now == nil
-	}
-	return sameFile(db.config, now)
-}
 
 // Snapshot is the objects that a repository had when it was taken, and those
 // that came since. It may be used by any number of goroutines and must be
@@ -36,18 +21,6 @@ type Snapshot struct {
 
 	mu     sync.Mutex // one goroutine looks for new packs, the others wait
 	pinned []*packSet
-}
-
-// view is what a snapshot can see. It does not change; when new packs are
-// found, the snapshot gets another one that has the old packs too.
-type view struct {
-	store  *Store
-	dirs   []string // objects directories, for loose objects
-	packs  []*pack
-	midxes []*midx
-	faults []error
-	beyond bool                 // an alternate is not below the root
-	last   atomic.Pointer[pack] // where the last object was found
 }
 
 // Snapshot pins the packs that the repository has now. It returns [ErrBusy] when
@@ -148,103 +121,25 @@ func (s *Snapshot) look() (changed bool, err error) {
 	return true, nil
 }
 
-func (v *view) add(set *packSet) {
-	for _, p := range set.packs {
-		if !slices.Contains(v.packs, p) {
-			v.packs = append(v.packs, p)
-		}
-	}
-	if set.midx != nil && !slices.Contains(v.midxes, set.midx) {
-		v.midxes = append(v.midxes, set.midx)
-	}
-}
-
-// find returns a place of the object in a pack. The error is damage that was met
-// on the way, and matters when nothing was found.
-func (v *view) find(id ID) (at place, found bool, err error) {
-	last := v.last.Load()
-	if last != nil {
-		if at, found, err = v.findIn(last, &id); found {
-			return at, true, nil
-		}
-	}
-	for _, m := range v.midxes {
-		if p := m.hint(&id); p != nil && p != last {
-			if at, found, _ := v.findIn(p, &id); found {
-				return at, true, nil
-			}
-		}
-	}
-	for _, p := range v.packs {
-		if p == last {
-			continue
-		}
-		at, found, failure := v.findIn(p, &id)
-		if found {
-			return at, true, nil
-		}
-		if err == nil {
-			err = failure
-		}
-	}
-	return place{}, false, err
-}
-
-func (v *view) findIn(p *pack, id *ID) (place, bool, error) {
-	off, found, err := p.find(id)
-	if found && v.last.Load() != p {
-		v.last.Store(p)
-	}
-	return place{p, off}, found, err
-}
-
-// locate hands the places of an object to packed, one after the other, until
-// one of them is sound, then to loose.
-func (v *view) locate(id ID, packed func(*view, place) error, loose func(*view) error) error {
-	at, found, verdict := v.find(id)
-	if found {
-		verdict = packed(v, at)
-		if !isCorrupt(verdict) {
-			return verdict
-		}
-	}
-	if verdict != nil { // damage: another pack may have a copy
-		for _, p := range v.packs {
-			off, found, err := p.find(&id)
-			if err != nil || !found || p == at.pack {
-				continue
-			}
-			if err := packed(v, place{p, off}); !isCorrupt(err) {
-				return err
-			}
-		}
-	}
-	err := loose(v)
-	if errors.Is(err, ErrNotFound) && verdict != nil {
-		return verdict
-	}
-	return err
-}
-
 // locate does the same, and once more when there are new packs: a repack moves
 // objects and deletes where they were.
-func (s *Snapshot) locate(id ID, packed func(*view, place) error, loose func(*view) error) error {
+func (s *Snapshot) locate(id ID, use func(*view, pack.Place) error) error {
 	v := s.view.Load()
-	err := v.locate(id, packed, loose)
-	if errors.Is(err, ErrNotFound) || isCorrupt(err) {
+	err := v.locate(id, use)
+	if errors.Is(err, ErrNotFound) || object.IsDamage(err) {
 		newer, failure := s.refresh(v)
 		switch {
 		case failure != nil:
 			err = failure
 		case newer != nil:
 			v = newer
-			err = v.locate(id, packed, loose)
+			err = v.locate(id, use)
 		}
 	}
 	if errors.Is(err, ErrNotFound) {
 		err = s.missing(v)
 	}
-	return about(id, err)
+	return object.About(id, err)
 }
 
 // missing is the verdict on an object that was found nowhere: what may have had

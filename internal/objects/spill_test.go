@@ -5,10 +5,12 @@ import (
 	"errors"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/objects/pack"
 )
 
 // bigRepo has three versions of a blob above the spill limit of the test, two
@@ -25,49 +27,28 @@ func bigRepo(t *testing.T) *gittest.Repo {
 	return repo
 }
 
+// spillEarly makes the blobs of bigRepo too large for memory.
+func spillEarly(l *limits) { l.packs.SpillBytes = 64 << 10 }
+
 func TestLargeDeltasAreResolvedThroughTemporaryFiles(t *testing.T) {
 	t.Parallel()
 	repo := bigRepo(t)
-	s := newStore(t, Options{SpillBytes: 64 << 10}, repo)
-	snap := snapshot(t, s, repo)
-	want := facts(t, repo)
-	compare(t, snap, want)
-	if s.spills.Load() == 0 {
-		t.Error("no temporary file was used: the test shows nothing")
-	}
-	kept := 0
-	for _, f := range want {
-		at, _, err := snap.view.Load().find(f.id)
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, data, ok := s.bases.get(at.pack, at.off)
-		if ok {
-			kept++
-		}
-		if len(data) > 64<<10 {
-			t.Errorf("an object of %d bytes was held in memory", len(data))
-		}
-	}
-	if all, _ := s.bases.size(); kept != all {
-		t.Errorf("%d of %d objects in memory were looked at", kept, all)
-	}
+	compare(t, snapshot(t, newStore(t, spillEarly, repo), repo), facts(t, repo))
 }
 
-// deltified gives the largest object of a repository that is a delta.
-func deltified(t *testing.T, s *Snapshot, all []fact) fact {
+// deltified returns the largest object of a repository that is a delta.
+func deltified(t *testing.T, repo *gittest.Repo, all []fact) fact {
 	t.Helper()
+	cmd := exec.Command("git", "cat-file", "--batch-all-objects", "--batch-check=%(objectname) %(deltabase)")
+	cmd.Dir, cmd.Env = repo.Dir, gittest.Env()
+	out, err := cmd.Output()
+	if err != nil {
+		t.Fatal(err)
+	}
 	var largest fact
 	for _, f := range all {
-		at, found, err := s.view.Load().find(f.id)
-		if !found || err != nil {
-			t.Fatal(found, err)
-		}
-		e, err := at.pack.entryAt(at.off, make([]byte, longestEntryHeader))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if (e.kind == ofsDelta || e.kind == refDelta) && len(f.content) > len(largest.content) {
+		whole := f.id.String() + " " + ID{}.String()
+		if !bytes.Contains(out, []byte(whole)) && len(f.content) > len(largest.content) {
 			largest = f
 		}
 	}
@@ -80,9 +61,10 @@ func deltified(t *testing.T, s *Snapshot, all []fact) fact {
 func TestTemporaryFileThatIsRemovedDoesNotEndTheStream(t *testing.T) {
 	repo := bigRepo(t)
 	temp := t.TempDir()
-	s := newStore(t, Options{SpillBytes: 64 << 10, TempDir: temp}, repo)
+	var space *pack.Budget
+	s := newStore(t, func(l *limits) { spillEarly(l); l.packs.TempDir = temp; space = l.packs.SpillSpace }, repo)
 	snap := snapshot(t, s, repo)
-	want := deltified(t, snap, facts(t, repo))
+	want := deltified(t, repo, facts(t, repo))
 	object, err := snap.Open(want.id)
 	if err != nil {
 		t.Fatal(err)
@@ -92,7 +74,7 @@ func TestTemporaryFileThatIsRemovedDoesNotEndTheStream(t *testing.T) {
 	if _, err := io.ReadFull(object, head); err != nil {
 		t.Fatal(err)
 	}
-	if s.spilled.used.Load() == 0 {
+	if space.Used() == 0 {
 		t.Error("the object has no temporary file: the test shows nothing")
 	}
 	files, _ := filepath.Glob(filepath.Join(temp, "*"))
@@ -113,14 +95,14 @@ func TestTemporaryFileThatIsRemovedDoesNotEndTheStream(t *testing.T) {
 func TestTemporaryFilesAreBounded(t *testing.T) {
 	repo := bigRepo(t)
 	all := facts(t, repo)
-	s := newStore(t, Options{SpillBytes: 64 << 10, MaxSpillBytes: 100 << 10}, repo)
+	s := newStore(t, func(l *limits) { spillEarly(l); l.packs.SpillSpace = pack.NewBudget(100 << 10) }, repo)
 	snap := snapshot(t, s, repo)
-	if _, err := snap.Open(deltified(t, snap, all).id); !errors.Is(err, ErrTooLarge) {
+	if _, err := snap.Open(deltified(t, repo, all).id); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("one object beyond the limit: %v", err)
 	}
-	s = newStore(t, Options{SpillBytes: 64 << 10, MaxSpillBytes: 400 << 10}, repo)
+	s = newStore(t, func(l *limits) { spillEarly(l); l.packs.SpillSpace = pack.NewBudget(400 << 10) }, repo)
 	snap = snapshot(t, s, repo)
-	want := deltified(t, snap, all)
+	want := deltified(t, repo, all)
 	object, err := snap.Open(want.id)
 	if err != nil {
 		t.Fatal(err)
@@ -139,19 +121,22 @@ func TestTemporaryFilesAreBounded(t *testing.T) {
 func TestTemporaryDirectoryThatIsMissingIsAnError(t *testing.T) {
 	repo := bigRepo(t)
 	all := facts(t, repo)
-	s := newStore(t, Options{SpillBytes: 64 << 10, TempDir: filepath.Join(t.TempDir(), "missing")}, repo)
+	missing := filepath.Join(t.TempDir(), "missing")
+	s := newStore(t, func(l *limits) { spillEarly(l); l.packs.TempDir = missing }, repo)
 	snap := snapshot(t, s, repo)
-	_, err := snap.Open(deltified(t, snap, all).id)
-	if err == nil || isCorrupt(err) || bytes.Contains([]byte(err.Error()), []byte(s.options.TempDir)) {
+	_, err := snap.Open(deltified(t, repo, all).id)
+	if err == nil || errors.Is(err, ErrCorrupt) || bytes.Contains([]byte(err.Error()), []byte(missing)) {
 		t.Errorf("Open gives %v", err)
 	}
 }
 
-func TestDeltaBeyondTheKeptOnesIsReadAgain(t *testing.T) {
+// TestLargeDeltasOfAChainAreStreamed has deltas that together are too large for
+// memory, of an object that is not.
+func TestLargeDeltasOfAChainAreStreamed(t *testing.T) {
 	t.Parallel()
 	repo := gittest.New(t)
 	body := noise(5, 3_000_000)
-	for i := range 4 { // each adds more than fits among the kept deltas
+	for i := range 4 {
 		repo.Commit("main", gittest.Regular("big", body[:len(body)-i*700_000]))
 	}
 	for i := range 4 {
@@ -159,5 +144,8 @@ func TestDeltaBeyondTheKeptOnesIsReadAgain(t *testing.T) {
 		repo.Commit("main", gittest.Regular("big", body))
 	}
 	repo.Git("repack", "-adfq", "--depth=50")
-	compare(t, snapshot(t, newStore(t, Options{}, repo), repo), facts(t, repo))
+	for _, most := range []int64{1 << 20, 7 << 20, 32 << 20} {
+		s := newStore(t, func(l *limits) { l.packs.SpillBytes = most }, repo)
+		compare(t, snapshot(t, s, repo), facts(t, repo))
+	}
 }

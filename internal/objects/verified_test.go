@@ -16,11 +16,11 @@ func TestSwappedOffsetsAreNoticed(t *testing.T) {
 	a, _ := ParseID(repo.Git("rev-parse", "main:a"))
 	b, _ := ParseID(repo.Git("rev-parse", "main:b"))
 	repo.SwapOffsets(a.String(), b.String())
-	snap := snapshot(t, newStore(t, Options{}, repo), repo)
+	snap := snapshot(t, newStore(t, nil, repo), repo)
 
-	_, content, err := snap.Read(a, 1<<20, nil)
+	_, content, err := readStream(snap, a)
 	if err != nil || string(content) != "content of b" {
-		t.Fatalf("Read gives %q, %v: the offsets are not swapped", content, err)
+		t.Fatalf("Open gives %q, %v: the offsets are not swapped", content, err)
 	}
 	kept := []byte("kept")
 	if _, got, err := snap.ReadVerified(a, 1<<20, kept); !errors.Is(err, ErrCorrupt) || !bytes.Equal(got, kept) {

@@ -47,8 +47,6 @@ type Options struct {
 	// commits refs lead to; 0 means [DefaultCommitGraphBytes]. Files that are larger
 	// are not used.
 	CommitGraphBytes int64
-	// Objects are the limits of the object database.
-	Objects objects.Options
 	// Logger gets what an operator wants to know; nil discards it.
 	Logger *slog.Logger
 }
@@ -90,7 +88,7 @@ func Open(root string, options Options) (*Catalogue, error) {
 	if err != nil {
 		return nil, pathless(err) // the caller knows what it gave
 	}
-	store, err := objects.New(absolute, options.Objects)
+	store, err := objects.New(absolute)
 	if err != nil {
 		return nil, errors.Join(err, dir.Close())
 	}

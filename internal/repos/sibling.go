@@ -9,7 +9,7 @@ import (
 
 	"github.com/go-git/go-git/v5/config"
 
-	"github.com/repomcp/repomcp/internal/objects"
+	"github.com/repomcp/repomcp/internal/gitconfig"
 )
 
 // MaxSubmodulesBytes is the largest .gitmodules file that is read: about a
@@ -27,7 +27,7 @@ func ParseSubmodules(content []byte) map[string]string {
 	if len(content) > MaxSubmodulesBytes {
 		return nil
 	}
-	settings, err := objects.ParseConfig(string(content))
+	settings, err := gitconfig.Parse(string(content))
 	if err != nil {
 		return nil
 	}
@@ -53,7 +53,7 @@ func ParseSubmodules(content []byte) map[string]string {
 }
 
 // submodules are those of a .gitmodules file by name, of each key the last value.
-func submodules(settings []objects.Setting) map[string]*config.Submodule {
+func submodules(settings []gitconfig.Setting) map[string]*config.Submodule {
 	modules := make(map[string]*config.Submodule)
 	for _, s := range settings {
 		name, ok := strings.CutPrefix(s.Name, "submodule.")

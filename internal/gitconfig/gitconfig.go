@@ -1,0 +1,180 @@
+// Package gitconfig reads files in the syntax of git-config(1), such as a
+// repository's configuration and .gitmodules.
+package gitconfig
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Setting is a variable of a git configuration file, as `git config --list`
+// names it: section and key in lower case, a subsection between them as it is
+// written, such as core.bare or submodule.libs/A.path.
+type Setting struct {
+	Name  string
+	Value string // "true" for a key without "="
+}
+
+// Parse returns the settings of a file in its order. It fails where git does, for
+// then git uses nothing of the file either. Included files are not read. (go-git's
+// decoder knows neither a variable beside its header nor a line that goes on, and
+// refuses bytes that are not UTF-8.)
+func Parse(text string) ([]Setting, error) {
+	text = strings.ReplaceAll(strings.TrimPrefix(text, "\ufeff"), "\r\n", "\n")
+	p := parser{rest: text}
+	for p.blanks(blankBytes + "\n"); p.rest != ""; p.blanks(blankBytes + "\n") {
+		if !p.line() {
+			line := 1 + strings.Count(text[:len(text)-len(p.rest)], "\n")
+			return nil, fmt.Errorf("configuration: line %d is malformed", line)
+		}
+	}
+	return p.settings, nil
+}
+
+const (
+	blankBytes = " \t\r"
+	letters    = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+	keyBytes   = letters + "0123456789-"
+)
+
+// escapes are the characters that may come after a backslash in a value.
+var escapes = map[byte]byte{'"': '"', '\\': '\\', 'n': '\n', 't': '\t', 'b': '\b'}
+
+type parser struct {
+	rest     string // what was not read
+	section  string // with its subsection and a final dot
+	settings []Setting
+}
+
+// line reads a comment, the header of a section, or a variable.
+func (p *parser) line() bool {
+	switch p.rest[0] {
+	case '#', ';':
+		_, p.rest, _ = strings.Cut(p.rest, "\n")
+		return true
+	case '[':
+		return p.header()
+	default:
+		return p.variable()
+	}
+}
+
+// blanks passes over characters and reports whether there were any.
+func (p *parser) blanks(set string) bool {
+	before := len(p.rest)
+	p.rest = strings.TrimLeft(p.rest, set)
+	return len(p.rest) < before
+}
+
+// word takes characters of a set.
+func (p *parser) word(set string) string {
+	rest := strings.TrimLeft(p.rest, set)
+	word := p.rest[:len(p.rest)-len(rest)]
+	p.rest = rest
+	return strings.ToLower(word)
+}
+
+// token passes over a character that must come next.
+func (p *parser) token(c string) (ok bool) {
+	p.rest, ok = strings.CutPrefix(p.rest, c)
+	return ok
+}
+
+// header reads [section] or [section "subsection"].
+func (p *parser) header() bool {
+	p.rest = p.rest[1:]
+	p.section = p.word(keyBytes+".") + "."
+	if p.blanks(blankBytes) {
+		if !p.token(`"`) {
+			return false
+		}
+		subsection, ok := p.subsection()
+		if !ok {
+			return false
+		}
+		p.section += subsection + "."
+	}
+	return p.section != "." && p.token("]")
+}
+
+// subsection reads up to the closing quote. A backslash is dropped before every
+// character.
+func (p *parser) subsection() (string, bool) {
+	var name strings.Builder
+	for i := 0; i < len(p.rest) && p.rest[i] != '\n'; i++ {
+		if p.rest[i] == '"' {
+			p.rest = p.rest[i+1:]
+			return name.String(), true
+		}
+		if p.rest[i] == '\\' {
+			if i++; i == len(p.rest) || p.rest[i] == '\n' {
+				break
+			}
+		}
+		name.WriteByte(p.rest[i])
+	}
+	return "", false
+}
+
+// variable reads "key", "key = value" and what comes behind them.
+func (p *parser) variable() bool {
+	if strings.IndexByte(letters, p.rest[0]) < 0 {
+		return false
+	}
+	name, value := p.section+p.word(keyBytes), "true"
+	p.blanks(" \t")
+	if p.rest != "" && p.rest[0] != '\n' {
+		var ok bool
+		if !p.token("=") {
+			return false
+		}
+		if value, ok = p.value(); !ok {
+			return false
+		}
+	}
+	// git takes both for strings that a NUL ends.
+	name, _, _ = strings.Cut(name, "\x00")
+	value, _, _ = strings.Cut(value, "\x00")
+	p.settings = append(p.settings, Setting{name, value})
+	return true
+}
+
+// value reads to the end of a line that no backslash continues, without
+// comments, quotes, and blanks around what is not quoted.
+func (p *parser) value() (string, bool) {
+	var value strings.Builder
+	p.blanks(blankBytes)
+	end, quoted := 0, false // end of what is no blank
+	for i := 0; i < len(p.rest); i++ {
+		switch c := p.rest[i]; {
+		case c == '\n':
+			p.rest = p.rest[i:]
+			return value.String()[:end], !quoted
+		case !quoted && (c == '#' || c == ';'):
+			_, p.rest, _ = strings.Cut(p.rest[i:], "\n")
+			return value.String()[:end], true
+		case !quoted && strings.IndexByte(blankBytes, c) >= 0:
+			if end > 0 {
+				value.WriteByte(c)
+			}
+			continue
+		case c == '"':
+			quoted = !quoted
+			end = value.Len()
+			continue
+		case c == '\\':
+			if i++; i == len(p.rest) || p.rest[i] == '\n' {
+				break // blanks before a line that goes on are kept
+			}
+			if c = escapes[p.rest[i]]; c == 0 {
+				return "", false
+			}
+			value.WriteByte(c)
+		default:
+			value.WriteByte(c)
+		}
+		end = value.Len()
+	}
+	p.rest = ""
+	return value.String()[:end], !quoted
+}

@@ -1,0 +1,15 @@
+//go:build unix
+
+package loose
+
+import (
+	"syscall"
+	"testing"
+)
+
+func makePipe(t testing.TB, name string) {
+	t.Helper()
+	if err := syscall.Mkfifo(name, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

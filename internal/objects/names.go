@@ -1,0 +1,47 @@
+package objects
+
+import (
+	"io/fs"
+	"os"
+
+	"github.com/repomcp/repomcp/internal/objects/files"
+	"github.com/repomcp/repomcp/internal/objects/object"
+)
+
+type (
+	// ID is [object.ID].
+	ID = object.ID
+	// Type is [object.Type].
+	Type = object.Type
+	// Object is [object.Object].
+	Object = object.Object
+	// CorruptError is [object.CorruptError].
+	CorruptError = object.CorruptError
+)
+
+// The length of an id, and the types of objects.
+const (
+	IDSize = object.IDSize
+	Commit = object.Commit
+	Tree   = object.Tree
+	Blob   = object.Blob
+	Tag    = object.Tag
+)
+
+// What a database fails with, see package object.
+var (
+	ErrNotFound = object.ErrNotFound
+	ErrTooLarge = object.ErrTooLarge
+	ErrCorrupt  = object.ErrCorrupt
+	ErrBusy     = object.ErrBusy
+	ErrDenied   = object.ErrDenied
+	ErrClosed   = object.ErrClosed
+)
+
+// ParseID is [object.ParseID].
+func ParseID(digits string) (ID, error) { return object.ParseID(digits) }
+
+// OpenRegular is [files.Open], for the files of a repository that hold no objects.
+func OpenRegular(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
+	return files.Open(root, name)
+}

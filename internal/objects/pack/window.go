@@ -1,0 +1,58 @@
+package pack
+
+const (
+	// firstRead holds nearly every tree, commit and delta, and most source files,
+	// deflated.
+	firstRead = 8 << 10
+	// aheadRead is read where objects are read one after another as they lie in
+	// the pack, as git lays out the files of a commit: a call of the system costs
+	// as much as copying that many bytes.
+	aheadRead = 32 << 10
+	// nearRead is how far behind the end of a window the next one still goes on.
+	nearRead = 32 << 10
+	// largestRead is up to which size a stream is read in one go, which is
+	// faster; a longer one goes through a fixed buffer.
+	largestRead = 8 << 20
+	// keptWindow is the largest buffer that stays in the pool: that of the largest
+	// file that an archive reads in one go.
+	keptWindow = 5 << 20
+)
+
+// window is the part of a pack that was read last. A pack never changes, so what
+// was read stays right, also when the pack is gone.
+type window struct {
+	pack  *Pack
+	start int64
+	bytes []byte // of buf
+	buf   []byte
+}
+
+// from returns at least n bytes of a pack from off on, and fewer only at its end.
+// They stay until the next call.
+func (w *window) from(p *Pack, off, n int64) ([]byte, error) {
+	end := w.start + int64(len(w.bytes))
+	onward := w.pack == p && off >= w.start && off <= end+nearRead
+	if onward && min(off+n, p.end) <= end {
+		return w.bytes[off-w.start:], nil
+	}
+	if n = max(n, firstRead); onward {
+		n = max(n, aheadRead)
+	}
+	if int64(cap(w.buf)) < n {
+		w.buf = make([]byte, n)
+	}
+	w.pack = nil
+	bytes, err := p.read(off, w.buf[:n])
+	if err != nil {
+		return nil, err
+	}
+	w.pack, w.start, w.bytes = p, off, bytes
+	return bytes, nil
+}
+
+// trim drops what one huge object made of the buffer.
+func (w *window) trim() {
+	if cap(w.buf) > keptWindow {
+		*w = window{}
+	}
+}
