@@ -14,6 +14,7 @@ type scratch struct {
 	glance   glance         // of headers
 	inflater inflate.Reader // for streams that are longer than a window
 	own      span           // of the pack, around the object that is read
+	other    span           // around the one before: walks read a commit and a tree by turns
 	bases    span           // the same around a base of it
 	window   []byte         // for a header alone, or the file of a loose object
 	deltas   []byte         // inflated deltas of the chain, one after the other
@@ -46,6 +47,7 @@ func (s *Store) takeScratch() *scratch {
 // giveScratch puts sc back; buffers that one huge object made are dropped.
 func (s *Store) giveScratch(sc *scratch) {
 	sc.own.trim()
+	sc.other.trim()
 	sc.bases.trim()
 	if cap(sc.delta) > keptDeltas {
 		sc.delta = nil
@@ -84,6 +86,9 @@ func (sc *scratch) span() *span {
 // entryAt reads the header of the entry of the next link. What was read of its
 // data is returned too.
 func (sc *scratch) entryAt(at place) (entry, []byte, error) {
+	if len(sc.links) == 0 && !sc.own.leadsTo(at.pack, at.off) {
+		sc.own, sc.other = sc.other, sc.own
+	}
 	b, err := sc.span().from(at.pack, at.off, longestEntryHeader)
 	if err != nil {
 		return entry{}, nil, err

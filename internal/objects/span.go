@@ -27,12 +27,19 @@ type span struct {
 	buf   []byte
 }
 
+func (s *span) end() int64 { return s.start + int64(len(s.bytes)) }
+
+// leadsTo reports whether a place is within the span, or so near behind it that
+// objects are likely read as they lie.
+func (s *span) leadsTo(p *pack, off int64) bool {
+	return s.pack == p && off >= s.start && off <= s.end()+nearSpan
+}
+
 // from returns at least n bytes of a pack from off on, and fewer only at its end.
 // They stay until the next call.
 func (s *span) from(p *pack, off, n int64) ([]byte, error) {
-	end := s.start + int64(len(s.bytes))
-	onward := s.pack == p && off >= s.start && off <= end+nearSpan
-	if onward && min(off+n, p.end) <= end {
+	onward := s.leadsTo(p, off)
+	if onward && min(off+n, p.end) <= s.end() {
 		return s.bytes[off-s.start:], nil
 	}
 	if n = max(n, firstSpan); onward {
