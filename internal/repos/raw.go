@@ -60,11 +60,10 @@ func (s *Snapshot) ScanCommit(id ID, buf []byte) ([]byte, error) {
 	return s.scan(id, objects.Commit, maxCommitBytes, buf)
 }
 
-// ScanTree appends a tree object as it is stored to buf: see ScanCommit. It is
-// the mode in octal, a space, the name, a NUL and the bytes of the id for each
-// entry.
-func (s *Snapshot) ScanTree(id ID, buf []byte) ([]byte, error) {
-	return s.scan(id, objects.Tree, maxTreeBytes, buf)
+// StoredTree reads a tree object, whose content it appends to buf: see ScanCommit.
+func (s *Snapshot) StoredTree(id ID, buf []byte) (StoredTree, error) {
+	content, err := s.scan(id, objects.Tree, maxTreeBytes, buf)
+	return StoredTree{id, content}, err
 }
 
 func (s *Snapshot) scan(id ID, want objects.Type, limit int64, buf []byte) ([]byte, error) {
