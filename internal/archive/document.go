@@ -81,7 +81,7 @@ func (p *Plan) heading() document {
 	d := append(document{'{'}.key("version"), documentVersion...)
 	d = d.plain("commit", p.commit.ID.String())
 	d = d.plain("tree", p.commit.Tree.String())
-	d = d.plain("time", p.commit.Committer.When.UTC().Format(time.RFC3339))
+	d = d.plain("time", p.commit.Committer.When().UTC().Format(time.RFC3339))
 	d = d.options(p.options)
 	if p.delta != nil {
 		d = d.changes(p.delta.changes)

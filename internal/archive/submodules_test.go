@@ -154,7 +154,7 @@ func (g *group) check(what, name string, options archive.Options, below placed) 
 	for i := range want {
 		want[i].ModTime = want[0].ModTime
 		if want[i].Type != tar.TypeXGlobalHeader {
-			want[i].ModTime = p.Commit().Committer.When.Unix()
+			want[i].ModTime = p.Commit().Committer.When().Unix()
 		}
 	}
 	entries := gittest.ReadTar(g.t, bytes.NewReader(got))

@@ -18,7 +18,7 @@ type zipLayout struct {
 }
 
 func (p *Plan) zipLayout() (*zipLayout, error) {
-	format, err := zip.New(p.engine.gzip, p.engine.gzipLevel, p.commit.Committer.When.Unix())
+	format, err := zip.New(p.engine.gzip, p.engine.gzipLevel, int64(p.commit.Date))
 	if err != nil {
 		return nil, err
 	}

@@ -198,7 +198,7 @@ func (s *Server) planArchive(ctx context.Context, snapshot *repos.Snapshot, r Re
 	return &Content{
 		URI: r.String(), MIMEType: r.Options.Format.MediaType(), FileName: name, Size: UnknownSize, ETag: validator.Tag, Weak: validator.Weak,
 		Immutable: immutable, Streamable: true, Meta: map[string]any{metaCommit: id},
-		Commit: id, Modified: commit.Committer.When, Repository: r.Repository, Frozen: r.String(), FrozenName: archiveName(r, id),
+		Commit: id, Modified: commit.Committer.When(), Repository: r.Repository, Frozen: r.String(), FrozenName: archiveName(r, id),
 		write: plan.WriteTo, writeRange: plan.WriteRange, measure: measureOf(plan), plan: plan,
 	}, nil
 }
@@ -265,7 +265,7 @@ func openContents(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*C
 
 // locatedAt notes where a content was found.
 func (c *Content) locatedAt(r Resource, commit repos.Commit, entry repos.TreeEntry) {
-	c.Commit, c.Modified = commit.ID.String(), commit.Committer.When
+	c.Commit, c.Modified = commit.ID.String(), commit.Committer.When()
 	c.Repository, c.Frozen, c.FrozenName = r.Repository, frozen(r, c.Commit), c.FileName
 	c.Immutable = r.Revision == c.Commit
 	c.Meta = mergeMeta(c.Meta, map[string]any{metaCommit: c.Commit, metaID: entry.ID.String(), metaMode: entry.Mode.String()})
