@@ -21,7 +21,7 @@ var arrows = map[string][]string{
 	"internal/httpx":     {"internal/links", "internal/panics", "internal/resources"},
 	"internal/resources": {"internal/archive", "internal/cache", "internal/links", "internal/lru", "internal/panics", "internal/repos", "internal/watch"},
 	"internal/watch":     {"internal/repos"},
-	"internal/tools":     {"internal/archive", "internal/archive/lfs", "internal/archive/wildmatch", "internal/history", "internal/lru", "internal/mailmap", "internal/repos", "internal/search", "internal/search/pattern"},
+	"internal/tools":     {"internal/archive", "internal/archive/lfs", "internal/archive/wildmatch", "internal/cquote", "internal/history", "internal/lru", "internal/mailmap", "internal/repos", "internal/search", "internal/search/pattern"},
 	"internal/search": {
 		"internal/archive/wildmatch", "internal/archive/workers", "internal/lru", "internal/repos", "internal/search/language", "internal/search/pattern",
 	},
@@ -32,7 +32,7 @@ var arrows = map[string][]string{
 		"internal/archive/subst", "internal/archive/workers", "internal/archive/xz", "internal/archive/zip", "internal/archive/zstd", "internal/lru",
 		"internal/pretty", "internal/repos",
 	},
-	"internal/history": {"internal/charset", "internal/commitgraph", "internal/diff", "internal/mailmap", "internal/message", "internal/repos"},
+	"internal/history": {"internal/charset", "internal/commitgraph", "internal/cquote", "internal/diff", "internal/mailmap", "internal/message", "internal/repos"},
 	"internal/mailmap": {"internal/message", "internal/repos"},
 	"internal/pretty":  {"internal/archive/wildmatch", "internal/charset", "internal/mailmap", "internal/message", "internal/repos"},
 	"internal/repos":   {"internal/charset", "internal/commitgraph", "internal/lru", "internal/message", "internal/objects"},
@@ -50,7 +50,7 @@ var arrows = map[string][]string{
 	// Imported by tests only, as gittest is.
 	"internal/archive/compresstest": {"internal/archive/workers", "internal/panics"},
 
-	"internal/archive/attributes": {"internal/archive/wildmatch"},
+	"internal/archive/attributes": {"internal/archive/wildmatch", "internal/cquote"},
 	"internal/archive/convert":    {"internal/archive/attributes", "internal/charset"},
 	"internal/archive/lfs":        {},
 	"internal/archive/pathspec":   {"internal/archive/wildmatch"},
@@ -63,6 +63,7 @@ var arrows = map[string][]string{
 	"internal/lru":                {},
 	"internal/charset":            {},
 	"internal/commitgraph":        {},
+	"internal/cquote":             {},
 	"internal/message":            {},
 	"internal/panics":             {},
 	"internal/gittest":            {},

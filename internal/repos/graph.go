@@ -18,7 +18,8 @@ const (
 )
 
 // knownParents remembers the parents of commits, within a number of bytes. A
-// commit never changes, so an entry is right for ever; when they are full, all go.
+// commit never changes, so an entry is right for ever; when they are full, all go:
+// a place in the list of an lru.Cache would cost as much as the entry.
 type knownParents struct {
 	limit int64
 
