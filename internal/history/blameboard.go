@@ -10,6 +10,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/diff"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/repos/newest"
 )
 
 // board is the state of a blame, whose answers are those of git-blame(1): each
@@ -22,7 +23,7 @@ type board struct {
 	left   int // commits that may still be looked at
 
 	commits map[repos.ID]*suspect // those in the queue and around
-	queue   repos.Newest[*suspect]
+	queue   newest.Queue[*suspect]
 	found   []verdict
 }
 

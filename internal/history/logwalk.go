@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/repos/newest"
 )
 
 // maxHistory bounds the commits that a walk remembers as seen, some 100 MiB of
@@ -31,7 +32,7 @@ type walk struct {
 	first   bool // parents only
 	resumed int  // that many commits were dealt with before
 
-	queue  repos.Newest[*step]
+	queue  newest.Queue[*step]
 	seen   map[repos.ID]struct{}
 	ranged []*visit // what is left of a range
 	looked int

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/repos/newest"
 )
 
 // maxPainted bounds the commits that a search for common ancestors remembers,
@@ -112,7 +113,7 @@ type painter struct {
 	others  []outsider
 	marks   []marks
 	queued  []uint8 // that many times: at most once for each mark
-	queue   repos.Newest[uint32]
+	queue   newest.Queue[uint32]
 	fresh   int // how many in the queue are not stale
 	common  []uint32
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/repos/newest"
 )
 
 // span is a walk over a range: commits that some starts lead to and others, which
@@ -21,7 +22,7 @@ import (
 type span struct {
 	walk    *walk
 	commits map[repos.ID]*visit
-	queue   repos.Newest[*visit]
+	queue   newest.Queue[*visit]
 	fresh   int // commits of the queue that are not left out
 	list    []*visit
 }

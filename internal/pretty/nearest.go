@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/repos/newest"
 )
 
 // maxCandidates is the default of git describe --candidates.
@@ -34,7 +35,7 @@ type walk struct {
 	*describer
 	ends    map[repos.ID]bool // where a shallow history ends
 	nodes   map[repos.ID]*node
-	queue   repos.Newest[*node]
+	queue   newest.Queue[*node]
 	visited int
 	found   []*candidate
 }

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+
+	"github.com/repomcp/repomcp/internal/objects"
 )
 
 // maxTreeBytes bounds one tree object: some two million entries in a single
@@ -69,6 +71,72 @@ type TreeEntry struct {
 	Name string
 	Mode Mode
 	ID   ID
+}
+
+// Tree reads one folder, in git's order: by name, as if folders ended in "/".
+func (s *Snapshot) Tree(id ID) ([]TreeEntry, error) {
+	content, err := s.read(id, objects.Tree, maxTreeBytes)
+	if err != nil {
+		return nil, err
+	}
+	return parseTree(id, content)
+}
+
+// TreePage reads a part of one folder, in the order of [Snapshot.Tree]: up to
+// limit entries that come after the one with the given name, or the first ones
+// when that is "". More says that others follow. A name that is not there is
+// [ErrNotFound].
+func (s *Snapshot) TreePage(id ID, after string, limit int) (entries []TreeEntry, more bool, err error) {
+	content, err := s.read(id, objects.Tree, maxTreeBytes)
+	if err != nil {
+		return nil, false, err
+	}
+	found := after == ""
+	err = eachEntry(id, content, func(entry TreeEntry) {
+		switch {
+		case !found:
+			found = entry.Name == after
+		case len(entries) == limit:
+			more = true
+		default:
+			entries = append(entries, entry)
+		}
+	})
+	if err == nil && !found {
+		err = fmt.Errorf("page: %w", ErrNotFound)
+	}
+	return entries, more, err
+}
+
+// Lookup walks from a tree along a path of names divided by slashes. The empty
+// path is the tree itself. A missing name is [ErrNotFound].
+func (s *Snapshot) Lookup(tree ID, path string) (TreeEntry, error) {
+	entry := TreeEntry{Mode: ModeDir, ID: tree}
+	if path == "" {
+		return entry, nil
+	}
+	for name := range strings.SplitSeq(path, "/") {
+		if !entry.Mode.IsDir() {
+			return TreeEntry{}, fmt.Errorf("path: %w", ErrNotFound)
+		}
+		entries, err := s.Tree(entry.ID)
+		if err != nil {
+			return TreeEntry{}, mustExist(entry.ID, err)
+		}
+		if entry, err = find(entries, name); err != nil {
+			return TreeEntry{}, err
+		}
+	}
+	return entry, nil
+}
+
+func find(entries []TreeEntry, name string) (TreeEntry, error) {
+	for _, entry := range entries {
+		if entry.Name == name {
+			return entry, nil
+		}
+	}
+	return TreeEntry{}, fmt.Errorf("path: %w", ErrNotFound)
 }
 
 // averageEntryBytes is a guess that spares the list from growing.

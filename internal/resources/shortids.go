@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/repos/newest"
 )
 
 const (
@@ -84,7 +85,7 @@ func (c completions) resolved(ctx context.Context, snapshot *repos.Snapshot, dig
 // more. It stops when the time is over.
 func recentCommits(ctx context.Context, snapshot *repos.Snapshot, tips *repos.Tips) (ids []repos.ID, more bool) {
 	seen := make(map[repos.ID]bool)
-	var queue repos.Newest[repos.Commit]
+	var queue newest.Queue[repos.Commit]
 	push := func(id repos.ID) {
 		if seen[id] {
 			return

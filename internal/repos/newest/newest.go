@@ -1,11 +1,12 @@
-package repos
+// Package newest has the queue of walks through history.
+package newest
 
 import "iter"
 
-// Newest is the queue of a walk of history: it returns what has the highest rank
-// first, of those what has the latest date, and of those what was added first. The
-// zero Newest is empty.
-type Newest[T any] struct {
+// Queue returns what has the highest rank
+// first, of those what has the latest date, and of those what was added first. The zero
+// Queue is empty.
+type Queue[T any] struct {
 	items []dated[T] // a binary heap
 	added int
 }
@@ -28,10 +29,10 @@ func (d *dated[T]) before(o *dated[T]) bool {
 }
 
 // Push adds a value with its date, in seconds since 1970.
-func (q *Newest[T]) Push(date uint64, value T) { q.PushRanked(0, date, value) }
+func (q *Queue[T]) Push(date uint64, value T) { q.PushRanked(0, date, value) }
 
 // PushRanked adds a value that has more than a date, such as a generation.
-func (q *Newest[T]) PushRanked(rank, date uint64, value T) {
+func (q *Queue[T]) PushRanked(rank, date uint64, value T) {
 	q.added++
 	q.items = append(q.items, dated[T]{rank, date, q.added, value})
 	for i := len(q.items) - 1; i > 0; {
@@ -45,7 +46,7 @@ func (q *Newest[T]) PushRanked(rank, date uint64, value T) {
 }
 
 // Pop takes the first; there must be one.
-func (q *Newest[T]) Pop() T {
+func (q *Queue[T]) Pop() T {
 	first, last := q.items[0].value, len(q.items)-1
 	q.items[0], q.items[last] = q.items[last], dated[T]{}
 	q.items = q.items[:last]
@@ -63,13 +64,13 @@ func (q *Newest[T]) Pop() T {
 }
 
 // Len is how many there are.
-func (q *Newest[T]) Len() int { return len(q.items) }
+func (q *Queue[T]) Len() int { return len(q.items) }
 
 // Date is that of the first, which must be there.
-func (q *Newest[T]) Date() uint64 { return q.items[0].date }
+func (q *Queue[T]) Date() uint64 { return q.items[0].date }
 
 // All yields what is queued, in no order.
-func (q *Newest[T]) All() iter.Seq[T] {
+func (q *Queue[T]) All() iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for i := range q.items {
 			if !yield(q.items[i].value) {

@@ -2,9 +2,76 @@ package repos
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"iter"
+
+	"github.com/repomcp/repomcp/internal/objects"
 )
+
+// RawCommit returns a commit object as it is stored, for what [Commit] leaves
+// out. It is compared with its id.
+func (s *Snapshot) RawCommit(id ID) ([]byte, error) {
+	return s.read(id, objects.Commit, maxCommitBytes)
+}
+
+// RawTag returns an annotated tag object as it is stored. It is compared with its
+// id.
+func (s *Snapshot) RawTag(id ID) ([]byte, error) {
+	return s.read(id, objects.Tag, maxCommitBytes)
+}
+
+// ScanCommit is [Snapshot.RawCommit] for walks over whole histories: it appends
+// the object to buf. It is compared with its id like all others, which git does
+// not do in its walks: where a history leads to by a wrong commit nobody would
+// notice.
+func (s *Snapshot) ScanCommit(id ID, buf []byte) ([]byte, error) {
+	return s.scan(id, objects.Commit, maxCommitBytes, buf)
+}
+
+// StoredTree reads a tree object, whose content it appends to buf: see ScanCommit.
+func (s *Snapshot) StoredTree(id ID, buf []byte) (StoredTree, error) {
+	content, err := s.scan(id, objects.Tree, maxTreeBytes, buf)
+	return StoredTree{id, content}, err
+}
+
+func (s *Snapshot) scan(id ID, want objects.Type, limit int64, buf []byte) ([]byte, error) {
+	kind, content, err := s.objects.ReadVerified(id, limit, buf)
+	switch {
+	case errors.Is(err, objects.ErrTooLarge):
+		return buf, damage(id, err)
+	case err != nil:
+		return buf, mustExist(id, domainError(err))
+	case kind != want:
+		return buf, damage(id, fmt.Errorf("is a %s, not a %s", kind, want))
+	default:
+		return content, nil
+	}
+}
+
+// mustExist turns "not found" into damage for an object that another one names:
+// the path exists, its object does not.
+func mustExist(id ID, err error) error {
+	if errors.Is(err, ErrNotFound) {
+		return damage(id, errors.New("is missing"))
+	}
+	return err
+}
+
+// read returns the whole content of an object of a known type.
+func (s *Snapshot) read(id ID, want objects.Type, limit int64) ([]byte, error) {
+	kind, content, err := s.objects.ReadVerified(id, limit, nil)
+	switch {
+	case errors.Is(err, objects.ErrTooLarge):
+		return nil, damage(id, err)
+	case err != nil:
+		return nil, domainError(err)
+	case kind != want:
+		return nil, fmt.Errorf("object %s: is a %s: %w", id, kind, ErrNotFound)
+	default:
+		return content, nil
+	}
+}
 
 // StoredTree is a tree object as it is stored. Unlike [Snapshot.Tree] it takes what
 // git takes when it compares trees: names that no file may have, those that occur
