@@ -115,7 +115,7 @@ func listBlobs(s *repos.Snapshot, tree repos.ID) (list []repos.ID, err error) {
 	if err != nil {
 		return nil, err
 	}
-	for e, err := range repos.WalkTree("", entries).All(func(e repos.TreeEntry) ([]repos.TreeEntry, error) {
+	for e, err := range repos.WalkTree("", entries, func(e repos.WalkedEntry) ([]repos.TreeEntry, error) {
 		if !e.Mode.IsDir() {
 			return nil, nil
 		}

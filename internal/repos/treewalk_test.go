@@ -42,8 +42,7 @@ func TestWalkHasTheEntriesOfGit(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []string
-		walk := repos.WalkTree(c.folder, list)
-		for e, err := range walk.All(func(e repos.TreeEntry) ([]repos.TreeEntry, error) {
+		for e, err := range repos.WalkTree(c.folder, list, func(e repos.WalkedEntry) ([]repos.TreeEntry, error) {
 			if !e.Mode.IsDir() || e.Name == c.passed {
 				return nil, nil
 			}
@@ -52,11 +51,11 @@ func TestWalkHasTheEntriesOfGit(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if depth := strings.Count(strings.TrimPrefix(string(walk.Path()), c.folder+"/"), "/") + 1; walk.Depth() != depth {
-				t.Errorf("%s is %d folders deep, not %d", walk.Path(), walk.Depth(), depth)
+			if depth := strings.Count(strings.TrimPrefix(string(e.Path), c.folder+"/"), "/") + 1; e.Depth != depth {
+				t.Errorf("%s is %d folders deep, not %d", e.Path, e.Depth, depth)
 			}
-			if string(walk.Path()) != c.passed {
-				got = append(got, fmt.Sprintf("%s %s\t%s", e.Mode, e.ID, walk.Path()))
+			if string(e.Path) != c.passed {
+				got = append(got, fmt.Sprintf("%s %s\t%s", e.Mode, e.ID, e.Path))
 			}
 		}
 		slices.Sort(got)
@@ -82,7 +81,7 @@ func TestWalkEndsWithTheErrorOfAFolder(t *testing.T) {
 	wrong := errors.New("wrong")
 	entries := []repos.TreeEntry{{Name: "a", Mode: repos.ModeDir}, {Name: "b", Mode: repos.ModeRegular}}
 	var got []string
-	for e, err := range repos.WalkTree("", entries).All(func(repos.TreeEntry) ([]repos.TreeEntry, error) { return nil, wrong }) {
+	for e, err := range repos.WalkTree("", entries, func(repos.WalkedEntry) ([]repos.TreeEntry, error) { return nil, wrong }) {
 		got = append(got, fmt.Sprint(e.Name, err))
 	}
 	if want := []string{"a<nil>", "wrong"}; !slices.Equal(got, want) {

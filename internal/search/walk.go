@@ -56,9 +56,9 @@ type target struct {
 	commit   repos.ID
 }
 
-// walk goes through repositories and their trees ahead of the search. A
-// [repos.TreeWalk] goes over trees alone; of a folder whose answer is known this
-// one goes over the answer, and reads no tree.
+// walk goes through repositories and their trees ahead of the search. It is
+// no [repos.WalkTree]: of a folder whose answer is known it goes over the answer,
+// and reads no tree.
 type walk struct {
 	search *search
 	names  []string // of the repositories that come

@@ -49,12 +49,11 @@ func (w *walker) walk(folder entry) error {
 		return err
 	}
 	enter := false
-	walk := repos.WalkTree(folder.path, list)
-	for e, err := range walk.All(func(e repos.TreeEntry) ([]repos.TreeEntry, error) {
+	for e, err := range repos.WalkTree(folder.path, list, func(e repos.WalkedEntry) ([]repos.TreeEntry, error) {
 		if !enter || !e.Mode.IsDir() || !w.recursive {
 			return nil, nil
 		}
-		if walk.Depth() >= archive.DefaultDepth || len(walk.Path()) > archive.DefaultPathBytes {
+		if e.Depth >= archive.DefaultDepth || len(e.Path) > archive.DefaultPathBytes {
 			return nil, errStopped
 		}
 		return w.list(e.ID)
@@ -63,11 +62,11 @@ func (w *walker) walk(folder entry) error {
 			return err
 		}
 		w.entries++
-		w.bytes += len(walk.Path())
+		w.bytes += len(e.Path)
 		if w.entries > maxWalkedEntries || w.bytes > maxWalkedBytes {
 			return errStopped
 		}
-		enter = w.yield(entry{string(walk.Path()), e})
+		enter = w.yield(entry{string(e.Path), e.TreeEntry})
 	}
 	return nil
 }
