@@ -32,16 +32,14 @@ var arrows = map[string][]string{
 		"internal/archive/subst", "internal/archive/workers", "internal/archive/xz", "internal/archive/zip", "internal/archive/zstd", "internal/lru",
 		"internal/pretty", "internal/repos",
 	},
-	"internal/history":      {"internal/charset", "internal/commitgraph", "internal/cquote", "internal/diff", "internal/mailmap", "internal/message", "internal/repos", "internal/repos/newest"},
-	"internal/mailmap":      {"internal/message", "internal/repos"},
-	"internal/pretty":       {"internal/archive/wildmatch", "internal/charset", "internal/mailmap", "internal/message", "internal/repos", "internal/repos/newest"},
-	"internal/repos":        {"internal/charset", "internal/commitgraph", "internal/lru", "internal/message", "internal/objects", "internal/repos/stamp"},
-	"internal/diff":         {},
-	"internal/repos/newest": {},
-	"internal/repos/stamp":  {},
-	"internal/objects":      {"internal/inflate", "internal/lru", "internal/panics"},
-	"internal/links":        {},
-	"internal/cache":        {"internal/panics"},
+	"internal/history": {"internal/charset", "internal/commitgraph", "internal/cquote", "internal/diff", "internal/mailmap", "internal/message", "internal/repos", "internal/repos/newest"},
+	"internal/mailmap": {"internal/message", "internal/repos"},
+	"internal/pretty":  {"internal/archive/wildmatch", "internal/charset", "internal/mailmap", "internal/message", "internal/repos", "internal/repos/newest"},
+	"internal/repos":   {"internal/charset", "internal/commitgraph", "internal/lru", "internal/message", "internal/objects", "internal/repos/stamp"},
+	"internal/diff":    {},
+	"internal/objects": {"internal/inflate", "internal/lru", "internal/panics"},
+	"internal/links":   {},
+	"internal/cache":   {"internal/panics"},
 
 	// In memory, for tests.
 	"internal/cache/cachetest": {},
@@ -68,6 +66,8 @@ var arrows = map[string][]string{
 	"internal/cquote":             {},
 	"internal/message":            {},
 	"internal/panics":             {},
+	"internal/repos/newest":       {},
+	"internal/repos/stamp":        {},
 	"internal/gittest":            {},
 	// Measures the program from outside, repos alone beside go-git, and search
 	// beside git grep.
