@@ -19,9 +19,9 @@ var arrows = map[string][]string{
 	"cmd/repomcp":        {"internal/archive", "internal/cache", "internal/history", "internal/httpx", "internal/links", "internal/repos", "internal/resources", "internal/search", "internal/tools"},
 	"client":             {},
 	"internal/httpx":     {"internal/links", "internal/panics", "internal/resources"},
-	"internal/resources": {"internal/archive", "internal/cache", "internal/links", "internal/lru", "internal/panics", "internal/repos", "internal/watch"},
+	"internal/resources": {"internal/archive", "internal/cache", "internal/links", "internal/lru", "internal/panics", "internal/repos", "internal/repos/newest", "internal/watch"},
 	"internal/watch":     {"internal/repos"},
-	"internal/tools":     {"internal/archive", "internal/history", "internal/lfs", "internal/lru", "internal/mailmap", "internal/repos", "internal/search", "internal/search/pattern", "internal/wildmatch"},
+	"internal/tools":     {"internal/archive", "internal/cquote", "internal/history", "internal/lfs", "internal/lru", "internal/mailmap", "internal/repos", "internal/search", "internal/search/pattern", "internal/wildmatch"},
 	"internal/search": {
 		"internal/lru", "internal/repos", "internal/search/language", "internal/search/pattern", "internal/wildmatch", "internal/workers",
 	},
@@ -41,10 +41,10 @@ var arrows = map[string][]string{
 	"internal/archive/tree": {
 		"internal/archive/attributes", "internal/archive/convert", "internal/archive/pathspec", "internal/pretty", "internal/repos",
 	},
-	"internal/history": {"internal/charset", "internal/commitgraph", "internal/diff", "internal/mailmap", "internal/message", "internal/repos"},
+	"internal/history": {"internal/charset", "internal/commitgraph", "internal/cquote", "internal/diff", "internal/mailmap", "internal/message", "internal/repos", "internal/repos/newest"},
 	"internal/mailmap": {"internal/message", "internal/repos"},
-	"internal/pretty":  {"internal/charset", "internal/mailmap", "internal/message", "internal/repos", "internal/wildmatch"},
-	"internal/repos":   {"internal/charset", "internal/commitgraph", "internal/gitconfig", "internal/lru", "internal/message", "internal/objects"},
+	"internal/pretty":  {"internal/charset", "internal/mailmap", "internal/message", "internal/repos", "internal/repos/newest", "internal/wildmatch"},
+	"internal/repos":   {"internal/charset", "internal/commitgraph", "internal/gitconfig", "internal/lru", "internal/message", "internal/objects", "internal/repos/stamp"},
 	"internal/diff":    {},
 	"internal/objects": {
 		"internal/gitconfig", "internal/objects/files", "internal/objects/loose", "internal/objects/object", "internal/objects/pack",
@@ -71,7 +71,7 @@ var arrows = map[string][]string{
 	// Imported by tests only, as gittest is.
 	"internal/compress/compresstest": {"internal/workers", "internal/panics"},
 
-	"internal/archive/attributes": {"internal/wildmatch"},
+	"internal/archive/attributes": {"internal/cquote", "internal/wildmatch"},
 	"internal/archive/convert":    {"internal/archive/attributes", "internal/charset"},
 	"internal/archive/pathspec":   {"internal/wildmatch"},
 	"internal/archive/subst":      {"internal/pretty"},
@@ -83,9 +83,12 @@ var arrows = map[string][]string{
 	"internal/wildmatch":          {},
 	"internal/charset":            {},
 	"internal/commitgraph":        {},
+	"internal/cquote":             {},
 	"internal/message":            {},
 	"internal/panics":             {},
 	"internal/gitconfig":          {},
+	"internal/repos/newest":       {},
+	"internal/repos/stamp":        {},
 	"internal/gittest":            {},
 	// Measures the program from outside, repos alone beside go-git, and search
 	// beside git grep.

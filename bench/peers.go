@@ -103,27 +103,32 @@ func withHead(ctx context.Context, dir string, do func(*repos.Snapshot, []repos.
 	if err != nil {
 		return err
 	}
-	blobs, err := listBlobs(snapshot, commit.Tree, nil)
+	blobs, err := listBlobs(snapshot, commit.Tree)
 	if err != nil {
 		return err
 	}
 	return do(snapshot, blobs)
 }
 
-func listBlobs(s *repos.Snapshot, tree repos.ID, list []repos.ID) ([]repos.ID, error) {
+func listBlobs(s *repos.Snapshot, tree repos.ID) (list []repos.ID, err error) {
 	entries, err := s.Tree(tree)
-	for _, e := range entries {
+	if err != nil {
+		return nil, err
+	}
+	for e, err := range repos.WalkTree("", entries, func(e repos.WalkedEntry) ([]repos.TreeEntry, error) {
+		if !e.Mode.IsDir() {
+			return nil, nil
+		}
+		return s.Tree(e.ID)
+	}) {
 		switch {
-		case e.Mode.IsDir():
-			list, err = listBlobs(s, e.ID, list)
-		case !e.Mode.IsGitlink():
+		case err != nil:
+			return nil, err
+		case !e.Mode.IsDir() && !e.Mode.IsGitlink():
 			list = append(list, e.ID)
 		}
-		if err != nil {
-			return nil, err
-		}
 	}
-	return list, err
+	return list, nil
 }
 
 // share lets as many goroutines as there are processors take an equal part.

@@ -19,7 +19,7 @@ type zipLayout struct {
 }
 
 func (p *Plan) zipLayout() (*zipLayout, error) {
-	format, err := zip.New(p.engine.gzip, p.engine.gzipLevel, p.head.When.Unix())
+	format, err := zip.New(p.engine.gzip, p.engine.gzipLevel, int64(p.head.Date))
 	if err != nil {
 		return nil, err
 	}

@@ -74,8 +74,12 @@ func Parse(data []byte, base *Graph) (*Graph, error) {
 	if offsets := chunks["GDA2"]; len(offsets) == 4*n && (base == nil || base.offsets != nil) {
 		g.offsets, g.large = offsets, chunks["GDO2"]
 	}
+	// The sum takes as long as all other checks together.
+	sum := make(chan [sha1.Size]byte)
+	go func() { sum <- sha1.Sum(data[:len(data)-sha1.Size]) }()
 	g.takeFilters(chunks["BIDX"], chunks["BDAT"])
-	if !g.ordered() || !g.acyclic() || sha1.Sum(data[:len(data)-sha1.Size]) != g.checksum {
+	sound := g.ordered() && g.acyclic()
+	if <-sum != g.checksum || !sound {
 		return nil, ErrMalformed
 	}
 	return g, nil
@@ -156,7 +160,10 @@ func (g *Graph) acyclic() bool {
 			return false
 		}
 		for parent := range g.Parents(at) {
-			if parent >= g.Len() || of(parent).level >= child.level || of(parent).generation >= child.generation {
+			if parent >= g.Len() {
+				return false
+			}
+			if below := of(parent); below.level >= child.level || below.generation >= child.generation {
 				return false
 			}
 		}

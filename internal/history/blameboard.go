@@ -10,6 +10,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/diff"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/repos/newest"
 )
 
 // board is the state of a blame, whose answers are those of git-blame(1): each
@@ -22,7 +23,7 @@ type board struct {
 	left   int // commits that may still be looked at
 
 	commits map[repos.ID]*suspect // those in the queue and around
-	queue   newest[*suspect]
+	queue   newest.Queue[*suspect]
 	found   []verdict
 }
 
@@ -118,14 +119,14 @@ func (b *board) give(h *holder, shares []share) {
 	if waiting {
 		return
 	}
-	b.queue.push(h.commit.date, h.commit)
+	b.queue.Push(h.commit.date, h.commit)
 }
 
 // run judges the versions of each commit, the newest first, until no share is
 // without a commit.
 func (b *board) run() error {
-	for !b.queue.empty() {
-		commit := b.queue.pop()
+	for b.queue.Len() > 0 {
+		commit := b.queue.Pop()
 		for _, h := range commit.holders {
 			if err := b.judge(h); err != nil {
 				return err

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/repomcp/repomcp/internal/cquote"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/repos"
 )
@@ -74,7 +75,7 @@ func numstat(t *testing.T, d *Differ, c Comparison) string {
 		} else {
 			out = fmt.Appendf(out, "%d\t%d\t", f.Added, f.Deleted)
 		}
-		out = append(appendPath(out, "", f.NewPath), '\n')
+		out = append(cquote.AppendPath(out, "", f.NewPath), '\n')
 	}
 	return string(out)
 }
@@ -85,9 +86,9 @@ func nameStatus(_ *testing.T, _ *Differ, c Comparison) string {
 	for _, f := range c.Files {
 		out = append(out, f.Status.String()...)
 		if _, moved := moves[f.Status]; moved {
-			out = appendPath(fmt.Appendf(out, "%03d\t", f.Score), "", f.OldPath)
+			out = cquote.AppendPath(fmt.Appendf(out, "%03d\t", f.Score), "", f.OldPath)
 		}
-		out = append(appendPath(append(out, '\t'), "", f.NewPath), '\n')
+		out = append(cquote.AppendPath(append(out, '\t'), "", f.NewPath), '\n')
 	}
 	return string(out)
 }

@@ -1,7 +1,6 @@
 package history
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 
@@ -12,10 +11,6 @@ import (
 // that an attacker made can have more of them, one inside the other, than
 // anybody can count. Large projects have tens of thousands.
 const maxComparedFolders = 250_000
-
-// maxOpenBytes bounds the folders, one inside the other, that are held at a
-// time.
-const maxOpenBytes = 256 << 20
 
 // maxListedBytes bounds the paths of all files that are listed: those of the
 // deepest folders are long.
@@ -29,7 +24,6 @@ type treeComparison struct {
 	mostFolders int
 	only        func(FileChange) bool // what is listed; nil: all
 	folders     int
-	openBytes   int
 	listedBytes int
 	files       []FileChange
 }
@@ -73,31 +67,11 @@ func (c *treeComparison) folder(prefix string, a, b entry, within bool, depth in
 	if c.folders++; c.folders > c.mostFolders {
 		return ErrTooMany
 	}
-	left, err := c.source.subtree(a)
-	if err != nil {
-		return err
-	}
-	left = bytes.Clone(left) // the next folder takes its place
-	right, err := c.source.subtree(b)
-	if err != nil {
-		return err
-	}
-	right = bytes.Clone(right)
-	c.openBytes += len(left) + len(right)
-	defer func() { c.openBytes -= len(left) + len(right) }()
-	if c.openBytes > maxOpenBytes {
-		return fmt.Errorf("folders within folders: %w", repos.ErrTooLarge)
-	}
-	pairs := sideBySide{a: a.id, b: b.id, left: left, right: right}
-	for pairs.more() {
-		x, y, err := pairs.next()
+	for pair, err := range c.source.differences(a, b) {
 		if err != nil {
 			return err
 		}
-		if x.entry == y.entry {
-			continue
-		}
-		if err := c.entry(prefix, x, y, within, depth); err != nil {
+		if err := c.entry(prefix+string(pair.Name()), entryOf(pair[0]), entryOf(pair[1]), within, depth); err != nil {
 			return err
 		}
 	}
@@ -106,12 +80,7 @@ func (c *treeComparison) folder(prefix string, a, b entry, within bool, depth in
 
 // entry compares what a name is in two folders; in one of them it may be
 // nothing.
-func (c *treeComparison) entry(prefix string, x, y treeEntry, within bool, depth int) error {
-	path := prefix + string(x.name)
-	if x.mode == 0 {
-		path = prefix + string(y.name)
-	}
-	a, b := x.entry, y.entry
+func (c *treeComparison) entry(path string, a, b entry, within bool, depth int) error {
 	if !within {
 		var inA, inB, towardsA, towardsB bool
 		inA, towardsA = c.selects(path, a.mode)
@@ -177,41 +146,4 @@ func statusOf(from, to repos.Mode) Status {
 	default:
 		return Modified
 	}
-}
-
-// sideBySide pairs the entries of two folders by name. A file and a folder of
-// one name are no pair.
-type sideBySide struct {
-	a, b        repos.ID
-	left, right []byte
-}
-
-func (s *sideBySide) more() bool { return len(s.left) > 0 || len(s.right) > 0 }
-
-// next returns the pair that comes first; the entry of one side may be zero.
-func (s *sideBySide) next() (x, y treeEntry, err error) {
-	afterX, afterY := s.left, s.right
-	var ok bool
-	if len(s.left) > 0 {
-		if x, afterX, ok = cutEntry(s.left); !ok {
-			return x, y, cutShort(s.a)
-		}
-	}
-	if len(s.right) > 0 {
-		if y, afterY, ok = cutEntry(s.right); !ok {
-			return x, y, cutShort(s.b)
-		}
-	}
-	order := compareNames(x, y)
-	if order <= 0 {
-		s.left = afterX
-	} else {
-		x = treeEntry{}
-	}
-	if order >= 0 {
-		s.right = afterY
-	} else {
-		y = treeEntry{}
-	}
-	return x, y, nil
 }

@@ -21,7 +21,8 @@ const DefaultFactsBytes = 64 << 20
 // may be used by any number of goroutines.
 //
 // There are two generations: what is used moves to the young one, and when
-// that is full the old one is dropped.
+// that is full the old one is dropped. A place in the list of an lru.Cache would
+// cost as much as what is remembered.
 type Facts struct {
 	limit int64 // of a generation
 	seeds [2]maphash.Seed

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/repos/newest"
 )
 
 // maxHistory bounds the commits that a walk remembers as seen, some 100 MiB of
@@ -31,7 +32,7 @@ type walk struct {
 	first   bool // parents only
 	resumed int  // that many commits were dealt with before
 
-	queue  newest[*step]
+	queue  newest.Queue[*step]
 	seen   map[repos.ID]struct{}
 	ranged []*visit // what is left of a range
 	looked int
@@ -93,7 +94,7 @@ func (w *walk) push(id repos.ID) error {
 		s.fits = w.matcher.match(raw)
 	}
 	w.seen[id] = struct{}{}
-	w.queue.push(links.date, s)
+	w.queue.Push(links.date, s)
 	return nil
 }
 
@@ -120,7 +121,7 @@ func (w *walk) begin(at position) error {
 }
 
 // ended says that there are no more commits to look at.
-func (w *walk) ended() bool { return w.queue.empty() && len(w.ranged) == 0 }
+func (w *walk) ended() bool { return w.queue.Len() == 0 && len(w.ranged) == 0 }
 
 // next gives the next commit of the log. It is not ok when history has ended,
 // when so many commits have been looked at, or when so much was compared.
@@ -151,7 +152,7 @@ func (w *walk) step() (s *step, same bool, err error) {
 		w.ranged = w.ranged[1:]
 		return &v.step, v.same, nil
 	}
-	s = w.queue.pop()
+	s = w.queue.Pop()
 	if s.links.date < w.since {
 		return nil, false, nil // and nothing before it, by this way
 	}

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/repos/newest"
 )
 
 // maxPainted bounds the commits that a search for common ancestors remembers,
@@ -112,7 +113,7 @@ type painter struct {
 	others  []outsider
 	marks   []marks
 	queued  []uint8 // that many times: at most once for each mark
-	queue   newest[uint32]
+	queue   newest.Queue[uint32]
 	fresh   int // how many in the queue are not stale
 	common  []uint32
 }
@@ -200,7 +201,7 @@ func (p *painter) mark(n uint32, m marks) {
 	if p.queued[n]++; p.marks[n]&stale == 0 {
 		p.fresh++
 	}
-	p.queue.pushOf(p.generation(n), p.date(n), n)
+	p.queue.PushRanked(p.generation(n), p.date(n), n)
 }
 
 // step takes the newest commit and marks its parents.
@@ -208,7 +209,7 @@ func (p *painter) step() (n uint32, err error) {
 	if err := p.source.ctx.Err(); err != nil {
 		return 0, err
 	}
-	n = p.queue.pop()
+	n = p.queue.Pop()
 	if p.queued[n]--; p.marks[n]&stale == 0 {
 		p.fresh--
 	}
@@ -249,7 +250,7 @@ func (p *painter) settle() error {
 		return p.spread()
 	}
 	oldest := ^uint64(0)
-	for steps := settleSteps; !p.queue.empty() && steps > 0; {
+	for steps := settleSteps; p.queue.Len() > 0 && steps > 0; {
 		n, err := p.step()
 		if err != nil {
 			return err
@@ -257,7 +258,7 @@ func (p *painter) settle() error {
 		if p.marks[n]&stale == 0 {
 			oldest = min(oldest, p.date(n))
 		}
-		if steps--; p.fresh > 0 || !p.queue.empty() && p.queue.items[0].date >= oldest {
+		if steps--; p.fresh > 0 || p.queue.Len() > 0 && p.queue.Date() >= oldest {
 			steps = settleSteps
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/repomcp/repomcp/internal/cquote"
 	"github.com/repomcp/repomcp/internal/diff"
 	"github.com/repomcp/repomcp/internal/repos"
 )
@@ -209,10 +210,10 @@ func (d *Differ) write(out *bufio.Writer, c FileChange, stat FileStat, changes [
 	}
 	before, after := "/dev/null", "/dev/null"
 	if c.OldMode != 0 {
-		before = string(appendPath(nil, "a/", c.OldPath))
+		before = string(cquote.AppendPath(nil, "a/", c.OldPath))
 	}
 	if c.NewMode != 0 {
-		after = string(appendPath(nil, "b/", c.NewPath))
+		after = string(cquote.AppendPath(nil, "b/", c.NewPath))
 	}
 	switch {
 	case stat.Binary && c.OldID != c.NewID:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/repomcp/repomcp/internal/cquote"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -13,8 +14,8 @@ import (
 // that changed besides the content.
 func (d *Differ) writeHeader(out *bufio.Writer, c FileChange) error {
 	h := append(d.header[:0], "diff --git "...)
-	h = appendPath(h, "a/", c.OldPath)
-	h = appendPath(append(h, ' '), "b/", c.NewPath)
+	h = cquote.AppendPath(h, "a/", c.OldPath)
+	h = cquote.AppendPath(append(h, ' '), "b/", c.NewPath)
 	h = append(h, '\n')
 	switch {
 	case c.OldMode == 0:
@@ -26,9 +27,9 @@ func (d *Differ) writeHeader(out *bufio.Writer, c FileChange) error {
 	}
 	if verb, ok := moves[c.Status]; ok {
 		h = fmt.Appendf(h, "similarity index %d%%\n%s from ", c.Score, verb)
-		h = appendPath(h, "", c.OldPath)
+		h = cquote.AppendPath(h, "", c.OldPath)
 		h = append(append(append(h, '\n'), verb...), " to "...)
-		h = appendPath(h, "", c.NewPath)
+		h = cquote.AppendPath(h, "", c.NewPath)
 		h = append(h, '\n')
 	}
 	h, err := d.appendIndex(h, c)

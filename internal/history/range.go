@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/repos/newest"
 )
 
 // span is a walk over a range: commits that some starts lead to and others, which
@@ -21,7 +22,7 @@ import (
 type span struct {
 	walk    *walk
 	commits map[repos.ID]*visit
-	queue   newest[*visit]
+	queue   newest.Queue[*visit]
 	fresh   int // commits of the queue that are not left out
 	list    []*visit
 }
@@ -98,7 +99,7 @@ func (s *span) push(v *visit) {
 	if !v.out {
 		s.fresh++
 	}
-	s.queue.push(v.links.date, v)
+	s.queue.Push(v.links.date, v)
 }
 
 // leaveOut leaves commits out, and what they are known to lead to.
@@ -120,8 +121,8 @@ func (s *span) leaveOut(ids ...repos.ID) {
 // been met.
 func (s *span) run() error {
 	oldest := noDate
-	for steps := settleSteps; !s.queue.empty() && steps > 0; {
-		v := s.queue.pop()
+	for steps := settleSteps; s.queue.Len() > 0 && steps > 0; {
+		v := s.queue.Pop()
 		if v.queued = false; !v.out {
 			s.fresh--
 		}
@@ -137,7 +138,7 @@ func (s *span) run() error {
 			}
 			continue
 		}
-		if steps--; s.fresh > 0 || !s.queue.empty() && s.queue.items[0].date >= oldest {
+		if steps--; s.fresh > 0 || s.queue.Len() > 0 && s.queue.Date() >= oldest {
 			steps = settleSteps
 		}
 	}

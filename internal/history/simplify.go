@@ -1,9 +1,9 @@
 package history
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
+	"iter"
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/repos"
@@ -14,6 +14,8 @@ type entry struct {
 	mode repos.Mode
 	id   repos.ID
 }
+
+func entryOf(e repos.StoredEntry) entry { return entry{e.Mode, e.ID} }
 
 // limit is a path that history is limited to, with the meaning of a literal
 // pathspec (gitglossary(7)): the file of that name, or all files of the
@@ -111,13 +113,16 @@ func (s *source) lookup(tree repos.ID, path string) (entry, error) {
 		return e, nil
 	}
 	name, rest, deeper := strings.Cut(path, "/")
-	raw, err := s.tree(tree)
+	folder, err := s.tree(tree, s.trees[:0])
 	if err != nil {
 		return entry{}, err
 	}
-	if e, err = findEntry(tree, raw, name); err != nil {
+	s.trees = folder.Content
+	found, err := folder.Find(name)
+	if err != nil {
 		return entry{}, err
 	}
+	e = entryOf(found)
 	if deeper && e.mode.IsDir() {
 		if e, err = s.lookup(e.id, rest); err != nil {
 			return entry{}, err
@@ -129,78 +134,25 @@ func (s *source) lookup(tree repos.ID, path string) (entry, error) {
 	return e, nil
 }
 
-// tree reads a folder; the bytes are good until the next call.
-func (s *source) tree(id repos.ID) ([]byte, error) {
+// tree reads a folder.
+func (s *source) tree(id repos.ID, buf []byte) (repos.StoredTree, error) {
 	if err := s.ctx.Err(); err != nil {
-		return nil, err
+		return repos.StoredTree{}, err
 	}
-	raw, err := s.ScanTree(id, s.trees[:0])
+	tree, err := s.StoredTree(id, buf)
 	if err != nil {
-		return nil, fmt.Errorf("reading history: %w", err)
+		return repos.StoredTree{}, fmt.Errorf("reading history: %w", err)
 	}
-	s.trees = raw
-	return raw, nil
-}
-
-// findEntry looks a name up in a tree object. Most bytes are skipped by looking
-// for the name as it would be written; what precedes a hit is then read in
-// order, since an id may hold the same bytes.
-func findEntry(tree repos.ID, raw []byte, name string) (entry, error) {
-	if !bytes.Contains(raw, append(append([]byte{' '}, name...), 0)) {
-		return entry{}, nil
-	}
-	for rest := raw; len(rest) > 0; {
-		var e treeEntry
-		var ok bool
-		if e, rest, ok = cutEntry(rest); !ok {
-			return entry{}, cutShort(tree)
-		}
-		if string(e.name) == name {
-			return e.entry, nil
-		}
-	}
-	return entry{}, nil
-}
-
-func cutShort(tree repos.ID) error {
-	return fmt.Errorf("tree %s is cut short: %w", tree, repos.ErrCorrupt)
-}
-
-type treeEntry struct {
-	entry
-	name []byte
-}
-
-// maxModeDigits is more than any mode has.
-const maxModeDigits = 8
-
-// cutEntry takes the first entry off a tree object: "MODE NAME\0" and an id.
-func cutEntry(raw []byte) (e treeEntry, rest []byte, ok bool) {
-	space := bytes.IndexByte(raw[:min(len(raw), maxModeDigits)], ' ')
-	if space < 1 {
-		return treeEntry{}, nil, false
-	}
-	nul := bytes.IndexByte(raw[space:], 0) + space
-	end := nul + 1 + len(repos.ID{})
-	if nul < space || len(raw) < end {
-		return treeEntry{}, nil, false
-	}
-	e.name, e.mode, e.id = raw[space+1:nul], canonical(raw[:space]), repos.ID(raw[nul+1:end])
-	return e, raw[end:], true
-}
-
-// canonical reads a stored mode, and is what git takes it for.
-func canonical(digits []byte) repos.Mode {
-	var mode repos.Mode
-	for _, d := range digits {
-		mode = mode<<3 | repos.Mode(d-'0')&7
-	}
-	return mode.Canonical()
+	return tree, nil
 }
 
 // maxDepth bounds folders within folders that are compared, which a tree that
 // an attacker made could have without end.
 const maxDepth = 1000
+
+// maxOpenBytes bounds the folders, one inside the other, that are held at a
+// time.
+const maxOpenBytes = 256 << 20
 
 var errDeep = errors.New("folders are nested too deeply")
 
@@ -215,71 +167,60 @@ func (s *source) sameFiles(a, b entry, depth int) (bool, error) {
 	case depth > maxDepth:
 		return false, fmt.Errorf("%w: %w", errDeep, repos.ErrCorrupt)
 	}
-	pair := [2]repos.ID{a.id, b.id}
-	if s.compared[pair] {
+	ids := [2]repos.ID{a.id, b.id}
+	if s.compared[ids] {
 		return true, nil // a pair that differs ends everything
 	}
-	left, err := s.subtree(a)
-	if err != nil {
-		return false, err
-	}
-	left = bytes.Clone(left)
-	right, err := s.subtree(b)
-	if err != nil {
-		return false, err
-	}
-	right = bytes.Clone(right)
-	s.openBytes += len(left) + len(right)
-	defer func() { s.openBytes -= len(left) + len(right) }()
-	if s.openBytes > maxOpenBytes {
-		return false, fmt.Errorf("folders within folders: %w", repos.ErrTooLarge)
-	}
-	for pairs := (sideBySide{a: a.id, b: b.id, left: left, right: right}); pairs.more(); {
-		x, y, err := pairs.next()
+	for pair, err := range s.differences(a, b) {
 		if err != nil {
 			return false, err
 		}
-		if same, err := s.sameFiles(x.entry, y.entry, depth+1); err != nil || !same {
+		if same, err := s.sameFiles(entryOf(pair[0]), entryOf(pair[1]), depth+1); err != nil || !same {
 			return false, err
 		}
 	}
-	s.compared[pair] = true
+	s.compared[ids] = true
 	return true, nil
 }
 
 func isFile(e entry) bool { return e.mode != 0 && !e.mode.IsDir() }
 
-// subtree reads a folder; nothing has no entries.
-func (s *source) subtree(e entry) ([]byte, error) {
+// differences are what is not the same in two folders, of which one may be nothing.
+// Both are in memory until the last of them.
+func (s *source) differences(a, b entry) iter.Seq2[repos.TreePair, error] {
+	return func(yield func(repos.TreePair, error) bool) {
+		left, err := s.folder(a)
+		if err != nil {
+			yield(repos.TreePair{}, err)
+			return
+		}
+		right, err := s.folder(b)
+		if err != nil {
+			yield(repos.TreePair{}, err)
+			return
+		}
+		size := len(left.Content) + len(right.Content)
+		s.openBytes += size
+		defer func() { s.openBytes -= size }()
+		if s.openBytes > maxOpenBytes {
+			yield(repos.TreePair{}, fmt.Errorf("folders within folders: %w", repos.ErrTooLarge))
+			return
+		}
+		for pair, err := range repos.PairTrees(left, right) {
+			if err == nil && pair.Same() {
+				continue
+			}
+			if !yield(pair, err) {
+				return
+			}
+		}
+	}
+}
+
+// folder reads one; nothing has no entries.
+func (s *source) folder(e entry) (repos.StoredTree, error) {
 	if e.mode == 0 {
-		return nil, nil
+		return repos.StoredTree{}, nil
 	}
-	return s.tree(e.id)
-}
-
-// compareNames orders entries as trees do, folders as if they ended in a slash;
-// nothing comes last.
-func compareNames(x, y treeEntry) int {
-	switch {
-	case x.mode == 0:
-		return 1
-	case y.mode == 0:
-		return -1
-	}
-	n := min(len(x.name), len(y.name))
-	if order := bytes.Compare(x.name[:n], y.name[:n]); order != 0 {
-		return order
-	}
-	return int(ending(x, n)) - int(ending(y, n))
-}
-
-func ending(e treeEntry, at int) byte {
-	switch {
-	case at < len(e.name):
-		return e.name[at]
-	case e.mode.IsDir():
-		return '/'
-	default:
-		return 0
-	}
+	return s.tree(e.id, nil)
 }

@@ -74,7 +74,8 @@ func ownFields(t *testing.T, raw, date string) []string {
 	if _, message, _ := strings.Cut(raw, "\n\n"); c.Message != message || strconv.FormatUint(c.Date, 10) != date {
 		t.Errorf("%q: message %q, date %d, git's %s", raw, c.Message, c.Date, date)
 	}
-	return commitFields(c.Tree, c.Parents, c.Author, c.Committer)
+	signature := func(p Person) object.Signature { return object.Signature{Name: p.Name, Email: p.Email, When: p.When()} }
+	return commitFields(c.Tree, c.Parents, signature(c.Author), signature(c.Committer))
 }
 
 // goGitFields are the same as go-git reads them.
@@ -89,17 +90,16 @@ func goGitFields(t *testing.T, raw string) []string {
 	if err := c.Decode(&stored); err != nil {
 		t.Fatal(err)
 	}
-	signature := func(s object.Signature) Signature { return Signature{s.Name, s.Email, s.When} }
-	return commitFields(c.TreeHash, c.ParentHashes, signature(c.Author), signature(c.Committer))
+	return commitFields(c.TreeHash, c.ParentHashes, c.Author, c.Committer)
 }
 
-func commitFields[H fmt.Stringer](tree H, parents []H, author, committer Signature) []string {
+func commitFields[H fmt.Stringer](tree H, parents []H, author, committer object.Signature) []string {
 	var ids []string
 	for _, p := range parents {
 		ids = append(ids, p.String())
 	}
 	fields := []string{tree.String(), strings.Join(ids, " ")}
-	for _, s := range []Signature{author, committer} {
+	for _, s := range []object.Signature{author, committer} {
 		_, zone := s.When.Zone()
 		sign := '+'
 		if zone < 0 {

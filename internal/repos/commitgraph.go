@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"slices"
 	"strings"
 	"sync"
@@ -13,6 +12,7 @@ import (
 	"github.com/repomcp/repomcp/internal/commitgraph"
 	"github.com/repomcp/repomcp/internal/lru"
 	"github.com/repomcp/repomcp/internal/objects"
+	"github.com/repomcp/repomcp/internal/repos/stamp"
 )
 
 const (
@@ -33,7 +33,7 @@ const (
 type shape struct {
 	loading sync.Mutex // one goroutine reads the files, the others wait
 
-	stamp      [2]fileStamp
+	stamp      [2]stamp.File
 	graph      *commitgraph.Graph // nil where there is none that is believed
 	graphBytes int64
 	reach      *reach
@@ -79,7 +79,7 @@ func (c *shapes) count(dir string, s *shape) {
 	c.known.Put(dir, s, cost+s.reachBytes)
 }
 
-func (c *shapes) keepGraph(dir string, s *shape, now [2]fileStamp, graph *commitgraph.Graph, size int64) {
+func (c *shapes) keepGraph(dir string, s *shape, now [2]stamp.File, graph *commitgraph.Graph, size int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s.stamp, s.graph, s.graphBytes, s.reach = now, graph, size, nil
@@ -124,19 +124,6 @@ func (c *shapes) countReach(dir string, r *reach) {
 	}
 }
 
-// fileStamp tells a file from the one that was there before; zero for none.
-type fileStamp struct {
-	size, modified int64
-	inode          uint64
-}
-
-func stampOf(info fs.FileInfo, err error) fileStamp {
-	if err != nil {
-		return fileStamp{}
-	}
-	return fileStamp{info.Size(), info.ModTime().UnixNano(), inode(info)}
-}
-
 // CommitGraph is what the commit-graph files of the repository say of its
 // history, or nil: there are none, they cannot be used, or the history is shallow.
 // It stays the same for all of the snapshot's life, until it is dropped.
@@ -154,17 +141,10 @@ func (s *Snapshot) CommitGraph() *commitgraph.Graph {
 	return s.graph
 }
 
-// isCut reports whether the repository is a shallow one, whose graph may know
-// parents that it has not.
-func (s *Snapshot) isCut() bool {
-	info, err := s.refs.root.Stat(s.repository.dir + "/shallow")
-	return err == nil && info.Size() > 0
-}
-
 // commitGraph reads the files again when they are others.
 func (r *Repository) commitGraph() *commitgraph.Graph {
 	c := r.catalogue
-	now := [2]fileStamp{stampOf(c.root.Stat(r.dir + graphFile)), stampOf(c.root.Stat(r.dir + layersFolder + "commit-graph-chain"))}
+	now := [2]stamp.File{stamp.Of(c.root.Stat(r.dir + graphFile)), stamp.Of(c.root.Stat(r.dir + layersFolder + "commit-graph-chain"))}
 	s := c.shapes.get(r.dir)
 	s.loading.Lock()
 	defer s.loading.Unlock()

@@ -22,6 +22,15 @@
 // [Options.AllowUnreachable] is set; anything else is [ErrNotFound], the same
 // error as for what does not exist.
 //
+// # Trees and history
+//
+// [Snapshot.Tree] reads a folder and refuses one that could not be unpacked safely;
+// [WalkTree] goes through it and what is below. History is not unpacked, and has
+// trees that are refused: [Snapshot.StoredTree] reads any, and [PairTrees] compares
+// two. Neither bounds how much is walked, for only the caller knows what it may
+// cost. Of a commit, [ParseCommitLinks] reads what a walk needs, [ParsePerson] who
+// made it and when, and newest.Queue has the order in which walks meet commits.
+//
 // # Limits
 //
 // Repositories use SHA-1 object ids and the "files" ref backend; others are

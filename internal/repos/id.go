@@ -2,6 +2,7 @@ package repos
 
 import (
 	"fmt"
+	"math/bits"
 
 	"github.com/repomcp/repomcp/internal/objects"
 )
@@ -32,4 +33,46 @@ func isHex(s string) bool {
 		}
 	}
 	return true
+}
+
+// shortestAuto is git's automatic length for small repositories, in digits.
+const shortestAuto = 7
+
+// Abbreviate returns the first digits of an id: at least so many, and as many
+// more as tell it from all other objects. Fewer than none means git's automatic
+// length, which grows with the number of packed objects; 0 means all digits.
+// It is what git rev-parse --short prints with the default of core.abbrev
+// (git-config(1)).
+//
+// Where there is a multi-pack-index, a git 2.39 command that has opened packs
+// of it before counts their objects twice, and may give one digit more.
+func (s *Snapshot) Abbreviate(id ID, digits int) (string, error) {
+	whole := id.String()
+	if digits < 0 {
+		count, err := s.objects.PackedCount()
+		if err != nil {
+			return "", domainError(err)
+		}
+		digits = autoLength(count)
+	}
+	if digits == 0 {
+		return whole, nil
+	}
+	for digits = max(digits, objects.MinPrefix); digits < len(whole); digits++ {
+		ids, err := s.objects.Prefix(whole[:digits], 2)
+		if err != nil {
+			return "", domainError(err)
+		}
+		if len(ids) == 0 || len(ids) == 1 && ids[0] == id {
+			return whole[:digits], nil
+		}
+	}
+	return whole, nil
+}
+
+// autoLength is the number of digits at which the birthday paradox makes a
+// collision likely among so many objects.
+func autoLength(count uint64) int {
+	highest := max(bits.Len64(count), 1) - 1
+	return max((highest+2)/2, shortestAuto)
 }

@@ -1,12 +1,48 @@
 package repos
 
 import (
+	"bufio"
 	"errors"
 	"fmt"
 	"io"
+	"path"
+	"strings"
+	"time"
 
 	"github.com/repomcp/repomcp/internal/objects"
 )
+
+// maxDescriptionBytes bounds the one-line description of a repository.
+const maxDescriptionBytes = 1024
+
+// Description is the text of the repository's description file, as gitweb
+// shows it, or "". Git's placeholder for an unnamed repository counts as none.
+func (s *Snapshot) Description() string { return s.repository.Description() }
+
+// Description is [Snapshot.Description] without opening the repository.
+func (r *Repository) Description() string {
+	file, _, err := objects.OpenRegular(r.catalogue.root, r.dir+"/description")
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = file.Close() }() // only read from
+	content, err := io.ReadAll(io.LimitReader(file, maxDescriptionBytes))
+	text := strings.TrimSpace(strings.ToValidUTF8(string(content), "\uFFFD"))
+	if err != nil || strings.HasPrefix(text, "Unnamed repository") {
+		return ""
+	}
+	return text
+}
+
+// Fetched is when git last fetched into the repository, which the file FETCH_HEAD
+// tells by its time (git-fetch(1)); zero where it has not.
+func (r *Repository) Fetched() time.Time {
+	info, err := r.catalogue.root.Stat(r.dir + "/FETCH_HEAD")
+	if err != nil {
+		return time.Time{}
+	}
+	return info.ModTime()
+}
 
 // maxInfoAttributesBytes bounds info/attributes: git has 100 MB for such a file,
 // this one is written by an operator.
@@ -31,4 +67,50 @@ func (s *Snapshot) InfoAttributes() ([]byte, error) {
 		return nil, readError("info/attributes", err)
 	}
 	return content, nil
+}
+
+// maxShallowBytes bounds the list of commits whose parents are left out: some
+// six million.
+const maxShallowBytes = 256 << 20
+
+// Shallow lists the commits whose parents a shallow clone left out
+// (gitrepository-layout(5)); none in a whole repository.
+func (s *Snapshot) Shallow() ([]ID, error) {
+	file, _, err := objects.OpenRegular(s.refs.root, path.Join(s.repository.dir, "shallow"))
+	if errors.Is(err, objects.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading shallow: %w", domainError(err))
+	}
+	defer func() { _ = file.Close() }() // only read from
+	var ids []ID
+	lines := bufio.NewScanner(io.LimitReader(file, maxShallowBytes))
+	for lines.Scan() {
+		id, err := ParseID(lines.Text())
+		if err != nil {
+			return nil, fmt.Errorf("reading shallow: %w: %w", ErrCorrupt, err)
+		}
+		ids = append(ids, id)
+	}
+	if err := lines.Err(); err != nil {
+		return nil, fmt.Errorf("reading shallow: %w: %w", ErrCorrupt, err)
+	}
+	return ids, nil
+}
+
+// isCut reports whether the repository is a shallow one, whose graph may know
+// parents that it has not.
+func (s *Snapshot) isCut() bool {
+	info, err := s.refs.root.Stat(s.repository.dir + "/shallow")
+	return err == nil && info.Size() > 0
+}
+
+// isShallow reports whether a commit is missing because the repository was
+// cloned without its older history.
+func (s *Snapshot) isShallow(err error) bool {
+	if !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrPartial) && !errors.Is(err, ErrOutside) {
+		return false
+	}
+	return s.isCut()
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/commitgraph"
 	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/repos/stamp"
 )
 
 // TestKnownParentsTakeWhatTheyMay remembers as many commits as there is room for, and
@@ -57,7 +58,7 @@ func TestShapesTakeWhatTheyMay(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c.keepGraph(dir, c.get(dir), [2]fileStamp{{size: 1}}, graph, int64(len(layer)))
+			c.keepGraph(dir, c.get(dir), [2]stamp.File{{Size: 1}}, graph, int64(len(layer)))
 		},
 		"commits": func(c *shapes, dir string, n int) {
 			r := newReach("state", nil, []ID{idOf(n * 1000)})

@@ -169,13 +169,3 @@ func (s *Snapshot) resolveAbbreviation(ctx context.Context, prefix string) (ID, 
 		return ID{}, &AmbiguousError{Prefix: prefix, Candidates: commits}
 	}
 }
-
-// isShallow reports whether a commit is missing because the repository was
-// cloned without its older history.
-func (s *Snapshot) isShallow(err error) bool {
-	if !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrPartial) && !errors.Is(err, ErrOutside) {
-		return false
-	}
-	info, statErr := s.refs.root.Stat(s.repository.dir + "/shallow")
-	return statErr == nil && info.Size() > 0
-}

@@ -3,11 +3,9 @@ package repos
 import (
 	"errors"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"github.com/repomcp/repomcp/internal/commitgraph"
 	"github.com/repomcp/repomcp/internal/objects"
@@ -224,128 +222,6 @@ func (s *Snapshot) Commit(id ID) (Commit, error) {
 		return Commit{}, err
 	}
 	return parseCommit(id, content)
-}
-
-// Tree reads one folder, in git's order: by name, as if folders ended in "/".
-func (s *Snapshot) Tree(id ID) ([]TreeEntry, error) {
-	content, err := s.read(id, objects.Tree, maxTreeBytes)
-	if err != nil {
-		return nil, err
-	}
-	return parseTree(id, content)
-}
-
-// TreePage reads a part of one folder, in the order of [Snapshot.Tree]: up to
-// limit entries that come after the one with the given name, or the first ones
-// when that is "". More says that others follow. A name that is not there is
-// [ErrNotFound].
-func (s *Snapshot) TreePage(id ID, after string, limit int) (entries []TreeEntry, more bool, err error) {
-	content, err := s.read(id, objects.Tree, maxTreeBytes)
-	if err != nil {
-		return nil, false, err
-	}
-	found := after == ""
-	err = eachEntry(id, content, func(entry TreeEntry) {
-		switch {
-		case !found:
-			found = entry.Name == after
-		case len(entries) == limit:
-			more = true
-		default:
-			entries = append(entries, entry)
-		}
-	})
-	if err == nil && !found {
-		err = fmt.Errorf("page: %w", ErrNotFound)
-	}
-	return entries, more, err
-}
-
-// Lookup walks from a tree along a path of names divided by slashes. The empty
-// path is the tree itself. A missing name is [ErrNotFound].
-func (s *Snapshot) Lookup(tree ID, path string) (TreeEntry, error) {
-	entry := TreeEntry{Mode: ModeDir, ID: tree}
-	if path == "" {
-		return entry, nil
-	}
-	for name := range strings.SplitSeq(path, "/") {
-		if !entry.Mode.IsDir() {
-			return TreeEntry{}, fmt.Errorf("path: %w", ErrNotFound)
-		}
-		entries, err := s.Tree(entry.ID)
-		if err != nil {
-			return TreeEntry{}, mustExist(entry.ID, err)
-		}
-		if entry, err = find(entries, name); err != nil {
-			return TreeEntry{}, err
-		}
-	}
-	return entry, nil
-}
-
-func find(entries []TreeEntry, name string) (TreeEntry, error) {
-	for _, entry := range entries {
-		if entry.Name == name {
-			return entry, nil
-		}
-	}
-	return TreeEntry{}, fmt.Errorf("path: %w", ErrNotFound)
-}
-
-// mustExist turns "not found" into damage for an object that another one names:
-// the path exists, its object does not.
-func mustExist(id ID, err error) error {
-	if errors.Is(err, ErrNotFound) {
-		return damage(id, errors.New("is missing"))
-	}
-	return err
-}
-
-// read returns the whole content of an object of a known type.
-func (s *Snapshot) read(id ID, want objects.Type, limit int64) ([]byte, error) {
-	kind, content, err := s.objects.ReadVerified(id, limit, nil)
-	switch {
-	case errors.Is(err, objects.ErrTooLarge):
-		return nil, damage(id, err)
-	case err != nil:
-		return nil, domainError(err)
-	case kind != want:
-		return nil, fmt.Errorf("object %s: is a %s: %w", id, kind, ErrNotFound)
-	default:
-		return content, nil
-	}
-}
-
-// maxDescriptionBytes bounds the one-line description of a repository.
-const maxDescriptionBytes = 1024
-
-// Description is the text of the repository's description file, as gitweb
-// shows it, or "". Git's placeholder for an unnamed repository counts as none.
-func (s *Snapshot) Description() string { return s.repository.Description() }
-
-// Description is [Snapshot.Description] without opening the repository.
-func (r *Repository) Description() string {
-	file, _, err := objects.OpenRegular(r.catalogue.root, r.dir+"/description")
-	if err != nil {
-		return ""
-	}
-	defer func() { _ = file.Close() }() // only read from
-	content, err := io.ReadAll(io.LimitReader(file, maxDescriptionBytes))
-	text := strings.TrimSpace(strings.ToValidUTF8(string(content), "\uFFFD"))
-	if err != nil || strings.HasPrefix(text, "Unnamed repository") {
-		return ""
-	}
-	return text
-}
-
-// Fetched is when git last fetched into the repository, which the file FETCH_HEAD
-// tells by its time (git-fetch(1)); zero where it has not.
-func (r *Repository) Fetched() time.Time {
-	info, err := r.catalogue.root.Stat(r.dir + "/FETCH_HEAD")
-	if err != nil {
-		return time.Time{}
-	}
-	return info.ModTime()
 }
 
 // LongestRef splits a path at the longest leading part that is a ref below the

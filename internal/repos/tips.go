@@ -4,7 +4,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io/fs"
 	"strings"
+
+	"github.com/repomcp/repomcp/internal/repos/stamp"
 )
 
 // Tips are the served refs of a repository as they are stored at one moment. No
@@ -129,3 +132,11 @@ func (r *Repository) HeadTip() (name string, id ID) {
 // CommitOf follows annotated tags from an object to its commit. Whether that is
 // served is not looked at: it is for ids that a served ref holds.
 func (s *Snapshot) CommitOf(id ID) (ID, error) { return s.peel(id) }
+
+// RefStamp tells whether the files that hold refs may have been touched.
+type RefStamp = stamp.Refs
+
+// RefStamp looks at them.
+func (r *Repository) RefStamp() RefStamp {
+	return stamp.OfRefs(r.catalogue.root, r.dir, func(dir string) ([]fs.DirEntry, error) { return readDir(r.catalogue.root, dir) })
+}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+
+	"github.com/repomcp/repomcp/internal/objects"
 )
 
 // maxTreeBytes bounds one tree object: some two million entries in a single
@@ -71,6 +73,72 @@ type TreeEntry struct {
 	ID   ID
 }
 
+// Tree reads one folder, in git's order: by name, as if folders ended in "/".
+func (s *Snapshot) Tree(id ID) ([]TreeEntry, error) {
+	content, err := s.read(id, objects.Tree, maxTreeBytes)
+	if err != nil {
+		return nil, err
+	}
+	return parseTree(id, content)
+}
+
+// TreePage reads a part of one folder, in the order of [Snapshot.Tree]: up to
+// limit entries that come after the one with the given name, or the first ones
+// when that is "". More says that others follow. A name that is not there is
+// [ErrNotFound].
+func (s *Snapshot) TreePage(id ID, after string, limit int) (entries []TreeEntry, more bool, err error) {
+	content, err := s.read(id, objects.Tree, maxTreeBytes)
+	if err != nil {
+		return nil, false, err
+	}
+	found := after == ""
+	err = eachEntry(id, content, func(entry TreeEntry) {
+		switch {
+		case !found:
+			found = entry.Name == after
+		case len(entries) == limit:
+			more = true
+		default:
+			entries = append(entries, entry)
+		}
+	})
+	if err == nil && !found {
+		err = fmt.Errorf("page: %w", ErrNotFound)
+	}
+	return entries, more, err
+}
+
+// Lookup walks from a tree along a path of names divided by slashes. The empty
+// path is the tree itself. A missing name is [ErrNotFound].
+func (s *Snapshot) Lookup(tree ID, path string) (TreeEntry, error) {
+	entry := TreeEntry{Mode: ModeDir, ID: tree}
+	if path == "" {
+		return entry, nil
+	}
+	for name := range strings.SplitSeq(path, "/") {
+		if !entry.Mode.IsDir() {
+			return TreeEntry{}, fmt.Errorf("path: %w", ErrNotFound)
+		}
+		entries, err := s.Tree(entry.ID)
+		if err != nil {
+			return TreeEntry{}, mustExist(entry.ID, err)
+		}
+		if entry, err = find(entries, name); err != nil {
+			return TreeEntry{}, err
+		}
+	}
+	return entry, nil
+}
+
+func find(entries []TreeEntry, name string) (TreeEntry, error) {
+	for _, entry := range entries {
+		if entry.Name == name {
+			return entry, nil
+		}
+	}
+	return TreeEntry{}, fmt.Errorf("path: %w", ErrNotFound)
+}
+
 // averageEntryBytes is a guess that spares the list from growing.
 const averageEntryBytes = 36
 
@@ -92,27 +160,27 @@ func parseTree(id ID, content []byte) ([]TreeEntry, error) {
 // eachEntry calls yield for the entries of a tree. Only without an error the
 // tree was sound.
 func eachEntry(id ID, content []byte, yield func(TreeEntry)) error {
-	names := treeNames{files: make([]string, 0, usualPrefixes)}
-	whole, text := content, string(content) // the names are parts of it
-	for len(content) > 0 {
-		space := bytes.IndexByte(content, ' ')
-		nul := bytes.IndexByte(content, 0)
-		if space < 0 || nul < space || len(content) < nul+1+len(ID{}) {
+	names := treeNames{files: make([][]byte, 0, usualPrefixes)}
+	text := string(content) // the names are parts of it
+	for rest := content; len(rest) > 0; {
+		digits, name, entryID, after, ok := cutEntry(rest)
+		if !ok {
 			return damage(id, fmt.Errorf("tree is cut short"))
 		}
-		mode, err := parseMode(content[:space])
+		mode, err := parseMode(digits)
 		if err != nil {
 			return damage(id, err)
 		}
-		entry := TreeEntry{Name: text[space+1 : nul], Mode: mode, ID: ID(content[nul+1 : nul+1+len(ID{})])}
+		at := len(content) - len(rest) + len(digits) + len(" ")
+		entry := TreeEntry{Name: text[at : at+len(name)], Mode: mode, ID: entryID}
 		if !validEntryName(entry.Name) {
 			return damage(id, fmt.Errorf("tree has an entry named %q", entry.Name))
 		}
-		if !names.add(entry, whole) {
+		if !names.add(StoredEntry{name, mode, entryID}, content) {
 			return damage(id, fmt.Errorf("tree has the name %q twice", entry.Name))
 		}
 		yield(entry)
-		content, text = content[nul+1+len(ID{}):], text[nul+1+len(ID{}):]
+		rest = after
 	}
 	return nil
 }
@@ -123,32 +191,31 @@ const usualPrefixes = 8
 // treeNames tells whether a tree has each name once. While the entries come in
 // git's order, which is by name as if folders ended in "/", that takes no memory.
 type treeNames struct {
-	begun bool
-	last  TreeEntry
+	last StoredEntry
 	// files are the names of files that begin the last name: between a file and a
 	// folder of the same name there may be others, such as "a", "a.b", "a/".
-	files []string
+	files [][]byte
 	// others counts each name of a tree that is out of order.
 	others map[string]int
 }
 
 // add is false for an entry whose name there is twice in the whole tree.
-func (n *treeNames) add(entry TreeEntry, whole []byte) bool {
-	if n.others == nil && n.begun && !less(n.last, entry) {
+func (n *treeNames) add(entry StoredEntry, whole []byte) bool {
+	if n.others == nil && n.last.Mode != 0 && n.last.compare(entry) >= 0 {
 		n.others = countNames(whole)
 	}
 	if n.others != nil {
-		return n.others[entry.Name] == 1
+		return n.others[string(entry.Name)] == 1
 	}
-	n.begun, n.last = true, entry
-	for len(n.files) > 0 && !strings.HasPrefix(entry.Name, n.files[len(n.files)-1]) {
+	n.last = entry
+	for len(n.files) > 0 && !bytes.HasPrefix(entry.Name, n.files[len(n.files)-1]) {
 		n.files = n.files[:len(n.files)-1]
 	}
 	if !entry.Mode.IsDir() {
 		n.files = append(n.files, entry.Name)
 		return true
 	}
-	return len(n.files) == 0 || n.files[len(n.files)-1] != entry.Name
+	return len(n.files) == 0 || len(n.files[len(n.files)-1]) != len(entry.Name)
 }
 
 // countNames says how often each name occurs in a tree, as far as that is well
@@ -157,36 +224,14 @@ func (n *treeNames) add(entry TreeEntry, whole []byte) bool {
 func countNames(tree []byte) map[string]int {
 	counts := make(map[string]int, len(tree)/averageEntryBytes)
 	for len(tree) > 0 {
-		space, nul := bytes.IndexByte(tree, ' '), bytes.IndexByte(tree, 0)
-		if space < 0 || nul < space || len(tree) < nul+1+len(ID{}) {
+		_, name, _, rest, ok := cutEntry(tree)
+		if !ok {
 			break
 		}
-		counts[string(tree[space+1:nul])]++
-		tree = tree[nul+1+len(ID{}):]
+		counts[string(name)]++
+		tree = rest
 	}
 	return counts
-}
-
-// less reports whether a comes before b in a tree.
-func less(a, b TreeEntry) bool {
-	common := min(len(a.Name), len(b.Name))
-	if c := strings.Compare(a.Name[:common], b.Name[:common]); c != 0 {
-		return c < 0
-	}
-	return a.byteAt(common) < b.byteAt(common)
-}
-
-// byteAt is the byte at a place of the name by which a tree is ordered, which
-// ends there or later.
-func (e TreeEntry) byteAt(i int) byte {
-	switch {
-	case i < len(e.Name):
-		return e.Name[i]
-	case e.Mode.IsDir():
-		return '/'
-	default:
-		return 0
-	}
 }
 
 func parseMode(digits []byte) (Mode, error) {

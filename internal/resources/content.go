@@ -273,7 +273,7 @@ func openContents(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*C
 
 // locatedAt notes where a content was found.
 func (c *Content) locatedAt(r Resource, commit repos.Commit, entry repos.TreeEntry) {
-	c.Commit, c.Modified = commit.ID.String(), commit.Committer.When
+	c.Commit, c.Modified = commit.ID.String(), commit.Committer.When()
 	c.Revision = c.Commit
 	c.Repository, c.Frozen, c.FrozenName = r.Repository, frozen(r, c.Commit), c.FileName
 	c.Immutable = r.Revision == c.Commit

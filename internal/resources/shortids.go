@@ -1,14 +1,14 @@
 package resources
 
 import (
-	"cmp"
-	"container/heap"
 	"context"
+	"encoding/binary"
 	"errors"
 	"slices"
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/repos/newest"
 )
 
 const (
@@ -85,14 +85,15 @@ func (c completions) resolved(ctx context.Context, snapshot *repos.Snapshot, dig
 // more. It stops when the time is over.
 func recentCommits(ctx context.Context, snapshot *repos.Snapshot, tips *repos.Tips) (ids []repos.ID, more bool) {
 	seen := make(map[repos.ID]bool)
-	var queue byDate
+	var queue newest.Queue[repos.Commit]
 	push := func(id repos.ID) {
 		if seen[id] {
 			return
 		}
 		seen[id] = true
 		if commit, err := snapshot.Commit(id); err == nil {
-			heap.Push(&queue, commit)
+			// Of commits of one second the order is that of their ids, wherever they are found.
+			queue.PushRanked(uint64(commit.Committer.When().Unix()), ^binary.BigEndian.Uint64(id[:]), commit)
 		}
 	}
 	for i, name := range append([]string{"HEAD"}, tips.Names...) {
@@ -110,33 +111,11 @@ func recentCommits(ctx context.Context, snapshot *repos.Snapshot, tips *repos.Ti
 		if len(ids) == maxRecent || ctx.Err() != nil {
 			return ids, true
 		}
-		commit := heap.Pop(&queue).(repos.Commit)
+		commit := queue.Pop()
 		ids = append(ids, commit.ID)
 		for _, parent := range commit.Parents {
 			push(parent)
 		}
 	}
 	return ids, more
-}
-
-// byDate is a heap of commits, the newest first.
-type byDate []repos.Commit
-
-func (h byDate) Len() int { return len(h) }
-
-func (h byDate) Less(i, j int) bool {
-	return cmp.Or(h[j].Committer.When.Compare(h[i].Committer.When), cmp.Compare(h[i].ID.String(), h[j].ID.String())) < 0
-}
-
-func (h byDate) Swap(i, j int) { h[i], h[j] = h[j], h[i] }
-
-// Push implements [heap.Interface].
-func (h *byDate) Push(commit any) { *h = append(*h, commit.(repos.Commit)) }
-
-// Pop implements [heap.Interface].
-func (h *byDate) Pop() any {
-	last := len(*h) - 1
-	commit := (*h)[last]
-	*h = (*h)[:last]
-	return commit
 }

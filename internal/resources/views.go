@@ -182,7 +182,7 @@ func outline(r Resource) *Content {
 
 func viewCommit(c repos.Commit) commitView {
 	return commitView{
-		Commit: c.ID.String(), Tree: c.Tree.String(), Time: c.Committer.When.Format(time.RFC3339),
+		Commit: c.ID.String(), Tree: c.Tree.String(), Time: c.Committer.When().Format(time.RFC3339),
 		Author: text(c.Author.Name), Subject: text(c.Subject()),
 	}
 }

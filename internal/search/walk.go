@@ -56,7 +56,9 @@ type target struct {
 	commit   repos.ID
 }
 
-// walk goes through repositories and their trees ahead of the search.
+// walk goes through repositories and their trees ahead of the search. It is
+// no [repos.WalkTree]: of a folder whose answer is known it goes over the answer,
+// and reads no tree.
 type walk struct {
 	search *search
 	names  []string // of the repositories that come

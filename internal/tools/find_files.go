@@ -117,7 +117,7 @@ func (a findArguments) find(ctx context.Context, r *result, snapshot *repos.Snap
 		}
 		return true
 	}}
-	if err := noteStopped(r, w.walk(folder, 1)); err != nil {
+	if err := noteStopped(r, w.walk(folder)); err != nil {
 		return nil, err
 	}
 	if len(paths) > maxMatches {
@@ -182,7 +182,7 @@ func alike(ctx context.Context, snapshot *repos.Snapshot, at found, missed strin
 		return len(paths) < maxAlike
 	}}
 	// An error here is no answer to the question: the path is not there.
-	if err := w.walk(entry{TreeEntry: repos.TreeEntry{Mode: repos.ModeDir, ID: at.Tree}}, 1); err != nil ||
+	if err := w.walk(entry{TreeEntry: repos.TreeEntry{Mode: repos.ModeDir, ID: at.Tree}}); err != nil ||
 		len(paths) == 0 {
 		return otherwise
 	}

@@ -108,7 +108,7 @@ func (s *service) addHead(r *result, snapshot *repos.Snapshot, c *repositoryCard
 	}
 	s.trees.remember(snapshot.Repository().Name(), commit.ID, "", commit.Tree)
 	c.Head = &commitCard{
-		SHA: commit.ID.String(), Tree: commit.Tree.String(), Date: commit.Committer.When.Format(time.RFC3339),
+		SHA: commit.ID.String(), Tree: commit.Tree.String(), Date: commit.Committer.When().Format(time.RFC3339),
 		Author: line(commit.Author.Name), Subject: line(commit.Subject()),
 	}
 	return nil

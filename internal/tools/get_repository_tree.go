@@ -131,7 +131,7 @@ func (s *service) listTree(
 		}
 		return true
 	}}
-	if err := noteStopped(r, w.walk(folder, 1)); err != nil {
+	if err := noteStopped(r, w.walk(folder)); err != nil {
 		return nil, err
 	}
 	if _, _, err := v.window(total); err != nil {

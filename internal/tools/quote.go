@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/repomcp/repomcp/internal/cquote"
 )
 
 const (
@@ -52,13 +54,11 @@ func quoteUpTo(b *strings.Builder, name string) (left string) {
 	b.WriteByte('"')
 	for len(name) > 0 && b.Len() < maxNameBytes {
 		r, size := utf8.DecodeRuneInString(name)
-		switch {
-		case r == '"' || r == '\\':
-			b.WriteByte('\\')
-			b.WriteRune(r)
-		case r == utf8.RuneError && size == 1 || unseen(r):
-			escapeBytes(b, name[:size])
-		default:
+		if r == '"' || r == '\\' || r == utf8.RuneError && size == 1 || unseen(r) {
+			for i := range size {
+				b.Write(cquote.AppendByte(nil, name[i]))
+			}
+		} else {
 			b.WriteRune(r)
 		}
 		name = name[size:]
@@ -87,67 +87,14 @@ func unseen(r rune) bool {
 	return !unicode.IsPrint(r) || unicode.IsOneOf(ignorable, r) || r == brailleBlank
 }
 
-// letters are C's escapes that git uses.
-var letters = map[byte]byte{'\a': 'a', '\b': 'b', '\t': 't', '\n': 'n', '\v': 'v', '\f': 'f', '\r': 'r'}
-
-func escapeBytes(b *strings.Builder, bytes string) {
-	for i := range len(bytes) {
-		if letter := letters[bytes[i]]; letter != 0 {
-			b.WriteByte('\\')
-			b.WriteByte(letter)
-			continue
-		}
-		fmt.Fprintf(b, `\%03o`, bytes[i])
-	}
-}
-
 // unquote undoes [quote]. What does not begin with a double quote is a name as
 // it is; what begins with one and was not made by quote is refused.
 func unquote(s string) (name string, ok bool) {
 	if !strings.HasPrefix(s, `"`) {
 		return s, true
 	}
-	if len(s) < 2 || !strings.HasSuffix(s, `"`) {
-		return "", false
-	}
-	s = s[1 : len(s)-1]
-	var b strings.Builder
-	for len(s) > 0 {
-		c, size := unescape(s)
-		if size == 0 {
-			return "", false
-		}
-		b.WriteByte(c)
-		s = s[size:]
-	}
-	return b.String(), b.Len() > 0
-}
-
-// unescape reads one byte, and says how much of s it took: 0 for what is no
-// escape.
-func unescape(s string) (c byte, size int) {
-	if s[0] == '"' {
-		return 0, 0
-	}
-	if s[0] != '\\' {
-		return s[0], 1
-	}
-	if len(s) < 2 {
-		return 0, 0
-	}
-	if s[1] == '"' || s[1] == '\\' {
-		return s[1], 2
-	}
-	for c, letter := range letters {
-		if letter == s[1] {
-			return c, 2
-		}
-	}
-	const digits = len(`\377`)
-	if len(s) < digits || s[1] > '3' || strings.Trim(s[1:digits], "01234567") != "" {
-		return 0, 0
-	}
-	return (s[1]-'0')<<6 | (s[2]-'0')<<3 | (s[3] - '0'), digits
+	content, rest, ok := cquote.Cut([]byte(s))
+	return string(content), ok && len(rest) == 0 && len(content) > 0
 }
 
 // line makes a text that is not a name, such as a commit's subject, safe to show

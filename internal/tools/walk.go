@@ -3,7 +3,6 @@ package tools
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/repos"
@@ -43,43 +42,45 @@ type walker struct {
 	bytes     int
 }
 
-// walk looks at the entries below a folder. What is nested deeper, or has a
-// longer path, than any archive has by default is passed over, and counted.
-func (w *walker) walk(folder entry, depth int) error {
-	if err := w.ctx.Err(); err != nil {
-		return err
-	}
-	if w.folders++; w.folders > maxWalkedFolders {
-		return errStopped
-	}
-	list, err := w.snapshot.Tree(folder.ID)
-	if errors.Is(err, repos.ErrNotFound) {
-		return fmt.Errorf("%w: a tree names a missing object", repos.ErrCorrupt)
-	}
+// walk looks at the entries below a folder.
+func (w *walker) walk(folder entry) error {
+	list, err := w.list(folder.ID)
 	if err != nil {
 		return err
 	}
-	for _, e := range list {
+	enter := false
+	for e, err := range repos.WalkTree(folder.path, list, func(e repos.WalkedEntry) ([]repos.TreeEntry, error) {
+		if !enter || !e.Mode.IsDir() || !w.recursive {
+			return nil, nil
+		}
+		if e.Depth >= archive.DefaultDepth || len(e.Path) > archive.DefaultPathBytes {
+			return nil, errStopped
+		}
+		return w.list(e.ID)
+	}) {
+		if err != nil {
+			return err
+		}
 		w.entries++
-		w.bytes += len(folder.path) + len(e.Name)
+		w.bytes += len(e.Path)
 		if w.entries > maxWalkedEntries || w.bytes > maxWalkedBytes {
 			return errStopped
 		}
-		below := entry{path: e.Name, TreeEntry: e}
-		if folder.path != "" {
-			below.path = folder.path + "/" + e.Name
-		}
-		if !w.yield(below) || !e.Mode.IsDir() || !w.recursive {
-			continue
-		}
-		if depth >= archive.DefaultDepth || len(below.path) > archive.DefaultPathBytes {
-			return errStopped
-		}
-		if err := w.walk(below, depth+1); err != nil {
-			return err
-		}
+		enter = w.yield(entry{string(e.Path), e.TreeEntry})
 	}
 	return nil
+}
+
+// list reads a folder.
+func (w *walker) list(id repos.ID) ([]repos.TreeEntry, error) {
+	if err := w.ctx.Err(); err != nil {
+		return nil, err
+	}
+	if w.folders++; w.folders > maxWalkedFolders {
+		return nil, errStopped
+	}
+	list, err := w.snapshot.Tree(id)
+	return list, missing(err)
 }
 
 // noteStopped turns errStopped into a note: what was found until then is shown.

@@ -3,6 +3,8 @@ package attributes
 import (
 	"bytes"
 	"strings"
+
+	"github.com/repomcp/repomcp/internal/cquote"
 )
 
 const (
@@ -96,7 +98,7 @@ func parseLine(text []byte, macros bool) (line, bool) {
 // firstWord is the pattern, which can be quoted, and what follows it.
 func firstWord(text []byte) (word, rest []byte) {
 	if text[0] == '"' {
-		if word, rest, ok := unquote(text); ok {
+		if word, rest, ok := cquote.Cut(text); ok {
 			return word, rest
 		}
 	}
@@ -153,4 +155,10 @@ func validName(name []byte) bool {
 		}
 	}
 	return true
+}
+
+// untilNUL is what C sees of a string.
+func untilNUL(text []byte) []byte {
+	before, _, _ := bytes.Cut(text, []byte{0})
+	return before
 }

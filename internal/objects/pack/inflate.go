@@ -17,6 +17,7 @@ type resolver struct {
 	decoder   inflate.Decoder
 	inflater  inflate.Reader // for streams that are longer than a window
 	own       window         // of the pack, around the object that is read
+	other     window         // around the one before: walks read a commit and a tree by turns
 	bases     window         // the same around a base of it
 	links     []link         // of the chain, from the object towards its base
 	deltas    []byte         // inflated deltas of the chain, one after the other
@@ -60,6 +61,9 @@ func (s *resolver) window() *window {
 // entryAt reads the header of the entry of the next link. What was read of its
 // data is returned too: with the header n bytes or more.
 func (s *resolver) entryAt(at Place, n int64) (entry, []byte, error) {
+	if len(s.links) == 0 && !s.own.leadsTo(at.pack, at.off) {
+		s.own, s.other = s.other, s.own
+	}
 	b, err := s.window().from(at.pack, at.off, n)
 	if err != nil {
 		return entry{}, nil, err

@@ -149,6 +149,7 @@ func (r *Reader) take(elsewhere Elsewhere) *resolver {
 // give puts s back; buffers that one huge object made are dropped.
 func (r *Reader) give(s *resolver) {
 	s.own.trim()
+	s.other.trim()
 	s.bases.trim()
 	if cap(s.deltas) > keptDeltas {
 		s.deltas = nil

@@ -27,12 +27,19 @@ type window struct {
 	buf   []byte
 }
 
+func (w *window) end() int64 { return w.start + int64(len(w.bytes)) }
+
+// leadsTo reports whether a place is within the window, or so near behind it that
+// objects are likely read as they lie.
+func (w *window) leadsTo(p *Pack, off int64) bool {
+	return w.pack == p && off >= w.start && off <= w.end()+nearRead
+}
+
 // from returns at least n bytes of a pack from off on, and fewer only at its end.
 // They stay until the next call.
 func (w *window) from(p *Pack, off, n int64) ([]byte, error) {
-	end := w.start + int64(len(w.bytes))
-	onward := w.pack == p && off >= w.start && off <= end+nearRead
-	if onward && min(off+n, p.end) <= end {
+	onward := w.leadsTo(p, off)
+	if onward && min(off+n, p.end) <= w.end() {
 		return w.bytes[off-w.start:], nil
 	}
 	if n = max(n, firstRead); onward {

@@ -1,0 +1,122 @@
+// Package stamp tells whether files may have changed without reading them.
+package stamp
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"hash"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+)
+
+// maxRefFolders bounds the folders of one repository that a stamp names.
+// Mirrors of large hosts have one per pull request; the kernel gives a user some
+// ten thousand watches.
+const maxRefFolders = 256
+
+// File tells a file from the one that was there before: git replaces files, so that
+// their inodes differ even when size and time do not. It is to be compared only, and
+// zero where there is none.
+type File struct {
+	Size, Modified int64
+	Inode          uint64
+}
+
+// Of looks at a file; err is why there is nothing to look at.
+func Of(info fs.FileInfo, err error) File {
+	if err != nil {
+		return File{}
+	}
+	return File{info.Size(), info.ModTime().UnixNano(), inode(info)}
+}
+
+// Refs tells whether the files that hold a repository's refs may have been
+// touched: it differs when one was written, replaced or removed. None is read,
+// only looked at.
+type Refs struct {
+	// Sum is to be compared only.
+	Sum [sha256.Size]byte
+	// Folders are paths of the host: whoever is told of what happens in them
+	// need not look. They are for the kernel, and never shown to anybody.
+	Folders []string
+	// Partial says that there are more folders.
+	Partial bool
+}
+
+// beside are the files beside refs that a stamp covers: those that decide what
+// refs there are, and the description.
+var beside = []string{"HEAD", "packed-refs", "description"}
+
+// OfRefs looks at the files that hold the refs of the repository in a folder. What
+// cannot be looked at is part of the stamp as well, so that it differs once it can.
+// list returns what is in a folder, by name.
+func OfRefs(root *os.Root, dir string, list func(dir string) ([]fs.DirEntry, error)) Refs {
+	w := walk{root: root, dir: dir, list: list, sum: sha256.New()}
+	w.folder("")
+	for _, name := range beside {
+		info, err := root.Lstat(path.Join(dir, name))
+		w.entry(name, info, err)
+	}
+	// Branches and tags first: they are what is watched when there are more
+	// folders than may be.
+	w.below("refs", func(name string) bool { return name != "refs/heads" && name != "refs/tags" })
+	w.stamp.Sum = [sha256.Size]byte(w.sum.Sum(nil))
+	return w.stamp
+}
+
+type walk struct {
+	root  *os.Root
+	dir   string
+	list  func(dir string) ([]fs.DirEntry, error)
+	sum   hash.Hash
+	stamp Refs
+}
+
+// folder notes one to be watched.
+func (w *walk) folder(name string) {
+	if len(w.stamp.Folders) == maxRefFolders {
+		w.stamp.Partial = true
+		return
+	}
+	w.stamp.Folders = append(w.stamp.Folders,
+		filepath.Join(w.root.Name(), filepath.FromSlash(w.dir), filepath.FromSlash(name)))
+}
+
+// entry adds what tells a file from the one that was there before.
+func (w *walk) entry(name string, info fs.FileInfo, err error) {
+	if err != nil {
+		_, _ = fmt.Fprintf(w.sum, "%s %v\n", name, err)
+		return
+	}
+	_, _ = fmt.Fprintf(w.sum, "%s %o %d %d %d\n", name, info.Mode(), info.Size(), info.ModTime().UnixNano(),
+		inode(info))
+}
+
+// below goes through a folder below refs; those for which later is true come
+// after the others.
+func (w *walk) below(dir string, later func(name string) bool) {
+	entries, err := w.list(path.Join(w.dir, dir))
+	if err != nil {
+		w.entry(dir, nil, err)
+		return
+	}
+	w.folder(dir)
+	for _, second := range []bool{false, true} {
+		for _, entry := range entries {
+			name := dir + "/" + entry.Name()
+			if later(name) != second {
+				continue
+			}
+			// Symbolic links are not followed: IsDir is false for them.
+			if entry.IsDir() {
+				_, _ = fmt.Fprintf(w.sum, "%s/\n", name)
+				w.below(name, func(string) bool { return false })
+				continue
+			}
+			info, err := entry.Info()
+			w.entry(name, info, err)
+		}
+	}
+}
