@@ -12,7 +12,7 @@ type side struct {
 	starts  []int32 // where each line begins, and last where the text ends
 	class   []int32 // per line; lines with equal bytes have equal classes
 	changed []bool  // per line: not in the other text
-	indents []int16 // per line, measured when first asked for; nil until then
+	indents []int16 // per line; nil until the first is asked for
 }
 
 // pair is both texts of a comparison.
@@ -31,22 +31,6 @@ type class struct {
 func (s *side) lines() int { return len(s.class) }
 
 func (s *side) line(i int) []byte { return s.text[s.starts[i]:s.starts[i+1]] }
-
-// endOfRun is the first line at or after i that is not changed.
-func (s *side) endOfRun(i int) int {
-	for i < len(s.changed) && s.changed[i] {
-		i++
-	}
-	return i
-}
-
-// startOfRun is the first line of the changed ones that lie right before i.
-func (s *side) startOfRun(i int) int {
-	for i > 0 && s.changed[i-1] {
-		i--
-	}
-	return i
-}
 
 // CountLines is the number of lines of a text; the last one counts also when it
 // has no "\n".
