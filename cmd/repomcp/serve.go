@@ -26,6 +26,7 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/tools"
+	"github.com/repomcp/repomcp/internal/tools/prompts"
 )
 
 var errNoRoot = &usageError{errors.New("name the folder of the git mirrors with --root DIR or REPOMCP_ROOT")}
@@ -209,7 +210,7 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 	mcp := resources.New(resources.Options{
 		Catalogue: catalogue, Engine: engine, Version: version(), ReadLimit: flags.readLimit,
 		Sessions: resources.NewSessions(key), Logger: logger,
-		Prompts: tools.Prompts(), Unknown: tools.Unknown,
+		Prompts: prompts.All(), Unknown: tools.Unknown,
 		Subscribing:   resources.Subscribing{NoEvents: flags.noEvents, Total: flags.maxSubscriptions},
 		ArchiveLimits: flags.limits, Links: linking.Linking, Cache: caching.cache,
 	})

@@ -1,16 +1,14 @@
 package tools
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"math"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )
 
 // How much of a change is shown; the names are github-mcp-server's.
@@ -26,9 +24,6 @@ const (
 	// maxContextLines is more than a result can hold.
 	maxContextLines = 10_000
 )
-
-// errEnough ends a patch of which no more is needed, or can be had.
-var errEnough = errors.New("enough of the patch")
 
 // changeView is what tools that show changes take.
 type changeView struct {
@@ -161,9 +156,7 @@ func (c *changes) patch(ctx context.Context, r *result) error {
 	if r.content != "" {
 		r.content += "\n"
 	}
-	w := &patchWriter{collector: collector{
-		start: c.patchLine, limit: max(maxListedBytes-len(r.content), minPatchBytes),
-	}}
+	w := excerpt.NewWriter(c.patchLine, max(maxListedBytes-len(r.content), minPatchBytes))
 	differ := history.NewDiffer(c.snapshot, history.PatchOptions{Context: c.context})
 	at := 0
 	var err error
@@ -172,74 +165,40 @@ func (c *changes) patch(ctx context.Context, r *result) error {
 		stat, err = differ.Patch(ctx, w, c.files[at])
 		if c.compared += stat.OldSize + stat.NewSize; err == nil && c.compared > maxComparedBytes &&
 			at+1 < len(c.files) {
-			err = errEnough
+			err = excerpt.ErrEnough
 		}
 	}
-	if err != nil && !errors.Is(err, errEnough) {
+	if err != nil && !errors.Is(err, excerpt.ErrEnough) {
 		return err
 	}
-	x := w.excerpt(err == nil)
-	if err == nil && c.patchLine > max(w.lines, 1) {
-		return say("patch_line is %d, but the patch has %s.", c.patchLine, many(w.lines, "line"))
+	x := w.Excerpt(err == nil)
+	if err == nil && c.patchLine > max(w.Lines(), 1) {
+		return say("patch_line is %d, but the patch has %s.", c.patchLine, many(w.Lines(), "line"))
 	}
-	r.content += x.text
+	r.content += x.Text
 	r.hasContent = r.content != ""
 	r.note("%s.", differing(len(c.files)))
-	if x.replaced {
+	if x.Replaced {
 		r.note("It is not all UTF-8: what is not is shown as U+FFFD.")
 	}
 	where := fmt.Sprintf("in file %d of %d, %s", at, len(c.files), quote(clip(c.files[at-1].NewPath)))
 	switch {
-	case x.within > 0:
-		r.next = fmt.Sprintf("patch_line=%d", x.last+1)
+	case x.Within > 0:
+		r.next = fmt.Sprintf("patch_line=%d", x.Last+1)
 		r.note("Truncated in line %d of the patch, which is long, %s. Go on with %s, or name other files with paths.",
-			x.last, where, r.next)
-	case x.cut:
-		r.next = fmt.Sprintf("patch_line=%d", x.last+1)
-		r.note("Truncated after line %d of the patch, %s. Go on with %s, or name files with paths.", x.last, where,
+			x.Last, where, r.next)
+	case x.Cut:
+		r.next = fmt.Sprintf("patch_line=%d", x.Last+1)
+		r.note("Truncated after line %d of the patch, %s. Go on with %s, or name files with paths.", x.Last, where,
 			r.next)
 	case err != nil:
 		r.next = "paths that come after this file"
 		r.note("Stopped %s: so much is not compared at once. Name files that come after it with paths.", where)
 	case c.patchLine > 1:
-		r.note("Lines %d to %d of the patch, its last.", x.first, x.last)
+		r.note("Lines %d to %d of the patch, its last.", x.First, x.Last)
 	}
 	if err != nil {
 		c.pointFiles(ctx, r)
 	}
 	return nil
-}
-
-// patchWriter takes lines out of a patch.
-type patchWriter struct {
-	collector
-	written int
-}
-
-func (w *patchWriter) Write(p []byte) (int, error) {
-	w.written += len(p)
-	for rest := p; len(rest) > 0 && !w.full; {
-		end := bytes.IndexByte(rest, '\n') + 1
-		if end == 0 {
-			end = len(rest)
-		}
-		w.add(rest[:end])
-		rest = rest[end:]
-	}
-	if w.full || w.written > maxReadBytes {
-		return 0, errEnough
-	}
-	return len(p), nil
-}
-
-// excerpt is what was taken. A patch is text, whatever the files are written in.
-func (w *patchWriter) excerpt(ended bool) excerpt {
-	if !ended && !w.full {
-		w.inside = false // the part of a line is none
-	}
-	x := w.cut(ended)
-	if !utf8.ValidString(x.text) {
-		x.text, x.replaced = strings.ToValidUTF8(x.text, string(utf8.RuneError)), true
-	}
-	return x
 }

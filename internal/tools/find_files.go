@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/tools/glob"
 )
 
 const (
@@ -17,6 +18,8 @@ const (
 	// maxAlike is how many paths an error suggests.
 	maxAlike = 3
 )
+
+const globDescription = `*.go (a name in any folder), src/**/*.{ts,tsx}, [!.]*`
 
 type findArguments struct {
 	revision
@@ -132,14 +135,24 @@ func (a findArguments) find(ctx context.Context, r *result, snapshot *repos.Snap
 
 // matcher combines query and glob.
 func (a findArguments) matcher() (func(path string) bool, error) {
-	g, err := newGlob(a.glob, !a.caseSensitive)
+	g, err := parseGlob(a.glob, !a.caseSensitive)
 	if err != nil {
 		return nil, err
 	}
 	query := a.fold(asListed(a.query))
 	return func(p string) bool {
-		return strings.Contains(a.fold(p), query) && (a.glob == "" || g.match(p))
+		return strings.Contains(a.fold(p), query) && (a.glob == "" || g.Match(p))
 	}, nil
+}
+
+// parseGlob reads a pattern of paths.
+func parseGlob(pattern string, fold bool) (glob.Glob, error) {
+	g, err := glob.Path(pattern, fold)
+	if errors.Is(err, glob.ErrMalformed) {
+		err = say("The pattern %s is malformed: a set such as [abc] has no end, or a backslash nothing "+
+			"after it. For the character itself write \\[ or \\\\.", quote(clip(pattern)))
+	}
+	return g, err
 }
 
 func (a findArguments) fold(s string) string {

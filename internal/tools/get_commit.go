@@ -10,6 +10,7 @@ import (
 	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/mailmap"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )
 
 const (
@@ -129,7 +130,7 @@ func indent(lines string, most int) (indented string, whole bool) {
 		}
 		if room := most - b.Len() - len(margin); len(text) > room {
 			if text = text[:max(room, 0)]; text != "" {
-				b.WriteString(margin + text[:wholeRunes([]byte(text))])
+				b.WriteString(margin + text[:excerpt.WholeRunes([]byte(text))])
 			}
 			return b.String(), false
 		}

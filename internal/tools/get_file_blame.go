@@ -12,6 +12,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )
 
 const (
@@ -99,7 +100,7 @@ func (s *service) getFileBlame(ctx context.Context, a blameArguments) (_ *result
 	if err != nil {
 		return nil, err
 	}
-	if bytes.IndexByte(found.Text[:min(len(found.Text), binaryBytes)], 0) >= 0 {
+	if excerpt.IsBinary(found.Text) {
 		return nil, say("%s is no text.", quote(e.path))
 	}
 	return r, request{s, snapshot, at, e}.blame(ctx, r, found, a)
@@ -159,7 +160,7 @@ func (v *blameView) clip(content []byte) string {
 	shown := content
 	if len(content) > maxBlamedText {
 		shown = content[:maxBlamedText]
-		shown = shown[:wholeRunes(shown)]
+		shown = shown[:excerpt.WholeRunes(shown)]
 	}
 	text := string(shown)
 	if !utf8.ValidString(text) {

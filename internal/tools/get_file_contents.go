@@ -10,6 +10,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/archive/lfs"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )
 
 // maxTargetBytes bounds the target of a symbolic link: PATH_MAX of Linux.
@@ -114,45 +115,53 @@ func (q request) file(ctx context.Context, r *result, a fileArguments) (err erro
 			return q.lfs(ctx, r, pointer)
 		}
 	}
-	x, err := readLines(ctx, blob, a.start, a.end)
+	x, err := excerpt.Read(ctx, blob, a.start, a.end, maxListedBytes)
 	if err != nil {
 		return err
 	}
-	if x.binary {
+	if x.Binary {
 		r.note("%s. It is no text, so that its bytes are not shown.", facts)
 		return q.linkFile(ctx, r)
 	}
-	switch past := a.start > x.total && a.start > 1; {
-	case past && x.counted:
-		return say("start_line is %d, but %s has %s.", a.start, quote(q.entry.path), x.count())
+	switch past := a.start > x.Total && a.start > 1; {
+	case past && x.Counted:
+		return say("start_line is %d, but %s has %s.", a.start, quote(q.entry.path), countLines(x))
 	case past:
 		r.note("%s. start_line is after its first %d bytes, further than which no lines are looked for.", facts,
-			maxReadBytes)
+			excerpt.MaxReadBytes)
 		return q.pointFile(ctx, r)
 	}
-	r.content, r.hasContent = x.text, true
-	r.note("%s, %s.", facts, x.count())
+	r.content, r.hasContent = x.Text, true
+	r.note("%s, %s.", facts, countLines(x))
 	return q.remark(ctx, r, x)
 }
 
+// countLines returns the number of lines in words.
+func countLines(x excerpt.Excerpt) string {
+	if !x.Counted {
+		return fmt.Sprintf("more than %d lines", x.Total)
+	}
+	return many(x.Total, "line")
+}
+
 // remark says what of the file is shown, and how to go on.
-func (q request) remark(ctx context.Context, r *result, x excerpt) error {
-	if x.replaced {
+func (q request) remark(ctx context.Context, r *result, x excerpt.Excerpt) error {
+	if x.Replaced {
 		r.note("It is not all UTF-8: what is not is shown as U+FFFD. The download has the exact bytes.")
 	}
-	if x.cut {
-		r.next = fmt.Sprintf("start_line=%d", x.last+1)
+	if x.Cut {
+		r.next = fmt.Sprintf("start_line=%d", x.Last+1)
 	}
 	switch {
-	case x.within > 0:
+	case x.Within > 0:
 		r.note("Truncated in line %d, after %d bytes of it: so much of a line is shown at most. Go on with %s; the "+
-			"whole line is in the download.", x.last, x.within, r.next)
-	case x.cut:
-		r.note("Truncated after line %d: a result has at most %d bytes. Go on with %s.", x.last, maxResultBytes, r.next)
-	case x.first > 1 || x.last < x.total || !x.counted:
-		r.note("Lines %d to %d are shown.", x.first, x.last)
+			"whole line is in the download.", x.Last, x.Within, r.next)
+	case x.Cut:
+		r.note("Truncated after line %d: a result has at most %d bytes. Go on with %s.", x.Last, maxResultBytes, r.next)
+	case x.First > 1 || x.Last < x.Total || !x.Counted:
+		r.note("Lines %d to %d are shown.", x.First, x.Last)
 	}
-	if x.cut || x.replaced {
+	if x.Cut || x.Replaced {
 		return q.pointFile(ctx, r)
 	}
 	return nil

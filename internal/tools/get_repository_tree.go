@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/tools/glob"
 )
 
 type treeArguments struct {
@@ -113,6 +114,16 @@ type treeView struct {
 	recursive bool
 	keep      func(path string) bool
 	paging
+}
+
+// pathFilter reads the argument path_filter.
+func pathFilter(filter string) (keep func(path string) bool, err error) {
+	if !strings.ContainsAny(filter, glob.Signs) {
+		prefix := strings.TrimPrefix(strings.TrimPrefix(filter, "./"), "/")
+		return func(path string) bool { return strings.HasPrefix(path, prefix) }, nil
+	}
+	g, err := parseGlob(filter, false)
+	return g.Match, err
 }
 
 // listTree lists a page of the entries below a folder. Sizes are read for that

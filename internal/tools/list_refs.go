@@ -9,14 +9,12 @@ import (
 
 	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/tools/glob"
 )
 
 // What branches and tags are sorted by.
 const (
 	sortDate, sortVersion, sortName = "date", "version", "name"
-
-	// refGlobSigns make a query a glob.
-	refGlobSigns = "*?[{"
 )
 
 type refsArguments struct {
@@ -182,12 +180,12 @@ func (s *service) chosen(
 // refQuery is the argument query: a part of the name in upper or lower case, or a
 // pattern as `git tag --list` takes it, in which * stands for slashes as well.
 func refQuery(query string) (fits func(name string) bool, err error) {
-	if !strings.ContainsAny(query, refGlobSigns) {
+	if !strings.ContainsAny(query, glob.Signs) {
 		part := strings.ToLower(query)
 		return func(name string) bool { return strings.Contains(strings.ToLower(name), part) }, nil
 	}
-	alternatives, err := alternativesOf(query)
-	return glob{alternatives: alternatives}.match, err
+	g, err := glob.Name(query)
+	return g.Match, err
 }
 
 // containing leaves the refs that lead to a commit.

@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/repomcp/repomcp/internal/tools/spelling"
 )
 
 const (
@@ -247,7 +249,7 @@ func (p *parameters) refuseUnknown(given map[string]any) error {
 		return nil
 	}
 	slices.Sort(unknown)
-	hint := didYouMean(closest(unknown[0], known, 1))
+	hint := didYouMean(spelling.Closest(clip(unknown[0]), known, 1))
 	return say("There is no argument %s.%s This tool has: %s.", quote(clip(unknown[0])), hint,
 		strings.Join(known, ", "))
 }

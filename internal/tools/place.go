@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/tools/spelling"
 )
 
 // place names a repository.
@@ -87,7 +88,7 @@ func (s *service) find(a place) (repository *repos.Repository, instead string, e
 
 func (s *service) noRepository(name string) error {
 	return say("There is no repository %s that you may read.%s Find names with search_repositories.",
-		quote(clip(name)), didYouMean(closest(name, s.catalogue.Names(), maxSuggested)))
+		quote(clip(name)), didYouMean(spelling.Closest(clip(name), s.catalogue.Names(), maxSuggested)))
 }
 
 // instead is a note for a result of a repository that was called otherwise.
@@ -199,7 +200,7 @@ func noRevision(snapshot *repos.Snapshot, ref string) error {
 	}
 	return say("There is no branch, tag or commit %s in %s.%s See list_branches and list_tags; where none is given, "+
 		"it is the default branch.",
-		quote(clip(ref)), snapshot.Repository().Name(), didYouMean(closest(short, known, maxSuggested)))
+		quote(clip(ref)), snapshot.Repository().Name(), didYouMean(spelling.Closest(clip(short), known, maxSuggested)))
 }
 
 func (s *service) defaultInstead(ctx context.Context, r *result, snapshot *repos.Snapshot, f found) (found, error) {

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )
 
 const (
@@ -47,7 +49,7 @@ func quote(name string) string {
 	return b.String()
 }
 
-// quoteUpTo writes a name in quotes, and gives what of it had no room.
+// quoteUpTo writes a name in quotes, and returns what of it had no room.
 func quoteUpTo(b *strings.Builder, name string) (left string) {
 	b.WriteByte('"')
 	for len(name) > 0 && b.Len() < maxNameBytes {
@@ -160,7 +162,7 @@ func untabbed(text string) string { return strings.ReplaceAll(text, "\t", " ") }
 // what else quote escapes is shown as U+FFFD.
 func clean(text string) string {
 	if len(text) > maxLineBytes {
-		text = text[:wholeRunes([]byte(text[:maxLineBytes]))] + "…"
+		text = text[:excerpt.WholeRunes([]byte(text[:maxLineBytes]))] + "…"
 	}
 	return strings.Map(func(r rune) rune {
 		if unseen(r) && r != '\t' {

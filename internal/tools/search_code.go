@@ -12,6 +12,7 @@ import (
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/search/pattern"
+	"github.com/repomcp/repomcp/internal/tools/glob"
 )
 
 const (
@@ -148,7 +149,7 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 func (s *service) notSearched(request search.Request) error {
 	known := s.catalogue.Names()
 	for _, name := range request.Query.Repositories.Any {
-		if !strings.ContainsAny(name, globSigns) && !slices.ContainsFunc(known, func(k string) bool {
+		if !strings.ContainsAny(name, glob.Signs) && !slices.ContainsFunc(known, func(k string) bool {
 			return strings.EqualFold(k, name)
 		}) {
 			return s.noRepository(name)

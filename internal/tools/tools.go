@@ -45,14 +45,17 @@ package tools
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/search"
+	"github.com/repomcp/repomcp/internal/tools/spelling"
 )
 
 // Options of the tools. All but the Logger are required.
@@ -162,4 +165,46 @@ func Choose(all []server.ServerTool, names []string) ([]server.ServerTool, error
 	}
 	return slices.DeleteFunc(all,
 		func(tool server.ServerTool) bool { return !slices.Contains(names, tool.Tool.Name) }), nil
+}
+
+// Unknown says that there is no such tool or prompt, which one is likely meant,
+// and which there are. kind is the word for what it is.
+func Unknown(kind, name string, offered []string) string {
+	near := spelling.Closest(clip(name), offered, 1)
+	if len(near) == 0 {
+		near = toolAbout(name, offered)
+	}
+	return fmt.Sprintf("There is no %s %s.%s There are: %s.", kind, quote(clip(name)), didYouMean(near),
+		strings.Join(offered, ", "))
+}
+
+// subjects are words in the names of other servers' tools, with the tool that is
+// about the same here. The first that a name has counts.
+var subjects = []struct{ word, tool string }{
+	{"release", "list_tags"}, {"get_tag", "get_tag"}, {"tag", "list_tags"}, {"branch", "list_branches"},
+	{"blame", "get_file_blame"}, {"annotate", "get_file_blame"},
+	{"diff", "compare_commits"}, {"compare", "compare_commits"}, {"changes", "compare_commits"},
+	{"log", "list_commits"}, {"history", "list_commits"}, {"commits", "list_commits"}, {"show", "get_commit"},
+	{"commit", "get_commit"},
+	{"archive", "get_archive_link"}, {"download", "get_archive_link"}, {"zip", "get_archive_link"},
+	{"clone", "get_archive_link"},
+	{"grep", "search_code"}, {"symbol", "search_code"}, {"definition", "search_code"}, {"reference", "search_code"},
+	{"code", "search_code"},
+	{"glob", "find_files"}, {"find", "find_files"}, {"search_file", "find_files"}, {"list_file", "find_files"},
+	{"tree", "get_repository_tree"}, {"dir", "get_repository_tree"}, {"folder", "get_repository_tree"},
+	{"read", "get_file_contents"}, {"file", "get_file_contents"}, {"content", "get_file_contents"},
+	{"cat", "get_file_contents"}, {"view", "get_file_contents"}, {"open", "get_file_contents"},
+	{"search", "search_code"}, {"list_repo", "search_repositories"}, {"project", "search_repositories"},
+	{"repo", "get_repository"},
+}
+
+// toolAbout finds the tool that a name of another server is about.
+func toolAbout(name string, offered []string) []string {
+	name = strings.ToLower(clip(name))
+	for _, s := range subjects {
+		if strings.Contains(name, s.word) && slices.Contains(offered, s.tool) {
+			return []string{s.tool}
+		}
+	}
+	return nil
 }

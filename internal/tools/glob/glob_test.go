@@ -1,4 +1,4 @@
-package tools
+package glob
 
 import (
 	"slices"
@@ -53,11 +53,11 @@ func TestGlob(t *testing.T) {
 		{"readme*", "README.md", true, true},
 		{"[!.]*", ".gitignore", false, false},
 	} {
-		g, err := newGlob(c.pattern, c.fold)
+		g, err := Path(c.pattern, c.fold)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := g.match(c.path); got != c.want {
+		if got := g.Match(c.path); got != c.want {
 			t.Errorf("%s on %s: %v", c.pattern, c.path, got)
 		}
 	}
@@ -68,7 +68,7 @@ func TestMalformedPatternsAreRefused(t *testing.T) {
 		"[": true, "[a": true, "[]": true, "[!]": true, "[^]a": true, "a\\\\": false, "a\\": true, "[a\\": true, "[a\\]": true, "[[:alpha:]": true, "{a,[b}": true,
 		"": false, "*": false, "[a]": false, "[]]": false, "[!]]": false, "[]a]x": false, "[[:alpha:]]": false, "[[:]": false, "\\[": false, "[a\\]]": false, "]": false, "[a-c]{x,y}": false,
 	} {
-		if _, err := newGlob(pattern, false); (err != nil) != want {
+		if _, err := Path(pattern, false); (err != nil) != want {
 			t.Errorf("%q: %v", pattern, err)
 		}
 	}
