@@ -40,8 +40,8 @@ type argumentsOf[A any] interface {
 	define(p *parameters)
 }
 
-// tool makes a row of the table. A is the type that run takes its arguments
-// in.
+// tool makes a row of the table. A is the type that run takes its arguments in; where
+// it has a method check, that refuses arguments before anything is opened.
 func tool[A any, P argumentsOf[A]](
 	name, title, description string, data any, run func(*service, context.Context, A) (*result, error),
 ) definition {
@@ -61,16 +61,12 @@ func tool[A any, P argumentsOf[A]](
 			if err := p.read(arguments); err != nil {
 				return nil, err
 			}
-			r, err := run(s, ctx, *a)
-			if err != nil {
-				return nil, err
-			}
-			if asked, ok := any(*a).(interface{ instead(s *service) string }); ok {
-				if note := asked.instead(s); note != "" {
-					r.notes = slices.Insert(r.notes, 0, note)
+			if arguments, ok := any(a).(interface{ check() error }); ok {
+				if err := arguments.check(); err != nil {
+					return nil, err
 				}
 			}
-			return r, nil
+			return run(s, ctx, *a)
 		},
 	}
 }

@@ -13,11 +13,11 @@ const maxPointedCommits = 3
 
 // pointManifest points a first page that does not have all items at a list of all
 // files with their ids.
-func (s *service) pointManifest(ctx context.Context, r *result, at found, of pages, shown int) error {
-	if of.Page > 1 || shown == of.Total || r.stopped {
+func (v *visit) pointManifest(ctx context.Context, at found, of pages, shown int) error {
+	if of.Page > 1 || shown == of.Total || v.stopped {
 		return nil
 	}
-	h, err := s.locator.Archive(ctx, at.repository, at.ID.String(), archive.Options{
+	h, err := v.locator.Archive(ctx, at.repository, at.ID.String(), archive.Options{
 		Format: archive.Manifest, Profile: archive.ProfileFull,
 	})
 	if errors.Is(err, archive.ErrLimit) {
@@ -26,21 +26,21 @@ func (s *service) pointManifest(ctx context.Context, r *result, at found, of pag
 	if err != nil {
 		return err
 	}
-	r.point(h, "All entries of the commit are in its manifest, %s.", h.URI)
+	v.point(h, "All entries of the commit are in its manifest, %s.", h.URI)
 	return nil
 }
 
 // pointRefs points a first page that does not have all branches or tags at the
 // list of all.
-func (s *service) pointRefs(ctx context.Context, r *result, repository string, of pages, shown int) error {
+func (v *visit) pointRefs(ctx context.Context, of pages, shown int) error {
 	if of.Page > 1 || shown == of.Total {
 		return nil
 	}
-	h, err := s.locator.Refs(ctx, repository)
+	h, err := v.locator.Refs(ctx, v.snapshot.Repository().Name())
 	if err != nil {
 		return err
 	}
-	r.point(h, "All branches and tags are in %s.", h.URI)
+	v.point(h, "All branches and tags are in %s.", h.URI)
 	return nil
 }
 
@@ -72,7 +72,7 @@ func (s *service) pointTree(ctx context.Context, r *result, repository, commit s
 
 // pointFiles points at an archive of the files that differ: there is no download of
 // a patch, or of its statistics. What is shown of them can do without.
-func (c *changes) pointFiles(ctx context.Context, r *result) {
+func (c *changes) pointFiles(ctx context.Context) {
 	options := archive.Options{Format: archive.TarGz, Profile: archive.ProfileFull}
 	if !c.from.IsZero() {
 		options.Base, options.Fallback = c.from.String(), archive.FallbackFull
@@ -81,5 +81,5 @@ func (c *changes) pointFiles(ctx context.Context, r *result) {
 	if err != nil {
 		return
 	}
-	r.point(h, "All files that differ, whole, are in the archive %s.", h.URI)
+	c.point(h, "All files that differ, whole, are in the archive %s.", h.URI)
 }

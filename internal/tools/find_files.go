@@ -56,44 +56,42 @@ type fileList struct {
 	remarks
 }
 
-func (s *service) findFiles(ctx context.Context, a findArguments) (_ *result, err error) {
+func (a *findArguments) check() error {
 	if a.query == "" && a.glob == "" {
-		return nil, say("Give query, a part of the path, or glob, a pattern such as **/*.go.")
+		return say("Give query, a part of the path, or glob, a pattern such as **/*.go.")
 	}
-	snapshot, err := s.open(a.place)
+	return nil
+}
+
+func (v *visit) findFiles(ctx context.Context, a findArguments) error {
+	at, err := v.commit(ctx, a.revision)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	r := &result{}
-	at, err := s.commit(ctx, r, snapshot, a.revision)
+	paths, err := v.findPaths(ctx, a, at)
 	if err != nil {
-		return nil, err
-	}
-	paths, err := a.find(ctx, r, snapshot, at)
-	if err != nil {
-		return nil, err
+		return err
 	}
 	start, end, err := a.window(len(paths))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var items []item[string]
 	for _, p := range paths[start:end] {
 		items = append(items, item[string]{quote(p), quote(p)})
 	}
 	data := &fileList{Repository: quote(at.repository), SHA: at.ID.String()}
-	data.Files, data.pages = list(r, a.paging, len(paths), items)
+	data.Files, data.pages = list(v.result, a.paging, len(paths), items)
 	if len(paths) == 0 {
-		r.note("No path fits. Try a shorter query, or a glob with ** in front.")
+		v.note("No path fits. Try a shorter query, or a glob with ** in front.")
 	}
-	r.note("%s.", at)
-	r.data = data
-	return r, s.pointManifest(ctx, r, at, data.pages, len(data.Files))
+	v.note("%s.", at)
+	v.data = data
+	return v.pointManifest(ctx, at, data.pages, len(data.Files))
 }
 
-// find walks the tree and puts what fits in order.
-func (a findArguments) find(ctx context.Context, r *result, snapshot *repos.Snapshot, at found) ([]string, error) {
+// findPaths walks the tree and puts what fits in order.
+func (v *visit) findPaths(ctx context.Context, a findArguments, at found) ([]string, error) {
 	fits, err := a.matcher()
 	if err != nil {
 		return nil, err
@@ -102,7 +100,7 @@ func (a findArguments) find(ctx context.Context, r *result, snapshot *repos.Snap
 	if err != nil {
 		return nil, err
 	}
-	folder, err := lookup(ctx, snapshot, at, name)
+	folder, err := lookup(ctx, v.snapshot, at, name)
 	if err != nil {
 		return nil, err
 	}
@@ -114,18 +112,18 @@ func (a findArguments) find(ctx context.Context, r *result, snapshot *repos.Snap
 		below++ // the slash
 	}
 	var paths []string
-	w := walker{ctx: ctx, snapshot: snapshot, recursive: true, yield: func(e entry) bool {
+	w := walker{ctx: ctx, snapshot: v.snapshot, recursive: true, yield: func(e entry) bool {
 		if !e.Mode.IsDir() && len(paths) <= maxMatches && fits(e.path[below:]) {
 			paths = append(paths, e.path)
 		}
 		return true
 	}}
-	if err := noteStopped(r, w.walk(folder, 1)); err != nil {
+	if err := noteStopped(v.result, w.walk(folder, 1)); err != nil {
 		return nil, err
 	}
 	if len(paths) > maxMatches {
 		paths = paths[:maxMatches]
-		r.note("More than %d paths fit; this is of the first of them. Narrow the search with path or glob.", maxMatches)
+		v.note("More than %d paths fit; this is of the first of them. Narrow the search with path or glob.", maxMatches)
 	}
 	if a.order == orderRank {
 		a.rank(paths)

@@ -3,7 +3,6 @@ package tools
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/repomcp/repomcp/internal/archive"
@@ -18,6 +17,8 @@ type archiveArguments struct {
 	format string
 	lists  map[string]*[]string // by the option's name
 	texts  map[string]*string
+
+	options archive.Options // of all these
 }
 
 // optionNames are those of options that have another name here.
@@ -59,9 +60,9 @@ func (a *archiveArguments) define(p *parameters) {
 	}
 }
 
-// options reads them in the order of their table.
-func (a archiveArguments) options() (archive.Options, error) {
-	options := archive.Options{Format: archive.Format(a.format)}
+// check reads the options in the order of their table.
+func (a *archiveArguments) check() error {
+	a.options.Format = archive.Format(a.format)
 	for _, option := range archive.Parameters() {
 		var values []string
 		if option.Repeat {
@@ -70,12 +71,12 @@ func (a archiveArguments) options() (archive.Options, error) {
 			values = []string{value}
 		}
 		for _, value := range values {
-			if err := options.Set(option.Name, asListed(value)); err != nil {
-				return archive.Options{}, err
+			if err := a.options.Set(option.Name, asListed(value)); err != nil {
+				return err
 			}
 		}
 	}
-	return options, options.Check()
+	return a.options.Check()
 }
 
 // archiveLink is the data of get_archive_link.
@@ -97,27 +98,17 @@ type archiveLink struct {
 	remarks
 }
 
-func (s *service) getArchiveLink(ctx context.Context, a archiveArguments) (_ *result, err error) {
-	options, err := a.options()
+func (v *visit) getArchiveLink(ctx context.Context, a archiveArguments) error {
+	at, err := v.commit(ctx, a.revision)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	snapshot, err := s.open(a.place)
+	h, err := v.locator.MeasuredArchive(ctx, at.repository, at.ID.String(), a.options)
 	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	r := &result{}
-	at, err := s.commit(ctx, r, snapshot, a.revision)
-	if err != nil {
-		return nil, err
-	}
-	h, err := s.locator.MeasuredArchive(ctx, at.repository, at.ID.String(), options)
-	if err != nil {
-		return nil, err
+		return err
 	}
 	if len(h.URI) > maxArchiveURI {
-		return nil, say("The options make an address of %d bytes, which is more than %d. Name folders instead of "+
+		return say("The options make an address of %d bytes, which is more than %d. Name folders instead of "+
 			"single files, or ask for several archives.", len(h.URI), maxArchiveURI)
 	}
 	data := &archiveLink{
@@ -131,9 +122,9 @@ func (s *service) getArchiveLink(ctx context.Context, a archiveArguments) (_ *re
 	if h.Measured {
 		data.TarSize, data.Entries, data.Ignored = &h.Extent.Bytes, &h.Extent.Entries, &h.Extent.Ignored
 	}
-	r.lines, r.data = data.lines(at), data
-	r.link(h.Handle, fmt.Sprintf("Archive of %s", at))
-	return r, nil
+	v.lines, v.data = data.lines(at), data
+	v.link(h.Handle, fmt.Sprintf("Archive of %s", at))
+	return nil
 }
 
 func (d *archiveLink) lines(at found) []string {

@@ -2,14 +2,11 @@ package tools
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/repomcp/repomcp/internal/history"
-	"github.com/repomcp/repomcp/internal/mailmap"
-	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )
 
@@ -33,60 +30,40 @@ func (a *commitArguments) define(p *parameters) {
 	defineMailmap(p, &a.mailmap)
 }
 
-func (s *service) getCommit(ctx context.Context, a commitArguments) (_ *result, err error) {
-	options, err := a.options()
+func (v *visit) getCommit(ctx context.Context, a commitArguments) error {
+	at, err := v.commit(ctx, a.revision)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	snapshot, err := s.open(a.place)
+	names, err := v.people(a.mailmap)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	r := &result{}
-	at, err := s.commit(ctx, r, snapshot, a.revision)
+	page, err := history.Log(ctx, v.snapshot, v.facts, history.LogOptions{Start: at.ID, Limit: 1, Mailmap: names})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	names, err := people(r, snapshot, a.mailmap)
-	if err != nil {
-		return nil, err
-	}
-	commit, err := s.wholeCommit(ctx, snapshot, at.ID, names)
-	if err != nil {
-		return nil, err
-	}
+	commit := page.Commits[0] // a log begins with its start
 	if a.detail != detailPatch || a.patchLine == 1 {
-		r.content, r.hasContent = commitText(r, &commit), true
+		v.content, v.hasContent = commitText(v.result, &commit), true
 	}
-	r.note("%s.", at)
+	v.note("%s.", at)
 	if len(commit.Parents) > 1 {
-		r.note("It is a merge of %d parents. What it changed is against the first, %s; for another give it to "+
+		v.note("It is a merge of %d parents. What it changed is against the first, %s; for another give it to "+
 			"compare_commits as base, with two_dot=true.", len(commit.Parents), commit.Parents[0])
 	}
 	if a.detail == detailNone {
-		return r, nil
+		return nil
 	}
-	comparison, err := history.CompareWithParent(ctx, snapshot, s.facts, at.ID, options)
+	comparison, err := history.CompareWithParent(ctx, v.snapshot, v.facts, at.ID, a.compare)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	c := s.newChanges(a.changeView, snapshot, comparison)
-	c.to = at.ID
+	c := changes{visit: v, changeView: a.changeView, Comparison: comparison, to: at.ID}
 	if len(commit.Parents) > 0 {
 		c.from = commit.Parents[0]
 	}
-	return r, c.show(ctx, r)
-}
-
-func (s *service) wholeCommit(
-	ctx context.Context, snapshot *repos.Snapshot, id repos.ID, people *mailmap.Map,
-) (history.Commit, error) {
-	page, err := history.Log(ctx, snapshot, s.facts, history.LogOptions{Start: id, Limit: 1, Mailmap: people})
-	if err != nil {
-		return history.Commit{}, err
-	}
-	return page.Commits[0], nil // a log begins with its start
+	return c.show(ctx)
 }
 
 // commitText is a commit as git show --format=fuller begins, with full ids, times in

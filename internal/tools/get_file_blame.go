@@ -25,9 +25,9 @@ const (
 
 type blameArguments struct {
 	revision
-	path       string
-	start, end int
-	mailmap    bool
+	path string
+	lineRange
+	mailmap bool
 }
 
 func (a *blameArguments) define(p *parameters) {
@@ -62,71 +62,63 @@ type blamedCommit struct {
 	Subject string `json:"subject" jsonschema:"First line of the message"`
 }
 
-func (s *service) getFileBlame(ctx context.Context, a blameArguments) (_ *result, err error) {
-	a.start = max(a.start, 1)
-	if a.end != 0 && a.end < a.start {
-		return nil, say("end_line is %d, before start_line, which is %d.", a.end, a.start)
-	}
-	snapshot, err := s.open(a.place)
+func (v *visit) getFileBlame(ctx context.Context, a blameArguments) error {
+	at, e, err := v.entryOf(ctx, v.result, v.snapshot, a.revision, a.path)
 	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	r := &result{}
-	at, e, err := s.entryOf(ctx, r, snapshot, a.revision, a.path)
-	if err != nil {
-		return nil, err
+		return err
 	}
 	if e.Mode.IsDir() || e.Mode.IsGitlink() {
-		return nil, say("%s is a %s, not a file.", quote("/"+e.path), kindOf(e.Mode))
+		return say("%s is a %s, not a file.", quote("/"+e.path), kindOf(e.Mode))
 	}
+	a.start = max(a.start, 1)
 	last := a.start + maxBlamedLines - 1
 	if a.end != 0 {
 		last = min(a.end, last)
 	}
-	names, err := people(r, snapshot, a.mailmap)
+	names, err := v.people(a.mailmap)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	found, err := history.Blame(ctx, snapshot, s.facts, history.BlameOptions{
+	found, err := history.Blame(ctx, v.snapshot, v.facts, history.BlameOptions{
 		Commit: at.ID, Path: e.path, First: a.start, Last: last, Mailmap: names,
 	})
 	if errors.Is(err, repos.ErrInvalid) && a.start == 1 {
-		return nil, say("%s is empty.", quote(e.path))
+		return say("%s is empty.", quote(e.path))
 	}
 	if errors.Is(err, repos.ErrInvalid) {
-		return nil, say("start_line is %d, which is after the last line of %s.", a.start, quote(e.path))
+		return say("start_line is %d, which is after the last line of %s.", a.start, quote(e.path))
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if excerpt.IsBinary(found.Text) {
-		return nil, say("%s is no text.", quote(e.path))
+		return say("%s is no text.", quote(e.path))
 	}
-	return r, request{s, snapshot, at, e}.blame(ctx, r, found, a)
+	return file{v, at, e}.showBlame(ctx, found, a.lineRange)
 }
 
-// blame shows as many lines as fit.
-func (q request) blame(ctx context.Context, r *result, found history.BlameResult, a blameArguments) error {
+// showBlame shows as many lines as fit.
+func (f file) showBlame(ctx context.Context, found history.BlameResult, a lineRange) error {
 	data := &blamed{
-		Repository: quote(q.at.repository), SHA: q.at.ID.String(), Path: quote(q.entry.path), TotalLines: found.Lines,
+		Repository: quote(f.at.repository), SHA: f.at.ID.String(), Path: quote(f.entry.path), TotalLines: found.Lines,
 		Ranges: []blamedRange{}, Commits: make(map[string]blamedCommit),
 	}
 	v := blameView{data: data, found: found, size: jsonSize(data)}
-	v.fill(q.entry.path)
-	r.content, r.hasContent, r.data = v.text.String(), v.shown > 0, data
+	v.fill(f.entry.path)
+	f.content, f.hasContent, f.data = v.text.String(), v.shown > 0, data
+	a.start = max(a.start, 1)
 	last := a.start + v.shown - 1
-	r.note("%s of %s, %s.", quote(clip(q.entry.path)), q.at, many(found.Lines, "line"))
+	f.note("%s of %s, %s.", quote(clip(f.entry.path)), f.at, many(found.Lines, "line"))
 	if v.clipped {
-		r.note("Long lines are cut, and end with … here; get_file_contents has them whole.")
+		f.note("Long lines are cut, and end with … here; get_file_contents has them whole.")
 	}
 	if v.replaced {
-		r.note("It is not all UTF-8: what is not is shown as U+FFFD.")
+		f.note("It is not all UTF-8: what is not is shown as U+FFFD.")
 	}
 	if last < found.Lines && (a.end == 0 || last < a.end) {
-		r.next = fmt.Sprintf("start_line=%d", last+1)
-		r.note("Lines %d to %d are shown. Go on with %s.", a.start, last, r.next)
-		return q.pointFile(ctx, r)
+		f.next = fmt.Sprintf("start_line=%d", last+1)
+		f.note("Lines %d to %d are shown. Go on with %s.", a.start, last, f.next)
+		return f.pointFile(ctx)
 	}
 	return nil
 }

@@ -91,75 +91,68 @@ func shortened(refs []repos.Ref, short func(repos.Ref) string) []named {
 	return list
 }
 
-func (s *service) listBranches(ctx context.Context, a refsArguments) (*result, error) {
-	return s.listRefs(ctx, a, "branches", branches)
+func (v *visit) listBranches(ctx context.Context, a refsArguments) error {
+	return v.listRefs(ctx, a, "branches", branches)
 }
 
-func (s *service) listTags(ctx context.Context, a refsArguments) (*result, error) {
-	return s.listRefs(ctx, a, "tags", tags)
+func (v *visit) listTags(ctx context.Context, a refsArguments) error {
+	return v.listRefs(ctx, a, "tags", tags)
 }
 
-func (s *service) listRefs(
+func (v *visit) listRefs(
 	ctx context.Context, a refsArguments, kind string, choose func([]repos.Ref) []named,
-) (_ *result, err error) {
-	snapshot, err := s.open(a.place)
+) error {
+	all, err := v.snapshot.Refs()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	all, err := snapshot.Refs()
+	branch, err := v.snapshot.DefaultBranch()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	branch, err := snapshot.DefaultBranch()
-	if err != nil {
-		return nil, err
-	}
-	name, r := snapshot.Repository().Name(), &result{}
+	name := v.snapshot.Repository().Name()
 	refs := choose(all)
 	if count := len(refs); count == 0 {
-		r.note("%s has no %s.", quote(name), kind)
+		v.note("%s has no %s.", quote(name), kind)
 	} else {
-		if refs, err = s.chosen(ctx, r, snapshot, a, refs); err != nil {
-			return nil, err
+		if refs, err = v.selectRefs(ctx, a, refs); err != nil {
+			return err
 		}
 		if len(refs) == 0 {
-			r.note("None of the %d %s of %s fits.", count, kind, quote(name))
+			v.note("None of the %d %s of %s fits.", count, kind, quote(name))
 		}
 	}
 	start, end, err := a.window(len(refs))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var items []item[refData]
 	for _, ref := range refs[start:end] {
-		shown, err := rowOf(snapshot, ref)
+		shown, err := rowOf(v.snapshot, ref)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		items = append(items, item[refData]{shown.line(), shown})
 	}
 	data := &refList{Repository: quote(name)}
-	r.data = data
+	v.data = data
 	if branch != "" && kind == "branches" {
 		data.DefaultBranch = quote(branch)
-		r.note("The default branch is %s.", quote(clip(branch)))
+		v.note("The default branch is %s.", quote(clip(branch)))
 	}
-	data.Refs, data.pages = list(r, a.paging, len(refs), items)
-	return r, s.pointRefs(ctx, r, name, data.pages, len(data.Refs))
+	data.Refs, data.pages = list(v.result, a.paging, len(refs), items)
+	return v.pointRefs(ctx, data.pages, len(data.Refs))
 }
 
-// chosen are the refs that are asked for, in order.
-func (s *service) chosen(
-	ctx context.Context, r *result, snapshot *repos.Snapshot, a refsArguments, refs []named,
-) ([]named, error) {
+// selectRefs returns the refs that are asked for, in order.
+func (v *visit) selectRefs(ctx context.Context, a refsArguments, refs []named) ([]named, error) {
 	fits, err := refQuery(asListed(a.query))
 	if err != nil {
 		return nil, err
 	}
 	refs = slices.DeleteFunc(refs, func(ref named) bool { return !fits(ref.short) })
 	if a.contains != "" {
-		if refs, err = s.containing(ctx, r, snapshot, a.contains, refs); err != nil {
+		if refs, err = v.containing(ctx, a.contains, refs); err != nil {
 			return nil, err
 		}
 	}
@@ -167,11 +160,11 @@ func (s *service) chosen(
 	case sortVersion:
 		slices.SortStableFunc(refs, func(x, y named) int { return compareVersions(y.short, x.short) })
 	case sortDate:
-		if err := s.sortByDate(ctx, snapshot, refs); err != nil {
+		if err := v.sortByDate(ctx, refs); err != nil {
 			return nil, err
 		}
 		if last := len(refs) - 1; a.contains != "" && last > 0 {
-			r.note("The oldest of these is %s.", quote(clip(refs[last].short)))
+			v.note("The oldest of these is %s.", quote(clip(refs[last].short)))
 		}
 	}
 	return refs, nil
@@ -188,11 +181,9 @@ func refQuery(query string) (fits func(name string) bool, err error) {
 	return g.Match, err
 }
 
-// containing leaves the refs that lead to a commit.
-func (s *service) containing(
-	ctx context.Context, r *result, snapshot *repos.Snapshot, commit string, refs []named,
-) ([]named, error) {
-	wanted, err := s.commit(ctx, r, snapshot, revision{ref: commit})
+// containing returns the refs that lead to a commit.
+func (v *visit) containing(ctx context.Context, commit string, refs []named) ([]named, error) {
+	wanted, err := v.commit(ctx, revision{ref: commit})
 	if err != nil {
 		return nil, err
 	}
@@ -200,7 +191,7 @@ func (s *service) containing(
 	for i, ref := range refs {
 		tips[i] = ref.Commit
 	}
-	leads, err := history.Containing(ctx, snapshot, s.facts, wanted.ID, tips)
+	leads, err := history.Containing(ctx, v.snapshot, v.facts, wanted.ID, tips)
 	if err != nil {
 		return nil, err
 	}
@@ -214,20 +205,20 @@ func (s *service) containing(
 			damaged++
 		}
 	}
-	r.note("These lead to %s.", wanted.revision())
+	v.note("These lead to %s.", wanted.revision())
 	if damaged > 0 {
-		r.note("Left out: %d that cannot be read, so that it is not known what they lead to.", damaged)
+		v.note("Left out: %d that cannot be read, so that it is not known what they lead to.", damaged)
 	}
 	return found, nil
 }
 
 // sortByDate puts the newest first, and those of one second by name.
-func (s *service) sortByDate(ctx context.Context, snapshot *repos.Snapshot, refs []named) error {
+func (v *visit) sortByDate(ctx context.Context, refs []named) error {
 	stored := make([]repos.Ref, len(refs))
 	for i, ref := range refs {
 		stored[i] = ref.Ref
 	}
-	dates, err := history.RefDates(ctx, snapshot, s.facts, stored)
+	dates, err := history.RefDates(ctx, v.snapshot, v.facts, stored)
 	if err != nil {
 		return err
 	}

@@ -67,23 +67,23 @@ func (a place) looseNames() []string {
 // maxNameParts bounds the names that an address is tried as.
 const maxNameParts = 16
 
-// find looks the repository up. Where it is not what the caller called it,
-// instead is a note of that.
-func (s *service) find(a place) (repository *repos.Repository, instead string, err error) {
+// find looks the repository up. Where it is not what the caller called it, that is
+// noted on r.
+func (s *service) find(r *result, a place) (*repos.Repository, error) {
 	names := a.names()
 	for _, name := range names {
 		repository, err := s.catalogue.Get(name)
 		if !errors.Is(err, repos.ErrNotFound) {
-			return repository, "", err
+			return repository, err
 		}
 	}
 	for _, name := range a.looseNames() {
 		if repository, err := s.catalogue.Known(name); err == nil {
-			return repository, fmt.Sprintf("There is no repository %s; this is of %s.", quote(clip(names[0])),
-				quote(name)), nil
+			r.note("There is no repository %s; this is of %s.", quote(clip(names[0])), quote(name))
+			return repository, nil
 		}
 	}
-	return nil, "", s.noRepository(names[0])
+	return nil, s.noRepository(names[0])
 }
 
 func (s *service) noRepository(name string) error {
@@ -91,22 +91,39 @@ func (s *service) noRepository(name string) error {
 		quote(clip(name)), didYouMean(spelling.Closest(clip(name), s.catalogue.Names(), maxSuggested)))
 }
 
-// instead is a note for a result of a repository that was called otherwise.
-func (a place) instead(s *service) string {
-	if a.repo == "" {
-		return ""
-	}
-	_, instead, err := s.find(a)
-	if err != nil {
-		return ""
-	}
-	return instead
+// visit is a call that reads one repository, with the result that it fills.
+type visit struct {
+	*service
+	*result
+	snapshot *repos.Snapshot
 }
+
+// visit opens a repository for run, and closes it.
+func (s *service) visit(a place, run func(v *visit) error) (r *result, err error) {
+	r = &result{}
+	snapshot, err := s.open(r, a)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, snapshot.Close()) }()
+	return r, run(&visit{s, r, snapshot})
+}
+
+// inRepository makes a tool of a function that reads one repository.
+func inRepository[A interface{ repository() place }](
+	run func(*visit, context.Context, A) error,
+) func(*service, context.Context, A) (*result, error) {
+	return func(s *service, ctx context.Context, a A) (*result, error) {
+		return s.visit(a.repository(), func(v *visit) error { return run(v, ctx, a) })
+	}
+}
+
+func (a place) repository() place { return a }
 
 // open takes a snapshot of the repository. One that does not exist and one that
 // the caller may not read get the same answer.
-func (s *service) open(a place) (*repos.Snapshot, error) {
-	repository, _, err := s.find(a)
+func (s *service) open(r *result, a place) (*repos.Snapshot, error) {
+	repository, err := s.find(r, a)
 	if err != nil {
 		return nil, err
 	}
@@ -152,6 +169,11 @@ func (f found) revision() string {
 		return id
 	}
 	return fmt.Sprintf("%s (%s)", quote(clip(f.ref)), id)
+}
+
+// commit finds the commit, and notes what was taken instead of what was asked for.
+func (v *visit) commit(ctx context.Context, a revision) (found, error) {
+	return v.service.commit(ctx, v.result, v.snapshot, a)
 }
 
 // commit finds the commit, and notes on r what was taken instead of what was

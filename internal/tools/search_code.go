@@ -113,7 +113,7 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 		Limits: search.Limits{Lines: a.perPage, OutputBytes: foundBytes},
 	}
 	if a.repo != "" {
-		if err := s.oneRepository(ctx, r, a, &request); err != nil {
+		if r, err = s.visit(a.place, func(v *visit) error { return v.oneRepository(ctx, a, &request) }); err != nil {
 			return nil, err
 		}
 	}
@@ -194,13 +194,8 @@ func literal(name string) string {
 
 // oneRepository finds the repository and the ref of the arguments, with what is
 // taken instead of a branch that is not there.
-func (s *service) oneRepository(ctx context.Context, r *result, a codeArguments, request *search.Request) (err error) {
-	snapshot, err := s.open(a.place)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	at, err := s.commit(ctx, r, snapshot, revision{ref: a.ref, sha: a.sha})
+func (v *visit) oneRepository(ctx context.Context, a codeArguments, request *search.Request) error {
+	at, err := v.commit(ctx, revision{ref: a.ref, sha: a.sha})
 	if err != nil {
 		return err
 	}
