@@ -54,7 +54,8 @@ func (b cloudBucket) Upload(ctx context.Context, name, mediaType string, r io.Re
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	err := b.bucket.Upload(ctx, name, &cancelingReader{r, cancel}, &blob.WriterOptions{
-		ContentType: mediaType, ContentDisposition: uploadDisposition, CacheControl: uploadCacheControl, BufferSize: partBytes, MaxConcurrency: partsAtOnce,
+		ContentType: mediaType, ContentDisposition: uploadDisposition, CacheControl: uploadCacheControl,
+		BufferSize: partBytes, MaxConcurrency: partsAtOnce,
 	})
 	if cause := context.Cause(ctx); cause != nil {
 		return cause

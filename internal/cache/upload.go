@@ -95,7 +95,8 @@ func (o *Objects) store(ctx context.Context, key Key, mediaType string, r *reade
 	}
 	table, footer := seal{Identity: whole, table: r.spool.table()}.encode(key)
 	watch.Reset(o.stall)
-	return o.Bucket.Upload(ctx, key.String()+sealSuffix, "application/octet-stream", bytes.NewReader(append(footer, table...)))
+	return o.Bucket.Upload(ctx, key.String()+sealSuffix, "application/octet-stream",
+		bytes.NewReader(append(footer, table...)))
 }
 
 // copyWhole writes everything, and returns what it was.

@@ -60,7 +60,8 @@ func Parse(data []byte, base *Graph) (*Graph, error) {
 	}
 	g := &Graph{base: base, fanout: chunks["OIDF"], ids: chunks["OIDL"], commits: chunks["CDAT"], edges: chunks["EDGE"]}
 	g.checksum = [sha1.Size]byte(data[len(data)-sha1.Size:])
-	if len(g.fanout) != fanoutBytes || g.layers()-1 != layers || base != nil && !bytes.HasSuffix(chunks["BASE"], base.checksum[:]) {
+	if len(g.fanout) != fanoutBytes || g.layers()-1 != layers ||
+		base != nil && !bytes.HasSuffix(chunks["BASE"], base.checksum[:]) {
 		return nil, ErrMalformed
 	}
 	g.count = binary.BigEndian.Uint32(g.fanout[fanoutBytes-4:])
@@ -68,7 +69,8 @@ func Parse(data []byte, base *Graph) (*Graph, error) {
 		g.first = base.Len()
 	}
 	n := int(g.count)
-	if uint64(g.first)+uint64(g.count) > maxCommits || len(g.ids) != n*sha1.Size || len(g.commits) != n*commitBytes || len(g.edges)%4 != 0 {
+	if uint64(g.first)+uint64(g.count) > maxCommits || len(g.ids) != n*sha1.Size || len(g.commits) != n*commitBytes ||
+		len(g.edges)%4 != 0 {
 		return nil, ErrMalformed
 	}
 	if offsets := chunks["GDA2"]; len(offsets) == 4*n && (base == nil || base.offsets != nil) {
@@ -85,7 +87,8 @@ func Parse(data []byte, base *Graph) (*Graph, error) {
 // layers the file says that there are below it.
 func parseTable(data []byte) (chunks map[string][]byte, layers int, err error) {
 	const version, sha1Version = 1, 1
-	if len(data) < headerBytes+chunkBytes+sha1.Size || string(data[:4]) != "CGPH" || data[4] != version || data[5] != sha1Version {
+	if len(data) < headerBytes+chunkBytes+sha1.Size || string(data[:4]) != "CGPH" || data[4] != version ||
+		data[5] != sha1Version {
 		return nil, 0, ErrMalformed
 	}
 	table, end := data[headerBytes:], uint64(len(data)-sha1.Size)
@@ -203,7 +206,9 @@ func (g *Graph) Find(id ID) (at uint32, ok bool) {
 			low = int(binary.BigEndian.Uint32(g.fanout[4*int(id[0]-1):]))
 		}
 		high := int(binary.BigEndian.Uint32(g.fanout[4*int(id[0]):]))
-		i := low + sort.Search(high-low, func(i int) bool { return bytes.Compare(g.ids[(low+i)*sha1.Size:][:sha1.Size], id[:]) >= 0 })
+		i := low + sort.Search(high-low, func(i int) bool {
+			return bytes.Compare(g.ids[(low+i)*sha1.Size:][:sha1.Size], id[:]) >= 0
+		})
 		if i < high && ID(g.ids[i*sha1.Size:]) == id {
 			return g.first + uint32(i), true
 		}

@@ -31,7 +31,9 @@ func (c *claims) slot(id repos.ID) *uint32 {
 
 // walking returns the answer to a question whose walk may go by the commit-graph.
 // Where that turns out to be wrong the question is asked again without it.
-func walking[T any](ctx context.Context, snapshot *repos.Snapshot, facts *Facts, ask func(*source) (T, error)) (T, error) {
+func walking[T any](
+	ctx context.Context, snapshot *repos.Snapshot, facts *Facts, ask func(*source) (T, error),
+) (T, error) {
 	s, err := newSource(ctx, snapshot, facts)
 	if err != nil {
 		var none T

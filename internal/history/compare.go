@@ -71,7 +71,9 @@ type Comparison struct {
 // CompareCommits lists what is different in the second commit, like
 // `git diff FROM TO`. It fails with [ErrTooMany], [repos.ErrInvalid] for a path
 // that cannot be one, or [repos.ErrCorrupt].
-func CompareCommits(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, from, to repos.ID, o CompareOptions) (Comparison, error) {
+func CompareCommits(
+	ctx context.Context, snapshot *repos.Snapshot, facts *Facts, from, to repos.ID, o CompareOptions,
+) (Comparison, error) {
 	s, err := newSource(ctx, snapshot, facts)
 	if err != nil {
 		return Comparison{}, err
@@ -89,7 +91,9 @@ func CompareCommits(ctx context.Context, snapshot *repos.Snapshot, facts *Facts,
 
 // CompareWithParent lists what a commit changed in its first parent; in nothing
 // when it has none, as git show does for a root commit.
-func CompareWithParent(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, commit repos.ID, o CompareOptions) (Comparison, error) {
+func CompareWithParent(
+	ctx context.Context, snapshot *repos.Snapshot, facts *Facts, commit repos.ID, o CompareOptions,
+) (Comparison, error) {
 	s, err := newSource(ctx, snapshot, facts)
 	if err != nil {
 		return Comparison{}, err

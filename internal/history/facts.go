@@ -171,7 +171,10 @@ func newSource(ctx context.Context, snapshot *repos.Snapshot, facts *Facts) (*so
 	if err != nil {
 		return nil, err
 	}
-	s := &source{Snapshot: snapshot, ctx: ctx, facts: facts, shallow: make(map[repos.ID]bool, len(ids)), compared: make(map[[2]repos.ID]bool)}
+	s := &source{
+		Snapshot: snapshot, ctx: ctx, facts: facts,
+		shallow: make(map[repos.ID]bool, len(ids)), compared: make(map[[2]repos.ID]bool),
+	}
 	if facts == nil {
 		s.facts = NewFacts(0)
 	}

@@ -63,7 +63,9 @@ func MergeBase(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, a, b
 
 // AheadBehind counts the commits that head has and base has not, and the other
 // way round, as `git rev-list --left-right --count HEAD...BASE` does.
-func AheadBehind(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, base, head repos.ID) (ahead, behind int, err error) {
+func AheadBehind(
+	ctx context.Context, snapshot *repos.Snapshot, facts *Facts, base, head repos.ID,
+) (ahead, behind int, err error) {
 	counts, err := walking(ctx, snapshot, facts, func(s *source) (counts [2]int, err error) {
 		if err := s.confirm(base, head); err != nil {
 			return counts, err

@@ -145,7 +145,9 @@ const (
 // content reads one side of a change into buf, if it has lines and the caller
 // wants more than to know that. Nothing is an empty text; a submodule is a line
 // that names its commit.
-func (d *Differ) content(ctx context.Context, mode repos.Mode, id repos.ID, buf *[]byte, shapeOnly bool) (size int64, _ shape, err error) {
+func (d *Differ) content(
+	ctx context.Context, mode repos.Mode, id repos.ID, buf *[]byte, shapeOnly bool,
+) (size int64, _ shape, err error) {
 	*buf = (*buf)[:0]
 	switch {
 	case mode == 0:
@@ -221,7 +223,8 @@ func (d *Differ) write(out *bufio.Writer, c FileChange, stat FileStat, changes [
 	case len(changes) == 0:
 		return nil
 	}
-	if _, err := fmt.Fprintf(out, "--- %s%s\n+++ %s%s\n", before, tabAfter(before), after, tabAfter(after)); err != nil {
+	_, err := fmt.Fprintf(out, "--- %s%s\n+++ %s%s\n", before, tabAfter(before), after, tabAfter(after))
+	if err != nil {
 		return err
 	}
 	return diff.Unified(out, d.old, d.new, changes, d.options.Context)

@@ -110,7 +110,8 @@ func colorCode(word string, offset int) (code string, ok bool) {
 	number, err := strconv.Atoi(word)
 	switch colors := len(colorNames); {
 	case err != nil && !isBright:
-		return map[string]string{"default": strconv.Itoa(offset + defaultColor)}[name], name == "normal" || name == "default"
+		return map[string]string{"default": strconv.Itoa(offset + defaultColor)}[name],
+			name == "normal" || name == "default"
 	case err != nil || number < -1 || number > 255:
 		return "", false
 	case number == -1:

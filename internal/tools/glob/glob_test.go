@@ -28,7 +28,8 @@ func TestExpandBraces(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", pattern, got, want)
 		}
 	}
-	for _, bomb := range []string{strings.Repeat("{a,b}", 7), strings.Repeat("{a,b}", 700), "{" + strings.Repeat(",", 100) + "}"} {
+	for _, bomb := range []string{strings.Repeat("{a,b}", 7), strings.Repeat("{a,b}", 700),
+		"{" + strings.Repeat(",", 100) + "}"} {
 		if got, ok := expandBraces([]string{bomb}); ok {
 			t.Errorf("%.20s… was expanded to %d patterns", bomb, len(got))
 		}
@@ -65,8 +66,10 @@ func TestGlob(t *testing.T) {
 
 func TestMalformedPatternsAreRefused(t *testing.T) {
 	for pattern, want := range map[string]bool{
-		"[": true, "[a": true, "[]": true, "[!]": true, "[^]a": true, "a\\\\": false, "a\\": true, "[a\\": true, "[a\\]": true, "[[:alpha:]": true, "{a,[b}": true,
-		"": false, "*": false, "[a]": false, "[]]": false, "[!]]": false, "[]a]x": false, "[[:alpha:]]": false, "[[:]": false, "\\[": false, "[a\\]]": false, "]": false, "[a-c]{x,y}": false,
+		"[": true, "[a": true, "[]": true, "[!]": true, "[^]a": true, "a\\\\": false, "a\\": true, "[a\\": true,
+		"[a\\]": true, "[[:alpha:]": true, "{a,[b}": true,
+		"": false, "*": false, "[a]": false, "[]]": false, "[!]]": false, "[]a]x": false, "[[:alpha:]]": false,
+		"[[:]": false, "\\[": false, "[a\\]]": false, "]": false, "[a-c]{x,y}": false,
 	} {
 		if _, err := Path(pattern, false); (err != nil) != want {
 			t.Errorf("%q: %v", pattern, err)

@@ -31,7 +31,8 @@ func TestEditDistance(t *testing.T) {
 	for _, c := range []struct {
 		a, b string
 		want int
-	}{{"", "", 0}, {"", "ab", 2}, {"gti", "git", 1}, {"kitten", "sitting", 3}, {"ca", "abc", 3}, {"abcd", "bacd", 1}, {"same", "same", 0}} {
+	}{{"", "", 0}, {"", "ab", 2}, {"gti", "git", 1}, {"kitten", "sitting", 3}, {"ca", "abc", 3}, {"abcd", "bacd",
+		1}, {"same", "same", 0}} {
 		if got := editDistance(c.a, c.b); got != c.want || editDistance(c.b, c.a) != c.want {
 			t.Errorf("%s and %s: %d, want %d", c.a, c.b, got, c.want)
 		}
