@@ -158,7 +158,7 @@ func (c *Client) stream(ctx context.Context, uri string) (*Download, error) {
 	return c.get(ctx, link, "download of "+uri)
 }
 
-// request is the message that asks for a resource.
+// request returns the message that asks for a resource.
 func (c *Client) request(ctx context.Context, uri string) (*http.Request, error) {
 	streaming := map[string]any{}
 	if c.most > 0 {
@@ -220,7 +220,7 @@ func (c *Client) download(reply *http.Response, operation string) (*Download, er
 	}, nil
 }
 
-// isMessage says whether a reply of the endpoint is JSON-RPC. A JSON file is
+// isMessage reports whether a reply of the endpoint is JSON-RPC. A JSON file is
 // streamed under another type.
 func isMessage(reply *http.Response) bool {
 	kind, _, err := mime.ParseMediaType(reply.Header.Get("Content-Type"))
@@ -257,7 +257,7 @@ func readLink(reply *http.Response, operation string) (string, error) {
 	return message.Result.DownloadURL, nil
 }
 
-// refusal is the error of a plain download: a line of text.
+// refusal returns the error of a plain download: a line of text.
 func refusal(reply *http.Response, operation string) error {
 	defer func() { _ = reply.Body.Close() }()
 	text, err := io.ReadAll(io.LimitReader(reply.Body, maxReply))

@@ -47,7 +47,7 @@ func (c *Client) send(request *http.Request) (*http.Response, error) {
 	return nil, errors.New("the server redirects without end")
 }
 
-// sender is the HTTP client, without its cookies for other origins.
+// sender returns the HTTP client, without its cookies for other origins.
 func (c *Client) sender(to *url.URL) *http.Client {
 	if c.http.Jar == nil || sameOrigin(to, c.server) {
 		return c.http

@@ -140,7 +140,7 @@ func writeArchive(c *cobra.Command, env environment, flags archiveFlags, name, r
 		AllowUnreachable: flags.allowUnreachable, HideRefs: flags.hideRefs,
 	})
 	if err != nil {
-		return fmt.Errorf("--root %s: %w", flags.root, pathless(err))
+		return fmt.Errorf("--root %s: %w", flags.root, withoutPath(err))
 	}
 	defer func() { err = errors.Join(err, catalogue.Close()) }()
 	repository, err := catalogue.Get(name)

@@ -51,7 +51,7 @@ func (f cacheFlags) check() error {
 	}
 }
 
-// ownLinks are the flags of links. Redis may be there for the cache only.
+// ownLinks returns the flags of links. Redis may be there for the cache only.
 func (f serveFlags) ownLinks() linkFlags {
 	if f.publicURL == "" && f.cache.objects != "" {
 		f.links.redis = ""
@@ -97,7 +97,7 @@ func (f cacheFlags) open(ctx context.Context, redisURL string, logger *slog.Logg
 	return c, nil
 }
 
-// openDisk gives nil for a folder that cannot be used: archives are then made
+// openDisk returns nil for a folder that cannot be used: archives are then made
 // anew, which is what the cache does for any fault of the disk.
 func (c *caching) openDisk(f cacheFlags) *cache.Disk {
 	disk, err := cache.OpenDisk(f.dir, f.bytes)

@@ -24,7 +24,7 @@ import (
 const (
 	amazonHost = "s3.amazonaws.com"
 	// s3Attempts is how often a request is sent before it has failed, within the
-	// time that its caller gives it.
+	// time that its caller allows.
 	s3Attempts = 3
 )
 
@@ -80,7 +80,7 @@ func parseS3(query string) (s3Settings, error) {
 	return s, nil
 }
 
-// server returns whom to ask, and how the bucket is named there. Amazon has a
+// server returns the host to ask, and how the bucket is named there. Amazon has a
 // host for each bucket, unless a certificate cannot be for it; others are taken
 // to have one as well, unless they are addressed by number.
 func (s s3Settings) server() (host string, o *minio.Options, err error) {
@@ -104,8 +104,8 @@ func (s s3Settings) server() (host string, o *minio.Options, err error) {
 	return host, o, nil
 }
 
-// credentials are looked for in the environment, in the shared configuration and
-// at the machine, anew whenever they have expired.
+// credentials returns what looks for credentials in the environment, in the shared
+// configuration and at the machine, anew whenever they have expired.
 func (s s3Settings) credentials() *credentials.Credentials {
 	file := &credentials.FileAWSCredentials{Profile: s.profile}
 	if s.profile != "" {

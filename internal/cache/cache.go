@@ -105,7 +105,7 @@ func (c *Cache) Get(ctx context.Context, key Key, mediaType string, build Build)
 	if e.fromDisk() {
 		return e, nil
 	}
-	f, r, err := c.join(request{key: key, mediaType: mediaType, build: build, locate: true, unstored: true})
+	f, r, err := c.join(request{key: key, mediaType: mediaType, build: build, locate: true, unlessStored: true})
 	if errors.Is(err, errStored) {
 		if e.fromDisk() {
 			return e, nil
@@ -149,14 +149,14 @@ func (c *Cache) Find(ctx context.Context, key Key, mediaType string, build Build
 
 // request is what a flight is made of.
 type request struct {
-	key       Key
-	mediaType string
-	build     Build
-	pos       int64     // where the reader begins
-	locate    bool      // ask object storage and the lease first
-	object    *object   // build from it
-	expected  *Identity // what the bytes must be, where that is known
-	unstored  bool      // begin nothing that is on disk by now
+	key          Key
+	mediaType    string
+	build        Build
+	pos          int64     // where the reader begins
+	locate       bool      // ask object storage and the lease first
+	object       *object   // build from it
+	expected     *Identity // what the bytes must be, where that is known
+	unlessStored bool      // begin nothing that is on disk by now
 }
 
 // errStored says that the build ended since the disk was looked at.
@@ -178,7 +178,7 @@ func (c *Cache) join(q request) (*flight, *reader, error) {
 		// Its beginning has left the window. The one that begins now can be
 		// shared, the old one goes on for those it has.
 	}
-	if q.unstored && c.disk.has(q.key) {
+	if q.unlessStored && c.disk.has(q.key) {
 		return nil, nil, errStored
 	}
 	f := c.launch(q)
@@ -188,8 +188,8 @@ func (c *Cache) join(q request) (*flight, *reader, error) {
 	return f, r, nil
 }
 
-// alone begins a build that nobody else joins.
-func (c *Cache) alone(q request) (*flight, *reader, error) {
+// beginPrivate begins a build that nobody else joins.
+func (c *Cache) beginPrivate(q request) (*flight, *reader, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -220,7 +220,7 @@ func (c *Cache) leave(f *flight) {
 	if f.users > 0 || f.spool.complete() || c.options.FinishAbandoned && f.spool.onDisk() {
 		return
 	}
-	c.forget(f)
+	c.removeFlight(f)
 	f.cancel(errAbandoned)
 }
 
@@ -228,11 +228,11 @@ func (c *Cache) leave(f *flight) {
 func (c *Cache) retire(f *flight) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.forget(f)
+	c.removeFlight(f)
 }
 
-// forget is called with the lock held.
-func (c *Cache) forget(f *flight) {
+// removeFlight is called with the lock held.
+func (c *Cache) removeFlight(f *flight) {
 	if c.flights[f.key] == f {
 		delete(c.flights, f.key)
 	}

@@ -94,7 +94,7 @@ func TestNoRequestFallsBetweenBuildAndDisk(t *testing.T) {
 		}
 		// The disk was looked at before the build ended, the builds after.
 		idle(c)
-		if _, _, err := c.join(request{key: key, build: s.build, unstored: true}); !errors.Is(err, errStored) {
+		if _, _, err := c.join(request{key: key, build: s.build, unlessStored: true}); !errors.Is(err, errStored) {
 			t.Errorf("a build begins of what is on disk: %v", err)
 		}
 	}

@@ -20,7 +20,7 @@ type Entry struct {
 	losses    int
 }
 
-// Identity is the size and the digest of the whole, where they are known: of
+// Identity returns the size and the digest of the whole, where they are known: of
 // what was found, and of what was built once it was written to its end.
 func (e *Entry) Identity() (Identity, bool) {
 	if e.known == nil {
@@ -132,7 +132,7 @@ func (e *Entry) begin(pos int64) error {
 	q := request{key: e.key, mediaType: e.mediaType, build: e.build, pos: pos, object: e.object, expected: e.known}
 	join := e.cache.join
 	if e.losses > 1 {
-		join = e.cache.alone
+		join = e.cache.beginPrivate
 	}
 	f, r, err := join(q)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"github.com/repomcp/repomcp/internal/panics"
 )
 
-// errDiffers says that a build gave other bytes than an earlier one of the same
+// errDiffers says that a build wrote other bytes than an earlier one of the same
 // key.
 var errDiffers = errors.New("the build differs from an earlier one of the same key")
 
@@ -71,7 +71,7 @@ func (f *flight) run() {
 	if err == nil {
 		err = panics.Catch(func() error { return f.generate(w) })
 	}
-	f.land(w, err, &damaged)
+	f.finish(w, err, &damaged)
 	if uploaded != nil {
 		<-uploaded
 	}
@@ -111,8 +111,8 @@ func (f *flight) generate(w *spoolWriter) error {
 	return err
 }
 
-// land ends a build: readers come to their end, and the file gets its name.
-func (f *flight) land(w *spoolWriter, err error, damaged *atomic.Bool) {
+// finish ends a build: readers come to their end, and the file gets its name.
+func (f *flight) finish(w *spoolWriter, err error, damaged *atomic.Bool) {
 	c := f.cache
 	var whole seal
 	if err == nil {

@@ -29,12 +29,12 @@ var (
 type spool struct {
 	pool    *sync.Pool
 	window  int    // chunks of memory
-	damaged func() // is told when the file gives other bytes than were written
-	closed  func() // is told when the last has released it
+	damaged func() // called when the file has other bytes than were written
+	closed  func() // called when the last reference was released
 
 	mu      sync.Mutex
 	refs    int
-	readers map[*reader]struct{} // who sets the pace
+	readers map[*reader]struct{} // those that set the pace
 	file    file
 	filing  bool // what is written goes to the file
 	filed   int64
@@ -49,14 +49,14 @@ type spool struct {
 	room    chan struct{} // closed when the writer may; nil: it does not wait
 }
 
-// growingSpool is one that will be written. The caller has it retained.
+// growingSpool returns a spool that will be written. The caller holds a reference.
 func growingSpool(pool *sync.Pool, window int) *spool {
 	return &spool{
 		pool: pool, window: window, refs: 1, readers: make(map[*reader]struct{}), damaged: func() {}, closed: func() {},
 	}
 }
 
-// storedSpool is a whole file.
+// storedSpool returns the spool of a whole file.
 func storedSpool(f file, s seal, pool *sync.Pool, damaged, closed func()) *spool {
 	return &spool{
 		pool: pool, refs: 1, readers: make(map[*reader]struct{}), damaged: damaged, closed: closed,
@@ -77,13 +77,13 @@ func (s *spool) retain() bool {
 }
 
 func (s *spool) release() {
-	if s.letGo() {
+	if s.dropReference() {
 		s.closed()
 	}
 }
 
-// letGo reports whether nobody has it any more.
-func (s *spool) letGo() bool {
+// dropReference reports whether it was the last.
+func (s *spool) dropReference() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refs--
@@ -145,11 +145,11 @@ func (s *spool) end(whole Identity, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended, s.whole, s.err = true, whole, err
-	s.wake()
+	s.wakeReaders()
 }
 
-// wake is called with the lock held.
-func (s *spool) wake() {
+// wakeReaders is called with the lock held.
+func (s *spool) wakeReaders() {
 	if s.grown != nil {
 		close(s.grown)
 		s.grown = nil
@@ -191,13 +191,13 @@ func wait(ctx context.Context, done <-chan struct{}) error {
 
 // spoolWriter is the one end that a build writes to.
 type spoolWriter struct {
-	ctx   context.Context
-	spool *spool
-	draft *draft // nil: none, or it failed
-	whole hash.Hash
-	tail  *chunk // being filled; the last of the spool's memory
-	fill  int
-	err   error // sticks: what a build does not look at must not look whole
+	ctx    context.Context
+	spool  *spool
+	draft  *draft // nil: none, or it failed
+	whole  hash.Hash
+	tail   *chunk // being filled; the last of the spool's memory
+	filled int
+	err    error // sticks: what a build does not look at must not look whole
 }
 
 func newSpoolWriter(ctx context.Context, s *spool, d *draft) *spoolWriter {
@@ -208,7 +208,7 @@ func newSpoolWriter(ctx context.Context, s *spool, d *draft) *spoolWriter {
 func (w *spoolWriter) Write(p []byte) (int, error) {
 	total := 0
 	for len(p) > 0 {
-		n, err := w.some(p)
+		n, err := w.writeChunk(p)
 		total += n
 		if err != nil {
 			w.err = err
@@ -219,8 +219,8 @@ func (w *spoolWriter) Write(p []byte) (int, error) {
 	return total, nil
 }
 
-// some takes what the tail has room for.
-func (w *spoolWriter) some(p []byte) (int, error) {
+// writeChunk takes what the tail has room for.
+func (w *spoolWriter) writeChunk(p []byte) (int, error) {
 	if w.err != nil {
 		return 0, w.err
 	}
@@ -233,16 +233,16 @@ func (w *spoolWriter) some(p []byte) (int, error) {
 		}
 	}
 	// Readers look at the tail only as far as was written.
-	n := copy(w.tail[w.fill:], p)
+	n := copy(w.tail[w.filled:], p)
 	w.whole.Write(p[:n])
-	w.fill += n
+	w.filled += n
 	s := w.spool
 	s.mu.Lock()
 	s.written += int64(n)
-	s.wake()
+	s.wakeReaders()
 	s.mu.Unlock()
-	if w.fill == chunkBytes {
-		w.settle()
+	if w.filled == chunkBytes {
+		w.completeChunk()
 	}
 	return n, nil
 }
@@ -261,7 +261,7 @@ func (w *spoolWriter) newTail() error {
 			return err
 		}
 	}
-	w.tail, w.fill = w.spool.pool.Get().(*chunk), 0
+	w.tail, w.filled = w.spool.pool.Get().(*chunk), 0
 	s := w.spool
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -270,7 +270,7 @@ func (w *spoolWriter) newTail() error {
 }
 
 // makeRoom drops the oldest chunk of a full window once the fastest reader has
-// it behind. Otherwise it gives what to wait for.
+// it behind. Otherwise it returns what to wait for.
 func (s *spool) makeRoom() (<-chan struct{}, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -296,18 +296,18 @@ func (s *spool) makeRoom() (<-chan struct{}, error) {
 	return nil, nil
 }
 
-// moved is called with the lock held when the pace may have changed.
-func (s *spool) moved() {
+// wakeWriter is called with the lock held when the pace may have changed.
+func (s *spool) wakeWriter() {
 	if s.room != nil {
 		close(s.room)
 		s.room = nil
 	}
 }
 
-// settle ends the tail: it gets its digest, and goes to the file if there is
+// completeChunk ends the tail: it gets its digest, and goes to the file if there is
 // one. When the disk fails, memory begins here.
-func (w *spoolWriter) settle() {
-	content := w.tail[:w.fill]
+func (w *spoolWriter) completeChunk() {
+	content := w.tail[:w.filled]
 	digest := sha256.Sum256(content)
 	if w.draft != nil && !w.draft.write(content) {
 		w.draft = nil
@@ -329,7 +329,7 @@ func (w *spoolWriter) settle() {
 // finish ends the bytes; readers are not told yet.
 func (w *spoolWriter) finish() seal {
 	if w.tail != nil {
-		w.settle()
+		w.completeChunk()
 	}
 	s := w.spool
 	s.mu.Lock()
@@ -348,7 +348,7 @@ func (r *reader) close() {
 	s := r.spool
 	s.mu.Lock()
 	delete(s.readers, r)
-	s.moved()
+	s.wakeWriter()
 	s.mu.Unlock()
 	s.release()
 }
@@ -358,7 +358,7 @@ func (r *reader) advance(n int) {
 	r.spool.mu.Lock()
 	defer r.spool.mu.Unlock()
 	r.pos += int64(n)
-	r.spool.moved()
+	r.spool.wakeWriter()
 }
 
 // copyTo writes up to a place, or to the end when that is negative.

@@ -181,10 +181,10 @@ func (g *Graph) edgesEnd(at uint32) bool {
 	return false
 }
 
-// Len is the number of commits.
+// Len returns the number of commits.
 func (g *Graph) Len() uint32 { return g.first + g.count }
 
-// layer is the one that has a position.
+// layer returns the one that has a position.
 func (g *Graph) layer(at uint32) *Graph {
 	for at < g.first {
 		g = g.base
@@ -192,7 +192,7 @@ func (g *Graph) layer(at uint32) *Graph {
 	return g
 }
 
-// record is what the layer of a position has of its commit.
+// record returns what the layer of a position has of its commit.
 func (g *Graph) record(at uint32) []byte {
 	g = g.layer(at)
 	return g.commits[int(at-g.first)*commitBytes:][:commitBytes]
@@ -216,16 +216,16 @@ func (g *Graph) Find(id ID) (at uint32, ok bool) {
 	return 0, false
 }
 
-// ID is the commit at a position.
+// ID returns the commit at a position.
 func (g *Graph) ID(at uint32) ID {
 	g = g.layer(at)
 	return ID(g.ids[int(at-g.first)*sha1.Size:])
 }
 
-// Tree is the tree of the commit at a position.
+// Tree returns the tree of the commit at a position.
 func (g *Graph) Tree(at uint32) ID { return ID(g.record(at)) }
 
-// Parents are the positions of the parents of a commit, in order.
+// Parents returns the positions of the parents of a commit, in order.
 func (g *Graph) Parents(at uint32) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		layer := g.layer(at)
@@ -246,13 +246,13 @@ func (g *Graph) Parents(at uint32) iter.Seq[uint32] {
 	}
 }
 
-// Date is the committer's time of a commit in seconds since 1970, as far as 34
+// Date returns the committer's time of a commit in seconds since 1970, as far as 34
 // bits hold it.
 func (g *Graph) Date(at uint32) uint64 {
 	return binary.BigEndian.Uint64(g.record(at)[sha1.Size+8:]) & DateMask
 }
 
-// Level is the topological level of a commit: 1 without parents, otherwise at
+// Level returns the topological level of a commit: 1 without parents, otherwise at
 // least one more than that of each parent.
 func (g *Graph) Level(at uint32) uint32 {
 	return binary.BigEndian.Uint32(g.record(at)[sha1.Size+8:]) >> (dateBits - 32)
@@ -261,7 +261,7 @@ func (g *Graph) Level(at uint32) uint32 {
 // Corrected reports whether generations are corrected dates.
 func (g *Graph) Corrected() bool { return g.offsets != nil }
 
-// Generation is a number that is greater than that of every ancestor: the
+// Generation returns a number that is greater than that of every ancestor: the
 // corrected date where all layers have it, which cuts walks shorter, or else the
 // level.
 func (g *Graph) Generation(at uint32) uint64 {

@@ -32,7 +32,7 @@ func (s *side) lines() int { return len(s.class) }
 
 func (s *side) line(i int) []byte { return s.text[s.starts[i]:s.starts[i+1]] }
 
-// CountLines is the number of lines of a text; the last one counts also when it
+// CountLines returns the number of lines of a text; the last one counts also when it
 // has no "\n".
 func CountLines(text []byte) int {
 	n := bytes.Count(text, []byte{'\n'})
@@ -42,7 +42,7 @@ func CountLines(text []byte) int {
 	return n
 }
 
-func cut(text []byte) side {
+func splitLines(text []byte) side {
 	n := CountLines(text)
 	s := side{text: text, starts: make([]int32, 1, n+1), class: make([]int32, n), changed: make([]bool, n)}
 	for end := 0; end < len(text); {
@@ -59,7 +59,7 @@ func cut(text []byte) side {
 // classify puts equal lines into one class, with a hash table of open addressing.
 // Its seed is drawn anew, so that no text can be made to collide.
 func classify(a, b []byte) *pair {
-	p := &pair{a: cut(a), b: cut(b)}
+	p := &pair{a: splitLines(a), b: splitLines(b)}
 	total := p.a.lines() + p.b.lines()
 	seed := maphash.MakeSeed()
 	// A slot holds a class + 1, or 0.

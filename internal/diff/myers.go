@@ -191,7 +191,7 @@ func (s *search) advance(area box, meet bool) (c cutPoint, met, snake bool) {
 	return cutPoint{}, false, snake
 }
 
-// retreat is advance from the last corner.
+// retreat does what advance does, from the last corner.
 func (s *search) retreat(area box, meet bool) (c cutPoint, met, snake bool) {
 	f, other := &s.backward, &s.forward
 	for d := f.high; d >= f.low; d -= 2 {

@@ -23,9 +23,9 @@ func Binary(content []byte) bool {
 
 // Unified writes changes as hunks with so many lines of context, as git does
 // below the line "+++". After the second "@@" comes the nearest line before the
-// hunk that begins with a letter, "_" or "$", cut to 80 bytes and
-// before what is not UTF-8: git's rule for files of no special kind. A last line without "\n" is followed by the remark
-// "\ No newline at end of file".
+// hunk that begins with a letter, "_" or "$", cut to 80 bytes
+// and before what is not UTF-8: git's rule for files of no special kind. A last line
+// without "\n" is followed by the remark "\ No newline at end of file".
 //
 // The changes are those of [Lines] for a and b. For no context at all, git finds
 // them with [Options.TrimTail]. The error is the writer's.

@@ -90,7 +90,7 @@ func Blame(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, o BlameO
 	if o.MaxCommits <= 0 {
 		o.MaxCommits = MaxBlameCommits
 	}
-	return walking(ctx, snapshot, facts, func(s *source) (BlameResult, error) {
+	return withCommitGraph(ctx, snapshot, facts, func(s *source) (BlameResult, error) {
 		s.people = o.Mailmap
 		return o.blame(s, limit.path)
 	})

@@ -29,7 +29,7 @@ func (c *contents) read(id repos.ID) ([]byte, error) {
 	case errors.Is(err, repos.ErrTooLarge):
 		return nil, fmt.Errorf("a version of the file has more than %d bytes: %w", MaxBlameBytes, repos.ErrTooLarge)
 	case err != nil:
-		return nil, named(id, err)
+		return nil, damageIfMissing(id, err)
 	case len(content) > MaxBlameLines && bytes.Count(content, []byte{'\n'}) > MaxBlameLines:
 		return nil, fmt.Errorf("a version of the file has more than %d lines: %w", MaxBlameLines, repos.ErrTooLarge)
 	}

@@ -18,7 +18,7 @@ type tracer struct {
 	contents     contents
 	left         int // versions that may still be looked at
 	revisions    map[Version]*revision
-	queue        newest[*revision] // those with lines
+	queue        dateQueue[*revision] // those with lines
 	attributions []attribution
 }
 
@@ -189,7 +189,7 @@ func (t *tracer) samePath(parent repos.ID, r *revision) (*revision, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.parents[0] == parent && t.source.claims.keeps(r.links, r.Path) {
+	if r.parents[0] == parent && t.source.claims.leavesUnchanged(r.links, r.Path) {
 		return t.revision(v, commit, r.entry), nil
 	}
 	if err := t.source.confirm(r.Commit, parent); err != nil {

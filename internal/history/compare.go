@@ -28,7 +28,7 @@ const (
 	TypeChanged Status = 'T' // between file, symbolic link and submodule
 )
 
-// String is the letter.
+// String returns the letter.
 func (s Status) String() string { return string(rune(s)) }
 
 // FileChange is what became of one file. Of an added file the old mode and id

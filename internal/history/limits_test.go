@@ -268,9 +268,11 @@ func TestFactsKeepTheirBound(t *testing.T) {
 		})
 	}
 	group.Wait()
-	for _, g := range []generation{facts.young, facts.old} {
-		if items := len(g.commits)*commitCost + len(g.entries)*entryCost; items == 0 || items > bytes/2 {
-			t.Errorf("a generation has %d commits and %d entries", len(g.commits), len(g.entries))
+	for _, generation := range []struct{ commits, entries int }{
+		{len(facts.commits.young), len(facts.entries.young)}, {len(facts.commits.old), len(facts.entries.old)},
+	} {
+		if items := generation.commits*commitCost + generation.entries*entryCost; items == 0 || items > bytes/2 {
+			t.Errorf("a generation has %+v", generation)
 		}
 	}
 	// Another repository that is asked for the same finds nothing there.

@@ -27,7 +27,7 @@ const settleSteps = 1000
 // Of several that were committed in the same second another one may come first
 // when there is a commit-graph file, for git as here.
 func MergeBases(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, a, b repos.ID) ([]repos.ID, error) {
-	return walking(ctx, snapshot, facts, func(s *source) ([]repos.ID, error) {
+	return withCommitGraph(ctx, snapshot, facts, func(s *source) ([]repos.ID, error) {
 		bases, err := s.mergeBases(a, b)
 		if err == nil {
 			err = s.confirm(append(bases[:len(bases):len(bases)], a, b)...)
@@ -48,7 +48,7 @@ func (s *source) mergeBases(a, b repos.ID) ([]repos.ID, error) {
 	return s.independent(bases)
 }
 
-// MergeBase is the commit that `git diff A...B` compares b with: the first of
+// MergeBase returns the commit that `git diff A...B` compares b with: the first of
 // the best common ancestors. It is [repos.ErrNotFound] when there are none.
 func MergeBase(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, a, b repos.ID) (repos.ID, error) {
 	bases, err := MergeBases(ctx, snapshot, facts, a, b)
@@ -66,7 +66,7 @@ func MergeBase(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, a, b
 func AheadBehind(
 	ctx context.Context, snapshot *repos.Snapshot, facts *Facts, base, head repos.ID,
 ) (ahead, behind int, err error) {
-	counts, err := walking(ctx, snapshot, facts, func(s *source) (counts [2]int, err error) {
+	counts, err := withCommitGraph(ctx, snapshot, facts, func(s *source) (counts [2]int, err error) {
 		if err := s.confirm(base, head); err != nil {
 			return counts, err
 		}
@@ -114,8 +114,8 @@ type painter struct {
 	others  []outsider
 	marks   []marks
 	queued  []uint8 // that many times: at most once for each mark
-	queue   newest[uint32]
-	fresh   int // how many in the queue are not stale
+	queue   dateQueue[uint32]
+	pending int // how many in the queue are not stale
 	common  []uint32
 }
 
@@ -196,11 +196,11 @@ func (p *painter) generation(n uint32) uint64 {
 // mark adds marks to a commit and queues it, so that its ancestors get them.
 func (p *painter) mark(n uint32, m marks) {
 	if m&stale != 0 && p.marks[n]&stale == 0 {
-		p.fresh -= int(p.queued[n])
+		p.pending -= int(p.queued[n])
 	}
 	p.marks[n] |= m
 	if p.queued[n]++; p.marks[n]&stale == 0 {
-		p.fresh++
+		p.pending++
 	}
 	p.queue.pushOf(p.generation(n), p.date(n), n)
 }
@@ -212,7 +212,7 @@ func (p *painter) step() (n uint32, err error) {
 	}
 	n = p.queue.pop()
 	if p.queued[n]--; p.marks[n]&stale == 0 {
-		p.fresh--
+		p.pending--
 	}
 	m := p.marks[n] & (left | right | stale)
 	if m == left|right {
@@ -224,7 +224,7 @@ func (p *painter) step() (n uint32, err error) {
 	}
 	if n < p.inside {
 		for parent := range p.source.claims.graph.Parents(n) {
-			p.pass(parent, m)
+			p.markParent(parent, m)
 		}
 		return n, nil
 	}
@@ -233,12 +233,12 @@ func (p *painter) step() (n uint32, err error) {
 		if err != nil {
 			return n, err
 		}
-		p.pass(parent, m)
+		p.markParent(parent, m)
 	}
 	return n, nil
 }
 
-func (p *painter) pass(parent uint32, m marks) {
+func (p *painter) markParent(parent uint32, m marks) {
 	if p.marks[parent]&m != m {
 		p.mark(parent, m)
 	}
@@ -259,7 +259,7 @@ func (p *painter) settle() error {
 		if p.marks[n]&stale == 0 {
 			oldest = min(oldest, p.date(n))
 		}
-		if steps--; p.fresh > 0 || !p.queue.empty() && p.queue.items[0].date >= oldest {
+		if steps--; p.pending > 0 || !p.queue.empty() && p.queue.items[0].date >= oldest {
 			steps = settleSteps
 		}
 	}
@@ -278,7 +278,7 @@ func (s *source) paint(one repos.ID, others ...repos.ID) (*painter, error) {
 
 // spread goes on until only ancestors of common commits are left.
 func (p *painter) spread() error {
-	for p.fresh > 0 {
+	for p.pending > 0 {
 		if _, err := p.step(); err != nil {
 			return err
 		}

@@ -70,7 +70,7 @@ func NewDiffer(snapshot *repos.Snapshot, o PatchOptions) *Differ {
 	return &Differ{snapshot: snapshot, options: o}
 }
 
-// Stat says how much of a file changed, as git diff --numstat does. Errors are
+// Stat returns how much of a file changed, as git diff --numstat does. Errors are
 // [repos.ErrCorrupt], those of the disk, or the context's.
 func (d *Differ) Stat(ctx context.Context, c FileChange) (FileStat, error) {
 	stat, _, err := d.compare(ctx, c)
@@ -92,11 +92,11 @@ func (d *Differ) Patch(ctx context.Context, w io.Writer, c FileChange) (FileStat
 		}
 		return stat, out.Flush()
 	}
-	// What becomes of another type is taken away and put in.
-	gone, came := c, c
-	gone.Status, gone.NewMode, gone.NewID = Deleted, 0, repos.ID{}
-	came.Status, came.OldMode, came.OldID = Added, 0, repos.ID{}
-	for _, half := range []FileChange{gone, came} {
+	// A change of type is shown as a deletion and an addition.
+	deletion, addition := c, c
+	deletion.Status, deletion.NewMode, deletion.NewID = Deleted, 0, repos.ID{}
+	addition.Status, addition.OldMode, addition.OldID = Added, 0, repos.ID{}
+	for _, half := range []FileChange{deletion, addition} {
 		part, changes, err := d.compare(ctx, half)
 		if err != nil {
 			return stat, err
@@ -157,7 +157,7 @@ func (d *Differ) content(
 		return int64(len(*buf)), lines, nil
 	}
 	if size, err = d.snapshot.Size(id); err != nil {
-		return 0, lines, named(id, err)
+		return 0, lines, damageIfMissing(id, err)
 	}
 	if size > d.options.MaxBytes {
 		return size, large, nil
@@ -170,7 +170,7 @@ func (d *Differ) content(
 	*buf, err = d.snapshot.ReadBlob(id, d.options.MaxBytes, (*buf)[:0])
 	switch {
 	case err != nil:
-		return size, lines, named(id, err)
+		return size, lines, damageIfMissing(id, err)
 	case diff.Binary(*buf):
 		return size, opaque, nil
 	case diff.CountLines(*buf) > MaxPatchLines:
@@ -189,7 +189,7 @@ func appendSubmodule(buf []byte, id repos.ID) []byte {
 func (d *Differ) peek(ctx context.Context, id repos.ID, buf *[]byte) (_ shape, err error) {
 	blob, err := d.snapshot.Blob(ctx, id)
 	if err != nil {
-		return lines, named(id, err)
+		return lines, damageIfMissing(id, err)
 	}
 	defer func() { err = errors.Join(err, blob.Close()) }()
 	*buf = append((*buf)[:0], make([]byte, binaryBytes)...)

@@ -51,7 +51,7 @@ func (r ring) find(tag keyTag) *key {
 	return nil
 }
 
-// signer is the newest key whose date has come.
+// signer returns the newest key whose date has come.
 func (r ring) signer(now time.Time) *key {
 	for _, k := range slices.Backward(r) {
 		if !k.from.After(now) {

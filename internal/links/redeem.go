@@ -37,7 +37,7 @@ type Resume struct {
 	Length, Size int64
 }
 
-// units is what a resume costs.
+// units returns what a resume costs.
 func (r Resume) units() int {
 	share := float64(r.Length) / float64(max(1, r.Size))
 	return int(min(max(1, math.Ceil(share*wholeUnits)), wholeUnits))
@@ -111,12 +111,12 @@ func (a *Authority) Peek(ctx context.Context, l Link) error {
 	return nil
 }
 
-// claim is what the uses of a link are counted under.
+// claim returns what the uses of a link are counted under.
 func (a *Authority) claim(l Link) Claim {
 	return Claim{Nonce: l.Nonce, Place: l.Place, Forget: a.forget(l.Expires)}
 }
 
-// forget is when nobody accepts a link any more. Another replica's clock may be
+// forget returns when nobody accepts a link any more. Another replica's clock may be
 // behind: to it the link lives longer.
 func (a *Authority) forget(expires time.Time) time.Time {
 	return expires.Add(a.options.Grace + 2*maxSkew)

@@ -142,7 +142,7 @@ func (r *Revocations) Denied(repository string) bool {
 	return false
 }
 
-// Epoch is the number of a principal that links are made under.
+// Epoch returns the number of a principal that links are made under.
 func (r *Revocations) Epoch(principal string) uint64 { return r.load().epochs[principal] }
 
 func (r *Revocations) load() *revocationLists {

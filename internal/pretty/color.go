@@ -10,7 +10,7 @@ import (
 	"github.com/repomcp/repomcp/internal/message"
 )
 
-// color is %C(…), and %C with one of the basic colours: nothing, as colours are
+// color expands %C(…), and %C with one of the basic colours: nothing, as colours are
 // for terminals, unless they are asked for with %C(always,…).
 func (x *expansion) color(out *buffer, args string) (rest string, ok bool) {
 	for _, name := range []string{"red", "green", "blue", "reset"} {

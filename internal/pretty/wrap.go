@@ -63,7 +63,7 @@ func (w wrapping) wrap(out *buffer, text string) {
 		column += wide + 1
 		begun, blank = true, text[end:end+1]
 		text = text[end+1:]
-		switch next := at(text, 0); {
+		switch next := byteAt(text, 0); {
 		case blank == "\t":
 			column = (column - 1) | 7 + 1
 		case blank == "\n" && isAlnum(next):

@@ -23,7 +23,7 @@
 //   - A file is searched once for the same terms while the cache remembers it, in
 //     whatever commit, path or repository it is; a folder that did not change is
 //     not even walked. Exceptions are files with more matching lines than are kept
-//     (keptBytes), whose later lines are searched for when they are asked for, and
+//     (packedBytes), whose later lines are searched for when they are asked for, and
 //     copies of a file that are searched at the same moment.
 //   - Only contents that match their id count, so that a damaged repository cannot
 //     answer for another one. Damaged files are counted and named.

@@ -89,7 +89,7 @@ const (
 	StopTime   Stop = "time"
 )
 
-// Explain says in words after what a search stopped; "" when it is done.
+// Explain returns in words after what a search stopped, "" when it is done.
 func (r *Result) Explain(l Limits) string {
 	l = l.withDefaults()
 	lines := "lines"

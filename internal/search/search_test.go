@@ -152,7 +152,7 @@ func blob(t testing.TB, dir, commit, path string) []byte {
 	return content
 }
 
-// agree compares a search of one commit with git's, and gives the lines found.
+// agree compares a search of one commit with git's, and returns the lines found.
 func agree(t testing.TB, s *search.Searcher, dir, name, commit string, q search.Query, arguments ...string) int {
 	t.Helper()
 	q.Repositories.Any = []string{name}

@@ -18,14 +18,14 @@ const (
 	// maxComparedBytes bounds the contents that one call compares: seconds of
 	// work.
 	maxComparedBytes = 512 << 20
-	// minPatchBytes is what is shown of a patch at least, even when names and
-	// message leave no room: some lines, so that each call gets further.
+	// minPatchBytes is the least that is shown of a patch, even when names and message
+	// leave no room: some lines, so that each call gets further.
 	minPatchBytes = 4 << 10
 	// maxContextLines is more than a result can hold.
 	maxContextLines = 10_000
 )
 
-// changeView is what tools that show changes take.
+// changeView is the arguments of tools that show changes.
 type changeView struct {
 	detail    string
 	paths     []string
@@ -62,7 +62,7 @@ func (a *changeView) check() error {
 	return nil
 }
 
-// changes are files to be shown.
+// changes are the files of a comparison that a visit shows.
 type changes struct {
 	*visit
 	changeView
@@ -71,7 +71,7 @@ type changes struct {
 	from, to repos.ID // from is zero when there is nothing to be different from
 }
 
-// show adds them to the result, whose content they follow.
+// show adds the files to the result, after its content.
 func (c *changes) show(ctx context.Context) error {
 	if c.RenamesLimited {
 		c.note("There are too many files to find all that were renamed: some are shown as deleted and added.")
@@ -115,9 +115,9 @@ func (c *changes) stats(ctx context.Context) error {
 	}
 	shown, _ := list(c.result, c.paging, len(c.Files), items)
 	if len(items) == len(c.Files) {
-		c.note("%s: %s added, %d deleted.", differing(len(c.Files)), many(added, "line"), deleted)
+		c.note("%s: %s added, %d deleted.", countDiffering(len(c.Files)), plural(added, "line"), deleted)
 	} else {
-		c.note("%s.", differing(len(c.Files)))
+		c.note("%s.", countDiffering(len(c.Files)))
 	}
 	if c.page == 1 && len(shown) < len(c.Files) {
 		c.pointFiles(ctx)
@@ -125,14 +125,14 @@ func (c *changes) stats(ctx context.Context) error {
 	return nil
 }
 
-func differing(count int) string {
+func countDiffering(count int) string {
 	if count == 1 {
 		return "1 file differs"
 	}
 	return fmt.Sprintf("%d files differ", count)
 }
 
-// statLine is a file with git's letter for what became of it.
+// statLine returns the line of a file, with git's letter for what became of it.
 func statLine(file history.FileChange, stat history.FileStat) string {
 	letter, names := file.Status.String(), quote(file.NewPath)
 	if file.Status == history.Renamed || file.Status == history.Copied {
@@ -170,11 +170,11 @@ func (c *changes) patch(ctx context.Context) error {
 	}
 	x := w.Excerpt(err == nil)
 	if err == nil && c.patchLine > max(w.Lines(), 1) {
-		return say("patch_line is %d, but the patch has %s.", c.patchLine, many(w.Lines(), "line"))
+		return say("patch_line is %d, but the patch has %s.", c.patchLine, plural(w.Lines(), "line"))
 	}
 	c.content += x.Text
 	c.hasContent = c.content != ""
-	c.note("%s.", differing(len(c.Files)))
+	c.note("%s.", countDiffering(len(c.Files)))
 	if x.Replaced {
 		c.note("It is not all UTF-8: what is not is shown as U+FFFD.")
 	}

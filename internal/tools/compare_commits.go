@@ -25,8 +25,8 @@ func (a *compareArguments) define(p *parameters) {
 	defineMailmap(p, &a.mailmap)
 }
 
-// compared are the two commits.
-type compared struct {
+// comparedCommits are the two commits.
+type comparedCommits struct {
 	base, head found
 	dots       string
 	from       repos.ID // what is compared with head
@@ -62,7 +62,7 @@ func (v *visit) compareCommits(ctx context.Context, a compareArguments) error {
 }
 
 // sides finds the commits, and notes how they stand to each other.
-func (v *visit) sides(ctx context.Context, a compareArguments) (c compared, err error) {
+func (v *visit) sides(ctx context.Context, a compareArguments) (c comparedCommits, err error) {
 	if c.base, err = v.commit(ctx, revision{ref: a.base}); err != nil {
 		return c, err
 	}
@@ -91,13 +91,13 @@ func (v *visit) sides(ctx context.Context, a compareArguments) (c compared, err 
 	if !unrelated {
 		base = "The merge base is " + common.String() + "."
 	}
-	v.note("The head is %s ahead of the base and %d behind. %s", many(ahead, "commit"), behind, base)
+	v.note("The head is %s ahead of the base and %d behind. %s", plural(ahead, "commit"), behind, base)
 	return c, nil
 }
 
 // addCommits shows the newest commits that head has and base has not, those that
 // changed the paths if there are any.
-func (v *visit) addCommits(ctx context.Context, a compareArguments, c compared) (err error) {
+func (v *visit) addCommits(ctx context.Context, a compareArguments, c comparedCommits) (err error) {
 	if c.ahead == 0 {
 		return nil
 	}
@@ -113,7 +113,7 @@ func (v *visit) addCommits(ctx context.Context, a compareArguments, c compared) 
 	for _, i := range items {
 		v.content += i.line + "\n"
 	}
-	whole, next := many(c.ahead, "commit"), fmt.Sprintf("list_commits, base=%s, ref=%s", c.base.ID, c.head.ID)
+	whole, next := plural(c.ahead, "commit"), fmt.Sprintf("list_commits, base=%s, ref=%s", c.base.ID, c.head.ID)
 	switch len(paths) {
 	case 0:
 		next += ", cursor=" + page.Next
@@ -128,7 +128,7 @@ func (v *visit) addCommits(ctx context.Context, a compareArguments, c compared) 
 		v.note("%s", cut)
 		v.content += cutHere(cut)
 	case len(paths) > 0:
-		v.note("Of %s, %d changed the paths.", many(c.ahead, "commit"), len(items))
+		v.note("Of %s, %d changed the paths.", plural(c.ahead, "commit"), len(items))
 	}
 	v.hasContent = v.content != ""
 	return nil

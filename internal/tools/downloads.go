@@ -7,8 +7,8 @@ import (
 	"github.com/repomcp/repomcp/internal/archive"
 )
 
-// maxPointedCommits is of how many commits a search tells the archives: it may
-// show lines of hundreds of repositories.
+// maxPointedCommits bounds the commits whose archives a search notes: it may show lines
+// of hundreds of repositories.
 const maxPointedCommits = 3
 
 // pointManifest points a first page that does not have all items at a list of all
@@ -26,7 +26,7 @@ func (v *visit) pointManifest(ctx context.Context, at found, of pages, shown int
 	if err != nil {
 		return err
 	}
-	v.point(h, "All entries of the commit are in its manifest, %s.", h.URI)
+	v.noteDownload(h, "All entries of the commit are in its manifest, %s.", h.URI)
 	return nil
 }
 
@@ -40,7 +40,7 @@ func (v *visit) pointRefs(ctx context.Context, of pages, shown int) error {
 	if err != nil {
 		return err
 	}
-	v.point(h, "All branches and tags are in %s.", h.URI)
+	v.noteDownload(h, "All branches and tags are in %s.", h.URI)
 	return nil
 }
 
@@ -54,7 +54,7 @@ func (s *service) pointRepositories(ctx context.Context, r *result, of pages, sh
 	if err != nil {
 		return err
 	}
-	r.point(h, "All repositories are in %s.", h.URI)
+	r.noteDownload(h, "All repositories are in %s.", h.URI)
 	return nil
 }
 
@@ -67,11 +67,11 @@ func (s *service) pointTree(ctx context.Context, r *result, repository, commit s
 	if err != nil {
 		return
 	}
-	r.point(h, "All files of the commit are in its archive, %s.", h.URI)
+	r.noteDownload(h, "All files of the commit are in its archive, %s.", h.URI)
 }
 
 // pointFiles points at an archive of the files that differ: there is no download of
-// a patch, or of its statistics. What is shown of them can do without.
+// a patch, or of its statistics. Where there is no such archive, nothing is noted.
 func (c *changes) pointFiles(ctx context.Context) {
 	options := archive.Options{Format: archive.TarGz, Profile: archive.ProfileFull}
 	if !c.from.IsZero() {
@@ -81,5 +81,5 @@ func (c *changes) pointFiles(ctx context.Context) {
 	if err != nil {
 		return
 	}
-	c.point(h, "All files that differ, whole, are in the archive %s.", h.URI)
+	c.noteDownload(h, "All files that differ, whole, are in the archive %s.", h.URI)
 }

@@ -27,7 +27,7 @@ type failure struct{ text string }
 
 func (f *failure) Error() string { return f.text }
 
-// say makes a failure.
+// say returns a failure.
 func say(format string, arguments ...any) error { return &failure{fmt.Sprintf(format, arguments...)} }
 
 // failures are the words for errors of the domain; the first that matches
@@ -82,7 +82,7 @@ var failures = []struct {
 			"find_files."},
 }
 
-// failed is the result of a call that failed.
+// failed returns the result of a call that failed.
 func (s *service) failed(ctx context.Context, name string, err error) *mcp.CallToolResult {
 	text, unexpected := words(err)
 	if unexpected {
@@ -91,7 +91,7 @@ func (s *service) failed(ctx context.Context, name string, err error) *mcp.CallT
 	return mcp.NewToolResultError(text)
 }
 
-// words are the text for an error, and whether the operator must know of it.
+// words returns the text for an error, and whether the operator has to know.
 func words(err error) (text string, unexpected bool) {
 	if known := (*failure)(nil); errors.As(err, &known) {
 		return known.text, false

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	// maxMatches bounds the paths that are held to be sorted.
+	// maxMatches bounds the paths that are sorted.
 	maxMatches = 20_000
 	// maxAlike is how many paths an error suggests.
 	maxAlike = 3
@@ -137,7 +137,7 @@ func (a findArguments) matcher() (func(path string) bool, error) {
 	if err != nil {
 		return nil, err
 	}
-	query := a.fold(asListed(a.query))
+	query := a.fold(unquoteName(a.query))
 	return func(p string) bool {
 		return strings.Contains(a.fold(p), query) && (a.glob == "" || g.Match(p))
 	}, nil
@@ -180,8 +180,8 @@ func (a findArguments) rank(paths []string) {
 	})
 }
 
-// alike are paths that end as the given one does, for an error to suggest, as a
-// sentence with a blank before it.
+// alike suggests paths that end like one that is not there, as a sentence with a blank
+// before it.
 func alike(ctx context.Context, snapshot *repos.Snapshot, at found, missed string) string {
 	const otherwise = " Look for it with find_files."
 	name := strings.ToLower(path.Base(missed))

@@ -71,7 +71,7 @@ func (a *archiveArguments) check() error {
 			values = []string{value}
 		}
 		for _, value := range values {
-			if err := a.options.Set(option.Name, asListed(value)); err != nil {
+			if err := a.options.Set(option.Name, unquoteName(value)); err != nil {
 				return err
 			}
 		}
@@ -123,7 +123,7 @@ func (v *visit) getArchiveLink(ctx context.Context, a archiveArguments) error {
 		data.TarSize, data.Entries, data.Ignored = &h.Extent.Bytes, &h.Extent.Entries, &h.Extent.Ignored
 	}
 	v.lines, v.data = data.lines(at), data
-	v.link(h.Handle, fmt.Sprintf("Archive of %s", at))
+	v.addLink(h.Handle, fmt.Sprintf("Archive of %s", at))
 	return nil
 }
 

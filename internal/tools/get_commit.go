@@ -66,8 +66,8 @@ func (v *visit) getCommit(ctx context.Context, a commitArguments) error {
 	return c.show(ctx)
 }
 
-// commitText is a commit as git show --format=fuller begins, with full ids, times in
-// RFC 3339, and its message indented: so no line of it can pass for another.
+// commitText returns what git show --format=fuller begins with, with full ids and times
+// in RFC 3339. The message is indented, so that no line of it can pass for another.
 func commitText(r *result, c *history.Commit) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "commit %s\ntree %s\n", c.ID, c.Tree)
@@ -78,15 +78,15 @@ func commitText(r *result, c *history.Commit) string {
 		}
 		fmt.Fprintf(&b, "parent %s\n", parent)
 	}
-	fmt.Fprintf(&b, "Author: %s\nAuthorDate: %s\nCommit: %s\nCommitDate: %s\n\n", signature(c.Author), stamp(c.Author),
-		signature(c.Committer), stamp(c.Committer))
-	b.WriteString(indented(r, "message", c.Message, maxMessageBytes))
+	fmt.Fprintf(&b, "Author: %s\nAuthorDate: %s\nCommit: %s\nCommitDate: %s\n\n",
+		personLine(c.Author), timestamp(c.Author), personLine(c.Committer), timestamp(c.Committer))
+	b.WriteString(indentedPart(r, "message", c.Message, maxMessageBytes))
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
-// indented is a part of a commit or a tag with its lines moved to the right, and
-// says where it was cut.
-func indented(r *result, part, text string, most int) string {
+// indentedPart returns a part of a commit or a tag with its lines moved to the right. A
+// note says where it was cut.
+func indentedPart(r *result, part, text string, most int) string {
 	shown, whole := indent(strings.ToValidUTF8(text, string(utf8.RuneError)), most)
 	shown = strings.TrimRight(shown, "\n") + "\n"
 	if whole {

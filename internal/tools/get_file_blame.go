@@ -16,8 +16,8 @@ import (
 )
 
 const (
-	// maxBlamedLines is what one call blames at most, more than a result holds of
-	// most files: the fewer lines, the less of history is looked at.
+	// maxBlamedLines bounds the lines of a call: more than a result holds of most files.
+	// The fewer lines, the less of history is looked at.
 	maxBlamedLines = 500
 	// maxBlamedText is how much of a line is shown: minified files have one line.
 	maxBlamedText = 500
@@ -38,25 +38,25 @@ func (a *blameArguments) define(p *parameters) {
 	defineMailmap(p, &a.mailmap)
 }
 
-// blamed is the data of get_file_blame.
-type blamed struct {
-	Repository string                  `json:"repository"`
-	SHA        string                  `json:"sha" jsonschema:"Commit that has the file"`
-	Path       string                  `json:"path"`
-	TotalLines int                     `json:"totalLines" jsonschema:"Lines of the whole file"`
-	Ranges     []blamedRange           `json:"ranges" jsonschema:"Lines in order, those together that came together"`
-	Commits    map[string]blamedCommit `json:"commits" jsonschema:"The commits of the ranges, by id"`
+// fileBlame is the data of get_file_blame.
+type fileBlame struct {
+	Repository string                 `json:"repository"`
+	SHA        string                 `json:"sha" jsonschema:"Commit that has the file"`
+	Path       string                 `json:"path"`
+	TotalLines int                    `json:"totalLines" jsonschema:"Lines of the whole file"`
+	Ranges     []blameRange           `json:"ranges" jsonschema:"Lines in order, those together that came together"`
+	Commits    map[string]blameCommit `json:"commits" jsonschema:"The commits of the ranges, by id"`
 	remarks
 }
 
-type blamedRange struct {
+type blameRange struct {
 	Start int      `json:"start" jsonschema:"First line, from 1"`
 	SHA   string   `json:"sha" jsonschema:"Commit that the lines come from"`
 	Path  string   `json:"path,omitempty" jsonschema:"What the file was called in that commit, when it was called otherwise"`
 	Lines []string `json:"lines"`
 }
 
-type blamedCommit struct {
+type blameCommit struct {
 	Author  string `json:"author" jsonschema:"Name and address"`
 	Date    string `json:"date" jsonschema:"When the author wrote it"`
 	Subject string `json:"subject" jsonschema:"First line of the message"`
@@ -99,16 +99,16 @@ func (v *visit) getFileBlame(ctx context.Context, a blameArguments) error {
 
 // showBlame shows as many lines as fit.
 func (f file) showBlame(ctx context.Context, found history.BlameResult, a lineRange) error {
-	data := &blamed{
+	data := &fileBlame{
 		Repository: quote(f.at.repository), SHA: f.at.ID.String(), Path: quote(f.entry.path), TotalLines: found.Lines,
-		Ranges: []blamedRange{}, Commits: make(map[string]blamedCommit),
+		Ranges: []blameRange{}, Commits: make(map[string]blameCommit),
 	}
 	v := blameView{data: data, found: found, size: jsonSize(data)}
 	v.fill(f.entry.path)
 	f.content, f.hasContent, f.data = v.text.String(), v.shown > 0, data
 	a.start = max(a.start, 1)
 	last := a.start + v.shown - 1
-	f.note("%s of %s, %s.", quote(clip(f.entry.path)), f.at, many(found.Lines, "line"))
+	f.note("%s of %s, %s.", quote(clip(f.entry.path)), f.at, plural(found.Lines, "line"))
 	if v.clipped {
 		f.note("Long lines are cut, and end with … here; get_file_contents has them whole.")
 	}
@@ -123,16 +123,16 @@ func (f file) showBlame(ctx context.Context, found history.BlameResult, a lineRa
 	return nil
 }
 
-// blameView puts lines into both forms.
+// blameView shows lines in both forms: as text and as data.
 type blameView struct {
-	data              *blamed
+	data              *fileBlame
 	found             history.BlameResult
 	text              strings.Builder
 	shown, size       int
 	clipped, replaced bool
 }
 
-// fill takes lines while both forms fit.
+// fill adds lines while both forms fit.
 func (v *blameView) fill(path string) {
 	rest := v.found.Text
 	for _, run := range v.found.Ranges {
@@ -146,7 +146,7 @@ func (v *blameView) fill(path string) {
 	}
 }
 
-// clip makes a line of the file one that is shown.
+// clip returns the text of a line, cut where it is long.
 func (v *blameView) clip(content []byte) string {
 	content = bytes.TrimSuffix(content, []byte("\r"))
 	shown := content
@@ -164,15 +164,15 @@ func (v *blameView) clip(content []byte) string {
 	return text
 }
 
-// add takes the nth line of a run, if it fits. In the text a line without an indent
+// add adds the nth line of a run, if it fits. In the text a line without an indent
 // names the commit of the lines below it, and says what it is when it is new.
 func (v *blameView) add(run history.BlameRange, nth int, path, content string) bool {
 	id := run.Commit.String()
 	commit := v.found.Commits[run.Commit]
-	about := blamedCommit{
-		Author: signature(commit.Author), Date: stamp(commit.Author), Subject: clean(commit.Summary()),
+	about := blameCommit{
+		Author: personLine(commit.Author), Date: timestamp(commit.Author), Subject: clean(commit.Summary()),
 	}
-	shown := blamedRange{Start: run.Line, SHA: id, Lines: []string{}}
+	shown := blameRange{Start: run.Line, SHA: id, Lines: []string{}}
 	row := fmt.Sprintf("  %d %s\n", run.Line+nth, content)
 	asData := jsonSize(content) + 1
 	_, known := v.data.Commits[id]

@@ -70,12 +70,12 @@ func (v *visit) getFileContents(ctx context.Context, a fileArguments) error {
 	return err
 }
 
-// showLink says where a link leads. It is not followed: what is there is another
+// showLink notes where a symbolic link leads. It is not followed: the target is another
 // file, with another name and type.
 func (f file) showLink() error {
 	raw, err := f.snapshot.ReadBlob(f.entry.ID, maxTargetBytes, nil)
 	if err != nil {
-		return missing(err)
+		return damageIfMissing(err)
 	}
 	target := string(raw)
 	f.note("%s is a symbolic link to %s.", quote(clip(f.entry.path)), quote(target))
@@ -102,7 +102,7 @@ func (f file) showLink() error {
 func (f file) showLines(ctx context.Context, a lineRange) (err error) {
 	blob, err := f.snapshot.Blob(ctx, f.entry.ID)
 	if err != nil {
-		return missing(err)
+		return damageIfMissing(err)
 	}
 	defer func() { err = errors.Join(err, blob.Close()) }()
 	facts := fmt.Sprintf("%s of %s: %d bytes, blob %s", quote(clip(f.entry.path)), f.at, blob.Size(), f.entry.ID)
@@ -141,10 +141,10 @@ func countLines(x excerpt.Excerpt) string {
 	if !x.Counted {
 		return fmt.Sprintf("more than %d lines", x.Total)
 	}
-	return many(x.Total, "line")
+	return plural(x.Total, "line")
 }
 
-// remark says what of the file is shown, and how to go on.
+// remark notes which part of the file is shown, and how to go on.
 func (f file) remark(ctx context.Context, x excerpt.Excerpt) error {
 	if x.Replaced {
 		f.note("It is not all UTF-8: what is not is shown as U+FFFD. The download has the exact bytes.")
@@ -176,17 +176,17 @@ func (f file) linkFile(ctx context.Context) error {
 	}
 	f.note("Its type is %s.", h.MIMEType)
 	f.asides = append(f.asides, "Its resource is "+h.URI+".")
-	f.link(h, fmt.Sprintf("Bytes of %s in %s", quote(clip(f.entry.path)), f.at))
+	f.addLink(h, fmt.Sprintf("Bytes of %s in %s", quote(clip(f.entry.path)), f.at))
 	return nil
 }
 
-// pointFile says where the bytes of a file are, of which the text is shown.
+// pointFile notes where the bytes of a file are whose text is shown.
 func (f file) pointFile(ctx context.Context) error {
 	h, err := f.handle(ctx)
 	if err != nil {
 		return err
 	}
-	f.point(h, "Its type is %s, its resource %s.", h.MIMEType, h.URI)
+	f.noteDownload(h, "Its type is %s, its resource %s.", h.MIMEType, h.URI)
 	return nil
 }
 
@@ -202,7 +202,8 @@ func (f file) pointer() (lfs.Pointer, bool) {
 	return lfs.Parse(content)
 }
 
-// showPointer says what a pointer stands for. The object itself is had by an archive.
+// showPointer notes what a pointer of git-lfs stands for. The object itself is in
+// archives.
 func (f file) showPointer(ctx context.Context, p lfs.Pointer) error {
 	f.note("It is a pointer of git-lfs to an object of %d bytes with SHA-256 %s.", p.Size, p.OID)
 	object, err := f.snapshot.LFSObject(p.OID)

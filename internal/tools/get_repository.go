@@ -67,8 +67,8 @@ func (v *visit) getRepository(ctx context.Context, _ place) error {
 	return nil
 }
 
-// addDownloads tells the addresses of plain downloads, where it is known under
-// which name the server is reached.
+// addDownloads adds the addresses of plain downloads, where it is known under which name
+// clients reach the server.
 func (s *service) addDownloads(ctx context.Context, c *repositoryCard, repository string) error {
 	refs, err := s.locator.Refs(ctx, repository)
 	if err != nil {

@@ -50,7 +50,7 @@ type entryData struct {
 	SHA  string `json:"sha" jsonschema:"Object id: it is the same for the same content"`
 }
 
-// line is what git ls-tree -l prints, with single blanks.
+// line returns what git ls-tree -l prints, with single blanks.
 func (d entryData) line() string {
 	size := "-"
 	if d.Size != nil {
@@ -101,7 +101,7 @@ func (v *visit) requestedTree(ctx context.Context, a treeArguments) (at found, n
 	return at, name, err
 }
 
-// treeView says what of a tree is listed.
+// treeView says which part of a tree is listed.
 type treeView struct {
 	recursive bool
 	keep      func(path string) bool
@@ -168,22 +168,22 @@ func describeEntry(snapshot *repos.Snapshot, e entry) (entryData, error) {
 	default:
 		size, err := snapshot.Size(e.ID)
 		if err != nil {
-			return entryData{}, missing(err)
+			return entryData{}, damageIfMissing(err)
 		}
 		d.Size = &size
 	}
 	return d, nil
 }
 
-// missing turns "not found" into damage: a tree names the object.
-func missing(err error) error {
+// damageIfMissing turns "not found" into damage: a tree names the object.
+func damageIfMissing(err error) error {
 	if errors.Is(err, repos.ErrNotFound) {
 		return fmt.Errorf("%w: a tree names a missing object", repos.ErrCorrupt)
 	}
 	return err
 }
 
-// kindOf is the word for what an entry is.
+// kindOf returns the word for the kind of an entry.
 func kindOf(mode repos.Mode) string {
 	switch {
 	case mode.IsDir():

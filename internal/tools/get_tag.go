@@ -24,7 +24,7 @@ func (a *tagArguments) define(p *parameters) {
 }
 
 func (v *visit) getTag(_ context.Context, a tagArguments) error {
-	name := strings.TrimPrefix(strings.TrimPrefix(asListed(a.tag), "refs/"), "tags/")
+	name := strings.TrimPrefix(strings.TrimPrefix(unquoteName(a.tag), "refs/"), "tags/")
 	shown, repository := quote(clip(name)), quote(v.snapshot.Repository().Name())
 	ref, err := v.snapshot.Ref("refs/tags/" + name)
 	if errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt) {
@@ -60,7 +60,7 @@ func (v *visit) getTag(_ context.Context, a tagArguments) error {
 	return nil
 }
 
-// lightweight is a tag that is a name and nothing else.
+// lightweight shows a tag that is a name and nothing else.
 func (v *visit) lightweight(id repos.ID, name, repository string) error {
 	commit, err := history.ReadCommit(v.snapshot, id)
 	if err != nil {
@@ -73,17 +73,17 @@ func (v *visit) lightweight(id repos.ID, name, repository string) error {
 	return nil
 }
 
-// tagText is a tag as commitText is a commit.
+// tagText returns a tag in the form in which commitText returns a commit.
 func tagText(r *result, t *history.Tag) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "tag %s\nobject %s (%s)\nname %s\n", t.ID, t.Target, line(t.Kind), quote(t.Name))
 	if t.Tagger != (history.Person{}) {
-		fmt.Fprintf(&b, "Tagger: %s\nTaggerDate: %s\n", signature(t.Tagger), stamp(t.Tagger))
+		fmt.Fprintf(&b, "Tagger: %s\nTaggerDate: %s\n", personLine(t.Tagger), timestamp(t.Tagger))
 	}
 	b.WriteString("\n")
-	b.WriteString(indented(r, "message", t.Message, maxMessageBytes))
+	b.WriteString(indentedPart(r, "message", t.Message, maxMessageBytes))
 	if t.Signature != "" {
-		b.WriteString("\n" + indented(r, "signature", t.Signature, maxSignatureBytes))
+		b.WriteString("\n" + indentedPart(r, "signature", t.Signature, maxSignatureBytes))
 	}
 	return b.String()
 }

@@ -118,25 +118,24 @@ func (v *visit) listCommits(ctx context.Context, a logArguments) error {
 	switch {
 	case page.Stopped && a.pickaxe+a.pickaxeRegexp != "":
 		v.note("Stopped after looking into the files of %s; with path or a range it is fewer. Go on with the same "+
-			"arguments and cursor=%s", many(page.Looked, "commit"), page.Next)
+			"arguments and cursor=%s", plural(page.Looked, "commit"), page.Next)
 	case page.Stopped:
-		v.note("Stopped after looking at %s. Go on with the same arguments and cursor=%s", many(page.Looked, "commit"),
-			page.Next)
+		v.note("Stopped after looking at %s. Go on with the same arguments and cursor=%s",
+			plural(page.Looked, "commit"), page.Next)
 	case page.Next != "":
-		v.note("%s. Go on with the same arguments and cursor=%s", many(len(items), "commit"), page.Next)
+		v.note("%s. Go on with the same arguments and cursor=%s", plural(len(items), "commit"), page.Next)
 	case len(items) == 0:
 		v.note("No commit fits, or there are no more.")
 		v.noteMissing(ctx, of.head, options.Paths)
 	}
 	if page.Unsearched > 0 {
-		v.note("%s had files that are too large, or too many, to be searched.", many(page.Unsearched, "commit"))
+		v.note("%s had files that are too large, or too many, to be searched.", plural(page.Unsearched, "commit"))
 	}
 	v.note("%s.", of)
 	return nil
 }
 
-// noteMissing says of paths that they are not there: that is another reason to find
-// nothing.
+// noteMissing notes which paths are not there: that is another reason to find nothing.
 func (v *visit) noteMissing(ctx context.Context, at found, paths []string) {
 	for _, path := range paths {
 		_, err := lookup(ctx, v.snapshot, at, path)
@@ -168,7 +167,7 @@ func (c commitRange) String() string {
 // (git-check-ref-format(1)); nothing on a side of them is HEAD.
 func (v *visit) commitRange(ctx context.Context, a logArguments) (c commitRange, err error) {
 	base, head := revision{ref: a.base}, a.revision
-	ref := asListed(head.ref)
+	ref := unquoteName(head.ref)
 	if head.sha != "" {
 		ref = head.sha
 	}
@@ -188,7 +187,7 @@ func (v *visit) commitRange(ctx context.Context, a logArguments) (c commitRange,
 	return c, err
 }
 
-// check reads what history takes.
+// check reads the arguments as options of a log.
 func (a *logArguments) check() error {
 	o := history.LogOptions{
 		Author: a.author, FirstParent: a.firstParent, Follow: a.follow, Limit: a.perPage, Cursor: a.cursor,
@@ -203,13 +202,13 @@ func (a *logArguments) check() error {
 	if a.follow && path == "" {
 		return say("follow needs path, the file whose old names are followed.")
 	}
-	if o.Since, err = moment("since", a.since, 0); err != nil {
+	if o.Since, err = parseTime("since", a.since, 0); err != nil {
 		return err
 	}
-	if o.Message, err = expression("grep", "(?i)", a.grep); err != nil {
+	if o.Message, err = parseRegexp("grep", "(?i)", a.grep); err != nil {
 		return err
 	}
-	if o.PickaxeLines, err = expression("pickaxe_regexp", "", a.pickaxeRegexp); err != nil {
+	if o.PickaxeLines, err = parseRegexp("pickaxe_regexp", "", a.pickaxeRegexp); err != nil {
 		return err
 	}
 	if o.Pickaxe = a.pickaxe; a.pickaxe != "" && a.pickaxeRegexp != "" ||
@@ -217,7 +216,7 @@ func (a *logArguments) check() error {
 		return say("Of pickaxe, pickaxe_regexp and follow give one.")
 	}
 	const day = 24*time.Hour - time.Second
-	if o.Until, err = moment("until", a.until, day); err != nil {
+	if o.Until, err = parseTime("until", a.until, day); err != nil {
 		return err
 	}
 	if a.cursor == "" {
@@ -230,8 +229,8 @@ func (a *logArguments) check() error {
 	return nil
 }
 
-// expression reads a regular expression.
-func expression(name, flags, argument string) (*regexp.Regexp, error) {
+// parseRegexp reads a regular expression.
+func parseRegexp(name, flags, argument string) (*regexp.Regexp, error) {
 	if argument == "" {
 		return nil, nil
 	}
@@ -246,8 +245,8 @@ func expression(name, flags, argument string) (*regexp.Regexp, error) {
 // timeLayouts are those that a moment may have besides that of a day.
 var timeLayouts = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05"}
 
-// moment reads a time; of a day, the one so much later than its start.
-func moment(name, argument string, sinceMidnight time.Duration) (time.Time, error) {
+// parseTime reads a time; of a day, the one so much later than its start.
+func parseTime(name, argument string, sinceMidnight time.Duration) (time.Time, error) {
 	if argument == "" {
 		return time.Time{}, nil
 	}
@@ -290,11 +289,11 @@ func (v *visit) logToFit(
 	}
 }
 
-// commitLine is a commit in both forms; the line has the beginning of the id, and no
+// commitLine returns a commit as an item; the line has the beginning of the id, and no
 // address.
 func commitLine(c *history.Commit, path string) item[commitItem] {
 	d := commitItem{
-		SHA: c.ID.String(), Date: stamp(c.Committer), Author: signature(c.Author), Subject: clean(c.Subject()),
+		SHA: c.ID.String(), Date: timestamp(c.Committer), Author: personLine(c.Author), Subject: clean(c.Subject()),
 		Merge: len(c.Parents) > 1,
 	}
 	marks := ""
@@ -309,15 +308,15 @@ func commitLine(c *history.Commit, path string) item[commitItem] {
 		untabbed(d.Subject)), d}
 }
 
-// signature is who did something, in one line.
-func signature(p history.Person) string { return line(p.Name + " <" + p.Email + ">") }
+// personLine returns a person's name and address in one line.
+func personLine(p history.Person) string { return line(p.Name + " <" + p.Email + ">") }
 
-// stamp is when somebody did something.
-func stamp(p history.Person) string {
+// timestamp returns the time of a person's act.
+func timestamp(p history.Person) string {
 	return p.When().Format(time.RFC3339)
 }
 
-// explain says of a cursor that it is wrong, and not of a path.
+// explain blames the cursor for an error, where there is one, and not a path.
 func (a logArguments) explain(err error) error {
 	if a.cursor != "" &&
 		(errors.Is(err, repos.ErrInvalid) || errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt)) {

@@ -71,21 +71,21 @@ func (d refData) line() string {
 	return l
 }
 
-// named is a ref with its short name.
-type named struct {
+// shortRef is a ref with its short name.
+type shortRef struct {
 	repos.Ref
 	short string
 }
 
-func branches(refs []repos.Ref) []named { return shortened(refs, repos.Ref.Branch) }
+func branches(refs []repos.Ref) []shortRef { return shortened(refs, repos.Ref.Branch) }
 
-func tags(refs []repos.Ref) []named { return shortened(refs, repos.Ref.Tag) }
+func tags(refs []repos.Ref) []shortRef { return shortened(refs, repos.Ref.Tag) }
 
-func shortened(refs []repos.Ref, short func(repos.Ref) string) []named {
-	var list []named
+func shortened(refs []repos.Ref, short func(repos.Ref) string) []shortRef {
+	var list []shortRef
 	for _, ref := range refs {
 		if name := short(ref); name != "" {
-			list = append(list, named{ref, name})
+			list = append(list, shortRef{ref, name})
 		}
 	}
 	return list
@@ -100,7 +100,7 @@ func (v *visit) listTags(ctx context.Context, a refsArguments) error {
 }
 
 func (v *visit) listRefs(
-	ctx context.Context, a refsArguments, kind string, choose func([]repos.Ref) []named,
+	ctx context.Context, a refsArguments, kind string, choose func([]repos.Ref) []shortRef,
 ) error {
 	all, err := v.snapshot.Refs()
 	if err != nil {
@@ -145,12 +145,12 @@ func (v *visit) listRefs(
 }
 
 // selectRefs returns the refs that are asked for, in order.
-func (v *visit) selectRefs(ctx context.Context, a refsArguments, refs []named) ([]named, error) {
-	fits, err := refQuery(asListed(a.query))
+func (v *visit) selectRefs(ctx context.Context, a refsArguments, refs []shortRef) ([]shortRef, error) {
+	fits, err := refQuery(unquoteName(a.query))
 	if err != nil {
 		return nil, err
 	}
-	refs = slices.DeleteFunc(refs, func(ref named) bool { return !fits(ref.short) })
+	refs = slices.DeleteFunc(refs, func(ref shortRef) bool { return !fits(ref.short) })
 	if a.contains != "" {
 		if refs, err = v.containing(ctx, a.contains, refs); err != nil {
 			return nil, err
@@ -158,7 +158,7 @@ func (v *visit) selectRefs(ctx context.Context, a refsArguments, refs []named) (
 	}
 	switch a.sort {
 	case sortVersion:
-		slices.SortStableFunc(refs, func(x, y named) int { return compareVersions(y.short, x.short) })
+		slices.SortStableFunc(refs, func(x, y shortRef) int { return compareVersions(y.short, x.short) })
 	case sortDate:
 		if err := v.sortByDate(ctx, refs); err != nil {
 			return nil, err
@@ -170,7 +170,7 @@ func (v *visit) selectRefs(ctx context.Context, a refsArguments, refs []named) (
 	return refs, nil
 }
 
-// refQuery is the argument query: a part of the name in upper or lower case, or a
+// refQuery reads the argument query: a part of the name in upper or lower case, or a
 // pattern as `git tag --list` takes it, in which * stands for slashes as well.
 func refQuery(query string) (fits func(name string) bool, err error) {
 	if !strings.ContainsAny(query, glob.Signs) {
@@ -182,7 +182,7 @@ func refQuery(query string) (fits func(name string) bool, err error) {
 }
 
 // containing returns the refs that lead to a commit.
-func (v *visit) containing(ctx context.Context, commit string, refs []named) ([]named, error) {
+func (v *visit) containing(ctx context.Context, commit string, refs []shortRef) ([]shortRef, error) {
 	wanted, err := v.commit(ctx, revision{ref: commit})
 	if err != nil {
 		return nil, err
@@ -195,7 +195,7 @@ func (v *visit) containing(ctx context.Context, commit string, refs []named) ([]
 	if err != nil {
 		return nil, err
 	}
-	var found []named
+	var found []shortRef
 	damaged := 0
 	for i, ref := range refs {
 		switch {
@@ -213,7 +213,7 @@ func (v *visit) containing(ctx context.Context, commit string, refs []named) ([]
 }
 
 // sortByDate puts the newest first, and those of one second by name.
-func (v *visit) sortByDate(ctx context.Context, refs []named) error {
+func (v *visit) sortByDate(ctx context.Context, refs []shortRef) error {
 	stored := make([]repos.Ref, len(refs))
 	for i, ref := range refs {
 		stored[i] = ref.Ref
@@ -226,12 +226,12 @@ func (v *visit) sortByDate(ctx context.Context, refs []named) error {
 	for i, ref := range refs {
 		of[ref.short] = dates[i]
 	}
-	slices.SortStableFunc(refs, func(x, y named) int { return cmp.Compare(of[y.short], of[x.short]) })
+	slices.SortStableFunc(refs, func(x, y shortRef) int { return cmp.Compare(of[y.short], of[x.short]) })
 	return nil
 }
 
-// rowOf reads what is shown of a ref. What cannot be read is marked.
-func rowOf(snapshot *repos.Snapshot, ref named) (refData, error) {
+// rowOf reads the data of a ref. One that cannot be read is marked.
+func rowOf(snapshot *repos.Snapshot, ref shortRef) (refData, error) {
 	d := refData{Name: quote(ref.short)}
 	if !ref.Commit.IsZero() {
 		d.SHA = ref.Commit.String()
@@ -246,7 +246,7 @@ func rowOf(snapshot *repos.Snapshot, ref named) (refData, error) {
 		d.Target = ref.Target.String()
 		var tag history.Tag
 		if tag, err = history.ReadTag(snapshot, ref.Target); err == nil && tag.Tagger.Zone != "" {
-			d.Date = stamp(tag.Tagger)
+			d.Date = timestamp(tag.Tagger)
 		}
 		d.Subject = clean(tag.Subject())
 		if errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt) {
@@ -255,7 +255,7 @@ func rowOf(snapshot *repos.Snapshot, ref named) (refData, error) {
 	case !ref.Commit.IsZero():
 		var commit history.Commit
 		if commit, err = history.ReadCommit(snapshot, ref.Commit); err == nil {
-			d.Date, d.Subject = stamp(commit.Committer), clean(commit.Subject())
+			d.Date, d.Subject = timestamp(commit.Committer), clean(commit.Subject())
 		}
 	}
 	if errors.Is(err, repos.ErrCorrupt) {
@@ -297,7 +297,7 @@ func goesOnWith(s string, at int, c byte) bool { return at < len(s) && s[at] == 
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// digitsOf are those that a text begins with.
+// digitsOf returns the digits that a text begins with.
 func digitsOf(s string) string { return s[:len(s)-len(strings.TrimLeft(s, "0123456789"))] }
 
 // compareDigits compares whole numbers of any length, and those that begin with a
@@ -319,6 +319,6 @@ func compareDigits(x, y string) int {
 	return cmp.Or(cmp.Compare(zeros(y), zeros(x)), strings.Compare(x, y))
 }
 
-// shownID is how much of an id the lines of lists have: too much for two objects of
-// a repository to share by chance, and a third of all. Data has the whole.
+// shownID is how many digits of an id are in the lines of lists: too many for two
+// objects of a repository to share by chance, and a third of all. Data has all.
 const shownID = 12

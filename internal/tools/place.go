@@ -19,10 +19,10 @@ func (a *place) define(p *parameters) {
 	p.text(&a.owner, "owner", "First part of the full name, when repo has only the rest of it.").hide()
 }
 
-// names are what may be meant, the likeliest first. Agents give an owner beside
-// a full name, too, and the name of the folder.
+// names returns the names that may be meant, the likeliest first. Agents also pass an
+// owner beside a full name, and the name of the folder.
 func (a place) names() []string {
-	repo, owner := strings.Trim(asListed(a.repo), "/"), strings.Trim(asListed(a.owner), "/")
+	repo, owner := strings.Trim(unquoteName(a.repo), "/"), strings.Trim(unquoteName(a.owner), "/")
 	var names []string
 	if owner != "" {
 		names = append(names, owner+"/"+repo)
@@ -38,17 +38,17 @@ func (a place) names() []string {
 	return names
 }
 
-// looseNames are what may be meant by the name that another place has for the
-// repository: an address, or one with an owner who is not known here.
+// looseNames returns the names that may be meant where another server's name of the
+// repository was passed: an address, or a name with an owner who is not known here.
 func (a place) looseNames() []string {
-	path := strings.Trim(asListed(a.repo), "/ ")
+	path := strings.Trim(unquoteName(a.repo), "/ ")
 	if _, after, ok := strings.Cut(path, "://"); ok {
 		path = after
 	} else if _, after, ok := strings.Cut(path, "@"); ok { // git@example.com:owner/name.git
 		path = strings.Replace(after, ":", "/", 1)
 	}
 	path, _, _ = strings.Cut(path, "?")
-	if owner := strings.Trim(asListed(a.owner), "/ "); owner != "" {
+	if owner := strings.Trim(unquoteName(a.owner), "/ "); owner != "" {
 		path = owner + "/" + path
 	}
 	parts := strings.Split(strings.TrimSuffix(strings.Trim(path, "/"), ".git"), "/")
@@ -120,8 +120,8 @@ func inRepository[A interface{ repository() place }](
 
 func (a place) repository() place { return a }
 
-// open takes a snapshot of the repository. One that does not exist and one that
-// the caller may not read get the same answer.
+// open takes a snapshot of the repository. The answer is the same for one that does
+// not exist and one that the caller may not read.
 func (s *service) open(r *result, a place) (*repos.Snapshot, error) {
 	repository, err := s.find(r, a)
 	if err != nil {
@@ -146,10 +146,10 @@ func (a *revision) define(p *parameters) {
 	p.text(&a.sha, "sha", "Commit id, which is taken instead of ref.").hide()
 }
 
-// conventional are default branches that agents name without having looked.
-var conventional = []string{"main", "master"}
+// commonDefaultBranches are default branches that agents name without having looked.
+var commonDefaultBranches = []string{"main", "master"}
 
-// found is a commit, with how to speak of it.
+// found is a commit that was resolved, with its names.
 type found struct {
 	repos.Commit
 	repository string
@@ -179,7 +179,7 @@ func (v *visit) commit(ctx context.Context, a revision) (found, error) {
 // commit finds the commit, and notes on r what was taken instead of what was
 // asked for.
 func (s *service) commit(ctx context.Context, r *result, snapshot *repos.Snapshot, a revision) (f found, err error) {
-	f = found{repository: snapshot.Repository().Name(), ref: asListed(a.ref)}
+	f = found{repository: snapshot.Repository().Name(), ref: unquoteName(a.ref)}
 	if a.sha != "" {
 		f.ref = a.sha
 	}
@@ -195,20 +195,20 @@ func (s *service) commit(ctx context.Context, r *result, snapshot *repos.Snapsho
 	commit, err := snapshot.Resolve(ctx, f.ref)
 	if err == nil {
 		f.Commit, f.resolved = commit, f.ref
-		noteBoth(r, snapshot, f.ref)
+		noteHiddenBranch(r, snapshot, f.ref)
 		return f, nil
 	}
 	if !errors.Is(err, repos.ErrNotFound) {
 		return found{}, err
 	}
-	if slices.Contains(conventional, strings.TrimPrefix(strings.TrimPrefix(f.ref, "refs/"), "heads/")) {
-		return s.defaultInstead(ctx, r, snapshot, f)
+	if slices.Contains(commonDefaultBranches, strings.TrimPrefix(strings.TrimPrefix(f.ref, "refs/"), "heads/")) {
+		return s.useDefaultBranch(ctx, r, snapshot, f)
 	}
 	return found{}, noRevision(snapshot, f.ref)
 }
 
-// noRevision says that there is no such branch, tag or commit, and what is called
-// alike.
+// noRevision returns the error for a branch, tag or commit that is not there, with
+// similar names.
 func noRevision(snapshot *repos.Snapshot, ref string) error {
 	var known []string
 	if refs, err := snapshot.Refs(); err == nil { // without them the error says less
@@ -225,7 +225,7 @@ func noRevision(snapshot *repos.Snapshot, ref string) error {
 		quote(clip(ref)), snapshot.Repository().Name(), didYouMean(spelling.Closest(clip(short), known, maxSuggested)))
 }
 
-func (s *service) defaultInstead(ctx context.Context, r *result, snapshot *repos.Snapshot, f found) (found, error) {
+func (s *service) useDefaultBranch(ctx context.Context, r *result, snapshot *repos.Snapshot, f found) (found, error) {
 	commit, err := snapshot.Resolve(ctx, "HEAD")
 	if err != nil {
 		return found{}, err
@@ -243,8 +243,8 @@ func (s *service) defaultInstead(ctx context.Context, r *result, snapshot *repos
 	return f, nil
 }
 
-// noteBoth tells of a branch that a tag of the same name hides.
-func noteBoth(r *result, snapshot *repos.Snapshot, ref string) {
+// noteHiddenBranch notes that a tag hides a branch of the same name.
+func noteHiddenBranch(r *result, snapshot *repos.Snapshot, ref string) {
 	if _, err := snapshot.Ref("refs/tags/" + ref); err != nil {
 		return
 	}
@@ -254,18 +254,18 @@ func noteBoth(r *result, snapshot *repos.Snapshot, ref string) {
 	}
 }
 
-// asListed is the name that a listing shows in quotes, and any other as it is.
-func asListed(given string) string {
-	if name, ok := unquote(given); ok {
+// unquoteName returns the name that a listing shows in quotes, and any other as it is.
+func unquoteName(argument string) string {
+	if name, ok := unquote(argument); ok {
 		return name
 	}
-	return given
+	return argument
 }
 
 // treePath reads the path of a file or folder as people and listings write it:
 // with slashes around it, as "." or in quotes.
-func treePath(given string) (string, error) {
-	name, ok := unquote(given)
+func treePath(argument string) (string, error) {
+	name, ok := unquote(argument)
 	if !ok {
 		return "", say("The argument path begins with a double quote but is no quoted name as listings have it. Copy " +
 			"it from there.")

@@ -28,8 +28,8 @@ const (
 // git-config(1)). So "\342\200\256" is U+202E, which would turn the rest of the line
 // around.
 //
-// [unquote] gives the exact name again, unless it takes more than 4096 bytes in
-// this form: then the rest is left out, and said so.
+// [unquote] returns the exact name again, unless it takes more than 4096 bytes in
+// this form: then the rest is left out, and its length is told.
 func quote(name string) string {
 	rest := fmt.Sprintf("… (%d bytes)", len(name))
 	cut := len(name) > maxNameBytes

@@ -47,7 +47,7 @@ func (s *service) searchRepositories(ctx context.Context, a searchArguments) (*r
 	return r, s.pointRepositories(ctx, r, data.pages, len(data.Repositories))
 }
 
-// matching are the repositories that have all the words in name or description.
+// matching returns the repositories that have all the words in name or description.
 // What is called exactly like the query comes first, then what is so below a
 // folder, the other names, and then what only descriptions say; each by name.
 func (s *service) matching(ctx context.Context, query string) ([]string, error) {
@@ -79,7 +79,7 @@ func hasAll(text string, words []string) bool {
 	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
 }
 
-// described is the description of a repository that was there a moment ago.
+// described returns the description of a repository, "" when it is gone by now.
 func (s *service) described(name string) string {
 	repository, err := s.catalogue.Known(name)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package tools is what coding agents can call: read-only MCP tools, with the
-// names and shapes of github-mcp-server where it has the same.
+// Package tools has the MCP tools that coding agents call. All of them only read; names
+// and shapes are those of github-mcp-server where it has the same tool.
 //
 // # Order of use
 //
@@ -11,7 +11,8 @@
 // returns as data, and a function that takes its arguments as a struct. The
 // struct says with define which arguments there are; the input schema and the
 // reading of a call both follow from that. The output schema follows from the
-// type of the data.
+// type of the data. Most functions are methods of a visit: an open repository and the
+// result to fill.
 //
 // # Promises
 //
@@ -114,7 +115,7 @@ var table = []definition{
 	tool("search_code", "Search code",
 		"Find lines in the files of a repository at any commit, or of all repositories. Qualifiers as on GitHub: "+
 			"repo:, org:, path:, filename:, extension:, language:, negated with -.",
-		codeFound{}, (*service).searchCode),
+		codeResults{}, (*service).searchCode),
 	tool("list_commits", "List commits",
 		"git log of a ref or range such as v1.0..v1.1: by path, author, time, message (grep) or content (pickaxe).",
 		commitList{}, inRepository((*visit).listCommits)),
@@ -126,7 +127,7 @@ var table = []definition{
 		nil, inRepository((*visit).compareCommits)),
 	tool("get_file_blame", "Blame of a file",
 		"Commit, author and date of each line of a file, across renames.",
-		blamed{}, inRepository((*visit).getFileBlame)),
+		fileBlame{}, inRepository((*visit).getFileBlame)),
 	tool("get_archive_link", "Archive link",
 		"Where to download the files of a commit as one archive, with the command for it.",
 		archiveLink{}, inRepository((*visit).getArchiveLink)),
@@ -167,8 +168,8 @@ func Choose(all []server.ServerTool, names []string) ([]server.ServerTool, error
 		func(tool server.ServerTool) bool { return !slices.Contains(names, tool.Tool.Name) }), nil
 }
 
-// Unknown says that there is no such tool or prompt, which one is likely meant,
-// and which there are. kind is the word for what it is.
+// Unknown returns the text of an error: that there is no such tool or prompt, which one
+// is likely meant, and which there are. kind is the word for one.
 func Unknown(kind, name string, offered []string) string {
 	near := spelling.Closest(clip(name), offered, 1)
 	if len(near) == 0 {

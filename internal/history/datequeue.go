@@ -1,19 +1,19 @@
 package history
 
-// newest is a queue that returns what has the highest generation first, of those
-// what has the latest date, and of those what was added first.
-type newest[T any] struct {
-	items []dated[T] // a binary heap
+// dateQueue returns values by the highest generation first, then by the latest date,
+// then in the order in which they were added.
+type dateQueue[T any] struct {
+	items []queueItem[T] // a binary heap
 	added int
 }
 
-type dated[T any] struct {
+type queueItem[T any] struct {
 	generation, date uint64
 	order            int
 	value            T
 }
 
-func (d *dated[T]) before(o *dated[T]) bool {
+func (d *queueItem[T]) before(o *queueItem[T]) bool {
 	switch {
 	case d.generation != o.generation:
 		return d.generation > o.generation
@@ -24,12 +24,12 @@ func (d *dated[T]) before(o *dated[T]) bool {
 	}
 }
 
-// push adds what has no generation.
-func (q *newest[T]) push(date uint64, value T) { q.pushOf(0, date, value) }
+// push adds a value without a generation.
+func (q *dateQueue[T]) push(date uint64, value T) { q.pushOf(0, date, value) }
 
-func (q *newest[T]) pushOf(generation, date uint64, value T) {
+func (q *dateQueue[T]) pushOf(generation, date uint64, value T) {
 	q.added++
-	q.items = append(q.items, dated[T]{generation, date, q.added, value})
+	q.items = append(q.items, queueItem[T]{generation, date, q.added, value})
 	for i := len(q.items) - 1; i > 0; {
 		above := (i - 1) / 2
 		if !q.items[i].before(&q.items[above]) {
@@ -40,10 +40,10 @@ func (q *newest[T]) pushOf(generation, date uint64, value T) {
 	}
 }
 
-// pop takes the first; there must be one.
-func (q *newest[T]) pop() T {
+// pop removes the first value; there must be one.
+func (q *dateQueue[T]) pop() T {
 	first, last := q.items[0].value, len(q.items)-1
-	q.items[0], q.items[last] = q.items[last], dated[T]{}
+	q.items[0], q.items[last] = q.items[last], queueItem[T]{}
 	q.items = q.items[:last]
 	for i := 0; ; {
 		below := 2*i + 1
@@ -58,4 +58,4 @@ func (q *newest[T]) pop() T {
 	}
 }
 
-func (q *newest[T]) empty() bool { return len(q.items) == 0 }
+func (q *dateQueue[T]) empty() bool { return len(q.items) == 0 }
