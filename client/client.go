@@ -64,7 +64,7 @@ type Client struct {
 	server        *url.URL
 	http          *http.Client
 	authorization string
-	most          int64
+	maxSize       int64
 	origins       []*url.URL
 }
 
@@ -91,7 +91,7 @@ func New(server string, o Options) (*Client, error) {
 	}
 	sender.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Client{
-		server: at, http: &sender, authorization: o.Authorization, most: o.MaxStreamSize, origins: origins,
+		server: at, http: &sender, authorization: o.Authorization, maxSize: o.MaxStreamSize, origins: origins,
 	}, nil
 }
 
@@ -119,7 +119,7 @@ func (e *Error) Error() string {
 	return e.Operation + ": " + e.Message
 }
 
-// Download is a resource on its way. Read gives io.EOF only after all of it.
+// Download is a resource that is being received. Read returns io.EOF only after all of it.
 type Download struct {
 	io.ReadCloser
 	URI      string // canonical, with the commit, where the server says it
@@ -161,8 +161,8 @@ func (c *Client) stream(ctx context.Context, uri string) (*Download, error) {
 // request returns the message that asks for a resource.
 func (c *Client) request(ctx context.Context, uri string) (*http.Request, error) {
 	streaming := map[string]any{}
-	if c.most > 0 {
-		streaming["maxStreamSize"] = c.most
+	if c.maxSize > 0 {
+		streaming["maxStreamSize"] = c.maxSize
 	}
 	body, err := json.Marshal(map[string]any{
 		"jsonrpc": "2.0", "id": 1, "method": methodStream,
@@ -187,7 +187,7 @@ func (c *Client) request(ctx context.Context, uri string) (*http.Request, error)
 	return request, nil
 }
 
-// get downloads from an address that the server gave.
+// get downloads from an address that the server named.
 func (c *Client) get(ctx context.Context, address, operation string) (*Download, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -203,18 +203,18 @@ func (c *Client) get(ctx context.Context, address, operation string) (*Download,
 	return c.download(reply, operation)
 }
 
-// download takes the bytes of a reply.
+// download returns the bytes of a reply.
 func (c *Client) download(reply *http.Response, operation string) (*Download, error) {
 	if reply.StatusCode != http.StatusOK {
 		return nil, refusal(reply, operation)
 	}
-	if c.most > 0 && reply.ContentLength > c.most {
+	if c.maxSize > 0 && reply.ContentLength > c.maxSize {
 		_ = reply.Body.Close()
 		return nil, fmt.Errorf("%s: %w: it has %d bytes", operation, ErrTooLarge, reply.ContentLength)
 	}
 	h := reply.Header
 	return &Download{
-		ReadCloser: &checked{reply: reply, most: c.most},
+		ReadCloser: &verifiedBody{reply: reply, maxSize: c.maxSize},
 		URI:        cmp.Or(h.Get("Content-Location"), h.Get("MCP-Resource-Uri")),
 		MIMEType:   cmp.Or(h.Get("MCP-Resource-Type"), h.Get("Content-Type")), Size: reply.ContentLength,
 	}, nil

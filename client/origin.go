@@ -39,8 +39,8 @@ func (c *Client) send(request *http.Request) (*http.Response, error) {
 		if err := c.trusts(next); err != nil {
 			return nil, err
 		}
-		if request, err = http.NewRequestWithContext(request.Context(), http.MethodGet, next.String(),
-			nil); err != nil {
+		request, err = http.NewRequestWithContext(request.Context(), http.MethodGet, next.String(), nil)
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -57,8 +57,8 @@ func (c *Client) sender(to *url.URL) *http.Client {
 	return &bare
 }
 
-// withoutURL takes the address out of an error of net/http: that of a link, or of
-// a redirect, lets whoever reads it download.
+// withoutURL removes the address from an error of net/http: whoever reads that of a
+// link, or of a redirect, can download from it.
 func withoutURL(err error) error {
 	var of *url.Error
 	if errors.As(err, &of) {
