@@ -22,15 +22,15 @@ var arrows = map[string][]string{
 	"internal/resources": {"internal/archive", "internal/cache", "internal/links", "internal/lru", "internal/panics", "internal/repos", "internal/watch"},
 	"internal/watch":     {"internal/repos"},
 	"internal/tools": {
-		"internal/archive", "internal/archive/lfs", "internal/history", "internal/lru", "internal/mailmap", "internal/repos",
+		"internal/archive", "internal/archive/lfs", "internal/diff", "internal/history", "internal/lru", "internal/mailmap", "internal/repos",
 		"internal/search", "internal/search/pattern", "internal/tools/excerpt", "internal/tools/glob", "internal/tools/spelling",
 	},
-	"internal/tools/excerpt":  {},
+	"internal/tools/excerpt":  {"internal/diff"},
 	"internal/tools/glob":     {"internal/archive/wildmatch"},
 	"internal/tools/prompts":  {},
 	"internal/tools/spelling": {},
 	"internal/search": {
-		"internal/archive/wildmatch", "internal/archive/workers", "internal/lru", "internal/repos", "internal/search/language", "internal/search/pattern",
+		"internal/archive/wildmatch", "internal/archive/workers", "internal/diff", "internal/lru", "internal/repos", "internal/search/language", "internal/search/pattern",
 	},
 	"internal/search/language": {},
 	"internal/search/pattern":  {},

@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// reach is how clients come to a listener.
+// reach is how clients can connect to a listener.
 type reach struct {
 	// base is an address that works, as the beginning of URLs.
 	base string
@@ -84,7 +84,7 @@ func addresses() []netip.Addr {
 
 const exposed = "other machines can connect, and the server asks nobody who they are"
 
-// greet says what was started and how to use it: on a terminal, or as the first
+// greet writes what was started and how to use it: on a terminal, or as the first
 // lines of a log of JSON.
 func greet(w io.Writer, flags serveFlags, at reach, count int, logger *slog.Logger) error {
 	base := strings.TrimSuffix(flags.publicURL, "/")

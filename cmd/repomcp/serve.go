@@ -276,7 +276,7 @@ func serveUntil(
 	return errors.Join(server.Shutdown(deadline), <-failed)
 }
 
-// ignoreHangups keeps SIGHUP, which other servers reload by, from ending this one.
+// ignoreHangups keeps SIGHUP, by which other servers reload, from ending this one.
 func ignoreHangups(ctx context.Context, logger *slog.Logger) {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
@@ -292,7 +292,7 @@ func ignoreHangups(ctx context.Context, logger *slog.Logger) {
 	}
 }
 
-// warnOfReaders tells of keys that every user of the machine can read.
+// warnOfReaders warns of keys that every user of the machine can read.
 func warnOfReaders(logger *slog.Logger, files ...string) {
 	const others = 0o004
 	for _, name := range files {

@@ -64,7 +64,7 @@ func variable(flag *pflag.Flag) string {
 	return environmentPrefix + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
 }
 
-// warnOfSettings tells of variables that are no setting of any command.
+// warnOfSettings warns of variables that are no setting of any command.
 func warnOfSettings(logger *slog.Logger, root *cobra.Command, environ []string) {
 	known := map[string]bool{variable(root.PersistentFlags().Lookup("config")): true}
 	for _, command := range root.Commands() {
@@ -89,7 +89,7 @@ func refuseNegative(flags *pflag.FlagSet) error {
 	return errors.Join(failed...)
 }
 
-// plainError says what a value lacks without the words of the code that read it.
+// plainError says what is wrong with a value without the words of the code that read it.
 func plainError(err error) error {
 	text := err.Error()
 	switch {

@@ -14,7 +14,7 @@ import (
 // end soon after its context, and with an error unless all bytes were written.
 type Build func(ctx context.Context, w io.Writer) error
 
-// ErrClosed is what requests get once the cache was closed.
+// ErrClosed is the error of requests after the cache was closed.
 var ErrClosed = errors.New("the cache is closed")
 
 const (
@@ -147,7 +147,7 @@ func (c *Cache) Find(ctx context.Context, key Key, mediaType string, build Build
 	return e, true
 }
 
-// request is what a flight is made of.
+// request is what a flight is to build, and how.
 type request struct {
 	key          Key
 	mediaType    string
@@ -211,8 +211,9 @@ func (c *Cache) launch(q request) *flight {
 	return f
 }
 
-// leave takes a user from a flight. The last one ends it, unless all is built,
-// or it fills the disk and that is wanted; nobody can join it from then on.
+// leave ends one user's part in a flight. With the last user the flight ends, unless
+// all is built, or FinishAbandoned lets it fill the disk; nobody can join it from then
+// on.
 func (c *Cache) leave(f *flight) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -224,14 +225,14 @@ func (c *Cache) leave(f *flight) {
 	f.cancel(errAbandoned)
 }
 
-// retire keeps others from joining.
+// retire calls removeFlight with the lock held.
 func (c *Cache) retire(f *flight) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.removeFlight(f)
 }
 
-// removeFlight is called with the lock held.
+// removeFlight keeps others from joining a flight. It is called with the lock held.
 func (c *Cache) removeFlight(f *flight) {
 	if c.flights[f.key] == f {
 		delete(c.flights, f.key)

@@ -24,8 +24,8 @@ const (
 	maxEntries = 100_000
 	// blockBytes is what the smallest file takes.
 	blockBytes = 4096
-	// share of the limit that one file may have, so that one download cannot
-	// push out everything else.
+	// largestShare is the part of the limit, one in so many, that one file may have,
+	// so that one download cannot push out everything else.
 	largestShare = 2
 	// diskPause is for how long nothing is written after the disk refused to:
 	// a full one must not be filled again by each build.
@@ -205,11 +205,11 @@ func (d *Disk) open(key Key) (*spool, bool) {
 		d.drop(s)
 		return nil, false
 	default:
-		// Too many open files, say: the file may be as good as ever.
+		// The file may be sound: there may be too many open files, for example.
 		d.count.faults.Add(1)
 		return nil, false
 	}
-	// It only makes the order worse if that is not remembered.
+	// A failure makes the order of eviction worse, and nothing else.
 	_ = d.folder.touch(s.name, when)
 	return sp, true
 }
@@ -242,8 +242,7 @@ func (d *Disk) load(s *stored) (*spool, error) {
 	return sp, nil
 }
 
-// closeSpool lets go of a spool that nobody reads any more, unless there is another
-// by now.
+// closeSpool forgets a spool that nobody reads any more, unless there is a newer one.
 func (s *stored) closeSpool(closed *spool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -252,7 +251,7 @@ func (s *stored) closeSpool(closed *spool) {
 	}
 }
 
-// readSeal reads the end of a file and holds its length against that.
+// readSeal reads the end of a file and compares the file's length with it.
 func readSeal(f file, key Key) (seal, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -270,7 +269,7 @@ func readSeal(f file, key Key) (seal, error) {
 	if err != nil {
 		return seal{}, err
 	}
-	// The table is not made before the file is known to be as long as that.
+	// The table is not allocated before the file is known to be long enough for it.
 	if length != foot.Size+tableBytes(foot.Size)+footerBytes {
 		return seal{}, errDamaged
 	}

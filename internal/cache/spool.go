@@ -65,7 +65,7 @@ func storedSpool(f file, s seal, pool *sync.Pool, damaged, closed func()) *spool
 	}
 }
 
-// retain keeps the file open, unless it is closed already.
+// retain takes a reference, which keeps the file open, unless it is closed already.
 func (s *spool) retain() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -100,8 +100,8 @@ func (s *spool) dropReference() bool {
 	return true
 }
 
-// attach makes a reader at a place, if the bytes there are not lost. A passive
-// one does not set the pace.
+// attach makes a reader at a place, if the bytes there are not lost. A passive reader
+// does not set the pace.
 func (s *spool) attach(pos int64, passive bool) (*reader, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,7 +140,7 @@ func (s *spool) useFile(f file, damaged func()) {
 	s.file, s.filing, s.damaged = f, true, damaged
 }
 
-// end lets readers come to their end.
+// end says that all was written, or why not, and wakes the readers.
 func (s *spool) end(whole Identity, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -148,7 +148,7 @@ func (s *spool) end(whole Identity, err error) {
 	s.wakeReaders()
 }
 
-// wakeReaders is called with the lock held.
+// wakeReaders wakes the readers that wait. It is called with the lock held.
 func (s *spool) wakeReaders() {
 	if s.grown != nil {
 		close(s.grown)
@@ -172,7 +172,8 @@ func (s *spool) waitEnd(ctx context.Context) (Identity, error) {
 	}
 }
 
-// waitGrown is called with the lock held.
+// waitGrown returns a channel that is closed when there is more to read. It is called
+// with the lock held.
 func (s *spool) waitGrown() <-chan struct{} {
 	if s.grown == nil {
 		s.grown = make(chan struct{})
@@ -296,7 +297,8 @@ func (s *spool) makeRoom() (<-chan struct{}, error) {
 	return nil, nil
 }
 
-// wakeWriter is called with the lock held when the pace may have changed.
+// wakeWriter wakes the writer. It is called with the lock held, when the pace may have
+// changed.
 func (s *spool) wakeWriter() {
 	if s.room != nil {
 		close(s.room)
@@ -304,8 +306,8 @@ func (s *spool) wakeWriter() {
 	}
 }
 
-// completeChunk ends the tail: it gets its digest, and goes to the file if there is
-// one. When the disk fails, memory begins here.
+// completeChunk computes the digest of the tail and writes it to the file, if there is
+// one. When the disk fails, chunks are kept in memory from this one on.
 func (w *spoolWriter) completeChunk() {
 	content := w.tail[:w.filled]
 	digest := sha256.Sum256(content)
@@ -326,7 +328,7 @@ func (w *spoolWriter) completeChunk() {
 	w.tail = nil
 }
 
-// finish ends the bytes; readers are not told yet.
+// finish completes the last chunk and returns the seal; readers are not woken yet.
 func (w *spoolWriter) finish() seal {
 	if w.tail != nil {
 		w.completeChunk()
@@ -353,7 +355,7 @@ func (r *reader) close() {
 	s.release()
 }
 
-// advance says that bytes were passed on.
+// advance moves the reader behind bytes that were passed on.
 func (r *reader) advance(n int) {
 	r.spool.mu.Lock()
 	defer r.spool.mu.Unlock()

@@ -19,7 +19,7 @@ const (
 	MaxBlameLines = 500_000
 	// maxBlamedBytes bounds the commits of a result.
 	maxBlamedBytes = 64 << 20
-	// MaxBlameCommits is how many commits are looked at before a blame gives up:
+	// MaxBlameCommits is how many commits are looked at before a blame fails:
 	// some seconds of work, and more than lie between the two ends of Linux.
 	MaxBlameCommits = 500_000
 )

@@ -15,13 +15,13 @@ const DefaultMaxFiles = 100_000
 // base that is nearer, leaves fewer.
 var ErrTooMany = errors.New("too many files differ: compare below a path, or with a nearer commit")
 
-// Status says what became of a file, in the letters of git diff --name-status.
+// Status of a file in a comparison, in the letters of git diff --name-status.
 type Status byte
 
-// What can become of a file.
+// The statuses.
 const (
 	Added       Status = 'A'
-	Copied      Status = 'C' // the new path is like the old one, which stays
+	Copied      Status = 'C' // the new path is like the old one, which still exists
 	Deleted     Status = 'D'
 	Modified    Status = 'M' // another content, another permission, or both
 	Renamed     Status = 'R'
@@ -31,7 +31,7 @@ const (
 // String returns the letter.
 func (s Status) String() string { return string(rune(s)) }
 
-// FileChange is what became of one file. Of an added file the old mode and id
+// FileChange is the change of one file. Of an added file the old mode and id
 // are zero, of a deleted one the new ones; the paths are then the same.
 type FileChange struct {
 	Status Status
@@ -102,13 +102,20 @@ func CompareWithParent(
 	if err != nil {
 		return Comparison{}, err
 	}
-	var before links
-	if len(after.parents) > 0 {
-		if before, _, err = s.links(after.parents[0]); err != nil {
-			return Comparison{}, err
-		}
+	before, err := s.parentTree(after)
+	if err != nil {
+		return Comparison{}, err
 	}
-	return s.compareTrees(before.tree, after.tree, o)
+	return s.compareTrees(before, after.tree, o)
+}
+
+// parentTree returns the tree of a commit's first parent, the zero id where there is none.
+func (s *source) parentTree(l links) (repos.ID, error) {
+	if len(l.parents) == 0 {
+		return repos.ID{}, nil
+	}
+	parent, _, err := s.links(l.parents[0])
+	return parent.tree, err
 }
 
 // compareTrees lists what is different in the second tree. The zero id is the

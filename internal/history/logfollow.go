@@ -13,13 +13,9 @@ func (w *walk) changesFollowedFile(s *step) (bool, error) {
 	if len(s.links.parents) > 1 && !w.firstParent {
 		return false, nil
 	}
-	var before repos.ID // none for a root
-	if len(s.links.parents) > 0 {
-		parent, _, err := w.source.links(s.links.parents[0])
-		if err != nil {
-			return false, err
-		}
-		before = parent.tree
+	before, err := w.source.parentTree(s.links)
+	if err != nil {
+		return false, err
 	}
 	if !before.IsZero() {
 		if same, err := w.source.samePath(before, s.links.tree, w.followed); err != nil || same {

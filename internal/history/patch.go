@@ -23,8 +23,6 @@ const (
 	// peekBytes is from which size on the beginning of a file is looked at
 	// before the whole is read: it may be binary.
 	peekBytes = 256 << 10
-	// binaryBytes is how much of a file tells that.
-	binaryBytes = 8000
 )
 
 // PatchOptions say how patches are written.
@@ -192,7 +190,7 @@ func (d *Differ) peek(ctx context.Context, id repos.ID, buf *[]byte) (_ shape, e
 		return lines, damageIfMissing(id, err)
 	}
 	defer func() { err = errors.Join(err, blob.Close()) }()
-	*buf = append((*buf)[:0], make([]byte, binaryBytes)...)
+	*buf = append((*buf)[:0], make([]byte, diff.BinaryBytes)...)
 	n, err := io.ReadFull(blob, *buf)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return lines, err

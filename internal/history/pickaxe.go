@@ -52,13 +52,9 @@ func (w *walk) passesPickaxe(s *step) (bool, error) {
 	if len(s.links.parents) > 1 && !w.firstParent {
 		return false, nil
 	}
-	var before repos.ID // none for a root
-	if len(s.links.parents) > 0 {
-		parent, _, err := w.source.links(s.links.parents[0])
-		if err != nil {
-			return false, err
-		}
-		before = parent.tree
+	before, err := w.source.parentTree(s.links)
+	if err != nil {
+		return false, err
 	}
 	var o CompareOptions
 	for _, limit := range w.limits {

@@ -28,7 +28,7 @@ const (
 type origin struct {
 	likeness
 	path string
-	uses int // by files that came from it, and by itself if it stays
+	uses int // by files that came from it, and by itself where it still exists
 }
 
 // arrival is a file that may have come from another.

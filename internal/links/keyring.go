@@ -97,7 +97,7 @@ func LoadKeyring(path string) (*Keyring, error) {
 	return kr, nil
 }
 
-// Reload reads the file again. On an error the keys stay as they are.
+// Reload reads the file again. An error changes no key.
 func (kr *Keyring) Reload() error {
 	_, err := kr.file.read(true, kr.parse)
 	return err

@@ -46,7 +46,7 @@ func LoadRevocations(path string) (*Revocations, error) {
 	return r, nil
 }
 
-// Reload reads the file again. On an error the lists stay as they are.
+// Reload reads the file again. An error changes no list.
 func (r *Revocations) Reload() error {
 	_, err := r.file.read(true, r.parse)
 	return err

@@ -15,8 +15,8 @@ import (
 // describe is one.
 const maxPattern = 128 << 10
 
-// Descriptions are what each %(describe…) of a commit came to: to know one can
-// take a walk through its history. They may be shared by any number of formatters
+// Descriptions are the results of each %(describe…) of a commit, since one can take a
+// walk through its history. They may be shared by any number of formatters
 // of the commit, so that all say the same.
 type Descriptions struct {
 	mu    sync.Mutex

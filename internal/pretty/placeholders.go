@@ -108,7 +108,7 @@ func find(format string) (p placeholder, args string) {
 	return placeholder{words, false, unknown}, format
 }
 
-// expand expands a format. What is no placeholder stays as it is.
+// expand expands a format. Text that is no placeholder is copied.
 func (x *expansion) expand(format string) {
 	for x.ok() {
 		before, rest, found := strings.Cut(format, "%")
@@ -128,7 +128,7 @@ func (x *expansion) expand(format string) {
 }
 
 // signs may stand before the name of a placeholder. They are put before an
-// expansion that is not empty, but for the minus, which takes away the line feeds
+// expansion that is not empty, but for the minus, which removes the line feeds
 // before an empty one.
 var signs = map[byte]string{'-': "-", '+': "\n", ' ': " "}
 

@@ -81,7 +81,7 @@ func (w wrapping) wrap(out *buffer, text string) {
 	}
 }
 
-// wordWidth takes away a column for a control character, as git does where it
+// wordWidth subtracts a column for a control character, as git does where it
 // wraps but not where it pads.
 func wordWidth(word string, valid bool) (total int) {
 	for _, wide := range pieces(word, valid) {

@@ -78,8 +78,8 @@ func (c *answerCache) forQuery(key string) *answers {
 	return c.queries.GetOrPut(key, a, a.bytes)
 }
 
-// What answers take apart from their texts: the sizes of the types, and of places
-// in maps, of which up to half are free.
+// What answers take besides their texts: the sizes of the types, and of places in maps,
+// of which up to half are free.
 const (
 	answersCost  = 1500
 	treeCost     = 200

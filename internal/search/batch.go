@@ -1,11 +1,11 @@
 package search
 
 import (
-	"bytes"
 	"context"
 	"errors"
 
 	"github.com/repomcp/repomcp/internal/archive/workers"
+	"github.com/repomcp/repomcp/internal/diff"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/search/pattern"
 )
@@ -34,9 +34,6 @@ const (
 	maxSteps = 1 << 29
 	// idleBuffer is the largest buffer that a worker keeps between batches.
 	idleBuffer = 1 << 20
-	// binaryBytes is how many bytes git looks at: a NUL among them makes a file
-	// binary.
-	binaryBytes = 8000
 )
 
 // scratch is the memory that a worker searches with.
@@ -111,7 +108,7 @@ func (b *batch) searchFile(f *step, sc *scratch) int64 {
 
 // scan searches the content of a file.
 func (s *search) scan(sc *scratch, content []byte) (outcome, *packedLines) {
-	if hasNUL(content) {
+	if diff.Binary(content) {
 		return isBinary, nil
 	}
 	if int64(len(content))*int64(s.query.pattern.Cost()) > maxSteps {
@@ -127,10 +124,6 @@ func (s *search) scan(sc *scratch, content []byte) (outcome, *packedLines) {
 	}
 	s.buffered.Add(int64(len(f.packed)))
 	return matches, f
-}
-
-func hasNUL(content []byte) bool {
-	return bytes.IndexByte(content[:min(len(content), binaryBytes)], 0) >= 0
 }
 
 // onWorker runs something with a file's content where batches run, and waits.

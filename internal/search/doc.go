@@ -34,7 +34,7 @@
 // Columns and ranges are in bytes; columns begin at 1. Files with a NUL in their
 // first 8000 bytes are binary, as for git, and files above Options.FileBytes are
 // large, as are smaller ones for which a long expression could take seconds: all
-// those are skipped and counted. [Limits] bound a call; whoever reaches one
-// gets what was found, the reason, and a cursor. Each call gets further than the
+// those are skipped and counted. [Limits] bound a call; one that reaches a
+// limit returns what was found, the reason, and a cursor. Each call gets further than the
 // one before, however small its limits are.
 package search

@@ -79,7 +79,7 @@ type search struct {
 	result  *Result
 }
 
-// folder is one whose answer is being put together.
+// folder is one whose answer is being assembled.
 type folder struct {
 	step   *step
 	answer treeAnswer
@@ -115,7 +115,7 @@ func (s *Searcher) Search(ctx context.Context, request Request) (*Result, error)
 	return run.result, nil
 }
 
-// close ends what runs, and only then lets go of what that reads.
+// close ends the workers' tasks, and only then closes the snapshots that they read.
 func (s *search) close() {
 	s.queue.Close()
 	for _, t := range s.open {

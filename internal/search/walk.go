@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -149,18 +150,11 @@ func (w *walk) root(tree repos.ID, from position) level {
 
 // open takes a snapshot and finds the commit to search.
 func (w *walk) open(ctx context.Context, name string, from position) (*target, repos.ID, error) {
-	repository, err := w.search.catalogue.Get(name)
+	snapshot, err := w.search.catalogue.Snapshot(name)
 	if err != nil {
 		return nil, repos.ID{}, err
 	}
-	snapshot, err := repository.Snapshot()
-	if err != nil {
-		return nil, repos.ID{}, err
-	}
-	revision := w.search.request.Ref
-	if revision == "" {
-		revision = "HEAD"
-	}
+	revision := cmp.Or(w.search.request.Ref, "HEAD")
 	if !from.commit.IsZero() {
 		revision = from.commit.String()
 	}

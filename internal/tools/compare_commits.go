@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/repomcp/repomcp/internal/history"
@@ -70,7 +69,7 @@ func (v *visit) sides(ctx context.Context, a compareArguments) (c comparedCommit
 		return c, err
 	}
 	common, err := history.MergeBase(ctx, v.snapshot, v.facts, c.base.ID, c.head.ID)
-	unrelated := errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt)
+	unrelated := isAbsent(err)
 	if err != nil && !unrelated {
 		return c, err
 	}

@@ -125,6 +125,12 @@ func words(err error) (text string, unexpected bool) {
 	return "Internal error. Try again; the operator finds the cause in the server's log.", true
 }
 
+// isAbsent reports whether the error says that something is not there, and not that it
+// is damaged.
+func isAbsent(err error) bool {
+	return errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt)
+}
+
 // didYouMean suggests names, as a sentence with a blank before it.
 func didYouMean(names []string) string {
 	if len(names) == 0 {

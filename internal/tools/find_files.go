@@ -76,12 +76,8 @@ func (v *visit) findFiles(ctx context.Context, a findArguments) error {
 	if err != nil {
 		return err
 	}
-	var items []item[string]
-	for _, p := range paths[start:end] {
-		items = append(items, item[string]{quote(p), quote(p)})
-	}
 	data := &fileList{Repository: quote(at.repository), SHA: at.ID.String()}
-	data.Files, data.pages = list(v.result, a.paging, len(paths), items)
+	data.Files, data.pages = list(v.result, a.paging, len(paths), nameItems(paths[start:end]))
 	if len(paths) == 0 {
 		v.note("No path fits. Try a shorter query, or a glob with ** in front.")
 	}

@@ -10,6 +10,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/repomcp/repomcp/internal/diff"
 	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/tools/excerpt"
@@ -91,7 +92,7 @@ func (v *visit) getFileBlame(ctx context.Context, a blameArguments) error {
 	if err != nil {
 		return err
 	}
-	if excerpt.IsBinary(found.Text) {
+	if diff.Binary(found.Text) {
 		return say("%s is no text.", quote(e.path))
 	}
 	return file{v, at, e}.showBlame(ctx, found, a.lineRange)

@@ -89,7 +89,7 @@ func (f file) showLink() error {
 	}
 	e, err := f.snapshot.Lookup(f.at.Tree, inside)
 	switch {
-	case errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt):
+	case isAbsent(err):
 		f.note("There is nothing of that name in this commit.")
 	case err != nil:
 		return err

@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -27,7 +26,7 @@ func (v *visit) getTag(_ context.Context, a tagArguments) error {
 	name := strings.TrimPrefix(strings.TrimPrefix(unquoteName(a.tag), "refs/"), "tags/")
 	shown, repository := quote(clip(name)), quote(v.snapshot.Repository().Name())
 	ref, err := v.snapshot.Ref("refs/tags/" + name)
-	if errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt) {
+	if isAbsent(err) {
 		return say("There is no tag %s in %s. Find tags with list_tags and query.", shown, repository)
 	}
 	if err != nil {
@@ -37,7 +36,7 @@ func (v *visit) getTag(_ context.Context, a tagArguments) error {
 		return v.lightweight(ref.Commit, shown, repository)
 	}
 	tag, err := history.ReadTag(v.snapshot, ref.Target)
-	if errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt) {
+	if isAbsent(err) {
 		v.note("%s of %s is a lightweight tag of %s, which is no commit.", shown, repository, ref.Target)
 		return nil
 	}

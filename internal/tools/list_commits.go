@@ -318,8 +318,7 @@ func timestamp(p history.Person) string {
 
 // explain blames the cursor for an error, where there is one, and not a path.
 func (a logArguments) explain(err error) error {
-	if a.cursor != "" &&
-		(errors.Is(err, repos.ErrInvalid) || errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt)) {
+	if a.cursor != "" && (errors.Is(err, repos.ErrInvalid) || isAbsent(err)) {
 		return say("The cursor does not belong to this list, or its commit is gone. Give the arguments of the call " +
 			"that gave it, or begin again without it.")
 	}

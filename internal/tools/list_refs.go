@@ -249,7 +249,7 @@ func rowOf(snapshot *repos.Snapshot, ref shortRef) (refData, error) {
 			d.Date = timestamp(tag.Tagger)
 		}
 		d.Subject = clean(tag.Subject())
-		if errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt) {
+		if isAbsent(err) {
 			err = nil // a file or a folder, which has neither
 		}
 	case !ref.Commit.IsZero():

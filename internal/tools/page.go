@@ -42,6 +42,15 @@ type item[T any] struct {
 	data T
 }
 
+// nameItems quotes names for a list.
+func nameItems(names []string) []item[string] {
+	items := make([]item[string], len(names))
+	for i, name := range names {
+		items[i] = item[string]{quote(name), quote(name)}
+	}
+	return items
+}
+
 // size returns the bytes that an item takes of a result.
 func (i item[T]) size() int { return len(i.line) + jsonSize(i.data) + len("\n,") }
 

@@ -21,7 +21,7 @@ const (
 )
 
 // quote makes a name safe to show in a line: of a path, a ref or whatever else a
-// repository calls something. Most names stay as they are. One with a quote, a
+// repository calls something. Most names are left as they are. One with a quote, a
 // backslash, a blank at an end, bytes that are no UTF-8, or characters that are
 // not seen or change how others are seen is put in double quotes, with C's
 // escapes and bytes in octal, as git quotes paths (core.quotePath of
@@ -29,7 +29,7 @@ const (
 // around.
 //
 // [unquote] returns the exact name again, unless it takes more than 4096 bytes in
-// this form: then the rest is left out, and its length is told.
+// this form: then the rest is left out, and its length is shown.
 func quote(name string) string {
 	rest := fmt.Sprintf("… (%d bytes)", len(name))
 	cut := len(name) > maxNameBytes

@@ -4,12 +4,10 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/search/pattern"
 	"github.com/repomcp/repomcp/internal/tools/glob"
@@ -118,7 +116,7 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 		}
 	}
 	found, err := s.searchToFit(ctx, &request)
-	if errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt) {
+	if isAbsent(err) {
 		return nil, s.notSearched(request)
 	}
 	if err == nil {

@@ -37,12 +37,8 @@ func (s *service) searchRepositories(ctx context.Context, a searchArguments) (*r
 	if err != nil {
 		return nil, err
 	}
-	var items []item[string]
-	for _, name := range names[start:end] {
-		items = append(items, item[string]{quote(name), quote(name)})
-	}
 	data := &repositoryList{}
-	data.Repositories, data.pages = list(r, a.paging, len(names), items)
+	data.Repositories, data.pages = list(r, a.paging, len(names), nameItems(names[start:end]))
 	r.data = data
 	return r, s.pointRepositories(ctx, r, data.pages, len(data.Repositories))
 }

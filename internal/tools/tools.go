@@ -149,8 +149,8 @@ func New(o Options) []server.ServerTool {
 	return list
 }
 
-// Choose leaves the tools that are named; without names all. The error is for
-// whoever starts the server.
+// Choose returns the tools that are named, or all without names. The error is for the
+// operator who starts the server.
 func Choose(all []server.ServerTool, names []string) ([]server.ServerTool, error) {
 	if len(names) == 0 {
 		return all, nil

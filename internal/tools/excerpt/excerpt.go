@@ -1,22 +1,21 @@
 // Package excerpt takes lines out of texts of any length, as many as a bound allows,
-// so that whoever reads on behind them gets every line once.
+// so that reading on behind them returns every line once.
 package excerpt
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"errors"
 	"io"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/repomcp/repomcp/internal/diff"
 )
 
 const (
 	// MaxReadBytes is how much of a text is read to find lines and to count them.
 	MaxReadBytes = 64 << 20
-	// binaryBytes is how far git looks for a NUL, which makes a file binary.
-	binaryBytes = 8000
 	// foreignShare is the part of a text, one in so many, that may be no UTF-8:
 	// accents in an older encoding. Of more than that nothing can be read.
 	foreignShare = 6
@@ -36,22 +35,17 @@ type Excerpt struct {
 	Replaced    bool // something was not UTF-8, and is U+FFFD
 }
 
-// IsBinary reports whether git takes a file for binary.
-func IsBinary(content []byte) bool {
-	return bytes.IndexByte(content[:min(len(content), binaryBytes)], 0) >= 0
-}
-
 // Read takes lines from start to end out of a text; 0 is the first and the last. They
 // have at most limit bytes, with their line ends as they are. What follows is only
 // counted. The error is the reader's or the context's.
 func Read(ctx context.Context, source io.Reader, start, end, limit int) (Excerpt, error) {
 	limited := &io.LimitedReader{R: source, N: MaxReadBytes}
 	reader := bufio.NewReaderSize(limited, 64<<10)
-	head, err := reader.Peek(binaryBytes)
+	head, err := reader.Peek(diff.BinaryBytes)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return Excerpt{}, err
 	}
-	if IsBinary(head) {
+	if diff.Binary(head) {
 		return Excerpt{Binary: true}, nil
 	}
 	c := collector{start: max(start, 1), end: end, limit: limit}
