@@ -84,8 +84,8 @@ func crowded(rarities []rarity, i int) bool {
 		return false
 	}
 	// The line itself is counted once for each direction, as git does.
-	alike := 2 + frequentBefore + frequentAfter
-	return alike*crowdFactor < alike+unmatchedBefore+unmatchedAfter
+	frequents := 2 + frequentBefore + frequentAfter
+	return frequents*crowdFactor < frequents+unmatchedBefore+unmatchedAfter
 }
 
 func neighbours(rarities []rarity, i, step int) (frequents, unmatcheds int) {

@@ -108,11 +108,11 @@ func (o *BlameOptions) blame(s *source, path string) (BlameResult, error) {
 	if err != nil {
 		return BlameResult{}, err
 	}
-	result, wanted, err := o.cut(content)
-	if err != nil || wanted.count == 0 {
+	result, requested, err := o.cut(content)
+	if err != nil || requested.count == 0 {
 		return result, err
 	}
-	t.add(newest, []segment{wanted})
+	t.add(newest, []segment{requested})
 	if err := t.run(); err != nil {
 		return BlameResult{}, err
 	}
@@ -120,7 +120,7 @@ func (o *BlameOptions) blame(s *source, path string) (BlameResult, error) {
 }
 
 // cut applies the range to the file's content.
-func (o *BlameOptions) cut(content []byte) (result BlameResult, wanted segment, err error) {
+func (o *BlameOptions) cut(content []byte) (result BlameResult, requested segment, err error) {
 	starts := lineStarts(content)
 	result.Lines = len(starts) - 1
 	first, last := max(o.First, 1), o.Last

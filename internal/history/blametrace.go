@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/repomcp/repomcp/internal/datequeue"
 	"github.com/repomcp/repomcp/internal/diff"
 	"github.com/repomcp/repomcp/internal/repos"
 )
@@ -18,7 +19,7 @@ type tracer struct {
 	contents     contents
 	left         int // versions that may still be looked at
 	revisions    map[Version]*revision
-	queue        dateQueue[*revision] // those with lines
+	queue        datequeue.Queue[*revision] // those with lines
 	attributions []attribution
 }
 
@@ -72,18 +73,18 @@ func (t *tracer) add(r *revision, lines []segment) {
 		return
 	}
 	if len(r.lines) == 0 {
-		t.queue.push(r.date, r)
+		t.queue.Push(r.date, r)
 	}
 	r.lines = append(r.lines, lines...)
 }
 
 // run traces lines until the origins of all are known.
 func (t *tracer) run() error {
-	for !t.queue.empty() {
+	for !t.queue.Empty() {
 		if t.left--; t.left < 0 {
 			return fmt.Errorf("too many commits to look at; ask for fewer lines: %w", repos.ErrTooLarge)
 		}
-		r := t.queue.pop()
+		r := t.queue.Pop()
 		// A child that is older by its clock may lead here again: with new lines.
 		delete(t.revisions, r.Version)
 		if err := t.trace(r); err != nil {

@@ -8,6 +8,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/repomcp/repomcp/internal/datequeue"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -114,7 +115,7 @@ type painter struct {
 	others  []outsider
 	marks   []marks
 	queued  []uint8 // that many times: at most once for each mark
-	queue   dateQueue[uint32]
+	queue   datequeue.Queue[uint32]
 	pending int // how many in the queue are not stale
 	common  []uint32
 }
@@ -202,7 +203,7 @@ func (p *painter) mark(n uint32, m marks) {
 	if p.queued[n]++; p.marks[n]&stale == 0 {
 		p.pending++
 	}
-	p.queue.pushOf(p.generation(n), p.date(n), n)
+	p.queue.PushGeneration(p.generation(n), p.date(n), n)
 }
 
 // step takes the newest commit and marks its parents.
@@ -210,7 +211,7 @@ func (p *painter) step() (n uint32, err error) {
 	if err := p.source.ctx.Err(); err != nil {
 		return 0, err
 	}
-	n = p.queue.pop()
+	n = p.queue.Pop()
 	if p.queued[n]--; p.marks[n]&stale == 0 {
 		p.pending--
 	}
@@ -251,7 +252,7 @@ func (p *painter) settle() error {
 		return p.spread()
 	}
 	oldest := ^uint64(0)
-	for steps := settleSteps; !p.queue.empty() && steps > 0; {
+	for steps := settleSteps; !p.queue.Empty() && steps > 0; {
 		n, err := p.step()
 		if err != nil {
 			return err
@@ -259,7 +260,7 @@ func (p *painter) settle() error {
 		if p.marks[n]&stale == 0 {
 			oldest = min(oldest, p.date(n))
 		}
-		if steps--; p.pending > 0 || !p.queue.empty() && p.queue.items[0].date >= oldest {
+		if steps--; p.pending > 0 || !p.queue.Empty() && p.queue.Date() >= oldest {
 			steps = settleSteps
 		}
 	}

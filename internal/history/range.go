@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/repomcp/repomcp/internal/datequeue"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -21,7 +22,7 @@ import (
 type span struct {
 	walk    *walk
 	commits map[repos.ID]*visit
-	queue   dateQueue[*visit]
+	queue   datequeue.Queue[*visit]
 	pending int // commits of the queue that are not excluded
 	list    []*visit
 }
@@ -98,7 +99,7 @@ func (s *span) push(v *visit) {
 	if !v.excluded {
 		s.pending++
 	}
-	s.queue.push(v.links.date, v)
+	s.queue.Push(v.links.date, v)
 }
 
 // exclude marks commits as excluded, and what they are known to lead to.
@@ -120,8 +121,8 @@ func (s *span) exclude(ids ...repos.ID) {
 // been met.
 func (s *span) run() error {
 	oldest := noDate
-	for steps := settleSteps; !s.queue.empty() && steps > 0; {
-		v := s.queue.pop()
+	for steps := settleSteps; !s.queue.Empty() && steps > 0; {
+		v := s.queue.Pop()
 		if v.queued = false; !v.excluded {
 			s.pending--
 		}
@@ -137,7 +138,7 @@ func (s *span) run() error {
 			}
 			continue
 		}
-		if steps--; s.pending > 0 || !s.queue.empty() && s.queue.items[0].date >= oldest {
+		if steps--; s.pending > 0 || !s.queue.Empty() && s.queue.Date() >= oldest {
 			steps = settleSteps
 		}
 	}

@@ -44,17 +44,17 @@ func RefDates(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, refs 
 // Containing returns which of some commits lead to another: git branch --contains.
 // All history may have to be looked at.
 func Containing(
-	ctx context.Context, snapshot *repos.Snapshot, facts *Facts, wanted repos.ID, commits []repos.ID,
+	ctx context.Context, snapshot *repos.Snapshot, facts *Facts, target repos.ID, commits []repos.ID,
 ) ([]bool, error) {
 	return withCommitGraph(ctx, snapshot, facts, func(s *source) ([]bool, error) {
-		if err := s.confirm(wanted); err != nil {
+		if err := s.confirm(target); err != nil {
 			return nil, err
 		}
-		to, _, err := s.links(wanted)
+		to, _, err := s.links(target)
 		if err != nil {
 			return nil, err
 		}
-		leads := map[repos.ID]bool{wanted: true}
+		leads := map[repos.ID]bool{target: true}
 		list := make([]bool, len(commits))
 		for i, id := range commits {
 			if id.IsZero() {

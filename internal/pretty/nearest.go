@@ -2,10 +2,11 @@ package pretty
 
 import (
 	"cmp"
-	"container/heap"
 	"errors"
+	"iter"
 	"slices"
 
+	"github.com/repomcp/repomcp/internal/datequeue"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -19,28 +20,6 @@ type node struct {
 	id      repos.ID
 	within  uint32 // bit i: the i-th candidate has this commit in its history
 	queued  bool
-	order   int // of those with the same date the first to come is the first to go
-}
-
-// queue has the commits to visit, the latest first.
-type queue []*node
-
-func (q queue) Len() int { return len(q) }
-func (q queue) Less(i, j int) bool {
-	return cmp.Or(cmp.Compare(q[j].date, q[i].date), cmp.Compare(q[i].order, q[j].order)) < 0
-}
-func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
-
-// Push implements [heap.Interface].
-func (q *queue) Push(x any) { *q = append(*q, x.(*node)) }
-
-// Pop implements [heap.Interface].
-func (q *queue) Pop() any {
-	last := len(*q) - 1
-	n := (*q)[last]
-	(*q)[last] = nil
-	*q = (*q)[:last]
-	return n
 }
 
 // candidate is a tag that may describe the commit. Its depth is the number of
@@ -56,8 +35,7 @@ type walk struct {
 	*describer
 	ends       map[repos.ID]bool // where a shallow history ends
 	nodes      map[repos.ID]*node
-	queue      queue
-	pushed     int
+	queue      datequeue.Queue[*node] // the commits to visit
 	visited    int
 	candidates []*candidate
 }
@@ -75,7 +53,7 @@ func (d *describer) search() (*candidate, error) {
 		return nil, err
 	}
 	w.push(start)
-	for len(w.queue) > 0 {
+	for !w.queue.Empty() {
 		n := w.pop()
 		if full := w.consider(n); full {
 			w.push(n)
@@ -122,13 +100,11 @@ func (w *walk) read(id repos.ID) (*node, error) {
 
 func (w *walk) push(n *node) {
 	n.queued = true
-	n.order = w.pushed
-	w.pushed++
-	heap.Push(&w.queue, n)
+	w.queue.Push(n.date, n)
 }
 
 func (w *walk) pop() *node {
-	n := heap.Pop(&w.queue).(*node)
+	n := w.queue.Pop()
 	n.queued = false
 	return n
 }
@@ -157,7 +133,7 @@ func (w *walk) consider(n *node) (full bool) {
 // candidates, so that the rest of history changes nothing. git asks that only
 // when one of them is annotated.
 func (w *walk) decided(n *node) bool {
-	if len(w.queue) > 0 || !slices.ContainsFunc(w.candidates, func(c *candidate) bool { return c.name.annotated }) {
+	if !w.queue.Empty() || !slices.ContainsFunc(w.candidates, func(c *candidate) bool { return c.name.annotated }) {
 		return false
 	}
 	least := slices.MinFunc(w.candidates, func(a, b *candidate) int { return cmp.Compare(a.depth, b.depth) }).depth
@@ -186,8 +162,8 @@ func (w *walk) follow(n *node) (parents []*node, err error) {
 // not visited. It ends when all that are queued belong to it.
 func (w *walk) finish(best *candidate) error {
 	outside := make(map[*node]bool)
-	note := func(nodes []*node) {
-		for _, n := range nodes {
+	note := func(nodes iter.Seq[*node]) {
+		for n := range nodes {
 			if n.queued && n.within&best.bit == 0 {
 				outside[n] = true
 			} else {
@@ -195,7 +171,7 @@ func (w *walk) finish(best *candidate) error {
 			}
 		}
 	}
-	for note(w.queue); len(outside) > 0; {
+	for note(w.queue.Values()); len(outside) > 0; {
 		n := w.pop()
 		if outside[n] {
 			delete(outside, n)
@@ -205,7 +181,7 @@ func (w *walk) finish(best *candidate) error {
 		if err != nil {
 			return err
 		}
-		note(parents)
+		note(slices.Values(parents))
 	}
 	return nil
 }

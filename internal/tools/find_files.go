@@ -178,9 +178,9 @@ func (a findArguments) rank(paths []string) {
 
 // alike suggests paths that end like one that is not there, as a sentence with a blank
 // before it.
-func alike(ctx context.Context, snapshot *repos.Snapshot, at found, missed string) string {
+func alike(ctx context.Context, snapshot *repos.Snapshot, at found, missing string) string {
 	const otherwise = " Look for it with find_files."
-	name := strings.ToLower(path.Base(missed))
+	name := strings.ToLower(path.Base(missing))
 	var paths []string
 	w := walker{ctx: ctx, snapshot: snapshot, recursive: true, yield: func(e entry) bool {
 		if strings.ToLower(path.Base(e.path)) == name && len(paths) < maxAlike {

@@ -56,8 +56,8 @@ func defineMailmap(p *parameters, to *bool) {
 }
 
 // people reads the .mailmap of HEAD, which git applies to what it shows as well.
-func (v *visit) people(wanted bool) (*mailmap.Map, error) {
-	if !wanted {
+func (v *visit) people(mapped bool) (*mailmap.Map, error) {
+	if !mapped {
 		return nil, nil
 	}
 	m, err := mailmap.Read(v.snapshot, maxMailmap)

@@ -183,7 +183,7 @@ func refQuery(query string) (fits func(name string) bool, err error) {
 
 // containing returns the refs that lead to a commit.
 func (v *visit) containing(ctx context.Context, commit string, refs []shortRef) ([]shortRef, error) {
-	wanted, err := v.commit(ctx, revision{ref: commit})
+	target, err := v.commit(ctx, revision{ref: commit})
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +191,7 @@ func (v *visit) containing(ctx context.Context, commit string, refs []shortRef) 
 	for i, ref := range refs {
 		tips[i] = ref.Commit
 	}
-	leads, err := history.Containing(ctx, v.snapshot, v.facts, wanted.ID, tips)
+	leads, err := history.Containing(ctx, v.snapshot, v.facts, target.ID, tips)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +205,7 @@ func (v *visit) containing(ctx context.Context, commit string, refs []shortRef) 
 			damaged++
 		}
 	}
-	v.note("These lead to %s.", wanted.revision())
+	v.note("These lead to %s.", target.revision())
 	if damaged > 0 {
 		v.note("Left out: %d that cannot be read, so that it is not known what they lead to.", damaged)
 	}
