@@ -64,7 +64,7 @@ type Client struct {
 	server        *url.URL
 	http          *http.Client
 	authorization string
-	maxSize       int64
+	most          int64
 	origins       []*url.URL
 }
 
@@ -91,7 +91,7 @@ func New(server string, o Options) (*Client, error) {
 	}
 	sender.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	return &Client{
-		server: at, http: &sender, authorization: o.Authorization, maxSize: o.MaxStreamSize, origins: origins,
+		server: at, http: &sender, authorization: o.Authorization, most: o.MaxStreamSize, origins: origins,
 	}, nil
 }
 
@@ -119,7 +119,7 @@ func (e *Error) Error() string {
 	return e.Operation + ": " + e.Message
 }
 
-// Download is a resource that is being received. Read returns io.EOF only after all of it.
+// Download is a resource on its way. Read gives io.EOF only after all of it.
 type Download struct {
 	io.ReadCloser
 	URI      string // canonical, with the commit, where the server says it
@@ -158,11 +158,11 @@ func (c *Client) stream(ctx context.Context, uri string) (*Download, error) {
 	return c.get(ctx, link, "download of "+uri)
 }
 
-// request returns the message that asks for a resource.
+// request is the message that asks for a resource.
 func (c *Client) request(ctx context.Context, uri string) (*http.Request, error) {
 	streaming := map[string]any{}
-	if c.maxSize > 0 {
-		streaming["maxStreamSize"] = c.maxSize
+	if c.most > 0 {
+		streaming["maxStreamSize"] = c.most
 	}
 	body, err := json.Marshal(map[string]any{
 		"jsonrpc": "2.0", "id": 1, "method": methodStream,
@@ -187,7 +187,7 @@ func (c *Client) request(ctx context.Context, uri string) (*http.Request, error)
 	return request, nil
 }
 
-// get downloads from an address that the server named.
+// get downloads from an address that the server gave.
 func (c *Client) get(ctx context.Context, address, operation string) (*Download, error) {
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
@@ -203,24 +203,24 @@ func (c *Client) get(ctx context.Context, address, operation string) (*Download,
 	return c.download(reply, operation)
 }
 
-// download returns the bytes of a reply.
+// download takes the bytes of a reply.
 func (c *Client) download(reply *http.Response, operation string) (*Download, error) {
 	if reply.StatusCode != http.StatusOK {
 		return nil, refusal(reply, operation)
 	}
-	if c.maxSize > 0 && reply.ContentLength > c.maxSize {
+	if c.most > 0 && reply.ContentLength > c.most {
 		_ = reply.Body.Close()
 		return nil, fmt.Errorf("%s: %w: it has %d bytes", operation, ErrTooLarge, reply.ContentLength)
 	}
 	h := reply.Header
 	return &Download{
-		ReadCloser: &verifiedBody{reply: reply, maxSize: c.maxSize},
+		ReadCloser: &checked{reply: reply, most: c.most},
 		URI:        cmp.Or(h.Get("Content-Location"), h.Get("MCP-Resource-Uri")),
 		MIMEType:   cmp.Or(h.Get("MCP-Resource-Type"), h.Get("Content-Type")), Size: reply.ContentLength,
 	}, nil
 }
 
-// isMessage reports whether a reply of the endpoint is JSON-RPC. A JSON file is
+// isMessage says whether a reply of the endpoint is JSON-RPC. A JSON file is
 // streamed under another type.
 func isMessage(reply *http.Response) bool {
 	kind, _, err := mime.ParseMediaType(reply.Header.Get("Content-Type"))
@@ -257,7 +257,7 @@ func readLink(reply *http.Response, operation string) (string, error) {
 	return message.Result.DownloadURL, nil
 }
 
-// refusal returns the error of a plain download: a line of text.
+// refusal is the error of a plain download: a line of text.
 func refusal(reply *http.Response, operation string) error {
 	defer func() { _ = reply.Body.Close() }()
 	text, err := io.ReadAll(io.LimitReader(reply.Body, maxReply))

@@ -26,19 +26,6 @@ func exampleServer() *httptest.Server {
 	}))
 }
 
-func ExampleNew() {
-	// The server may lead to the bucket that it keeps archives in, and nowhere else.
-	_, err := client.New("https://git.example.com/mcp", client.Options{
-		Authorization: "Bearer …", Origins: []string{"https://archives.example.com"},
-	})
-	fmt.Println(err)
-	_, err = client.New("git.example.com", client.Options{})
-	fmt.Println(err)
-	// Output:
-	// <nil>
-	// "git.example.com" is no http or https URL
-}
-
 func ExampleClient_Stream() {
 	server := exampleServer()
 	defer server.Close()

@@ -39,15 +39,15 @@ func (c *Client) send(request *http.Request) (*http.Response, error) {
 		if err := c.trusts(next); err != nil {
 			return nil, err
 		}
-		request, err = http.NewRequestWithContext(request.Context(), http.MethodGet, next.String(), nil)
-		if err != nil {
+		if request, err = http.NewRequestWithContext(request.Context(), http.MethodGet, next.String(),
+			nil); err != nil {
 			return nil, err
 		}
 	}
 	return nil, errors.New("the server redirects without end")
 }
 
-// sender returns the HTTP client, without its cookies for other origins.
+// sender is the HTTP client, without its cookies for other origins.
 func (c *Client) sender(to *url.URL) *http.Client {
 	if c.http.Jar == nil || sameOrigin(to, c.server) {
 		return c.http
@@ -57,8 +57,8 @@ func (c *Client) sender(to *url.URL) *http.Client {
 	return &bare
 }
 
-// withoutURL removes the address from an error of net/http: whoever reads that of a
-// link, or of a redirect, can download from it.
+// withoutURL takes the address out of an error of net/http: that of a link, or of
+// a redirect, lets whoever reads it download.
 func withoutURL(err error) error {
 	var of *url.Error
 	if errors.As(err, &of) {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/repomcp/repomcp/internal/datequeue"
 	"github.com/repomcp/repomcp/internal/diff"
 	"github.com/repomcp/repomcp/internal/repos"
 )
@@ -19,7 +18,7 @@ type tracer struct {
 	contents     contents
 	left         int // versions that may still be looked at
 	revisions    map[Version]*revision
-	queue        datequeue.Queue[*revision] // those with lines
+	queue        newest[*revision] // those with lines
 	attributions []attribution
 }
 
@@ -73,18 +72,18 @@ func (t *tracer) add(r *revision, lines []segment) {
 		return
 	}
 	if len(r.lines) == 0 {
-		t.queue.Push(r.date, r)
+		t.queue.push(r.date, r)
 	}
 	r.lines = append(r.lines, lines...)
 }
 
 // run traces lines until the origins of all are known.
 func (t *tracer) run() error {
-	for !t.queue.Empty() {
+	for !t.queue.empty() {
 		if t.left--; t.left < 0 {
 			return fmt.Errorf("too many commits to look at; ask for fewer lines: %w", repos.ErrTooLarge)
 		}
-		r := t.queue.Pop()
+		r := t.queue.pop()
 		// A child that is older by its clock may lead here again: with new lines.
 		delete(t.revisions, r.Version)
 		if err := t.trace(r); err != nil {

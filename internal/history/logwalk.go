@@ -3,7 +3,6 @@ package history
 import (
 	"fmt"
 
-	"github.com/repomcp/repomcp/internal/datequeue"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -31,7 +30,7 @@ type walk struct {
 	firstParent bool // parents only
 	resumeAt    int  // commits that earlier pages dealt with
 
-	queue  datequeue.Queue[*step]
+	queue  newest[*step]
 	seen   map[repos.ID]struct{}
 	ranged []*visit // what is left of a range
 	looked int
@@ -93,7 +92,7 @@ func (w *walk) push(id repos.ID) error {
 		s.matched = w.matcher.match(raw)
 	}
 	w.seen[id] = struct{}{}
-	w.queue.Push(links.date, s)
+	w.queue.push(links.date, s)
 	return nil
 }
 
@@ -120,7 +119,7 @@ func (w *walk) begin(at position) error {
 }
 
 // ended reports whether there are no more commits to look at.
-func (w *walk) ended() bool { return w.queue.Empty() && len(w.ranged) == 0 }
+func (w *walk) ended() bool { return w.queue.empty() && len(w.ranged) == 0 }
 
 // next returns the next commit of the log. It is not ok when history has ended,
 // when so many commits have been looked at, or when so much was compared.
@@ -151,7 +150,7 @@ func (w *walk) step() (s *step, same bool, err error) {
 		w.ranged = w.ranged[1:]
 		return &v.step, v.same, nil
 	}
-	s = w.queue.Pop()
+	s = w.queue.pop()
 	if s.links.date < w.since {
 		return nil, false, nil // and nothing before it, by this way
 	}

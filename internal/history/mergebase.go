@@ -8,7 +8,6 @@ import (
 	"math"
 	"slices"
 
-	"github.com/repomcp/repomcp/internal/datequeue"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -115,8 +114,8 @@ type painter struct {
 	others  []outsider
 	marks   []marks
 	queued  []uint8 // that many times: at most once for each mark
-	queue   datequeue.Queue[uint32]
-	pending int // how many in the queue are not stale
+	queue   newest[uint32]
+	fresh   int // how many in the queue are not stale
 	common  []uint32
 }
 
@@ -197,13 +196,13 @@ func (p *painter) generation(n uint32) uint64 {
 // mark adds marks to a commit and queues it, so that its ancestors get them.
 func (p *painter) mark(n uint32, m marks) {
 	if m&stale != 0 && p.marks[n]&stale == 0 {
-		p.pending -= int(p.queued[n])
+		p.fresh -= int(p.queued[n])
 	}
 	p.marks[n] |= m
 	if p.queued[n]++; p.marks[n]&stale == 0 {
-		p.pending++
+		p.fresh++
 	}
-	p.queue.PushGeneration(p.generation(n), p.date(n), n)
+	p.queue.pushOf(p.generation(n), p.date(n), n)
 }
 
 // step takes the newest commit and marks its parents.
@@ -211,9 +210,9 @@ func (p *painter) step() (n uint32, err error) {
 	if err := p.source.ctx.Err(); err != nil {
 		return 0, err
 	}
-	n = p.queue.Pop()
+	n = p.queue.pop()
 	if p.queued[n]--; p.marks[n]&stale == 0 {
-		p.pending--
+		p.fresh--
 	}
 	m := p.marks[n] & (left | right | stale)
 	if m == left|right {
@@ -252,7 +251,7 @@ func (p *painter) settle() error {
 		return p.spread()
 	}
 	oldest := ^uint64(0)
-	for steps := settleSteps; !p.queue.Empty() && steps > 0; {
+	for steps := settleSteps; !p.queue.empty() && steps > 0; {
 		n, err := p.step()
 		if err != nil {
 			return err
@@ -260,7 +259,7 @@ func (p *painter) settle() error {
 		if p.marks[n]&stale == 0 {
 			oldest = min(oldest, p.date(n))
 		}
-		if steps--; p.pending > 0 || !p.queue.Empty() && p.queue.Date() >= oldest {
+		if steps--; p.fresh > 0 || !p.queue.empty() && p.queue.items[0].date >= oldest {
 			steps = settleSteps
 		}
 	}
@@ -279,7 +278,7 @@ func (s *source) paint(one repos.ID, others ...repos.ID) (*painter, error) {
 
 // spread goes on until only ancestors of common commits are left.
 func (p *painter) spread() error {
-	for p.pending > 0 {
+	for p.fresh > 0 {
 		if _, err := p.step(); err != nil {
 			return err
 		}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/repomcp/repomcp/internal/datequeue"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -22,8 +21,8 @@ import (
 type span struct {
 	walk    *walk
 	commits map[repos.ID]*visit
-	queue   datequeue.Queue[*visit]
-	pending int // commits of the queue that are not excluded
+	queue   newest[*visit]
+	fresh   int // commits of the queue that are not excluded
 	list    []*visit
 }
 
@@ -97,9 +96,9 @@ func (s *span) push(v *visit) {
 	}
 	v.seen, v.queued = true, true
 	if !v.excluded {
-		s.pending++
+		s.fresh++
 	}
-	s.queue.Push(v.links.date, v)
+	s.queue.push(v.links.date, v)
 }
 
 // exclude marks commits as excluded, and what they are known to lead to.
@@ -111,7 +110,7 @@ func (s *span) exclude(ids ...repos.ID) {
 			continue
 		}
 		if v.excluded = true; v.queued {
-			s.pending--
+			s.fresh--
 		}
 		rest = append(rest, v.links.parents...)
 	}
@@ -121,10 +120,10 @@ func (s *span) exclude(ids ...repos.ID) {
 // been met.
 func (s *span) run() error {
 	oldest := noDate
-	for steps := settleSteps; !s.queue.Empty() && steps > 0; {
-		v := s.queue.Pop()
+	for steps := settleSteps; !s.queue.empty() && steps > 0; {
+		v := s.queue.pop()
 		if v.queued = false; !v.excluded {
-			s.pending--
+			s.fresh--
 		}
 		if v.links.date < s.walk.since {
 			v.excluded = true // with all before it
@@ -138,7 +137,7 @@ func (s *span) run() error {
 			}
 			continue
 		}
-		if steps--; s.pending > 0 || !s.queue.Empty() && s.queue.Date() >= oldest {
+		if steps--; s.fresh > 0 || !s.queue.empty() && s.queue.items[0].date >= oldest {
 			steps = settleSteps
 		}
 	}

@@ -2,11 +2,10 @@ package pretty
 
 import (
 	"cmp"
+	"container/heap"
 	"errors"
-	"iter"
 	"slices"
 
-	"github.com/repomcp/repomcp/internal/datequeue"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -20,6 +19,28 @@ type node struct {
 	id      repos.ID
 	within  uint32 // bit i: the i-th candidate has this commit in its history
 	queued  bool
+	order   int // of those with the same date the first to come is the first to go
+}
+
+// queue has the commits to visit, the latest first.
+type queue []*node
+
+func (q queue) Len() int { return len(q) }
+func (q queue) Less(i, j int) bool {
+	return cmp.Or(cmp.Compare(q[j].date, q[i].date), cmp.Compare(q[i].order, q[j].order)) < 0
+}
+func (q queue) Swap(i, j int) { q[i], q[j] = q[j], q[i] }
+
+// Push implements [heap.Interface].
+func (q *queue) Push(x any) { *q = append(*q, x.(*node)) }
+
+// Pop implements [heap.Interface].
+func (q *queue) Pop() any {
+	last := len(*q) - 1
+	n := (*q)[last]
+	(*q)[last] = nil
+	*q = (*q)[:last]
+	return n
 }
 
 // candidate is a tag that may describe the commit. Its depth is the number of
@@ -35,7 +56,8 @@ type walk struct {
 	*describer
 	ends       map[repos.ID]bool // where a shallow history ends
 	nodes      map[repos.ID]*node
-	queue      datequeue.Queue[*node] // the commits to visit
+	queue      queue
+	pushed     int
 	visited    int
 	candidates []*candidate
 }
@@ -53,7 +75,7 @@ func (d *describer) search() (*candidate, error) {
 		return nil, err
 	}
 	w.push(start)
-	for !w.queue.Empty() {
+	for len(w.queue) > 0 {
 		n := w.pop()
 		if full := w.consider(n); full {
 			w.push(n)
@@ -100,11 +122,13 @@ func (w *walk) read(id repos.ID) (*node, error) {
 
 func (w *walk) push(n *node) {
 	n.queued = true
-	w.queue.Push(n.date, n)
+	n.order = w.pushed
+	w.pushed++
+	heap.Push(&w.queue, n)
 }
 
 func (w *walk) pop() *node {
-	n := w.queue.Pop()
+	n := heap.Pop(&w.queue).(*node)
 	n.queued = false
 	return n
 }
@@ -133,7 +157,7 @@ func (w *walk) consider(n *node) (full bool) {
 // candidates, so that the rest of history changes nothing. git asks that only
 // when one of them is annotated.
 func (w *walk) decided(n *node) bool {
-	if !w.queue.Empty() || !slices.ContainsFunc(w.candidates, func(c *candidate) bool { return c.name.annotated }) {
+	if len(w.queue) > 0 || !slices.ContainsFunc(w.candidates, func(c *candidate) bool { return c.name.annotated }) {
 		return false
 	}
 	least := slices.MinFunc(w.candidates, func(a, b *candidate) int { return cmp.Compare(a.depth, b.depth) }).depth
@@ -162,8 +186,8 @@ func (w *walk) follow(n *node) (parents []*node, err error) {
 // not visited. It ends when all that are queued belong to it.
 func (w *walk) finish(best *candidate) error {
 	outside := make(map[*node]bool)
-	note := func(nodes iter.Seq[*node]) {
-		for n := range nodes {
+	note := func(nodes []*node) {
+		for _, n := range nodes {
 			if n.queued && n.within&best.bit == 0 {
 				outside[n] = true
 			} else {
@@ -171,7 +195,7 @@ func (w *walk) finish(best *candidate) error {
 			}
 		}
 	}
-	for note(w.queue.Values()); len(outside) > 0; {
+	for note(w.queue); len(outside) > 0; {
 		n := w.pop()
 		if outside[n] {
 			delete(outside, n)
@@ -181,7 +205,7 @@ func (w *walk) finish(best *candidate) error {
 		if err != nil {
 			return err
 		}
-		note(slices.Values(parents))
+		note(parents)
 	}
 	return nil
 }

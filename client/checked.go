@@ -17,17 +17,17 @@ var ErrDigest = errors.New("the bytes are not those of the server's Repr-Digest:
 // ErrTooLarge is returned for a download of more bytes than Options.MaxStreamSize.
 var ErrTooLarge = errors.New("the download is larger than MaxStreamSize")
 
-// verifiedBody is a body that ends only when its bytes are those of its Repr-Digest
+// checked is a body that ends only when its bytes are those of its Repr-Digest
 // (RFC 9530), which comes as a header or, behind the last byte, as a trailer.
-type verifiedBody struct {
-	reply   *http.Response
-	sum     hash.Hash
-	maxSize int64 // bytes, 0: any
-	read    int64
-	err     error // what every further Read returns
+type checked struct {
+	reply *http.Response
+	sum   hash.Hash
+	most  int64 // bytes, 0: any
+	read  int64
+	err   error // what every further Read gives
 }
 
-func (c *verifiedBody) Read(p []byte) (int, error) {
+func (c *checked) Read(p []byte) (int, error) {
 	if c.err != nil {
 		return 0, c.err
 	}
@@ -38,8 +38,8 @@ func (c *verifiedBody) Read(p []byte) (int, error) {
 	c.sum.Write(p[:n])
 	c.read += int64(n)
 	switch {
-	case c.maxSize > 0 && c.read > c.maxSize:
-		n, err = n-int(c.read-c.maxSize), ErrTooLarge
+	case c.most > 0 && c.read > c.most:
+		n, err = n-int(c.read-c.most), ErrTooLarge
 	case errors.Is(err, io.EOF):
 		err = c.compare()
 	}
@@ -47,7 +47,7 @@ func (c *verifiedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (c *verifiedBody) compare() error {
+func (c *checked) compare() error {
 	for _, header := range []http.Header{c.reply.Header, c.reply.Trailer} {
 		want, ok := digestOf(header.Get("Repr-Digest"))
 		if ok && want != string(c.sum.Sum(nil)) {
@@ -71,4 +71,4 @@ func digestOf(header string) (string, bool) {
 	return "", false
 }
 
-func (c *verifiedBody) Close() error { return c.reply.Body.Close() }
+func (c *checked) Close() error { return c.reply.Body.Close() }
