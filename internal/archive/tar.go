@@ -7,7 +7,7 @@ import (
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
-// The layout of a ustar header (POSIX.1-1988): offset and length
+// The layout of a ustar header (POSIX.1-1988, git's tar.h): offset and length
 // of each field in the 512-byte record.
 const (
 	recordSize = 512

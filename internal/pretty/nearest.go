@@ -54,12 +54,12 @@ type candidate struct {
 // walk goes through history from the commit backwards.
 type walk struct {
 	*describer
-	ends       map[repos.ID]bool // where a shallow history ends
-	nodes      map[repos.ID]*node
-	queue      queue
-	pushed     int
-	visited    int
-	candidates []*candidate
+	ends    map[repos.ID]bool // where a shallow history ends
+	nodes   map[repos.ID]*node
+	queue   queue
+	pushed  int
+	visited int
+	found   []*candidate
 }
 
 // search finds the tag with the least depth among those that are met first, nil
@@ -81,17 +81,17 @@ func (d *describer) search() (*candidate, error) {
 			w.push(n)
 			break
 		}
-		if w.decided(n) {
+		if w.settled(n) {
 			break
 		}
 		if _, err := w.follow(n); err != nil {
 			return nil, err
 		}
 	}
-	if len(w.candidates) == 0 {
+	if len(w.found) == 0 {
 		return nil, nil
 	}
-	best := slices.MinFunc(w.candidates, func(a, b *candidate) int { return cmp.Compare(a.depth, b.depth) })
+	best := slices.MinFunc(w.found, func(a, b *candidate) int { return cmp.Compare(a.depth, b.depth) })
 	return best, w.finish(best)
 }
 
@@ -138,14 +138,14 @@ func (w *walk) pop() *node {
 func (w *walk) consider(n *node) (full bool) {
 	w.visited++
 	if name := w.names[n.id]; name != nil && w.takesPart(name) {
-		if len(w.candidates) == maxCandidates {
+		if len(w.found) == maxCandidates {
 			return true
 		}
-		bit := uint32(1) << len(w.candidates)
-		w.candidates = append(w.candidates, &candidate{name: name, depth: w.visited - 1, bit: bit})
+		bit := uint32(1) << len(w.found)
+		w.found = append(w.found, &candidate{name: name, depth: w.visited - 1, bit: bit})
 		n.within |= bit
 	}
-	for _, c := range w.candidates {
+	for _, c := range w.found {
 		if n.within&c.bit == 0 {
 			c.depth++
 		}
@@ -153,15 +153,15 @@ func (w *walk) consider(n *node) (full bool) {
 	return false
 }
 
-// decided reports whether the last commit to visit belongs to all of the best
+// settled reports whether the last commit to visit belongs to all of the best
 // candidates, so that the rest of history changes nothing. git asks that only
 // when one of them is annotated.
-func (w *walk) decided(n *node) bool {
-	if len(w.queue) > 0 || !slices.ContainsFunc(w.candidates, func(c *candidate) bool { return c.name.annotated }) {
+func (w *walk) settled(n *node) bool {
+	if len(w.queue) > 0 || !slices.ContainsFunc(w.found, func(c *candidate) bool { return c.name.annotated }) {
 		return false
 	}
-	least := slices.MinFunc(w.candidates, func(a, b *candidate) int { return cmp.Compare(a.depth, b.depth) }).depth
-	return !slices.ContainsFunc(w.candidates, func(c *candidate) bool { return c.depth == least && n.within&c.bit == 0 })
+	least := slices.MinFunc(w.found, func(a, b *candidate) int { return cmp.Compare(a.depth, b.depth) }).depth
+	return !slices.ContainsFunc(w.found, func(c *candidate) bool { return c.depth == least && n.within&c.bit == 0 })
 }
 
 // follow queues the parents of a commit that are new, and returns all of them.

@@ -29,7 +29,7 @@
 // directory adds their lengths up. [Directory.Length] is what must have been
 // written by then.
 //
-// Every field is what git archive --format=zip writes with TZ=UTC: members follow
+// Every field is what git's archive-zip.c writes with TZ=UTC: members follow
 // each other in the order of git's tree walk, which the caller has, folders are
 // members, and the archive's comment is the commit's id. The compressed bytes
 // differ, as another deflate made them. Further differences:
@@ -116,7 +116,7 @@ type Content byte
 
 // The kinds of content.
 const (
-	Guess Content = iota // binary when git takes the content for binary
+	Guess Content = iota // binary when git's buffer_is_binary says so
 	Text
 	Binary
 )
@@ -131,8 +131,8 @@ type Member struct {
 	Content Content
 }
 
-// guessed is how much of a file git looks at for a NUL, which makes the file
-// binary.
+// guessed is how much of a file says whether it is binary: see
+// buffer_is_binary in git's xdiff-interface.c.
 const guessed = 8000
 
 // text says whether content, or its beginning, is that of a text.
