@@ -16,14 +16,21 @@ const module = "github.com/repomcp/repomcp/"
 // arrows say which of the module's packages each package may import. What is
 // not here may not be.
 var arrows = map[string][]string{
-	"cmd/repomcp":        {"internal/archive", "internal/cache", "internal/history", "internal/httpx", "internal/links", "internal/repos", "internal/resources", "internal/search", "internal/tools"},
+	"cmd/repomcp":        {"internal/archive", "internal/cache", "internal/history", "internal/httpx", "internal/links", "internal/repos", "internal/resources", "internal/search", "internal/tools", "internal/tools/prompts"},
 	"client":             {},
 	"internal/httpx":     {"internal/links", "internal/panics", "internal/resources"},
 	"internal/resources": {"internal/archive", "internal/cache", "internal/links", "internal/lru", "internal/panics", "internal/repos", "internal/repos/newest", "internal/watch"},
 	"internal/watch":     {"internal/repos"},
-	"internal/tools":     {"internal/archive", "internal/cquote", "internal/history", "internal/lfs", "internal/lru", "internal/mailmap", "internal/repos", "internal/search", "internal/search/pattern", "internal/wildmatch"},
+	"internal/tools": {
+		"internal/archive", "internal/diff", "internal/history", "internal/lfs", "internal/lru", "internal/mailmap", "internal/repos",
+		"internal/cquote", "internal/search", "internal/search/pattern", "internal/tools/excerpt", "internal/tools/glob", "internal/tools/spelling",
+	},
+	"internal/tools/excerpt":  {"internal/diff"},
+	"internal/tools/glob":     {"internal/wildmatch"},
+	"internal/tools/prompts":  {},
+	"internal/tools/spelling": {},
 	"internal/search": {
-		"internal/lru", "internal/repos", "internal/search/language", "internal/search/pattern", "internal/wildmatch", "internal/workers",
+		"internal/diff", "internal/lru", "internal/repos", "internal/search/language", "internal/search/pattern", "internal/wildmatch", "internal/workers",
 	},
 	"internal/search/language": {},
 	"internal/search/pattern":  {},
@@ -100,7 +107,7 @@ var arrows = map[string][]string{
 var fences = map[string][]string{
 	"github.com/labstack/echo":    {"internal/httpx"},
 	"github.com/coder/websocket":  {"internal/httpx"},
-	"github.com/mark3labs/mcp-go": {"internal/resources", "internal/tools", "cmd/repomcp"},
+	"github.com/mark3labs/mcp-go": {"internal/resources", "internal/tools", "internal/tools/prompts", "cmd/repomcp"},
 	"github.com/go-git":           {"internal/repos", "bench"},
 	"github.com/klauspost":        {"internal/archive/zip", "internal/compress/gzip", "internal/compress/zstd"},
 	"github.com/ulikunitz":        {"internal/compress/xz"},

@@ -90,11 +90,7 @@ func withHead(ctx context.Context, dir string, do func(*repos.Snapshot, []repos.
 		return err
 	}
 	defer func() { err = errors.Join(err, catalogue.Close()) }()
-	repository, err := catalogue.Get(repositoryName)
-	if err != nil {
-		return err
-	}
-	snapshot, err := repository.Snapshot()
+	snapshot, err := catalogue.Snapshot(repositoryName)
 	if err != nil {
 		return err
 	}

@@ -140,14 +140,10 @@ func writeArchive(c *cobra.Command, env environment, flags archiveFlags, name, r
 		AllowUnreachable: flags.allowUnreachable, HideRefs: flags.hideRefs,
 	})
 	if err != nil {
-		return fmt.Errorf("--root %s: %w", flags.root, pathless(err))
+		return fmt.Errorf("--root %s: %w", flags.root, withoutPath(err))
 	}
 	defer func() { err = errors.Join(err, catalogue.Close()) }()
-	repository, err := catalogue.Get(name)
-	if err != nil {
-		return err
-	}
-	snapshot, err := repository.Snapshot()
+	snapshot, err := catalogue.Snapshot(name)
 	if err != nil {
 		return err
 	}
@@ -161,7 +157,7 @@ func writeArchive(c *cobra.Command, env environment, flags archiveFlags, name, r
 		return &usageError{err}
 	}
 	defer engine.Close()
-	siblings := resources.NewSiblings(repository)
+	siblings := resources.NewSiblings(snapshot.Repository())
 	defer func() { err = errors.Join(err, siblings.Close()) }()
 	flags.options.Format, flags.options.Siblings = format, siblings
 	plan, err := engine.Plan(c.Context(), snapshot, head, flags.options)

@@ -13,7 +13,7 @@ import (
 	"github.com/repomcp/repomcp/internal/cache"
 )
 
-// faultInterval is how often new faults of the cache are told of: one line for
+// faultInterval is how often new faults of the cache are logged: one line for
 // all of them, since a store that is away fails every request.
 const faultInterval = time.Minute
 
@@ -35,7 +35,7 @@ func (f *cacheFlags) define(set *pflag.FlagSet) {
 			"s3://BUCKET?region=REGION&endpoint=https://HOST: they are redirected there")
 }
 
-// check finds what can only be meant otherwise.
+// check refuses combinations that have no meaning.
 func (f cacheFlags) check() error {
 	switch {
 	case f.bytes > 0 && f.dir == "":
@@ -51,7 +51,7 @@ func (f cacheFlags) check() error {
 	}
 }
 
-// ownLinks are the flags of links. Redis may be there for the cache only.
+// ownLinks returns the flags of links. Redis may be there for the cache only.
 func (f serveFlags) ownLinks() linkFlags {
 	if f.publicURL == "" && f.cache.objects != "" {
 		f.links.redis = ""
@@ -59,8 +59,7 @@ func (f serveFlags) ownLinks() linkFlags {
 	return f.links
 }
 
-// caching is what serve has for archives that were made before; empty if that
-// is off.
+// caching is the cache of archives and its parts; empty where it is off.
 type caching struct {
 	cache   *cache.Cache
 	disk    *cache.Disk
@@ -97,7 +96,7 @@ func (f cacheFlags) open(ctx context.Context, redisURL string, logger *slog.Logg
 	return c, nil
 }
 
-// openDisk gives nil for a folder that cannot be used: archives are then made
+// openDisk returns nil for a folder that cannot be used: archives are then made
 // anew, which is what the cache does for any fault of the disk.
 func (c *caching) openDisk(f cacheFlags) *cache.Disk {
 	disk, err := cache.OpenDisk(f.dir, f.bytes)
@@ -139,7 +138,7 @@ func (c *caching) openObjects(ctx context.Context, f cacheFlags) (*cache.Objects
 	return objects, nil
 }
 
-// watch tells of new faults until ctx ends. Clients do not notice them.
+// watch logs new faults until ctx ends. Clients do not notice them.
 func (c *caching) watch(ctx context.Context) {
 	if c.cache == nil {
 		return

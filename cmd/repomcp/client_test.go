@@ -15,7 +15,8 @@ import (
 // TestClientDownloadsInEveryMode compares what the client gets of the real
 // program with git's archive.
 func TestClientDownloadsInEveryMode(t *testing.T) {
-	cmd := exec.Command("git", "-C", "../../testrepos/hello.git", "-c", "tar.umask=0002", "archive", "--format=tar", "main")
+	cmd := exec.Command("git", "-C", "../../testrepos/hello.git", "-c", "tar.umask=0002", "archive", "--format=tar",
+		"main")
 	cmd.Env = gittest.Env()
 	want, err := cmd.Output()
 	if err != nil {
@@ -34,11 +35,14 @@ func TestClientDownloadsInEveryMode(t *testing.T) {
 			t.Fatalf("%s: %v", delivery, err)
 		}
 		got, err := io.ReadAll(d)
-		if err != nil || !bytes.Equal(got, want) || d.Size != -1 && d.Size != int64(len(want)) || d.MIMEType != "application/x-tar" || d.URI != "repo://hello/archive/3ff53e025c901ee7c1c5ff8497c213584a8b4958.tar" {
+		if err != nil || !bytes.Equal(got, want) || d.Size != -1 && d.Size != int64(len(want)) ||
+			d.MIMEType != "application/x-tar" ||
+			d.URI != "repo://hello/archive/3ff53e025c901ee7c1c5ff8497c213584a8b4958.tar" {
 			t.Errorf("%s: %d bytes of %d, %v; %+v", delivery, len(got), len(want), err, d)
 		}
 		var refused *client.Error
-		if _, err := c.Stream(t.Context(), "repo://nobody/archive/main.tar"); !errors.As(err, &refused) || refused.Code != -32602 {
+		if _, err := c.Stream(t.Context(), "repo://nobody/archive/main.tar"); !errors.As(err, &refused) ||
+			refused.Code != -32602 {
 			t.Errorf("%s: an unknown repository gives %v", delivery, err)
 		}
 		if err := d.Close(); err != nil {

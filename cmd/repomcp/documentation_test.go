@@ -122,7 +122,8 @@ func TestDocumentationOfTools(t *testing.T) {
 		return
 	}
 	if !*update {
-		t.Fatalf("docs/tools.md does not say what the tools do; go test ./cmd/repomcp -run Documentation -update writes:\n%s", written.Bytes())
+		t.Fatalf("docs/tools.md does not say what the tools do; go test ./cmd/repomcp -run Documentation -update "+
+			"writes:\n%s", written.Bytes())
 	}
 	if err := os.WriteFile(toolsPage, written.Bytes(), 0o600); err != nil {
 		t.Fatal(err)
@@ -137,7 +138,8 @@ func checkOverview(t *testing.T, p *peer, overview []byte, list toolList) {
 		rows = append(rows, fmt.Sprintf("\n| [`%[1]s`](#%[1]s) | ", tool.Name))
 	}
 	var prompts struct{ Prompts []struct{ Name string } }
-	if raw, err := p.request(t.Context(), "prompts/list", map[string]any{}); err != nil || json.Unmarshal(raw, &prompts) != nil {
+	if raw, err := p.request(t.Context(), "prompts/list", map[string]any{}); err != nil ||
+		json.Unmarshal(raw, &prompts) != nil {
 		t.Fatalf("%v: %s", err, raw)
 	}
 	for _, prompt := range prompts.Prompts {
@@ -249,9 +251,12 @@ func TestCommandsOfToolsDownload(t *testing.T) {
 		arguments map[string]any
 		want      []string // arguments of git, in the repository
 	}{
-		{"get_archive_link", map[string]any{"repo": "hello", "format": "tar", "paths": []string{"src"}, "prefix": "it's/"}, []string{"-c", "tar.umask=0002", "archive", "--prefix=it's/", "HEAD", "src"}},
-		{"get_file_contents", map[string]any{"repo": "media", "path": "images/logo.png"}, []string{"cat-file", "blob", "HEAD:images/logo.png"}},
-		{"get_file_contents", map[string]any{"repo": "media", "path": "text/latin1.txt"}, []string{"cat-file", "blob", "HEAD:text/latin1.txt"}},
+		{"get_archive_link", map[string]any{"repo": "hello", "format": "tar", "paths": []string{"src"},
+			"prefix": "it's/"}, []string{"-c", "tar.umask=0002", "archive", "--prefix=it's/", "HEAD", "src"}},
+		{"get_file_contents", map[string]any{"repo": "media", "path": "images/logo.png"},
+			[]string{"cat-file", "blob", "HEAD:images/logo.png"}},
+		{"get_file_contents", map[string]any{"repo": "media", "path": "text/latin1.txt"},
+			[]string{"cat-file", "blob", "HEAD:text/latin1.txt"}},
 	} {
 		raw, err := p.request(t.Context(), "tools/call", map[string]any{"name": c.tool, "arguments": c.arguments})
 		if err != nil {
@@ -290,13 +295,16 @@ func TestToolsInventNoAddress(t *testing.T) {
 	if err := p.initialize(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	for proxied, want := range map[string]string{"": "Download it with: curl ", "10.0.0.1": "Download it from this server over HTTP: GET /archive/hello/"} {
+	for proxied, want := range map[string]string{"": "Download it with: curl ",
+		"10.0.0.1": "Download it from this server over HTTP: GET /archive/hello/"} {
 		header := http.Header{"Mcp-Session-Id": {p.session}, "Mcp-Protocol-Version": {sessionVersion}}
 		if proxied != "" {
 			header.Set("X-Forwarded-For", proxied)
 		}
-		reply, _, err := p.post(t.Context(), "tools/call", map[string]any{"name": "get_archive_link", "arguments": map[string]any{"repo": "hello"}}, header)
-		if text := shown(t, reply); err != nil || !strings.Contains(text, want) || strings.Contains(string(reply), p.url) != (proxied == "") {
+		reply, _, err := p.post(t.Context(), "tools/call", map[string]any{"name": "get_archive_link",
+			"arguments": map[string]any{"repo": "hello"}}, header)
+		if text := shown(t, reply); err != nil || !strings.Contains(text, want) ||
+			strings.Contains(string(reply), p.url) != (proxied == "") {
 			t.Errorf("X-Forwarded-For %q: %s, %v", proxied, reply, err)
 		}
 	}

@@ -214,17 +214,21 @@ func newFleet(t *testing.T) *fleet {
 	redis, gateway, balancer := freeAddress(t), freeAddress(t), freeAddress(t)
 	f.redis = launch(t, redis, func() *exec.Cmd {
 		host, port, _ := net.SplitHostPort(redis)
-		return exec.Command(path["redis-server"], "--bind", host, "--port", port, "--dir", dir, "--maxmemory-policy", "noeviction", "--appendonly", "yes", "--appendfsync", "everysec", "--save", "")
+		return exec.Command(path["redis-server"], "--bind", host, "--port", port, "--dir", dir, "--maxmemory-policy",
+			"noeviction", "--appendonly", "yes", "--appendfsync", "everysec", "--save", "")
 	})
 	f.gateway = launch(t, gateway, func() *exec.Cmd {
-		return exec.Command(path["versitygw"], "--access", "repomcp", "--secret", "secret", "--port", gateway, "--quiet", "posix", filepath.Dir(f.bucket))
+		return exec.Command(path["versitygw"], "--access", "repomcp", "--secret", "secret", "--port", gateway,
+			"--quiet", "posix", filepath.Dir(f.bucket))
 	})
 	binary := build(t)
 	for i, settings := range settingsOfReplicas(t) {
-		f.replicas = append(f.replicas, f.replica(binary, filepath.Join(dir, fmt.Sprint("replica", i+1)), settings, map[string]string{
-			"redis:6379": redis, "http://s3:7070": f.gateway.url(), "http://127.0.0.1:7070": f.gateway.url(), "http://127.0.0.1:8080": "http://" + balancer,
-			"/run/secrets": keys(t, dir), "${S3_SECRET:?set it, for example in .env}": "secret",
-		}))
+		f.replicas = append(f.replicas, f.replica(binary, filepath.Join(dir, fmt.Sprint("replica", i+1)), settings,
+			map[string]string{
+				"redis:6379": redis, "http://s3:7070": f.gateway.url(), "http://127.0.0.1:7070": f.gateway.url(),
+				"http://127.0.0.1:8080": "http://" + balancer,
+				"/run/secrets":          keys(t, dir), "${S3_SECRET:?set it, for example in .env}": "secret",
+			}))
 	}
 	config, err := filepath.Abs("../../deploy/haproxy.cfg")
 	if err != nil {
@@ -249,7 +253,8 @@ func newFleet(t *testing.T) *fleet {
 func keys(t *testing.T, dir string) string {
 	t.Helper()
 	for name, text := range map[string]string{
-		"link-keys": "2026-01-01T00:00:00Z first MDEyMzQ1Njc4OWFiY2RlZmdoaWprbG1ub3BxcnN0dXY=\n", "session-key": strings.Repeat("session", 10),
+		"link-keys":   "2026-01-01T00:00:00Z first MDEyMzQ1Njc4OWFiY2RlZmdoaWprbG1ub3BxcnN0dXY=\n",
+		"session-key": strings.Repeat("session", 10),
 	} {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
@@ -264,7 +269,8 @@ func (f *fleet) replica(binary, dir string, settings, places map[string]string) 
 	address := freeAddress(f.t)
 	mirror := filepath.Join(dir, "git", "team", "app.git")
 	f.origin.Git("clone", "--quiet", "--mirror", f.origin.Dir, mirror)
-	places["/srv/git"], places["/var/cache/repomcp"], places["0.0.0.0:8080"] = filepath.Join(dir, "git"), filepath.Join(dir, "cache"), address
+	places["/srv/git"], places["/var/cache/repomcp"], places["0.0.0.0:8080"] = filepath.Join(dir,
+		"git"), filepath.Join(dir, "cache"), address
 	var pairs []string
 	for from, to := range places {
 		pairs = append(pairs, from, to)
@@ -314,7 +320,8 @@ func wait(t *testing.T, what string, so func() bool) {
 // mcpRequest is a request of 2026-07-28.
 func mcpRequest(t *testing.T, base, method, uri string, meta map[string]any) *http.Request {
 	t.Helper()
-	all := map[string]any{"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": map[string]any{"resourceStreaming": map[string]any{}}}
+	all := map[string]any{"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+		"io.modelcontextprotocol/clientCapabilities": map[string]any{"resourceStreaming": map[string]any{}}}
 	for name, value := range meta {
 		all[name] = value
 	}
@@ -331,7 +338,8 @@ func mcpRequest(t *testing.T, base, method, uri string, meta map[string]any) *ht
 	if err != nil {
 		t.Fatal(err)
 	}
-	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/mcp", strings.NewReader(string(body)))
+	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, base+"/mcp",
+		strings.NewReader(string(body)))
 	if err != nil {
 		t.Fatal(err)
 	}

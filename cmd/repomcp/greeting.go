@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// reach is how clients come to a listener.
+// reach is how clients can connect to a listener.
 type reach struct {
 	// base is an address that works, as the beginning of URLs.
 	base string
@@ -29,7 +29,7 @@ func reachOf(address net.Addr) reach {
 	if err != nil || at.Addr().IsLoopback() {
 		return reach{base: "http://" + address.String()}
 	}
-	found := reach{everybody: true, names: machineNames()}
+	r := reach{everybody: true, names: machineNames()}
 	host := at.Addr().Unmap()
 	if host.IsUnspecified() {
 		host = netip.IPv6Loopback()
@@ -37,11 +37,11 @@ func reachOf(address net.Addr) reach {
 			host = first
 		}
 	}
-	found.base = "http://" + netip.AddrPortFrom(host, at.Port()).String()
-	return found
+	r.base = "http://" + netip.AddrPortFrom(host, at.Port()).String()
+	return r
 }
 
-// machineNames are the names and addresses that this machine knows of itself.
+// machineNames returns the names and addresses that this machine knows of itself.
 func machineNames() []string {
 	var names []string
 	if name, err := os.Hostname(); err == nil {
@@ -54,7 +54,7 @@ func machineNames() []string {
 	return names
 }
 
-// firstAddress is the one to print: of IPv4 if there is one.
+// firstAddress returns the address to print: one of IPv4 if there is one.
 func firstAddress() (first netip.Addr, ok bool) {
 	for _, address := range addresses() {
 		if address.IsLoopback() || address.IsLinkLocalUnicast() {
@@ -67,7 +67,7 @@ func firstAddress() (first netip.Addr, ok bool) {
 	return first, ok
 }
 
-// addresses are those of the interfaces.
+// addresses returns the addresses of the network interfaces.
 func addresses() []netip.Addr {
 	list, err := net.InterfaceAddrs()
 	if err != nil {
@@ -84,7 +84,7 @@ func addresses() []netip.Addr {
 
 const exposed = "other machines can connect, and the server asks nobody who they are"
 
-// greet says what was started and how to use it: on a terminal, or as the first
+// greet writes what was started and how to use it: on a terminal, or as the first
 // lines of a log of JSON.
 func greet(w io.Writer, flags serveFlags, at reach, count int, logger *slog.Logger) error {
 	base := strings.TrimSuffix(flags.publicURL, "/")

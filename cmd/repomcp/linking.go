@@ -45,8 +45,8 @@ func (f *linkFlags) define(set *pflag.FlagSet) {
 	set.BoolVar(&f.manyUses, "link-many-uses", false, "let a downloadUrl be used until it expires, not once")
 }
 
-// linking is what serve has for links; empty where nobody knows an address that
-// they could begin with.
+// linking is the links of a server and their parts; empty where no address is known
+// that links could begin with.
 type linking struct {
 	resources.Linking
 	keys        *links.Keyring
@@ -97,7 +97,7 @@ func (f linkFlags) open(publicURL string, listening net.Addr, logger *slog.Logge
 	return l, nil
 }
 
-// unlinked refuses settings that mean nothing without links.
+// unlinked refuses settings that have no meaning without links.
 func (f linkFlags) unlinked(delivery resources.Delivery) error {
 	if delivery == resources.DeliveryURL || f.keyFile != "" || f.redis != "" {
 		return &usageError{errors.New("links need --public-url, the address under which clients reach the server")}
@@ -130,8 +130,8 @@ func (l *linking) load(f linkFlags) (err error) {
 	return nil
 }
 
-// watch follows changes of the files until ctx ends. A file that became bad is
-// told of, and what was read before stays.
+// watch follows changes of the files until ctx ends. A file that cannot be
+// read any more is logged, and what was read before is kept.
 func (l *linking) watch(ctx context.Context) {
 	ticker := time.NewTicker(reloadInterval)
 	defer ticker.Stop()

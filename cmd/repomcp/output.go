@@ -9,7 +9,7 @@ import (
 	"github.com/mattn/go-isatty"
 )
 
-// writeOutput gives write the standard output, or the file of that name.
+// writeOutput has write fill the file of that name; "-" is the standard output.
 func writeOutput(name string, stdout io.Writer, write func(io.Writer) error) error {
 	if name == "-" {
 		if isTerminal(stdout) {

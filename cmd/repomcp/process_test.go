@@ -83,8 +83,10 @@ func start(tb testing.TB, root string, flags ...string) *process {
 // stream starts a download and returns its body.
 func (p *process) stream(uri string) io.ReadCloser {
 	p.tb.Helper()
-	message := fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"resources/stream","params":{"uri":%q,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"resourceStreaming":{}}}}}`, uri)
-	request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, p.url+"/mcp", strings.NewReader(message))
+	message := fmt.Sprintf(
+		`{"jsonrpc":"2.0","id":1,"method":"resources/stream","params":{"uri":%q,"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"resourceStreaming":{}}}}}`, uri)
+	request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, p.url+"/mcp",
+		strings.NewReader(message))
 	if err != nil {
 		p.tb.Fatal(err)
 	}
@@ -177,8 +179,10 @@ func TestEndOfTheDrainTimeAbortsVisibly(t *testing.T) {
 // and returns what it says until it listens.
 func launchBy(t *testing.T, command, root string, flags ...string) (p *process, said *journal) {
 	t.Helper()
-	p = &process{tb: t, done: make(chan error, 1), client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}}
-	p.cmd = exec.Command("sh", append([]string{"-c", command + ` exec "$0" "$@"`, build(t), "serve", "--root", root, "--listen", "127.0.0.1:0"}, flags...)...)
+	p = &process{tb: t, done: make(chan error, 1),
+		client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}}
+	p.cmd = exec.Command("sh", append([]string{"-c", command + ` exec "$0" "$@"`, build(t), "serve", "--root", root,
+		"--listen", "127.0.0.1:0"}, flags...)...)
 	p.cmd.Env = append(os.Environ(), "REPOMCP_RAED_LIMIT=1")
 	said = &journal{}
 	p.cmd.Stderr = said
@@ -310,7 +314,8 @@ func TestWildcardListenerPrintsAnAddressThatWorks(t *testing.T) {
 		t.Fatal(err)
 	}
 	for host, want := range map[string]int{name: http.StatusOK, "evil.example": http.StatusForbidden} {
-		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1:"+port+"/repositories", nil)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet,
+			"http://127.0.0.1:"+port+"/repositories", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -334,7 +339,8 @@ func TestWildcardListenerPrintsAnAddressThatWorks(t *testing.T) {
 			t.Errorf("no JSON: %s", line)
 		}
 	}
-	for _, want := range []string{`"within_seconds":30`, `"msg":"stopped"`, `"variable":"REPOMCP_RAED_LIMIT"`, `"msg":"request","method":"GET","path":"/repositories"`} {
+	for _, want := range []string{`"within_seconds":30`, `"msg":"stopped"`, `"variable":"REPOMCP_RAED_LIMIT"`,
+		`"msg":"request","method":"GET","path":"/repositories"`} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("the log lacks %s:\n%s", want, said)
 		}
@@ -372,7 +378,8 @@ func BenchmarkOneGiBFile(b *testing.B) {
 	repo := gittest.At(b, filepath.Join(root, "repo.git"))
 	sum := commitNoise(b, repo, size)
 	for name, uri := range map[string]string{
-		"tar.gz": "repo://repo/archive/main.tar.gz", "tar": "repo://repo/archive/main.tar", "file": "repo://repo/contents/large",
+		"tar.gz": "repo://repo/archive/main.tar.gz", "tar": "repo://repo/archive/main.tar",
+		"file": "repo://repo/contents/large",
 	} {
 		b.Run(name, func(b *testing.B) {
 			p := start(b, root)
@@ -407,7 +414,9 @@ func commitNoise(b *testing.B, repo *gittest.Repo, size int64) []byte {
 	reader, writer := io.Pipe()
 	sum := sha256.New()
 	go func() {
-		_, err := fmt.Fprintf(writer, "commit refs/heads/main\ncommitter A U Thor <author@example.com> %d +0000\ndata 6\nlarge\n\nM 100644 inline small\ndata 6\nsmall\n\nM 100644 inline large\ndata %d\n", time.Now().Unix(), size)
+		_, err := fmt.Fprintf(writer, "commit refs/heads/main\ncommitter A U Thor <author@example.com> %d "+
+			"+0000\ndata 6\nlarge\n\nM 100644 inline small\ndata 6\nsmall\n\nM 100644 inline large\ndata %d\n",
+			time.Now().Unix(), size)
 		if err == nil {
 			_, err = io.CopyN(io.MultiWriter(writer, sum), rand.NewChaCha8([32]byte{}), size)
 		}

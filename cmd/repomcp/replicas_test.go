@@ -37,9 +37,11 @@ const (
 // fillOrigin has a small tree on main, and a large one on the branches held0 to
 // held11.
 func fillOrigin(repo *gittest.Repo) {
-	files := []gittest.File{gittest.Regular("noise", gittest.Noise(1<<20)), gittest.Executable("run.sh", "#!/bin/sh\n"), gittest.Symlink("link", "noise")}
+	files := []gittest.File{gittest.Regular("noise", gittest.Noise(1<<20)), gittest.Executable("run.sh", "#!/bin/sh\n"),
+		gittest.Symlink("link", "noise")}
 	for i := range 200 {
-		files = append(files, gittest.Regular(fmt.Sprintf("dir%d/file%d.txt", i%7, i), strings.Repeat(fmt.Sprintln("line", i), i)))
+		files = append(files, gittest.Regular(fmt.Sprintf("dir%d/file%d.txt", i%7, i),
+			strings.Repeat(fmt.Sprintln("line", i), i)))
 	}
 	repo.Commit("main", files...)
 	id := repo.Commit("large", gittest.Regular("large", gittest.Noise(heldBytes)))
@@ -59,7 +61,8 @@ type story struct {
 
 func newStory(t *testing.T) *story {
 	s := &story{fleet: newFleet(t), wanted: make(map[string][]byte)}
-	s.client = &http.Client{Transport: &http.Transport{DisableCompression: true}, CheckRedirect: func(r *http.Request, _ []*http.Request) error {
+	s.client = &http.Client{Transport: &http.Transport{DisableCompression: true}, CheckRedirect: func(r *http.Request,
+		_ []*http.Request) error {
 		s.follows.Add(1)
 		if r.URL.Host != s.gateway.address || r.Method != http.MethodGet {
 			return fmt.Errorf("redirected to %s of %s", r.Method, r.URL)
@@ -150,7 +153,8 @@ func (s *story) message(r *http.Request, result any) error {
 
 func (s *story) downloadURL(base string, a asked) (string, error) {
 	var result struct{ DownloadURL string }
-	err := s.message(mcpRequest(s.t, base, "resources/stream", a.uri(), map[string]any{"io.github.repomcp/delivery": "downloadUrl"}), &result)
+	err := s.message(mcpRequest(s.t, base, "resources/stream", a.uri(),
+		map[string]any{"io.github.repomcp/delivery": "downloadUrl"}), &result)
 	return result.DownloadURL, err
 }
 
@@ -326,7 +330,8 @@ func (s *story) hold() []*download {
 		a := asked{revision: fmt.Sprint("held", i), format: "tar", exclude: fmt.Sprint("none", i)}
 		address, response := s.begin(a, i%3 == 2)
 		head := make([]byte, 64<<10)
-		if _, err := io.ReadFull(response.Body, head); err != nil || !bytes.Equal(head, s.want("large", "")[:len(head)]) {
+		if _, err := io.ReadFull(response.Body, head); err != nil ||
+			!bytes.Equal(head, s.want("large", "")[:len(head)]) {
 			s.t.Fatalf("%s: the first bytes are wrong, or %v", a.revision, err)
 		}
 		list[i] = &download{url: address, etag: response.Header.Get("ETag"), body: response.Body, at: int64(len(head))}
@@ -349,7 +354,8 @@ func (s *story) begin(a asked, byLink bool) (address string, response *http.Resp
 		if response, err = s.client.Do(getRequest(s.t, address)); err != nil {
 			s.t.Fatal(err)
 		}
-		if begun = response.StatusCode == http.StatusOK; !begun && (!byLink || response.StatusCode != http.StatusServiceUnavailable) {
+		if begun = response.StatusCode == http.StatusOK; !begun &&
+			(!byLink || response.StatusCode != http.StatusServiceUnavailable) {
 			s.t.Fatalf("%v: %s", a, response.Status)
 		}
 		return begun
@@ -406,7 +412,8 @@ func (s *story) gather(clients int) *crowd {
 					return
 				default:
 				}
-				a := asked{revision: "main", format: []string{"tar", "tar.gz"}[random.IntN(2)], prefix: fmt.Sprintf("load%d/", random.IntN(prefixes))}
+				a := asked{revision: "main", format: []string{"tar", "tar.gz"}[random.IntN(2)],
+					prefix: fmt.Sprintf("load%d/", random.IntN(prefixes))}
 				way := names[random.IntN(len(names))]
 				switch err := s.load(s.balancer.url(), way, a); {
 				case err == nil:
@@ -456,7 +463,8 @@ func (s *story) killUnderLoad() {
 	close(c.stop)
 	c.all.Wait()
 	s.cameBack(victim)
-	s.t.Logf("%d downloads went on, %d broke and were resumed; of the load %d were whole and %d failed visibly; %d redirects",
+	s.t.Logf("%d downloads went on, %d broke and were resumed; of the load %d were whole and %d failed visibly; %d "+
+		"redirects",
 		whole, resumed, c.good.Load(), c.visible.Load(), s.follows.Load())
 	if whole == 0 || resumed == 0 {
 		s.t.Errorf("%d downloads went on and %d were resumed: the kill proves nothing", whole, resumed)
@@ -506,7 +514,8 @@ func (s *story) oneRedeems() {
 	wait(s.t, "Redis answers in time", func() bool {
 		won, gone, refused := s.redeemAtOnce()
 		if won > 1 || won+gone+refused != 100 || refused == 0 && won != 1 {
-			s.t.Errorf("one link: %d downloads, %d are told that it was used, %d that it cannot be known", won, gone, refused)
+			s.t.Errorf("one link: %d downloads, %d are told that it was used, %d that it cannot be known", won, gone,
+				refused)
 		}
 		return refused == 0
 	})
@@ -541,7 +550,8 @@ func (s *story) laggingReplica() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if status, header := s.fetch(at(s.t, link, last)); status != http.StatusServiceUnavailable || header.Get("Retry-After") == "" {
+	if status, header := s.fetch(at(s.t, link, last)); status != http.StatusServiceUnavailable ||
+		header.Get("Retry-After") == "" {
 		s.t.Errorf("a commit that has not come: %d, %v", status, header)
 	}
 	before := s.seals()
@@ -577,7 +587,8 @@ func (s *story) withoutRedisAndBucket() {
 	s.gateway.kill(s.t)
 	start := time.Now()
 	for i, way := range []string{"plain", "stream", "httpUrl", "plain", "stream", "httpUrl"} {
-		if err := s.load(s.balancer.url(), way, asked{revision: "main", format: "tar.gz", prefix: fmt.Sprintf("alone%d/", i)}); err != nil {
+		if err := s.load(s.balancer.url(), way, asked{revision: "main", format: "tar.gz",
+			prefix: fmt.Sprintf("alone%d/", i)}); err != nil {
 			s.t.Errorf("%s without Redis and the bucket: %v", way, err)
 		}
 	}

@@ -58,7 +58,7 @@ func run(ctx context.Context, args []string, lookup func(string) (string, bool),
 			word >= 0 {
 			return noCommand(c, args[word])
 		}
-		return &usageError{plainer(err)}
+		return &usageError{plainError(err)}
 	})
 	err := root.ExecuteContext(ctx)
 	if err == nil {

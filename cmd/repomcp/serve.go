@@ -26,6 +26,7 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/tools"
+	"github.com/repomcp/repomcp/internal/tools/prompts"
 )
 
 var errNoRoot = &usageError{errors.New("name the folder of the git mirrors with --root DIR or REPOMCP_ROOT")}
@@ -181,7 +182,7 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 		GraphBytes: flags.historyCache / 4, CommitGraphBytes: flags.historyCache / 2, Logger: logger,
 	})
 	if err != nil {
-		return fmt.Errorf("--root %s: %w", flags.root, pathless(err))
+		return fmt.Errorf("--root %s: %w", flags.root, withoutPath(err))
 	}
 	defer func() { err = errors.Join(err, catalogue.Close()) }()
 	engine, err := archive.NewEngine(archive.EngineOptions{Level: flags.level})
@@ -209,7 +210,7 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 	mcp := resources.New(resources.Options{
 		Catalogue: catalogue, Engine: engine, Version: version(), ReadLimit: flags.readLimit,
 		Sessions: resources.NewSessions(key), Logger: logger,
-		Prompts: tools.Prompts(), Unknown: tools.Unknown,
+		Prompts: prompts.All(), Unknown: tools.Unknown,
 		Subscribing:   resources.Subscribing{NoEvents: flags.noEvents, Total: flags.maxSubscriptions},
 		ArchiveLimits: flags.limits, Links: linking.Linking, Cache: caching.cache,
 	})
@@ -234,7 +235,7 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 	serving = true
 	background := []func(context.Context){catalogue.Watch, mcp.Watch, linking.watch, caching.watch,
 		func(ctx context.Context) {
-			hearHangups(ctx, logger)
+			ignoreHangups(ctx, logger)
 		}}
 	if flags.verify {
 		background = append(background, catalogue.Verify)
@@ -275,8 +276,8 @@ func serveUntil(
 	return errors.Join(server.Shutdown(deadline), <-failed)
 }
 
-// hearHangups keeps SIGHUP, which other servers reload by, from ending this one.
-func hearHangups(ctx context.Context, logger *slog.Logger) {
+// ignoreHangups keeps SIGHUP, by which other servers reload, from ending this one.
+func ignoreHangups(ctx context.Context, logger *slog.Logger) {
 	hangups := make(chan os.Signal, 1)
 	signal.Notify(hangups, syscall.SIGHUP)
 	defer signal.Stop(hangups)
@@ -291,7 +292,7 @@ func hearHangups(ctx context.Context, logger *slog.Logger) {
 	}
 }
 
-// warnOfReaders tells of keys that every user of the machine can read.
+// warnOfReaders warns of keys that every user of the machine can read.
 func warnOfReaders(logger *slog.Logger, files ...string) {
 	const others = 0o004
 	for _, name := range files {
@@ -302,8 +303,8 @@ func warnOfReaders(logger *slog.Logger, files ...string) {
 	}
 }
 
-// pathless drops the path of an error whose message names it already.
-func pathless(err error) error {
+// withoutPath drops the path of an error whose message names it already.
+func withoutPath(err error) error {
 	if p := (*fs.PathError)(nil); errors.As(err, &p) {
 		return p.Err
 	}
@@ -351,7 +352,7 @@ func (f serveFlags) sessionKey() ([]byte, error) {
 	return key, nil
 }
 
-// hosts are the names that the Host header may have.
+// hosts returns the names that the Host header may have.
 func (f serveFlags) hosts() ([]string, error) {
 	if f.publicURL == "" {
 		return f.allowedHosts, nil

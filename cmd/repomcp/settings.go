@@ -53,18 +53,18 @@ func applyEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) 
 			return
 		}
 		if err := flags.Set(flag.Name, value); err != nil {
-			failed = fmt.Errorf("environment variable %s: %w", name, plainer(err))
+			failed = fmt.Errorf("environment variable %s: %w", name, plainError(err))
 		}
 	})
 	return failed
 }
 
-// variable is the environment's name of a flag.
+// variable returns the environment's name of a flag.
 func variable(flag *pflag.Flag) string {
 	return environmentPrefix + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
 }
 
-// warnOfSettings tells of variables that are no setting of any command.
+// warnOfSettings warns of variables that are no setting of any command.
 func warnOfSettings(logger *slog.Logger, root *cobra.Command, environ []string) {
 	known := map[string]bool{variable(root.PersistentFlags().Lookup("config")): true}
 	for _, command := range root.Commands() {
@@ -89,8 +89,8 @@ func refuseNegative(flags *pflag.FlagSet) error {
 	return errors.Join(failed...)
 }
 
-// plainer says what a value lacks without the words of the code that read it.
-func plainer(err error) error {
+// plainError says what is wrong with a value without the words of the code that read it.
+func plainError(err error) error {
 	text := err.Error()
 	switch {
 	case strings.Contains(text, "missing unit in duration"):
@@ -124,7 +124,7 @@ func applyFile(c *cobra.Command, settings *koanf.Koanf, path string) error {
 			value = strings.Join(list, ",")
 		}
 		if err := c.Flags().Set(key, value); err != nil {
-			return fmt.Errorf("config file %s: %w", path, plainer(err))
+			return fmt.Errorf("config file %s: %w", path, plainError(err))
 		}
 	}
 	return nil

@@ -54,7 +54,8 @@ func TestStories(t *testing.T) {
 		RequireExplicitExec: true,
 		UpdateScripts:       *update,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"url": waitForURL, "http": sendRequest, "header": takeHeader, "tarlist": listTar, "await": await, "transcript": transcribe, "gateway": runGateway,
+			"url": waitForURL, "http": sendRequest, "header": takeHeader, "tarlist": listTar, "await": await,
+			"transcript": transcribe, "gateway": runGateway,
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("SAMPLES", samples)
@@ -104,7 +105,8 @@ func runGateway(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 	address := listener.Addr().String()
 	ts.Check(listener.Close())
-	gateway := exec.Command("versitygw", "--access", ts.Getenv("AWS_ACCESS_KEY_ID"), "--secret", ts.Getenv("AWS_SECRET_ACCESS_KEY"), "--port", address, "--quiet", "posix", dir)
+	gateway := exec.Command("versitygw", "--access", ts.Getenv("AWS_ACCESS_KEY_ID"), "--secret",
+		ts.Getenv("AWS_SECRET_ACCESS_KEY"), "--port", address, "--quiet", "posix", dir)
 	ts.Check(gateway.Start())
 	ts.Defer(func() {
 		_ = gateway.Process.Kill() // it may have ended
@@ -183,7 +185,8 @@ func listTar(ts *testscript.TestScript, _ bool, args []string) {
 		sum := sha256.New()
 		_, err = io.Copy(sum, reader)
 		ts.Check(err)
-		lines = append(lines, fmt.Sprintf("%c %04o %d %q %q %x\n", h.Typeflag, h.Mode, h.ModTime.Unix(), h.Name, h.Linkname, sum.Sum(nil)))
+		lines = append(lines, fmt.Sprintf("%c %04o %d %q %q %x\n", h.Typeflag, h.Mode, h.ModTime.Unix(), h.Name,
+			h.Linkname, sum.Sum(nil)))
 	}
 	_, err := io.Copy(io.Discard, source) // the rest must be there as well
 	ts.Check(err)

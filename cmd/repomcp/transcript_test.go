@@ -30,7 +30,8 @@ const modernVersion, sessionVersion = "2026-07-28", "2025-11-25"
 // initialize opens a session.
 func (p *peer) initialize(ctx context.Context) error {
 	_, header, err := p.post(ctx, "initialize", map[string]any{
-		"protocolVersion": sessionVersion, "clientInfo": map[string]any{"name": "story", "version": "1"}, "capabilities": map[string]any{},
+		"protocolVersion": sessionVersion, "clientInfo": map[string]any{"name": "story",
+			"version": "1"}, "capabilities": map[string]any{},
 	}, http.Header{})
 	p.session = header.Get("Mcp-Session-Id")
 	if err == nil && p.session == "" {
@@ -51,13 +52,16 @@ func (p *peer) request(ctx context.Context, method string, params map[string]any
 		if name, ok := params["name"].(string); ok {
 			header.Set("Mcp-Name", name)
 		}
-		params["_meta"] = map[string]any{"io.modelcontextprotocol/protocolVersion": modernVersion, "io.modelcontextprotocol/clientCapabilities": map[string]any{}}
+		params["_meta"] = map[string]any{"io.modelcontextprotocol/protocolVersion": modernVersion,
+			"io.modelcontextprotocol/clientCapabilities": map[string]any{}}
 	}
 	reply, _, err := p.post(ctx, method, params, header)
 	return reply, err
 }
 
-func (p *peer) post(ctx context.Context, method string, params map[string]any, header http.Header) (json.RawMessage, http.Header, error) {
+func (p *peer) post(
+	ctx context.Context, method string, params map[string]any, header http.Header,
+) (json.RawMessage, http.Header, error) {
 	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 	if err != nil {
 		return nil, nil, err
@@ -125,7 +129,8 @@ func transcribe(ts *testscript.TestScript, _ bool, args []string) {
 		result, err := p.request(ctx, method, params)
 		ts.Check(err)
 		// The port is another one each time.
-		_, err = fmt.Fprintf(ts.Stdout(), "> %s\n%s\n", line, strings.ReplaceAll(readable(result), p.url, "http://SERVER"))
+		_, err = fmt.Fprintf(ts.Stdout(), "> %s\n%s\n", line, strings.ReplaceAll(readable(result), p.url,
+			"http://SERVER"))
 		ts.Check(err)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// version is that of the module as the Go toolchain recorded it, with the
+// version returns the version of the module as the Go toolchain recorded it, with the
 // commit for a build from a checkout.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
@@ -32,7 +32,7 @@ func revision(info *debug.BuildInfo) string {
 	return ""
 }
 
-// describe is what a report of a fault should begin with.
+// describe returns what a report of a fault should begin with.
 func describe() string {
 	commit := "unknown"
 	if info, ok := debug.ReadBuildInfo(); ok {

@@ -99,14 +99,16 @@ func (a *azure) list(w http.ResponseWriter) {
 	w.Header().Set("Content-Type", "application/xml")
 	_, _ = io.WriteString(w, `<?xml version="1.0"?><EnumerationResults><Blobs>`)
 	for _, name := range names {
-		_, _ = fmt.Fprintf(w, `<Blob><Name>%s</Name><Properties><Last-Modified>Thu, 01 Jan 1970 00:00:01 GMT</Last-Modified><Etag>"1"</Etag><Content-Length>%d</Content-Length></Properties></Blob>`, name, len(a.blobs[name]))
+		_, _ = fmt.Fprintf(w,
+			`<Blob><Name>%s</Name><Properties><Last-Modified>Thu, 01 Jan 1970 00:00:01 GMT</Last-Modified><Etag>"1"</Etag><Content-Length>%d</Content-Length></Properties></Blob>`, name, len(a.blobs[name]))
 	}
 	_, _ = io.WriteString(w, `</Blobs></EnumerationResults>`)
 }
 
 func azureBucket(t *testing.T, refused string) (b Bucket, host string) {
 	t.Helper()
-	server := httptest.NewServer(&azure{blobs: make(map[string][]byte), blocks: make(map[string][]byte), refused: refused})
+	server := httptest.NewServer(&azure{blobs: make(map[string][]byte), blocks: make(map[string][]byte),
+		refused: refused})
 	t.Cleanup(server.Close)
 	// The driver reads its environment once in a process.
 	t.Setenv("AZURE_STORAGE_ACCOUNT", "account")
@@ -144,7 +146,8 @@ func TestAzureRedirects(t *testing.T) {
 	if left := time.Until(expires); err != nil || left > RedirectExpiry || left < RedirectExpiry/2 {
 		t.Errorf("it can be used for %v, %v", left, err)
 	}
-	if status, header, got := load(t, address); status != http.StatusOK || got != string(s.bytes) || header.Get("Content-Length") != strconv.Itoa(len(s.bytes)) {
+	if status, header, got := load(t, address); status != http.StatusOK || got != string(s.bytes) ||
+		header.Get("Content-Length") != strconv.Itoa(len(s.bytes)) {
 		t.Errorf("status %d, %v, %d bytes", status, header, len(got))
 	}
 	if status, _, _ := load(t, strings.SplitN(address, "?", 2)[0]); status != http.StatusForbidden {

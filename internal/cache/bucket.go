@@ -16,7 +16,7 @@ type Bucket interface {
 	// Open reads a part of an object, at least one byte long, or what there is
 	// of it. The context bounds the reading as well.
 	Open(ctx context.Context, name string, offset, length int64) (io.ReadCloser, error)
-	// Upload makes an object of what r gives. It appears whole, after r has come
+	// Upload makes an object of what r returns. It appears whole, after r has come
 	// to its end; if r fails, or the context ends before, it does not appear.
 	Upload(ctx context.Context, name, mediaType string, r io.Reader) error
 	Delete(ctx context.Context, name string) error

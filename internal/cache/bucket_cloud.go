@@ -20,7 +20,7 @@ import (
 
 // cloudBucket is a bucket of the services that gocloud has drivers for. The
 // clients of Azure and Google bring half of the program, gRPC and 8 ms for every
-// start: whoever needs one builds with the tag, and the container image has both.
+// start: a build with the tag has them, and so does the container image.
 type cloudBucket struct{ bucket *blob.Bucket }
 
 func openCloud(ctx context.Context, u *url.URL) (Bucket, error) {
@@ -54,7 +54,8 @@ func (b cloudBucket) Upload(ctx context.Context, name, mediaType string, r io.Re
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	err := b.bucket.Upload(ctx, name, &cancelingReader{r, cancel}, &blob.WriterOptions{
-		ContentType: mediaType, ContentDisposition: uploadDisposition, CacheControl: uploadCacheControl, BufferSize: partBytes, MaxConcurrency: partsAtOnce,
+		ContentType: mediaType, ContentDisposition: uploadDisposition, CacheControl: uploadCacheControl,
+		BufferSize: partBytes, MaxConcurrency: partsAtOnce,
 	})
 	if cause := context.Cause(ctx); cause != nil {
 		return cause

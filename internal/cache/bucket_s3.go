@@ -24,7 +24,7 @@ import (
 const (
 	amazonHost = "s3.amazonaws.com"
 	// s3Attempts is how often a request is sent before it has failed, within the
-	// time that its caller gives it.
+	// time that its caller allows.
 	s3Attempts = 3
 )
 
@@ -51,8 +51,12 @@ func parseS3(query string) (s3Settings, error) {
 	if s.region == "" {
 		s.region = os.Getenv("AWS_DEFAULT_REGION")
 	}
-	texts := map[string]*string{"region": &s.region, "endpoint": &s.endpoint, "profile": &s.profile, "prefix": &s.prefix}
-	switches := map[string]*bool{"use_path_style": &s.pathStyle, "s3ForcePathStyle": &s.pathStyle, "disable_https": &s.plain}
+	texts := map[string]*string{
+		"region": &s.region, "endpoint": &s.endpoint, "profile": &s.profile, "prefix": &s.prefix,
+	}
+	switches := map[string]*bool{
+		"use_path_style": &s.pathStyle, "s3ForcePathStyle": &s.pathStyle, "disable_https": &s.plain,
+	}
 	values, err := url.ParseQuery(query)
 	if err != nil {
 		return s, fmt.Errorf("the parameters of the bucket: %w", err)
@@ -65,7 +69,8 @@ func parseS3(query string) (s3Settings, error) {
 		}
 		to := switches[name]
 		if to == nil {
-			known := slices.AppendSeq(slices.Sorted(maps.Keys(texts)), slices.Values(slices.Sorted(maps.Keys(switches))))
+			known := slices.AppendSeq(slices.Sorted(maps.Keys(texts)),
+				slices.Values(slices.Sorted(maps.Keys(switches))))
 			return s, fmt.Errorf("an s3:// URL has no parameter %q: there are %s", name, strings.Join(known, ", "))
 		}
 		if *to, err = strconv.ParseBool(value); err != nil {
@@ -75,11 +80,14 @@ func parseS3(query string) (s3Settings, error) {
 	return s, nil
 }
 
-// server returns whom to ask, and how the bucket is named there. Amazon has a
+// server returns the host to ask, and how the bucket is named there. Amazon has a
 // host for each bucket, unless a certificate cannot be for it; others are taken
 // to have one as well, unless they are addressed by number.
 func (s s3Settings) server() (host string, o *minio.Options, err error) {
-	host, o = amazonHost, &minio.Options{Region: s.region, Secure: !s.plain, BucketLookup: minio.BucketLookupAuto, MaxRetries: s3Attempts, Creds: s.credentials()}
+	host, o = amazonHost, &minio.Options{
+		Region: s.region, Secure: !s.plain, BucketLookup: minio.BucketLookupAuto,
+		MaxRetries: s3Attempts, Creds: s.credentials(),
+	}
 	if s.endpoint != "" {
 		u, err := url.Parse(s.endpoint)
 		if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || strings.Trim(u.Path, "/") != "" {
@@ -96,14 +104,16 @@ func (s s3Settings) server() (host string, o *minio.Options, err error) {
 	return host, o, nil
 }
 
-// credentials are looked for in the environment, in the shared configuration and
-// at the machine, anew whenever they have expired.
+// credentials returns what looks for credentials in the environment, in the shared
+// configuration and at the machine, anew whenever they have expired.
 func (s s3Settings) credentials() *credentials.Credentials {
 	file := &credentials.FileAWSCredentials{Profile: s.profile}
 	if s.profile != "" {
 		return credentials.New(file)
 	}
-	return credentials.NewChainCredentials([]credentials.Provider{&credentials.EnvAWS{}, file, &credentials.IAM{Region: s.region}})
+	return credentials.NewChainCredentials([]credentials.Provider{
+		&credentials.EnvAWS{}, file, &credentials.IAM{Region: s.region},
+	})
 }
 
 func openS3(u *url.URL) (Bucket, error) {
@@ -159,7 +169,8 @@ func (b *s3Bucket) Upload(ctx context.Context, name, mediaType string, r io.Read
 	n, err := io.ReadFull(r, first)
 	switch {
 	case err == nil:
-		_, err = b.client.Client.PutObject(ctx, b.name, b.prefix+name, io.MultiReader(bytes.NewReader(first), r), -1, options)
+		_, err = b.client.Client.PutObject(ctx, b.name, b.prefix+name, io.MultiReader(bytes.NewReader(first), r), -1,
+			options)
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
 		_, err = b.client.Client.PutObject(ctx, b.name, b.prefix+name, bytes.NewReader(first[:n]), int64(n), options)
 	}
@@ -172,7 +183,8 @@ func (b *s3Bucket) Delete(ctx context.Context, name string) error {
 
 func (b *s3Bucket) SignURL(ctx context.Context, name, fileName string, expiry time.Duration) (string, error) {
 	saved := mime.FormatMediaType("attachment", map[string]string{"filename": fileName})
-	u, err := b.client.PresignedGetObject(ctx, b.name, b.prefix+name, expiry, url.Values{"response-content-disposition": {saved}})
+	u, err := b.client.PresignedGetObject(ctx, b.name, b.prefix+name, expiry,
+		url.Values{"response-content-disposition": {saved}})
 	if err != nil {
 		return "", s3Error(err)
 	}

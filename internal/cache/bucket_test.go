@@ -46,15 +46,16 @@ func keys(t *testing.T) {
 func TestAddressesOfS3(t *testing.T) {
 	keys(t)
 	for address, want := range map[string]string{
-		"s3://archives?region=eu-central-1":                                                                        "https://archives.s3.eu-central-1.amazonaws.com/x",
-		"s3://archives?region=eu-central-1&disable_https=true":                                                     "http://archives.s3.eu-central-1.amazonaws.com/x",
-		"s3://archives?region=eu-central-1&use_path_style=true":                                                    "https://s3.eu-central-1.amazonaws.com/archives/x",
-		"s3://with.dots?region=eu-central-1":                                                                       "https://s3.eu-central-1.amazonaws.com/with.dots/x",
-		"s3://archives?region=us-east-1&endpoint=http://minio:9000&use_path_style=true":                            "http://minio:9000/archives/x",
-		"s3://archives?region=us-east-1&endpoint=http://minio:9000/&s3ForcePathStyle=true":                         "http://minio:9000/archives/x",
-		"s3://archives?region=us-east-1&endpoint=https://example.com":                                              "https://archives.example.com/x",
-		"s3://archives?region=us-east-1&endpoint=http://127.0.0.1:7070":                                            "http://127.0.0.1:7070/archives/x",
-		"s3://archives?region=us-east-1&endpoint=" + url.QueryEscape("http://[::1]:7070") + "&prefix=a/":           "http://[::1]:7070/archives/a/x",
+		"s3://archives?region=eu-central-1":                                                "https://archives.s3.eu-central-1.amazonaws.com/x",
+		"s3://archives?region=eu-central-1&disable_https=true":                             "http://archives.s3.eu-central-1.amazonaws.com/x",
+		"s3://archives?region=eu-central-1&use_path_style=true":                            "https://s3.eu-central-1.amazonaws.com/archives/x",
+		"s3://with.dots?region=eu-central-1":                                               "https://s3.eu-central-1.amazonaws.com/with.dots/x",
+		"s3://archives?region=us-east-1&endpoint=http://minio:9000&use_path_style=true":    "http://minio:9000/archives/x",
+		"s3://archives?region=us-east-1&endpoint=http://minio:9000/&s3ForcePathStyle=true": "http://minio:9000/archives/x",
+		"s3://archives?region=us-east-1&endpoint=https://example.com":                      "https://archives.example.com/x",
+		"s3://archives?region=us-east-1&endpoint=http://127.0.0.1:7070":                    "http://127.0.0.1:7070/archives/x",
+		"s3://archives?region=us-east-1&endpoint=" + url.QueryEscape("http://[::1]:7070") +
+			"&prefix=a/": "http://[::1]:7070/archives/a/x",
 		"s3://archives?region=us-east-1&endpoint=https://archives.example.com&use_path_style=true&prefix=repomcp-": "https://archives.example.com/archives/repomcp-x",
 	} {
 		if u := signedFor(t, address); u.Scheme+"://"+u.Host+u.Path != want {
@@ -65,13 +66,15 @@ func TestAddressesOfS3(t *testing.T) {
 
 func TestCredentialsAndRegionOfS3(t *testing.T) {
 	shared := filepath.Join(t.TempDir(), "credentials")
-	if err := os.WriteFile(shared, []byte("[default]\naws_access_key_id = fromfile\naws_secret_access_key = s\n[other]\naws_access_key_id = fromprofile\naws_secret_access_key = s\n"), 0o600); err != nil {
+	if err := os.WriteFile(shared, []byte("[default]\naws_access_key_id = fromfile\naws_secret_access_key = "+
+		"s\n[other]\naws_access_key_id = fromprofile\naws_secret_access_key = s\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	t.Setenv("AWS_SHARED_CREDENTIALS_FILE", shared)
 	t.Setenv("AWS_CONFIG_FILE", shared)
 	machine := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		_, _ = io.WriteString(w, `{"AccessKeyId":"frommachine","SecretAccessKey":"s","Token":"t","Expiration":"2199-01-01T00:00:00Z"}`)
+		_, _ = io.WriteString(w,
+			`{"AccessKeyId":"frommachine","SecretAccessKey":"s","Token":"t","Expiration":"2199-01-01T00:00:00Z"}`)
 	}))
 	defer machine.Close()
 	for name, c := range map[string]struct {
@@ -80,24 +83,34 @@ func TestCredentialsAndRegionOfS3(t *testing.T) {
 		credential   string
 		sessionToken string
 	}{
-		"environment":   {map[string]string{"AWS_ACCESS_KEY_ID": "fromenv", "AWS_SECRET_ACCESS_KEY": "s"}, "region=eu-west-1", "fromenv/DATE/eu-west-1", ""},
-		"token":         {map[string]string{"AWS_ACCESS_KEY_ID": "fromenv", "AWS_SECRET_ACCESS_KEY": "s", "AWS_SESSION_TOKEN": "t"}, "region=eu-west-1", "fromenv/DATE/eu-west-1", "t"},
-		"shared file":   {nil, "region=eu-west-1", "fromfile/DATE/eu-west-1", ""},
-		"profile":       {map[string]string{"AWS_ACCESS_KEY_ID": "fromenv", "AWS_SECRET_ACCESS_KEY": "s"}, "region=eu-west-1&profile=other", "fromprofile/DATE/eu-west-1", ""},
-		"AWS_PROFILE":   {map[string]string{"AWS_PROFILE": "other"}, "region=eu-west-1", "fromprofile/DATE/eu-west-1", ""},
-		"machine":       {map[string]string{"AWS_PROFILE": "nobody", "AWS_CONTAINER_CREDENTIALS_FULL_URI": machine.URL}, "region=eu-west-1", "frommachine/DATE/eu-west-1", "t"},
-		"AWS_REGION":    {map[string]string{"AWS_REGION": "eu-west-2", "AWS_DEFAULT_REGION": "eu-west-3"}, "", "fromfile/DATE/eu-west-2", ""},
-		"other region":  {map[string]string{"AWS_DEFAULT_REGION": "eu-west-3"}, "", "fromfile/DATE/eu-west-3", ""},
-		"stated region": {map[string]string{"AWS_REGION": "eu-west-2"}, "region=eu-west-1", "fromfile/DATE/eu-west-1", ""},
+		"environment": {map[string]string{"AWS_ACCESS_KEY_ID": "fromenv", "AWS_SECRET_ACCESS_KEY": "s"},
+			"region=eu-west-1", "fromenv/DATE/eu-west-1", ""},
+		"token": {map[string]string{"AWS_ACCESS_KEY_ID": "fromenv", "AWS_SECRET_ACCESS_KEY": "s",
+			"AWS_SESSION_TOKEN": "t"}, "region=eu-west-1", "fromenv/DATE/eu-west-1", "t"},
+		"shared file": {nil, "region=eu-west-1", "fromfile/DATE/eu-west-1", ""},
+		"profile": {map[string]string{"AWS_ACCESS_KEY_ID": "fromenv", "AWS_SECRET_ACCESS_KEY": "s"},
+			"region=eu-west-1&profile=other", "fromprofile/DATE/eu-west-1", ""},
+		"AWS_PROFILE": {map[string]string{"AWS_PROFILE": "other"}, "region=eu-west-1", "fromprofile/DATE/eu-west-1",
+			""},
+		"machine": {map[string]string{"AWS_PROFILE": "nobody", "AWS_CONTAINER_CREDENTIALS_FULL_URI": machine.URL},
+			"region=eu-west-1", "frommachine/DATE/eu-west-1", "t"},
+		"AWS_REGION": {map[string]string{"AWS_REGION": "eu-west-2", "AWS_DEFAULT_REGION": "eu-west-3"}, "",
+			"fromfile/DATE/eu-west-2", ""},
+		"other region": {map[string]string{"AWS_DEFAULT_REGION": "eu-west-3"}, "", "fromfile/DATE/eu-west-3", ""},
+		"stated region": {map[string]string{"AWS_REGION": "eu-west-2"}, "region=eu-west-1", "fromfile/DATE/eu-west-1",
+			""},
 	} {
 		t.Run(name, func(t *testing.T) {
-			for _, variable := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN", "AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION"} {
+			for _, variable := range []string{"AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_SESSION_TOKEN",
+				"AWS_PROFILE", "AWS_REGION", "AWS_DEFAULT_REGION"} {
 				t.Setenv(variable, c.variables[variable])
 			}
 			t.Setenv("AWS_CONTAINER_CREDENTIALS_FULL_URI", c.variables["AWS_CONTAINER_CREDENTIALS_FULL_URI"])
 			q := signedFor(t, "s3://archives?"+c.query).Query()
 			date, _, _ := strings.Cut(q.Get("X-Amz-Date"), "T")
-			if want := strings.Replace(c.credential, "DATE", date, 1) + "/s3/aws4_request"; q.Get("X-Amz-Credential") != want || q.Get("X-Amz-Security-Token") != c.sessionToken {
+			if want := strings.Replace(c.credential, "DATE", date, 1) +
+				"/s3/aws4_request"; q.Get("X-Amz-Credential") != want ||
+				q.Get("X-Amz-Security-Token") != c.sessionToken {
 				t.Errorf("%v, not %s", q, want)
 			}
 		})
@@ -132,8 +145,10 @@ func TestDownloadsOfTheBucketHaveNames(t *testing.T) {
 	}
 	defer func() { _ = b.Close() }()
 	for name, want := range map[string]string{
-		"hello-main.tar.gz": "attachment; filename=hello-main.tar.gz", `a" b\.tar`: `attachment; filename="a\" b\\.tar"`,
-		"ü.tar": "attachment; filename*=utf-8''%C3%BC.tar", "a\r\nSet-Cookie: x.tar": "attachment; filename*=utf-8''a%0D%0ASet-Cookie%3A%20x.tar",
+		"hello-main.tar.gz":      "attachment; filename=hello-main.tar.gz",
+		`a" b\.tar`:              `attachment; filename="a\" b\\.tar"`,
+		"ü.tar":                  "attachment; filename*=utf-8''%C3%BC.tar",
+		"a\r\nSet-Cookie: x.tar": "attachment; filename*=utf-8''a%0D%0ASet-Cookie%3A%20x.tar",
 	} {
 		signed, err := b.SignURL(t.Context(), "x", name, time.Minute)
 		if err != nil {
@@ -152,7 +167,8 @@ func TestBuckets(t *testing.T) {
 		ctx := t.Context()
 		for _, size := range []int{0, 1, partBytes - 1, partBytes, partBytes + 1, 3*partBytes + 5} {
 			want := content(1, size)
-			if err := b.Upload(ctx, "x", media, iotest.OneByteReader(bytes.NewReader(want[:min(size, 100)]))); err != nil {
+			if err := b.Upload(ctx, "x", media,
+				iotest.OneByteReader(bytes.NewReader(want[:min(size, 100)]))); err != nil {
 				t.Fatal(err)
 			}
 			if err := b.Upload(ctx, "x", media, bytes.NewReader(want)); err != nil {
@@ -177,7 +193,8 @@ func TestBuckets(t *testing.T) {
 		}
 		broken := errors.New("broken")
 		for _, size := range []int{0, 1, 2*partBytes + 1} {
-			if err := b.Upload(ctx, "y", media, io.MultiReader(bytes.NewReader(content(1, size)), iotest.ErrReader(broken))); !errors.Is(err, broken) {
+			if err := b.Upload(ctx, "y", media, io.MultiReader(bytes.NewReader(content(1, size)),
+				iotest.ErrReader(broken))); !errors.Is(err, broken) {
 				t.Errorf("a reader that fails after %d bytes: %v", size, err)
 			}
 		}
@@ -207,7 +224,8 @@ func TestSmallObjectsAreOneRequest(t *testing.T) {
 	service := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
-		asked = append(asked, r.Method+" "+r.URL.RequestURI()+" "+r.Header.Get("Content-Type")+" "+r.Header.Get("Content-Disposition")+" "+r.Header.Get("Cache-Control"))
+		asked = append(asked, r.Method+" "+r.URL.RequestURI()+" "+r.Header.Get("Content-Type")+" "+
+			r.Header.Get("Content-Disposition")+" "+r.Header.Get("Cache-Control"))
 		if len(asked) == 1 {
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}

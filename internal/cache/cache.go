@@ -14,7 +14,7 @@ import (
 // end soon after its context, and with an error unless all bytes were written.
 type Build func(ctx context.Context, w io.Writer) error
 
-// ErrClosed is what requests get once the cache was closed.
+// ErrClosed is the error of requests after the cache was closed.
 var ErrClosed = errors.New("the cache is closed")
 
 const (
@@ -105,7 +105,7 @@ func (c *Cache) Get(ctx context.Context, key Key, mediaType string, build Build)
 	if e.fromDisk() {
 		return e, nil
 	}
-	f, r, err := c.join(request{key: key, mediaType: mediaType, build: build, locate: true, unstored: true})
+	f, r, err := c.join(request{key: key, mediaType: mediaType, build: build, locate: true, unlessStored: true})
 	if errors.Is(err, errStored) {
 		if e.fromDisk() {
 			return e, nil
@@ -147,16 +147,16 @@ func (c *Cache) Find(ctx context.Context, key Key, mediaType string, build Build
 	return e, true
 }
 
-// request is what a flight is made of.
+// request is what a flight is to build, and how.
 type request struct {
-	key       Key
-	mediaType string
-	build     Build
-	pos       int64     // where the reader begins
-	locate    bool      // ask object storage and the lease first
-	object    *object   // build from it
-	expected  *Identity // what the bytes must be, where that is known
-	unstored  bool      // begin nothing that is on disk by now
+	key          Key
+	mediaType    string
+	build        Build
+	pos          int64     // where the reader begins
+	locate       bool      // ask object storage and the lease first
+	object       *object   // build from it
+	expected     *Identity // what the bytes must be, where that is known
+	unlessStored bool      // begin nothing that is on disk by now
 }
 
 // errStored says that the build ended since the disk was looked at.
@@ -178,7 +178,7 @@ func (c *Cache) join(q request) (*flight, *reader, error) {
 		// Its beginning has left the window. The one that begins now can be
 		// shared, the old one goes on for those it has.
 	}
-	if q.unstored && c.disk.has(q.key) {
+	if q.unlessStored && c.disk.has(q.key) {
 		return nil, nil, errStored
 	}
 	f := c.launch(q)
@@ -188,8 +188,8 @@ func (c *Cache) join(q request) (*flight, *reader, error) {
 	return f, r, nil
 }
 
-// alone begins a build that nobody else joins.
-func (c *Cache) alone(q request) (*flight, *reader, error) {
+// beginPrivate begins a build that nobody else joins.
+func (c *Cache) beginPrivate(q request) (*flight, *reader, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -211,8 +211,9 @@ func (c *Cache) launch(q request) *flight {
 	return f
 }
 
-// leave takes a user from a flight. The last one ends it, unless all is built,
-// or it fills the disk and that is wanted; nobody can join it from then on.
+// leave ends one user's part in a flight. With the last user the flight ends, unless
+// all is built, or FinishAbandoned lets it fill the disk; nobody can join it from then
+// on.
 func (c *Cache) leave(f *flight) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -220,19 +221,19 @@ func (c *Cache) leave(f *flight) {
 	if f.users > 0 || f.spool.complete() || c.options.FinishAbandoned && f.spool.onDisk() {
 		return
 	}
-	c.forget(f)
+	c.removeFlight(f)
 	f.cancel(errAbandoned)
 }
 
-// retire keeps others from joining.
+// retire calls removeFlight with the lock held.
 func (c *Cache) retire(f *flight) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.forget(f)
+	c.removeFlight(f)
 }
 
-// forget is called with the lock held.
-func (c *Cache) forget(f *flight) {
+// removeFlight keeps others from joining a flight. It is called with the lock held.
+func (c *Cache) removeFlight(f *flight) {
 	if c.flights[f.key] == f {
 		delete(c.flights, f.key)
 	}

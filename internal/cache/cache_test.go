@@ -94,7 +94,7 @@ func TestNoRequestFallsBetweenBuildAndDisk(t *testing.T) {
 		}
 		// The disk was looked at before the build ended, the builds after.
 		idle(c)
-		if _, _, err := c.join(request{key: key, build: s.build, unstored: true}); !errors.Is(err, errStored) {
+		if _, _, err := c.join(request{key: key, build: s.build, unlessStored: true}); !errors.Is(err, errStored) {
 			t.Errorf("a build begins of what is on disk: %v", err)
 		}
 	}
@@ -228,7 +228,8 @@ func TestAnErrorReachesAllAndIsNotKept(t *testing.T) {
 			wg.Go(func() {
 				defer e.Close()
 				var out bytes.Buffer
-				if err := e.WriteTo(t.Context(), &out); !errors.Is(err, broken) || !bytes.HasPrefix(s.bytes, out.Bytes()) {
+				if err := e.WriteTo(t.Context(), &out); !errors.Is(err, broken) ||
+					!bytes.HasPrefix(s.bytes, out.Bytes()) {
 					t.Errorf("%d bytes and %v", out.Len(), err)
 				}
 				if _, ok := e.Identity(); ok {
@@ -347,7 +348,8 @@ func TestTheWindowIsBounded(t *testing.T) {
 		}
 		for at := int64(0); at < int64(len(s.bytes)); at += chunkBytes {
 			var out bytes.Buffer
-			if err := e.WriteRange(t.Context(), &out, at, chunkBytes); err != nil || !bytes.Equal(out.Bytes(), s.bytes[at:at+chunkBytes]) {
+			if err := e.WriteRange(t.Context(), &out, at, chunkBytes); err != nil ||
+				!bytes.Equal(out.Bytes(), s.bytes[at:at+chunkBytes]) {
 				t.Fatalf("%d bytes at %d and %v", out.Len(), at, err)
 			}
 			synctest.Wait()
@@ -467,7 +469,8 @@ func TestStorm(t *testing.T) {
 
 func TestKeysTellPartsApart(t *testing.T) {
 	seen := make(map[Key]bool)
-	lists := [][]string{{}, {""}, {"", ""}, {"a", "b"}, {"ab"}, {"ab", ""}, {"", "ab"}, {"a", "", "b"}, {"../../etc/passwd"}}
+	lists := [][]string{{}, {""}, {"", ""}, {"a", "b"}, {"ab"}, {"ab", ""}, {"", "ab"}, {"a", "", "b"},
+		{"../../etc/passwd"}}
 	for _, list := range lists {
 		key := KeyOf(list...)
 		if back, ok := parseKey(key.String()); !ok || back != key || strings.ContainsAny(key.String(), "/.") {
@@ -484,7 +487,8 @@ func TestKeysTellPartsApart(t *testing.T) {
 func FuzzSeal(f *testing.F) {
 	key := KeyOf("x")
 	for _, size := range []int{0, 1, chunkBytes, 3 * chunkBytes} {
-		table, footer := seal{Identity: Identity{Size: int64(size)}, table: make([]sum, chunksOf(int64(size)))}.encode(key)
+		table, footer := seal{Identity: Identity{Size: int64(size)}, table: make([]sum, chunksOf(int64(size)))}.encode(
+			key)
 		f.Add(footer, table)
 	}
 	f.Fuzz(func(t *testing.T, end, table []byte) {

@@ -24,8 +24,8 @@ const (
 	maxEntries = 100_000
 	// blockBytes is what the smallest file takes.
 	blockBytes = 4096
-	// share of the limit that one file may have, so that one download cannot
-	// push out everything else.
+	// largestShare is the part of the limit, one in so many, that one file may have,
+	// so that one download cannot push out everything else.
 	largestShare = 2
 	// diskPause is for how long nothing is written after the disk refused to:
 	// a full one must not be filled again by each build.
@@ -49,7 +49,7 @@ type Disk struct {
 	recent list.List // of *stored, the latest first
 	used   int64     // with what drafts have reserved
 	paused time.Time // nothing is written before
-	latest time.Time // the newest time that a file was given
+	latest time.Time // the newest time that a file was set to
 
 	count struct{ evicted, damaged, faults, refused atomic.Int64 }
 }
@@ -110,15 +110,15 @@ type stored struct {
 	spool *spool
 }
 
-// found is a file that was there at the start.
-type found struct {
+// scannedFile is a file that the folder had at the start.
+type scannedFile struct {
 	*stored
 	when time.Time
 }
 
 // scan fills the index. Contents are not looked at before they are read.
 func (d *Disk) scan() error {
-	var files []found
+	var files []scannedFile
 	var leftovers []string
 	err := d.folder.each(func(info fs.FileInfo) {
 		name := info.Name()
@@ -128,13 +128,13 @@ func (d *Disk) scan() error {
 		case strings.HasSuffix(name, temporary):
 			leftovers = append(leftovers, name)
 		default:
-			files = append(files, found{&stored{key: key, name: name, cost: cost(info.Size())}, info.ModTime()})
+			files = append(files, scannedFile{&stored{key: key, name: name, cost: cost(info.Size())}, info.ModTime()})
 		}
 	})
 	if err != nil {
 		return err
 	}
-	slices.SortStableFunc(files, func(a, b found) int { return a.when.Compare(b.when) })
+	slices.SortStableFunc(files, func(a, b scannedFile) int { return a.when.Compare(b.when) })
 	d.mu.Lock()
 	for _, f := range files {
 		leftovers = append(leftovers, d.insert(f.stored)...)
@@ -151,14 +151,14 @@ func (d *Disk) scan() error {
 // that it takes the place of.
 func (d *Disk) insert(s *stored) (replaced []string) {
 	if old := d.index[s.key]; old != nil {
-		replaced = append(replaced, d.forget(old))
+		replaced = append(replaced, d.removeIndexed(old))
 	}
 	d.index[s.key] = d.recent.PushFront(s)
 	return replaced
 }
 
-// forget takes a file out of the index and returns its name, to be removed.
-func (d *Disk) forget(element *list.Element) string {
+// removeIndexed takes a file out of the index and returns its name, to be removed.
+func (d *Disk) removeIndexed(element *list.Element) string {
 	s := d.recent.Remove(element).(*stored)
 	delete(d.index, s.key)
 	d.used -= s.cost
@@ -168,7 +168,7 @@ func (d *Disk) forget(element *list.Element) string {
 // evict makes room for so many bytes more, as far as files can be spared.
 func (d *Disk) evict(more int64) (names []string) {
 	for d.recent.Len() > 0 && (d.used+more > d.limit || d.recent.Len() > maxEntries) {
-		names = append(names, d.forget(d.recent.Back()))
+		names = append(names, d.removeIndexed(d.recent.Back()))
 		d.count.evicted.Add(1)
 	}
 	return names
@@ -205,11 +205,11 @@ func (d *Disk) open(key Key) (*spool, bool) {
 		d.drop(s)
 		return nil, false
 	default:
-		// Too many open files, say: the file may be as good as ever.
+		// The file may be sound: there may be too many open files, for example.
 		d.count.faults.Add(1)
 		return nil, false
 	}
-	// It only makes the order worse if that is not remembered.
+	// A failure makes the order of eviction worse, and nothing else.
 	_ = d.folder.touch(s.name, when)
 	return sp, true
 }
@@ -237,14 +237,13 @@ func (d *Disk) load(s *stored) (*spool, error) {
 		return nil, errors.Join(err, f.Close())
 	}
 	var sp *spool
-	sp = storedSpool(f, sealed, d.pool, func() { d.drop(s) }, func() { s.forget(sp) })
+	sp = storedSpool(f, sealed, d.pool, func() { d.drop(s) }, func() { s.closeSpool(sp) })
 	s.spool = sp
 	return sp, nil
 }
 
-// forget lets go of a spool that nobody reads any more, unless there is another
-// by now.
-func (s *stored) forget(closed *spool) {
+// closeSpool forgets a spool that nobody reads any more, unless there is a newer one.
+func (s *stored) closeSpool(closed *spool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.spool == closed {
@@ -252,7 +251,7 @@ func (s *stored) forget(closed *spool) {
 	}
 }
 
-// readSeal reads the end of a file and holds its length against that.
+// readSeal reads the end of a file and compares the file's length with it.
 func readSeal(f file, key Key) (seal, error) {
 	info, err := f.Stat()
 	if err != nil {
@@ -270,7 +269,7 @@ func readSeal(f file, key Key) (seal, error) {
 	if err != nil {
 		return seal{}, err
 	}
-	// The table is not made before the file is known to be as long as that.
+	// The table is not allocated before the file is known to be long enough for it.
 	if length != foot.Size+tableBytes(foot.Size)+footerBytes {
 		return seal{}, errDamaged
 	}
@@ -289,7 +288,7 @@ func (d *Disk) drop(s *stored) {
 		d.mu.Unlock()
 		return
 	}
-	name := d.forget(element)
+	name := d.removeIndexed(element)
 	d.mu.Unlock()
 	d.count.damaged.Add(1)
 	d.remove([]string{name})
@@ -323,7 +322,7 @@ func (d *Disk) stats() DiskStats {
 	}
 }
 
-// cost is what a file takes of the limit.
+// cost returns what a file takes of the limit.
 func cost(length int64) int64 { return (length + blockBytes - 1) / blockBytes * blockBytes }
 
 const randomBytes = 8

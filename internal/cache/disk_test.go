@@ -49,7 +49,8 @@ func TestDiskKeepsBytes(t *testing.T) {
 func checkRanges(t *testing.T, e *Entry, want []byte) {
 	t.Helper()
 	size := int64(len(want))
-	for _, at := range [][2]int64{{0, -1}, {0, size}, {size, 0}, {size, -1}, {0, size + 1}, {size + 1, 0}, {-1, 1}, {1, 1<<63 - 1},
+	for _, at := range [][2]int64{{0, -1}, {0, size}, {size, 0}, {size, -1}, {0, size + 1}, {size + 1, 0}, {-1, 1},
+		{1, 1<<63 - 1},
 		{size / 2, size - size/2}, {size / 3, size / 3}, {chunkBytes - 1, 2}, {chunkBytes, chunkBytes}, {size - 1, 1}} {
 		var out bytes.Buffer
 		offset, length := at[0], at[1]
@@ -182,7 +183,8 @@ func TestARangeIsCheckedToo(t *testing.T) {
 		for _, other := range []int{(k + 1) % 5, k} {
 			var out bytes.Buffer
 			offset := int64(other*chunkBytes + 3)
-			if err := e.WriteRange(t.Context(), &out, offset, 10); err != nil || !bytes.Equal(out.Bytes(), s.bytes[offset:offset+10]) {
+			if err := e.WriteRange(t.Context(), &out, offset, 10); err != nil ||
+				!bytes.Equal(out.Bytes(), s.bytes[offset:offset+10]) {
 				t.Errorf("chunk %d gives %x and %v", other, out.Bytes(), err)
 			}
 		}
@@ -360,7 +362,8 @@ func TestWhatIsTooLargeIsStreamedOnly(t *testing.T) {
 func TestForeignFilesAreLeftAlone(t *testing.T) {
 	dir := t.TempDir()
 	key := KeyOf("x").String()
-	names := []string{"README", "x.tmp", key, key + ".tmp", key + ".12.tmp", strings.ToUpper(key) + ".0123456789abcdef", key + ".0123456789abcdeg"}
+	names := []string{"README", "x.tmp", key, key + ".tmp", key + ".12.tmp", strings.ToUpper(key) + ".0123456789abcdef",
+		key + ".0123456789abcdeg"}
 	for _, name := range names {
 		if err := os.WriteFile(filepath.Join(dir, name), []byte("mine"), 0o600); err != nil {
 			t.Fatal(err)
@@ -476,7 +479,10 @@ func TestAFailingDiskIsNoCache(t *testing.T) {
 					continue
 				}
 				t.Run(fmt.Sprint(operation, cause, after), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) { failOne(t, &faulty{operation: operation, after: after, err: cause}) })
+					synctest.Test(t, func(t *testing.T) {
+						failOne(t, &faulty{operation: operation, after: after,
+							err: cause})
+					})
 				})
 			}
 		}

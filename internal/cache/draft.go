@@ -12,7 +12,7 @@ type draft struct {
 	reserved int64
 }
 
-// create begins a file; nil says that the disk is off or cannot.
+// create begins a file. It returns nil where the disk is off or fails.
 func (d *Disk) create(key Key) *draft {
 	if d.folder == nil {
 		return nil
@@ -53,7 +53,7 @@ func (w *draft) reserve(total int64) bool {
 	return ok
 }
 
-// write adds bytes. After false the draft is gone.
+// write adds bytes. After false the draft cannot be used.
 func (w *draft) write(p []byte) bool {
 	if !w.reserve(cost(w.length + int64(len(p)))) {
 		w.disk.count.refused.Add(1)
@@ -69,8 +69,8 @@ func (w *draft) write(p []byte) bool {
 	return true
 }
 
-// commit seals the bytes and gives them their name, last of all. The draft is
-// gone after it, whatever it reports.
+// commit seals the bytes, and renames the file last of all. The draft cannot be used
+// after it, whatever it reports.
 func (w *draft) commit(s seal) bool {
 	d := w.disk
 	table, footer := s.encode(w.key)
@@ -90,7 +90,7 @@ func (w *draft) commit(s seal) bool {
 	if err != nil {
 		d.fault()
 		w.discard()
-		// The name may have been given, and only not be sure to last.
+		// The file may have its name, which is only not certain to last.
 		_ = d.folder.remove(w.name)
 		return false
 	}
@@ -101,7 +101,7 @@ func (w *draft) commit(s seal) bool {
 	return true
 }
 
-// discard removes the file. Who reads it can go on.
+// discard removes the file. Its readers can go on.
 func (w *draft) discard() {
 	d := w.disk
 	d.mu.Lock()

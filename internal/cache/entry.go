@@ -20,7 +20,7 @@ type Entry struct {
 	losses    int
 }
 
-// Identity is the size and the digest of the whole, where they are known: of
+// Identity returns the size and the digest of the whole, where they are known: of
 // what was found, and of what was built once it was written to its end.
 func (e *Entry) Identity() (Identity, bool) {
 	if e.known == nil {
@@ -32,8 +32,8 @@ func (e *Entry) Identity() (Identity, bool) {
 // ErrNoRedirect says that the bytes have to be written instead.
 var ErrNoRedirect = errors.New("there is no address to redirect to")
 
-// ErrInsecure says that the address has no TLS and is not this machine's: who
-// listens would learn a URL that anybody can download from.
+// ErrInsecure says that the address has no TLS and is not this machine's: anybody who
+// reads the traffic could download from it.
 var ErrInsecure = errors.New("the address is neither https nor of the loopback interface")
 
 // Redirect returns a URL that anybody can GET the whole bytes from for
@@ -104,7 +104,7 @@ func (e *Entry) copy(ctx context.Context, w io.Writer, end int64) error {
 	return err
 }
 
-// fromDisk looks for a file.
+// fromDisk attaches a reader to the file on disk, if there is one.
 func (e *Entry) fromDisk() bool {
 	s, ok := e.cache.disk.open(e.key)
 	if !ok {
@@ -123,8 +123,8 @@ func (e *Entry) fromDisk() bool {
 
 func (e *Entry) attach(f *flight, r *reader) { e.flight, e.reader = f, r }
 
-// begin attaches a reader that has none. Who lost the second build as well
-// would only be too slow for the third: it gets one at its own pace.
+// begin attaches a reader where there is none. A client that lost the second build as
+// well would be too slow for the third: it gets a build at its own pace.
 func (e *Entry) begin(pos int64) error {
 	if e.reader != nil {
 		return nil
@@ -132,7 +132,7 @@ func (e *Entry) begin(pos int64) error {
 	q := request{key: e.key, mediaType: e.mediaType, build: e.build, pos: pos, object: e.object, expected: e.known}
 	join := e.cache.join
 	if e.losses > 1 {
-		join = e.cache.alone
+		join = e.cache.beginPrivate
 	}
 	f, r, err := join(q)
 	if err != nil {
@@ -142,7 +142,7 @@ func (e *Entry) begin(pos int64) error {
 	return nil
 }
 
-// detachUnless gives up a reader that cannot go to a place.
+// detachUnless moves the reader to a place, and detaches it where that is not possible.
 func (e *Entry) detachUnless(pos int64) {
 	if e.reader == nil || e.reader.pos == pos {
 		return
@@ -168,5 +168,5 @@ func (e *Entry) detach() {
 	e.reader, e.flight = nil, nil
 }
 
-// Close lets go of the bytes. A build that nobody else reads ends.
+// Close ends reading. A build that nobody else reads ends as well.
 func (e *Entry) Close() { e.detach() }

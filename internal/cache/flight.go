@@ -10,7 +10,7 @@ import (
 	"github.com/repomcp/repomcp/internal/panics"
 )
 
-// errDiffers says that a build gave other bytes than an earlier one of the same
+// errDiffers says that a build wrote other bytes than an earlier one of the same
 // key.
 var errDiffers = errors.New("the build differs from an earlier one of the same key")
 
@@ -18,7 +18,7 @@ var errDiffers = errors.New("the build differs from an earlier one of the same k
 // client may wait too long, against requests to object storage.
 const leasePoll = 250 * time.Millisecond
 
-// flight is one build and those who read it.
+// flight is one build and its readers.
 type flight struct {
 	request
 	cache   *Cache
@@ -71,13 +71,13 @@ func (f *flight) run() {
 	if err == nil {
 		err = panics.Catch(func() error { return f.generate(w) })
 	}
-	f.land(w, err, &damaged)
+	f.finish(w, err, &damaged)
 	if uploaded != nil {
 		<-uploaded
 	}
 }
 
-// draft begins the file of a flight. Damage keeps it from being kept.
+// draft begins the file of a flight. A damaged one is not kept.
 func (f *flight) draft(damaged *atomic.Bool) *draft {
 	d := f.cache.disk.create(f.key)
 	if d != nil {
@@ -111,8 +111,8 @@ func (f *flight) generate(w *spoolWriter) error {
 	return err
 }
 
-// land ends a build: readers come to their end, and the file gets its name.
-func (f *flight) land(w *spoolWriter, err error, damaged *atomic.Bool) {
+// finish ends a build: readers are told, and the file gets its name.
+func (f *flight) finish(w *spoolWriter, err error, damaged *atomic.Bool) {
 	c := f.cache
 	var whole seal
 	if err == nil {
@@ -123,7 +123,7 @@ func (f *flight) land(w *spoolWriter, err error, damaged *atomic.Bool) {
 	}
 	if err != nil {
 		c.failed(err)
-		// Whoever comes after the failure builds again.
+		// Requests after the failure build again.
 		c.retire(f)
 		f.spool.end(Identity{}, err)
 		if w.draft != nil {
@@ -150,8 +150,8 @@ func (c *Cache) failed(err error) {
 	c.count.failures.Add(1)
 }
 
-// locate asks object storage, and takes the lease if the bytes are not there.
-// Whoever does not get it waits for the other's object, for a bounded time.
+// locate asks object storage, and takes the lease if the bytes are not there. Where
+// another replica has the lease, it waits for that one's object, for a bounded time.
 func (c *Cache) locate(ctx context.Context, key Key) (*object, func()) {
 	none := func() {}
 	if !c.objects.on() {

@@ -124,7 +124,8 @@ func nameIn(object []byte) string {
 
 func (g *gcs) object(name string) map[string]any {
 	return map[string]any{
-		"kind": "storage#object", "bucket": "archives", "name": name, "size": strconv.Itoa(len(g.objects[name])), "generation": "1", "metageneration": "1",
+		"kind": "storage#object", "bucket": "archives", "name": name, "size": strconv.Itoa(len(g.objects[name])),
+		"generation": "1", "metageneration": "1",
 		"contentType": media, "updated": "1970-01-01T00:00:01Z", "timeCreated": "1970-01-01T00:00:01Z", "etag": "1",
 	}
 }
@@ -167,7 +168,8 @@ func TestGCSRedirects(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "key.pem")
-	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(private)}), 0o600); err != nil {
+	if err := os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "RSA PRIVATE KEY",
+		Bytes: x509.MarshalPKCS1PrivateKey(private)}), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	b := gcsBucket(t, "&access_id=robot@example.com&private_key_path="+url.QueryEscape(path))
@@ -188,7 +190,8 @@ func TestGCSRedirects(t *testing.T) {
 		t.Fatal(err)
 	}
 	u, err := url.Parse(address)
-	if err != nil || u.Scheme != "https" || !strings.HasSuffix(u.Path, KeyOf("x").String()) || u.Query().Get("GoogleAccessId") != "robot@example.com" || u.Query().Get("Signature") == "" {
+	if err != nil || u.Scheme != "https" || !strings.HasSuffix(u.Path, KeyOf("x").String()) ||
+		u.Query().Get("GoogleAccessId") != "robot@example.com" || u.Query().Get("Signature") == "" {
 		t.Errorf("%s, %v", address, err)
 	}
 	seconds, err := strconv.ParseInt(u.Query().Get("Expires"), 10, 64)

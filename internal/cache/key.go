@@ -23,7 +23,7 @@ func KeyOf(parts ...string) Key {
 	return Key(h.Sum(nil))
 }
 
-// String is the key in hex.
+// String returns the key in hex.
 func (k Key) String() string { return hex.EncodeToString(k[:]) }
 
 // parseKey reads what String wrote, and nothing else.

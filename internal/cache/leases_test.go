@@ -36,7 +36,8 @@ func realRedis(t *testing.T) *process {
 		t.Skip("ABSENT: redis-server, only miniredis was tested")
 	}
 	address := refusing(t)
-	return start(t, address, path, "--bind", "127.0.0.1", "--port", address[len("127.0.0.1:"):], "--save", "", "--appendonly", "no")
+	return start(t, address, path, "--bind", "127.0.0.1", "--port", address[len("127.0.0.1:"):], "--save", "",
+		"--appendonly", "no")
 }
 
 func TestOneReplicaHasTheLease(t *testing.T) {
@@ -81,7 +82,8 @@ func TestALeaseIsRenewedAndRunsOut(t *testing.T) {
 		if err := client.PExpire(t.Context(), name, 250*time.Millisecond).Err(); err != nil {
 			t.Fatal(err)
 		}
-		for deadline := time.Now().Add(patience); client.PTTL(t.Context(), name).Val() <= 250*time.Millisecond; time.Sleep(10 * time.Millisecond) {
+		for deadline := time.Now().Add(patience); client.PTTL(t.Context(),
+			name).Val() <= 250*time.Millisecond; time.Sleep(10 * time.Millisecond) {
 			if time.Now().After(deadline) {
 				t.Fatal("it is not renewed")
 			}
@@ -105,7 +107,8 @@ func TestReplicasBuildOnce(t *testing.T) {
 		for range 2 {
 			l, _ := redisLeases(t, address)
 			caches = append(caches, testCache(t, Options{
-				Disk: testDisk(t, t.TempDir(), 1<<30), Objects: NewObjects(ObjectsOptions{Bucket: bucket}), Leases: l, LeaseWait: patience,
+				Disk: testDisk(t, t.TempDir(), 1<<30), Objects: NewObjects(ObjectsOptions{Bucket: bucket}), Leases: l,
+				LeaseWait: patience,
 			}))
 		}
 		first, err := caches[0].Get(t.Context(), key, media, s.build)
@@ -148,7 +151,8 @@ func TestABuildNeverDependsOnALease(t *testing.T) {
 	for name, leases := range map[string]Leases{"held": held{}, "unsure": unsure{}} {
 		bucket := &cachetest.Bucket{}
 		s := &source{bytes: content(1, chunkBytes)}
-		c := testCache(t, Options{Objects: NewObjects(ObjectsOptions{Bucket: bucket}), Leases: leases, LeaseWait: 50 * time.Millisecond})
+		c := testCache(t, Options{Objects: NewObjects(ObjectsOptions{Bucket: bucket}), Leases: leases,
+			LeaseWait: 50 * time.Millisecond})
 		mustRead(t, c, KeyOf("x"), s)
 		idle(c)
 		if stats := c.Stats(); s.runs.Load() != 1 || stats.LeaseWaits+stats.LeaseFaults != 1 {

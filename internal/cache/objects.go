@@ -92,23 +92,23 @@ func (o *Objects) find(ctx context.Context, key Key) (*object, error) {
 	if !o.on() {
 		return nil, nil
 	}
-	found, err := o.breaker.Execute(func() (*object, error) {
+	whole, err := o.breaker.Execute(func() (*object, error) {
 		ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
 		defer cancel()
-		found, err := o.look(ctx, key)
+		whole, err := o.lookUp(ctx, key)
 		if errors.Is(err, fs.ErrNotExist) {
 			return nil, nil
 		}
-		return found, err
+		return whole, err
 	})
 	if err != nil {
 		o.count.faults.Add(1)
 	}
-	return found, err
+	return whole, err
 }
 
-// look holds the seal against the object.
-func (o *Objects) look(ctx context.Context, key Key) (*object, error) {
+// lookUp compares the seal with the object.
+func (o *Objects) lookUp(ctx context.Context, key Key) (*object, error) {
 	end := make([]byte, footerBytes)
 	if err := o.readFull(ctx, key.String()+sealSuffix, 0, end); err != nil {
 		return nil, err
@@ -129,8 +129,8 @@ func (o *Objects) look(ctx context.Context, key Key) (*object, error) {
 	return &object{foot, key}, nil
 }
 
-// readFull reads a part of an object; what is too short gives wrong bytes,
-// which the digests find.
+// readFull reads a part of an object. One that is too short leaves wrong bytes, which
+// the digests find.
 func (o *Objects) readFull(ctx context.Context, name string, offset int64, p []byte) error {
 	if len(p) == 0 {
 		return nil
@@ -191,7 +191,7 @@ func (o *Objects) CheckRedirects(ctx context.Context) error {
 }
 
 // rebuild writes an object's bytes, each chunk checked. From where that fails
-// the build goes on: it gives the same bytes.
+// the build goes on: it writes the same bytes.
 func (o *Objects) rebuild(ctx context.Context, from *object, w *spoolWriter, build Build) error {
 	written, err := o.copyTo(ctx, from, w)
 	if err == nil || w.err != nil || ctx.Err() != nil {
@@ -266,7 +266,7 @@ func (o *Objects) stats() ObjectStats {
 	}
 }
 
-// skipper drops the beginning of a build that somebody has already.
+// skipper drops the beginning of a build, which was written already.
 type skipper struct {
 	w    io.Writer
 	skip int64

@@ -54,7 +54,8 @@ func names(t *testing.T, b Bucket) (list []string) {
 // replica is a cache with a disk of its own over a bucket.
 func replica(t *testing.T, b Bucket) *Cache {
 	t.Helper()
-	return testCache(t, Options{Disk: testDisk(t, t.TempDir(), 1<<30), Objects: NewObjects(ObjectsOptions{Bucket: b, Public: b})})
+	return testCache(t, Options{Disk: testDisk(t, t.TempDir(), 1<<30),
+		Objects: NewObjects(ObjectsOptions{Bucket: b, Public: b})})
 }
 
 func TestReplicasShareObjects(t *testing.T) {

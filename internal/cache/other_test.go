@@ -17,7 +17,7 @@ func cloudNames(t *testing.T, b Bucket) []string {
 	return nil
 }
 
-// Whoever gives a bucket of another build is told which build has it.
+// The error for a bucket of another build names the build that has it.
 func TestOtherBucketsAreInAnotherBuild(t *testing.T) {
 	for _, address := range []string{"gs://archives", "azblob://archives?domain=x", "file:///srv", "archives", ""} {
 		if _, err := OpenBucket(t.Context(), address); err == nil || !strings.Contains(err.Error(), "-tags cloud") {

@@ -94,7 +94,8 @@ func gatewayBucket(t *testing.T, endpoint string) Bucket {
 	t.Helper()
 	t.Setenv("AWS_ACCESS_KEY_ID", "key")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
-	b, err := OpenBucket(t.Context(), "s3://archives?region=us-east-1&use_path_style=true&endpoint="+url.QueryEscape(endpoint))
+	b, err := OpenBucket(t.Context(), "s3://archives?region=us-east-1&use_path_style=true&endpoint="+
+		url.QueryEscape(endpoint))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -57,7 +57,7 @@ func NewRedisLeases(client redis.UniversalClient) *RedisLeases {
 // Take sets the key unless it is there.
 func (l *RedisLeases) Take(ctx context.Context, key Key) (func(), error) {
 	name, token := leasePrefix+key.String(), rand.Text()
-	taken, err := l.do(ctx, func(ctx context.Context) (bool, error) {
+	acquired, err := l.do(ctx, func(ctx context.Context) (bool, error) {
 		err := l.client.SetArgs(ctx, name, token, redis.SetArgs{Mode: "NX", TTL: l.life}).Err()
 		if errors.Is(err, redis.Nil) {
 			return false, nil
@@ -66,7 +66,7 @@ func (l *RedisLeases) Take(ctx context.Context, key Key) (func(), error) {
 	})
 	// It may have been set all the same, only the answer was late. Then it runs
 	// out by itself.
-	if err != nil || !taken {
+	if err != nil || !acquired {
 		return nil, err
 	}
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
@@ -93,16 +93,16 @@ func (l *RedisLeases) renew(ctx context.Context, name, token string) {
 			return
 		case <-tick.C:
 		}
-		held, err := l.do(ctx, func(ctx context.Context) (bool, error) {
+		extended, err := l.do(ctx, func(ctx context.Context) (bool, error) {
 			return l.client.Eval(ctx, extendLease, []string{name}, token, l.life.Milliseconds()).Bool()
 		})
-		if err == nil && !held {
+		if err == nil && !extended {
 			return
 		}
 	}
 }
 
-// drop is tried once: the lease runs out by itself.
+// drop removes the lease. It is tried once: the lease runs out by itself.
 func (l *RedisLeases) drop(name, token string) {
 	_, _ = l.do(context.Background(), func(ctx context.Context) (bool, error) {
 		return true, l.client.Eval(ctx, removeLease, []string{name}, token).Err()

@@ -50,7 +50,7 @@ const (
 	footerBytes = footSumAt + sha256.Size
 )
 
-// chunksOf is the number of chunks that so many bytes have.
+// chunksOf returns the number of chunks that so many bytes have.
 func chunksOf(size int64) int64 { return (size + chunkBytes - 1) / chunkBytes }
 
 func tableBytes(size int64) int64 { return chunksOf(size) * sha256.Size }

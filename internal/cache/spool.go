@@ -29,12 +29,12 @@ var (
 type spool struct {
 	pool    *sync.Pool
 	window  int    // chunks of memory
-	damaged func() // is told when the file gives other bytes than were written
-	closed  func() // is told when the last has released it
+	damaged func() // called when the file has other bytes than were written
+	closed  func() // called when the last reference was released
 
 	mu      sync.Mutex
 	refs    int
-	readers map[*reader]struct{} // who sets the pace
+	readers map[*reader]struct{} // those that set the pace
 	file    file
 	filing  bool // what is written goes to the file
 	filed   int64
@@ -49,14 +49,14 @@ type spool struct {
 	room    chan struct{} // closed when the writer may; nil: it does not wait
 }
 
-// growingSpool is one that will be written. The caller has it retained.
+// growingSpool returns a spool that will be written. The caller holds a reference.
 func growingSpool(pool *sync.Pool, window int) *spool {
 	return &spool{
 		pool: pool, window: window, refs: 1, readers: make(map[*reader]struct{}), damaged: func() {}, closed: func() {},
 	}
 }
 
-// storedSpool is a whole file.
+// storedSpool returns the spool of a whole file.
 func storedSpool(f file, s seal, pool *sync.Pool, damaged, closed func()) *spool {
 	return &spool{
 		pool: pool, refs: 1, readers: make(map[*reader]struct{}), damaged: damaged, closed: closed,
@@ -65,7 +65,7 @@ func storedSpool(f file, s seal, pool *sync.Pool, damaged, closed func()) *spool
 	}
 }
 
-// retain keeps the file open, unless it is closed already.
+// retain takes a reference, which keeps the file open, unless it is closed already.
 func (s *spool) retain() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,13 +77,13 @@ func (s *spool) retain() bool {
 }
 
 func (s *spool) release() {
-	if s.letGo() {
+	if s.dropReference() {
 		s.closed()
 	}
 }
 
-// letGo reports whether nobody has it any more.
-func (s *spool) letGo() bool {
+// dropReference reports whether it was the last.
+func (s *spool) dropReference() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.refs--
@@ -100,8 +100,8 @@ func (s *spool) letGo() bool {
 	return true
 }
 
-// attach makes a reader at a place, if the bytes there are not lost. A passive
-// one does not set the pace.
+// attach makes a reader at a place, if the bytes there are not lost. A passive reader
+// does not set the pace.
 func (s *spool) attach(pos int64, passive bool) (*reader, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -140,16 +140,16 @@ func (s *spool) useFile(f file, damaged func()) {
 	s.file, s.filing, s.damaged = f, true, damaged
 }
 
-// end lets readers come to their end.
+// end says that all was written, or why not, and wakes the readers.
 func (s *spool) end(whole Identity, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended, s.whole, s.err = true, whole, err
-	s.wake()
+	s.wakeReaders()
 }
 
-// wake is called with the lock held.
-func (s *spool) wake() {
+// wakeReaders wakes the readers that wait. It is called with the lock held.
+func (s *spool) wakeReaders() {
 	if s.grown != nil {
 		close(s.grown)
 		s.grown = nil
@@ -172,7 +172,8 @@ func (s *spool) waitEnd(ctx context.Context) (Identity, error) {
 	}
 }
 
-// waitGrown is called with the lock held.
+// waitGrown returns a channel that is closed when there is more to read. It is called
+// with the lock held.
 func (s *spool) waitGrown() <-chan struct{} {
 	if s.grown == nil {
 		s.grown = make(chan struct{})
@@ -191,13 +192,13 @@ func wait(ctx context.Context, done <-chan struct{}) error {
 
 // spoolWriter is the one end that a build writes to.
 type spoolWriter struct {
-	ctx   context.Context
-	spool *spool
-	draft *draft // nil: none, or it failed
-	whole hash.Hash
-	tail  *chunk // being filled; the last of the spool's memory
-	fill  int
-	err   error // sticks: what a build does not look at must not look whole
+	ctx    context.Context
+	spool  *spool
+	draft  *draft // nil: none, or it failed
+	whole  hash.Hash
+	tail   *chunk // being filled; the last of the spool's memory
+	filled int
+	err    error // sticks: what a build does not look at must not look whole
 }
 
 func newSpoolWriter(ctx context.Context, s *spool, d *draft) *spoolWriter {
@@ -208,7 +209,7 @@ func newSpoolWriter(ctx context.Context, s *spool, d *draft) *spoolWriter {
 func (w *spoolWriter) Write(p []byte) (int, error) {
 	total := 0
 	for len(p) > 0 {
-		n, err := w.some(p)
+		n, err := w.writeChunk(p)
 		total += n
 		if err != nil {
 			w.err = err
@@ -219,8 +220,8 @@ func (w *spoolWriter) Write(p []byte) (int, error) {
 	return total, nil
 }
 
-// some takes what the tail has room for.
-func (w *spoolWriter) some(p []byte) (int, error) {
+// writeChunk takes what the tail has room for.
+func (w *spoolWriter) writeChunk(p []byte) (int, error) {
 	if w.err != nil {
 		return 0, w.err
 	}
@@ -233,16 +234,16 @@ func (w *spoolWriter) some(p []byte) (int, error) {
 		}
 	}
 	// Readers look at the tail only as far as was written.
-	n := copy(w.tail[w.fill:], p)
+	n := copy(w.tail[w.filled:], p)
 	w.whole.Write(p[:n])
-	w.fill += n
+	w.filled += n
 	s := w.spool
 	s.mu.Lock()
 	s.written += int64(n)
-	s.wake()
+	s.wakeReaders()
 	s.mu.Unlock()
-	if w.fill == chunkBytes {
-		w.settle()
+	if w.filled == chunkBytes {
+		w.completeChunk()
 	}
 	return n, nil
 }
@@ -261,7 +262,7 @@ func (w *spoolWriter) newTail() error {
 			return err
 		}
 	}
-	w.tail, w.fill = w.spool.pool.Get().(*chunk), 0
+	w.tail, w.filled = w.spool.pool.Get().(*chunk), 0
 	s := w.spool
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -270,7 +271,7 @@ func (w *spoolWriter) newTail() error {
 }
 
 // makeRoom drops the oldest chunk of a full window once the fastest reader has
-// it behind. Otherwise it gives what to wait for.
+// it behind. Otherwise it returns what to wait for.
 func (s *spool) makeRoom() (<-chan struct{}, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -296,18 +297,19 @@ func (s *spool) makeRoom() (<-chan struct{}, error) {
 	return nil, nil
 }
 
-// moved is called with the lock held when the pace may have changed.
-func (s *spool) moved() {
+// wakeWriter wakes the writer. It is called with the lock held, when the pace may have
+// changed.
+func (s *spool) wakeWriter() {
 	if s.room != nil {
 		close(s.room)
 		s.room = nil
 	}
 }
 
-// settle ends the tail: it gets its digest, and goes to the file if there is
-// one. When the disk fails, memory begins here.
-func (w *spoolWriter) settle() {
-	content := w.tail[:w.fill]
+// completeChunk computes the digest of the tail and writes it to the file, if there is
+// one. When the disk fails, chunks are kept in memory from this one on.
+func (w *spoolWriter) completeChunk() {
+	content := w.tail[:w.filled]
 	digest := sha256.Sum256(content)
 	if w.draft != nil && !w.draft.write(content) {
 		w.draft = nil
@@ -326,10 +328,10 @@ func (w *spoolWriter) settle() {
 	w.tail = nil
 }
 
-// finish ends the bytes; readers are not told yet.
+// finish completes the last chunk and returns the seal; readers are not woken yet.
 func (w *spoolWriter) finish() seal {
 	if w.tail != nil {
-		w.settle()
+		w.completeChunk()
 	}
 	s := w.spool
 	s.mu.Lock()
@@ -348,17 +350,17 @@ func (r *reader) close() {
 	s := r.spool
 	s.mu.Lock()
 	delete(s.readers, r)
-	s.moved()
+	s.wakeWriter()
 	s.mu.Unlock()
 	s.release()
 }
 
-// advance says that bytes were passed on.
+// advance moves the reader behind bytes that were passed on.
 func (r *reader) advance(n int) {
 	r.spool.mu.Lock()
 	defer r.spool.mu.Unlock()
 	r.pos += int64(n)
-	r.spool.moved()
+	r.spool.wakeWriter()
 }
 
 // copyTo writes up to a place, or to the end when that is negative.

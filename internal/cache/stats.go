@@ -23,7 +23,7 @@ type BuildStats struct {
 	LeaseWaits  int64 // builds that waited for another replica's
 }
 
-// Stats are the counts so far.
+// Stats returns the counts so far.
 func (c *Cache) Stats() Stats {
 	n := &c.count
 	return Stats{

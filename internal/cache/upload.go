@@ -12,14 +12,14 @@ import (
 	"github.com/repomcp/repomcp/internal/panics"
 )
 
-// upload reads the build as one client more, whose pace does not count. The
+// upload reads the build as one more client, whose pace does not count. The
 // channel is closed when it has ended, however; nil says that none began.
 func (f *flight) upload() <-chan struct{} {
 	o := f.cache.objects
 	if !o.on() || f.private || f.object != nil {
 		return nil
 	}
-	r, ok := o.begin(f.spool)
+	r, ok := o.beginUpload(f.spool)
 	if !ok {
 		o.count.drops.Add(1)
 		return nil
@@ -30,13 +30,13 @@ func (f *flight) upload() <-chan struct{} {
 		defer func() { <-o.slots }()
 		defer r.close()
 		// Not the flight's context: it ends with the last client.
-		o.counted(panics.Catch(func() error { return o.store(f.cache.ctx, f.key, f.mediaType, r) }))
+		o.countUpload(panics.Catch(func() error { return o.store(f.cache.ctx, f.key, f.mediaType, r) }))
 	}()
 	return done
 }
 
-// begin takes a slot and a reader, if there is hope for an upload.
-func (o *Objects) begin(s *spool) (*reader, bool) {
+// beginUpload takes a slot and a reader, if there is hope for an upload.
+func (o *Objects) beginUpload(s *spool) (*reader, bool) {
 	if o.breaker.State() == gobreaker.StateOpen {
 		return nil, false
 	}
@@ -49,7 +49,7 @@ func (o *Objects) begin(s *spool) (*reader, bool) {
 	return s.attach(0, true)
 }
 
-func (o *Objects) counted(err error) {
+func (o *Objects) countUpload(err error) {
 	var build buildError
 	switch {
 	case err == nil:
@@ -65,7 +65,7 @@ func (o *Objects) counted(err error) {
 // buildError is a failure that is not the upload's.
 type buildError struct{ error }
 
-// store uploads what a reader gives, and then its seal. An upload whose context
+// store uploads what a reader returns, and then its seal. An upload whose context
 // has ended leaves no object; nothing else may keep one from appearing.
 func (o *Objects) store(ctx context.Context, key Key, mediaType string, r *reader) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -95,7 +95,8 @@ func (o *Objects) store(ctx context.Context, key Key, mediaType string, r *reade
 	}
 	table, footer := seal{Identity: whole, table: r.spool.table()}.encode(key)
 	watch.Reset(o.stall)
-	return o.Bucket.Upload(ctx, key.String()+sealSuffix, "application/octet-stream", bytes.NewReader(append(footer, table...)))
+	return o.Bucket.Upload(ctx, key.String()+sealSuffix, "application/octet-stream",
+		bytes.NewReader(append(footer, table...)))
 }
 
 // copyWhole writes everything, and returns what it was.

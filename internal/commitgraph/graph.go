@@ -60,7 +60,8 @@ func Parse(data []byte, base *Graph) (*Graph, error) {
 	}
 	g := &Graph{base: base, fanout: chunks["OIDF"], ids: chunks["OIDL"], commits: chunks["CDAT"], edges: chunks["EDGE"]}
 	g.checksum = [sha1.Size]byte(data[len(data)-sha1.Size:])
-	if len(g.fanout) != fanoutBytes || g.layers()-1 != layers || base != nil && !bytes.HasSuffix(chunks["BASE"], base.checksum[:]) {
+	if len(g.fanout) != fanoutBytes || g.layers()-1 != layers ||
+		base != nil && !bytes.HasSuffix(chunks["BASE"], base.checksum[:]) {
 		return nil, ErrMalformed
 	}
 	g.count = binary.BigEndian.Uint32(g.fanout[fanoutBytes-4:])
@@ -68,7 +69,8 @@ func Parse(data []byte, base *Graph) (*Graph, error) {
 		g.first = base.Len()
 	}
 	n := int(g.count)
-	if uint64(g.first)+uint64(g.count) > maxCommits || len(g.ids) != n*sha1.Size || len(g.commits) != n*commitBytes || len(g.edges)%4 != 0 {
+	if uint64(g.first)+uint64(g.count) > maxCommits || len(g.ids) != n*sha1.Size || len(g.commits) != n*commitBytes ||
+		len(g.edges)%4 != 0 {
 		return nil, ErrMalformed
 	}
 	if offsets := chunks["GDA2"]; len(offsets) == 4*n && (base == nil || base.offsets != nil) {
@@ -89,7 +91,8 @@ func Parse(data []byte, base *Graph) (*Graph, error) {
 // layers the file says that there are below it.
 func parseTable(data []byte) (chunks map[string][]byte, layers int, err error) {
 	const version, sha1Version = 1, 1
-	if len(data) < headerBytes+chunkBytes+sha1.Size || string(data[:4]) != "CGPH" || data[4] != version || data[5] != sha1Version {
+	if len(data) < headerBytes+chunkBytes+sha1.Size || string(data[:4]) != "CGPH" || data[4] != version ||
+		data[5] != sha1Version {
 		return nil, 0, ErrMalformed
 	}
 	table, end := data[headerBytes:], uint64(len(data)-sha1.Size)
@@ -185,10 +188,10 @@ func (g *Graph) edgesEnd(at uint32) bool {
 	return false
 }
 
-// Len is the number of commits.
+// Len returns the number of commits.
 func (g *Graph) Len() uint32 { return g.first + g.count }
 
-// layer is the one that has a position.
+// layer returns the one that has a position.
 func (g *Graph) layer(at uint32) *Graph {
 	for at < g.first {
 		g = g.base
@@ -196,7 +199,7 @@ func (g *Graph) layer(at uint32) *Graph {
 	return g
 }
 
-// record is what the layer of a position has of its commit.
+// record returns what the layer of a position has of its commit.
 func (g *Graph) record(at uint32) []byte {
 	g = g.layer(at)
 	return g.commits[int(at-g.first)*commitBytes:][:commitBytes]
@@ -210,7 +213,9 @@ func (g *Graph) Find(id ID) (at uint32, ok bool) {
 			low = int(binary.BigEndian.Uint32(g.fanout[4*int(id[0]-1):]))
 		}
 		high := int(binary.BigEndian.Uint32(g.fanout[4*int(id[0]):]))
-		i := low + sort.Search(high-low, func(i int) bool { return bytes.Compare(g.ids[(low+i)*sha1.Size:][:sha1.Size], id[:]) >= 0 })
+		i := low + sort.Search(high-low, func(i int) bool {
+			return bytes.Compare(g.ids[(low+i)*sha1.Size:][:sha1.Size], id[:]) >= 0
+		})
 		if i < high && ID(g.ids[i*sha1.Size:]) == id {
 			return g.first + uint32(i), true
 		}
@@ -218,16 +223,16 @@ func (g *Graph) Find(id ID) (at uint32, ok bool) {
 	return 0, false
 }
 
-// ID is the commit at a position.
+// ID returns the commit at a position.
 func (g *Graph) ID(at uint32) ID {
 	g = g.layer(at)
 	return ID(g.ids[int(at-g.first)*sha1.Size:])
 }
 
-// Tree is the tree of the commit at a position.
+// Tree returns the tree of the commit at a position.
 func (g *Graph) Tree(at uint32) ID { return ID(g.record(at)) }
 
-// Parents are the positions of the parents of a commit, in order.
+// Parents returns the positions of the parents of a commit, in order.
 func (g *Graph) Parents(at uint32) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		layer := g.layer(at)
@@ -248,13 +253,13 @@ func (g *Graph) Parents(at uint32) iter.Seq[uint32] {
 	}
 }
 
-// Date is the committer's time of a commit in seconds since 1970, as far as 34
+// Date returns the committer's time of a commit in seconds since 1970, as far as 34
 // bits hold it.
 func (g *Graph) Date(at uint32) uint64 {
 	return binary.BigEndian.Uint64(g.record(at)[sha1.Size+8:]) & DateMask
 }
 
-// Level is the topological level of a commit: 1 without parents, otherwise at
+// Level returns the topological level of a commit: 1 without parents, otherwise at
 // least one more than that of each parent.
 func (g *Graph) Level(at uint32) uint32 {
 	return binary.BigEndian.Uint32(g.record(at)[sha1.Size+8:]) >> (dateBits - 32)
@@ -263,7 +268,7 @@ func (g *Graph) Level(at uint32) uint32 {
 // Corrected reports whether generations are corrected dates.
 func (g *Graph) Corrected() bool { return g.offsets != nil }
 
-// Generation is a number that is greater than that of every ancestor: the
+// Generation returns a number that is greater than that of every ancestor: the
 // corrected date where all layers have it, which cuts walks shorter, or else the
 // level.
 func (g *Graph) Generation(at uint32) uint64 {

@@ -30,7 +30,8 @@ func history(t testing.TB, commits int) *gittest.Repo {
 		if random.IntN(20) == 0 {
 			date -= 100_000
 		}
-		fmt.Fprintf(&stream, "commit refs/heads/b%d\nmark :%d\ncommitter A <a@example.com> %d +0000\ndata 1\nx\n", i, i, date)
+		fmt.Fprintf(&stream, "commit refs/heads/b%d\nmark :%d\ncommitter A <a@example.com> %d +0000\ndata 1\nx\n", i, i,
+			date)
 		if i > 1 {
 			parents := map[int]bool{}
 			for range 1 + max(0, random.IntN(9)-6)*random.IntN(3) {
@@ -43,7 +44,8 @@ func history(t testing.TB, commits int) *gittest.Repo {
 			}
 		}
 		for range random.IntN(3) {
-			fmt.Fprintf(&stream, "M 100644 inline %q\ndata %d\n%d\n", paths[random.IntN(len(paths))], len(fmt.Sprint(i)), i)
+			fmt.Fprintf(&stream, "M 100644 inline %q\ndata %d\n%d\n", paths[random.IntN(len(paths))],
+				len(fmt.Sprint(i)), i)
 		}
 		fmt.Fprintln(&stream)
 	}
@@ -132,7 +134,8 @@ func TestGraphIsWhatGitSaysOfTheCommits(t *testing.T) {
 				}
 			}
 			if commits < 300 || octopuses == 0 || int(graph.Len()) != commits {
-				t.Errorf("%d commits of %d were compared, %d with three parents or more", commits, graph.Len(), octopuses)
+				t.Errorf("%d commits of %d were compared, %d with three parents or more", commits, graph.Len(),
+					octopuses)
 			}
 			if _, ok := graph.Find(ID{1, 2, 3}); ok {
 				t.Error("an unknown commit is found")
@@ -184,7 +187,10 @@ func TestFiltersMissNoChange(t *testing.T) {
 			changed := repo.Git("-c", "core.quotePath=false", "diff-tree", "-r", "--name-only", base, fields[0])
 			for _, path := range append([]string{"dir", "dir/sub", "none"}, paths...) {
 				may := graph.MayChange(at, NewPath(path))
-				does := slices.ContainsFunc(strings.Split(changed, "\n"), func(c string) bool { return c == path || strings.HasPrefix(c, path+"/") })
+				does := slices.ContainsFunc(strings.Split(changed, "\n"), func(c string) bool {
+					return c == path ||
+						strings.HasPrefix(c, path+"/")
+				})
 				if does && !may {
 					t.Fatalf("%s: %s changes %s", name, fields[0], path)
 				}

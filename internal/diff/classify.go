@@ -12,7 +12,7 @@ type side struct {
 	starts  []int32 // where each line begins, and last where the text ends
 	class   []int32 // per line; lines with equal bytes have equal classes
 	changed []bool  // per line: not in the other text
-	indents []int16 // per line, measured when first asked for; nil until then
+	indents []int16 // per line; nil until the first is asked for
 }
 
 // pair is both texts of a comparison.
@@ -32,23 +32,7 @@ func (s *side) lines() int { return len(s.class) }
 
 func (s *side) line(i int) []byte { return s.text[s.starts[i]:s.starts[i+1]] }
 
-// endOfRun is the first line at or after i that is not changed.
-func (s *side) endOfRun(i int) int {
-	for i < len(s.changed) && s.changed[i] {
-		i++
-	}
-	return i
-}
-
-// startOfRun is the first line of the changed ones that lie right before i.
-func (s *side) startOfRun(i int) int {
-	for i > 0 && s.changed[i-1] {
-		i--
-	}
-	return i
-}
-
-// CountLines is the number of lines of a text; the last one counts also when it
+// CountLines returns the number of lines of a text; the last one counts also when it
 // has no "\n".
 func CountLines(text []byte) int {
 	n := bytes.Count(text, []byte{'\n'})
@@ -58,7 +42,7 @@ func CountLines(text []byte) int {
 	return n
 }
 
-func cut(text []byte) side {
+func splitLines(text []byte) side {
 	n := CountLines(text)
 	s := side{text: text, starts: make([]int32, 1, n+1), class: make([]int32, n), changed: make([]bool, n)}
 	for end := 0; end < len(text); {
@@ -75,7 +59,7 @@ func cut(text []byte) side {
 // classify puts equal lines into one class, with a hash table of open addressing.
 // Its seed is drawn anew, so that no text can be made to collide.
 func classify(a, b []byte) *pair {
-	p := &pair{a: cut(a), b: cut(b)}
+	p := &pair{a: splitLines(a), b: splitLines(b)}
 	total := p.a.lines() + p.b.lines()
 	seed := maphash.MakeSeed()
 	// A slot holds a class + 1, or 0.

@@ -52,7 +52,8 @@ func checkLines(t *testing.T, a, b []byte) {
 			t.Fatal(err)
 		}
 		added, deleted := diff.Count(changes)
-		if plus, minus := strings.Count("\n"+out.String(), "\n+"), strings.Count("\n"+out.String(), "\n-"); plus != added || minus != deleted {
+		if plus, minus := strings.Count("\n"+out.String(), "\n+"), strings.Count("\n"+out.String(),
+			"\n-"); plus != added || minus != deleted {
 			t.Fatalf("%d lines are added and %d deleted; the hunks have %d and %d", added, deleted, plus, minus)
 		}
 	}
@@ -106,12 +107,14 @@ func TestHostileTextsEnd(t *testing.T) {
 		noise.WriteString(string(rune('a'+r.IntN(20))) + "\n")
 	}
 	for name, c := range map[string]texts{
-		"equal lines":   {strings.Repeat("\n", lines), strings.Repeat("\n", lines/2) + "x\n" + strings.Repeat("\n", lines)},
-		"two periods":   {strings.Repeat("a\nb\n", lines/2), strings.Repeat("a\nb\nb\n", lines/3)},
-		"shuffled":      {numbers.String(), shuffled.String()},
-		"few lines":     {noise.String(), numbers.String() + noise.String()},
-		"blank columns": {strings.Repeat(strings.Repeat("\r", 1<<20)+"\n", 20), strings.Repeat(strings.Repeat("\r", 1<<20)+"\n", 25)},
-		"one line":      {strings.Repeat("a", 4<<20), strings.Repeat("a", 4<<20) + "\n"},
+		"equal lines": {strings.Repeat("\n", lines), strings.Repeat("\n", lines/2) + "x\n" + strings.Repeat("\n",
+			lines)},
+		"two periods": {strings.Repeat("a\nb\n", lines/2), strings.Repeat("a\nb\nb\n", lines/3)},
+		"shuffled":    {numbers.String(), shuffled.String()},
+		"few lines":   {noise.String(), numbers.String() + noise.String()},
+		"blank columns": {strings.Repeat(strings.Repeat("\r", 1<<20)+"\n", 20),
+			strings.Repeat(strings.Repeat("\r", 1<<20)+"\n", 25)},
+		"one line": {strings.Repeat("a", 4<<20), strings.Repeat("a", 4<<20) + "\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			changes, err := diff.Lines(t.Context(), []byte(c.a), []byte(c.b), diff.Options{})
@@ -128,7 +131,8 @@ func TestHostileTextsEnd(t *testing.T) {
 func TestAnEndedContextEndsTheComparison(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := diff.Lines(ctx, []byte("a\nb\n"), []byte("b\na\n"), diff.Options{}); !errors.Is(err, context.Canceled) {
+	if _, err := diff.Lines(ctx, []byte("a\nb\n"), []byte("b\na\n"), diff.Options{}); !errors.Is(err,
+		context.Canceled) {
 		t.Errorf("the error is %v", err)
 	}
 }

@@ -173,9 +173,11 @@ func TestHunksOfOddTextsAreGits(t *testing.T) {
 	odd := []string{
 		"", "\n", "a", "a\n", "a\n\n", "\r\n", "a\r", "a\r\n", "\x00", "a\n\x00b\n",
 		strings.Repeat("y\n", 3999) + "ab\x00", strings.Repeat("y\n", 4000) + "\x00\nz\n", "é\n", "\xff\n",
-		long + "\n" + head + "1\n", long[:79] + "é\n" + head + "2\n", long[:70] + strings.Repeat(" ", 30) + "z\n" + head,
+		long + "\n" + head + "1\n", long[:79] + "é\n" + head + "2\n", long[:70] + strings.Repeat(" ", 30) + "z\n" +
+			head,
 		"_u\n" + head, "$v \t\r\n" + head, "\vw\n" + head, " s\n" + head, "9\n" + head, "Z\x00z\n" + head,
-		head + head + "1\n" + head, head + "2\n" + head + "3\n" + head + head, strings.Repeat("\n", 500), strings.Repeat("\n", 501) + "q\n",
+		head + head + "1\n" + head, head + "2\n" + head + "3\n" + head + head, strings.Repeat("\n",
+			500), strings.Repeat("\n", 501) + "q\n",
 		strings.Repeat("  \n", 50) + "\tfoo\n" + strings.Repeat("  \n", 50),
 		strings.Repeat(strings.Repeat(" ", 250)+"deep\n", 9), strings.Repeat(strings.Repeat(" ", 250)+"deep\n", 12),
 	}

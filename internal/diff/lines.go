@@ -46,10 +46,11 @@ func Lines(ctx context.Context, a, b []byte, o Options) ([]Change, error) {
 	if err := pair.mark(ctx); err != nil {
 		return nil, err
 	}
-	if err := pair.tidy(ctx, !o.NoIndentHeuristic); err != nil {
+	removed, added, err := pair.placeBlocks(ctx, !o.NoIndentHeuristic)
+	if err != nil {
 		return nil, err
 	}
-	return pair.changes(), nil
+	return changesOf(removed, added), nil
 }
 
 // Count adds up the lines that changes put in and take out.
@@ -59,18 +60,4 @@ func Count(changes []Change) (added, deleted int) {
 		deleted += c.ALines
 	}
 	return added, deleted
-}
-
-// changes reads the marks: runs of marked lines, with equally many unmarked
-// lines on both sides between them.
-func (p *pair) changes() []Change {
-	var list []Change
-	for i, j := 0, 0; i < p.a.lines() || j < p.b.lines(); i, j = i+1, j+1 {
-		c := Change{A: i, B: j}
-		i, j = p.a.endOfRun(i), p.b.endOfRun(j)
-		if c.ALines, c.BLines = i-c.A, j-c.B; c.ALines+c.BLines > 0 {
-			list = append(list, c)
-		}
-	}
-	return list
 }

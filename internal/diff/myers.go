@@ -122,7 +122,7 @@ func markAll(s *side, lines []int32) {
 	}
 }
 
-// shrink takes away what is equal at both ends of a box.
+// shrink removes what is equal at both ends of a box.
 func (s *search) shrink(area box) box {
 	for area.a < area.aEnd && area.b < area.bEnd && s.a[area.a] == s.b[area.b] {
 		area.a++
@@ -191,7 +191,7 @@ func (s *search) advance(area box, meet bool) (c cutPoint, met, snake bool) {
 	return cutPoint{}, false, snake
 }
 
-// retreat is advance from the last corner.
+// retreat does what advance does, from the last corner.
 func (s *search) retreat(area box, meet bool) (c cutPoint, met, snake bool) {
 	f, other := &s.backward, &s.forward
 	for d := f.high; d >= f.low; d -= 2 {
@@ -240,9 +240,9 @@ func (s *search) goodSnake(area box, cost int) (cutPoint, bool) {
 
 func distance(a, b int) int { return max(a-b, b-a) }
 
-// furthest gives up and takes the path that has come furthest, counted in lines
-// of both texts. Paths may stand beyond the box by an edit; they are drawn back
-// along their diagonal.
+// furthest returns the end of the path that has come furthest, counted in lines of both
+// texts. Paths may be beyond the box by an edit; they are moved back along their
+// diagonal.
 func (s *search) furthest(area box) cutPoint {
 	ahead, back := cutPoint{a: -1, before: true}, cutPoint{a: math.MaxInt32, after: true}
 	for d := s.forward.high; d >= s.forward.low; d -= 2 {

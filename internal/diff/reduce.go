@@ -23,8 +23,8 @@ const (
 	crowdFactor = 4
 )
 
-// kept is what of one side is left to compare.
-type kept struct {
+// remainder is the part of one side that is left to compare.
+type remainder struct {
 	class []int32
 	line  []int32 // where each of them is in the text
 }
@@ -32,7 +32,7 @@ type kept struct {
 // reduce leaves out lines that both texts begin or end with, marks those
 // without a match in the other text as changed, and with them frequent lines in
 // the midst of such: a "}" between a hundred new lines belongs to the new ones.
-func (p *pair) reduce() (a, b kept) {
+func (p *pair) reduce() (a, b remainder) {
 	head := 0
 	for limit := min(p.a.lines(), p.b.lines()); head < limit && p.a.class[head] == p.b.class[head]; {
 		head++
@@ -42,11 +42,11 @@ func (p *pair) reduce() (a, b kept) {
 		p.a.class[p.a.lines()-1-tail] == p.b.class[p.b.lines()-1-tail]; {
 		tail++
 	}
-	return p.keep(&p.a, 1, head, tail), p.keep(&p.b, 0, head, tail)
+	return p.reduceSide(&p.a, 1, head, tail), p.reduceSide(&p.b, 0, head, tail)
 }
 
-// keep does it for one side; other is the side that its lines are looked up in.
-func (p *pair) keep(s *side, other, head, tail int) kept {
+// reduceSide reduces one side; other is the side that its lines are looked up in.
+func (p *pair) reduceSide(s *side, other, head, tail int) remainder {
 	end := s.lines() - tail
 	rarities := make([]rarity, end-head)
 	enough := min(roughRoot(s.lines()), frequentAtMost)
@@ -60,7 +60,7 @@ func (p *pair) keep(s *side, other, head, tail int) kept {
 			rarities[i] = frequent
 		}
 	}
-	k := kept{class: make([]int32, 0, len(rarities)), line: make([]int32, 0, len(rarities))}
+	k := remainder{class: make([]int32, 0, len(rarities)), line: make([]int32, 0, len(rarities))}
 	for i, r := range rarities {
 		if r == rare || r == frequent && !crowded(rarities, i) {
 			k.class = append(k.class, s.class[head+i])
@@ -84,8 +84,8 @@ func crowded(rarities []rarity, i int) bool {
 		return false
 	}
 	// The line itself is counted once for each direction, as git does.
-	alike := 2 + frequentBefore + frequentAfter
-	return alike*crowdFactor < alike+unmatchedBefore+unmatchedAfter
+	frequents := 2 + frequentBefore + frequentAfter
+	return frequents*crowdFactor < frequents+unmatchedBefore+unmatchedAfter
 }
 
 func neighbours(rarities []rarity, i, step int) (frequents, unmatcheds int) {
@@ -103,6 +103,6 @@ func neighbours(rarities []rarity, i, step int) (frequents, unmatcheds int) {
 	return frequents, unmatcheds
 }
 
-// roughRoot is the least power of two whose square is larger than n, which git
+// roughRoot returns the least power of two whose square is larger than n, which git
 // takes for a square root.
 func roughRoot(n int) int { return 1 << ((bits.Len(uint(n)) + 1) / 2) }

@@ -9,23 +9,23 @@ import (
 )
 
 const (
-	// firstBytes is how much of a file is looked at to see whether it is text.
-	firstBytes = 8000
+	// BinaryBytes is how much of a file is looked at to see whether it is binary.
+	BinaryBytes = 8000
 	// headingBytes is how much of a line is shown after the numbers of a hunk.
 	headingBytes = 80
 )
 
 // Binary reports whether a file counts as binary: whether there is a NUL among
-// its first 8000 bytes, as for git.
+// its first [BinaryBytes], as for git.
 func Binary(content []byte) bool {
-	return bytes.IndexByte(content[:min(len(content), firstBytes)], 0) >= 0
+	return bytes.IndexByte(content[:min(len(content), BinaryBytes)], 0) >= 0
 }
 
 // Unified writes changes as hunks with so many lines of context, as git does
 // below the line "+++". After the second "@@" comes the nearest line before the
-// hunk that begins with a letter, "_" or "$", cut to 80 bytes and
-// before what is not UTF-8: git's rule for files of no special kind. A last line without "\n" is followed by the remark
-// "\ No newline at end of file".
+// hunk that begins with a letter, "_" or "$", cut to 80 bytes
+// and before what is not UTF-8: git's rule for files of no special kind. A last line
+// without "\n" is followed by the remark "\ No newline at end of file".
 //
 // The changes are those of [Lines] for a and b. For no context at all, git finds
 // them with [Options.TrimTail]. The error is the writer's.

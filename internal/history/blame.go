@@ -19,7 +19,7 @@ const (
 	MaxBlameLines = 500_000
 	// maxBlamedBytes bounds the commits of a result.
 	maxBlamedBytes = 64 << 20
-	// MaxBlameCommits is how many commits are looked at before a blame gives up:
+	// MaxBlameCommits is how many commits are looked at before a blame fails:
 	// some seconds of work, and more than lie between the two ends of Linux.
 	MaxBlameCommits = 500_000
 )
@@ -90,35 +90,37 @@ func Blame(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, o BlameO
 	if o.MaxCommits <= 0 {
 		o.MaxCommits = MaxBlameCommits
 	}
-	return walking(ctx, snapshot, facts, func(s *source) (BlameResult, error) {
+	return withCommitGraph(ctx, snapshot, facts, func(s *source) (BlameResult, error) {
 		s.people = o.Mailmap
 		return o.blame(s, limit.path)
 	})
 }
 
 func (o *BlameOptions) blame(s *source, path string) (BlameResult, error) {
-	b := &board{source: s, left: o.MaxCommits, blobs: blobs{source: s}, commits: make(map[repos.ID]*suspect)}
-	start, err := b.start(o.Commit, path)
+	t := &tracer{
+		source: s, left: o.MaxCommits, contents: contents{source: s}, revisions: make(map[Version]*revision),
+	}
+	newest, err := t.begin(Version{o.Commit, path})
 	if err != nil {
 		return BlameResult{}, err
 	}
-	content, err := b.content(start)
+	content, err := t.contents.read(newest.id)
 	if err != nil {
 		return BlameResult{}, err
 	}
-	result, wanted, err := o.cut(content)
-	if err != nil || wanted.count == 0 {
+	result, requested, err := o.cut(content)
+	if err != nil || requested.count == 0 {
 		return result, err
 	}
-	b.give(start, []share{wanted})
-	if err := b.run(); err != nil {
+	t.add(newest, []segment{requested})
+	if err := t.run(); err != nil {
 		return BlameResult{}, err
 	}
-	return result, b.report(&result)
+	return result, t.report(&result)
 }
 
 // cut applies the range to the file's content.
-func (o *BlameOptions) cut(content []byte) (result BlameResult, wanted share, err error) {
+func (o *BlameOptions) cut(content []byte) (result BlameResult, requested segment, err error) {
 	starts := lineStarts(content)
 	result.Lines = len(starts) - 1
 	first, last := max(o.First, 1), o.Last
@@ -126,16 +128,17 @@ func (o *BlameOptions) cut(content []byte) (result BlameResult, wanted share, er
 		last = result.Lines
 	}
 	if result.Lines == 0 && o.First <= 1 && o.Last <= 0 {
-		return result, share{}, nil
+		return result, segment{}, nil
 	}
 	if first > last {
-		return BlameResult{}, share{}, fmt.Errorf("lines %d to %d of a file of %d: %w", first, o.Last, result.Lines, repos.ErrInvalid)
+		return BlameResult{}, segment{}, fmt.Errorf("lines %d to %d of a file of %d: %w",
+			first, o.Last, result.Lines, repos.ErrInvalid)
 	}
 	result.Text = content[starts[first-1]:starts[last]]
-	return result, share{line: first - 1, original: first - 1, count: last - first + 1}, nil
+	return result, segment{line: first - 1, original: first - 1, count: last - first + 1}, nil
 }
 
-// lineStarts gives where lines begin, and the end.
+// lineStarts returns where lines begin, and the end.
 func lineStarts(content []byte) []int {
 	starts := []int{0}
 	for at := 0; at < len(content); {
@@ -149,44 +152,46 @@ func lineStarts(content []byte) []int {
 	return starts
 }
 
-// report puts what was found in order, joins runs that belong together,
+// report puts the attributions in the order of the lines, joins runs that belong together,
 // and reads the commits.
-func (b *board) report(result *BlameResult) error {
-	slices.SortFunc(b.found, func(x, y verdict) int { return x.line - y.line })
+func (t *tracer) report(result *BlameResult) error {
+	slices.SortFunc(t.attributions, func(x, y attribution) int { return x.line - y.line })
 	result.Commits = make(map[repos.ID]Commit)
 	bytes := 0
-	for _, v := range b.found {
-		if n := len(result.Ranges); n > 0 && result.Ranges[n-1].continued(v) {
-			result.Ranges[n-1].Count += v.count
+	for _, a := range t.attributions {
+		if n := len(result.Ranges); n > 0 && result.Ranges[n-1].continuedBy(a) {
+			result.Ranges[n-1].Count += a.count
 			continue
 		}
-		result.Ranges = append(result.Ranges, v.blameRange())
-		if _, known := result.Commits[v.by.commit.id]; known {
+		result.Ranges = append(result.Ranges, a.blameRange())
+		if _, known := result.Commits[a.revision.Commit]; known {
 			continue
 		}
-		commit, err := b.source.commit(v.by.commit.id)
+		commit, err := t.source.commit(a.revision.Commit)
 		if err != nil {
 			return err
 		}
 		if bytes += commit.stored; bytes > maxBlamedBytes {
-			return fmt.Errorf("the commits have more than %d bytes; ask for fewer lines: %w", maxBlamedBytes, repos.ErrTooLarge)
+			return fmt.Errorf("the commits have more than %d bytes; ask for fewer lines: %w",
+				maxBlamedBytes, repos.ErrTooLarge)
 		}
 		result.Commits[commit.ID] = commit
 	}
 	return nil
 }
 
-func (r BlameRange) continued(v verdict) bool {
-	return r.Commit == v.by.commit.id && r.Path == v.by.path && r.Original+r.Count == v.original+1 && r.Line+r.Count == v.line+1
+func (r BlameRange) continuedBy(a attribution) bool {
+	return r.Commit == a.revision.Commit && r.Path == a.revision.Path &&
+		r.Original+r.Count == a.original+1 && r.Line+r.Count == a.line+1
 }
 
-func (v verdict) blameRange() BlameRange {
+func (a attribution) blameRange() BlameRange {
 	r := BlameRange{
-		Line: v.line + 1, Count: v.count, Original: v.original + 1,
-		Commit: v.by.commit.id, Path: v.by.path, Boundary: len(v.by.commit.parents) == 0,
+		Line: a.line + 1, Count: a.count, Original: a.original + 1,
+		Commit: a.revision.Commit, Path: a.revision.Path, Boundary: len(a.revision.parents) == 0,
 	}
-	if p := v.by.previous; p != nil {
-		r.Previous = &Version{Commit: p.commit.id, Path: p.path}
+	if a.previous != nil {
+		r.Previous = &a.previous.Version
 	}
 	return r
 }

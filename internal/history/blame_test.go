@@ -39,7 +39,8 @@ func porcelain(r BlameResult) string {
 }
 
 func person(out *strings.Builder, role string, p Person) {
-	fmt.Fprintf(out, "%[1]s %[2]s\n%[1]s-mail <%[3]s>\n%[1]s-time %[4]d\n%[1]s-tz %[5]s\n", role, p.Name, p.Email, p.Seconds, p.Zone)
+	fmt.Fprintf(out, "%[1]s %[2]s\n%[1]s-mail <%[3]s>\n%[1]s-time %[4]d\n%[1]s-tz %[5]s\n", role, p.Name, p.Email,
+		p.Seconds, p.Zone)
 }
 
 func TestBlameIsThatOfGit(t *testing.T) {
@@ -99,7 +100,8 @@ func TestBlameLeavesTheEndOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := strings.TrimSuffix(porcelain(got), "\n"), repo.Git("blame", "--line-porcelain", tip, "--", "f"); got != want {
+	if got, want := strings.TrimSuffix(porcelain(got), "\n"), repo.Git("blame", "--line-porcelain", tip, "--",
+		"f"); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 }

@@ -19,19 +19,22 @@ var errContradicted = fmt.Errorf("the commit-graph contradicts a commit: %w", re
 // begin with or compare is compared with the commits first.
 type claims struct {
 	graph *commitgraph.Graph
-	paths map[string]commitgraph.Path // that changes were asked of
-	// near has positions plus one of parents that were told last, by their ids: they
-	// are asked for next.
-	near [1 << 10]uint32
+	paths map[string]commitgraph.Path // those asked about, hashed
+	// recent has the positions plus one of the parents that were returned last, by
+	// their ids: they are asked for next.
+	recent [1 << 10]uint32
 }
 
 func (c *claims) slot(id repos.ID) *uint32 {
-	return &c.near[int(binary.BigEndian.Uint16(id[:]))%len(c.near)]
+	return &c.recent[int(binary.BigEndian.Uint16(id[:]))%len(c.recent)]
 }
 
-// walking returns the answer to a question whose walk may go by the commit-graph.
-// Where that turns out to be wrong the question is asked again without it.
-func walking[T any](ctx context.Context, snapshot *repos.Snapshot, facts *Facts, ask func(*source) (T, error)) (T, error) {
+// withCommitGraph returns the answer to a question whose walk may go by the
+// commit-graph. Where the graph turns out to be wrong, the question is asked again
+// without it.
+func withCommitGraph[T any](
+	ctx context.Context, snapshot *repos.Snapshot, facts *Facts, ask func(*source) (T, error),
+) (T, error) {
 	s, err := newSource(ctx, snapshot, facts)
 	if err != nil {
 		var none T
@@ -63,7 +66,7 @@ func (c *claims) find(id repos.ID) (at uint32, ok bool) {
 	return c.graph.Find(id)
 }
 
-// links is what the graph has of a commit.
+// links returns what the graph has of a commit.
 func (c *claims) links(id repos.ID) (l links, ok bool) {
 	at, ok := c.find(id)
 	if !ok {
@@ -103,27 +106,27 @@ func (s *source) confirm(ids ...repos.ID) error {
 	return nil
 }
 
-// keeps reports whether the graph says that a commit has at a path what its first
-// parent has, or nothing where it has no parent. False says nothing.
-func (c *claims) keeps(l links, path string) bool {
+// leavesUnchanged reports whether the graph says that a commit has the same at a path
+// as its first parent, or nothing where it has no parent. False says nothing.
+func (c *claims) leavesUnchanged(l links, path string) bool {
 	if l.at == 0 || path == "" {
 		return false
 	}
-	asked, known := c.paths[path]
+	hashed, known := c.paths[path]
 	if !known {
 		if c.paths == nil {
 			c.paths = make(map[string]commitgraph.Path)
 		}
-		asked = commitgraph.NewPath(path)
-		c.paths[path] = asked
+		hashed = commitgraph.NewPath(path)
+		c.paths[path] = hashed
 	}
-	return !c.graph.MayChange(l.at-1, asked)
+	return !c.graph.MayChange(l.at-1, hashed)
 }
 
-// keepsAll is keeps of several paths.
-func (c *claims) keepsAll(l links, limits []limit) bool {
+// leavesAllUnchanged is leavesUnchanged of several paths.
+func (c *claims) leavesAllUnchanged(l links, limits []limit) bool {
 	for _, limit := range limits {
-		if !c.keeps(l, limit.path) {
+		if !c.leavesUnchanged(l, limit.path) {
 			return false
 		}
 	}

@@ -30,13 +30,13 @@ type Commit struct {
 // Mailmap says otherwise.
 type Person = repos.Person
 
-// Subject is the first paragraph of the message in one line, git's %s.
+// Subject returns the first paragraph of the message in one line, git's %s.
 func (c Commit) Subject() string {
 	subject, _ := message.CutSubject(message.SkipBlankLines(c.Message))
 	return subject
 }
 
-// Summary is the first line of the message that is not blank, or the id in
+// Summary returns the first line of the message that is not blank, or the id in
 // parentheses: the summary of git-blame(1), "The porcelain format".
 func (c Commit) Summary() string {
 	line, _, _ := strings.Cut(message.SkipBlankLines(c.Message), "\n")
@@ -65,7 +65,7 @@ func parseCommit(id repos.ID, raw []byte, links links) Commit {
 	}
 }
 
-// readable is a commit or a tag in UTF-8, up to the first NUL, as git shows it: the
+// readable returns a commit or a tag in UTF-8, up to the first NUL, as git shows it: the
 // header "encoding" names what it was written in (git-commit(1), "Discussion").
 func readable(raw []byte) string {
 	text, _, _ := strings.Cut(string(raw), "\x00")
@@ -103,7 +103,7 @@ func parseLinks(id repos.ID, raw []byte) (links, error) {
 	return links{tree: l.Tree, parents: l.Parents, date: l.Date}, err
 }
 
-// damaged says that a commit cannot be read.
+// damaged returns the error for a commit that cannot be read.
 func damaged(id repos.ID, what string) error {
 	return fmt.Errorf("commit %s %s: %w", id, what, repos.ErrCorrupt)
 }

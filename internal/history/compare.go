@@ -15,23 +15,23 @@ const DefaultMaxFiles = 100_000
 // base that is nearer, leaves fewer.
 var ErrTooMany = errors.New("too many files differ: compare below a path, or with a nearer commit")
 
-// Status says what became of a file, in the letters of git diff --name-status.
+// Status of a file in a comparison, in the letters of git diff --name-status.
 type Status byte
 
-// What can become of a file.
+// The statuses.
 const (
 	Added       Status = 'A'
-	Copied      Status = 'C' // the new path is like the old one, which stays
+	Copied      Status = 'C' // the new path is like the old one, which still exists
 	Deleted     Status = 'D'
 	Modified    Status = 'M' // another content, another permission, or both
 	Renamed     Status = 'R'
 	TypeChanged Status = 'T' // between file, symbolic link and submodule
 )
 
-// String is the letter.
+// String returns the letter.
 func (s Status) String() string { return string(rune(s)) }
 
-// FileChange is what became of one file. Of an added file the old mode and id
+// FileChange is the change of one file. Of an added file the old mode and id
 // are zero, of a deleted one the new ones; the paths are then the same.
 type FileChange struct {
 	Status Status
@@ -71,7 +71,9 @@ type Comparison struct {
 // CompareCommits lists what is different in the second commit, like
 // `git diff FROM TO`. It fails with [ErrTooMany], [repos.ErrInvalid] for a path
 // that cannot be one, or [repos.ErrCorrupt].
-func CompareCommits(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, from, to repos.ID, o CompareOptions) (Comparison, error) {
+func CompareCommits(
+	ctx context.Context, snapshot *repos.Snapshot, facts *Facts, from, to repos.ID, o CompareOptions,
+) (Comparison, error) {
 	s, err := newSource(ctx, snapshot, facts)
 	if err != nil {
 		return Comparison{}, err
@@ -89,7 +91,9 @@ func CompareCommits(ctx context.Context, snapshot *repos.Snapshot, facts *Facts,
 
 // CompareWithParent lists what a commit changed in its first parent; in nothing
 // when it has none, as git show does for a root commit.
-func CompareWithParent(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, commit repos.ID, o CompareOptions) (Comparison, error) {
+func CompareWithParent(
+	ctx context.Context, snapshot *repos.Snapshot, facts *Facts, commit repos.ID, o CompareOptions,
+) (Comparison, error) {
 	s, err := newSource(ctx, snapshot, facts)
 	if err != nil {
 		return Comparison{}, err
@@ -98,13 +102,20 @@ func CompareWithParent(ctx context.Context, snapshot *repos.Snapshot, facts *Fac
 	if err != nil {
 		return Comparison{}, err
 	}
-	var before links
-	if len(after.parents) > 0 {
-		if before, _, err = s.links(after.parents[0]); err != nil {
-			return Comparison{}, err
-		}
+	before, err := s.parentTree(after)
+	if err != nil {
+		return Comparison{}, err
 	}
-	return s.compareTrees(before.tree, after.tree, o)
+	return s.compareTrees(before, after.tree, o)
+}
+
+// parentTree returns the tree of a commit's first parent, the zero id where there is none.
+func (s *source) parentTree(l links) (repos.ID, error) {
+	if len(l.parents) == 0 {
+		return repos.ID{}, nil
+	}
+	parent, _, err := s.links(l.parents[0])
+	return parent.tree, err
 }
 
 // compareTrees lists what is different in the second tree. The zero id is the

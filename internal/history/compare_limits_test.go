@@ -144,10 +144,12 @@ func TestTooManyFilesAreRefused(t *testing.T) {
 	}
 	commit := id(t, repo.Commit("main", files...))
 	snapshot := open(t, repo.Dir)
-	if _, err := CompareWithParent(t.Context(), snapshot, nil, commit, CompareOptions{MaxFiles: 10}); !errors.Is(err, ErrTooMany) {
+	if _, err := CompareWithParent(t.Context(), snapshot, nil, commit, CompareOptions{MaxFiles: 10}); !errors.Is(err,
+		ErrTooMany) {
 		t.Errorf("the error is %v", err)
 	}
-	c, err := CompareWithParent(t.Context(), snapshot, nil, commit, CompareOptions{MaxFiles: 10, Paths: []string{"3", "4/f"}})
+	c, err := CompareWithParent(t.Context(), snapshot, nil, commit,
+		CompareOptions{MaxFiles: 10, Paths: []string{"3", "4/f"}})
 	if err != nil || len(c.Files) != 2 {
 		t.Errorf("%d files, %v", len(c.Files), err)
 	}
@@ -165,7 +167,8 @@ func TestLongPathsAreRefused(t *testing.T) {
 	for range 100 {
 		inner = repo.Store("tree", raw(t, "40000", strings.Repeat("d", 2000), inner))
 	}
-	if _, err := compareTrees(t, open(t, repo.Dir), nil, repos.ID{}, id(t, inner), CompareOptions{}); !errors.Is(err, ErrTooMany) {
+	if _, err := compareTrees(t, open(t, repo.Dir), nil, repos.ID{}, id(t, inner), CompareOptions{}); !errors.Is(err,
+		ErrTooMany) {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -204,7 +207,8 @@ func TestDeepFoldersAreRefused(t *testing.T) {
 	for range maxDepth + 2 {
 		inner = repo.Store("tree", raw(t, "40000", "d", inner))
 	}
-	if _, err := compareTrees(t, open(t, repo.Dir), nil, repos.ID{}, id(t, inner), CompareOptions{}); !errors.Is(err, repos.ErrCorrupt) {
+	if _, err := compareTrees(t, open(t, repo.Dir), nil, repos.ID{}, id(t, inner), CompareOptions{}); !errors.Is(err,
+		repos.ErrCorrupt) {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -214,7 +218,8 @@ func TestMissingObjectsAreDamage(t *testing.T) {
 	repo := gittest.New(t)
 	snapshot := open(t, repo.Dir)
 	folder := id(t, repo.Store("tree", raw(t, "40000", "d", nowhere)))
-	if _, err := compareTrees(t, snapshot, nil, repos.ID{}, folder, CompareOptions{}); !errors.Is(err, repos.ErrCorrupt) {
+	if _, err := compareTrees(t, snapshot, nil, repos.ID{}, folder, CompareOptions{}); !errors.Is(err,
+		repos.ErrCorrupt) {
 		t.Errorf("of a missing folder the error is %v", err)
 	}
 	file := id(t, repo.Store("tree", raw(t, "100644", "f", nowhere)))
@@ -222,14 +227,16 @@ func TestMissingObjectsAreDamage(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := NewDiffer(snapshot, PatchOptions{}).Stat(t.Context(), c.Files[0]); !errors.Is(err, repos.ErrCorrupt) || errors.Is(err, repos.ErrNotFound) {
+	if _, err := NewDiffer(snapshot, PatchOptions{}).Stat(t.Context(), c.Files[0]); !errors.Is(err, repos.ErrCorrupt) ||
+		errors.Is(err, repos.ErrNotFound) {
 		t.Errorf("of a missing file the error is %v", err)
 	}
 	other := id(t, repo.Store("tree", raw(t, "100644", "g", repo.Store("blob", "x"))))
 	if _, err := compareTrees(t, snapshot, nil, file, other, CompareOptions{}); !errors.Is(err, repos.ErrCorrupt) {
 		t.Errorf("of a missing file that may be renamed the error is %v", err)
 	}
-	if _, err := compareTrees(t, snapshot, nil, file, other, CompareOptions{Paths: []string{"../x"}}); !errors.Is(err, repos.ErrInvalid) {
+	if _, err := compareTrees(t, snapshot, nil, file, other, CompareOptions{Paths: []string{"../x"}}); !errors.Is(err,
+		repos.ErrInvalid) {
 		t.Errorf("of a path that leads out the error is %v", err)
 	}
 }
@@ -271,14 +278,16 @@ func (f *full) Write(p []byte) (int, error) {
 // A caller's cap on the bytes ends a patch.
 func TestAPatchEndsWhenItsWriterDoes(t *testing.T) {
 	repo := gittest.New(t)
-	commit := id(t, repo.Commit("main", gittest.Regular("f", strings.Repeat("line\n", 100_000)), gittest.Symlink("l", "f")))
+	commit := id(t, repo.Commit("main", gittest.Regular("f", strings.Repeat("line\n", 100_000)),
+		gittest.Symlink("l", "f")))
 	snapshot := open(t, repo.Dir)
 	c, err := CompareWithParent(t.Context(), snapshot, nil, commit, CompareOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, size := range []full{0, 10, 5000, 100_000} {
-		if _, err := NewDiffer(snapshot, PatchOptions{}).Patch(t.Context(), &size, c.Files[0]); !errors.Is(err, errFull) {
+		if _, err := NewDiffer(snapshot, PatchOptions{}).Patch(t.Context(), &size, c.Files[0]); !errors.Is(err,
+			errFull) {
 			t.Errorf("the error is %v", err)
 		}
 	}
@@ -342,7 +351,8 @@ func whole(t *testing.T, repo *gittest.Repo, pairs []treePair) []treePair {
 			t.Fatal(err)
 		}
 		return slices.ContainsFunc(c.Files, func(f FileChange) bool {
-			return f.OldMode.IsRegular() && missingBlob(snapshot, f.OldID) || f.NewMode.IsRegular() && missingBlob(snapshot, f.NewID)
+			return f.OldMode.IsRegular() && missingBlob(snapshot, f.OldID) || f.NewMode.IsRegular() &&
+				missingBlob(snapshot, f.NewID)
 		})
 	})
 }

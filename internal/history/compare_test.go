@@ -24,7 +24,8 @@ type view struct {
 
 var views = []view{
 	{[]string{"-p", "-M"}, CompareOptions{}, PatchOptions{Context: 3}, patches, nil},
-	{[]string{"-p", "-C", "-U1", "--full-index"}, CompareOptions{Copies: true}, PatchOptions{Context: 1, FullIndex: true}, patches, nil},
+	{[]string{"-p", "-C", "-U1", "--full-index"}, CompareOptions{Copies: true},
+		PatchOptions{Context: 1, FullIndex: true}, patches, nil},
 	{[]string{"-p", "--no-renames", "-U0"}, CompareOptions{NoRenames: true}, PatchOptions{}, patches, nil},
 	{[]string{"--numstat", "--no-renames"}, CompareOptions{NoRenames: true}, PatchOptions{Context: 3}, numstat, nil},
 	{[]string{"--name-status", "-M"}, CompareOptions{}, PatchOptions{}, nameStatus, nil},
@@ -94,7 +95,9 @@ func nameStatus(_ *testing.T, _ *Differ, c Comparison) string {
 }
 
 // compareTrees compares two trees. The zero id is the empty tree.
-func compareTrees(t *testing.T, snapshot *repos.Snapshot, facts *Facts, from, to repos.ID, o CompareOptions) (Comparison, error) {
+func compareTrees(
+	t *testing.T, snapshot *repos.Snapshot, facts *Facts, from, to repos.ID, o CompareOptions,
+) (Comparison, error) {
 	t.Helper()
 	s, err := newSource(t.Context(), snapshot, facts)
 	if err != nil {
@@ -217,8 +220,10 @@ func TestComparisonsOfHistoriesAreGits(t *testing.T) {
 		}
 		compared.compareWithGit(t, m.repo, views, pairs)
 		compared.compareWithGit(t, m.repo, views[:1], pairs[:60], "dir", "x", "a")
-		compared.compareWithGit(t, m.repo, views[2:3], pairs[:60], "dir/sub/", "x/y", "a/", "none", "Makefile/", "d.e/f")
+		compared.compareWithGit(t, m.repo, views[2:3], pairs[:60], "dir/sub/", "x/y", "a/", "none", "Makefile/",
+			"d.e/f")
 		compared.compareWithGit(t, m.repo, views[3:5], pairs[:60], ".")
 	}
-	compared.need(t, map[string]int{"A": 1500, "D": 1500, "M": 2500, "R": 150, "R<100": 30, "T": 200, "C": 40, "C<100": 15})
+	compared.need(t, map[string]int{"A": 1500, "D": 1500, "M": 2500, "R": 150, "R<100": 30, "T": 200, "C": 40,
+		"C<100": 15})
 }

@@ -45,7 +45,9 @@ func answers(t *testing.T, repo *gittest.Repo, from, to string) (found map[strin
 }
 
 // answersBy also tells whether there is a commit-graph to go by.
-func answersBy(t *testing.T, repo *gittest.Repo, from, to string, logger *slog.Logger) (found map[string]any, refused map[string]error, graphed bool) {
+func answersBy(
+	t *testing.T, repo *gittest.Repo, from, to string, logger *slog.Logger,
+) (found map[string]any, refused map[string]error, graphed bool) {
 	t.Helper()
 	catalogue, err := repos.Open(filepath.Dir(repo.Dir), repos.Options{Logger: logger})
 	if err != nil {
@@ -76,7 +78,8 @@ func answersBy(t *testing.T, repo *gittest.Repo, from, to string, logger *slog.L
 func TestSwappedOffsetsGiveNoWrongHistory(t *testing.T) {
 	repo := gittest.At(t, filepath.Join(t.TempDir(), "m.git"))
 	for i := range 6 {
-		repo.Commit("main", gittest.Regular("dir/changing", strings.Repeat("line\n", i)+fmt.Sprint("last of ", i, "\n")), gittest.Regular("other", fmt.Sprint(i/2)))
+		repo.Commit("main", gittest.Regular("dir/changing", strings.Repeat("line\n", i)+fmt.Sprint("last of ", i,
+			"\n")), gittest.Regular("other", fmt.Sprint(i/2)))
 	}
 	from, to := repo.Git("rev-parse", "main~4"), repo.Git("rev-parse", "main")
 	repo.Git("repack", "-adfq")

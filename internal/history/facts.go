@@ -29,14 +29,15 @@ type Facts struct {
 
 	mu           sync.Mutex
 	repositories map[string]uint32
-	young, old   generation
+	youngBytes   int64
+	commits      generations[commitKey, links]
+	entries      generations[entryKey, entry]
 }
 
-type generation struct {
-	bytes   int64
-	commits map[commitKey]links
-	entries map[entryKey]entry
-}
+// generations are the facts of one kind.
+type generations[K comparable, V any] struct{ young, old map[K]V }
+
+func (g *generations[K, V]) age() { g.old, g.young = g.young, make(map[K]V) }
 
 // A repository only sees what was read from itself: that an id is known does
 // not say that one may read it.
@@ -67,17 +68,23 @@ func NewFacts(bytes int64) *Facts {
 	if bytes <= 0 {
 		bytes = DefaultFactsBytes
 	}
-	return &Facts{
+	f := &Facts{
 		limit: bytes / 2, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
-		repositories: make(map[string]uint32), young: newGeneration(), old: newGeneration(),
+		repositories: make(map[string]uint32),
 	}
+	f.age()
+	return f
 }
 
-func newGeneration() generation {
-	return generation{commits: make(map[commitKey]links), entries: make(map[entryKey]entry)}
+// age makes the young generation the old one.
+func (f *Facts) age() {
+	f.youngBytes = 0
+	f.commits.age()
+	f.entries.age()
 }
 
-// repository gives the number of a repository. Names are few and stay.
+// repository returns the number of a repository. There are few names, so that they
+// are kept for good.
 func (f *Facts) repository(name string) uint32 {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -94,63 +101,49 @@ func (f *Facts) entryKey(repository uint32, tree repos.ID, path string) entryKey
 	return entryKey{repository, tree, [2]uint64{maphash.String(f.seeds[0], path), maphash.String(f.seeds[1], path)}}
 }
 
-// room makes the young generation old when another item does not fit.
-func (f *Facts) room(cost int64) {
-	if f.young.bytes+cost > f.limit {
-		f.old, f.young = f.young, newGeneration()
-	}
-	f.young.bytes += cost
-}
-
-func (f *Facts) commit(key commitKey) (links, bool) {
+// recall looks a fact up.
+func recall[K comparable, V any](f *Facts, g *generations[K, V], key K, cost func(V) int64) (V, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	l, ok := f.young.commits[key]
+	value, ok := g.young[key]
 	if !ok {
-		if l, ok = f.old.commits[key]; ok {
-			f.keepCommit(key, l)
+		if value, ok = g.old[key]; ok {
+			addYoung(f, g, key, value, cost(value))
 		}
 	}
-	return l, ok
+	return value, ok
 }
 
-func (f *Facts) putCommit(key commitKey, l links) {
+// remember adds a fact that is not known yet.
+func remember[K comparable, V any](f *Facts, g *generations[K, V], key K, value V, cost int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if _, ok := f.young.commits[key]; !ok {
-		f.keepCommit(key, l)
+	if _, ok := g.young[key]; !ok {
+		addYoung(f, g, key, value, cost)
 	}
 }
 
-func (f *Facts) keepCommit(key commitKey, l links) {
-	f.room(commitCost + parentCost*int64(len(l.parents)))
-	f.young.commits[key] = l
-}
-
-func (f *Facts) entry(key entryKey) (entry, bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	e, ok := f.young.entries[key]
-	if !ok {
-		if e, ok = f.old.entries[key]; ok {
-			f.keepEntry(key, e)
-		}
+// addYoung adds a fact to the young generation, after it made room. The caller holds
+// the lock.
+func addYoung[K comparable, V any](f *Facts, g *generations[K, V], key K, value V, cost int64) {
+	if f.youngBytes+cost > f.limit {
+		f.age()
 	}
-	return e, ok
+	f.youngBytes += cost
+	g.young[key] = value
 }
 
-func (f *Facts) putEntry(key entryKey, e entry) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if _, ok := f.young.entries[key]; !ok {
-		f.keepEntry(key, e)
-	}
-}
+func (l links) cost() int64 { return commitCost + parentCost*int64(len(l.parents)) }
 
-func (f *Facts) keepEntry(key entryKey, e entry) {
-	f.room(entryCost)
-	f.young.entries[key] = e
-}
+func (entry) cost() int64 { return entryCost }
+
+func (f *Facts) commit(key commitKey) (links, bool) { return recall(f, &f.commits, key, links.cost) }
+
+func (f *Facts) putCommit(key commitKey, l links) { remember(f, &f.commits, key, l, l.cost()) }
+
+func (f *Facts) entry(key entryKey) (entry, bool) { return recall(f, &f.entries, key, entry.cost) }
+
+func (f *Facts) putEntry(key entryKey, e entry) { remember(f, &f.entries, key, e, e.cost()) }
 
 // source reads a repository for one walk. One goroutine may use it.
 type source struct {
@@ -172,7 +165,10 @@ func newSource(ctx context.Context, snapshot *repos.Snapshot, facts *Facts) (*so
 	if err != nil {
 		return nil, err
 	}
-	s := &source{Snapshot: snapshot, ctx: ctx, facts: facts, shallow: make(map[repos.ID]bool, len(ids)), compared: make(map[[2]repos.ID]bool)}
+	s := &source{
+		Snapshot: snapshot, ctx: ctx, facts: facts,
+		shallow: make(map[repos.ID]bool, len(ids)), compared: make(map[[2]repos.ID]bool),
+	}
 	if facts == nil {
 		s.facts = NewFacts(0)
 	}
@@ -195,7 +191,7 @@ func (s *source) links(id repos.ID) (l links, raw []byte, err error) {
 	return s.stored(id)
 }
 
-// stored is what the commit itself says.
+// stored returns what a walk needs as the commit itself has it.
 func (s *source) stored(id repos.ID) (l links, raw []byte, err error) {
 	key := commitKey{s.repository, id}
 	l, known := s.facts.commit(key)

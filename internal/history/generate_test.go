@@ -68,7 +68,8 @@ func (g *generator) history(t *testing.T, commits int) made {
 	}
 	g.out.WriteString("done\n")
 	m.repo.GitInput(g.out.Bytes(), "-c", "fastimport.unpackLimit=0", "fast-import", "--quiet", "--force", "--done")
-	names := strings.Fields(m.repo.Git("for-each-ref", "--sort=version:refname", "--format=%(objectname)", "refs/heads/tip*"))
+	names := strings.Fields(m.repo.Git("for-each-ref", "--sort=version:refname", "--format=%(objectname)",
+		"refs/heads/tip*"))
 	if len(names) != len(tips) {
 		t.Fatalf("%d tips were written, git has %d", len(tips), len(names))
 	}
@@ -93,8 +94,10 @@ var (
 		"", "\n", "Fix it\n", "Fix it\n\nBody of\nlines\n\n", "\n  \n Indented\nwrapped subject  \n\n\nbody\n\n",
 		"no line feed", "Subject only  \n", "a\tb\n \nbody", "Caf\xc3\xa9\n\nna\xc3\xafve\n",
 	}
-	paths = []string{"a", "b.txt", "dir/a", "dir/b", "dir/sub/c", "dir/sub/d.go", "d.e/f", "dir.txt", "x", "x/y", "x/y/z", "Makefile"}
-	words = []string{"", "{", "}", "\t}", "one", "two", "three", "four", "return x", "\treturn x", "line\r", "\r", " tail ", "\x00bin", "// c"}
+	paths = []string{"a", "b.txt", "dir/a", "dir/b", "dir/sub/c", "dir/sub/d.go", "d.e/f", "dir.txt", "x", "x/y",
+		"x/y/z", "Makefile"}
+	words = []string{"", "{", "}", "\t}", "one", "two", "three", "four", "return x", "\treturn x", "line\r", "\r",
+		" tail ", "\x00bin", "// c"}
 )
 
 func pick[T any](g *generator, list []T) T { return list[g.IntN(len(list))] }
@@ -281,7 +284,8 @@ func (g *generator) header(parents []int) {
 		g.out.WriteString("reset refs/heads/work\n\n")
 	}
 	fmt.Fprintf(&g.out, "commit refs/heads/work\nmark :%d\nauthor %s %d %s\ncommitter %s %d %s\n%sdata %d\n%s\n",
-		len(g.commits)+1, author, g.clock-100, pick(g, zones), pick(g, people[:3]), date, pick(g, zones), encoding, len(message), message)
+		len(g.commits)+1, author, g.clock-100, pick(g, zones), pick(g, people[:3]), date, pick(g,
+			zones), encoding, len(message), message)
 	for i, mark := range parents {
 		fmt.Fprintf(&g.out, "%s :%d\n", map[bool]string{true: "from", false: "merge"}[i == 0], mark)
 	}

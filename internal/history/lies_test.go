@@ -21,10 +21,12 @@ func TestLyingGraphsGiveNoWrongHistory(t *testing.T) {
 	repo := gittest.At(t, filepath.Join(t.TempDir(), "m.git"))
 	for i := range 16 {
 		branch := []string{"main", "side", "main", "main"}[i%4]
-		repo.Commit(branch, gittest.Regular("dir/changing", strings.Repeat("line\n", i/3)+fmt.Sprint("last of ", i/3, "\n")), gittest.Regular("other", fmt.Sprint(i)))
+		repo.Commit(branch, gittest.Regular("dir/changing", strings.Repeat("line\n", i/3)+fmt.Sprint("last of ", i/3,
+			"\n")), gittest.Regular("other", fmt.Sprint(i)))
 		if i%4 == 3 {
 			tree := repo.Git("rev-parse", "main^{tree}")
-			repo.SetRef("refs/heads/main", repo.Git("commit-tree", "-p", "main", "-p", "side", "-m", fmt.Sprint("merge ", i), tree))
+			repo.SetRef("refs/heads/main", repo.Git("commit-tree", "-p", "main", "-p", "side", "-m",
+				fmt.Sprint("merge ", i), tree))
 		}
 	}
 	repo.Git("repack", "-adfq")
@@ -71,7 +73,8 @@ func TestLyingGraphsGiveNoWrongHistory(t *testing.T) {
 			}{
 				{gittest.GraphTree, repo.CommitGraphField(b, gittest.GraphTree)},
 				{gittest.GraphFirstParent, fmt.Sprintf("%08x", repo.CommitGraphPosition(b))},
-				{gittest.GraphDate, repo.CommitGraphField(a, gittest.GraphDate)[:8] + repo.CommitGraphField(b, gittest.GraphDate)[8:]},
+				{gittest.GraphDate, repo.CommitGraphField(a, gittest.GraphDate)[:8] + repo.CommitGraphField(b,
+					gittest.GraphDate)[8:]},
 			} {
 				was := repo.CommitGraphField(a, lie.field)
 				if was == lie.bytes {

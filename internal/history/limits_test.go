@@ -26,7 +26,8 @@ func line(t *testing.T, commits int) (*gittest.Repo, []string) {
 	for i := range commits {
 		blob := repo.Store("blob", strings.Repeat("same\n", 20)+fmt.Sprintf("line %d\n", i))
 		tree := repo.Store("tree", "100644 f\x00"+string(bytesOf(t, blob)))
-		id := repo.Store("commit", fmt.Sprintf("tree %s\n%sauthor A <a@b> %[3]d +0000\ncommitter A <a@b> %[3]d +0000\n\nmessage\n", tree, parent, 1000+i))
+		id := repo.Store("commit", fmt.Sprintf(
+			"tree %s\n%sauthor A <a@b> %[3]d +0000\ncommitter A <a@b> %[3]d +0000\n\nmessage\n", tree, parent, 1000+i))
 		parent = "parent " + id + "\n"
 		ids = append(ids, id)
 	}
@@ -132,7 +133,8 @@ func TestBlameRefusesWhatMakesNoSense(t *testing.T) {
 		"fewer lines": {BlameOptions{Commit: id(t, ids[0]), Path: "f", First: 21, MaxCommits: 1}, nil},
 		"empty file":  {BlameOptions{Commit: id(t, empty), Path: "e"}, nil},
 	} {
-		if _, err := Blame(t.Context(), snapshot, nil, c.options); !errors.Is(err, c.want) || err != nil && c.want == nil {
+		if _, err := Blame(t.Context(), snapshot, nil, c.options); !errors.Is(err, c.want) || err != nil &&
+			c.want == nil {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -143,7 +145,8 @@ func TestBlameRefusesLargeFiles(t *testing.T) {
 		repo := gittest.New(t)
 		tree := repo.Store("tree", "100644 f\x00"+string(bytesOf(t, repo.Store("blob", content))))
 		commit := repo.Store("commit", "tree "+tree+"\nauthor A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000\n\n")
-		if _, err := Blame(t.Context(), open(t, repo.Dir), nil, BlameOptions{Commit: id(t, commit), Path: "f"}); !errors.Is(err, repos.ErrTooLarge) {
+		if _, err := Blame(t.Context(), open(t, repo.Dir), nil, BlameOptions{Commit: id(t, commit),
+			Path: "f"}); !errors.Is(err, repos.ErrTooLarge) {
 			t.Error(err)
 		}
 	}
@@ -154,7 +157,8 @@ func TestLargeMessagesEndPages(t *testing.T) {
 	tree, parent := repo.Store("tree", ""), ""
 	var tip string
 	for range 5 {
-		tip = repo.Store("commit", "tree "+tree+"\n"+parent+"author A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000\n\n"+strings.Repeat("x", MaxPageBytes/2))
+		tip = repo.Store("commit", "tree "+tree+"\n"+parent+"author A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000\n\n"+
+			strings.Repeat("x", MaxPageBytes/2))
 		parent = "parent " + tip + "\n"
 	}
 	snapshot := open(t, repo.Dir)
@@ -182,7 +186,8 @@ func TestWalksEndWithTheirContext(t *testing.T) {
 	if _, err := Log(ctx, snapshot, nil, LogOptions{Start: id(t, ids[0])}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if _, err := Blame(ctx, snapshot, nil, BlameOptions{Commit: id(t, ids[0]), Path: "f"}); !errors.Is(err, context.Canceled) {
+	if _, err := Blame(ctx, snapshot, nil, BlameOptions{Commit: id(t, ids[0]), Path: "f"}); !errors.Is(err,
+		context.Canceled) {
 		t.Error(err)
 	}
 }
@@ -199,7 +204,9 @@ func TestShallowHistoryEndsThere(t *testing.T) {
 	facts := NewFacts(0)
 	for _, paths := range [][]string{nil, {"f"}} {
 		o := LogOptions{Start: id(t, ids[0]), Paths: paths}
-		if got, want := hexes(all(t, snapshot, facts, o)), strings.Fields(repo.Git(append([]string{"log", "--format=%H", ids[0], "--"}, paths...)...)); !slices.Equal(got, want) || len(got) != 4 {
+		if got, want := hexes(all(t, snapshot, facts, o)), strings.Fields(
+			repo.Git(append([]string{"log", "--format=%H", ids[0], "--"}, paths...)...)); !slices.Equal(got, want) ||
+			len(got) != 4 {
 			t.Errorf("got %v, want %v", got, want)
 		}
 	}
@@ -211,27 +218,31 @@ func TestShallowHistoryEndsThere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, want := strings.TrimSuffix(porcelain(blame), "\n"), repo.Git("blame", "--line-porcelain", ids[0], "--", "f"); got != want {
+	if got, want := strings.TrimSuffix(porcelain(blame), "\n"), repo.Git("blame", "--line-porcelain", ids[0], "--",
+		"f"); got != want {
 		t.Errorf("got %s\nwant %s", got, want)
 	}
 }
 
 func TestDamageIsNoEndOfHistory(t *testing.T) {
-	for name, object := range map[string]string{"missing": "", "empty": " ", "no tree": "parent x\n", "bad parent": "tree %s\nparent zz\n\n"} {
+	for name, object := range map[string]string{"missing": "", "empty": " ", "no tree": "parent x\n",
+		"bad parent": "tree %s\nparent zz\n\n"} {
 		repo, ids := line(t, 3)
 		tree := repo.Git("rev-parse", ids[0]+"^{tree}")
 		parent := strings.Repeat("ab", 20)
 		if object != "" {
 			parent = repo.Store("commit", strings.ReplaceAll(object, "%s", tree))
 		}
-		tip := repo.Store("commit", "tree "+tree+"\nparent "+parent+"\nauthor A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000\n\n")
+		tip := repo.Store("commit", "tree "+tree+"\nparent "+parent+
+			"\nauthor A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000\n\n")
 		snapshot := open(t, repo.Dir)
 		want := repos.ErrCorrupt
 		if name == "bad parent" {
 			want = nil // too short to be taken for a parent: git's too
 		}
 		for _, paths := range [][]string{nil, {"f"}} {
-			if _, err := Log(t.Context(), snapshot, nil, LogOptions{Start: id(t, tip), Paths: paths}); !errors.Is(err, want) || err != nil && want == nil {
+			if _, err := Log(t.Context(), snapshot, nil, LogOptions{Start: id(t, tip), Paths: paths}); !errors.Is(err,
+				want) || err != nil && want == nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
@@ -248,7 +259,8 @@ func TestFactsKeepTheirBound(t *testing.T) {
 	for range 4 {
 		group.Go(func() {
 			for range 3 {
-				page, err := Log(t.Context(), snapshot, facts, LogOptions{Start: id(t, ids[0]), Paths: []string{"f"}, Limit: 150})
+				page, err := Log(t.Context(), snapshot, facts, LogOptions{Start: id(t, ids[0]), Paths: []string{"f"},
+					Limit: 150})
 				if err != nil || len(page.Commits) != 150 {
 					t.Error(len(page.Commits), err)
 				}
@@ -256,14 +268,17 @@ func TestFactsKeepTheirBound(t *testing.T) {
 		})
 	}
 	group.Wait()
-	for _, g := range []generation{facts.young, facts.old} {
-		if items := len(g.commits)*commitCost + len(g.entries)*entryCost; items == 0 || items > bytes/2 {
-			t.Errorf("a generation has %d commits and %d entries", len(g.commits), len(g.entries))
+	for _, generation := range []struct{ commits, entries int }{
+		{len(facts.commits.young), len(facts.entries.young)}, {len(facts.commits.old), len(facts.entries.old)},
+	} {
+		if items := generation.commits*commitCost + generation.entries*entryCost; items == 0 || items > bytes/2 {
+			t.Errorf("a generation has %+v", generation)
 		}
 	}
 	// Another repository that is asked for the same finds nothing there.
 	other := gittest.At(t, filepath.Join(t.TempDir(), "other.git"))
-	if _, err := Log(t.Context(), open(t, other.Dir), facts, LogOptions{Start: id(t, ids[0])}); !errors.Is(err, repos.ErrCorrupt) {
+	if _, err := Log(t.Context(), open(t, other.Dir), facts, LogOptions{Start: id(t, ids[0])}); !errors.Is(err,
+		repos.ErrCorrupt) {
 		t.Errorf("what another repository has was read: %v", err)
 	}
 }
@@ -287,7 +302,8 @@ func TestTreeBombsEnd(t *testing.T) {
 	parent := ""
 	var tip string
 	for i, tree := range []string{bomb(empty), bomb(nested)} {
-		tip = repo.Store("commit", fmt.Sprintf("tree %s\n%sauthor A <a@b> %[3]d +0000\ncommitter A <a@b> %[3]d +0000\n\n", tree, parent, i))
+		tip = repo.Store("commit", fmt.Sprintf(
+			"tree %s\n%sauthor A <a@b> %[3]d +0000\ncommitter A <a@b> %[3]d +0000\n\n", tree, parent, i))
 		parent = "parent " + tip + "\n"
 	}
 	page, err := Log(t.Context(), open(t, repo.Dir), nil, LogOptions{Start: id(t, tip), Paths: []string{"d1", "d2"}})

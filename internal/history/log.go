@@ -32,7 +32,7 @@ const (
 // LogOptions say which commits a log has. The zero value of all but Start
 // means no condition.
 type LogOptions struct {
-	// Start is the newest commit, one that [repos.Snapshot.Resolve] gave. With a
+	// Start is the newest commit, one that [repos.Snapshot.Resolve] returned. With a
 	// Cursor it is not looked at.
 	Start repos.ID
 	// Base leaves out what it leads to: Base..Start. With Symmetric the log has
@@ -120,7 +120,7 @@ func Log(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, options Lo
 	if err != nil {
 		return LogPage{}, err
 	}
-	return walking(ctx, snapshot, facts, func(s *source) (LogPage, error) {
+	return withCommitGraph(ctx, snapshot, facts, func(s *source) (LogPage, error) {
 		s.people = options.Mailmap
 		walk := newWalk(s, options, limits, at)
 		if err := walk.begin(at); err != nil {

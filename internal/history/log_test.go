@@ -38,7 +38,8 @@ func (g *generator) logCase(start repos.ID) logCase {
 		c.args = append(c.args, "--first-parent")
 	}
 	if g.chance(4) {
-		c.options.Author = pick(g, []string{"THOR", "c@example.COM", "jörg", ">", "one <", "example", "João", "nobody at all", ".", "ärg", "> 16", "+0"})
+		c.options.Author = pick(g, []string{"THOR", "c@example.COM", "jörg", ">", "one <", "example", "João",
+			"nobody at all", ".", "ärg", "> 16", "+0"})
 		c.args = append(c.args, "--author="+c.options.Author)
 	}
 	if g.chance(4) {
@@ -62,7 +63,8 @@ func (g *generator) logCase(start repos.ID) logCase {
 }
 
 // logPaths are files, folders, what is both at times, and nothing.
-var logPaths = append([]string{"dir", "dir/", "dir/sub", "dir/sub/", "x/", "x/y/", "a/", "d.e", "none", "di", "dir/none/x", ".", "a/b", "*"}, paths...)
+var logPaths = append([]string{"dir", "dir/", "dir/sub", "dir/sub/", "x/", "x/y/", "a/", "d.e", "none", "di",
+	"dir/none/x", ".", "a/b", "*"}, paths...)
 
 func (g *generator) around() int64 { return 1_600_000_000 + int64(g.IntN(20_000)) }
 
@@ -77,7 +79,8 @@ func gitCommand(t testing.TB, dir string, args ...string) *exec.Cmd {
 // gitLog is the oracle. Names with letters outside ASCII fold as in UTF-8.
 func gitLog(t testing.TB, dir string, args ...string) string {
 	t.Helper()
-	out, err := gitCommand(t, dir, append([]string{"--literal-pathspecs", "log", "--no-mailmap", "-i", "-F"}, args...)...).Output()
+	out, err := gitCommand(t, dir, append([]string{"--literal-pathspecs", "log", "--no-mailmap", "-i", "-F"},
+		args...)...).Output()
 	if err != nil {
 		t.Fatalf("git log %q: %v %s", args, err, stderrOf(err))
 	}
@@ -112,7 +115,8 @@ func TestLogIsThatOfGit(t *testing.T) {
 			want := strings.Fields(gitLog(t, m.repo.Dir, append([]string{"--format=%H"}, c.args...)...))
 			got := hexes(all(t, snapshot, facts, c.options))
 			if !slices.Equal(got, want) {
-				t.Errorf("seed %d: git log %q\n got %s\nwant %s", seed, c.args, strings.Join(got, "\n     "), strings.Join(want, "\n     "))
+				t.Errorf("seed %d: git log %q\n got %s\nwant %s", seed, c.args, strings.Join(got, "\n     "),
+					strings.Join(want, "\n     "))
 				continue
 			}
 			if paged := byCursor(t, snapshot, facts, c.options, 1+g.IntN(7)); !slices.Equal(paged, want) {
@@ -139,8 +143,10 @@ func TestLogIsThatOfGit(t *testing.T) {
 func TestFoldersAndSubmodulesMayEndInASlash(t *testing.T) {
 	repo := gittest.New(t)
 	for i, f := range []gittest.File{
-		gittest.Regular("g", "1"), gittest.Gitlink("g", strings.Repeat("12", 20)), gittest.Gitlink("g", strings.Repeat("34", 20)),
-		gittest.Regular("g/x", "1"), gittest.Regular("g/x", "2"), gittest.Symlink("g", "x"), gittest.Gitlink("g", strings.Repeat("12", 20)),
+		gittest.Regular("g", "1"), gittest.Gitlink("g", strings.Repeat("12", 20)), gittest.Gitlink("g",
+			strings.Repeat("34", 20)),
+		gittest.Regular("g/x", "1"), gittest.Regular("g/x", "2"), gittest.Symlink("g", "x"), gittest.Gitlink("g",
+			strings.Repeat("12", 20)),
 	} {
 		repo.Commit("main", f, gittest.Regular("other", strconv.Itoa(i)))
 		repo.Commit("main", f, gittest.Regular("other", "between"))
@@ -264,7 +270,8 @@ func storeOdd(repo *gittest.Repo) {
 		"author A <a@b> 1 +0000\nauthor B <a@b> 1 +0000\ncommitter C <c@d> 2 -0100\n",
 		"author A <a@b> 1 +0000\ncommitter C <c@d> 2 -0100\ngpgsig x\n y\n author z\n",
 	} {
-		for j, message := range []string{"\nsubject\xe9\n\nbody\n", "\n", "\n\n \nlate\nsubject\n\n\n  body\n", "\ncut\x00here\n"} {
+		for j, message := range []string{"\nsubject\xe9\n\nbody\n", "\n", "\n\n \nlate\nsubject\n\n\n  body\n",
+			"\ncut\x00here\n"} {
 			id := repo.Store("commit", "tree "+tree+"\n"+people+message)
 			repo.SetRef(fmt.Sprintf("refs/heads/odd%d-%d", i, j), id)
 		}

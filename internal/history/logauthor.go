@@ -21,33 +21,33 @@ func newMatcher(o LogOptions) matcher {
 	return matcher{author: fold(o.Author), message: o.Message, people: o.Mailmap}
 }
 
-// asked says that there is something to look for.
-func (m matcher) asked() bool { return m.author != "" || m.message != nil }
+// isSet reports whether there is something to look for.
+func (m matcher) isSet() bool { return m.author != "" || m.message != nil }
 
 func (m matcher) match(raw []byte) answer {
 	header, message, _ := strings.Cut(readable(raw), "\n\n")
-	if m.byAuthor(header) && m.says(message) {
+	if m.byAuthor(header) && m.inMessage(message) {
 		return yes
 	}
 	return no
 }
 
-// byAuthor looks at the author's name and address, without the date.
+// byAuthor reports whether the author's name and address match, without the date.
 func (m matcher) byAuthor(header string) bool {
 	if m.author == "" {
 		return true
 	}
 	for line := range strings.SplitSeq(header, "\n") {
 		who, ok := strings.CutPrefix(line, "author ")
-		if ok && strings.Contains(fold(m.proper(who)), m.author) {
+		if ok && strings.Contains(fold(m.mappedAuthor(who)), m.author) {
 			return true
 		}
 	}
 	return false
 }
 
-// proper is a person's line up to the date, with the name that a mailmap has.
-func (m matcher) proper(who string) string {
+// mappedAuthor returns a person's line up to the date, with the mailmap applied.
+func (m matcher) mappedAuthor(who string) string {
 	stored := parsePerson(who)
 	name, email := m.people.Lookup(stored.Name, stored.Email)
 	if name != stored.Name || email != stored.Email {
@@ -59,8 +59,8 @@ func (m matcher) proper(who string) string {
 	return who
 }
 
-// says looks at the message line by line.
-func (m matcher) says(message string) bool {
+// inMessage reports whether a line of the message matches.
+func (m matcher) inMessage(message string) bool {
 	if m.message == nil {
 		return true
 	}
@@ -73,7 +73,7 @@ func (m matcher) says(message string) bool {
 }
 
 // fold makes texts equal that differ in case only: each letter becomes the
-// least of those that are the same to Unicode's simple folding. Bytes that are
+// smallest of those that are the same to Unicode's simple folding. Bytes that are
 // no UTF-8 stay.
 func fold(s string) string {
 	folded := make([]byte, 0, len(s))
@@ -82,17 +82,17 @@ func fold(s string) string {
 		if r == utf8.RuneError && size <= 1 {
 			folded = append(folded, s[i])
 		} else {
-			folded = utf8.AppendRune(folded, least(r))
+			folded = utf8.AppendRune(folded, smallestFold(r))
 		}
 		i += size
 	}
 	return string(folded)
 }
 
-func least(r rune) rune {
-	found := r
+func smallestFold(r rune) rune {
+	smallest := r
 	for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
-		found = min(found, other)
+		smallest = min(smallest, other)
 	}
-	return found
+	return smallest
 }

@@ -14,17 +14,17 @@ import (
 )
 
 // position is a place in a log: a start and how many commits the walk from
-// there has gone through. The walk is made again from the start, which what
-// [Facts] remembers makes quick; so a cursor needs no memory of a server, and
-// stays good when commits are dated wrongly.
+// there has gone through. The walk is made again from the start, which is
+// quick by what [Facts] remembers: so a cursor needs no memory of a server, and is
+// right when commits are dated wrongly.
 type position struct {
 	start     repos.ID
 	base      repos.ID // zero without one
 	symmetric bool
 	looked    int
-	// skip is how many more commits were to be left out there.
+	// skip is how many more commits are to be left out there.
 	skip int
-	// followed is what the file that is followed was called there.
+	// followed is the name there of the file that is followed.
 	followed string
 }
 
@@ -37,7 +37,7 @@ const (
 // digestBytes are enough to notice that options were changed by mistake.
 const digestBytes = 6
 
-// digest stands for the options that make a log what it is.
+// digest identifies the options that select the commits of a log.
 func (o *LogOptions) digest() []byte {
 	text, err := json.Marshal([]any{
 		o.Paths, o.Author, unixOf(o.Since), unixOf(o.Until), o.FirstParent, o.Follow,

@@ -6,20 +6,16 @@ import (
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
-// touches reports whether a commit changes the file that is followed, and finds
+// changesFollowedFile reports whether a commit changes the file that is followed, and finds
 // its older name when the commit is the first to have it: --follow of git-log(1).
 // There is one name at a time, whatever branch the walk is on.
-func (w *walk) touches(s *step) (bool, error) {
-	if len(s.links.parents) > 1 && !w.first {
+func (w *walk) changesFollowedFile(s *step) (bool, error) {
+	if len(s.links.parents) > 1 && !w.firstParent {
 		return false, nil
 	}
-	var before repos.ID // none for a root
-	if len(s.links.parents) > 0 {
-		parent, _, err := w.source.links(s.links.parents[0])
-		if err != nil {
-			return false, err
-		}
-		before = parent.tree
+	before, err := w.source.parentTree(s.links)
+	if err != nil {
+		return false, err
 	}
 	if !before.IsZero() {
 		if same, err := w.source.samePath(before, s.links.tree, w.followed); err != nil || same {
@@ -45,7 +41,7 @@ func (w *walk) touches(s *step) (bool, error) {
 // at some 200 bytes each.
 const maxRenameFiles = 200_000
 
-// renamedFrom finds the file of one tree that became the given one of another,
+// renamedFrom finds the file of one tree that became the file at a path of another,
 // as git does for `git diff -M` when it is interested in that file only; "" when
 // there is none, or when so many files were deleted that it is not looked for.
 func (s *source) renamedFrom(from, to repos.ID, path string) (string, entry, error) {
@@ -58,11 +54,12 @@ func (s *source) renamedFrom(from, to repos.ID, path string) (string, entry, err
 	if err != nil {
 		return "", entry{}, err
 	}
-	return s.cameFrom(files, path, false)
+	return s.originOf(files, path, false)
 }
 
-// copiedFrom is the same for `git diff --find-copies-harder`, where any file
-// may be the one. In a tree that has too many it is one that was changed.
+// copiedFrom returns the same for `git diff --find-copies-harder`, where any file
+// may be the origin. In a tree that has too many files, only those that were changed are
+// looked at.
 func (s *source) copiedFrom(from, to repos.ID, path string) (string, error) {
 	if from.IsZero() {
 		return "", nil
@@ -74,12 +71,12 @@ func (s *source) copiedFrom(from, to repos.ID, path string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	gone := make(map[string]bool)
+	deleted := make(map[string]bool)
 	var added []FileChange
 	for _, f := range files {
 		switch f.Status {
 		case Deleted:
-			gone[f.OldPath] = true
+			deleted[f.OldPath] = true
 		case Added:
 			added = append(added, f)
 		}
@@ -91,13 +88,13 @@ func (s *source) copiedFrom(from, to repos.ID, path string) (string, error) {
 	if err == nil {
 		for i, f := range all {
 			all[i].Status, all[i].OldMode, all[i].OldID = Modified, f.NewMode, f.NewID
-			if gone[f.OldPath] {
+			if deleted[f.OldPath] {
 				all[i].Status = Deleted
 			}
 		}
 		files = append(all, added...)
 	}
-	path, _, err = s.cameFrom(files, path, true)
+	path, _, err = s.originOf(files, path, true)
 	return path, err
 }
 
@@ -107,12 +104,12 @@ func (s *source) candidates(from, to repos.ID, only func(FileChange) bool) ([]Fi
 	return c.files, err
 }
 
-func (s *source) cameFrom(files []FileChange, path string, copies bool) (string, entry, error) {
-	found, err := s.findRenames(files, copies, maxChunks)
+func (s *source) originOf(files []FileChange, path string, copies bool) (string, entry, error) {
+	comparison, err := s.findRenames(files, copies, maxChunks)
 	if err != nil {
 		return "", entry{}, err
 	}
-	for _, f := range found.Files {
+	for _, f := range comparison.Files {
 		if f.NewPath == path && (f.Status == Renamed || f.Status == Copied) {
 			return f.OldPath, entry{f.OldMode, f.OldID}, nil
 		}

@@ -7,17 +7,16 @@ import (
 	"github.com/repomcp/repomcp/internal/repos/newest"
 )
 
-// maxHistory bounds the commits that a walk remembers as seen, some 100 MiB of
-// them: three times Linux.
+// maxHistory bounds the commits that a walk remembers as seen: three times those of
+// Linux, some 100 MiB.
 const maxHistory = 4_000_000
 
 // walk goes through history in the order that git-log(1), "Commit Ordering",
-// calls the default, without looking at all of it first: a queue by date from which the newest
-// commit is taken and to which its parents are added.
+// calls the default, without looking at all of it first: the newest commit is taken
+// from a queue by date, and its parents are added.
 //
-// git needs no look ahead here, since there is one start and nothing that is
-// excluded; so clocks that were wrong change the order and never the selection.
-// A range is looked at as a whole, see span.
+// There is one start and nothing that is excluded, so that wrong clocks change the
+// order and never the selection. A range is looked at as a whole, see span.
 type walk struct {
 	source *source
 	limits []limit
@@ -25,12 +24,12 @@ type walk struct {
 	follow   bool
 	followed limit
 
-	matcher matcher
-	pickaxe *pickaxe // nil for none
-	since   uint64   // 0 for none
-	until   uint64
-	first   bool // parents only
-	resumed int  // that many commits were dealt with before
+	matcher     matcher
+	pickaxe     *pickaxe // nil for none
+	since       uint64   // 0 for none
+	until       uint64
+	firstParent bool // parents only
+	resumeAt    int  // commits that earlier pages dealt with
 
 	queue  newest.Queue[*step]
 	seen   map[repos.ID]struct{}
@@ -40,9 +39,9 @@ type walk struct {
 
 // step is a commit in the queue.
 type step struct {
-	id    repos.ID
-	links links
-	fits  answer // whether its author and its message are what is asked for
+	id      repos.ID
+	links   links
+	matched answer // whether its author and message match
 }
 
 // answer is what is known of a condition.
@@ -56,8 +55,8 @@ const (
 
 func newWalk(source *source, o LogOptions, limits []limit, at position) *walk {
 	w := &walk{
-		source: source, limits: limits, matcher: newMatcher(o), pickaxe: newPickaxe(o), first: o.FirstParent,
-		until: noDate, resumed: at.looked, follow: o.Follow, seen: make(map[repos.ID]struct{}),
+		source: source, limits: limits, matcher: newMatcher(o), pickaxe: newPickaxe(o), firstParent: o.FirstParent,
+		until: noDate, resumeAt: at.looked, follow: o.Follow, seen: make(map[repos.ID]struct{}),
 	}
 	if o.Follow {
 		w.followed, w.limits = limits[0], nil
@@ -90,8 +89,8 @@ func (w *walk) push(id repos.ID) error {
 		return err
 	}
 	s := &step{id: id, links: links}
-	if w.matcher.asked() && raw != nil {
-		s.fits = w.matcher.match(raw)
+	if w.matcher.isSet() && raw != nil {
+		s.matched = w.matcher.match(raw)
 	}
 	w.seen[id] = struct{}{}
 	w.queue.Push(links.date, s)
@@ -120,19 +119,19 @@ func (w *walk) begin(at position) error {
 	return w.span([]repos.ID{at.base, at.start}, bases)
 }
 
-// ended says that there are no more commits to look at.
+// ended reports whether there are no more commits to look at.
 func (w *walk) ended() bool { return w.queue.Len() == 0 && len(w.ranged) == 0 }
 
-// next gives the next commit of the log. It is not ok when history has ended,
+// next returns the next commit of the log. It is not ok when history has ended,
 // when so many commits have been looked at, or when so much was compared.
 func (w *walk) next(end int) (id repos.ID, ok bool, err error) {
-	for !w.ended() && w.looked < end && !w.pickaxe.tired() {
+	for !w.ended() && w.looked < end && !w.pickaxe.exhausted() {
 		s, same, err := w.step()
 		if err != nil {
 			return repos.ID{}, false, err
 		}
 		// Of what earlier pages dealt with only the way counts.
-		if s == nil || w.looked <= w.resumed || same || s.links.date > w.until {
+		if s == nil || w.looked <= w.resumeAt || same || s.links.date > w.until {
 			continue
 		}
 		shown, err := w.selects(s)
@@ -156,7 +155,7 @@ func (w *walk) step() (s *step, same bool, err error) {
 	if s.links.date < w.since {
 		return nil, false, nil // and nothing before it, by this way
 	}
-	same, err = w.advance(s, w.looked <= w.resumed)
+	same, err = w.advance(s, w.looked <= w.resumeAt)
 	return s, same, err
 }
 
@@ -164,10 +163,10 @@ func (w *walk) step() (s *step, same bool, err error) {
 func (w *walk) selects(s *step) (shown bool, err error) {
 	shown, err = w.matches(s)
 	if shown && w.follow {
-		shown, err = w.touches(s)
+		shown, err = w.changesFollowedFile(s)
 	}
 	if shown && w.pickaxe != nil {
-		shown, err = w.digs(s)
+		shown, err = w.passesPickaxe(s)
 	}
 	return shown, err
 }
@@ -186,7 +185,7 @@ func (w *walk) advance(s *step, wayOnly bool) (same bool, err error) {
 		if err := w.push(parent); err != nil {
 			return false, err
 		}
-		if w.first {
+		if w.firstParent {
 			break
 		}
 	}
@@ -199,9 +198,9 @@ func (w *walk) advance(s *step, wayOnly bool) (same bool, err error) {
 // all are such.
 func (w *walk) simplify(s *step, relevant func(repos.ID) (bool, error)) (same bool, rest []repos.ID, err error) {
 	l := s.links
-	kept := w.source.claims.keepsAll(l, w.limits)
+	unchanged := w.source.claims.leavesAllUnchanged(l, w.limits)
 	if len(l.parents) == 0 {
-		if kept {
+		if unchanged {
 			return true, nil, nil
 		}
 		if err := w.source.confirm(s.id); err != nil {
@@ -217,10 +216,10 @@ func (w *walk) simplify(s *step, relevant func(repos.ID) (bool, error)) (same bo
 			return false, nil, err
 		}
 		someRelevant = someRelevant || counts
-		if w.first && i > 0 {
+		if w.firstParent && i > 0 {
 			break
 		}
-		equal := i == 0 && kept
+		equal := i == 0 && unchanged
 		if !equal {
 			if err := w.source.confirm(s.id, parent); err != nil {
 				return false, nil, err
@@ -243,10 +242,10 @@ func (w *walk) simplify(s *step, relevant func(repos.ID) (bool, error)) (same bo
 
 // matches reports whether the commit's author and message fit.
 func (w *walk) matches(s *step) (bool, error) {
-	if !w.matcher.asked() {
+	if !w.matcher.isSet() {
 		return true, nil
 	}
-	if s.fits == unknown {
+	if s.matched == unknown {
 		raw, err := w.source.ScanCommit(s.id, w.source.commits[:0])
 		if err != nil {
 			return false, err
@@ -259,7 +258,7 @@ func (w *walk) matches(s *step) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		s.fits = w.matcher.match(raw)
+		s.matched = w.matcher.match(raw)
 	}
-	return s.fits == yes, nil
+	return s.matched == yes, nil
 }

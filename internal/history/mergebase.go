@@ -28,7 +28,7 @@ const settleSteps = 1000
 // Of several that were committed in the same second another one may come first
 // when there is a commit-graph file, for git as here.
 func MergeBases(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, a, b repos.ID) ([]repos.ID, error) {
-	return walking(ctx, snapshot, facts, func(s *source) ([]repos.ID, error) {
+	return withCommitGraph(ctx, snapshot, facts, func(s *source) ([]repos.ID, error) {
 		bases, err := s.mergeBases(a, b)
 		if err == nil {
 			err = s.confirm(append(bases[:len(bases):len(bases)], a, b)...)
@@ -49,7 +49,7 @@ func (s *source) mergeBases(a, b repos.ID) ([]repos.ID, error) {
 	return s.independent(bases)
 }
 
-// MergeBase is the commit that `git diff A...B` compares b with: the first of
+// MergeBase returns the commit that `git diff A...B` compares b with: the first of
 // the best common ancestors. It is [repos.ErrNotFound] when there are none.
 func MergeBase(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, a, b repos.ID) (repos.ID, error) {
 	bases, err := MergeBases(ctx, snapshot, facts, a, b)
@@ -64,8 +64,10 @@ func MergeBase(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, a, b
 
 // AheadBehind counts the commits that head has and base has not, and the other
 // way round, as `git rev-list --left-right --count HEAD...BASE` does.
-func AheadBehind(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, base, head repos.ID) (ahead, behind int, err error) {
-	counts, err := walking(ctx, snapshot, facts, func(s *source) (counts [2]int, err error) {
+func AheadBehind(
+	ctx context.Context, snapshot *repos.Snapshot, facts *Facts, base, head repos.ID,
+) (ahead, behind int, err error) {
+	counts, err := withCommitGraph(ctx, snapshot, facts, func(s *source) (counts [2]int, err error) {
 		if err := s.confirm(base, head); err != nil {
 			return counts, err
 		}
@@ -223,7 +225,7 @@ func (p *painter) step() (n uint32, err error) {
 	}
 	if n < p.inside {
 		for parent := range p.source.claims.graph.Parents(n) {
-			p.pass(parent, m)
+			p.markParent(parent, m)
 		}
 		return n, nil
 	}
@@ -232,12 +234,12 @@ func (p *painter) step() (n uint32, err error) {
 		if err != nil {
 			return n, err
 		}
-		p.pass(parent, m)
+		p.markParent(parent, m)
 	}
 	return n, nil
 }
 
-func (p *painter) pass(parent uint32, m marks) {
+func (p *painter) markParent(parent uint32, m marks) {
 	if p.marks[parent]&m != m {
 		p.mark(parent, m)
 	}

@@ -49,7 +49,8 @@ func crossed(t *testing.T, seed uint64, commits int, wrong bool) (repo *gittest.
 			date += r.IntN(60) - 30
 		}
 		ids = append(ids, repo.Store("commit", fmt.Sprintf(
-			"tree %s\n%sauthor A <a@b> %d +0000\ncommitter A <a@b> %d +0000\n\n%d\n", tree, parents.String(), date, date, i)))
+			"tree %s\n%sauthor A <a@b> %d +0000\ncommitter A <a@b> %d +0000\n\n%d\n", tree, parents.String(), date,
+			date, i)))
 	}
 	for i, id := range ids {
 		repo.SetRef(fmt.Sprintf("refs/heads/%d", i), id)

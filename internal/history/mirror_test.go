@@ -105,7 +105,8 @@ func BenchmarkLog(b *testing.B) {
 }
 
 // mirrorPaths are files and folders of git's own history, as of 2026.
-var mirrorPaths = []string{"Makefile", "t/t0000-basic.sh", "builtin/blame.c", "README.md", "xdiff", "t/", "diffcore-rename.c", "Documentation/git-blame.adoc"}
+var mirrorPaths = []string{"Makefile", "t/t0000-basic.sh", "builtin/blame.c", "README.md", "xdiff", "t/",
+	"diffcore-rename.c", "Documentation/git-blame.adoc"}
 
 // TestMirrorIsThatOfGit compares over a large history.
 func TestMirrorIsThatOfGit(t *testing.T) {
@@ -120,7 +121,8 @@ func TestMirrorIsThatOfGit(t *testing.T) {
 		{LogOptions{}, nil},
 		{LogOptions{FirstParent: true}, []string{"--first-parent"}},
 		{LogOptions{Author: "TORVALDS"}, []string{"--author=TORVALDS"}},
-		{LogOptions{Since: time.Unix(1_600_000_000, 0), Until: time.Unix(1_700_000_000, 0)}, []string{"--since=@1600000000 +0000", "--until=@1700000000 +0000"}},
+		{LogOptions{Since: time.Unix(1_600_000_000, 0), Until: time.Unix(1_700_000_000, 0)},
+			[]string{"--since=@1600000000 +0000", "--until=@1700000000 +0000"}},
 	} {
 		c.options.Start = head.Commit
 		compareLog(t, dir, snapshot, facts, c.options, append(c.args, start))
@@ -129,17 +131,21 @@ func TestMirrorIsThatOfGit(t *testing.T) {
 			compareLog(t, dir, snapshot, facts, c.options, append(slices.Clone(c.args), start, "--", path))
 		}
 	}
-	compareLog(t, dir, snapshot, facts, LogOptions{Start: head.Commit, Paths: mirrorPaths}, append([]string{start, "--"}, mirrorPaths...))
+	compareLog(t, dir, snapshot, facts, LogOptions{Start: head.Commit, Paths: mirrorPaths},
+		append([]string{start, "--"}, mirrorPaths...))
 	for _, path := range mirrorPaths {
-		compareLog(t, dir, snapshot, facts, LogOptions{Start: head.Commit, Follow: true, Paths: []string{path}}, []string{"--follow", start, "--", path})
-		if entry, err := snapshot.Lookup(treeOfCommit(t, snapshot, head.Commit), strings.TrimSuffix(path, "/")); err != nil || entry.Mode.IsDir() {
+		compareLog(t, dir, snapshot, facts, LogOptions{Start: head.Commit, Follow: true, Paths: []string{path}},
+			[]string{"--follow", start, "--", path})
+		if entry, err := snapshot.Lookup(treeOfCommit(t, snapshot, head.Commit),
+			strings.TrimSuffix(path, "/")); err != nil || entry.Mode.IsDir() {
 			continue
 		}
 		got, err := Blame(t.Context(), snapshot, facts, BlameOptions{Commit: head.Commit, Path: path})
 		if err != nil {
 			t.Fatal(path, err)
 		}
-		want, err := gitCommand(t, dir, "-c", "mailmap.blob=HEAD:none", "blame", "--line-porcelain", start, "--", path).Output()
+		want, err := gitCommand(t, dir, "-c", "mailmap.blob=HEAD:none", "blame", "--line-porcelain", start, "--",
+			path).Output()
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -177,7 +183,8 @@ func BenchmarkBlame(b *testing.B) {
 	for _, path := range []string{"Makefile", "builtin/blame.c", "diff.c", "README.md"} {
 		b.Run("path="+path, func(b *testing.B) {
 			for b.Loop() {
-				if _, err := Blame(b.Context(), snapshot, nil, BlameOptions{Commit: head.Commit, Path: path}); err != nil {
+				if _, err := Blame(b.Context(), snapshot, nil,
+					BlameOptions{Commit: head.Commit, Path: path}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -24,8 +24,6 @@ const (
 	// peekBytes is from which size on the beginning of a file is looked at
 	// before the whole is read: it may be binary.
 	peekBytes = 256 << 10
-	// binaryBytes is how much of a file tells that.
-	binaryBytes = 8000
 )
 
 // PatchOptions say how patches are written.
@@ -71,7 +69,7 @@ func NewDiffer(snapshot *repos.Snapshot, o PatchOptions) *Differ {
 	return &Differ{snapshot: snapshot, options: o}
 }
 
-// Stat says how much of a file changed, as git diff --numstat does. Errors are
+// Stat returns how much of a file changed, as git diff --numstat does. Errors are
 // [repos.ErrCorrupt], those of the disk, or the context's.
 func (d *Differ) Stat(ctx context.Context, c FileChange) (FileStat, error) {
 	stat, _, err := d.compare(ctx, c)
@@ -93,11 +91,11 @@ func (d *Differ) Patch(ctx context.Context, w io.Writer, c FileChange) (FileStat
 		}
 		return stat, out.Flush()
 	}
-	// What becomes of another type is taken away and put in.
-	gone, came := c, c
-	gone.Status, gone.NewMode, gone.NewID = Deleted, 0, repos.ID{}
-	came.Status, came.OldMode, came.OldID = Added, 0, repos.ID{}
-	for _, half := range []FileChange{gone, came} {
+	// A change of type is shown as a deletion and an addition.
+	deletion, addition := c, c
+	deletion.Status, deletion.NewMode, deletion.NewID = Deleted, 0, repos.ID{}
+	addition.Status, addition.OldMode, addition.OldID = Added, 0, repos.ID{}
+	for _, half := range []FileChange{deletion, addition} {
 		part, changes, err := d.compare(ctx, half)
 		if err != nil {
 			return stat, err
@@ -146,7 +144,9 @@ const (
 // content reads one side of a change into buf, if it has lines and the caller
 // wants more than to know that. Nothing is an empty text; a submodule is a line
 // that names its commit.
-func (d *Differ) content(ctx context.Context, mode repos.Mode, id repos.ID, buf *[]byte, shapeOnly bool) (size int64, _ shape, err error) {
+func (d *Differ) content(
+	ctx context.Context, mode repos.Mode, id repos.ID, buf *[]byte, shapeOnly bool,
+) (size int64, _ shape, err error) {
 	*buf = (*buf)[:0]
 	switch {
 	case mode == 0:
@@ -156,7 +156,7 @@ func (d *Differ) content(ctx context.Context, mode repos.Mode, id repos.ID, buf 
 		return int64(len(*buf)), lines, nil
 	}
 	if size, err = d.snapshot.Size(id); err != nil {
-		return 0, lines, named(id, err)
+		return 0, lines, damageIfMissing(id, err)
 	}
 	if size > d.options.MaxBytes {
 		return size, large, nil
@@ -169,7 +169,7 @@ func (d *Differ) content(ctx context.Context, mode repos.Mode, id repos.ID, buf 
 	*buf, err = d.snapshot.ReadBlob(id, d.options.MaxBytes, (*buf)[:0])
 	switch {
 	case err != nil:
-		return size, lines, named(id, err)
+		return size, lines, damageIfMissing(id, err)
 	case diff.Binary(*buf):
 		return size, opaque, nil
 	case diff.CountLines(*buf) > MaxPatchLines:
@@ -188,10 +188,10 @@ func appendSubmodule(buf []byte, id repos.ID) []byte {
 func (d *Differ) peek(ctx context.Context, id repos.ID, buf *[]byte) (_ shape, err error) {
 	blob, err := d.snapshot.Blob(ctx, id)
 	if err != nil {
-		return lines, named(id, err)
+		return lines, damageIfMissing(id, err)
 	}
 	defer func() { err = errors.Join(err, blob.Close()) }()
-	*buf = append((*buf)[:0], make([]byte, binaryBytes)...)
+	*buf = append((*buf)[:0], make([]byte, diff.BinaryBytes)...)
 	n, err := io.ReadFull(blob, *buf)
 	if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 		return lines, err
@@ -222,7 +222,8 @@ func (d *Differ) write(out *bufio.Writer, c FileChange, stat FileStat, changes [
 	case len(changes) == 0:
 		return nil
 	}
-	if _, err := fmt.Fprintf(out, "--- %s%s\n+++ %s%s\n", before, tabAfter(before), after, tabAfter(after)); err != nil {
+	_, err := fmt.Fprintf(out, "--- %s%s\n+++ %s%s\n", before, tabAfter(before), after, tabAfter(after))
+	if err != nil {
 		return err
 	}
 	return diff.Unified(out, d.old, d.new, changes, d.options.Context)

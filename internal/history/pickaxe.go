@@ -35,10 +35,10 @@ func newPickaxe(o LogOptions) *pickaxe {
 	}
 }
 
-// tired says that enough was read.
-func (p *pickaxe) tired() bool { return p != nil && p.left <= 0 }
+// exhausted reports whether as much was read as may be.
+func (p *pickaxe) exhausted() bool { return p != nil && p.left <= 0 }
 
-// unsearched is how many commits were not looked into as a whole.
+// unsearched counts the commits that were not looked into as a whole.
 func (p *pickaxe) unsearched() int {
 	if p == nil {
 		return 0
@@ -46,19 +46,15 @@ func (p *pickaxe) unsearched() int {
 	return p.partial
 }
 
-// digs reports whether a commit changes what the pickaxe looks for. As in git's log,
+// passesPickaxe reports whether a commit changes what the pickaxe looks for. As in git's log,
 // a merge is compared with its first parent or not at all.
-func (w *walk) digs(s *step) (bool, error) {
-	if len(s.links.parents) > 1 && !w.first {
+func (w *walk) passesPickaxe(s *step) (bool, error) {
+	if len(s.links.parents) > 1 && !w.firstParent {
 		return false, nil
 	}
-	var before repos.ID // none for a root
-	if len(s.links.parents) > 0 {
-		parent, _, err := w.source.links(s.links.parents[0])
-		if err != nil {
-			return false, err
-		}
-		before = parent.tree
+	before, err := w.source.parentTree(s.links)
+	if err != nil {
+		return false, err
 	}
 	var o CompareOptions
 	for _, limit := range w.limits {
@@ -72,29 +68,29 @@ func (w *walk) digs(s *step) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	found, err := w.pickaxe.finds(w.source, files)
+	found, err := w.pickaxe.findsIn(w.source, files)
 	if w.pickaxe.skipped {
 		w.pickaxe.partial, w.pickaxe.skipped = w.pickaxe.partial+1, false
 	}
 	return found, err
 }
 
-// finds looks into the files that a commit changes. What it adds and deletes may be
+// findsIn looks into the files that a commit changes. What it adds and deletes may be
 // a file that it renames, which is only of interest when that has what is looked
 // for.
-func (p *pickaxe) finds(s *source, files []FileChange) (bool, error) {
-	moved := false
+func (p *pickaxe) findsIn(s *source, files []FileChange) (bool, error) {
+	mayBeMoved := false
 	for _, f := range files {
-		found, err := p.hits(s, f)
+		found, err := p.findsInFile(s, f)
 		if err != nil {
 			return false, err
 		}
 		if found && f.Status != Added && f.Status != Deleted {
 			return true, nil
 		}
-		moved = moved || found
+		mayBeMoved = mayBeMoved || found
 	}
-	if !moved {
+	if !mayBeMoved {
 		return false, nil
 	}
 	compared, err := s.findRenames(files, false, maxChunks)
@@ -105,14 +101,14 @@ func (p *pickaxe) finds(s *source, files []FileChange) (bool, error) {
 		if f.Status == Modified || f.Status == TypeChanged {
 			continue // it was looked into
 		}
-		if found, err := p.hits(s, f); err != nil || found {
+		if found, err := p.findsInFile(s, f); err != nil || found {
 			return found, err
 		}
 	}
 	return false, nil
 }
 
-func (p *pickaxe) hits(s *source, f FileChange) (bool, error) {
+func (p *pickaxe) findsInFile(s *source, f FileChange) (bool, error) {
 	if f.OldID == f.NewID {
 		return false, nil // another mode or name
 	}
@@ -127,7 +123,7 @@ func (p *pickaxe) hits(s *source, f FileChange) (bool, error) {
 	return before != after, err
 }
 
-// count says how often a file has the text, without overlaps.
+// count returns how often a file has the text, without overlaps.
 func (p *pickaxe) count(s *source, mode repos.Mode, id repos.ID) (int, error) {
 	if n, known := p.counted[id]; known || mode == 0 {
 		return n, nil
@@ -158,7 +154,7 @@ func (p *pickaxe) content(s *source, mode repos.Mode, id repos.ID, buf []byte) (
 		return buf[:0], nil
 	}
 	p.left -= int64(len(content))
-	return content, named(id, err)
+	return content, damageIfMissing(id, err)
 }
 
 // changesLines reports whether a line that fits is added or deleted. Binary files
@@ -190,7 +186,8 @@ func (p *pickaxe) changesLines(s *source, f FileChange) (_ bool, err error) {
 	return false, nil
 }
 
-// inLines looks at lines one by one, given where they begin and the last ends.
+// inLines reports whether one of the lines matches, whose beginnings and last end are
+// starts.
 func (p *pickaxe) inLines(text []byte, starts []int) bool {
 	for i, start := range starts[:len(starts)-1] {
 		if p.lines.Match(bytes.TrimSuffix(text[start:starts[i+1]], []byte("\n"))) {

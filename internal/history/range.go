@@ -23,7 +23,7 @@ type span struct {
 	walk    *walk
 	commits map[repos.ID]*visit
 	queue   newest.Queue[*visit]
-	fresh   int // commits of the queue that are not left out
+	fresh   int // commits of the queue that are not excluded
 	list    []*visit
 }
 
@@ -31,7 +31,7 @@ type span struct {
 type visit struct {
 	step
 	loaded, seen, queued bool
-	out                  bool // a base leads to it
+	excluded             bool // a base leads to it
 	base                 bool
 	same                 bool // it changes none of the paths
 }
@@ -44,22 +44,22 @@ func (w *walk) span(starts, bases []repos.ID) error {
 		if err != nil {
 			return err
 		}
-		v.out, v.base = true, true
+		v.excluded, v.base = true, true
 	}
 	for _, id := range append(bases[:len(bases):len(bases)], starts...) {
 		v, err := s.load(id)
 		if err != nil {
 			return err
 		}
-		if s.push(v); v.out {
-			s.leaveOut(v.links.parents...)
+		if s.push(v); v.excluded {
+			s.exclude(v.links.parents...)
 		}
 	}
 	if err := s.run(); err != nil {
 		return err
 	}
 	for _, v := range s.list {
-		if !v.out {
+		if !v.excluded {
 			w.ranged = append(w.ranged, v)
 		}
 	}
@@ -96,21 +96,21 @@ func (s *span) push(v *visit) {
 		return
 	}
 	v.seen, v.queued = true, true
-	if !v.out {
+	if !v.excluded {
 		s.fresh++
 	}
 	s.queue.Push(v.links.date, v)
 }
 
-// leaveOut leaves commits out, and what they are known to lead to.
-func (s *span) leaveOut(ids ...repos.ID) {
+// exclude marks commits as excluded, and what they are known to lead to.
+func (s *span) exclude(ids ...repos.ID) {
 	for rest := slices.Clone(ids); len(rest) > 0; {
 		v := s.get(rest[len(rest)-1])
 		rest = rest[:len(rest)-1]
-		if v.out {
+		if v.excluded {
 			continue
 		}
-		if v.out = true; v.queued {
+		if v.excluded = true; v.queued {
 			s.fresh--
 		}
 		rest = append(rest, v.links.parents...)
@@ -123,16 +123,16 @@ func (s *span) run() error {
 	oldest := noDate
 	for steps := settleSteps; s.queue.Len() > 0 && steps > 0; {
 		v := s.queue.Pop()
-		if v.queued = false; !v.out {
+		if v.queued = false; !v.excluded {
 			s.fresh--
 		}
 		if v.links.date < s.walk.since {
-			v.out = true // with all before it
+			v.excluded = true // with all before it
 		}
-		if err := s.visit(v); err != nil {
+		if err := s.queueParents(v); err != nil {
 			return err
 		}
-		if !v.out {
+		if !v.excluded {
 			if v.links.date <= s.walk.until {
 				s.list, oldest = append(s.list, v), v.links.date
 			}
@@ -145,9 +145,9 @@ func (s *span) run() error {
 	return nil
 }
 
-// visit queues the parents of a commit: of one that is left out all.
-func (s *span) visit(v *visit) (err error) {
-	if !v.out && len(s.walk.limits) > 0 {
+// queueParents queues the parents of a commit: all of one that is excluded.
+func (s *span) queueParents(v *visit) (err error) {
+	if !v.excluded && len(s.walk.limits) > 0 {
 		if v.same, v.links.parents, err = s.walk.simplify(&v.step, s.relevant); err != nil {
 			return err
 		}
@@ -157,11 +157,11 @@ func (s *span) visit(v *visit) (err error) {
 		if err != nil {
 			return err
 		}
-		if v.out {
-			s.leaveOut(id)
-			s.leaveOut(parent.links.parents...)
+		if v.excluded {
+			s.exclude(id)
+			s.exclude(parent.links.parents...)
 		}
-		if s.push(parent); s.walk.first && !v.out {
+		if s.push(parent); s.walk.firstParent && !v.excluded {
 			break
 		}
 	}
@@ -171,5 +171,5 @@ func (s *span) visit(v *visit) (err error) {
 // relevant reports whether a parent may stand for a merge.
 func (s *span) relevant(id repos.ID) (bool, error) {
 	v, err := s.load(id)
-	return err == nil && (!v.out || v.base), err
+	return err == nil && (!v.excluded || v.base), err
 }

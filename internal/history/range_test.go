@@ -56,7 +56,8 @@ func TestRangesAreThoseOfGit(t *testing.T) {
 				n.unsettled++
 				continue
 			default:
-				t.Errorf("seed %d: git log %q\n got %s\nwant %s", seed, args, strings.Join(got, "\n     "), strings.Join(want, "\n     "))
+				t.Errorf("seed %d: git log %q\n got %s\nwant %s", seed, args, strings.Join(got, "\n     "),
+					strings.Join(want, "\n     "))
 				continue
 			}
 			if paged := byCursor(t, snapshot, facts, c.options, 1+g.IntN(7)); !slices.Equal(paged, want) {
@@ -81,7 +82,8 @@ func TestRangesAreThoseOfGit(t *testing.T) {
 // only lists what one side of a range leads to and the other does not, by looking
 // at all that each leads to.
 func only(repo *gittest.Repo, o LogOptions) []string {
-	base, head := strings.Fields(repo.Git("rev-list", o.Base.String())), strings.Fields(repo.Git("rev-list", o.Start.String()))
+	base, head := strings.Fields(repo.Git("rev-list", o.Base.String())), strings.Fields(repo.Git("rev-list",
+		o.Start.String()))
 	list := slices.DeleteFunc(slices.Clone(head), func(id string) bool { return slices.Contains(base, id) })
 	if o.Symmetric {
 		list = append(list, slices.DeleteFunc(base, func(id string) bool { return slices.Contains(head, id) })...)
@@ -109,7 +111,8 @@ func TestFoundCommitsAreThoseOfGit(t *testing.T) {
 			text := pick(g, []string{"one", "two 4", "}", "return x", "\t}", "Subproject", "tail", "0", "bin"})
 			switch kind {
 			case "--grep=":
-				text = pick(g, []string{"fix", "^body", "x it$", "lines$", "a.b", "ä", "wrapped|naï", "^ indented", "na[iï]ve"})
+				text = pick(g, []string{"fix", "^body", "x it$", "lines$", "a.b", "ä", "wrapped|naï", "^ indented",
+					"na[iï]ve"})
 				o.Message = regexp.MustCompile("(?i)" + text)
 				args = append(args, "-i", "-E")
 			case "-S":
@@ -124,10 +127,13 @@ func TestFoundCommitsAreThoseOfGit(t *testing.T) {
 				o.Paths = []string{pick(g, logPaths)}
 				args = append(args, o.Paths...)
 			}
-			want := strings.Fields(string(gitOutput(t, m.repo.Dir, append([]string{"--literal-pathspecs", "log", "--no-mailmap", "--no-notes", "--format=%H"}, args...)...)))
+			want := strings.Fields(string(gitOutput(t, m.repo.Dir,
+				append([]string{"--literal-pathspecs", "log", "--no-mailmap", "--no-notes", "--format=%H"},
+					args...)...)))
 			got := byCursor(t, snapshot, facts, o, 1+g.IntN(20))
 			if !slices.Equal(got, want) {
-				t.Errorf("seed %d: git log %q\n got %s\nwant %s", seed, args, strings.Join(got, "\n     "), strings.Join(want, "\n     "))
+				t.Errorf("seed %d: git log %q\n got %s\nwant %s", seed, args, strings.Join(got, "\n     "),
+					strings.Join(want, "\n     "))
 			}
 			cases[kind]++
 			found[kind] += len(want)
@@ -158,8 +164,10 @@ func TestPeopleOfLogsAndBlamesAreThoseOfGit(t *testing.T) {
 		g := &generator{Rand: newRand(seed)}
 		content := pick(g, []string{
 			"Proper Name <author@example.com>\nJoão <j@example.net> <joao@example.org>\n",
-			"<new@example.com> <c@example.com>\nSomebody <some@example.com> Some O. One <one@example.com>\nNobody <nobody@example.com>\n",
-			"Ö <o@example.com> <>\nThe Committer <c@example.com> C O Mitter <C@example.com>\nJ <j@x> jörg <joerg@EXAMPLE.com>\n",
+			"<new@example.com> <c@example.com>\nSomebody <some@example.com> Some O. One <one@example.com>\nNobody " +
+				"<nobody@example.com>\n",
+			"Ö <o@example.com> <>\nThe Committer <c@example.com> C O Mitter <C@example.com>\nJ <j@x> jörg " +
+				"<joerg@EXAMPLE.com>\n",
 		})
 		blob := m.repo.Store("blob", content)
 		people := mailmap.Parse(content)
@@ -174,10 +182,13 @@ func TestPeopleOfLogsAndBlamesAreThoseOfGit(t *testing.T) {
 				}
 				var got []string
 				for _, c := range page.Commits {
-					got = append(got, fmt.Sprintf("%s %s <%s> %s <%s>", c.ID, c.Author.Name, c.Author.Email, c.Committer.Name, c.Committer.Email))
+					got = append(got, fmt.Sprintf("%s %s <%s> %s <%s>", c.ID, c.Author.Name, c.Author.Email,
+						c.Committer.Name, c.Committer.Email))
 				}
-				args := append(slices.Clone(config), "log", "-i", "-F", "--format=%H %aN <%aE> %cN <%cE>", "--author="+author, tip)
-				want := strings.FieldsFunc(string(gitOutput(t, m.repo.Dir, args...)), func(r rune) bool { return r == '\n' })
+				args := append(slices.Clone(config), "log", "-i", "-F", "--format=%H %aN <%aE> %cN <%cE>",
+					"--author="+author, tip)
+				want := strings.FieldsFunc(string(gitOutput(t, m.repo.Dir, args...)),
+					func(r rune) bool { return r == '\n' })
 				if !slices.Equal(got, want) {
 					t.Errorf("seed %d: git %q\n got %q\nwant %q", seed, args, got, want)
 				}
@@ -187,7 +198,8 @@ func TestPeopleOfLogsAndBlamesAreThoseOfGit(t *testing.T) {
 				if b.mode == "160000" || b.content == "" {
 					continue
 				}
-				got, err := Blame(t.Context(), snapshot, nil, BlameOptions{Commit: id(t, tip), Path: path, Mailmap: people})
+				got, err := Blame(t.Context(), snapshot, nil, BlameOptions{Commit: id(t, tip), Path: path,
+					Mailmap: people})
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -210,9 +222,11 @@ func TestPeopleOfLogsAndBlamesAreThoseOfGit(t *testing.T) {
 func TestAPickaxeStopsAndGoesOn(t *testing.T) {
 	repo := gittest.New(t)
 	for i := range 6 {
-		repo.Commit("main", gittest.Regular("a", strings.Repeat("needle\n", i%4)), gittest.Regular("b", strings.Repeat("x", i)))
+		repo.Commit("main", gittest.Regular("a", strings.Repeat("needle\n", i%4)),
+			gittest.Regular("b", strings.Repeat("x", i)))
 	}
-	repo.Commit("main", gittest.Regular("big", strings.Repeat("\x00", DefaultMaxPatchBytes)+"needle"), gittest.Regular("a", "needle\n"))
+	repo.Commit("main", gittest.Regular("big", strings.Repeat("\x00", DefaultMaxPatchBytes)+"needle"),
+		gittest.Regular("a", "needle\n"))
 	snapshot := open(t, repo.Dir)
 	want := strings.Fields(repo.Git("log", "--format=%H", "-Sneedle", "main", "--", "a"))
 	o := LogOptions{Start: id(t, repo.Git("rev-parse", "main")), Pickaxe: "needle", MaxCompared: 1}

@@ -7,9 +7,8 @@ import (
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
-// RefDates says when what refs hold was made, in seconds since 1970: of an
-// annotated tag when it was tagged, of a commit when it was committed, which is
-// what git-for-each-ref(1) calls creatordate. It is 0 of everything else, and of
+// RefDates returns the creatordate of refs (git-for-each-ref(1)) in seconds since
+// 1970: of an annotated tag when it was tagged, of a commit when it was committed. It is 0 of everything else, and of
 // what cannot be read. The dates of refs that were asked for before are in facts.
 func RefDates(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, refs []repos.Ref) ([]uint64, error) {
 	s, err := newSource(ctx, snapshot, facts)
@@ -42,20 +41,20 @@ func RefDates(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, refs 
 	return dates, nil
 }
 
-// Containing says which of some commits lead to another: git branch --contains.
+// Containing returns which of some commits lead to another: git branch --contains.
 // All history may have to be looked at.
 func Containing(
-	ctx context.Context, snapshot *repos.Snapshot, facts *Facts, wanted repos.ID, commits []repos.ID,
+	ctx context.Context, snapshot *repos.Snapshot, facts *Facts, target repos.ID, commits []repos.ID,
 ) ([]bool, error) {
-	return walking(ctx, snapshot, facts, func(s *source) ([]bool, error) {
-		if err := s.confirm(wanted); err != nil {
+	return withCommitGraph(ctx, snapshot, facts, func(s *source) ([]bool, error) {
+		if err := s.confirm(target); err != nil {
 			return nil, err
 		}
-		to, _, err := s.links(wanted)
+		to, _, err := s.links(target)
 		if err != nil {
 			return nil, err
 		}
-		leads := map[repos.ID]bool{wanted: true}
+		leads := map[repos.ID]bool{target: true}
 		list := make([]bool, len(commits))
 		for i, id := range commits {
 			if id.IsZero() {
@@ -73,8 +72,8 @@ func Containing(
 	})
 }
 
-// leadsTo goes depth first, and notes in leads what it learns. Whenever a commit is
-// found that leads to the wanted one, so does all of the way to it.
+// leadsTo walks depth first, and notes its answers in leads. Once a commit is found
+// that leads to the wanted one, all commits on the way to it do as well.
 func (s *source) leadsTo(start repos.ID, to links, leads map[repos.ID]bool) (bool, error) {
 	type stop struct {
 		id   repos.ID

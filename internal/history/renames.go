@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	// likeScore is the least score of a renamed file: half of it is the same.
-	likeScore = wholeScore / 2
-	// nameScore is the least score that is enough for files of one name, which
-	// are then not compared with others: halfway between likeScore and all.
-	nameScore = likeScore + (wholeScore-likeScore)/2
+	// minScore is the least score of a renamed file: half of it is the same.
+	minScore = wholeScore / 2
+	// minNameScore is the least score that is enough for files of one name, which
+	// are then not compared with others: halfway between minScore and all.
+	minNameScore = minScore + (wholeScore-minScore)/2
 	// renameLimit is git's diff.renameLimit: pairs of its square of deleted and
 	// added files are compared, or none.
 	renameLimit = 1000
@@ -28,7 +28,7 @@ const (
 type origin struct {
 	likeness
 	path string
-	uses int // by files that came from it, and by itself if it stays
+	uses int // by files that came from it, and by itself where it still exists
 }
 
 // arrival is a file that may have come from another.
@@ -92,13 +92,13 @@ func (a *arrival) change(f FileChange) FileChange {
 	f.OldPath, f.OldMode, f.OldID = from.path, from.mode, from.id
 	if from.uses--; from.uses == 0 {
 		f.Status = Renamed
-		from.uses = used
+		from.uses = reported
 	}
 	return f
 }
 
-// used marks an origin as gone after its last use was told.
-const used = -1
+// reported marks an origin whose last use was reported.
+const reported = -1
 
 func (r *renames) match() (limited bool, err error) {
 	if len(r.origins) == 0 || len(r.arrivals) == 0 {
@@ -108,7 +108,7 @@ func (r *renames) match() (limited bool, err error) {
 	if !r.copies {
 		r.dropUsed()
 		if err := r.sameNames(); err != nil {
-			return enough(err)
+			return limitReached(err)
 		}
 		r.dropUsed()
 	}
@@ -121,35 +121,36 @@ func (r *renames) match() (limited bool, err error) {
 	}
 	pairs, err := r.comparePairs(open)
 	if err != nil {
-		return enough(err)
+		return limitReached(err)
 	}
-	r.takeBest(pairs, false)
+	r.assignBest(pairs, false)
 	if r.copies {
-		r.takeBest(pairs, true)
+		r.assignBest(pairs, true)
 	}
 	return false, nil
 }
 
-// enough stops the search without failing when it takes too much memory.
-func enough(err error) (limited bool, _ error) {
+// limitReached reports whether the search ended because it would take too much
+// memory, which is no failure.
+func limitReached(err error) (limited bool, _ error) {
 	if errors.Is(err, errManyChunks) {
 		return true, nil
 	}
 	return false, err
 }
 
-func (r *renames) take(a *arrival, from *origin, score int) {
+func (r *renames) assign(a *arrival, from *origin, score int) {
 	from.uses++
 	a.origin, a.score = from, score
 }
 
-// dropUsed forgets origins that a file was found for.
+// dropUsed removes origins that a file was found for.
 func (r *renames) dropUsed() {
 	r.origins = slices.DeleteFunc(r.origins, func(o *origin) bool { return o.uses > 0 })
 }
 
-// identical finds files with the same content, rather those that nothing came
-// from yet, and rather those with the same name.
+// identical finds files with the same content. It prefers origins that nothing came
+// from yet, then those with the same name.
 func (r *renames) identical() {
 	byID := make(map[repos.ID][]*origin)
 	for _, o := range r.origins {
@@ -177,7 +178,7 @@ func (r *renames) identical() {
 			}
 		}
 		if best != nil {
-			r.take(a, best, wholeScore)
+			r.assign(a, best, wholeScore)
 		}
 	}
 }
@@ -188,12 +189,12 @@ func (r *renames) sameNames() error {
 	origins, arrivals := make(map[string]*origin), make(map[string]*arrival)
 	for _, o := range r.origins {
 		_, twice := origins[lastName(o.path)]
-		origins[lastName(o.path)] = unless(twice, o)
+		origins[lastName(o.path)] = nilIf(twice, o)
 	}
 	for _, a := range r.arrivals {
 		if a.origin == nil {
 			_, twice := arrivals[lastName(a.path)]
-			arrivals[lastName(a.path)] = unless(twice, a)
+			arrivals[lastName(a.path)] = nilIf(twice, a)
 		}
 	}
 	for _, o := range r.origins {
@@ -201,18 +202,18 @@ func (r *renames) sameNames() error {
 		if a == nil || origins[lastName(o.path)] == nil {
 			continue
 		}
-		score, err := r.compare(o, a, nameScore)
+		score, err := r.compare(o, a, minNameScore)
 		if err != nil {
 			return err
 		}
-		if score >= nameScore {
-			r.take(a, o, score)
+		if score >= minNameScore {
+			r.assign(a, o, score)
 		}
 	}
 	return nil
 }
 
-func unless[T any](not bool, p *T) *T {
+func nilIf[T any](not bool, p *T) *T {
 	if not {
 		return nil
 	}
@@ -264,7 +265,7 @@ func (r *renames) comparePairs(open []*arrival) ([]pairing, error) {
 	for _, a := range open {
 		var best [bestPerFile]pairing
 		for _, o := range r.origins {
-			score, err := r.compare(o, a, likeScore)
+			score, err := r.compare(o, a, minScore)
 			if err != nil {
 				return nil, err
 			}
@@ -285,15 +286,15 @@ func (r *renames) comparePairs(open []*arrival) ([]pairing, error) {
 	return pairs, nil
 }
 
-// takeBest goes from the best pairing to the worst that is good enough. Each
+// assignBest goes from the best pairing to the worst that is good enough. Each
 // origin is taken once, or again if copies are wanted.
-func (r *renames) takeBest(pairs []pairing, again bool) {
+func (r *renames) assignBest(pairs []pairing, again bool) {
 	for _, p := range pairs {
-		if p.arrival == nil || p.score < likeScore {
+		if p.arrival == nil || p.score < minScore {
 			return
 		}
 		if p.arrival.origin == nil && (again || p.origin.uses == 0) {
-			r.take(p.arrival, p.origin, p.score)
+			r.assign(p.arrival, p.origin, p.score)
 		}
 	}
 }

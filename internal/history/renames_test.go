@@ -60,8 +60,10 @@ func (t *tree) any() (gittest.File, bool) {
 // names are parts of paths: what git quotes, what orders oddly, long ones, and
 // few enough for many files to have the same one.
 var names = []string{
-	"a", "a.b", "a-b", "A", "b c", "Makefile", "main.go", "é", "\xff\xfe", `quo"te`, `back\slash`, "tab\there", "line\nfeed", "\x01\x7f",
-	"long-" + strings.Repeat("name", 20), "directory-of-some-length", "x", "y", "z", "sub", " lead", "日本", "0", "{b}", "=>", "-",
+	"a", "a.b", "a-b", "A", "b c", "Makefile", "main.go", "é", "\xff\xfe", `quo"te`, `back\slash`, "tab\there",
+	"line\nfeed", "\x01\x7f",
+	"long-" + strings.Repeat("name", 20), "directory-of-some-length", "x", "y", "z", "sub", " lead", "日本", "0", "{b}",
+	"=>", "-",
 }
 
 func (t *tree) name() string {
@@ -155,7 +157,8 @@ func writeTrees(t *testing.T, repo *gittest.Repo, trees []*tree) (ids []repos.ID
 	t.Helper()
 	var in strings.Builder
 	for i, tree := range trees {
-		fmt.Fprintf(&in, "commit refs/heads/t%d\ncommitter A <a@example.com> %d +0000\ndata 0\ndeleteall\n", i, 1_700_000_000+i)
+		fmt.Fprintf(&in, "commit refs/heads/t%d\ncommitter A <a@example.com> %d +0000\ndata 0\ndeleteall\n", i,
+			1_700_000_000+i)
 		for _, f := range tree.list() {
 			in.WriteString(gittest.FastImport(f))
 		}
@@ -163,7 +166,8 @@ func writeTrees(t *testing.T, repo *gittest.Repo, trees []*tree) (ids []repos.ID
 	}
 	in.WriteString("done\n")
 	repo.GitInput([]byte(in.String()), "-c", "fastimport.unpackLimit=0", "fast-import", "--quiet", "--done")
-	for _, tree := range strings.Fields(repo.Git("for-each-ref", "--sort=version:refname", "--format=%(tree)", "refs/heads/t*")) {
+	for _, tree := range strings.Fields(repo.Git("for-each-ref", "--sort=version:refname", "--format=%(tree)",
+		"refs/heads/t*")) {
 		ids = append(ids, id(t, tree))
 	}
 	if len(ids) != len(trees) {
@@ -198,7 +202,8 @@ func TestRenamesAreGits(t *testing.T) {
 		}
 		compared.compareWithGit(t, repo, views, pairs)
 	}
-	compared.need(t, map[string]int{"A": 1000, "D": 500, "M": 400, "R": 400, "R<100": 300, "T": 50, "C": 30, "C<100": 40})
+	compared.need(t, map[string]int{"A": 1000, "D": 500, "M": 400, "R": 400, "R<100": 300, "T": 50, "C": 30,
+		"C<100": 40})
 }
 
 // numbered makes so many files with lines that are alike, of which some are

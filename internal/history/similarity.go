@@ -58,7 +58,7 @@ type chunker struct {
 	most   int
 }
 
-// similarity is how much of the larger of two files is in both, from 0 to
+// similarity returns how much of the larger of two files is in both, from 0 to
 // wholeScore: the similarity index of gitdiffcore(7). It is 0 without a look at
 // the content for files whose sizes rule the least score out.
 func (c *chunker) similarity(a, b *likeness, least int) (int, error) {
@@ -86,12 +86,12 @@ func (c *chunker) measure(file *likeness) (err error) {
 	if file.size < 0 {
 		file.size, err = c.source.Size(file.id)
 	}
-	return named(file.id, err)
+	return damageIfMissing(file.id, err)
 }
 
-// named turns "not found" into damage: a tree names the object, so its absence
-// is no answer to the question that was asked.
-func named(id repos.ID, err error) error {
+// damageIfMissing turns "not found" into damage: a tree names the object, so its
+// absence is no answer to the caller's question.
+func damageIfMissing(id repos.ID, err error) error {
 	if errors.Is(err, repos.ErrNotFound) {
 		return fmt.Errorf("object %s is missing: %w", id, repos.ErrCorrupt)
 	}
@@ -106,7 +106,7 @@ func (c *chunker) hash(file *likeness) error {
 	}
 	text, err := c.source.ReadBlob(file.id, maxSimilarBytes, c.text[:0])
 	if err != nil {
-		return named(file.id, err)
+		return damageIfMissing(file.id, err)
 	}
 	c.text = text
 	if !diff.Binary(text) {
@@ -116,7 +116,7 @@ func (c *chunker) hash(file *likeness) error {
 	for {
 		length := pieceLength(text)
 		if length == 0 {
-			return c.keep(file, seen)
+			return c.store(file, seen)
 		}
 		hash := pieceHash(text[:length])
 		if c.bytes[hash] == 0 {
@@ -134,14 +134,14 @@ func dropLineEndCRs(text []byte) []byte {
 	if end < 0 {
 		return text
 	}
-	kept := text[:end]
+	unix := text[:end]
 	for i, b := range text[end:] {
 		if next := end + i + 1; b == '\r' && next < len(text) && text[next] == '\n' {
 			continue
 		}
-		kept = append(kept, b)
+		unix = append(unix, b)
 	}
-	return kept
+	return unix
 }
 
 // pieceLength returns the length of the piece that a text begins with: a line
@@ -166,7 +166,7 @@ func pieceHash(piece []byte) uint32 {
 	return (uint32(state) + uint32(state>>32)*0x61) % chunkHashes
 }
 
-func (c *chunker) keep(file *likeness, seen []uint32) error {
+func (c *chunker) store(file *likeness, seen []uint32) error {
 	slices.Sort(seen)
 	file.chunks, file.hashed = make([]chunk, len(seen)), true
 	for i, hash := range seen {

@@ -67,7 +67,7 @@ func cutSignature(text string) (message, signature string) {
 	return text[:at], text[at:]
 }
 
-// Subject is the first paragraph of the message in one line.
+// Subject returns the first paragraph of the message in one line.
 func (t Tag) Subject() string {
 	subject, _ := message.CutSubject(message.SkipBlankLines(t.Message))
 	return subject

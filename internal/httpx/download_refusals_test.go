@@ -98,7 +98,7 @@ func TestSubmoduleIsNoFile(t *testing.T) {
 var hostilePaths = []string{
 	"..", ".", "%2e%2e", "%2E%2e", "..%2f..", "..%2f..%2fetc%2fpasswd", "%2e%2e%2f%2e%2e%2fconfig", "../../etc/passwd", "a/../b", "./a", "a//b", "/a", "//", "%2f%2fa", "a%2f%2fb",
 	"%00", "a%00b", "README.md%00.txt", "%", "%2", "%zz", "%252e%252e", "%252e%252e%252fconfig", "..%252f..", "%c0%ae%c0%ae", "%c0%ae%c0%ae/", "..%5c..", "..\\..", "\\..\\", "%0d%0aX-Injected:%201",
-	"README.md%2f..%2fpage.html", "dir%2f..%2fREADME.md", "dir/%2e%2e/README.md", "%e2%80%ae", ".git/config", "README.md;x=1", "README.md%3fx", "README.md%20", "config", "HEAD", "objects", "~root", "C:", "@{0}", "main^{tree}",
+	"README.md%2f..%2fpage.html", "dir%2f..%2fREADME.md", "dir/%2e%2e/README.md", "%e2%80%ae", ".git/config", "README.md;x=1", "README.md%3fx", "README.md%20", "config", "HEAD", "objects", "~root", "C:", "@{0}", "main^{blob}",
 }
 
 func TestHostilePathsNameNothing(t *testing.T) {

@@ -93,7 +93,7 @@ func hostileURIs(s *target) map[string]string {
 	}
 	delete(seeds, "repo://hello/archive/main.tar/") // one final slash is allowed
 	refs := []string{
-		"-h", "--output=/x", "--upload-pack=x", "--exec=x", "-", "@{-1}", "@{u}", "main@{0}", "main@{1 day ago}", "HEAD^{/x}", "HEAD^{tree}", "HEAD~1", "HEAD^", "main~2", ":/x", ":0:README.md", "main:README.md", "main..other", "^main",
+		"-h", "--output=/x", "--upload-pack=x", "--exec=x", "-", "@{-1}", "@{u}", "main@{0}", "main@{1 day ago}", "HEAD^{/x}", "HEAD^{blob}", "HEAD~1", "HEAD^", "main~2", ":/x", ":0:README.md", "main:README.md", "main..other", "^main",
 		"x.lock", "main.lock", "main ", "ma*n", "m?in", "[m]ain", "ma\\in", "main\n", "main\t", "FETCH_HEAD", "ORIG_HEAD", "config", "packed-refs", "objects", "refs", "refs/heads", "refs/keep-around/" + s.kept, "heads/../../HEAD",
 		"head", "MAIN", s.head + "0", s.head[:39] + "g", strings.Repeat("0", 40), strings.Repeat("a", 64), strings.Repeat("f", 40), "0000", "abc", s.unreachable, s.unreachable[:12], s.kept, s.kept[:12],
 		"refs/heads/loop-a", "refs/heads/outside", "loop-b", "above", "refs/heads/main/", "refs//heads/main", "main\x7f", "\u202emain", "ma\u0131n", "m\u00e0in", ".main", "main/.", "refs/heads/ma%69n", "nul", "CON",

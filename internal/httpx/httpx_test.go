@@ -23,6 +23,7 @@ import (
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/tools"
+	"github.com/repomcp/repomcp/internal/tools/prompts"
 )
 
 // TestMain looks for goroutines that the server has left. Connections of the
@@ -65,7 +66,7 @@ func serveWith(t *testing.T, options repos.Options, subscribing resources.Subscr
 	}
 	log := &journal{}
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	mcp := resources.New(resources.Options{Catalogue: catalogue, Engine: engine, Version: "test", Prompts: tools.Prompts(), Unknown: tools.Unknown, Subscribing: subscribing, Logger: logger, Sessions: resources.NewSessions([]byte(strings.Repeat("k", 32)))})
+	mcp := resources.New(resources.Options{Catalogue: catalogue, Engine: engine, Version: "test", Prompts: prompts.All(), Unknown: tools.Unknown, Subscribing: subscribing, Logger: logger, Sessions: resources.NewSessions([]byte(strings.Repeat("k", 32)))})
 	mcp.AddTools(tools.New(tools.Options{Catalogue: catalogue})...)
 	s := &site{t: t, root: root, catalogue: catalogue, mcp: mcp, server: httpx.New(httpx.Options{Resources: mcp, Logger: logger}), log: log}
 	s.http = httptest.NewServer(s.server.Handler())

@@ -44,13 +44,13 @@ func ParseBase(publicURL string) (Base, error) {
 	return Base{prefix: prefix, host: host}, nil
 }
 
-// Host is what links are made for, as [CanonicalHost] writes it.
+// Host returns what links are made for, as [CanonicalHost] writes it.
 func (b Base) Host() string { return b.host }
 
-// URL is the address of a token. Nothing in it can be read.
+// URL returns the address of a token. Nothing in it can be read.
 func (b Base) URL(token string) string { return b.prefix + linkSegment + token }
 
-// Address is the public URL without a slash at its end.
+// Address returns the public URL without a slash at its end.
 func (b Base) Address() string { return strings.TrimSuffix(b.prefix, "/") }
 
 // CanonicalHost returns the one form of all spellings of a host: lower case, without the

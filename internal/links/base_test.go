@@ -26,10 +26,14 @@ func TestBase(t *testing.T) {
 		}
 	}
 	for _, public := range []string{
-		"", "git.example.com", "//git.example.com", "https://", "https:///x", "ftp://git.example.com", "http://git.example.com",
-		"http://10.0.0.1", "http://localhost.example.com", "http://127.0.0.1.example.com", "https://user:hunter2@git.example.com",
-		"https://git.example.com?x=hunter2", "https://git.example.com/?", "https://git.example.com/#", "https://git.example.com/#x",
-		"https:git.example.com", "https://git.example.com:hunter2", "https://a b", "https://" + repeatByte(300), "javascript:alert(1)", "https://%zz",
+		"", "git.example.com", "//git.example.com", "https://", "https:///x", "ftp://git.example.com",
+		"http://git.example.com",
+		"http://10.0.0.1", "http://localhost.example.com", "http://127.0.0.1.example.com",
+		"https://user:hunter2@git.example.com",
+		"https://git.example.com?x=hunter2", "https://git.example.com/?", "https://git.example.com/#",
+		"https://git.example.com/#x",
+		"https:git.example.com", "https://git.example.com:hunter2", "https://a b", "https://" +
+			repeatByte(300), "javascript:alert(1)", "https://%zz",
 	} {
 		_, err := ParseBase(public)
 		if err == nil {

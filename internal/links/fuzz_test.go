@@ -98,7 +98,8 @@ func FuzzClaims(f *testing.F) {
 		}
 		u := use()
 		u.Host = l.Host
-		if got, err := a.Verify(token, u); err == nil && (got != l || !a.options.Now().Before(got.Expires) || got.Issued.After(a.options.Now().Add(maxSkew))) {
+		if got, err := a.Verify(token, u); err == nil && (got != l || !a.options.Now().Before(got.Expires) ||
+			got.Issued.After(a.options.Now().Add(maxSkew))) {
 			t.Fatalf("%+v became %+v", l, got)
 		}
 	})
@@ -111,8 +112,9 @@ func FuzzRoundTrip(f *testing.F) {
 	f.Add(byte(2), byte(1), "repo://ä\x00", "ä", "", uint32(3600), false)
 	f.Fuzz(func(t *testing.T, kind, methods byte, resource, repository, principal string, seconds uint32, single bool) {
 		g := Grant{
-			Kind: Kind(kind), Methods: Methods(methods), Resource: resource, Repository: repository, Principal: principal,
-			Lifetime: time.Duration(seconds) * time.Second, SingleUse: single,
+			Kind: Kind(kind), Methods: Methods(methods), Resource: resource, Repository: repository,
+			Principal: principal,
+			Lifetime:  time.Duration(seconds) * time.Second, SingleUse: single,
 		}
 		token, minted, err := a.Mint(g)
 		if err != nil {

@@ -4,13 +4,7 @@ import (
 	"crypto/hkdf"
 	"crypto/rand"
 	"crypto/sha256"
-	"errors"
-	"fmt"
-	"io"
-	"io/fs"
-	"os"
 	"slices"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -51,7 +45,7 @@ func (r ring) find(tag keyTag) *key {
 	return nil
 }
 
-// signer is the newest key whose date has come.
+// signer returns the newest key whose date has come.
 func (r ring) signer(now time.Time) *key {
 	for _, k := range slices.Backward(r) {
 		if !k.from.After(now) {
@@ -77,11 +71,8 @@ func (r ring) signer(now time.Time) *key {
 //
 //	echo "$(date -u +%FT%TZ) k$(date +%y%m%d) $(head -c 32 /dev/urandom | base64)"
 type Keyring struct {
-	path string // "" when the key is random
+	file watchedFile // none when the key is random
 	keys atomic.Pointer[ring]
-
-	mu   sync.Mutex // guards info and the order of reloads
-	info fs.FileInfo
 }
 
 // RandomKeyring has one new key: its links die with the process.
@@ -99,44 +90,30 @@ func RandomKeyring() (*Keyring, error) {
 
 // LoadKeyring reads a key file.
 func LoadKeyring(path string) (*Keyring, error) {
-	kr := &Keyring{path: path}
-	if _, err := kr.reload(true); err != nil {
+	kr := &Keyring{file: watchedFile{path: path, contents: "link keys"}}
+	if err := kr.Reload(); err != nil {
 		return nil, err
 	}
 	return kr, nil
 }
 
-// Reload reads the file again. On an error the keys stay as they are.
+// Reload reads the file again. An error changes no key.
 func (kr *Keyring) Reload() error {
-	_, err := kr.reload(true)
+	_, err := kr.file.read(true, kr.parse)
 	return err
 }
 
 // ReloadIfChanged is Reload when the file is another one than was read, by its
 // identity, size or time of change. It reports whether it was read. A file that
 // cannot be read is an error each time.
-func (kr *Keyring) ReloadIfChanged() (bool, error) { return kr.reload(false) }
+func (kr *Keyring) ReloadIfChanged() (bool, error) { return kr.file.read(false, kr.parse) }
 
-func (kr *Keyring) reload(always bool) (bool, error) {
-	if kr.path == "" {
-		return false, nil
-	}
-	kr.mu.Lock()
-	defer kr.mu.Unlock()
-	text, info, err := readSmallFile(kr.path, kr.info, always)
-	if err != nil {
-		return false, fmt.Errorf("link keys: %w", err)
-	}
-	if text == nil {
-		return false, nil
-	}
+func (kr *Keyring) parse(text []byte) error {
 	keys, err := parseKeys(text)
-	if err != nil {
-		return false, fmt.Errorf("link keys in %s: %w", kr.path, err)
+	if err == nil {
+		kr.keys.Store(&keys)
 	}
-	kr.keys.Store(&keys)
-	kr.info = info
-	return true, nil
+	return err
 }
 
 // IDs lists the ids of the keys, the oldest first, for the log.
@@ -146,32 +123,4 @@ func (kr *Keyring) IDs() []string {
 		ids = append(ids, k.id)
 	}
 	return ids
-}
-
-// maxFileBytes bounds the files of this package: a thousand lines.
-const maxFileBytes = 256 << 10
-
-// readSmallFile reads a file. The text is nil when the file is that of known,
-// unless always is set.
-func readSmallFile(path string, known fs.FileInfo, always bool) (text []byte, info fs.FileInfo, err error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, nil, err
-	}
-	defer func() { err = errors.Join(err, file.Close()) }()
-	if info, err = file.Stat(); err != nil {
-		return nil, nil, err
-	}
-	if !always && known != nil && os.SameFile(info, known) && info.Size() == known.Size() &&
-		info.ModTime().Equal(known.ModTime()) {
-		return nil, info, nil
-	}
-	text, err = io.ReadAll(io.LimitReader(file, maxFileBytes+1))
-	if err == nil && len(text) > maxFileBytes {
-		err = fmt.Errorf("%s has more than %d bytes", path, maxFileBytes)
-	}
-	if text == nil {
-		text = []byte{}
-	}
-	return text, info, err
 }

@@ -115,7 +115,8 @@ func TestKeyFile(t *testing.T) {
 		"id too long":     "2026-01-01T00:00:00Z " + repeatByte(65) + " " + secret,
 		"not base64":      "2026-01-01T00:00:00Z k1 " + secret[:20] + "!" + secret[20:],
 		"31 bytes":        "2026-01-01T00:00:00Z k1 " + base64.StdEncoding.EncodeToString(raw[:31]),
-		"1025 bytes":      "2026-01-01T00:00:00Z k1 " + base64.StdEncoding.EncodeToString(append(make([]byte, 993), raw...)),
+		"1025 bytes": "2026-01-01T00:00:00Z k1 " + base64.StdEncoding.EncodeToString(append(make([]byte, 993),
+			raw...)),
 		"zeros":           "2026-01-01T00:00:00Z k1 " + base64.StdEncoding.EncodeToString(make([]byte, 32)),
 		"same id":         line + "\n" + strings.Replace(other, "k2", "k1", 1),
 		"same date":       line + "\n" + strings.Replace(other, "01-02", "01-01", 1),
@@ -136,7 +137,8 @@ func TestKeyFile(t *testing.T) {
 	}
 	var many []string
 	for i := range maxKeys + 1 {
-		many = append(many, keyLine(time.Unix(int64(i), 0).UTC().Format(time.RFC3339), describe("k", i)[:1]+string(rune('A'+i%26))+string(rune('a'+i/26))))
+		many = append(many, keyLine(time.Unix(int64(i), 0).UTC().Format(time.RFC3339),
+			describe("k", i)[:1]+string(rune('A'+i%26))+string(rune('a'+i/26))))
 	}
 	if _, err := parseKeys([]byte(strings.Join(many[:maxKeys], "\n"))); err != nil {
 		t.Error(err)
@@ -200,7 +202,8 @@ func TestReload(t *testing.T) {
 		}
 	}
 	random := randomRing(t)
-	if changed, err := random.ReloadIfChanged(); changed || err != nil || random.Reload() != nil || len(random.IDs()) != 1 {
+	if changed, err := random.ReloadIfChanged(); changed || err != nil || random.Reload() != nil ||
+		len(random.IDs()) != 1 {
 		t.Error("a random key has something to reload")
 	}
 }

@@ -8,7 +8,7 @@ import (
 const (
 	// MaxLifetime bounds how long a leaked link is of use to its finder.
 	MaxLifetime = time.Hour
-	// maxSkew is how far the clocks of replicas may be apart.
+	// maxSkew is how much the clocks of replicas may differ.
 	maxSkew = time.Minute
 	// maxPrincipalBytes has room for an issuer's URL and a subject.
 	maxPrincipalBytes = 512
@@ -48,8 +48,8 @@ type Grant struct {
 	// Resource is the canonical URI, with the full commit id and every option.
 	// A link must not mean something else tomorrow.
 	Resource string
-	// Asked is the URI that the link was asked for with, and FileName what a
-	// download is saved as. They are told to the bearer and decide nothing.
+	// Asked is the URI that the link was asked for with, and FileName the name that a
+	// download is saved as. The bearer may read them; they decide nothing.
 	Asked    string
 	FileName string
 	// Repository is the name in Resource, for the deny list; "" of what is of none.
@@ -85,7 +85,7 @@ type Link struct {
 	Place Place
 
 	// secret of a redemption. It follows from the key and the nonce, and is
-	// given to nobody but the first who redeems the link.
+	// sent only to the first who redeems the link.
 	secret [secretBytes]byte
 }
 

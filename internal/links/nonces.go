@@ -29,7 +29,7 @@ type Nonces interface {
 	// Reserve makes room for a link that is being made.
 	Reserve(forget time.Time) (Place, error)
 	// Claim uses a link and reports true, or reports false when it is used
-	// already. Of any number of claims of a link at most one is told true. After
+	// already. At most one of any number of claims of a link reports true. After
 	// an error the link may or may not be used.
 	Claim(ctx context.Context, c Claim) (first bool, err error)
 	// Charge adds units, 1 at least, to what the resumes of a used link have

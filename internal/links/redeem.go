@@ -37,7 +37,7 @@ type Resume struct {
 	Length, Size int64
 }
 
-// units is what a resume costs.
+// units returns what a resume costs.
 func (r Resume) units() int {
 	share := float64(r.Length) / float64(max(1, r.Size))
 	return int(min(max(1, math.Ceil(share*wholeUnits)), wholeUnits))
@@ -85,14 +85,14 @@ func (a *Authority) resume(ctx context.Context, l Link, r Resume) (Redemption, e
 	case err != nil:
 		return Redemption{}, fmt.Errorf("%w: %w", ErrUnavailable, err)
 	case sum == 0:
-		return Redemption{}, ErrUsed // nobody was given the secret
+		return Redemption{}, ErrUsed // the secret was sent to nobody
 	case sum > resumeWholes*wholeUnits:
 		return Redemption{}, fmt.Errorf("%w: its download was resumed too often", ErrUsed)
 	}
 	return whole, nil
 }
 
-// Peek says what Redeem would say to a first use, as far as it can be known
+// Peek returns what Redeem would return for a first use, as far as that is known
 // beforehand, and uses nothing: nil, [ErrUsed] or [ErrUnavailable].
 func (a *Authority) Peek(ctx context.Context, l Link) error {
 	switch {
@@ -111,13 +111,13 @@ func (a *Authority) Peek(ctx context.Context, l Link) error {
 	return nil
 }
 
-// claim is what the uses of a link are counted under.
+// claim returns the name under which the uses of a link are counted.
 func (a *Authority) claim(l Link) Claim {
 	return Claim{Nonce: l.Nonce, Place: l.Place, Forget: a.forget(l.Expires)}
 }
 
-// forget is when nobody accepts a link any more. Another replica's clock may be
-// behind: to it the link lives longer.
+// forget returns the time from which no replica accepts a link. Another replica's clock
+// may be behind: to it the link lives longer.
 func (a *Authority) forget(expires time.Time) time.Time {
 	return expires.Add(a.options.Grace + 2*maxSkew)
 }

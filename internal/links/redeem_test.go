@@ -106,7 +106,8 @@ func TestResumesAreBounded(t *testing.T) {
 			now := newClock()
 			na, nb, _ := store(t, now.Now)
 			ring := randomRing(t)
-			replicas := []*Authority{newAuthority(t, Options{Keys: ring, Nonces: na, Now: now.Now}), newAuthority(t, Options{Keys: ring, Nonces: nb, Now: now.Now})}
+			replicas := []*Authority{newAuthority(t, Options{Keys: ring, Nonces: na, Now: now.Now}),
+				newAuthority(t, Options{Keys: ring, Nonces: nb, Now: now.Now})}
 			const size = 1000
 			for _, c := range []struct {
 				length func(i int) int64 // of resume i
@@ -117,7 +118,8 @@ func TestResumesAreBounded(t *testing.T) {
 				{func(i int) int64 { return size - int64(i) }, 3},
 				{func(int) int64 { return size / 2 }, 6},
 				{func(int) int64 { return 1 }, 48},
-				{func(i int) int64 { return size * int64(5-i) / 6 }, 5 + 6}, // five breaks at even distances, then nothing but the end
+				// Five breaks at even distances, then nothing but the end.
+				{func(i int) int64 { return size * int64(5-i) / 6 }, 5 + 6},
 			} {
 				_, l := replicas[0].mustMint(t, singleUse())
 				first, err := replicas[0].Redeem(t.Context(), l, Resume{})
@@ -126,7 +128,8 @@ func TestResumesAreBounded(t *testing.T) {
 				}
 				got := 0
 				for i := range 100 {
-					_, err := replicas[i%2].Redeem(t.Context(), l, Resume{Secret: first.Secret, Length: max(1, c.length(i)), Size: size})
+					_, err := replicas[i%2].Redeem(t.Context(), l,
+						Resume{Secret: first.Secret, Length: max(1, c.length(i)), Size: size})
 					if err == nil {
 						got++
 					} else if !errors.Is(err, ErrUsed) {
@@ -148,7 +151,8 @@ func TestPeekUsesNothing(t *testing.T) {
 			now := newClock()
 			na, nb, _ := store(t, now.Now)
 			ring := randomRing(t)
-			a, b := newAuthority(t, Options{Keys: ring, Nonces: na, Now: now.Now}), newAuthority(t, Options{Keys: ring, Nonces: nb, Now: now.Now})
+			a, b := newAuthority(t, Options{Keys: ring, Nonces: na, Now: now.Now}), newAuthority(t,
+				Options{Keys: ring, Nonces: nb, Now: now.Now})
 			_, l := a.mustMint(t, singleUse())
 			_, lasting := a.mustMint(t, grant())
 			for range 3 {
@@ -417,7 +421,8 @@ func TestETags(t *testing.T) {
 			t.Errorf("%q is altered without a redemption", etag)
 		}
 	}
-	for _, tag := range []string{"", "abc", "abc~", "abc~short", "abc~" + repeatByte(23), "~", fmt.Sprintf("%s~x", commit)} {
+	for _, tag := range []string{"", "abc", "abc~", "abc~short", "abc~" + repeatByte(23), "~",
+		fmt.Sprintf("%s~x", commit)} {
 		if got, secret := SplitETag(tag); got != tag || secret != "" {
 			t.Errorf("%q came apart as %q and %q", tag, got, secret)
 		}

@@ -22,7 +22,7 @@ const (
 	// redisPause is how long the breaker stays open before one request tries
 	// again.
 	redisPause = 2 * time.Second
-	// redisPrefix keeps the keys apart from those of others.
+	// redisPrefix distinguishes the keys from those of other programs.
 	redisPrefix = "repomcp:link:"
 )
 

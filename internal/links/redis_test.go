@@ -65,7 +65,8 @@ func realRedis(t *testing.T, arguments ...string) (address string, kill func()) 
 func startRedis(t *testing.T, program, address string, arguments []string) (kill func()) {
 	t.Helper()
 	_, port, _ := net.SplitHostPort(address)
-	arguments = append([]string{"--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no", "--dir", t.TempDir()}, arguments...)
+	arguments = append([]string{"--bind", "127.0.0.1", "--port", port, "--save", "", "--appendonly", "no", "--dir",
+		t.TempDir()}, arguments...)
 	command := exec.Command(program, arguments...)
 	out, err := command.StdoutPipe()
 	if err != nil {
@@ -117,10 +118,12 @@ func TestRealRedis(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again, err := b.Redeem(t.Context(), l, Resume{Secret: first.Secret, Length: 1, Size: 100}); err != nil || again != first {
+	if again, err := b.Redeem(t.Context(), l, Resume{Secret: first.Secret, Length: 1, Size: 100}); err != nil ||
+		again != first {
 		t.Errorf("resumed as %+v, %v; began as %+v", again, err, first)
 	}
-	if _, err := b.Redeem(t.Context(), l, Resume{Secret: first.Secret[1:] + "A", Length: 1, Size: 100}); !errors.Is(err, ErrUsed) {
+	if _, err := b.Redeem(t.Context(), l, Resume{Secret: first.Secret[1:] + "A", Length: 1, Size: 100}); !errors.Is(err,
+		ErrUsed) {
 		t.Error(err)
 	}
 	r := connect(t, address, now)
@@ -139,7 +142,8 @@ func TestRealRedis(t *testing.T) {
 	if err := r.client.Del(t.Context(), key).Err(); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.Redeem(t.Context(), l, Resume{Secret: first.Secret, Length: 1, Size: 100}); !errors.Is(err, ErrUsed) {
+	if _, err := b.Redeem(t.Context(), l, Resume{Secret: first.Secret, Length: 1, Size: 100}); !errors.Is(err,
+		ErrUsed) {
 		t.Errorf("a use that Redis forgot is resumed: %v", err)
 	}
 }
@@ -246,16 +250,24 @@ func TestRedisFaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	for name, address := range map[string]string{
-		"down":              nothing.Addr().String(),
-		"no such host":      "redis.invalid:6379",
-		"never answers":     first(faulty(t, func(net.Conn) {})),
-		"ends at once":      first(faulty(t, func(c net.Conn) { _ = c.Close() })),
-		"speaks HTTP":       first(faulty(t, func(c net.Conn) { _, _ = c.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n")) })),
-		"refuses":           first(faulty(t, func(c net.Conn) { _, _ = c.Write([]byte(strings.Repeat("-ERR no\r\n", 20))) })),
-		"endless":           first(faulty(t, func(c net.Conn) { _, _ = c.Write([]byte("$536870912\r\n")) })),
-		"answers nonsense":  first(faulty(t, func(c net.Conn) { _, _ = c.Write([]byte(strings.Repeat("+maybe\r\n", 20))) })),
-		"half a line":       first(faulty(t, func(c net.Conn) { _, _ = c.Write([]byte("+O")) })),
-		"refuses after OKs": first(faulty(t, func(c net.Conn) { _, _ = c.Write([]byte("+OK\r\n+OK\r\n-LOADING\r\n-LOADING\r\n")) })),
+		"down":          nothing.Addr().String(),
+		"no such host":  "redis.invalid:6379",
+		"never answers": first(faulty(t, func(net.Conn) {})),
+		"ends at once":  first(faulty(t, func(c net.Conn) { _ = c.Close() })),
+		"speaks HTTP": first(faulty(t, func(c net.Conn) {
+			_, _ = c.Write([]byte("HTTP/1.1 400 Bad Request\r\n\r\n"))
+		})),
+		"refuses": first(faulty(t, func(c net.Conn) {
+			_, _ = c.Write([]byte(strings.Repeat("-ERR no\r\n", 20)))
+		})),
+		"endless": first(faulty(t, func(c net.Conn) { _, _ = c.Write([]byte("$536870912\r\n")) })),
+		"answers nonsense": first(faulty(t, func(c net.Conn) {
+			_, _ = c.Write([]byte(strings.Repeat("+maybe\r\n", 20)))
+		})),
+		"half a line": first(faulty(t, func(c net.Conn) { _, _ = c.Write([]byte("+O")) })),
+		"refuses after OKs": first(faulty(t, func(c net.Conn) {
+			_, _ = c.Write([]byte("+OK\r\n+OK\r\n-LOADING\r\n-LOADING\r\n"))
+		})),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -301,7 +313,8 @@ func TestOpenBreakerLeavesRedisAlone(t *testing.T) {
 	}
 	before := connections.Load()
 	for range 100 {
-		if _, err := store.Used(t.Context(), Claim{}); !errors.Is(err, gobreaker.ErrOpenState) && !errors.Is(err, gobreaker.ErrTooManyRequests) {
+		if _, err := store.Used(t.Context(), Claim{}); !errors.Is(err, gobreaker.ErrOpenState) &&
+			!errors.Is(err, gobreaker.ErrTooManyRequests) {
 			t.Fatal(err)
 		}
 	}
@@ -410,7 +423,8 @@ func TestRedisRecordsSomethingElse(t *testing.T) {
 }
 
 func TestRedisURL(t *testing.T) {
-	for _, url := range []string{"", "localhost:6379", "http://localhost", "redis://user:hunter2@host:port", "redis://h/hunter2", "redis://:hunter2@%zz"} {
+	for _, url := range []string{"", "localhost:6379", "http://localhost", "redis://user:hunter2@host:port",
+		"redis://h/hunter2", "redis://:hunter2@%zz"} {
 		r, err := NewRedis(url, nil)
 		if err == nil {
 			t.Errorf("%q is taken", url)
@@ -419,7 +433,8 @@ func TestRedisURL(t *testing.T) {
 			t.Errorf("a password is in the error %q", err)
 		}
 	}
-	for _, url := range []string{"redis://localhost", "rediss://u:p@host:1/2", "unix:///run/redis.sock", "redis://h?read_timeout=1h&max_retries=9&dial_timeout=1h&pool_timeout=1h&write_timeout=-1"} {
+	for _, url := range []string{"redis://localhost", "rediss://u:p@host:1/2", "unix:///run/redis.sock",
+		"redis://h?read_timeout=1h&max_retries=9&dial_timeout=1h&pool_timeout=1h&write_timeout=-1"} {
 		r, err := NewRedis(url, nil)
 		if err != nil {
 			t.Errorf("%q: %v", url, err)

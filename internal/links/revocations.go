@@ -3,11 +3,9 @@ package links
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"strconv"
 	"strings"
-	"sync"
 	"sync/atomic"
 )
 
@@ -30,11 +28,8 @@ const maxDenied = 1000
 // that were made under a smaller one are void. What follows the number is the
 // principal to the end of the line.
 type Revocations struct {
-	path  string
+	file  watchedFile
 	lists atomic.Pointer[revocationLists]
-
-	mu   sync.Mutex // guards info and the order of reloads
-	info fs.FileInfo
 }
 
 type revocationLists struct {
@@ -44,42 +39,28 @@ type revocationLists struct {
 
 // LoadRevocations reads a revocation file.
 func LoadRevocations(path string) (*Revocations, error) {
-	r := &Revocations{path: path}
+	r := &Revocations{file: watchedFile{path: path, contents: "link revocations"}}
 	if err := r.Reload(); err != nil {
 		return nil, err
 	}
 	return r, nil
 }
 
-// Reload reads the file again. On an error the lists stay as they are.
+// Reload reads the file again. An error changes no list.
 func (r *Revocations) Reload() error {
-	_, err := r.reload(true)
+	_, err := r.file.read(true, r.parse)
 	return err
 }
 
-// ReloadIfChanged is as [Keyring.ReloadIfChanged].
-func (r *Revocations) ReloadIfChanged() (bool, error) { return r.reload(false) }
+// ReloadIfChanged does what [Keyring.ReloadIfChanged] does.
+func (r *Revocations) ReloadIfChanged() (bool, error) { return r.file.read(false, r.parse) }
 
-func (r *Revocations) reload(always bool) (bool, error) {
-	if r.path == "" {
-		return false, nil
-	}
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	text, info, err := readSmallFile(r.path, r.info, always)
-	if err != nil {
-		return false, fmt.Errorf("link revocations: %w", err)
-	}
-	if text == nil {
-		return false, nil
-	}
+func (r *Revocations) parse(text []byte) error {
 	lists, err := parseRevocations(text)
-	if err != nil {
-		return false, fmt.Errorf("link revocations in %s: %w", r.path, err)
+	if err == nil {
+		r.lists.Store(lists)
 	}
-	r.lists.Store(lists)
-	r.info = info
-	return true, nil
+	return err
 }
 
 func parseRevocations(text []byte) (*revocationLists, error) {
@@ -142,7 +123,7 @@ func (r *Revocations) Denied(repository string) bool {
 	return false
 }
 
-// Epoch is the number of a principal that links are made under.
+// Epoch returns the number of a principal that links are made under.
 func (r *Revocations) Epoch(principal string) uint64 { return r.load().epochs[principal] }
 
 func (r *Revocations) load() *revocationLists {

@@ -59,11 +59,13 @@ func TestRevocationFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(lists.denied) != 1 || lists.denied[0] != "a/b" || lists.epochs["alice  of wonderland"] != 3 || len(lists.epochs) != 2 {
+	if len(lists.denied) != 1 || lists.denied[0] != "a/b" || lists.epochs["alice  of wonderland"] != 3 ||
+		len(lists.epochs) != 2 {
 		t.Errorf("%+v", lists)
 	}
 	for _, text := range []string{
-		"deny", "deny ", "allow a", "a", "DENY a", "deny [", "deny a[b", "deny a/[", `deny a\`, "deny /a", "deny a/", "deny a//b",
+		"deny", "deny ", "allow a", "a", "DENY a", "deny [", "deny a[b", "deny a/[", `deny a\`, "deny /a", "deny a/",
+		"deny a//b",
 		"epoch", "epoch 3", "epoch alice 3", "epoch -1 alice", "epoch 18446744073709551616 alice", "epoch 1.5 alice",
 		"epoch 1 alice\nepoch 2 alice", strings.Repeat("deny a\n", maxDenied+1),
 	} {
@@ -87,7 +89,8 @@ func TestRevocationFile(t *testing.T) {
 		t.Error(changed, err)
 	}
 	nothing := &Revocations{}
-	if changed, err := nothing.ReloadIfChanged(); changed || err != nil || nothing.Denied("a") || nothing.Epoch("a") != 0 {
+	if changed, err := nothing.ReloadIfChanged(); changed || err != nil || nothing.Denied("a") ||
+		nothing.Epoch("a") != 0 {
 		t.Error("the zero value revokes something")
 	}
 }

@@ -125,7 +125,8 @@ func TestTheSealHoldsAlone(t *testing.T) {
 	for i := 1 + len(keyTag{}); i < len(body); i++ {
 		altered := bytes.Clone(body)
 		altered[i] ^= 0x10
-		if _, err := a.Verify(encoding.EncodeToString(append(altered, k.sign(altered)...)), use()); !errors.Is(err, ErrForged) {
+		if _, err := a.Verify(encoding.EncodeToString(append(altered, k.sign(altered)...)), use()); !errors.Is(err,
+			ErrForged) {
 			t.Errorf("byte %d: %v", i, err)
 		}
 	}
@@ -163,7 +164,8 @@ func TestNothingReadable(t *testing.T) {
 	g := grant()
 	token, l := a.mustMint(t, g)
 	raw := rawOf(t, token)
-	for _, secret := range []string{g.Resource, g.Repository, g.Principal, commit, "git.example.com", "random", "tar.gz"} {
+	for _, secret := range []string{g.Resource, g.Repository, g.Principal, commit, "git.example.com", "random",
+		"tar.gz"} {
 		for _, b := range [][]byte{raw, []byte(token)} {
 			if bytes.Contains(b, []byte(secret)) {
 				t.Errorf("%q can be read", secret)
@@ -309,7 +311,8 @@ func TestSignedNonsense(t *testing.T) {
 		"issued at its end":  put(issued, math.MaxInt64/uint64(time.Millisecond)),
 		"expires at its end": put(expires, math.MaxInt64/uint64(time.Second)),
 	}
-	for _, value := range []uint64{1 << 31, 1 << 32, 1 << 33, 1 << 53, 1 << 62, 1 << 63, math.MaxInt64, math.MaxUint64, math.MaxUint64 - 62135596800} {
+	for _, value := range []uint64{1 << 31, 1 << 32, 1 << 33, 1 << 53, 1 << 62, 1 << 63, math.MaxInt64, math.MaxUint64,
+		math.MaxUint64 - 62135596800} {
 		cases[describe("expires", value)] = put(expires, value)
 	}
 	for name, claims := range cases {
@@ -347,12 +350,14 @@ func TestRoundTrip(t *testing.T) {
 		now.pass(time.Duration(random.Int64N(int64(time.Minute))))
 		g := Grant{
 			Kind: Kind(1 + i%2), Methods: Methods(1 + i%3), Resource: text(1, 4<<10), Repository: text(1, 300),
-			Principal: text(0, maxPrincipalBytes), SingleUse: i%5 < 2, Lifetime: time.Second + time.Duration(random.Int64N(int64(MaxLifetime-time.Second)+1)),
+			Principal: text(0, maxPrincipalBytes), SingleUse: i%5 < 2, Lifetime: time.Second +
+				time.Duration(random.Int64N(int64(MaxLifetime-time.Second)+1)),
 		}
 		g.Bound = g.Kind == Download && g.Principal != "" && i%7 < 3
 		token, minted := a.mustMint(t, g)
 		methods := map[Methods]string{GET: "GET", HEAD: "HEAD", GET | HEAD: "GET"}
-		got, err := a.Verify(token, Use{Method: methods[g.Methods], Host: "GIT.example.com:443", Principal: g.Principal, Authenticated: g.Bound})
+		got, err := a.Verify(token, Use{Method: methods[g.Methods], Host: "GIT.example.com:443", Principal: g.Principal,
+			Authenticated: g.Bound})
 		if err != nil {
 			t.Fatalf("%+v: %v", g, err)
 		}

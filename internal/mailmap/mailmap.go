@@ -51,7 +51,7 @@ func Read(r Repository, limit int64) (*Map, error) {
 	return Parse(string(content)), nil
 }
 
-// read gives nothing when there is no mailmap.
+// read returns nothing when there is no mailmap.
 func read(r Repository, limit int64) ([]byte, error) {
 	head, err := r.Head()
 	if errors.Is(err, repos.ErrEmpty) || err == nil && head.Commit.IsZero() {
@@ -149,7 +149,7 @@ func cutPair(s string, emptyMail bool) (name *string, mail, rest string, ok bool
 	return name, mail, rest, true
 }
 
-// Lookup gives the proper name and address of somebody. A line that names both is
+// Lookup returns the proper name and address of somebody. A line that names both is
 // preferred to one that names the address alone.
 func (m *Map) Lookup(name, mail string) (properName, properMail string) {
 	if m == nil {

@@ -15,7 +15,8 @@ import (
 var (
 	names = []string{"", "Joe", "joe", "JOE", "Joe R.", "Jane Doe", " Ünï ", "Ünï", "#x", "a\tb"}
 	mails = []string{"", "joe@x", "JOE@X", "bugs@x", "jane@y", " jane@y", "ü@x", "#@x"}
-	junk  = []string{"", "# comment <a> <b>", "no address", "<", "<>", "> <", "Joe <joe@x", "Joe joe@x>", "\r", "A <b> C <d> E <f>"}
+	junk  = []string{"", "# comment <a> <b>", "no address", "<", "<>", "> <", "Joe <joe@x", "Joe joe@x>", "\r",
+		"A <b> C <d> E <f>"}
 )
 
 func pick(r *rand.Rand, list []string) string { return list[r.IntN(len(list))] }
@@ -53,7 +54,8 @@ func TestPeopleAreThoseOfCheckMailmap(t *testing.T) {
 				asked = append(asked, name+" <"+mail+">")
 			}
 		}
-		answers := strings.Split(strings.TrimSuffix(repo.GitInput([]byte(strings.Join(asked, "\n")+"\n"), "-c", "mailmap.blob=main:.mailmap", "check-mailmap", "--stdin"), "\n"), "\n")
+		answers := strings.Split(strings.TrimSuffix(repo.GitInput([]byte(strings.Join(asked, "\n")+"\n"), "-c",
+			"mailmap.blob=main:.mailmap", "check-mailmap", "--stdin"), "\n"), "\n")
 		for i, contact := range asked {
 			name, mail, _ := strings.Cut(strings.TrimSuffix(contact, ">"), " <")
 			name, mail = people.Lookup(name, mail)

@@ -10,7 +10,7 @@ import (
 	"github.com/repomcp/repomcp/internal/message"
 )
 
-// color is %C(…), and %C with one of the basic colours: nothing, as colours are
+// color expands %C(…), and %C with one of the basic colours: nothing, as colours are
 // for terminals, unless they are asked for with %C(always,…).
 func (x *expansion) color(out *buffer, args string) (rest string, ok bool) {
 	for _, name := range []string{"red", "green", "blue", "reset"} {
@@ -110,7 +110,8 @@ func colorCode(word string, offset int) (code string, ok bool) {
 	number, err := strconv.Atoi(word)
 	switch colors := len(colorNames); {
 	case err != nil && !isBright:
-		return map[string]string{"default": strconv.Itoa(offset + defaultColor)}[name], name == "normal" || name == "default"
+		return map[string]string{"default": strconv.Itoa(offset + defaultColor)}[name],
+			name == "normal" || name == "default"
 	case err != nil || number < -1 || number > 255:
 		return "", false
 	case number == -1:

@@ -67,7 +67,7 @@ func (c *commit) encoding() string {
 }
 
 // signatureKinds are how signatures begin (gitformat-signature(5)), and the state
-// that git gives one that it cannot check.
+// that git has for one that it cannot check.
 var signatureKinds = []struct{ begin, state string }{
 	{"-----BEGIN PGP SIGNATURE-----", "E"},
 	{"-----BEGIN PGP MESSAGE-----", "E"},

@@ -22,9 +22,9 @@ type date struct {
 // instead of later ones.
 const latestSecond = 67768036191676799
 
-// onTheClock shows the date in the time zone of the commit. git ends where that is
+// inCommitZone shows the date in the time zone of the commit. git ends where that is
 // before 1970.
-func onTheClock(layout func(date) string) func(*expansion, repos.Person) (string, error) {
+func inCommitZone(layout func(date) string) func(*expansion, repos.Person) (string, error) {
 	return func(x *expansion, p repos.Person) (string, error) {
 		d := date{seconds: secondsOf(p), zone: zoneOf(p), now: x.now().UTC()}
 		offset := (d.zone/100*60 + d.zone%100) * 60
@@ -43,7 +43,7 @@ func onTheClock(layout func(date) string) func(*expansion, repos.Person) (string
 	}
 }
 
-// secondsOf is 0 for a date that is too large for git.
+// secondsOf returns 0 for a date that is too large for git.
 func secondsOf(p repos.Person) uint64 {
 	if p.Seconds > math.MaxInt64 {
 		return 0
@@ -51,7 +51,7 @@ func secondsOf(p repos.Person) uint64 {
 	return p.Seconds
 }
 
-// zoneOf is 0, too, where the date or the zone is too large.
+// zoneOf returns 0 as well where the date or the zone is too large.
 func zoneOf(p repos.Person) int64 {
 	zone, err := strconv.ParseInt(p.Zone, 10, 32)
 	if err != nil || zone == math.MaxInt32 || zone == math.MinInt32 || p.Seconds > math.MaxInt64 {
@@ -136,7 +136,7 @@ const (
 	yearsAndMonthsUntil = 1825
 )
 
-// age says how long ago a moment was, rounded to one unit, or to years and months.
+// age returns how long ago a moment was, rounded to one unit, or to years and months.
 func age(seconds uint64, now time.Time) string {
 	n := uint64(now.Unix())
 	if n < seconds {
@@ -145,26 +145,26 @@ func age(seconds uint64, now time.Time) string {
 	n -= seconds
 	for _, age := range ages {
 		if n = (n + age.round) / age.per; n < age.until {
-			return counted(n, age.unit) + " ago"
+			return countUnits(n, age.unit) + " ago"
 		}
 	}
 	switch {
 	case n < weeksUntil:
-		return counted((n+3)/7, "week") + " ago"
+		return countUnits((n+3)/7, "week") + " ago"
 	case n < monthsUntil:
-		return counted((n+15)/30, "month") + " ago"
+		return countUnits((n+15)/30, "month") + " ago"
 	case n >= yearsAndMonthsUntil:
-		return counted((n+183)/365, "year") + " ago"
+		return countUnits((n+183)/365, "year") + " ago"
 	}
 	months := (n*12*2 + 365) / (365 * 2)
-	text := counted(months/12, "year")
+	text := countUnits(months/12, "year")
 	if months%12 > 0 {
-		text += ", " + counted(months%12, "month")
+		text += ", " + countUnits(months%12, "month")
 	}
 	return text + " ago"
 }
 
-func counted(n uint64, unit string) string {
+func countUnits(n uint64, unit string) string {
 	if n == 1 {
 		return "1 " + unit
 	}

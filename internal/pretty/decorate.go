@@ -55,7 +55,7 @@ func (f *Formatter) readDecorations() (names []string, err error) {
 	return names, nil
 }
 
-// decoration is the short name of a ref. One that leads to the commit by way of an
+// decoration returns the short name of a ref. One that leads to the commit by way of an
 // annotated tag counts as a tag, wherever it is.
 func decoration(ref repos.Ref) string {
 	mark := ""

@@ -15,8 +15,8 @@ import (
 // describe is one.
 const maxPattern = 128 << 10
 
-// Descriptions are what each %(describe…) of a commit came to: to know one can
-// take a walk through its history. They may be shared by any number of formatters
+// Descriptions are the results of each %(describe…) of a commit, since one can take a
+// walk through its history. They may be shared by any number of formatters
 // of the commit, so that all say the same.
 type Descriptions struct {
 	mu    sync.Mutex
@@ -42,7 +42,7 @@ func (d *Descriptions) find(args string, describe func() (string, error)) (strin
 	return text, nil
 }
 
-// describe is %(describe) and %(describe:…). It is expanded once by a formatter,
+// describe expands %(describe) and %(describe:…). It is expanded once by a formatter,
 // and an attempt with wrong options counts: gitattributes(5), export-subst. When
 // nothing describes the commit it is empty.
 func (x *expansion) describe(out *buffer, args string) (rest string, ok bool) {
@@ -87,7 +87,7 @@ func (d *describer) set(o option) bool {
 	return false
 }
 
-// abbreviationLength is 0 for no id at all, or as many digits as git shows at
+// abbreviationLength returns 0 for no id at all, or as many digits as git shows at
 // least and at most.
 func abbreviationLength(number int32) int {
 	const shortest, longest = 4, 40
@@ -132,7 +132,7 @@ func (d *describer) describe() (string, error) {
 	if err := d.collect(); err != nil || len(d.names) == 0 {
 		return "", err
 	}
-	if exact := d.names[d.id]; exact != nil && d.counts(exact) {
+	if exact := d.names[d.id]; exact != nil && d.takesPart(exact) {
 		return d.text(exact, 0, true)
 	}
 	best, err := d.search()
@@ -142,7 +142,7 @@ func (d *describer) describe() (string, error) {
 	return d.text(best.name, best.depth, false)
 }
 
-func (d *describer) counts(n *tagName) bool { return d.lightweight || n.annotated }
+func (d *describer) takesPart(n *tagName) bool { return d.lightweight || n.annotated }
 
 // collect finds the best tag of each commit.
 func (d *describer) collect() error {
@@ -231,7 +231,7 @@ func parseTag(raw string) (t tagObject, ok bool) {
 	return t, true
 }
 
-// text is the name of a tag and how far the commit is from it. The name in a tag
+// text returns the name of a tag and how far the commit is from it. The name in a tag
 // object goes before that of its ref; where they differ, the id of the tagged
 // commit is added.
 func (d *describer) text(n *tagName, depth int, exact bool) (string, error) {

@@ -47,7 +47,8 @@ func history(t testing.TB, repo *gittest.Repo, tree string, r *rand.Rand, length
 			}
 		}
 		commits = append(commits, store(t, repo, "commit", fmt.Sprintf(
-			"tree %s\n%sauthor A <a@b> 1600000000 +0000\ncommitter A <a@b> %d +0000\n\ncommit %d\n", tree, parents.String(), date, i)))
+			"tree %s\n%sauthor A <a@b> 1600000000 +0000\ncommitter A <a@b> %d +0000\n\ncommit %d\n", tree,
+			parents.String(), date, i)))
 	}
 	for i, commit := range commits {
 		switch r.IntN(9) {
@@ -62,7 +63,8 @@ func history(t testing.TB, repo *gittest.Repo, tree string, r *rand.Rand, length
 			annotate(t, repo, fmt.Sprintf("vv%d", i), "tag", inner, 1_600_000_000+r.Int64N(3))
 		case 3:
 			if r.IntN(2) == 0 { // a ref with another name than the tag
-				repo.SetRef(fmt.Sprintf("refs/tags/v-other%d", i), tagObject(t, repo, fmt.Sprintf("gone%d", i), "commit", commit, 1_600_000_000))
+				repo.SetRef(fmt.Sprintf("refs/tags/v-other%d", i), tagObject(t, repo, fmt.Sprintf("gone%d", i),
+					"commit", commit, 1_600_000_000))
 			}
 		}
 	}
@@ -94,14 +96,16 @@ func TestDescribesAsGit(t *testing.T) {
 				parents += "parent " + commits[r.IntN(len(commits))] + "\n"
 			}
 			commit := store(t, repo, "commit",
-				"tree "+trees[i]+"\n"+parents+"author A <a@b> 1600000000 +0000\ncommitter A <a@b> 1600001000 +0000\n\ntop\n")
+				"tree "+trees[i]+"\n"+parents+
+					"author A <a@b> 1600000000 +0000\ncommitter A <a@b> 1600001000 +0000\n\ntop\n")
 			switch i % 7 {
 			case 3:
 				annotate(t, repo, fmt.Sprintf("v-top%d", i), "commit", commit, 1_600_000_000)
 			case 5:
 				repo.SetRef(fmt.Sprintf("refs/tags/light%d", i), commit)
 			}
-			compared += compare(t, repo, fmt.Sprintf("history %d, %s", seed, format), commit, []string{"$Format:" + format + "$"})
+			compared += compare(t, repo, fmt.Sprintf("history %d, %s", seed, format), commit,
+				[]string{"$Format:" + format + "$"})
 		}
 		compared += describeAll(t, repo, commits)
 	}
@@ -120,7 +124,8 @@ func describeAll(t *testing.T, repo *gittest.Repo, commits []string) int {
 		if i%gittest.Volume(2, 1) != 0 {
 			continue
 		}
-		compared += compare(t, repo, fmt.Sprintf("commit %d", i), commit, []string{"$Format:" + describeFormats[0] + "$"})
+		compared += compare(t, repo, fmt.Sprintf("commit %d", i), commit,
+			[]string{"$Format:" + describeFormats[0] + "$"})
 	}
 	return compared
 }

@@ -239,7 +239,8 @@ var messages = []string{
 	"\nsubject with % and $ and \\ and \"quotes\"\n\n$Format:%H$ in body\n",
 	"\nsubject\x00hidden\n\nbody\n",
 	"\n\ttab subject\x1b[31mred\x1b[m\x01 control\n\n\x1b[1mbold\x1b[m\n",
-	"\nsubject\n\n\n\npara one\nline two\n- item\n\tindented\n\npara two is a rather long line that will have to be wrapped somewhere\n",
+	"\nsubject\n\n\n\npara one\nline two\n- item\n\tindented\n\npara two is a rather long line that will have to be " +
+		"wrapped somewhere\n",
 	"\n.leading dots...trailing.\n\nb",
 }
 
@@ -304,13 +305,15 @@ func formatFiles() []string {
 // fixedFiles are contents that are not one format in some text.
 var fixedFiles = []string{
 	"", "$Format:", "$Format:%H", "$Format$", "$format:%H$", "$$Format:%H$$", "$Format:$", "$Format:%$", "$Format:%%$",
-	"$Format:%H$Format:%T$", "$Format:%h\n%t\n$", "no format at all\n", "NUL\x00$Format:%<|(20)%an$|$Format:%an\x00%cn$",
+	"$Format:%H$Format:%T$", "$Format:%h\n%t\n$", "no format at all\n",
+	"NUL\x00$Format:%<|(20)%an$|$Format:%an\x00%cn$",
 	"$Format:%s$\x00\x00$Format:%<|(60)%s$", "$Format:%-s$", "a\n\n$Format:%-d$b", "\n\n\n$Format:%-N$",
 	"$Format:100% sure$", "$Format:%+$", "$Format:%<(10)$after", "$Format:%<(10)%$", "$Format:%<(10)%%%an|$",
 	"$Format:%<(10)%<(20)%an|%an$", "$Format:%<(20)%C(always,red)%an%C(always,reset)|$",
 	"$Format:%C(always,red)ab   %C(always,blue)   %>>(20)%s|$", "$Format:%<(8)%C(red)%Cgreen%s|$",
 	"text to wrap that was there before $Format:%<(9)%w(10)%s and more$", "$Format:%w(12)a%x00b %s$",
-	"\xff\xfe invalid $Format:%<|(30)%an|%w(20)%b$", "$Format:   %>>(30)%an$", "$Format:%>>(5)%s|$", "m$Format:%>>(40)%s$",
+	"\xff\xfe invalid $Format:%<|(30)%an|%w(20)%b$", "$Format:   %>>(30)%an$", "$Format:%>>(5)%s|$",
+	"m$Format:%>>(40)%s$",
 	"$Format:%C(always,bold red ul)x%C(always,reset green)y%C(always,1 2)z%C(always,normal 3)w$",
 	"$Format:%w(10,2)$$Format:%s$", "é$Format:%e %s$é$Format:%s$é", "日本$Format:%s$", "é$Format:%H$é", "é$Format:%q$é",
 	"é$Format:%xzz$", "$Format:%C(always,dim italic blink reverse strike noblink)$",
@@ -322,7 +325,8 @@ func randomFormat(r *rand.Rand) string {
 	for range 1 + r.IntN(8) {
 		switch r.IntN(6) {
 		case 0:
-			b.WriteString([]string{" ", "\n", "text", "é", "日本", "%", "%%", "  ", "\n\n", "a b c d e f g h"}[r.IntN(10)])
+			b.WriteString([]string{" ", "\n", "text", "é", "日本", "%", "%%", "  ", "\n\n",
+				"a b c d e f g h"}[r.IntN(10)])
 		case 1:
 			b.WriteString("%" + []string{"+", "-", " "}[r.IntN(3)] + placeholders[r.IntN(len(placeholders))])
 		default:
@@ -337,8 +341,10 @@ func randomFormat(r *rand.Rand) string {
 }
 
 // messagePieces are what trailers, subjects and wrapping are about.
-var messagePieces = strings.Split("word|a longer word |\n|\n\n| |  |\t|Key: value\n|Signed-off-by: A <a@b>\n|# comment\n|Conflicts:\n|"+
-	"\tpath\n| folded\n|日本|é|\x1b[31m|\x1b[m|\xff|.|-|Other-Key : x\n|(cherry picked from commit 1)\n|---\n|\r\n|\x01|not a trailer\n|"+
+var messagePieces = strings.Split("word|a longer word |\n|\n\n| |  |\t|Key: value\n|Signed-off-by: A <a@b>\n|# "+
+	"comment\n|Conflicts:\n|"+
+	"\tpath\n| folded\n|日本|é|\x1b[31m|\x1b[m|\xff|.|-|Other-Key : x\n|(cherry picked from commit "+
+	"1)\n|---\n|\r\n|\x01|not a trailer\n|"+
 	"Fixes #1\n|: x\n|x\n|  \n", "|")
 
 func randomMessage(r *rand.Rand) string {
@@ -397,7 +403,8 @@ func TestExpandsAsGitArchive(t *testing.T) {
 			"tree "+tree+"\n"+parents+"author "+author+"\ncommitter "+committer+"\n"+message)
 	}
 	for i, encoding := range encodings {
-		header := "tree " + tree + "\nauthor " + encoding.name + " <a@b> 1700000000 +0000\ncommitter " + people[8] + "\nencoding " + encoding.encoding + "\n"
+		header := "tree " + tree + "\nauthor " + encoding.name + " <a@b> 1700000000 +0000\ncommitter " +
+			people[8] + "\nencoding " + encoding.encoding + "\n"
 		check(fmt.Sprintf("encoding %d %s", i, encoding.encoding), header+"\n"+encoding.message)
 	}
 	for i := range 25 {
@@ -449,7 +456,8 @@ func annotate(t testing.TB, repo *gittest.Repo, name, kind, target string, date 
 
 func tagObject(t testing.TB, repo *gittest.Repo, name, kind, target string, date int64) string {
 	t.Helper()
-	return store(t, repo, "tag", fmt.Sprintf("object %s\ntype %s\ntag %s\ntagger T <t@t> %d +0000\n\nmessage\n", target, kind, name, date))
+	return store(t, repo, "tag", fmt.Sprintf("object %s\ntype %s\ntag %s\ntagger T <t@t> %d +0000\n\nmessage\n", target,
+		kind, name, date))
 }
 
 // decorate gives the commit names of all kinds.

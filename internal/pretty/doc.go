@@ -5,17 +5,17 @@
 // # Order of use
 //
 // [New] makes the [Formatter] of a commit and [Formatter.NewText] begins a text,
-// to which [Text.Add] adds what is around formats and [Text.Expand] what they
-// come to; [Text.Bytes] ends it. [DependsOnRefs] says of a format whether the
-// result may change while the commit stays the same.
+// to which [Text.Add] adds what is around formats and [Text.Expand] what they expand
+// to; [Text.Bytes] ends it. [DependsOnRefs] reports whether the result of a format may
+// change without the commit.
 //
 // # Promises
 //
 // Formats have the default date format, automatic abbreviations, no colour but
 // %C(always,…), no notes and no reflog, as `git archive` has them. What git takes
 // for no placeholder stays as it is. The neighbourhood counts as it does for git:
-// %- takes line feeds away from the text before the format, and %<| counts its
-// columns. %>> takes away blanks of its own format only.
+// %- removes line feeds from the text before the format, and %<| counts its
+// columns. %>> removes blanks of its own format only.
 //
 // As git reads it: the text of a commit up to the first NUL, people through the
 // .mailmap of HEAD, parents up to where a shallow history ends. Replacement refs

@@ -123,7 +123,7 @@ func DependsOnRefs(format string) bool {
 			format = after
 			continue
 		}
-		if signs[at(rest, 0)] != "" {
+		if signs[byteAt(rest, 0)] != "" {
 			rest = rest[1:]
 		}
 		if found, _ := find(rest); found.drifts {

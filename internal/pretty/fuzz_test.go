@@ -20,12 +20,14 @@ func FuzzAppend(f *testing.F) {
 		}
 	}
 	for _, person := range people {
-		f.Add([]byte("$Format:%an%ae%al%ad%ai%aI%as%ah%ar%at%aD%e%xff$"), []byte("author "+person+"\nencoding ISO-8859-1\n\n\xe4\n"))
+		f.Add([]byte("$Format:%an%ae%al%ad%ai%aI%as%ah%ar%at%aD%e%xff$"),
+			[]byte("author "+person+"\nencoding ISO-8859-1\n\n\xe4\n"))
 	}
 	f.Fuzz(func(t *testing.T, content, commit []byte) {
 		m := &memory{
 			commits: map[repos.ID]string{tip: firstLine + string(commit)},
-			refs:    []repos.Ref{{Name: "refs/tags/v1", Target: repos.ID{9}, Commit: tip}, {Name: "refs/heads/x", Target: tip, Commit: tip}},
+			refs: []repos.Ref{{Name: "refs/tags/v1", Target: repos.ID{9}, Commit: tip},
+				{Name: "refs/heads/x", Target: tip, Commit: tip}},
 		}
 		got, err := subst.Append(t.Context(), pretty.New(m, tip, clock), []byte("dst"), content)
 		var limit *pretty.LimitError
@@ -44,7 +46,8 @@ func FuzzAppend(f *testing.F) {
 			t.Fatalf("%q, %v and then %q, %v", got, err, again, errAgain)
 		}
 		if !subst.DependsOnRefs(content) && err == nil {
-			other, err := subst.Append(t.Context(), pretty.New(renamed{&memory{commits: m.commits}}, tip, clock), nil, content)
+			other, err := subst.Append(t.Context(), pretty.New(renamed{&memory{commits: m.commits}}, tip, clock), nil,
+				content)
 			if err != nil || !bytes.Equal(got[3:], other) {
 				t.Fatalf("%q depends on refs: %q and %q, %v", content, got, other, err)
 			}

@@ -63,14 +63,18 @@ var hostile = []struct{ name, message, content string }{
 	{"message", "s\n\n" + strings.Repeat("body ", 1<<18), strings.Repeat("$Format:%b$", 1000)},
 	{"wrapped lines", "s\n\n" + strings.Repeat("b\n", 1<<18), "$Format:%w(1,16384,16384)%B$"},
 	{"indented lines", "s\n\n" + strings.Repeat("b\n", 1<<18), "$Format:%w(0,16384,16384)%B$"},
-	{"separators", "s\n\n" + strings.Repeat("k: v\n", 1<<16), "$Format:%(trailers:separator=" + strings.Repeat("s", 1<<14) + ")$"},
-	{"filtered trailers", "s\n\n" + strings.Repeat("k: v\n", 1<<18), strings.Repeat("$Format:%(trailers:key=x)$", 1<<12)},
+	{"separators", "s\n\n" + strings.Repeat("k: v\n", 1<<16), "$Format:%(trailers:separator=" + strings.Repeat("s",
+		1<<14) + ")$"},
+	{"filtered trailers", "s\n\n" + strings.Repeat("k: v\n", 1<<18), strings.Repeat("$Format:%(trailers:key=x)$",
+		1<<12)},
 	{"columns", "s\n", strings.Repeat("x", 1<<18) + strings.Repeat("$Format:%<|(1)%s$", 1<<16)},
-	{"wrapping of the file", "s\n", strings.Repeat("x y ", 1<<18) + "$Format:" + strings.Repeat("%<(1)%w(9)%w(8)", 1<<12) + "$"},
+	{"wrapping of the file", "s\n", strings.Repeat("x y ", 1<<18) + "$Format:" + strings.Repeat("%<(1)%w(9)%w(8)",
+		1<<12) + "$"},
 	{"open parentheses", "s\n", "$Format:" + strings.Repeat("%C(%w(%<(", 1<<17) + "$"},
 	{"open options", "s\n", "$Format:" + strings.Repeat("%(trailers:key=", 1<<16) + "$"},
 	{"long line", strings.Repeat("s", 1<<18) + "\n\nb", strings.Repeat("$Format:%(trailers:only)%f$", 1<<12)},
-	{"many keys", "s\n\n" + strings.Repeat("k: v\n", 1<<16), "$Format:%(trailers:" + strings.Repeat("key=k,", 1<<18) + ")$"},
+	{"many keys", "s\n\n" + strings.Repeat("k: v\n", 1<<16), "$Format:%(trailers:" + strings.Repeat("key=k,", 1<<18) +
+		")$"},
 }
 
 // TestHostileFilesAreBounded has files whose expansion does not end soon.
@@ -95,7 +99,8 @@ func TestGrowthIsBounded(t *testing.T) {
 	if !errors.As(err, &limit) || limit.What != "bytes added" {
 		t.Errorf("80 MiB: %v", err)
 	}
-	if got, err := subst.Append(t.Context(), e, nil, []byte(strings.Repeat("$Format:%<(16384)%s$", 4000))); err != nil || len(got) != 4000*16384 {
+	if got, err := subst.Append(t.Context(), e, nil,
+		[]byte(strings.Repeat("$Format:%<(16384)%s$", 4000))); err != nil || len(got) != 4000*16384 {
 		t.Errorf("64 MiB: %d bytes, %v", len(got), err)
 	}
 }
@@ -131,7 +136,8 @@ func TestMatchingIsAccountedFor(t *testing.T) {
 	m.refs = []repos.Ref{{Name: "refs/tags/" + strings.Repeat("a", 4000), Target: tip, Commit: tip}}
 	e := pretty.New(m, tip, clock)
 	e.Limit(16<<20, 1)
-	_, err := subst.Append(t.Context(), e, nil, []byte("$Format:%(describe:tags,match="+strings.Repeat("*a", 30_000)+"b)$"))
+	_, err := subst.Append(t.Context(), e, nil,
+		[]byte("$Format:%(describe:tags,match="+strings.Repeat("*a", 30_000)+"b)$"))
 	var limit *pretty.LimitError
 	if !errors.As(err, &limit) || limit.What != "bytes examined" {
 		t.Error(err)
@@ -184,8 +190,10 @@ func TestLongHistory(t *testing.T) {
 
 func TestErrorsOfTheRepository(t *testing.T) {
 	damaged := errors.New("damaged")
-	for _, content := range []string{"$Format:%H$", "$Format:%s$", "$Format:%d$", "$Format:%(describe)$", "$Format:%q$"} {
-		got, err := subst.Append(t.Context(), pretty.New(failing{repositoryWith("s"), damaged}, tip, clock), []byte("x"), []byte(content))
+	for _, content := range []string{"$Format:%H$", "$Format:%s$", "$Format:%d$", "$Format:%(describe)$",
+		"$Format:%q$"} {
+		got, err := subst.Append(t.Context(), pretty.New(failing{repositoryWith("s"), damaged}, tip, clock),
+			[]byte("x"), []byte(content))
 		if !errors.Is(err, damaged) || string(got) != "x" {
 			t.Errorf("%s: %q, %v", content, got, err)
 		}
@@ -278,7 +286,8 @@ func TestDependsOnRefs(t *testing.T) {
 // what does not depend on refs is the same in both.
 func TestStableWithoutRefs(t *testing.T) {
 	one, other := repositoryWith("s\n\nK: v\n"), repositoryWith("s\n\nK: v\n")
-	other.refs = []repos.Ref{{Name: "refs/heads/main", Target: tip, Commit: tip}, {Name: "refs/tags/v1", Target: repos.ID{7}, Commit: tip}}
+	other.refs = []repos.Ref{{Name: "refs/heads/main", Target: tip, Commit: tip},
+		{Name: "refs/tags/v1", Target: repos.ID{7}, Commit: tip}}
 	later := func() time.Time { return clock().Add(1000 * time.Hour) }
 	stable := 0
 	for _, content := range formatFiles() {

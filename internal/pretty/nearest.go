@@ -113,7 +113,7 @@ func (w *walk) pop() *node {
 // there are too many of them.
 func (w *walk) consider(n *node) (full bool) {
 	w.visited++
-	if name := w.names[n.id]; name != nil && w.counts(name) {
+	if name := w.names[n.id]; name != nil && w.takesPart(name) {
 		if len(w.found) == maxCandidates {
 			return true
 		}

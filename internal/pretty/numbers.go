@@ -15,15 +15,15 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 func isAlnum(c byte) bool { return isDigit(c) || 'a' <= c|0x20 && c|0x20 <= 'z' }
 
-// at is the byte at position i, 0 beyond the end.
-func at(s string, i int) byte {
+// byteAt returns the byte at position i, 0 beyond the end.
+func byteAt(s string, i int) byte {
 	if i >= len(s) {
 		return 0
 	}
 	return s[i]
 }
 
-// untilNUL is the text up to the first NUL, where git's texts end.
+// untilNUL returns the text up to the first NUL, where git's texts end.
 func untilNUL(s string) string {
 	text, _, _ := strings.Cut(s, "\x00")
 	return text
@@ -34,10 +34,10 @@ func untilNUL(s string) string {
 func cutInt(s string) (n int64, rest string) {
 	number := strings.TrimLeft(s, spaces+"\v\f")
 	end := 0
-	if c := at(number, 0); c == '+' || c == '-' {
+	if c := byteAt(number, 0); c == '+' || c == '-' {
 		end++
 	}
-	for isDigit(at(number, end)) {
+	for isDigit(byteAt(number, end)) {
 		end++
 	}
 	n, err := strconv.ParseInt(number[:end], 10, 64)
@@ -78,13 +78,13 @@ func parseBool(s string) (value, ok bool) {
 // option is one of the options after the colon of %(describe:…) and %(trailers:…).
 type option struct {
 	name, value string
-	given       bool   // it has a value
+	hasValue    bool   // it has a value
 	rest        string // the list after it
 }
 
-// flag is the value of an option that is on or off, and on without one.
+// flag returns the value of an option that is on or off, and on without one.
 func (o option) flag() (on, ok bool) {
-	if !o.given {
+	if !o.hasValue {
 		return true, true
 	}
 	return parseBool(o.value)
@@ -97,7 +97,7 @@ func (m *meter) cutOption(list string) (o option) {
 	if end < 0 {
 		return option{}
 	}
-	o.name, o.value, o.given = strings.Cut(list[:end], "=")
+	o.name, o.value, o.hasValue = strings.Cut(list[:end], "=")
 	o.rest = strings.TrimPrefix(list[end:], ",")
 	return o
 }

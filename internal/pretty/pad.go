@@ -43,7 +43,7 @@ var truncations = map[string]func(columns int) int{
 
 const dots = ".."
 
-// setPadding is %<(N), %<|(N) and the like, with an optional truncation. What it
+// setPadding expands %<(N), %<|(N) and the like, with an optional truncation. What it
 // sets stays set even where the truncation turns out to be none.
 func setPadding(s side) func(*expansion, *buffer, string) (string, bool) {
 	return func(x *expansion, _ *buffer, args string) (string, bool) {
@@ -95,12 +95,12 @@ func paddingColumns(s string, toColumn bool) (columns int, ok bool) {
 // the format after it.
 func (x *expansion) padded(format string) (rest string) {
 	if x.padding.side == nowhere {
-		return x.one(x.out, format)
+		return x.expandOne(x.out, format)
 	}
 	text := &buffer{meter: x.meter, max: x.out.max - len(x.out.bytes)}
-	wanted := x.padding.columns
-	if wanted < 0 {
-		wanted = -wanted - x.column()
+	target := x.padding.columns
+	if target < 0 {
+		target = -target - x.column()
 	}
 	rest = x.colored(text, format)
 	if !x.ok() {
@@ -109,13 +109,13 @@ func (x *expansion) padded(format string) (rest string) {
 	x.spend(len(text.bytes))
 	width := widthOf(string(text.bytes))
 	if x.padding.side == leftStealing {
-		wanted += x.steal(text, width-wanted)
+		target += x.steal(text, width-target)
 	}
-	blanks := max(wanted-width, 0)
+	blanks := max(target-width, 0)
 	before := map[side]int{left: blanks, leftStealing: blanks, both: blanks / 2}[x.padding.side]
 	x.out.addSpaces(before)
-	if cutFrom := x.padding.cutFrom; width > wanted && cutFrom != nil {
-		x.out.add(replaceColumns(string(text.bytes), cutFrom(wanted), width-(wanted-len(dots))))
+	if cutFrom := x.padding.cutFrom; width > target && cutFrom != nil {
+		x.out.add(replaceColumns(string(text.bytes), cutFrom(target), width-(target-len(dots))))
 	} else {
 		x.out.add(string(text.bytes))
 	}
@@ -128,16 +128,16 @@ func (x *expansion) padded(format string) (rest string) {
 // one.
 func (x *expansion) colored(text *buffer, format string) (rest string) {
 	for rest = format; x.ok(); rest = rest[1:] {
-		isColor := at(rest, 0) == 'C'
-		rest = x.one(text, rest)
-		if !isColor || at(rest, 0) != '%' {
+		isColor := byteAt(rest, 0) == 'C'
+		rest = x.expandOne(text, rest)
+		if !isColor || byteAt(rest, 0) != '%' {
 			break
 		}
 	}
 	return rest
 }
 
-// column is where the present line ends. A text ends at a NUL.
+// column returns where the present line ends. A text ends at a NUL.
 func (x *expansion) column() int {
 	line := x.out.bytes
 	x.spendFast(len(line))
@@ -173,27 +173,27 @@ func (x *expansion) steal(text *buffer, missing int) (stolen int) {
 	return stolen
 }
 
-// replaceColumns puts two dots for the characters that begin in the given columns.
+// replaceColumns puts two dots for the characters that begin in these columns.
 // Colours stay, and so does a text that is not UTF-8.
 func replaceColumns(text string, from, count int) string {
 	if !utf8.ValidString(text) {
 		return text
 	}
-	var kept strings.Builder
+	var replaced strings.Builder
 	column, mark := 0, dots
 	for piece, wide := range pieces(text, true) {
 		if wide > 0 && column >= from && column < from+count {
-			kept.WriteString(mark)
+			replaced.WriteString(mark)
 			mark = ""
 		} else {
-			kept.WriteString(piece)
+			replaced.WriteString(piece)
 		}
 		column += max(wide, 0)
 	}
-	return kept.String()
+	return replaced.String()
 }
 
-// setWrapping is %w(width,indent,next indent). What is before it is wrapped as the
+// setWrapping expands %w(width,indent,next indent). What is before it is wrapped as the
 // last one said.
 func (x *expansion) setWrapping(out *buffer, args string) (rest string, ok bool) {
 	args, ok = strings.CutPrefix(args, "(")

@@ -26,12 +26,12 @@ var personParts = map[string]personPart{
 
 	"t": {show: timestamp, dated: true, blank: true},
 	"r": {show: relative, drifts: true, dated: true, blank: true},
-	"d": {show: onTheClock(defaultDate), dated: true, blank: true},
-	"D": {show: onTheClock(mailDate), dated: true, blank: true},
-	"i": {show: onTheClock(isoDate), dated: true, blank: true},
-	"I": {show: onTheClock(strictDate), dated: true},
-	"s": {show: onTheClock(shortDate), dated: true},
-	"h": {show: onTheClock(humanDate), drifts: true, dated: true},
+	"d": {show: inCommitZone(defaultDate), dated: true, blank: true},
+	"D": {show: inCommitZone(mailDate), dated: true, blank: true},
+	"i": {show: inCommitZone(isoDate), dated: true, blank: true},
+	"I": {show: inCommitZone(strictDate), dated: true},
+	"s": {show: inCommitZone(shortDate), dated: true},
+	"h": {show: inCommitZone(humanDate), drifts: true, dated: true},
 }
 
 // person expands a part of the author or the committer.

@@ -45,10 +45,10 @@ var placeholders = table(map[string]placeholder{
 	">>": {nothing, false, setPadding(leftStealing)},
 	"><": {nothing, false, setPadding(both)},
 
-	"H": {links, false, show(func(x *expansion, _ *commit) (string, error) { return x.id.String(), nil })},
-	"h": {links, true, show(func(x *expansion, _ *commit) (string, error) { return x.shortID(x.id) })},
-	"T": {links, false, show(func(_ *expansion, c *commit) (string, error) { return c.tree.String(), nil })},
-	"t": {links, true, show(func(x *expansion, c *commit) (string, error) { return x.shortID(c.tree) })},
+	"H": {links, false, commitPart(func(x *expansion, _ *commit) (string, error) { return x.id.String(), nil })},
+	"h": {links, true, commitPart(func(x *expansion, _ *commit) (string, error) { return x.shortID(x.id) })},
+	"T": {links, false, commitPart(func(_ *expansion, c *commit) (string, error) { return c.tree.String(), nil })},
+	"t": {links, true, commitPart(func(x *expansion, c *commit) (string, error) { return x.shortID(c.tree) })},
 	"P": {links, false, parents(func(_ *expansion, id repos.ID) (string, error) { return id.String(), nil })},
 	"p": {links, true, parents((*expansion).shortID)},
 	"m": {links, false, constant(">")},
@@ -64,11 +64,11 @@ var placeholders = table(map[string]placeholder{
 	"G?": {links, true, signature(func(state string) string { return state })},
 	"GT": {links, true, signature(func(string) string { return "undefined" })},
 
-	"e": {words, false, text(func(c *commit) string { return c.encoding() })},
-	"B": {words, false, text(func(c *commit) string { return c.Message })},
-	"s": {words, false, text(func(c *commit) string { return c.subject })},
-	"f": {words, false, text(func(c *commit) string { return c.fileName })},
-	"b": {words, false, text(func(c *commit) string { return c.body })},
+	"e": {words, false, commitText(func(c *commit) string { return c.encoding() })},
+	"B": {words, false, commitText(func(c *commit) string { return c.Message })},
+	"s": {words, false, commitText(func(c *commit) string { return c.subject })},
+	"f": {words, false, commitText(func(c *commit) string { return c.fileName })},
+	"b": {words, false, commitText(func(c *commit) string { return c.body })},
 
 	"(describe": {nothing, true, (*expansion).describe},
 	"(trailers": {words, false, (*expansion).trailers},
@@ -108,7 +108,7 @@ func find(format string) (p placeholder, args string) {
 	return placeholder{words, false, unknown}, format
 }
 
-// expand expands a format. What is no placeholder stays as it is.
+// expand expands a format. Text that is no placeholder is copied.
 func (x *expansion) expand(format string) {
 	for x.ok() {
 		before, rest, found := strings.Cut(format, "%")
@@ -128,18 +128,18 @@ func (x *expansion) expand(format string) {
 }
 
 // signs may stand before the name of a placeholder. They are put before an
-// expansion that is not empty, but for the minus, which takes away the line feeds
+// expansion that is not empty, but for the minus, which removes the line feeds
 // before an empty one.
 var signs = map[byte]string{'-': "-", '+': "\n", ' ': " "}
 
 // item expands a placeholder with its sign and padding, and returns the format
 // after it.
 func (x *expansion) item(format string) (rest string) {
-	sign := signs[at(format, 0)]
+	sign := signs[byteAt(format, 0)]
 	if sign == "" {
 		return x.padded(format)
 	}
-	if at(format, 1) == 'w' {
+	if byteAt(format, 1) == 'w' {
 		return format // would change what is before it
 	}
 	start := len(x.out.bytes)
@@ -156,9 +156,9 @@ func (x *expansion) item(format string) (rest string) {
 	return rest
 }
 
-// one expands one placeholder, and returns all of the format where it begins with
+// expandOne expands one placeholder, and returns all of the format where it begins with
 // none.
-func (x *expansion) one(out *buffer, format string) (rest string) {
+func (x *expansion) expandOne(out *buffer, format string) (rest string) {
 	p, args := find(format)
 	if p.needs != nothing {
 		if _, err := x.commit(); err != nil {
@@ -182,8 +182,8 @@ func constant(text string) func(*expansion, *buffer, string) (string, bool) {
 	}
 }
 
-// show makes an expansion of what is to be shown of the commit.
-func show(part func(*expansion, *commit) (string, error)) func(*expansion, *buffer, string) (string, bool) {
+// commitPart makes an expansion of what is to be shown of the commit.
+func commitPart(part func(*expansion, *commit) (string, error)) func(*expansion, *buffer, string) (string, bool) {
 	return func(x *expansion, out *buffer, args string) (string, bool) {
 		c, err := x.commit()
 		if err == nil {
@@ -202,12 +202,12 @@ func show(part func(*expansion, *commit) (string, error)) func(*expansion, *buff
 	}
 }
 
-func text(part func(*commit) string) func(*expansion, *buffer, string) (string, bool) {
-	return show(func(_ *expansion, c *commit) (string, error) { return part(c), nil })
+func commitText(part func(*commit) string) func(*expansion, *buffer, string) (string, bool) {
+	return commitPart(func(_ *expansion, c *commit) (string, error) { return part(c), nil })
 }
 
 func parents(name func(*expansion, repos.ID) (string, error)) func(*expansion, *buffer, string) (string, bool) {
-	return show(func(x *expansion, c *commit) (string, error) {
+	return commitPart(func(x *expansion, c *commit) (string, error) {
 		names := make([]string, len(c.parents))
 		for i, id := range c.parents {
 			var err error
@@ -219,7 +219,7 @@ func parents(name func(*expansion, repos.ID) (string, error)) func(*expansion, *
 	})
 }
 
-// hexCode is %x with two digits.
+// hexCode expands %x with two digits.
 func hexCode(x *expansion, out *buffer, args string) (string, bool) {
 	code, ok := hexByte(args)
 	if !ok {
@@ -230,17 +230,17 @@ func hexCode(x *expansion, out *buffer, args string) (string, bool) {
 	return args[2:], true
 }
 
-// signature is %G, by what is known without the program that verifies.
+// signature expands %G, by what is known without the program that verifies.
 func signature(part func(state string) string) func(*expansion, *buffer, string) (string, bool) {
-	return show(func(_ *expansion, c *commit) (string, error) {
+	return commitPart(func(_ *expansion, c *commit) (string, error) {
 		state, err := c.signatureState()
 		return part(state), err
 	})
 }
 
-// decorated is %d and %D: the names of the commit between two signs.
+// decorated expands %d and %D: the names of the commit between two signs.
 func decorated(begin, end string) func(*expansion, *buffer, string) (string, bool) {
-	return show(func(x *expansion, _ *commit) (string, error) {
+	return commitPart(func(x *expansion, _ *commit) (string, error) {
 		names, err := x.decorations()
 		if len(names) == 0 {
 			return "", err

@@ -65,7 +65,8 @@ func TestShallowHistory(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "shallow.git")
 	origin.Git("clone", "--quiet", "--bare", "--depth=2", "--no-tags", "file://"+origin.Dir, dir)
 	shallow := &gittest.Repo{Dir: dir}
-	compared := compare(t, shallow, "tip", commits[4], refFormats) + compare(t, shallow, "boundary", commits[3], refFormats)
+	compared := compare(t, shallow, "tip", commits[4], refFormats) + compare(t, shallow, "boundary", commits[3],
+		refFormats)
 	if compared != 2*len(refFormats) {
 		t.Errorf("%d comparisons", compared)
 	}
@@ -113,7 +114,8 @@ func TestGivesUpWhereGitDoes(t *testing.T) {
 	for _, c := range fatalFormats {
 		source := "$Format:" + c.format + "$"
 		tree := treeOf(t, repo, "", []string{source})
-		commit := store(t, repo, "commit", "tree "+tree+"\nauthor "+c.person+"\ncommitter A <a@b> 1 +0000\n"+c.headers+"\na long subject\n")
+		commit := store(t, repo, "commit", "tree "+tree+"\nauthor "+c.person+"\ncommitter A <a@b> 1 +0000\n"+c.headers+
+			"\na long subject\n")
 		if _, _, ok := gitArchive(t, repo, commit); ok {
 			t.Errorf("%q with %q: git makes an archive", c.format, c.person)
 		}
@@ -122,7 +124,8 @@ func TestGivesUpWhereGitDoes(t *testing.T) {
 			t.Fatal(err)
 		}
 		var fatal *pretty.FatalError
-		if got, err := subst.Append(t.Context(), pretty.New(snapshotOf(t, repo), id, clock), nil, []byte(source)); !errors.As(err, &fatal) {
+		if got, err := subst.Append(t.Context(), pretty.New(snapshotOf(t, repo), id, clock), nil,
+			[]byte(source)); !errors.As(err, &fatal) {
 			t.Errorf("%q with %q: %q, %v", c.format, c.person, got, err)
 		}
 	}
@@ -136,7 +139,8 @@ func TestNearlyFatalDates(t *testing.T) {
 	tree := treeOf(t, repo, "", sources)
 	for _, person := range []string{
 		"A <a@b> 18000 -0500", "A <a@b> 3600 -0100", "A <a@b> 60 -0001", "A <a@b> 9223372036854775807 +0000",
-		"A <a@b> 67768036191676799 +0000", "A <a@b> 67768036191673200 +0100", "A <a@b> 0 +0001", "A <a@b> 1 -2147483648",
+		"A <a@b> 67768036191676799 +0000", "A <a@b> 67768036191673200 +0100", "A <a@b> 0 +0001",
+		"A <a@b> 1 -2147483648",
 		"A <a@b> 1 +2147483647", "A <a@b> 9223372036854775808 -0100", "A <a@b> 18446744073709551615 +0000",
 	} {
 		commit := store(t, repo, "commit", "tree "+tree+"\nauthor "+person+"\ncommitter A <a@b> 1 +0000\n\nx\n")
@@ -158,7 +162,8 @@ func TestSignedCommits(t *testing.T) {
 	compared := 0
 	for i, signature := range []string{pgpSignature, sshSignature} {
 		header := "gpgsig " + strings.ReplaceAll(strings.TrimSpace(signature), "\n", "\n ") + "\n"
-		commit := store(t, repo, "commit", "tree "+tree+"\nauthor A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000\n"+header+"\nx\n")
+		commit := store(t, repo, "commit", "tree "+tree+"\nauthor A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000\n"+header+
+			"\nx\n")
 		compared += compare(t, repo, fmt.Sprint("signature ", i), commit, sources)
 	}
 	if compared != 2 {
@@ -176,7 +181,8 @@ func TestMailmapOfHEAD(t *testing.T) {
 	tree := treeOf(t, repo, "Not HEAD <joe@wrong.org>\n", refFormats)
 	commit := store(t, repo, "commit", plainCommit(tree, "", "x"))
 	compared := 0
-	for label, head := range map[string]string{"none": "", "plain": plain, "folder": folder, "link": link, "mapped": mapped} {
+	for label, head := range map[string]string{"none": "", "plain": plain, "folder": folder, "link": link,
+		"mapped": mapped} {
 		if err := os.WriteFile(filepath.Join(repo.Dir, "HEAD"), []byte("ref: refs/heads/unborn\n"), 0o600); err != nil {
 			t.Fatal(err)
 		}

@@ -94,8 +94,8 @@ func (t *Text) Encode() {
 // context's or the repository's.
 func (t *Text) Bytes() ([]byte, error) { return t.out.bytes, t.err }
 
-// meter keeps the account of one text. Its error is the first thing that went
-// wrong and stays; loops ask ok, and what they wrote is thrown away.
+// meter counts what one text costs. Its error is the first that occurred and is kept;
+// loops ask ok, and what they wrote is thrown away.
 type meter struct {
 	ctx         context.Context
 	left, limit int64

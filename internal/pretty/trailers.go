@@ -47,7 +47,7 @@ type trailerOptions struct {
 	separator, keyValueSeparator     *string
 }
 
-// trailers is %(trailers) and %(trailers:…).
+// trailers expands %(trailers) and %(trailers:…).
 func (x *expansion) trailers(out *buffer, args string) (rest string, ok bool) {
 	var options trailerOptions
 	rest, ok = x.readOptions(args, func(o option) bool { return options.set(x.meter, o) })
@@ -62,7 +62,7 @@ func (t *trailerOptions) set(m *meter, o option) bool {
 	case "key":
 		t.keys = append(t.keys, message.FoldCase(strings.TrimSuffix(o.value, keyEnd)))
 		t.only = true
-		return o.given
+		return o.hasValue
 	case "separator":
 		t.separator = literal(o.value)
 		return true
@@ -96,7 +96,7 @@ func literal(s string) *string {
 			return &text
 		}
 		s = rest
-		switch next := at(rest, 0); next {
+		switch next := byteAt(rest, 0); next {
 		case '%':
 			b.WriteString("%")
 			s = rest[1:]
@@ -158,7 +158,7 @@ func (o *trailerOptions) wants(key string) bool {
 	return o.keys == nil || slices.Contains(o.keys, message.FoldCase(key))
 }
 
-// text is one item as it is shown.
+// text returns one trailer as it is shown.
 func (o *trailerOptions) text(t trailer) string {
 	if !t.isTrailer {
 		return t.text
@@ -216,7 +216,7 @@ func parseTrailers(text string) *trailerBlock {
 	return block
 }
 
-// lineEnd is the length of the first line, with its line feed.
+// lineEnd returns the length of the first line, with its line feed.
 func lineEnd(s string) int {
 	if n := strings.IndexByte(s, '\n'); n >= 0 {
 		return n + 1

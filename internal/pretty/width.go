@@ -15,7 +15,7 @@ const (
 	lastCombiningHangul  = 0x11ff
 )
 
-// columns is how many columns of a terminal a character takes, -1 for a control
+// columns returns how many columns of a terminal a character takes, -1 for a control
 // character.
 func columns(char rune) int {
 	switch {
@@ -37,17 +37,17 @@ func columns(char rune) int {
 	}
 }
 
-// escapeLength is the length of the escape sequence for a colour that s begins
+// escapeLength returns the length of the escape sequence for a colour that s begins
 // with, 0 for none.
 func escapeLength(s string) int {
-	if at(s, 0) != '\x1b' || at(s, 1) != '[' {
+	if byteAt(s, 0) != '\x1b' || byteAt(s, 1) != '[' {
 		return 0
 	}
 	end := 2
-	for isDigit(at(s, end)) || at(s, end) == ';' {
+	for isDigit(byteAt(s, end)) || byteAt(s, end) == ';' {
 		end++
 	}
-	if at(s, end) != 'm' {
+	if byteAt(s, end) != 'm' {
 		return 0
 	}
 	return end + 1
@@ -76,7 +76,7 @@ func pieces(s string, valid bool) iter.Seq2[string, int] {
 	}
 }
 
-// widthOf is the number of columns of a text; escape sequences count only in one
+// widthOf returns the number of columns of a text; escape sequences count only in one
 // that is not UTF-8.
 func widthOf(s string) int {
 	if !utf8.ValidString(s) {

@@ -63,7 +63,7 @@ func (w wrapping) wrap(out *buffer, text string) {
 		column += wide + 1
 		begun, blank = true, text[end:end+1]
 		text = text[end+1:]
-		switch next := at(text, 0); {
+		switch next := byteAt(text, 0); {
 		case blank == "\t":
 			column = (column - 1) | 7 + 1
 		case blank == "\n" && isAlnum(next):
@@ -81,7 +81,7 @@ func (w wrapping) wrap(out *buffer, text string) {
 	}
 }
 
-// wordWidth takes away a column for a control character, as git does where it
+// wordWidth subtracts a column for a control character, as git does where it
 // wraps but not where it pads.
 func wordWidth(word string, valid bool) (total int) {
 	for _, wide := range pieces(word, valid) {

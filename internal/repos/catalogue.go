@@ -184,6 +184,15 @@ func (c *Catalogue) Get(name string) (*Repository, error) {
 	return nil, fmt.Errorf("repository: %w", ErrNotFound)
 }
 
+// Snapshot takes a snapshot of a repository, which [Catalogue.Get] finds.
+func (c *Catalogue) Snapshot(name string) (*Snapshot, error) {
+	repository, err := c.Get(name)
+	if err != nil {
+		return nil, err
+	}
+	return repository.Snapshot()
+}
+
 // Known looks a repository up among those that the last walk found: the answer
 // is there at once, and may be old by as much as the listing.
 func (c *Catalogue) Known(name string) (*Repository, error) {

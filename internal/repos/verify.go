@@ -26,11 +26,7 @@ func (c *Catalogue) Verify(ctx context.Context) {
 }
 
 func (c *Catalogue) verify(ctx context.Context, name string) (err error) {
-	repository, err := c.Get(name)
-	if err != nil {
-		return err
-	}
-	snapshot, err := repository.Snapshot()
+	snapshot, err := c.Snapshot(name)
 	if err != nil {
 		return err
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
-// outcome is what searching a file came to.
+// outcome of searching a file.
 type outcome uint8
 
 const (
@@ -18,12 +18,12 @@ const (
 	none             // no line matches
 	isBinary         // not searched
 	isLarge          // not searched
-	matches          // see found
+	matches          // see packedLines
 	damaged          // could not be read
 	excluded         // not selected, as its content told
 )
 
-// treeAnswer is what a whole folder came to: where in it there are matches, and
+// treeAnswer is the outcome of a whole folder: where in it there are matches, and
 // what was counted between them.
 type treeAnswer struct {
 	children []child
@@ -45,8 +45,8 @@ type treeKey struct {
 	path string
 }
 
-// answerCache keeps answers by query, within a number of bytes: those of the query
-// that was not asked for longest go out together.
+// answerCache keeps answers by query, within a number of bytes. All answers of the
+// least recently used query are dropped together.
 type answerCache struct {
 	limit   int64
 	queries *lru.Cache[string, *answers]
@@ -62,7 +62,7 @@ type answers struct {
 	mu    sync.Mutex
 	bytes int64
 	empty fileSet
-	found map[repos.ID]*found
+	found map[repos.ID]*packedLines
 	trees map[treeKey]*treeAnswer
 }
 
@@ -70,16 +70,16 @@ func newAnswerCache(limit int64) *answerCache {
 	return &answerCache{limit: limit, queries: lru.New[string, *answers](limit)}
 }
 
-// of gives the answers for a query.
-func (c *answerCache) of(key string) *answers {
-	a := &answers{cache: c, key: key, found: make(map[repos.ID]*found), trees: make(map[treeKey]*treeAnswer)}
+// forQuery returns the answers for a query.
+func (c *answerCache) forQuery(key string) *answers {
+	a := &answers{cache: c, key: key, found: make(map[repos.ID]*packedLines), trees: make(map[treeKey]*treeAnswer)}
 	a.empty.seed = maphash.MakeSeed()
 	a.bytes = int64(answersCost + len(key))
 	return c.queries.GetOrPut(key, a, a.bytes)
 }
 
-// What answers take apart from their texts: the sizes of the types, and of places
-// in maps, of which up to half are free.
+// What answers take besides their texts: the sizes of the types, and of places in maps,
+// of which up to half are free.
 const (
 	answersCost  = 1500
 	treeCost     = 200
@@ -87,16 +87,16 @@ const (
 	countedBytes = 8 // of a file in fileSet
 )
 
-// room charges the cost of an addition and reports whether it may be made: not
-// beyond half of the limit, nor to answers that went out, of which who still uses
-// them needs no more. Should they go out meanwhile, they come back or not: the
-// limit is kept either way. The caller holds a.mu.
-func (a *answers) room(cost int) bool {
+// reserve charges the cost of an addition and reports whether it may be made. It may
+// not beyond half of the limit, nor to answers that the cache has dropped. When they
+// are dropped meanwhile they may come back; the limit is kept either way. The caller
+// holds a.mu.
+func (a *answers) reserve(cost int) bool {
 	if cost == 0 {
 		return true // of what was charged before
 	}
 	bytes := a.bytes + int64(cost)
-	if kept, _ := a.cache.queries.Get(a.key); kept != a || bytes > a.cache.limit/2 {
+	if current, _ := a.cache.queries.Get(a.key); current != a || bytes > a.cache.limit/2 {
 		return false
 	}
 	a.bytes = bytes
@@ -104,8 +104,8 @@ func (a *answers) room(cost int) bool {
 	return true
 }
 
-// file gives what is known about a file.
-func (a *answers) file(id repos.ID) (outcome, *found) {
+// file returns what is known about a file.
+func (a *answers) file(id repos.ID) (outcome, *packedLines) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if f := a.found[id]; f != nil {
@@ -114,33 +114,33 @@ func (a *answers) file(id repos.ID) (outcome, *found) {
 	return a.empty.get(id), nil
 }
 
-// putFile remembers what a file came to. Damage is not remembered: another copy
+// putFile remembers the outcome of a file. Damage is not remembered: another copy
 // may be sound.
-func (a *answers) putFile(id repos.ID, o outcome, f *found) {
+func (a *answers) putFile(id repos.ID, o outcome, f *packedLines) {
 	if o == damaged || o == excluded {
 		return
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if o != matches {
-		if a.room(a.empty.growth()) {
+		if a.reserve(a.empty.growth()) {
 			a.empty.put(id, o)
 		}
 		return
 	}
-	if a.found[id] == nil && a.room(f.cost()) {
+	if a.found[id] == nil && a.reserve(f.cost()) {
 		a.found[id] = f
 	}
 }
 
-// tree gives what a whole folder came to, or nil.
+// tree returns the answer for a whole folder, or nil.
 func (a *answers) tree(key treeKey) *treeAnswer {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.trees[key]
 }
 
-// putTree remembers what a folder came to. It keeps copies: names and paths are
+// putTree remembers the answer for a folder. It keeps copies: names and paths are
 // parts of whole trees, which would stay with them.
 func (a *answers) putTree(key treeKey, t treeAnswer) {
 	cost := treeCost + len(key.path)
@@ -149,7 +149,7 @@ func (a *answers) putTree(key treeKey, t treeAnswer) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.trees[key] != nil || !a.room(cost) {
+	if a.trees[key] != nil || !a.reserve(cost) {
 		return
 	}
 	t.children = slices.Clone(t.children)
@@ -178,7 +178,7 @@ const (
 
 func (s *fileSet) hash(id repos.ID) uint64 { return maphash.Comparable(s.seed, id) &^ outcomeBits }
 
-// growth is what the next addition takes.
+// growth returns what the next addition takes.
 func (s *fileSet) growth() int {
 	if (s.used+1)*fillFraction > len(s.slots)*(fillFraction-1) {
 		return max(len(s.slots), firstSlots) * countedBytes
@@ -199,7 +199,7 @@ func (s *fileSet) get(id repos.ID) outcome {
 	return unknown
 }
 
-// place is where looking for a hash begins.
+// place returns where looking for a hash begins.
 func (s *fileSet) place(hash uint64) int {
 	return int(hash>>8) & (len(s.slots) - 1)
 }

@@ -1,10 +1,10 @@
 package search
 
 import (
-	"bytes"
 	"context"
 	"errors"
 
+	"github.com/repomcp/repomcp/internal/diff"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/search/pattern"
 	"github.com/repomcp/repomcp/internal/workers"
@@ -21,25 +21,22 @@ const (
 	// fileCost is what a file is charged: about its bytes, at a tenth of what
 	// compressing them would cost.
 	fileCost = 4 << 10
-	// keptBytes bounds what is kept of one file's matching lines. Later lines are
+	// packedBytes bounds what is packed of one file's matching lines. Later lines are
 	// found when asked for.
-	keptBytes = 256 << 10
-	// maxHeld bounds the lines that wait to be taken. Beyond it less is kept of a
+	packedBytes = 256 << 10
+	// maxBuffered bounds the lines that wait to be added. Beyond it less is packed of a
 	// file, so that no window takes more than twice as much.
-	maxHeld  = 16 << 20
-	keptBusy = maxHeld / (maxWindow * batchFiles)
+	maxBuffered     = 16 << 20
+	packedBytesBusy = maxBuffered / (maxWindow * batchFiles)
 	// maxSteps bounds the work for one file, which is not interrupted: seconds in
 	// the worst case. An expression of up to a hundred steps, as people write them,
 	// is within it for any file of the default size.
 	maxSteps = 1 << 29
 	// idleBuffer is the largest buffer that a worker keeps between batches.
 	idleBuffer = 1 << 20
-	// binaryBytes is how many bytes git looks at: a NUL among them makes a file
-	// binary.
-	binaryBytes = 8000
 )
 
-// scratch is what a worker searches with.
+// scratch is the memory that a worker searches with.
 type scratch struct {
 	content []byte
 	scanner pattern.Scanner
@@ -47,14 +44,14 @@ type scratch struct {
 	spans   []pattern.Span // of the line that is shown
 }
 
-// batch is some steps, whose files a worker searches.
+// batch is a number of steps, whose files one worker searches.
 type batch struct {
-	search *search
-	target *target
-	steps  []step
-	todo   []*step
-	held   int64 // bytes of lines that were found
-	done   chan struct{}
+	search   *search
+	target   *target
+	steps    []step
+	todo     []*step
+	buffered int64 // bytes of lines that were found
+	done     chan struct{}
 }
 
 // Run implements [workers.Task]. It submits itself again when others should have
@@ -72,7 +69,7 @@ func (b *batch) Run(w *workers.Worker) {
 			}
 			break
 		}
-		read += b.one(b.todo[0], sc)
+		read += b.searchFile(b.todo[0], sc)
 		b.todo = b.todo[1:]
 	}
 	if cap(sc.content) > idleBuffer {
@@ -81,12 +78,12 @@ func (b *batch) Run(w *workers.Worker) {
 	close(b.done)
 }
 
-// one searches a file and returns how much was read.
-func (b *batch) one(f *step, sc *scratch) int64 {
+// searchFile searches a file and returns how much was read.
+func (b *batch) searchFile(f *step, sc *scratch) int64 {
 	s := b.search
 	content, err := b.target.snapshot.ReadBlob(f.id, s.options.FileBytes, sc.content[:0])
 	if err != nil {
-		f.outcome, f.err = damaged, named(err)
+		f.outcome, f.err = damaged, damageIfMissing(err)
 		if errors.Is(err, repos.ErrTooLarge) {
 			f.outcome, f.err = isLarge, nil
 			s.files.putFile(f.id, isLarge, nil)
@@ -100,37 +97,33 @@ func (b *batch) one(f *step, sc *scratch) int64 {
 		f.outcome = excluded
 	case f.outcome != unknown: // only the language was
 	default:
-		f.outcome, f.found = s.scan(sc, content)
-		s.files.putFile(f.id, f.outcome, f.found)
-		if f.found != nil {
-			b.held += int64(len(f.found.packed))
+		f.outcome, f.lines = s.scan(sc, content)
+		s.files.putFile(f.id, f.outcome, f.lines)
+		if f.lines != nil {
+			b.buffered += int64(len(f.lines.packed))
 		}
 	}
 	return int64(len(content))
 }
 
-// scan searches a content.
-func (s *search) scan(sc *scratch, content []byte) (outcome, *found) {
-	if hasNUL(content) {
+// scan searches the content of a file.
+func (s *search) scan(sc *scratch, content []byte) (outcome, *packedLines) {
+	if diff.Binary(content) {
 		return isBinary, nil
 	}
 	if int64(len(content))*int64(s.query.pattern.Cost()) > maxSteps {
 		return isLarge, nil
 	}
-	limit := keptBytes
-	if s.held.Load() > maxHeld {
-		limit = keptBusy
+	limit := packedBytes
+	if s.buffered.Load() > maxBuffered {
+		limit = packedBytesBusy
 	}
-	f := collect(sc, s.query.pattern, content, pattern.Start(), limit)
+	f := collectLines(sc, s.query.pattern, content, pattern.Start(), limit)
 	if f.lines == 0 {
 		return none, nil
 	}
-	s.held.Add(int64(len(f.packed)))
+	s.buffered.Add(int64(len(f.packed)))
 	return matches, f
-}
-
-func hasNUL(content []byte) bool {
-	return bytes.IndexByte(content[:min(len(content), binaryBytes)], 0) >= 0
 }
 
 // onWorker runs something with a file's content where batches run, and waits.
@@ -140,7 +133,7 @@ func (s *search) onWorker(t *target, id repos.ID, do func(sc *scratch, content [
 		defer close(done)
 		sc := s.slot.Of(w)
 		content, err := t.snapshot.ReadBlob(id, s.options.FileBytes, sc.content[:0])
-		if failed = named(err); err == nil {
+		if failed = damageIfMissing(err); err == nil {
 			sc.content = content
 			do(sc, content)
 		}

@@ -23,7 +23,7 @@
 //   - A file is searched once for the same terms while the cache remembers it, in
 //     whatever commit, path or repository it is; a folder that did not change is
 //     not even walked. Exceptions are files with more matching lines than are kept
-//     (keptBytes), whose later lines are searched for when they are asked for, and
+//     (packedBytes), whose later lines are searched for when they are asked for, and
 //     copies of a file that are searched at the same moment.
 //   - Only contents that match their id count, so that a damaged repository cannot
 //     answer for another one. Damaged files are counted and named.
@@ -34,7 +34,7 @@
 // Columns and ranges are in bytes; columns begin at 1. Files with a NUL in their
 // first 8000 bytes are binary, as for git, and files above Options.FileBytes are
 // large, as are smaller ones for which a long expression could take seconds: all
-// those are skipped and counted. [Limits] bound a call; whoever reaches one
-// gets what was found, the reason, and a cursor. Each call gets further than the
+// those are skipped and counted. [Limits] bound a call; one that reaches a
+// limit returns what was found, the reason, and a cursor. Each call gets further than the
 // one before, however small its limits are.
 package search

@@ -18,7 +18,8 @@ func TestAnswersKeepToTheirBound(t *testing.T) {
 	var files []gittest.File
 	for i := range 1500 {
 		text := fmt.Sprintf("file %d\nin every file\n%s\n", i, strings.Repeat("long ", 60))
-		files = append(files, gittest.Regular(fmt.Sprintf("folder-%03d/deeper-%d/name-of-file-%04d.txt", i%150, i%3, i), text))
+		files = append(files, gittest.Regular(fmt.Sprintf("folder-%03d/deeper-%d/name-of-file-%04d.txt", i%150, i%3, i),
+			text))
 	}
 	gittest.At(t, root+"/repo.git").Commit("main", files...)
 	b := newBench(t, root, search.Options{})
@@ -26,19 +27,21 @@ func TestAnswersKeepToTheirBound(t *testing.T) {
 		query  func(i int) search.Query
 		number int
 	}{
-		"nothing":         {func(i int) search.Query { return words(fmt.Sprintf("nothing-%d", i)) }, 150},
-		"a line in each":  {func(i int) search.Query { return expression(fmt.Sprintf("in every|other %d", i)) }, 20},
-		"some lines":      {func(i int) search.Query { return words(fmt.Sprintf("file %d", i)) }, 150},
-		"folders by path": {func(i int) search.Query { return parse(t, fmt.Sprintf("every -path:nowhere-%d", i)) }, 100},
-		"long lines":      {func(i int) search.Query { return expression(fmt.Sprintf("long (long ){%d}", i)) }, 50},
-		"long queries":    {func(i int) search.Query { return words(strings.Repeat("q", 1900) + fmt.Sprint(i)) }, 100},
+		"nothing":        {func(i int) search.Query { return words(fmt.Sprintf("nothing-%d", i)) }, 150},
+		"a line in each": {func(i int) search.Query { return expression(fmt.Sprintf("in every|other %d", i)) }, 20},
+		"some lines":     {func(i int) search.Query { return words(fmt.Sprintf("file %d", i)) }, 150},
+		"folders by path": {func(i int) search.Query { return parse(t, fmt.Sprintf("every -path:nowhere-%d", i)) },
+			100},
+		"long lines":   {func(i int) search.Query { return expression(fmt.Sprintf("long (long ){%d}", i)) }, 50},
+		"long queries": {func(i int) search.Query { return words(strings.Repeat("q", 1900) + fmt.Sprint(i)) }, 100},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b.find(search.Request{Query: ask.query(0), Limits: unlimited}) // what is read of the repository stays
 			gittest.HeapFits(t, bound, func() any {
 				searcher := search.New(b.catalogue, b.scheduler, search.Options{CacheBytes: bound})
 				for i := range ask.number {
-					if _, err := searcher.Search(t.Context(), search.Request{Query: ask.query(i), Limits: unlimited}); err != nil {
+					if _, err := searcher.Search(t.Context(), search.Request{Query: ask.query(i),
+						Limits: unlimited}); err != nil {
 						t.Fatal(err)
 					}
 				}

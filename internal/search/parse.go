@@ -58,7 +58,7 @@ type parser struct {
 	rest   []int // of an expression's parts: beginnings and ends
 }
 
-// fail is a mistake at a place in bytes.
+// fail returns the error for a mistake at a place in bytes.
 func (p *parser) fail(at int, format string, arguments ...any) error {
 	at = min(at, len(p.text))
 	return &QueryError{Column: utf8.RuneCountInString(p.text[:at]) + 1, Text: fmt.Sprintf(format, arguments...)}
@@ -71,7 +71,7 @@ func (p *parser) skipSpace() {
 // word reads a qualifier or a text.
 func (p *parser) word() error {
 	start := p.at
-	exclude := p.not()
+	exclude := p.exclusion()
 	if name, ok := p.qualifier(); ok {
 		return p.value(start, strings.ToLower(name), exclude)
 	}
@@ -84,8 +84,8 @@ func (p *parser) word() error {
 	return p.term()
 }
 
-// not reads what excludes: a dash, or the word NOT.
-func (p *parser) not() bool {
+// exclusion reads a dash or the word NOT, which exclude what follows.
+func (p *parser) exclusion() bool {
 	rest := p.text[p.at:]
 	if strings.HasPrefix(rest, "-") {
 		p.at++
@@ -124,7 +124,7 @@ func (p *parser) value(start int, name string, exclude bool) error {
 		return p.fail(start, `%s: is not supported: %s, or quote it to search for the text`, name, remedy)
 	}
 	at := p.at
-	value, err := p.text1()
+	value, err := p.bareOrQuoted()
 	if err != nil {
 		return err
 	}
@@ -147,8 +147,8 @@ func (p *parser) value(start int, name string, exclude bool) error {
 	return nil
 }
 
-// text1 reads a text in quotes, or up to the next space.
-func (p *parser) text1() (string, error) {
+// bareOrQuoted reads a text in quotes, or up to the next space.
+func (p *parser) bareOrQuoted() (string, error) {
 	if strings.HasPrefix(p.text[p.at:], `"`) {
 		return p.quoted()
 	}
@@ -199,7 +199,7 @@ func (p *parser) term() error {
 		return nil
 	}
 	inQuotes := p.text[p.at] == '"'
-	word, err := p.text1()
+	word, err := p.bareOrQuoted()
 	switch {
 	case err != nil:
 		return err

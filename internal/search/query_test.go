@@ -24,7 +24,8 @@ func shortly(q search.Query) string {
 	for _, c := range []struct {
 		name   string
 		choice search.Choice
-	}{{"repo", q.Repositories}, {"path", q.Paths}, {"filename", q.Filenames}, {"extension", q.Extensions}, {"language", q.Languages}} {
+	}{{"repo", q.Repositories}, {"path", q.Paths}, {"filename", q.Filenames}, {"extension", q.Extensions}, {"language",
+		q.Languages}} {
 		for _, v := range c.choice.Any {
 			parts = append(parts, c.name+":"+v)
 		}
@@ -64,7 +65,8 @@ func TestParse(t *testing.T) {
 		{"a case:no", search.Words, "a|case:2"},
 		{`content:"repo:x" content:y`, search.Words, "repo:x|y"},
 		{`"repo:x"`, search.Words, "repo:x"},
-		{"std::vector case::x path://host http://x label: -flag -Wl,x:y", search.Words, "std::vector|case::x|path://host|http://x|label:|-flag|-Wl,x:y"},
+		{"std::vector case::x path://host http://x label: -flag -Wl,x:y", search.Words,
+			"std::vector|case::x|path://host|http://x|label:|-flag|-Wl,x:y"},
 		{`func \(\w+ \*Tree\)  x repo:a`, search.Regexp, `/func \(\w+ \*Tree\)  x/|repo:a`},
 		{`repo:a a  b path:c d`, search.Regexp, `/a  b d/|repo:a|path:c`},
 		{`"[^"]*" -x`, search.Regexp, `/"[^"]*" -x/`},
@@ -126,7 +128,8 @@ func TestMistakesInQueries(t *testing.T) {
 // What is parsed can be written down with all texts in quotes, and means the
 // same again.
 func FuzzParse(f *testing.F) {
-	for _, text := range []string{"a b", `"a b" -path:x`, `/a(b)\/c/ language:go`, "NOT repo:x,y z", `content:"x \" y" case:no`, "-- x:y", "a AND OR", `path:"`} {
+	for _, text := range []string{"a b", `"a b" -path:x`, `/a(b)\/c/ language:go`, "NOT repo:x,y z",
+		`content:"x \" y" case:no`, "-- x:y", "a AND OR", `path:"`} {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
@@ -155,7 +158,8 @@ func written(q search.Query) string {
 			quote("", term.Text)
 		}
 	}
-	for name, c := range map[string]search.Choice{"repo:": q.Repositories, "path:": q.Paths, "filename:": q.Filenames, "extension:": q.Extensions, "language:": q.Languages} {
+	for name, c := range map[string]search.Choice{"repo:": q.Repositories, "path:": q.Paths, "filename:": q.Filenames,
+		"extension:": q.Extensions, "language:": q.Languages} {
 		for _, v := range c.Any {
 			quote(name, v)
 		}

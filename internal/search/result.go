@@ -89,7 +89,7 @@ const (
 	StopTime   Stop = "time"
 )
 
-// Explain says in words after what a search stopped; "" when it is done.
+// Explain returns in words after what a search stopped, "" when it is done.
 func (r *Result) Explain(l Limits) string {
 	l = l.withDefaults()
 	lines := "lines"
@@ -114,7 +114,7 @@ type Counts struct {
 	Binary       int // skipped: they have a NUL near the beginning
 	Large        int // skipped: they are above Options.FileBytes, or too large for a long expression
 	Damaged      int // could not be read
-	Broken       int // repositories whose search did not begin, or not come to its end
+	Broken       int // repositories whose search did not begin, or did not end
 }
 
 func (c *Counts) add(d Counts) {

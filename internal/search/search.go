@@ -55,31 +55,31 @@ func New(catalogue *repos.Catalogue, scheduler *workers.Scheduler, options Optio
 // search is one call of [Searcher.Search].
 type search struct {
 	*Searcher
-	ctx     context.Context
-	request Request
-	limits  Limits
-	query   *compiled
-	sum     [sumBytes]byte
-	queue   *workers.Queue
-	files   *answers // by the terms
-	trees   *answers // by the terms and the filter
-	read    atomic.Int64
-	held    atomic.Int64 // bytes of lines that wait to be taken
-	start   time.Time
+	ctx      context.Context
+	request  Request
+	limits   Limits
+	query    *compiled
+	sum      [sumBytes]byte
+	queue    *workers.Queue
+	files    *answers // by the terms
+	trees    *answers // by the terms and the filter
+	read     atomic.Int64
+	buffered atomic.Int64 // bytes of lines that wait to be added
+	start    time.Time
 
-	// skipLines are lines of the file at the cursor that an earlier call gave.
+	// skipLines are lines of the file at the cursor that an earlier call returned.
 	skipLines int
 
 	open    []*target
 	window  []*batch
 	folders []folder // that the results are in
-	target  *target  // that they are in
+	target  *target  // that results come from
 	moved   bool     // past where the call began
 	output  int
 	result  *Result
 }
 
-// folder is one whose answer is being put together.
+// folder is one whose answer is being assembled.
 type folder struct {
 	step   *step
 	answer treeAnswer
@@ -100,7 +100,8 @@ func (s *Searcher) Search(ctx context.Context, request Request) (*Result, error)
 	run := &search{
 		Searcher: s, ctx: ctx, request: request, limits: request.Limits.withDefaults(), query: query,
 		sum: query.sum(request.Ref), start: time.Now(), result: new(Result),
-		files: s.cache.of(query.pattern.Key()), trees: s.cache.of(query.pattern.Key() + "\x00" + query.filterKey),
+		files: s.cache.forQuery(query.pattern.Key()),
+		trees: s.cache.forQuery(query.pattern.Key() + "\x00" + query.filterKey),
 	}
 	w, err := run.walk()
 	if err != nil {
@@ -108,13 +109,13 @@ func (s *Searcher) Search(ctx context.Context, request Request) (*Result, error)
 	}
 	run.queue = s.scheduler.Queue()
 	defer run.close()
-	if err := run.all(w); err != nil {
+	if err := run.run(w); err != nil {
 		return nil, err
 	}
 	return run.result, nil
 }
 
-// close ends what runs, and only then lets go of what that reads.
+// close ends the workers' tasks, and only then closes the snapshots that they read.
 func (s *search) close() {
 	s.queue.Close()
 	for _, t := range s.open {
@@ -190,16 +191,16 @@ const (
 	// finds a page of lines in the first files should not read many more.
 	firstWindow = 2
 	// maxWindow is how many batches may wait later, one more for each that is
-	// taken: on a busy machine a worker's thread may have to wait for long, and what
-	// comes after its files cannot be taken before them.
+	// added: on a busy machine a worker's thread may have to wait for long, and what
+	// comes after its files cannot be added before them.
 	maxWindow = 64
 	// maxOpen bounds the repositories that are held open at once, whose packs take
 	// descriptors.
 	maxOpen = 16
 )
 
-// all walks ahead, and takes results in order.
-func (s *search) all(w *walk) error {
+// run walks ahead, and adds results in order.
+func (s *search) run(w *walk) error {
 	size := firstWindow * s.scheduler.Workers()
 	for more := true; more || len(s.window) > 0; size = min(size+1, maxWindow) {
 		for more && len(s.window) < size && len(s.open) < maxOpen {
@@ -214,13 +215,13 @@ func (s *search) all(w *walk) error {
 		if err := s.wait(b.done); err != nil {
 			return err
 		}
-		if stopped, err := s.takeAll(b); stopped || err != nil {
+		if stopped, err := s.addBatch(b); stopped || err != nil {
 			return err
 		}
-		s.held.Add(-b.held)
+		s.buffered.Add(-b.buffered)
 	}
-	if s.result.Counts.Repositories == 0 && w.missed != nil && s.request.Ref != "" && s.request.Cursor == "" {
-		return fmt.Errorf("no selected repository has the ref %q: %w", s.request.Ref, w.missed)
+	if s.result.Counts.Repositories == 0 && w.refError != nil && s.request.Ref != "" && s.request.Cursor == "" {
+		return fmt.Errorf("no selected repository has the ref %q: %w", s.request.Ref, w.refError)
 	}
 	return nil
 }

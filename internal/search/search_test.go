@@ -106,12 +106,14 @@ func summary(r *search.Result) []string {
 // gitGrep is the oracle: what git finds, as "path:line:column", with the lines.
 func gitGrep(t testing.TB, dir, commit string, arguments ...string) (places, lines []string) {
 	t.Helper()
-	cmd := exec.Command("git", slices.Concat([]string{"grep", "-n", "-I", "-z", "--column"}, arguments, []string{commit})...)
+	cmd := exec.Command("git", slices.Concat([]string{"grep", "-n", "-I", "-z", "--column"}, arguments,
+		[]string{commit})...)
 	cmd.Dir, cmd.Env = dir, gittest.Env()
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1 || stderr.Len() > 0) {
+	if exit := (*exec.ExitError)(nil); err != nil && (!errors.As(err, &exit) || exit.ExitCode() != 1 ||
+		stderr.Len() > 0) {
 		t.Fatalf("git grep %v: %v\n%s", arguments, err, stderr.String())
 	}
 	newlines := map[string]int{} // of the files with empty lines
@@ -150,7 +152,7 @@ func blob(t testing.TB, dir, commit, path string) []byte {
 	return content
 }
 
-// agree compares a search of one commit with git's, and gives the lines found.
+// agree compares a search of one commit with git's, and returns the lines found.
 func agree(t testing.TB, s *search.Searcher, dir, name, commit string, q search.Query, arguments ...string) int {
 	t.Helper()
 	q.Repositories.Any = []string{name}
@@ -207,7 +209,8 @@ var patterns = []struct {
 
 // randomFiles has what a content can be like.
 func randomFiles(r *rand.Rand) []gittest.File {
-	pieces := []string{"needle", "Needle", "NEEDLE a", "hay", "hayneed", "a.b", "aXb", "a", " ", "  ", "\t", "xx", "12_a", "task", "TASK", "é", "日本", "3", "_", "$", "^"}
+	pieces := []string{"needle", "Needle", "NEEDLE a", "hay", "hayneed", "a.b", "aXb", "a", " ", "  ", "\t", "xx",
+		"12_a", "task", "TASK", "é", "日本", "3", "_", "$", "^"}
 	ends := []string{"\n", "\n", "\n", "\r\n", "\n\n", ""}
 	var files []gittest.File
 	folders := []string{"", "dir/", "dir/inner/", "dir-a/", "dir.b/", "z/", "é/"}
@@ -257,7 +260,8 @@ func TestAgreesWithGitGrep(t *testing.T) {
 		commit := repo.Commit("main", randomFiles(r)...)
 		for _, p := range patterns {
 			q := search.Query{Terms: []pattern.Term{{Text: p.text, Regexp: p.regexp}}, Case: p.c}
-			found += agree(t, b.Searcher, repo.Dir, "repo", commit, q, p.arguments...) // with answers of the commits before
+			// With answers of the commits before.
+			found += agree(t, b.Searcher, repo.Dir, "repo", commit, q, p.arguments...)
 			found += agree(t, b.fresh(), repo.Dir, "repo", commit, q, p.arguments...)
 			cases += 2
 		}
@@ -284,7 +288,8 @@ func TestAgreesWithGitGrepOnTheSampleMirrors(t *testing.T) {
 		}
 		for _, text := range []string{"a", "the", "e", "[a-z]+[0-9]", "^.", "o *$"} {
 			cases++
-			found += agree(t, b.Searcher, dir, name, strings.TrimSpace(string(head)), expression(text), "-E", "-e", text)
+			found += agree(t, b.Searcher, dir, name, strings.TrimSpace(string(head)), expression(text), "-E", "-e",
+				text)
 		}
 	}
 	if cases < 60 || found < 500 {
@@ -318,7 +323,8 @@ func TestQualifiersSelectFiles(t *testing.T) {
 		query string
 		want  []string // paths, of the repositories in their order
 	}{
-		{"hello repo:other", []string{"README.md", "cmd/hello/main.go", "lib/a b.txt", "lib/hello.h", "lib/hello.py", "tools/run"}},
+		{"hello repo:other", []string{"README.md", "cmd/hello/main.go", "lib/a b.txt", "lib/hello.h", "lib/hello.py",
+			"tools/run"}},
 		{"hello repo:OTHER extension:py", []string{"lib/hello.py"}},
 		{"hello repo:other extension:.PY extension:md", []string{"README.md", "lib/hello.py"}},
 		{"hello repo:team/* extension:py", []string{"lib/hello.py", "lib/hello.py"}},
@@ -329,7 +335,8 @@ func TestQualifiersSelectFiles(t *testing.T) {
 		{"hello repo:other language:python", []string{"lib/hello.py", "tools/run"}},
 		{"hello repo:other language:c++", []string{"lib/hello.h"}},
 		{"hello repo:other -language:python -language:c++", []string{"README.md", "cmd/hello/main.go", "lib/a b.txt"}},
-		{"hello repo:other NOT language:python -extension:h", []string{"README.md", "cmd/hello/main.go", "lib/a b.txt"}},
+		{"hello repo:other NOT language:python -extension:h", []string{"README.md", "cmd/hello/main.go",
+			"lib/a b.txt"}},
 		{"hello repo:other path:lib", []string{"lib/a b.txt", "lib/hello.h", "lib/hello.py"}},
 		{"hello repo:other path:HELLO", []string{"cmd/hello/main.go", "lib/hello.h", "lib/hello.py"}},
 		{"hello repo:other path:/hello", nil},
@@ -370,7 +377,8 @@ func TestResultsAreTheSameColdAndWarm(t *testing.T) {
 	compared := 0
 	for range 3 {
 		repo.Commit("main", randomFiles(r)...)
-		for _, q := range []string{"needle", "hay a", "a -path:dir", "language:python needle", "absentword", "/^x/ path:inner"} {
+		for _, q := range []string{"needle", "hay a", "a -path:dir", "language:python needle", "absentword",
+			"/^x/ path:inner"} {
 			request := search.Request{Query: parse(t, q), Limits: unlimited, Before: 1, After: 2}
 			fresh := search.New(b.catalogue, b.scheduler, search.Options{FileBytes: 8000})
 			cold, err := fresh.Search(t.Context(), request)
@@ -406,8 +414,10 @@ func TestPagesStayWhileOthersPush(t *testing.T) {
 		request := search.Request{Query: parse(t, q), Limits: unlimited}
 		whole := b.find(request)
 		for _, limits := range []search.Limits{
-			{Lines: 1}, {Lines: 3}, {Lines: 7}, {Lines: 1 << 30, OutputBytes: 1}, {Lines: 1 << 30, OutputBytes: 100}, {Files: 1, Lines: 1 << 30},
-			{Files: 5, Lines: 1 << 30}, {ReadBytes: 1, Lines: 1 << 30}, {Time: 1, Lines: 1 << 30}, {Lines: 2, Files: 2, OutputBytes: 50},
+			{Lines: 1}, {Lines: 3}, {Lines: 7}, {Lines: 1 << 30, OutputBytes: 1}, {Lines: 1 << 30,
+				OutputBytes: 100}, {Files: 1, Lines: 1 << 30},
+			{Files: 5, Lines: 1 << 30}, {ReadBytes: 1, Lines: 1 << 30}, {Time: 1, Lines: 1 << 30}, {Lines: 2, Files: 2,
+				OutputBytes: 50},
 		} {
 			s := b.Searcher
 			if limits.ReadBytes > 0 { // it must read something
@@ -509,7 +519,8 @@ func TestContextLines(t *testing.T) {
 	for _, l := range result.Files[0].Lines {
 		got = append(got, fmt.Sprintf("%d%v%s", l.Number, l.Matches(), l.Text))
 	}
-	want := []string{"2false2", "3trueneedle", "4false4", "5false5", "7false7", "8true8 needle needle", "9false9", "10trueneedle", "11false11", "12false12"}
+	want := []string{"2false2", "3trueneedle", "4false4", "5false5", "7false7", "8true8 needle needle", "9false9",
+		"10trueneedle", "11false11", "12false12"}
 	if !slices.Equal(got, want) || result.Lines != 3 {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -522,7 +533,8 @@ func TestLongAndInvalidLinesSayWhatIsLeftOut(t *testing.T) {
 	root := t.TempDir()
 	repo := gittest.At(t, filepath.Join(root, "repo.git"))
 	repo.Commit("main", gittest.Regular("f",
-		strings.Repeat("é", 1000)+"needle"+strings.Repeat("日", 1000)+"\n\xff needle \x80\nneedle "+strings.Repeat("x", 2000)+"\n"+strings.Repeat("y", 498)+"needle\n"))
+		strings.Repeat("é", 1000)+"needle"+strings.Repeat("日", 1000)+"\n\xff needle \x80\nneedle "+strings.Repeat("x",
+			2000)+"\n"+strings.Repeat("y", 498)+"needle\n"))
 	b := newBench(t, root, search.Options{})
 	lines := b.find(search.Request{Query: words("needle")}).Files[0].Lines
 	for i, l := range lines {
@@ -541,7 +553,8 @@ func TestLongAndInvalidLinesSayWhatIsLeftOut(t *testing.T) {
 			t.Errorf("line %d: %d + %d + %d bytes, of %d", i, l.Before, len(l.Text), l.After, stored[i])
 		}
 	}
-	if l := lines[0]; l.Column != 2001 || l.Before == 0 || l.After == 0 || l.Escaped || strings.ContainsRune(l.Text, '\uFFFD') {
+	if l := lines[0]; l.Column != 2001 || l.Before == 0 || l.After == 0 || l.Escaped ||
+		strings.ContainsRune(l.Text, '\uFFFD') {
 		t.Errorf("%+v", l)
 	}
 	if l := lines[1]; !l.Escaped || l.Text != `\xff needle \x80` || l.Column != 3 {
@@ -602,13 +615,16 @@ func TestRefs(t *testing.T) {
 	repo.Git("tag", "v1", "topic")
 	gittest.At(t, filepath.Join(root, "unborn.git"))
 	b := newBench(t, root, search.Options{})
-	for _, ref := range []string{"topic", "refs/heads/topic", "v1", repo.Git("rev-parse", "topic"), repo.Git("rev-parse", "--short=9", "topic")} {
+	for _, ref := range []string{"topic", "refs/heads/topic", "v1", repo.Git("rev-parse", "topic"),
+		repo.Git("rev-parse", "--short=9", "topic")} {
 		result := b.find(search.Request{Query: words("needle"), Ref: ref})
-		if got := summary(result); !slices.Equal(got, []string{"one:only-here:1:1"}) || result.Counts.Repositories != 1 {
+		if got := summary(result); !slices.Equal(got, []string{"one:only-here:1:1"}) ||
+			result.Counts.Repositories != 1 {
 			t.Errorf("at %s: %q", ref, got)
 		}
 	}
-	if result := b.find(search.Request{Query: words("hello"), Ref: old}); len(result.Files) == 0 || result.Files[0].Commit.String() != old {
+	if result := b.find(search.Request{Query: words("hello"), Ref: old}); len(result.Files) == 0 ||
+		result.Files[0].Commit.String() != old {
 		t.Errorf("at %s: %+v", old, result)
 	}
 	for _, request := range []search.Request{
@@ -621,7 +637,8 @@ func TestRefs(t *testing.T) {
 			t.Errorf("%+v: %v", request, err)
 		}
 	}
-	if result := b.find(search.Request{Query: parse(t, "hello repo:unborn")}); len(result.Files)+result.Counts.Repositories != 0 {
+	if result := b.find(search.Request{Query: parse(t, "hello repo:unborn")}); len(result.Files)+
+		result.Counts.Repositories != 0 {
 		t.Errorf("an empty repository: %+v", result)
 	}
 	result := b.find(search.Request{Query: words("hello"), Allowed: func(name string) bool { return name == "two" }})
@@ -653,7 +670,8 @@ func TestCursorsOfOthersAreRefused(t *testing.T) {
 	}
 	// The commit is not served any more.
 	repo.Git("update-ref", "-d", "refs/heads/main")
-	if _, err := b.Search(t.Context(), search.Request{Query: words("hello"), Cursor: first.Cursor}); !errors.Is(err, search.ErrCursor) {
+	if _, err := b.Search(t.Context(), search.Request{Query: words("hello"), Cursor: first.Cursor}); !errors.Is(err,
+		search.ErrCursor) {
 		t.Errorf("a commit that is gone: %v", err)
 	}
 }
@@ -661,7 +679,8 @@ func TestCursorsOfOthersAreRefused(t *testing.T) {
 func TestDamageIsCountedAndNamed(t *testing.T) {
 	root := t.TempDir()
 	repo := gittest.At(t, filepath.Join(root, "bad.git"))
-	repo.Commit("main", gittest.Regular("a", "needle 1\n"), gittest.Regular("b", "needle 2\n"), gittest.Regular("dir/c", "needle 3\n"))
+	repo.Commit("main", gittest.Regular("a", "needle 1\n"), gittest.Regular("b", "needle 2\n"),
+		gittest.Regular("dir/c", "needle 3\n"))
 	hello(t, root, "good")
 	blob, tree := repo.Git("rev-parse", "main:b"), repo.Git("rev-parse", "main:dir")
 	b := newBench(t, root, search.Options{})
@@ -673,13 +692,15 @@ func TestDamageIsCountedAndNamed(t *testing.T) {
 	remove(blob)
 	for range 2 {
 		result := b.find(search.Request{Query: words("needle")})
-		if result.Counts.Damaged != 1 || result.Lines != 2 || len(result.Problems) != 1 || result.Problems[0].Path != "b" {
+		if result.Counts.Damaged != 1 || result.Lines != 2 || len(result.Problems) != 1 ||
+			result.Problems[0].Path != "b" {
 			t.Errorf("%+v", result)
 		}
 	}
 	remove(tree)
 	result, err := b.fresh().Search(t.Context(), search.Request{Query: words("hello")})
-	if err != nil || len(result.Problems) != 2 || result.Counts.Repositories != 2 || !strings.Contains(strings.Join(summary(result), " "), "good:") {
+	if err != nil || len(result.Problems) != 2 || result.Counts.Repositories != 2 ||
+		!strings.Contains(strings.Join(summary(result), " "), "good:") {
 		t.Errorf("%+v, %v", result, err)
 	}
 }
@@ -758,9 +779,11 @@ func TestABombOfFoldersStopsInTime(t *testing.T) {
 		id = repo.Store("tree", mode+" a\x00"+raw(id)+mode+" b\x00"+raw(id))
 		mode = "40000"
 	}
-	repo.SetRef("refs/heads/main", repo.Store("commit", "tree "+id+"\nauthor a <a> 1 +0000\ncommitter a <a> 1 +0000\n\nx\n"))
+	repo.SetRef("refs/heads/main", repo.Store("commit",
+		"tree "+id+"\nauthor a <a> 1 +0000\ncommitter a <a> 1 +0000\n\nx\n"))
 	b := newBench(t, root, search.Options{})
-	if result := b.find(search.Request{Query: words("needle"), Limits: search.Limits{Lines: 1 << 30, OutputBytes: 1 << 40, Time: 200 * time.Millisecond}}); result.Stopped != search.StopTime {
+	if result := b.find(search.Request{Query: words("needle"), Limits: search.Limits{Lines: 1 << 30,
+		OutputBytes: 1 << 40, Time: 200 * time.Millisecond}}); result.Stopped != search.StopTime {
 		t.Errorf("stopped: %q", result.Stopped)
 	}
 	// Without a match, each folder is walked once only.

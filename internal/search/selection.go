@@ -111,7 +111,7 @@ func (f *fileFilter) all() bool {
 	return q.Paths.isEmpty() && q.Filenames.isEmpty() && q.Extensions.isEmpty() && q.Languages.isEmpty()
 }
 
-// byPath says whether a file is selected, as far as its path tells.
+// byPath tells whether a file is selected, as far as its path tells.
 func (f *fileFilter) byPath(name string) language.Answer {
 	if f.all() {
 		return language.Yes
@@ -144,7 +144,7 @@ func (f *fileFilter) byLanguage(name string) language.Answer {
 	return answer
 }
 
-// byContent says whether a file is selected of which the path does not tell.
+// byContent reports whether a file is selected of which the path does not tell.
 func (f *fileFilter) byContent(name string, content []byte) bool {
 	is := func(set language.Set) bool {
 		answer := set.ByName(name)

@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -27,13 +28,13 @@ type step struct {
 	id     repos.ID
 	target *target // the repository, for steps begin and end
 
-	unsure  bool // of a file: the content decides whether it is selected
-	skip    int  // of a file: lines that an earlier call gave
-	resumed bool // of a folder: an earlier call was in it
-	keep    bool // of a folder: its answer is to be remembered
-	outcome outcome
-	found   *found
-	err     error
+	unsure   bool // of a file: the content decides whether it is selected
+	skip     int  // of a file: lines that an earlier call returned
+	resumed  bool // of a folder: an earlier call was in it
+	remember bool // of a folder: its answer is kept
+	outcome  outcome
+	lines    *packedLines
+	err      error
 }
 
 // kind of a step.
@@ -60,13 +61,13 @@ type target struct {
 // no [repos.WalkTree]: of a folder whose answer is known it goes over the answer,
 // and reads no tree.
 type walk struct {
-	search *search
-	names  []string // of the repositories that come
-	single bool     // one repository was asked for: its errors are the caller's
-	from   position // where to go on; empty after the first repository
-	target *target
-	levels []level
-	missed error // why the last repository without the ref has it not
+	search   *search
+	names    []string // of the repositories that come
+	single   bool     // one repository was asked for: its errors are the caller's
+	from     position // where to go on; empty after the first repository
+	target   *target
+	levels   []level
+	refError error // why the last repository without the ref has it not
 }
 
 // level is a folder that the walk is in.
@@ -132,13 +133,13 @@ func (w *walk) repository(ctx context.Context) (s step, ok bool, err error) {
 	case w.single && !errors.Is(err, repos.ErrEmpty):
 		return step{}, false, err
 	case absent:
-		w.missed = err
+		w.refError = err
 		return step{}, false, nil
 	}
 	return step{kind: problem, target: &target{name: name}, err: err}, true, nil
 }
 
-// root is a folder around the tree of the commit, so that it is an entry like
+// root returns a folder around the tree of the commit, so that it is an entry like
 // others.
 func (w *walk) root(tree repos.ID, from position) level {
 	l := level{entries: []repos.TreeEntry{{Mode: repos.ModeDir, ID: tree}}}
@@ -151,18 +152,11 @@ func (w *walk) root(tree repos.ID, from position) level {
 
 // open takes a snapshot and finds the commit to search.
 func (w *walk) open(ctx context.Context, name string, from position) (*target, repos.ID, error) {
-	repository, err := w.search.catalogue.Get(name)
+	snapshot, err := w.search.catalogue.Snapshot(name)
 	if err != nil {
 		return nil, repos.ID{}, err
 	}
-	snapshot, err := repository.Snapshot()
-	if err != nil {
-		return nil, repos.ID{}, err
-	}
-	revision := w.search.request.Ref
-	if revision == "" {
-		revision = "HEAD"
-	}
+	revision := cmp.Or(w.search.request.Ref, "HEAD")
 	if !from.commit.IsZero() {
 		revision = from.commit.String()
 	}
@@ -178,7 +172,7 @@ func (w *walk) open(ctx context.Context, name string, from position) (*target, r
 func (w *walk) entry() (s step, ok bool, err error) {
 	l := &w.levels[len(w.levels)-1]
 	if l.answer != nil {
-		s, err = w.known(l)
+		s, err = w.cachedEntry(l)
 		return s, true, err
 	}
 	if l.next == len(l.entries) {
@@ -230,21 +224,21 @@ func (w *walk) file(s step) (step, bool, error) {
 		return step{}, false, nil
 	}
 	s.kind, s.unsure = file, selected == language.Unsure
-	s.outcome, s.found = w.search.files.file(s.id)
+	s.outcome, s.lines = w.search.files.file(s.id)
 	s.skip, w.search.skipLines = w.search.skipLines, 0
 	return s, true, nil
 }
 
 // folder enters a folder, or steps over it when it is known to have no match.
 func (w *walk) folder(s step, resume []string) (step, error) {
-	s.keep = !s.resumed
-	if s.keep {
+	s.remember = !s.resumed
+	if s.remember {
 		if answer := w.search.trees.tree(w.search.treeKey(s.id, s.path)); answer != nil {
 			if len(answer.children) == 0 {
 				s.kind, s.whole = skipped, answer.tail
 				return s, nil
 			}
-			s.kind, s.keep = enter, false
+			s.kind, s.remember = enter, false
 			w.levels = append(w.levels, level{path: s.path, answer: answer})
 			return s, nil
 		}
@@ -254,16 +248,16 @@ func (w *walk) folder(s step, resume []string) (step, error) {
 	}
 	entries, err := w.target.snapshot.Tree(s.id)
 	if err != nil {
-		return w.endRepository(named(err)), nil
+		return w.endRepository(damageIfMissing(err)), nil
 	}
 	s.kind = enter
 	w.levels = append(w.levels, level{path: s.path, entries: entries, resume: resume})
 	return s, nil
 }
 
-// named makes damage of an object that is not there, for a commit or a folder
-// names it.
-func named(err error) error {
+// damageIfMissing turns "not found" into damage: a commit or a folder names the
+// object.
+func damageIfMissing(err error) error {
 	if errors.Is(err, repos.ErrNotFound) {
 		return fmt.Errorf("%w: %w", repos.ErrCorrupt, err)
 	}
@@ -276,8 +270,8 @@ func (w *walk) endRepository(err error) step {
 	return step{kind: problem, target: w.target, err: err}
 }
 
-// known returns the next step of a folder whose answer is known.
-func (w *walk) known(l *level) (step, error) {
+// cachedEntry returns the next step of a folder whose answer is known.
+func (w *walk) cachedEntry(l *level) (step, error) {
 	if l.next == len(l.answer.children) {
 		return w.up(step{kind: leave, before: l.answer.tail}), nil
 	}
@@ -286,7 +280,7 @@ func (w *walk) known(l *level) (step, error) {
 	s := step{before: c.before, path: join(l.path, c.name), name: c.name, id: c.id}
 	if !c.folder {
 		s.kind = file
-		s.outcome, s.found = w.search.files.file(c.id)
+		s.outcome, s.lines = w.search.files.file(c.id)
 		return s, nil
 	}
 	return w.folder(s, nil)

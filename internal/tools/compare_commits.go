@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/repomcp/repomcp/internal/history"
@@ -25,8 +24,8 @@ func (a *compareArguments) define(p *parameters) {
 	defineMailmap(p, &a.mailmap)
 }
 
-// compared are the two commits.
-type compared struct {
+// comparedCommits are the two commits.
+type comparedCommits struct {
 	base, head found
 	dots       string
 	from       repos.ID // what is compared with head
@@ -40,50 +39,37 @@ const (
 	maxComparedText    = maxResultBytes / 2
 )
 
-func (s *service) compareCommits(ctx context.Context, a compareArguments) (_ *result, err error) {
-	options, err := a.options()
+func (v *visit) compareCommits(ctx context.Context, a compareArguments) error {
+	c, err := v.sides(ctx, a)
 	if err != nil {
-		return nil, err
-	}
-	snapshot, err := s.open(a.place)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	r := &result{}
-	c, err := s.sides(ctx, r, snapshot, a)
-	if err != nil {
-		return nil, err
+		return err
 	}
 	if a.detail != detailPatch && a.page == 1 {
-		if err := s.addCommits(ctx, r, snapshot, a, c, options); err != nil {
-			return nil, err
+		if err := v.addCommits(ctx, a, c); err != nil {
+			return err
 		}
 	}
 	if a.detail == detailNone {
-		return r, nil
+		return nil
 	}
-	comparison, err := history.CompareCommits(ctx, snapshot, s.facts, c.from, c.head.ID, options)
+	comparison, err := history.CompareCommits(ctx, v.snapshot, v.facts, c.from, c.head.ID, a.compare)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	shown := s.newChanges(a.changeView, snapshot, comparison)
-	shown.from, shown.to = c.from, c.head.ID
-	return r, shown.show(ctx, r)
+	shown := changes{visit: v, changeView: a.changeView, Comparison: comparison, from: c.from, to: c.head.ID}
+	return shown.show(ctx)
 }
 
 // sides finds the commits, and notes how they stand to each other.
-func (s *service) sides(
-	ctx context.Context, r *result, snapshot *repos.Snapshot, a compareArguments,
-) (c compared, err error) {
-	if c.base, err = s.commit(ctx, r, snapshot, revision{ref: a.base}); err != nil {
+func (v *visit) sides(ctx context.Context, a compareArguments) (c comparedCommits, err error) {
+	if c.base, err = v.commit(ctx, revision{ref: a.base}); err != nil {
 		return c, err
 	}
-	if c.head, err = s.commit(ctx, r, snapshot, revision{ref: a.head}); err != nil {
+	if c.head, err = v.commit(ctx, revision{ref: a.head}); err != nil {
 		return c, err
 	}
-	common, err := history.MergeBase(ctx, snapshot, s.facts, c.base.ID, c.head.ID)
-	unrelated := errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt)
+	common, err := history.MergeBase(ctx, v.snapshot, v.facts, c.base.ID, c.head.ID)
+	unrelated := isAbsent(err)
 	if err != nil && !unrelated {
 		return c, err
 	}
@@ -91,7 +77,7 @@ func (s *service) sides(
 		return c, say("%s and %s have no commit in common. Compare them themselves with two_dot=true.",
 			c.base.revision(), c.head.revision())
 	}
-	ahead, behind, err := history.AheadBehind(ctx, snapshot, s.facts, c.base.ID, c.head.ID)
+	ahead, behind, err := history.AheadBehind(ctx, v.snapshot, v.facts, c.base.ID, c.head.ID)
 	if err != nil {
 		return c, err
 	}
@@ -99,36 +85,35 @@ func (s *service) sides(
 	if a.twoDot {
 		c.dots, c.from = "..", c.base.ID
 	}
-	r.note("%s: %s%s%s.", c.base.repository, c.base.revision(), c.dots, c.head.revision())
+	v.note("%s: %s%s%s.", c.base.repository, c.base.revision(), c.dots, c.head.revision())
 	base := "They have no commit in common."
 	if !unrelated {
 		base = "The merge base is " + common.String() + "."
 	}
-	r.note("The head is %s ahead of the base and %d behind. %s", many(ahead, "commit"), behind, base)
+	v.note("The head is %s ahead of the base and %d behind. %s", plural(ahead, "commit"), behind, base)
 	return c, nil
 }
 
 // addCommits shows the newest commits that head has and base has not, those that
 // changed the paths if there are any.
-func (s *service) addCommits(
-	ctx context.Context, r *result, snapshot *repos.Snapshot, a compareArguments, c compared, o history.CompareOptions,
-) (err error) {
+func (v *visit) addCommits(ctx context.Context, a compareArguments, c comparedCommits) (err error) {
 	if c.ahead == 0 {
 		return nil
 	}
-	log := history.LogOptions{Start: c.head.ID, Base: c.base.ID, Paths: o.Paths, Limit: maxComparedCommits}
-	if log.Mailmap, err = people(r, snapshot, a.mailmap); err != nil {
+	paths := a.compare.Paths
+	log := history.LogOptions{Start: c.head.ID, Base: c.base.ID, Paths: paths, Limit: maxComparedCommits}
+	if log.Mailmap, err = v.people(a.mailmap); err != nil {
 		return err
 	}
-	page, items, err := s.logToFit(ctx, snapshot, log, maxComparedText)
+	page, items, err := v.logToFit(ctx, log, maxComparedText)
 	if err != nil {
 		return err
 	}
 	for _, i := range items {
-		r.content += i.line + "\n"
+		v.content += i.line + "\n"
 	}
-	whole, next := many(c.ahead, "commit"), fmt.Sprintf("list_commits, base=%s, ref=%s", c.base.ID, c.head.ID)
-	switch len(o.Paths) {
+	whole, next := plural(c.ahead, "commit"), fmt.Sprintf("list_commits, base=%s, ref=%s", c.base.ID, c.head.ID)
+	switch len(paths) {
 	case 0:
 		next += ", cursor=" + page.Next
 	case 1:
@@ -139,11 +124,11 @@ func (s *service) addCommits(
 	switch {
 	case page.Next != "":
 		cut := fmt.Sprintf("The newest %d of %s. Go on with %s", len(items), whole, next)
-		r.note("%s", cut)
-		r.content += cutHere(cut)
-	case len(o.Paths) > 0:
-		r.note("Of %s, %d changed the paths.", many(c.ahead, "commit"), len(items))
+		v.note("%s", cut)
+		v.content += cutHere(cut)
+	case len(paths) > 0:
+		v.note("Of %s, %d changed the paths.", plural(c.ahead, "commit"), len(items))
 	}
-	r.hasContent = r.content != ""
+	v.hasContent = v.content != ""
 	return nil
 }

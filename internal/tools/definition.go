@@ -19,8 +19,8 @@ const metaMaxResult = "anthropic/maxResultSizeChars"
 // maxShownChars leaves room for the escapes of JSON, in which a client may count.
 const maxShownChars = 2 * maxResultBytes
 
-// goingOn are the arguments with which texts that were cut are continued.
-var goingOn = []string{"cursor", "start_line", "patch_line"}
+// continuationArguments are those with which a text that was cut is continued.
+var continuationArguments = []string{"cursor", "start_line", "patch_line"}
 
 // definition is one tool.
 type definition struct {
@@ -40,8 +40,8 @@ type argumentsOf[A any] interface {
 	define(p *parameters)
 }
 
-// tool makes a row of the table. A is the type that run takes its arguments
-// in.
+// tool makes a row of the table. A is the type that run takes its arguments in; where
+// it has a method check, that refuses arguments before anything is opened.
 func tool[A any, P argumentsOf[A]](
 	name, title, description string, data any, run func(*service, context.Context, A) (*result, error),
 ) definition {
@@ -61,22 +61,18 @@ func tool[A any, P argumentsOf[A]](
 			if err := p.read(arguments); err != nil {
 				return nil, err
 			}
-			r, err := run(s, ctx, *a)
-			if err != nil {
-				return nil, err
-			}
-			if asked, ok := any(*a).(interface{ instead(s *service) string }); ok {
-				if note := asked.instead(s); note != "" {
-					r.notes = slices.Insert(r.notes, 0, note)
+			if arguments, ok := any(a).(interface{ check() error }); ok {
+				if err := arguments.check(); err != nil {
+					return nil, err
 				}
 			}
-			return r, nil
+			return run(s, ctx, *a)
 		},
 	}
 }
 
-// describe is the tool as MCP lists it. Every tool reads only and asks nobody
-// else; what else there is to annotate has no meaning then.
+// describe returns the tool as MCP lists it. Every tool only reads, and asks no other
+// server; other annotations have no meaning then.
 func (d definition) describe() mcp.Tool {
 	yes, no := true, false
 	described := mcp.Tool{
@@ -92,14 +88,14 @@ func (d definition) describe() mcp.Tool {
 	return described
 }
 
-// canBeCut tells the tools that show texts, which can be as long as a result may
-// be.
+// canBeCut reports whether the tool shows texts, which may be as long as a result.
 func (d definition) canBeCut() bool {
-	return slices.ContainsFunc(d.parameters().names(), func(name string) bool { return slices.Contains(goingOn, name) })
+	names := d.parameters().names()
+	return slices.ContainsFunc(continuationArguments, func(name string) bool { return slices.Contains(names, name) })
 }
 
-// handler runs the tool. What goes wrong is a result, too: the model is to read
-// it and do better.
+// handler runs the tool. A failure is a result as well, for the model to read and do
+// better.
 func (d definition) handler(s *service) server.ToolHandlerFunc {
 	return func(ctx context.Context, call mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		r, err := d.call(ctx, s, call.Params.Arguments)
@@ -138,7 +134,7 @@ func neverNull(s *jsonschema.Schema) {
 	}
 }
 
-// marshal renders what always can be.
+// marshal writes a schema.
 func marshal(schema *jsonschema.Schema) json.RawMessage {
 	raw, err := json.Marshal(schema)
 	if err != nil {

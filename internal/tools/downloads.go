@@ -7,17 +7,17 @@ import (
 	"github.com/repomcp/repomcp/internal/archive"
 )
 
-// maxPointedCommits is of how many commits a search tells the archives: it may
-// show lines of hundreds of repositories.
+// maxPointedCommits bounds the commits whose archives a search notes: it may show lines
+// of hundreds of repositories.
 const maxPointedCommits = 3
 
 // pointManifest points a first page that does not have all items at a list of all
 // files with their ids.
-func (s *service) pointManifest(ctx context.Context, r *result, at found, of pages, shown int) error {
-	if of.Page > 1 || shown == of.Total || r.stopped {
+func (v *visit) pointManifest(ctx context.Context, at found, of pages, shown int) error {
+	if of.Page > 1 || shown == of.Total || v.stopped {
 		return nil
 	}
-	h, err := s.locator.Archive(ctx, at.repository, at.ID.String(), archive.Options{
+	h, err := v.locator.Archive(ctx, at.repository, at.ID.String(), archive.Options{
 		Format: archive.Manifest, Profile: archive.ProfileFull,
 	})
 	if errors.Is(err, archive.ErrLimit) {
@@ -26,21 +26,21 @@ func (s *service) pointManifest(ctx context.Context, r *result, at found, of pag
 	if err != nil {
 		return err
 	}
-	r.point(h, "All entries of the commit are in its manifest, %s.", h.URI)
+	v.noteDownload(h, "All entries of the commit are in its manifest, %s.", h.URI)
 	return nil
 }
 
 // pointRefs points a first page that does not have all branches or tags at the
 // list of all.
-func (s *service) pointRefs(ctx context.Context, r *result, repository string, of pages, shown int) error {
+func (v *visit) pointRefs(ctx context.Context, of pages, shown int) error {
 	if of.Page > 1 || shown == of.Total {
 		return nil
 	}
-	h, err := s.locator.Refs(ctx, repository)
+	h, err := v.locator.Refs(ctx, v.snapshot.Repository().Name())
 	if err != nil {
 		return err
 	}
-	r.point(h, "All branches and tags are in %s.", h.URI)
+	v.noteDownload(h, "All branches and tags are in %s.", h.URI)
 	return nil
 }
 
@@ -54,7 +54,7 @@ func (s *service) pointRepositories(ctx context.Context, r *result, of pages, sh
 	if err != nil {
 		return err
 	}
-	r.point(h, "All repositories are in %s.", h.URI)
+	r.noteDownload(h, "All repositories are in %s.", h.URI)
 	return nil
 }
 
@@ -67,12 +67,12 @@ func (s *service) pointTree(ctx context.Context, r *result, repository, commit s
 	if err != nil {
 		return
 	}
-	r.point(h, "All files of the commit are in its archive, %s.", h.URI)
+	r.noteDownload(h, "All files of the commit are in its archive, %s.", h.URI)
 }
 
 // pointFiles points at an archive of the files that differ: there is no download of
-// a patch, or of its statistics. What is shown of them can do without.
-func (c *changes) pointFiles(ctx context.Context, r *result) {
+// a patch, or of its statistics. Where there is no such archive, nothing is noted.
+func (c *changes) pointFiles(ctx context.Context) {
 	options := archive.Options{Format: archive.TarGz, Profile: archive.ProfileFull}
 	if !c.from.IsZero() {
 		options.Base, options.Fallback = c.from.String(), archive.FallbackFull
@@ -81,5 +81,5 @@ func (c *changes) pointFiles(ctx context.Context, r *result) {
 	if err != nil {
 		return
 	}
-	r.point(h, "All files that differ, whole, are in the archive %s.", h.URI)
+	c.noteDownload(h, "All files that differ, whole, are in the archive %s.", h.URI)
 }

@@ -12,18 +12,22 @@ import (
 	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/search"
+	"github.com/repomcp/repomcp/internal/tools/glob"
 )
 
 // maxCandidates is how many of the commits that an abbreviation may mean are
 // named.
 const maxCandidates = 10
 
+// maxSuggested is how many names an error suggests.
+const maxSuggested = 3
+
 // failure is an error in words for the model: what is wrong and what to do.
 type failure struct{ text string }
 
 func (f *failure) Error() string { return f.text }
 
-// say makes a failure.
+// say returns a failure.
 func say(format string, arguments ...any) error { return &failure{fmt.Sprintf(format, arguments...)} }
 
 // failures are the words for errors of the domain; the first that matches
@@ -60,6 +64,9 @@ var failures = []struct {
 			"get_repository_tree."},
 	{history.ErrTooMany, false,
 		"More files differ than can be listed. Name those that matter with paths, or compare nearer commits."},
+	{glob.ErrTooMany, false,
+		fmt.Sprintf("The braces of the pattern stand for more than %d patterns. Ask in several calls.",
+			glob.MaxAlternatives)},
 	{repos.ErrUnborn, false,
 		"HEAD of the repository names a branch that does not exist, while others do. Give ref: see list_branches."},
 	{repos.ErrEmpty, false, "The repository has no commits yet."},
@@ -75,7 +82,7 @@ var failures = []struct {
 			"find_files."},
 }
 
-// failed is the result of a call that failed.
+// failed returns the result of a call that failed.
 func (s *service) failed(ctx context.Context, name string, err error) *mcp.CallToolResult {
 	text, unexpected := words(err)
 	if unexpected {
@@ -84,7 +91,7 @@ func (s *service) failed(ctx context.Context, name string, err error) *mcp.CallT
 	return mcp.NewToolResultError(text)
 }
 
-// words are the text for an error, and whether the operator must know of it.
+// words returns the text for an error, and whether the operator has to know.
 func words(err error) (text string, unexpected bool) {
 	if known := (*failure)(nil); errors.As(err, &known) {
 		return known.text, false
@@ -116,4 +123,26 @@ func words(err error) (text string, unexpected bool) {
 		}
 	}
 	return "Internal error. Try again; the operator finds the cause in the server's log.", true
+}
+
+// isAbsent reports whether the error says that something is not there, and not that it
+// is damaged.
+func isAbsent(err error) bool {
+	return errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt)
+}
+
+// didYouMean suggests names, as a sentence with a blank before it.
+func didYouMean(names []string) string {
+	if len(names) == 0 {
+		return ""
+	}
+	quoted := make([]string, len(names))
+	for i, name := range names {
+		quoted[i] = quote(clip(name))
+	}
+	last := len(quoted) - 1
+	if last > 0 {
+		quoted = []string{strings.Join(quoted[:last], ", "), quoted[last]}
+	}
+	return " Did you mean " + strings.Join(quoted, " or ") + "?"
 }

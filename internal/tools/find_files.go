@@ -9,14 +9,17 @@ import (
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/tools/glob"
 )
 
 const (
-	// maxMatches bounds the paths that are held to be sorted.
+	// maxMatches bounds the paths that are sorted.
 	maxMatches = 20_000
 	// maxAlike is how many paths an error suggests.
 	maxAlike = 3
 )
+
+const globDescription = `*.go (a name in any folder), src/**/*.{ts,tsx}, [!.]*`
 
 type findArguments struct {
 	revision
@@ -53,44 +56,38 @@ type fileList struct {
 	remarks
 }
 
-func (s *service) findFiles(ctx context.Context, a findArguments) (_ *result, err error) {
+func (a *findArguments) check() error {
 	if a.query == "" && a.glob == "" {
-		return nil, say("Give query, a part of the path, or glob, a pattern such as **/*.go.")
+		return say("Give query, a part of the path, or glob, a pattern such as **/*.go.")
 	}
-	snapshot, err := s.open(a.place)
+	return nil
+}
+
+func (v *visit) findFiles(ctx context.Context, a findArguments) error {
+	at, err := v.commit(ctx, a.revision)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	r := &result{}
-	at, err := s.commit(ctx, r, snapshot, a.revision)
+	paths, err := v.findPaths(ctx, a, at)
 	if err != nil {
-		return nil, err
-	}
-	paths, err := a.find(ctx, r, snapshot, at)
-	if err != nil {
-		return nil, err
+		return err
 	}
 	start, end, err := a.window(len(paths))
 	if err != nil {
-		return nil, err
-	}
-	var items []item[string]
-	for _, p := range paths[start:end] {
-		items = append(items, item[string]{quote(p), quote(p)})
+		return err
 	}
 	data := &fileList{Repository: quote(at.repository), SHA: at.ID.String()}
-	data.Files, data.pages = list(r, a.paging, len(paths), items)
+	data.Files, data.pages = list(v.result, a.paging, len(paths), nameItems(paths[start:end]))
 	if len(paths) == 0 {
-		r.note("No path fits. Try a shorter query, or a glob with ** in front.")
+		v.note("No path fits. Try a shorter query, or a glob with ** in front.")
 	}
-	r.note("%s.", at)
-	r.data = data
-	return r, s.pointManifest(ctx, r, at, data.pages, len(data.Files))
+	v.note("%s.", at)
+	v.data = data
+	return v.pointManifest(ctx, at, data.pages, len(data.Files))
 }
 
-// find walks the tree and puts what fits in order.
-func (a findArguments) find(ctx context.Context, r *result, snapshot *repos.Snapshot, at found) ([]string, error) {
+// findPaths walks the tree and puts what fits in order.
+func (v *visit) findPaths(ctx context.Context, a findArguments, at found) ([]string, error) {
 	fits, err := a.matcher()
 	if err != nil {
 		return nil, err
@@ -99,7 +96,7 @@ func (a findArguments) find(ctx context.Context, r *result, snapshot *repos.Snap
 	if err != nil {
 		return nil, err
 	}
-	folder, err := lookup(ctx, snapshot, at, name)
+	folder, err := lookup(ctx, v.snapshot, at, name)
 	if err != nil {
 		return nil, err
 	}
@@ -111,18 +108,18 @@ func (a findArguments) find(ctx context.Context, r *result, snapshot *repos.Snap
 		below++ // the slash
 	}
 	var paths []string
-	w := walker{ctx: ctx, snapshot: snapshot, recursive: true, yield: func(e entry) bool {
+	w := walker{ctx: ctx, snapshot: v.snapshot, recursive: true, yield: func(e entry) bool {
 		if !e.Mode.IsDir() && len(paths) <= maxMatches && fits(e.path[below:]) {
 			paths = append(paths, e.path)
 		}
 		return true
 	}}
-	if err := noteStopped(r, w.walk(folder)); err != nil {
+	if err := noteStopped(v.result, w.walk(folder)); err != nil {
 		return nil, err
 	}
 	if len(paths) > maxMatches {
 		paths = paths[:maxMatches]
-		r.note("More than %d paths fit; this is of the first of them. Narrow the search with path or glob.", maxMatches)
+		v.note("More than %d paths fit; this is of the first of them. Narrow the search with path or glob.", maxMatches)
 	}
 	if a.order == orderRank {
 		a.rank(paths)
@@ -132,14 +129,24 @@ func (a findArguments) find(ctx context.Context, r *result, snapshot *repos.Snap
 
 // matcher combines query and glob.
 func (a findArguments) matcher() (func(path string) bool, error) {
-	g, err := newGlob(a.glob, !a.caseSensitive)
+	g, err := parseGlob(a.glob, !a.caseSensitive)
 	if err != nil {
 		return nil, err
 	}
-	query := a.fold(asListed(a.query))
+	query := a.fold(unquoteName(a.query))
 	return func(p string) bool {
-		return strings.Contains(a.fold(p), query) && (a.glob == "" || g.match(p))
+		return strings.Contains(a.fold(p), query) && (a.glob == "" || g.Match(p))
 	}, nil
+}
+
+// parseGlob reads a pattern of paths.
+func parseGlob(pattern string, fold bool) (glob.Glob, error) {
+	g, err := glob.Path(pattern, fold)
+	if errors.Is(err, glob.ErrMalformed) {
+		err = say("The pattern %s is malformed: a set such as [abc] has no end, or a backslash nothing "+
+			"after it. For the character itself write \\[ or \\\\.", quote(clip(pattern)))
+	}
+	return g, err
 }
 
 func (a findArguments) fold(s string) string {
@@ -169,11 +176,11 @@ func (a findArguments) rank(paths []string) {
 	})
 }
 
-// alike are paths that end as the given one does, for an error to suggest, as a
-// sentence with a blank before it.
-func alike(ctx context.Context, snapshot *repos.Snapshot, at found, missed string) string {
+// alike suggests paths that end like one that is not there, as a sentence with a blank
+// before it.
+func alike(ctx context.Context, snapshot *repos.Snapshot, at found, missing string) string {
 	const otherwise = " Look for it with find_files."
-	name := strings.ToLower(path.Base(missed))
+	name := strings.ToLower(path.Base(missing))
 	var paths []string
 	w := walker{ctx: ctx, snapshot: snapshot, recursive: true, yield: func(e entry) bool {
 		if strings.ToLower(path.Base(e.path)) == name && len(paths) < maxAlike {

@@ -3,11 +3,9 @@ package tools
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/repomcp/repomcp/internal/archive"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // maxArchiveURI bounds the URI of an archive: a result has it up to six times, and
@@ -19,6 +17,8 @@ type archiveArguments struct {
 	format string
 	lists  map[string]*[]string // by the option's name
 	texts  map[string]*string
+
+	options archive.Options // of all these
 }
 
 // optionNames are those of options that have another name here.
@@ -60,9 +60,9 @@ func (a *archiveArguments) define(p *parameters) {
 	}
 }
 
-// options reads them in the order of their table.
-func (a archiveArguments) options() (archive.Options, error) {
-	options := archive.Options{Format: archive.Format(a.format)}
+// check reads the options in the order of their table.
+func (a *archiveArguments) check() error {
+	a.options.Format = archive.Format(a.format)
 	for _, option := range archive.Parameters() {
 		var values []string
 		if option.Repeat {
@@ -71,12 +71,12 @@ func (a archiveArguments) options() (archive.Options, error) {
 			values = []string{value}
 		}
 		for _, value := range values {
-			if err := options.Set(option.Name, asListed(value)); err != nil {
-				return archive.Options{}, err
+			if err := a.options.Set(option.Name, unquoteName(value)); err != nil {
+				return err
 			}
 		}
 	}
-	return options, options.Check()
+	return a.options.Check()
 }
 
 // archiveLink is the data of get_archive_link.
@@ -98,27 +98,17 @@ type archiveLink struct {
 	remarks
 }
 
-func (s *service) getArchiveLink(ctx context.Context, a archiveArguments) (_ *result, err error) {
-	options, err := a.options()
+func (v *visit) getArchiveLink(ctx context.Context, a archiveArguments) error {
+	at, err := v.treeish(ctx, a.revision)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	snapshot, err := s.open(a.place)
+	h, err := v.locator.MeasuredArchive(ctx, at.repository, at.name, a.options)
 	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	r := &result{}
-	at, err := s.treeish(ctx, r, snapshot, a.revision)
-	if err != nil {
-		return nil, err
-	}
-	h, err := s.locator.MeasuredArchive(ctx, at.repository, at.name, options)
-	if err != nil {
-		return nil, err
+		return err
 	}
 	if len(h.URI) > maxArchiveURI {
-		return nil, say("The options make an address of %d bytes, which is more than %d. Name folders instead of "+
+		return say("The options make an address of %d bytes, which is more than %d. Name folders instead of "+
 			"single files, or ask for several archives.", len(h.URI), maxArchiveURI)
 	}
 	data := &archiveLink{
@@ -132,9 +122,9 @@ func (s *service) getArchiveLink(ctx context.Context, a archiveArguments) (_ *re
 	if h.Measured {
 		data.TarSize, data.Entries, data.Ignored = &h.Extent.Bytes, &h.Extent.Entries, &h.Extent.Ignored
 	}
-	r.lines, r.data = data.lines(at), data
-	r.link(h.Handle, fmt.Sprintf("Archive of %s", at))
-	return r, nil
+	v.lines, v.data = data.lines(at), data
+	v.addLink(h.Handle, fmt.Sprintf("Archive of %s", at))
+	return nil
 }
 
 // treeish is a commit, or a folder that a tag is of.
@@ -144,18 +134,18 @@ type treeish struct {
 }
 
 // treeish finds what an archive is made of.
-func (s *service) treeish(ctx context.Context, r *result, snapshot *repos.Snapshot, a revision) (treeish, error) {
-	ref := asListed(a.ref)
+func (v *visit) treeish(ctx context.Context, a revision) (treeish, error) {
+	ref := unquoteName(a.ref)
 	if a.sha != "" {
 		ref = a.sha
 	}
-	if t, err := snapshot.ResolveTreeish(ctx, ref); err == nil && t.Commit.IsZero() {
-		r.note("%s leads to a folder, and to no commit.", quote(clip(ref)))
-		at := found{repository: snapshot.Repository().Name(), ref: ref}
+	if t, err := v.snapshot.ResolveTreeish(ctx, ref); err == nil && t.Commit.IsZero() {
+		v.note("%s leads to a folder, and to no commit.", quote(clip(ref)))
+		at := found{repository: v.snapshot.Repository().Name(), ref: ref}
 		at.ID = t.ID
 		return treeish{at, t.Revision}, nil
 	}
-	at, err := s.commit(ctx, r, snapshot, a)
+	at, err := v.commit(ctx, a)
 	return treeish{at, at.ID.String()}, err
 }
 

@@ -2,14 +2,12 @@ package tools
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/repomcp/repomcp/internal/history"
-	"github.com/repomcp/repomcp/internal/mailmap"
-	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )
 
 const (
@@ -32,64 +30,44 @@ func (a *commitArguments) define(p *parameters) {
 	defineMailmap(p, &a.mailmap)
 }
 
-func (s *service) getCommit(ctx context.Context, a commitArguments) (_ *result, err error) {
-	options, err := a.options()
+func (v *visit) getCommit(ctx context.Context, a commitArguments) error {
+	at, err := v.commit(ctx, a.revision)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	snapshot, err := s.open(a.place)
+	names, err := v.people(a.mailmap)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	r := &result{}
-	at, err := s.commit(ctx, r, snapshot, a.revision)
+	page, err := history.Log(ctx, v.snapshot, v.facts, history.LogOptions{Start: at.ID, Limit: 1, Mailmap: names})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	names, err := people(r, snapshot, a.mailmap)
-	if err != nil {
-		return nil, err
-	}
-	commit, err := s.wholeCommit(ctx, snapshot, at.ID, names)
-	if err != nil {
-		return nil, err
-	}
+	commit := page.Commits[0] // a log begins with its start
 	if a.detail != detailPatch || a.patchLine == 1 {
-		r.content, r.hasContent = commitText(r, &commit), true
+		v.content, v.hasContent = commitText(v.result, &commit), true
 	}
-	r.note("%s.", at)
+	v.note("%s.", at)
 	if len(commit.Parents) > 1 {
-		r.note("It is a merge of %d parents. What it changed is against the first, %s; for another give it to "+
+		v.note("It is a merge of %d parents. What it changed is against the first, %s; for another give it to "+
 			"compare_commits as base, with two_dot=true.", len(commit.Parents), commit.Parents[0])
 	}
 	if a.detail == detailNone {
-		return r, nil
+		return nil
 	}
-	comparison, err := history.CompareWithParent(ctx, snapshot, s.facts, at.ID, options)
+	comparison, err := history.CompareWithParent(ctx, v.snapshot, v.facts, at.ID, a.compare)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	c := s.newChanges(a.changeView, snapshot, comparison)
-	c.to = at.ID
+	c := changes{visit: v, changeView: a.changeView, Comparison: comparison, to: at.ID}
 	if len(commit.Parents) > 0 {
 		c.from = commit.Parents[0]
 	}
-	return r, c.show(ctx, r)
+	return c.show(ctx)
 }
 
-func (s *service) wholeCommit(
-	ctx context.Context, snapshot *repos.Snapshot, id repos.ID, people *mailmap.Map,
-) (history.Commit, error) {
-	page, err := history.Log(ctx, snapshot, s.facts, history.LogOptions{Start: id, Limit: 1, Mailmap: people})
-	if err != nil {
-		return history.Commit{}, err
-	}
-	return page.Commits[0], nil // a log begins with its start
-}
-
-// commitText is a commit as git show --format=fuller begins, with full ids, times in
-// RFC 3339, and its message indented: so no line of it can pass for another.
+// commitText returns what git show --format=fuller begins with, with full ids and times
+// in RFC 3339. The message is indented, so that no line of it can pass for another.
 func commitText(r *result, c *history.Commit) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "commit %s\ntree %s\n", c.ID, c.Tree)
@@ -100,15 +78,15 @@ func commitText(r *result, c *history.Commit) string {
 		}
 		fmt.Fprintf(&b, "parent %s\n", parent)
 	}
-	fmt.Fprintf(&b, "Author: %s\nAuthorDate: %s\nCommit: %s\nCommitDate: %s\n\n", signature(c.Author), stamp(c.Author),
-		signature(c.Committer), stamp(c.Committer))
-	b.WriteString(indented(r, "message", c.Message, maxMessageBytes))
+	fmt.Fprintf(&b, "Author: %s\nAuthorDate: %s\nCommit: %s\nCommitDate: %s\n\n",
+		personLine(c.Author), timestamp(c.Author), personLine(c.Committer), timestamp(c.Committer))
+	b.WriteString(indentedPart(r, "message", c.Message, maxMessageBytes))
 	return strings.TrimRight(b.String(), "\n") + "\n"
 }
 
-// indented is a part of a commit or a tag with its lines moved to the right, and
-// says where it was cut.
-func indented(r *result, part, text string, most int) string {
+// indentedPart returns a part of a commit or a tag with its lines moved to the right. A
+// note says where it was cut.
+func indentedPart(r *result, part, text string, most int) string {
 	shown, whole := indent(strings.ToValidUTF8(text, string(utf8.RuneError)), most)
 	shown = strings.TrimRight(shown, "\n") + "\n"
 	if whole {
@@ -129,7 +107,7 @@ func indent(lines string, most int) (indented string, whole bool) {
 		}
 		if room := most - b.Len() - len(margin); len(text) > room {
 			if text = text[:max(room, 0)]; text != "" {
-				b.WriteString(margin + text[:wholeRunes([]byte(text))])
+				b.WriteString(margin + text[:excerpt.WholeRunes([]byte(text))])
 			}
 			return b.String(), false
 		}

@@ -10,13 +10,15 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/repomcp/repomcp/internal/diff"
 	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )
 
 const (
-	// maxBlamedLines is what one call blames at most, more than a result holds of
-	// most files: the fewer lines, the less of history is looked at.
+	// maxBlamedLines bounds the lines of a call: more than a result holds of most files.
+	// The fewer lines, the less of history is looked at.
 	maxBlamedLines = 500
 	// maxBlamedText is how much of a line is shown: minified files have one line.
 	maxBlamedText = 500
@@ -24,9 +26,9 @@ const (
 
 type blameArguments struct {
 	revision
-	path       string
-	start, end int
-	mailmap    bool
+	path string
+	lineRange
+	mailmap bool
 }
 
 func (a *blameArguments) define(p *parameters) {
@@ -37,109 +39,101 @@ func (a *blameArguments) define(p *parameters) {
 	defineMailmap(p, &a.mailmap)
 }
 
-// blamed is the data of get_file_blame.
-type blamed struct {
-	Repository string                  `json:"repository"`
-	SHA        string                  `json:"sha" jsonschema:"Commit that has the file"`
-	Path       string                  `json:"path"`
-	TotalLines int                     `json:"totalLines" jsonschema:"Lines of the whole file"`
-	Ranges     []blamedRange           `json:"ranges" jsonschema:"Lines in order, those together that came together"`
-	Commits    map[string]blamedCommit `json:"commits" jsonschema:"The commits of the ranges, by id"`
+// fileBlame is the data of get_file_blame.
+type fileBlame struct {
+	Repository string                 `json:"repository"`
+	SHA        string                 `json:"sha" jsonschema:"Commit that has the file"`
+	Path       string                 `json:"path"`
+	TotalLines int                    `json:"totalLines" jsonschema:"Lines of the whole file"`
+	Ranges     []blameRange           `json:"ranges" jsonschema:"Lines in order, those together that came together"`
+	Commits    map[string]blameCommit `json:"commits" jsonschema:"The commits of the ranges, by id"`
 	remarks
 }
 
-type blamedRange struct {
+type blameRange struct {
 	Start int      `json:"start" jsonschema:"First line, from 1"`
 	SHA   string   `json:"sha" jsonschema:"Commit that the lines come from"`
 	Path  string   `json:"path,omitempty" jsonschema:"What the file was called in that commit, when it was called otherwise"`
 	Lines []string `json:"lines"`
 }
 
-type blamedCommit struct {
+type blameCommit struct {
 	Author  string `json:"author" jsonschema:"Name and address"`
 	Date    string `json:"date" jsonschema:"When the author wrote it"`
 	Subject string `json:"subject" jsonschema:"First line of the message"`
 }
 
-func (s *service) getFileBlame(ctx context.Context, a blameArguments) (_ *result, err error) {
-	a.start = max(a.start, 1)
-	if a.end != 0 && a.end < a.start {
-		return nil, say("end_line is %d, before start_line, which is %d.", a.end, a.start)
-	}
-	snapshot, err := s.open(a.place)
+func (v *visit) getFileBlame(ctx context.Context, a blameArguments) error {
+	at, e, err := v.entryOf(ctx, v.result, v.snapshot, a.revision, a.path)
 	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	r := &result{}
-	at, e, err := s.entryOf(ctx, r, snapshot, a.revision, a.path)
-	if err != nil {
-		return nil, err
+		return err
 	}
 	if e.Mode.IsDir() || e.Mode.IsGitlink() {
-		return nil, say("%s is a %s, not a file.", quote("/"+e.path), kindOf(e.Mode))
+		return say("%s is a %s, not a file.", quote("/"+e.path), kindOf(e.Mode))
 	}
+	a.start = max(a.start, 1)
 	last := a.start + maxBlamedLines - 1
 	if a.end != 0 {
 		last = min(a.end, last)
 	}
-	names, err := people(r, snapshot, a.mailmap)
+	names, err := v.people(a.mailmap)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	found, err := history.Blame(ctx, snapshot, s.facts, history.BlameOptions{
+	found, err := history.Blame(ctx, v.snapshot, v.facts, history.BlameOptions{
 		Commit: at.ID, Path: e.path, First: a.start, Last: last, Mailmap: names,
 	})
 	if errors.Is(err, repos.ErrInvalid) && a.start == 1 {
-		return nil, say("%s is empty.", quote(e.path))
+		return say("%s is empty.", quote(e.path))
 	}
 	if errors.Is(err, repos.ErrInvalid) {
-		return nil, say("start_line is %d, which is after the last line of %s.", a.start, quote(e.path))
+		return say("start_line is %d, which is after the last line of %s.", a.start, quote(e.path))
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if bytes.IndexByte(found.Text[:min(len(found.Text), binaryBytes)], 0) >= 0 {
-		return nil, say("%s is no text.", quote(e.path))
+	if diff.Binary(found.Text) {
+		return say("%s is no text.", quote(e.path))
 	}
-	return r, request{s, snapshot, at, e}.blame(ctx, r, found, a)
+	return file{v, at, e}.showBlame(ctx, found, a.lineRange)
 }
 
-// blame shows as many lines as fit.
-func (q request) blame(ctx context.Context, r *result, found history.BlameResult, a blameArguments) error {
-	data := &blamed{
-		Repository: quote(q.at.repository), SHA: q.at.ID.String(), Path: quote(q.entry.path), TotalLines: found.Lines,
-		Ranges: []blamedRange{}, Commits: make(map[string]blamedCommit),
+// showBlame shows as many lines as fit.
+func (f file) showBlame(ctx context.Context, found history.BlameResult, a lineRange) error {
+	data := &fileBlame{
+		Repository: quote(f.at.repository), SHA: f.at.ID.String(), Path: quote(f.entry.path), TotalLines: found.Lines,
+		Ranges: []blameRange{}, Commits: make(map[string]blameCommit),
 	}
 	v := blameView{data: data, found: found, size: jsonSize(data)}
-	v.fill(q.entry.path)
-	r.content, r.hasContent, r.data = v.text.String(), v.shown > 0, data
+	v.fill(f.entry.path)
+	f.content, f.hasContent, f.data = v.text.String(), v.shown > 0, data
+	a.start = max(a.start, 1)
 	last := a.start + v.shown - 1
-	r.note("%s of %s, %s.", quote(clip(q.entry.path)), q.at, many(found.Lines, "line"))
+	f.note("%s of %s, %s.", quote(clip(f.entry.path)), f.at, plural(found.Lines, "line"))
 	if v.clipped {
-		r.note("Long lines are cut, and end with … here; get_file_contents has them whole.")
+		f.note("Long lines are cut, and end with … here; get_file_contents has them whole.")
 	}
 	if v.replaced {
-		r.note("It is not all UTF-8: what is not is shown as U+FFFD.")
+		f.note("It is not all UTF-8: what is not is shown as U+FFFD.")
 	}
 	if last < found.Lines && (a.end == 0 || last < a.end) {
-		r.next = fmt.Sprintf("start_line=%d", last+1)
-		r.note("Lines %d to %d are shown. Go on with %s.", a.start, last, r.next)
-		return q.pointFile(ctx, r)
+		f.next = fmt.Sprintf("start_line=%d", last+1)
+		f.note("Lines %d to %d are shown. Go on with %s.", a.start, last, f.next)
+		return f.pointFile(ctx)
 	}
 	return nil
 }
 
-// blameView puts lines into both forms.
+// blameView shows lines in both forms: as text and as data.
 type blameView struct {
-	data              *blamed
+	data              *fileBlame
 	found             history.BlameResult
 	text              strings.Builder
 	shown, size       int
 	clipped, replaced bool
 }
 
-// fill takes lines while both forms fit.
+// fill adds lines while both forms fit.
 func (v *blameView) fill(path string) {
 	rest := v.found.Text
 	for _, run := range v.found.Ranges {
@@ -153,13 +147,13 @@ func (v *blameView) fill(path string) {
 	}
 }
 
-// clip makes a line of the file one that is shown.
+// clip returns the text of a line, cut where it is long.
 func (v *blameView) clip(content []byte) string {
 	content = bytes.TrimSuffix(content, []byte("\r"))
 	shown := content
 	if len(content) > maxBlamedText {
 		shown = content[:maxBlamedText]
-		shown = shown[:wholeRunes(shown)]
+		shown = shown[:excerpt.WholeRunes(shown)]
 	}
 	text := string(shown)
 	if !utf8.ValidString(text) {
@@ -171,15 +165,15 @@ func (v *blameView) clip(content []byte) string {
 	return text
 }
 
-// add takes the nth line of a run, if it fits. In the text a line without an indent
+// add adds the nth line of a run, if it fits. In the text a line without an indent
 // names the commit of the lines below it, and says what it is when it is new.
 func (v *blameView) add(run history.BlameRange, nth int, path, content string) bool {
 	id := run.Commit.String()
 	commit := v.found.Commits[run.Commit]
-	about := blamedCommit{
-		Author: signature(commit.Author), Date: stamp(commit.Author), Subject: clean(commit.Summary()),
+	about := blameCommit{
+		Author: personLine(commit.Author), Date: timestamp(commit.Author), Subject: clean(commit.Summary()),
 	}
-	shown := blamedRange{Start: run.Line, SHA: id, Lines: []string{}}
+	shown := blameRange{Start: run.Line, SHA: id, Lines: []string{}}
 	row := fmt.Sprintf("  %d %s\n", run.Line+nth, content)
 	asData := jsonSize(content) + 1
 	_, known := v.data.Commits[id]

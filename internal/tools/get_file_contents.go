@@ -10,6 +10,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/lfs"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )
 
 // maxTargetBytes bounds the target of a symbolic link: PATH_MAX of Linux.
@@ -17,9 +18,19 @@ const maxTargetBytes = 4096
 
 type fileArguments struct {
 	revision
-	path       string
-	start, end int
+	path string
+	lineRange
 	paging
+}
+
+// lineRange bounds the lines of a file, from 1; 0 is the first and the last.
+type lineRange struct{ start, end int }
+
+func (a lineRange) check() error {
+	if a.end != 0 && a.end < a.start {
+		return say("end_line is %d, before start_line, which is %d.", a.end, a.start)
+	}
+	return nil
 }
 
 func (a *fileArguments) define(p *parameters) {
@@ -30,176 +41,175 @@ func (a *fileArguments) define(p *parameters) {
 	a.paging.define(p, 100, 500)
 }
 
-// request is a file that was found.
-type request struct {
-	*service
-	snapshot *repos.Snapshot
-	at       found
-	entry    entry
+// file is one that was found, with the commit that it was found in.
+type file struct {
+	*visit
+	at    found
+	entry entry
 }
 
-func (s *service) getFileContents(ctx context.Context, a fileArguments) (_ *result, err error) {
-	if a.end != 0 && a.end < a.start {
-		return nil, say("end_line is %d, before start_line, which is %d.", a.end, a.start)
-	}
-	snapshot, err := s.open(a.place)
+func (v *visit) getFileContents(ctx context.Context, a fileArguments) error {
+	at, e, err := v.entryOf(ctx, v.result, v.snapshot, a.revision, a.path)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	r := &result{}
-	at, e, err := s.entryOf(ctx, r, snapshot, a.revision, a.path)
-	if err != nil {
-		return nil, err
-	}
-	q := request{s, snapshot, at, e}
+	f := file{v, at, e}
 	switch {
 	case e.Mode.IsDir():
-		_, err = s.listTree(ctx, r, snapshot, at, e, treeView{
+		_, err = v.listTree(ctx, at, e, treeView{
 			keep: func(string) bool { return true }, paging: a.paging,
 		})
 	case e.Mode.IsGitlink():
-		r.note("%s is a submodule at commit %s: its files are in another repository, which .gitmodules names. Look "+
+		v.note("%s is a submodule at commit %s: its files are in another repository, which .gitmodules names. Look "+
 			"for it with search_repositories.", quote(clip(e.path)), e.ID)
 	case e.Mode.IsSymlink():
-		err = q.symlink(r)
+		err = f.showLink()
 	default:
-		err = q.file(ctx, r, a)
+		err = f.showLines(ctx, a.lineRange)
 	}
-	return r, err
+	return err
 }
 
-// symlink says where a link leads. It is not followed: what is there is another
+// showLink notes where a symbolic link leads. It is not followed: the target is another
 // file, with another name and type.
-func (q request) symlink(r *result) error {
-	raw, err := q.snapshot.ReadBlob(q.entry.ID, maxTargetBytes, nil)
+func (f file) showLink() error {
+	raw, err := f.snapshot.ReadBlob(f.entry.ID, maxTargetBytes, nil)
 	if err != nil {
-		return missing(err)
+		return damageIfMissing(err)
 	}
 	target := string(raw)
-	r.note("%s is a symbolic link to %s.", quote(clip(q.entry.path)), quote(target))
-	inside := path.Join(path.Dir(q.entry.path), target)
+	f.note("%s is a symbolic link to %s.", quote(clip(f.entry.path)), quote(target))
+	inside := path.Join(path.Dir(f.entry.path), target)
 	if path.IsAbs(target) || inside == ".." || strings.HasPrefix(inside, "../") {
-		r.note("That is outside of the repository.")
+		f.note("That is outside of the repository.")
 		return nil
 	}
 	if inside == "." {
 		inside = ""
 	}
-	e, err := q.snapshot.Lookup(q.at.Tree, inside)
+	e, err := f.snapshot.Lookup(f.at.Tree, inside)
 	switch {
-	case errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt):
-		r.note("There is nothing of that name in this commit.")
+	case isAbsent(err):
+		f.note("There is nothing of that name in this commit.")
 	case err != nil:
 		return err
 	default:
-		r.note("That is the %s %s of this commit; ask for it by that path.", kindOf(e.Mode), quote("/"+inside))
+		f.note("That is the %s %s of this commit; ask for it by that path.", kindOf(e.Mode), quote("/"+inside))
 	}
 	return nil
 }
 
-func (q request) file(ctx context.Context, r *result, a fileArguments) (err error) {
-	blob, err := q.snapshot.Blob(ctx, q.entry.ID)
+func (f file) showLines(ctx context.Context, a lineRange) (err error) {
+	blob, err := f.snapshot.Blob(ctx, f.entry.ID)
 	if err != nil {
-		return missing(err)
+		return damageIfMissing(err)
 	}
 	defer func() { err = errors.Join(err, blob.Close()) }()
-	facts := fmt.Sprintf("%s of %s: %d bytes, blob %s", quote(clip(q.entry.path)), q.at, blob.Size(), q.entry.ID)
-	if q.entry.Mode.IsExecutable() {
+	facts := fmt.Sprintf("%s of %s: %d bytes, blob %s", quote(clip(f.entry.path)), f.at, blob.Size(), f.entry.ID)
+	if f.entry.Mode.IsExecutable() {
 		facts += ", executable"
 	}
 	if blob.Size() < lfs.MaxBytes {
-		if pointer, ok := q.pointer(); ok {
-			r.note("%s.", facts)
-			return q.lfs(ctx, r, pointer)
+		if pointer, ok := f.pointer(); ok {
+			f.note("%s.", facts)
+			return f.showPointer(ctx, pointer)
 		}
 	}
-	x, err := readLines(ctx, blob, a.start, a.end)
+	x, err := excerpt.Read(ctx, blob, a.start, a.end, maxListedBytes)
 	if err != nil {
 		return err
 	}
-	if x.binary {
-		r.note("%s. It is no text, so that its bytes are not shown.", facts)
-		return q.linkFile(ctx, r)
+	if x.Binary {
+		f.note("%s. It is no text, so that its bytes are not shown.", facts)
+		return f.linkFile(ctx)
 	}
-	switch past := a.start > x.total && a.start > 1; {
-	case past && x.counted:
-		return say("start_line is %d, but %s has %s.", a.start, quote(q.entry.path), x.count())
+	switch past := a.start > x.Total && a.start > 1; {
+	case past && x.Counted:
+		return say("start_line is %d, but %s has %s.", a.start, quote(f.entry.path), countLines(x))
 	case past:
-		r.note("%s. start_line is after its first %d bytes, further than which no lines are looked for.", facts,
-			maxReadBytes)
-		return q.pointFile(ctx, r)
+		f.note("%s. start_line is after its first %d bytes, further than which no lines are looked for.", facts,
+			excerpt.MaxReadBytes)
+		return f.pointFile(ctx)
 	}
-	r.content, r.hasContent = x.text, true
-	r.note("%s, %s.", facts, x.count())
-	return q.remark(ctx, r, x)
+	f.content, f.hasContent = x.Text, true
+	f.note("%s, %s.", facts, countLines(x))
+	return f.remark(ctx, x)
 }
 
-// remark says what of the file is shown, and how to go on.
-func (q request) remark(ctx context.Context, r *result, x excerpt) error {
-	if x.replaced {
-		r.note("It is not all UTF-8: what is not is shown as U+FFFD. The download has the exact bytes.")
+// countLines returns the number of lines in words.
+func countLines(x excerpt.Excerpt) string {
+	if !x.Counted {
+		return fmt.Sprintf("more than %d lines", x.Total)
 	}
-	if x.cut {
-		r.next = fmt.Sprintf("start_line=%d", x.last+1)
+	return plural(x.Total, "line")
+}
+
+// remark notes which part of the file is shown, and how to go on.
+func (f file) remark(ctx context.Context, x excerpt.Excerpt) error {
+	if x.Replaced {
+		f.note("It is not all UTF-8: what is not is shown as U+FFFD. The download has the exact bytes.")
+	}
+	if x.Cut {
+		f.next = fmt.Sprintf("start_line=%d", x.Last+1)
 	}
 	switch {
-	case x.within > 0:
-		r.note("Truncated in line %d, after %d bytes of it: so much of a line is shown at most. Go on with %s; the "+
-			"whole line is in the download.", x.last, x.within, r.next)
-	case x.cut:
-		r.note("Truncated after line %d: a result has at most %d bytes. Go on with %s.", x.last, maxResultBytes, r.next)
-	case x.first > 1 || x.last < x.total || !x.counted:
-		r.note("Lines %d to %d are shown.", x.first, x.last)
+	case x.Within > 0:
+		f.note("Truncated in line %d, after %d bytes of it: so much of a line is shown at most. Go on with %s; the "+
+			"whole line is in the download.", x.Last, x.Within, f.next)
+	case x.Cut:
+		f.note("Truncated after line %d: a result has at most %d bytes. Go on with %s.", x.Last, maxResultBytes, f.next)
+	case x.First > 1 || x.Last < x.Total || !x.Counted:
+		f.note("Lines %d to %d are shown.", x.First, x.Last)
 	}
-	if x.cut || x.replaced {
-		return q.pointFile(ctx, r)
+	if x.Cut || x.Replaced {
+		return f.pointFile(ctx)
 	}
 	return nil
 }
 
 // linkFile links the bytes of a file that is no text: they are what was asked
 // for.
-func (q request) linkFile(ctx context.Context, r *result) error {
-	h, err := q.handle(ctx)
+func (f file) linkFile(ctx context.Context) error {
+	h, err := f.handle(ctx)
 	if err != nil {
 		return err
 	}
-	r.note("Its type is %s.", h.MIMEType)
-	r.asides = append(r.asides, "Its resource is "+h.URI+".")
-	r.link(h, fmt.Sprintf("Bytes of %s in %s", quote(clip(q.entry.path)), q.at))
+	f.note("Its type is %s.", h.MIMEType)
+	f.asides = append(f.asides, "Its resource is "+h.URI+".")
+	f.addLink(h, fmt.Sprintf("Bytes of %s in %s", quote(clip(f.entry.path)), f.at))
 	return nil
 }
 
-// pointFile says where the bytes of a file are, of which the text is shown.
-func (q request) pointFile(ctx context.Context, r *result) error {
-	h, err := q.handle(ctx)
+// pointFile notes where the bytes of a file are whose text is shown.
+func (f file) pointFile(ctx context.Context) error {
+	h, err := f.handle(ctx)
 	if err != nil {
 		return err
 	}
-	r.point(h, "Its type is %s, its resource %s.", h.MIMEType, h.URI)
+	f.noteDownload(h, "Its type is %s, its resource %s.", h.MIMEType, h.URI)
 	return nil
 }
 
-func (q request) handle(ctx context.Context) (Handle, error) {
-	return q.locator.Contents(ctx, q.at.repository, q.at.ID.String(), q.entry.path)
+func (f file) handle(ctx context.Context) (Handle, error) {
+	return f.locator.Contents(ctx, f.at.repository, f.at.ID.String(), f.entry.path)
 }
 
-func (q request) pointer() (lfs.Pointer, bool) {
-	content, err := q.snapshot.ReadBlob(q.entry.ID, lfs.MaxBytes, nil)
+func (f file) pointer() (lfs.Pointer, bool) {
+	content, err := f.snapshot.ReadBlob(f.entry.ID, lfs.MaxBytes, nil)
 	if err != nil {
 		return lfs.Pointer{}, false
 	}
 	return lfs.Parse(content)
 }
 
-// lfs says what a pointer stands for. The object itself is had by an archive.
-func (q request) lfs(ctx context.Context, r *result, p lfs.Pointer) error {
-	r.note("It is a pointer of git-lfs to an object of %d bytes with SHA-256 %s.", p.Size, p.OID)
-	object, err := q.snapshot.LFSObject(p.OID)
+// showPointer notes what a pointer of git-lfs stands for. The object itself is in
+// archives.
+func (f file) showPointer(ctx context.Context, p lfs.Pointer) error {
+	f.note("It is a pointer of git-lfs to an object of %d bytes with SHA-256 %s.", p.Size, p.OID)
+	object, err := f.snapshot.LFSObject(p.OID)
 	if errors.Is(err, repos.ErrNotFound) {
-		r.note("This mirror does not have the object. Fetch it from the repository's origin with git lfs.")
-		return q.pointFile(ctx, r)
+		f.note("This mirror does not have the object. Fetch it from the repository's origin with git lfs.")
+		return f.pointFile(ctx)
 	}
 	if err != nil {
 		return err
@@ -207,7 +217,7 @@ func (q request) lfs(ctx context.Context, r *result, p lfs.Pointer) error {
 	if err := object.Close(); err != nil {
 		return err
 	}
-	r.note("This mirror has the object: get it with get_archive_link, lfs=content and in paths %s.",
-		quote(":(literal)"+q.entry.path))
-	return q.pointFile(ctx, r)
+	f.note("This mirror has the object: get it with get_archive_link, lfs=content and in paths %s.",
+		quote(":(literal)"+f.entry.path))
+	return f.pointFile(ctx)
 }

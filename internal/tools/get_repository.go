@@ -36,45 +36,39 @@ type commitCard struct {
 	Subject string `json:"subject" jsonschema:"First line of the message"`
 }
 
-func (s *service) getRepository(ctx context.Context, a place) (_ *result, err error) {
-	snapshot, err := s.open(a)
+func (v *visit) getRepository(ctx context.Context, _ place) error {
+	refs, err := v.snapshot.Refs()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	refs, err := snapshot.Refs()
-	if err != nil {
-		return nil, err
-	}
-	name := snapshot.Repository().Name()
+	name := v.snapshot.Repository().Name()
 	card := &repositoryCard{
-		Name: quote(name), Description: line(snapshot.Description()), URI: s.locator.Card(name),
-		RefsURI: s.locator.RefsURI(name),
+		Name: quote(name), Description: line(v.snapshot.Description()), URI: v.locator.Card(name),
+		RefsURI: v.locator.RefsURI(name),
 	}
-	branch, err := snapshot.DefaultBranch()
+	branch, err := v.snapshot.DefaultBranch()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	if branch != "" {
 		card.DefaultBranch = quote(branch)
 	}
-	if fetched := snapshot.Repository().Fetched(); !fetched.IsZero() {
+	if fetched := v.snapshot.Repository().Fetched(); !fetched.IsZero() {
 		card.Fetched = fetched.UTC().Format(time.RFC3339)
 	}
 	card.Branches, card.Tags = len(branches(refs)), len(tags(refs))
-	r := &result{data: card}
-	if err := s.addHead(r, snapshot, card); err != nil {
-		return nil, err
+	if err := v.addHead(card); err != nil {
+		return err
 	}
-	if err := s.addDownloads(ctx, card, name); err != nil {
-		return nil, err
+	if err := v.addDownloads(ctx, card, name); err != nil {
+		return err
 	}
-	r.lines = card.lines()
-	return r, nil
+	v.data, v.lines = card, card.lines()
+	return nil
 }
 
-// addDownloads tells the addresses of plain downloads, where it is known under
-// which name the server is reached.
+// addDownloads adds the addresses of plain downloads, where it is known under which name
+// clients reach the server.
 func (s *service) addDownloads(ctx context.Context, c *repositoryCard, repository string) error {
 	refs, err := s.locator.Refs(ctx, repository)
 	if err != nil {
@@ -88,25 +82,25 @@ func (s *service) addDownloads(ctx context.Context, c *repositoryCard, repositor
 	return nil
 }
 
-func (s *service) addHead(r *result, snapshot *repos.Snapshot, c *repositoryCard) error {
-	head, err := snapshot.Head()
+func (v *visit) addHead(c *repositoryCard) error {
+	head, err := v.snapshot.Head()
 	if errors.Is(err, repos.ErrUnborn) {
-		r.note("HEAD names a branch that does not exist: give ref to other tools.")
+		v.note("HEAD names a branch that does not exist: give ref to other tools.")
 		return nil
 	}
 	if errors.Is(err, repos.ErrEmpty) {
 		c.Empty = true
-		r.note("There is no commit yet.")
+		v.note("There is no commit yet.")
 		return nil
 	}
 	if err != nil {
 		return err
 	}
-	commit, err := snapshot.Commit(head.Commit)
+	commit, err := v.snapshot.Commit(head.Commit)
 	if err != nil {
 		return err
 	}
-	s.trees.remember(snapshot.Repository().Name(), commit.ID, "", commit.Tree)
+	v.trees.remember(v.snapshot.Repository().Name(), commit.ID, "", commit.Tree)
 	c.Head = &commitCard{
 		SHA: commit.ID.String(), Tree: commit.Tree.String(), Date: commit.Committer.When().Format(time.RFC3339),
 		Author: line(commit.Author.Name), Subject: line(commit.Subject()),

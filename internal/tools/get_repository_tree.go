@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/tools/glob"
 )
 
 type treeArguments struct {
@@ -49,7 +50,7 @@ type entryData struct {
 	SHA  string `json:"sha" jsonschema:"Object id: it is the same for the same content"`
 }
 
-// line is what git ls-tree -l prints, with single blanks.
+// line returns what git ls-tree -l prints, with single blanks.
 func (d entryData) line() string {
 	size := "-"
 	if d.Size != nil {
@@ -58,103 +59,103 @@ func (d entryData) line() string {
 	return strings.Join([]string{d.Mode, d.Type, d.SHA, size, d.Path}, " ")
 }
 
-func (s *service) getRepositoryTree(ctx context.Context, a treeArguments) (_ *result, err error) {
-	snapshot, err := s.open(a.place)
+func (v *visit) getRepositoryTree(ctx context.Context, a treeArguments) error {
+	at, name, err := v.requestedTree(ctx, a)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	r := &result{}
-	at, name, err := s.treeAsked(ctx, r, snapshot, a)
+	folder, err := lookup(ctx, v.snapshot, at, name)
 	if err != nil {
-		return nil, err
-	}
-	folder, err := lookup(ctx, snapshot, at, name)
-	if err != nil {
-		return nil, err
+		return err
 	}
 	if !folder.Mode.IsDir() {
-		return nil, say("%s is a %s, not a folder. Read it with get_file_contents.", quote(name), kindOf(folder.Mode))
+		return say("%s is a %s, not a folder. Read it with get_file_contents.", quote(name), kindOf(folder.Mode))
 	}
 	keep, err := pathFilter(a.pathFilter)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	data, err := s.listTree(ctx, r, snapshot, at, folder, treeView{a.recursive, keep, a.paging})
+	data, err := v.listTree(ctx, at, folder, treeView{a.recursive, keep, a.paging})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	r.data = data
-	return r, nil
+	v.data = data
+	return nil
 }
 
-// treeAsked finds the commit and the path of what is to be listed. The path is
+// requestedTree finds the commit and the path of what is to be listed. The path is
 // below the tree that tree_sha names, if it names one; as github-mcp-server's
 // callers have it, it can also be a commit or a ref.
-func (s *service) treeAsked(
-	ctx context.Context, r *result, snapshot *repos.Snapshot, a treeArguments,
-) (at found, name string, err error) {
+func (v *visit) requestedTree(ctx context.Context, a treeArguments) (at found, name string, err error) {
 	if name, err = treePath(a.path); err != nil {
 		return at, "", err
 	}
 	if a.treeSHA != "" {
-		at, base, ok, err := s.treeByID(ctx, r, snapshot, a.treeSHA)
+		at, base, ok, err := v.treeByID(ctx, v.result, v.snapshot, a.treeSHA)
 		if err != nil || ok {
 			return at, strings.Trim(base+"/"+name, "/"), err
 		}
 		a.sha = a.treeSHA
 	}
-	at, err = s.commit(ctx, r, snapshot, a.revision)
+	at, err = v.commit(ctx, a.revision)
 	return at, name, err
 }
 
-// treeView says what of a tree is listed.
+// treeView says which part of a tree is listed.
 type treeView struct {
 	recursive bool
 	keep      func(path string) bool
 	paging
 }
 
+// pathFilter reads the argument path_filter.
+func pathFilter(filter string) (keep func(path string) bool, err error) {
+	if !strings.ContainsAny(filter, glob.Signs) {
+		prefix := strings.TrimPrefix(strings.TrimPrefix(filter, "./"), "/")
+		return func(path string) bool { return strings.HasPrefix(path, prefix) }, nil
+	}
+	g, err := parseGlob(filter, false)
+	return g.Match, err
+}
+
 // listTree lists a page of the entries below a folder. Sizes are read for that
 // page only.
-func (s *service) listTree(
-	ctx context.Context, r *result, snapshot *repos.Snapshot, at found, folder entry, v treeView,
-) (*entryList, error) {
-	first, total := (v.page-1)*v.perPage, 0
+func (v *visit) listTree(ctx context.Context, at found, folder entry, view treeView) (*entryList, error) {
+	first, total := (view.page-1)*view.perPage, 0
 	var page []entry
-	w := walker{ctx: ctx, snapshot: snapshot, recursive: v.recursive, yield: func(e entry) bool {
-		if v.keep(e.path) {
-			if total >= first && len(page) < v.perPage {
+	w := walker{ctx: ctx, snapshot: v.snapshot, recursive: view.recursive, yield: func(e entry) bool {
+		if view.keep(e.path) {
+			if total >= first && len(page) < view.perPage {
 				page = append(page, e)
 			}
 			total++
 		}
 		return true
 	}}
-	if err := noteStopped(r, w.walk(folder)); err != nil {
+	if err := noteStopped(v.result, w.walk(folder)); err != nil {
 		return nil, err
 	}
-	if _, _, err := v.window(total); err != nil {
+	if _, _, err := view.window(total); err != nil {
 		return nil, err
 	}
 	if total == 0 {
-		r.note("No entry of %s fits.", at)
+		v.note("No entry of %s fits.", at)
 	}
 	var items []item[entryData]
 	for _, e := range page {
-		shown, err := describeEntry(snapshot, e)
+		shown, err := describeEntry(v.snapshot, e)
 		if err != nil {
 			return nil, err
 		}
 		if e.Mode.IsDir() {
-			s.trees.remember(at.repository, at.ID, e.path, e.ID)
+			v.trees.remember(at.repository, at.ID, e.path, e.ID)
 		}
 		items = append(items, item[entryData]{shown.line(), shown})
 	}
 	data := &entryList{Repository: quote(at.repository), SHA: at.ID.String()}
-	data.Tree, data.pages = list(r, v.paging, total, items)
-	r.note("%s.", at)
-	return data, s.pointManifest(ctx, r, at, data.pages, len(data.Tree))
+	data.Tree, data.pages = list(v.result, view.paging, total, items)
+	v.note("%s.", at)
+	return data, v.pointManifest(ctx, at, data.pages, len(data.Tree))
 }
 
 func describeEntry(snapshot *repos.Snapshot, e entry) (entryData, error) {
@@ -167,22 +168,22 @@ func describeEntry(snapshot *repos.Snapshot, e entry) (entryData, error) {
 	default:
 		size, err := snapshot.Size(e.ID)
 		if err != nil {
-			return entryData{}, missing(err)
+			return entryData{}, damageIfMissing(err)
 		}
 		d.Size = &size
 	}
 	return d, nil
 }
 
-// missing turns "not found" into damage: a tree names the object.
-func missing(err error) error {
+// damageIfMissing turns "not found" into damage: a tree names the object.
+func damageIfMissing(err error) error {
 	if errors.Is(err, repos.ErrNotFound) {
 		return fmt.Errorf("%w: a tree names a missing object", repos.ErrCorrupt)
 	}
 	return err
 }
 
-// kindOf is the word for what an entry is.
+// kindOf returns the word for the kind of an entry.
 func kindOf(mode repos.Mode) string {
 	switch {
 	case mode.IsDir():

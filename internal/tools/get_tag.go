@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 
@@ -23,76 +22,70 @@ func (a *tagArguments) define(p *parameters) {
 	p.text(&a.tag, "tag", "Name of the tag.").require()
 }
 
-func (s *service) getTag(_ context.Context, a tagArguments) (_ *result, err error) {
-	snapshot, err := s.open(a.place)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	name := strings.TrimPrefix(strings.TrimPrefix(asListed(a.tag), "refs/"), "tags/")
-	shown, repository := quote(clip(name)), quote(snapshot.Repository().Name())
-	ref, err := snapshot.Ref("refs/tags/" + name)
-	if errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt) {
-		return nil, say("There is no tag %s in %s. Find tags with list_tags and query.", shown, repository)
+func (v *visit) getTag(_ context.Context, a tagArguments) error {
+	name := strings.TrimPrefix(strings.TrimPrefix(unquoteName(a.tag), "refs/"), "tags/")
+	shown, repository := quote(clip(name)), quote(v.snapshot.Repository().Name())
+	ref, err := v.snapshot.Ref("refs/tags/" + name)
+	if isAbsent(err) {
+		return say("There is no tag %s in %s. Find tags with list_tags and query.", shown, repository)
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	r := &result{}
 	if ref.Target == ref.Commit {
-		return r, lightweight(r, snapshot, ref.Commit, shown, repository)
+		return v.lightweight(ref.Commit, shown, repository)
 	}
-	tag, err := history.ReadTag(snapshot, ref.Target)
-	if errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt) {
-		r.note("%s of %s is a lightweight tag of %s, which is no commit.", shown, repository, ref.Target)
-		return r, nil
+	tag, err := history.ReadTag(v.snapshot, ref.Target)
+	if isAbsent(err) {
+		v.note("%s of %s is a lightweight tag of %s, which is no commit.", shown, repository, ref.Target)
+		return nil
 	}
 	if err != nil {
-		return nil, err
+		return err
 	}
-	r.content, r.hasContent = tagText(r, &tag), true
-	r.note("%s of %s is an annotated tag.", shown, repository)
+	v.content, v.hasContent = tagText(v.result, &tag), true
+	v.note("%s of %s is an annotated tag.", shown, repository)
 	switch {
 	case ref.Commit.IsZero():
-		r.note("It leads to no commit.")
+		v.note("It leads to no commit.")
 		if tag.Kind == "tree" {
-			r.note("It is of a folder, of which get_archive_link has the archive.")
+			v.note("It is of a folder, of which get_archive_link has the archive.")
 		}
 	case tag.Target != ref.Commit:
-		r.note("It leads to the commit %s.", ref.Commit)
+		v.note("It leads to the commit %s.", ref.Commit)
 	}
 	if tag.Signature == "" {
-		r.note("It is not signed.")
+		v.note("It is not signed.")
 	} else {
-		r.note("It is signed; the signature was not verified.")
+		v.note("It is signed; the signature was not verified.")
 	}
-	return r, nil
+	return nil
 }
 
-// lightweight is a tag that is a name and nothing else.
-func lightweight(r *result, snapshot *repos.Snapshot, id repos.ID, name, repository string) error {
-	commit, err := history.ReadCommit(snapshot, id)
+// lightweight shows a tag that is a name and nothing else.
+func (v *visit) lightweight(id repos.ID, name, repository string) error {
+	commit, err := history.ReadCommit(v.snapshot, id)
 	if err != nil {
 		return err
 	}
 	i := commitLine(&commit, "")
-	r.content, r.hasContent = i.line+"\n", true
-	r.note("%s of %s is a lightweight tag: a name of the commit %s, without tagger, message and signature.", name,
+	v.content, v.hasContent = i.line+"\n", true
+	v.note("%s of %s is a lightweight tag: a name of the commit %s, without tagger, message and signature.", name,
 		repository, id)
 	return nil
 }
 
-// tagText is a tag as commitText is a commit.
+// tagText returns a tag in the form in which commitText returns a commit.
 func tagText(r *result, t *history.Tag) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "tag %s\nobject %s (%s)\nname %s\n", t.ID, t.Target, line(t.Kind), quote(t.Name))
 	if t.Tagger != (history.Person{}) {
-		fmt.Fprintf(&b, "Tagger: %s\nTaggerDate: %s\n", signature(t.Tagger), stamp(t.Tagger))
+		fmt.Fprintf(&b, "Tagger: %s\nTaggerDate: %s\n", personLine(t.Tagger), timestamp(t.Tagger))
 	}
 	b.WriteString("\n")
-	b.WriteString(indented(r, "message", t.Message, maxMessageBytes))
+	b.WriteString(indentedPart(r, "message", t.Message, maxMessageBytes))
 	if t.Signature != "" {
-		b.WriteString("\n" + indented(r, "signature", t.Signature, maxSignatureBytes))
+		b.WriteString("\n" + indentedPart(r, "signature", t.Signature, maxSignatureBytes))
 	}
 	return b.String()
 }

@@ -14,7 +14,8 @@ import (
 
 // sampled are the repositories that have commits.
 var sampled = []string{
-	"attributes", "detached", "fork", "hello", "history", "large-tree", "loose", "media", "modes", "names", "refs", "team/tools", "team/tools/builder", "trunk",
+	"attributes", "detached", "fork", "hello", "history", "large-tree", "loose", "media", "modes", "names", "refs",
+	"team/tools", "team/tools/builder", "trunk",
 }
 
 func git(t *testing.T, repository string, arguments ...string) string {
@@ -60,7 +61,8 @@ func TestTreesAreThoseOfGit(t *testing.T) {
 				facts, path, _ := strings.Cut(line, "\t")
 				want = append(want, strings.Join(append(strings.Fields(facts), path), " "))
 			}
-			got := s.pages("get_repository_tree", "tree", args{"repo": repository, "recursive": recursive, "perPage": 90})
+			got := s.pages("get_repository_tree", "tree", args{"repo": repository, "recursive": recursive,
+				"perPage": 90})
 			if len(got) != len(want) {
 				t.Fatalf("%s: %d entries, want %d", repository, len(got), len(want))
 			}
@@ -71,7 +73,8 @@ func TestTreesAreThoseOfGit(t *testing.T) {
 					size = strconv.Itoa(int(n))
 				}
 				path, err := unquoted(t, entry["path"].(string))
-				if line := fmt.Sprint(entry["mode"], " ", entry["type"], " ", entry["sha"], " ", size, " ", path); err != nil || line != want[i] {
+				if line := fmt.Sprint(entry["mode"], " ", entry["type"], " ", entry["sha"], " ", size, " ",
+					path); err != nil || line != want[i] {
 					t.Errorf("%s: %q, want %q", repository, line, want[i])
 				}
 				entries++
@@ -121,7 +124,8 @@ func TestFilesAreThoseOfGit(t *testing.T) {
 				}
 			case !utf8.ValidString(want): // Latin-1, with one accent
 				others++
-				if r.content != strings.ToValidUTF8(want, "\ufffd") || len(r.links) != 0 || !strings.Contains(r.text, "Download it with: curl ") {
+				if r.content != strings.ToValidUTF8(want, "\ufffd") || len(r.links) != 0 ||
+					!strings.Contains(r.text, "Download it with: curl ") {
 					t.Errorf("%s %s: %+v", repository, entry["path"], r)
 				}
 			default:
@@ -151,7 +155,8 @@ func TestFoundFilesAreThoseOfGit(t *testing.T) {
 		{"names", "*.TXT", args{"query": ".TXT", "case_sensitive": true}},
 		{"names", ":(glob)**/*é*", args{"glob": "*é*"}},
 		{"hello", ":(glob)src/*", args{"glob": "*", "path": "src"}},
-		{"large-tree", ":(glob)packages/package-02/*/file-0?.txt", args{"glob": "*/file-0?.txt", "path": "/packages/package-02/"}},
+		{"large-tree", ":(glob)packages/package-02/*/file-0?.txt",
+			args{"glob": "*/file-0?.txt", "path": "/packages/package-02/"}},
 		{"hello", ":(glob)src/*s*", args{"query": "s", "path": "src"}},
 		{"hello", ":(glob)**/*.js", args{"glob": "**/*.js"}},
 		{"hello", "*.nothing", args{"glob": "*.nothing"}},

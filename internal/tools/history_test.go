@@ -29,8 +29,10 @@ func (s *site) logged(arguments args) []string {
 			c := item.(map[string]any)
 			all = append(all, fmt.Sprint(c["sha"], " ", c["date"], " ", c["author"], ": ", c["subject"]))
 			name, _, _ := strings.Cut(c["author"].(string), " <")
-			l := fmt.Sprint(c["sha"].(string)[:12], " ", c["date"], " ", name, ": ", strings.ReplaceAll(c["subject"].(string), "\t", " "))
-			if !strings.Contains(strings.ReplaceAll(r.content+r.text, " (merge)", ""), l) && arguments["follow"] == nil {
+			l := fmt.Sprint(c["sha"].(string)[:12], " ", c["date"], " ", name, ": ",
+				strings.ReplaceAll(c["subject"].(string), "\t", " "))
+			if !strings.Contains(strings.ReplaceAll(r.content+r.text, " (merge)", ""), l) &&
+				arguments["follow"] == nil {
 				s.t.Errorf("%q is not in the text:\n%s", l, r.text)
 			}
 		}
@@ -59,12 +61,14 @@ func TestLogsAreThoseOfGit(t *testing.T) {
 				{args{"perPage": 7}, nil},
 				{args{"perPage": 5, "first_parent": true}, []string{"--first-parent"}},
 				{args{"path": "README.md"}, []string{"--", "README.md"}},
-				{args{"author": "THOR", "since": "2023-11-15T00:00:00Z"}, []string{"-i", "--author=THOR", "--since=2023-11-15T00:00:00Z"}},
+				{args{"author": "THOR", "since": "2023-11-15T00:00:00Z"},
+					[]string{"-i", "--author=THOR", "--since=2023-11-15T00:00:00Z"}},
 				{args{"until": "2023-11-14"}, []string{"--until=2023-11-14T23:59:59Z"}},
 			} {
 				c.arguments["repo"], c.arguments["ref"] = repository, ref
 				got := s.logged(c.arguments)
-				command := append([]string{"log", "--encoding=UTF-8", "--format=%H %cI %an <%ae>: %s", ref}, c.options...)
+				command := append([]string{"log", "--encoding=UTF-8", "--format=%H %cI %an <%ae>: %s", ref},
+					c.options...)
 				want := strings.Split(strings.TrimSuffix(zulu(git(t, repository, command...)), "\n"), "\n")
 				want = slices.DeleteFunc(want, func(line string) bool { return line == "" })
 				if !slices.Equal(got, want) {
@@ -137,7 +141,8 @@ func TestPatchesAreThoseOfGit(t *testing.T) {
 			continue
 		}
 		for id := range strings.FieldsSeq(git(t, repository, "rev-list", "--all")) {
-			if repository == "large-tree" && git(t, repository, "rev-parse", id+"^@") == "" { // thousands of the same kind
+			// Thousands of the same kind.
+			if repository == "large-tree" && git(t, repository, "rev-parse", id+"^@") == "" {
 				continue
 			}
 			got := s.patched("get_commit", args{"repo": repository, "sha": id, "detail": "full_patch"})
@@ -164,13 +169,16 @@ func TestMessagesAreThoseOfGit(t *testing.T) {
 	s := open(t, samples)
 	for id := range strings.FieldsSeq(git(t, "history", "rev-list", "--all")) {
 		r := s.call("get_commit", args{"repo": "history", "sha": id, "detail": "none"})
-		want := zulu(git(t, "history", "show", "-s", "--encoding=UTF-8", "--format=commit %H%ntree %T%n(%P)%nAuthor: %an <%ae>%nAuthorDate: %aI%nCommit: %cn <%ce>%nCommitDate: %cI%n%n%w(0,4,4)%B", id))
+		want := zulu(git(t, "history", "show", "-s", "--encoding=UTF-8",
+			"--format=commit %H%ntree %T%n(%P)%nAuthor: %an <%ae>%nAuthorDate: %aI%nCommit: %cn <%ce>%nCommitDate: "+
+				"%cI%n%n%w(0,4,4)%B", id))
 		head, rest, _ := strings.Cut(want, "(")
 		parents, rest, _ := strings.Cut(rest, ")\n")
 		for parent := range strings.FieldsSeq(parents) {
 			head += "parent " + parent + "\n"
 		}
-		want = strings.ReplaceAll(strings.TrimRight(head+rest, "\n "), "\n    \n", "\n\n") // blank lines are not indented
+		// Blank lines are not indented.
+		want = strings.ReplaceAll(strings.TrimRight(head+rest, "\n "), "\n    \n", "\n\n")
 		if strings.TrimRight(r.content, "\n") != want {
 			t.Errorf("%s:\n%s\nwant\n%s", id, r.content, want)
 		}
@@ -187,18 +195,21 @@ func TestComparisonsAreThoseOfGit(t *testing.T) {
 				for _, dots := range []string{"...", ".."} {
 					arguments := args{"repo": repository, "base": base, "head": head, "two_dot": dots == ".."}
 					if dots == "..." && !related(t, repository, base, head) {
-						if r := s.call("compare_commits", arguments); !r.failed || !strings.Contains(r.text, "two_dot=true") {
+						if r := s.call("compare_commits", arguments); !r.failed ||
+							!strings.Contains(r.text, "two_dot=true") {
 							t.Errorf("%v: %s", arguments, r.text)
 						}
 						continue
 					}
 					r := s.call("compare_commits", arguments)
 					counts := strings.Fields(git(t, repository, "rev-list", "--left-right", "--count", base+"..."+head))
-					if want := fmt.Sprintf(" ahead of the base and %s behind.", counts[0]); !strings.Contains(r.text, "The head is "+counts[1]+" commit") || !strings.Contains(r.text, want) {
+					if want := fmt.Sprintf(" ahead of the base and %s behind.", counts[0]); !strings.Contains(r.text,
+						"The head is "+counts[1]+" commit") || !strings.Contains(r.text, want) {
 						t.Errorf("%v: %s, want %v", arguments, r.text, counts)
 					}
 					for context, option := range []string{"-U0", "-U1"} {
-						arguments["context_lines"], arguments["patch_line"], arguments["detail"] = context, 1, "full_patch"
+						arguments["context_lines"], arguments["patch_line"], arguments["detail"] = context, 1,
+							"full_patch"
 						want := strings.ToValidUTF8(git(t, repository, "diff", option, base+dots+head), "\ufffd")
 						if got := s.patched("compare_commits", arguments); got != want {
 							t.Errorf("%v:\n%s\nwant\n%s", arguments, got, want)
@@ -233,7 +244,8 @@ func TestStatsAreThoseOfGit(t *testing.T) {
 		for page := 1; ; page++ {
 			r := s.call("get_commit", args{"repo": "history", "sha": id, "perPage": 3, "page": page})
 			for line := range strings.Lines(r.text) {
-				if letter := line[0]; strings.IndexByte("ADMRCT", letter) >= 0 && (strings.Contains(line, " +") || strings.Contains(line, " binary ")) {
+				if letter := line[0]; strings.IndexByte("ADMRCT", letter) >= 0 &&
+					(strings.Contains(line, " +") || strings.Contains(line, " binary ")) {
 					got = append(got, strings.TrimSuffix(line, "\n"))
 				}
 			}
@@ -241,7 +253,8 @@ func TestStatsAreThoseOfGit(t *testing.T) {
 				break
 			}
 		}
-		names := strings.Split(strings.TrimSuffix(git(t, "history", "diff", "-z", "--name-status", parents[0], id), "\x00"), "\x00")
+		names := strings.Split(strings.TrimSuffix(git(t, "history", "diff", "-z", "--name-status", parents[0], id),
+			"\x00"), "\x00")
 		counts := strings.Split(git(t, "history", "diff", "--numstat", parents[0], id), "\n")
 		for n := 0; len(names) > 1; n++ {
 			count := strings.Fields(counts[n])
@@ -272,7 +285,8 @@ func TestBlamesAreThoseOfGit(t *testing.T) {
 	s := open(t, samples)
 	lines := 0
 	for _, repository := range []string{"hello", "history", "fork", "trunk", "loose"} {
-		for path := range strings.SplitSeq(strings.TrimSuffix(git(t, repository, "ls-tree", "-r", "-z", "--name-only", "HEAD"), "\x00"), "\x00") {
+		for path := range strings.SplitSeq(strings.TrimSuffix(git(t, repository, "ls-tree", "-r", "-z", "--name-only",
+			"HEAD"), "\x00"), "\x00") {
 			if strings.HasPrefix(git(t, repository, "ls-tree", "HEAD", "--", ":(literal)"+path), "160000") {
 				continue
 			}
@@ -302,7 +316,8 @@ func TestBlamesAreThoseOfGit(t *testing.T) {
 					for _, text := range strs(run["lines"]) {
 						got = append(got, run["sha"].(string)+" "+text)
 						row := fmt.Sprintf("\n  %d %s\n", start, text)
-						if !strings.Contains(r.content, row) || !strings.Contains("\n"+r.content, "\n"+run["sha"].(string)[:12]) {
+						if !strings.Contains(r.content, row) ||
+							!strings.Contains("\n"+r.content, "\n"+run["sha"].(string)[:12]) {
 							t.Errorf("%s %s: the text lacks %q", repository, path, row)
 						}
 						start++
@@ -329,7 +344,8 @@ func TestLongChangesGoOn(t *testing.T) {
 	repo.Commit("main", gittest.Regular("a", strings.Repeat("some line\n", 9000)), gittest.Regular("b", long+"end\n"))
 	want := repo.Git("diff", "main~", "main")
 	got := s.patched("compare_commits", args{"repo": "one", "base": first, "head": "main", "detail": "full_patch"})
-	if a := repo.Git("diff", "main~", "main", "--", "a") + "\n"; s.patched("compare_commits", args{"repo": "one", "base": first, "paths": "a", "detail": "full_patch"}) != a {
+	if a := repo.Git("diff", "main~", "main", "--", "a") + "\n"; s.patched("compare_commits",
+		args{"repo": "one", "base": first, "paths": "a", "detail": "full_patch"}) != a {
 		t.Error("the parts are not the whole")
 	}
 	// Of the line that is too long, what does not fit is left out, and said so.
@@ -337,11 +353,14 @@ func TestLongChangesGoOn(t *testing.T) {
 		t.Errorf("%d bytes of %d", len(got), len(want))
 	}
 	r := s.call("get_commit", args{"repo": "one", "detail": "full_patch"})
-	if !strings.Contains(r.text, "Truncated after line ") || len(r.links) != 0 || !strings.Contains(r.text, "All files that differ") || len(r.content) > maxResult {
+	if !strings.Contains(r.text, "Truncated after line ") || len(r.links) != 0 ||
+		!strings.Contains(r.text, "All files that differ") || len(r.content) > maxResult {
 		t.Errorf("%d bytes, %s", len(r.content), r.text)
 	}
-	r = s.call("compare_commits", args{"repo": "one", "base": first, "head": "main", "paths": []string{"b"}, "patch_line": 7, "detail": "full_patch"})
-	if !strings.Contains(r.text, "Truncated in line 7 of the patch, which is long, in file 1 of 1, b. Go on with patch_line=8") {
+	r = s.call("compare_commits", args{"repo": "one", "base": first, "head": "main", "paths": []string{"b"},
+		"patch_line": 7, "detail": "full_patch"})
+	if !strings.Contains(r.text, "Truncated in line 7 of the patch, which is long, in file 1 of 1, b. Go on with "+
+		"patch_line=8") {
 		t.Errorf("%s", r.text)
 	}
 	if r = s.call("get_commit", args{"repo": "one", "patch_line": 5}); !strings.HasPrefix(r.content, "commit ") {
@@ -351,7 +370,8 @@ func TestLongChangesGoOn(t *testing.T) {
 	message := repo.Git("commit-tree", "-m", strings.Repeat("a\n\n", 16_666)+"ab", tree)
 	repo.SetRef("refs/heads/wordy", message)
 	r = s.call("get_commit", args{"repo": "one", "ref": "wordy"})
-	if !strings.Contains(r.text, "Of the message, which has 50001 bytes, the beginning is shown.") || len(r.content) > maxResult*2/3 {
+	if !strings.Contains(r.text, "Of the message, which has 50001 bytes, the beginning is shown.") ||
+		len(r.content) > maxResult*2/3 {
 		t.Errorf("%d bytes: %s", len(r.content), r.text)
 	}
 }
@@ -379,7 +399,8 @@ func TestLongLogsGoOn(t *testing.T) {
 func TestAnEmptyFileHasNoBlame(t *testing.T) {
 	s, repo := single(t)
 	repo.Commit("main", gittest.Regular("nothing", ""))
-	if r := s.call("get_file_blame", args{"repo": "one", "path": "nothing"}); !r.failed || r.text != "nothing is empty." {
+	if r := s.call("get_file_blame", args{"repo": "one", "path": "nothing"}); !r.failed ||
+		r.text != "nothing is empty." {
 		t.Errorf("%+v", r)
 	}
 }

@@ -28,6 +28,8 @@ type logArguments struct {
 	grep, pickaxe, pickaxeRegexp       string
 	firstParent, follow, mailmap       bool
 	paging
+
+	log history.LogOptions // of all these, without what ref and base say
 }
 
 func (a *logArguments) define(p *parameters) {
@@ -54,13 +56,13 @@ func defineMailmap(p *parameters, to *bool) {
 }
 
 // people reads the .mailmap of HEAD, which git applies to what it shows as well.
-func people(r *result, snapshot *repos.Snapshot, wanted bool) (*mailmap.Map, error) {
-	if !wanted {
+func (v *visit) people(mapped bool) (*mailmap.Map, error) {
+	if !mapped {
 		return nil, nil
 	}
-	m, err := mailmap.Read(snapshot, maxMailmap)
+	m, err := mailmap.Read(v.snapshot, maxMailmap)
 	if errors.Is(err, repos.ErrTooLarge) {
-		r.note("The .mailmap is larger than %d bytes: names are as in the commits.", maxMailmap)
+		v.note("The .mailmap is larger than %d bytes: names are as in the commits.", maxMailmap)
 		return nil, nil
 	}
 	return m, err
@@ -85,28 +87,19 @@ type commitItem struct {
 	Path    string `json:"path,omitempty" jsonschema:"With follow, what the file was called"`
 }
 
-func (s *service) listCommits(ctx context.Context, a logArguments) (_ *result, err error) {
-	options, err := a.options()
+func (v *visit) listCommits(ctx context.Context, a logArguments) error {
+	of, err := v.commitRange(ctx, a)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	snapshot, err := s.open(a.place)
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	r := &result{}
-	of, err := s.between(ctx, r, snapshot, a)
-	if err != nil {
-		return nil, err
-	}
+	options := a.log
 	options.Start, options.Base, options.Symmetric = of.head.ID, of.base.ID, of.symmetric
-	if options.Mailmap, err = people(r, snapshot, a.mailmap); err != nil {
-		return nil, err
+	if options.Mailmap, err = v.people(a.mailmap); err != nil {
+		return err
 	}
-	page, items, err := s.logToFit(ctx, snapshot, options, maxListedBytes)
+	page, items, err := v.logToFit(ctx, options, maxListedBytes)
 	if err != nil {
-		return nil, a.explain(err)
+		return a.explain(err)
 	}
 	data := &commitList{
 		Repository: quote(of.head.repository), SHA: of.head.ID.String(), Commits: make([]commitItem, 0, len(items)),
@@ -116,155 +109,152 @@ func (s *service) listCommits(ctx context.Context, a logArguments) (_ *result, e
 		data.Base = of.base.ID.String()
 	}
 	for _, i := range items {
-		r.lines, data.Commits = append(r.lines, i.line), append(data.Commits, i.data)
+		v.lines, data.Commits = append(v.lines, i.line), append(data.Commits, i.data)
 	}
-	r.data = data
+	v.data = data
 	if page.Next != "" {
-		r.next = "cursor=" + page.Next
+		v.next = "cursor=" + page.Next
 	}
 	switch {
 	case page.Stopped && a.pickaxe+a.pickaxeRegexp != "":
-		r.note("Stopped after looking into the files of %s; with path or a range it is fewer. Go on with the same "+
-			"arguments and cursor=%s", many(page.Looked, "commit"), page.Next)
+		v.note("Stopped after looking into the files of %s; with path or a range it is fewer. Go on with the same "+
+			"arguments and cursor=%s", plural(page.Looked, "commit"), page.Next)
 	case page.Stopped:
-		r.note("Stopped after looking at %s. Go on with the same arguments and cursor=%s", many(page.Looked, "commit"),
-			page.Next)
+		v.note("Stopped after looking at %s. Go on with the same arguments and cursor=%s",
+			plural(page.Looked, "commit"), page.Next)
 	case page.Next != "":
-		r.note("%s. Go on with the same arguments and cursor=%s", many(len(items), "commit"), page.Next)
+		v.note("%s. Go on with the same arguments and cursor=%s", plural(len(items), "commit"), page.Next)
 	case len(items) == 0:
-		r.note("No commit fits, or there are no more.")
-		noteMissing(ctx, r, snapshot, of.head, options.Paths)
+		v.note("No commit fits, or there are no more.")
+		v.noteMissing(ctx, of.head, options.Paths)
 	}
 	if page.Unsearched > 0 {
-		r.note("%s had files that are too large, or too many, to be searched.", many(page.Unsearched, "commit"))
+		v.note("%s had files that are too large, or too many, to be searched.", plural(page.Unsearched, "commit"))
 	}
-	r.note("%s.", of)
-	return r, nil
+	v.note("%s.", of)
+	return nil
 }
 
-// noteMissing says of paths that they are not there: that is another reason to find
-// nothing.
-func noteMissing(ctx context.Context, r *result, snapshot *repos.Snapshot, at found, paths []string) {
+// noteMissing notes which paths are not there: that is another reason to find nothing.
+func (v *visit) noteMissing(ctx context.Context, at found, paths []string) {
 	for _, path := range paths {
-		_, err := lookup(ctx, snapshot, at, path)
+		_, err := lookup(ctx, v.snapshot, at, path)
 		if missing := (*failure)(nil); errors.As(err, &missing) {
-			r.note("%s", missing.text)
+			v.note("%s", missing.text)
 		}
 	}
 }
 
-// between is what a log is of: all that head leads to, or a range.
-type between struct {
+// commitRange is what a log is of: all that head leads to, or what base does not.
+type commitRange struct {
 	base, head        found
 	ranged, symmetric bool
 }
 
 // String names it in a sentence.
-func (b between) String() string {
+func (c commitRange) String() string {
 	dots := ".."
-	if b.symmetric {
+	if c.symmetric {
 		dots = "..."
 	}
-	if !b.ranged {
-		return b.head.String()
+	if !c.ranged {
+		return c.head.String()
 	}
-	return fmt.Sprintf("%s at %s%s%s", b.head.repository, b.base.revision(), dots, b.head.revision())
+	return fmt.Sprintf("%s at %s%s%s", c.head.repository, c.base.revision(), dots, c.head.revision())
 }
 
-// between reads the arguments ref and base. No name of a ref has two dots
+// commitRange reads the arguments ref and base. No name of a ref has two dots
 // (git-check-ref-format(1)); nothing on a side of them is HEAD.
-func (s *service) between(
-	ctx context.Context, r *result, snapshot *repos.Snapshot, a logArguments,
-) (b between, err error) {
+func (v *visit) commitRange(ctx context.Context, a logArguments) (c commitRange, err error) {
 	base, head := revision{ref: a.base}, a.revision
-	given := asListed(head.ref)
+	ref := unquoteName(head.ref)
 	if head.sha != "" {
-		given = head.sha
+		ref = head.sha
 	}
-	if before, after, ok := strings.Cut(given, ".."); ok {
+	if before, after, ok := strings.Cut(ref, ".."); ok {
 		if a.base != "" {
-			return b, say("Give base or a range such as %s, not both.", quote(clip(given)))
+			return c, say("Give base or a range such as %s, not both.", quote(clip(ref)))
 		}
-		after, b.symmetric = strings.CutPrefix(after, ".")
-		base, head, b.ranged = revision{ref: before}, revision{ref: after}, true
+		after, c.symmetric = strings.CutPrefix(after, ".")
+		base, head, c.ranged = revision{ref: before}, revision{ref: after}, true
 	}
-	if b.ranged = b.ranged || a.base != ""; b.ranged {
-		if b.base, err = s.commit(ctx, r, snapshot, base); err != nil {
-			return b, err
+	if c.ranged = c.ranged || a.base != ""; c.ranged {
+		if c.base, err = v.commit(ctx, base); err != nil {
+			return c, err
 		}
 	}
-	b.head, err = s.commit(ctx, r, snapshot, head)
-	return b, err
+	c.head, err = v.commit(ctx, head)
+	return c, err
 }
 
-// options are what history takes, without its start.
-func (a logArguments) options() (o history.LogOptions, err error) {
-	o = history.LogOptions{
+// check reads the arguments as options of a log.
+func (a *logArguments) check() error {
+	o := history.LogOptions{
 		Author: a.author, FirstParent: a.firstParent, Follow: a.follow, Limit: a.perPage, Cursor: a.cursor,
 	}
 	path, err := treePath(a.path)
 	if err != nil {
-		return o, err
+		return err
 	}
 	if path != "" {
 		o.Paths = []string{path}
 	}
 	if a.follow && path == "" {
-		return o, say("follow needs path, the file whose old names are followed.")
+		return say("follow needs path, the file whose old names are followed.")
 	}
-	if o.Since, err = moment("since", a.since, 0); err != nil {
-		return o, err
+	if o.Since, err = parseTime("since", a.since, 0); err != nil {
+		return err
 	}
-	if o.Message, err = expression("grep", "(?i)", a.grep); err != nil {
-		return o, err
+	if o.Message, err = parseRegexp("grep", "(?i)", a.grep); err != nil {
+		return err
 	}
-	if o.PickaxeLines, err = expression("pickaxe_regexp", "", a.pickaxeRegexp); err != nil {
-		return o, err
+	if o.PickaxeLines, err = parseRegexp("pickaxe_regexp", "", a.pickaxeRegexp); err != nil {
+		return err
 	}
 	if o.Pickaxe = a.pickaxe; a.pickaxe != "" && a.pickaxeRegexp != "" ||
 		a.follow && (a.pickaxe != "" || a.pickaxeRegexp != "") {
-		return o, say("Of pickaxe, pickaxe_regexp and follow give one.")
+		return say("Of pickaxe, pickaxe_regexp and follow give one.")
 	}
 	const day = 24*time.Hour - time.Second
-	if o.Until, err = moment("until", a.until, day); err != nil {
-		return o, err
+	if o.Until, err = parseTime("until", a.until, day); err != nil {
+		return err
 	}
-	if a.cursor != "" {
-		return o, nil
+	if a.cursor == "" {
+		if a.page-1 > maxSkipped/a.perPage {
+			return say("page is too far: go on with the cursor of the page before, or use until.")
+		}
+		o.Skip = (a.page - 1) * a.perPage
 	}
-	if a.page-1 > maxSkipped/a.perPage {
-		return o, say("page is too far: go on with the cursor of the page before, or use until.")
-	}
-	o.Skip = (a.page - 1) * a.perPage
-	return o, nil
+	a.log = o
+	return nil
 }
 
-// expression reads a regular expression.
-func expression(name, flags, given string) (*regexp.Regexp, error) {
-	if given == "" {
+// parseRegexp reads a regular expression.
+func parseRegexp(name, flags, argument string) (*regexp.Regexp, error) {
+	if argument == "" {
 		return nil, nil
 	}
-	found, err := regexp.Compile(flags + given)
+	compiled, err := regexp.Compile(flags + argument)
 	if problem := (*syntax.Error)(nil); errors.As(err, &problem) {
 		return nil, say("The argument %s is no regular expression of RE2: %s: %s.", name, problem.Code,
 			quote(clip(strings.TrimPrefix(problem.Expr, flags))))
 	}
-	return found, err
+	return compiled, err
 }
 
-// forms are those of a moment, but a day's.
-var forms = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05"}
+// timeLayouts are those that a moment may have besides that of a day.
+var timeLayouts = []string{time.RFC3339, "2006-01-02T15:04:05", "2006-01-02 15:04:05"}
 
-// moment reads a time; of a day it is the one that is within after its start.
-func moment(name, given string, within time.Duration) (time.Time, error) {
-	if given == "" {
+// parseTime reads a time; of a day, the one so much later than its start.
+func parseTime(name, argument string, sinceMidnight time.Duration) (time.Time, error) {
+	if argument == "" {
 		return time.Time{}, nil
 	}
-	if t, err := time.Parse(time.DateOnly, given); err == nil {
-		return t.Add(within), nil
+	if t, err := time.Parse(time.DateOnly, argument); err == nil {
+		return t.Add(sinceMidnight), nil
 	}
-	for _, form := range forms {
-		if t, err := time.Parse(form, given); err == nil {
+	for _, layout := range timeLayouts {
+		if t, err := time.Parse(layout, argument); err == nil {
 			return t, nil
 		}
 	}
@@ -273,11 +263,11 @@ func moment(name, given string, within time.Duration) (time.Time, error) {
 
 // logToFit lists commits, again and fewer when they take more than so many bytes,
 // so that the cursor is of the last that is shown.
-func (s *service) logToFit(
-	ctx context.Context, snapshot *repos.Snapshot, o history.LogOptions, most int,
+func (v *visit) logToFit(
+	ctx context.Context, o history.LogOptions, most int,
 ) (history.LogPage, []item[commitItem], error) {
 	for {
-		page, err := history.Log(ctx, snapshot, s.facts, o)
+		page, err := history.Log(ctx, v.snapshot, v.facts, o)
 		if err != nil {
 			return page, nil, err
 		}
@@ -299,11 +289,11 @@ func (s *service) logToFit(
 	}
 }
 
-// commitLine is a commit in both forms; the line has the beginning of the id, and no
+// commitLine returns a commit as an item; the line has the beginning of the id, and no
 // address.
 func commitLine(c *history.Commit, path string) item[commitItem] {
 	d := commitItem{
-		SHA: c.ID.String(), Date: stamp(c.Committer), Author: signature(c.Author), Subject: clean(c.Subject()),
+		SHA: c.ID.String(), Date: timestamp(c.Committer), Author: personLine(c.Author), Subject: clean(c.Subject()),
 		Merge: len(c.Parents) > 1,
 	}
 	marks := ""
@@ -318,18 +308,17 @@ func commitLine(c *history.Commit, path string) item[commitItem] {
 		untabbed(d.Subject)), d}
 }
 
-// signature is who did something, in one line.
-func signature(p history.Person) string { return line(p.Name + " <" + p.Email + ">") }
+// personLine returns a person's name and address in one line.
+func personLine(p history.Person) string { return line(p.Name + " <" + p.Email + ">") }
 
-// stamp is when somebody did something.
-func stamp(p history.Person) string {
+// timestamp returns the time of a person's act.
+func timestamp(p history.Person) string {
 	return p.When().Format(time.RFC3339)
 }
 
-// explain says of a cursor that it is wrong, and not of a path.
+// explain blames the cursor for an error, where there is one, and not a path.
 func (a logArguments) explain(err error) error {
-	if a.cursor != "" &&
-		(errors.Is(err, repos.ErrInvalid) || errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt)) {
+	if a.cursor != "" && (errors.Is(err, repos.ErrInvalid) || isAbsent(err)) {
 		return say("The cursor does not belong to this list, or its commit is gone. Give the arguments of the call " +
 			"that gave it, or begin again without it.")
 	}

@@ -9,14 +9,12 @@ import (
 
 	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/tools/glob"
 )
 
 // What branches and tags are sorted by.
 const (
 	sortDate, sortVersion, sortName = "date", "version", "name"
-
-	// refGlobSigns make a query a glob.
-	refGlobSigns = "*?[{"
 )
 
 type refsArguments struct {
@@ -73,128 +71,119 @@ func (d refData) line() string {
 	return l
 }
 
-// named is a ref with its short name.
-type named struct {
+// shortRef is a ref with its short name.
+type shortRef struct {
 	repos.Ref
 	short string
 }
 
-func branches(refs []repos.Ref) []named { return shortened(refs, repos.Ref.Branch) }
+func branches(refs []repos.Ref) []shortRef { return shortened(refs, repos.Ref.Branch) }
 
-func tags(refs []repos.Ref) []named { return shortened(refs, repos.Ref.Tag) }
+func tags(refs []repos.Ref) []shortRef { return shortened(refs, repos.Ref.Tag) }
 
-func shortened(refs []repos.Ref, short func(repos.Ref) string) []named {
-	var list []named
+func shortened(refs []repos.Ref, short func(repos.Ref) string) []shortRef {
+	var list []shortRef
 	for _, ref := range refs {
 		if name := short(ref); name != "" {
-			list = append(list, named{ref, name})
+			list = append(list, shortRef{ref, name})
 		}
 	}
 	return list
 }
 
-func (s *service) listBranches(ctx context.Context, a refsArguments) (*result, error) {
-	return s.listRefs(ctx, a, "branches", branches)
+func (v *visit) listBranches(ctx context.Context, a refsArguments) error {
+	return v.listRefs(ctx, a, "branches", branches)
 }
 
-func (s *service) listTags(ctx context.Context, a refsArguments) (*result, error) {
-	return s.listRefs(ctx, a, "tags", tags)
+func (v *visit) listTags(ctx context.Context, a refsArguments) error {
+	return v.listRefs(ctx, a, "tags", tags)
 }
 
-func (s *service) listRefs(
-	ctx context.Context, a refsArguments, kind string, choose func([]repos.Ref) []named,
-) (_ *result, err error) {
-	snapshot, err := s.open(a.place)
+func (v *visit) listRefs(
+	ctx context.Context, a refsArguments, kind string, choose func([]repos.Ref) []shortRef,
+) error {
+	all, err := v.snapshot.Refs()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	all, err := snapshot.Refs()
+	branch, err := v.snapshot.DefaultBranch()
 	if err != nil {
-		return nil, err
+		return err
 	}
-	branch, err := snapshot.DefaultBranch()
-	if err != nil {
-		return nil, err
-	}
-	name, r := snapshot.Repository().Name(), &result{}
+	name := v.snapshot.Repository().Name()
 	refs := choose(all)
 	if count := len(refs); count == 0 {
-		r.note("%s has no %s.", quote(name), kind)
+		v.note("%s has no %s.", quote(name), kind)
 	} else {
-		if refs, err = s.chosen(ctx, r, snapshot, a, refs); err != nil {
-			return nil, err
+		if refs, err = v.selectRefs(ctx, a, refs); err != nil {
+			return err
 		}
 		if len(refs) == 0 {
-			r.note("None of the %d %s of %s fits.", count, kind, quote(name))
+			v.note("None of the %d %s of %s fits.", count, kind, quote(name))
 		}
 	}
 	start, end, err := a.window(len(refs))
 	if err != nil {
-		return nil, err
+		return err
 	}
 	var items []item[refData]
 	for _, ref := range refs[start:end] {
-		shown, err := rowOf(snapshot, ref)
+		shown, err := rowOf(v.snapshot, ref)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		items = append(items, item[refData]{shown.line(), shown})
 	}
 	data := &refList{Repository: quote(name)}
-	r.data = data
+	v.data = data
 	if branch != "" && kind == "branches" {
 		data.DefaultBranch = quote(branch)
-		r.note("The default branch is %s.", quote(clip(branch)))
+		v.note("The default branch is %s.", quote(clip(branch)))
 	}
-	data.Refs, data.pages = list(r, a.paging, len(refs), items)
-	return r, s.pointRefs(ctx, r, name, data.pages, len(data.Refs))
+	data.Refs, data.pages = list(v.result, a.paging, len(refs), items)
+	return v.pointRefs(ctx, data.pages, len(data.Refs))
 }
 
-// chosen are the refs that are asked for, in order.
-func (s *service) chosen(
-	ctx context.Context, r *result, snapshot *repos.Snapshot, a refsArguments, refs []named,
-) ([]named, error) {
-	fits, err := refQuery(asListed(a.query))
+// selectRefs returns the refs that are asked for, in order.
+func (v *visit) selectRefs(ctx context.Context, a refsArguments, refs []shortRef) ([]shortRef, error) {
+	fits, err := refQuery(unquoteName(a.query))
 	if err != nil {
 		return nil, err
 	}
-	refs = slices.DeleteFunc(refs, func(ref named) bool { return !fits(ref.short) })
+	refs = slices.DeleteFunc(refs, func(ref shortRef) bool { return !fits(ref.short) })
 	if a.contains != "" {
-		if refs, err = s.containing(ctx, r, snapshot, a.contains, refs); err != nil {
+		if refs, err = v.containing(ctx, a.contains, refs); err != nil {
 			return nil, err
 		}
 	}
 	switch a.sort {
 	case sortVersion:
-		slices.SortStableFunc(refs, func(x, y named) int { return compareVersions(y.short, x.short) })
+		slices.SortStableFunc(refs, func(x, y shortRef) int { return compareVersions(y.short, x.short) })
 	case sortDate:
-		if err := s.sortByDate(ctx, snapshot, refs); err != nil {
+		if err := v.sortByDate(ctx, refs); err != nil {
 			return nil, err
 		}
 		if last := len(refs) - 1; a.contains != "" && last > 0 {
-			r.note("The oldest of these is %s.", quote(clip(refs[last].short)))
+			v.note("The oldest of these is %s.", quote(clip(refs[last].short)))
 		}
 	}
 	return refs, nil
 }
 
-// refQuery is the argument query: a part of the name in upper or lower case, or a
+// refQuery reads the argument query: a part of the name in upper or lower case, or a
 // pattern as `git tag --list` takes it, in which * stands for slashes as well.
 func refQuery(query string) (fits func(name string) bool, err error) {
-	if !strings.ContainsAny(query, refGlobSigns) {
+	if !strings.ContainsAny(query, glob.Signs) {
 		part := strings.ToLower(query)
 		return func(name string) bool { return strings.Contains(strings.ToLower(name), part) }, nil
 	}
-	alternatives, err := alternativesOf(query)
-	return glob{alternatives: alternatives}.match, err
+	g, err := glob.Name(query)
+	return g.Match, err
 }
 
-// containing leaves the refs that lead to a commit.
-func (s *service) containing(
-	ctx context.Context, r *result, snapshot *repos.Snapshot, commit string, refs []named,
-) ([]named, error) {
-	wanted, err := s.commit(ctx, r, snapshot, revision{ref: commit})
+// containing returns the refs that lead to a commit.
+func (v *visit) containing(ctx context.Context, commit string, refs []shortRef) ([]shortRef, error) {
+	target, err := v.commit(ctx, revision{ref: commit})
 	if err != nil {
 		return nil, err
 	}
@@ -202,11 +191,11 @@ func (s *service) containing(
 	for i, ref := range refs {
 		tips[i] = ref.Commit
 	}
-	leads, err := history.Containing(ctx, snapshot, s.facts, wanted.ID, tips)
+	leads, err := history.Containing(ctx, v.snapshot, v.facts, target.ID, tips)
 	if err != nil {
 		return nil, err
 	}
-	var found []named
+	var found []shortRef
 	damaged := 0
 	for i, ref := range refs {
 		switch {
@@ -216,20 +205,20 @@ func (s *service) containing(
 			damaged++
 		}
 	}
-	r.note("These lead to %s.", wanted.revision())
+	v.note("These lead to %s.", target.revision())
 	if damaged > 0 {
-		r.note("Left out: %d that cannot be read, so that it is not known what they lead to.", damaged)
+		v.note("Left out: %d that cannot be read, so that it is not known what they lead to.", damaged)
 	}
 	return found, nil
 }
 
 // sortByDate puts the newest first, and those of one second by name.
-func (s *service) sortByDate(ctx context.Context, snapshot *repos.Snapshot, refs []named) error {
+func (v *visit) sortByDate(ctx context.Context, refs []shortRef) error {
 	stored := make([]repos.Ref, len(refs))
 	for i, ref := range refs {
 		stored[i] = ref.Ref
 	}
-	dates, err := history.RefDates(ctx, snapshot, s.facts, stored)
+	dates, err := history.RefDates(ctx, v.snapshot, v.facts, stored)
 	if err != nil {
 		return err
 	}
@@ -237,12 +226,12 @@ func (s *service) sortByDate(ctx context.Context, snapshot *repos.Snapshot, refs
 	for i, ref := range refs {
 		of[ref.short] = dates[i]
 	}
-	slices.SortStableFunc(refs, func(x, y named) int { return cmp.Compare(of[y.short], of[x.short]) })
+	slices.SortStableFunc(refs, func(x, y shortRef) int { return cmp.Compare(of[y.short], of[x.short]) })
 	return nil
 }
 
-// rowOf reads what is shown of a ref. What cannot be read is marked.
-func rowOf(snapshot *repos.Snapshot, ref named) (refData, error) {
+// rowOf reads the data of a ref. One that cannot be read is marked.
+func rowOf(snapshot *repos.Snapshot, ref shortRef) (refData, error) {
 	d := refData{Name: quote(ref.short)}
 	if !ref.Commit.IsZero() {
 		d.SHA = ref.Commit.String()
@@ -257,16 +246,16 @@ func rowOf(snapshot *repos.Snapshot, ref named) (refData, error) {
 		d.Target = ref.Target.String()
 		var tag history.Tag
 		if tag, err = history.ReadTag(snapshot, ref.Target); err == nil && tag.Tagger.Zone != "" {
-			d.Date = stamp(tag.Tagger)
+			d.Date = timestamp(tag.Tagger)
 		}
 		d.Subject = clean(tag.Subject())
-		if errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt) {
+		if isAbsent(err) {
 			err = nil // a file or a folder, which has neither
 		}
 	case !ref.Commit.IsZero():
 		var commit history.Commit
 		if commit, err = history.ReadCommit(snapshot, ref.Commit); err == nil {
-			d.Date, d.Subject = stamp(commit.Committer), clean(commit.Subject())
+			d.Date, d.Subject = timestamp(commit.Committer), clean(commit.Subject())
 		}
 	}
 	if errors.Is(err, repos.ErrCorrupt) {
@@ -308,7 +297,7 @@ func goesOnWith(s string, at int, c byte) bool { return at < len(s) && s[at] == 
 
 func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
-// digitsOf are those that a text begins with.
+// digitsOf returns the digits that a text begins with.
 func digitsOf(s string) string { return s[:len(s)-len(strings.TrimLeft(s, "0123456789"))] }
 
 // compareDigits compares whole numbers of any length, and those that begin with a
@@ -330,6 +319,6 @@ func compareDigits(x, y string) int {
 	return cmp.Or(cmp.Compare(zeros(y), zeros(x)), strings.Compare(x, y))
 }
 
-// shownID is how much of an id the lines of lists have: too much for two objects of
-// a repository to share by chance, and a third of all. Data has the whole.
+// shownID is how many digits of an id are in the lines of lists: too many for two
+// objects of a repository to share by chance, and a third of all. Data has all.
 const shownID = 12

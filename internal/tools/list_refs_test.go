@@ -34,7 +34,8 @@ func TestRefsOfADamagedMirrorAreListedAndMarked(t *testing.T) {
 	s := open(t, root)
 	for _, tool := range []string{"list_branches", "list_tags"} {
 		r := s.call(tool, map[string]any{"repo": "hurt"})
-		if refs, _ := r.data["refs"].([]any); len(refs) != each || refs[0].(map[string]any)["damaged"] != true || strings.Count(r.text, "unreadable") != each {
+		if refs, _ := r.data["refs"].([]any); len(refs) != each || refs[0].(map[string]any)["damaged"] != true ||
+			strings.Count(r.text, "unreadable") != each {
 			t.Errorf("%s: %+v", tool, r)
 		}
 	}
@@ -54,7 +55,8 @@ func TestDamagedRefsAreNoneThatDoNotContain(t *testing.T) {
 	id := repo.Commit("main", gittest.Regular("a", "1"))
 	repo.WriteFile("refs/heads/hurt", []byte("no id\n"))
 	r := s.call("list_branches", args{"repo": "one", "contains": id})
-	if refs, _ := r.data["refs"].([]any); len(refs) != 1 || !strings.Contains(r.text, "Left out: 1 that cannot be read") {
+	if refs, _ := r.data["refs"].([]any); len(refs) != 1 ||
+		!strings.Contains(r.text, "Left out: 1 that cannot be read") {
 		t.Errorf("%s", r.text)
 	}
 	r = s.call("list_branches", args{"repo": "one"})

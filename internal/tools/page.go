@@ -5,13 +5,13 @@ import (
 	"math"
 )
 
-// cursorDescription is of the argument of tools that go on by a cursor.
+// cursorDescription describes the argument cursor.
 const cursorDescription = "From the result to continue; repeat its other arguments."
 
-// paging is what a tool with pages takes.
+// paging is the arguments of a tool with pages.
 type paging struct{ page, perPage int }
 
-// define adds arguments that need no words.
+// define adds arguments whose names say enough.
 func (a *paging) define(p *parameters, preset, most int) {
 	p.number(&a.page, "page", "", math.MaxInt32)
 	a.page, a.perPage = 1, preset
@@ -26,7 +26,7 @@ type pages struct {
 	NextPage int `json:"nextPage,omitempty" jsonschema:"Page to go on with, with this perPage; absent on the last"`
 }
 
-// window is the part of total items that the page has.
+// window returns which of total items are on the page.
 func (a paging) window(total int) (start, end int, err error) {
 	count := max((total+a.perPage-1)/a.perPage, 1)
 	if a.page > count {
@@ -36,13 +36,22 @@ func (a paging) window(total int) (start, end int, err error) {
 	return start, min(start+a.perPage, total), nil
 }
 
-// item is one of a list: as a line of text, and as data.
+// item of a list: as a line of text, and as data.
 type item[T any] struct {
 	line string
 	data T
 }
 
-// size is what an item takes of a result.
+// nameItems quotes names for a list.
+func nameItems(names []string) []item[string] {
+	items := make([]item[string], len(names))
+	for i, name := range names {
+		items[i] = item[string]{quote(name), quote(name)}
+	}
+	return items
+}
+
+// size returns the bytes that an item takes of a result.
 func (i item[T]) size() int { return len(i.line) + jsonSize(i.data) + len("\n,") }
 
 // list puts the items of a page into a result, as many as fit, and notes how to

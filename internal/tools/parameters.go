@@ -9,13 +9,15 @@ import (
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/repomcp/repomcp/internal/tools/spelling"
 )
 
 const (
 	// maxTextBytes bounds a text argument: the longest path of Linux.
 	maxTextBytes = 4096
-	// maxListItems bounds a list argument, whose pathspecs are each held
-	// against every entry of a tree.
+	// maxListItems bounds a list argument, whose pathspecs are each compared
+	// with every entry of a tree.
 	maxListItems = 100
 )
 
@@ -42,11 +44,11 @@ func (p *parameters) add(name, description, kind string, preset any, set func(an
 	return q
 }
 
-// require makes an argument one that has to be given.
+// require makes an argument required.
 func (q *parameter) require() { q.required = true }
 
-// hide leaves an argument out of the schema, which every request of an agent
-// pays for. It is understood from those who know it from other servers.
+// hide leaves an argument out of the schema, which every request of an agent pays for.
+// Agents may know it from other servers.
 func (q *parameter) hide() { q.hidden = true }
 
 // text adds a text of one line or more.
@@ -92,8 +94,7 @@ func (p *parameters) choice(to *string, name, description string, choices ...str
 	}
 }
 
-// number adds a whole number from 1 on, which may be given as a text: some agents
-// do. A default of 0 is none.
+// number adds a whole number from 1 on, which may be a text: some agents write one. A default of 0 is none.
 func (p *parameters) number(to *int, name, description string, high int) {
 	var preset any
 	if *to != 0 {
@@ -191,19 +192,19 @@ func (p *parameters) schema() *jsonschema.Schema {
 	return schema
 }
 
-// read takes the arguments of a call. An argument that is null counts as not
-// given. The error is for the model: it names the argument, what is wrong and
+// read sets the variables to the arguments of a call. An argument that is null counts
+// as left out. The error is for the model: it names the argument, what is wrong and
 // what to do.
 func (p *parameters) read(arguments any) error {
-	given, ok := arguments.(map[string]any)
+	values, ok := arguments.(map[string]any)
 	if !ok && arguments != nil {
 		return say("The arguments must be an object with these members: %s.", strings.Join(p.names(), ", "))
 	}
-	if err := p.refuseUnknown(given); err != nil {
+	if err := p.refuseUnknown(values); err != nil {
 		return err
 	}
 	for _, q := range p.list {
-		value := given[q.name]
+		value := values[q.name]
 		if value == nil {
 			if q.required {
 				return say("The argument %s is missing.%s", q.name, q.explain())
@@ -217,7 +218,7 @@ func (p *parameters) read(arguments any) error {
 	return nil
 }
 
-// explain says what an argument is, as a sentence with a blank before it.
+// explain returns what an argument is, as a sentence with a blank before it.
 func (q *parameter) explain() string {
 	if q.schema.Description == "" {
 		return ""
@@ -233,12 +234,12 @@ func (p *parameters) names() []string {
 	return names
 }
 
-// refuseUnknown tells a misspelt name from the others: to pass it over would
-// answer another question than the one that was asked.
-func (p *parameters) refuseUnknown(given map[string]any) error {
+// refuseUnknown fails for a misspelt name: to ignore it would answer another question
+// than the one that was asked.
+func (p *parameters) refuseUnknown(values map[string]any) error {
 	known := p.names()
 	var unknown []string
-	for name := range given {
+	for name := range values {
 		if !slices.Contains(known, name) {
 			unknown = append(unknown, name)
 		}
@@ -247,7 +248,7 @@ func (p *parameters) refuseUnknown(given map[string]any) error {
 		return nil
 	}
 	slices.Sort(unknown)
-	hint := didYouMean(closest(unknown[0], known, 1))
+	hint := didYouMean(spelling.Closest(clip(unknown[0]), known, 1))
 	return say("There is no argument %s.%s This tool has: %s.", quote(clip(unknown[0])), hint,
 		strings.Join(known, ", "))
 }

@@ -39,13 +39,15 @@ func readSample(t *testing.T, arguments string) (sampleArguments, error) {
 func TestArgumentsAreRead(t *testing.T) {
 	for arguments, want := range map[string]sampleArguments{
 		`{"repo":"a"}`: {place: place{repo: "a"}, format: "tar"},
-		`{"repo":"a","owner":"b","start_line":7}`:        {place: place{"a", "b"}, start: 7, format: "tar"},
-		`{"repo":"a","start_line":" 12 "}`:               {place: place{repo: "a"}, start: 12, format: "tar"},
-		`{"repo":"a","start_line":3.0,"recursive":true}`: {place: place{repo: "a"}, start: 3, deep: true, format: "tar"},
+		`{"repo":"a","owner":"b","start_line":7}`: {place: place{"a", "b"}, start: 7, format: "tar"},
+		`{"repo":"a","start_line":" 12 "}`:        {place: place{repo: "a"}, start: 12, format: "tar"},
+		`{"repo":"a","start_line":3.0,"recursive":true}`: {place: place{repo: "a"}, start: 3, deep: true,
+			format: "tar"},
 		`{"repo":"a","recursive":"true","format":"zip"}`: {place: place{repo: "a"}, deep: true, format: "zip"},
-		`{"repo":"a","paths":["x","y"]}`:                 {place: place{repo: "a"}, format: "tar", paths: []string{"x", "y"}},
-		`{"repo":"a","paths":"x"}`:                       {place: place{repo: "a"}, format: "tar", paths: []string{"x"}},
-		`{"repo":"a","start_line":null,"owner":null}`:    {place: place{repo: "a"}, format: "tar"},
+		`{"repo":"a","paths":["x","y"]}`: {place: place{repo: "a"}, format: "tar",
+			paths: []string{"x", "y"}},
+		`{"repo":"a","paths":"x"}`:                    {place: place{repo: "a"}, format: "tar", paths: []string{"x"}},
+		`{"repo":"a","start_line":null,"owner":null}`: {place: place{repo: "a"}, format: "tar"},
 	} {
 		if got, err := readSample(t, arguments); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%s: %+v, %v", arguments, got, err)
@@ -59,30 +61,36 @@ func TestArgumentsAreRefused(t *testing.T) {
 		`{}`:            "The argument repo is missing. It is: Full name, from search_repositories.",
 		`null`:          "The argument repo is missing.",
 		`{"repo":null}`: "The argument repo is missing.",
-		`[]`:            "The arguments must be an object with these members: repo, owner, start_line, recursive, format, paths.",
-		`{"repo":7}`:    "The argument repo must be a text.",
-		`{"repo":"` + strings.Repeat("a", 4097) + `"}`:                  "The argument repo is longer than 4096 bytes.",
-		`{"repo":"a\u0000b"}`:                                           "The argument repo has a NUL character; leave it out.",
-		`{"repo":"a","start_line":0}`:                                   "The argument start_line must be a whole number from 1 to 1000. It is: First line.",
-		`{"repo":"a","start_line":1001}`:                                "must be a whole number from 1 to 1000",
-		`{"repo":"a","start_line":-1}`:                                  "must be a whole number",
-		`{"repo":"a","start_line":1.5}`:                                 "must be a whole number",
-		`{"repo":"a","start_line":1e300}`:                               "must be a whole number",
-		`{"repo":"a","start_line":"1.5"}`:                               "must be a whole number",
-		`{"repo":"a","start_line":"ten"}`:                               "must be a whole number",
-		`{"repo":"a","start_line":true}`:                                "must be a whole number",
-		`{"repo":"a","recursive":"yes"}`:                                "The argument recursive must be true or false.",
-		`{"repo":"a","recursive":1}`:                                    "The argument recursive must be true or false.",
-		`{"repo":"a","format":"rar"}`:                                   "The argument format must be one of tar, zip.",
-		`{"repo":"a","format":1}`:                                       "The argument format must be one of tar, zip.",
-		`{"repo":"a","paths":{}}`:                                       "The argument paths must be a list of at most 100 texts.",
-		`{"repo":"a","paths":["x",1]}`:                                  "The argument paths has an item that must be a text.",
+		`[]`: "The arguments must be an object with these members: repo, owner, start_line, recursive, " +
+			"format, paths.",
+		`{"repo":7}`: "The argument repo must be a text.",
+		`{"repo":"` + strings.Repeat("a", 4097) + `"}`: "The argument repo is longer than 4096 bytes.",
+		`{"repo":"a\u0000b"}`: "The argument repo has a NUL character; " +
+			"leave it out.",
+		`{"repo":"a","start_line":0}`: "The argument start_line must be a whole " +
+			"number from 1 to 1000. It is: First line.",
+		`{"repo":"a","start_line":1001}`:  "must be a whole number from 1 to 1000",
+		`{"repo":"a","start_line":-1}`:    "must be a whole number",
+		`{"repo":"a","start_line":1.5}`:   "must be a whole number",
+		`{"repo":"a","start_line":1e300}`: "must be a whole number",
+		`{"repo":"a","start_line":"1.5"}`: "must be a whole number",
+		`{"repo":"a","start_line":"ten"}`: "must be a whole number",
+		`{"repo":"a","start_line":true}`:  "must be a whole number",
+		`{"repo":"a","recursive":"yes"}`:  "The argument recursive must be true or false.",
+		`{"repo":"a","recursive":1}`:      "The argument recursive must be true or false.",
+		`{"repo":"a","format":"rar"}`:     "The argument format must be one of tar, zip.",
+		`{"repo":"a","format":1}`:         "The argument format must be one of tar, zip.",
+		`{"repo":"a","paths":{}}`: "The argument paths must be a list of at " +
+			"most 100 texts.",
+		`{"repo":"a","paths":["x",1]}`: "The argument paths has an item that must " +
+			"be a text.",
 		`{"repo":"a","paths":["x"` + strings.Repeat(`,"x"`, 100) + `]}`: "must be a list of at most 100 texts",
-		`{"repo":"a","startLine":1}`:                                    "There is no argument startLine. Did you mean start_line? This tool has: repo, owner, start_line, recursive, format, paths.",
-		`{"repo":"a","recursiv":true}`:                                  "Did you mean recursive?",
-		`{"repo":"a","path":"x"}`:                                       "Did you mean paths?",
-		`{"repo":"a","quite_another":"x"}`:                              "There is no argument quite_another. This tool has",
-		`{"repo":"a","evil\u202e":"x"}`:                                 `There is no argument "evil\342\200\256".`,
+		`{"repo":"a","startLine":1}`: "There is no argument startLine. Did you " +
+			"mean start_line? This tool has: repo, owner, start_line, recursive, format, paths.",
+		`{"repo":"a","recursiv":true}`:     "Did you mean recursive?",
+		`{"repo":"a","path":"x"}`:          "Did you mean paths?",
+		`{"repo":"a","quite_another":"x"}`: "There is no argument quite_another. This tool has",
+		`{"repo":"a","evil\u202e":"x"}`:    `There is no argument "evil\342\200\256".`,
 	} {
 		if _, err := readSample(t, arguments); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.60s: %v, want %s", arguments, err, want)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/tools/spelling"
 )
 
 // place names a repository.
@@ -18,10 +19,10 @@ func (a *place) define(p *parameters) {
 	p.text(&a.owner, "owner", "First part of the full name, when repo has only the rest of it.").hide()
 }
 
-// names are what may be meant, the likeliest first. Agents give an owner beside
-// a full name, too, and the name of the folder.
+// names returns the names that may be meant, the likeliest first. Agents also pass an
+// owner beside a full name, and the name of the folder.
 func (a place) names() []string {
-	repo, owner := strings.Trim(asListed(a.repo), "/"), strings.Trim(asListed(a.owner), "/")
+	repo, owner := strings.Trim(unquoteName(a.repo), "/"), strings.Trim(unquoteName(a.owner), "/")
 	var names []string
 	if owner != "" {
 		names = append(names, owner+"/"+repo)
@@ -37,17 +38,17 @@ func (a place) names() []string {
 	return names
 }
 
-// looseNames are what may be meant by the name that another place has for the
-// repository: an address, or one with an owner who is not known here.
+// looseNames returns the names that may be meant where another server's name of the
+// repository was passed: an address, or a name with an owner who is not known here.
 func (a place) looseNames() []string {
-	path := strings.Trim(asListed(a.repo), "/ ")
+	path := strings.Trim(unquoteName(a.repo), "/ ")
 	if _, after, ok := strings.Cut(path, "://"); ok {
 		path = after
 	} else if _, after, ok := strings.Cut(path, "@"); ok { // git@example.com:owner/name.git
 		path = strings.Replace(after, ":", "/", 1)
 	}
 	path, _, _ = strings.Cut(path, "?")
-	if owner := strings.Trim(asListed(a.owner), "/ "); owner != "" {
+	if owner := strings.Trim(unquoteName(a.owner), "/ "); owner != "" {
 		path = owner + "/" + path
 	}
 	parts := strings.Split(strings.TrimSuffix(strings.Trim(path, "/"), ".git"), "/")
@@ -66,46 +67,63 @@ func (a place) looseNames() []string {
 // maxNameParts bounds the names that an address is tried as.
 const maxNameParts = 16
 
-// find looks the repository up. Where it is not what the caller called it,
-// instead is a note of that.
-func (s *service) find(a place) (repository *repos.Repository, instead string, err error) {
+// find looks the repository up. Where it is not what the caller called it, that is
+// noted on r.
+func (s *service) find(r *result, a place) (*repos.Repository, error) {
 	names := a.names()
 	for _, name := range names {
 		repository, err := s.catalogue.Get(name)
 		if !errors.Is(err, repos.ErrNotFound) {
-			return repository, "", err
+			return repository, err
 		}
 	}
 	for _, name := range a.looseNames() {
 		if repository, err := s.catalogue.Known(name); err == nil {
-			return repository, fmt.Sprintf("There is no repository %s; this is of %s.", quote(clip(names[0])),
-				quote(name)), nil
+			r.note("There is no repository %s; this is of %s.", quote(clip(names[0])), quote(name))
+			return repository, nil
 		}
 	}
-	return nil, "", s.noRepository(names[0])
+	return nil, s.noRepository(names[0])
 }
 
 func (s *service) noRepository(name string) error {
 	return say("There is no repository %s that you may read.%s Find names with search_repositories.",
-		quote(clip(name)), didYouMean(closest(name, s.catalogue.Names(), maxSuggested)))
+		quote(clip(name)), didYouMean(spelling.Closest(clip(name), s.catalogue.Names(), maxSuggested)))
 }
 
-// instead is a note for a result of a repository that was called otherwise.
-func (a place) instead(s *service) string {
-	if a.repo == "" {
-		return ""
-	}
-	_, instead, err := s.find(a)
+// visit is a call that reads one repository, with the result that it fills.
+type visit struct {
+	*service
+	*result
+	snapshot *repos.Snapshot
+}
+
+// visit opens a repository for run, and closes it.
+func (s *service) visit(a place, run func(v *visit) error) (r *result, err error) {
+	r = &result{}
+	snapshot, err := s.open(r, a)
 	if err != nil {
-		return ""
+		return nil, err
 	}
-	return instead
+	defer func() { err = errors.Join(err, snapshot.Close()) }()
+	return r, run(&visit{s, r, snapshot})
 }
 
-// open takes a snapshot of the repository. One that does not exist and one that
-// the caller may not read get the same answer.
-func (s *service) open(a place) (*repos.Snapshot, error) {
-	repository, _, err := s.find(a)
+// inRepository makes a tool of a function that reads one repository.
+func inRepository[A interface{ repository() place }](
+	run func(*visit, context.Context, A) error,
+) func(*service, context.Context, A) (*result, error) {
+	return func(s *service, ctx context.Context, a A) (*result, error) {
+		return s.visit(a.repository(), func(v *visit) error { return run(v, ctx, a) })
+	}
+}
+
+func (a place) repository() place { return a }
+
+// open takes a snapshot of the repository. The answer is the same for one that does
+// not exist and one that the caller may not read.
+func (s *service) open(r *result, a place) (*repos.Snapshot, error) {
+	repository, err := s.find(r, a)
 	if err != nil {
 		return nil, err
 	}
@@ -128,10 +146,10 @@ func (a *revision) define(p *parameters) {
 	p.text(&a.sha, "sha", "Commit id, which is taken instead of ref.").hide()
 }
 
-// conventional are default branches that agents name without having looked.
-var conventional = []string{"main", "master"}
+// commonDefaultBranches are default branches that agents name without having looked.
+var commonDefaultBranches = []string{"main", "master"}
 
-// found is a commit, with how to speak of it.
+// found is a commit that was resolved, with its names.
 type found struct {
 	repos.Commit
 	repository string
@@ -153,10 +171,15 @@ func (f found) revision() string {
 	return fmt.Sprintf("%s (%s)", quote(clip(f.ref)), id)
 }
 
+// commit finds the commit, and notes what was taken instead of what was asked for.
+func (v *visit) commit(ctx context.Context, a revision) (found, error) {
+	return v.service.commit(ctx, v.result, v.snapshot, a)
+}
+
 // commit finds the commit, and notes on r what was taken instead of what was
 // asked for.
 func (s *service) commit(ctx context.Context, r *result, snapshot *repos.Snapshot, a revision) (f found, err error) {
-	f = found{repository: snapshot.Repository().Name(), ref: asListed(a.ref)}
+	f = found{repository: snapshot.Repository().Name(), ref: unquoteName(a.ref)}
 	if a.sha != "" {
 		f.ref = a.sha
 	}
@@ -172,20 +195,20 @@ func (s *service) commit(ctx context.Context, r *result, snapshot *repos.Snapsho
 	commit, err := snapshot.Resolve(ctx, f.ref)
 	if err == nil {
 		f.Commit, f.resolved = commit, f.ref
-		noteBoth(r, snapshot, f.ref)
+		noteHiddenBranch(r, snapshot, f.ref)
 		return f, nil
 	}
 	if !errors.Is(err, repos.ErrNotFound) {
 		return found{}, err
 	}
-	if slices.Contains(conventional, strings.TrimPrefix(strings.TrimPrefix(f.ref, "refs/"), "heads/")) {
-		return s.defaultInstead(ctx, r, snapshot, f)
+	if slices.Contains(commonDefaultBranches, strings.TrimPrefix(strings.TrimPrefix(f.ref, "refs/"), "heads/")) {
+		return s.useDefaultBranch(ctx, r, snapshot, f)
 	}
 	return found{}, noRevision(snapshot, f.ref)
 }
 
-// noRevision says that there is no such branch, tag or commit, and what is called
-// alike.
+// noRevision returns the error for a branch, tag or commit that is not there, with
+// similar names.
 func noRevision(snapshot *repos.Snapshot, ref string) error {
 	var known []string
 	if refs, err := snapshot.Refs(); err == nil { // without them the error says less
@@ -199,10 +222,10 @@ func noRevision(snapshot *repos.Snapshot, ref string) error {
 	}
 	return say("There is no branch, tag or commit %s in %s.%s See list_branches and list_tags; where none is given, "+
 		"it is the default branch.",
-		quote(clip(ref)), snapshot.Repository().Name(), didYouMean(closest(short, known, maxSuggested)))
+		quote(clip(ref)), snapshot.Repository().Name(), didYouMean(spelling.Closest(clip(short), known, maxSuggested)))
 }
 
-func (s *service) defaultInstead(ctx context.Context, r *result, snapshot *repos.Snapshot, f found) (found, error) {
+func (s *service) useDefaultBranch(ctx context.Context, r *result, snapshot *repos.Snapshot, f found) (found, error) {
 	commit, err := snapshot.Resolve(ctx, "HEAD")
 	if err != nil {
 		return found{}, err
@@ -220,8 +243,8 @@ func (s *service) defaultInstead(ctx context.Context, r *result, snapshot *repos
 	return f, nil
 }
 
-// noteBoth tells of a branch that a tag of the same name hides.
-func noteBoth(r *result, snapshot *repos.Snapshot, ref string) {
+// noteHiddenBranch notes that a tag hides a branch of the same name.
+func noteHiddenBranch(r *result, snapshot *repos.Snapshot, ref string) {
 	if _, err := snapshot.Ref("refs/tags/" + ref); err != nil {
 		return
 	}
@@ -231,18 +254,18 @@ func noteBoth(r *result, snapshot *repos.Snapshot, ref string) {
 	}
 }
 
-// asListed is the name that a listing shows in quotes, and any other as it is.
-func asListed(given string) string {
-	if name, ok := unquote(given); ok {
+// unquoteName returns the name that a listing shows in quotes, and any other as it is.
+func unquoteName(argument string) string {
+	if name, ok := unquote(argument); ok {
 		return name
 	}
-	return given
+	return argument
 }
 
 // treePath reads the path of a file or folder as people and listings write it:
 // with slashes around it, as "." or in quotes.
-func treePath(given string) (string, error) {
-	name, ok := unquote(given)
+func treePath(argument string) (string, error) {
+	name, ok := unquote(argument)
 	if !ok {
 		return "", say("The argument path begins with a double quote but is no quoted name as listings have it. Copy " +
 			"it from there.")

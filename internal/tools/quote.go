@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/repomcp/repomcp/internal/cquote"
+	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )
 
 const (
@@ -21,15 +22,15 @@ const (
 )
 
 // quote makes a name safe to show in a line: of a path, a ref or whatever else a
-// repository calls something. Most names stay as they are. One with a quote, a
+// repository calls something. Most names are left as they are. One with a quote, a
 // backslash, a blank at an end, bytes that are no UTF-8, or characters that are
 // not seen or change how others are seen is put in double quotes, with C's
 // escapes and bytes in octal, as git quotes paths (core.quotePath of
 // git-config(1)). So "\342\200\256" is U+202E, which would turn the rest of the line
 // around.
 //
-// [unquote] gives the exact name again, unless it takes more than 4096 bytes in
-// this form: then the rest is left out, and said so.
+// [unquote] returns the exact name again, unless it takes more than 4096 bytes in
+// this form: then the rest is left out, and its length is shown.
 func quote(name string) string {
 	rest := fmt.Sprintf("… (%d bytes)", len(name))
 	cut := len(name) > maxNameBytes
@@ -49,7 +50,7 @@ func quote(name string) string {
 	return b.String()
 }
 
-// quoteUpTo writes a name in quotes, and gives what of it had no room.
+// quoteUpTo writes a name in quotes, and returns what of it had no room.
 func quoteUpTo(b *strings.Builder, name string) (left string) {
 	b.WriteByte('"')
 	for len(name) > 0 && b.Len() < maxNameBytes {
@@ -107,7 +108,7 @@ func untabbed(text string) string { return strings.ReplaceAll(text, "\t", " ") }
 // what else quote escapes is shown as U+FFFD.
 func clean(text string) string {
 	if len(text) > maxLineBytes {
-		text = text[:wholeRunes([]byte(text[:maxLineBytes]))] + "…"
+		text = text[:excerpt.WholeRunes([]byte(text[:maxLineBytes]))] + "…"
 	}
 	return strings.Map(func(r rune) rune {
 		if unseen(r) && r != '\t' {

@@ -16,13 +16,16 @@ import (
 // shownCategories are what a reader sees, by Unicode's general category; of all
 // others every character must be escaped.
 var shownCategories = map[string]bool{
-	"Lu": true, "Ll": true, "Lt": true, "Lm": true, "Lo": true, "Mn": true, "Mc": true, "Me": true, "Nd": true, "Nl": true, "No": true,
-	"Pc": true, "Pd": true, "Ps": true, "Pe": true, "Pi": true, "Pf": true, "Po": true, "Sm": true, "Sc": true, "Sk": true, "So": true,
+	"Lu": true, "Ll": true, "Lt": true, "Lm": true, "Lo": true, "Mn": true, "Mc": true, "Me": true, "Nd": true,
+	"Nl": true, "No": true,
+	"Pc": true, "Pd": true, "Ps": true, "Pe": true, "Pi": true, "Pf": true, "Po": true, "Sm": true, "Sc": true,
+	"Sk": true, "So": true,
 	"Cc": false, "Cf": false, "Co": false, "Cs": false, "Zl": false, "Zp": false, "Zs": false, "Cn": false,
 }
 
 // exceptions are characters of a shown category that are not seen.
-var exceptions = []rune{'\u034f', '\u115f', '\u1160', '\u17b4', '\u17b5', '\u180b', '\u180f', '\u3164', '\ufe00', '\ufe0f', '\uffa0', '\U000e0100', '\u2800'}
+var exceptions = []rune{'\u034f', '\u115f', '\u1160', '\u17b4', '\u17b5', '\u180b', '\u180f', '\u3164', '\ufe00',
+	'\ufe0f', '\uffa0', '\U000e0100', '\u2800'}
 
 // categories are those of all characters. What no table has is unassigned.
 func categories() []string {
@@ -137,7 +140,8 @@ func TestGitReadsWhatQuoteWrites(t *testing.T) {
 				b.WriteByte(byte('a' + r.IntN(26)))
 			}
 		}
-		if name := b.String(); !strings.ContainsAny(name, "/\x00") && name != "." && name != ".." && !strings.EqualFold(name, ".git") {
+		if name := b.String(); !strings.ContainsAny(name, "/\x00") && name != "." && name != ".." &&
+			!strings.EqualFold(name, ".git") {
 			names[name] = true
 		}
 	}

@@ -30,7 +30,8 @@ func TestRangesAreThoseOfGit(t *testing.T) {
 				} {
 					c.arguments["repo"] = repository
 					got := s.logged(c.arguments)
-					want := strings.FieldsFunc(zulu(git(t, repository, "log", "--encoding=UTF-8", "--format=%H %cI %an <%ae>: %s", c.git)), func(r rune) bool { return r == '\n' })
+					want := strings.FieldsFunc(zulu(git(t, repository, "log", "--encoding=UTF-8",
+						"--format=%H %cI %an <%ae>: %s", c.git)), func(r rune) bool { return r == '\n' })
 					if !slices.Equal(got, want) {
 						t.Errorf("%s %v:\n%q\nwant\n%q", repository, c.arguments, got, want)
 					}
@@ -48,7 +49,8 @@ func TestRangesAreThoseOfGit(t *testing.T) {
 		t.Errorf("%s", r.text)
 	}
 	r = s.call("list_commits", args{"repo": "hello", "ref": "first..v1.0.0"})
-	want := fmt.Sprintf("hello at first (%s)..v1.0.0 (%s).", strings.TrimSpace(git(t, "hello", "rev-parse", "first^0")), strings.TrimSpace(git(t, "hello", "rev-parse", "v1.0.0^0")))
+	want := fmt.Sprintf("hello at first (%s)..v1.0.0 (%s).", strings.TrimSpace(git(t, "hello", "rev-parse", "first^0")),
+		strings.TrimSpace(git(t, "hello", "rev-parse", "v1.0.0^0")))
 	if !strings.HasSuffix(r.text, want) {
 		t.Errorf("%q does not end with %q", r.text, want)
 	}
@@ -63,7 +65,8 @@ func TestComparisonsListTheirCommits(t *testing.T) {
 		repo.Commit("main", gittest.Regular("a", fmt.Sprint(i)), gittest.Regular("b", fmt.Sprint(i/30)))
 	}
 	log := func(options ...string) []string {
-		return strings.Split(repo.Git(append([]string{"log", "--abbrev=12", "--format=%h %cI %an: %s", "base..main"}, options...)...), "\n")
+		return strings.Split(repo.Git(append([]string{"log", "--abbrev=12", "--format=%h %cI %an: %s", "base..main"},
+			options...)...), "\n")
 	}
 	r := s.call("compare_commits", args{"repo": "one", "base": "base"})
 	lines := strings.Split(strings.TrimSuffix(r.content, "\n"), "\n")
@@ -71,14 +74,16 @@ func TestComparisonsListTheirCommits(t *testing.T) {
 		t.Errorf("%q, want %q", lines, want)
 	}
 	shown := r.content + r.text
-	for _, want := range []string{"M +1 -1 a", "A +1 -0 b", "2 files differ: 2 lines added, 1 deleted.", "60 commits ahead", "The newest 50 of 60 commits. Go on with list_commits, base="} {
+	for _, want := range []string{"M +1 -1 a", "A +1 -0 b", "2 files differ: 2 lines added, 1 deleted.",
+		"60 commits ahead", "The newest 50 of 60 commits. Go on with list_commits, base="} {
 		if !strings.Contains(shown, want) {
 			t.Errorf("%q is not in %s", want, shown)
 		}
 	}
 	_, cursor, _ := strings.Cut(shown, "cursor=")
 	cursor, _, _ = strings.Cut(cursor, "]\n")
-	rest := s.call("list_commits", args{"repo": "one", "base": repo.Git("rev-parse", "base"), "ref": repo.Git("rev-parse", "main"), "cursor": cursor})
+	rest := s.call("list_commits", args{"repo": "one", "base": repo.Git("rev-parse", "base"),
+		"ref": repo.Git("rev-parse", "main"), "cursor": cursor})
 	if n := len(rest.data["commits"].([]any)); n != 10 {
 		t.Errorf("%d commits follow: %s", n, rest.text)
 	}
@@ -101,13 +106,16 @@ func TestComparisonsListTheirCommits(t *testing.T) {
 		t.Errorf("%s\n%s", of.content, rest.text)
 	}
 	r = s.call("compare_commits", args{"repo": "one", "base": "base", "paths": "b", "detail": "none"})
-	if want := strings.Split(zulu(strings.Join(log("--", "b"), "\n")), "\n"); len(want) != 2 || r.content != strings.Join(want, "\n")+"\n" || !strings.Contains(r.text, "Of 60 commits, 2 changed the paths.") {
+	if want := strings.Split(zulu(strings.Join(log("--", "b"), "\n")), "\n"); len(want) != 2 ||
+		r.content != strings.Join(want, "\n")+"\n" || !strings.Contains(r.text, "Of 60 commits, 2 changed the paths.") {
 		t.Errorf("%s %s, want %q", r.content, r.text, want)
 	}
-	if r = s.call("compare_commits", args{"repo": "one", "base": "base", "detail": "full_patch"}); r.content != repo.Git("diff", "base", "main")+"\n" {
+	if r = s.call("compare_commits", args{"repo": "one", "base": "base",
+		"detail": "full_patch"}); r.content != repo.Git("diff", "base", "main")+"\n" {
 		t.Errorf("%s", r.content)
 	}
-	if r = s.call("compare_commits", args{"repo": "one", "base": "main", "head": "main"}); r.failed || !strings.Contains(r.text, "No file differs.") || r.content != "" {
+	if r = s.call("compare_commits", args{"repo": "one", "base": "main", "head": "main"}); r.failed ||
+		!strings.Contains(r.text, "No file differs.") || r.content != "" {
 		t.Errorf("%+v", r)
 	}
 }
@@ -129,7 +137,9 @@ func TestFoundCommitsAreThoseOfGit(t *testing.T) {
 		} {
 			c.arguments["repo"] = repository
 			got := s.logged(c.arguments)
-			want := strings.FieldsFunc(zulu(git(t, repository, append([]string{"log", "--encoding=UTF-8", "--format=%H %cI %an <%ae>: %s"}, c.options...)...)), func(r rune) bool { return r == '\n' })
+			want := strings.FieldsFunc(zulu(git(t, repository,
+				append([]string{"log", "--encoding=UTF-8", "--format=%H %cI %an <%ae>: %s"}, c.options...)...)),
+				func(r rune) bool { return r == '\n' })
 			if !slices.Equal(got, want) {
 				t.Errorf("%s %v:\n%q\nwant\n%q", repository, c.arguments, got, want)
 			}
@@ -142,7 +152,8 @@ func TestFoundCommitsAreThoseOfGit(t *testing.T) {
 	}
 	for text, arguments := range map[string]args{
 		"The argument grep is no regular expression of RE2: missing closing )": {"grep": "("},
-		"Of pickaxe, pickaxe_regexp and follow give one.":                      {"pickaxe": "a", "follow": true, "path": "README.md"},
+		"Of pickaxe, pickaxe_regexp and follow give one.": {"pickaxe": "a", "follow": true,
+			"path": "README.md"},
 	} {
 		arguments["repo"] = "hello"
 		if r := s.call("list_commits", arguments); !r.failed || !strings.Contains(r.text, text) {
@@ -184,7 +195,8 @@ func TestStatsAreThoseOfThePatch(t *testing.T) {
 				files++
 			}
 		}
-		if repo.Git("show", "--format=", "--numstat", id) != repo.Git("-c", "diff.context=0", "show", "--format=", "--numstat", id) {
+		if repo.Git("show", "--format=", "--numstat", id) != repo.Git("-c", "diff.context=0", "show", "--format=",
+			"--numstat", id) {
 			differing++
 		}
 	}
@@ -196,8 +208,10 @@ func TestStatsAreThoseOfThePatch(t *testing.T) {
 // TestPeopleAreThoseOfTheMailmap is about .mailmap of HEAD, as git's log.mailmap is.
 func TestPeopleAreThoseOfTheMailmap(t *testing.T) {
 	s, repo := single(t)
-	repo.Commit("main", gittest.Regular("a", "1\n2\n"), gittest.Regular(".mailmap", "Proper\tName <proper@example.com> <author@example.com>\n"))
-	repo.Commit("main", gittest.Regular("a", "1\n3\n"), gittest.Regular(".mailmap", "Proper Name <proper@example.com> <author@example.com>\n"))
+	repo.Commit("main", gittest.Regular("a", "1\n2\n"),
+		gittest.Regular(".mailmap", "Proper\tName <proper@example.com> <author@example.com>\n"))
+	repo.Commit("main", gittest.Regular("a", "1\n3\n"),
+		gittest.Regular(".mailmap", "Proper Name <proper@example.com> <author@example.com>\n"))
 	first := strings.Fields(repo.Git("rev-list", "main"))[1]
 	for _, c := range []struct {
 		tool      string
@@ -210,21 +224,25 @@ func TestPeopleAreThoseOfTheMailmap(t *testing.T) {
 	} {
 		c.arguments["repo"] = "one"
 		r := s.call(c.tool, c.arguments)
-		if text := fmt.Sprint(r.content, r.text, r.data); r.failed || !strings.Contains(text, "Proper Name") || strings.Contains(text, "A U Thor") {
+		if text := fmt.Sprint(r.content, r.text, r.data); r.failed || !strings.Contains(text, "Proper Name") ||
+			strings.Contains(text, "A U Thor") {
 			t.Errorf("%s: %s", c.tool, text)
 		}
 		c.arguments["mailmap"] = false
 		delete(c.arguments, "author")
 		r = s.call(c.tool, c.arguments)
-		if text := fmt.Sprint(r.content, r.text, r.data); r.failed || strings.Contains(text, "Proper Name") || !strings.Contains(text, "A U Thor") {
+		if text := fmt.Sprint(r.content, r.text, r.data); r.failed || strings.Contains(text, "Proper Name") ||
+			!strings.Contains(text, "A U Thor") {
 			t.Errorf("%s without: %s", c.tool, text)
 		}
 	}
-	if r := s.call("list_commits", args{"repo": "one", "author": "PROPER@", "mailmap": false}); len(r.data["commits"].([]any)) != 0 {
+	if r := s.call("list_commits", args{"repo": "one", "author": "PROPER@", "mailmap": false}); len(
+		r.data["commits"].([]any)) != 0 {
 		t.Errorf("%s", r.text)
 	}
 	repo.Commit("main", gittest.Regular(".mailmap", strings.Repeat("# a long comment\n", 1<<16)))
-	if r := s.call("list_commits", args{"repo": "one"}); r.failed || !strings.Contains(r.text, "The .mailmap is larger than 1048576 bytes: names are as in the commits.") {
+	if r := s.call("list_commits", args{"repo": "one"}); r.failed ||
+		!strings.Contains(r.text, "The .mailmap is larger than 1048576 bytes: names are as in the commits.") {
 		t.Errorf("%s", r.text)
 	}
 }
@@ -235,7 +253,8 @@ func TestTabsOfSubjectsStay(t *testing.T) {
 	repo.Commit("main", gittest.Regular("a", "1\n"))
 	repo.SetRef("refs/heads/main", repo.Git("commit-tree", "-m", "one\ttab", repo.Git("rev-parse", "main^{tree}")))
 	r := s.call("list_commits", args{"repo": "one"})
-	if got := r.data["commits"].([]any)[0].(map[string]any)["subject"]; got != "one\ttab" || !strings.Contains(r.content+r.text, ": one tab\n") {
+	if got := r.data["commits"].([]any)[0].(map[string]any)["subject"]; got != "one\ttab" ||
+		!strings.Contains(r.content+r.text, ": one tab\n") {
 		t.Errorf("%q, %q", got, r.content+r.text)
 	}
 }

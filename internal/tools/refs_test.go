@@ -28,13 +28,16 @@ func manyRefs(t *testing.T, seed uint64) (*site, *gittest.Repo) {
 				text += "parent " + commits[r.IntN(len(commits))] + "\n"
 			}
 		}
-		commits = append(commits, repo.Store("commit", fmt.Sprintf("%sauthor A <a@b> %s\ncommitter C <c@d> %s\n\nsubject %d\nwith\ta tab\n\nbody\n", text, date(), date(), i)))
+		commits = append(commits, repo.Store("commit",
+			fmt.Sprintf("%sauthor A <a@b> %s\ncommitter C <c@d> %s\n\nsubject %d\nwith\ta tab\n\nbody\n", text, date(),
+				date(), i)))
 	}
 	objects := append(slices.Clone(commits), tree, repo.Store("blob", "x"))
 	kinds := map[string]string{tree: "tree", objects[len(objects)-1]: "blob"}
 	for i := range 60 {
 		target := objects[r.IntN(len(objects))]
-		name := fmt.Sprintf("%s%d.%0*d%s", []string{"v", "", "r/v"}[r.IntN(3)], r.IntN(12), 1+r.IntN(3), r.IntN(12), []string{"", "", "-rc1", "-rc2", "-rc10", ".1", "a", "-"}[r.IntN(8)])
+		name := fmt.Sprintf("%s%d.%0*d%s", []string{"v", "", "r/v"}[r.IntN(3)], r.IntN(12), 1+r.IntN(3), r.IntN(12),
+			[]string{"", "", "-rc1", "-rc2", "-rc10", ".1", "a", "-"}[r.IntN(8)])
 		if r.IntN(2) == 0 {
 			kind := kinds[target]
 			if kind == "" {
@@ -44,7 +47,8 @@ func manyRefs(t *testing.T, seed uint64) (*site, *gittest.Repo) {
 			if r.IntN(10) == 0 {
 				tagger = ""
 			}
-			target = repo.Store("tag", fmt.Sprintf("object %s\ntype %s\ntag %s\n%s\nRelease %d\nof all\n\nbody\n", target, kind, name, tagger, i))
+			target = repo.Store("tag", fmt.Sprintf("object %s\ntype %s\ntag %s\n%s\nRelease %d\nof all\n\nbody\n",
+				target, kind, name, tagger, i))
 			kinds[target], objects = "tag", append(objects, target)
 		}
 		repo.SetRef("refs/tags/"+name, target)
@@ -83,7 +87,8 @@ func TestRefsAreThoseOfGit(t *testing.T) {
 	for seed := range uint64(gittest.Volume(4, 100)) {
 		s, repo := manyRefs(t, seed)
 		all := strings.Fields(repo.Git("rev-list", "--all"))
-		for _, kind := range []struct{ tool, folder, command string }{{"list_tags", "refs/tags/", "tag"}, {"list_branches", "refs/heads/", "branch"}} {
+		for _, kind := range []struct{ tool, folder, command string }{{"list_tags", "refs/tags/", "tag"},
+			{"list_branches", "refs/heads/", "branch"}} {
 			for _, c := range []struct {
 				arguments args
 				options   []string
@@ -105,7 +110,8 @@ func TestRefsAreThoseOfGit(t *testing.T) {
 					c.arguments["contains"] = all[place%len(all)]
 					c.options = append(c.options, "--contains="+all[place%len(all)])
 				}
-				command := append([]string{"-c", "versionsort.suffix=-", kind.command, "--format=%(refname)%1f%(objectname)%1f%(creatordate:unix)%1f%(subject)%1e"}, c.options...)
+				command := append([]string{"-c", "versionsort.suffix=-", kind.command,
+					"--format=%(refname)%1f%(objectname)%1f%(creatordate:unix)%1f%(subject)%1e"}, c.options...)
 				var want []string
 				for row := range strings.SplitSeq(strings.TrimSuffix(repo.Git(command...), "\x1e"), "\x1e") {
 					row = strings.TrimPrefix(strings.TrimPrefix(row, "\n"), kind.folder)
@@ -155,7 +161,8 @@ func TestDamagedRefsAreListed(t *testing.T) {
 	for _, sort := range []string{"date", "name", "version"} {
 		r := s.call("list_tags", args{"repo": "one", "sort": sort})
 		text := r.content + r.text
-		if r.failed || !strings.Contains(text, "broken "+repo.Git("rev-parse", "main")[:12]+" (object "+id[:12]+") unreadable") || !strings.Contains(text, "whole ") {
+		if r.failed || !strings.Contains(text, "broken "+repo.Git("rev-parse", "main")[:12]+" (object "+
+			id[:12]+") unreadable") || !strings.Contains(text, "whole ") {
 			t.Errorf("%s: %s", sort, text)
 		}
 	}
@@ -165,7 +172,8 @@ func TestTagsAreShown(t *testing.T) {
 	s, repo := single(t)
 	repo.Commit("main", gittest.Regular("a", "1\n"))
 	commit := repo.Git("rev-parse", "main")
-	const pgp, ssh = "-----BEGIN PGP SIGNATURE-----\n\niQ\tEz\n-----END PGP SIGNATURE-----\n", "-----BEGIN SSH SIGNATURE-----\nU1\n-----END SSH SIGNATURE-----\n"
+	const pgp, ssh = "-----BEGIN PGP SIGNATURE-----\n\niQ\tEz\n-----END PGP SIGNATURE-----\n",
+		"-----BEGIN SSH SIGNATURE-----\nU1\n-----END SSH SIGNATURE-----\n"
 	tagger := "tagger T. Agger <t@example.com> 1700000000 +0100\n"
 	store := func(name, target, kind, tagger, text string) string {
 		id := repo.Store("tag", "object "+target+"\ntype "+kind+"\ntag "+name+"\n"+tagger+"\n"+text)
@@ -181,28 +189,39 @@ func TestTagsAreShown(t *testing.T) {
 	repo.SetRef("refs/tags/light-blob", blob)
 	for name, want := range map[string][2]string{
 		"plain": {
-			"tag " + plain + "\nobject " + commit + " (commit)\nname plain\nTagger: T. Agger <t@example.com>\nTaggerDate: 2023-11-14T23:13:20+01:00\n\n    Release\n\n    body\tof\n\n    more\n",
+			"tag " + plain + "\nobject " + commit +
+				" (commit)\nname plain\nTagger: T. Agger <t@example.com>\nTaggerDate: 2023-11-14T23:13:20+01:00\n\n  " +
+				"  Release\n\n    body\tof\n\n    more\n",
 			"plain of one is an annotated tag.\nIt is not signed.",
 		},
 		"refs/tags/signed": {
-			"tag " + signed + "\nobject " + commit + " (commit)\nname signed\nTagger: T. Agger <t@example.com>\nTaggerDate: 2023-11-14T23:13:20+01:00\n\n    Signed\n\n    -----BEGIN PGP SIGNATURE-----\n\n    iQ\tEz\n    -----END PGP SIGNATURE-----\n",
+			"tag " + signed + "\nobject " + commit +
+				" (commit)\nname signed\nTagger: T. Agger <t@example.com>\nTaggerDate: 2023-11-14T23:13:20+01:00\n\n " +
+				"   Signed\n\n    -----BEGIN PGP SIGNATURE-----\n\n    iQ\tEz\n    -----END PGP SIGNATURE-----\n",
 			"signed of one is an annotated tag.\nIt is signed; the signature was not verified.",
 		},
 		"tags/ssh": {
-			"tag " + repo.Git("rev-parse", "ssh") + "\nobject " + plain + " (tag)\nname ssh\n\n    Nested\n\n    -----BEGIN SSH SIGNATURE-----\n    U1\n    -----END SSH SIGNATURE-----\n",
-			"ssh of one is an annotated tag.\nIt leads to the commit " + commit + ".\nIt is signed; the signature was not verified.",
+			"tag " + repo.Git("rev-parse", "ssh") + "\nobject " + plain +
+				" (tag)\nname ssh\n\n    Nested\n\n    -----BEGIN SSH SIGNATURE-----\n    U1\n    -----END SSH " +
+				"SIGNATURE-----\n",
+			"ssh of one is an annotated tag.\nIt leads to the commit " + commit +
+				".\nIt is signed; the signature was not verified.",
 		},
 		"of-blob": {
-			"tag " + repo.Git("rev-parse", "of-blob") + "\nobject " + blob + " (blob)\nname of-blob\nTagger: T. Agger <t@example.com>\nTaggerDate: 2023-11-14T23:13:20+01:00\n\n    File\n",
+			"tag " + repo.Git("rev-parse", "of-blob") + "\nobject " + blob +
+				" (blob)\nname of-blob\nTagger: T. Agger <t@example.com>\nTaggerDate: 2023-11-14T23:13:20+01:00\n\n  " +
+				"  File\n",
 			"of-blob of one is an annotated tag.\nIt leads to no commit.\nIt is not signed.",
 		},
 		"light": {
 			commit[:12] + " 2023-11-14T22:13:20Z A U Thor: commit 1 on main\n",
-			"light of one is a lightweight tag: a name of the commit " + commit + ", without tagger, message and signature.",
+			"light of one is a lightweight tag: a name of the commit " + commit +
+				", without tagger, message and signature.",
 		},
 		"light-blob": {"", "light-blob of one is a lightweight tag of " + blob + ", which is no commit."},
 	} {
-		if r := s.call("get_tag", args{"repo": "one", "tag": name}); r.failed || r.content != want[0] || r.text != want[0]+want[1] {
+		if r := s.call("get_tag", args{"repo": "one", "tag": name}); r.failed || r.content != want[0] ||
+			r.text != want[0]+want[1] {
 			t.Errorf("%s:\n%q\n%q\nwant\n%q", name, r.content, r.text, want)
 		}
 	}
@@ -216,7 +235,8 @@ func TestTagsAreShown(t *testing.T) {
 			t.Errorf("%s: %q, git has %q", name, shown, text)
 		}
 	}
-	store("long", commit, "commit", tagger, strings.Repeat("a\n", 20_000)+strings.ReplaceAll(pgp, "iQ", strings.Repeat("iQ\n", 3000)))
+	store("long", commit, "commit", tagger, strings.Repeat("a\n", 20_000)+strings.ReplaceAll(pgp, "iQ",
+		strings.Repeat("iQ\n", 3000)))
 	r := s.call("get_tag", args{"repo": "one", "tag": "long"})
 	for _, want := range []string{
 		"    a\n[Cut here. Of the message, which has 40000 bytes, the beginning is shown.]\n\n    -----BEGIN",
@@ -226,7 +246,8 @@ func TestTagsAreShown(t *testing.T) {
 			t.Errorf("%q is not in %s", want, r.content)
 		}
 	}
-	if r := s.call("get_tag", args{"repo": "one", "tag": "none"}); !r.failed || !strings.Contains(r.text, "There is no tag none in one. Find tags with list_tags") {
+	if r := s.call("get_tag", args{"repo": "one", "tag": "none"}); !r.failed ||
+		!strings.Contains(r.text, "There is no tag none in one. Find tags with list_tags") {
 		t.Errorf("%s", r.text)
 	}
 }

@@ -24,13 +24,13 @@ const (
 	metaOrigin   = "io.github.repomcp/origin"
 	originOfRepo = "repository"
 
-	// metaStreamable says of a link that resources/stream gives its bytes
+	// metaStreamable says of a link that resources/stream returns its bytes
 	// (SEP-2532).
 	metaStreamable = "io.github.repomcp/streamable"
 )
 
-// result is what a tool says. Notes are about the result: how much it is of the
-// whole, how to go on.
+// result of a tool. Notes are about the result: how much of the whole it is, how to
+// go on.
 type result struct {
 	content    string // of a repository
 	hasContent bool
@@ -38,12 +38,12 @@ type result struct {
 	data       noted    // the same for programs; nil for a tool without schema
 	next       string   // the argument to go on with, when the result was cut
 	notes      []string
-	asides     []string // where more is to be had; left out when there is no room
+	asides     []string // where there is more; left out when there is no room
 	links      []mcp.Content
 	stopped    bool // the tree is too large to be walked
 }
 
-// noted is data that carries the notes.
+// noted is data that has a place for the notes.
 type noted interface{ setNotes(notes []string) }
 
 // remarks are embedded in the data of every tool: clients that show the data
@@ -59,18 +59,18 @@ func (r *result) note(format string, arguments ...any) {
 	r.notes = append(r.notes, fmt.Sprintf(format, arguments...))
 }
 
-// point says in the text where more is to be had, and how to download it. It is
-// no link: frameworks read every link that they are given, or fail on it, so that
-// only what was asked for is one.
-func (r *result) point(h Handle, format string, arguments ...any) {
+// noteDownload says in the text where there is more, and how to download it. It adds no
+// link: frameworks read every link that they get, or fail on it, so that only what was
+// asked for is one.
+func (r *result) noteDownload(h Handle, format string, arguments ...any) {
 	r.asides = append(r.asides, fmt.Sprintf(format, arguments...))
 	if where := h.where(); where != "" {
 		r.asides = append(r.asides, where)
 	}
 }
 
-// link adds a link to what was asked for, and the command that follows it.
-func (r *result) link(h Handle, description string) {
+// addLink adds a link to what was asked for, and the command that follows it.
+func (r *result) addLink(h Handle, description string) {
 	r.links = append(r.links, newLink(h, description))
 	if where := h.where(); where != "" {
 		r.asides = append(r.asides, where)
@@ -80,9 +80,9 @@ func (r *result) link(h Handle, description string) {
 // render makes what comes from the repository the first block: some clients show
 // only one, so that it says itself that it was cut. Notes follow, then links.
 func (r *result) render() *mcp.CallToolResult {
-	r.fit()
+	r.fitNotes()
 	out := &mcp.CallToolResult{}
-	shown := r.shown()
+	shown := r.repositoryText()
 	if shown != "" || r.hasContent {
 		block := mcp.NewTextContent(shown)
 		block.Meta = ofRepository()
@@ -103,8 +103,8 @@ func (r *result) render() *mcp.CallToolResult {
 
 func ofRepository() *mcp.Meta { return mcp.NewMetaFromMap(map[string]any{metaOrigin: originOfRepo}) }
 
-// shown is the text of the repository.
-func (r *result) shown() string {
+// repositoryText returns the text of the repository.
+func (r *result) repositoryText() string {
 	var b strings.Builder
 	b.WriteString(r.content)
 	if len(r.lines) > 0 && r.content != "" {
@@ -121,19 +121,18 @@ func (r *result) shown() string {
 	return b.String()
 }
 
-// cutHere is the line of a text where something is left out of it.
+// cutHere returns the line that stands where something is left out of a text.
 func cutHere(more string) string { return "[Cut here. " + more + "]\n" }
 
-// startLine ends the line of what is before, if it has no end.
+// startLine ends the line before, if it has no end.
 func startLine(b *strings.Builder, before string) {
 	if before != "" && !strings.HasSuffix(before, "\n") {
 		b.WriteByte('\n')
 	}
 }
 
-// fit adds as many asides to the notes as there is room for, and gives the notes
-// to the data.
-func (r *result) fit() {
+// fitNotes adds as many asides to the notes as there is room for.
+func (r *result) fitNotes() {
 	all := slices.Concat(r.notes, r.asides)
 	for r.notes = all; r.size() > maxResultBytes && len(r.notes) > len(all)-len(r.asides); {
 		r.notes = r.notes[:len(r.notes)-1]
@@ -141,9 +140,9 @@ func (r *result) fit() {
 	r.asides = nil
 }
 
-// size is that of all texts and of the data.
+// size returns the bytes of all texts, the data and the links.
 func (r *result) size() int {
-	size := len(r.shown())
+	size := len(r.repositoryText())
 	for _, note := range r.notes {
 		size += len(note) + 1
 	}

@@ -4,14 +4,13 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/search/pattern"
+	"github.com/repomcp/repomcp/internal/tools/glob"
 )
 
 const (
@@ -70,8 +69,8 @@ func (a *codeArguments) define(p *parameters) {
 	p.text(&a.cursor, "cursor", cursorDescription)
 }
 
-// codeFound is the data of search_code.
-type codeFound struct {
+// codeResults is the data of search_code.
+type codeResults struct {
 	Files      []codeFile `json:"files" jsonschema:"Files with lines that were found, by repository and path"`
 	Counts     codeCounts `json:"counts"`
 	NextCursor string     `json:"nextCursor,omitempty" jsonschema:"Argument cursor to go on with; absent when all was searched"`
@@ -108,16 +107,16 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 	}
 	r := &result{}
 	request := search.Request{
-		Query: query, Ref: cmp.Or(a.sha, asListed(a.ref)), Before: a.context, After: a.context, Cursor: a.cursor,
+		Query: query, Ref: cmp.Or(a.sha, unquoteName(a.ref)), Before: a.context, After: a.context, Cursor: a.cursor,
 		Limits: search.Limits{Lines: a.perPage, OutputBytes: foundBytes},
 	}
 	if a.repo != "" {
-		if err := s.oneRepository(ctx, r, a, &request); err != nil {
+		if r, err = s.visit(a.place, func(v *visit) error { return v.oneRepository(ctx, a, &request) }); err != nil {
 			return nil, err
 		}
 	}
 	found, err := s.searchToFit(ctx, &request)
-	if errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt) {
+	if isAbsent(err) {
 		return nil, s.notSearched(request)
 	}
 	if err == nil {
@@ -133,7 +132,7 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 		r.note("Long lines are cut, and have … there; get_file_contents has them whole.")
 	}
 	if request.Before < a.context {
-		r.note("There is room for %s of context only.", many(request.Before, "line"))
+		r.note("There is room for %s of context only.", plural(request.Before, "line"))
 	}
 	if found.Cursor != "" && a.cursor == "" {
 		for _, of := range found.commits() {
@@ -143,12 +142,12 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 	return r, nil
 }
 
-// notSearched says which of the repositories that the query names is not there, or
-// that none has the ref.
+// notSearched returns the error for a repository of the query that is not there, or
+// for a ref that none has.
 func (s *service) notSearched(request search.Request) error {
 	known := s.catalogue.Names()
 	for _, name := range request.Query.Repositories.Any {
-		if !strings.ContainsAny(name, globSigns) && !slices.ContainsFunc(known, func(k string) bool {
+		if !strings.ContainsAny(name, glob.Signs) && !slices.ContainsFunc(known, func(k string) bool {
 			return strings.EqualFold(k, name)
 		}) {
 			return s.noRepository(name)
@@ -165,14 +164,14 @@ func (a codeArguments) parse() (query search.Query, err error) {
 	} else if query, err = search.Parse(a.query, syntaxes[a.syntax]); err != nil {
 		return query, err
 	}
-	if given, ok := cases[a.letters]; ok {
-		query.Case = given
+	if letters, ok := cases[a.letters]; ok {
+		query.Case = letters
 	}
 	if a.path != "" {
 		if len(query.Paths.Any) > 0 {
 			return query, say("The query has path:, and there is the argument path. Give one of them.")
 		}
-		query.Paths.Any = []string{asListed(a.path)}
+		query.Paths.Any = []string{unquoteName(a.path)}
 	}
 	if a.repo+a.owner == "" {
 		return query, nil
@@ -181,25 +180,20 @@ func (a codeArguments) parse() (query search.Query, err error) {
 		return query, say("The query has repo: or org:, and there is the argument repo or owner. Give one of them.")
 	}
 	if a.repo == "" {
-		query.Repositories.Any = []string{literal(strings.Trim(asListed(a.owner), "/")) + "/*"}
+		query.Repositories.Any = []string{literal(strings.Trim(unquoteName(a.owner), "/")) + "/*"}
 	}
 	return query, nil
 }
 
-// literal takes the meaning from the characters that are special in a glob.
+// literal escapes the characters that are special in a glob.
 func literal(name string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(name)
 }
 
 // oneRepository finds the repository and the ref of the arguments, with what is
 // taken instead of a branch that is not there.
-func (s *service) oneRepository(ctx context.Context, r *result, a codeArguments, request *search.Request) (err error) {
-	snapshot, err := s.open(a.place)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	at, err := s.commit(ctx, r, snapshot, revision{ref: a.ref, sha: a.sha})
+func (v *visit) oneRepository(ctx context.Context, a codeArguments, request *search.Request) error {
+	at, err := v.commit(ctx, revision{ref: a.ref, sha: a.sha})
 	if err != nil {
 		return err
 	}
@@ -208,23 +202,23 @@ func (s *service) oneRepository(ctx context.Context, r *result, a codeArguments,
 	return nil
 }
 
-// foundCode is what a search found.
-type foundCode struct{ *search.Result }
+// searchResult is shown as the result of the tool.
+type searchResult struct{ *search.Result }
 
 // searchToFit searches with smaller limits until the result is small enough, so
 // that the cursor is of the last line that is shown. What was searched once is
 // in the searcher's cache.
-func (s *service) searchToFit(ctx context.Context, request *search.Request) (foundCode, error) {
+func (s *service) searchToFit(ctx context.Context, request *search.Request) (searchResult, error) {
 	for {
 		found, err := s.searcher.Search(ctx, *request)
 		if err != nil {
-			return foundCode{}, err
+			return searchResult{}, err
 		}
-		f := foundCode{found}
+		f := searchResult{found}
 		text, _ := f.text()
 		raw, err := json.Marshal(f.data().Files)
 		if err != nil {
-			return foundCode{}, err
+			return searchResult{}, err
 		}
 		size := len(text) + len(raw) + cursorsShown*len(found.Cursor)
 		switch {
@@ -238,8 +232,8 @@ func (s *service) searchToFit(ctx context.Context, request *search.Request) (fou
 	}
 }
 
-func (f foundCode) data() *codeFound {
-	d := &codeFound{Files: make([]codeFile, len(f.Files)), NextCursor: f.Cursor}
+func (f searchResult) data() *codeResults {
+	d := &codeResults{Files: make([]codeFile, len(f.Files)), NextCursor: f.Cursor}
 	c := f.Counts
 	d.Counts = codeCounts{
 		Lines: f.Lines, Repositories: c.Repositories, Files: c.Files, Binary: c.Binary, Large: c.Large,
@@ -259,7 +253,7 @@ func (f foundCode) data() *codeFound {
 	return d
 }
 
-// lineText is a line with the places where it was cut.
+// lineText returns a line with marks where it was cut.
 func lineText(l *search.Line) string {
 	text := l.Text
 	if l.Before > 0 {
@@ -273,7 +267,7 @@ func lineText(l *search.Line) string {
 
 // text shows lines as git grep does, below a line for each commit: with colons
 // what was found, with hyphens what is around it.
-func (f foundCode) text() (text string, ok bool) {
+func (f searchResult) text() (text string, ok bool) {
 	var b strings.Builder
 	at := ""
 	for _, file := range f.Files {
@@ -298,8 +292,9 @@ func (f foundCode) text() (text string, ok bool) {
 	return b.String(), b.Len() > 0
 }
 
-// commits are the first ones that something was found in, each by a file of it.
-func (f foundCode) commits() (first []search.File) {
+// commits returns the first commits in which something was found, each as one of its
+// files.
+func (f searchResult) commits() (first []search.File) {
 	for _, file := range f.Files {
 		known := slices.ContainsFunc(first, func(of search.File) bool {
 			return of.Repository == file.Repository && of.Commit == file.Commit
@@ -311,7 +306,7 @@ func (f foundCode) commits() (first []search.File) {
 	return first
 }
 
-func (f foundCode) hasContext(file search.File) bool {
+func (f searchResult) hasContext(file search.File) bool {
 	for i := range file.Lines {
 		if !file.Lines[i].Matches() {
 			return true
@@ -320,17 +315,17 @@ func (f foundCode) hasContext(file search.File) bool {
 	return false
 }
 
-// note says what was searched, what was not, and how to go on.
-func (f foundCode) note(r *result, request search.Request) {
+// note adds notes on what was searched, what was not, and how to go on.
+func (f searchResult) note(r *result, request search.Request) {
 	c := f.Counts
-	r.note("%s found; %s of %s searched.", many(f.Lines, "line"), many(c.Files, "file"),
-		many(c.Repositories, "repository"))
+	r.note("%s found; %s of %s searched.", plural(f.Lines, "line"), plural(c.Files, "file"),
+		plural(c.Repositories, "repository"))
 	for _, skipped := range []struct {
 		count int
 		why   string
 	}{{c.Binary, "no text"}, {c.Large, "too large"}, {c.Damaged, "damaged"}} {
 		if skipped.count > 0 {
-			r.note("Not searched, since %s: %s.", skipped.why, many(skipped.count, "file"))
+			r.note("Not searched, since %s: %s.", skipped.why, plural(skipped.count, "file"))
 		}
 	}
 	for i, p := range f.Problems {
@@ -349,9 +344,8 @@ func (f foundCode) note(r *result, request search.Request) {
 	}
 }
 
-// nothing says why no line was found. Where something could not be searched it may
-// be there.
-func (f foundCode) nothing() string {
+// nothing returns why no line was found. It may be where nothing could be searched.
+func (f searchResult) nothing() string {
 	switch c := f.Counts; {
 	case c.Damaged+c.Broken > 0:
 		return "Nothing fits in what could be searched."
@@ -362,8 +356,8 @@ func (f foundCode) nothing() string {
 	}
 }
 
-// failure is why nothing at all could be searched, or nil.
-func (f foundCode) failure(request search.Request) error {
+// failure returns the error for a search in which nothing could be searched, or nil.
+func (f searchResult) failure(request search.Request) error {
 	if c := f.Counts; c.Broken == 0 || c.Files+c.Binary+c.Large+c.Damaged > 0 || request.Cursor+f.Cursor != "" {
 		return nil
 	}
@@ -375,19 +369,19 @@ func (f foundCode) failure(request search.Request) error {
 		names = append(names, quote(p.Repository))
 	}
 	why, _ := words(f.Problems[0].Err)
-	return say("Nothing could be searched: %s cannot be, such as %s. %s", many(f.Counts.Broken, "repository"),
+	return say("Nothing could be searched: %s cannot be, such as %s. %s", plural(f.Counts.Broken, "repository"),
 		strings.Join(names, ", "), why)
 }
 
 // cutsLines reports whether a line is shown in part.
-func (f foundCode) cutsLines() bool {
+func (f searchResult) cutsLines() bool {
 	return slices.ContainsFunc(f.Files, func(file search.File) bool {
 		return slices.ContainsFunc(file.Lines, func(l search.Line) bool { return l.Before+l.After > 0 })
 	})
 }
 
-// many is a number of things.
-func many(count int, thing string) string {
+// plural returns a number with its noun.
+func plural(count int, thing string) string {
 	switch stem, isY := strings.CutSuffix(thing, "y"); {
 	case count == 1:
 		return "1 " + thing

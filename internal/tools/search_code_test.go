@@ -48,7 +48,8 @@ func (s *site) searched(arguments args) []string {
 		if r.data["nextCursor"] == nil {
 			return all
 		}
-		if !strings.Contains(r.text, "cursor="+r.data["nextCursor"].(string)) || !strings.Contains(r.text, "The search stopped after ") {
+		if !strings.Contains(r.text, "cursor="+r.data["nextCursor"].(string)) ||
+			!strings.Contains(r.text, "The search stopped after ") {
 			s.t.Errorf("the text does not say how to go on: %s", r.text)
 		}
 		arguments["cursor"] = r.data["nextCursor"]
@@ -64,9 +65,12 @@ func TestFoundLinesAreThoseOfGitGrep(t *testing.T) {
 			options   []string
 		}{
 			{args{"query": "the", "syntax": "text", "case": "sensitive", "perPage": 40}, []string{"-F", "-e", "the"}},
-			{args{"query": "A", "syntax": "text", "case": "insensitive", "perPage": 500}, []string{"-F", "-i", "-e", "A"}},
-			{args{"query": `[a-z]+ [0-9]+$`, "syntax": "regexp", "perPage": 300}, []string{"-E", "-e", "[a-z]+ [0-9]+$"}},
-			{args{"query": `e path:*.md`, "case": "sensitive", "context_lines": 2}, []string{"-F", "-e", "e", "--", "*.md"}},
+			{args{"query": "A", "syntax": "text", "case": "insensitive", "perPage": 500},
+				[]string{"-F", "-i", "-e", "A"}},
+			{args{"query": `[a-z]+ [0-9]+$`, "syntax": "regexp", "perPage": 300},
+				[]string{"-E", "-e", "[a-z]+ [0-9]+$"}},
+			{args{"query": `e path:*.md`, "case": "sensitive", "context_lines": 2},
+				[]string{"-F", "-e", "e", "--", "*.md"}},
 		} {
 			c.arguments["repo"] = repository
 			got := s.searched(c.arguments)
@@ -114,15 +118,18 @@ func grep(t *testing.T, repository string, options ...string) string {
 func TestSearchSaysWhatItLeavesOut(t *testing.T) {
 	s, repo := single(t)
 	repo.Commit("main",
-		gittest.Regular("binary", "needle\x00"), gittest.Regular("large", strings.Repeat("needle\n", fileBytes/7+1)), gittest.Regular("text", "a\nneedle\nb\n"),
+		gittest.Regular("binary", "needle\x00"), gittest.Regular("large", strings.Repeat("needle\n", fileBytes/7+1)),
+		gittest.Regular("text", "a\nneedle\nb\n"),
 		gittest.Regular("long", strings.Repeat("y", 5000)+"needle"+strings.Repeat("z", 5000)+"\n"))
 	r := s.call("search_code", args{"query": "needle"})
-	for _, want := range []string{"2 lines found; 2 files of 1 repository searched.", "Not searched, since no text: 1 file.", "Not searched, since too large: 1 file."} {
+	for _, want := range []string{"2 lines found; 2 files of 1 repository searched.",
+		"Not searched, since no text: 1 file.", "Not searched, since too large: 1 file."} {
 		if !strings.Contains(r.text, want) {
 			t.Errorf("%q is not in %s", want, r.text)
 		}
 	}
-	if counts := r.data["counts"].(map[string]any); counts["binary"] != 1.0 || counts["large"] != 1.0 || counts["files"] != 2.0 {
+	if counts := r.data["counts"].(map[string]any); counts["binary"] != 1.0 || counts["large"] != 1.0 ||
+		counts["files"] != 2.0 {
 		t.Errorf("%v", counts)
 	}
 	if !strings.Contains(r.content, "long:1:5001: …y") || len(r.content) > 2000 {
@@ -175,11 +182,14 @@ func TestSearchNamesWhatItCannotSearch(t *testing.T) {
 		{"hello repo:team/no-comm*", "", true, 0, 0, 0, []string{damaged}},
 		{"hello repo:team/no-root", "", true, 0, 0, 0, []string{damaged}},
 		{"hello repo:team/no-folder", "", true, 0, 0, 0, []string{damaged}},
-		{"hello repo:team/no-root repo:team/no-commit", "", true, 0, 0, 0, []string{damaged, "2 repositories cannot be", "team/no-root", "team/no-commit"}},
+		{"hello repo:team/no-root repo:team/no-commit", "", true, 0, 0, 0, []string{damaged, "2 repositories cannot be",
+			"team/no-root", "team/no-commit"}},
 		{"hello repo:team/no-file", "", false, 1, 0, 1, []string{damaged, "team/no-file /c"}},
 		{"nowhere repo:team/no-file", "", false, 0, 0, 1, []string{damaged, "Nothing fits in what could be searched."}},
-		{"hello repo:team/*", "", false, 3, 3, 1, []string{damaged, "team/no-commit /", "team/no-folder /", "team/no-file /c"}},
-		{"nowhere repo:team/fine repo:team/no-root", "", false, 0, 1, 0, []string{damaged, "team/no-root /", "Nothing fits in what could be searched."}},
+		{"hello repo:team/*", "", false, 3, 3, 1, []string{damaged, "team/no-commit /", "team/no-folder /",
+			"team/no-file /c"}},
+		{"nowhere repo:team/fine repo:team/no-root", "", false, 0, 1, 0, []string{damaged, "team/no-root /",
+			"Nothing fits in what could be searched."}},
 		{"nowhere repo:team/fine", "", false, 0, 0, 0, []string{fewer}},
 		{"hello repo:empty", "", false, 0, 0, 0, []string{"No repository was searched"}},
 		{"hello repo:deep", "", false, 1, 0, 0, nil},
@@ -198,7 +208,8 @@ func TestSearchNamesWhatItCannotSearch(t *testing.T) {
 			continue
 		}
 		counts := r.data["counts"].(map[string]any)
-		if counts["lines"] != float64(c.lines) || counts["broken"] != float64(c.broken) || counts["damaged"] != float64(c.damaged) {
+		if counts["lines"] != float64(c.lines) || counts["broken"] != float64(c.broken) ||
+			counts["damaged"] != float64(c.damaged) {
 			t.Errorf("%s: %v", c.query, counts)
 		}
 		if strings.Contains(r.text, fewer) != slices.Contains(c.says, fewer) {
@@ -251,9 +262,12 @@ func TestSearchChoosesRepositories(t *testing.T) {
 		{args{"query": "hello repo:team/*"}, "of 2 repositories searched."},
 		{args{"query": "hello", "repo": "tools", "owner": "team"}, "of 1 repository searched."},
 		{args{"query": "hello", "repo": "hello.git"}, "hello at 3ff53e025c901ee7c1c5ff8497c213584a8b4958:"},
-		{args{"query": "hello", "repo": "hello", "ref": "heads/main"}, "hello at 3ff53e025c901ee7c1c5ff8497c213584a8b4958:"},
-		{args{"query": "hello", "repo": "hello", "ref": "main", "sha": "v1.0.0"}, "hello at 19b9248c133ae0140f98b38043dc86d27a25c080:"},
-		{args{"query": "a", "repo": "trunk", "ref": "main"}, "There is no branch main; this is of the default branch trunk."},
+		{args{"query": "hello", "repo": "hello", "ref": "heads/main"},
+			"hello at 3ff53e025c901ee7c1c5ff8497c213584a8b4958:"},
+		{args{"query": "hello", "repo": "hello", "ref": "main", "sha": "v1.0.0"},
+			"hello at 19b9248c133ae0140f98b38043dc86d27a25c080:"},
+		{args{"query": "a", "repo": "trunk", "ref": "main"},
+			"There is no branch main; this is of the default branch trunk."},
 		{args{"query": "hello", "ref": "feature/login"}, "of 1 repository searched."},
 		{args{"query": "HELLO", "repo": "hello"}, "Nothing fits."},
 		{args{"query": "HELLO", "repo": "hello", "case": "insensitive", "path": "/docs"}, "Nothing fits."},

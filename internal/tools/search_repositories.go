@@ -37,17 +37,13 @@ func (s *service) searchRepositories(ctx context.Context, a searchArguments) (*r
 	if err != nil {
 		return nil, err
 	}
-	var items []item[string]
-	for _, name := range names[start:end] {
-		items = append(items, item[string]{quote(name), quote(name)})
-	}
 	data := &repositoryList{}
-	data.Repositories, data.pages = list(r, a.paging, len(names), items)
+	data.Repositories, data.pages = list(r, a.paging, len(names), nameItems(names[start:end]))
 	r.data = data
 	return r, s.pointRepositories(ctx, r, data.pages, len(data.Repositories))
 }
 
-// matching are the repositories that have all the words in name or description.
+// matching returns the repositories that have all the words in name or description.
 // What is called exactly like the query comes first, then what is so below a
 // folder, the other names, and then what only descriptions say; each by name.
 func (s *service) matching(ctx context.Context, query string) ([]string, error) {
@@ -79,7 +75,7 @@ func hasAll(text string, words []string) bool {
 	return !slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(text, word) })
 }
 
-// described is the description of a repository that was there a moment ago.
+// described returns the description of a repository, "" when it is gone by now.
 func (s *service) described(name string) string {
 	repository, err := s.catalogue.Known(name)
 	if err != nil {

@@ -46,7 +46,8 @@ func open(t *testing.T, root string) *site {
 	scheduler := workers.New(2)
 	t.Cleanup(scheduler.Close)
 	searcher := search.New(catalogue, scheduler, search.Options{FileBytes: fileBytes})
-	for _, tool := range tools.New(tools.Options{Catalogue: catalogue, Locator: signpost{}, Searcher: searcher, Facts: history.NewFacts(0)}) {
+	for _, tool := range tools.New(tools.Options{Catalogue: catalogue, Locator: signpost{}, Searcher: searcher,
+		Facts: history.NewFacts(0)}) {
 		s.tools[tool.Tool.Name] = tool
 	}
 	return s
@@ -59,7 +60,8 @@ func (signpost) Card(repository string) string    { return "repo://" + repositor
 func (signpost) RefsURI(repository string) string { return "repo://" + repository + "/refs" }
 
 func (s signpost) Refs(_ context.Context, repository string) (tools.Handle, error) {
-	return tools.Handle{URI: s.RefsURI(repository), FileName: "refs", Size: tools.UnknownSize, Route: "/refs/" + repository}, nil
+	return tools.Handle{URI: s.RefsURI(repository), FileName: "refs", Size: tools.UnknownSize,
+		Route: "/refs/" + repository}, nil
 }
 
 func (signpost) Repositories(context.Context) (tools.Handle, error) {
@@ -68,7 +70,8 @@ func (signpost) Repositories(context.Context) (tools.Handle, error) {
 
 func (signpost) Contents(_ context.Context, repository, commit, path string) (tools.Handle, error) {
 	route := fmt.Sprintf("/raw/%s/%s/%x", repository, commit, path)
-	return tools.Handle{URI: "repo:/" + route, MIMEType: "x/y", FileName: path, Size: tools.UnknownSize, Route: route, URL: "https://git.example" + route}, nil
+	return tools.Handle{URI: "repo:/" + route, MIMEType: "x/y", FileName: path, Size: tools.UnknownSize, Route: route,
+		URL: "https://git.example" + route}, nil
 }
 
 func (signpost) Archive(_ context.Context, repository, commit string, options archive.Options) (tools.Handle, error) {
@@ -76,7 +79,9 @@ func (signpost) Archive(_ context.Context, repository, commit string, options ar
 	return tools.Handle{URI: "repo:/" + route, FileName: repository, Size: tools.UnknownSize, Route: route}, nil
 }
 
-func (p signpost) MeasuredArchive(ctx context.Context, repository, commit string, options archive.Options) (tools.ArchiveHandle, error) {
+func (p signpost) MeasuredArchive(
+	ctx context.Context, repository, commit string, options archive.Options,
+) (tools.ArchiveHandle, error) {
 	h, err := p.Archive(ctx, repository, commit, options)
 	return tools.ArchiveHandle{Handle: h}, err
 }

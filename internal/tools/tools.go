@@ -1,5 +1,5 @@
-// Package tools is what coding agents can call: read-only MCP tools, with the
-// names and shapes of github-mcp-server where it has the same.
+// Package tools has the MCP tools that coding agents call. All of them only read; names
+// and shapes are those of github-mcp-server where it has the same tool.
 //
 // # Order of use
 //
@@ -11,7 +11,8 @@
 // returns as data, and a function that takes its arguments as a struct. The
 // struct says with define which arguments there are; the input schema and the
 // reading of a call both follow from that. The output schema follows from the
-// type of the data.
+// type of the data. Most functions are methods of a visit: an open repository and the
+// result to fill.
 //
 // # Promises
 //
@@ -45,14 +46,17 @@ package tools
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
+	"strings"
 
 	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/search"
+	"github.com/repomcp/repomcp/internal/tools/spelling"
 )
 
 // Options of the tools. All but the Logger are required.
@@ -89,44 +93,44 @@ var table = []definition{
 		repositoryList{}, (*service).searchRepositories),
 	tool("get_repository", "Repository card",
 		"Description, default branch with its latest commit, number of branches and tags, addresses of downloads.",
-		repositoryCard{}, (*service).getRepository),
+		repositoryCard{}, inRepository((*visit).getRepository)),
 	tool("list_branches", "List branches",
 		"Branches with commit, date and subject, the newest first.",
-		refList{}, (*service).listBranches),
+		refList{}, inRepository((*visit).listBranches)),
 	tool("list_tags", "List tags",
 		"Tags (releases) with commit, date and subject, the newest first.",
-		refList{}, (*service).listTags),
+		refList{}, inRepository((*visit).listTags)),
 	tool("get_tag", "Get a tag",
 		"Tagger, date, message, signature and target of a tag.",
-		nil, (*service).getTag),
+		nil, inRepository((*visit).getTag)),
 	tool("get_repository_tree", "Repository tree",
 		"Entries of a folder at any commit, as git ls-tree -l prints them.",
-		entryList{}, (*service).getRepositoryTree),
+		entryList{}, inRepository((*visit).getRepositoryTree)),
 	tool("get_file_contents", "File or folder contents",
 		"Text of a file at any commit, whole or a range of lines; or the entries of a folder. A binary file is linked.",
-		nil, (*service).getFileContents),
+		nil, inRepository((*visit).getFileContents)),
 	tool("find_files", "Find files",
 		"Find files of a commit by part of the path (query) or pattern (glob).",
-		fileList{}, (*service).findFiles),
+		fileList{}, inRepository((*visit).findFiles)),
 	tool("search_code", "Search code",
 		"Find lines in the files of a repository at any commit, or of all repositories. Qualifiers as on GitHub: "+
 			"repo:, org:, path:, filename:, extension:, language:, negated with -.",
-		codeFound{}, (*service).searchCode),
+		codeResults{}, (*service).searchCode),
 	tool("list_commits", "List commits",
 		"git log of a ref or range such as v1.0..v1.1: by path, author, time, message (grep) or content (pickaxe).",
-		commitList{}, (*service).listCommits),
+		commitList{}, inRepository((*visit).listCommits)),
 	tool("get_commit", "Get a commit",
 		"A commit with its message, and its changed files or its patch, as git show.",
-		nil, (*service).getCommit),
+		nil, inRepository((*visit).getCommit)),
 	tool("compare_commits", "Compare commits",
 		"What head has that base has not: commits, and changed files or the patch, as git diff base...head.",
-		nil, (*service).compareCommits),
+		nil, inRepository((*visit).compareCommits)),
 	tool("get_file_blame", "Blame of a file",
 		"Commit, author and date of each line of a file, across renames.",
-		blamed{}, (*service).getFileBlame),
+		fileBlame{}, inRepository((*visit).getFileBlame)),
 	tool("get_archive_link", "Archive link",
 		"Where to download the files of a commit as one archive, with the command for it.",
-		archiveLink{}, (*service).getArchiveLink),
+		archiveLink{}, inRepository((*visit).getArchiveLink)),
 }
 
 // New lists the tools.
@@ -145,8 +149,8 @@ func New(o Options) []server.ServerTool {
 	return list
 }
 
-// Choose leaves the tools that are named; without names all. The error is for
-// whoever starts the server.
+// Choose returns the tools that are named, or all without names. The error is for the
+// operator who starts the server.
 func Choose(all []server.ServerTool, names []string) ([]server.ServerTool, error) {
 	if len(names) == 0 {
 		return all, nil
@@ -162,4 +166,46 @@ func Choose(all []server.ServerTool, names []string) ([]server.ServerTool, error
 	}
 	return slices.DeleteFunc(all,
 		func(tool server.ServerTool) bool { return !slices.Contains(names, tool.Tool.Name) }), nil
+}
+
+// Unknown returns the text of an error: that there is no such tool or prompt, which one
+// is likely meant, and which there are. kind is the word for one.
+func Unknown(kind, name string, offered []string) string {
+	near := spelling.Closest(clip(name), offered, 1)
+	if len(near) == 0 {
+		near = toolAbout(name, offered)
+	}
+	return fmt.Sprintf("There is no %s %s.%s There are: %s.", kind, quote(clip(name)), didYouMean(near),
+		strings.Join(offered, ", "))
+}
+
+// subjects are words in the names of other servers' tools, with the tool that is
+// about the same here. The first that a name has counts.
+var subjects = []struct{ word, tool string }{
+	{"release", "list_tags"}, {"get_tag", "get_tag"}, {"tag", "list_tags"}, {"branch", "list_branches"},
+	{"blame", "get_file_blame"}, {"annotate", "get_file_blame"},
+	{"diff", "compare_commits"}, {"compare", "compare_commits"}, {"changes", "compare_commits"},
+	{"log", "list_commits"}, {"history", "list_commits"}, {"commits", "list_commits"}, {"show", "get_commit"},
+	{"commit", "get_commit"},
+	{"archive", "get_archive_link"}, {"download", "get_archive_link"}, {"zip", "get_archive_link"},
+	{"clone", "get_archive_link"},
+	{"grep", "search_code"}, {"symbol", "search_code"}, {"definition", "search_code"}, {"reference", "search_code"},
+	{"code", "search_code"},
+	{"glob", "find_files"}, {"find", "find_files"}, {"search_file", "find_files"}, {"list_file", "find_files"},
+	{"tree", "get_repository_tree"}, {"dir", "get_repository_tree"}, {"folder", "get_repository_tree"},
+	{"read", "get_file_contents"}, {"file", "get_file_contents"}, {"content", "get_file_contents"},
+	{"cat", "get_file_contents"}, {"view", "get_file_contents"}, {"open", "get_file_contents"},
+	{"search", "search_code"}, {"list_repo", "search_repositories"}, {"project", "search_repositories"},
+	{"repo", "get_repository"},
+}
+
+// toolAbout finds the tool that a name of another server is about.
+func toolAbout(name string, offered []string) []string {
+	name = strings.ToLower(clip(name))
+	for _, s := range subjects {
+		if strings.Contains(name, s.word) && slices.Contains(offered, s.tool) {
+			return []string{s.tool}
+		}
+	}
+	return nil
 }

@@ -27,7 +27,8 @@ func TestDescriptionsAreStatic(t *testing.T) {
 		for _, tool := range tools.New(tools.Options{Catalogue: catalogue, Locator: signpost{}}) {
 			described = append(described, tool.Tool)
 			a := tool.Tool.Annotations
-			if tool.Tool.Title == "" || tool.Tool.Description == "" || !*a.ReadOnlyHint || *a.DestructiveHint || *a.OpenWorldHint {
+			if tool.Tool.Title == "" || tool.Tool.Description == "" || !*a.ReadOnlyHint || *a.DestructiveHint ||
+				*a.OpenWorldHint {
 				t.Errorf("%s is described incompletely", tool.Tool.Name)
 			}
 			for _, raw := range []json.RawMessage{tool.Tool.RawInputSchema, tool.Tool.RawOutputSchema} {
@@ -74,7 +75,8 @@ func TestSearchRepositories(t *testing.T) {
 	} {
 		r := s.call("search_repositories", c.arguments)
 		got := strs(r.data["repositories"])
-		if !slices.Equal(got, c.want) || !strings.Contains(r.text, c.note) || !strings.HasPrefix(r.text, strings.Join(c.want, "\n")) {
+		if !slices.Equal(got, c.want) || !strings.Contains(r.text, c.note) ||
+			!strings.HasPrefix(r.text, strings.Join(c.want, "\n")) {
 			t.Errorf("%v: %q, %s", c.arguments, got, r.text)
 		}
 	}
@@ -89,51 +91,74 @@ func TestFailuresSayWhatToDo(t *testing.T) {
 		want      string
 	}{
 		{"search_repositories", args{"page": 9}, "There is no page 9: with perPage=30 the last is 1."},
-		{"list_branches", args{"repo": "nobody"}, "There is no repository nobody that you may read. Find names with search_repositories."},
+		{"list_branches", args{"repo": "nobody"},
+			"There is no repository nobody that you may read. Find names with search_repositories."},
 		{"list_branches", args{"repo": "../hello"}, "There is no repository ../hello that you may read."},
 		{"list_branches", args{"repo": "hel\u202elo"}, `There is no repository "hel\342\200\256lo" that you may read.`},
-		{"list_branches", args{"repo": "tools", "owner": "nobody"}, "There is no repository nobody/tools that you may read."},
+		{"list_branches", args{"repo": "tools", "owner": "nobody"},
+			"There is no repository nobody/tools that you may read."},
 		{"list_branches", args{"repo": "Hello"}, "There is no repository Hello that you may read. Did you mean hello?"},
 		{"list_branches", args{"repo": "hlelo"}, "Did you mean hello?"},
 		{"list_branches", args{"repo": "builder"}, "Did you mean team/tools/builder?"},
-		{"search_code", args{"query": "x repo:github/hello"}, "There is no repository github/hello that you may read. Did you mean hello?"},
-		{"search_code", args{"query": "x repo:hello", "ref": "v9"}, "No repository that is searched has the branch, tag or commit v9."},
-		{"get_repository_tree", args{"repo": "hello", "ref": "1.0.0"}, "There is no branch, tag or commit 1.0.0 in hello. Did you mean v1.0.0?"},
+		{"search_code", args{"query": "x repo:github/hello"},
+			"There is no repository github/hello that you may read. Did you mean hello?"},
+		{"search_code", args{"query": "x repo:hello", "ref": "v9"},
+			"No repository that is searched has the branch, tag or commit v9."},
+		{"get_repository_tree", args{"repo": "hello", "ref": "1.0.0"},
+			"There is no branch, tag or commit 1.0.0 in hello. Did you mean v1.0.0?"},
 		{"get_repository_tree", args{"repo": "hello", "ref": "v1.0"}, "Did you mean v1.0.0?"},
 		{"get_repository_tree", args{"repo": "hello", "ref": "origin/main"}, "Did you mean main?"},
-		{"get_repository_tree", args{"repo": "hello", "ref": "refs/heads/feature/lgoin"}, "Did you mean feature/login?"},
+		{"get_repository_tree", args{"repo": "hello", "ref": "refs/heads/feature/lgoin"},
+			"Did you mean feature/login?"},
 		{"search_code", args{"query": "x", "repo": "hello", "ref": "1.0.0"}, "Did you mean v1.0.0?"},
-		{"get_repository_tree", args{"repo": "hello", "ref": "nowhere"}, "There is no branch, tag or commit nowhere in hello. See list_branches and list_tags"},
-		{"get_repository_tree", args{"repo": "hello", "sha": "0123456789012345678901234567890123456789"}, "There is no branch, tag or commit 0123456789"},
+		{"get_repository_tree", args{"repo": "hello", "ref": "nowhere"},
+			"There is no branch, tag or commit nowhere in hello. See list_branches and list_tags"},
+		{"get_repository_tree", args{"repo": "hello", "sha": "0123456789012345678901234567890123456789"},
+			"There is no branch, tag or commit 0123456789"},
 		{"get_repository_tree", args{"repo": "refs", "ref": "folder"}, "There is no branch, tag or commit folder"},
-		{"get_repository_tree", args{"repo": "hello", "path": "README.md"}, "README.md is a file, not a folder. Read it with get_file_contents."},
+		{"get_repository_tree", args{"repo": "hello", "path": "README.md"},
+			"README.md is a file, not a folder. Read it with get_file_contents."},
 		{"get_repository_tree", args{"repo": "hello", "path": "docs/../.."}, `The argument path has the part "..".`},
 		{"get_repository_tree", args{"repo": "hello", "path": `"docs`}, "The argument path begins with a double quote"},
 		{"get_repository_tree", args{"repo": "hello", "page": 2}, "There is no page 2"},
 		{"get_repository_tree", args{"repo": "empty"}, "The repository has no commits yet."},
-		{"get_file_contents", args{"repo": "hello", "path": "guide.md"}, "There is no guide.md in hello at 3ff53e025c901ee7c1c5ff8497c213584a8b4958. Did you mean docs/guide.md?"},
+		{"get_file_contents", args{"repo": "hello", "path": "guide.md"},
+			"There is no guide.md in hello at 3ff53e025c901ee7c1c5ff8497c213584a8b4958. Did you mean docs/guide.md?"},
 		{"get_file_contents", args{"repo": "hello", "path": "nothing"}, "Look for it with find_files."},
-		{"get_file_contents", args{"repo": "hello", "path": "README.md", "start_line": 9}, "start_line is 9, but README.md has 8 lines."},
-		{"get_file_contents", args{"repo": "hello", "path": "README.md", "start_line": 5, "end_line": 4}, "end_line is 4, before start_line, which is 5."},
+		{"get_file_contents", args{"repo": "hello", "path": "README.md", "start_line": 9},
+			"start_line is 9, but README.md has 8 lines."},
+		{"get_file_contents", args{"repo": "hello", "path": "README.md", "start_line": 5, "end_line": 4},
+			"end_line is 4, before start_line, which is 5."},
 		{"find_files", args{"repo": "hello"}, "Give query, a part of the path, or glob"},
-		{"find_files", args{"repo": "hello", "glob": strings.Repeat("{a,b}", 9)}, "The braces of the pattern stand for more than 64 patterns."},
-		{"find_files", args{"repo": "hello", "glob": "["}, `The pattern [ is malformed: a set such as [abc] has no end`},
+		{"find_files", args{"repo": "hello", "glob": strings.Repeat("{a,b}", 9)},
+			"The braces of the pattern stand for more than 64 patterns."},
+		{"find_files", args{"repo": "hello", "glob": "["},
+			`The pattern [ is malformed: a set such as [abc] has no end`},
 		{"get_repository_tree", args{"repo": "hello", "path_filter": "src/[a-"}, "The pattern src/[a- is malformed"},
-		{"get_repository_tree", args{"repo": "hello", "tree_sha": "0123456789012345678901234567890123456789"}, "There is no branch, tag or commit 0123456789"},
-		{"search_code", args{"query": "x", "repo": "hello", "context_lines": 21}, "The argument context_lines must be a whole number from 0 to 20."},
-		{"search_code", args{"query": "x path:a", "path": "b"}, "The query has path:, and there is the argument path. Give one of them."},
-		{"search_code", args{"query": "language:go"}, "The query cannot be searched for: there is nothing to search for"},
-		{"search_code", args{"query": "x", "repo": "hello", "ref": "nowhere"}, "There is no branch, tag or commit nowhere in hello."},
+		{"get_repository_tree", args{"repo": "hello", "tree_sha": "0123456789012345678901234567890123456789"},
+			"There is no branch, tag or commit 0123456789"},
+		{"search_code", args{"query": "x", "repo": "hello", "context_lines": 21},
+			"The argument context_lines must be a whole number from 0 to 20."},
+		{"search_code", args{"query": "x path:a", "path": "b"},
+			"The query has path:, and there is the argument path. Give one of them."},
+		{"search_code", args{"query": "language:go"},
+			"The query cannot be searched for: there is nothing to search for"},
+		{"search_code", args{"query": "x", "repo": "hello", "ref": "nowhere"},
+			"There is no branch, tag or commit nowhere in hello."},
 		{"list_commits", args{"repo": "hello", "page": 1_000_000}, "page is too far: go on with the cursor"},
 		{"get_commit", args{"repo": "hello", "paths": "../x"}, `The argument path has the part "..".`},
 		{"get_commit", args{"repo": "hello", "page": 2}, "There is no page 2"},
-		{"compare_commits", args{"repo": "history", "base": "main", "head": "pages"}, "have no commit in common. Compare them themselves with two_dot=true."},
-		{"get_file_blame", args{"repo": "hello", "path": "README.md", "start_line": 3, "end_line": 2}, "end_line is 2, before start_line, which is 3."},
-		{"get_archive_link", args{"repo": "hello", "exclude": strings.Repeat("x", 4096)}, "which is more than 4096. Name folders instead of single files"},
+		{"compare_commits", args{"repo": "history", "base": "main", "head": "pages"},
+			"have no commit in common. Compare them themselves with two_dot=true."},
+		{"get_file_blame", args{"repo": "hello", "path": "README.md", "start_line": 3, "end_line": 2},
+			"end_line is 2, before start_line, which is 3."},
+		{"get_archive_link", args{"repo": "hello", "exclude": strings.Repeat("x", 4096)},
+			"which is more than 4096. Name folders instead of single files"},
 		{"get_archive_link", args{"repo": "hello", "prefix": "../x"}, `"prefix" must be a relative path`},
 		{"get_archive_link", args{"repo": "hello", "profile": "half"}, `"half" is neither "archive" nor "full"`},
 		{"get_archive_link", args{"repo": "hello", "paths": []string{":(nope)a"}}, "The arguments make no archive"},
-		{"get_archive_link", args{"repo": "hello", "format": "rar"}, "The argument format must be one of manifest.json, tar, tar.gz, tar.xz, tar.zst, zip."},
+		{"get_archive_link", args{"repo": "hello", "format": "rar"},
+			"The argument format must be one of manifest.json, tar, tar.gz, tar.xz, tar.zst, zip."},
 	} {
 		if r := s.call(c.tool, c.arguments); !r.failed || !strings.Contains(r.text, c.want) {
 			t.Errorf("%s %v: %s", c.tool, c.arguments, r.text)
@@ -153,10 +178,13 @@ func TestNamesOfRepositoriesAndRevisions(t *testing.T) {
 		{args{"repo": `"hello"`}, "hello at 3ff53e0"},
 		{args{"repo": "hello", "owner": "github"}, "There is no repository github/hello; this is of hello.\n"},
 		{args{"repo": "github/hello.git"}, "There is no repository github/hello.git; this is of hello.\n"},
-		{args{"repo": "https://github.com/github/hello"}, "There is no repository https://github.com/github/hello; this is of hello.\n"},
-		{args{"repo": "git@example.com:team/tools/builder.git"}, "There is no repository git@example.com:team/tools/builder.git; this is of team/tools/builder.\n"},
+		{args{"repo": "https://github.com/github/hello"},
+			"There is no repository https://github.com/github/hello; this is of hello.\n"},
+		{args{"repo": "git@example.com:team/tools/builder.git"},
+			"There is no repository git@example.com:team/tools/builder.git; this is of team/tools/builder.\n"},
 		{args{"repo": "repo://hello"}, "There is no repository repo://hello; this is of hello.\n"},
-		{args{"repo": "tools/builder", "owner": "team"}, "team/tools/builder at 8dffac5f15ad0acae02c4575668269d37efe38c0."},
+		{args{"repo": "tools/builder", "owner": "team"},
+			"team/tools/builder at 8dffac5f15ad0acae02c4575668269d37efe38c0."},
 		{args{"repo": "builder.git", "owner": "team/tools"}, "team/tools/builder at 8dffac5"},
 		{args{"repo": "team/tools", "owner": "team"}, "team/tools at 8546ab3"},
 		{args{"repo": "hello", "ref": "feature/login"}, "hello at feature/login (9c59764"},
@@ -167,9 +195,11 @@ func TestNamesOfRepositoriesAndRevisions(t *testing.T) {
 		{args{"repo": "hello", "ref": "main", "sha": "19b9248"}, "hello at 19b9248c133ae0140f98b38043dc86d27a25c080."},
 		{args{"repo": "hello", "ref": "nowhere", "tree_sha": "v1.0.0"}, "hello at v1.0.0 (19b9248"},
 		{args{"repo": "trunk", "ref": "main"}, "There is no branch main; this is of the default branch trunk.\n"},
-		{args{"repo": "trunk", "ref": "refs/heads/master"}, "There is no branch refs/heads/master; this is of the default branch trunk."},
+		{args{"repo": "trunk", "ref": "refs/heads/master"},
+			"There is no branch refs/heads/master; this is of the default branch trunk."},
 		{args{"repo": "detached", "ref": "master"}, "There is no branch master; this is of HEAD, which is no branch."},
-		{args{"repo": "refs", "ref": "v1.0"}, "v1.0 is a tag and a branch; this is of the tag. For the branch give refs/heads/v1.0."},
+		{args{"repo": "refs", "ref": "v1.0"},
+			"v1.0 is a tag and a branch; this is of the tag. For the branch give refs/heads/v1.0."},
 	} {
 		if r := s.call("get_repository_tree", c.arguments); r.failed || !strings.Contains("\n"+r.text, "\n"+c.want) {
 			t.Errorf("%v: %s", c.arguments, r.text)
@@ -191,19 +221,23 @@ func TestRefsAndCards(t *testing.T) {
 		}
 	}
 	r = s.call("list_branches", args{"repo": "refs", "perPage": 5})
-	if r.data["nextPage"] != 2.0 || r.data["total"] != 15.0 || r.data["defaultBranch"] != "main" || len(r.links) > 0 || !strings.Contains(r.text, "All branches and tags are in repo://refs/refs.") {
+	if r.data["nextPage"] != 2.0 || r.data["total"] != 15.0 || r.data["defaultBranch"] != "main" || len(r.links) > 0 ||
+		!strings.Contains(r.text, "All branches and tags are in repo://refs/refs.") {
 		t.Errorf("%+v", r)
 	}
-	if r = s.call("list_branches", args{"repo": "refs", "perPage": 5, "page": 3}); r.data["nextPage"] != nil || !strings.Contains(r.text, "11 to 15 of 15.") {
+	if r = s.call("list_branches", args{"repo": "refs", "perPage": 5, "page": 3}); r.data["nextPage"] != nil ||
+		!strings.Contains(r.text, "11 to 15 of 15.") {
 		t.Errorf("%+v", r)
 	}
 	if r = s.call("list_tags", args{"repo": "trunk"}); !strings.Contains(r.text, "trunk has no tags.") {
 		t.Errorf("%+v", r)
 	}
-	if r = s.call("get_repository", args{"repo": "hello"}); r.data["description"] != "Greets people by name" || r.data["branches"] != 2.0 || r.data["uri"] != "repo://hello" {
+	if r = s.call("get_repository", args{"repo": "hello"}); r.data["description"] != "Greets people by name" ||
+		r.data["branches"] != 2.0 || r.data["uri"] != "repo://hello" {
 		t.Errorf("%+v", r)
 	}
-	if r = s.call("get_repository", args{"repo": "empty"}); r.data["empty"] != true || r.data["head"] != nil || !strings.Contains(r.text, "There is no commit yet.") {
+	if r = s.call("get_repository", args{"repo": "empty"}); r.data["empty"] != true || r.data["head"] != nil ||
+		!strings.Contains(r.text, "There is no commit yet.") {
 		t.Errorf("%+v", r)
 	}
 	if r = s.call("get_repository", args{"repo": "detached"}); r.data["defaultBranch"] != nil || r.data["head"] == nil {
@@ -214,13 +248,16 @@ func TestRefsAndCards(t *testing.T) {
 func TestArchiveLink(t *testing.T) {
 	s := open(t, samples)
 	r := s.call("get_archive_link", args{
-		"repo": "hello", "ref": "v1.0.0", "format": "zip", "paths": []string{"src", "docs"}, "exclude": "docs/x", "prefix": "p/", "profile": "full", "base": "first",
+		"repo": "hello", "ref": "v1.0.0", "format": "zip", "paths": []string{"src", "docs"}, "exclude": "docs/x",
+		"prefix": "p/", "profile": "full", "base": "first",
 	})
 	const want = `repo://archive/hello/19b9248c133ae0140f98b38043dc86d27a25c080.zip?[["path" "src"] ["path" "docs"] ["exclude" "docs/x"] ["prefix" "p/"] ["profile" "full"] ["base" "first"]]`
-	if !slices.Equal(r.links, []string{want}) || r.data["uri"] != want || !strings.Contains(r.text, "\nuri: "+want+"\n") {
+	if !slices.Equal(r.links, []string{want}) || r.data["uri"] != want ||
+		!strings.Contains(r.text, "\nuri: "+want+"\n") {
 		t.Errorf("%+v", r)
 	}
-	if !strings.Contains(r.text, "Download it from this server over HTTP: GET /archive/hello/") || strings.Contains(r.text, "curl") {
+	if !strings.Contains(r.text, "Download it from this server over HTTP: GET /archive/hello/") ||
+		strings.Contains(r.text, "curl") {
 		t.Errorf("without an address there is no command: %s", r.text)
 	}
 }
@@ -232,7 +269,9 @@ func TestBlocksSayWhereTheyAreFrom(t *testing.T) {
 	repo.Commit("main", gittest.Regular("file-of-stranger", "text-of-stranger\n"))
 	repo.WriteFile("description", []byte("description-of-stranger"))
 	tree := repo.Git("rev-parse", "main^{tree}")
-	commit := repo.Store("commit", "tree "+tree+"\nauthor name-of-stranger <a@b.example> 1700000000 +0000\ncommitter C <c@d.example> 1700000000 +0000\n\nsubject-of-stranger\n")
+	commit := repo.Store("commit", "tree "+tree+
+		"\nauthor name-of-stranger <a@b.example> 1700000000 +0000\ncommitter C <c@d.example> 1700000000 "+
+		"+0000\n\nsubject-of-stranger\n")
 	for _, ref := range []string{"refs/heads/main", "refs/heads/branch-of-stranger", "refs/tags/tag-of-stranger"} {
 		repo.SetRef(ref, commit)
 	}
@@ -246,7 +285,8 @@ func TestBlocksSayWhereTheyAreFrom(t *testing.T) {
 		{"list_tags", args{}, []string{"tag-of-stranger"}},
 		{"list_commits", args{}, []string{"subject-of-stranger", "name-of-stranger"}},
 		{"get_commit", args{}, []string{"subject-of-stranger", "name-of-stranger", "file-of-stranger"}},
-		{"get_file_blame", args{"path": "file-of-stranger"}, []string{"subject-of-stranger", "name-of-stranger", "text-of-stranger"}},
+		{"get_file_blame", args{"path": "file-of-stranger"}, []string{"subject-of-stranger", "name-of-stranger",
+			"text-of-stranger"}},
 		{"get_repository_tree", args{}, []string{"file-of-stranger"}},
 		{"find_files", args{"query": "file"}, []string{"file-of-stranger"}},
 		{"search_code", args{"query": "text"}, []string{"file-of-stranger", "text-of-stranger"}},
@@ -255,7 +295,9 @@ func TestBlocksSayWhereTheyAreFrom(t *testing.T) {
 		c.arguments["repo"] = "one"
 		r := s.call(c.tool, c.arguments)
 		for _, want := range c.marked {
-			if !strings.Contains(r.content, want) || strings.Contains(strings.TrimPrefix(r.text, strings.TrimSuffix(r.content, "\n")), want) && want != "file-of-stranger" {
+			if !strings.Contains(r.content, want) ||
+				strings.Contains(strings.TrimPrefix(r.text, strings.TrimSuffix(r.content, "\n")), want) &&
+					want != "file-of-stranger" {
 				t.Errorf("%s: %s is not in the marked block alone: %s", c.tool, want, r.text)
 			}
 		}
@@ -271,8 +313,10 @@ func TestLinksAreAnswers(t *testing.T) {
 		arguments   args
 		description string
 	}{
-		{"get_archive_link", args{"repo": "hello", "ref": "v1.0.0"}, "Archive of hello at v1.0.0 (19b9248c133ae0140f98b38043dc86d27a25c080)"},
-		{"get_file_contents", args{"repo": "media", "path": "images/logo.png"}, "Bytes of images/logo.png in media at "},
+		{"get_archive_link", args{"repo": "hello", "ref": "v1.0.0"},
+			"Archive of hello at v1.0.0 (19b9248c133ae0140f98b38043dc86d27a25c080)"},
+		{"get_file_contents", args{"repo": "media", "path": "images/logo.png"},
+			"Bytes of images/logo.png in media at "},
 	} {
 		call := mcp.CallToolRequest{}
 		call.Params.Name, call.Params.Arguments = c.tool, c.arguments
@@ -287,7 +331,8 @@ func TestLinksAreAnswers(t *testing.T) {
 			}
 			links++
 			meta, _ := block["_meta"].(map[string]any)
-			if block["streamable"] != true || meta["io.github.repomcp/streamable"] != true || !strings.HasPrefix(block["description"].(string), c.description) {
+			if block["streamable"] != true || meta["io.github.repomcp/streamable"] != true ||
+				!strings.HasPrefix(block["description"].(string), c.description) {
 				t.Errorf("%s: %v", c.tool, block)
 			}
 		}
@@ -334,7 +379,8 @@ func TestTreesThatWereHandedOut(t *testing.T) {
 		}
 		return s.call("get_repository_tree", arguments)
 	}
-	if r := list(repo.Git("rev-parse", "main^{tree}"), nil); r.failed || !strings.Contains(r.text, "is the folder / of this commit.") {
+	if r := list(repo.Git("rev-parse", "main^{tree}"), nil); r.failed ||
+		!strings.Contains(r.text, "is the folder / of this commit.") {
 		t.Errorf("the tree of the default branch: %s", r.text)
 	}
 	if r := list(oldTree, nil); !r.failed {
@@ -343,7 +389,8 @@ func TestTreesThatWereHandedOut(t *testing.T) {
 	if r := s.call("get_commit", args{"repo": "one", "sha": old}); !strings.Contains(r.text, oldTree) {
 		t.Fatal(r.text)
 	}
-	if r := list(oldTree, args{"recursive": true}); r.failed || r.data["sha"] != old || !strings.Contains(r.text, deep+" - old/deep") {
+	if r := list(oldTree, args{"recursive": true}); r.failed || r.data["sha"] != old ||
+		!strings.Contains(r.text, deep+" - old/deep") {
 		t.Errorf("the tree of a commit: %s", r.text)
 	}
 	if r := list(deep, nil); r.failed || !strings.Contains(r.text, " old/deep/file\n") {
@@ -366,10 +413,13 @@ func TestTreesThatWereHandedOut(t *testing.T) {
 // That a path is not there is another answer than that nothing changed it.
 func TestALogOfNothingSaysWhy(t *testing.T) {
 	s := open(t, samples)
-	if r := s.call("list_commits", args{"repo": "hello", "path": "nowhere/guide.md"}); r.failed || !strings.Contains(r.text, "There is no nowhere/guide.md in hello at 3ff53e025c901ee7c1c5ff8497c213584a8b4958. Did you mean docs/guide.md?") {
+	if r := s.call("list_commits", args{"repo": "hello", "path": "nowhere/guide.md"}); r.failed ||
+		!strings.Contains(r.text, "There is no nowhere/guide.md in hello at "+
+			"3ff53e025c901ee7c1c5ff8497c213584a8b4958. Did you mean docs/guide.md?") {
 		t.Errorf("%s", r.text)
 	}
-	if r := s.call("list_commits", args{"repo": "hello", "path": "README.md", "author": "nobody"}); r.failed || strings.Contains(r.text, "There is no README.md") || !strings.Contains(r.text, "No commit fits") {
+	if r := s.call("list_commits", args{"repo": "hello", "path": "README.md", "author": "nobody"}); r.failed ||
+		strings.Contains(r.text, "There is no README.md") || !strings.Contains(r.text, "No commit fits") {
 		t.Errorf("%s", r.text)
 	}
 }
@@ -381,7 +431,8 @@ func TestTheCardTellsWhenTheMirrorWasFetched(t *testing.T) {
 		t.Errorf("%s", r.text)
 	}
 	repo.WriteFile("FETCH_HEAD", nil)
-	if r := s.call("get_repository", args{"repo": "one"}); r.data["fetched"] == nil || !strings.Contains(r.text, "\nfetched: 20") {
+	if r := s.call("get_repository", args{"repo": "one"}); r.data["fetched"] == nil ||
+		!strings.Contains(r.text, "\nfetched: 20") {
 		t.Errorf("%s", r.text)
 	}
 }
@@ -419,10 +470,12 @@ func TestResultsWithoutLinks(t *testing.T) {
 	for _, tool := range tools.New(tools.Options{Catalogue: catalogue, Locator: signpost{}, NoLinks: true}) {
 		s.tools[tool.Tool.Name] = tool
 	}
-	if r := s.call("get_archive_link", args{"repo": "hello"}); len(r.links) > 0 || !strings.Contains(r.text, "\nuri: repo://archive/hello/") {
+	if r := s.call("get_archive_link", args{"repo": "hello"}); len(r.links) > 0 ||
+		!strings.Contains(r.text, "\nuri: repo://archive/hello/") {
 		t.Errorf("%+v", r)
 	}
-	if r := s.call("get_file_contents", args{"repo": "media", "path": "images/logo.png"}); len(r.links) > 0 || !strings.Contains(r.text, "Its resource is repo://raw/media/") {
+	if r := s.call("get_file_contents", args{"repo": "media", "path": "images/logo.png"}); len(r.links) > 0 ||
+		!strings.Contains(r.text, "Its resource is repo://raw/media/") {
 		t.Errorf("%+v", r)
 	}
 }

@@ -80,7 +80,7 @@ func (w *walker) list(id repos.ID) ([]repos.TreeEntry, error) {
 		return nil, errStopped
 	}
 	list, err := w.snapshot.Tree(id)
-	return list, missing(err)
+	return list, damageIfMissing(err)
 }
 
 // noteStopped turns errStopped into a note: what was found until then is shown.

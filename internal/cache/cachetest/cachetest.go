@@ -52,13 +52,13 @@ func (b *Bucket) Put(name string, object []byte) {
 	b.objects[name] = bytes.Clone(object)
 }
 
-// Size is cache.Bucket's.
+// Size implements cache.Bucket.
 func (b *Bucket) Size(_ context.Context, name string) (int64, error) {
 	object, err := b.Object(name)
 	return int64(len(object)), err
 }
 
-// Open is cache.Bucket's.
+// Open implements cache.Bucket.
 func (b *Bucket) Open(_ context.Context, name string, offset, length int64) (io.ReadCloser, error) {
 	object, err := b.Object(name)
 	if err != nil {
@@ -67,7 +67,7 @@ func (b *Bucket) Open(_ context.Context, name string, offset, length int64) (io.
 	return io.NopCloser(io.NewSectionReader(bytes.NewReader(object), offset, length)), nil
 }
 
-// Upload is cache.Bucket's.
+// Upload implements cache.Bucket.
 func (b *Bucket) Upload(ctx context.Context, name, _ string, r io.Reader) error {
 	object, err := io.ReadAll(r)
 	if err == nil {
@@ -79,7 +79,7 @@ func (b *Bucket) Upload(ctx context.Context, name, _ string, r io.Reader) error 
 	return err
 }
 
-// Delete is cache.Bucket's.
+// Delete implements cache.Bucket.
 func (b *Bucket) Delete(_ context.Context, name string) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -90,7 +90,7 @@ func (b *Bucket) Delete(_ context.Context, name string) error {
 // signature ends the URLs of SignURL.
 const signature = "?signature=good"
 
-// SignURL is cache.Bucket's.
+// SignURL implements cache.Bucket.
 func (b *Bucket) SignURL(_ context.Context, name, _ string, _ time.Duration) (string, error) {
 	return b.Base + name + signature, nil
 }
@@ -105,5 +105,5 @@ func (b *Bucket) Signed(address string) (string, error) {
 	return name, nil
 }
 
-// Close is cache.Bucket's.
+// Close implements cache.Bucket.
 func (b *Bucket) Close() error { return nil }

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// interpreter is the name of the program that a first line such as
+// interpreter returns the name of the program that a first line such as
 // "#!/usr/bin/env -S python3.11 -u" asks for, without a minor version; "" when
 // there is none.
 func interpreter(content []byte) string {

@@ -113,7 +113,8 @@ func TestAgreesWithEnryOnNames(t *testing.T) {
 // takes a file for, the set of that language has.
 func TestAgreesWithEnryOnContents(t *testing.T) {
 	cases, unsure := 0, 0
-	err := filepath.WalkDir(filepath.Join(runtime.GOROOT(), "src"), func(path string, entry fs.DirEntry, err error) error { //nolint:staticcheck // the tree of the go command that runs the test
+	root := runtime.GOROOT() //nolint:staticcheck // the tree of the go command that runs the test
+	err := filepath.WalkDir(filepath.Join(root, "src"), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() || strings.HasSuffix(path, ".go") && cases%40 != 0 {
 			cases++
 			return err
@@ -143,7 +144,8 @@ func TestAgreesWithEnryOnContents(t *testing.T) {
 
 // decided is the library's answer by the steps that this package has too.
 func decided(path string, content []byte) (name string, safe bool) {
-	for _, strategy := range []enry.Strategy{enry.GetLanguagesByFilename, enry.GetLanguagesByExtension, enry.GetLanguagesByContent} {
+	for _, strategy := range []enry.Strategy{enry.GetLanguagesByFilename, enry.GetLanguagesByExtension,
+		enry.GetLanguagesByContent} {
 		if found := strategy(filepath.Base(path), content, nil); len(found) == 1 {
 			return found[0], true
 		} else if len(found) > 1 {

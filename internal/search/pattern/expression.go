@@ -53,7 +53,7 @@ func compileExpression(text string, fold bool) (*expression, *Error) {
 	return &expression{re: re, required: requiredBy(tree), instructions: len(program.Inst)}, nil
 }
 
-// sizeOf is about the number of instructions that an expression compiles to; what
+// sizeOf estimates the number of instructions that an expression compiles to; what
 // is repeated counts as often as it may be.
 func sizeOf(re *syntax.Regexp) int {
 	size := 1
@@ -72,7 +72,7 @@ func sizeOf(re *syntax.Regexp) int {
 	return size
 }
 
-// mistake says in words of the query what the parser found.
+// mistake returns what the parser found, in words of the query.
 func mistake(text string, err error) *Error {
 	var wrong *syntax.Error
 	if !errors.As(err, &wrong) {
@@ -175,7 +175,7 @@ func lineAround(text []byte, i int) (start, end int) {
 // quote makes an expression of a fixed text, whose bytes may be no UTF-8.
 func quote(text string) string { return regexp.QuoteMeta(strings.ToValidUTF8(text, "\uFFFD")) }
 
-// literalsOf is the runes that an expression names one by one. Those that come
+// literalsOf returns the runes that an expression names one by one. Those that come
 // from a class, as \S does, are not.
 func literalsOf(text string) string {
 	tree, err := syntax.Parse(text, lineFlags)

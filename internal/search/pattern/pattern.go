@@ -158,7 +158,7 @@ func hasUpper(terms []Term) bool {
 	return false
 }
 
-// Cost is how many steps of some nanoseconds a scan may take for a byte of the
+// Cost returns how many steps of some nanoseconds a scan may take for a byte of the
 // text, in the worst case; for most texts a step takes several bytes.
 func (p *Pattern) Cost() int {
 	cost := 0
@@ -168,7 +168,7 @@ func (p *Pattern) Cost() int {
 	return cost
 }
 
-// Key is the same for patterns that match the same lines of every text by their
+// Key returns the same for patterns that match the same lines of every text by their
 // form: results may be kept under it.
 func (p *Pattern) Key() string { return p.key }
 

@@ -71,14 +71,20 @@ func agree(t *testing.T, expression, text string, c pattern.Case) (hits int, ok 
 }
 
 var expressions = []string{
-	`a`, `ab`, `^`, `$`, `^$`, `a*`, `^a`, `a$`, `^a$`, `.`, `.*`, `\bab\b`, `\Bb`, `\w+`, `\W`, `\s`, `\S+$`, `[^a]`, `[^a]*`, `\A`, `\z`, `\Aa`, `b\z`,
-	`a|b`, `ab|cd`, `(ab|cd)+e`, `a.*b`, `a\s+b`, `(?s)a.b`, `(?m)^b`, `(?-m)^b$`, `x?ab`, `(?:ab){2,3}`, `k`, `(?i)k`, `(?i)task`, `(?i)kelvin|strasse`,
-	`é`, `(?i)É`, `\x{fffd}`, `a\x{fffd}b`, `[\x{80}-\x{10ffff}]`, `\pL+`, `[[:upper:]]`, `(?i)[a-c]k`, `func \([a-z]+ \*?[A-Z]\w*\) Re(ad|set)\(`,
-	`return (nil|err)`, `(foo|bar|)baz`, `(?:)`, `[a-z]+_[0-9]+`, `\d{2,4}`, `"[^"]*"`, `\.go\b`, `a{0}b`, `(a?){3}b`, `\x41`, `\x{212A}`, `ſ`, `\Qa.b\E`, `(?i)ſ`,
+	`a`, `ab`, `^`, `$`, `^$`, `a*`, `^a`, `a$`, `^a$`, `.`, `.*`, `\bab\b`, `\Bb`, `\w+`, `\W`, `\s`, `\S+$`, `[^a]`,
+	`[^a]*`, `\A`, `\z`, `\Aa`, `b\z`,
+	`a|b`, `ab|cd`, `(ab|cd)+e`, `a.*b`, `a\s+b`, `(?s)a.b`, `(?m)^b`, `(?-m)^b$`, `x?ab`, `(?:ab){2,3}`, `k`, `(?i)k`,
+	`(?i)task`, `(?i)kelvin|strasse`,
+	`é`, `(?i)É`, `\x{fffd}`, `a\x{fffd}b`, `[\x{80}-\x{10ffff}]`, `\pL+`, `[[:upper:]]`, `(?i)[a-c]k`,
+	`func \([a-z]+ \*?[A-Z]\w*\) Re(ad|set)\(`,
+	`return (nil|err)`, `(foo|bar|)baz`, `(?:)`, `[a-z]+_[0-9]+`, `\d{2,4}`, `"[^"]*"`, `\.go\b`, `a{0}b`, `(a?){3}b`,
+	`\x41`, `\x{212A}`, `ſ`, `\Qa.b\E`, `(?i)ſ`,
 }
 
-var alphabet = []string{"a", "b", "c", "d", "ab", "k", "K", "\u212a", "s", "S", "ſ", "é", "É", "\xff", "\ufffd", " ", "\t", "_", "1", "23", ".", "\"", "\r", "\x00",
-	"\n", "\n", "\n", "\r\n", "func (r *Reader) Read(", "return nil", "task", "TASK", "ta\u017fk", "foobaz", "baz", "a_1", "x.go", "Kelvin", "日本"}
+var alphabet = []string{"a", "b", "c", "d", "ab", "k", "K", "\u212a", "s", "S", "ſ", "é", "É", "\xff", "\ufffd", " ",
+	"\t", "_", "1", "23", ".", "\"", "\r", "\x00",
+	"\n", "\n", "\n", "\r\n", "func (r *Reader) Read(", "return nil", "task", "TASK", "ta\u017fk", "foobaz", "baz",
+	"a_1", "x.go", "Kelvin", "日本"}
 
 func randomText(r *rand.Rand, pieces int) string {
 	var b strings.Builder
@@ -107,7 +113,8 @@ func TestAgreesWithGoLineByLine(t *testing.T) {
 
 // randomExpression nests what the grammar has.
 func randomExpression(r *rand.Rand, depth int) string {
-	atoms := []string{"a", "b", "ab", "k", "s", "é", ".", `\b`, `\w`, `\s`, "^", "$", "[ab]", "[^a]", "foo", "task", `\x{fffd}`, `\S`}
+	atoms := []string{"a", "b", "ab", "k", "s", "é", ".", `\b`, `\w`, `\s`, "^", "$", "[ab]", "[^a]", "foo", "task",
+		`\x{fffd}`, `\S`}
 	if depth == 0 {
 		return atoms[r.IntN(len(atoms))]
 	}
@@ -203,7 +210,8 @@ func TestFoldedTextsAgreeWithGo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, want := scan(p, text, pattern.Start()), lineByLine(regexp.MustCompile("(?i)"+regexp.QuoteMeta(needle)), text)
+		got, want := scan(p, text, pattern.Start()), lineByLine(regexp.MustCompile("(?i)"+regexp.QuoteMeta(needle)),
+			text)
 		if !reflect.DeepEqual(got, want) {
 			t.Fatalf("%q in %q:\n got %+v\nwant %+v", needle, text, got, want)
 		}
@@ -215,7 +223,8 @@ func TestFoldedTextsAgreeWithGo(t *testing.T) {
 }
 
 func TestAllTermsMustBeInTheText(t *testing.T) {
-	p, err := pattern.Compile([]pattern.Term{{Text: "open"}, {Text: "clo[sz]e", Regexp: true}, {Text: "pen"}}, pattern.Sensitive)
+	p, err := pattern.Compile([]pattern.Term{{Text: "open"}, {Text: "clo[sz]e", Regexp: true}, {Text: "pen"}},
+		pattern.Sensitive)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,7 +254,8 @@ func TestAScanGoesOnWhereItStopped(t *testing.T) {
 		for range stop + 1 {
 			s.Next()
 		}
-		if rest := scan(p, text, s.Position()); len(rest)+stop+1 != len(whole) || len(rest) > 0 && !reflect.DeepEqual(rest, whole[stop+1:]) {
+		if rest := scan(p, text, s.Position()); len(rest)+stop+1 != len(whole) || len(rest) > 0 &&
+			!reflect.DeepEqual(rest, whole[stop+1:]) {
 			t.Fatalf("after %d of %d lines: %d", stop+1, len(whole), len(rest))
 		}
 	}
@@ -314,7 +324,9 @@ func TestManyStatesAreForgotten(t *testing.T) {
 	}
 }
 
-var source = bytes.Repeat([]byte("// Read implements [io.Reader]. It gives exactly Size bytes and then io.EOF, or\nfunc (b *Blob) Read(p []byte) (int, error) {\n\tn, err := b.object.Read(p)\n\tif err != nil {\n\t\treturn n, err\n\t}\n}\n\n"), 2000)
+var source = bytes.Repeat([]byte("// Read implements [io.Reader]. It gives exactly Size bytes and then io.EOF, "+
+	"or\nfunc (b *Blob) Read(p []byte) (int, error) {\n\tn, err := b.object.Read(p)\n\tif err != nil {\n\t\treturn "+
+	"n, err\n\t}\n}\n\n"), 2000)
 
 func BenchmarkScan(b *testing.B) {
 	for _, term := range []struct {
@@ -326,7 +338,8 @@ func BenchmarkScan(b *testing.B) {
 		{"rare text", pattern.Term{Text: "descriptorLimit"}, pattern.Sensitive, ""},
 		{"common text", pattern.Term{Text: "return"}, pattern.Sensitive, ""},
 		{"rare text in any case", pattern.Term{Text: "descriptorlimit"}, pattern.Insensitive, ""},
-		{"expression with a text", pattern.Term{Text: `func \(\w+ \*Tree\) \w+\(`, Regexp: true}, pattern.Sensitive, ""},
+		{"expression with a text", pattern.Term{Text: `func \(\w+ \*Tree\) \w+\(`, Regexp: true}, pattern.Sensitive,
+			""},
 		{"expression without", pattern.Term{Text: `[a-z]+_[0-9]+\b`, Regexp: true}, pattern.Sensitive, ""},
 	} {
 		b.Run(term.name, func(b *testing.B) {

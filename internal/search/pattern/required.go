@@ -34,7 +34,7 @@ type content struct {
 	needed []word
 }
 
-// requiredBy finds words of which every match contains at least one. It gives
+// requiredBy finds words of which every match contains at least one. It returns
 // nil when there are none worth looking for.
 func requiredBy(tree *syntax.Regexp) *needles {
 	words := contentOf(tree).best()
@@ -72,7 +72,7 @@ func contentOf(re *syntax.Regexp) content {
 	return content{}
 }
 
-// literal is a text of which all is known, unless a part of it can be written in
+// literal returns a text of which all is known, unless a part of it can be written in
 // ways that are not bytes of the pattern: U+FFFD stands for every invalid byte,
 // and folding beyond ASCII changes lengths. Such a part divides it.
 func literal(runes []rune, fold bool) content {
@@ -124,7 +124,7 @@ func concat(subs []*syntax.Regexp) content {
 	return join(parts)
 }
 
-// join is the content of parts that follow each other. Neighbours that are known
+// join returns the content of parts that follow each other. Neighbours that are known
 // exactly become longer words.
 func join(parts []content) content {
 	var needed []word
@@ -205,7 +205,7 @@ func contains(words []word, w word) bool {
 	return false
 }
 
-// best is the better one of what is known.
+// best returns the better one of what is known.
 func (c content) best() []word { return better(c.needed, c.exact) }
 
 func better(a, b []word) []word {

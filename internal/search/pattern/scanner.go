@@ -17,7 +17,7 @@ type Position struct {
 	Number int // of the line, from 1
 }
 
-// Start is the beginning of a text.
+// Start returns the beginning of a text.
 func Start() Position { return Position{Number: 1} }
 
 // Scanner goes through the matching lines of a text.
@@ -35,7 +35,7 @@ type Scanner struct {
 // line is where a matcher found one; start is -1 when there is no more.
 type line struct{ start, end int }
 
-// Scan begins at a position, which is [Start] or what [Scanner.Position] gave for
+// Scan begins at a position, which is [Start] or what [Scanner.Position] returned for
 // the same text. From the beginning it finds nothing unless each term matches
 // some line of the text.
 func (p *Pattern) Scan(text []byte, from Position) *Scanner {
@@ -124,12 +124,12 @@ func merge(spans []Span) []Span {
 // Number of the present line, from 1.
 func (s *Scanner) Number() int { return s.next.Number - 1 }
 
-// Line is the present line without its LF, a part of the text.
+// Line returns the present line without its LF, a part of the text.
 func (s *Scanner) Line() []byte { return s.text[s.start:s.end] }
 
-// Spans are where the present line matches, from left to right; at most 32 of
+// Spans returns where the present line matches, from left to right; at most 32 of
 // each term. They are valid until Next.
 func (s *Scanner) Spans() []Span { return s.spans }
 
-// Position is where to go on after the present line.
+// Position returns where to go on after the present line.
 func (s *Scanner) Position() Position { return s.next }

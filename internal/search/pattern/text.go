@@ -36,7 +36,7 @@ func (f foldedText) spans(line []byte, to []Span, limit int) []Span {
 
 func (f foldedText) cost() int { return 1 }
 
-// spansOf collects the places of a text of the given length that do not overlap.
+// spansOf collects the places of a text of that length that do not overlap.
 func spansOf(line []byte, to []Span, limit, length int, index func([]byte) int) []Span {
 	for from := 0; limit > 0; limit-- {
 		i := index(line[from:])
@@ -101,7 +101,7 @@ func (f foldedText) equal(text []byte) bool {
 // rarer.
 const common = " etnaoirsdlcupmfhgb_y.vw(),\t1x0k=\"2/:;*-j3q4z{}5678[]9"
 
-// rarest is the place of the byte that source code has least of.
+// rarest returns the place of the byte that source code has least of.
 func (f foldedText) rarest() int {
 	best, at := -1, 0
 	for i := range len(f) {

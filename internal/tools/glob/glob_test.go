@@ -1,4 +1,4 @@
-package tools
+package glob
 
 import (
 	"slices"
@@ -28,7 +28,8 @@ func TestExpandBraces(t *testing.T) {
 			t.Errorf("%s: got %q, want %q", pattern, got, want)
 		}
 	}
-	for _, bomb := range []string{strings.Repeat("{a,b}", 7), strings.Repeat("{a,b}", 700), "{" + strings.Repeat(",", 100) + "}"} {
+	for _, bomb := range []string{strings.Repeat("{a,b}", 7), strings.Repeat("{a,b}", 700),
+		"{" + strings.Repeat(",", 100) + "}"} {
 		if got, ok := expandBraces([]string{bomb}); ok {
 			t.Errorf("%.20s… was expanded to %d patterns", bomb, len(got))
 		}
@@ -53,11 +54,11 @@ func TestGlob(t *testing.T) {
 		{"readme*", "README.md", true, true},
 		{"[!.]*", ".gitignore", false, false},
 	} {
-		g, err := newGlob(c.pattern, c.fold)
+		g, err := Path(c.pattern, c.fold)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := g.match(c.path); got != c.want {
+		if got := g.Match(c.path); got != c.want {
 			t.Errorf("%s on %s: %v", c.pattern, c.path, got)
 		}
 	}
@@ -65,10 +66,12 @@ func TestGlob(t *testing.T) {
 
 func TestMalformedPatternsAreRefused(t *testing.T) {
 	for pattern, want := range map[string]bool{
-		"[": true, "[a": true, "[]": true, "[!]": true, "[^]a": true, "a\\\\": false, "a\\": true, "[a\\": true, "[a\\]": true, "[[:alpha:]": true, "{a,[b}": true,
-		"": false, "*": false, "[a]": false, "[]]": false, "[!]]": false, "[]a]x": false, "[[:alpha:]]": false, "[[:]": false, "\\[": false, "[a\\]]": false, "]": false, "[a-c]{x,y}": false,
+		"[": true, "[a": true, "[]": true, "[!]": true, "[^]a": true, "a\\\\": false, "a\\": true, "[a\\": true,
+		"[a\\]": true, "[[:alpha:]": true, "{a,[b}": true,
+		"": false, "*": false, "[a]": false, "[]]": false, "[!]]": false, "[]a]x": false, "[[:alpha:]]": false,
+		"[[:]": false, "\\[": false, "[a\\]]": false, "]": false, "[a-c]{x,y}": false,
 	} {
-		if _, err := newGlob(pattern, false); (err != nil) != want {
+		if _, err := Path(pattern, false); (err != nil) != want {
 			t.Errorf("%q: %v", pattern, err)
 		}
 	}

@@ -1,6 +1,9 @@
-package tools
+// Package glob matches paths against patterns as agents write them: git's wildmatch
+// with braces.
+package glob
 
 import (
+	"errors"
 	"path"
 	"strings"
 
@@ -8,44 +11,64 @@ import (
 )
 
 const (
-	globDescription = `*.go (a name in any folder), src/**/*.{ts,tsx}, [!.]*`
-	globSigns       = "*?[{"
-
-	// maxAlternatives bounds what the braces of a pattern stand for.
-	maxAlternatives = 64
+	// Signs are the characters of which a pattern has one at least.
+	Signs = "*?[{"
+	// MaxAlternatives bounds what the braces of a pattern stand for.
+	MaxAlternatives = 64
 )
 
-// glob is a pattern of paths: git's wildmatch with braces. Like .gitignore and
-// most tools' globs, one without a slash is held against the name alone.
-type glob struct {
+var (
+	// ErrMalformed is of a pattern that matches nothing: with a set that has no end,
+	// or with nothing behind a backslash.
+	ErrMalformed = errors.New("the pattern is malformed")
+	// ErrTooMany is of braces that stand for more than [MaxAlternatives].
+	ErrTooMany = errors.New("the braces of the pattern stand for too many patterns")
+)
+
+// Glob is a pattern of names or paths.
+type Glob struct {
 	alternatives []string
 	flags        wildmatch.Flags
 	nameOnly     bool
 }
 
-func newGlob(pattern string, fold bool) (glob, error) {
-	g := glob{flags: wildmatch.PathName, nameOnly: !strings.Contains(pattern, "/")}
+// Path reads a pattern of paths. Like .gitignore and most tools' globs, one without a
+// slash is compared with the name alone. The error is [ErrMalformed] or [ErrTooMany].
+func Path(pattern string, fold bool) (Glob, error) {
+	nameOnly := !strings.Contains(pattern, "/")
 	pattern = strings.TrimPrefix(strings.TrimPrefix(pattern, "./"), "/")
+	if malformed(pattern) {
+		return Glob{}, ErrMalformed
+	}
+	g, err := Name(pattern)
+	g.nameOnly, g.flags = nameOnly, wildmatch.PathName
 	if fold {
 		g.flags |= wildmatch.CaseFold
 	}
-	if malformed(pattern) {
-		return glob{}, say("The pattern %s is malformed: a set such as [abc] has no end, or a backslash nothing "+
-			"after it. For the character itself write \\[ or \\\\.", quote(clip(pattern)))
-	}
-	var err error
-	g.alternatives, err = alternativesOf(pattern)
 	return g, err
 }
 
-// alternativesOf are the patterns that one with braces stands for.
-func alternativesOf(pattern string) ([]string, error) {
+// Name reads a pattern in which * stands for slashes as well. The error is
+// [ErrTooMany].
+func Name(pattern string) (Glob, error) {
 	alternatives, ok := expandBraces([]string{pattern})
 	if !ok {
-		return nil, say("The braces of the pattern stand for more than %d patterns. Ask in several calls.",
-			maxAlternatives)
+		return Glob{}, ErrTooMany
 	}
-	return alternatives, nil
+	return Glob{alternatives: alternatives}, nil
+}
+
+// Match compares the pattern with the whole of a path, or of its last name.
+func (g Glob) Match(file string) bool {
+	if g.nameOnly {
+		file = path.Base(file)
+	}
+	for _, pattern := range g.alternatives {
+		if wildmatch.Match(pattern, []byte(file), g.flags) {
+			return true
+		}
+	}
+	return false
 }
 
 // malformed reports a pattern that matches nothing: one with a set that is not
@@ -70,7 +93,7 @@ func malformed(pattern string) bool {
 	return false
 }
 
-// setSize is the length of the set that a pattern begins with; 0 if it has no end.
+// setSize returns the length of the set that a pattern begins with; 0 if it has no end.
 func setSize(pattern string) int {
 	i := len("[")
 	if i < len(pattern) && (pattern[i] == '!' || pattern[i] == '^') {
@@ -91,18 +114,6 @@ func setSize(pattern string) int {
 	return 0
 }
 
-func (g glob) match(file string) bool {
-	if g.nameOnly {
-		file = path.Base(file)
-	}
-	for _, pattern := range g.alternatives {
-		if wildmatch.Match(pattern, []byte(file), g.flags) {
-			return true
-		}
-	}
-	return false
-}
-
 // expandBraces writes {a,b} out, the first pair of braces in each pattern first.
 // Braces without a comma or a partner are letters, as in shells.
 func expandBraces(patterns []string) (expanded []string, ok bool) {
@@ -117,7 +128,7 @@ func expandBraces(patterns []string) (expanded []string, ok bool) {
 		for _, choice := range choices {
 			patterns = append(patterns, before+choice+after)
 		}
-		if len(expanded)+len(patterns) > maxAlternatives {
+		if len(expanded)+len(patterns) > MaxAlternatives {
 			return nil, false
 		}
 	}
@@ -140,8 +151,8 @@ func splitBraces(pattern string) (before string, choices []string, after string)
 	return pattern, nil, ""
 }
 
-// choicesFrom reads up to the brace that closes, and gives where it goes on
-// after it; nothing if there is none.
+// choicesFrom reads up to the brace that closes, and returns what is in between and
+// where the pattern goes on; nothing if there is none.
 func choicesFrom(pattern string, start int) (choices []string, end int) {
 	depth, from := 0, start
 	for i := start; i < len(pattern); i++ {
@@ -162,14 +173,4 @@ func choicesFrom(pattern string, start int) (choices []string, end int) {
 		}
 	}
 	return nil, 0
-}
-
-// pathFilter is path_filter of get_repository_tree.
-func pathFilter(filter string) (keep func(path string) bool, err error) {
-	if !strings.ContainsAny(filter, globSigns) {
-		prefix := strings.TrimPrefix(strings.TrimPrefix(filter, "./"), "/")
-		return func(path string) bool { return strings.HasPrefix(path, prefix) }, nil
-	}
-	g, err := newGlob(filter, false)
-	return g.match, err
 }

@@ -16,9 +16,9 @@ const (
 	shownBefore = 100
 )
 
-// show makes the line that is shown of a stored one without its LF. Its ranges
+// displayLine makes the line that is shown of a stored one without its LF. Its ranges
 // are in the scratch's memory.
-func show(number int, line []byte, spans []pattern.Span, sc *scratch) Line {
+func displayLine(number int, line []byte, spans []pattern.Span, sc *scratch) Line {
 	shown := Line{Number: number}
 	if len(spans) > 0 {
 		shown.Column = spans[0].Start + 1

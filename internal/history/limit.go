@@ -43,7 +43,7 @@ func parseLimit(path string) (limit, error) {
 	return limit{path: strings.Clone(strings.Join(names, "/")), folder: strings.HasSuffix(path, "/")}, nil
 }
 
-// String is the path as parseLimit reads it.
+// String returns the path as parseLimit reads it.
 func (l limit) String() string {
 	if l.folder {
 		return l.path + "/"

@@ -7,8 +7,9 @@ import (
 	"github.com/repomcp/repomcp/internal/search/pattern"
 )
 
-// takeAll takes the steps of a batch in order, until a limit is reached.
-func (s *search) takeAll(b *batch) (stopped bool, err error) {
+// addBatch adds the steps of a batch to the result in order, until a limit is
+// reached.
+func (s *search) addBatch(b *batch) (stopped bool, err error) {
 	for i := range b.steps {
 		st := &b.steps[i]
 		if stop := s.exceeded(st); stop != "" {
@@ -16,7 +17,7 @@ func (s *search) takeAll(b *batch) (stopped bool, err error) {
 			s.stop(stop, st, 0)
 			return true, nil
 		}
-		if stopped, err = s.take(st); stopped || err != nil {
+		if stopped, err = s.addStep(st); stopped || err != nil {
 			return stopped, err
 		}
 	}
@@ -53,7 +54,7 @@ func (s *search) stop(why Stop, st *step, lines int) {
 	s.result.Cursor = position{s.target.name, s.target.commit, st.path, lines}.encode(s.sum)
 }
 
-func (s *search) take(st *step) (stopped bool, err error) {
+func (s *search) addStep(st *step) (stopped bool, err error) {
 	s.count(st.before)
 	switch st.kind {
 	case begin:
@@ -67,15 +68,15 @@ func (s *search) take(st *step) (stopped bool, err error) {
 		s.count(st.whole)
 		s.moved = true
 	case leave:
-		s.leave()
+		s.leaveFolder()
 	case problem:
 		s.result.Counts.Broken++
-		s.trouble(st.target.name, "", st.err)
-		s.finish(st)
+		s.addProblem(st.target.name, "", st.err)
+		s.closeRepository(st)
 	case end:
-		s.finish(st)
+		s.closeRepository(st)
 	case file:
-		stopped, err = s.file(st)
+		stopped, err = s.addFile(st)
 		s.moved = true
 	}
 	return stopped, err
@@ -89,13 +90,13 @@ func (s *search) count(c Counts) {
 	}
 }
 
-// leave completes the answer of a folder, and makes it a part of that around it.
-func (s *search) leave() {
+// leaveFolder completes the answer of a folder, and makes it a part of that around it.
+func (s *search) leaveFolder() {
 	last := len(s.folders) - 1
 	f := s.folders[last]
 	s.folders = s.folders[:last]
 	f.answer.tail = f.gap
-	if f.step.keep && !f.broken {
+	if f.step.remember && !f.broken {
 		s.trees.putTree(s.treeKey(f.step.id, f.step.path), f.answer)
 	}
 	s.moved = s.moved || !f.step.resumed
@@ -116,8 +117,8 @@ func (f *folder) child(st *step, isFolder bool) {
 	f.gap = Counts{}
 }
 
-// finish lets go of a repository.
-func (s *search) finish(st *step) {
+// closeRepository closes the snapshot of a repository.
+func (s *search) closeRepository(st *step) {
 	s.folders = s.folders[:0]
 	s.target = nil
 	s.moved = true
@@ -130,15 +131,15 @@ func (s *search) finish(st *step) {
 	}
 }
 
-// trouble notes what could not be searched.
-func (s *search) trouble(repository, path string, err error) {
+// addProblem notes what could not be searched.
+func (s *search) addProblem(repository, path string, err error) {
 	if len(s.result.Problems) < maxProblems {
 		s.result.Problems = append(s.result.Problems, Problem{repository, path, err})
 	}
 }
 
-// file takes the outcome of a file.
-func (s *search) file(st *step) (stopped bool, err error) {
+// addFile adds the outcome of a file.
+func (s *search) addFile(st *step) (stopped bool, err error) {
 	switch st.outcome {
 	case none:
 		s.count(Counts{Files: 1})
@@ -148,18 +149,18 @@ func (s *search) file(st *step) (stopped bool, err error) {
 		s.count(Counts{Large: 1})
 	case damaged:
 		s.count(Counts{Damaged: 1})
-		s.trouble(s.target.name, st.path, st.err)
+		s.addProblem(s.target.name, st.path, st.err)
 		s.folders[len(s.folders)-1].broken = true
 	case matches:
-		return s.lines(st)
+		return s.addLines(st)
 	case unknown: // the batch was cut short
 		return false, s.queue.Err()
 	}
 	return false, nil
 }
 
-// lines takes the lines of a file with matches, as far as they are wanted.
-func (s *search) lines(st *step) (stopped bool, err error) {
+// addLines adds the lines of a file with matches, as far as there is room.
+func (s *search) addLines(st *step) (stopped bool, err error) {
 	if s.result.Lines >= s.limits.Lines {
 		s.stop(StopLines, st, st.skip)
 		return true, nil
@@ -168,7 +169,7 @@ func (s *search) lines(st *step) (stopped bool, err error) {
 		s.result.Counts.Files++
 	}
 	s.folders[len(s.folders)-1].child(st, false)
-	lines, returned, err := s.wanted(st)
+	lines, returned, err := s.linesFor(st)
 	if err != nil || len(lines) == 0 {
 		return false, err
 	}
@@ -195,35 +196,35 @@ func (s *search) lines(st *step) (stopped bool, err error) {
 	return true, nil
 }
 
-// wanted returns the lines of a file that this call may return. If there are more,
+// linesFor returns the lines of a file that this call may return. If there are more,
 // returned counts those of all calls so far; else it is negative.
-func (s *search) wanted(st *step) (lines []Line, returned int, err error) {
-	t := taker{skip: st.skip, room: s.limits.Lines - s.result.Lines, space: s.limits.OutputBytes - s.output}
-	t.lines = make([]Line, 0, min(t.room, max(st.found.lines-st.skip, 0)))
-	for part := st.found; ; {
-		if full := t.take(part); full {
+func (s *search) linesFor(st *step) (lines []Line, returned int, err error) {
+	t := linePage{skip: st.skip, room: s.limits.Lines - s.result.Lines, space: s.limits.OutputBytes - s.output}
+	t.lines = make([]Line, 0, min(t.room, max(st.lines.lines-st.skip, 0)))
+	for part := st.lines; ; {
+		if full := t.fill(part); full {
 			return t.lines, st.skip + len(t.lines), nil
 		}
 		if !part.more {
 			return t.lines, -1, nil
 		}
 		// One line more than wanted, to know whether there is one.
-		if part, err = s.further(st, part.next, (t.skip+t.room-len(t.lines)+1)*shownBytes); err != nil {
+		if part, err = s.scanFrom(st, part.next, (t.skip+t.room-len(t.lines)+1)*shownBytes); err != nil {
 			return nil, 0, err
 		}
 	}
 }
 
-// taker takes lines until there is no room.
-type taker struct {
+// linePage is filled with lines until there is no room.
+type linePage struct {
 	skip  int // lines that an earlier call returned
 	room  int // lines
 	space int // bytes of text
 	lines []Line
 }
 
-// take reports whether there are more lines than it could take.
-func (t *taker) take(part *found) (full bool) {
+// fill adds lines, and reports whether there were more than fit.
+func (t *linePage) fill(part *packedLines) (full bool) {
 	all := part.unpack()
 	for line, ok := all.next(); ok; line, ok = all.next() {
 		if t.skip > 0 {
@@ -239,12 +240,12 @@ func (t *taker) take(part *found) (full bool) {
 	return false
 }
 
-// further searches a file on from where what is kept of it ends, up to about a
-// number of bytes.
-func (s *search) further(st *step, from pattern.Position, limit int) (*found, error) {
-	var part *found
+// scanFrom goes on searching a file where the packed lines end, up to about limit
+// bytes of lines.
+func (s *search) scanFrom(st *step, from pattern.Position, limit int) (*packedLines, error) {
+	var part *packedLines
 	if err := s.onWorker(s.target, st.id, func(sc *scratch, content []byte) {
-		part = collect(sc, s.query.pattern, content, from, max(limit, keptBytes))
+		part = collectLines(sc, s.query.pattern, content, from, max(limit, packedBytes))
 	}); err != nil {
 		return nil, err
 	}
@@ -255,15 +256,15 @@ func (s *search) further(st *step, from pattern.Position, limit int) (*found, er
 func (s *search) withContext(st *step, lines []Line) ([]Line, error) {
 	var all []Line
 	if err := s.onWorker(s.target, st.id, func(sc *scratch, content []byte) {
-		all = around(sc, content, lines, s.request.Before, s.request.After)
+		all = linesAround(sc, content, lines, s.request.Before, s.request.After)
 	}); err != nil {
 		return nil, err
 	}
 	return all, nil
 }
 
-// around goes through a content once and collects lines near the matching ones.
-func around(sc *scratch, content []byte, lines []Line, before, after int) []Line {
+// linesAround goes through a content once and collects lines near the matching ones.
+func linesAround(sc *scratch, content []byte, lines []Line, before, after int) []Line {
 	all := make([]Line, 0, len(lines)*(1+before+after))
 	number, last := 0, 0 // last is the number after which no more context is wanted
 	for len(content) > 0 && (len(lines) > 0 || number < last) {
@@ -275,7 +276,7 @@ func around(sc *scratch, content []byte, lines []Line, before, after int) []Line
 			all = append(all, lines[0])
 			lines, last = lines[1:], number+after
 		case number <= last || len(lines) > 0 && number >= lines[0].Number-before:
-			all = append(all, show(number, line, nil, sc))
+			all = append(all, displayLine(number, line, nil, sc))
 		}
 	}
 	return all

@@ -6,9 +6,9 @@ import (
 	"github.com/repomcp/repomcp/internal/search/pattern"
 )
 
-// found is the matching lines of a file, packed: a common word has a hundred
+// packedLines is the matching lines of a file, packed: a common word has a hundred
 // thousand of them in a large tree. It does not change.
-type found struct {
+type packedLines struct {
 	packed string
 	lines  int
 	spans  int
@@ -17,14 +17,14 @@ type found struct {
 	more bool
 }
 
-// foundCost is what a found takes besides its lines, with its place in a map.
-const foundCost = 150
+// packedCost is what packed lines take besides their text, with their place in a map.
+const packedCost = 150
 
-func (f *found) cost() int { return foundCost + len(f.packed) }
+func (f *packedLines) cost() int { return packedCost + len(f.packed) }
 
-// collect gathers matching lines from a position on, up to a number of bytes.
-func collect(sc *scratch, p *pattern.Pattern, content []byte, from pattern.Position, limit int) *found {
-	f := &found{next: from}
+// collectLines gathers matching lines from a position on, up to a number of bytes.
+func collectLines(sc *scratch, p *pattern.Pattern, content []byte, from pattern.Position, limit int) *packedLines {
+	f := &packedLines{next: from}
 	b := sc.packed[:0]
 	number := 0
 	for sc.scanner.Reset(p, content, from); sc.scanner.Next(); {
@@ -32,7 +32,7 @@ func collect(sc *scratch, p *pattern.Pattern, content []byte, from pattern.Posit
 			f.more = true
 			break
 		}
-		line := show(sc.scanner.Number(), sc.scanner.Line(), sc.scanner.Spans(), sc)
+		line := displayLine(sc.scanner.Number(), sc.scanner.Line(), sc.scanner.Spans(), sc)
 		b = pack(b, &line, number)
 		number = line.Number
 		f.lines++
@@ -72,7 +72,7 @@ type unpacker struct {
 }
 
 // unpack stands before the first line. The lines share the memory of f.
-func (f *found) unpack() *unpacker {
+func (f *packedLines) unpack() *unpacker {
 	return &unpacker{packed: f.packed, spans: make([]pattern.Span, 0, f.spans)}
 }
 

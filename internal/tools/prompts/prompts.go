@@ -1,4 +1,8 @@
-package tools
+// Package prompts has what the user of an agent can begin with: texts that say which
+// of the tools to call, in which order. They are static but for the user's own
+// arguments, which are inserted as JSON texts; nothing of a repository gets into
+// them. The names of arguments are those that resources completes.
+package prompts
 
 import (
 	"context"
@@ -12,55 +16,51 @@ import (
 	"github.com/mark3labs/mcp-go/server"
 )
 
-// Prompts are what the user of an agent can begin with: texts that say which of
-// the tools to call, in which order. They are static but for the user's own
-// arguments, which are inserted as JSON texts; nothing of a repository gets into
-// them. The names of arguments are those that resources completes.
-func Prompts() []server.ServerPrompt {
-	made := make([]server.ServerPrompt, len(prompts))
-	for i, p := range prompts {
-		made[i] = p.serve()
+// All lists the prompts for the MCP server.
+func All() []server.ServerPrompt {
+	list := make([]server.ServerPrompt, len(table))
+	for i, p := range table {
+		list[i] = p.serve()
 	}
-	return made
+	return list
 }
 
-// prompt is one of them. Steps see the arguments that were given.
+// prompt is a row of the table. Task and steps see the arguments of a request.
 type prompt struct {
 	name, title, description string
-	arguments                []promptArgument
-	task                     func(given promptArguments) string
-	steps                    func(given promptArguments) []string
+	arguments                []argument
+	task                     func(a arguments) string
+	steps                    func(a arguments) []string
 }
 
-type promptArgument struct {
+type argument struct {
 	name, description string
 	required          bool
 }
 
 var (
-	argumentRepo = promptArgument{"repo", "Full name of the repository, such as group/project.", true}
-	argumentRef  = promptArgument{"ref", "Branch, tag or commit; the default branch when it is left out.", false}
+	argumentRepo = argument{"repo", "Full name of the repository, such as group/project.", true}
+	argumentRef  = argument{"ref", "Branch, tag or commit; the default branch when it is left out.", false}
 )
 
-// prompts is the table of them.
-var prompts = []prompt{
+var table = []prompt{
 	{
 		"explain_repository", "Explain a repository",
 		"Find out what a repository is for, how it is built up and where to start reading.",
-		[]promptArgument{argumentRepo, argumentRef},
-		func(g promptArguments) string {
-			return "Explain the repository " + g.text("repo") + g.after(" at ", "ref") +
+		[]argument{argumentRepo, argumentRef},
+		func(a arguments) string {
+			return "Explain the repository " + a.text("repo") + a.after(" at ", "ref") +
 				" to somebody who is about to work on it."
 		},
-		func(g promptArguments) []string {
-			at := g.call("repo", "ref")
+		func(a arguments) []string {
+			at := a.call("repo", "ref")
 			return []string{
-				"Call get_repository with " + g.call("repo") + " for its description, default branch and last commit.",
+				"Call get_repository with " + a.call("repo") + " for its description, default branch and last commit.",
 				"Call get_repository_tree with " + at +
 					" for its folders, and then for those that matter with their path.",
 				"Read the README, the build files and the documents that describe the architecture with " +
 					"get_file_contents. Give it " + at + " and the path.",
-				"Call list_commits with " + g.call("repo", "ref") + " to see what is being worked on.",
+				"Call list_commits with " + a.call("repo", "ref") + " to see what is being worked on.",
 				"Find the entry points with search_code or find_files and read them.",
 				"Then say what the repository is for, which parts it has and how they depend on each other, how it " +
 					"is built and tested, and which files to read first. Name the path of each file that a statement " +
@@ -70,19 +70,19 @@ var prompts = []prompt{
 	},
 	{
 		"review_changes", "Review changes", "Review what changed between two revisions of a repository.",
-		[]promptArgument{
+		[]argument{
 			argumentRepo,
 			{"base", "Branch, tag or commit that the changes are compared with.", true},
 			{"head", "Branch, tag or commit that has the changes; the default branch when it is left out.", false},
 		},
-		func(g promptArguments) string {
-			return "Review the changes of the repository " + g.text("repo") + " from " + g.text("base") + " to " +
-				g.textOr("head", "its default branch") + "."
+		func(a arguments) string {
+			return "Review the changes of the repository " + a.text("repo") + " from " + a.text("base") + " to " +
+				a.textOr("head", "its default branch") + "."
 		},
-		func(g promptArguments) []string {
+		func(a arguments) []string {
 			return []string{
-				"Call compare_commits with " + g.call("repo", "base", "head") +
-					g.missing("head", " and the default branch, which get_repository tells, as head") +
+				"Call compare_commits with " + a.call("repo", "base", "head") +
+					a.missing("head", " and the default branch, which get_repository tells, as head") +
 					". It lists commits and files. Then call it for the full patch, as its argument detail says, and " +
 					"go on with patch_line, or with paths file by file, until you have seen all that matters.",
 				"Where the reason for a change is not clear, read the messages of the commits with get_commit.",
@@ -97,22 +97,22 @@ var prompts = []prompt{
 	},
 	{
 		"find_in_code", "Find in code", "Find where something is done, over all repositories or in one.",
-		[]promptArgument{
+		[]argument{
 			{"query", "What to find: words, or a search with qualifiers such as repo:, path: and language:.", true},
 			{"repo", "Full name of the repository; all when it is left out.", false},
 			argumentRef,
 		},
-		func(g promptArguments) string {
-			return "Find in the code " + g.textOr("repo", "of all repositories") + g.after(" at ", "ref") + ": " +
-				g.text("query")
+		func(a arguments) string {
+			return "Find in the code " + a.textOr("repo", "of all repositories") + a.after(" at ", "ref") + ": " +
+				a.text("query")
 		},
-		func(g promptArguments) []string {
+		func(a arguments) []string {
 			return []string{
 				"If that is a question and not a text of the code, think of identifiers, messages and file names " +
 					"that the answer would contain.",
-				"Call search_code for the text itself, or for each of those" + g.with(" with ", "repo", "ref") +
+				"Call search_code for the text itself, or for each of those" + a.with(" with ", "repo", "ref") +
 					". Without a hit try find_files, other spellings, and fewer words." +
-					g.missing("repo", " search_repositories tells which repositories there are."),
+					a.missing("repo", " search_repositories tells which repositories there are."),
 				"Read the surroundings of the best hits with get_file_contents and their lines.",
 				"Answer with repository, path and lines of each place, a short quotation, and what it does. Put " +
 					"definitions before uses, and say which searches you made.",
@@ -142,28 +142,28 @@ func (p prompt) serve() server.ServerPrompt {
 	}
 }
 
-func (p prompt) write(given promptArguments) string {
+func (p prompt) write(a arguments) string {
 	var b strings.Builder
-	b.WriteString(p.task(given) + "\n\n")
-	for i, step := range p.steps(given) {
+	b.WriteString(p.task(a) + "\n\n")
+	for i, step := range p.steps(a) {
 		fmt.Fprintf(&b, "%d. %s\n", i+1, step)
 	}
 	return b.String() + "\n" + caution + "\n"
 }
 
-// promptArguments are those that were given, by name; an empty one is none.
-type promptArguments map[string]string
+// arguments are those of a request by name; an empty one is none.
+type arguments map[string]string
 
-// maxPromptArgument bounds an argument in a prompt, in bytes: a path or a query
+// maxArgumentBytes bounds an argument in a prompt, in bytes: a path or a query
 // has fewer, and a text of pages is no argument.
-const maxPromptArgument = 1024
+const maxArgumentBytes = 1024
 
-// text is an argument as JSON, in which it can neither end the sentence that it
+// text returns an argument as JSON, in which it can neither end the sentence that it
 // is in nor hide anything.
-func (g promptArguments) text(name string) string {
-	value := g[name]
-	if len(value) > maxPromptArgument {
-		value = value[:maxPromptArgument]
+func (a arguments) text(name string) string {
+	value := a[name]
+	if len(value) > maxArgumentBytes {
+		value = value[:maxArgumentBytes]
 	}
 	encoded, err := json.Marshal(strings.ToValidUTF8(value, ""))
 	if err != nil {
@@ -184,43 +184,43 @@ func (g promptArguments) text(name string) string {
 	return b.String()
 }
 
-func (g promptArguments) textOr(name, otherwise string) string {
-	if g[name] == "" {
+func (a arguments) textOr(name, otherwise string) string {
+	if a[name] == "" {
 		return otherwise
 	}
-	return g.text(name)
+	return a.text(name)
 }
 
-// after is the argument behind some words, or nothing.
-func (g promptArguments) after(words, name string) string {
-	if g[name] == "" {
+// after returns the argument behind some words, or nothing.
+func (a arguments) after(words, name string) string {
+	if a[name] == "" {
 		return ""
 	}
-	return words + g.text(name)
+	return words + a.text(name)
 }
 
-// missing are words for when an argument is not given.
-func (g promptArguments) missing(name, words string) string {
-	if g[name] != "" {
+// missing returns words for when there is no such argument.
+func (a arguments) missing(name, words string) string {
+	if a[name] != "" {
 		return ""
 	}
 	return words
 }
 
-// call is the object with which a tool is called: the arguments that were given.
-func (g promptArguments) call(names ...string) string {
+// call returns the object with which a tool is called, of the arguments that there are.
+func (a arguments) call(names ...string) string {
 	var members []string
 	for _, name := range names {
-		if g[name] != "" {
-			members = append(members, fmt.Sprintf("%q: %s", name, g.text(name)))
+		if a[name] != "" {
+			members = append(members, fmt.Sprintf("%q: %s", name, a.text(name)))
 		}
 	}
 	return "{" + strings.Join(members, ", ") + "}"
 }
 
-// with is the object behind some words, or nothing when it would be empty.
-func (g promptArguments) with(words string, names ...string) string {
-	if object := g.call(names...); object != "{}" {
+// with returns the object behind some words, or nothing when it would be empty.
+func (a arguments) with(words string, names ...string) string {
+	if object := a.call(names...); object != "{}" {
 		return words + object
 	}
 	return ""

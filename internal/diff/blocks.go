@@ -1,0 +1,160 @@
+package diff
+
+import (
+	"cmp"
+	"context"
+	"slices"
+)
+
+// block is a number of changed lines in a row in one text. Its place is how many
+// unchanged lines come before it. The texts have the unchanged lines in common,
+// so blocks of the same place are opposite to each other.
+type block struct{ place, lines int }
+
+// blocks lists the marked lines.
+func (s *side) blocks() []block {
+	var list []block
+	for unchanged, i := 0, 0; i < s.lines(); unchanged, i = unchanged+1, i+1 {
+		first := i
+		for i < s.lines() && s.changed[i] {
+			i++
+		}
+		if i > first {
+			list = append(list, block{unchanged, i - first})
+		}
+	}
+	return list
+}
+
+// placeBlocks returns the marked lines of both texts as blocks. One that could stand
+// in several places stands where lines are both taken out and put in, or else where
+// a reader would see it begin. Blocks that meet become one.
+func (p *pair) placeBlocks(ctx context.Context, indents bool) (a, b []block, err error) {
+	a, b = p.a.blocks(), p.b.blocks()
+	if a, err = p.a.placeAll(ctx, a, b, indents); err != nil {
+		return nil, nil, err
+	}
+	b, err = p.b.placeAll(ctx, b, a, indents)
+	return a, b, err
+}
+
+// placeAll finds the places of the blocks of one text.
+func (s *side) placeAll(ctx context.Context, blocks, opposite []block, indents bool) ([]block, error) {
+	m := mover{text: s, below: blocks}
+	for len(m.below) > 0 {
+		m.block, m.below = m.below[0], m.below[1:]
+		top, err := m.reach(ctx)
+		if err != nil {
+			return nil, err
+		}
+		if place, ok := lowestWithin(opposite, top, m.place); ok {
+			m.place = place
+		} else if indents {
+			m.place -= s.bestRise(m.first(), m.lines, m.place-top)
+		}
+		m.above = append(m.above, m.block)
+		m.linesAbove += m.lines
+	}
+	return m.above, nil
+}
+
+// lowestWithin returns the place of the lowest block from top to bottom.
+func lowestWithin(blocks []block, top, bottom int) (place int, ok bool) {
+	n, _ := slices.BinarySearchFunc(blocks, bottom+1, func(b block, place int) int {
+		return cmp.Compare(b.place, place)
+	})
+	if n == 0 || blocks[n-1].place < top {
+		return 0, false
+	}
+	return blocks[n-1].place, true
+}
+
+// mover moves one block between those that have their places and those that
+// wait for theirs.
+type mover struct {
+	text *side
+	block
+	above, below []block
+	linesAbove   int // of the blocks above
+}
+
+// first returns the first line of the block.
+func (m *mover) first() int { return m.place + m.linesAbove }
+
+// reach moves the block as far up as the text stays the same, then as far down,
+// and again for as long as it joins others on the way. It leaves the block at the
+// bottom and returns its place at the top.
+func (m *mover) reach(ctx context.Context) (top int, err error) {
+	for {
+		if err := ctx.Err(); err != nil {
+			return 0, err
+		}
+		lines := m.lines
+		for m.moveUp() {
+		}
+		top = m.place
+		for m.moveDown() {
+		}
+		if m.lines == lines {
+			return top, nil
+		}
+	}
+}
+
+// moveUp moves the block by a line if the line above it equals its last one.
+func (m *mover) moveUp() bool {
+	first := m.first()
+	if first == 0 || m.text.class[first-1] != m.text.class[first+m.lines-1] {
+		return false
+	}
+	m.place--
+	if last := len(m.above) - 1; last >= 0 && m.above[last].place == m.place {
+		m.lines += m.above[last].lines
+		m.linesAbove -= m.above[last].lines
+		m.above = m.above[:last]
+	}
+	return true
+}
+
+// moveDown moves the block by a line if the line below it equals its first one.
+func (m *mover) moveDown() bool {
+	first := m.first()
+	end := first + m.lines
+	if end == len(m.text.class) || m.text.class[first] != m.text.class[end] {
+		return false
+	}
+	m.place++
+	if len(m.below) > 0 && m.below[0].place == m.place {
+		m.lines += m.below[0].lines
+		m.below = m.below[1:]
+	}
+	return true
+}
+
+// changesOf joins the blocks that are opposite to each other.
+func changesOf(a, b []block) []Change {
+	var changes []Change
+	for aLines, bLines := 0, 0; len(a)+len(b) > 0; {
+		var place int
+		if len(b) == 0 || len(a) > 0 && a[0].place <= b[0].place {
+			place = a[0].place
+		} else {
+			place = b[0].place
+		}
+		c := Change{A: place + aLines, B: place + bLines}
+		c.ALines, a = takeAt(a, place)
+		c.BLines, b = takeAt(b, place)
+		aLines, bLines = aLines+c.ALines, bLines+c.BLines
+		changes = append(changes, c)
+	}
+	return changes
+}
+
+// takeAt returns the lines of the first block if that has the place, and the
+// blocks after it.
+func takeAt(blocks []block, place int) (lines int, rest []block) {
+	if len(blocks) == 0 || blocks[0].place != place {
+		return 0, blocks
+	}
+	return blocks[0].lines, blocks[1:]
+}

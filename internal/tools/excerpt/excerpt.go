@@ -1,0 +1,164 @@
+// Package excerpt takes lines out of texts of any length, as many as a bound allows,
+// so that reading on behind them returns every line once.
+package excerpt
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/repomcp/repomcp/internal/diff"
+)
+
+const (
+	// MaxReadBytes is how much of a text is read to find lines and to count them.
+	MaxReadBytes = 64 << 20
+	// foreignShare is the part of a text, one in so many, that may be no UTF-8:
+	// accents in an older encoding. Of more than that nothing can be read.
+	foreignShare = 6
+	// foreignGrowth is by how many bytes U+FFFD is longer than what it replaces.
+	foreignGrowth = 2
+)
+
+// Excerpt is a part of a text.
+type Excerpt struct {
+	Text        string
+	First, Last int  // lines, from 1; Last is First-1 when there is none
+	Total       int  // lines of the whole, or those that were read
+	Counted     bool // Total is of the whole
+	Binary      bool // it is no text
+	Cut         bool // it ends before the line that was asked for as the last
+	Within      int  // bytes of the last line, when it was cut in it
+	Replaced    bool // something was not UTF-8, and is U+FFFD
+}
+
+// Read takes lines from start to end out of a text; 0 is the first and the last. They
+// have at most limit bytes, with their line ends as they are. What follows is only
+// counted. The error is the reader's or the context's.
+func Read(ctx context.Context, source io.Reader, start, end, limit int) (Excerpt, error) {
+	limited := &io.LimitedReader{R: source, N: MaxReadBytes}
+	reader := bufio.NewReaderSize(limited, 64<<10)
+	head, err := reader.Peek(diff.BinaryBytes)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return Excerpt{}, err
+	}
+	if diff.Binary(head) {
+		return Excerpt{Binary: true}, nil
+	}
+	c := collector{start: max(start, 1), end: end, limit: limit}
+	for {
+		part, err := reader.ReadSlice('\n')
+		c.add(part)
+		switch {
+		case errors.Is(err, io.EOF):
+			return c.excerptOfFile(limited.N > 0), nil
+		case err != nil && !errors.Is(err, bufio.ErrBufferFull):
+			return Excerpt{}, err
+		}
+		if err := ctx.Err(); err != nil {
+			return Excerpt{}, err
+		}
+	}
+}
+
+// collector gets a text in parts, each a line or a part of one.
+type collector struct {
+	start, end int
+	limit      int // bytes to collect
+	lines      int // that began
+	inside     bool
+	collected  []byte
+	foreign    int // bytes of collected that are no UTF-8, which are shown as three
+	whole      int // bytes of collected up to the end of a line
+	last       int
+	full       bool
+}
+
+func (c *collector) add(part []byte) {
+	if len(part) == 0 {
+		return
+	}
+	if !c.inside {
+		c.lines++
+	}
+	c.inside = part[len(part)-1] != '\n'
+	if c.full || c.lines < c.start || c.end != 0 && c.lines > c.end {
+		return
+	}
+	foreign := foreignBytes(string(part))
+	room := c.limit - len(c.collected) - foreignGrowth*c.foreign
+	if len(part)+foreignGrowth*foreign > room {
+		if foreign > 0 {
+			room /= 1 + foreignGrowth
+		}
+		c.collected = append(c.collected, part[:min(room, len(part))]...)
+		c.full = true
+		return
+	}
+	c.collected, c.foreign = append(c.collected, part...), c.foreign+foreign
+	if !c.inside {
+		c.whole, c.last = len(c.collected), c.lines
+	}
+}
+
+// excerptOfFile returns what was collected, if it is text.
+func (c *collector) excerptOfFile(ended bool) Excerpt {
+	x := c.excerpt(ended)
+	if foreignBytes(x.Text) > len(x.Text)/foreignShare {
+		return Excerpt{Binary: true}
+	}
+	return x.valid()
+}
+
+// valid replaces what is no UTF-8.
+func (x Excerpt) valid() Excerpt {
+	if !utf8.ValidString(x.Text) {
+		x.Text, x.Replaced = strings.ToValidUTF8(x.Text, string(utf8.RuneError)), true
+	}
+	return x
+}
+
+// excerpt returns what was collected, whatever it is. ended says that the text was
+// read to its end.
+func (c *collector) excerpt(ended bool) Excerpt {
+	if c.inside && !c.full && len(c.collected) > c.whole { // the last line has no end
+		c.whole, c.last = len(c.collected), c.lines
+	}
+	x := Excerpt{First: c.start, Last: max(c.last, c.start-1), Total: c.lines, Counted: ended, Cut: c.full}
+	text := c.collected[:c.whole]
+	if c.full && c.whole == 0 { // not even one line fits
+		text = c.collected[:WholeRunes(c.collected)]
+		x.Last, x.Within = c.start, len(text)
+	}
+	x.Text = string(text)
+	return x
+}
+
+// foreignBytes counts bytes that are no UTF-8.
+func foreignBytes(text string) int {
+	count := 0
+	for len(text) > 0 {
+		r, size := utf8.DecodeRuneInString(text)
+		if r == utf8.RuneError && size == 1 {
+			count++
+		}
+		text = text[size:]
+	}
+	return count
+}
+
+// WholeRunes returns how much of a text that was cut ends with a whole character.
+func WholeRunes(text []byte) int {
+	for back := 1; back < utf8.UTFMax && back <= len(text); back++ {
+		if at := len(text) - back; utf8.RuneStart(text[at]) {
+			if !utf8.FullRune(text[at:]) {
+				return at
+			}
+			break
+		}
+	}
+	return len(text)
+}
