@@ -161,21 +161,22 @@ type source struct {
 }
 
 func newSource(ctx context.Context, snapshot *repos.Snapshot, facts *Facts) (*source, error) {
-	ids, err := snapshot.Shallow()
+	shallow, err := snapshot.Shallow()
 	if err != nil {
 		return nil, err
 	}
+<<<<<<< HEAD
 	s := &source{
 		Snapshot: snapshot, ctx: ctx, facts: facts,
 		shallow: make(map[repos.ID]bool, len(ids)), compared: make(map[[2]repos.ID]bool),
 	}
+=======
+	s := &source{Snapshot: snapshot, ctx: ctx, facts: facts, shallow: shallow, compared: make(map[[2]repos.ID]bool)}
+>>>>>>> n-domain
 	if facts == nil {
 		s.facts = NewFacts(0)
 	}
 	s.repository = s.facts.repository(snapshot.Repository().Name())
-	for _, id := range ids {
-		s.shallow[id] = true
-	}
 	return s, nil
 }
 

@@ -20,7 +20,7 @@ type Repository interface {
 	Refs() ([]repos.Ref, error)
 	Tags() ([]repos.Ref, error)
 	Head() (repos.Ref, error)
-	Shallow() ([]repos.ID, error)
+	Shallow() (map[repos.ID]bool, error)
 	Abbreviate(id repos.ID, digits int) (string, error)
 	Lookup(tree repos.ID, path string) (repos.TreeEntry, error)
 	ReadBlob(id repos.ID, limit int64, buf []byte) ([]byte, error)
@@ -54,7 +54,7 @@ func New(r Repository, id repos.ID, now func() time.Time) *Formatter {
 		work: maxWork, history: maxHistory, shortIDs: make(map[repos.ID]string),
 	}
 	f.commit = sync.OnceValues(f.readCommit)
-	f.shallow = sync.OnceValues(f.readShallow)
+	f.shallow = sync.OnceValues(r.Shallow)
 	f.people = sync.OnceValues(func() (*mailmap.Map, error) { return mailmap.Read(r, maxMailmap) })
 	f.decorations = sync.OnceValues(f.readDecorations)
 	return f
@@ -65,17 +65,6 @@ func New(r Repository, id repos.ID, now func() time.Time) *Formatter {
 func (f *Formatter) Sharing(known *Descriptions) *Formatter {
 	f.descriptions = known
 	return f
-}
-
-// readShallow lists the commits at which a shallow history ends: they have no
-// parents.
-func (f *Formatter) readShallow() (map[repos.ID]bool, error) {
-	list, err := f.repository.Shallow()
-	shallow := make(map[repos.ID]bool, len(list))
-	for _, id := range list {
-		shallow[id] = true
-	}
-	return shallow, err
 }
 
 // readable refuses refs of which one cannot be read: it may lead to anything, so

@@ -41,7 +41,7 @@ func (m *memory) RawTag(id repos.ID) ([]byte, error) {
 func (m *memory) Refs() ([]repos.Ref, error)               { return m.refs, nil }
 func (m *memory) Tags() ([]repos.Ref, error)               { return m.refs, nil }
 func (m *memory) Head() (repos.Ref, error)                 { return repos.Ref{}, repos.ErrEmpty }
-func (m *memory) Shallow() ([]repos.ID, error)             { return nil, nil }
+func (m *memory) Shallow() (map[repos.ID]bool, error)      { return nil, nil }
 func (m *memory) Abbreviate(repos.ID, int) (string, error) { return "1234567", nil }
 func (m *memory) Lookup(repos.ID, string) (repos.TreeEntry, error) {
 	return repos.TreeEntry{}, repos.ErrNotFound
@@ -206,9 +206,9 @@ type failing struct {
 	err error
 }
 
-func (f failing) Refs() ([]repos.Ref, error)   { return nil, f.err }
-func (f failing) Tags() ([]repos.Ref, error)   { return nil, f.err }
-func (f failing) Shallow() ([]repos.ID, error) { return nil, f.err }
+func (f failing) Refs() ([]repos.Ref, error)          { return nil, f.err }
+func (f failing) Tags() ([]repos.Ref, error)          { return nil, f.err }
+func (f failing) Shallow() (map[repos.ID]bool, error) { return nil, f.err }
 
 func TestAppend(t *testing.T) {
 	e := pretty.New(repositoryWith("subject\n"), tip, clock)

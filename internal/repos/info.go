@@ -75,7 +75,7 @@ const maxShallowBytes = 256 << 20
 
 // Shallow lists the commits whose parents a shallow clone left out
 // (gitrepository-layout(5)); none in a whole repository.
-func (s *Snapshot) Shallow() ([]ID, error) {
+func (s *Snapshot) Shallow() (map[ID]bool, error) {
 	file, _, err := objects.OpenRegular(s.refs.root, path.Join(s.repository.dir, "shallow"))
 	if errors.Is(err, objects.ErrNotFound) {
 		return nil, nil
@@ -84,14 +84,14 @@ func (s *Snapshot) Shallow() ([]ID, error) {
 		return nil, fmt.Errorf("reading shallow: %w", domainError(err))
 	}
 	defer func() { _ = file.Close() }() // only read from
-	var ids []ID
+	ids := make(map[ID]bool)
 	lines := bufio.NewScanner(io.LimitReader(file, maxShallowBytes))
 	for lines.Scan() {
 		id, err := ParseID(lines.Text())
 		if err != nil {
 			return nil, fmt.Errorf("reading shallow: %w: %w", ErrCorrupt, err)
 		}
-		ids = append(ids, id)
+		ids[id] = true
 	}
 	if err := lines.Err(); err != nil {
 		return nil, fmt.Errorf("reading shallow: %w: %w", ErrCorrupt, err)

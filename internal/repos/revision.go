@@ -106,14 +106,11 @@ func (s *Snapshot) climb(ctx context.Context, id ID, steps []step) (ID, error) {
 	if len(steps) == 0 {
 		return id, nil
 	}
-	ids, err := s.Shallow()
+	shallow, err := s.Shallow()
 	if err != nil {
 		return ID{}, err
 	}
-	c := climb{Snapshot: s, left: maxAncestors, shallow: make(map[ID]bool, len(ids))}
-	for _, id := range ids {
-		c.shallow[id] = true
-	}
+	c := climb{Snapshot: s, left: maxAncestors, shallow: shallow}
 	for _, step := range steps {
 		if id, err = c.take(ctx, id, step); err != nil {
 			return ID{}, err

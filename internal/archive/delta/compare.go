@@ -139,7 +139,9 @@ func (c *comparison) entries(base, head []repos.TreeEntry) (in membership, same 
 }
 
 // pairs goes over the names in two folders: those of the head in its order, and
-// then those that only the base has. An entry that there is not is nil.
+// then those that only the base has. An entry that there is not is nil. Unlike in
+// [repos.PairTrees] a file and a folder of one name are a pair, for one takes the
+// place of the other where an archive is unpacked, and any order is right.
 func pairs(base, head []repos.TreeEntry) iter.Seq2[*repos.TreeEntry, *repos.TreeEntry] {
 	return func(yield func(base, head *repos.TreeEntry) bool) {
 		before, after := byName(base), byName(head)

@@ -49,8 +49,7 @@ func (s *Selection) matches(ctx context.Context, check *pathspec.Check) (bool, e
 	if path, folder, ok := check.Path(); ok {
 		return s.exists(path, folder)
 	}
-	search := search{ctx: ctx, selection: s, check: check}
-	return search.folder(nil, s.Root, 1)
+	return s.search(ctx, check)
 }
 
 // exists looks one path up.
@@ -75,47 +74,40 @@ func (s *Selection) exists(path string, isFolder bool) (bool, error) {
 }
 
 // search walks until a pathspec matches.
-type search struct {
-	ctx       context.Context
-	selection *Selection
-	check     *pathspec.Check
-	seen      int64
-}
-
-func (s *search) folder(path []byte, in Folder, depth int) (found bool, err error) {
-	limits := s.selection.Limits
-	if depth > limits.Depth {
-		return false, limits.DepthExceeded()
-	}
-	for _, e := range in.Entries {
-		if s.seen++; s.seen > limits.Entries {
-			return false, limits.EntriesExceeded()
+func (s *Selection) search(ctx context.Context, check *pathspec.Check) (found bool, err error) {
+	var seen int64
+	enter := false
+	folders := []Folder{s.Root} // that the walk is in
+	for e, err := range repos.WalkTree("", s.Root.Entries, func(e repos.WalkedEntry) ([]repos.TreeEntry, error) {
+		if !enter {
+			return nil, nil
 		}
-		found, err := s.entry(append(path[:len(path):len(path)], e.Name...), in, e, depth)
-		if found || err != nil {
-			return found, err
+		below, ok, err := s.enter(folders[e.Depth-1], string(e.Path), e.TreeEntry)
+		if !ok || err != nil {
+			return nil, err
+		}
+		if e.Depth >= s.Limits.Depth {
+			return nil, s.Limits.DepthExceeded()
+		}
+		folders = append(folders[:e.Depth], below)
+		return below.Entries, context.Cause(ctx)
+	}) {
+		if err != nil {
+			return false, err
+		}
+		if seen++; seen > s.Limits.Entries {
+			return false, s.Limits.EntriesExceeded()
+		}
+		if len(e.Path) > s.Limits.PathBytes {
+			return false, s.Limits.PathExceeded()
+		}
+		found, enter = check.Match(e.Path, kindOfPath(e.Mode))
+		if !found && e.Mode.IsGitlink() && s.modules[string(e.Path)] != nil {
+			found, enter = check.Match(e.Path, pathspec.Folder)
+		}
+		if found {
+			return true, nil
 		}
 	}
-	return false, context.Cause(s.ctx)
-}
-
-func (s *search) entry(path []byte, in Folder, e repos.TreeEntry, depth int) (bool, error) {
-	if len(path) > s.selection.Limits.PathBytes {
-		return false, s.selection.Limits.PathExceeded()
-	}
-	found, enter := s.check.Match(path, kindOfPath(e.Mode))
-	if !found && e.Mode.IsGitlink() {
-		if s.selection.modules[string(path)] == nil {
-			return false, nil
-		}
-		found, enter = s.check.Match(path, pathspec.Folder)
-	}
-	if found || !enter {
-		return found, nil
-	}
-	below, ok, err := s.selection.enter(in, string(path), e)
-	if !ok || err != nil {
-		return false, err
-	}
-	return s.folder(append(path, '/'), below, depth+1)
+	return false, context.Cause(ctx)
 }

@@ -80,8 +80,8 @@ func (s *Selection) lookAbove(found *survey) error {
 }
 
 // survey looks at each different folder of a tree once, and so knows the
-// extent of trees of any size that are made of few objects. It reads no file
-// but .gitattributes.
+// extent of trees of any size that are made of few objects, which no walk of
+// entries could count. It reads no file but .gitattributes.
 type survey struct {
 	ctx     context.Context
 	source  Source

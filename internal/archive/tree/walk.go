@@ -11,6 +11,9 @@ import (
 // As in the archives of git, a folder's own entry comes when the first entry
 // below it does that is selected, even if export-ignore then leaves that one out:
 // folders may be empty for this reason, and for no other.
+//
+// It is no [repos.WalkTree]: it stops when a batch is full, goes over to other
+// repositories, and has folders that wait for their first entry.
 type Walk struct {
 	scope
 	ctx       context.Context

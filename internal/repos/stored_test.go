@@ -4,9 +4,9 @@ import (
 	"crypto/sha1"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
@@ -94,11 +94,11 @@ func TestShallow(t *testing.T) {
 	if got, err := take().Shallow(); err != nil || len(got) != 0 {
 		t.Errorf("whole: %v, %v", got, err)
 	}
-	for content, want := range map[string][]repos.ID{"": nil, id + "\n": {parseID(t, id)}} {
+	for content, want := range map[string]map[repos.ID]bool{"": nil, id + "\n": {parseID(t, id): true}} {
 		if err := os.WriteFile(filepath.Join(repo.Dir, "shallow"), []byte(content), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if got, err := take().Shallow(); err != nil || !slices.Equal(got, want) {
+		if got, err := take().Shallow(); err != nil || !maps.Equal(got, want) {
 			t.Errorf("%q: %v, %v", content, got, err)
 		}
 	}
