@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -147,7 +148,7 @@ func (b *body) reopen() error {
 		if err == nil || temporary(err) || b.ctx.Err() != nil {
 			return err
 		}
-		failure = err
+		failure = cmp.Or(failure, err)
 	}
 	if b.uri != "" {
 		if failure = b.goOn(b.c.stream(b.ctx, b.pinned(), want)); failure == nil || temporary(failure) {
@@ -234,8 +235,11 @@ func (b *body) learn(reply *http.Response, tag string, size int64) {
 	}
 	link, err := url.Parse(immutable(reply.Header))
 	switch {
-	case err == nil && link.Host != "":
+	case err == nil && link.Host != "" && b.c.trusts(link) == nil:
 		b.permalink = link
+	case err == nil && link.Path != "":
+		// A server behind a proxy need not know its own address.
+		b.permalink = b.c.server.ResolveReference(&url.URL{Path: link.Path, RawPath: link.RawPath, RawQuery: link.RawQuery})
 	case !sameOrigin(from.URL, b.c.server):
 		b.permalink = nil // the tag is that of a storage, which the server does not know
 	case b.uri != "" && b.permalink == nil:
