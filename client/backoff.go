@@ -25,17 +25,17 @@ type backoff struct{ tries int }
 // wait pauses before the next attempt, twice as long each time, and by chance up
 // to half of it shorter: many clients that lost the same server do not come back
 // at once. The server may ask for longer.
-func (b *backoff) wait(ctx context.Context, failure error) error {
-	pause := mostPause
+func (c *Client) wait(ctx context.Context, b *backoff, failure error) error {
+	if c.options.Retrying != nil {
+		c.options.Retrying(failure)
+	}
 	const doublings = 9 // beyond mostPause
-	if b.tries < doublings {
-		pause = min(pause, firstPause<<b.tries)
+	pause := firstPause << min(b.tries, doublings)
+	if refused := (*Error)(nil); errors.As(failure, &refused) {
+		pause = max(pause, refused.after)
 	}
 	b.tries++
-	var refused *Error
-	if errors.As(failure, &refused) {
-		pause = min(mostPause, max(pause, refused.after))
-	}
+	pause = min(pause, mostPause)
 	return sleep(ctx, pause-rand.N(pause/2)) //nolint:gosec // nobody gains by guessing it
 }
 
@@ -56,17 +56,10 @@ func (c *Client) again(ctx context.Context, b *backoff, failure error) error {
 	if !temporary(failure) || b.tries >= c.retries {
 		return failure
 	}
-	c.tell(failure)
-	if err := b.wait(ctx, failure); err != nil {
+	if err := c.wait(ctx, b, failure); err != nil {
 		return fmt.Errorf("%w: %w", err, failure)
 	}
 	return nil
-}
-
-func (c *Client) tell(failure error) {
-	if c.options.Retrying != nil {
-		c.options.Retrying(failure)
-	}
 }
 
 // retry attempts something until it succeeds or fails for good.

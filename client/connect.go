@@ -3,7 +3,6 @@ package client
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -21,6 +20,8 @@ const (
 
 	methodDiscover   = "server/discover"
 	methodInitialize = "initialize"
+	// methodInitialized is the one notification that is sent.
+	methodInitialized = "notifications/initialized"
 
 	metaPrefix = "io.modelcontextprotocol/"
 	// extensionStream repeats resourceStreaming where libraries between that know
@@ -145,23 +146,6 @@ func Connect(ctx context.Context, server string, o Options) (*Client, error) {
 // Protocol is the revision of MCP that is spoken.
 func (c *Client) Protocol() string { return c.current().protocol }
 
-// Close ends the session, if there is one. A server need not allow that.
-func (c *Client) Close(ctx context.Context) error {
-	s := c.current()
-	if s.id == "" {
-		return nil
-	}
-	request, err := c.request(ctx, s, http.MethodDelete, nil)
-	if err != nil {
-		return err
-	}
-	reply, err := c.send(request, part{})
-	if err != nil {
-		return err
-	}
-	return reply.Body.Close()
-}
-
 // negotiate prefers the revision without sessions. A server that does not know
 // it does not know the question either.
 func (c *Client) negotiate(ctx context.Context) (session, error) {
@@ -172,7 +156,7 @@ func (c *Client) negotiate(ctx context.Context) (session, error) {
 		SupportedVersions []string `json:"supportedVersions"`
 	}
 	modern := session{protocol: stateless}
-	err := c.ask(ctx, modern, methodDiscover, nil, &server)
+	_, err := c.ask(ctx, modern, methodDiscover, nil, &server)
 	switch {
 	case err == nil && slices.Contains(server.SupportedVersions, stateless):
 		return modern, nil
@@ -197,28 +181,17 @@ func (c *Client) initialize(ctx context.Context) (session, error) {
 	params := map[string]any{
 		"protocolVersion": wish, "capabilities": c.capabilities(), "clientInfo": c.info(),
 	}
-	var begun session
-	err := c.retry(ctx, func() error {
-		reply, id, err := c.post(ctx, session{}, methodInitialize, params)
-		if err != nil {
-			return err
-		}
-		begun.id = reply.Header.Get(headerSession)
-		result, err := readResult(ctx, reply, id, methodInitialize)
-		if err != nil {
-			return err
-		}
-		return unmarshal(result, &server, methodInitialize)
-	})
+	header, err := c.ask(ctx, session{}, methodInitialize, params, &server)
 	if err != nil {
 		return session{}, err
 	}
-	if begun.protocol = server.ProtocolVersion; !slices.Contains(withSessions, begun.protocol) ||
-		c.options.Protocol != "" && begun.protocol != c.options.Protocol {
+	begun := session{protocol: server.ProtocolVersion, id: header.Get(headerSession)}
+	if !slices.Contains(withSessions, begun.protocol) || c.options.Protocol != "" && begun.protocol != c.options.Protocol {
 		return session{}, fmt.Errorf("the server speaks %q: %q are spoken here", begun.protocol,
 			cmp.Or(c.options.Protocol, fmt.Sprint(withSessions)))
 	}
-	return begun, c.retry(ctx, func() error { return c.notify(ctx, begun, "notifications/initialized") })
+	_, err = c.ask(ctx, begun, methodInitialized, nil, nil)
+	return begun, err
 }
 
 func (c *Client) current() session {
@@ -284,11 +257,4 @@ func (c *Client) with(params map[string]any) map[string]any {
 	full := map[string]any{"_meta": meta}
 	maps.Copy(full, params)
 	return full
-}
-
-func unmarshal(raw json.RawMessage, into any, operation string) error {
-	if err := json.Unmarshal(raw, into); err != nil {
-		return fmt.Errorf("%s: the server's result is not understood: %w", operation, err)
-	}
-	return nil
 }

@@ -60,9 +60,6 @@ func TestEveryProtocolAndDelivery(t *testing.T) {
 				if !errors.As(err, &refused) || !refused.NotFound() || refused.Reason != "not_found" {
 					t.Errorf("%s: an unknown repository gives %v", protocol, err)
 				}
-				if err := c.Close(t.Context()); err != nil {
-					t.Error(err)
-				}
 			}
 		})
 	}

@@ -100,8 +100,11 @@ func refused(err error) bool {
 // failed is the error of a connection that broke while a reply was read, unless
 // the caller broke it.
 func failed(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
+	switch {
+	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.Is(err, io.EOF): // of what must not end
+		err = io.ErrUnexpectedEOF
 	}
 	return fmt.Errorf("%w: %w", ErrNetwork, err)
 }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -24,88 +23,55 @@ const (
 	maxMessage = 64 << 20
 )
 
-// operationOf names a request in errors.
-func operationOf(method string, params map[string]any) string {
+// ask sends a message in a session until there is an answer, and reads it. It
+// returns the headers of the answer. A notification has no result.
+func (c *Client) ask(ctx context.Context, s session, method string, params map[string]any, result any) (
+	header http.Header, err error,
+) {
+	operation := method
 	if uri, ok := params["uri"].(string); ok {
-		return method + " " + uri
+		operation += " " + uri
 	}
-	return method
-}
-
-// ask sends a message in a session until there is an answer, and reads it.
-func (c *Client) ask(ctx context.Context, s session, method string, params map[string]any, result any) error {
-	operation := operationOf(method, params)
-	return c.retry(ctx, func() error {
-		reply, id, err := c.post(ctx, s, method, params)
+	err = c.retry(ctx, func() error {
+		request, id, err := c.message(ctx, s, method, params)
+		if err != nil {
+			return err
+		}
+		reply, err := c.send(request, part{})
 		if err != nil {
 			return fmt.Errorf("%s: %w", operation, err)
 		}
-		raw, err := readResult(ctx, reply, id, operation)
-		if err != nil || result == nil {
-			return err
-		}
-		return unmarshal(raw, result, operation)
+		header = reply.Header
+		return readResult(ctx, reply, id, operation, result)
 	})
+	return header, err
 }
 
-// call asks in the current session.
-func (c *Client) call(ctx context.Context, method string, params map[string]any, result any) error {
-	return c.inSession(ctx, func(s session) error { return c.ask(ctx, s, method, params, result) })
-}
-
-// notify sends a message that has no answer.
-func (c *Client) notify(ctx context.Context, s session, method string) error {
-	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "method": method})
-	if err != nil {
-		return err
-	}
-	request, err := c.request(ctx, s, http.MethodPost, body)
-	if err != nil {
-		return err
-	}
-	reply, err := c.send(request, part{})
-	if err != nil {
-		return fmt.Errorf("%s: %w", method, err)
-	}
-	if reply.StatusCode >= http.StatusBadRequest {
-		return refusal(reply, method)
-	}
-	return reply.Body.Close()
-}
-
-// post sends a message that has an answer, which is found by the id.
-func (c *Client) post(ctx context.Context, s session, method string, params map[string]any) (
-	reply *http.Response, id int64, err error,
-) {
-	request, id, err := c.message(ctx, s, method, params)
-	if err != nil {
-		return nil, 0, err
-	}
-	reply, err = c.send(request, part{})
-	return reply, id, err
-}
-
-// message is the request of a message.
+// message is the request of a message, whose answer is found by the id.
 func (c *Client) message(ctx context.Context, s session, method string, params map[string]any) (
-	*http.Request, int64, error,
+	request *http.Request, id int64, err error,
 ) {
-	id := c.ids.Add(1)
+	id = c.ids.Add(1)
+	fields := map[string]any{"jsonrpc": "2.0", "method": method, "id": id}
 	if s.protocol == stateless {
-		params = c.with(params)
+		fields["params"] = c.with(params)
+	} else if params != nil {
+		fields["params"] = params
 	}
-	body, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+	if method == methodInitialized {
+		delete(fields, "id") // it is a notification
+	}
+	body, err := json.Marshal(fields)
 	if err != nil {
 		return nil, 0, err
 	}
-	request, err := c.request(ctx, s, http.MethodPost, body)
-	if err != nil {
-		return nil, 0, err
+	request, err = c.request(ctx, s, http.MethodPost, body)
+	if err != nil || s.protocol != stateless {
+		return request, id, err
 	}
-	if s.protocol == stateless {
-		request.Header.Set("Mcp-Method", method)
-		if uri, ok := params["uri"].(string); ok {
-			request.Header.Set("Mcp-Name", headerText(uri))
-		}
+	request.Header.Set("Mcp-Method", method)
+	if uri, ok := params["uri"].(string); ok {
+		request.Header.Set("Mcp-Name", headerText(uri))
 	}
 	return request, id, nil
 }
@@ -165,19 +131,23 @@ type message struct {
 // answers says whether a message is the answer to the one with an id. An error
 // may leave the id out.
 func (m *message) answers(id int64) bool {
-	return m.Method == "" && (string(m.ID) == fmt.Sprint(id) || m.Error != nil && (m.ID == nil || string(m.ID) == "null"))
+	unnamed := m.Error != nil && (m.ID == nil || string(m.ID) == "null")
+	return m.Method == "" && (unnamed || string(m.ID) == fmt.Sprint(id))
 }
 
-// outcome is the result of an answer, or its error.
-func (m *message) outcome(reply *http.Response, operation string) (json.RawMessage, error) {
+// outcome reads the result of an answer, or its error.
+func (m *message) outcome(reply *http.Response, operation string, result any) error {
+	if m.Error == nil && result != nil {
+		if err := json.Unmarshal(m.Result, result); err != nil {
+			return fmt.Errorf("%s: the server's result is not understood: %w", operation, err)
+		}
+	}
 	if m.Error == nil {
-		return m.Result, nil
+		return nil
 	}
-	var data struct {
-		Reason string `json:"reason"`
-	}
+	var data struct{ Reason string }
 	_ = json.Unmarshal(m.Error.Data, &data) // of other servers it may be anything
-	return nil, &Error{
+	return &Error{
 		Operation: operation, Status: reply.StatusCode, Code: m.Error.Code, Reason: data.Reason,
 		Message: m.Error.Message, after: retryAfter(reply),
 	}
@@ -185,54 +155,32 @@ func (m *message) outcome(reply *http.Response, operation string) (json.RawMessa
 
 // readResult reads the answer to a message to its end: one JSON text, or events of
 // which one is it.
-func readResult(ctx context.Context, reply *http.Response, id int64, operation string) (json.RawMessage, error) {
+func readResult(ctx context.Context, reply *http.Response, id int64, operation string, result any) error {
 	defer func() { _ = reply.Body.Close() }()
+	var answer message
 	switch {
+	case reply.StatusCode == http.StatusAccepted:
+		return nil
 	case isKind(reply, typeEvents):
-		for events := newEvents(reply.Body); ; {
-			event, err := events.next()
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", operation, failed(ctx, noEOF(err)))
-			}
-			if event.answers(id) {
-				return event.outcome(reply, operation)
+		for stream := newEvents(reply.Body); !answer.answers(id); {
+			var err error
+			if answer, err = stream.next(); err != nil {
+				return fmt.Errorf("%s: %w", operation, failed(ctx, err))
 			}
 		}
 	case isKind(reply, typeJSON):
-		var answer message
-		if err := decode(io.LimitReader(reply.Body, maxMessage), &answer); err != nil {
-			if errors.Is(err, errSyntax) {
-				return nil, fmt.Errorf("%s: the server's reply is no JSON: %w", operation, err)
-			}
-			return nil, fmt.Errorf("%s: %w", operation, failed(ctx, err))
+		text, err := io.ReadAll(io.LimitReader(reply.Body, maxMessage))
+		if err != nil {
+			return fmt.Errorf("%s: %w", operation, failed(ctx, err))
 		}
-		return answer.outcome(reply, operation)
+		if err := json.Unmarshal(text, &answer); err != nil {
+			return fmt.Errorf("%s: the server's reply is no JSON: %w", operation, err)
+		}
 	case reply.StatusCode == http.StatusOK:
-		return nil, fmt.Errorf("%s: the server answers %q where messages are JSON: is it the address of an MCP "+
+		return fmt.Errorf("%s: the server answers %q where messages are JSON: is it the address of an MCP "+
 			"endpoint?", operation, reply.Header.Get("Content-Type"))
 	default:
-		return nil, refusal(reply, operation)
+		return refusal(reply, operation)
 	}
-}
-
-// errSyntax tells a text that is no JSON from one that did not arrive.
-var errSyntax = errors.New("malformed")
-
-func decode(r io.Reader, into any) error {
-	text, err := io.ReadAll(r)
-	if err != nil {
-		return err
-	}
-	if err := json.Unmarshal(text, into); err != nil {
-		return fmt.Errorf("%w: %w", errSyntax, err)
-	}
-	return nil
-}
-
-// noEOF is an error of what must not end.
-func noEOF(err error) error {
-	if errors.Is(err, io.EOF) {
-		return io.ErrUnexpectedEOF
-	}
-	return err
+	return answer.outcome(reply, operation, result)
 }

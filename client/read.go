@@ -29,14 +29,15 @@ type Content struct {
 func (c *Client) Read(ctx context.Context, uri string) (*Content, error) {
 	var result struct {
 		Contents []struct {
-			URI      string                     `json:"uri"`
-			MIMEType string                     `json:"mimeType"`
-			Text     string                     `json:"text"`
-			Blob     []byte                     `json:"blob"`
-			Meta     map[string]json.RawMessage `json:"_meta"`
+			URI, MIMEType, Text string
+			Blob                []byte
+			Meta                map[string]json.RawMessage `json:"_meta"`
 		} `json:"contents"`
 	}
-	if err := c.call(ctx, methodRead, map[string]any{"uri": uri}, &result); err != nil {
+	if err := c.inSession(ctx, func(s session) error {
+		_, err := c.ask(ctx, s, methodRead, map[string]any{"uri": uri}, &result)
+		return err
+	}); err != nil {
 		return nil, err
 	}
 	if len(result.Contents) == 0 {

@@ -213,7 +213,7 @@ func (b *body) fits(reply *http.Response) error {
 	}
 	b.learn(reply, tag, size)
 	if _, err := io.CopyN(io.Discard, reply.Body, b.read-first); err != nil {
-		return failed(b.ctx, noEOF(err))
+		return failed(b.ctx, err)
 	}
 	return nil
 }
@@ -239,7 +239,8 @@ func (b *body) learn(reply *http.Response, tag string, size int64) {
 		b.permalink = link
 	case err == nil && link.Path != "":
 		// A server behind a proxy need not know its own address.
-		b.permalink = b.c.server.ResolveReference(&url.URL{Path: link.Path, RawPath: link.RawPath, RawQuery: link.RawQuery})
+		link.Scheme, link.Host = b.c.server.Scheme, b.c.server.Host
+		b.permalink = link
 	case !sameOrigin(from.URL, b.c.server):
 		b.permalink = nil // the tag is that of a storage, which the server does not know
 	case b.uri != "" && b.permalink == nil:
@@ -255,7 +256,8 @@ func extentOf(reply *http.Response) (first, size int64, err error) {
 	}
 	var last int64
 	value := reply.Header.Get("Content-Range")
-	if n, err := fmt.Sscanf(value, "bytes %d-%d/%d", &first, &last, &size); n < 2 || err != nil && !strings.HasSuffix(value, "/*") {
+	n, err := fmt.Sscanf(value, "bytes %d-%d/%d", &first, &last, &size)
+	if n < 2 || err != nil && !strings.HasSuffix(value, "/*") {
 		return 0, 0, fmt.Errorf("%w: the server sends a part and does not say which", ErrDamaged)
 	}
 	if strings.HasSuffix(value, "/*") {

@@ -138,14 +138,8 @@ func (c *Client) streamed(ctx context.Context, s session, uri string, p part) (*
 	if reply.Request.Method != http.MethodPost || !isMessage(reply) {
 		return bytesOf(reply, operation)
 	}
-	raw, err := readResult(ctx, reply, id, operation)
-	if err != nil {
-		return nil, err
-	}
-	var result struct {
-		DownloadURL string `json:"downloadUrl"`
-	}
-	if err := unmarshal(raw, &result, operation); err != nil {
+	var result struct{ DownloadURL string }
+	if err := readResult(ctx, reply, id, operation, &result); err != nil {
 		return nil, err
 	}
 	if result.DownloadURL == "" {

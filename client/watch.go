@@ -96,8 +96,7 @@ func (w *watch) run(ctx context.Context) error {
 		case !temporary(err):
 			return err
 		}
-		w.c.tell(err)
-		if err := w.pauses.wait(ctx, err); err != nil {
+		if err := w.c.wait(ctx, &w.pauses, err); err != nil {
 			return err
 		}
 	}
@@ -134,7 +133,7 @@ func (w *watch) listen(ctx context.Context) error {
 	for {
 		event, err := stream.next()
 		if err != nil {
-			return fmt.Errorf("events: %w", failed(ctx, noEOF(err)))
+			return fmt.Errorf("events: %w", failed(ctx, err))
 		}
 		switch event.Method {
 		case eventUpdated:
@@ -177,22 +176,25 @@ func (w *watch) subscribe(ctx context.Context) (*events, error) {
 
 // openStateless listens in 2026-07-28. The first event says what is told of.
 func (w *watch) openStateless(ctx context.Context, s session) (*events, error) {
-	reply, id, err := w.c.post(ctx, s, methodListen, map[string]any{
+	request, id, err := w.c.message(ctx, s, methodListen, map[string]any{
 		"notifications": map[string]any{"resourceSubscriptions": w.uris},
 	})
+	if err != nil {
+		return nil, err
+	}
+	reply, err := w.c.send(request, part{})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", methodListen, err)
 	}
 	if !isKind(reply, typeEvents) {
-		_, err := readResult(ctx, reply, id, methodListen)
-		return nil, cmp.Or(err, errNoEvents)
+		return nil, cmp.Or(readResult(ctx, reply, id, methodListen, nil), errNoEvents)
 	}
 	stream := newEvents(reply.Body)
 	first, err := stream.next()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", methodListen, failed(ctx, noEOF(err)))
+		return nil, fmt.Errorf("%s: %w", methodListen, failed(ctx, err))
 	}
-	if _, err := first.outcome(reply, methodListen); err != nil {
+	if err := first.outcome(reply, methodListen, nil); err != nil {
 		return nil, err
 	}
 	var begun struct {
@@ -222,7 +224,7 @@ func (w *watch) openSession(ctx context.Context, s session) (*events, error) {
 		return nil, refusal(reply, "events")
 	}
 	for _, uri := range w.uris {
-		if err := w.c.ask(ctx, s, methodSubscribe, map[string]any{"uri": uri}, nil); err != nil {
+		if _, err := w.c.ask(ctx, s, methodSubscribe, map[string]any{"uri": uri}, nil); err != nil {
 			return nil, err
 		}
 	}
@@ -296,28 +298,25 @@ func (c *Client) state(ctx context.Context, uri string, before State) (State, er
 // glance compares the ETag of a download; nothing of it is read or made. A state
 // without one is none: the download may be elsewhere.
 func (c *Client) glance(ctx context.Context, uri string, address *url.URL, before State) (State, error) {
-	now := State{URI: uri}
-	err := c.retry(ctx, func() error {
-		request, err := http.NewRequestWithContext(ctx, http.MethodHead, address.String(), nil)
-		if err != nil {
-			return nil //nolint:nilerr // the resource is read instead
-		}
-		if before.ETag != "" {
-			request.Header.Set("If-None-Match", before.ETag)
-		}
-		reply, err := c.send(request, part{})
-		if err != nil {
-			return err
-		}
-		switch {
-		case slices.Contains(passing, reply.StatusCode):
-			return refusal(reply, "state of "+uri)
-		case reply.StatusCode == http.StatusNotModified:
-			now.ETag, now.Commit = before.ETag, before.Commit
-		case reply.StatusCode == http.StatusOK:
-			now.ETag, now.Commit = reply.Header.Get("ETag"), commitOf(immutable(reply.Header))
-		}
-		return reply.Body.Close()
-	})
-	return now, err
+	now, operation := State{URI: uri}, "state of "+uri
+	request, err := http.NewRequestWithContext(ctx, http.MethodHead, address.String(), nil)
+	if err != nil {
+		return now, nil //nolint:nilerr // the resource is read instead
+	}
+	if before.ETag != "" {
+		request.Header.Set("If-None-Match", before.ETag)
+	}
+	reply, err := c.send(request, part{})
+	if err != nil {
+		return now, fmt.Errorf("%s: %w", operation, err)
+	}
+	switch {
+	case slices.Contains(passing, reply.StatusCode):
+		return now, refusal(reply, operation)
+	case reply.StatusCode == http.StatusNotModified:
+		now.ETag, now.Commit = before.ETag, before.Commit
+	case reply.StatusCode == http.StatusOK:
+		now.ETag, now.Commit = reply.Header.Get("ETag"), commitOf(immutable(reply.Header))
+	}
+	return now, reply.Body.Close()
 }
