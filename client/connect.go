@@ -56,7 +56,7 @@ type Options struct {
 	// package's.
 	Name, Version string
 	// Protocol is the revision of MCP to speak, such as 2025-11-25; "" is the newest
-	// that both know.
+	// that both know. [New] speaks 2026-07-28.
 	Protocol string
 	// Retries is how often in a row a request is sent again that failed for reasons
 	// that pass, with growing pauses; 0 means 6, less means never.

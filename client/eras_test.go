@@ -117,7 +117,10 @@ func TestReadAndList(t *testing.T) {
 		if n != len(files) {
 			t.Errorf("%s: %d entries", protocol, n)
 		}
-		for range c.List(t.Context(), "repo://team/app/refs") {
+		for _, err := range c.List(t.Context(), "repo://team/app/refs") {
+			if err != nil {
+				t.Error(err)
+			}
 			break // a loop may be left
 		}
 	}

@@ -16,8 +16,8 @@ const (
 	typeJSON   = "application/json"
 	typeEvents = "text/event-stream"
 
-	// maxRefusal bounds an error in text, or a link.
-	maxRefusal = 1 << 20
+	// maxRefusal bounds an error in text: a storage's may be a page.
+	maxRefusal = 4 << 10
 	// maxMessage bounds a reply in JSON. Servers do not read out larger resources;
 	// they stream them.
 	maxMessage = 64 << 20
@@ -37,7 +37,7 @@ func (c *Client) ask(ctx context.Context, s session, method string, params map[s
 		if err != nil {
 			return err
 		}
-		reply, err := c.send(request, part{})
+		reply, err := c.send(request, part{}) //nolint:bodyclose // readResult closes it
 		if err != nil {
 			return fmt.Errorf("%s: %w", operation, err)
 		}

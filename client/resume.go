@@ -144,25 +144,26 @@ func (b *body) reopen() error {
 		if at.address == nil {
 			continue
 		}
-		err := b.goOn(b.c.get(b.ctx, at.address, b.operation(), part{want.from, at.tag}))
+		reply, err := b.c.get(b.ctx, at.address, b.operation(), part{want.from, at.tag})
+		if err == nil {
+			err = b.take(reply)
+		}
 		if err == nil || temporary(err) || b.ctx.Err() != nil {
 			return err
 		}
 		failure = cmp.Or(failure, err)
 	}
 	if b.uri != "" {
-		if failure = b.goOn(b.c.stream(b.ctx, b.pinned(), want)); failure == nil || temporary(failure) {
-			return failure
+		reply, err := b.c.stream(b.ctx, b.pinned(), want)
+		if err == nil {
+			err = b.take(reply)
 		}
+		if err == nil || temporary(err) || b.ctx.Err() != nil {
+			return err
+		}
+		failure = err
 	}
 	return fmt.Errorf("%w: %w", ErrNotResumed, failure)
-}
-
-func (b *body) goOn(reply *http.Response, err error) error {
-	if err != nil {
-		return err
-	}
-	return b.take(reply)
 }
 
 // whole asks for the bytes from the first one on.

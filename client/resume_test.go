@@ -82,8 +82,31 @@ func (b *breaking) RoundTrip(r *http.Request) (*http.Response, error) {
 		f = b.proxy.plan(0, r)
 	}
 	b.proxy.mu.Unlock()
+	if f.status != 0 {
+		reply.StatusCode = f.status
+	}
 	reply.Body = &faulty{ReadCloser: reply.Body, fault: f, proxy: b.proxy, ctx: r.Context()}
 	return reply, nil
+}
+
+// TestAStorageForgetsAddresses: they are good for a minute. Then the server is
+// asked for another.
+func TestAStorageForgetsAddresses(t *testing.T) {
+	s := newSite(t, "redirect", 1)
+	want := s.whole("/archive/team/app/main.tar.gz")
+	s.options.HTTP = &http.Client{Transport: &breaking{inner: s.client.Transport, storage: s.storage.URL, proxy: s.proxy}}
+	asked := 0
+	s.fail(func(_ int, r *http.Request) fault {
+		if !strings.HasPrefix("http://"+r.URL.Host, s.storage.URL) {
+			return fault{}
+		}
+		asked++
+		return []fault{{}, {cut: 100_000}, {status: 403}, {cut: 100_000}, {status: 403}, {}}[min(asked, 5)]
+	})
+	got, err := readAll(s.connect("").Stream(t.Context(), "repo://team/app/archive/main.tar.gz"))
+	if heard, sent := s.what(); err != nil || !bytes.Equal(got, want) || asked != 5 || sent > int64(len(want))+10_000 {
+		t.Errorf("%d bytes of %d, %v, %d sent after %d: %q", len(got), len(want), err, sent, asked, heard)
+	}
 }
 
 // TestFaultsPass has replies fail in another way each, two in a row.

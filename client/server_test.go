@@ -71,7 +71,7 @@ func newSite(t *testing.T, delivery string, replicas int) *site {
 		if delivery == "redirect" {
 			objects = cache.NewObjects(cache.ObjectsOptions{Bucket: bucket, Public: bucket})
 		}
-		s.proxy.targets = append(s.proxy.targets, serve(t, root, linking, objects))
+		s.targets = append(s.targets, serve(t, root, linking, objects))
 	}
 	if delivery == "redirect" {
 		fill(t, root, linking, bucket)

@@ -113,10 +113,10 @@ func (c *Client) begin(ctx context.Context, s source, have *Part) (*Download, er
 // stream asks for a resource by resources/stream, and follows to its bytes.
 func (c *Client) stream(ctx context.Context, uri string, p part) (reply *http.Response, err error) {
 	err = c.inSession(ctx, func(s session) error {
-		reply, err = c.streamed(ctx, s, uri, p)
+		reply, err = c.streamed(ctx, s, uri, p) //nolint:bodyclose // a reply is closed by who takes it
 		var refused *Error
 		if errors.As(err, &refused) && refused.Status == http.StatusGone {
-			reply, err = c.streamed(ctx, s, uri, p)
+			reply, err = c.streamed(ctx, s, uri, p) //nolint:bodyclose // likewise
 		}
 		return err
 	})

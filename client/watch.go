@@ -182,7 +182,7 @@ func (w *watch) openStateless(ctx context.Context, s session) (*events, error) {
 	if err != nil {
 		return nil, err
 	}
-	reply, err := w.c.send(request, part{})
+	reply, err := w.c.send(request, part{}) //nolint:bodyclose // it ends with ctx
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", methodListen, err)
 	}
