@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/repomcp/repomcp/client"
@@ -225,5 +226,27 @@ func TestForgottenSessionsBeginAgain(t *testing.T) {
 	var refused *client.Error
 	if _, err := read(t, c); !errors.As(err, &refused) || refused.Status != http.StatusNotFound {
 		t.Error(err)
+	}
+}
+
+// TestOneClientServesMany goroutines at once.
+func TestOneClientServesMany(t *testing.T) {
+	s := newSite(t, "downloadUrl", 2)
+	want := s.whole("/archive/team/app/main.tar.gz")
+	for _, protocol := range protocols[:2] {
+		c := s.connect(protocol)
+		var running sync.WaitGroup
+		for range 8 {
+			running.Go(func() {
+				got, err := readAll(c.Stream(t.Context(), "repo://team/app/archive/main.tar.gz"))
+				if err != nil || !bytes.Equal(got, want) {
+					t.Errorf("%s: %d bytes of %d, %v", protocol, len(got), len(want), err)
+				}
+				if _, err := c.Read(t.Context(), "repo://team/app"); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		running.Wait()
 	}
 }

@@ -203,7 +203,7 @@ func (b *body) fits(reply *http.Response) error {
 	}
 	tag := strong(unmarked(reply.Header.Get("ETag")))
 	others := tag == "" || tag != b.tag || b.size >= 0 && size >= 0 && size != b.size
-	if b.read > 0 && (others || first > b.read || size >= 0 && size < b.read) {
+	if b.read > 0 && others || first > b.read || size >= 0 && size < b.read {
 		return fmt.Errorf("%w: the server has other bytes by now", ErrNotResumed)
 	}
 	if most := b.c.options.MaxStreamSize; most > 0 && size > most {

@@ -411,6 +411,18 @@ func TestNoWrongByteIsAnEnd(t *testing.T) {
 	}
 }
 
+// TestAPartIsNotTheWhole: one that nobody has asked for is refused.
+func TestAPartIsNotTheWhole(t *testing.T) {
+	server := newOrigin(t, httptest.NewServer, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Range", "bytes 5-9/10")
+		w.WriteHeader(http.StatusPartialContent)
+		_, _ = io.WriteString(w, "56789")
+	})
+	if got, err := readAll(client.Open(t.Context(), server.URL+"/raw/one/main/file", client.Options{})); err == nil {
+		t.Errorf("%q", got)
+	}
+}
+
 // TestGivingUp counts the attempts, and says what kept them.
 func TestGivingUp(t *testing.T) {
 	s := newSite(t, "direct", 1)

@@ -216,7 +216,7 @@ func (w *watch) openSession(ctx context.Context, s session) (*events, error) {
 		return nil, err
 	}
 	request.Header.Set("Accept", typeEvents)
-	reply, err := w.c.send(request, part{})
+	reply, err := w.c.send(request, part{}) //nolint:bodyclose // it ends with ctx
 	if err != nil {
 		return nil, fmt.Errorf("events: %w", err)
 	}
