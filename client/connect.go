@@ -7,11 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
-	"net/url"
 	"slices"
-	"sync"
-	"sync/atomic"
-	"time"
 )
 
 const (
@@ -28,105 +24,13 @@ const (
 	// only the fields of MCP let it pass.
 	extensionStream = "io.github.repomcp/resource-stream"
 	headerSession   = "Mcp-Session-Id"
-
-	// defaultPoll is a compromise between what is new and what is asked in vain.
-	defaultPoll = 30 * time.Second
-	// defaultIdle is three heartbeats of the usual event stream, and longer than a
-	// server takes to find the next bytes.
-	defaultIdle = 90 * time.Second
 )
+
+// clientInfo is for the log of the server.
+var clientInfo = map[string]any{"name": "repomcp-client", "version": "1"}
 
 // withSessions are the revisions with sessions, newest first.
 var withSessions = []string{"2025-11-25", "2025-06-18", "2025-03-26"}
-
-// Options of a Client.
-type Options struct {
-	// HTTP sends requests; nil means http.DefaultClient. Its CheckRedirect is not
-	// asked: redirects are followed here. A Timeout would break long downloads.
-	HTTP *http.Client
-	// Authorization is sent to the server as the header of that name, if any.
-	Authorization string
-	// MaxStreamSize is the largest download that is taken, in bytes; 0 means any.
-	// The server is told, and what is larger all the same is broken off.
-	MaxStreamSize int64
-	// Origins are those that the server may lead to besides its own, by a
-	// downloadUrl or a redirect, such as https://archives.example.com.
-	Origins []string
-	// Name and Version are the program's, for the server's log; "" are this
-	// package's.
-	Name, Version string
-	// Protocol is the revision of MCP to speak, such as 2025-11-25; "" is the newest
-	// that both know. [New] speaks 2026-07-28.
-	Protocol string
-	// Retries is how often in a row a request is sent again that failed for reasons
-	// that pass, with growing pauses; 0 means 6, less means never.
-	Retries int
-	// Retrying, if any, is told what failed, before it is tried again.
-	Retrying func(error)
-	// Poll is the time between two looks of Watch where no server tells of changes;
-	// 0 means 30 s.
-	Poll time.Duration
-}
-
-// Client is a server to download from.
-type Client struct {
-	server  *url.URL
-	http    *http.Client
-	options Options
-	origins []*url.URL
-	retries int
-	idle    time.Duration // for which a body may give nothing
-	ack     time.Duration // within which a stream of events begins
-	ids     atomic.Int64  // of messages
-
-	mu      sync.Mutex
-	session session // that requests belong to
-}
-
-// session is what was agreed on with the server. In 2026-07-28 that is nothing
-// but the revision.
-type session struct{ protocol, id string }
-
-// New makes a client of the MCP endpoint at server, an http or https URL, without
-// asking it: it must speak 2026-07-28. That saves the round trip of [Connect].
-func New(server string, o Options) (*Client, error) {
-	at, err := parseURL(server)
-	if err != nil {
-		return nil, err
-	}
-	if o.MaxStreamSize < 0 {
-		return nil, errors.New("MaxStreamSize is negative; 0 means any size")
-	}
-	if o.Protocol != "" && o.Protocol != stateless && !slices.Contains(withSessions, o.Protocol) {
-		return nil, fmt.Errorf("protocol %q is not known: there are %s and %q", o.Protocol, stateless, withSessions)
-	}
-	var origins []*url.URL
-	for _, text := range o.Origins {
-		origin, err := parseURL(text)
-		if err != nil {
-			return nil, err
-		}
-		origins = append(origins, origin)
-	}
-	sender := http.Client{}
-	if o.HTTP != nil {
-		sender = *o.HTTP
-	}
-	sender.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	o.Poll = cmp.Or(o.Poll, defaultPoll)
-	return &Client{
-		server: at, http: &sender, options: o, origins: origins, retries: max(0, cmp.Or(o.Retries, defaultRetries)),
-		idle: defaultIdle, ack: ackTimeout, session: session{protocol: stateless},
-	}, nil
-}
-
-func parseURL(text string) (*url.URL, error) {
-	u, err := url.Parse(text)
-	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
-		return nil, fmt.Errorf("%q is no http or https URL", text)
-	}
-	return u, nil
-}
 
 // Connect makes a client of the MCP endpoint at server, an http or https URL, and
 // agrees with it on a revision of the protocol.
@@ -179,7 +83,7 @@ func (c *Client) initialize(ctx context.Context) (session, error) {
 		ProtocolVersion string `json:"protocolVersion"`
 	}
 	params := map[string]any{
-		"protocolVersion": wish, "capabilities": c.capabilities(), "clientInfo": c.info(),
+		"protocolVersion": wish, "capabilities": c.capabilities(), "clientInfo": clientInfo,
 	}
 	header, err := c.ask(ctx, session{}, methodInitialize, params, &server)
 	if err != nil {
@@ -242,17 +146,11 @@ func (c *Client) capabilities() map[string]any {
 	}
 }
 
-func (c *Client) info() map[string]any {
-	return map[string]any{
-		"name": cmp.Or(c.options.Name, "repomcp-client"), "version": cmp.Or(c.options.Version, "1"),
-	}
-}
-
 // with adds to params what every message says in 2026-07-28.
 func (c *Client) with(params map[string]any) map[string]any {
 	meta := map[string]any{
 		metaPrefix + "protocolVersion": stateless, metaPrefix + "clientCapabilities": c.capabilities(),
-		metaPrefix + "clientInfo": c.info(),
+		metaPrefix + "clientInfo": clientInfo,
 	}
 	full := map[string]any{"_meta": meta}
 	maps.Copy(full, params)
