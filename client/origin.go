@@ -1,35 +1,49 @@
 package client
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
+	"time"
 )
 
-// ErrInsecure is returned when an https server leads to plain http.
-var ErrInsecure = errors.New("the https server leads to plain http, where anyone could read along")
-
-// ErrOrigin is returned when the server leads to an origin that is neither its own
-// nor one of [Options].Origins.
-var ErrOrigin = errors.New("the server leads to another origin")
+// maxRedirects is net/http's.
+const maxRedirects = 10
 
 // redirects are the statuses that are followed. SEP-2532 means all of them as the
 // way to the bytes: none is to send the message itself to the other place.
 var redirects = []int{http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect}
 
 // send follows redirects by GET, and sends credentials to the server's own origin
-// only.
-func (c *Client) send(request *http.Request) (*http.Response, error) {
+// only. Requests for bytes ask for a part; a message has none.
+func (c *Client) send(request *http.Request, p part) (*http.Response, error) {
+	caller := request.Context()
+	ctx, cancel := context.WithCancelCause(caller)
+	reply, err := c.follow(request.WithContext(ctx), p)
+	if err != nil {
+		cancel(nil)
+		if caller.Err() != nil {
+			return nil, caller.Err()
+		}
+		return nil, err
+	}
+	reply.Body = &lively{ReadCloser: reply.Body, ctx: ctx, cancel: cancel, idle: c.idle}
+	return reply, nil
+}
+
+func (c *Client) follow(request *http.Request, p part) (*http.Response, error) {
 	for range maxRedirects {
-		request.Header.Del("Authorization")
-		if c.authorization != "" && sameOrigin(request.URL, c.server) {
-			request.Header.Set("Authorization", c.authorization)
+		c.identify(request)
+		if request.Method == http.MethodGet {
+			p.ask(request.Header)
 		}
 		reply, err := c.sender(request.URL).Do(request)
 		if err != nil {
-			return nil, withoutURL(err)
+			return nil, fmt.Errorf("%w: %w", ErrNetwork, withoutURL(err))
 		}
 		next, err := reply.Location()
 		if !slices.Contains(redirects, reply.StatusCode) || err != nil {
@@ -39,12 +53,37 @@ func (c *Client) send(request *http.Request) (*http.Response, error) {
 		if err := c.trusts(next); err != nil {
 			return nil, err
 		}
-		if request, err = http.NewRequestWithContext(request.Context(), http.MethodGet, next.String(),
-			nil); err != nil {
+		if request, err = c.getting(request.Context(), next); err != nil {
 			return nil, err
 		}
 	}
 	return nil, errors.New("the server redirects without end")
+}
+
+// getting is a request for bytes. They are to come as they are: net/http would
+// have them compressed on the way, and their length and digest would be lost.
+func (c *Client) getting(ctx context.Context, from *url.URL) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, from.String(), nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Accept-Encoding", "identity")
+	return request, nil
+}
+
+// identify gives a request the credentials that its origin may see. A link can be
+// bound to the session that asked for it.
+func (c *Client) identify(request *http.Request) {
+	if !sameOrigin(request.URL, c.server) {
+		request.Header.Del(headerSession)
+		return
+	}
+	if c.options.Authorization != "" {
+		request.Header.Set("Authorization", c.options.Authorization)
+	}
+	if s := c.current(); request.Method == http.MethodGet && s.id != "" && request.Header.Get(headerSession) == "" {
+		request.Header.Set(headerSession, s.id)
+	}
 }
 
 // sender is the HTTP client, without its cookies for other origins.
@@ -96,4 +135,31 @@ func port(u *url.URL) string {
 	default:
 		return "80"
 	}
+}
+
+// errIdle ends a reply whose connection is there and gives nothing.
+var errIdle = errors.New("nothing came for too long")
+
+// lively is a body that fails when nothing comes for a while. Only the time in
+// which somebody reads counts.
+type lively struct {
+	io.ReadCloser
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	idle   time.Duration
+}
+
+func (l *lively) Read(p []byte) (int, error) {
+	timer := time.AfterFunc(l.idle, func() { l.cancel(errIdle) })
+	n, err := l.ReadCloser.Read(p)
+	timer.Stop()
+	if err != nil && errors.Is(context.Cause(l.ctx), errIdle) {
+		err = errIdle
+	}
+	return n, err
+}
+
+func (l *lively) Close() error {
+	l.cancel(nil)
+	return l.ReadCloser.Close()
 }

@@ -1,0 +1,131 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+)
+
+// What a program can tell apart. Whatever the server refused is an [Error].
+var (
+	// ErrNetwork is what kept a request from the server, or a reply from the
+	// client, after all attempts.
+	ErrNetwork = errors.New("the connection failed")
+	// ErrTooLarge is returned for a download of more bytes than Options.MaxStreamSize,
+	// and where the server refuses one for its size.
+	ErrTooLarge = errors.New("the download is larger than MaxStreamSize")
+	// ErrDamaged is returned for bytes that cannot be those of the server.
+	ErrDamaged = errors.New("the download is damaged")
+	// ErrDigest is returned at the end of a download whose bytes are not those that
+	// the server announced. It is an ErrDamaged.
+	ErrDigest = fmt.Errorf("%w: the bytes are not those of the server's Repr-Digest: download again", ErrDamaged)
+	// ErrLength is returned for more or fewer bytes than announced. It is an
+	// ErrDamaged.
+	ErrLength = fmt.Errorf("%w: the server announced another length: download again", ErrDamaged)
+	// ErrNotResumed is returned for a download that broke after its first byte and
+	// whose rest cannot be had: of bytes without a strong ETag, or that are other
+	// ones by now.
+	ErrNotResumed = errors.New("the download broke and cannot go on where it was: begin again")
+	// ErrInsecure is returned when an https server leads to plain http.
+	ErrInsecure = errors.New("the https server leads to plain http, where anyone could read along")
+	// ErrOrigin is returned when the server leads to an origin that is neither its
+	// own nor one of [Options].Origins.
+	ErrOrigin = errors.New("the server leads to another origin")
+)
+
+const (
+	codeNotFound = -32002
+	codeTooLarge = -32004
+
+	reasonNotFound = "not_found"
+	reasonBusy     = "busy"
+)
+
+// Error is what the server said instead of what it was asked for.
+type Error struct {
+	Operation string // what was asked for, such as "resources/stream repo://…"
+	Status    int    // of HTTP
+	Code      int    // of JSON-RPC, 0 where there is none
+	Reason    string // for programs, such as "not_found" or "full_needed"; "" where there is none
+	Message   string // for people
+
+	after time.Duration // that the server wants to be left alone for
+}
+
+func (e *Error) Error() string {
+	if e.Message == "" {
+		return fmt.Sprintf("%s: the server answered %d %s", e.Operation, e.Status, http.StatusText(e.Status))
+	}
+	return e.Operation + ": " + e.Message
+}
+
+// Is makes what the server finds too large an [ErrTooLarge].
+func (e *Error) Is(target error) bool { return target == ErrTooLarge && e.Code == codeTooLarge }
+
+// NotFound reports whether the server says that there is no such thing.
+func (e *Error) NotFound() bool { return e.Reason == reasonNotFound || e.Code == codeNotFound }
+
+// passing are the statuses of what may be over in a moment.
+var passing = []int{
+	http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
+}
+
+// denying are the statuses that another revision of the protocol does not mend.
+var denying = append([]int{http.StatusUnauthorized, http.StatusForbidden}, passing...)
+
+// temporary reports whether the same request may succeed later.
+func temporary(err error) bool {
+	var refused *Error
+	if errors.As(err, &refused) {
+		return slices.Contains(passing, refused.Status) || refused.Reason == reasonBusy
+	}
+	var untrusted *tls.CertificateVerificationError
+	return errors.Is(err, ErrNetwork) && !errors.As(err, &untrusted)
+}
+
+// refused reports whether the server answered with an error that is not about who
+// asks or how busy it is: it may know another way.
+func refused(err error) bool {
+	var refused *Error
+	return errors.As(err, &refused) && !slices.Contains(denying, refused.Status)
+}
+
+// failed is the error of a connection that broke while a reply was read, unless
+// the caller broke it.
+func failed(ctx context.Context, err error) error {
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, io.EOF): // of what must not end
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("%w: %w", ErrNetwork, err)
+}
+
+// refusal is the error of a reply that is no message: a line of text.
+func refusal(reply *http.Response, operation string) error {
+	defer func() { _ = reply.Body.Close() }()
+	text, err := io.ReadAll(io.LimitReader(reply.Body, maxRefusal))
+	if err != nil {
+		text = nil
+	}
+	return &Error{
+		Operation: operation, Status: reply.StatusCode, Message: string(bytes.TrimSpace(text)), after: retryAfter(reply),
+	}
+}
+
+// retryAfter is the pause that a reply asks for, in the form of seconds.
+func retryAfter(reply *http.Response) time.Duration {
+	seconds, err := strconv.Atoi(reply.Header.Get("Retry-After"))
+	if err != nil || seconds < 0 {
+		return 0
+	}
+	return time.Duration(seconds) * time.Second
+}

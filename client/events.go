@@ -1,0 +1,40 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"io"
+)
+
+// events reads the messages of an event stream (HTML, server-sent events).
+type events struct {
+	lines *bufio.Scanner
+	close func() // ends the stream
+}
+
+func newEvents(r io.Reader) *events {
+	lines := bufio.NewScanner(r)
+	lines.Buffer(nil, maxMessage)
+	return &events{lines: lines}
+}
+
+// next waits for a message. Comments, which only show that somebody is there,
+// and events that are no messages are passed over.
+func (e *events) next() (m message, err error) {
+	var data []byte
+	for e.lines.Scan() {
+		line := e.lines.Bytes()
+		if value, ok := bytes.CutPrefix(line, []byte("data:")); ok && len(data)+len(value) < maxMessage {
+			data = append(append(data, value...), '\n')
+		}
+		if len(line) == 0 && len(data) > 0 {
+			if json.Unmarshal(data, &m) == nil {
+				return m, nil
+			}
+			m, data = message{}, nil
+		}
+	}
+	return message{}, cmp.Or(e.lines.Err(), io.ErrUnexpectedEOF)
+}

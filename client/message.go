@@ -1,0 +1,186 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"io"
+	"mime"
+	"net/http"
+	"strings"
+)
+
+const (
+	typeJSON   = "application/json"
+	typeEvents = "text/event-stream"
+
+	// maxRefusal bounds an error in text: a storage's may be a page.
+	maxRefusal = 4 << 10
+	// maxMessage bounds a reply in JSON. Servers do not read out larger resources;
+	// they stream them.
+	maxMessage = 64 << 20
+)
+
+// ask sends a message in a session until there is an answer, and reads it. It
+// returns the headers of the answer. A notification has no result.
+func (c *Client) ask(ctx context.Context, s session, method string, params map[string]any, result any) (
+	header http.Header, err error,
+) {
+	operation := method
+	if uri, ok := params["uri"].(string); ok {
+		operation += " " + uri
+	}
+	err = c.retry(ctx, func() error {
+		request, id, err := c.message(ctx, s, method, params)
+		if err != nil {
+			return err
+		}
+		reply, err := c.send(request, part{}) //nolint:bodyclose // readResult closes it
+		if err != nil {
+			return fmt.Errorf("%s: %w", operation, err)
+		}
+		header = reply.Header
+		return readResult(ctx, reply, id, operation, result)
+	})
+	return header, err
+}
+
+// message is the request of a message, whose answer is found by the id.
+func (c *Client) message(ctx context.Context, s session, method string, params map[string]any) (
+	request *http.Request, id int64, err error,
+) {
+	id = c.ids.Add(1)
+	fields := map[string]any{"jsonrpc": "2.0", "method": method, "id": id}
+	if s.protocol == stateless {
+		fields["params"] = c.with(params)
+	} else if params != nil {
+		fields["params"] = params
+	}
+	if method == methodInitialized {
+		delete(fields, "id") // it is a notification
+	}
+	body, err := json.Marshal(fields)
+	if err != nil {
+		return nil, 0, err
+	}
+	request, err = c.request(ctx, s, http.MethodPost, body)
+	if err != nil || s.protocol != stateless {
+		return request, id, err
+	}
+	request.Header.Set("Mcp-Method", method)
+	if uri, ok := params["uri"].(string); ok {
+		request.Header.Set("Mcp-Name", headerText(uri))
+	}
+	return request, id, nil
+}
+
+// request is one to the endpoint.
+func (c *Client) request(ctx context.Context, s session, method string, body []byte) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(ctx, method, c.server.String(), bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Accept", typeJSON+", "+typeEvents)
+	if body != nil {
+		request.Header.Set("Content-Type", typeJSON)
+	}
+	if s.protocol != "" {
+		request.Header.Set("MCP-Protocol-Version", s.protocol)
+	}
+	if s.id != "" {
+		request.Header.Set(headerSession, s.id)
+	}
+	return request, nil
+}
+
+// headerText is a text as 2026-07-28 has it in headers.
+func headerText(text string) string {
+	if strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c > '~' }) {
+		return "=?base64?" + base64.StdEncoding.EncodeToString([]byte(text)) + "?="
+	}
+	return text
+}
+
+// isKind says whether a reply is of a media type.
+func isKind(reply *http.Response, kind string) bool {
+	got, _, err := mime.ParseMediaType(reply.Header.Get("Content-Type"))
+	return err == nil && got == kind
+}
+
+// isMessage says whether a reply of the endpoint is JSON-RPC. A JSON file is
+// streamed under another type.
+func isMessage(reply *http.Response) bool {
+	return isKind(reply, typeJSON) || isKind(reply, typeEvents)
+}
+
+// message is what a server sends: an answer, or a notification.
+type message struct {
+	ID     json.RawMessage `json:"id"`
+	Method string          `json:"method"`
+	Params json.RawMessage `json:"params"`
+	Result json.RawMessage `json:"result"`
+	Error  *struct {
+		Code    int             `json:"code"`
+		Message string          `json:"message"`
+		Data    json.RawMessage `json:"data"`
+	} `json:"error"`
+}
+
+// answers says whether a message is the answer to the one with an id. An error
+// may leave the id out.
+func (m *message) answers(id int64) bool {
+	unnamed := m.Error != nil && (m.ID == nil || string(m.ID) == "null")
+	return m.Method == "" && (unnamed || string(m.ID) == fmt.Sprint(id))
+}
+
+// outcome reads the result of an answer, or its error.
+func (m *message) outcome(reply *http.Response, operation string, result any) error {
+	if m.Error == nil && result != nil {
+		if err := json.Unmarshal(m.Result, result); err != nil {
+			return fmt.Errorf("%s: the server's result is not understood: %w", operation, err)
+		}
+	}
+	if m.Error == nil {
+		return nil
+	}
+	var data struct{ Reason string }
+	_ = json.Unmarshal(m.Error.Data, &data) // of other servers it may be anything
+	return &Error{
+		Operation: operation, Status: reply.StatusCode, Code: m.Error.Code, Reason: data.Reason,
+		Message: m.Error.Message, after: retryAfter(reply),
+	}
+}
+
+// readResult reads the answer to a message to its end: one JSON text, or events of
+// which one is it.
+func readResult(ctx context.Context, reply *http.Response, id int64, operation string, result any) error {
+	defer func() { _ = reply.Body.Close() }()
+	var answer message
+	switch {
+	case reply.StatusCode == http.StatusAccepted:
+		return nil
+	case isKind(reply, typeEvents):
+		for stream := newEvents(reply.Body); !answer.answers(id); {
+			var err error
+			if answer, err = stream.next(); err != nil {
+				return fmt.Errorf("%s: %w", operation, failed(ctx, err))
+			}
+		}
+	case isKind(reply, typeJSON):
+		text, err := io.ReadAll(io.LimitReader(reply.Body, maxMessage))
+		if err != nil {
+			return fmt.Errorf("%s: %w", operation, failed(ctx, err))
+		}
+		if err := json.Unmarshal(text, &answer); err != nil {
+			return fmt.Errorf("%s: the server's reply is no JSON: %w", operation, err)
+		}
+	case reply.StatusCode == http.StatusOK:
+		return fmt.Errorf("%s: the server answers %q where messages are JSON: is it the address of an MCP "+
+			"endpoint?", operation, reply.Header.Get("Content-Type"))
+	default:
+		return refusal(reply, operation)
+	}
+	return answer.outcome(reply, operation, result)
+}

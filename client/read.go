@@ -1,0 +1,120 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+)
+
+const (
+	methodRead = "resources/read"
+	// metaNext is the URI of the page that follows that of a list.
+	metaNext = "io.github.repomcp/next"
+)
+
+// Content is a resource as resources/read gives it: small, and of a list no more
+// than a page.
+type Content struct {
+	URI      string
+	MIMEType string
+	Bytes    []byte
+	Meta     map[string]json.RawMessage // _meta of MCP
+}
+
+// Read reads the first content of a resource; servers of files have one. What is
+// large is refused with [ErrTooLarge]: [Client.Stream] it.
+func (c *Client) Read(ctx context.Context, uri string) (*Content, error) {
+	var result struct {
+		Contents []struct {
+			URI, MIMEType, Text string
+			Blob                []byte
+			Meta                map[string]json.RawMessage `json:"_meta"`
+		} `json:"contents"`
+	}
+	if err := c.inSession(ctx, func(s session) error {
+		_, err := c.ask(ctx, s, methodRead, map[string]any{"uri": uri}, &result)
+		return err
+	}); err != nil {
+		return nil, err
+	}
+	if len(result.Contents) == 0 {
+		return nil, fmt.Errorf("%s %s: the server's result has no content", methodRead, uri)
+	}
+	first := result.Contents[0]
+	content := &Content{URI: cmp.Or(first.URI, uri), MIMEType: first.MIMEType, Bytes: first.Blob, Meta: first.Meta}
+	if first.Blob == nil {
+		content.Bytes = []byte(first.Text)
+	}
+	return content, nil
+}
+
+// next is the URI of the page that follows, or "".
+func (c *Content) next() string {
+	var uri string
+	if json.Unmarshal(c.Meta[metaNext], &uri) != nil {
+		return ""
+	}
+	return uri
+}
+
+// Entry is a repository, a ref, or what a folder has.
+type Entry struct {
+	Name   string `json:"name"`
+	URI    string `json:"uri"`
+	Type   string `json:"type"`   // such as "branch", "tag", "file" or "directory"
+	Mode   string `json:"mode"`   // git's, of what a folder has
+	ID     string `json:"id"`     // of the object, of what a folder has
+	Commit string `json:"commit"` // of a ref
+	Size   int64  `json:"size"`   // of a file; -1 where there is none
+}
+
+// errNoList is the error of a resource that has no entries.
+var errNoList = errors.New("the resource is no list of repositories, refs or files")
+
+// List gives the entries of a list: of repo://, repo://{repo}/refs, or a folder
+// such as repo://{repo}/contents. It asks for a page when the one before is used
+// up. An error is the last that it gives.
+func (c *Client) List(ctx context.Context, uri string) iter.Seq2[Entry, error] {
+	return func(yield func(Entry, error) bool) {
+		for uri != "" {
+			content, err := c.Read(ctx, uri)
+			var entries []Entry
+			if err == nil {
+				entries, err = entriesOf(content)
+			}
+			if err != nil {
+				yield(Entry{}, err)
+				return
+			}
+			for _, entry := range entries {
+				if !yield(entry, nil) {
+					return
+				}
+			}
+			uri = content.next()
+		}
+	}
+}
+
+// entriesOf reads a page.
+func entriesOf(content *Content) ([]Entry, error) {
+	var page struct{ Repositories, Refs, Entries *[]json.RawMessage }
+	if json.Unmarshal(content.Bytes, &page) != nil {
+		return nil, fmt.Errorf("%s: %w", content.URI, errNoList)
+	}
+	list := cmp.Or(page.Repositories, page.Refs, page.Entries)
+	if list == nil {
+		return nil, fmt.Errorf("%s: %w", content.URI, errNoList)
+	}
+	entries := make([]Entry, len(*list))
+	for i, raw := range *list {
+		entries[i].Size = -1
+		if err := json.Unmarshal(raw, &entries[i]); err != nil {
+			return nil, fmt.Errorf("%s: %w", content.URI, err)
+		}
+	}
+	return entries, nil
+}

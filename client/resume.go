@@ -1,0 +1,304 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// part of the bytes that is asked for: what begins at from. Its tag names all of
+// them.
+type part struct {
+	from int64
+	tag  string
+}
+
+// ask puts the part into the headers of a request; all is asked for without any.
+func (p part) ask(h http.Header) {
+	if p.from > 0 {
+		h.Set("Range", fmt.Sprintf("bytes=%d-", p.from))
+		h.Set("If-Range", p.tag)
+	}
+}
+
+// body is that of a download, whichever replies it comes in. It ends only when its
+// bytes are those of its Repr-Digest (RFC 9530), which comes as a header or, behind
+// the last byte, as a trailer.
+type body struct {
+	source
+	ctx context.Context // of the call that began the download
+	c   *Client
+	d   *Download
+
+	reply  *http.Response
+	sum    hash.Hash
+	read   int64  // bytes that were handed out
+	size   int64  // of the whole, or -1
+	tag    string // names the bytes, or "": they cannot be gone on with
+	digest string // SHA-256, or "" while it is not known
+	pauses backoff
+	broken error // what the connection gave behind its last byte
+	err    error // what every further Read gives
+}
+
+func (b *body) Read(p []byte) (int, error) {
+	for b.err == nil {
+		if b.broken != nil {
+			b.err = b.mend(b.broken)
+			continue
+		}
+		n, err := b.reply.Body.Read(p)
+		b.broken = err
+		if n > 0 || len(p) == 0 {
+			return b.count(p[:n])
+		}
+	}
+	return 0, b.err
+}
+
+// count hands out bytes, and no more than are wanted and were announced.
+func (b *body) count(p []byte) (int, error) {
+	n, most := int64(len(p)), b.c.options.MaxStreamSize
+	if most > 0 && b.read+n > most {
+		n, b.err = most-b.read, ErrTooLarge
+	} else if b.size >= 0 && b.read+n > b.size {
+		n, b.err = b.size-b.read, ErrLength
+	}
+	b.sum.Write(p[:n])
+	b.read += n
+	b.pauses = backoff{}
+	return int(n), b.err
+}
+
+// Close ends the download wherever it is.
+func (b *body) Close() error {
+	if b.err == nil {
+		b.err = fmt.Errorf("%s: %w", b.operation(), fs.ErrClosed)
+	}
+	return b.reply.Body.Close()
+}
+
+// mend goes on after the end of a reply, which may be that of the download: then
+// it returns io.EOF.
+func (b *body) mend(broken error) error {
+	if errors.Is(broken, io.EOF) {
+		return b.end()
+	}
+	_ = b.reply.Body.Close()
+	failure := fmt.Errorf("%s: %w", b.operation(), failed(b.ctx, broken))
+	for {
+		if b.read > 0 && b.tag == "" && temporary(failure) {
+			return fmt.Errorf("%w: its bytes have no strong ETag: %w", ErrNotResumed, failure)
+		}
+		if err := b.c.again(b.ctx, &b.pauses, failure); err != nil {
+			return err
+		}
+		if failure = b.reopen(); failure == nil {
+			b.broken = nil
+			return nil
+		}
+	}
+}
+
+// end is io.EOF if all of the bytes are there and are those of the server.
+func (b *body) end() error {
+	if b.size >= 0 && b.read != b.size {
+		return fmt.Errorf("%s: %w", b.operation(), ErrLength)
+	}
+	behind, _ := digestOf(b.reply.Trailer)
+	sum := string(b.sum.Sum(nil))
+	if b.digest != "" && b.digest != sum || behind != "" && behind != sum {
+		return ErrDigest
+	}
+	return io.EOF
+}
+
+// reopen finds a reply that goes on where the bytes end that were handed out. It
+// tries what costs the server least first.
+func (b *body) reopen() error {
+	if b.read == 0 {
+		// Nothing was handed out: whatever there is now is as good.
+		reply, err := b.whole()
+		if err != nil {
+			return err
+		}
+		b.d.Size, b.size, b.digest = -1, -1, ""
+		return b.take(reply)
+	}
+	// The part begins one byte early: so it is never empty, even where nothing but
+	// the end was lost.
+	want := part{b.read - 1, b.tag}
+	var failure error
+	for _, at := range []struct {
+		address *url.URL
+		tag     string
+	}{{b.permalink, b.tag}, {b.address, b.addressTag}} {
+		if at.address == nil {
+			continue
+		}
+		reply, err := b.c.get(b.ctx, at.address, b.operation(), part{want.from, at.tag})
+		if err == nil {
+			err = b.take(reply)
+		}
+		if err == nil || temporary(err) || b.ctx.Err() != nil {
+			return err
+		}
+		failure = cmp.Or(failure, err)
+	}
+	if b.uri != "" {
+		reply, err := b.c.stream(b.ctx, b.pinned(), want)
+		if err == nil {
+			err = b.take(reply)
+		}
+		if err == nil || temporary(err) || b.ctx.Err() != nil {
+			return err
+		}
+		failure = err
+	}
+	return fmt.Errorf("%w: %w", ErrNotResumed, failure)
+}
+
+// whole asks for the bytes from the first one on.
+func (b *body) whole() (*http.Response, error) {
+	if b.uri != "" {
+		return b.c.stream(b.ctx, b.uri, part{})
+	}
+	return b.c.get(b.ctx, b.address, b.operation(), part{})
+}
+
+// pinned is the URI of the bytes for ever, where the server has said it.
+func (b *body) pinned() string {
+	if b.d.Commit != "" {
+		return b.d.URI
+	}
+	return b.uri
+}
+
+// take makes a reply the one that is read from. It closes one that has other
+// bytes.
+func (b *body) take(reply *http.Response) error {
+	err := b.fits(reply)
+	if err != nil {
+		_ = reply.Body.Close()
+		return fmt.Errorf("%s: %w", b.operation(), err)
+	}
+	b.reply = reply
+	return nil
+}
+
+// fits checks that a reply has the same bytes as those before it, and reads it up
+// to the first that is not there yet.
+func (b *body) fits(reply *http.Response) error {
+	first, size, err := extentOf(reply)
+	if err != nil {
+		return err
+	}
+	tag := strong(unmarked(reply.Header.Get("ETag")))
+	others := tag == "" || tag != b.tag || b.size >= 0 && size >= 0 && size != b.size
+	if b.read > 0 && others || first > b.read || size >= 0 && size < b.read {
+		return fmt.Errorf("%w: the server has other bytes by now", ErrNotResumed)
+	}
+	if most := b.c.options.MaxStreamSize; most > 0 && size > most {
+		return fmt.Errorf("%w: it has %d bytes", ErrTooLarge, size)
+	}
+	if sum, ok := digestOf(reply.Header); ok {
+		b.digest = sum
+	}
+	b.learn(reply, tag, size)
+	if _, err := io.CopyN(io.Discard, reply.Body, b.read-first); err != nil {
+		return failed(b.ctx, err)
+	}
+	return nil
+}
+
+// learn notes what a reply says of the bytes and of where they are.
+func (b *body) learn(reply *http.Response, tag string, size int64) {
+	if size >= 0 {
+		b.d.Size, b.size = size, size
+	}
+	if b.read == 0 {
+		b.d.describe(reply.Header, b.uri)
+		b.tag = tag
+	} else if b.d.MIMEType == "" { // of the rest of a part
+		b.d.describe(reply.Header, b.uri)
+	}
+	from := reply.Request
+	if from.Method == http.MethodGet {
+		b.address, b.addressTag = from.URL, reply.Header.Get("ETag")
+	}
+	link, err := url.Parse(immutable(reply.Header))
+	switch {
+	case err == nil && link.Host != "" && b.c.trusts(link) == nil:
+		b.permalink = link
+	case err == nil && link.Path != "":
+		// A server behind a proxy need not know its own address.
+		link.Scheme, link.Host = b.c.server.Scheme, b.c.server.Host
+		b.permalink = link
+	case !sameOrigin(from.URL, b.c.server):
+		b.permalink = nil // the tag is that of a storage, which the server does not know
+	case b.uri != "" && b.permalink == nil:
+		b.permalink = b.c.plainAddress(b.pinned())
+	}
+}
+
+// extentOf is where the bytes of a reply begin, and how many there are in all, or
+// -1.
+func extentOf(reply *http.Response) (first, size int64, err error) {
+	if reply.StatusCode != http.StatusPartialContent {
+		return 0, reply.ContentLength, nil
+	}
+	var last int64
+	value := reply.Header.Get("Content-Range")
+	n, err := fmt.Sscanf(value, "bytes %d-%d/%d", &first, &last, &size)
+	if n < 2 || err != nil && !strings.HasSuffix(value, "/*") {
+		return 0, 0, fmt.Errorf("%w: the server sends a part and does not say which", ErrDamaged)
+	}
+	if strings.HasSuffix(value, "/*") {
+		size = -1
+	}
+	return first, size, nil
+}
+
+// strong is an entity tag that names bytes, or "".
+func strong(tag string) string {
+	if strings.HasPrefix(tag, `"`) {
+		return tag
+	}
+	return ""
+}
+
+// markBytes is the length of what a link for one download adds to an entity tag:
+// a tilde and a secret that goes on with it.
+const markBytes = 1 + 22
+
+// unmarked is the entity tag of the bytes. The rest of them is asked for by that
+// alone, so that another replica, or another link, can have them.
+func unmarked(tag string) string {
+	at := len(tag) - len(`"`) - markBytes
+	if at > 0 && tag[at] == '~' && tag[len(tag)-1] == '"' {
+		return tag[:at] + `"`
+	}
+	return tag
+}
+
+// digestOf finds the SHA-256 in a dictionary of digests, "sha-256=:BASE64:".
+func digestOf(h http.Header) (string, bool) {
+	for member := range strings.SplitSeq(h.Get("Repr-Digest"), ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(member), "=")
+		value, colon := strings.CutPrefix(value, ":")
+		if name != "sha-256" || !colon {
+			continue
+		}
+		sum, err := base64.StdEncoding.DecodeString(strings.TrimSuffix(value, ":"))
+		return string(sum), err == nil
+	}
+	return "", false
+}

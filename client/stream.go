@@ -1,0 +1,239 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+)
+
+const methodStream = "resources/stream"
+
+// Download is a resource on its way. Read gives io.EOF only after all of it. What
+// is said of it holds from the first byte on: a download that breaks before may
+// begin anew with another content.
+type Download struct {
+	io.ReadCloser
+	URI      string // canonical, with the commit, where the server says it
+	MIMEType string
+	Size     int64  // -1 where it is not known beforehand
+	ETag     string // as the server has sent it, for a [Part]; "" where there is none
+	Commit   string // its full id, or that of a tree, where the server says it
+}
+
+// Part is what is there of a download that was broken off earlier, by another
+// process even.
+type Part struct {
+	ETag    string    // of the [Download]
+	Content io.Reader // its bytes so far: they are read once, for the digest
+}
+
+// Stream begins to download a resource. A downloadUrl that has expired meanwhile
+// is asked for once more.
+func (c *Client) Stream(ctx context.Context, uri string) (*Download, error) {
+	return c.begin(ctx, source{uri: uri}, nil)
+}
+
+// StreamRest is [Client.Stream] for what follows a part. Read gives the bytes
+// behind it, while Size and the digest are about the whole. It fails with
+// [ErrNotResumed] when the part is of other bytes.
+func (c *Client) StreamRest(ctx context.Context, uri string, have Part) (*Download, error) {
+	return c.begin(ctx, source{uri: uri}, &have)
+}
+
+// Open begins to download from an address that stands for a server and a resource
+// as well: that of a plain download (/archive/…, /raw/…), or a signed link.
+// Options.Authorization is sent to its origin.
+func Open(ctx context.Context, address string, o Options) (*Download, error) {
+	return openAddress(ctx, address, o, nil)
+}
+
+// OpenRest is to [Open] what [Client.StreamRest] is to [Client.Stream].
+func OpenRest(ctx context.Context, address string, have Part, o Options) (*Download, error) {
+	return openAddress(ctx, address, o, &have)
+}
+
+func openAddress(ctx context.Context, address string, o Options, have *Part) (*Download, error) {
+	c, err := New(address, o)
+	if err != nil {
+		return nil, err
+	}
+	return c.begin(ctx, source{address: c.server}, have)
+}
+
+// source is where the bytes of a download can be had.
+type source struct {
+	uri string // to ask for by resources/stream; "" where only an address was given
+	// address is where the bytes last came from, or nil. It may have an entity tag
+	// of its own.
+	address    *url.URL
+	addressTag string
+	// permalink is an address of the same bytes for ever, or nil.
+	permalink *url.URL
+}
+
+func (s source) operation() string {
+	if s.uri == "" {
+		return "download from " + s.address.Scheme + "://" + s.address.Host
+	}
+	return "download of " + s.uri
+}
+
+// begin opens a download, behind the part that is there.
+func (c *Client) begin(ctx context.Context, s source, have *Part) (*Download, error) {
+	d := &Download{URI: s.uri, Size: -1}
+	b := &body{ctx: ctx, c: c, d: d, source: s, sum: sha256.New(), size: -1}
+	d.ReadCloser = b
+	if have != nil {
+		n, err := io.Copy(b.sum, have.Content)
+		if err != nil {
+			return nil, fmt.Errorf("%s: what there is of it: %w", s.operation(), err)
+		}
+		b.read, b.tag, b.addressTag, d.ETag = n, strong(unmarked(have.ETag)), have.ETag, have.ETag
+		b.permalink = c.plainAddress(s.uri)
+	}
+	switch {
+	case b.read > 0 && b.tag == "":
+		return nil, fmt.Errorf("%s: %w: its ETag does not name its bytes", s.operation(), ErrNotResumed)
+	case c.options.MaxStreamSize > 0 && b.read > c.options.MaxStreamSize:
+		return nil, fmt.Errorf("%s: %w", s.operation(), ErrTooLarge)
+	}
+	if err := c.retry(ctx, b.reopen); err != nil {
+		return nil, err
+	}
+	return d, nil
+}
+
+// stream asks for a resource by resources/stream, and follows to its bytes.
+func (c *Client) stream(ctx context.Context, uri string, p part) (reply *http.Response, err error) {
+	err = c.inSession(ctx, func(s session) error {
+		reply, err = c.streamed(ctx, s, uri, p) //nolint:bodyclose // a reply is closed by who takes it
+		var refused *Error
+		if errors.As(err, &refused) && refused.Status == http.StatusGone {
+			reply, err = c.streamed(ctx, s, uri, p) //nolint:bodyclose // likewise
+		}
+		return err
+	})
+	return reply, err
+}
+
+func (c *Client) streamed(ctx context.Context, s session, uri string, p part) (*http.Response, error) {
+	operation := methodStream + " " + uri
+	request, id, err := c.message(ctx, s, methodStream, map[string]any{"uri": uri})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", operation, err)
+	}
+	request.Header.Set("Accept", "*/*")
+	request.Header.Set("Accept-Encoding", "identity")
+	reply, err := c.send(request, p)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", operation, err)
+	}
+	if reply.Request.Method != http.MethodPost || !isMessage(reply) {
+		return bytesOf(reply, operation)
+	}
+	var result struct{ DownloadURL string }
+	if err := readResult(ctx, reply, id, operation, &result); err != nil {
+		return nil, err
+	}
+	if result.DownloadURL == "" {
+		return nil, &Error{Operation: operation, Status: reply.StatusCode}
+	}
+	address, err := url.Parse(result.DownloadURL)
+	if err != nil {
+		return nil, fmt.Errorf("download of %s: the server gave a downloadUrl that is no URL", uri)
+	}
+	return c.get(ctx, address, "download of "+uri, p)
+}
+
+// get downloads from an address.
+func (c *Client) get(ctx context.Context, address *url.URL, operation string, p part) (*http.Response, error) {
+	if err := c.trusts(address); err != nil {
+		return nil, fmt.Errorf("%s: %w", operation, err)
+	}
+	request, err := c.getting(ctx, address)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", operation, withoutURL(err))
+	}
+	reply, err := c.send(request, p)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", operation, err)
+	}
+	return bytesOf(reply, operation)
+}
+
+func bytesOf(reply *http.Response, operation string) (*http.Response, error) {
+	if reply.StatusCode != http.StatusOK && reply.StatusCode != http.StatusPartialContent {
+		return nil, refusal(reply, operation)
+	}
+	return reply, nil
+}
+
+// describe notes what a reply says of the bytes.
+func (d *Download) describe(h http.Header, asked string) {
+	d.URI = cmp.Or(h.Get("Content-Location"), h.Get("MCP-Resource-Uri"), asked)
+	d.MIMEType = cmp.Or(h.Get("MCP-Resource-Type"), h.Get("Content-Type"))
+	d.ETag = h.Get("ETag")
+	d.Commit = cmp.Or(commitOf(d.URI), commitOf(immutable(h)))
+}
+
+// namesCommit are the places of a commit's id in URIs and in addresses.
+var namesCommit = regexp.MustCompile(`(?:/archive/|/raw/|/sha/)(?:.*/)?([0-9a-f]{40}(?:[0-9a-f]{24})?)(?:[./]|$)`)
+
+func commitOf(address string) string {
+	path, _, _ := strings.Cut(address, "?")
+	if found := namesCommit.FindStringSubmatch(path); found != nil {
+		return found[1]
+	}
+	return ""
+}
+
+// immutable is the address that a Link header (RFC 8288) gives for the same bytes
+// for ever, or "".
+func immutable(h http.Header) string {
+	for _, value := range h.Values("Link") {
+		target, parameters, ok := strings.Cut(strings.TrimPrefix(value, "<"), ">")
+		if ok && strings.Contains(parameters, `rel="immutable"`) {
+			return target
+		}
+	}
+	return ""
+}
+
+// plainForms are the plain routes, which know parts of downloads, by the forms of
+// URIs that have the same bytes.
+var plainForms = []struct {
+	uri   *regexp.Regexp
+	plain string
+}{
+	{regexp.MustCompile(`^repo://(.+)/archive/(.+)$`), "archive/$1/$2"},
+	{regexp.MustCompile(`^repo://(.+?)/sha/([0-9a-f]+)/contents/(.+)$`), "raw/$1/$2/$3"},
+	{regexp.MustCompile(`^repo://(.+?)/(refs/(?:heads|tags)/.+?)/contents/(.+)$`), "raw/$1/$2/$3"},
+	{regexp.MustCompile(`^repo://(.+?)/contents/(.+)$`), "raw/$1/HEAD/$2"},
+}
+
+// plainAddress is where a resource is to be had on the plain routes of repomcp,
+// which are beside the endpoint, or nil. A guess that is wrong finds nothing, or
+// bytes with another ETag.
+func (c *Client) plainAddress(uri string) *url.URL {
+	path, query, _ := strings.Cut(uri, "?")
+	for _, form := range plainForms {
+		if !form.uri.MatchString(path) {
+			continue
+		}
+		route := form.uri.ReplaceAllString(path, form.plain)
+		if query != "" {
+			route += "?" + query
+		}
+		if relative, err := url.Parse(route); err == nil {
+			return c.server.ResolveReference(relative)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,322 @@
+package client
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"net/url"
+	"slices"
+	"time"
+)
+
+const (
+	methodListen    = "subscriptions/listen"
+	methodSubscribe = "resources/subscribe"
+	eventUpdated    = "notifications/resources/updated"
+
+	// ackTimeout is how long a server may take to say that it tells of changes. A
+	// proxy that holds events back never lets it.
+	ackTimeout = 10 * time.Second
+	// looksBetween are the looks after which a server that told of nothing is asked
+	// again to do so.
+	looksBetween = 20
+)
+
+// State is what a watched resource is.
+type State struct {
+	URI string
+	// ETag is another one when the resource has changed.
+	ETag   string
+	Commit string // where the resource is of one, and says so
+	// Missing says that there is no such resource, or none any more.
+	Missing bool
+	// Content as [Client.Read] gives it; nil where the state is known without.
+	Content []byte
+
+	read bool // what ETag is was not said by the server
+}
+
+// Watch gives the state of each resource, and from then on each state that it is
+// found in later: what happens twice between two looks is one change, and what
+// happens while a connection is lost is not missed.
+//
+// It has the server tell of changes (resources/subscribe or subscriptions/listen),
+// and where it, or a proxy, does not, looks every Options.Poll. It comes back by
+// itself, however long the server is away, and ends when the loop is left, when ctx
+// ends, or when the server refuses: an error is the last that it gives.
+func (c *Client) Watch(ctx context.Context, uris ...string) iter.Seq2[State, error] {
+	return func(yield func(State, error) bool) {
+		// What has not ended by itself ends with the loop.
+		ctx, cancel := context.WithCancel(ctx)
+		defer cancel()
+		w := &watch{c: c, uris: uris, yield: yield, states: make(map[string]State)}
+		if err := w.run(ctx); !errors.Is(err, errLeft) {
+			yield(State{}, err)
+		}
+	}
+}
+
+var (
+	errLeft     = errors.New("the loop was left")
+	errNoEvents = errors.New("the server does not tell of changes")
+	errEnded    = fmt.Errorf("%w: the server ended the stream of events", ErrNetwork)
+)
+
+// watch is one loop over states. It runs in the goroutine of its caller.
+type watch struct {
+	c      *Client
+	uris   []string
+	yield  func(State, error) bool
+	states map[string]State // that were given, by URI
+	pauses backoff
+}
+
+func (w *watch) run(ctx context.Context) error {
+	for {
+		// The first look is not to wait for a stream of events.
+		err := w.lookAtAll(ctx)
+		if err == nil {
+			err = w.listen(ctx)
+		}
+		if errors.Is(err, errNoEvents) {
+			err = w.poll(ctx)
+		}
+		switch {
+		case errors.Is(err, errLeft):
+			return err
+		case ctx.Err() != nil:
+			return ctx.Err()
+		case err == nil:
+			continue
+		case !temporary(err):
+			return err
+		}
+		if err := w.c.wait(ctx, &w.pauses, err); err != nil {
+			return err
+		}
+	}
+}
+
+// poll looks from time to time.
+func (w *watch) poll(ctx context.Context) error {
+	for range looksBetween {
+		if err := sleep(ctx, w.c.options.Poll); err != nil {
+			return err
+		}
+		if err := w.lookAtAll(ctx); err != nil {
+			return err
+		}
+		w.pauses = backoff{}
+	}
+	return nil
+}
+
+// listen looks whenever the server tells of a change, until that ends.
+func (w *watch) listen(ctx context.Context) error {
+	stream, err := w.subscribe(ctx)
+	if refused(err) {
+		return errNoEvents
+	}
+	if err != nil {
+		return err
+	}
+	defer stream.close()
+	// What changed before the stream began is not told.
+	if err := w.lookAtAll(ctx); err != nil {
+		return err
+	}
+	for {
+		event, err := stream.next()
+		if err != nil {
+			return fmt.Errorf("events: %w", failed(ctx, err))
+		}
+		switch event.Method {
+		case eventUpdated:
+			w.pauses = backoff{}
+			err = w.hear(ctx, event)
+		case "":
+			err = errEnded // the answer to the subscription
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// subscribe begins a stream of events within a time. A session of its own has no
+// other stream, and what is subscribed to ends with it.
+func (w *watch) subscribe(ctx context.Context) (*events, error) {
+	s, open := w.c.current(), w.openStateless
+	ctx, giveUp := context.WithCancelCause(ctx)
+	timer := time.AfterFunc(w.c.ack, func() { giveUp(errNoEvents) })
+	var err error
+	if s.protocol != stateless {
+		open = w.openSession
+		s, err = w.c.initialize(ctx)
+	}
+	var stream *events
+	if err == nil {
+		stream, err = open(ctx, s)
+	}
+	if !timer.Stop() && errors.Is(context.Cause(ctx), errNoEvents) {
+		err = errNoEvents
+	}
+	if err != nil {
+		giveUp(nil) // closes what was opened
+		return nil, err
+	}
+	stream.close = func() { giveUp(nil) }
+	return stream, nil
+}
+
+// openStateless listens in 2026-07-28. The first event says what is told of.
+func (w *watch) openStateless(ctx context.Context, s session) (*events, error) {
+	request, id, err := w.c.message(ctx, s, methodListen, map[string]any{
+		"notifications": map[string]any{"resourceSubscriptions": w.uris},
+	})
+	if err != nil {
+		return nil, err
+	}
+	reply, err := w.c.send(request, part{}) //nolint:bodyclose // it ends with ctx
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", methodListen, err)
+	}
+	if !isKind(reply, typeEvents) {
+		return nil, cmp.Or(readResult(ctx, reply, id, methodListen, nil), errNoEvents)
+	}
+	stream := newEvents(reply.Body)
+	first, err := stream.next()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", methodListen, failed(ctx, err))
+	}
+	if err := first.outcome(reply, methodListen, nil); err != nil {
+		return nil, err
+	}
+	var begun struct {
+		Notifications struct{ ResourceSubscriptions []string }
+	}
+	_ = json.Unmarshal(first.Params, &begun) // what is no acknowledgement names nothing
+	for _, uri := range w.uris {
+		if !slices.Contains(begun.Notifications.ResourceSubscriptions, uri) {
+			return nil, errNoEvents
+		}
+	}
+	return stream, nil
+}
+
+// openSession subscribes in a session whose stream of events is open.
+func (w *watch) openSession(ctx context.Context, s session) (*events, error) {
+	request, err := w.c.request(ctx, s, http.MethodGet, nil)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Accept", typeEvents)
+	reply, err := w.c.send(request, part{}) //nolint:bodyclose // it ends with ctx
+	if err != nil {
+		return nil, fmt.Errorf("events: %w", err)
+	}
+	if reply.StatusCode != http.StatusOK {
+		return nil, refusal(reply, "events")
+	}
+	for _, uri := range w.uris {
+		if _, err := w.c.ask(ctx, s, methodSubscribe, map[string]any{"uri": uri}, nil); err != nil {
+			return nil, err
+		}
+	}
+	if !isKind(reply, typeEvents) {
+		return nil, errNoEvents
+	}
+	return newEvents(reply.Body), nil
+}
+
+// hear looks at what an event is about: a resource that is watched, or one below
+// it.
+func (w *watch) hear(ctx context.Context, event message) error {
+	var about struct{ URI string }
+	if json.Unmarshal(event.Params, &about) == nil && slices.Contains(w.uris, about.URI) {
+		return w.look(ctx, about.URI)
+	}
+	return w.lookAtAll(ctx)
+}
+
+func (w *watch) lookAtAll(ctx context.Context) error {
+	for _, uri := range w.uris {
+		if err := w.look(ctx, uri); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// look gives the state of a resource, unless it was given last.
+func (w *watch) look(ctx context.Context, uri string) error {
+	before, known := w.states[uri]
+	now, err := w.c.state(ctx, uri, before)
+	if err != nil {
+		return err
+	}
+	if known && now.ETag == before.ETag && now.Missing == before.Missing {
+		return nil
+	}
+	w.states[uri] = State{ETag: now.ETag, Commit: now.Commit, Missing: now.Missing, read: now.read}
+	if !w.yield(now, nil) {
+		return errLeft
+	}
+	return nil
+}
+
+// state finds out what a resource is: by the ETag of its download where it has
+// one, and else by reading it.
+func (c *Client) state(ctx context.Context, uri string, before State) (State, error) {
+	if address := c.plainAddress(uri); address != nil && !before.read {
+		now, err := c.glance(ctx, uri, address, before)
+		if err != nil || now.ETag != "" {
+			return now, err
+		}
+	}
+	content, err := c.Read(ctx, uri)
+	var refused *Error
+	if errors.As(err, &refused) && refused.NotFound() {
+		return State{URI: uri, Missing: true}, nil
+	}
+	if err != nil {
+		return State{}, err
+	}
+	now := State{URI: uri, ETag: fmt.Sprintf(`"%x"`, sha256.Sum256(content.Bytes)), Content: content.Bytes, read: true}
+	var ref struct{ Commit string }
+	if json.Unmarshal(content.Bytes, &ref) == nil { // else it is a file
+		now.Commit = ref.Commit
+	}
+	return now, nil
+}
+
+// glance compares the ETag of a download; nothing of it is read or made. A state
+// without one is none: the download may be elsewhere.
+func (c *Client) glance(ctx context.Context, uri string, address *url.URL, before State) (State, error) {
+	now, operation := State{URI: uri}, "state of "+uri
+	request, err := http.NewRequestWithContext(ctx, http.MethodHead, address.String(), nil)
+	if err != nil {
+		return now, nil //nolint:nilerr // the resource is read instead
+	}
+	if before.ETag != "" {
+		request.Header.Set("If-None-Match", before.ETag)
+	}
+	reply, err := c.send(request, part{})
+	if err != nil {
+		return now, fmt.Errorf("%s: %w", operation, err)
+	}
+	switch {
+	case slices.Contains(passing, reply.StatusCode):
+		return now, refusal(reply, operation)
+	case reply.StatusCode == http.StatusNotModified:
+		now.ETag, now.Commit = before.ETag, before.Commit
+	case reply.StatusCode == http.StatusOK:
+		now.ETag, now.Commit = reply.Header.Get("ETag"), commitOf(immutable(reply.Header))
+	}
+	return now, reply.Body.Close()
+}

@@ -1,0 +1,174 @@
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/repomcp/repomcp/client"
+	"github.com/repomcp/repomcp/internal/gittest"
+)
+
+// watching collects states in the background; a test ends it.
+type watching struct {
+	t      *testing.T
+	states chan client.State
+	ended  chan error
+	cancel context.CancelFunc
+}
+
+func watch(t *testing.T, c *client.Client, uris ...string) *watching {
+	ctx, cancel := context.WithCancel(t.Context())
+	w := &watching{t: t, states: make(chan client.State, 100), ended: make(chan error, 1), cancel: cancel}
+	go func() {
+		var last error
+		for state, err := range c.Watch(ctx, uris...) {
+			if err != nil {
+				last = err
+				continue
+			}
+			w.states <- state
+		}
+		w.ended <- last
+	}()
+	return w
+}
+
+// until waits for a state.
+func (w *watching) until(what string, is func(client.State) bool) {
+	w.t.Helper()
+	var seen []client.State
+	for {
+		select {
+		case state := <-w.states:
+			if seen = append(seen, state); is(state) {
+				return
+			}
+		case err := <-w.ended:
+			w.t.Fatalf("%s: the loop has ended: %v", what, err)
+		case <-time.After(hang):
+			w.t.Fatalf("%s: nothing but %v", what, seen)
+		}
+	}
+}
+
+func (w *watching) stop() error {
+	w.cancel()
+	return <-w.ended
+}
+
+func isCommit(id string) func(client.State) bool {
+	return func(s client.State) bool { return s.Commit == id && !s.Missing && s.ETag != "" }
+}
+
+// TestWatchGivesStates in every protocol, with servers and proxies that tell of
+// changes and with such that do not.
+func TestWatchGivesStates(t *testing.T) {
+	const ref, archive, file = "repo://team/app/refs/heads/main", "repo://team/app/archive/main.tar", "repo://team/app/refs/heads/main/contents/README.md"
+	for _, protocol := range []string{protocols[0], protocols[1], protocols[3]} {
+		for name, f := range map[string]fault{"events": {}, "no events": {events: 405}, "no such method": {events: 404}, "held back": {hold: true}} {
+			t.Run(protocol+" "+name, func(t *testing.T) {
+				t.Parallel()
+				s := newSite(t, "direct", 1)
+				s.options.Poll = 50 * time.Millisecond
+				c := s.connect(protocol)
+				client.SetPatience(c, 300*time.Millisecond)
+				if name == "events" {
+					client.SetPatience(c, hang) // nothing is found by looking
+					s.options.Poll = time.Hour
+				}
+				s.fail(func(int, *http.Request) fault { return f })
+				first := s.repo.Git("rev-parse", "main")
+				w := watch(t, c, ref, archive, file)
+				states := map[string]client.State{}
+				for range 3 {
+					state := <-w.states
+					states[state.URI] = state
+				}
+				if len(states) != 3 || !isCommit(first)(states[ref]) || !isCommit(first)(states[archive]) || states[archive].Content != nil || !strings.Contains(string(states[ref].Content), first) {
+					t.Errorf("%+v", states)
+				}
+				// A look by ETag finds nothing new, or the stream of events has begun.
+				begun, deadline := "HEAD /archive/team/app/main.tar  304", time.Now().Add(hang)
+				for heard := []string(nil); !slices.Contains(heard, begun); heard, _ = s.what() {
+					if time.Sleep(10 * time.Millisecond); time.Now().After(deadline) {
+						t.Fatalf("%q", heard)
+					}
+				}
+				for i := range 3 {
+					commit := s.repo.Commit("main", gittest.Regular("README.md", fmt.Sprint("# ", i)))
+					missing := []string{ref, archive, file}
+					w.until("a push", func(state client.State) bool {
+						if state.URI == file || isCommit(commit)(state) {
+							missing = slices.DeleteFunc(missing, func(uri string) bool { return uri == state.URI })
+						}
+						return len(missing) == 0
+					})
+				}
+				s.repo.Git("update-ref", "-d", "refs/heads/main")
+				w.until("a deletion", func(state client.State) bool { return state.Missing && state.URI == ref })
+				if err := w.stop(); !errors.Is(err, context.Canceled) {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+// TestWatchComesBack from connections that break, and misses nothing meanwhile.
+func TestWatchComesBack(t *testing.T) {
+	for _, protocol := range protocols[:2] {
+		t.Run(protocol, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t, "direct", 2)
+			var told atomic.Int64
+			s.options.Retrying = func(error) { told.Add(1) }
+			c := s.connect(protocol)
+			w := watch(t, c, "repo://team/app/refs/heads/main")
+			w.until("the beginning", isCommit(s.repo.Git("rev-parse", "main")))
+			time.Sleep(200 * time.Millisecond)
+			for name, f := range map[string]fault{"refused": {refuse: true}, "503": {status: 503}} {
+				s.fail(func(int, *http.Request) fault { return f })
+				s.cutEvents()
+				commit := s.repo.Commit("main", gittest.Regular("README.md", name))
+				for before := told.Load(); told.Load() < before+3; time.Sleep(10 * time.Millisecond) {
+				}
+				s.fail(nil)
+				w.until(name, isCommit(commit))
+			}
+			if err := w.stop(); !errors.Is(err, context.Canceled) {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// TestWatchEnds when the loop is left, and with the error of a server that refuses.
+func TestWatchEnds(t *testing.T) {
+	s := newSite(t, "direct", 1)
+	c := s.connect("")
+	for _, err := range c.Watch(t.Context(), "repo://team/app/refs/heads/main") {
+		if err != nil {
+			t.Error(err)
+		}
+		break
+	}
+	s.fail(func(int, *http.Request) fault { return fault{status: http.StatusUnauthorized} })
+	var refused *client.Error
+	n := 0
+	for _, err := range c.Watch(t.Context(), "repo://team/app/refs/heads/main") {
+		if n++; !errors.As(err, &refused) || refused.Status != http.StatusUnauthorized || n > 1 {
+			t.Errorf("%d: %v", n, err)
+		}
+	}
+	s.fail(nil)
+	w := watch(t, c, "repo://nobody/refs/heads/main")
+	w.until("what may come", func(state client.State) bool { return state.Missing })
+	_ = w.stop() // ended by this test
+}
