@@ -165,14 +165,7 @@ func newSource(ctx context.Context, snapshot *repos.Snapshot, facts *Facts) (*so
 	if err != nil {
 		return nil, err
 	}
-<<<<<<< HEAD
-	s := &source{
-		Snapshot: snapshot, ctx: ctx, facts: facts,
-		shallow: make(map[repos.ID]bool, len(ids)), compared: make(map[[2]repos.ID]bool),
-	}
-=======
 	s := &source{Snapshot: snapshot, ctx: ctx, facts: facts, shallow: shallow, compared: make(map[[2]repos.ID]bool)}
->>>>>>> n-domain
 	if facts == nil {
 		s.facts = NewFacts(0)
 	}
