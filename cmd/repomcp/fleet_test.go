@@ -219,7 +219,7 @@ func newFleet(t *testing.T) *fleet {
 	f.gateway = launch(t, gateway, func() *exec.Cmd {
 		return exec.Command(path["versitygw"], "--access", "repomcp", "--secret", "secret", "--port", gateway, "--quiet", "posix", filepath.Dir(f.bucket))
 	})
-	binary := build(t)
+	binary := program(t)
 	for i, settings := range settingsOfReplicas(t) {
 		f.replicas = append(f.replicas, f.replica(binary, filepath.Join(dir, fmt.Sprint("replica", i+1)), settings, map[string]string{
 			"redis:6379": redis, "http://s3:7070": f.gateway.url(), "http://127.0.0.1:7070": f.gateway.url(), "http://127.0.0.1:8080": "http://" + balancer,
