@@ -439,7 +439,11 @@ func TestWhatCannotBeMadeIsRefusedBeforeTheFirstByte(t *testing.T) {
 		left := gittest.Regular(".gitattributes", "bad export-ignore export-subst\n")
 		repo.Commit("ignored", append(slices.DeleteFunc(slices.Clone(files), func(f gittest.File) bool { return f.Path == left.Path }), left)...)
 		refused := files[0].Path != "fine"
-		for _, format := range archive.Formats() {
+		formats := archive.Formats()
+		if gittest.Volume(1, 0) > 0 { // one of each kind: compression has no part in it
+			formats = []archive.Format{archive.TarGz, archive.Zip, archive.Manifest}
+		}
+		for _, format := range formats {
 			options := archive.Options{Format: format}
 			p := plan(t, repo, "main", options)
 			if _, err := p.Validator(t.Context()); errors.Is(err, archive.ErrLimit) != (refused && format != archive.Manifest) {
