@@ -96,8 +96,8 @@ func TestIndexThatShrinksUnderUsIsDamage(t *testing.T) {
 		t.Fatal(err)
 	}
 	damaged := 0
-	for _, e := range entries {
-		if _, found, err := x.find(&e.id); isCorrupt(err) && isTruncated(err) {
+	for i := 0; i < len(entries); i += 10 {
+		if _, found, err := x.find(&entries[i].id); isCorrupt(err) && isTruncated(err) {
 			damaged++
 		} else if !found || err != nil {
 			t.Fatalf("%v %v", found, err)
