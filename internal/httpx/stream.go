@@ -105,7 +105,7 @@ func (s *Server) send(c echo.Context, content *resources.Content, d delivery) {
 	w := &streamWriter{response: c.Response(), limit: d.limit}
 	// A write that waits for the client ends with the request, which the client
 	// can cancel from another connection.
-	defer context.AfterFunc(ctx, func() { unblock(c) })()
+	defer context.AfterFunc(ctx, unblocker(c))()
 	if err := w.start(d.status); err != nil {
 		abort(c)
 	}
@@ -144,14 +144,14 @@ func announceDigest(r *http.Request, h http.Header, content *resources.Content, 
 	return follows
 }
 
-// unblock ends the writes of a reply, also one that waits for the client.
-func unblock(c echo.Context) {
+// unblocker returns what ends the writes of a reply, also one that waits for the
+// client. It may be called when the reply has ended and the context is of another.
+func unblocker(c echo.Context) func() {
 	if conn := connOf(c.Request()); conn != nil {
-		_ = conn.Close() // what is written fails now, and so will what follows
-		return
+		return func() { _ = conn.Close() } // what is written fails now, and so will what follows
 	}
-	// A recorder of a test has no deadlines.
-	_ = http.NewResponseController(c.Response()).SetWriteDeadline(time.Unix(1, 0))
+	control := http.NewResponseController(c.Response().Writer)
+	return func() { _ = control.SetWriteDeadline(time.Unix(1, 0)) } // a recorder of a test has no deadlines
 }
 
 // abort ends a reply that has begun so that no client takes what it got for
