@@ -22,7 +22,7 @@ import (
 
 // patience is when a test gives up waiting: for what never comes, not for what
 // is slow.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // fleet is what deploy/compose.yaml describes, as processes of this machine:
 // the settings of the replicas are those of that file, and HAProxy runs with

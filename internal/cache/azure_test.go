@@ -120,6 +120,25 @@ func azureBucket(t *testing.T, refused string) (b Bucket, host string) {
 	return b, host
 }
 
+// objectOf is the entry that a new replica has of an object in the bucket. One that a
+// busy machine answers too late builds by itself, as it should: another is asked.
+func objectOf(t *testing.T, b Bucket, key Key, s *source) *Entry {
+	t.Helper()
+	for deadline := time.Now().Add(patience); ; {
+		e, err := replica(t, b).Get(t.Context(), key, media, s.build)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e.object != nil {
+			return e
+		}
+		e.Close()
+		if time.Now().After(deadline) {
+			t.Fatal("the bucket never answers in time")
+		}
+	}
+}
+
 func TestAzureRedirects(t *testing.T) {
 	b, host := azureBucket(t, "")
 	defer func() { _ = b.Close() }()

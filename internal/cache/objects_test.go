@@ -57,25 +57,6 @@ func replica(t *testing.T, b Bucket) *Cache {
 	return testCache(t, Options{Disk: testDisk(t, t.TempDir(), 1<<30), Objects: NewObjects(ObjectsOptions{Bucket: b, Public: b})})
 }
 
-// objectOf is the entry that a new replica has of an object in the bucket. One that a
-// busy machine answers too late builds by itself, as it should: another is asked.
-func objectOf(t *testing.T, b Bucket, key Key, s *source) *Entry {
-	t.Helper()
-	for deadline := time.Now().Add(patience); ; {
-		e, err := replica(t, b).Get(t.Context(), key, media, s.build)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if e.object != nil {
-			return e
-		}
-		e.Close()
-		if time.Now().After(deadline) {
-			t.Fatal("the bucket never answers in time")
-		}
-	}
-}
-
 func TestReplicasShareObjects(t *testing.T) {
 	buckets(t, func(t *testing.T, b Bucket) {
 		for _, size := range []int{0, 1, chunkBytes, 2*chunkBytes + 5, partBytes + 3*chunkBytes + 1} {
