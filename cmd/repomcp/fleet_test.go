@@ -22,7 +22,7 @@ import (
 
 // patience is when a test gives up waiting: for what never comes, not for what
 // is slow.
-const patience = 30 * time.Second
+const patience = 2 * time.Minute
 
 // fleet is what deploy/compose.yaml describes, as processes of this machine:
 // the settings of the replicas are those of that file, and HAProxy runs with
@@ -221,7 +221,7 @@ func newFleet(t *testing.T) *fleet {
 		return exec.Command(path["versitygw"], "--access", "repomcp", "--secret", "secret", "--port", gateway,
 			"--quiet", "posix", filepath.Dir(f.bucket))
 	})
-	binary := build(t)
+	binary := program(t)
 	for i, settings := range settingsOfReplicas(t) {
 		f.replicas = append(f.replicas, f.replica(binary, filepath.Join(dir, fmt.Sprint("replica", i+1)), settings,
 			map[string]string{

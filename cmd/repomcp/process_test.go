@@ -27,7 +27,7 @@ import (
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
-// process is the real program, built and started.
+// process is the real program, started.
 type process struct {
 	tb     testing.TB
 	cmd    *exec.Cmd
@@ -36,20 +36,21 @@ type process struct {
 	done   chan error
 }
 
-// build makes the program.
-func build(tb testing.TB) (binary string) {
+// program is the file of the program. testscript puts this very binary on the PATH
+// by that name, and then it is nothing else: see TestMain.
+func program(tb testing.TB) (binary string) {
 	tb.Helper()
-	binary = filepath.Join(tb.TempDir(), "repomcp")
-	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
-		tb.Fatalf("go build: %v\n%s", err, out)
+	binary, err := exec.LookPath("repomcp")
+	if err != nil {
+		tb.Fatal(err)
 	}
 	return binary
 }
 
-// start builds the program and serves root until the test ends.
+// start runs the program, which serves root until the test ends.
 func start(tb testing.TB, root string, flags ...string) *process {
 	tb.Helper()
-	binary := build(tb)
+	binary := program(tb)
 	p := &process{tb: tb, done: make(chan error, 1), client: &http.Client{Transport: &http.Transport{}}}
 	p.cmd = exec.Command(binary, append([]string{"serve", "--root", root, "--listen", "127.0.0.1:0"}, flags...)...)
 	stderr, err := p.cmd.StderrPipe()
@@ -181,7 +182,7 @@ func launchBy(t *testing.T, command, root string, flags ...string) (p *process, 
 	t.Helper()
 	p = &process{tb: t, done: make(chan error, 1),
 		client: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: time.Minute}}
-	p.cmd = exec.Command("sh", append([]string{"-c", command + ` exec "$0" "$@"`, build(t), "serve", "--root", root,
+	p.cmd = exec.Command("sh", append([]string{"-c", command + ` exec "$0" "$@"`, program(t), "serve", "--root", root,
 		"--listen", "127.0.0.1:0"}, flags...)...)
 	p.cmd.Env = append(os.Environ(), "REPOMCP_RAED_LIMIT=1")
 	said = &journal{}

@@ -4,17 +4,13 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/gittest"
@@ -190,120 +186,6 @@ func TestGzipHoldsTheTarAndNamesNoTime(t *testing.T) {
 	}
 }
 
-// TestBytesAreAPromise guards the promise that bytes only change together with
-// EncoderVersion. When it fails for a reason, change both.
-func TestBytesAreAPromise(t *testing.T) {
-	repo := gittest.New(t)
-	repo.Commit("main", trees()["many"]...)
-	for format, want := range map[archive.Format]string{
-		archive.Tar:    "2 cb2233063aee21f4b50304ae45413701f4c2d6c7e74490abcdb6c9c07b6b4295",
-		archive.TarXz:  "2 ab2acac3a350bd4f472be359082f247200fea492e26c21798c46e08c0ab7f2bc",
-		archive.TarZst: "2 c9567e1ffe0941c439dfd99a7ca1bfeaf4cfc853f9b3c826c7b8c8da44ced3cf",
-		archive.Zip:    "2 c005a3d4334c412f2fda01c7f49d9b19b58605fd737794779eb84781dfcc980a",
-		archive.TarGz:  "2 a59cc3b61cdc94e19dcebd49c18905b921fc5dcc3a45f2ceefcc8d69c64f9fc1",
-	} {
-		sum := sha256.Sum256(write(t, plan(t, repo, "main", archive.Options{Format: format})))
-		if got := archive.EncoderVersion + " " + hex.EncodeToString(sum[:]); got != want {
-			t.Errorf("%s: encoder version and digest\n got %s\nwant %s", format, got, want)
-		}
-	}
-}
-
-func TestTagTellsBytesApart(t *testing.T) {
-	repo := gittest.New(t)
-	repo.Commit("main", gittest.Regular("a", "1"), gittest.Regular("d/b", "1"))
-	first := validator(t, repo, "main", archive.Options{Format: archive.Tar})
-	for _, same := range []archive.Options{{Format: archive.Tar, Profile: archive.ProfileArchive}, {Format: archive.Tar}} {
-		if again := validator(t, repo, "HEAD", same); again != first {
-			t.Errorf("two names of one archive have the tags %v and %v", first, again)
-		}
-	}
-	if validator(t, repo, "main", archive.Options{Format: archive.Tar, Paths: []string{"d", "a", "d"}}) != validator(t, repo, "main", archive.Options{Format: archive.Tar, Paths: []string{"a", "d"}}) {
-		t.Error("the order of paths changes the tag")
-	}
-	tags := map[archive.Validator]bool{first: true}
-	for _, options := range []archive.Options{
-		{Format: archive.TarGz}, {Format: archive.Tar, Prefix: "a/"}, {Format: archive.Tar, Prefix: "a"}, {Format: archive.Tar, Profile: archive.ProfileFull},
-		{Format: archive.Tar, Paths: []string{"a"}}, {Format: archive.Tar, Exclude: []string{"a"}}, {Format: archive.Tar, Strip: "d"},
-	} {
-		tags[validator(t, repo, "main", options)] = true
-	}
-	repo.WriteFile("info/attributes", []byte("a export-ignore"))
-	tags[validator(t, repo, "main", archive.Options{Format: archive.Tar})] = true
-	if err := os.Remove(filepath.Join(repo.Dir, "info", "attributes")); err != nil {
-		t.Fatal(err)
-	}
-	repo.Commit("main", gittest.Regular("a", "2"))
-	tags[validator(t, repo, "main", archive.Options{Format: archive.Tar})] = true
-	if len(tags) != 10 {
-		t.Errorf("%d different tags, want 10", len(tags))
-	}
-}
-
-func validator(t *testing.T, repo *gittest.Repo, revision string, options archive.Options) archive.Validator {
-	t.Helper()
-	v, err := plan(t, repo, revision, options).Validator(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
-	return v
-}
-
-// A server that lags behind looks for an archive under the tag that others know
-// it by.
-func TestTagNeedsNoCommit(t *testing.T) {
-	repo := gittest.New(t)
-	repo.Commit("main", with(gittest.Regular("d/a", "1"), gittest.Gitlink("module", strings.Repeat("a", 40)))...)
-	base := repo.Git("rev-parse", "main")
-	repo.Commit("main", with(gittest.Regular("d/a", "2"))...)
-	repo.WriteFile("info/attributes", []byte("same export-ignore\n"))
-	cases := 0
-	for _, format := range archive.Formats() {
-		for _, options := range []archive.Options{
-			{}, {Profile: archive.ProfileFull}, {Prefix: "p/", Strip: "d/"}, {Paths: []string{"same", "d"}, Exclude: []string{"same/1"}},
-			{Base: base}, {Base: base, Fallback: archive.FallbackFull}, {LFS: archive.LFSPointers, Submodules: archive.SubmodulesOmit},
-		} {
-			options.Format = format
-			o := open(t, repo)
-			p, err := o.plan(t, "main", options)
-			if err != nil {
-				t.Fatal(err)
-			}
-			v, err := p.Validator(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if tag, ok := o.engine.Tag(p.Head().Commit, p.Options(), []byte("same export-ignore\n")); !ok || tag != v.Tag {
-				t.Errorf("%+v: %q and %v, want %q", options, tag, ok, v.Tag)
-			}
-			cases++
-			for _, outside := range []archive.Options{{Format: format, LFS: archive.LFSContent}, {Format: format, Submodules: archive.SubmodulesContent}, {Format: "rar"}} {
-				if tag, ok := o.engine.Tag(p.Head().Commit, outside, nil); ok {
-					t.Errorf("%+v: %q", outside, tag)
-				}
-			}
-		}
-	}
-	if cases < 30 {
-		t.Errorf("%d cases", cases)
-	}
-}
-
-func TestValidatorIsWeakWhereRefsDecide(t *testing.T) {
-	for content, weak := range map[string]bool{
-		"$Format:%H %ci$": false, "$Format:%d$": true, "$Format:%D$": true, "$Format:%h$": true, "$Format:%(describe)$": true, "nothing": false, "$Format:%an %s$": false,
-	} {
-		repo := gittest.New(t)
-		repo.Commit("main", gittest.Regular("d/.gitattributes", "v export-subst"), gittest.Regular("d/v", content), gittest.Regular("other", "$Format:%d$"))
-		if v := validator(t, repo, "main", archive.Options{Format: archive.Tar}); v.Weak != weak {
-			t.Errorf("%s: weak %v, want %v", content, v.Weak, weak)
-		}
-		if v := validator(t, repo, "main", archive.Options{Format: archive.Tar, Profile: archive.ProfileFull}); v.Weak {
-			t.Errorf("%s: the complete tree is weak", content)
-		}
-	}
-}
-
 func TestOptionsAreChecked(t *testing.T) {
 	for prefix, ok := range map[string]bool{
 		"": true, "a": true, "a/": true, "a/b-": true, "a//": true, "/": false, "/a": false, "..": false, "../a": false, "a/../b": false,
@@ -389,106 +271,6 @@ func (c *cancelAfter) Write(p []byte) (int, error) {
 		c.cancel()
 	}
 	return len(p), nil
-}
-
-func TestLimitsRefuseBeforeTheFirstByte(t *testing.T) {
-	repo := gittest.New(t)
-	repo.Commit("main", gittest.Regular("a/b/c/d", strings.Repeat("x", 4096)), gittest.Regular("e", "1"))
-	for name, limits := range map[string]archive.Limits{
-		"entries": {Entries: 3}, "bytes": {Bytes: 4000}, "depth": {Depth: 3}, "path": {PathBytes: 6}, "blob": {BlobBytes: 4095},
-	} {
-		if _, err := tryPlan(t, repo, "main", archive.Options{Format: archive.Tar, Limits: limits}); !errors.Is(err, archive.ErrLimit) {
-			t.Errorf("%s: %v, want the limit", name, err)
-		}
-		// What is selected may be less, and is bounded while it is written.
-		p := plan(t, repo, "main", archive.Options{Format: archive.Tar, Limits: limits, Paths: []string{"a"}})
-		if err := p.WriteTo(t.Context(), io.Discard); !errors.Is(err, archive.ErrLimit) {
-			t.Errorf("%s: %v, want the limit", name, err)
-		}
-		if _, err := p.Measure(t.Context()); !errors.Is(err, archive.ErrLimit) {
-			t.Errorf("%s: measuring: %v, want the limit", name, err)
-		}
-		small := plan(t, repo, "main", archive.Options{Format: archive.Tar, Limits: limits, Paths: []string{"e"}})
-		if name != "bytes" { // the last block alone has more
-			if err := small.WriteTo(t.Context(), io.Discard); err != nil {
-				t.Errorf("%s: a small part: %v", name, err)
-			}
-		}
-	}
-}
-
-// TestWhatCannotBeMadeIsRefusedBeforeTheFirstByte has entries that no format can
-// hold: a validator, without which nothing is sent, fails for them, unless they
-// are left out.
-func TestWhatCannotBeMadeIsRefusedBeforeTheFirstByte(t *testing.T) {
-	t.Parallel()
-	const longestLink = 8 << 10
-	padding := strings.Repeat("$Format:%<(16384)%H$", 64<<20/(16384-20)+1)
-	broken := map[string][]gittest.File{
-		"link":             {gittest.Symlink("bad", strings.Repeat("t", longestLink+1))},
-		"link below":       {gittest.Symlink("d/bad", strings.Repeat("t/", longestLink))},
-		"expansion":        {gittest.Regular("bad", padding), gittest.Regular(".gitattributes", "bad export-subst\n")},
-		"large expansion":  {gittest.Regular("bad", strings.Repeat("x", 32<<20+1)), gittest.Regular(".gitattributes", "bad export-subst\n")},
-		"many expansions":  {gittest.Regular("bad", strings.Repeat("$Format:%d$", 10)+padding), gittest.Regular(".gitattributes", "* export-subst\n")},
-		"link of the most": {gittest.Symlink("fine", strings.Repeat("t", longestLink))},
-		"some expansion":   {gittest.Regular("fine", padding[:len(padding)/2]), gittest.Regular(".gitattributes", "fine export-subst\n")},
-	}
-	for name, files := range broken {
-		repo := gittest.New(t)
-		repo.Commit("main", append(files, gittest.Regular("other", "x"))...)
-		left := gittest.Regular(".gitattributes", "bad export-ignore export-subst\n")
-		repo.Commit("ignored", append(slices.DeleteFunc(slices.Clone(files), func(f gittest.File) bool { return f.Path == left.Path }), left)...)
-		refused := files[0].Path != "fine"
-		for _, format := range archive.Formats() {
-			options := archive.Options{Format: format}
-			p := plan(t, repo, "main", options)
-			if _, err := p.Validator(t.Context()); errors.Is(err, archive.ErrLimit) != (refused && format != archive.Manifest) {
-				t.Errorf("%s as %s: %v", name, format, err)
-			}
-			for _, fine := range []struct {
-				branch  string
-				options archive.Options
-			}{{"ignored", options}, {"main", archive.Options{Format: format, Exclude: []string{"bad", "d/bad"}}}, {"main", archive.Options{Format: format, Paths: []string{"other"}}}} {
-				if _, err := plan(t, repo, fine.branch, fine.options).Validator(t.Context()); err != nil {
-					t.Errorf("%s left out of %s, %+v: %v", name, fine.branch, fine.options, err)
-				}
-			}
-		}
-		err := plan(t, repo, "main", archive.Options{Format: archive.Zip}).WriteTo(t.Context(), io.Discard)
-		if errors.Is(err, archive.ErrLimit) != refused {
-			t.Errorf("%s: writing: %v", name, err)
-		}
-	}
-}
-
-// TestTreesOfEmptyTreesEnd archives a tree of 10^9 folders in ten objects, none
-// of which has an entry.
-func TestTreesOfEmptyTreesEnd(t *testing.T) {
-	repo := gittest.New(t)
-	tree := repo.GitInput(nil, "mktree")
-	for range 9 {
-		var listing strings.Builder
-		for i := range 10 {
-			fmt.Fprintf(&listing, "040000 tree %s\t%d\n", tree, i)
-		}
-		tree = repo.GitInput([]byte(listing.String()), "mktree")
-	}
-	repo.Git("update-ref", "refs/heads/main", repo.Git("commit-tree", "-m", "bomb", tree))
-	if _, err := tryPlan(t, repo, "main", archive.Options{Format: archive.Tar}); !errors.Is(err, archive.ErrLimit) {
-		t.Errorf("%v, want the limit before the first byte", err)
-	}
-	// A selection is not surveyed: it ends while it is written.
-	selected := archive.Options{Format: archive.Tar, Paths: []string{"*x"}, Exclude: []string{"*y"}}
-	selected.Limits.Entries = 5000
-	if p, err := tryPlan(t, repo, "main", selected); !errors.Is(err, archive.ErrLimit) && !errors.As(err, new(*archive.NoMatchError)) {
-		t.Errorf("%v, %v: want a refusal", p, err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-	defer cancel()
-	excluded := plan(t, repo, "main", archive.Options{Format: archive.TarGz, Exclude: []string{"*y"}})
-	if err := excluded.WriteTo(ctx, io.Discard); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("cancelled WriteTo: %v", err)
-	}
 }
 
 func TestFormatNames(t *testing.T) {

@@ -209,7 +209,8 @@ func compareRanges(t *testing.T, name string, p *archive.Plan, whole []byte) {
 
 func TestRangesOfEveryFormatAreParts(t *testing.T) {
 	repo := gittest.New(t)
-	repo.Commit("main", sizes()...)
+	repo.Commit("main", gittest.Regular("a", "a"), gittest.Regular("held", gittest.Noise(300<<10)), gittest.Regular("shares a run", "b"),
+		gittest.Regular("streamed", gittest.Noise(4<<20+1)), gittest.Regular("z", "z"))
 	repo.Commit("small", trees()["many"]...)
 	for _, format := range archive.Formats() {
 		branch := "main"

@@ -154,14 +154,17 @@ func TestDeltaOfTreesThatGitDoesNotWrite(t *testing.T) {
 	}
 	o := open(t, repo)
 	counts := make(map[string]int)
-	for _, base := range ids {
-		for _, head := range ids {
-			for _, profile := range []archive.Profile{archive.ProfileArchive, archive.ProfileFull} {
+	for i, base := range ids {
+		for j, head := range ids {
+			for n, profile := range []archive.Profile{archive.ProfileArchive, archive.ProfileFull} {
+				if (i+j+n)%gittest.Volume(2, 1) != 0 { // there are no attributes that they could treat differently
+					continue
+				}
 				comparePair(t, o, base, head, archive.Options{Format: archive.Tar, Profile: profile}, true, counts)
 			}
 		}
 	}
-	if n := len(ids) * len(ids); counts["archive"] != n || counts["full"] != n {
+	if n := len(ids) * len(ids) / 2; counts["archive"] < n || counts["full"] < n {
 		t.Errorf("compared %v of %d", counts, n)
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/repomcp/repomcp/internal/gittest"
@@ -271,98 +270,6 @@ func TestACarelessBuildIsNotWhole(t *testing.T) {
 	}
 }
 
-// throttle is a client that takes its time.
-type throttle struct {
-	bytes.Buffer
-	pause time.Duration
-}
-
-func (w *throttle) Write(p []byte) (int, error) {
-	time.Sleep(w.pause)
-	return w.Buffer.Write(p)
-}
-
-func TestASlowClientSlowsNobody(t *testing.T) {
-	for _, disk := range []bool{true, false} {
-		synctest.Test(t, func(t *testing.T) {
-			o := Options{WindowBytes: 2 * chunkBytes}
-			if disk {
-				d, err := OpenDisk(t.TempDir(), 1<<30)
-				if err != nil {
-					t.Fatal(err)
-				}
-				defer func() { _ = d.Close() }()
-				o.Disk = d
-			}
-			c := New(o)
-			defer c.Close()
-			s := &source{bytes: content(1, 20*chunkBytes)}
-			key := KeyOf("x")
-			began := time.Now()
-			var wg sync.WaitGroup
-			ends := make([]time.Duration, 3)
-			for i, pause := range []time.Duration{time.Hour, time.Minute, 0} {
-				e, err := c.Get(t.Context(), key, media, s.build)
-				if err != nil {
-					t.Fatal(err)
-				}
-				wg.Go(func() {
-					defer e.Close()
-					w := &throttle{pause: pause}
-					if err := e.WriteTo(t.Context(), w); err != nil || !bytes.Equal(w.Bytes(), s.bytes) {
-						t.Errorf("%v: %d bytes and %v", pause, w.Len(), err)
-					}
-					ends[i] = time.Since(began)
-				})
-			}
-			wg.Wait()
-			// The clock is the test's own: only pauses move it.
-			if ends[2] != 0 || ends[1] > 12*time.Hour {
-				t.Errorf("disk %v: the fast client waited %v, the others %v", disk, ends[2], ends[:2])
-			}
-			if n := s.runs.Load(); disk && n != 1 || !disk && n > 3 {
-				t.Errorf("disk %v: %d builds", disk, n)
-			}
-		})
-	}
-}
-
-// Without a disk a build waits for its fastest client, with its window full.
-func TestTheWindowIsBounded(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		c := New(Options{WindowBytes: 3 * chunkBytes})
-		defer c.Close()
-		var made atomic.Int64
-		s := &source{bytes: content(1, 30*chunkBytes), before: func(_ context.Context, offset int) error {
-			made.Store(int64(offset))
-			return nil
-		}}
-		e, err := c.Get(t.Context(), KeyOf("x"), media, s.build)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer e.Close()
-		synctest.Wait()
-		if n := made.Load(); n > 3*chunkBytes {
-			t.Errorf("%d bytes were made for nobody", n)
-		}
-		for at := int64(0); at < int64(len(s.bytes)); at += chunkBytes {
-			var out bytes.Buffer
-			if err := e.WriteRange(t.Context(), &out, at, chunkBytes); err != nil ||
-				!bytes.Equal(out.Bytes(), s.bytes[at:at+chunkBytes]) {
-				t.Fatalf("%d bytes at %d and %v", out.Len(), at, err)
-			}
-			synctest.Wait()
-			if ahead := made.Load() - at - chunkBytes; ahead > 3*chunkBytes {
-				t.Errorf("%d bytes were made ahead", ahead)
-			}
-		}
-		if s.runs.Load() != 1 {
-			t.Errorf("%d builds", s.runs.Load())
-		}
-	})
-}
-
 // A build that gives other bytes must not complete what was begun from the disk.
 func TestAnotherBuildMustAgree(t *testing.T) {
 	c := testCache(t, Options{Disk: testDisk(t, t.TempDir(), 1<<30)})
@@ -403,21 +310,6 @@ func TestCloseEndsBuilds(t *testing.T) {
 			t.Errorf("a new one gets %v", err)
 		}
 	})
-}
-
-func TestAClientCanStopWaiting(t *testing.T) {
-	s := &source{bytes: content(1, 3*chunkBytes), before: newGate(0).wait}
-	c := testCache(t, Options{})
-	e, err := c.Get(t.Context(), KeyOf("x"), media, s.build)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer e.Close()
-	ctx, cancel := context.WithCancelCause(t.Context())
-	cancel(errGone)
-	if err := e.WriteTo(ctx, io.Discard); !errors.Is(err, errGone) {
-		t.Errorf("%v", err)
-	}
 }
 
 // Clients of all kinds over a disk that is too small: whoever gets no error has

@@ -33,6 +33,7 @@ type Repo struct {
 
 	t       testing.TB
 	commits int
+	deflate *zlib.Writer // of [Repo.Store]: a new one takes longer than a small object
 }
 
 // New makes an empty bare repository in a temporary directory of the test.
@@ -117,9 +118,12 @@ func (r *Repo) Store(kind, content string) string {
 	object := fmt.Sprintf("%s %d\x00%s", kind, len(content), content)
 	id := fmt.Sprintf("%x", sha1.Sum([]byte(object)))
 	var packed bytes.Buffer
-	z := zlib.NewWriter(&packed)
-	_, err := io.WriteString(z, object)
-	if err := errors.Join(err, z.Close()); err != nil {
+	if r.deflate == nil {
+		r.deflate = zlib.NewWriter(nil)
+	}
+	r.deflate.Reset(&packed)
+	_, err := io.WriteString(r.deflate, object)
+	if err := errors.Join(err, r.deflate.Close()); err != nil {
 		r.t.Fatal(err)
 	}
 	r.WriteFile("objects/"+id[:2]+"/"+id[2:], packed.Bytes())

@@ -66,8 +66,8 @@ func TestLyingGraphsGiveNoWrongHistory(t *testing.T) {
 			try("swapped "+a+" "+b, a, b)
 			repo.SwapInCommitGraph(a, b)
 		}
-		for _, b := range commits {
-			for _, lie := range []struct {
+		for j, b := range commits {
+			for n, lie := range []struct {
 				field gittest.GraphField
 				bytes string
 			}{
@@ -77,7 +77,7 @@ func TestLyingGraphsGiveNoWrongHistory(t *testing.T) {
 					gittest.GraphDate)[8:]},
 			} {
 				was := repo.CommitGraphField(a, lie.field)
-				if was == lie.bytes {
+				if was == lie.bytes || (i+j+n)%gittest.Volume(3, 1) != 0 { // by turns: each commit lies in each field
 					continue
 				}
 				repo.ChangeCommitGraph(a, lie.field, lie.bytes)
@@ -87,7 +87,7 @@ func TestLyingGraphsGiveNoWrongHistory(t *testing.T) {
 		}
 	}
 	t.Log(count)
-	if count["right"] < 1000 || count["dropped"] < 200 || count["wrong log"]+count["wrong comparison"] > 0 {
+	if count["right"] < gittest.Volume(600, 1000) || count["dropped"] < gittest.Volume(100, 200) || count["wrong log"]+count["wrong comparison"] > 0 {
 		t.Error("too few cases, or wrong ones that cannot be")
 	}
 }

@@ -32,11 +32,11 @@ func streamOf(f *Reader, stream []byte, piece int) ([]byte, error) {
 func longInputs() map[string][]byte {
 	all := deflateInputs()
 	far := noise(3, historyBytes-300)
-	all["far"] = []byte(strings.Repeat(far+text(7, 5), 40))
-	all["long text"] = []byte(text(5, 60_000))
-	all["long noise"] = []byte(noise(5, 3_000_000))
-	all["long zeros"] = make([]byte, 9_000_000)
-	all["a word"] = bytes.Repeat([]byte("abcdefg"), 400_000)
+	all["far"] = []byte(strings.Repeat(far+text(7, 5), 12))
+	all["long text"] = []byte(text(5, 15_000))
+	all["long noise"] = []byte(noise(5, 1_200_000))
+	all["long zeros"] = make([]byte, 2_000_000)
+	all["a word"] = bytes.Repeat([]byte("abcdefg"), 100_000)
 	return all
 }
 

@@ -13,7 +13,7 @@ import (
 // the bound is to be remembered: of files and folders without lines, of those with
 // some, of folders by their paths, and of long lines.
 func TestAnswersKeepToTheirBound(t *testing.T) {
-	const bound = 4 << 20
+	const bound = 1 << 20
 	root := t.TempDir()
 	var files []gittest.File
 	for i := range 1500 {
@@ -27,13 +27,12 @@ func TestAnswersKeepToTheirBound(t *testing.T) {
 		query  func(i int) search.Query
 		number int
 	}{
-		"nothing":        {func(i int) search.Query { return words(fmt.Sprintf("nothing-%d", i)) }, 150},
-		"a line in each": {func(i int) search.Query { return expression(fmt.Sprintf("in every|other %d", i)) }, 20},
-		"some lines":     {func(i int) search.Query { return words(fmt.Sprintf("file %d", i)) }, 150},
-		"folders by path": {func(i int) search.Query { return parse(t, fmt.Sprintf("every -path:nowhere-%d", i)) },
-			100},
-		"long lines":   {func(i int) search.Query { return expression(fmt.Sprintf("long (long ){%d}", i)) }, 50},
-		"long queries": {func(i int) search.Query { return words(strings.Repeat("q", 1900) + fmt.Sprint(i)) }, 100},
+		"nothing":         {func(i int) search.Query { return words(fmt.Sprintf("nothing-%d", i)) }, 40},
+		"a line in each":  {func(i int) search.Query { return expression(fmt.Sprintf("in every|other %d", i)) }, 6},
+		"some lines":      {func(i int) search.Query { return words(fmt.Sprintf("file %d", i)) }, 40},
+		"folders by path": {func(i int) search.Query { return parse(t, fmt.Sprintf("every -path:nowhere-%d", i)) }, 25},
+		"long lines":      {func(i int) search.Query { return expression(fmt.Sprintf("long (long ){%d}", i)) }, 15},
+		"long queries":    {func(i int) search.Query { return words(strings.Repeat("q", 1900) + fmt.Sprint(i)) }, 25},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b.find(search.Request{Query: ask.query(0), Limits: unlimited}) // what is read of the repository stays

@@ -17,9 +17,9 @@ func TestRangesAreThoseOfGit(t *testing.T) {
 	compared, commits := 0, 0
 	for _, repository := range []string{"fork", "hello", "history", "refs", "trunk"} {
 		refs := heads(t, repository)
-		for _, base := range refs {
-			for _, head := range refs {
-				for _, c := range []struct {
+		for i, base := range refs {
+			for j, head := range refs {
+				for n, c := range []struct {
 					arguments args
 					git       string
 				}{
@@ -28,6 +28,9 @@ func TestRangesAreThoseOfGit(t *testing.T) {
 					{args{"ref": head, "base": base, "perPage": 2}, base + ".." + head},
 					{args{"ref": base + ".."}, base + "..HEAD"},
 				} {
+					if (i+j+n)%gittest.Volume(2, 1) != 0 { // by turns: each ref in each form
+						continue
+					}
 					c.arguments["repo"] = repository
 					got := s.logged(c.arguments)
 					want := strings.FieldsFunc(zulu(git(t, repository, "log", "--encoding=UTF-8",

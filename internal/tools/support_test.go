@@ -27,8 +27,9 @@ const samples = "../../testrepos"
 
 // site is a set of tools over a root.
 type site struct {
-	t     *testing.T
-	tools map[string]server.ServerTool
+	t       *testing.T
+	tools   map[string]server.ServerTool
+	schemas map[string]*jsonschema.Resolved // of results, by name of the tool
 }
 
 func open(t *testing.T, root string) *site {
@@ -42,7 +43,7 @@ func open(t *testing.T, root string) *site {
 			t.Error(err)
 		}
 	})
-	s := &site{t, make(map[string]server.ServerTool)}
+	s := &site{t, make(map[string]server.ServerTool), make(map[string]*jsonschema.Resolved)}
 	scheduler := workers.New(2)
 	t.Cleanup(scheduler.Close)
 	searcher := search.New(catalogue, scheduler, search.Options{FileBytes: fileBytes})
@@ -162,11 +163,15 @@ func (s *site) validate(tool mcp.Tool, r reply) {
 		}
 		return
 	}
-	resolved, err := roundTrip[*jsonschema.Schema](s.t, tool.RawOutputSchema).Resolve(nil)
-	if err != nil {
-		s.t.Fatal(err)
+	schema := s.schemas[tool.Name]
+	if schema == nil {
+		var err error
+		if schema, err = roundTrip[*jsonschema.Schema](s.t, tool.RawOutputSchema).Resolve(nil); err != nil {
+			s.t.Fatal(err)
+		}
+		s.schemas[tool.Name] = schema
 	}
-	if err := resolved.Validate(r.data); err != nil {
+	if err := schema.Validate(r.data); err != nil {
 		s.t.Errorf("%s: %v\n%v", tool.Name, err, r.data)
 	}
 	notes, _ := r.data["notes"].([]any)

@@ -466,7 +466,7 @@ func TestResultsWithoutLinks(t *testing.T) {
 			t.Error(err)
 		}
 	}()
-	s := &site{t, make(map[string]server.ServerTool)}
+	s := &site{t, make(map[string]server.ServerTool), make(map[string]*jsonschema.Resolved)}
 	for _, tool := range tools.New(tools.Options{Catalogue: catalogue, Locator: signpost{}, NoLinks: true}) {
 		s.tools[tool.Tool.Name] = tool
 	}

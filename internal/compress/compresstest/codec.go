@@ -50,7 +50,8 @@ type Codec struct {
 	Sample     func(size int) []byte // returns size bytes at least
 	Sizes      []int                 // around boundaries of blocks
 	FirstBlock int
-	Long       int // enough for blocks of all sizes, with some bytes in the last
+	Several    int // enough for a few blocks of different sizes, with some bytes in the last
+	Long       int // the same for blocks of all sizes
 
 	ErrClosed  error
 	GoldenSize int

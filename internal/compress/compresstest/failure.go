@@ -35,7 +35,7 @@ func (f *FailingWriter) Write(p []byte) (int, error) {
 // ends where a write ended.
 func (c *Codec) testDestinationFails(t *testing.T) {
 	compressor := c.Start(t, 2)
-	data := c.Sample(c.Long)
+	data := c.Sample(c.Several)
 	for want, short := range map[error]bool{ErrDestination: false, io.ErrShortWrite: true} {
 		left := 0
 		for ; ; left++ {

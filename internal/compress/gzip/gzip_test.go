@@ -34,6 +34,7 @@ var codec = compresstest.Codec{
 	Sample:     mixture,
 	Sizes:      boundaries(),
 	FirstBlock: 16 << 10,
+	Several:    ramp + BlockSize + 12345,
 	Long:       ramp + 2*BlockSize + 12345,
 	ErrClosed:  ErrClosed,
 	GoldenSize: ramp + 2*BlockSize + BlockSize/2,

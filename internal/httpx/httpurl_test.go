@@ -1,0 +1,216 @@
+package httpx_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/httpx"
+	"github.com/repomcp/repomcp/internal/resources"
+)
+
+func TestResourcesHaveHTTPURLs(t *testing.T) {
+	t.Parallel()
+	l := newLinks(t)
+	s := newTarget(t, targetOptions{links: l.linking(t)})
+	for _, version := range []string{modernVersion, sessionVersion} {
+		a := s.do(t, s.call(version, "resources/list", nil))
+		var reply struct {
+			Result struct {
+				Resources []struct {
+					URI, HTTPURL, HTTPURLExpiresAt string
+					Streamable                     bool
+					Meta                           map[string]any `json:"_meta"`
+				} `json:"resources"`
+			} `json:"result"`
+		}
+		if err := json.Unmarshal(a.body, &reply); err != nil {
+			t.Fatal(err)
+		}
+		linked := 0
+		for _, r := range reply.Result.Resources {
+			if r.Streamable != (r.HTTPURL != "") || r.HTTPURL != "" && (r.Meta["io.github.repomcp/httpUrl"] != r.HTTPURL || r.Meta["io.github.repomcp/httpUrlExpiresAt"] != r.HTTPURLExpiresAt) {
+				t.Errorf("%s: %+v", r.URI, r)
+			}
+			if r.HTTPURL == "" {
+				continue
+			}
+			linked++
+			if _, err := time.Parse(time.RFC3339, r.HTTPURLExpiresAt); err != nil {
+				t.Error(err)
+			}
+			want := s.do(t, &call{verb: http.MethodGet, path: "/archive/" + strings.TrimPrefix(strings.Replace(r.URI, "/archive/", "/", 1), "repo://")})
+			for range 2 {
+				response, err := s.client.Get(r.HTTPURL)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, err := io.ReadAll(response.Body)
+				if err := response.Body.Close(); err != nil {
+					t.Error(err)
+				}
+				if err != nil || response.StatusCode != http.StatusOK || !bytes.Equal(got, want.body) {
+					t.Errorf("%s: %d, %d bytes, %v; want %v", r.URI, response.StatusCode, len(got), err, want)
+				}
+			}
+		}
+		if linked < 3 {
+			t.Errorf("%s: %d resources have an httpUrl", version, linked)
+		}
+		read := s.do(t, s.call(version, methodRead, map[string]any{"uri": "repo://hello/contents/README.md"}))
+		if !strings.Contains(string(read.body), `"io.github.repomcp/httpUrl":"`+s.url+"/dl/") {
+			t.Errorf("read: %v", read)
+		}
+	}
+	if a := newTarget(t, targetOptions{}).do(t, s.call(modernVersion, "resources/list", nil)); strings.Contains(string(a.body), "httpUrl") {
+		t.Errorf("without a public URL: %v", a)
+	}
+}
+
+// A page of any site may follow a link that it has, as code in a sandbox does;
+// it is sent no cookies, and may do nothing else.
+func TestPagesFollowLinks(t *testing.T) {
+	t.Parallel()
+	for name, options := range map[string]httpx.Options{"default": {}, "with allowed origins": {AllowedOrigins: []string{"https://ide.example"}}} {
+		s := newTarget(t, targetOptions{links: newLinks(t).linking(t), http: options})
+		link := at(t, s.downloadURL(t, modernVersion, "repo://hello/contents/README.md"))
+		preflight := s.fetch(t, http.MethodOptions, link, "Origin: https://sandbox.example", "Access-Control-Request-Method: GET", "Access-Control-Request-Headers: range,if-range")
+		allowed := strings.ToLower(preflight.header.Get("Access-Control-Allow-Headers"))
+		if preflight.status != http.StatusNoContent || preflight.header.Get("Access-Control-Allow-Origin") != "*" || !strings.Contains(allowed, "if-range") {
+			t.Errorf("%s, preflight: %v %v", name, preflight, preflight.header)
+		}
+		a := s.get(t, link, "Origin: https://sandbox.example", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: cors")
+		if a.status != http.StatusOK || string(a.body) != "hello\n" || a.header.Get("Access-Control-Allow-Origin") != "*" || a.header.Get("Access-Control-Allow-Credentials") != "" ||
+			a.header.Get("Cross-Origin-Resource-Policy") != "cross-origin" || !strings.Contains(a.header.Get("Access-Control-Expose-Headers"), "Content-Disposition") {
+			t.Errorf("%s: %v %v", name, a, a.header)
+		}
+		if a := s.get(t, link, "Origin: https://sandbox.example"); a.status != http.StatusNotFound || a.header.Get("Access-Control-Allow-Origin") != "*" {
+			t.Errorf("%s, a used link: %v", name, a)
+		}
+		for _, path := range []string{"/raw/hello/main/README.md", "/mcp", "/dl"} {
+			if a := s.get(t, path, "Origin: https://sandbox.example"); a.status != http.StatusForbidden {
+				t.Errorf("%s, %s: %v", name, path, a)
+			}
+		}
+		if a := s.do(t, &call{verb: http.MethodGet, path: link, host: "evil.example", header: http.Header{"Origin": {"https://sandbox.example"}}}); a.status != http.StatusForbidden {
+			t.Errorf("%s, a foreign Host: %v", name, a)
+		}
+	}
+}
+
+// Without a public URL links lead to where the server listens, for those who
+// reach it there and for nobody else.
+func TestLocalLinks(t *testing.T) {
+	t.Parallel()
+	l := newLinks(t)
+	linkTo := l.linking(t)
+	s := newTarget(t, targetOptions{http: httpx.Options{AllowedHosts: []string{"git.example"}}, links: func(url string) resources.Linking {
+		linking := linkTo(url)
+		linking.Local = true
+		return linking
+	}})
+	_, port, err := net.SplitHostPort(s.host)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		host, header string
+		linked       bool
+	}{
+		{"", "", true}, {"localhost:" + port, "", true}, {"[::1]:" + port, "", true},
+		{"localhost:1", "", false}, {"localhost", "", false}, {"git.example:" + port, "", false}, {"git.example", "", false},
+		{"", "X-Forwarded-For: 10.0.0.1", false}, {"", "X-Forwarded-Proto: https", false}, {"", "X-Forwarded-Host: git.example", false}, {"", "Forwarded: for=10.0.0.1", false}, {"", "Via: 1.1 proxy", false},
+	} {
+		send := func(request *call) answer {
+			request.host = c.host
+			if name, value, ok := strings.Cut(c.header, ": "); ok {
+				request.header.Set(name, value)
+			}
+			return s.do(t, request)
+		}
+		ask := func(version, method string, params map[string]any) answer {
+			return send(s.call(version, method, params))
+		}
+		for _, version := range []string{sessionVersion, modernVersion} {
+			a := send(s.linkCall(version, "repo://hello/archive/main.tar.gz"))
+			if c.linked != strings.Contains(string(a.body), `"downloadUrl":"`+s.url+"/dl/") || !c.linked && (a.code != -32003 || a.data["suggestion"] != "Accept: */*") {
+				t.Errorf("%+v: %v", c, a)
+			}
+			if list := ask(version, "resources/list", nil); c.linked != strings.Contains(string(list.body), `"httpUrl":"`+s.url+"/dl/") {
+				t.Errorf("%+v, list: %v", c, list)
+			}
+			if read := ask(version, methodRead, map[string]any{"uri": "repo://hello/contents/README.md"}); c.linked != strings.Contains(string(read.body), "httpUrl") || read.failed() {
+				t.Errorf("%+v, read: %v", c, read)
+			}
+		}
+		modes := `"modes":["direct"]`
+		if c.linked {
+			modes = `"modes":["direct","downloadUrl"]`
+		}
+		if a := ask(modernVersion, "server/discover", nil); !strings.Contains(string(a.body), modes) || !strings.Contains(string(a.body), `"stream":true`) {
+			t.Errorf("%+v: %v", c, a)
+		}
+	}
+	for _, version := range []string{modernVersion, sessionVersion} {
+		socket := dial(t, s.url)
+		if version == sessionVersion {
+			socket.initialize(version)
+		}
+		f := socket.call(rpc(version, 1, methodStream, map[string]any{"uri": "repo://hello/contents/README.md"}))
+		if f.Result == nil {
+			t.Fatal(f.raw)
+		}
+		if (f.Result["resultType"] == "complete") != (version == modernVersion) {
+			t.Errorf("%s over WebSocket: %s", version, f.raw)
+		}
+		if a := s.get(t, at(t, f.Result), "Mcp-Session-Id: "+s.sessions[sessionVersion]); a.status != http.StatusOK || string(a.body) != "hello\n" {
+			t.Errorf("%s over WebSocket: %v", version, a)
+		}
+	}
+}
+
+// A list may be reused no longer than the links in it are good for.
+func TestListsOutliveNoLink(t *testing.T) {
+	t.Parallel()
+	for lifetime, want := range map[time.Duration]float64{0: 10_000, 5 * time.Second: 4_000, time.Second: 0} {
+		l := newLinks(t)
+		linkTo := l.linking(t)
+		s := newTarget(t, targetOptions{links: func(url string) resources.Linking {
+			linking := linkTo(url)
+			linking.Lifetime = lifetime
+			return linking
+		}})
+		var reply struct {
+			Result map[string]any `json:"result"`
+		}
+		a := s.do(t, s.call(modernVersion, "resources/list", nil))
+		if err := json.Unmarshal(a.body, &reply); err != nil || reply.Result["ttlMs"] != want {
+			t.Errorf("links of %v: ttlMs is %v, want %v, %v", lifetime, reply.Result["ttlMs"], want, err)
+		}
+	}
+}
+
+// What is too large to be read can be had by its link, which every client can
+// hand on.
+func TestTooLargeToReadHasALink(t *testing.T) {
+	t.Parallel()
+	content := gittest.Noise(5 << 20)
+	s := newTarget(t, targetOptions{links: newLinks(t).linking(t), build: func(root string) {
+		gittest.At(t, filepath.Join(root, "repo.git")).Commit("main", gittest.Regular("large", content))
+	}})
+	a := s.do(t, s.call(modernVersion, methodRead, map[string]any{"uri": "repo://repo/contents/large"}))
+	link, _ := a.data["httpUrl"].(string)
+	if a.reason != "too_large" || a.data["httpUrlExpiresAt"] == nil {
+		t.Fatal(a)
+	}
+	if got := s.get(t, strings.TrimPrefix(link, s.url)); got.status != http.StatusOK || string(got.body) != content {
+		t.Errorf("%v, %d bytes", got.status, len(got.body))
+	}
+}

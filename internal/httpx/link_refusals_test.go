@@ -1,0 +1,195 @@
+package httpx_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"path"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/httpx"
+	"github.com/repomcp/repomcp/internal/links"
+)
+
+func TestAlteredLinksAreRefused(t *testing.T) {
+	t.Parallel()
+	l := newLinks(t)
+	log := &journal{}
+	s := newTarget(t, targetOptions{links: l.linking(t), http: httpx.Options{Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))}})
+	link := at(t, s.downloadURL(t, modernVersion, "repo://hello/archive/main.tar.gz"))
+	token := path.Base(link)
+	tried := 0
+	for i := range len(token) {
+		other := byte('A')
+		if token[i] == other {
+			other = 'B'
+		}
+		if a := s.get(t, "/dl/"+token[:i]+string(other)+token[i+1:]); a.status != http.StatusNotFound {
+			t.Errorf("byte %d: %v", i, a)
+		}
+		tried++
+	}
+	for _, form := range []string{
+		token + "/", "/" + token, token + "/x", token + "/hello-main.tar.gz", token + "/x/hello-main.tar.gz", token + "?x=1", token + "?", token + "?token=" + token,
+		token + "?expires=9999999999&expires=1", fmt.Sprintf("%%%02X%s", token[0], token[1:]), token[len(token)/2:] + token[:len(token)/2], token + ";v=2",
+		token + "=", token[:len(token)-1], token + token, "x", "", strings.Repeat("A", 9000),
+	} {
+		if a := s.get(t, "/dl/"+form); a.status != http.StatusNotFound {
+			t.Errorf("%.60s: %v", form, a)
+		}
+		tried++
+	}
+	for _, verb := range []string{http.MethodPost, http.MethodPut, http.MethodDelete} {
+		if a := s.do(t, &call{verb: verb, path: link, body: []byte("x")}); a.status != http.StatusMethodNotAllowed {
+			t.Errorf("%s: %v", verb, a)
+		}
+	}
+	other := newTarget(t, targetOptions{links: (&withLinks{keys: l.keys, nonces: l.nonces, clock: l.clock, publicURL: "https://other.example"}).linking(t)})
+	if a := other.get(t, link); a.status != http.StatusNotFound {
+		t.Errorf("another server with the same keys: %v", a)
+	}
+	stranger := newTarget(t, targetOptions{links: newLinks(t).linking(t)})
+	if a := stranger.get(t, link); a.status != http.StatusNotFound {
+		t.Errorf("a server with other keys: %v", a)
+	}
+	if a := newTarget(t, targetOptions{}).get(t, link); a.status != http.StatusNotFound {
+		t.Errorf("a server without links: %v", a)
+	}
+	if a := s.get(t, link); a.status != http.StatusOK {
+		t.Errorf("the link itself, after all that: %v", a)
+	}
+	if strings.Contains(log.String(), token) || !strings.Contains(log.String(), "path=/dl/- ") {
+		t.Error("the log has the token, or does not tell of the download")
+	}
+	if tried < 200 {
+		t.Errorf("%d links were tried", tried)
+	}
+}
+
+func TestLinksExpireAndNameACommitForEver(t *testing.T) {
+	t.Parallel()
+	l := newLinks(t)
+	l.manyUses = true
+	var repo *gittest.Repo
+	s := newTarget(t, targetOptions{links: l.linking(t), build: func(root string) {
+		repo = gittest.At(t, filepath.Join(root, "repo.git"))
+		repo.Commit("main", gittest.Regular("a", "first"))
+	}})
+	link := at(t, s.downloadURL(t, modernVersion, "repo://repo/refs/heads/main/contents/a"))
+	repo.Commit("main", gittest.Regular("a", "second"))
+	for range 2 {
+		if a := s.get(t, link); a.status != http.StatusOK || string(a.body) != "first" {
+			t.Errorf("after a push: %v", a)
+		}
+	}
+	tag := s.get(t, link).header.Get("Etag")
+	if a := s.get(t, link, "If-None-Match: "+tag); a.status != http.StatusNotModified {
+		t.Errorf("If-None-Match: %v", a)
+	}
+	l.clock.advance(5 * time.Minute)
+	if a := s.get(t, link); a.status != http.StatusGone || !strings.Contains(string(a.body), "expired") {
+		t.Errorf("after five minutes: %v", a)
+	}
+}
+
+func TestLinkOfASessionIsNotAnothers(t *testing.T) {
+	t.Parallel()
+	l := newLinks(t)
+	s := newTarget(t, targetOptions{links: l.linking(t)})
+	link := at(t, s.downloadURL(t, sessionVersion, "repo://hello/contents/README.md"))
+	for _, c := range []struct {
+		session string
+		status  int
+	}{{s.sessions[batchVersion], 401}, {"invented", 401}, {"", 401}, {s.sessions[sessionVersion], 200}, {s.sessions[sessionVersion], 404}, {"invented", 401}} {
+		a := s.get(t, link, "Mcp-Session-Id: "+c.session)
+		if a.status != c.status || (a.header.Get("Www-Authenticate") != "") != (c.status == 401) {
+			t.Errorf("session %.10q: %v, want %d", c.session, a, c.status)
+		}
+	}
+}
+
+// Where a link is of no session the client's own id says nothing: clients send
+// it with whatever they ask the server for.
+func TestLinksOfNobodyAskForNoSession(t *testing.T) {
+	t.Parallel()
+	s := newTarget(t, targetOptions{links: newLinks(t).linking(t)})
+	_, httpURL := s.readLinked(t, modernVersion, "repo://hello/contents/README.md")
+	httpURL = strings.TrimPrefix(httpURL, s.url)
+	for _, session := range []string{"", s.sessions[sessionVersion], "invented", strings.Repeat("x", 600)} {
+		stray := s.linkCall(modernVersion, "repo://hello/contents/README.md")
+		stray.header.Set("Mcp-Session-Id", session)
+		a := s.do(t, stray)
+		var reply struct {
+			Result map[string]any `json:"result"`
+		}
+		if err := json.Unmarshal(a.body, &reply); err != nil || reply.Result["downloadUrl"] == nil {
+			t.Fatalf("a stray header of %d bytes: %v", len(session), a)
+		}
+		for _, header := range []string{"X: x", "Mcp-Session-Id: " + s.sessions[sessionVersion]} {
+			if a := s.get(t, httpURL, header); a.status != http.StatusOK {
+				t.Errorf("httpUrl with %.30s: %v", header, a)
+			}
+		}
+		if a := s.get(t, at(t, reply.Result), "Mcp-Session-Id: "+s.sessions[batchVersion]); a.status != http.StatusOK {
+			t.Errorf("a link that was asked for with a stray header: %v", a)
+		}
+	}
+}
+
+// Who has a used link and the tag of its first reply does not have the content
+// as often as they like.
+func TestResumesOfAUsedLinkAreBounded(t *testing.T) {
+	t.Parallel()
+	s := newTarget(t, targetOptions{links: newLinks(t).linking(t)})
+	for _, uri := range []string{"repo://hello/archive/main.tar", "repo://hello/contents/README.md"} {
+		link := at(t, s.downloadURL(t, modernVersion, uri))
+		whole := s.get(t, link)
+		for _, part := range []string{"bytes=0-", "bytes=1-"} {
+			got := 0
+			for range 20 {
+				if a := s.get(t, link, "Range: "+part, "If-Range: "+whole.header.Get("ETag")); a.status == http.StatusPartialContent {
+					got += len(a.body)
+				} else if a.status != http.StatusNotFound {
+					t.Fatalf("%s: %v", uri, a)
+				}
+			}
+			if most := 3 * len(whole.body); got > most || part == "bytes=0-" && got < len(whole.body) {
+				t.Errorf("%s: %d bytes again by %s, want %d at most, and one more attempt at least", uri, got, part, most)
+			}
+		}
+	}
+}
+
+func TestDeniedRepositoriesHaveNoLinks(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "denied")
+	write(t, file, "deny team/*\n")
+	denied, err := links.LoadRevocations(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := newLinks(t)
+	s := newTarget(t, targetOptions{links: before.linking(t)})
+	link := at(t, s.downloadURL(t, modernVersion, "repo://team/app/archive/main.tar.gz"))
+	after := &withLinks{keys: before.keys, nonces: before.nonces, clock: before.clock, publicURL: before.publicURL, denied: denied}
+	replica := &target{root: s.root}
+	replica.serve(t, targetOptions{links: after.linking(t)})
+	if a := replica.get(t, link); a.status != http.StatusGone || !strings.Contains(string(a.body), "withdrawn") {
+		t.Errorf("a link from before: %v", a)
+	}
+	if a := replica.do(t, replica.linkCall(modernVersion, "repo://team/app/archive/main.tar.gz")); !strings.Contains(string(a.body), "-32003") {
+		t.Errorf("a new link: %v", a)
+	}
+	replica.downloadURL(t, modernVersion, "repo://hello/archive/main.tar.gz")
+	list := string(replica.do(t, replica.call(modernVersion, "resources/list", nil)).body)
+	_, app, _ := strings.Cut(list, `"repo://team/app/archive/`)
+	app, _, _ = strings.Cut(app, `"uri":`)
+	if app == "" || strings.Contains(app, "/dl/") || !strings.Contains(list, "/dl/") {
+		t.Error("the list has a link of a denied repository, or none at all")
+	}
+}
