@@ -16,11 +16,12 @@ const module = "github.com/repomcp/repomcp/"
 // arrows say which of the module's packages each package may import. What is
 // not here may not be.
 var arrows = map[string][]string{
-	"cmd/repomcp":        {"internal/archive", "internal/cache", "internal/history", "internal/httpx", "internal/links", "internal/repos", "internal/resources", "internal/search", "internal/tools"},
+	"cmd/repomcp":        {"internal/archive", "internal/cache", "internal/history", "internal/httpx", "internal/links", "internal/mcp", "internal/repos", "internal/resources", "internal/search", "internal/tools", "internal/watch"},
 	"client":             {},
-	"internal/httpx":     {"internal/links", "internal/panics", "internal/resources"},
-	"internal/resources": {"internal/archive", "internal/cache", "internal/links", "internal/lru", "internal/panics", "internal/repos", "internal/watch"},
-	"internal/watch":     {"internal/repos"},
+	"internal/httpx":     {"internal/links", "internal/mcp", "internal/panics", "internal/resources"},
+	"internal/mcp":       {"internal/archive", "internal/links", "internal/repos", "internal/resources", "internal/watch"},
+	"internal/resources": {"internal/archive", "internal/cache", "internal/links", "internal/lru", "internal/repos"},
+	"internal/watch":     {"internal/panics", "internal/repos", "internal/resources"},
 	"internal/tools":     {"internal/archive", "internal/archive/lfs", "internal/archive/wildmatch", "internal/history", "internal/lru", "internal/mailmap", "internal/repos", "internal/search", "internal/search/pattern"},
 	"internal/search": {
 		"internal/archive/wildmatch", "internal/archive/workers", "internal/lru", "internal/repos", "internal/search/language", "internal/search/pattern",
@@ -76,7 +77,7 @@ var arrows = map[string][]string{
 var fences = map[string][]string{
 	"github.com/labstack/echo":    {"internal/httpx"},
 	"github.com/coder/websocket":  {"internal/httpx"},
-	"github.com/mark3labs/mcp-go": {"internal/resources", "internal/tools", "cmd/repomcp"},
+	"github.com/mark3labs/mcp-go": {"internal/mcp", "internal/tools"},
 	"github.com/go-git":           {"internal/repos", "bench"},
 	"github.com/klauspost":        {"internal/archive/gzip", "internal/archive/zip", "internal/archive/zstd"},
 	"github.com/ulikunitz":        {"internal/archive/xz"},
@@ -89,8 +90,7 @@ var fences = map[string][]string{
 	"github.com/knadh":            {"cmd/repomcp"},
 	"os/exec":                     {"internal/archive/compresstest", "internal/gittest", "bench"},
 	"unsafe":                      {},
-	// resources builds mcp-go's HTTP handler, whose types are net/http's.
-	"net/http": {"client", "internal/httpx", "internal/resources", "bench"},
+	"net/http": {"client", "internal/httpx", "bench"},
 }
 
 type goPackage struct {

@@ -10,7 +10,7 @@ import (
 
 // locator tells tools where resources are: the two packages do not know each
 // other.
-type locator struct{ server *resources.Server }
+type locator struct{ server *resources.Service }
 
 var _ tools.Locator = locator{}
 

@@ -41,13 +41,13 @@ type MeasuredHandle struct {
 }
 
 // Handle finds a resource as it is now: of a branch it names the commit.
-func (s *Server) Handle(ctx context.Context, r Resource) (Handle, error) {
+func (s *Service) Handle(ctx context.Context, r Resource) (Handle, error) {
 	return s.handle(ctx, r, func(*archive.Plan) {})
 }
 
-// MeasuredHandle finds an archive as [Server.Handle] does, and measures it, for
+// MeasuredHandle finds an archive as [Service.Handle] does, and measures it, for
 // which all of its trees are read. It takes two seconds at most.
-func (s *Server) MeasuredHandle(ctx context.Context, r Resource) (m MeasuredHandle, err error) {
+func (s *Service) MeasuredHandle(ctx context.Context, r Resource) (m MeasuredHandle, err error) {
 	m.Handle, err = s.handle(ctx, r, func(plan *archive.Plan) {
 		if r.Options.Format != archive.Manifest {
 			m.Extent, m.Measured = measured(ctx, plan)
@@ -60,7 +60,7 @@ func (s *Server) MeasuredHandle(ctx context.Context, r Resource) (m MeasuredHand
 }
 
 // handle shows the plan of an archive to measure.
-func (s *Server) handle(ctx context.Context, r Resource, measure func(*archive.Plan)) (_ Handle, err error) {
+func (s *Service) handle(ctx context.Context, r Resource, measure func(*archive.Plan)) (_ Handle, err error) {
 	r.Options = r.Options.Canonical()
 	content, err := s.openHandled(ctx, r)
 	if err != nil {
@@ -75,15 +75,15 @@ func (s *Server) handle(ctx context.Context, r Resource, measure func(*archive.P
 		h.Base = content.plan.Options().Base
 		measure(content.plan)
 	}
-	h.Meta = s.httpMeta(ctx, content)
-	h.HTTP, _ = h.Meta[metaHTTP].(string)
-	h.HTTPExpires, _ = h.Meta[metaHTTPExpires].(string)
+	h.Meta = s.LinkMeta(ctx, content)
+	h.HTTP, _ = h.Meta[MetaHTTP].(string)
+	h.HTTPExpires, _ = h.Meta[MetaHTTPExpires].(string)
 	return h, nil
 }
 
 // openHandled opens what a handle is of. Of a list, which may be long, nothing is
 // read: it says no more of where it is.
-func (s *Server) openHandled(ctx context.Context, r Resource) (*Content, error) {
+func (s *Service) openHandled(ctx context.Context, r Resource) (*Content, error) {
 	if r.Kind == Refs || r.Kind == Catalogue {
 		return outline(r), nil
 	}

@@ -27,7 +27,7 @@ type shared struct {
 // has it has opened the archive. It names the limits as well as the bytes, since
 // some of those are only met while an archive is written. What a weak ETag names
 // is made for each request.
-func (s *Server) share(c *Content) {
+func (s *Service) share(c *Content) {
 	if s.options.Cache == nil || c.Weak {
 		return
 	}
@@ -39,7 +39,7 @@ func (s *Server) share(c *Content) {
 // lags behind, and another server has made the archive. It is for who has shown
 // that the archive may be read, since no ref is asked. What is here and no longer
 // served was taken back, and is [repos.ErrNotFound] as ever.
-func (s *Server) kept(ctx context.Context, uri string) (*Content, error) {
+func (s *Service) kept(ctx context.Context, uri string) (*Content, error) {
 	r, err := Parse(uri, names{s.catalogue})
 	if err != nil {
 		return nil, err
@@ -63,7 +63,7 @@ func (s *Server) kept(ctx context.Context, uri string) (*Content, error) {
 }
 
 // absentTag is the ETag of an archive whose commit is not here.
-func (s *Server) absentTag(r Resource) (tag string, err error) {
+func (s *Service) absentTag(r Resource) (tag string, err error) {
 	repository, err := s.catalogue.Get(r.Repository)
 	if err != nil {
 		return "", err
@@ -96,7 +96,7 @@ func (s *Server) absentTag(r Resource) (tag string, err error) {
 
 // absent is an archive of a commit that is not here. Where its kept bytes turn
 // out to be damaged it is opened once more: the commit may have come.
-func (s *Server) absent(r Resource, tag string) *Content {
+func (s *Service) absent(r Resource, tag string) *Content {
 	id := r.Revision
 	c := &Content{
 		URI: r.String(), MIMEType: r.Options.Format.MediaType(), FileName: archiveName(r, id), Size: UnknownSize, ETag: tag,
@@ -111,7 +111,7 @@ func (s *Server) absent(r Resource, tag string) *Content {
 
 // builder generates an archive from a snapshot of its own: it may go on when
 // the request that it was begun for has ended.
-func (s *Server) builder(uri, tag string) cache.Build {
+func (s *Service) builder(uri, tag string) cache.Build {
 	return func(ctx context.Context, w io.Writer) error {
 		content, err := s.Open(ctx, uri)
 		if err != nil {

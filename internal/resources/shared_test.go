@@ -13,7 +13,7 @@ import (
 )
 
 // caching is a server with a cache over one repository.
-func caching(t *testing.T) (*Server, *cache.Cache, *gittest.Repo) {
+func caching(t *testing.T) (*Service, *cache.Cache, *gittest.Repo) {
 	t.Helper()
 	root := t.TempDir()
 	repo := gittest.At(t, filepath.Join(root, "repo.git"))
@@ -41,7 +41,7 @@ func caching(t *testing.T) (*Server, *cache.Cache, *gittest.Repo) {
 			t.Error(err)
 		}
 	})
-	return New(Options{Catalogue: catalogue, Engine: engine, Version: "test", Cache: c}), c, repo
+	return New(Options{Catalogue: catalogue, Engine: engine, Cache: c}), c, repo
 }
 
 // What a request has open it can send, even if nobody can open it again.

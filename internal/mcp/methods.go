@@ -1,0 +1,108 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// The methods that are told apart. MethodStream is that of SEP-2532.
+const (
+	MethodInitialize  = string(mcp.MethodInitialize)
+	MethodInitialized = "notifications/initialized"
+	MethodCancelled   = string(mcp.MethodNotificationCancelled)
+	MethodDiscover    = string(mcp.MethodServerDiscover)
+	MethodPing        = string(mcp.MethodPing)
+	MethodList        = string(mcp.MethodResourcesList)
+	MethodTemplates   = string(mcp.MethodResourcesTemplatesList)
+	MethodRead        = string(mcp.MethodResourcesRead)
+	MethodStream      = "resources/stream"
+	MethodSubscribe   = string(mcp.MethodResourcesSubscribe)
+	MethodUnsubscribe = string(mcp.MethodResourcesUnsubscribe)
+	MethodListen      = string(mcp.MethodSubscriptionsListen)
+	MethodComplete    = string(mcp.MethodCompletionComplete)
+	MethodToolsList   = string(mcp.MethodToolsList)
+	MethodToolsCall   = string(mcp.MethodToolsCall)
+	MethodPromptsGet  = string(mcp.MethodPromptsGet)
+)
+
+// handler answers a request with a result, or says why not.
+type handler func(s *Server, ctx context.Context, r *Request) (any, *Error)
+
+// methods are those that are answered here, by era; mcp-go has the others, and
+// knows that there are no more.
+var methods = [...]map[string]handler{
+	SessionEra: {
+		MethodInitialize:  handle((*Server).initialize),
+		MethodList:        handle((*Server).listResources),
+		MethodTemplates:   handle((*Server).listTemplates),
+		MethodRead:        handle((*Server).read),
+		MethodSubscribe:   handle((*Server).subscribe),
+		MethodUnsubscribe: handle((*Server).unsubscribe),
+		MethodComplete:    handle((*Server).complete),
+		MethodPromptsGet:  handle((*Server).getPrompt),
+	},
+	ModernEra: {
+		MethodDiscover:   handle((*Server).discover),
+		MethodList:       handle((*Server).listResources),
+		MethodTemplates:  handle((*Server).listTemplates),
+		MethodRead:       handle((*Server).read),
+		MethodComplete:   handle((*Server).complete),
+		MethodPromptsGet: handle((*Server).getPrompt),
+	},
+}
+
+// handle has the params of a method read as those of their type.
+func handle[P any](serve func(s *Server, ctx context.Context, r *Request, params P) (any, *Error)) handler {
+	return func(s *Server, ctx context.Context, r *Request) (any, *Error) {
+		var params P
+		if r.Params.Raw != nil && json.Unmarshal(r.Params.Raw, &params) != nil {
+			return nil, foreignError(mcp.INVALID_REQUEST, "", r.Method)
+		}
+		return serve(s, ctx, r, params)
+	}
+}
+
+// serve finds who answers a request.
+func (s *Server) serve(ctx context.Context, r *Request) (any, *Error) {
+	serve := methods[r.Era][r.Method]
+	if serve == nil {
+		return s.delegate(ctx, r)
+	}
+	if failure := checkCapabilities(r); failure != nil {
+		return nil, failure
+	}
+	result, failure := serve(s, ctx, r)
+	if failure == nil {
+		s.complement(r, result)
+	}
+	return result, failure
+}
+
+// checkCapabilities refuses those of a modern client that cannot be read.
+func checkCapabilities(r *Request) *Error {
+	var capabilities mcp.ClientCapabilities
+	if r.Era == ModernEra && json.Unmarshal(r.Params.Capabilities, &capabilities) != nil {
+		return foreignError(mcp.INVALID_PARAMS, missingMeta+mcp.MetaKeyClientCapabilities, r.Method)
+	}
+	return nil
+}
+
+// complement adds to a result what 2026-07-28 wants of all, and of those that may
+// be kept.
+func (s *Server) complement(r *Request, result any) {
+	metadata, ok := result.(mcp.ResultMetadata)
+	if !ok || r.Era != ModernEra {
+		return
+	}
+	metadata.SetResultType(mcp.ResultTypeComplete)
+	metadata.EnsureResultMeta().SetServerInfo(s.implementation())
+	if kept, ok := result.(mcp.CacheHintSetter); ok {
+		var lifetime int64
+		if r.Method == MethodList {
+			lifetime = s.listLifetime().Milliseconds()
+		}
+		kept.SetCacheHints(lifetime, mcp.CacheScopePrivate)
+	}
+}
