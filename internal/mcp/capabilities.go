@@ -48,12 +48,14 @@ func (s *Server) capabilities(ctx context.Context) capabilities {
 
 // initializeResult is [mcp.InitializeResult] with members of drafts.
 type initializeResult struct {
-	mcp.Result
-	ProtocolVersion string             `json:"protocolVersion"`
 	Capabilities    capabilities       `json:"capabilities"`
-	ServerInfo      mcp.Implementation `json:"serverInfo"`
 	Instructions    string             `json:"instructions"`
+	ProtocolVersion string             `json:"protocolVersion"`
+	ServerInfo      mcp.Implementation `json:"serverInfo"`
 }
+
+// complement adds nothing: there are no sessions in the modern era.
+func (*initializeResult) complement(mcp.CacheableResult) {}
 
 // initialize answers the request that begins a session.
 func (s *Server) initialize(ctx context.Context, r *Request, params mcp.InitializeParams) (any, *Error) {
@@ -69,10 +71,17 @@ func (s *Server) initialize(ctx context.Context, r *Request, params mcp.Initiali
 
 // discoverResult is [mcp.DiscoverResult] with members of drafts.
 type discoverResult struct {
-	mcp.CacheableResult
-	SupportedVersions []string     `json:"supportedVersions"`
-	Capabilities      capabilities `json:"capabilities"`
-	Instructions      string       `json:"instructions"`
+	Meta              *mcp.Meta      `json:"_meta,omitempty"`
+	CacheScope        mcp.CacheScope `json:"cacheScope,omitempty"`
+	Capabilities      capabilities   `json:"capabilities"`
+	Instructions      string         `json:"instructions"`
+	ResultType        mcp.ResultType `json:"resultType,omitempty"`
+	SupportedVersions []string       `json:"supportedVersions"`
+	TTL               *int64         `json:"ttlMs,omitempty"`
+}
+
+func (d *discoverResult) complement(c mcp.CacheableResult) {
+	d.Meta, d.ResultType, d.CacheScope, d.TTL = c.Meta, c.ResultType, c.CacheScope, c.TTLMs
 }
 
 // discover answers server/discover, which the modern era has instead.

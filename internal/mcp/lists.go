@@ -36,18 +36,26 @@ func (s *Server) listLifetime() time.Duration {
 // stand in _meta as well.
 type listedResource struct {
 	Meta             map[string]any `json:"_meta,omitempty"`
-	URI              string         `json:"uri"`
-	Name             string         `json:"name"`
 	Description      string         `json:"description"`
-	MIMEType         string         `json:"mimeType"`
-	Streamable       bool           `json:"streamable,omitempty"`
 	HTTPURL          any            `json:"httpUrl,omitempty"`
 	HTTPURLExpiresAt any            `json:"httpUrlExpiresAt,omitempty"`
+	MIMEType         string         `json:"mimeType"`
+	Name             string         `json:"name"`
+	Streamable       bool           `json:"streamable,omitempty"`
+	URI              string         `json:"uri"`
 }
 
 type listResult struct {
-	mcp.PaginatedResult
-	Resources []listedResource `json:"resources"`
+	Meta       *mcp.Meta        `json:"_meta,omitempty"`
+	CacheScope mcp.CacheScope   `json:"cacheScope,omitempty"`
+	NextCursor mcp.Cursor       `json:"nextCursor,omitempty"`
+	Resources  []listedResource `json:"resources"`
+	ResultType mcp.ResultType   `json:"resultType,omitempty"`
+	TTL        *int64           `json:"ttlMs,omitempty"`
+}
+
+func (l *listResult) complement(c mcp.CacheableResult) {
+	l.Meta, l.ResultType, l.CacheScope, l.TTL = c.Meta, c.ResultType, c.CacheScope, c.TTLMs
 }
 
 // listResources answers resources/list with a page of the catalogue.

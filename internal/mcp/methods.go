@@ -89,15 +89,31 @@ func checkCapabilities(r *Request) *Error {
 	return nil
 }
 
-// complement adds to a result what 2026-07-28 wants of all, and of those that may
-// be kept.
+// ownResult is a result with members of drafts, which mcp-go's types do not have.
+type ownResult interface {
+	// complement takes over what 2026-07-28 wants of a result that may be kept.
+	complement(c mcp.CacheableResult)
+}
+
+// complement adds to a result what 2026-07-28 wants of all. Those of mcp-go have it.
 func (s *Server) complement(r *Request, result any) {
-	metadata, ok := result.(mcp.ResultMetadata)
-	if !ok || r.Era != ModernEra {
+	if r.Era != ModernEra {
 		return
 	}
-	metadata.SetResultType(mcp.ResultTypeComplete)
-	metadata.EnsureResultMeta().SetServerInfo(s.implementation())
+	switch result := result.(type) {
+	case ownResult:
+		var all mcp.CacheableResult
+		s.stamp(r, &all)
+		result.complement(all)
+	case mcp.ResultMetadata:
+		s.stamp(r, result)
+	}
+}
+
+// stamp says who answers, and for how long the answer may be kept if it may.
+func (s *Server) stamp(r *Request, result mcp.ResultMetadata) {
+	result.SetResultType(mcp.ResultTypeComplete)
+	result.EnsureResultMeta().SetServerInfo(s.implementation())
 	if kept, ok := result.(mcp.CacheHintSetter); ok {
 		var lifetime int64
 		if r.Method == MethodList {

@@ -146,7 +146,11 @@ func (s *Server) Answer(ctx context.Context, r *Request) Reply {
 // reply writes a result, or else a failure.
 func (r *Request) reply(ctx context.Context, result any, failure *Error) Reply {
 	if failure == nil {
-		message, err := json.Marshal(mcp.JSONRPCResponse{JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(r.ID), Result: result})
+		var envelope any = mcp.JSONRPCResponse{JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(r.ID), Result: result}
+		if _, own := result.(ownResult); own {
+			envelope = map[string]any{"jsonrpc": mcp.JSONRPC_VERSION, "id": r.ID, "result": result}
+		}
+		message, err := json.Marshal(envelope)
 		if err == nil {
 			return Reply{Message: append(message, '\n')}
 		}

@@ -15,17 +15,24 @@ import (
 // template is one form of URI that clients may fill in.
 type template struct {
 	Meta        map[string]any `json:"_meta,omitempty"`
-	URI         string         `json:"uriTemplate"`
-	Name        string         `json:"name"`
-	Title       string         `json:"title"`
 	Description string         `json:"description"`
 	MIMEType    string         `json:"mimeType,omitempty"`
+	Name        string         `json:"name"`
 	Streamable  bool           `json:"streamable,omitempty"` // of SEP-2532
+	Title       string         `json:"title"`
+	URI         string         `json:"uriTemplate"`
 }
 
 type templatesResult struct {
-	mcp.PaginatedResult
-	Templates []template `json:"resourceTemplates"`
+	Meta       *mcp.Meta      `json:"_meta,omitempty"`
+	CacheScope mcp.CacheScope `json:"cacheScope,omitempty"`
+	Templates  []template     `json:"resourceTemplates"`
+	ResultType mcp.ResultType `json:"resultType,omitempty"`
+	TTL        *int64         `json:"ttlMs,omitempty"`
+}
+
+func (l *templatesResult) complement(c mcp.CacheableResult) {
+	l.Meta, l.ResultType, l.CacheScope, l.TTL = c.Meta, c.ResultType, c.CacheScope, c.TTLMs
 }
 
 // listTemplates answers resources/templates/list. They are few, and so on one
