@@ -22,7 +22,7 @@ var arrows = map[string][]string{
 	"internal/mcp":       {"internal/archive", "internal/links", "internal/repos", "internal/resources", "internal/watch"},
 	"internal/resources": {"internal/archive", "internal/cache", "internal/links", "internal/lru", "internal/repos"},
 	"internal/watch":     {"internal/panics", "internal/repos", "internal/resources"},
-	"internal/tools":     {"internal/archive", "internal/archive/lfs", "internal/archive/wildmatch", "internal/history", "internal/lru", "internal/mailmap", "internal/repos", "internal/search", "internal/search/pattern"},
+	"internal/tools":     {"internal/archive", "internal/archive/lfs", "internal/archive/wildmatch", "internal/history", "internal/lru", "internal/mailmap", "internal/repos", "internal/resources", "internal/search", "internal/search/pattern"},
 	"internal/search": {
 		"internal/archive/wildmatch", "internal/archive/workers", "internal/lru", "internal/repos", "internal/search/language", "internal/search/pattern",
 	},

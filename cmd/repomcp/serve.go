@@ -221,7 +221,7 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 		Prompts: tools.Prompts(), Unknown: tools.Unknown,
 	})
 	offered, err := tools.Choose(tools.New(tools.Options{
-		Catalogue: catalogue, Locator: locator{found}, NoLinks: flags.noLinks, Logger: logger,
+		Catalogue: catalogue, Resources: found, NoLinks: flags.noLinks, Logger: logger,
 		Searcher: search.New(catalogue, engine.Scheduler(), search.Options{CacheBytes: flags.searchCache}),
 		Facts:    history.NewFacts(flags.historyCache / 4),
 	}), flags.tools)

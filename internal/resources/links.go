@@ -48,9 +48,9 @@ func (s *Service) CanLink(ctx context.Context) bool {
 	return l.Authority != nil && (!l.Local || ctx.Value(hereKey{}) != nil)
 }
 
-// Address is where the client of a request reaches the server, without a slash
+// address is where the client of a request reaches the server, without a slash
 // at its end, or "" when nobody knows.
-func (s *Service) Address(ctx context.Context) string {
+func (s *Service) address(ctx context.Context) string {
 	if !s.CanLink(ctx) {
 		return ""
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/resources"
 )
 
 // How much of a change is shown; the names are github-mcp-server's.
@@ -67,16 +68,16 @@ func (a changeView) options() (o history.CompareOptions, err error) {
 // changes are files to be shown.
 type changes struct {
 	changeView
-	snapshot *repos.Snapshot
-	files    []history.FileChange
-	limited  bool // renames were not all looked for
-	compared int64
-	locator  Locator
-	from, to repos.ID // from is zero when there is nothing to be different from
+	snapshot  *repos.Snapshot
+	files     []history.FileChange
+	limited   bool // renames were not all looked for
+	compared  int64
+	resources *resources.Service
+	from, to  repos.ID // from is zero when there is nothing to be different from
 }
 
 func (s *service) newChanges(a changeView, snapshot *repos.Snapshot, c history.Comparison) *changes {
-	return &changes{changeView: a, snapshot: snapshot, files: c.Files, limited: c.RenamesLimited, locator: s.locator}
+	return &changes{changeView: a, snapshot: snapshot, files: c.Files, limited: c.RenamesLimited, resources: s.resources}
 }
 
 // show adds them to a result, whose content they follow.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/resources"
 )
 
 // maxArchiveURI bounds the URI of an archive: a result has it up to six times, and
@@ -112,7 +113,7 @@ func (s *service) getArchiveLink(ctx context.Context, a archiveArguments) (_ *re
 	if err != nil {
 		return nil, err
 	}
-	h, err := s.locator.MeasuredArchive(ctx, at.repository, at.ID.String(), options)
+	h, err := s.resources.LocateMeasured(ctx, archiveOf(at.repository, at.ID.String(), options))
 	if err != nil {
 		return nil, err
 	}
@@ -125,14 +126,14 @@ func (s *service) getArchiveLink(ctx context.Context, a archiveArguments) (_ *re
 		MIMEType: h.MIMEType, FileName: quote(h.FileName),
 		URL: h.URL, HTTP: h.HTTP, Expires: h.HTTPExpires,
 	}
-	if h.Size != UnknownSize {
+	if h.Size != resources.UnknownSize {
 		data.Size = &h.Size
 	}
 	if h.Measured {
 		data.TarSize, data.Entries, data.Ignored = &h.Extent.Bytes, &h.Extent.Entries, &h.Extent.Ignored
 	}
 	r.lines, r.data = data.lines(at), data
-	r.link(h.Handle, fmt.Sprintf("Archive of %s", at))
+	r.link(h.Location, fmt.Sprintf("Archive of %s", at))
 	return r, nil
 }
 

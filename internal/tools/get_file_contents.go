@@ -10,6 +10,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/archive/lfs"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/resources"
 )
 
 // maxTargetBytes bounds the target of a symbolic link: PATH_MAX of Linux.
@@ -161,7 +162,7 @@ func (q request) remark(ctx context.Context, r *result, x excerpt) error {
 // linkFile links the bytes of a file that is no text: they are what was asked
 // for.
 func (q request) linkFile(ctx context.Context, r *result) error {
-	h, err := q.handle(ctx)
+	h, err := q.locate(ctx)
 	if err != nil {
 		return err
 	}
@@ -173,7 +174,7 @@ func (q request) linkFile(ctx context.Context, r *result) error {
 
 // pointFile says where the bytes of a file are, of which the text is shown.
 func (q request) pointFile(ctx context.Context, r *result) error {
-	h, err := q.handle(ctx)
+	h, err := q.locate(ctx)
 	if err != nil {
 		return err
 	}
@@ -181,8 +182,10 @@ func (q request) pointFile(ctx context.Context, r *result) error {
 	return nil
 }
 
-func (q request) handle(ctx context.Context) (Handle, error) {
-	return q.locator.Contents(ctx, q.at.repository, q.at.ID.String(), q.entry.path)
+func (q request) locate(ctx context.Context) (resources.Location, error) {
+	return q.resources.Locate(ctx, resources.Resource{
+		Repository: q.at.repository, Kind: resources.Contents, Revision: q.at.ID.String(), Path: q.entry.path,
+	})
 }
 
 func (q request) pointer() (lfs.Pointer, bool) {

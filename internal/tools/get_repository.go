@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/resources"
 )
 
 // repositoryCard is the data of get_repository.
@@ -48,8 +49,8 @@ func (s *service) getRepository(ctx context.Context, a place) (_ *result, err er
 	}
 	name := snapshot.Repository().Name()
 	card := &repositoryCard{
-		Name: quote(name), Description: line(snapshot.Description()), URI: s.locator.Card(name),
-		RefsURI: s.locator.RefsURI(name),
+		Name: quote(name), Description: line(snapshot.Description()),
+		URI: resources.Resource{Repository: name}.String(), RefsURI: refsOf(name).String(),
 	}
 	branch, err := snapshot.DefaultBranch()
 	if err != nil {
@@ -76,7 +77,7 @@ func (s *service) getRepository(ctx context.Context, a place) (_ *result, err er
 // addDownloads tells the addresses of plain downloads, where it is known under
 // which name the server is reached.
 func (s *service) addDownloads(ctx context.Context, c *repositoryCard, repository string) error {
-	refs, err := s.locator.Refs(ctx, repository)
+	refs, err := s.resources.Locate(ctx, refsOf(repository))
 	if err != nil {
 		return err
 	}
