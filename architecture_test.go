@@ -90,7 +90,7 @@ var fences = map[string][]string{
 	"github.com/knadh":            {"cmd/repomcp"},
 	"os/exec":                     {"internal/archive/compresstest", "internal/gittest", "bench"},
 	"unsafe":                      {},
-	"net/http": {"client", "internal/httpx", "bench"},
+	"net/http":                    {"client", "internal/httpx", "bench"},
 }
 
 type goPackage struct {

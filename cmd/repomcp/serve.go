@@ -212,7 +212,7 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 		Catalogue: catalogue, Engine: engine, ArchiveLimits: flags.limits, Links: linking.Linking, Cache: caching.cache,
 		Logger: logger,
 	})
-	subscriptions := watch.NewSubscriptions(watch.SubscriptionOptions{
+	subscriptions := watch.New(watch.Options{
 		Catalogue: catalogue, NoEvents: flags.noEvents, Total: flags.maxSubscriptions, Logger: logger,
 	})
 	messages := mcp.New(mcp.Options{

@@ -21,10 +21,10 @@ func eventHeaders(h http.Header) {
 	h.Set("X-Accel-Buffering", "no")
 }
 
-// subscribe answers subscriptions/listen with an event stream, which ends with
+// listen answers subscriptions/listen with an event stream, which ends with
 // the result of the request: when the server stops, or at once when there is
 // nothing to wait for.
-func (s *Server) subscribe(c echo.Context, request *mcp.Request) error {
+func (s *Server) listen(c echo.Context, request *mcp.Request) error {
 	ctx, cancel := context.WithCancel(c.Request().Context())
 	defer context.AfterFunc(s.draining, cancel)()
 	stream := &eventStream{w: c.Response()}

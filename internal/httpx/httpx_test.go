@@ -52,10 +52,10 @@ type site struct {
 // serve starts a server over an empty root.
 func serve(t *testing.T) *site {
 	t.Helper()
-	return serveWith(t, repos.Options{}, watch.SubscriptionOptions{})
+	return serveWith(t, repos.Options{}, watch.Options{})
 }
 
-func serveWith(t *testing.T, options repos.Options, subscribing watch.SubscriptionOptions) *site {
+func serveWith(t *testing.T, options repos.Options, subscribing watch.Options) *site {
 	t.Helper()
 	root := t.TempDir()
 	catalogue, err := repos.Open(root, options)
@@ -69,7 +69,7 @@ func serveWith(t *testing.T, options repos.Options, subscribing watch.Subscripti
 	log := &journal{}
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	subscribing.Catalogue, subscribing.Logger = catalogue, logger
-	found, subscriptions := resources.New(resources.Options{Catalogue: catalogue, Engine: engine, Logger: logger}), watch.NewSubscriptions(subscribing)
+	found, subscriptions := resources.New(resources.Options{Catalogue: catalogue, Engine: engine, Logger: logger}), watch.New(subscribing)
 	messages := mcp.New(mcp.Options{Catalogue: catalogue, Resources: found, Subscriptions: subscriptions, Version: "test", Prompts: tools.Prompts(), Unknown: tools.Unknown, Logger: logger, Sessions: mcp.NewSessions([]byte(strings.Repeat("k", 32)))})
 	messages.AddTools(tools.New(tools.Options{Catalogue: catalogue})...)
 	s := &site{t: t, root: root, catalogue: catalogue, mcp: messages, subscriptions: subscriptions, server: httpx.New(httpx.Options{MCP: messages, Resources: found, Logger: logger}), log: log}

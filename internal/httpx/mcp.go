@@ -102,7 +102,7 @@ func (s *Server) single(c echo.Context, message mcp.Message) error {
 	case message.Method == mcp.MethodStream:
 		return s.stream(c, request)
 	case request.IsListen():
-		return s.subscribe(c, request)
+		return s.listen(c, request)
 	default:
 		return s.answer(c, request)
 	}
@@ -239,8 +239,8 @@ func (s *Server) batched(r *http.Request, request *mcp.Request) []byte {
 	return reply.Message
 }
 
-// listen answers GET /mcp: the event stream of a session.
-func (s *Server) listen(c echo.Context) error {
+// openEvents answers GET /mcp: the event stream of a session.
+func (s *Server) openEvents(c echo.Context) error {
 	r := c.Request()
 	if r.ContentLength != 0 {
 		// While a body is unread, net/http does not notice that a client went

@@ -112,7 +112,7 @@ func (s *Server) routes() *echo.Echo {
 		e.Pre(s.cors())
 	}
 	e.POST(mcpPath, s.post)
-	e.GET(mcpPath, s.listen)
+	e.GET(mcpPath, s.openEvents)
 	e.DELETE(mcpPath, s.endSession)
 	e.GET(socketPath, s.websocket)
 	for kind, below := range map[resources.Plain]string{

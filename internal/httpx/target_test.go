@@ -117,7 +117,7 @@ func (s *target) serve(t *testing.T, options targetOptions) {
 		Catalogue: catalogue, Engine: engine, ArchiveLimits: options.limits, Links: linking, Cache: options.cache,
 	})
 	options.http.MCP = mcp.New(mcp.Options{
-		Catalogue: catalogue, Resources: options.http.Resources, Subscriptions: watch.NewSubscriptions(watch.SubscriptionOptions{Catalogue: catalogue}),
+		Catalogue: catalogue, Resources: options.http.Resources, Subscriptions: watch.New(watch.Options{Catalogue: catalogue}),
 		Version: "test", Sessions: mcp.NewSessions(options.key), Delivery: options.delivery, Heartbeat: options.heartbeat,
 	})
 	server := httpx.New(options.http)

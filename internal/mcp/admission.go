@@ -72,7 +72,7 @@ func (s *Server) Admit(message Message, header func(string) string) (*Request, S
 // admit applies the rules of both eras to a message. session finds the session
 // that one of the older era belongs to.
 func (s *Server) admit(r *Request, header headers, session func() (SessionState, *Error)) (SessionState, *Error) {
-	if mcp.IsModernProtocol(r.Params.Version) || mcp.IsModernProtocol(header.get(HeaderVersion)) {
+	if IsModern(r.Params.Version) || IsModern(header.get(HeaderVersion)) {
 		r.Era, r.Version, r.Stream = ModernEra, r.Params.Version, parseStreamCapability(r.Params.Capabilities)
 		if failure := checkModern(r.Message, header); failure != nil {
 			return SessionPresent, failure
@@ -195,14 +195,8 @@ func allowsBatch(version string) bool {
 	return version == "" || version == mcp.ProtocolVersion20241105 || version == mcp.ProtocolVersion20250326
 }
 
-// Versions of the protocol that are served, the newest first.
-func Versions() []string { return mcp.ValidProtocolVersions }
-
-// IsModern reports whether a version is without sessions.
-func IsModern(version string) bool { return mcp.IsModernProtocol(version) }
-
 func checkVersion(version string) *Error {
-	if mcp.IsValidProtocolVersion(version) {
+	if slices.Contains(Versions(), version) {
 		return nil
 	}
 	return &Error{
@@ -243,34 +237,6 @@ func checkModernBody(message Message) *Error {
 	}
 	if capabilities := message.Params.Capabilities; message.ID != nil && (len(capabilities) == 0 || capabilities[0] != '{') {
 		return &Error{Reason: ReasonParams, Message: "The member " + mcp.MetaKeyClientCapabilities + " of params._meta is required; {} declares none."}
-	}
-	return nil
-}
-
-// checkStandardHeaders compares Mcp-Method and Mcp-Name with the body. The
-// name of a stream is its URI, as that of a read; since the header is not
-// required for a method that its specification does not know, it may be left
-// out.
-func checkStandardHeaders(message Message, header headers) *Error {
-	method := mcp.MCPMethod(message.Method)
-	if message.Method == MethodStream {
-		if header(HeaderMethod) != MethodStream {
-			return mismatch("The header Mcp-Method is required and must be the method of the body.")
-		}
-		if header(HeaderName) == "" {
-			return nil
-		}
-		inner := header
-		method = mcp.MethodResourcesRead
-		header = func(name string) string {
-			if name == HeaderMethod {
-				return MethodRead
-			}
-			return inner(name)
-		}
-	}
-	if err := mcp.ValidateStandardHeaders(header, mcp.ProtocolVersion20260728, method, message.Params.Raw); err != nil {
-		return mismatch("The headers Mcp-Method and Mcp-Name must be there and say what the body says: " + resources.ClipLong(err.Error()) + ".")
 	}
 	return nil
 }

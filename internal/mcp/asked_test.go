@@ -29,7 +29,7 @@ func serverOf(t testing.TB, root string, options Options, links resources.Linkin
 	})
 	options.Catalogue = catalogue
 	options.Resources = resources.New(resources.Options{Catalogue: catalogue, Engine: engine, Links: links})
-	options.Subscriptions = watch.NewSubscriptions(watch.SubscriptionOptions{Catalogue: catalogue})
+	options.Subscriptions = watch.New(watch.Options{Catalogue: catalogue})
 	return New(options)
 }
 

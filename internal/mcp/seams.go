@@ -10,8 +10,9 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
-// This file is where mcp-go answers: tools, prompts, ping and the level of the
-// log. What it is relied on for beyond its documents has a test each.
+// This file is where mcp-go decides: it answers for tools, prompts, ping and the
+// level of the log, and knows versions and headers. What it is relied on for
+// beyond its documents has a test each.
 
 // newDelegate makes the server of mcp-go. It knows nothing of resources.
 func newDelegate(version string) *server.MCPServer {
@@ -96,4 +97,38 @@ func foreignError(code int, message, method string) *Error {
 		failure.Message = "Invalid params: " + message + "."
 	}
 	return &failure
+}
+
+// Versions of the protocol that are served, the newest first.
+func Versions() []string { return mcp.ValidProtocolVersions }
+
+// IsModern reports whether a version is without sessions.
+func IsModern(version string) bool { return mcp.IsModernProtocol(version) }
+
+// checkStandardHeaders compares Mcp-Method and Mcp-Name with the body. The
+// name of a stream is its URI, as that of a read; since the header is not
+// required for a method that its specification does not know, it may be left
+// out.
+func checkStandardHeaders(message Message, header headers) *Error {
+	method := mcp.MCPMethod(message.Method)
+	if message.Method == MethodStream {
+		if header(HeaderMethod) != MethodStream {
+			return mismatch("The header Mcp-Method is required and must be the method of the body.")
+		}
+		if header(HeaderName) == "" {
+			return nil
+		}
+		inner := header
+		method = mcp.MethodResourcesRead
+		header = func(name string) string {
+			if name == HeaderMethod {
+				return MethodRead
+			}
+			return inner(name)
+		}
+	}
+	if err := mcp.ValidateStandardHeaders(header, mcp.ProtocolVersion20260728, method, message.Params.Raw); err != nil {
+		return mismatch("The headers Mcp-Method and Mcp-Name must be there and say what the body says: " + resources.ClipLong(err.Error()) + ".")
+	}
+	return nil
 }

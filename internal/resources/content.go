@@ -70,10 +70,10 @@ type Content struct {
 	prove   func(ctx context.Context, begin func() io.Writer) (size int64, err error)
 	plan    *archive.Plan // of archives
 	close   func() error
-	extents *extents // of archives, and of files
-	tag     string   // that extents know it by
-	certain bool     // so many bytes were made, or compared with an id
-	shared  *shared  // nil: the bytes are generated for each request
+	extents *extents     // of archives, and of files
+	tag     string       // that extents know it by
+	certain bool         // so many bytes were made, or compared with an id
+	cached  *cachedBytes // nil: the bytes are generated for each request
 }
 
 // Close releases the repository, and what is kept of the bytes.
@@ -140,7 +140,7 @@ func (s *Service) openWith(ctx context.Context, resource Resource, open opener) 
 	switch {
 	case resource.Kind == Archive:
 		content.remember(s.extents)
-		s.share(content)
+		s.connectCache(content)
 	case content.prove != nil:
 		content.remember(s.files)
 	}

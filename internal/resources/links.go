@@ -15,9 +15,9 @@ const (
 	// defaultLinkLifetime is what the large hosts give for private archives.
 	defaultLinkLifetime = 5 * time.Minute
 
-	// MetaHTTP is the key of an address that needs no credentials until what
-	// MetaHTTPExpires says (SEP-2166).
-	MetaHTTP        = MetaPrefix + "httpUrl"
+	// MetaHTTP is the key of an address that needs no credentials (SEP-2166).
+	MetaHTTP = MetaPrefix + "httpUrl"
+	// MetaHTTPExpires is the key of the time until which it does not.
 	MetaHTTPExpires = MetaPrefix + "httpUrlExpiresAt"
 )
 
@@ -193,7 +193,7 @@ func (s *Service) openFrozen(ctx context.Context, link links.Link) (*Content, er
 	if _, unknown := s.catalogue.Get(link.Repository); unknown != nil {
 		return nil, err
 	}
-	content, err = s.kept(ctx, link.Resource)
+	content, err = s.openCached(ctx, link.Resource)
 	if errors.Is(err, repos.ErrNotFound) {
 		return nil, ErrLinkGone
 	}

@@ -11,7 +11,9 @@ const (
 	// sniffBytes is how much of a file its type is decided by.
 	sniffBytes = 3072
 
-	TypeJSON      = "application/json"
+	// TypeJSON is the type of all descriptions.
+	TypeJSON = "application/json"
+
 	mimeText      = "text/plain; charset=utf-8"
 	mimeSymlink   = "inode/symlink"
 	mimeSignature = "application/pgp-signature"

@@ -174,7 +174,7 @@ func (s *Subscriptions) compare(ctx context.Context, name string) {
 	if len(before) == 0 {
 		return
 	}
-	g := s.glance(name)
+	g := s.observe(name)
 	defer g.Close()
 	after := make(map[*subscription]state, len(before))
 	failed := false

@@ -40,7 +40,7 @@ func (e ear) next(t *testing.T) string {
 }
 
 // subscriptionsOf makes subscriptions over a root.
-func subscriptionsOf(t *testing.T, root string, options SubscriptionOptions) *Subscriptions {
+func subscriptionsOf(t *testing.T, root string, options Options) *Subscriptions {
 	t.Helper()
 	catalogue, err := repos.Open(root, repos.Options{})
 	if err != nil {
@@ -52,7 +52,7 @@ func subscriptionsOf(t *testing.T, root string, options SubscriptionOptions) *Su
 		}
 	})
 	options.Catalogue = catalogue
-	return NewSubscriptions(options)
+	return New(options)
 }
 
 // listening makes subscriptions over one repository that tell of changes.
@@ -61,7 +61,7 @@ func listening(t *testing.T) (*Subscriptions, *gittest.Repo) {
 	root := t.TempDir()
 	repo := gittest.At(t, filepath.Join(root, "repo.git"))
 	repo.Commit("main", gittest.Regular("a", "0"))
-	s := subscriptionsOf(t, root, SubscriptionOptions{})
+	s := subscriptionsOf(t, root, Options{})
 	ctx, cancel := context.WithCancel(t.Context())
 	var running sync.WaitGroup
 	running.Go(func() { s.Run(ctx) })
@@ -166,10 +166,10 @@ func TestStreamThatEndsIsForgotten(t *testing.T) {
 	}
 }
 
-func TestNewSubscriptionsTakeThePlaceOfThoseWithoutAStream(t *testing.T) {
+func TestNewTakeThePlaceOfThoseWithoutAStream(t *testing.T) {
 	root := t.TempDir()
 	gittest.At(t, filepath.Join(root, "repo.git")).Commit("main", gittest.Regular("a", "0"))
-	s := subscriptionsOf(t, root, SubscriptionOptions{PerSession: 2, Total: 4})
+	s := subscriptionsOf(t, root, Options{PerSession: 2, Total: 4})
 	subscribe := func(session, address, uri string) error { return s.Subscribe(t.Context(), session, address, uri) }
 	watched := func() (sessions string) {
 		s.mu.Lock()
@@ -218,7 +218,7 @@ func TestNewSubscriptionsTakeThePlaceOfThoseWithoutAStream(t *testing.T) {
 }
 
 func TestSubscriptionsOfAllWithAStreamAreNotEvicted(t *testing.T) {
-	s := subscriptionsOf(t, t.TempDir(), SubscriptionOptions{Total: 2})
+	s := subscriptionsOf(t, t.TempDir(), Options{Total: 2})
 	for _, session := range []string{"a", "b"} {
 		s.Connect(session, make(ear, 1).send)
 		if err := s.Subscribe(t.Context(), session, "", branchURI); err != nil {

@@ -33,8 +33,8 @@ const (
 	sessionGrace = 5 * time.Minute
 )
 
-// SubscriptionOptions bound and steer [Subscriptions]. The Catalogue is required.
-type SubscriptionOptions struct {
+// Options bound and steer [Subscriptions]. The Catalogue is required.
+type Options struct {
 	Catalogue *repos.Catalogue
 	// PerSession is how many resources one session or stream may watch; 0 means
 	// 100.
@@ -52,10 +52,10 @@ type SubscriptionOptions struct {
 // somebody watches are watched once, and looked at when their refs may have
 // changed, however many clients watch them.
 type Subscriptions struct {
-	options   SubscriptionOptions
+	options   Options
 	catalogue *repos.Catalogue
 	logger    *slog.Logger
-	watcher   *Watcher
+	watcher   *refWatcher
 	wake      chan struct{} // there is a dirty repository
 
 	mu           sync.Mutex
@@ -81,8 +81,8 @@ type subscription struct {
 	ended      bool
 }
 
-// NewSubscriptions has nobody told of anything before [Subscriptions.Run].
-func NewSubscriptions(options SubscriptionOptions) *Subscriptions {
+// New has nobody told of anything before [Subscriptions.Run].
+func New(options Options) *Subscriptions {
 	if options.PerSession == 0 {
 		options.PerSession = defaultSessionSubscriptions
 	}
@@ -94,7 +94,7 @@ func NewSubscriptions(options SubscriptionOptions) *Subscriptions {
 	}
 	return &Subscriptions{
 		options: options, catalogue: options.Catalogue, logger: options.Logger,
-		watcher: New(Options{NoEvents: options.NoEvents, Logger: options.Logger}), wake: make(chan struct{}, 1),
+		watcher: newRefWatcher(options), wake: make(chan struct{}, 1),
 		clients: make(map[string]*client), byAddress: make(map[string]int),
 		byRepository: make(map[string]map[*subscription]bool),
 		dirty:        make(map[string]bool), unclear: make(map[string]bool), waiting: make(map[*client]bool),
@@ -123,7 +123,7 @@ func (s *Subscriptions) Unsubscribe(session, uri string) {
 	s.unwatch(ended)
 }
 
-// Bound is one of those of [SubscriptionOptions].
+// Bound is one of those of [Options].
 type Bound int
 
 // The bounds.
@@ -235,7 +235,7 @@ func (s *Subscriptions) bind(added *subscription) error {
 // begin reads what the resources are now and makes the subscriptions known.
 // What changed between the two is found by one more look.
 func (s *Subscriptions) begin(ctx context.Context, name string, list []*subscription, refused map[string]error) {
-	g := s.glance(name)
+	g := s.observe(name)
 	defer g.Close()
 	for _, added := range list {
 		now, err := g.state(ctx, added.uri, state{})

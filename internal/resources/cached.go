@@ -15,31 +15,31 @@ import (
 // a commit that no ref leads to any more.
 var errReopen = errors.New("the archive cannot be opened again")
 
-// shared is how the bytes of an archive are had through the cache.
-type shared struct {
+// cachedBytes is how the bytes of an archive are had through the cache.
+type cachedBytes struct {
 	cache *cache.Cache
 	key   cache.Key
 	build cache.Build
 	entry *cache.Entry // once they were found or asked for
 }
 
-// share connects an archive with the cache. The key gives no access: whoever
+// connectCache connects an archive with the cache. The key gives no access: whoever
 // has it has opened the archive. It names the limits as well as the bytes, since
 // some of those are only met while an archive is written. What a weak ETag names
 // is made for each request.
-func (s *Service) share(c *Content) {
+func (s *Service) connectCache(c *Content) {
 	if s.options.Cache == nil || c.Weak {
 		return
 	}
 	limits := fmt.Sprintf("%+v", s.options.ArchiveLimits)
-	c.shared = &shared{cache: s.options.Cache, key: cache.KeyOf("archive", c.ETag, limits), build: s.builder(c.Frozen, c.ETag)}
+	c.cached = &cachedBytes{cache: s.options.Cache, key: cache.KeyOf("archive", c.ETag, limits), build: s.builder(c.Frozen, c.ETag)}
 }
 
-// kept finds an archive by its commit where the commit is not here: the mirror
+// openCached finds an archive by its commit where the commit is not here: the mirror
 // lags behind, and another server has made the archive. It is for who has shown
 // that the archive may be read, since no ref is asked. What is here and no longer
 // served was taken back, and is [repos.ErrNotFound] as ever.
-func (s *Service) kept(ctx context.Context, uri string) (*Content, error) {
+func (s *Service) openCached(ctx context.Context, uri string) (*Content, error) {
 	r, err := Parse(uri, names{s.catalogue})
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (s *Service) kept(ctx context.Context, uri string) (*Content, error) {
 	if err != nil {
 		return nil, err
 	}
-	content := s.absent(r, tag)
+	content := s.absentArchive(r, tag)
 	err = content.Find(ctx)
 	if err == nil && !content.fetched() {
 		err = repos.ErrNotFound
@@ -94,9 +94,9 @@ func (s *Service) absentTag(r Resource) (tag string, err error) {
 	return tag, nil
 }
 
-// absent is an archive of a commit that is not here. Where its kept bytes turn
+// absentArchive is an archive of a commit that is not here. Where its kept bytes turn
 // out to be damaged it is opened once more: the commit may have come.
-func (s *Service) absent(r Resource, tag string) *Content {
+func (s *Service) absentArchive(r Resource, tag string) *Content {
 	id := r.Revision
 	c := &Content{
 		URI: r.String(), MIMEType: r.Options.Format.MediaType(), FileName: archiveName(r, id), Size: UnknownSize, ETag: tag,
@@ -105,7 +105,7 @@ func (s *Service) absent(r Resource, tag string) *Content {
 	}
 	c.write = s.builder(c.Frozen, tag)
 	c.remember(s.extents)
-	s.share(c)
+	s.connectCache(c)
 	return c
 }
 
@@ -137,44 +137,44 @@ func (c *Content) Fetch(ctx context.Context) error {
 	if c.prove != nil {
 		return c.Count(ctx)
 	}
-	if c.shared == nil || c.shared.entry != nil {
+	if c.cached == nil || c.cached.entry != nil {
 		return nil
 	}
-	entry, err := c.shared.cache.Get(ctx, c.shared.key, c.MIMEType, c.shared.build)
+	entry, err := c.cached.cache.Get(ctx, c.cached.key, c.MIMEType, c.cached.build)
 	if err != nil {
 		return err
 	}
-	return c.adopt(entry)
+	return c.useEntry(entry)
 }
 
 // Find is Fetch of what is kept: nothing is generated for it.
 func (c *Content) Find(ctx context.Context) error {
-	if c.shared == nil || c.shared.entry != nil {
+	if c.cached == nil || c.cached.entry != nil {
 		return nil
 	}
-	entry, ok := c.shared.cache.Find(ctx, c.shared.key, c.MIMEType, c.shared.build)
+	entry, ok := c.cached.cache.Find(ctx, c.cached.key, c.MIMEType, c.cached.build)
 	if !ok {
 		return nil
 	}
-	return c.adopt(entry)
+	return c.useEntry(entry)
 }
 
-// adopt takes an entry over, and what it knows.
-func (c *Content) adopt(entry *cache.Entry) error {
-	c.shared.entry = entry
+// useEntry takes an entry over, and what it knows.
+func (c *Content) useEntry(entry *cache.Entry) error {
+	c.cached.entry = entry
 	if whole, known := entry.Identity(); known {
-		return c.learn(whole)
+		return c.noteIdentity(whole)
 	}
 	return nil
 }
 
-// learn notes what whole bytes are. That they are others than those that were
+// noteIdentity notes what whole bytes are. That they are others than those that were
 // announced, or made before, nobody may be left to find out.
-func (c *Content) learn(whole cache.Identity) error {
+func (c *Content) noteIdentity(whole cache.Identity) error {
 	if c.certain && c.Size != whole.Size || c.Digest != nil && !bytes.Equal(c.Digest, whole.Sum[:]) {
 		return fmt.Errorf("the cache has %d bytes that are not those made before", whole.Size)
 	}
-	c.made(whole.Size, whole.Sum[:])
+	c.noteWhole(whole.Size, whole.Sum[:])
 	return nil
 }
 
@@ -184,25 +184,25 @@ func (c *Content) Redirect(ctx context.Context) (url string, ok bool) {
 	if !c.fetched() {
 		return "", false
 	}
-	url, err := c.shared.entry.Redirect(ctx, c.FileName)
+	url, err := c.cached.entry.Redirect(ctx, c.FileName)
 	return url, err == nil
 }
 
 // fetched reports whether the bytes come through the cache.
-func (c *Content) fetched() bool { return c.shared != nil && c.shared.entry != nil }
+func (c *Content) fetched() bool { return c.cached != nil && c.cached.entry != nil }
 
 // release lets go of them.
 func (c *Content) release() {
 	if c.fetched() {
-		c.shared.entry.Close()
-		c.shared.entry = nil
+		c.cached.entry.Close()
+		c.cached.entry = nil
 	}
 }
 
-// writeShared writes what comes through the cache, which hashes it.
-func (c *Content) writeShared(ctx context.Context, w io.Writer) error {
+// writeCached writes what comes through the cache, which hashes it.
+func (c *Content) writeCached(ctx context.Context, w io.Writer) error {
 	counted := &countWriter{w: w}
-	err := c.shared.entry.WriteTo(ctx, counted)
+	err := c.cached.entry.WriteTo(ctx, counted)
 	if errors.Is(err, errReopen) && counted.offered == 0 {
 		// This request has it open still.
 		c.release()
@@ -212,8 +212,8 @@ func (c *Content) writeShared(ctx context.Context, w io.Writer) error {
 		c.extents.put(c.tag, extent{size: UnknownSize, atLeast: counted.offered})
 		return err
 	}
-	whole, _ := c.shared.entry.Identity()
-	return c.learn(whole)
+	whole, _ := c.cached.entry.Identity()
+	return c.noteIdentity(whole)
 }
 
 // countWriter counts what it is to pass on, also what failed to be written:

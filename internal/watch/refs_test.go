@@ -25,7 +25,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // site is a watcher over a root, with what it reported.
 type site struct {
-	*Watcher
+	*refWatcher
 	t         *testing.T
 	root      string
 	catalogue *repos.Catalogue
@@ -49,7 +49,7 @@ func newSite(t *testing.T, options Options, names ...string) *site {
 		}
 	})
 	options.Logger = slog.New(slog.NewTextHandler(s.log, nil))
-	s.catalogue, s.Watcher = catalogue, New(options)
+	s.catalogue, s.refWatcher = catalogue, newRefWatcher(options)
 	return s
 }
 

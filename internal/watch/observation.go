@@ -20,20 +20,20 @@ type state struct {
 	text string
 }
 
-// glance reads the states of resources of one repository at one moment: its
+// observation reads the states of resources of one repository at one moment: its
 // refs once, and objects only for what may have changed. Close it.
-type glance struct {
+type observation struct {
 	logger     *slog.Logger
 	name       string
 	repository *repos.Repository
 	tips       *repos.Tips
 	snapshot   *repos.Snapshot // opened when it is needed
-	seen       map[string]*outlook
+	seen       map[string]*observedResource
 	absent     error // why there is nothing to be seen
 }
 
-// outlook is one resource in a glance.
-type outlook struct {
+// observedResource is one resource in an observation.
+type observedResource struct {
 	resource resources.Resource
 	basis    string
 	text     string
@@ -41,9 +41,9 @@ type outlook struct {
 	err      error
 }
 
-// glance looks at the repository as the catalogue knows it.
-func (s *Subscriptions) glance(name string) *glance {
-	g := &glance{logger: s.logger, name: name, seen: make(map[string]*outlook)}
+// observe looks at the repository as the catalogue knows it.
+func (s *Subscriptions) observe(name string) *observation {
+	g := &observation{logger: s.logger, name: name, seen: make(map[string]*observedResource)}
 	if g.repository, g.absent = s.catalogue.Known(name); g.absent == nil {
 		g.tips, g.absent = g.repository.Tips()
 	}
@@ -51,7 +51,7 @@ func (s *Subscriptions) glance(name string) *glance {
 }
 
 // Close releases the repository.
-func (g *glance) Close() {
+func (g *observation) Close() {
 	if g.snapshot == nil {
 		return
 	}
@@ -61,7 +61,7 @@ func (g *glance) Close() {
 }
 
 // LongestRepository implements [resources.Namespace]: there is one.
-func (g *glance) LongestRepository(path string) (name, rest string, err error) {
+func (g *observation) LongestRepository(path string) (name, rest string, err error) {
 	rest, ok := strings.CutPrefix(path, g.name)
 	rest = strings.TrimPrefix(rest, ".git") // as the catalogue takes it
 	if !ok || rest != "" && rest[0] != '/' {
@@ -71,7 +71,7 @@ func (g *glance) LongestRepository(path string) (name, rest string, err error) {
 }
 
 // LongestRef implements [resources.Namespace].
-func (g *glance) LongestRef(_, prefix, p, marker string) (name, rest string, err error) {
+func (g *observation) LongestRef(_, prefix, p, marker string) (name, rest string, err error) {
 	return g.tips.LongestRef(prefix, p, marker)
 }
 
@@ -79,7 +79,7 @@ func (g *glance) LongestRef(_, prefix, p, marker string) (name, rest string, err
 // be decided here and where [resources.Service.Open] is called; for one that it may not,
 // the answer is that of what does not exist. An error means that the state
 // cannot be told now.
-func (g *glance) state(ctx context.Context, uri string, before state) (state, error) {
+func (g *observation) state(ctx context.Context, uri string, before state) (state, error) {
 	o := g.look(uri)
 	switch {
 	case resources.IsAbsence(o.err):
@@ -104,11 +104,11 @@ func (g *glance) state(ctx context.Context, uri string, before state) (state, er
 	}
 }
 
-func (g *glance) look(uri string) *outlook {
+func (g *observation) look(uri string) *observedResource {
 	if o := g.seen[uri]; o != nil {
 		return o
 	}
-	o := &outlook{err: g.absent}
+	o := &observedResource{err: g.absent}
 	if o.err == nil {
 		if o.resource, o.err = resources.Parse(uri, g); o.err == nil {
 			o.basis = g.basis(o.resource)
@@ -121,7 +121,7 @@ func (g *glance) look(uri string) *outlook {
 // basis is what the state of a resource depends on, of the refs. That an archive
 // with content of git-lfs or of other repositories depends on more is not
 // noticed.
-func (g *glance) basis(r resources.Resource) string {
+func (g *observation) basis(r resources.Resource) string {
 	switch r.Kind {
 	case resources.Card, resources.Refs:
 		return g.tips.State() + " " + g.repository.Description()
@@ -138,7 +138,7 @@ func (g *glance) basis(r resources.Resource) string {
 // tip is the object that a revision names, looked up in the order of
 // [repos.Snapshot.Resolve]; for an id, which may be served or not, the state of
 // all refs.
-func (g *glance) tip(revision string) string {
+func (g *observation) tip(revision string) string {
 	if revision == "" {
 		revision = "HEAD"
 	}
@@ -154,7 +154,7 @@ func (g *glance) tip(revision string) string {
 }
 
 // text reads the state itself.
-func (g *glance) text(ctx context.Context, o *outlook) (string, error) {
+func (g *observation) text(ctx context.Context, o *observedResource) (string, error) {
 	if kind := o.resource.Kind; kind == resources.Card || kind == resources.Refs || kind == resources.Ref {
 		return o.basis, nil
 	}

@@ -1,29 +1,3 @@
-// Package watch tells when the refs of repositories may have changed.
-//
-// # Order of use
-//
-// Make a [Watcher] with [New] and keep [Watcher.Run] going. [Watcher.Add] each
-// repository that somebody is interested in, read what is to be compared after
-// that, and [Watcher.Remove] it as often as it was added. Run calls back with
-// the names of those that may have changed: what did is for the caller to find
-// out.
-//
-// # Promises
-//
-// A change after Add is never missed: where the kernel tells of changes, they
-// are reported within a fraction of a second; and all repositories are looked at
-// regularly all the same, since a network file system tells nothing. Where the
-// kernel does not help (a network file system, no watches left, switched off)
-// that is done twice a second, else every ten seconds.
-//
-// Changes in quick succession are reported once, when it is quiet again, but
-// not later than 700 ms after the first.
-//
-// # Limits
-//
-// Only files are looked at, never read: their names, sizes, times and inodes.
-// A repository with so many loose refs that this takes long is looked at less
-// often, so that it takes no more than a twentieth of the time.
 package watch
 
 import (
@@ -63,16 +37,9 @@ const (
 	lookers = 4
 )
 
-// Options of a [Watcher]. The zero value is ready to use.
-type Options struct {
-	// NoEvents does without the kernel's notifications.
-	NoEvents bool
-	Logger   *slog.Logger
-}
-
-// Watcher knows the repositories that are watched. It may be used by any number
+// refWatcher knows the repositories that are watched. It may be used by any number
 // of goroutines.
-type Watcher struct {
+type refWatcher struct {
 	options Options
 	logger  *slog.Logger
 	started chan struct{} // there is something to watch
@@ -91,7 +58,7 @@ type Watcher struct {
 // watched is one repository.
 type watched struct {
 	name  string
-	users int // guarded by Watcher.mu
+	users int // guarded by refWatcher.mu
 
 	mu         sync.Mutex
 	repository *repos.Repository
@@ -105,19 +72,16 @@ type watched struct {
 	last       time.Time
 }
 
-// New makes a watcher.
-func New(options Options) *Watcher {
-	if options.Logger == nil {
-		options.Logger = slog.New(slog.DiscardHandler)
-	}
-	return &Watcher{
+// newRefWatcher makes one; of the options it has NoEvents and Logger.
+func newRefWatcher(options Options) *refWatcher {
+	return &refWatcher{
 		options: options, logger: options.Logger, started: make(chan struct{}, 1),
 		watched: make(map[string]*watched), folders: make(map[string]*watched), watchFolder: (*fsnotify.Watcher).Add,
 	}
 }
 
 // Add watches a repository from now on.
-func (w *Watcher) Add(repository *repos.Repository) {
+func (w *refWatcher) Add(repository *repos.Repository) {
 	w.mu.Lock()
 	entry := w.watched[repository.Name()]
 	isNew := entry == nil
@@ -142,7 +106,7 @@ func (w *Watcher) Add(repository *repos.Repository) {
 }
 
 // Remove undoes one Add.
-func (w *Watcher) Remove(name string) {
+func (w *refWatcher) Remove(name string) {
 	w.mu.Lock()
 	entry := w.watched[name]
 	if entry == nil {
@@ -162,14 +126,14 @@ func (w *Watcher) Remove(name string) {
 }
 
 // Len is the number of repositories that are watched.
-func (w *Watcher) Len() int {
+func (w *refWatcher) Len() int {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return len(w.watched)
 }
 
 // Run reports changes until ctx ends. It must not run twice at once.
-func (w *Watcher) Run(ctx context.Context, changed func(names []string)) {
+func (w *refWatcher) Run(ctx context.Context, changed func(names []string)) {
 	events, failures := w.open()
 	defer w.close()
 	timer := time.NewTimer(0)
@@ -207,7 +171,7 @@ func (w *Watcher) Run(ctx context.Context, changed func(names []string)) {
 }
 
 // pause until the next round. Without repositories there is none.
-func (w *Watcher) pause(pending bool) time.Duration {
+func (w *refWatcher) pause(pending bool) time.Duration {
 	switch {
 	case w.Len() == 0:
 		return confirmEvery
@@ -220,7 +184,7 @@ func (w *Watcher) pause(pending bool) time.Duration {
 
 // round looks at what is due, and returns what has come to rest since it
 // changed, and whether there are changes that have not.
-func (w *Watcher) round(now time.Time) (names []string, pending bool) {
+func (w *refWatcher) round(now time.Time) (names []string, pending bool) {
 	entries := w.all()
 	var mu sync.Mutex
 	var running sync.WaitGroup
@@ -246,7 +210,7 @@ func (w *Watcher) round(now time.Time) (names []string, pending bool) {
 }
 
 // all lists what is watched.
-func (w *Watcher) all() []*watched {
+func (w *refWatcher) all() []*watched {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return slices.Collect(maps.Values(w.watched))
@@ -260,7 +224,7 @@ func (e *watched) isDue(now time.Time) bool {
 }
 
 // step looks at a repository that is due, and decides whether to report it.
-func (w *Watcher) step(e *watched) (report, pending bool) {
+func (w *refWatcher) step(e *watched) (report, pending bool) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	if e.removed {
@@ -299,7 +263,7 @@ func (e *watched) touch(now time.Time) {
 // look takes the stamp of a repository, and has the kernel watch the folders
 // that are new: what changes in them before that is in the stamp taken after
 // it. The caller holds e.mu.
-func (w *Watcher) look(e *watched) {
+func (w *refWatcher) look(e *watched) {
 	start := time.Now()
 	const folderRaces = 3 // folders that come meanwhile; the next look finds more
 	for range folderRaces {

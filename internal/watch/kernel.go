@@ -14,7 +14,7 @@ import (
 
 // open asks the kernel for notifications. What was added before is armed by the
 // first round.
-func (w *Watcher) open() (<-chan fsnotify.Event, <-chan error) {
+func (w *refWatcher) open() (<-chan fsnotify.Event, <-chan error) {
 	if w.options.NoEvents {
 		return nil, nil
 	}
@@ -36,7 +36,7 @@ func (w *Watcher) open() (<-chan fsnotify.Event, <-chan error) {
 }
 
 // close ends the notifications, and the goroutine that reads them.
-func (w *Watcher) close() {
+func (w *refWatcher) close() {
 	w.mu.Lock()
 	events := w.events
 	w.events = nil
@@ -58,7 +58,7 @@ func (w *Watcher) close() {
 
 // note takes an event: something happened in a folder, or to it. It reports
 // whether that is of a repository that is watched.
-func (w *Watcher) note(event fsnotify.Event) bool {
+func (w *refWatcher) note(event fsnotify.Event) bool {
 	if event.Op == fsnotify.Chmod {
 		return false
 	}
@@ -80,7 +80,7 @@ func (w *Watcher) note(event fsnotify.Event) bool {
 	return true
 }
 
-func (w *Watcher) lost(e *watched, folder string) {
+func (w *refWatcher) lost(e *watched, folder string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	w.disarm(e, func(name string) bool { return name != folder })
@@ -88,7 +88,7 @@ func (w *Watcher) lost(e *watched, folder string) {
 
 // overflow has all repositories looked at, since it is not known of which
 // events were lost.
-func (w *Watcher) overflow(err error) {
+func (w *refWatcher) overflow(err error) {
 	w.logger.Warn("file notifications were lost; all watched repositories are looked at", "error", err)
 	for _, entry := range w.all() {
 		entry.mu.Lock()
@@ -99,7 +99,7 @@ func (w *Watcher) overflow(err error) {
 
 // arm has the kernel watch the folders of a stamp, and no others. It reports
 // whether any was new. The caller holds e.mu.
-func (w *Watcher) arm(e *watched, stamp repos.RefStamp) (added bool) {
+func (w *refWatcher) arm(e *watched, stamp repos.RefStamp) (added bool) {
 	wanted := make(map[string]bool, len(stamp.Folders))
 	for _, folder := range stamp.Folders {
 		wanted[folder] = true
@@ -127,7 +127,7 @@ func (w *Watcher) arm(e *watched, stamp repos.RefStamp) (added bool) {
 	return added
 }
 
-func (w *Watcher) armFolder(e *watched, events *fsnotify.Watcher, folder string) error {
+func (w *refWatcher) armFolder(e *watched, events *fsnotify.Watcher, folder string) error {
 	w.arming.Lock()
 	defer w.arming.Unlock()
 	if err := w.watchFolder(events, folder); err != nil {
@@ -141,7 +141,7 @@ func (w *Watcher) armFolder(e *watched, events *fsnotify.Watcher, folder string)
 
 // refused says once that the kernel does not help: most likely the user's
 // watches are used up. A folder that is gone again is no reason.
-func (w *Watcher) refused(err error) {
+func (w *refWatcher) refused(err error) {
 	w.mu.Lock()
 	first := !w.reported && !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, fsnotify.ErrClosed)
 	w.reported = w.reported || first
@@ -155,7 +155,7 @@ func (w *Watcher) refused(err error) {
 
 // disarm ends the watching of folders, except those to keep. The caller holds
 // e.mu.
-func (w *Watcher) disarm(e *watched, keep func(folder string) bool) {
+func (w *refWatcher) disarm(e *watched, keep func(folder string) bool) {
 	w.arming.Lock()
 	defer w.arming.Unlock()
 	maps.DeleteFunc(e.folders, func(folder string, _ bool) bool {
