@@ -122,7 +122,8 @@ func (r *Request) About(failure *Error) *Error {
 func (r *Request) AdmitBatched() *Error {
 	switch {
 	case r.Era == ModernEra || !allowsBatch(r.Version):
-		return &Error{Reason: ReasonRequest, Message: "Batches exist in the protocol versions 2024-11-05 and 2025-03-26 only. Send one message per request."}
+		return &Error{Reason: ReasonRequest, Message: "Batches exist in the protocol versions 2024-11-05 and " +
+			"2025-03-26 only. Send one message per request."}
 	case r.Method == MethodStream || r.Method == MethodInitialize:
 		return &Error{Reason: ReasonRequest, Message: "initialize and resources/stream cannot be part of a batch."}
 	}
@@ -165,12 +166,14 @@ func checkParams(message Message, era Era) *Error {
 	}
 	params := message.Params
 	if kept := keptParams[message.Method]; kept.most > 0 && len(params.Raw) > kept.most {
-		return &Error{Reason: ReasonParams, Message: fmt.Sprintf("The params of %s have more than %d bytes. %s", message.Method, kept.most, kept.advice)}
+		return &Error{Reason: ReasonParams, Message: fmt.Sprintf("The params of %s have more than %d bytes. "+
+			"%s", message.Method, kept.most, kept.advice)}
 	}
 	for name := range params.members {
 		for _, exact := range exactParams {
 			if name != exact && strings.EqualFold(name, exact) {
-				return &Error{Reason: ReasonParams, Message: fmt.Sprintf("A member of params is spelled like %q in another case. Names are compared exactly.", exact)}
+				return &Error{Reason: ReasonParams, Message: fmt.Sprintf("A member of params is spelled like %q in "+
+					"another case. Names are compared exactly.", exact)}
 			}
 		}
 	}
@@ -182,7 +185,8 @@ func checkParams(message Message, era Era) *Error {
 	case params.URI == "":
 		return &Error{Reason: ReasonParams, Message: `The member "uri" of params must be the URI of a resource.`}
 	case len(params.URI) > resources.MaxURIBytes:
-		return resources.AsError(fmt.Errorf("%w: longer than %d bytes", resources.ErrURI, resources.MaxURIBytes), params.URI)
+		return resources.AsError(fmt.Errorf("%w: longer than %d "+
+			"bytes", resources.ErrURI, resources.MaxURIBytes), params.URI)
 	}
 	return nil
 }
@@ -200,9 +204,10 @@ func checkVersion(version string) *Error {
 		return nil
 	}
 	return &Error{
-		Reason:  ReasonVersion,
-		Message: fmt.Sprintf("Protocol version %q is not supported. Use one of %q.", resources.Clip(version), Versions()),
-		Data:    map[string]any{"supported": Versions(), "requested": resources.Clip(version)},
+		Reason: ReasonVersion,
+		Message: fmt.Sprintf("Protocol version %q is not supported. Use one of "+
+			"%q.", resources.Clip(version), Versions()),
+		Data: map[string]any{"supported": Versions(), "requested": resources.Clip(version)},
 	}
 }
 
@@ -217,9 +222,11 @@ func checkModern(message Message, header headers) *Error {
 	case version == "":
 		return mismatch("The header MCP-Protocol-Version is required. Send the version of _meta there as well.")
 	case named == "":
-		return &Error{Reason: ReasonParams, Message: "The member " + mcp.MetaKeyProtocolVersion + " of params._meta is required."}
+		return &Error{Reason: ReasonParams, Message: "The member " + mcp.MetaKeyProtocolVersion + " of " +
+			"params._meta is required."}
 	case version != named:
-		return mismatch(fmt.Sprintf("The header MCP-Protocol-Version %q differs from %q in params._meta.", resources.Clip(version), resources.Clip(named)))
+		return mismatch(fmt.Sprintf("The header MCP-Protocol-Version %q differs from %q in "+
+			"params._meta.", resources.Clip(version), resources.Clip(named)))
 	}
 	if failure := checkModernBody(message); failure != nil || message.ID == nil {
 		return failure
@@ -235,8 +242,10 @@ func checkModernBody(message Message) *Error {
 	if message.IsReply() {
 		return invalidRequest("Replies of clients are not part of 2026-07-28.")
 	}
-	if capabilities := message.Params.Capabilities; message.ID != nil && (len(capabilities) == 0 || capabilities[0] != '{') {
-		return &Error{Reason: ReasonParams, Message: "The member " + mcp.MetaKeyClientCapabilities + " of params._meta is required; {} declares none."}
+	capabilities := message.Params.Capabilities
+	if message.ID != nil && (len(capabilities) == 0 || capabilities[0] != '{') {
+		return &Error{Reason: ReasonParams, Message: "The member " + mcp.MetaKeyClientCapabilities + " of " +
+			"params._meta is required; {} declares none."}
 	}
 	return nil
 }

@@ -154,7 +154,9 @@ func revisionOf(known map[string]string) string {
 }
 
 // entries of the folder that is typed already.
-func (c completions) entries(ctx context.Context, q question, wanted func(repos.TreeEntry) bool) (found answer, err error) {
+func (c completions) entries(
+	ctx context.Context, q question, wanted func(repos.TreeEntry) bool,
+) (found answer, err error) {
 	repository, err := c.catalogue.Known(q.known["repo"])
 	if err != nil {
 		return answer{}, err

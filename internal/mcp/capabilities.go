@@ -65,7 +65,8 @@ func (s *Server) initialize(ctx context.Context, r *Request, params mcp.Initiali
 	}
 	r.begun = &claims
 	return &initializeResult{
-		ProtocolVersion: claims.Version, Capabilities: s.capabilities(ctx), ServerInfo: s.implementation(), Instructions: instructions,
+		ProtocolVersion: claims.Version, Capabilities: s.capabilities(ctx), ServerInfo: s.implementation(),
+		Instructions: instructions,
 	}, nil
 }
 
@@ -108,7 +109,8 @@ type StreamCapability struct {
 func parseStreamCapability(capabilities json.RawMessage) StreamCapability {
 	declared := object(capabilities)
 	for _, raw := range []json.RawMessage{
-		declared[paramStreaming], object(declared["experimental"])[paramStreaming], object(declared["extensions"])[ExtensionStream],
+		declared[paramStreaming], object(declared["experimental"])[paramStreaming],
+		object(declared["extensions"])[ExtensionStream],
 	} {
 		settings := object(raw)
 		if settings == nil {

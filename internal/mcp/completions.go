@@ -133,5 +133,6 @@ func presentable(name string) bool {
 	for i := range len(name) {
 		plain = plain && ' ' <= name[i] && name[i] <= '~'
 	}
-	return plain || utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return !unicode.IsPrint(r) })
+	unseen := func(r rune) bool { return !unicode.IsPrint(r) }
+	return plain || utf8.ValidString(name) && !strings.ContainsFunc(name, unseen)
 }

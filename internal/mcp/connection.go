@@ -41,7 +41,9 @@ type call struct {
 // [Request.Address].
 func (s *Server) Connect(address string) *Connection {
 	// The id is never sent, and is none that Sessions would accept.
-	return &Connection{server: s, id: "connection " + rand.Text(), events: newOutbox(), address: address, calls: make(map[string]*call)}
+	return &Connection{
+		server: s, id: "connection " + rand.Text(), events: newOutbox(), address: address, calls: make(map[string]*call),
+	}
 }
 
 // Close forgets what the client watches. Requests must have been answered.
@@ -109,9 +111,11 @@ func (c *Connection) Start(ctx context.Context, r *Request) (Answer, *Error) {
 	listens := r.IsListen()
 	switch {
 	case c.calls[id] != nil:
-		return nil, invalidRequest("The id is that of a request that has not been answered yet. Give each request an id of its own.")
+		return nil, invalidRequest("The id is that of a request that has not been answered yet. Give each request " +
+			"an id of its own.")
 	case listens && c.listens >= maxListens:
-		return nil, &Error{Reason: ReasonRequest, Message: fmt.Sprintf("A connection has at most %d streams of subscriptions/listen. End one with notifications/cancelled first.", maxListens)}
+		return nil, &Error{Reason: ReasonRequest, Message: fmt.Sprintf("A connection has at most %d streams of "+
+			"subscriptions/listen. End one with notifications/cancelled first.", maxListens)}
 	case listens:
 		c.listens++
 	}

@@ -94,7 +94,8 @@ func (r *Request) delivery() (Delivery, *Error) {
 	}
 	delivery, ok := deliveries[text(raw)]
 	if !ok {
-		failure := &Error{Reason: ReasonParams, Message: "The member " + metaDelivery + " of params._meta must be " + deliveryDirect + " or " + deliveryURL + "."}
+		failure := &Error{Reason: ReasonParams, Message: "The member " + metaDelivery + " of params._meta must " +
+			"be " + deliveryDirect + " or " + deliveryURL + "."}
 		return 0, failure.With(paramURI, r.Params.URI)
 	}
 	return delivery, nil
@@ -112,11 +113,13 @@ func (r *Request) noLinks(acceptsBytes bool) *Error {
 	if acceptsBytes {
 		return r.notStreamed(text+"Leave "+metaDelivery+" out, or ask the operator to set --public-url.", suggestDirect)
 	}
-	return r.notStreamed(text+"Send POST /mcp with Accept: */*, or ask the operator to set --public-url.", suggestAccept)
+	return r.notStreamed(text+"Send POST /mcp with Accept: */*, or ask the operator to set "+
+		"--public-url.", suggestAccept)
 }
 
 func (r *Request) notStreamed(message, suggestion string) *Error {
-	return (&Error{Reason: ReasonNotStreamable, Message: message}).With(paramURI, r.Params.URI).With("suggestion", suggestion)
+	failure := &Error{Reason: ReasonNotStreamable, Message: message}
+	return failure.With(paramURI, r.Params.URI).With("suggestion", suggestion)
 }
 
 // downloadResult is the result of resources/stream in the downloadUrl mode. The
@@ -140,11 +143,14 @@ func (s *Server) DownloadReply(ctx context.Context, r *Request, content *resourc
 	url, link, err := s.resources.DownloadLink(content, Principal(r.Session))
 	switch {
 	case errors.Is(err, links.ErrRevoked) || errors.Is(err, links.ErrTooLong):
-		failure := r.notStreamed("There are no download URLs of this resource. Send POST /mcp with Accept: */* and leave "+metaDelivery+" out.", suggestAccept)
+		failure := r.notStreamed("There are no download URLs of this resource. Send POST /mcp with Accept: */* and "+
+			"leave "+metaDelivery+" out.", suggestAccept)
 		failure.Cause = err
 		return nil, failure
 	case errors.Is(err, links.ErrUnavailable):
-		return nil, (&Error{Reason: resources.ReasonBusy, Cause: err, Message: "Too many download URLs were made lately. Try again in a minute, or send Accept: */*."}).With(paramURI, r.Params.URI).With("suggestion", suggestAccept)
+		return nil, (&Error{Reason: resources.ReasonBusy, Cause: err, Message: "Too many download URLs were made " +
+			"lately. Try again in a minute, or send Accept: " +
+			"*/*."}).With(paramURI, r.Params.URI).With("suggestion", suggestAccept)
 	case err != nil:
 		return nil, resources.Internal(err).With(paramURI, r.Params.URI)
 	}

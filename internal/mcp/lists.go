@@ -66,7 +66,8 @@ func (s *Server) listResources(ctx context.Context, r *Request, params mcp.Pagin
 	}
 	after, ok := parseCursor(params.Cursor, decoded)
 	if !ok {
-		return nil, &Error{Reason: ReasonParams, Message: "The cursor is none of this server's. Take it from nextCursor of the result before, as it is, or begin without one."}
+		return nil, &Error{Reason: ReasonParams, Message: "The cursor is none of this server's. Take it from " +
+			"nextCursor of the result before, as it is, or begin without one."}
 	}
 	names, more := s.catalogue.Page(after, pageSize)
 	result := &listResult{Resources: make([]listedResource, 0, 2*len(names))}

@@ -50,9 +50,11 @@ func (m Message) IsReply() bool { return m.Method == "" }
 func ParseMessages(body []byte) (messages []Message, batch bool, err *Error) {
 	switch err := checkJSON(body); {
 	case errors.Is(err, errElaborate):
-		return nil, false, &Error{Reason: ReasonRequest, Cause: err, Message: fmt.Sprintf("The request body has more than %d values, or more than %d levels. Send less at a time.", maxValues, maxDepth)}
+		return nil, false, &Error{Reason: ReasonRequest, Cause: err, Message: fmt.Sprintf("The request body has "+
+			"more than %d values, or more than %d levels. Send less at a time.", maxValues, maxDepth)}
 	case err != nil:
-		return nil, false, &Error{Reason: ReasonParse, Cause: err, Message: "The request body is not one valid JSON text in UTF-8 without duplicate members. Send a JSON-RPC 2.0 message."}
+		return nil, false, &Error{Reason: ReasonParse, Cause: err, Message: "The request body is not one valid " +
+			"JSON text in UTF-8 without duplicate members. Send a JSON-RPC 2.0 message."}
 	}
 	if trimmed := bytes.TrimLeft(body, " \t\r\n"); trimmed[0] != '[' {
 		message, err := parseMessage(body)
@@ -60,7 +62,8 @@ func ParseMessages(body []byte) (messages []Message, batch bool, err *Error) {
 	}
 	var raws []json.RawMessage
 	if err := json.Unmarshal(body, &raws); err != nil || len(raws) == 0 || len(raws) > maxBatch {
-		return nil, true, &Error{Reason: ReasonRequest, Cause: err, Message: fmt.Sprintf("A batch holds 1 to %d messages.", maxBatch)}
+		return nil, true, &Error{Reason: ReasonRequest, Cause: err, Message: fmt.Sprintf("A batch holds 1 to %d "+
+			"messages.", maxBatch)}
 	}
 	for _, raw := range raws {
 		message, err := parseMessage(raw)

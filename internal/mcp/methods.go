@@ -56,12 +56,25 @@ var methods = [...]map[string]handler{
 // handle has the params of a method read as those of their type.
 func handle[P any](serve func(s *Server, ctx context.Context, r *Request, params P) (any, *Error)) handler {
 	return func(s *Server, ctx context.Context, r *Request) (any, *Error) {
-		var params P
-		if r.Params.Raw != nil && json.Unmarshal(r.Params.Raw, &params) != nil {
-			return nil, foreignError(mcp.INVALID_REQUEST, "", r.Method)
+		params, failure := parseParams[P](r)
+		if failure != nil {
+			return nil, failure
 		}
 		return serve(s, ctx, r, params)
 	}
+}
+
+// parseParams reads the params of a request, and the capabilities of a modern
+// client among them, which must be readable.
+func parseParams[P any](r *Request) (params P, failure *Error) {
+	var capabilities mcp.ClientCapabilities
+	if r.Era == ModernEra && json.Unmarshal(r.Params.Capabilities, &capabilities) != nil {
+		return params, foreignError(mcp.INVALID_PARAMS, missingMeta+mcp.MetaKeyClientCapabilities, r.Method)
+	}
+	if r.Params.Raw != nil && json.Unmarshal(r.Params.Raw, &params) != nil {
+		return params, foreignError(mcp.INVALID_REQUEST, "", r.Method)
+	}
+	return params, nil
 }
 
 // serve finds who answers a request.
@@ -70,23 +83,11 @@ func (s *Server) serve(ctx context.Context, r *Request) (any, *Error) {
 	if serve == nil {
 		return s.delegate(ctx, r)
 	}
-	if failure := checkCapabilities(r); failure != nil {
-		return nil, failure
-	}
 	result, failure := serve(s, ctx, r)
 	if failure == nil {
 		s.complement(r, result)
 	}
 	return result, failure
-}
-
-// checkCapabilities refuses those of a modern client that cannot be read.
-func checkCapabilities(r *Request) *Error {
-	var capabilities mcp.ClientCapabilities
-	if r.Era == ModernEra && json.Unmarshal(r.Params.Capabilities, &capabilities) != nil {
-		return foreignError(mcp.INVALID_PARAMS, missingMeta+mcp.MetaKeyClientCapabilities, r.Method)
-	}
-	return nil
 }
 
 // ownResult is a result with members of drafts, which mcp-go's types do not have.

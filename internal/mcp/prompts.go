@@ -50,14 +50,17 @@ func checkArguments(prompt mcp.Prompt, given map[string]string) *Error {
 		names[i], known[argument.Name] = argument.Name, true
 		switch value := given[argument.Name]; {
 		case argument.Required && value == "":
-			return argumentError(argument.Name, "The argument %q of the prompt is required: %s", argument.Name, argument.Description)
+			return argumentError(argument.Name, "The argument %q of the prompt is required: "+
+				"%s", argument.Name, argument.Description)
 		case len(value) > maxPromptArgument:
-			return argumentError(argument.Name, "The argument %q of the prompt has more than %d bytes. Give a name or a line.", argument.Name, maxPromptArgument)
+			return argumentError(argument.Name, "The argument %q of the prompt has more than %d bytes. Give a name "+
+				"or a line.", argument.Name, maxPromptArgument)
 		}
 	}
 	for name := range given {
 		if !known[name] {
-			return argumentError(resources.Clip(name), "The prompt has no argument %q. It has %q.", resources.Clip(name), names)
+			return argumentError(resources.Clip(name), "The prompt has no argument %q. It has "+
+				"%q.", resources.Clip(name), names)
 		}
 	}
 	return nil

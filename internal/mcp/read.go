@@ -40,7 +40,8 @@ func (s *Server) readContents(ctx context.Context, uri string) (mcp.ResourceCont
 	if isText(whole) {
 		return mcp.TextResourceContents{URI: uri, MIMEType: content.MIMEType, Text: string(whole), Meta: meta}, nil
 	}
-	return mcp.BlobResourceContents{URI: uri, MIMEType: content.MIMEType, Blob: base64.StdEncoding.EncodeToString(whole), Meta: meta}, nil
+	blob := base64.StdEncoding.EncodeToString(whole)
+	return mcp.BlobResourceContents{URI: uri, MIMEType: content.MIMEType, Blob: blob, Meta: meta}, nil
 }
 
 // isText reports whether content can be shown as a JSON text without loss.
@@ -49,7 +50,8 @@ func isText(content []byte) bool {
 }
 
 func (s *Server) tooLargeToRead(size int64, meta map[string]any) *Error {
-	failure := &Error{Reason: resources.ReasonTooLarge, Message: fmt.Sprintf("The resource is larger than the %d bytes that resources/read returns. Download it with resources/stream.", s.options.ReadLimit)}
+	failure := &Error{Reason: resources.ReasonTooLarge, Message: fmt.Sprintf("The resource is larger than the %d "+
+		"bytes that resources/read returns. Download it with resources/stream.", s.options.ReadLimit)}
 	failure = failure.With("limit", s.options.ReadLimit).With("suggestion", MethodStream)
 	if size != resources.UnknownSize {
 		failure = failure.With("size", size)

@@ -74,12 +74,18 @@ func (session) GetLogLevel() mcp.LoggingLevel { return mcp.LoggingLevelError }
 // foreignErrors are the words for errors that mcp-go found. Its own texts
 // quote its types and Go's, which help nobody.
 var foreignErrors = map[int]Error{
-	mcp.PARSE_ERROR:        {Reason: ReasonParse, Message: "The request body is not valid JSON. Send a JSON-RPC 2.0 message."},
-	mcp.INVALID_REQUEST:    {Reason: ReasonRequest, Message: "Invalid JSON-RPC message. See the specification of MCP for its form."},
-	mcp.METHOD_NOT_FOUND:   {Reason: ReasonMethod, Message: "Method not found. The server's capabilities say which methods it has."},
-	mcp.INVALID_PARAMS:     {Reason: ReasonParams, Message: "Invalid params. See the specification of MCP for the params of this method; cursors must come from the result before."},
-	mcp.HEADER_MISMATCH:    {Reason: ReasonHeader, Message: "The headers Mcp-Method and Mcp-Name must be there and say what the body says."},
-	mcp.RESOURCE_NOT_FOUND: {Reason: resources.ReasonNotFound, Message: "Resource not found. List repositories with resources/list."},
+	mcp.PARSE_ERROR: {Reason: ReasonParse, Message: "The request body is not valid JSON. Send a JSON-RPC " +
+		"2.0 message."},
+	mcp.INVALID_REQUEST: {Reason: ReasonRequest, Message: "Invalid JSON-RPC message. See the specification of " +
+		"MCP for its form."},
+	mcp.METHOD_NOT_FOUND: {Reason: ReasonMethod, Message: "Method not found. The server's capabilities say which " +
+		"methods it has."},
+	mcp.INVALID_PARAMS: {Reason: ReasonParams, Message: "Invalid params. See the specification of MCP for the " +
+		"params of this method; cursors must come from the result before."},
+	mcp.HEADER_MISMATCH: {Reason: ReasonHeader, Message: "The headers Mcp-Method and Mcp-Name must be there and " +
+		"say what the body says."},
+	mcp.RESOURCE_NOT_FOUND: {Reason: resources.ReasonNotFound, Message: "Resource not found. List repositories " +
+		"with resources/list."},
 }
 
 // missingMeta begins the one text of mcp-go that says what is missing, in words of
@@ -128,7 +134,8 @@ func checkStandardHeaders(message Message, header headers) *Error {
 		}
 	}
 	if err := mcp.ValidateStandardHeaders(header, mcp.ProtocolVersion20260728, method, message.Params.Raw); err != nil {
-		return mismatch("The headers Mcp-Method and Mcp-Name must be there and say what the body says: " + resources.ClipLong(err.Error()) + ".")
+		return mismatch("The headers Mcp-Method and Mcp-Name must be there and say what the body " +
+			"says: " + resources.ClipLong(err.Error()) + ".")
 	}
 	return nil
 }

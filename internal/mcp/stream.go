@@ -48,12 +48,14 @@ func (r *Request) refusesStreams() *Error {
 	switch {
 	case !r.Stream.Declared:
 		return &Error{
-			Reason:  ReasonCapability,
-			Message: `Declare the client capability resourceStreaming, for example {"resourceStreaming":{"maxStreamSize":1073741824}}, before using resources/stream.`,
-			Data:    map[string]any{"requiredCapabilities": map[string]any{paramStreaming: map[string]any{}}},
+			Reason: ReasonCapability,
+			Message: "Declare the client capability resourceStreaming, for example " +
+				`{"resourceStreaming":{"maxStreamSize":1073741824}}, before using resources/stream.`,
+			Data: map[string]any{"requiredCapabilities": map[string]any{paramStreaming: map[string]any{}}},
 		}
 	case r.Stream.BadSize:
-		return &Error{Reason: ReasonParams, Message: "The maxStreamSize of the client capability resourceStreaming must be a number of bytes, 1 or more. Leave it out to accept any size."}
+		return &Error{Reason: ReasonParams, Message: "The maxStreamSize of the client capability resourceStreaming " +
+			"must be a number of bytes, 1 or more. Leave it out to accept any size."}
 	default:
 		return nil
 	}
@@ -76,14 +78,18 @@ func (r *Request) refuses(content *resources.Content) *Error {
 	limit := r.Stream.MaxSize
 	switch {
 	case !content.Streamable:
-		return (&Error{Reason: ReasonNotStreamable, Message: "The resource is a description, not a file or an archive. Use resources/read for it."}).With("suggestion", MethodRead)
+		return (&Error{Reason: ReasonNotStreamable, Message: "The resource is a description, not a file or an " +
+			"archive. Use resources/read for it."}).With("suggestion", MethodRead)
 	case limit == 0:
 		return nil
 	case content.Size > limit:
-		failure := &Error{Reason: resources.ReasonTooLarge, Message: fmt.Sprintf("The resource has %d bytes, more than the maxStreamSize of %d that the client declared. Declare a larger one.", content.Size, limit)}
+		failure := &Error{Reason: resources.ReasonTooLarge, Message: fmt.Sprintf("The resource has %d bytes, more "+
+			"than the maxStreamSize of %d that the client declared. Declare a larger one.", content.Size, limit)}
 		return failure.With("size", content.Size).With("limit", limit)
 	case content.Size == resources.UnknownSize && content.AtLeast > limit:
-		failure := &Error{Reason: resources.ReasonTooLarge, Message: fmt.Sprintf("The resource has more bytes than the maxStreamSize of %d that the client declared: an earlier stream got that far. Declare a larger one.", limit)}
+		failure := &Error{Reason: resources.ReasonTooLarge, Message: fmt.Sprintf("The resource has more bytes than "+
+			"the maxStreamSize of %d that the client declared: an earlier stream got that far. Declare a larger "+
+			"one.", limit)}
 		return failure.With("limit", limit)
 	default:
 		return nil

@@ -60,7 +60,8 @@ func templates() []template {
 			"Commit, tree and time of a tag, as JSON."),
 		stream("repo://{+repo}/contents{/path*}", "contents", "File or folder", "",
 			"A file, or a folder as a JSON listing, on the default branch."),
-		stream("repo://{+repo}/refs/heads/{branch}/contents{/path*}", "contents-branch", "File or folder of a branch", "",
+		stream("repo://{+repo}/refs/heads/{branch}/contents{/path*}", "contents-branch", "File or folder of a "+
+			"branch", "",
 			"A file, or a folder as a JSON listing, on a branch."),
 		stream("repo://{+repo}/refs/tags/{tag}/contents{/path*}", "contents-tag", "File or folder of a tag", "",
 			"A file, or a folder as a JSON listing, at a tag."),
@@ -98,7 +99,8 @@ func archiveTemplate() string {
 
 func archiveDescription() string {
 	var b strings.Builder
-	b.WriteString("The files of a commit as one archive. ref is HEAD, a branch, a tag, refs/… or a commit id. Formats:")
+	b.WriteString("The files of a commit as one archive. ref is HEAD, a branch, a tag, refs/… or a commit id. ")
+	b.WriteString("Formats:")
 	for _, format := range archive.Formats() {
 		b.WriteString(" " + string(format))
 	}

@@ -30,7 +30,8 @@ func (s *Server) AddTools(tools ...server.ServerTool) {
 func accounted(handler server.ToolHandlerFunc) server.ToolHandlerFunc {
 	return func(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		account := resources.AccountOf(ctx)
-		account.Call(request.Params.Name, request.GetString("repo", ""), request.GetString("ref", request.GetString("sha", "")))
+		ref := request.GetString("ref", request.GetString("sha", ""))
+		account.Call(request.Params.Name, request.GetString("repo", ""), ref)
 		result, err := handler(ctx, request)
 		if err != nil || result != nil && result.IsError {
 			account.Fail()
@@ -92,5 +93,7 @@ func chosenTools(ctx context.Context, all []mcp.Tool) []mcp.Tool {
 	if request == nil || request.tools == nil {
 		return all
 	}
-	return slices.DeleteFunc(slices.Clone(all), func(tool mcp.Tool) bool { return !slices.Contains(request.tools, tool.Name) })
+	return slices.DeleteFunc(slices.Clone(all), func(tool mcp.Tool) bool {
+		return !slices.Contains(request.tools, tool.Name)
+	})
 }

@@ -163,7 +163,8 @@ func (s *Service) openDownload(ctx context.Context, kind Plain, rawPath, rawQuer
 		return nil, err
 	}
 	if locked != "" && locked != content.Commit {
-		return nil, errors.Join(fmt.Errorf("%w: %s is another commit than that of the path", ErrURI, lockOption), content.Close())
+		return nil, errors.Join(fmt.Errorf("%w: %s is another commit than that of the "+
+			"path", ErrURI, lockOption), content.Close())
 	}
 	if resource.Kind == Contents || resource.Kind == Archive { // lists and signatures may change
 		content.Permalink = permalink(resource, content)
@@ -220,10 +221,12 @@ func openRaw(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*Conten
 
 func notAFile(r Resource, commit repos.Commit, entry repos.TreeEntry) *Error {
 	if entry.Mode.IsGitlink() {
-		return &Error{Reason: ReasonNotFound, Message: fmt.Sprintf("The path is a submodule at commit %s: its files are in another repository.", entry.ID)}
+		return &Error{Reason: ReasonNotFound, Message: fmt.Sprintf("The path is a submodule at commit %s: its "+
+			"files are in another repository.", entry.ID)}
 	}
 	archive := "/" + string(PlainArchive) + "/" + escape(r.Repository, pathBytes) + "/" + commit.ID.String() + ".tar.gz"
-	return &Error{Reason: ReasonNotFound, Message: fmt.Sprintf("The path is a folder. List it with resources/read of %s, or download all files with GET %s.", r, archive)}
+	return &Error{Reason: ReasonNotFound, Message: fmt.Sprintf("The path is a folder. List it with resources/read "+
+		"of %s, or download all files with GET %s.", r, archive)}
 }
 
 // permalink names the same bytes by the commit. An archive's is for those who

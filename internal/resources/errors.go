@@ -65,17 +65,29 @@ var failures = []struct {
 	reason  Reason
 	message string
 }{
-	{ErrURI, ReasonURI, "Malformed resource URI. Take URIs from resources/list, or fill in a template of resources/templates/list with percent-encoded values."},
-	{repos.ErrDenied, ReasonUnreadableRepo, "The server is not permitted to read the repository's files. Ask the operator to let the server's user read the mirror."},
-	{repos.ErrPartial, ReasonIncompleteRepo, "The mirror is a partial clone, and what was asked for is not in it. Ask the operator for a mirror that was made without --filter."},
-	{repos.ErrOutside, ReasonIncompleteRepo, "The mirror borrows objects from a folder outside of the server's root (objects/info/alternates), where the server does not read. Ask the operator to move that folder below the root, or to copy its objects with git repack -a."},
-	{repos.ErrCorrupt, ReasonCorruptRepo, "The repository's data is damaged or just being changed. Try again; if it stays, ask the operator to run git fsck on the mirror."},
-	{repos.ErrUnsupported, ReasonUnsupportedRepo, "The repository uses a storage format that this server does not read (SHA-256 objects, reftable or an unknown extension). Ask the operator for a mirror in the default format."},
-	{repos.ErrBusy, ReasonBusy, "The server is out of file descriptors or temporary space for the moment. Try again in a few seconds."},
-	{repos.ErrUnborn, ReasonNotFound, "HEAD of the repository names a branch that does not exist, while others do. Name a branch or a tag: read repo://{repo}/refs."},
+	{ErrURI, ReasonURI, "Malformed resource URI. Take URIs from resources/list, or fill in a template of " +
+		"resources/templates/list with percent-encoded values."},
+	{repos.ErrDenied, ReasonUnreadableRepo, "The server is not permitted to read the repository's files. Ask the " +
+		"operator to let the server's user read the mirror."},
+	{repos.ErrPartial, ReasonIncompleteRepo, "The mirror is a partial clone, and what was asked for is not in it. " +
+		"Ask the operator for a mirror that was made without --filter."},
+	{repos.ErrOutside, ReasonIncompleteRepo, "The mirror borrows objects from a folder outside of the server's " +
+		"root (objects/info/alternates), where the server does not read. Ask the operator to move that folder " +
+		"below the root, or to copy its objects with git repack -a."},
+	{repos.ErrCorrupt, ReasonCorruptRepo, "The repository's data is damaged or just being changed. Try again; if " +
+		"it stays, ask the operator to run git fsck on the mirror."},
+	{repos.ErrUnsupported, ReasonUnsupportedRepo, "The repository uses a storage format that this server does not " +
+		"read (SHA-256 objects, reftable or an unknown extension). Ask the operator for a mirror in the default " +
+		"format."},
+	{repos.ErrBusy, ReasonBusy, "The server is out of file descriptors or temporary space for the moment. Try " +
+		"again in a few seconds."},
+	{repos.ErrUnborn, ReasonNotFound, "HEAD of the repository names a branch that does not exist, while others do. " +
+		"Name a branch or a tag: read repo://{repo}/refs."},
 	{repos.ErrEmpty, ReasonNotFound, "The repository has no commits yet. Push one to its mirror first."},
-	{repos.ErrNotFound, ReasonNotFound, "Resource not found. List repositories with resources/list, read repo://{repo}/refs for branches and tags, and repo://{repo}/contents for files."},
-	{archive.ErrLimit, ReasonTooLarge, "The archive is larger than this server allows. Ask the operator to raise its limits."},
+	{repos.ErrNotFound, ReasonNotFound, "Resource not found. List repositories with resources/list, read " +
+		"repo://{repo}/refs for branches and tags, and repo://{repo}/contents for files."},
+	{archive.ErrLimit, ReasonTooLarge, "The archive is larger than this server allows. Ask the operator to raise " +
+		"its limits."},
 	{cache.ErrClosed, ReasonBusy, "The server is about to stop. Try again in a few seconds."},
 	{context.Canceled, ReasonInternal, "The request was cancelled."},
 }
@@ -92,24 +104,28 @@ func AsError(err error, uri string) *Error {
 		for i, id := range ambiguous.Candidates {
 			candidates[i] = id.String()
 		}
-		e = &Error{Reason: ReasonAmbiguous, Cause: err, Message: "The abbreviated commit id fits several commits. Give more digits: " + strings.Join(candidates, ", ") + "."}
+		e = &Error{Reason: ReasonAmbiguous, Cause: err, Message: "The abbreviated commit id fits several commits. " +
+			"Give more digits: " + strings.Join(candidates, ", ") + "."}
 		return e.With("candidates", candidates).With("uri", uri)
 	}
 	if errors.Is(err, archive.ErrOption) {
 		what := strings.TrimPrefix(err.Error(), ErrURI.Error()+": ")
-		return (&Error{Reason: ReasonURI, Message: "Malformed resource URI: " + what + ".", Cause: err}).With("uri", uri)
+		return (&Error{Reason: ReasonURI, Message: "Malformed resource " +
+			"URI: " + what + ".", Cause: err}).With("uri", uri)
 	}
 	if syntax := (*repos.RevisionError)(nil); errors.As(err, &syntax) {
 		return (&Error{Reason: ReasonURI, Message: sentence(syntax.Error()), Cause: err}).With("uri", uri)
 	}
 	var nothing *archive.NoMatchError
 	if errors.As(err, &nothing) {
-		e = &Error{Reason: ReasonNotFound, Cause: err, Message: "The option " + nothing.Error() + ". Read repo://{repo}/contents for what there is."}
+		e = &Error{Reason: ReasonNotFound, Cause: err, Message: "The option " + nothing.Error() + ". Read " +
+			"repo://{repo}/contents for what there is."}
 		return e.With("option", nothing.Option).With("value", Text(nothing.Value)).With("uri", uri)
 	}
 	var needed *archive.FullNeededError
 	if errors.As(err, &needed) {
-		e = &Error{Reason: ReasonFullNeeded, Cause: err, Message: "There is no difference to be had: " + needed.Error() + ". Ask again without base, or with fallback=full."}
+		e = &Error{Reason: ReasonFullNeeded, Cause: err, Message: "There is no difference to be " +
+			"had: " + needed.Error() + ". Ask again without base, or with fallback=full."}
 		return e.With("cause", needed.Reason).With("uri", uri)
 	}
 	for _, f := range failures {
@@ -125,7 +141,8 @@ func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
 
 // Internal is a failure that nobody foresaw.
 func Internal(err error) *Error {
-	return &Error{Reason: ReasonInternal, Cause: err, Message: "Internal error. Try again; the operator finds the cause in the server's log."}
+	return &Error{Reason: ReasonInternal, Cause: err, Message: "Internal error. Try again; the operator finds the " +
+		"cause in the server's log."}
 }
 
 // reported are the failures that only an operator can mend.
@@ -136,7 +153,8 @@ var reported = []Reason{ReasonInternal, ReasonCorruptRepo, ReasonUnreadableRepo,
 func (s *Service) Failure(ctx context.Context, err error, uri string) *Error {
 	failure := AsError(err, uri)
 	if slices.Contains(reported, failure.Reason) && !errors.Is(failure.Cause, context.Canceled) {
-		s.logger.ErrorContext(ctx, "a request failed", "reason", failure.Reason, "uri", failure.Data["uri"], "error", failure.Cause)
+		s.logger.ErrorContext(ctx, "a request "+
+			"failed", "reason", failure.Reason, "uri", failure.Data["uri"], "error", failure.Cause)
 	}
 	return failure
 }

@@ -16,7 +16,8 @@ import (
 // gives "" when it finds nothing missing: another part of the code said more.
 func (s *Service) missing(ctx context.Context, kind Plain, rawPath string, err error) string {
 	if needed := (*archive.FullNeededError)(nil); errors.As(err, &needed) && needed.Reason == archive.BaseUnknown {
-		return "The option base names no branch, tag or commit of the repository. Ask again without base, or with fallback=full."
+		return "The option base names no branch, tag or commit of the repository. Ask again without base, or with " +
+			"fallback=full."
 	}
 	if own := (*Error)(nil); errors.As(err, &own) || !errors.Is(err, repos.ErrNotFound) || errors.Is(err, repos.ErrEmpty) {
 		return ""
@@ -31,7 +32,8 @@ func (s *Service) missing(ctx context.Context, kind Plain, rawPath string, err e
 	}
 	rest = strings.TrimPrefix(rest, "/")
 	if kind == PlainRefs {
-		return fmt.Sprintf("GET /refs/%s lists all branches and tags; there is nothing below it.", escape(name, pathBytes))
+		return fmt.Sprintf("GET /refs/%s lists all branches and tags; there is nothing below "+
+			"it.", escape(name, pathBytes))
 	}
 	revision, path := rest, ""
 	switch kind {
@@ -63,7 +65,8 @@ func noFormat(name string) string {
 	if i := strings.LastIndexByte(last, '.'); ok {
 		format = last[i+1:]
 	}
-	return fmt.Sprintf("There is no format %q. End the URL with one of: .%s.", Clip(Text(format)), strings.Join(formats, ", ."))
+	return fmt.Sprintf("There is no format %q. End the URL with one of: "+
+		".%s.", Clip(Text(format)), strings.Join(formats, ", ."))
 }
 
 // missingBelow looks for a revision and then for a path in it.
@@ -81,10 +84,12 @@ func (s *Service) missingBelow(ctx context.Context, name, revision, path string)
 	refs := "GET /refs/" + escape(name, pathBytes) + " lists branches and tags."
 	switch {
 	case errors.Is(err, repos.ErrNotFound):
-		return fmt.Sprintf("The repository %s has no branch, tag or commit %q. %s", Text(name), Clip(Text(revision)), refs)
+		return fmt.Sprintf("The repository %s has no branch, tag or commit %q. "+
+			"%s", Text(name), Clip(Text(revision)), refs)
 	case err != nil || path == "":
 		return ""
 	default:
-		return fmt.Sprintf("There is no file %q in %s there. The list of files is /archive/%s/{ref}.manifest.json.", ClipLong(Text(path)), Text(name), escape(name, pathBytes))
+		return fmt.Sprintf("There is no file %q in %s there. The list of files is "+
+			"/archive/%s/{ref}.manifest.json.", ClipLong(Text(path)), Text(name), escape(name, pathBytes))
 	}
 }

@@ -43,7 +43,9 @@ type Stream struct {
 // Open subscribes a stream to resources, and to the list of repositories if lists
 // is set. Refused are those of the URIs that cannot be watched, and why. Close
 // the stream.
-func (s *Subscriptions) Open(ctx context.Context, address string, uris []string, lists bool) (_ *Stream, refused map[string]error) {
+func (s *Subscriptions) Open(
+	ctx context.Context, address string, uris []string, lists bool,
+) (_ *Stream, refused map[string]error) {
 	s.mu.Lock()
 	s.streams++
 	c := &client{key: fmt.Sprintf("listen %d", s.streams), subscriptions: make(map[string]*subscription), lists: lists}

@@ -147,7 +147,9 @@ var ErrCatalogue = errors.New("the list of repositories is not subscribed to")
 
 // add subscribes a client to what it does not watch already, and returns what
 // was refused and why. find gives the client, with s.mu held.
-func (s *Subscriptions) add(ctx context.Context, find func() *client, address string, uris []string) (refused map[string]error) {
+func (s *Subscriptions) add(
+	ctx context.Context, find func() *client, address string, uris []string,
+) (refused map[string]error) {
 	refused = make(map[string]error)
 	byRepository := make(map[string][]*subscription)
 	for _, uri := range uris {
@@ -245,7 +247,8 @@ func (s *Subscriptions) begin(ctx context.Context, name string, list []*subscrip
 			continue
 		}
 		if err != nil {
-			s.logger.Debug("the state of a resource is not known yet", "uri", resources.ClipLong(added.uri), "error", err)
+			s.logger.Debug("the state of a resource is not known "+
+				"yet", "uri", resources.ClipLong(added.uri), "error", err)
 		}
 		s.mu.Lock()
 		added.state = now
