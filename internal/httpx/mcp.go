@@ -159,6 +159,9 @@ func (s *Server) answer(c echo.Context, request *mcp.Request) error {
 	if failure := cancelled(ctx, request); failure != nil {
 		return s.fail(c, request.ID, failure, request.Era)
 	}
+	if ctx.Err() != nil {
+		return nil // the client has gone
+	}
 	h, status := c.Response().Header(), http.StatusOK
 	if reply.Session != "" {
 		h.Set(mcp.HeaderSession, reply.Session)
