@@ -16,14 +16,15 @@ const module = "github.com/repomcp/repomcp/"
 // arrows say which of the module's packages each package may import. What is
 // not here may not be.
 var arrows = map[string][]string{
-	"cmd/repomcp":        {"internal/archive", "internal/cache", "internal/history", "internal/httpx", "internal/links", "internal/repos", "internal/resources", "internal/search", "internal/tools", "internal/tools/prompts"},
+	"cmd/repomcp":        {"internal/archive", "internal/cache", "internal/history", "internal/httpx", "internal/links", "internal/mcp", "internal/repos", "internal/resources", "internal/search", "internal/tools", "internal/tools/prompts", "internal/watch"},
 	"client":             {},
-	"internal/httpx":     {"internal/links", "internal/panics", "internal/resources"},
-	"internal/resources": {"internal/archive", "internal/cache", "internal/links", "internal/lru", "internal/panics", "internal/repos", "internal/repos/newest", "internal/watch"},
-	"internal/watch":     {"internal/repos"},
+	"internal/httpx":     {"internal/links", "internal/mcp", "internal/panics", "internal/resources"},
+	"internal/mcp":       {"internal/archive", "internal/links", "internal/repos", "internal/repos/newest", "internal/resources", "internal/watch"},
+	"internal/resources": {"internal/archive", "internal/cache", "internal/links", "internal/lru", "internal/repos"},
+	"internal/watch":     {"internal/panics", "internal/repos", "internal/resources"},
 	"internal/tools": {
-		"internal/archive", "internal/diff", "internal/history", "internal/lfs", "internal/lru", "internal/mailmap", "internal/repos",
-		"internal/cquote", "internal/search", "internal/search/pattern", "internal/tools/excerpt", "internal/tools/glob", "internal/tools/spelling",
+		"internal/archive", "internal/cquote", "internal/diff", "internal/history", "internal/lfs", "internal/lru", "internal/mailmap", "internal/repos",
+		"internal/resources", "internal/search", "internal/search/pattern", "internal/tools/excerpt", "internal/tools/glob", "internal/tools/spelling",
 	},
 	"internal/tools/excerpt":  {"internal/diff"},
 	"internal/tools/glob":     {"internal/wildmatch"},
@@ -107,7 +108,7 @@ var arrows = map[string][]string{
 var fences = map[string][]string{
 	"github.com/labstack/echo":    {"internal/httpx"},
 	"github.com/coder/websocket":  {"internal/httpx"},
-	"github.com/mark3labs/mcp-go": {"internal/resources", "internal/tools", "internal/tools/prompts", "cmd/repomcp"},
+	"github.com/mark3labs/mcp-go": {"internal/mcp", "internal/tools", "internal/tools/prompts"},
 	"github.com/go-git":           {"internal/repos", "bench"},
 	"github.com/klauspost":        {"internal/archive/zip", "internal/compress/gzip", "internal/compress/zstd"},
 	"github.com/ulikunitz":        {"internal/compress/xz"},
@@ -120,8 +121,7 @@ var fences = map[string][]string{
 	"github.com/knadh":            {"cmd/repomcp"},
 	"os/exec":                     {"internal/compress/compresstest", "internal/gittest", "bench"},
 	"unsafe":                      {},
-	// resources builds mcp-go's HTTP handler, whose types are net/http's.
-	"net/http": {"client", "internal/httpx", "internal/resources", "bench"},
+	"net/http":                    {"client", "internal/httpx", "bench"},
 }
 
 type goPackage struct {

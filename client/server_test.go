@@ -27,8 +27,10 @@ import (
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
 	"github.com/repomcp/repomcp/internal/links"
+	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/watch"
 )
 
 // TestMain looks for goroutines that are left behind. Kept connections are
@@ -63,7 +65,11 @@ func newSite(t *testing.T, delivery string, replicas int) *site {
 	root := t.TempDir()
 	s.repo = gittest.At(t, filepath.Join(root, "team/app.git"))
 	s.repo.Commit("main", gittest.Regular("README.md", "# app\n"), gittest.Regular("src/noise", gittest.Noise(300_000)), gittest.Regular("src/empty", ""))
-	linking := newLinking(t, s.url, delivery)
+	linking := newLinking(t, s.url)
+	way := mcp.DeliveryAny
+	if delivery == "downloadUrl" {
+		way = mcp.DeliveryURL
+	}
 	bucket := &cachetest.Bucket{}
 	s.storage = serveBucket(t, bucket)
 	for range replicas {
@@ -71,7 +77,7 @@ func newSite(t *testing.T, delivery string, replicas int) *site {
 		if delivery == "redirect" {
 			objects = cache.NewObjects(cache.ObjectsOptions{Bucket: bucket, Public: bucket})
 		}
-		s.targets = append(s.targets, serve(t, root, linking, objects))
+		s.targets = append(s.targets, serve(t, root, linking, way, objects))
 	}
 	if delivery == "redirect" {
 		fill(t, root, linking, bucket)
@@ -80,7 +86,7 @@ func newSite(t *testing.T, delivery string, replicas int) *site {
 	return s
 }
 
-func newLinking(t *testing.T, address, delivery string) resources.Linking {
+func newLinking(t *testing.T, address string) resources.Linking {
 	t.Helper()
 	base, err := links.ParseBase(address)
 	if err != nil {
@@ -94,15 +100,11 @@ func newLinking(t *testing.T, address, delivery string) resources.Linking {
 	if err != nil {
 		t.Fatal(err)
 	}
-	linking := resources.Linking{Authority: authority, Base: base}
-	if delivery == "downloadUrl" {
-		linking.Delivery = resources.DeliveryURL
-	}
-	return linking
+	return resources.Linking{Authority: authority, Base: base}
 }
 
 // serve starts a server that notices pushes, and gives its address.
-func serve(t *testing.T, root string, linking resources.Linking, objects *cache.Objects) *url.URL {
+func serve(t *testing.T, root string, linking resources.Linking, way mcp.Delivery, objects *cache.Objects) *url.URL {
 	t.Helper()
 	catalogue, err := repos.Open(root, repos.Options{})
 	if err != nil {
@@ -116,14 +118,17 @@ func serve(t *testing.T, root string, linking resources.Linking, objects *cache.
 	if objects != nil {
 		kept = cache.New(cache.Options{Objects: objects})
 	}
-	mcp := resources.New(resources.Options{
-		Catalogue: catalogue, Engine: engine, Version: "test", Links: linking, Cache: kept,
-		Sessions: resources.NewSessions([]byte(strings.Repeat("k", 32))), Logger: slog.New(slog.DiscardHandler),
+	logger := slog.New(slog.DiscardHandler)
+	found := resources.New(resources.Options{Catalogue: catalogue, Engine: engine, Links: linking, Cache: kept, Logger: logger})
+	subscriptions := watch.New(watch.Options{Catalogue: catalogue, Logger: logger})
+	messages := mcp.New(mcp.Options{
+		Catalogue: catalogue, Resources: found, Subscriptions: subscriptions, Version: "test", Delivery: way,
+		Sessions: mcp.NewSessions([]byte(strings.Repeat("k", 32))), Logger: logger,
 	})
-	server := httpx.New(httpx.Options{Resources: mcp, Logger: slog.New(slog.DiscardHandler)})
+	server := httpx.New(httpx.Options{MCP: messages, Resources: found, Logger: logger})
 	ctx, cancel := context.WithCancel(context.Background())
 	var running sync.WaitGroup
-	running.Go(func() { mcp.Watch(ctx) })
+	running.Go(func() { subscriptions.Run(ctx) })
 	running.Go(func() { catalogue.Watch(ctx) })
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -169,7 +174,7 @@ func serveBucket(t *testing.T, bucket *cachetest.Bucket) *httptest.Server {
 // fill has the archives that tests ask for made and uploaded.
 func fill(t *testing.T, root string, linking resources.Linking, bucket *cachetest.Bucket) {
 	t.Helper()
-	filler := serve(t, root, linking, cache.NewObjects(cache.ObjectsOptions{Bucket: bucket}))
+	filler := serve(t, root, linking, mcp.DeliveryAny, cache.NewObjects(cache.ObjectsOptions{Bucket: bucket}))
 	for n, format := range []string{"tar", "tar.gz"} {
 		download(t, filler.String()+"/archive/team/app/main."+format)
 		for deadline := time.Now().Add(hang); len(bucket.Names()) <= n; time.Sleep(5 * time.Millisecond) {

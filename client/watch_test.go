@@ -23,7 +23,7 @@ type watching struct {
 	cancel context.CancelFunc
 }
 
-func watch(t *testing.T, c *client.Client, uris ...string) *watching {
+func watchAll(t *testing.T, c *client.Client, uris ...string) *watching {
 	ctx, cancel := context.WithCancel(t.Context())
 	w := &watching{t: t, states: make(chan client.State, 100), ended: make(chan error, 1), cancel: cancel}
 	go func() {
@@ -85,7 +85,7 @@ func TestWatchGivesStates(t *testing.T) {
 				}
 				s.fail(func(int, *http.Request) fault { return f })
 				first := s.repo.Git("rev-parse", "main")
-				w := watch(t, c, ref, archive, file)
+				w := watchAll(t, c, ref, archive, file)
 				states := map[string]client.State{}
 				for range 3 {
 					state := <-w.states
@@ -130,7 +130,7 @@ func TestWatchComesBack(t *testing.T) {
 			var told atomic.Int64
 			s.options.Retrying = func(error) { told.Add(1) }
 			c := s.connect(protocol)
-			w := watch(t, c, "repo://team/app/refs/heads/main")
+			w := watchAll(t, c, "repo://team/app/refs/heads/main")
 			w.until("the beginning", isCommit(s.repo.Git("rev-parse", "main")))
 			time.Sleep(200 * time.Millisecond)
 			for name, f := range map[string]fault{"refused": {refuse: true}, "503": {status: 503}} {
@@ -168,7 +168,7 @@ func TestWatchEnds(t *testing.T) {
 		}
 	}
 	s.fail(nil)
-	w := watch(t, c, "repo://nobody/refs/heads/main")
+	w := watchAll(t, c, "repo://nobody/refs/heads/main")
 	w.until("what may come", func(state client.State) bool { return state.Missing })
 	_ = w.stop() // ended by this test
 }

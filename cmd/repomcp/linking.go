@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/repomcp/repomcp/internal/links"
+	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
@@ -19,8 +20,8 @@ import (
 const reloadInterval = 2 * time.Second
 
 // deliveryNames are the values of --delivery.
-var deliveryNames = map[string]resources.Delivery{
-	"auto": resources.DeliveryAny, "direct": resources.DeliveryDirect, "url": resources.DeliveryURL,
+var deliveryNames = map[string]mcp.Delivery{
+	"auto": mcp.DeliveryAny, "direct": mcp.DeliveryDirect, "url": mcp.DeliveryURL,
 }
 
 type linkFlags struct {
@@ -49,6 +50,7 @@ func (f *linkFlags) define(set *pflag.FlagSet) {
 // that links could begin with.
 type linking struct {
 	resources.Linking
+	delivery    mcp.Delivery
 	keys        *links.Keyring
 	revocations *links.Revocations
 	redis       *links.Redis
@@ -92,14 +94,15 @@ func (f linkFlags) open(publicURL string, listening net.Addr, logger *slog.Logge
 		logger.Info("links for one download are good at this server only: there is no --redis")
 	}
 	l.Linking = resources.Linking{
-		Authority: authority, Base: base, Local: local, Lifetime: f.lifetime, ManyUses: f.manyUses, Delivery: delivery,
+		Authority: authority, Base: base, Local: local, Lifetime: f.lifetime, ManyUses: f.manyUses,
 	}
+	l.delivery = delivery
 	return l, nil
 }
 
 // unlinked refuses settings that have no meaning without links.
-func (f linkFlags) unlinked(delivery resources.Delivery) error {
-	if delivery == resources.DeliveryURL || f.keyFile != "" || f.redis != "" {
+func (f linkFlags) unlinked(delivery mcp.Delivery) error {
+	if delivery == mcp.DeliveryURL || f.keyFile != "" || f.redis != "" {
 		return &usageError{errors.New("links need --public-url, the address under which clients reach the server")}
 	}
 	return nil

@@ -22,11 +22,13 @@ import (
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/httpx"
+	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/tools"
 	"github.com/repomcp/repomcp/internal/tools/prompts"
+	"github.com/repomcp/repomcp/internal/watch"
 )
 
 var errNoRoot = &usageError{errors.New("name the folder of the git mirrors with --root DIR or REPOMCP_ROOT")}
@@ -207,25 +209,30 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, caching.close()) }()
-	mcp := resources.New(resources.Options{
-		Catalogue: catalogue, Engine: engine, Version: version(), ReadLimit: flags.readLimit,
-		Sessions: resources.NewSessions(key), Logger: logger,
+	found := resources.New(resources.Options{
+		Catalogue: catalogue, Engine: engine, ArchiveLimits: flags.limits, Links: linking.Linking, Cache: caching.cache,
+		Logger: logger,
+	})
+	subscriptions := watch.New(watch.Options{
+		Catalogue: catalogue, NoEvents: flags.noEvents, Total: flags.maxSubscriptions, Logger: logger,
+	})
+	messages := mcp.New(mcp.Options{
+		Catalogue: catalogue, Resources: found, Subscriptions: subscriptions, Version: version(),
+		ReadLimit: flags.readLimit, Delivery: linking.delivery, Sessions: mcp.NewSessions(key), Logger: logger,
 		Prompts: prompts.All(), Unknown: tools.Unknown,
-		Subscribing:   resources.Subscribing{NoEvents: flags.noEvents, Total: flags.maxSubscriptions},
-		ArchiveLimits: flags.limits, Links: linking.Linking, Cache: caching.cache,
 	})
 	offered, err := tools.Choose(tools.New(tools.Options{
-		Catalogue: catalogue, Locator: locator{mcp}, NoLinks: flags.noLinks, Logger: logger,
+		Catalogue: catalogue, Resources: found, NoLinks: flags.noLinks, Logger: logger,
 		Searcher: search.New(catalogue, engine.Scheduler(), search.Options{CacheBytes: flags.searchCache}),
 		Facts:    history.NewFacts(flags.historyCache / 4),
 	}), flags.tools)
 	if err != nil {
 		return &usageError{fmt.Errorf("--tools: %w", err)}
 	}
-	mcp.AddTools(resources.Accounted(offered)...)
+	messages.AddTools(offered...)
 	at := reachOf(listener.Addr())
 	server := httpx.New(httpx.Options{
-		Resources: mcp, AllowedHosts: append(hosts, at.names...), AllowedOrigins: flags.allowedOrigins,
+		MCP: messages, Resources: found, AllowedHosts: append(hosts, at.names...), AllowedOrigins: flags.allowedOrigins,
 		PublicURL:    flags.publicURL,
 		WriteTimeout: flags.writeTimeout, Connections: flags.maxConnections, Health: catalogue.Check, Logger: logger,
 	})
@@ -233,21 +240,21 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 		return err
 	}
 	serving = true
-	background := []func(context.Context){catalogue.Watch, mcp.Watch, linking.watch, caching.watch,
+	background := []func(context.Context){catalogue.Watch, subscriptions.Run, linking.watch, caching.watch,
 		func(ctx context.Context) {
 			ignoreHangups(ctx, logger)
 		}}
 	if flags.verify {
 		background = append(background, catalogue.Verify)
 	}
-	stop := watch(ctx, background...)
+	stop := runUntil(ctx, background...)
 	defer stop()
 	return serveUntil(ctx, server, listener, flags.drainTimeout, logger)
 }
 
-// watch runs the functions until ctx ends or stop is called, which waits for
+// runUntil runs the functions until ctx ends or stop is called, which waits for
 // them.
-func watch(ctx context.Context, functions ...func(context.Context)) (stop func()) {
+func runUntil(ctx context.Context, functions ...func(context.Context)) (stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	var running sync.WaitGroup
 	for _, function := range functions {

@@ -5,8 +5,9 @@ import (
 	"runtime"
 	"runtime/debug"
 
-	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/spf13/cobra"
+
+	"github.com/repomcp/repomcp/internal/mcp"
 )
 
 // version returns the version of the module as the Go toolchain recorded it, with the
@@ -46,7 +47,7 @@ func describe() string {
 		}
 	}
 	return fmt.Sprintf("repomcp %s\ncommit %s\n%s %s/%s\nMCP %v\n", version(), commit, runtime.Version(), runtime.GOOS,
-		runtime.GOARCH, mcp.ValidProtocolVersions)
+		runtime.GOARCH, mcp.Versions())
 }
 
 func newVersion(env environment) *cobra.Command {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
@@ -80,8 +81,8 @@ func checkSite(next echo.HandlerFunc) echo.HandlerFunc {
 // pick different ones.
 var singular = []string{
 	"Accept-Encoding", "Content-Type", "Content-Encoding", "Origin",
-	resources.HeaderSession, resources.HeaderVersion, resources.HeaderMethod, resources.HeaderName,
-	resources.HeaderEventID,
+	mcp.HeaderSession, mcp.HeaderVersion, mcp.HeaderMethod, mcp.HeaderName,
+	mcp.HeaderEventID,
 	"Range", "If-Range", "If-Modified-Since", "If-Unmodified-Since",
 }
 
@@ -125,11 +126,11 @@ func refuse(c echo.Context, status int, text string) error {
 	if c.Request().Method != http.MethodPost || c.Request().URL.Path != mcpPath {
 		return c.String(status, text+"\n")
 	}
-	failure := &resources.Error{Reason: resources.ReasonRequest, Message: text}
+	failure := &mcp.Error{Reason: mcp.ReasonRequest, Message: text}
 	if status >= http.StatusInternalServerError {
 		failure.Reason = resources.ReasonInternal
 	}
-	return c.Blob(status, typeJSON, resources.ErrorReply(nil, failure, eraOf(c.Request())))
+	return c.Blob(status, typeJSON, mcp.ErrorReply(nil, failure, eraOf(c.Request())))
 }
 
 func sameOrigin(origin, host string) bool {

@@ -13,11 +13,11 @@ import (
 
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/repos"
-	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/watch"
 )
 
 // ways are how changes are noticed: told by the kernel, or by looking alone.
-var ways = map[string]resources.Subscribing{"events": {}, "looking": {NoEvents: true}}
+var ways = map[string]watch.Options{"events": {}, "looking": {NoEvents: true}}
 
 // listener is a client that waits for notifications, in one era.
 type listener struct {
@@ -240,7 +240,7 @@ func TestPushOfAThousandRefsIsOneNotification(t *testing.T) {
 }
 
 func TestListChangesAreNotified(t *testing.T) {
-	s := serveWith(t, repos.Options{Rescan: 100 * time.Millisecond}, resources.Subscribing{})
+	s := serveWith(t, repos.Options{Rescan: 100 * time.Millisecond}, watch.Options{})
 	first := s.repo("first")
 	stop := s.watch()
 	defer stop()
@@ -307,7 +307,7 @@ func TestRepositoryIsWatchedAsAWhole(t *testing.T) {
 }
 
 func TestSubscriptionsAreBounded(t *testing.T) {
-	s := serveWith(t, repos.Options{}, resources.Subscribing{PerSession: 3, Total: 10})
+	s := serveWith(t, repos.Options{}, watch.Options{PerSession: 3, Total: 10})
 	s.repo("repo").Commit("main", gittest.Regular("a", "1"))
 	uri := func(i int) string { return fmt.Sprintf("repo://repo/contents/%d", i) }
 	session := s.initialize()

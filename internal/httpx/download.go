@@ -19,22 +19,12 @@ const typePlain = "text/plain; charset=utf-8"
 const retryAfter = "5"
 
 // downloadStatus is the one table of statuses for what goes wrong before the
-// first byte of a plain download. It has all reasons: what only messages of MCP
-// can be refused for would be a mistake of the client here too.
+// first byte of a plain download.
 var downloadStatus = map[resources.Reason]int{
-	resources.ReasonParse:           http.StatusBadRequest,
-	resources.ReasonRequest:         http.StatusBadRequest,
-	resources.ReasonParams:          http.StatusBadRequest,
-	resources.ReasonMethod:          http.StatusBadRequest,
-	resources.ReasonHeader:          http.StatusBadRequest,
-	resources.ReasonVersion:         http.StatusBadRequest,
-	resources.ReasonCapability:      http.StatusBadRequest,
 	resources.ReasonURI:             http.StatusBadRequest,
 	resources.ReasonNotFound:        http.StatusNotFound,
 	resources.ReasonAmbiguous:       http.StatusConflict,
 	resources.ReasonFullNeeded:      http.StatusConflict,
-	resources.ReasonNotStreamable:   http.StatusNotFound,
-	resources.ReasonSubscriptions:   http.StatusServiceUnavailable,
 	resources.ReasonTooLarge:        http.StatusForbidden, // 413 is about what a client sends
 	resources.ReasonUnsupportedRepo: http.StatusNotImplemented,
 	resources.ReasonCorruptRepo:     http.StatusInternalServerError,

@@ -9,8 +9,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/panics"
-	"github.com/repomcp/repomcp/internal/resources"
 )
 
 // eventHeaders are those of every event stream. Nginx would hold events back
@@ -21,27 +21,27 @@ func eventHeaders(h http.Header) {
 	h.Set("X-Accel-Buffering", "no")
 }
 
-// subscribe answers subscriptions/listen with an event stream, which ends with
+// listen answers subscriptions/listen with an event stream, which ends with
 // the result of the request: when the server stops, or at once when there is
 // nothing to wait for.
-func (s *Server) subscribe(c echo.Context, request *resources.Request) error {
+func (s *Server) listen(c echo.Context, request *mcp.Request) error {
 	ctx, cancel := context.WithCancel(c.Request().Context())
 	defer context.AfterFunc(s.draining, cancel)()
 	stream := &eventStream{w: c.Response()}
 	helpers := panics.NewGroup(cancel)
 	defer helpers.Wait()
 	defer cancel()
-	helpers.Go(func() { stream.keepAlive(ctx, cancel, s.options.Resources.Heartbeat()) })
-	reply, code := s.options.Resources.Listen(ctx, request, stream.send)
+	helpers.Go(func() { stream.keepAlive(ctx, cancel, s.options.MCP.Heartbeat()) })
+	reply := s.options.MCP.Listen(ctx, request, stream.send)
 	cancel()
 	helpers.Wait()
 	if !stream.begun {
-		return s.reply(c, statusOf(code, request.Era), reply)
+		return s.reply(c, statusOf(reply.Code, request.Era), reply.Message)
 	}
 	if c.Request().Context().Err() != nil {
 		return nil // the client has gone
 	}
-	return stream.send(reply)
+	return stream.send(reply.Message)
 }
 
 // eventStream writes messages as server-sent events.

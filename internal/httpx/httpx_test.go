@@ -20,10 +20,12 @@ import (
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
+	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/tools"
 	"github.com/repomcp/repomcp/internal/tools/prompts"
+	"github.com/repomcp/repomcp/internal/watch"
 )
 
 // TestMain looks for goroutines that the server has left. Connections of the
@@ -40,20 +42,21 @@ type site struct {
 
 	catalogue *repos.Catalogue
 
-	mcp    *resources.Server
-	server *httpx.Server
-	http   *httptest.Server
-	client *http.Client
-	log    *journal
+	mcp           *mcp.Server
+	subscriptions *watch.Subscriptions
+	server        *httpx.Server
+	http          *httptest.Server
+	client        *http.Client
+	log           *journal
 }
 
 // serve starts a server over an empty root.
 func serve(t *testing.T) *site {
 	t.Helper()
-	return serveWith(t, repos.Options{}, resources.Subscribing{})
+	return serveWith(t, repos.Options{}, watch.Options{})
 }
 
-func serveWith(t *testing.T, options repos.Options, subscribing resources.Subscribing) *site {
+func serveWith(t *testing.T, options repos.Options, subscribing watch.Options) *site {
 	t.Helper()
 	root := t.TempDir()
 	catalogue, err := repos.Open(root, options)
@@ -66,9 +69,11 @@ func serveWith(t *testing.T, options repos.Options, subscribing resources.Subscr
 	}
 	log := &journal{}
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
-	mcp := resources.New(resources.Options{Catalogue: catalogue, Engine: engine, Version: "test", Prompts: prompts.All(), Unknown: tools.Unknown, Subscribing: subscribing, Logger: logger, Sessions: resources.NewSessions([]byte(strings.Repeat("k", 32)))})
-	mcp.AddTools(tools.New(tools.Options{Catalogue: catalogue})...)
-	s := &site{t: t, root: root, catalogue: catalogue, mcp: mcp, server: httpx.New(httpx.Options{Resources: mcp, Logger: logger}), log: log}
+	subscribing.Catalogue, subscribing.Logger = catalogue, logger
+	found, subscriptions := resources.New(resources.Options{Catalogue: catalogue, Engine: engine, Logger: logger}), watch.New(subscribing)
+	messages := mcp.New(mcp.Options{Catalogue: catalogue, Resources: found, Subscriptions: subscriptions, Version: "test", Prompts: prompts.All(), Unknown: tools.Unknown, Logger: logger, Sessions: mcp.NewSessions([]byte(strings.Repeat("k", 32)))})
+	messages.AddTools(tools.New(tools.Options{Catalogue: catalogue})...)
+	s := &site{t: t, root: root, catalogue: catalogue, mcp: messages, subscriptions: subscriptions, server: httpx.New(httpx.Options{MCP: messages, Resources: found, Logger: logger}), log: log}
 	s.http = httptest.NewServer(s.server.Handler())
 	// A kept connection that is dialled for a request that was given up
 	// outlives its test.
@@ -145,7 +150,7 @@ func (s *site) post(header http.Header, message any) *http.Response {
 func (s *site) watch() (stop func()) {
 	ctx, cancel := context.WithCancel(s.t.Context())
 	var running sync.WaitGroup
-	running.Go(func() { s.mcp.Watch(ctx) })
+	running.Go(func() { s.subscriptions.Run(ctx) })
 	running.Go(func() { s.catalogue.Watch(ctx) })
 	return func() {
 		cancel()

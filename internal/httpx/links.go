@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4/middleware"
 
 	"github.com/repomcp/repomcp/internal/links"
+	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
@@ -53,7 +54,7 @@ func (s *Server) link(c echo.Context) error {
 	}
 	tag, resume := resumed(r)
 	linked, err := s.options.Resources.OpenLink(r.Context(), token, resources.LinkUse{
-		Method: r.Method, Session: r.Header.Get(resources.HeaderSession), Resume: resume,
+		Method: r.Method, Principal: mcp.Principal(r.Header.Get(mcp.HeaderSession)), Resume: resume,
 	})
 	if err != nil {
 		return s.refuseLink(c, err)
@@ -98,7 +99,7 @@ func (s *Server) refuseLink(c echo.Context, err error) error {
 		case http.StatusServiceUnavailable:
 			h.Set("Retry-After", retryAfter)
 		case http.StatusUnauthorized:
-			h.Set("WWW-Authenticate", resources.HeaderSession) // one is demanded by RFC 9110
+			h.Set("WWW-Authenticate", mcp.HeaderSession) // one is demanded by RFC 9110
 		}
 		return refuse(c, f.status, f.text)
 	}
@@ -235,7 +236,7 @@ func linkCORS() echo.MiddlewareFunc {
 		Skipper:       func(c echo.Context) bool { return !isLink(c) },
 		AllowOrigins:  []string{"*"},
 		AllowMethods:  []string{http.MethodGet, http.MethodHead},
-		AllowHeaders:  append([]string{resources.HeaderSession}, conditionHeaders...),
+		AllowHeaders:  append([]string{mcp.HeaderSession}, conditionHeaders...),
 		ExposeHeaders: exposedHeaders,
 	})
 }

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/links"
+	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
@@ -33,7 +34,6 @@ type withLinks struct {
 	clock     *clock
 	publicURL string // the server's own when ""
 	manyUses  bool
-	delivery  resources.Delivery
 	denied    *links.Revocations
 }
 
@@ -60,7 +60,7 @@ func (l *withLinks) linking(t *testing.T) func(string) resources.Linking {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return resources.Linking{Authority: authority, Base: base, ManyUses: l.manyUses, Delivery: l.delivery}
+		return resources.Linking{Authority: authority, Base: base, ManyUses: l.manyUses}
 	}
 }
 
@@ -164,9 +164,7 @@ func TestDeliveryIsChosen(t *testing.T) {
 	plain := newTarget(t, targetOptions{})
 	l := newLinks(t)
 	linked := newTarget(t, targetOptions{links: l.linking(t)})
-	always := newLinks(t)
-	always.delivery = resources.DeliveryURL
-	byOption := newTarget(t, targetOptions{links: always.linking(t)})
+	byOption := newTarget(t, targetOptions{links: newLinks(t).linking(t), delivery: mcp.DeliveryURL})
 	const all, narrow = "*/*, application/json, text/event-stream", "application/json, text/event-stream"
 	for _, c := range []struct {
 		name          string

@@ -9,12 +9,13 @@ import (
 	"mime"
 	"net/http"
 	"net/netip"
+	"strconv"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
@@ -38,7 +39,7 @@ func (s *Server) post(c echo.Context) error {
 	if err != nil {
 		return err
 	}
-	messages, batch, failure := resources.ParseMessages(body)
+	messages, batch, failure := mcp.ParseMessages(body)
 	switch {
 	case failure != nil:
 		return s.fail(c, nil, failure, eraOf(r))
@@ -71,18 +72,18 @@ func readBody(c echo.Context) ([]byte, error) {
 	}
 }
 
-func eraOf(r *http.Request) resources.Era {
-	if resources.IsModern(r.Header.Get(resources.HeaderVersion)) {
-		return resources.ModernEra
+func eraOf(r *http.Request) mcp.Era {
+	if mcp.IsModern(r.Header.Get(mcp.HeaderVersion)) {
+		return mcp.ModernEra
 	}
-	return resources.SessionEra
+	return mcp.SessionEra
 }
 
-func (s *Server) single(c echo.Context, message resources.Message) error {
+func (s *Server) single(c echo.Context, message mcp.Message) error {
 	c.Set(keyRPC, message.Method)
 	request, status, failure := s.admit(c.Request(), message)
 	if status != 0 {
-		return s.reply(c, status, resources.ErrorReply(message.ID, failure, resources.SessionEra))
+		return s.reply(c, status, mcp.ErrorReply(message.ID, failure, mcp.SessionEra))
 	}
 	if failure != nil {
 		return s.fail(c, message.ID, failure, request.Era)
@@ -91,47 +92,47 @@ func (s *Server) single(c echo.Context, message resources.Message) error {
 		return refuse(c, http.StatusNotAcceptable, "Send Accept: application/json, text/event-stream.")
 	}
 	if !message.IsRequest() {
-		s.options.Resources.Notified(request)
+		s.options.MCP.Notified(request)
 		return c.NoContent(http.StatusAccepted)
 	}
-	ctx, end := s.options.Resources.Begin(c.Request().Context(), request)
+	ctx, end := s.options.MCP.Begin(c.Request().Context(), request)
 	defer end()
 	c.SetRequest(c.Request().WithContext(ctx))
 	switch {
-	case message.Method == resources.MethodStream:
+	case message.Method == mcp.MethodStream:
 		return s.stream(c, request)
 	case request.IsListen():
-		return s.subscribe(c, request)
+		return s.listen(c, request)
 	default:
-		return s.pass(c, request)
+		return s.answer(c, request)
 	}
 }
 
 // admitsReply checks the Accept header: requests need both kinds of reply,
 // since the server may choose; a stream is bytes, so that only its errors have
 // a kind that is known before.
-func admitsReply(r *http.Request, message resources.Message) bool {
+func admitsReply(r *http.Request, message mcp.Message) bool {
 	accept := strings.Join(r.Header.Values("Accept"), ",")
-	return accepts(accept, typeJSON) && (message.Method == resources.MethodStream || accepts(accept, typeEvents))
+	return accepts(accept, typeJSON) && (message.Method == mcp.MethodStream || accepts(accept, typeEvents))
 }
 
 // sessionStatus are the statuses of the transport for sessions, with what to
 // do.
-var sessionStatus = map[resources.SessionState]struct {
+var sessionStatus = map[mcp.SessionState]struct {
 	status int
 	text   string
 }{
-	resources.SessionMissing: {http.StatusBadRequest,
+	mcp.SessionMissing: {http.StatusBadRequest,
 		"The header Mcp-Session-Id is missing. Send initialize first and repeat the id of its reply."},
-	resources.SessionUnknown: {http.StatusNotFound, "The session is unknown or has expired. Send initialize again."},
+	mcp.SessionUnknown: {http.StatusNotFound, "The session is unknown or has expired. Send initialize again."},
 }
 
 // admit applies the rules of the transport. A status that is not 0 is that of
 // a session that cannot be used.
-func (s *Server) admit(r *http.Request, message resources.Message) (*resources.Request, int, *resources.Error) {
-	request, session, failure := s.options.Resources.Admit(message, r.Header.Get)
+func (s *Server) admit(r *http.Request, message mcp.Message) (*mcp.Request, int, *mcp.Error) {
+	request, session, failure := s.options.MCP.Admit(message, r.Header.Get)
 	if problem := sessionStatus[session]; problem.status != 0 {
-		return nil, problem.status, &resources.Error{Reason: resources.ReasonRequest, Message: problem.text}
+		return nil, problem.status, &mcp.Error{Reason: mcp.ReasonRequest, Message: problem.text}
 	}
 	request.Address = clientNetwork(r)
 	return request, 0, failure
@@ -151,50 +152,46 @@ func clientNetwork(r *http.Request) string {
 	return netip.PrefixFrom(address, 64).Masked().String()
 }
 
-// pass gives a request to mcp-go and mends its reply on the way out.
-func (s *Server) pass(c echo.Context, request *resources.Request) error {
-	r := c.Request()
-	w := &patchWriter{ResponseWriter: c.Response(), request: request}
-	if request.Method == resources.MethodInitialize {
-		id, err := s.options.Resources.NewSession(request)
-		if err != nil {
-			return err
-		}
-		w.session = id
-	}
-	s.mcp.ServeHTTP(w, inner(r, request))
-	if failure := cancelled(r.Context(), request); failure != nil && !w.events {
+// answer replies to a request with one message.
+func (s *Server) answer(c echo.Context, request *mcp.Request) error {
+	ctx := c.Request().Context()
+	reply := s.options.MCP.Answer(ctx, request)
+	if failure := cancelled(ctx, request); failure != nil {
 		return s.fail(c, request.ID, failure, request.Era)
 	}
-	return w.finish()
-}
-
-// inner is the HTTP request that mcp-go gets for a message.
-func inner(r *http.Request, request *resources.Request) *http.Request {
-	r = r.WithContext(request.Attach(r.Context()))
-	r.Body = io.NopCloser(bytes.NewReader(request.Raw))
-	return r
+	if ctx.Err() != nil {
+		return nil // the client has gone
+	}
+	h, status := c.Response().Header(), http.StatusOK
+	if reply.Session != "" {
+		h.Set(mcp.HeaderSession, reply.Session)
+	}
+	if request.Era == mcp.ModernEra {
+		status = statusOf(reply.Code, request.Era)
+	}
+	h.Set("Content-Length", strconv.Itoa(len(reply.Message)))
+	return s.reply(c, status, reply.Message)
 }
 
 // cancelled is the reply to a request that its client has cancelled, or nil.
 // HTTP has to have one, which the client passes over.
-func cancelled(ctx context.Context, request *resources.Request) *resources.Error {
-	if !errors.Is(context.Cause(ctx), resources.ErrCancelled) {
+func cancelled(ctx context.Context, request *mcp.Request) *mcp.Error {
+	if !errors.Is(context.Cause(ctx), mcp.ErrCancelled) {
 		return nil
 	}
-	return request.About(&resources.Error{
-		Reason: resources.ReasonInternal, Message: "The request was cancelled.", Cause: resources.ErrCancelled,
+	return request.About(&mcp.Error{
+		Reason: resources.ReasonInternal, Message: "The request was cancelled.", Cause: mcp.ErrCancelled,
 	})
 }
 
 // batch answers several messages, one after the other, so that no more than
 // one reply is in memory. Later versions than 2025-03-26 have no batches.
-func (s *Server) batch(c echo.Context, messages []resources.Message) error {
-	requests := make([]*resources.Request, len(messages))
+func (s *Server) batch(c echo.Context, messages []mcp.Message) error {
+	requests := make([]*mcp.Request, len(messages))
 	for i, message := range messages {
 		request, status, failure := s.admit(c.Request(), message)
 		if status != 0 {
-			return s.reply(c, status, resources.ErrorReply(nil, failure, resources.SessionEra))
+			return s.reply(c, status, mcp.ErrorReply(nil, failure, mcp.SessionEra))
 		}
 		if failure == nil {
 			failure = request.AdmitBatched()
@@ -210,12 +207,12 @@ func (s *Server) batch(c echo.Context, messages []resources.Message) error {
 	return s.batchReplies(c, requests)
 }
 
-func (s *Server) batchReplies(c echo.Context, requests []*resources.Request) error {
+func (s *Server) batchReplies(c echo.Context, requests []*mcp.Request) error {
 	w := c.Response()
 	separator := "["
 	for _, request := range requests {
 		if !request.IsRequest() {
-			s.options.Resources.Notified(request)
+			s.options.MCP.Notified(request)
 			continue
 		}
 		reply := s.batched(c.Request(), request)
@@ -235,39 +232,28 @@ func (s *Server) batchReplies(c echo.Context, requests []*resources.Request) err
 }
 
 // batched answers one request of a batch.
-func (s *Server) batched(r *http.Request, request *resources.Request) []byte {
-	ctx, end := s.options.Resources.Begin(r.Context(), request)
+func (s *Server) batched(r *http.Request, request *mcp.Request) []byte {
+	ctx, end := s.options.MCP.Begin(r.Context(), request)
 	defer end()
-	recorder := &replyRecorder{header: make(http.Header)}
-	s.mcp.ServeHTTP(recorder, inner(r.WithContext(ctx), request))
+	reply := s.options.MCP.Answer(ctx, request)
 	if failure := cancelled(ctx, request); failure != nil {
-		return resources.ErrorReply(request.ID, failure, request.Era)
+		return mcp.ErrorReply(request.ID, failure, request.Era)
 	}
-	reply, _ := request.Patch(recorder.body.Bytes())
-	return reply
+	return reply.Message
 }
 
-// replyRecorder keeps the reply to one message of a batch. It cannot stream,
-// so that mcp-go replies with one JSON text.
-type replyRecorder struct {
-	header http.Header
-	body   bytes.Buffer
-}
-
-func (r *replyRecorder) Header() http.Header         { return r.header }
-func (r *replyRecorder) WriteHeader(int)             {}
-func (r *replyRecorder) Write(p []byte) (int, error) { return r.body.Write(p) }
-
-// listen answers GET /mcp: the event stream of a session.
-func (s *Server) listen(c echo.Context) error {
+// openEvents answers GET /mcp: the event stream of a session.
+func (s *Server) openEvents(c echo.Context) error {
 	r := c.Request()
 	if r.ContentLength != 0 {
 		// While a body is unread, net/http does not notice that a client went
 		// away.
 		return refuse(c, http.StatusBadRequest, "Send GET without a body.")
 	}
-	if eraOf(r) == resources.ModernEra {
-		s.mcp.ServeHTTP(c.Response(), r) // 405
+	if eraOf(r) == mcp.ModernEra {
+		c.Response().Header().Set("Allow", http.MethodPost)
+		http.Error(c.Response(), "GET is not supported in protocol version 2026-07-28: "+
+			"server-to-client messages use subscriptions/listen", http.StatusMethodNotAllowed)
 		return nil
 	}
 	if !accepts(strings.Join(r.Header.Values("Accept"), ","), typeEvents) {
@@ -276,21 +262,28 @@ func (s *Server) listen(c echo.Context) error {
 	if done, err := s.checkSession(c); done {
 		return err
 	}
-	id := r.Header.Get(resources.HeaderSession)
-	if !s.streams.open(id) {
+	events, ok := s.options.MCP.OpenEvents(r.Header.Get(mcp.HeaderSession))
+	if !ok {
 		return refuse(c, http.StatusConflict,
 			"The session already has an event stream. Close it before opening another.")
 	}
-	defer s.streams.close(id)
-	w := &patchWriter{ResponseWriter: c.Response()}
-	s.mcp.ServeHTTP(w, r)
-	return w.finish()
+	defer events.Close()
+	ctx, cancel := context.WithCancel(r.Context())
+	defer cancel()
+	defer context.AfterFunc(s.draining, cancel)()
+	c.Response().Header().Set("Connection", "keep-alive")
+	stream := &eventStream{w: c.Response()}
+	if err := stream.write(); err != nil {
+		return err
+	}
+	events.Run(ctx, stream.send)
+	return nil
 }
 
 // endSession answers DELETE /mcp. A signed session id cannot be taken back, and
 // the specification has a status for servers that do not allow it.
 func (s *Server) endSession(c echo.Context) error {
-	if eraOf(c.Request()) == resources.ModernEra {
+	if eraOf(c.Request()) == mcp.ModernEra {
 		c.Response().Header().Set("Allow", "POST")
 		return refuse(c, http.StatusMethodNotAllowed,
 			"There are no sessions since 2026-07-28. Send requests with POST only.")
@@ -304,9 +297,9 @@ func (s *Server) endSession(c echo.Context) error {
 
 // checkSession replies when a request without a body has no usable session.
 func (s *Server) checkSession(c echo.Context) (done bool, err error) {
-	request, status, failure := s.admit(c.Request(), resources.Message{Method: "ping"})
+	request, status, failure := s.admit(c.Request(), mcp.Message{Method: "ping"})
 	if status != 0 {
-		return true, s.reply(c, status, resources.ErrorReply(nil, failure, resources.SessionEra))
+		return true, s.reply(c, status, mcp.ErrorReply(nil, failure, mcp.SessionEra))
 	}
 	if failure != nil {
 		return true, s.fail(c, nil, failure, request.Era)
@@ -327,9 +320,9 @@ var (
 	}
 )
 
-func statusOf(code int, era resources.Era) int {
+func statusOf(code int, era mcp.Era) int {
 	table := sessionEraStatus
-	if era == resources.ModernEra {
+	if era == mcp.ModernEra {
 		table = modernStatus
 	}
 	if status := table[code]; status != 0 {
@@ -339,37 +332,11 @@ func statusOf(code int, era resources.Era) int {
 }
 
 // fail replies with a JSON-RPC error.
-func (s *Server) fail(c echo.Context, id json.RawMessage, failure *resources.Error, era resources.Era) error {
+func (s *Server) fail(c echo.Context, id json.RawMessage, failure *mcp.Error, era mcp.Era) error {
 	resources.AccountOf(c.Request().Context()).Fail()
-	return s.reply(c, statusOf(failure.Code(era), era), resources.ErrorReply(id, failure, era))
+	return s.reply(c, statusOf(mcp.Code(failure, era), era), mcp.ErrorReply(id, failure, era))
 }
 
 func (s *Server) reply(c echo.Context, status int, message []byte) error {
 	return c.Blob(status, typeJSON, message)
-}
-
-// eventStreams knows which sessions have an event stream on this server: a
-// session may have one.
-type eventStreams struct {
-	mu       sync.Mutex
-	sessions map[string]bool
-}
-
-func (e *eventStreams) open(session string) bool {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.sessions[session] {
-		return false
-	}
-	if e.sessions == nil {
-		e.sessions = make(map[string]bool)
-	}
-	e.sessions[session] = true
-	return true
-}
-
-func (e *eventStreams) close(session string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	delete(e.sessions, session)
 }

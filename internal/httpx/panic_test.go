@@ -2,36 +2,57 @@ package httpx_test
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/coder/websocket"
-	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
 )
 
-// unwritable is a parameter of a notification that panics when it is written.
-type unwritable struct{}
+// fragileListener has connections that panic when they are written to once
+// broken is set.
+type fragileListener struct {
+	net.Listener
+	broken *atomic.Bool
+}
 
-func (unwritable) MarshalJSON() ([]byte, error) { panic("on purpose") }
+func (l fragileListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	return fragileConn{conn, l.broken}, err
+}
+
+type fragileConn struct {
+	net.Conn
+	broken *atomic.Bool
+}
+
+func (c fragileConn) Write(p []byte) (int, error) {
+	if c.broken.Load() {
+		panic("on purpose")
+	}
+	return c.Conn.Write(p)
+}
 
 // TestPanicOfTheWebSocketPumpEndsItsConnection sends a notification that cannot
 // be written: its connection breaks, another one goes on.
 func TestPanicOfTheWebSocketPumpEndsItsConnection(t *testing.T) {
 	s := serve(t)
-	s.mcp.AddTools(server.ServerTool{Tool: mcp.NewTool("notify"), Handler: func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		err := server.ServerFromContext(ctx).SendNotificationToClient(ctx, "notifications/message", map[string]any{"data": unwritable{}})
-		return mcp.NewToolResultText("sent"), err
-	}})
-	other, client := dial(t, s.url), dial(t, s.url)
+	defer s.watch()()
+	var broken atomic.Bool
+	fragile := httptest.NewUnstartedServer(s.server.Handler())
+	fragile.Listener = fragileListener{fragile.Listener, &broken}
+	fragile.Start()
+	defer fragile.Close()
+	other, client := dial(t, s.url), dial(t, fragile.URL)
 	client.initialize(sessionVersion)
-	client.send(rpc(sessionVersion, 1, "tools/call", map[string]any{"name": "notify"}))
+	broken.Store(true)
+	s.repo("new") // the list has changed
 	if status := client.closed(); status == websocket.StatusNormalClosure {
 		t.Errorf("the connection ended with status %v, as if all was well", status)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
 
+	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
@@ -36,9 +37,12 @@ const (
 	defaultWriteTimeout = 2 * time.Minute
 )
 
-// Options of a [Server]. Resources is required.
+// Options of a [Server]. MCP and Resources are required.
 type Options struct {
-	Resources *resources.Server
+	// MCP answers messages.
+	MCP *mcp.Server
+	// Resources are those of plain downloads and links.
+	Resources *resources.Service
 	// AllowedHosts are names that the Host header may have besides those of
 	// the loopback interface, without ports.
 	AllowedHosts []string
@@ -68,9 +72,7 @@ type Options struct {
 type Server struct {
 	options  Options
 	logger   *slog.Logger
-	mcp      http.Handler
 	http     *http.Server
-	streams  eventStreams
 	sockets  *sockets
 	conns    *connections
 	draining context.Context
@@ -88,7 +90,7 @@ func New(options Options) *Server {
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{options: options, logger: options.Logger, mcp: options.Resources.Handler(), sockets: newSockets(options.Sockets), conns: newConnections(options.Connections, options.WriteTimeout)}
+	s := &Server{options: options, logger: options.Logger, sockets: newSockets(options.Sockets), conns: newConnections(options.Connections, options.WriteTimeout)}
 	s.draining, s.drain = context.WithCancel(context.Background())
 	s.http = &http.Server{
 		Handler:           s.routes(),
@@ -110,7 +112,7 @@ func (s *Server) routes() *echo.Echo {
 		e.Pre(s.cors())
 	}
 	e.POST(mcpPath, s.post)
-	e.GET(mcpPath, s.listen)
+	e.GET(mcpPath, s.openEvents)
 	e.DELETE(mcpPath, s.endSession)
 	e.GET(socketPath, s.websocket)
 	for kind, below := range map[resources.Plain]string{
@@ -134,8 +136,8 @@ func (s *Server) cors() echo.MiddlewareFunc {
 		AllowOrigins: s.options.AllowedOrigins,
 		AllowMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete},
 		AllowHeaders: append([]string{
-			"Accept", "Authorization", "Content-Type", resources.HeaderSession, resources.HeaderVersion,
-			resources.HeaderMethod, resources.HeaderName, resources.HeaderEventID, resources.HeaderTools,
+			"Accept", "Authorization", "Content-Type", mcp.HeaderSession, mcp.HeaderVersion,
+			mcp.HeaderMethod, mcp.HeaderName, mcp.HeaderEventID, mcp.HeaderTools,
 		}, conditionHeaders...),
 		ExposeHeaders: exposedHeaders,
 	})
@@ -145,7 +147,7 @@ func (s *Server) cors() echo.MiddlewareFunc {
 var (
 	conditionHeaders = []string{"Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since"}
 	exposedHeaders   = []string{
-		resources.HeaderSession, headerResourceURI, headerResourceType, headerDigest, "Content-Location",
+		mcp.HeaderSession, headerResourceURI, headerResourceType, headerDigest, "Content-Location",
 		"Accept-Ranges", "Content-Disposition", "Content-Length", "Content-Range", "ETag", "Last-Modified", "Link", "Retry-After",
 	}
 )
@@ -163,9 +165,6 @@ func (s *Server) Serve(listener net.Listener) error {
 // still runs then is aborted, visibly for its client, and reported as an error.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.drain()
-	if err := s.options.Resources.Shutdown(ctx); err != nil {
-		s.logger.Error("closing event streams failed", "error", err)
-	}
 	err := s.http.Shutdown(ctx)
 	if err != nil {
 		err = errors.Join(fmt.Errorf("downloads were cut off at the end of the drain time: %w", err), s.http.Close())

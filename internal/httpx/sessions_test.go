@@ -19,7 +19,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/repos"
-	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/watch"
 )
 
 // liveHeap is what is reachable, in bytes.
@@ -368,7 +368,7 @@ func TestPlainTarHasItsLengthFromTheFirstTime(t *testing.T) {
 
 func TestOneAddressCannotHaveAllSubscriptions(t *testing.T) {
 	t.Parallel()
-	s := serveWith(t, repos.Options{}, resources.Subscribing{PerSession: 3, Total: 8})
+	s := serveWith(t, repos.Options{}, watch.Options{PerSession: 3, Total: 8})
 	uri := func(i int) string { return fmt.Sprintf("repo://none/contents/%d", i) }
 	granted := 0
 	for i := range 8 {

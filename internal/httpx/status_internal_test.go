@@ -22,7 +22,7 @@ func TestEveryReasonHasAStatus(t *testing.T) {
 			t.Errorf("%s has the status %d", match[1], status)
 		}
 	}
-	if len(declared) < 15 || len(downloadStatus) != len(declared) {
+	if len(declared) < 10 || len(downloadStatus) != len(declared) {
 		t.Errorf("%d statuses for %d reasons", len(downloadStatus), len(declared))
 	}
 }

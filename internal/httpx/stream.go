@@ -14,6 +14,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
@@ -28,29 +29,29 @@ const (
 
 // stream answers resources/stream in the direct binary mode of SEP-2532: the
 // resource's bytes are the body.
-func (s *Server) stream(c echo.Context, request *resources.Request) error {
-	content, failure := s.options.Resources.Stream(c.Request().Context(), request)
+func (s *Server) stream(c echo.Context, request *mcp.Request) error {
+	content, failure := s.options.MCP.Stream(c.Request().Context(), request)
 	if failure != nil {
 		return s.fail(c, request.ID, failure, request.Era)
 	}
 	defer s.close(content)
-	way, failure := s.options.Resources.DeliveryOf(c.Request().Context(), request, acceptsContent(c.Request(), content))
+	way, failure := s.options.MCP.DeliveryOf(c.Request().Context(), request, acceptsContent(c.Request(), content))
 	if failure != nil {
 		return s.fail(c, request.ID, failure, request.Era)
 	}
-	if way == resources.DeliveryURL {
-		reply, failure := s.options.Resources.DownloadReply(c.Request().Context(), request, content)
+	if way == mcp.DeliveryURL {
+		reply, failure := s.options.MCP.DownloadReply(c.Request().Context(), request, content)
 		if failure != nil {
 			return s.fail(c, request.ID, failure, request.Era)
 		}
 		c.Response().Header().Set("Cache-Control", "no-store")
 		return s.reply(c, http.StatusOK, reply)
 	}
-	if failure := s.options.Resources.Fetch(c.Request().Context(), request, content); failure != nil {
+	if failure := s.options.MCP.Fetch(c.Request().Context(), request, content); failure != nil {
 		return s.fail(c, request.ID, failure, request.Era)
 	}
 	d := delivery{status: http.StatusOK, length: content.Size, limit: request.Stream.MaxSize}
-	if way != resources.DeliveryDirect {
+	if way != mcp.DeliveryDirect {
 		if done, err := redirect(c, content, d); done {
 			return err
 		}

@@ -20,8 +20,10 @@ import (
 	"github.com/repomcp/repomcp/internal/cache"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
+	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/watch"
 )
 
 // The versions that stand for an era each, and the one with batches.
@@ -70,8 +72,10 @@ type targetOptions struct {
 	// limits of archives
 	limits archive.Limits
 	links  func(publicURL string) resources.Linking
-	cache  *cache.Cache
-	build  func(root string)
+	// delivery of resources/stream where the request does not say
+	delivery mcp.Delivery
+	cache    *cache.Cache
+	build    func(root string)
 	// heartbeat of event streams
 	heartbeat time.Duration
 }
@@ -110,8 +114,11 @@ func (s *target) serve(t *testing.T, options targetOptions) {
 		linking = options.links("http://" + listener.Addr().String())
 	}
 	options.http.Resources = resources.New(resources.Options{
-		Catalogue: catalogue, Engine: engine, Version: "test", Sessions: resources.NewSessions(options.key), ArchiveLimits: options.limits, Links: linking,
-		Cache: options.cache, Heartbeat: options.heartbeat,
+		Catalogue: catalogue, Engine: engine, ArchiveLimits: options.limits, Links: linking, Cache: options.cache,
+	})
+	options.http.MCP = mcp.New(mcp.Options{
+		Catalogue: catalogue, Resources: options.http.Resources, Subscriptions: watch.New(watch.Options{Catalogue: catalogue}),
+		Version: "test", Sessions: mcp.NewSessions(options.key), Delivery: options.delivery, Heartbeat: options.heartbeat,
 	})
 	server := httpx.New(options.http)
 	s.server = server

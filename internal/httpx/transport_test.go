@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/httpx"
+	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
 )
@@ -387,7 +388,8 @@ func TestHandlerNeedsNoConnection(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = catalogue.Close() }()
-	server := httpx.New(httpx.Options{Resources: resources.New(resources.Options{Catalogue: catalogue})})
+	found := resources.New(resources.Options{Catalogue: catalogue})
+	server := httpx.New(httpx.Options{Resources: found, MCP: mcp.New(mcp.Options{Catalogue: catalogue, Resources: found})})
 	defer func() {
 		if err := server.Shutdown(t.Context()); err != nil {
 			t.Error(err)

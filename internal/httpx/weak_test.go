@@ -65,7 +65,7 @@ func TestEveryFailureHasAStatus(t *testing.T) {
 	s := &Server{logger: slog.New(slog.DiscardHandler)}
 	for reason, want := range map[resources.Reason]int{
 		resources.ReasonURI: 400, resources.ReasonNotFound: 404, resources.ReasonAmbiguous: 409, resources.ReasonTooLarge: 403, resources.ReasonUnsupportedRepo: 501,
-		resources.ReasonCorruptRepo: 500, resources.ReasonBusy: 503, resources.ReasonInternal: 500, resources.ReasonParams: 400, resources.ReasonFullNeeded: 409,
+		resources.ReasonCorruptRepo: 500, resources.ReasonBusy: 503, resources.ReasonInternal: 500, resources.ReasonFullNeeded: 409,
 	} {
 		w := httptest.NewRecorder()
 		c := echo.New().NewContext(httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/", nil), w)

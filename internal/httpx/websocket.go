@@ -17,6 +17,7 @@ import (
 	"github.com/coder/websocket"
 	"github.com/labstack/echo/v4"
 
+	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/panics"
 	"github.com/repomcp/repomcp/internal/resources"
 )
@@ -146,7 +147,7 @@ func (s *Server) websocket(c echo.Context) error {
 	}
 	conn.SetReadLimit(maxBodyBytes)
 	(&socket{
-		server: s, conn: conn, client: s.options.Resources.Connect(address), slots: make(chan struct{}, socketRequests),
+		server: s, conn: conn, client: s.options.MCP.Connect(address), slots: make(chan struct{}, socketRequests),
 		from: append(client(r), slog.String("request_id", c.Response().Header().Get(headerRequestID))),
 	}).serve(r.Context())
 	return nil
@@ -166,7 +167,7 @@ func boundSendBuffer(r *http.Request) {
 type socket struct {
 	server *Server
 	conn   *websocket.Conn
-	client *resources.Connection
+	client *mcp.Connection
 	from   []slog.Attr // what the log says of the client
 
 	helpers *panics.Group
@@ -269,11 +270,11 @@ func (s *socket) take(ctx context.Context, body []byte) {
 		free()
 		return
 	}
-	messages, batch, failure := resources.ParseMessages(body)
+	messages, batch, failure := mcp.ParseMessages(body)
 	var work func()
 	switch {
 	case failure != nil:
-		s.fail(ctx, nil, failure, resources.SessionEra)
+		s.fail(ctx, nil, failure, mcp.SessionEra)
 	case batch:
 		work = s.batch(ctx, messages)
 	default:
@@ -296,14 +297,14 @@ func (s *socket) take(ctx context.Context, body []byte) {
 // single handles one message and returns what is left to do. A stream of
 // notifications lasts, and so does not keep its slot: their number has a limit
 // of its own.
-func (s *socket) single(ctx context.Context, message resources.Message, free func()) (work func()) {
+func (s *socket) single(ctx context.Context, message mcp.Message, free func()) (work func()) {
 	ctx, _ = resources.WithAccount(ctx)
 	if !message.IsRequest() {
-		s.client.Notified(ctx, message)
+		s.client.Notified(message)
 		return nil
 	}
 	request, failure := s.client.Admit(message)
-	var answer resources.Answer
+	var answer mcp.Answer
 	running, end := context.WithCancel(ctx)
 	if failure == nil {
 		answer, failure = s.client.Start(running, request)
@@ -323,7 +324,7 @@ func (s *socket) single(ctx context.Context, message resources.Message, free fun
 			_ = s.write(ctx, reply) // a failure has ended the connection
 		}
 	}
-	if message.Method == resources.MethodInitialize {
+	if message.Method == mcp.MethodInitialize {
 		work()
 		return nil
 	}
@@ -333,8 +334,8 @@ func (s *socket) single(ctx context.Context, message resources.Message, free fun
 // batch handles several messages. They are answered one after the other, so that
 // no more than one reply is in memory, and nothing else is written meanwhile.
 // Later versions than 2025-03-26 have no batches.
-func (s *socket) batch(ctx context.Context, messages []resources.Message) (work func()) {
-	requests := make([]*resources.Request, len(messages))
+func (s *socket) batch(ctx context.Context, messages []mcp.Message) (work func()) {
+	requests := make([]*mcp.Request, len(messages))
 	for i, message := range messages {
 		request, failure := s.client.Admit(message)
 		if failure == nil {
@@ -349,14 +350,14 @@ func (s *socket) batch(ctx context.Context, messages []resources.Message) (work 
 	var replies []func() []byte
 	for _, request := range requests {
 		if !request.IsRequest() {
-			s.client.Notified(ctx, request.Message)
+			s.client.Notified(request.Message)
 			continue
 		}
 		ctx, _ := resources.WithAccount(ctx)
 		answer, failure := s.client.Start(ctx, request)
 		replies = append(replies, func() []byte {
 			if failure != nil {
-				return bytes.TrimSpace(resources.ErrorReply(request.ID, failure, request.Era))
+				return bytes.TrimSpace(mcp.ErrorReply(request.ID, failure, request.Era))
 			}
 			return s.answer(ctx, request, answer)
 		})
@@ -390,16 +391,16 @@ func joined(replies []func() []byte) func(io.Writer) error {
 }
 
 // answer runs a request. What panics is one request, not the server.
-func (s *socket) answer(ctx context.Context, request *resources.Request, answer resources.Answer) (reply []byte) {
+func (s *socket) answer(ctx context.Context, request *mcp.Request, answer mcp.Answer) (reply []byte) {
 	start, outcome := time.Now(), "panicked"
 	defer func() {
 		if cause := recover(); cause != nil {
 			s.server.logger.Error("a handler panicked", "panic", cause)
-			failure := &resources.Error{
+			failure := &mcp.Error{
 				Reason:  resources.ReasonInternal,
 				Message: "Internal error. Try again; the operator finds the cause in the server's log.",
 			}
-			reply = bytes.TrimSpace(resources.ErrorReply(request.ID, failure, request.Era))
+			reply = bytes.TrimSpace(mcp.ErrorReply(request.ID, failure, request.Era))
 		}
 		s.log(ctx, request.Method, outcome, len(reply), time.Since(start))
 	}()
@@ -423,8 +424,8 @@ func (s *socket) log(ctx context.Context, method, outcome string, length int, to
 }
 
 // fail replies with a JSON-RPC error.
-func (s *socket) fail(ctx context.Context, id json.RawMessage, failure *resources.Error, era resources.Era) {
-	_ = s.write(ctx, bytes.TrimSpace(resources.ErrorReply(id, failure, era))) // a failure has ended the connection
+func (s *socket) fail(ctx context.Context, id json.RawMessage, failure *mcp.Error, era mcp.Era) {
+	_ = s.write(ctx, bytes.TrimSpace(mcp.ErrorReply(id, failure, era))) // a failure has ended the connection
 }
 
 func (s *socket) write(ctx context.Context, message []byte) error {

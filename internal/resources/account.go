@@ -4,9 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"sync"
-
-	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
 )
 
 // Account is what the log says of a request beside its HTTP: what was asked for,
@@ -44,12 +41,24 @@ func (a *Account) Fail() {
 	a.failed = true
 }
 
-// account changes the account of a request.
-func account(ctx context.Context, change func(*Account)) {
-	a := AccountOf(ctx)
+// Call notes which tool was called, and on what.
+func (a *Account) Call(tool, repository, ref string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	change(a)
+	a.tool, a.repository, a.ref = tool, repository, ref
+}
+
+// ask notes which resource was asked for, and find which commit it is of.
+func (a *Account) ask(repository, ref string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.repository, a.ref = repository, ref
+}
+
+func (a *Account) find(commit string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.commit = commit
 }
 
 // Failed reports whether the request was answered with an error of MCP or of a
@@ -68,25 +77,7 @@ func (a *Account) Attributes() []slog.Attr {
 	var list []slog.Attr
 	for _, fact := range []struct{ name, value string }{{"tool", a.tool}, {"repository", a.repository}, {"ref", a.ref}, {"commit", a.commit}} {
 		if fact.value != "" {
-			list = append(list, slog.String(fact.name, clip(text(fact.value))))
-		}
-	}
-	return list
-}
-
-// Accounted makes tools tell of their calls.
-func Accounted(tools []server.ServerTool) []server.ServerTool {
-	list := make([]server.ServerTool, len(tools))
-	for i, tool := range tools {
-		list[i] = tool
-		list[i].Handler = func(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			account(ctx, func(a *Account) {
-				a.tool, a.repository = request.Params.Name, request.GetString("repo", "")
-				a.ref = request.GetString("ref", request.GetString("sha", ""))
-			})
-			result, err := tool.Handler(ctx, request)
-			account(ctx, func(a *Account) { a.failed = a.failed || err != nil || result != nil && result.IsError })
-			return result, err
+			list = append(list, slog.String(fact.name, Clip(Text(fact.value))))
 		}
 	}
 	return list

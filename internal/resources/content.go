@@ -9,7 +9,6 @@ import (
 	"path"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/repos"
@@ -54,7 +53,7 @@ type Content struct {
 	// FrozenName is the FileName that Frozen has.
 	FrozenName string
 	// Permalink is the path and query of the same bytes on the plain routes by
-	// the commit's id. Only [Server.OpenDownload] fills it in.
+	// the commit's id. Only [Service.OpenDownload] fills it in.
 	Permalink string
 	// Immutable says that the URI that was asked for names these bytes for ever.
 	Immutable bool
@@ -73,10 +72,10 @@ type Content struct {
 	prove   func(ctx context.Context, begin func() io.Writer) (size int64, err error)
 	plan    *archive.Plan // of archives
 	close   func() error
-	extents *extents // of archives, and of files
-	tag     string   // that extents know it by
-	certain bool     // so many bytes were made, or compared with an id
-	shared  *shared  // nil: the bytes are generated for each request
+	extents *extents     // of archives, and of files
+	tag     string       // that extents know it by
+	certain bool         // so many bytes were made, or compared with an id
+	cached  *cachedBytes // nil: the bytes are generated for each request
 }
 
 // Close releases the repository, and what is kept of the bytes.
@@ -93,7 +92,7 @@ func (c *Content) Close() error {
 type opener func(ctx context.Context, s *repos.Snapshot, r Resource) (*Content, error)
 
 // Open finds the resource that a URI names.
-func (s *Server) Open(ctx context.Context, uri string) (*Content, error) {
+func (s *Service) Open(ctx context.Context, uri string) (*Content, error) {
 	resource, err := Parse(uri, names{s.catalogue})
 	if err != nil {
 		return nil, err
@@ -106,7 +105,17 @@ func (s *Server) Open(ctx context.Context, uri string) (*Content, error) {
 	return content, nil
 }
 
-func (s *Server) openResource(ctx context.Context, resource Resource) (*Content, error) {
+// OpenPage is Open, but of a list only a page.
+func (s *Service) OpenPage(ctx context.Context, uri string) (*Content, error) {
+	resource, err := Parse(uri, names{s.catalogue})
+	if err != nil {
+		return nil, err
+	}
+	resource.paged = true
+	return s.openResource(ctx, resource)
+}
+
+func (s *Service) openResource(ctx context.Context, resource Resource) (*Content, error) {
 	if resource.Kind == Catalogue {
 		return s.openCatalogue(ctx, resource)
 	}
@@ -115,7 +124,7 @@ func (s *Server) openResource(ctx context.Context, resource Resource) (*Content,
 }
 
 // openWith takes a snapshot and finds a resource in it.
-func (s *Server) openWith(ctx context.Context, resource Resource, open opener) (*Content, error) {
+func (s *Service) openWith(ctx context.Context, resource Resource, open opener) (*Content, error) {
 	repository, err := s.catalogue.Get(resource.Repository)
 	if err != nil {
 		return nil, err
@@ -124,16 +133,16 @@ func (s *Server) openWith(ctx context.Context, resource Resource, open opener) (
 	if err != nil {
 		return nil, err
 	}
-	account(ctx, func(a *Account) { a.repository, a.ref = resource.Repository, resource.Revision })
+	AccountOf(ctx).ask(resource.Repository, resource.Revision)
 	content, err := open(ctx, snapshot, resource)
 	if err != nil {
 		return nil, errors.Join(err, snapshot.Close())
 	}
-	account(ctx, func(a *Account) { a.commit = content.Commit })
+	AccountOf(ctx).find(content.Commit)
 	switch {
 	case resource.Kind == Archive:
 		content.remember(s.extents)
-		s.share(content)
+		s.connectCache(content)
 	case content.prove != nil:
 		content.remember(s.files)
 	}
@@ -166,7 +175,7 @@ func (n names) LongestRef(repository, prefix, p, marker string) (name, rest stri
 	return r.LongestRef(prefix, p, marker)
 }
 
-func (s *Server) openArchive(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*Content, error) {
+func (s *Service) openArchive(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*Content, error) {
 	siblings := NewSiblings(snapshot.Repository())
 	content, err := s.planArchive(ctx, snapshot, r, siblings)
 	if err != nil {
@@ -176,7 +185,7 @@ func (s *Server) openArchive(ctx context.Context, snapshot *repos.Snapshot, r Re
 	return content, nil
 }
 
-func (s *Server) planArchive(ctx context.Context, snapshot *repos.Snapshot, r Resource, siblings archive.Siblings) (*Content, error) {
+func (s *Service) planArchive(ctx context.Context, snapshot *repos.Snapshot, r Resource, siblings archive.Siblings) (*Content, error) {
 	head, err := snapshot.ResolveTreeish(ctx, r.Revision)
 	if err != nil {
 		return nil, err
@@ -256,11 +265,11 @@ func openContents(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*C
 	var content *Content
 	switch {
 	case !entry.Mode.IsDir() && r.After != "":
-		err = fmt.Errorf("%w: option \"after\" is for folders", errURI)
+		err = fmt.Errorf("%w: option \"after\" is for folders", ErrURI)
 	case entry.Mode.IsDir():
 		content, err = openFolder(ctx, snapshot, r, commit, entry)
 	case entry.Mode.IsGitlink():
-		content, err = jsonContent(r, submodule{Type: "submodule", Path: text(r.Path), Commit: entry.ID.String()})
+		content, err = jsonContent(r, submodule{Type: "submodule", Path: Text(r.Path), Commit: entry.ID.String()})
 	default:
 		content, err = openFile(snapshot, r, entry)
 	}
@@ -277,7 +286,7 @@ func (c *Content) locatedAt(r Resource, commit repos.Commit, entry repos.TreeEnt
 	c.Revision = c.Commit
 	c.Repository, c.Frozen, c.FrozenName = r.Repository, frozen(r, c.Commit), c.FileName
 	c.Immutable = r.Revision == c.Commit
-	c.Meta = mergeMeta(c.Meta, map[string]any{metaCommit: c.Commit, metaID: entry.ID.String(), metaMode: entry.Mode.String()})
+	c.Meta = MergeMeta(c.Meta, map[string]any{metaCommit: c.Commit, metaID: entry.ID.String(), metaMode: entry.Mode.String()})
 }
 
 // openFile looks at the first bytes for their type, no further.
@@ -337,13 +346,13 @@ func copyBlob(ctx context.Context, w io.Writer, snapshot *repos.Snapshot, id rep
 	}
 }
 
-// errTooLarge says that a whole resource does not fit into a result.
-var errTooLarge = errors.New("larger than the limit")
+// ErrTooLarge says that a whole resource does not fit into a result.
+var ErrTooLarge = errors.New("larger than the limit")
 
-// readAll returns the whole content when it has at most limit bytes.
-func (c *Content) readAll(ctx context.Context, limit int64) ([]byte, error) {
+// ReadAll returns the whole content when it has at most limit bytes.
+func (c *Content) ReadAll(ctx context.Context, limit int64) ([]byte, error) {
 	if c.Size > limit {
-		return nil, errTooLarge
+		return nil, ErrTooLarge
 	}
 	var out cappedBuffer
 	out.limit = limit
@@ -360,16 +369,11 @@ type cappedBuffer struct {
 
 func (b *cappedBuffer) Write(p []byte) (int, error) {
 	if int64(b.Len()+len(p)) > b.limit {
-		return 0, errTooLarge
+		return 0, ErrTooLarge
 	}
 	return b.Buffer.Write(p)
 }
 
-// isText reports whether content can be shown as a JSON text without loss.
-func isText(content []byte) bool {
-	return utf8.Valid(content) && bytes.IndexByte(content, 0) < 0
-}
-
-// text makes a JSON text of any name: what is not UTF-8 is replaced, and the
+// Text makes a JSON text of any name: what is not UTF-8 is replaced, and the
 // URI beside it still has the exact bytes.
-func text(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }
+func Text(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }

@@ -47,8 +47,8 @@ var plainForms = map[Plain]func(name, rest string, names Namespace) (Resource, e
 // of [Parse], and the options of an archive are those of its URI. Where names
 // have several segments the longest repository wins, and then the longest ref.
 func ParseDownload(kind Plain, rawPath, rawQuery string, hasQuery bool, names Namespace) (Resource, error) {
-	if len(rawPath)+len(rawQuery) > maxURIBytes {
-		return Resource{}, fmt.Errorf("%w: longer than %d bytes", errURI, maxURIBytes)
+	if len(rawPath)+len(rawQuery) > MaxURIBytes {
+		return Resource{}, fmt.Errorf("%w: longer than %d bytes", ErrURI, MaxURIBytes)
 	}
 	query, err := parseQuery(rawQuery, hasQuery)
 	if err != nil {
@@ -137,10 +137,10 @@ func parseNothing(string, string, Namespace) (Resource, error) {
 }
 
 // OpenDownload finds what a plain URL names: see [ParseDownload].
-func (s *Server) OpenDownload(ctx context.Context, kind Plain, rawPath, rawQuery string, hasQuery bool) (*Content, *Error) {
+func (s *Service) OpenDownload(ctx context.Context, kind Plain, rawPath, rawQuery string, hasQuery bool) (*Content, *Error) {
 	content, err := s.openDownload(ctx, kind, rawPath, rawQuery, hasQuery)
 	if err != nil {
-		failure := s.Failure(ctx, err, string(kind)+"/"+clip(rawPath))
+		failure := s.Failure(ctx, err, string(kind)+"/"+Clip(rawPath))
 		if what := s.missing(ctx, kind, rawPath, err); what != "" {
 			failure.Reason, failure.Message = ReasonNotFound, what
 		}
@@ -149,15 +149,7 @@ func (s *Server) OpenDownload(ctx context.Context, kind Plain, rawPath, rawQuery
 	return content, nil
 }
 
-// Failure translates an error of a content for the client, and logs what an
-// operator must know of.
-func (s *Server) Failure(ctx context.Context, err error, uri string) *Error {
-	failure := asError(err, uri)
-	s.report(ctx, failure)
-	return failure
-}
-
-func (s *Server) openDownload(ctx context.Context, kind Plain, rawPath, rawQuery string, hasQuery bool) (*Content, error) {
+func (s *Service) openDownload(ctx context.Context, kind Plain, rawPath, rawQuery string, hasQuery bool) (*Content, error) {
 	locked := ""
 	if kind == PlainArchive && hasQuery {
 		locked, rawQuery, hasQuery = cutLock(rawQuery)
@@ -171,7 +163,8 @@ func (s *Server) openDownload(ctx context.Context, kind Plain, rawPath, rawQuery
 		return nil, err
 	}
 	if locked != "" && locked != content.Commit {
-		return nil, errors.Join(fmt.Errorf("%w: %s is another commit than that of the path", errURI, lockOption), content.Close())
+		return nil, errors.Join(fmt.Errorf("%w: %s is another commit than that of the "+
+			"path", ErrURI, lockOption), content.Close())
 	}
 	if resource.Kind == Contents || resource.Kind == Archive { // lists and signatures may change
 		content.Permalink = permalink(resource, content)
@@ -179,7 +172,7 @@ func (s *Server) openDownload(ctx context.Context, kind Plain, rawPath, rawQuery
 	return content, nil
 }
 
-func (s *Server) openPlain(ctx context.Context, r Resource) (*Content, error) {
+func (s *Service) openPlain(ctx context.Context, r Resource) (*Content, error) {
 	if r.Kind == Contents {
 		return s.openWith(ctx, r, openRaw)
 	}
@@ -213,7 +206,7 @@ func openRaw(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*Conten
 		r.Revision = commit.ID.String()
 	}
 	if r.After != "" {
-		return nil, fmt.Errorf("%w: option \"after\" is for folders, which are no download", errURI)
+		return nil, fmt.Errorf("%w: option \"after\" is for folders, which are no download", ErrURI)
 	}
 	if entry.Mode.IsDir() || entry.Mode.IsGitlink() {
 		return nil, notAFile(r, commit, entry)
@@ -228,10 +221,12 @@ func openRaw(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*Conten
 
 func notAFile(r Resource, commit repos.Commit, entry repos.TreeEntry) *Error {
 	if entry.Mode.IsGitlink() {
-		return &Error{Reason: ReasonNotFound, Message: fmt.Sprintf("The path is a submodule at commit %s: its files are in another repository.", entry.ID)}
+		return &Error{Reason: ReasonNotFound, Message: fmt.Sprintf("The path is a submodule at commit %s: its "+
+			"files are in another repository.", entry.ID)}
 	}
 	archive := "/" + string(PlainArchive) + "/" + escape(r.Repository, pathBytes) + "/" + commit.ID.String() + ".tar.gz"
-	return &Error{Reason: ReasonNotFound, Message: fmt.Sprintf("The path is a folder. List it with resources/read of %s, or download all files with GET %s.", r, archive)}
+	return &Error{Reason: ReasonNotFound, Message: fmt.Sprintf("The path is a folder. List it with resources/read "+
+		"of %s, or download all files with GET %s.", r, archive)}
 }
 
 // permalink names the same bytes by the commit. An archive's is for those who

@@ -51,8 +51,8 @@ func TestParseDownload(t *testing.T) {
 	for path, want := range map[string]error{
 		"archive/nobody/main.tar": repos.ErrNotFound, "archive/a/main.rar": repos.ErrNotFound, "archive/a": repos.ErrNotFound, "archive/a/.tar": repos.ErrNotFound, "raw/nobody/x": repos.ErrNotFound,
 		"refs/nobody": repos.ErrNotFound, "refs/a/heads": repos.ErrNotFound, "repositories/a": repos.ErrNotFound,
-		"archive/": errURI, "raw/": errURI, "refs/": errURI, "refs/a?x=1": errURI, "repositories?x=1": errURI, "raw/a/../x": errURI, "raw/a/%2e%2e/x": errURI, "raw/a//x": errURI, "raw/a%2F%2Fx": errURI, "raw/a/main/%00": errURI, "raw/a/main/%zz": errURI,
-		"raw/a/main/f?x=1": errURI, "raw/a/main/f?": errURI, "archive/a/main.tar?prefix=/x": errURI, "archive/a/main.tar?x=1": errURI, "raw/a/main/" + strings.Repeat("x", maxURIBytes): errURI,
+		"archive/": ErrURI, "raw/": ErrURI, "refs/": ErrURI, "refs/a?x=1": ErrURI, "repositories?x=1": ErrURI, "raw/a/../x": ErrURI, "raw/a/%2e%2e/x": ErrURI, "raw/a//x": ErrURI, "raw/a%2F%2Fx": ErrURI, "raw/a/main/%00": ErrURI, "raw/a/main/%zz": ErrURI,
+		"raw/a/main/f?x=1": ErrURI, "raw/a/main/f?": ErrURI, "archive/a/main.tar?prefix=/x": ErrURI, "archive/a/main.tar?x=1": ErrURI, "raw/a/main/" + strings.Repeat("x", MaxURIBytes): ErrURI,
 	} {
 		kind, rest, _ := strings.Cut(path, "/")
 		rawPath, rawQuery, hasQuery := strings.Cut(rest, "?")
@@ -88,7 +88,7 @@ func FuzzParseDownload(f *testing.F) {
 		}
 		r, err := ParseDownload(kind, path, query, query != "", fixedNames{})
 		if err != nil {
-			if !errors.Is(err, errURI) && !errors.Is(err, repos.ErrNotFound) {
+			if !errors.Is(err, ErrURI) && !errors.Is(err, repos.ErrNotFound) {
 				t.Fatalf("%s %q %q: %v", kind, path, query, err)
 			}
 			return
@@ -105,7 +105,7 @@ func FuzzParseDownload(f *testing.F) {
 				t.Fatalf("%q has a byte that no Link may carry", link)
 			}
 		}
-		if len(link) > maxURIBytes || raw && r.Path == "" {
+		if len(link) > MaxURIBytes || raw && r.Path == "" {
 			return // encoding made it longer than a URL may be; a folder has none
 		}
 		linkPath, linkQuery, hasQuery := strings.Cut(strings.TrimPrefix(link, "/"+string(kind)+"/"), "?")

@@ -15,7 +15,7 @@ const (
 	// at a time: some 40 KB, which is much for the context of a model.
 	pageEntries = 200
 	// metaNext is the URI of the page that follows.
-	metaNext = metaPrefix + "next"
+	metaNext = MetaPrefix + "next"
 	// listingBuffer is what a listing is written in pieces of.
 	listingBuffer = 32 << 10
 )

@@ -11,7 +11,9 @@ const (
 	// sniffBytes is how much of a file its type is decided by.
 	sniffBytes = 3072
 
-	mimeJSON      = "application/json"
+	// TypeJSON is the type of all descriptions.
+	TypeJSON = "application/json"
+
 	mimeText      = "text/plain; charset=utf-8"
 	mimeSymlink   = "inode/symlink"
 	mimeSignature = "application/pgp-signature"
@@ -21,7 +23,7 @@ const (
 // table of the host is not asked: replicas must agree.
 var sourceTypes = map[string]string{
 	".css": "text/css; charset=utf-8", ".csv": "text/csv; charset=utf-8", ".htm": "text/html; charset=utf-8", ".html": "text/html; charset=utf-8",
-	".ics": "text/calendar; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".json": mimeJSON, ".jsonld": "application/ld+json",
+	".ics": "text/calendar; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".json": TypeJSON, ".jsonld": "application/ld+json",
 	".md": "text/markdown; charset=utf-8", ".mjs": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".toml": "application/toml",
 	".tsv": "text/tab-separated-values; charset=utf-8", ".webmanifest": "application/manifest+json", ".xhtml": "application/xhtml+xml",
 	".xml": "text/xml; charset=utf-8", ".yaml": "application/yaml", ".yml": "application/yaml",

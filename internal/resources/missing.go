@@ -14,9 +14,10 @@ import (
 // missing says which part of a plain URL names nothing, and what lists what
 // there is. What is not served is never told apart from what does not exist. It
 // gives "" when it finds nothing missing: another part of the code said more.
-func (s *Server) missing(ctx context.Context, kind Plain, rawPath string, err error) string {
+func (s *Service) missing(ctx context.Context, kind Plain, rawPath string, err error) string {
 	if needed := (*archive.FullNeededError)(nil); errors.As(err, &needed) && needed.Reason == archive.BaseUnknown {
-		return "The option base names no branch, tag or commit of the repository. Ask again without base, or with fallback=full."
+		return "The option base names no branch, tag or commit of the repository. Ask again without base, or with " +
+			"fallback=full."
 	}
 	if own := (*Error)(nil); errors.As(err, &own) || !errors.Is(err, repos.ErrNotFound) || errors.Is(err, repos.ErrEmpty) {
 		return ""
@@ -27,11 +28,12 @@ func (s *Server) missing(ctx context.Context, kind Plain, rawPath string, err er
 	}
 	name, rest, err := names{s.catalogue}.LongestRepository(path)
 	if err != nil {
-		return fmt.Sprintf("There is no repository %q. GET /repositories lists them.", clip(text(path)))
+		return fmt.Sprintf("There is no repository %q. GET /repositories lists them.", Clip(Text(path)))
 	}
 	rest = strings.TrimPrefix(rest, "/")
 	if kind == PlainRefs {
-		return fmt.Sprintf("GET /refs/%s lists all branches and tags; there is nothing below it.", escape(name, pathBytes))
+		return fmt.Sprintf("GET /refs/%s lists all branches and tags; there is nothing below "+
+			"it.", escape(name, pathBytes))
 	}
 	revision, path := rest, ""
 	switch kind {
@@ -63,11 +65,12 @@ func noFormat(name string) string {
 	if i := strings.LastIndexByte(last, '.'); ok {
 		format = last[i+1:]
 	}
-	return fmt.Sprintf("There is no format %q. End the URL with one of: .%s.", clip(text(format)), strings.Join(formats, ", ."))
+	return fmt.Sprintf("There is no format %q. End the URL with one of: "+
+		".%s.", Clip(Text(format)), strings.Join(formats, ", ."))
 }
 
 // missingBelow looks for a revision and then for a path in it.
-func (s *Server) missingBelow(ctx context.Context, name, revision, path string) string {
+func (s *Service) missingBelow(ctx context.Context, name, revision, path string) string {
 	repository, err := s.catalogue.Get(name)
 	if err != nil {
 		return ""
@@ -81,10 +84,12 @@ func (s *Server) missingBelow(ctx context.Context, name, revision, path string) 
 	refs := "GET /refs/" + escape(name, pathBytes) + " lists branches and tags."
 	switch {
 	case errors.Is(err, repos.ErrNotFound):
-		return fmt.Sprintf("The repository %s has no branch, tag or commit %q. %s", text(name), clip(text(revision)), refs)
+		return fmt.Sprintf("The repository %s has no branch, tag or commit %q. "+
+			"%s", Text(name), Clip(Text(revision)), refs)
 	case err != nil || path == "":
 		return ""
 	default:
-		return fmt.Sprintf("There is no file %q in %s there. The list of files is /archive/%s/{ref}.manifest.json.", clipLong(text(path)), text(name), escape(name, pathBytes))
+		return fmt.Sprintf("There is no file %q in %s there. The list of files is "+
+			"/archive/%s/{ref}.manifest.json.", ClipLong(Text(path)), Text(name), escape(name, pathBytes))
 	}
 }

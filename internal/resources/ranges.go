@@ -40,7 +40,7 @@ func (c *Content) Digests() bool { return c.extents != nil }
 // remembered. After [Content.Fetch] they come through the cache.
 func (c *Content) WriteTo(ctx context.Context, w io.Writer) error {
 	if c.fetched() {
-		return c.writeShared(ctx, w)
+		return c.writeCached(ctx, w)
 	}
 	if !c.Digests() || c.Digest != nil {
 		return c.write(ctx, w)
@@ -53,7 +53,7 @@ func (c *Content) WriteTo(ctx context.Context, w io.Writer) error {
 		c.Digest = hashed.hash.Sum(nil)
 	case c.Weak:
 	case err == nil:
-		c.made(hashed.offered, hashed.hash.Sum(nil))
+		c.noteWhole(hashed.offered, hashed.hash.Sum(nil))
 	default:
 		c.extents.put(c.tag, extent{size: UnknownSize, atLeast: hashed.offered})
 	}
@@ -63,8 +63,8 @@ func (c *Content) WriteTo(ctx context.Context, w io.Writer) error {
 	return err
 }
 
-// made notes what the whole bytes have turned out to be.
-func (c *Content) made(size int64, digest []byte) {
+// noteWhole notes what the whole bytes have turned out to be.
+func (c *Content) noteWhole(size int64, digest []byte) {
 	c.Size, c.Digest, c.certain = size, digest, true
 	c.extents.put(c.tag, extent{size: size, digest: digest})
 }
@@ -136,7 +136,7 @@ func (c *Content) compare(ctx context.Context) error {
 		return sum
 	})
 	if err == nil {
-		c.made(size, sum.Sum(nil))
+		c.noteWhole(size, sum.Sum(nil))
 	}
 	return err
 }
@@ -151,7 +151,7 @@ func (c *Content) compare(ctx context.Context) error {
 // with its id, so that none has to be waited for.
 func (c *Content) WriteRange(ctx context.Context, w io.Writer, offset, length int64) error {
 	if c.fetched() {
-		return c.shared.entry.WriteRange(ctx, w, offset, length)
+		return c.cached.entry.WriteRange(ctx, w, offset, length)
 	}
 	p := &part{w: w, skip: offset, left: length, toEnd: length < 0 || c.Size == offset+length}
 	var err error

@@ -10,15 +10,15 @@ import (
 )
 
 const (
-	// scheme begins every URI of a resource.
-	scheme = "repo://"
-	// maxURIBytes bounds a URI. Longer ones cost more to look at than any real
+	// Scheme begins every URI of a resource.
+	Scheme = "repo://"
+	// MaxURIBytes bounds a URI. Longer ones cost more to look at than any real
 	// path needs.
-	maxURIBytes = 4 << 10
+	MaxURIBytes = 4 << 10
 )
 
-// errURI refuses what can be no resource of any repository.
-var errURI = errors.New("malformed URI")
+// ErrURI refuses what can be no resource of any repository.
+var ErrURI = errors.New("malformed URI")
 
 // Kind is what a resource shows of a repository.
 type Kind int
@@ -68,14 +68,14 @@ type Namespace interface {
 	LongestRef(repository, prefix, path, marker string) (name, rest string, err error)
 }
 
-// Parse takes a URI apart. What is no URI of the grammar is errURI; a
+// Parse takes a URI apart. What is no URI of the grammar is ErrURI; a
 // repository, branch or tag that does not exist is [repos.ErrNotFound], as is
-// any other scheme.
+// any other Scheme.
 //
 // Percent-encoding is undone once, here, and nowhere after: slashes may be
 // encoded or not, and no name is ever joined to a path of the host.
 func Parse(uri string, names Namespace) (Resource, error) {
-	if isCatalogue(uri) {
+	if IsCatalogue(uri) {
 		_, rawQuery, hasQuery := strings.Cut(uri, "?")
 		query, err := parseQuery(rawQuery, hasQuery)
 		if err != nil {
@@ -99,20 +99,21 @@ func Parse(uri string, names Namespace) (Resource, error) {
 	return resource, resource.applyQuery(query)
 }
 
-func isCatalogue(uri string) bool {
+// IsCatalogue reports whether a URI is that of the list of repositories.
+func IsCatalogue(uri string) bool {
 	before, _, _ := strings.Cut(uri, "?")
-	return strings.EqualFold(before, scheme) && len(uri) <= maxURIBytes
+	return strings.EqualFold(before, Scheme) && len(uri) <= MaxURIBytes
 }
 
 // decode takes the path and the options out of the URI of what a repository has.
 func decode(uri string) (path string, query []pair, err error) {
-	if len(uri) > maxURIBytes {
-		return "", nil, fmt.Errorf("%w: longer than %d bytes", errURI, maxURIBytes)
+	if len(uri) > MaxURIBytes {
+		return "", nil, fmt.Errorf("%w: longer than %d bytes", ErrURI, MaxURIBytes)
 	}
-	if len(uri) < len(scheme) || !strings.EqualFold(uri[:len(scheme)], scheme) {
+	if len(uri) < len(Scheme) || !strings.EqualFold(uri[:len(Scheme)], Scheme) {
 		return "", nil, fmt.Errorf("another scheme: %w", repos.ErrNotFound)
 	}
-	rawPath, rawQuery, hasQuery := strings.Cut(uri[len(scheme):], "?")
+	rawPath, rawQuery, hasQuery := strings.Cut(uri[len(Scheme):], "?")
 	if path, err = decodePath(rawPath); err != nil {
 		return "", nil, err
 	}
@@ -202,14 +203,14 @@ func (r *Resource) applyQuery(query []pair) error {
 			continue
 		}
 		if err := r.Options.Set(q.key, q.value); err != nil {
-			return fmt.Errorf("%w: %w", errURI, err)
+			return fmt.Errorf("%w: %w", ErrURI, err)
 		}
 	}
 	if r.Kind != Archive {
 		return nil
 	}
 	if err := r.Options.Check(); err != nil {
-		return fmt.Errorf("%w: %w", errURI, err)
+		return fmt.Errorf("%w: %w", ErrURI, err)
 	}
 	r.Options = r.Options.Canonical()
 	return nil
@@ -224,7 +225,7 @@ func (r *Resource) applyListOption(q pair) error {
 	case q.key == "all" && r.Kind == Refs && !r.All && q.value == "1":
 		r.All = true
 	default:
-		return fmt.Errorf("%w: option %q is unknown here", errURI, q.key)
+		return fmt.Errorf("%w: option %q is unknown here", ErrURI, q.key)
 	}
 	return nil
 }
@@ -233,7 +234,7 @@ func (r *Resource) applyListOption(q pair) error {
 // carry, and [Parse] gives the same resource again.
 func (r Resource) String() string {
 	var b strings.Builder
-	b.WriteString(scheme)
+	b.WriteString(Scheme)
 	b.WriteString(escape(r.Repository, pathBytes))
 	switch r.Kind {
 	case Card, Catalogue:
@@ -296,7 +297,7 @@ func (r Resource) revisionPart() string {
 // final slash is allowed, as people type it.
 func decodePath(raw string) (string, error) {
 	if strings.Contains(raw, "#") {
-		return "", fmt.Errorf("%w: it has a fragment", errURI)
+		return "", fmt.Errorf("%w: it has a fragment", ErrURI)
 	}
 	path, err := unescape(raw)
 	if err != nil {
@@ -305,7 +306,7 @@ func decodePath(raw string) (string, error) {
 	path = strings.TrimSuffix(path, "/")
 	for segment := range strings.SplitSeq(path, "/") {
 		if segment == "" || segment == "." || segment == ".." {
-			return "", fmt.Errorf("%w: it has an empty, \".\" or \"..\" segment", errURI)
+			return "", fmt.Errorf("%w: it has an empty, \".\" or \"..\" segment", ErrURI)
 		}
 	}
 	return path, nil
@@ -325,7 +326,7 @@ func parseQuery(raw string, present bool) ([]pair, error) {
 		key, keyErr := unescape(rawKey)
 		value, valueErr := unescape(rawValue)
 		if !ok || key == "" || keyErr != nil || valueErr != nil || strings.Contains(option, "#") {
-			return nil, fmt.Errorf("%w: its options are malformed", errURI)
+			return nil, fmt.Errorf("%w: its options are malformed", ErrURI)
 		}
 		options = append(options, pair{key, value})
 	}
@@ -340,13 +341,13 @@ func unescape(s string) (string, error) {
 		c := s[i]
 		if c == '%' {
 			if i+2 >= len(s) || !isHexDigit(s[i+1]) || !isHexDigit(s[i+2]) {
-				return "", fmt.Errorf("%w: it has a broken percent-encoding", errURI)
+				return "", fmt.Errorf("%w: it has a broken percent-encoding", ErrURI)
 			}
 			c = hexValue(s[i+1])<<4 | hexValue(s[i+2])
 			i += 2
 		}
 		if c == 0 {
-			return "", fmt.Errorf("%w: it has a NUL byte", errURI)
+			return "", fmt.Errorf("%w: it has a NUL byte", ErrURI)
 		}
 		b.WriteByte(c)
 	}

@@ -92,22 +92,22 @@ func TestParseReadsTheGrammar(t *testing.T) {
 var refused = map[string]error{
 	"": repos.ErrNotFound, "repo:": repos.ErrNotFound, "a": repos.ErrNotFound, "file:///etc/passwd": repos.ErrNotFound,
 	"http://169.254.169.254/": repos.ErrNotFound, "repo:/a": repos.ErrNotFound,
-	"repo:///":          errURI,
-	"repo:///a":         errURI,
-	"repo://a//refs":    errURI,
-	"repo://a/refs//":   errURI,
-	"repo://.":          errURI,
-	"repo://..":         errURI,
-	"repo://../a":       errURI,
-	"repo://a/../b":     errURI,
-	"repo://a%2f..%2fb": errURI, "repo://a/%2e%2e/b": errURI, "repo://a/./b": errURI,
-	"repo://a/contents/../../etc/passwd": errURI,
-	"repo://a%00.git":                    errURI, "repo://a/contents/x%00": errURI,
-	"repo://a%zz": errURI, "repo://a%": errURI, "repo://a%2": errURI,
-	"repo://a#x": errURI, "repo://a?x": errURI, "repo://a?x=1": errURI, "repo://a?prefix=x": errURI,
-	"repo://a/archive/main.tar?prefix=..": errURI, "repo://a/archive/main.tar?prefix=/x": errURI, "repo://a/archive/main.tar?level=9": errURI,
-	"repo://a/archive/main.tar?prefix=a&prefix=a": errURI, "repo://a/archive/main.tar?prefix": errURI, "repo://a/archive/main.tar?": errURI,
-	"repo://a/archive/main.tar?prefix=a#b": errURI, "repo://a/archive/main.tar.asc?prefix=a": errURI,
+	"repo:///":          ErrURI,
+	"repo:///a":         ErrURI,
+	"repo://a//refs":    ErrURI,
+	"repo://a/refs//":   ErrURI,
+	"repo://.":          ErrURI,
+	"repo://..":         ErrURI,
+	"repo://../a":       ErrURI,
+	"repo://a/../b":     ErrURI,
+	"repo://a%2f..%2fb": ErrURI, "repo://a/%2e%2e/b": ErrURI, "repo://a/./b": ErrURI,
+	"repo://a/contents/../../etc/passwd": ErrURI,
+	"repo://a%00.git":                    ErrURI, "repo://a/contents/x%00": ErrURI,
+	"repo://a%zz": ErrURI, "repo://a%": ErrURI, "repo://a%2": ErrURI,
+	"repo://a#x": ErrURI, "repo://a?x": ErrURI, "repo://a?x=1": ErrURI, "repo://a?prefix=x": ErrURI,
+	"repo://a/archive/main.tar?prefix=..": ErrURI, "repo://a/archive/main.tar?prefix=/x": ErrURI, "repo://a/archive/main.tar?level=9": ErrURI,
+	"repo://a/archive/main.tar?prefix=a&prefix=a": ErrURI, "repo://a/archive/main.tar?prefix": ErrURI, "repo://a/archive/main.tar?": ErrURI,
+	"repo://a/archive/main.tar?prefix=a#b": ErrURI, "repo://a/archive/main.tar.asc?prefix=a": ErrURI,
 	"repo://nobody": repos.ErrNotFound, "repo://a.git": repos.ErrNotFound, "repo://a%2egit/objects": repos.ErrNotFound,
 	"repo://A": repos.ErrNotFound, "repo://u:p@h/x": repos.ErrNotFound, "repo://a:80": repos.ErrNotFound, "repo://[::1%25eth0]/": repos.ErrNotFound,
 	"repo://%252e%252e": repos.ErrNotFound, "repo://..%5c..": repos.ErrNotFound, "repo://%c0%ae%c0%ae": repos.ErrNotFound, "repo://%ff%fe": repos.ErrNotFound,
@@ -115,8 +115,8 @@ var refused = map[string]error{
 	"repo://a/other": repos.ErrNotFound, "repo://a/refs/notes/x": repos.ErrNotFound, "repo://a/refs/heads": repos.ErrNotFound,
 	"repo://a/refs/heads/none": repos.ErrNotFound, "repo://a/sha/abc": repos.ErrNotFound, "repo://a/sha/abc/x": repos.ErrNotFound,
 	"repo://a/archive": repos.ErrNotFound, "repo://a/archive/main": repos.ErrNotFound, "repo://a/archive/main.rar": repos.ErrNotFound, "repo://a/archive/.tar": repos.ErrNotFound,
-	scheme + strings.Repeat("x", 64<<10):  errURI,
-	scheme + strings.Repeat("x/", 10_000): errURI,
+	Scheme + strings.Repeat("x", 64<<10):  ErrURI,
+	Scheme + strings.Repeat("x/", 10_000): ErrURI,
 }
 
 func TestParseRefusesEverythingElse(t *testing.T) {
@@ -137,14 +137,14 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, uri string) {
 		resource, err := Parse(uri, fixedNames{})
 		if err != nil {
-			if !errors.Is(err, errURI) && !errors.Is(err, repos.ErrNotFound) {
+			if !errors.Is(err, ErrURI) && !errors.Is(err, repos.ErrNotFound) {
 				t.Fatalf("Parse(%q): %v", uri, err)
 			}
 			return
 		}
 		canonical := resource.String()
 		again, err := Parse(canonical, fixedNames{})
-		if len(canonical) > maxURIBytes {
+		if len(canonical) > MaxURIBytes {
 			return // encoding made it longer than a URI may be
 		}
 		if err != nil || !reflect.DeepEqual(again, resource) {

@@ -18,11 +18,11 @@ import (
 
 // Keys of _meta.
 const (
-	metaPrefix     = "io.github.repomcp/"
-	metaCommit     = metaPrefix + "commit"
-	metaID         = metaPrefix + "id"
-	metaMode       = metaPrefix + "mode"
-	metaStreamable = metaPrefix + "streamable"
+	MetaPrefix     = "io.github.repomcp/"
+	metaCommit     = MetaPrefix + "commit"
+	metaID         = MetaPrefix + "id"
+	metaMode       = MetaPrefix + "mode"
+	MetaStreamable = MetaPrefix + "streamable"
 )
 
 // The JSON views. Times are RFC 3339 in the committer's zone; ids are full.
@@ -136,7 +136,7 @@ func jsonContent(r Resource, view any) (*Content, error) {
 
 // described is a view of which nothing is written yet.
 func described(r Resource) *Content {
-	return &Content{URI: r.String(), MIMEType: mimeJSON, FileName: path.Base(r.Repository) + ".json"}
+	return &Content{URI: r.String(), MIMEType: TypeJSON, FileName: path.Base(r.Repository) + ".json"}
 }
 
 // window is the part of a list that a resource shows: a page of it when it is
@@ -163,7 +163,7 @@ func (r Resource) next(last string) string {
 // pointTo notes where a list goes on.
 func (c *Content) pointTo(next string) {
 	if next != "" {
-		c.Meta = mergeMeta(c.Meta, map[string]any{metaNext: next})
+		c.Meta = MergeMeta(c.Meta, map[string]any{metaNext: next})
 	}
 }
 
@@ -176,14 +176,14 @@ func outline(r Resource) *Content {
 		name = path.Base(r.Repository) + "-refs.json"
 	}
 	return &Content{
-		URI: uri, MIMEType: mimeJSON, FileName: name, Size: UnknownSize, Streamable: true, Repository: r.Repository, Frozen: uri, FrozenName: name,
+		URI: uri, MIMEType: TypeJSON, FileName: name, Size: UnknownSize, Streamable: true, Repository: r.Repository, Frozen: uri, FrozenName: name,
 	}
 }
 
 func viewCommit(c repos.Commit) commitView {
 	return commitView{
 		Commit: c.ID.String(), Tree: c.Tree.String(), Time: c.Committer.When().Format(time.RFC3339),
-		Author: text(c.Author.Name), Subject: text(c.Subject()),
+		Author: Text(c.Author.Name), Subject: Text(c.Subject()),
 	}
 }
 
@@ -196,7 +196,7 @@ func openCard(_ context.Context, s *repos.Snapshot, r Resource) (*Content, error
 	if err != nil {
 		return nil, err
 	}
-	view := cardView{Name: r.Repository, Description: s.Description(), DefaultBranch: text(branch)}
+	view := cardView{Name: r.Repository, Description: s.Description(), DefaultBranch: Text(branch)}
 	for _, ref := range refs {
 		switch {
 		case ref.Branch() != "":
@@ -244,7 +244,7 @@ func openRefs(ctx context.Context, s *repos.Snapshot, r Resource) (*Content, err
 		names[i] = ref.Name
 	}
 	start, end := r.window(names)
-	view := refsView{Repository: r.Repository, DefaultBranch: text(branch)}
+	view := refsView{Repository: r.Repository, DefaultBranch: Text(branch)}
 	if end < len(refs) {
 		view.Next = r.next(names[end-1])
 	}
@@ -257,7 +257,7 @@ func openRefs(ctx context.Context, s *repos.Snapshot, r Resource) (*Content, err
 }
 
 // openCatalogue lists the repositories.
-func (s *Server) openCatalogue(ctx context.Context, r Resource) (*Content, error) {
+func (s *Service) openCatalogue(ctx context.Context, r Resource) (*Content, error) {
 	names := s.catalogue.Names()
 	start, end := r.window(names)
 	view := catalogueView{Count: len(names)}
@@ -266,7 +266,7 @@ func (s *Server) openCatalogue(ctx context.Context, r Resource) (*Content, error
 	}
 	shown := listing{view, "repositories", end - start, func(i int) any {
 		name := names[start+i]
-		return repositoryView{text(name), Resource{Repository: name}.String()}
+		return repositoryView{Text(name), Resource{Repository: name}.String()}
 	}}
 	content, err := shown.content(ctx, outline(r))
 	if err == nil {
@@ -276,7 +276,7 @@ func (s *Server) openCatalogue(ctx context.Context, r Resource) (*Content, error
 }
 
 func viewRef(repository string, ref repos.Ref) refView {
-	view := refView{Name: text(ref.Name), Type: "other"}
+	view := refView{Name: Text(ref.Name), Type: "other"}
 	switch {
 	case ref.Branch() != "":
 		view.Type = "branch"
@@ -326,7 +326,7 @@ func openFolder(ctx context.Context, s *repos.Snapshot, r Resource, commit repos
 		return nil, missingBlob(err)
 	}
 	content := described(r)
-	view := folderView{Repository: r.Repository, Commit: commit.ID.String(), Path: text(r.Path)}
+	view := folderView{Repository: r.Repository, Commit: commit.ID.String(), Path: Text(r.Path)}
 	if more {
 		following := r
 		following.Revision = view.Commit
@@ -350,7 +350,7 @@ func openFolder(ctx context.Context, s *repos.Snapshot, r Resource, commit repos
 
 func viewEntry(s *repos.Snapshot, r Resource, entry repos.TreeEntry) (entryView, error) {
 	r.Path = path.Join(r.Path, entry.Name)
-	view := entryView{Name: text(entry.Name), Type: entryType(entry.Mode), Mode: entry.Mode.String(), ID: entry.ID.String(), URI: r.String()}
+	view := entryView{Name: Text(entry.Name), Type: entryType(entry.Mode), Mode: entry.Mode.String(), ID: entry.ID.String(), URI: r.String()}
 	if !utf8.ValidString(entry.Name) {
 		view.NameBase64 = base64.StdEncoding.EncodeToString([]byte(entry.Name))
 	}

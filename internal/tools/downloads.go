@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/resources"
 )
 
 // maxPointedCommits bounds the commits whose archives a search notes: it may show lines
@@ -17,9 +18,9 @@ func (v *visit) pointManifest(ctx context.Context, at found, of pages, shown int
 	if of.Page > 1 || shown == of.Total || v.stopped {
 		return nil
 	}
-	h, err := v.locator.Archive(ctx, at.repository, at.ID.String(), archive.Options{
+	h, err := v.resources.Locate(ctx, archiveOf(at.repository, at.ID.String(), archive.Options{
 		Format: archive.Manifest, Profile: archive.ProfileFull,
-	})
+	}))
 	if errors.Is(err, archive.ErrLimit) {
 		return nil // there is none of so large a tree
 	}
@@ -36,7 +37,7 @@ func (v *visit) pointRefs(ctx context.Context, of pages, shown int) error {
 	if of.Page > 1 || shown == of.Total {
 		return nil
 	}
-	h, err := v.locator.Refs(ctx, v.snapshot.Repository().Name())
+	h, err := v.resources.Locate(ctx, refsOf(v.snapshot.Repository().Name()))
 	if err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func (s *service) pointRepositories(ctx context.Context, r *result, of pages, sh
 	if of.Page > 1 || shown == of.Total {
 		return nil
 	}
-	h, err := s.locator.Repositories(ctx)
+	h, err := s.resources.Locate(ctx, resources.Resource{Kind: resources.Catalogue})
 	if err != nil {
 		return err
 	}
@@ -61,9 +62,9 @@ func (s *service) pointRepositories(ctx context.Context, r *result, of pages, sh
 // pointTree points what was found in a commit at an archive of all its files. A
 // page that can have no such archive is shown without.
 func (s *service) pointTree(ctx context.Context, r *result, repository, commit string) {
-	h, err := s.locator.Archive(ctx, repository, commit, archive.Options{
+	h, err := s.resources.Locate(ctx, archiveOf(repository, commit, archive.Options{
 		Format: archive.TarGz, Profile: archive.ProfileFull,
-	})
+	}))
 	if err != nil {
 		return
 	}
@@ -77,7 +78,7 @@ func (c *changes) pointFiles(ctx context.Context) {
 	if !c.from.IsZero() {
 		options.Base, options.Fallback = c.from.String(), archive.FallbackFull
 	}
-	h, err := c.locator.Archive(ctx, c.snapshot.Repository().Name(), c.to.String(), options)
+	h, err := c.resources.Locate(ctx, archiveOf(c.snapshot.Repository().Name(), c.to.String(), options))
 	if err != nil {
 		return
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/resources"
 )
 
 // maxArchiveURI bounds the URI of an archive: a result has it up to six times, and
@@ -103,7 +104,7 @@ func (v *visit) getArchiveLink(ctx context.Context, a archiveArguments) error {
 	if err != nil {
 		return err
 	}
-	h, err := v.locator.MeasuredArchive(ctx, at.repository, at.name, a.options)
+	h, err := v.resources.LocateMeasured(ctx, archiveOf(at.repository, at.name, a.options))
 	if err != nil {
 		return err
 	}
@@ -116,14 +117,14 @@ func (v *visit) getArchiveLink(ctx context.Context, a archiveArguments) error {
 		MIMEType: h.MIMEType, FileName: quote(h.FileName),
 		URL: h.URL, HTTP: h.HTTP, Expires: h.HTTPExpires,
 	}
-	if h.Size != UnknownSize {
+	if h.Size != resources.UnknownSize {
 		data.Size = &h.Size
 	}
 	if h.Measured {
 		data.TarSize, data.Entries, data.Ignored = &h.Extent.Bytes, &h.Extent.Entries, &h.Extent.Ignored
 	}
 	v.lines, v.data = data.lines(at), data
-	v.addLink(h.Handle, fmt.Sprintf("Archive of %s", at))
+	v.addLink(h.Location, fmt.Sprintf("Archive of %s", at))
 	return nil
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/lfs"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )
 
@@ -170,7 +171,7 @@ func (f file) remark(ctx context.Context, x excerpt.Excerpt) error {
 // linkFile links the bytes of a file that is no text: they are what was asked
 // for.
 func (f file) linkFile(ctx context.Context) error {
-	h, err := f.handle(ctx)
+	h, err := f.locate(ctx)
 	if err != nil {
 		return err
 	}
@@ -182,7 +183,7 @@ func (f file) linkFile(ctx context.Context) error {
 
 // pointFile notes where the bytes of a file are whose text is shown.
 func (f file) pointFile(ctx context.Context) error {
-	h, err := f.handle(ctx)
+	h, err := f.locate(ctx)
 	if err != nil {
 		return err
 	}
@@ -190,8 +191,10 @@ func (f file) pointFile(ctx context.Context) error {
 	return nil
 }
 
-func (f file) handle(ctx context.Context) (Handle, error) {
-	return f.locator.Contents(ctx, f.at.repository, f.at.ID.String(), f.entry.path)
+func (f file) locate(ctx context.Context) (resources.Location, error) {
+	return f.resources.Locate(ctx, resources.Resource{
+		Repository: f.at.repository, Kind: resources.Contents, Revision: f.at.ID.String(), Path: f.entry.path,
+	})
 }
 
 func (f file) pointer() (lfs.Pointer, bool) {

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/resources"
 )
 
 // repositoryCard is the data of get_repository.
@@ -43,8 +44,8 @@ func (v *visit) getRepository(ctx context.Context, _ place) error {
 	}
 	name := v.snapshot.Repository().Name()
 	card := &repositoryCard{
-		Name: quote(name), Description: line(v.snapshot.Description()), URI: v.locator.Card(name),
-		RefsURI: v.locator.RefsURI(name),
+		Name: quote(name), Description: line(v.snapshot.Description()),
+		URI: resources.Resource{Repository: name}.String(), RefsURI: refsOf(name).String(),
 	}
 	branch, err := v.snapshot.DefaultBranch()
 	if err != nil {
@@ -70,7 +71,7 @@ func (v *visit) getRepository(ctx context.Context, _ place) error {
 // addDownloads adds the addresses of plain downloads, where it is known under which name
 // clients reach the server.
 func (s *service) addDownloads(ctx context.Context, c *repositoryCard, repository string) error {
-	refs, err := s.locator.Refs(ctx, repository)
+	refs, err := s.resources.Locate(ctx, refsOf(repository))
 	if err != nil {
 		return err
 	}

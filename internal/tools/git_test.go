@@ -96,7 +96,7 @@ func unquoted(t *testing.T, name string) (string, error) {
 }
 
 func TestFilesAreThoseOfGit(t *testing.T) {
-	s := open(t, samples)
+	s := openPublic(t, samples)
 	texts, binaries, others := 0, 0, 0
 	for _, repository := range sampled {
 		if repository == "large-tree" { // thousands of the same kind

@@ -24,7 +24,12 @@ var hostileNames = []string{
 
 func hostileSite(t *testing.T) *site {
 	t.Helper()
-	root := t.TempDir()
+	return open(t, hostileRoot(t))
+}
+
+func hostileRoot(t *testing.T) (root string) {
+	t.Helper()
+	root = t.TempDir()
 	repo := gittest.At(t, filepath.Join(root, "hostile.git"))
 	var files []gittest.File
 	for i, name := range hostileNames {
@@ -37,7 +42,7 @@ func hostileSite(t *testing.T) *site {
 	for _, ref := range []string{"refs/heads/bidi\u202etxt", "refs/tags/zero\u200bwidth", "refs/heads/latin\xe9"} {
 		repo.SetRef(ref, commit)
 	}
-	return open(t, root)
+	return root
 }
 
 // onlySeen fails when a result shows what nobody sees, besides its line ends.
@@ -156,9 +161,9 @@ func TestShownNamesLeadBack(t *testing.T) {
 // The command that a result gives runs nothing but curl, whatever a file is
 // called.
 func TestCommandsAreQuoted(t *testing.T) {
-	s := hostileSite(t)
+	s := openPublic(t, hostileRoot(t))
 	r := s.call("get_file_contents", args{"repo": "hostile", "path": `"dir\n/binary\342\200\256"`})
-	const want = "Download it with: curl -fL -o dir__binary_ 'https://git.example/raw/hostile/"
+	const want = "Download it with: curl -fL -o binary_ 'https://git.example/raw/hostile/"
 	if !strings.Contains(r.text, want) {
 		t.Errorf("%s", r.text)
 	}
@@ -260,7 +265,7 @@ func TestALongFileIsCutAndGoesOn(t *testing.T) {
 	repo := gittest.At(t, filepath.Join(root, "long.git"))
 	content := strings.Repeat("a line of thirty bytes, é, end\n", 4000)
 	repo.Commit("main", gittest.Regular("long.txt", content))
-	s := open(t, root)
+	s := openPublic(t, root)
 	got, next, calls := "", 1, 0
 	for next > 0 && calls < 10 {
 		r := s.call("get_file_contents", args{"repo": "long", "path": "long.txt", "start_line": next})
@@ -386,7 +391,9 @@ func TestContextIsCutToFit(t *testing.T) {
 // No result is larger than promised, its notes, commands and data counted,
 // whatever names, persons and texts there are: every call is measured.
 func TestNoResultIsTooLarge(t *testing.T) {
-	s, repo := single(t)
+	root := t.TempDir()
+	repo := gittest.At(t, filepath.Join(root, "one.git"))
+	s := openPublic(t, root)
 	worst := func(n int) string { return strings.Repeat("\x01<", n/2) }
 	folder := strings.Repeat(worst(250)+"/", 14)
 	var files []gittest.File
@@ -446,7 +453,7 @@ func TestNoResultIsTooLarge(t *testing.T) {
 		{"search_code", args{"query": "needle", "perPage": 500, "context_lines": 9}},
 		{"get_file_blame", args{"path": path}},
 		{"get_file_blame", args{"path": "line"}},
-		{"get_archive_link", args{"paths": []string{":(literal)" + folder[:1200]}}},
+		{"get_archive_link", args{"paths": []string{":(literal)" + folder[:5*251-1]}}},
 	} {
 		c.arguments["repo"] = "one"
 		if c.arguments["sha"] == "main~60" {

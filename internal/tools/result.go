@@ -8,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/repomcp/repomcp/internal/resources"
 )
 
 const (
@@ -62,17 +64,17 @@ func (r *result) note(format string, arguments ...any) {
 // noteDownload says in the text where there is more, and how to download it. It adds no
 // link: frameworks read every link that they get, or fail on it, so that only what was
 // asked for is one.
-func (r *result) noteDownload(h Handle, format string, arguments ...any) {
+func (r *result) noteDownload(l resources.Location, format string, arguments ...any) {
 	r.asides = append(r.asides, fmt.Sprintf(format, arguments...))
-	if where := h.where(); where != "" {
+	if where := howToDownload(l); where != "" {
 		r.asides = append(r.asides, where)
 	}
 }
 
 // addLink adds a link to what was asked for, and the command that follows it.
-func (r *result) addLink(h Handle, description string) {
-	r.links = append(r.links, newLink(h, description))
-	if where := h.where(); where != "" {
+func (r *result) addLink(l resources.Location, description string) {
+	r.links = append(r.links, newLink(l, description))
+	if where := howToDownload(l); where != "" {
 		r.asides = append(r.asides, where)
 	}
 }
@@ -173,16 +175,16 @@ type resourceLink struct {
 	HTTPExpires string `json:"httpUrlExpiresAt,omitempty"`
 }
 
-func newLink(h Handle, description string) mcp.Content {
+func newLink(l resources.Location, description string) mcp.Content {
 	link := resourceLink{
-		ResourceLink: mcp.NewResourceLink(h.URI, quote(h.FileName), description, h.MIMEType), Streamable: true,
-		HTTP: h.HTTP, HTTPExpires: h.HTTPExpires,
+		ResourceLink: mcp.NewResourceLink(l.URI, quote(l.FileName), description, l.MIMEType), Streamable: true,
+		HTTP: l.HTTP, HTTPExpires: l.HTTPExpires,
 	}
-	if h.Size != UnknownSize {
-		link.Size = &h.Size
+	if l.Size != resources.UnknownSize {
+		link.Size = &l.Size
 	}
 	meta := map[string]any{metaStreamable: true}
-	maps.Copy(meta, h.Meta)
+	maps.Copy(meta, l.Meta)
 	link.Meta = mcp.NewMetaFromMap(meta)
 	return link
 }

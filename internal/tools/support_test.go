@@ -1,9 +1,7 @@
 package tools_test
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -13,10 +11,11 @@ import (
 
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/history"
+	"github.com/repomcp/repomcp/internal/links"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/tools"
-	"github.com/repomcp/repomcp/internal/workers"
 )
 
 // fileBytes is the largest file that the tests' searcher looks into.
@@ -32,59 +31,58 @@ type site struct {
 	schemas map[string]*jsonschema.Resolved // of results, by name of the tool
 }
 
+// open makes tools for a server whose address nobody knows.
 func open(t *testing.T, root string) *site {
+	t.Helper()
+	return openWith(t, root, resources.Linking{}, false)
+}
+
+// publicAddress is how clients reach the server of openPublic.
+const publicAddress = "https://git.example"
+
+// openPublic makes tools for a server whose address is known.
+func openPublic(t *testing.T, root string) *site {
+	t.Helper()
+	keys, err := links.RandomKeyring()
+	if err != nil {
+		t.Fatal(err)
+	}
+	base, err := links.ParseBase(publicAddress)
+	if err != nil {
+		t.Fatal(err)
+	}
+	authority, err := links.New(links.Options{Keys: keys, Base: base})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return openWith(t, root, resources.Linking{Authority: authority, Base: base}, false)
+}
+
+func openWith(t *testing.T, root string, linking resources.Linking, noLinks bool) *site {
 	t.Helper()
 	catalogue, err := repos.Open(root, repos.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
+	engine, err := archive.NewEngine(archive.EngineOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
 	t.Cleanup(func() {
+		engine.Close()
 		if err := catalogue.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	s := &site{t, make(map[string]server.ServerTool), make(map[string]*jsonschema.Resolved)}
-	scheduler := workers.New(2)
-	t.Cleanup(scheduler.Close)
-	searcher := search.New(catalogue, scheduler, search.Options{FileBytes: fileBytes})
-	for _, tool := range tools.New(tools.Options{Catalogue: catalogue, Locator: signpost{}, Searcher: searcher,
-		Facts: history.NewFacts(0)}) {
+	for _, tool := range tools.New(tools.Options{
+		Catalogue: catalogue, Resources: resources.New(resources.Options{Catalogue: catalogue, Engine: engine, Links: linking}),
+		Searcher: search.New(catalogue, engine.Scheduler(), search.Options{FileBytes: fileBytes}), Facts: history.NewFacts(0),
+		NoLinks: noLinks,
+	}) {
 		s.tools[tool.Tool.Name] = tool
 	}
 	return s
-}
-
-// signpost invents addresses; the real ones are tested with the whole program.
-type signpost struct{}
-
-func (signpost) Card(repository string) string    { return "repo://" + repository }
-func (signpost) RefsURI(repository string) string { return "repo://" + repository + "/refs" }
-
-func (s signpost) Refs(_ context.Context, repository string) (tools.Handle, error) {
-	return tools.Handle{URI: s.RefsURI(repository), FileName: "refs", Size: tools.UnknownSize,
-		Route: "/refs/" + repository}, nil
-}
-
-func (signpost) Repositories(context.Context) (tools.Handle, error) {
-	return tools.Handle{URI: "repo://", FileName: "repositories", Size: tools.UnknownSize, Route: "/repositories"}, nil
-}
-
-func (signpost) Contents(_ context.Context, repository, commit, path string) (tools.Handle, error) {
-	route := fmt.Sprintf("/raw/%s/%s/%x", repository, commit, path)
-	return tools.Handle{URI: "repo:/" + route, MIMEType: "x/y", FileName: path, Size: tools.UnknownSize, Route: route,
-		URL: "https://git.example" + route}, nil
-}
-
-func (signpost) Archive(_ context.Context, repository, commit string, options archive.Options) (tools.Handle, error) {
-	route := fmt.Sprintf("/archive/%s/%s.%s?%q", repository, commit, options.Format, options.Values())
-	return tools.Handle{URI: "repo:/" + route, FileName: repository, Size: tools.UnknownSize, Route: route}, nil
-}
-
-func (p signpost) MeasuredArchive(
-	ctx context.Context, repository, commit string, options archive.Options,
-) (tools.ArchiveHandle, error) {
-	h, err := p.Archive(ctx, repository, commit, options)
-	return tools.ArchiveHandle{Handle: h}, err
 }
 
 // reply is a result, taken apart.

@@ -3,9 +3,8 @@
 //
 // # Order of use
 //
-// Make the tools with [New] and register them with the MCP server. What they
-// cannot know themselves, such as the URI of a file or a link to it, they ask
-// a [Locator] for.
+// Make the tools with [New] and register them with the MCP server. The URI of a
+// file, or a link to it, is that of package resources.
 //
 // A tool is a row of the table in this file: name, title, description, what it
 // returns as data, and a function that takes its arguments as a struct. The
@@ -55,6 +54,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/tools/spelling"
 )
@@ -62,7 +62,8 @@ import (
 // Options of the tools. All but the Logger are required.
 type Options struct {
 	Catalogue *repos.Catalogue
-	Locator   Locator
+	// Resources of the same catalogue.
+	Resources *resources.Service
 	Searcher  *search.Searcher
 	// Facts are what logs, blames and comparisons remember.
 	Facts *history.Facts
@@ -76,7 +77,7 @@ type Options struct {
 // service is what the tools work with.
 type service struct {
 	catalogue *repos.Catalogue
-	locator   Locator
+	resources *resources.Service
 	searcher  *search.Searcher
 	facts     *history.Facts
 	trees     handedTrees
@@ -136,7 +137,7 @@ var table = []definition{
 // New lists the tools.
 func New(o Options) []server.ServerTool {
 	s := &service{
-		catalogue: o.Catalogue, locator: o.Locator, searcher: o.Searcher, facts: o.Facts, trees: newHandedTrees(),
+		catalogue: o.Catalogue, resources: o.Resources, searcher: o.Searcher, facts: o.Facts, trees: newHandedTrees(),
 		noLinks: o.NoLinks, logger: o.Logger,
 	}
 	if s.logger == nil {

@@ -8,10 +8,10 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/tools"
 )
 
@@ -24,7 +24,7 @@ func TestDescriptionsAreStatic(t *testing.T) {
 			t.Fatal(err)
 		}
 		var described []any
-		for _, tool := range tools.New(tools.Options{Catalogue: catalogue, Locator: signpost{}}) {
+		for _, tool := range tools.New(tools.Options{Catalogue: catalogue}) {
 			described = append(described, tool.Tool)
 			a := tool.Tool.Annotations
 			if tool.Tool.Title == "" || tool.Tool.Description == "" || !*a.ReadOnlyHint || *a.DestructiveHint ||
@@ -248,12 +248,10 @@ func TestRefsAndCards(t *testing.T) {
 func TestArchiveLink(t *testing.T) {
 	s := open(t, samples)
 	r := s.call("get_archive_link", args{
-		"repo": "hello", "ref": "v1.0.0", "format": "zip", "paths": []string{"src", "docs"}, "exclude": "docs/x",
-		"prefix": "p/", "profile": "full", "base": "first",
+		"repo": "hello", "ref": "v1.0.0", "format": "zip", "paths": []string{"src", "README.md"}, "exclude": "src/greeting.test.js", "prefix": "p/", "profile": "full", "base": "v1.0.0~1",
 	})
-	const want = `repo://archive/hello/19b9248c133ae0140f98b38043dc86d27a25c080.zip?[["path" "src"] ["path" "docs"] ["exclude" "docs/x"] ["prefix" "p/"] ["profile" "full"] ["base" "first"]]`
-	if !slices.Equal(r.links, []string{want}) || r.data["uri"] != want ||
-		!strings.Contains(r.text, "\nuri: "+want+"\n") {
+	const want = "repo://hello/archive/19b9248c133ae0140f98b38043dc86d27a25c080.zip?path=README.md&path=src&exclude=src/greeting.test.js&prefix=p/&profile=full&base=038eed05cbf194f3674add161e15f7cf4728d7d7"
+	if !slices.Equal(r.links, []string{want}) || r.data["uri"] != want || !strings.Contains(r.text, "\nuri: "+want+"\n") {
 		t.Errorf("%+v", r)
 	}
 	if !strings.Contains(r.text, "Download it from this server over HTTP: GET /archive/hello/") ||
@@ -457,25 +455,11 @@ func TestToolsAreChosen(t *testing.T) {
 
 // Some frameworks fail on links. Without them the addresses are all there.
 func TestResultsWithoutLinks(t *testing.T) {
-	catalogue, err := repos.Open(samples, repos.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := catalogue.Close(); err != nil {
-			t.Error(err)
-		}
-	}()
-	s := &site{t, make(map[string]server.ServerTool), make(map[string]*jsonschema.Resolved)}
-	for _, tool := range tools.New(tools.Options{Catalogue: catalogue, Locator: signpost{}, NoLinks: true}) {
-		s.tools[tool.Tool.Name] = tool
-	}
-	if r := s.call("get_archive_link", args{"repo": "hello"}); len(r.links) > 0 ||
-		!strings.Contains(r.text, "\nuri: repo://archive/hello/") {
+	s := openWith(t, samples, resources.Linking{}, true)
+	if r := s.call("get_archive_link", args{"repo": "hello"}); len(r.links) > 0 || !strings.Contains(r.text, "\nuri: repo://hello/archive/") {
 		t.Errorf("%+v", r)
 	}
-	if r := s.call("get_file_contents", args{"repo": "media", "path": "images/logo.png"}); len(r.links) > 0 ||
-		!strings.Contains(r.text, "Its resource is repo://raw/media/") {
+	if r := s.call("get_file_contents", args{"repo": "media", "path": "images/logo.png"}); len(r.links) > 0 || !strings.Contains(r.text, "Its resource is repo://media/sha/") {
 		t.Errorf("%+v", r)
 	}
 }

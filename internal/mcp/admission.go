@@ -1,0 +1,251 @@
+package mcp
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/repomcp/repomcp/internal/resources"
+)
+
+// Request is a message that passed the checks that all methods share.
+type Request struct {
+	Message
+	Era Era
+	// Version of the protocol; "" when the client did not say.
+	Version string
+	Stream  StreamCapability
+	// Session is the id of the HTTP session that the request belongs to; "" in
+	// the modern era, which has none, before initialize and without HTTP.
+	Session string
+	// Address is that of the client, without a port; "" where it is not known.
+	// The clients of one address share what it may have.
+	Address string
+
+	subscriber string   // what its subscriptions belong to: the session or the connection
+	tools      []string // that the client has chosen; nil are all
+	begun      *Claims  // of the session that it began
+}
+
+// The headers that admission and transports read.
+const (
+	HeaderSession = mcp.HeaderSessionID
+	HeaderVersion = mcp.HeaderProtocolVersion
+	HeaderEventID = mcp.HeaderLastEventID
+	HeaderMethod  = mcp.HeaderMethod
+	HeaderName    = mcp.HeaderName
+)
+
+// SessionState is what a request's session header turned out to be.
+type SessionState int
+
+// The states.
+const (
+	SessionPresent SessionState = iota // or not needed
+	SessionMissing
+	SessionUnknown
+)
+
+// headers returns the value of a header, or "". It is nil for messages that came
+// without: what headers would say is then not asked for.
+type headers func(name string) string
+
+func (h headers) get(name string) string {
+	if h == nil {
+		return ""
+	}
+	return h(name)
+}
+
+// Admit decides the era of a message that came over HTTP and applies the rules of
+// its transport: versions, required headers, sessions. The rules for
+// resources/stream are by construction those of every other method. header
+// returns a header's value, or "".
+func (s *Server) Admit(message Message, header func(string) string) (*Request, SessionState, *Error) {
+	r := &Request{Message: message}
+	state, failure := s.admit(r, header, func() (SessionState, *Error) { return s.enterSession(r, header) })
+	return r, state, r.About(failure)
+}
+
+// admit applies the rules of both eras to a message. session finds the session
+// that one of the older era belongs to.
+func (s *Server) admit(r *Request, header headers, session func() (SessionState, *Error)) (SessionState, *Error) {
+	if IsModern(r.Params.Version) || IsModern(header.get(HeaderVersion)) {
+		r.Era, r.Version, r.Stream = ModernEra, r.Params.Version, parseStreamCapability(r.Params.Capabilities)
+		if failure := checkModern(r.Message, header); failure != nil {
+			return SessionPresent, failure
+		}
+	} else if state, failure := session(); state != SessionPresent || failure != nil {
+		return state, failure
+	}
+	if failure := checkParams(r.Message, r.Era); failure != nil {
+		return SessionPresent, failure
+	}
+	return SessionPresent, s.checkName(r, header)
+}
+
+// enterSession finds the session that a request over HTTP names.
+func (s *Server) enterSession(r *Request, header headers) (SessionState, *Error) {
+	r.Version = header(HeaderVersion)
+	if r.Method == MethodInitialize {
+		return SessionPresent, nil
+	}
+	id := header(HeaderSession)
+	if id == "" {
+		return SessionMissing, nil
+	}
+	claims, err := s.sessions.Parse(id)
+	if err != nil {
+		return SessionUnknown, nil
+	}
+	r.Session, r.subscriber, r.Stream = id, id, claims.Stream
+	if r.Version == "" {
+		r.Version = claims.Version
+	}
+	return SessionPresent, checkVersion(r.Version)
+}
+
+// About adds the URI that the request is about to a failure that does not name
+// it. The failure may be nil.
+func (r *Request) About(failure *Error) *Error {
+	uri := r.Params.URI
+	if failure == nil || failure.Data[paramURI] != nil || !slices.Contains(methodsOfURI[r.Era], r.Method) ||
+		uri == "" || len(uri) > resources.MaxURIBytes {
+		return failure
+	}
+	return failure.With(paramURI, uri)
+}
+
+// AdmitBatched says why a request cannot be part of a batch, or nil.
+func (r *Request) AdmitBatched() *Error {
+	switch {
+	case r.Era == ModernEra || !allowsBatch(r.Version):
+		return &Error{Reason: ReasonRequest, Message: "Batches exist in the protocol versions 2024-11-05 and " +
+			"2025-03-26 only. Send one message per request."}
+	case r.Method == MethodStream || r.Method == MethodInitialize:
+		return &Error{Reason: ReasonRequest, Message: "initialize and resources/stream cannot be part of a batch."}
+	}
+	return nil
+}
+
+// IsListen reports whether the request is a stream of notifications, which
+// lasts until it is cancelled.
+func (r *Request) IsListen() bool { return r.Era == ModernEra && r.Method == MethodListen }
+
+// exactParams are the params that are read here and, by a reader that takes
+// upper and lower case for the same, in mcp-go. Another spelling would say one
+// thing to the one and another thing to the other.
+var exactParams = []string{paramMeta, paramURI, paramVersion, paramCapabilities}
+
+// keptParams bound the params of methods, in bytes, that may be kept for as long
+// as a connection lasts: the client's description, which usually has a few
+// hundred bytes, and the URIs that one stream watches.
+var keptParams = map[string]struct {
+	most   int
+	advice string
+}{
+	MethodInitialize: {16 << 10, "Shorten clientInfo and capabilities."},
+	MethodListen:     {128 << 10, "Split the subscription into several."},
+}
+
+// methodsOfURI are, by era, the methods about the resource that params.uri
+// names. 2026-07-28 has no methods to subscribe: there they are unknown, with
+// whatever params.
+var methodsOfURI = map[Era][]string{
+	SessionEra: {MethodStream, MethodRead, MethodSubscribe, MethodUnsubscribe},
+	ModernEra:  {MethodStream, MethodRead},
+}
+
+// checkParams applies the rules for params that methods share, so that the
+// same mistake gets the same answer whoever serves the method.
+func checkParams(message Message, era Era) *Error {
+	if !message.IsRequest() {
+		return nil
+	}
+	params := message.Params
+	if kept := keptParams[message.Method]; kept.most > 0 && len(params.Raw) > kept.most {
+		return &Error{Reason: ReasonParams, Message: fmt.Sprintf("The params of %s have more than %d bytes. "+
+			"%s", message.Method, kept.most, kept.advice)}
+	}
+	for name := range params.members {
+		for _, exact := range exactParams {
+			if name != exact && strings.EqualFold(name, exact) {
+				return &Error{Reason: ReasonParams, Message: fmt.Sprintf("A member of params is spelled like %q in "+
+					"another case. Names are compared exactly.", exact)}
+			}
+		}
+	}
+	switch {
+	case params.members[paramMeta] != nil && params.meta == nil:
+		return &Error{Reason: ReasonParams, Message: "The member _meta of params must be an object."}
+	case !slices.Contains(methodsOfURI[era], message.Method):
+		return nil
+	case params.URI == "":
+		return &Error{Reason: ReasonParams, Message: `The member "uri" of params must be the URI of a resource.`}
+	case len(params.URI) > resources.MaxURIBytes:
+		return resources.AsError(fmt.Errorf("%w: longer than %d "+
+			"bytes", resources.ErrURI, resources.MaxURIBytes), params.URI)
+	}
+	return nil
+}
+
+// allowsBatch reports whether a version of the protocol has batches: 2025-03-26
+// does, which a client that names no version is taken for, and 2024-11-05, whose
+// messages are those of JSON-RPC 2.0 without an exception. 2025-06-18 removed
+// them.
+func allowsBatch(version string) bool {
+	return version == "" || version == mcp.ProtocolVersion20241105 || version == mcp.ProtocolVersion20250326
+}
+
+func checkVersion(version string) *Error {
+	if slices.Contains(Versions(), version) {
+		return nil
+	}
+	return &Error{
+		Reason: ReasonVersion,
+		Message: fmt.Sprintf("Protocol version %q is not supported. Use one of "+
+			"%q.", resources.Clip(version), Versions()),
+		Data: map[string]any{"supported": Versions(), "requested": resources.Clip(version)},
+	}
+}
+
+// checkModern applies the rules of 2026-07-28, in the order in which mcp-go
+// applies them.
+func checkModern(message Message, header headers) *Error {
+	if header == nil {
+		return checkModernBody(message)
+	}
+	version, named := header(HeaderVersion), message.Params.Version
+	switch {
+	case version == "":
+		return mismatch("The header MCP-Protocol-Version is required. Send the version of _meta there as well.")
+	case named == "":
+		return &Error{Reason: ReasonParams, Message: "The member " + mcp.MetaKeyProtocolVersion + " of " +
+			"params._meta is required."}
+	case version != named:
+		return mismatch(fmt.Sprintf("The header MCP-Protocol-Version %q differs from %q in "+
+			"params._meta.", resources.Clip(version), resources.Clip(named)))
+	}
+	if failure := checkModernBody(message); failure != nil || message.ID == nil {
+		return failure
+	}
+	return checkStandardHeaders(message, header)
+}
+
+// checkModernBody applies those of the rules that are not about headers.
+func checkModernBody(message Message) *Error {
+	if failure := checkVersion(message.Params.Version); failure != nil {
+		return failure
+	}
+	if message.IsReply() {
+		return invalidRequest("Replies of clients are not part of 2026-07-28.")
+	}
+	capabilities := message.Params.Capabilities
+	if message.ID != nil && (len(capabilities) == 0 || capabilities[0] != '{') {
+		return &Error{Reason: ReasonParams, Message: "The member " + mcp.MetaKeyClientCapabilities + " of " +
+			"params._meta is required; {} declares none."}
+	}
+	return nil
+}

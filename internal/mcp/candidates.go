@@ -1,0 +1,239 @@
+package mcp
+
+import (
+	"context"
+	"path"
+	"slices"
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// source finds the candidates for a variable.
+type source func(ctx context.Context, q question) (answer, error)
+
+// sources are the variables of the templates and the arguments of the prompts.
+func (c completions) sources() map[string]source {
+	return map[string]source{
+		"repo":       c.repositories,
+		"branch":     c.branches,
+		"tag":        c.tags,
+		"ref":        c.revisions,
+		"base":       c.revisions,
+		"head":       c.revisions,
+		"sha":        c.shortIDs,
+		"path":       c.paths,
+		"exclude":    c.paths,
+		"strip":      c.folders,
+		"prefix":     prefixes,
+		"query":      c.queries,
+		"format":     fixed(formatNames()...),
+		"profile":    fixed(string(archive.ProfileArchive), string(archive.ProfileFull)),
+		"fallback":   fixed(archive.FallbackFull),
+		"lfs":        fixed(string(archive.LFSPointers), string(archive.LFSContent)),
+		"submodules": fixed(string(archive.SubmodulesOmit), string(archive.SubmodulesContent)),
+	}
+}
+
+func fixed(values ...string) source {
+	return func(context.Context, question) (answer, error) { return answer{values: values}, nil }
+}
+
+func formatNames() []string {
+	var names []string
+	for _, format := range archive.Formats() {
+		names = append(names, string(format))
+	}
+	return names
+}
+
+func (c completions) repositories(context.Context, question) (answer, error) {
+	return answer{values: c.catalogue.Names()}, nil
+}
+
+// tipsOf the repository that was filled in before.
+func (c completions) tipsOf(q question) (*repos.Repository, *repos.Tips, error) {
+	repository, err := c.catalogue.Known(q.known["repo"])
+	if err != nil {
+		return nil, nil, err
+	}
+	tips, err := repository.Tips()
+	return repository, tips, err
+}
+
+func (c completions) branches(_ context.Context, q question) (answer, error) {
+	_, tips, err := c.tipsOf(q)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{values: branchesOf(tips)}, nil
+}
+
+func (c completions) tags(_ context.Context, q question) (answer, error) {
+	_, tips, err := c.tipsOf(q)
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{values: namesBelow(tips, "refs/tags/")}, nil
+}
+
+// branchesOf a repository by their short names, the default branch first.
+func branchesOf(tips *repos.Tips) []string {
+	names := namesBelow(tips, "refs/heads/")
+	if at := slices.Index(names, tips.DefaultBranch()); at > 0 {
+		names = slices.Insert(slices.Delete(names, at, at+1), 0, tips.DefaultBranch())
+	}
+	return names
+}
+
+func namesBelow(tips *repos.Tips, prefix string) []string {
+	var names []string
+	for _, name := range tips.Names {
+		if short, ok := strings.CutPrefix(name, prefix); ok {
+			names = append(names, short)
+		}
+	}
+	return names
+}
+
+// revisions are whatever an archive can be of: HEAD, branches, tags, and commit
+// ids when the beginning of one is typed. A branch with the name of a tag is
+// given in full, for the name alone means the tag.
+func (c completions) revisions(ctx context.Context, q question) (answer, error) {
+	_, tips, err := c.tipsOf(q)
+	if err != nil {
+		return answer{}, err
+	}
+	if strings.HasPrefix(q.typed, "refs/") {
+		full := slices.DeleteFunc(slices.Clone(tips.Names), func(name string) bool {
+			return !strings.HasPrefix(name, "refs/heads/") && !strings.HasPrefix(name, "refs/tags/")
+		})
+		return answer{values: full}, nil
+	}
+	values := []string{"HEAD"}
+	for _, branch := range branchesOf(tips) {
+		if _, taken := tips.ID("refs/tags/" + branch); taken {
+			branch = "refs/heads/" + branch
+		}
+		values = append(values, branch)
+	}
+	found := answer{values: rank(append(values, namesBelow(tips, "refs/tags/")...), q.typed), ranked: true}
+	if isHexPrefix(q.typed) {
+		ids, err := c.shortIDs(ctx, q)
+		if err != nil {
+			return found, nil // the names are known all the same
+		}
+		found.values, found.cut = append(found.values, ids.values...), ids.cut
+	}
+	return found, nil
+}
+
+// paths goes folder by folder; a folder's name ends in a slash, so that the next
+// completion is of what is in it.
+func (c completions) paths(ctx context.Context, q question) (answer, error) {
+	return c.entries(ctx, q, func(entry repos.TreeEntry) bool {
+		return !q.archive || !strings.ContainsAny(entry.Name, `*?[\`) && entry.Name[0] != ':' // would be a pattern
+	})
+}
+
+func (c completions) folders(ctx context.Context, q question) (answer, error) {
+	return c.entries(ctx, q, func(entry repos.TreeEntry) bool { return entry.Mode.IsDir() })
+}
+
+// revisionOf the path that is asked for, by the variables that were filled in.
+func revisionOf(known map[string]string) string {
+	for _, variable := range []struct{ name, prefix string }{
+		{"branch", "refs/heads/"}, {"tag", "refs/tags/"}, {"sha", ""}, {"ref", ""}, {"head", ""},
+	} {
+		if value := known[variable.name]; value != "" {
+			return variable.prefix + value
+		}
+	}
+	return "HEAD"
+}
+
+// entries of the folder that is typed already.
+func (c completions) entries(
+	ctx context.Context, q question, wanted func(repos.TreeEntry) bool,
+) (found answer, err error) {
+	repository, err := c.catalogue.Known(q.known["repo"])
+	if err != nil {
+		return answer{}, err
+	}
+	snapshot, err := repository.Snapshot()
+	if err != nil {
+		return answer{}, err
+	}
+	defer func() { _ = snapshot.Close() }() // only read from
+	commit, err := snapshot.Resolve(ctx, revisionOf(q.known))
+	if err != nil {
+		return answer{}, err
+	}
+	folder, last := path.Split(q.typed)
+	entry, err := snapshot.Lookup(commit.Tree, strings.TrimSuffix(folder, "/"))
+	if err != nil {
+		return answer{}, err
+	}
+	list, err := snapshot.Tree(entry.ID)
+	if err != nil {
+		return answer{}, err
+	}
+	var names []string
+	for _, entry := range list {
+		switch {
+		case !wanted(entry):
+		case entry.Mode.IsDir():
+			names = append(names, entry.Name+"/")
+		default:
+			names = append(names, entry.Name)
+		}
+	}
+	if !presentable(folder) {
+		return answer{}, nil
+	}
+	for _, name := range rank(names, last) {
+		found.values = append(found.values, folder+name)
+	}
+	found.ranked = true
+	return found, nil
+}
+
+// prefixes are the folders that people put an archive into.
+func prefixes(_ context.Context, q question) (answer, error) {
+	if q.known["repo"] == "" {
+		return answer{}, nil
+	}
+	base := path.Base(q.known["repo"])
+	values := []string{base + "/"}
+	if ref := q.known["ref"]; ref != "" {
+		ref = strings.TrimPrefix(strings.TrimPrefix(ref, "refs/heads/"), "refs/tags/")
+		values = append(values, base+"-"+strings.ReplaceAll(ref, "/", "-")+"/")
+	}
+	return answer{values: values}, nil
+}
+
+// qualifiers are those of search_code.
+var qualifiers = []string{"repo:", "path:", "filename:", "extension:", "language:"}
+
+// queries completes the last word of a search: its qualifier, or the repository
+// after repo:.
+func (c completions) queries(_ context.Context, q question) (answer, error) {
+	at := strings.LastIndexByte(q.typed, ' ') + 1
+	head, word := q.typed[:at], q.typed[at:]
+	if negated, ok := strings.CutPrefix(word, "-"); ok {
+		head, word = head+"-", negated
+	}
+	words := qualifiers
+	if name, ok := strings.CutPrefix(word, "repo:"); ok {
+		head, word, words = head+"repo:", name, c.catalogue.Names()
+	}
+	found := answer{ranked: true}
+	if !presentable(head) {
+		return found, nil
+	}
+	for _, value := range rank(words, word) {
+		found.values = append(found.values, head+value)
+	}
+	return found, nil
+}

@@ -1,0 +1,130 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/repomcp/repomcp/internal/resources"
+)
+
+// ExtensionStream is the identifier under which resources/stream is declared
+// among the extensions (SEP-2133), where typed clients keep it.
+const ExtensionStream = resources.MetaPrefix + "resource-stream"
+
+// capabilities are the server's.
+type capabilities struct {
+	Completions struct{}                   `json:"completions"`
+	Extensions  map[string]streamExtension `json:"extensions,omitempty"`
+	Logging     struct{}                   `json:"logging"`
+	Prompts     struct{}                   `json:"prompts"`
+	Resources   resourceCapabilities       `json:"resources"`
+	Tools       struct{}                   `json:"tools"`
+}
+
+type resourceCapabilities struct {
+	ListChanged bool `json:"listChanged"`
+	Stream      bool `json:"stream,omitempty"` // where SEP-2532 puts it
+	Subscribe   bool `json:"subscribe"`
+}
+
+// streamExtension says how resources/stream delivers.
+type streamExtension struct {
+	Method string   `json:"method"`
+	Modes  []string `json:"modes"`
+}
+
+// capabilities for a client that came so: resources/stream is left out where it
+// cannot deliver.
+func (s *Server) capabilities(ctx context.Context) capabilities {
+	c := capabilities{Resources: resourceCapabilities{ListChanged: true, Subscribe: true}}
+	if modes := s.modes(ctx); modes != nil {
+		c.Resources.Stream = true
+		c.Extensions = map[string]streamExtension{ExtensionStream: {MethodStream, modes}}
+	}
+	return c
+}
+
+// initializeResult is [mcp.InitializeResult] with members of drafts.
+type initializeResult struct {
+	Capabilities    capabilities       `json:"capabilities"`
+	Instructions    string             `json:"instructions"`
+	ProtocolVersion string             `json:"protocolVersion"`
+	ServerInfo      mcp.Implementation `json:"serverInfo"`
+}
+
+// complement adds nothing: there are no sessions in the modern era.
+func (*initializeResult) complement(mcp.CacheableResult) {}
+
+// initialize answers the request that begins a session.
+func (s *Server) initialize(ctx context.Context, r *Request, params mcp.InitializeParams) (any, *Error) {
+	claims := Claims{
+		Version: mcp.NegotiateLegacyVersion(params.ProtocolVersion),
+		Stream:  parseStreamCapability(r.Params.members[paramCapabilities]),
+	}
+	r.begun = &claims
+	return &initializeResult{
+		ProtocolVersion: claims.Version, Capabilities: s.capabilities(ctx), ServerInfo: s.implementation(),
+		Instructions: instructions,
+	}, nil
+}
+
+// discoverResult is [mcp.DiscoverResult] with members of drafts.
+type discoverResult struct {
+	Meta              *mcp.Meta      `json:"_meta,omitempty"`
+	CacheScope        mcp.CacheScope `json:"cacheScope,omitempty"`
+	Capabilities      capabilities   `json:"capabilities"`
+	Instructions      string         `json:"instructions"`
+	ResultType        mcp.ResultType `json:"resultType,omitempty"`
+	SupportedVersions []string       `json:"supportedVersions"`
+	TTL               *int64         `json:"ttlMs,omitempty"`
+}
+
+func (d *discoverResult) complement(c mcp.CacheableResult) {
+	d.Meta, d.ResultType, d.CacheScope, d.TTL = c.Meta, c.ResultType, c.CacheScope, c.TTLMs
+}
+
+// discover answers server/discover, which the modern era has instead.
+func (s *Server) discover(ctx context.Context, _ *Request, _ struct{}) (any, *Error) {
+	return &discoverResult{
+		SupportedVersions: Versions(), Capabilities: s.capabilities(ctx), Instructions: instructions,
+	}, nil
+}
+
+// StreamCapability is the client capability resourceStreaming of SEP-2532.
+type StreamCapability struct {
+	Declared bool `json:"d,omitempty"`
+	// MaxSize is the largest stream in bytes that the client accepts; 0 means
+	// any.
+	MaxSize int64 `json:"m,omitempty"`
+	// BadSize says that maxStreamSize is there and is no size. Streams are then
+	// refused: a limit that cannot be read must not be taken for none.
+	BadSize bool `json:"b,omitempty"`
+}
+
+// parseStreamCapability reads the capability from raw client capabilities:
+// mcp-go's type for them drops it. Typed clients can only send it among
+// experimental capabilities or extensions, so it is looked for there as well.
+func parseStreamCapability(capabilities json.RawMessage) StreamCapability {
+	declared := object(capabilities)
+	for _, raw := range []json.RawMessage{
+		declared[paramStreaming], object(declared["experimental"])[paramStreaming],
+		object(declared["extensions"])[ExtensionStream],
+	} {
+		settings := object(raw)
+		if settings == nil {
+			continue
+		}
+		var size *float64
+		capability := StreamCapability{Declared: true}
+		if raw, ok := settings["maxStreamSize"]; ok {
+			capability.BadSize = json.Unmarshal(raw, &size) != nil || size != nil && *size < 1
+		}
+		if size != nil && !capability.BadSize && *size < 1<<62 {
+			capability.MaxSize = int64(*size)
+		}
+		return capability
+	}
+	return StreamCapability{}
+}

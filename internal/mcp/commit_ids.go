@@ -1,0 +1,121 @@
+package mcp
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/repos/newest"
+)
+
+const (
+	// maxSeeds bounds the tips of branches and tags whose ids are offered.
+	maxSeeds = 200
+	// maxRecent bounds the commits that are looked at.
+	maxRecent = 400
+	// minResolved is from how many digits on all commits are looked at.
+	minResolved = 4
+)
+
+// isHexPrefix reports whether a text can be the beginning of a commit id.
+func isHexPrefix(typed string) bool {
+	return typed != "" && len(typed) <= 2*len(repos.ID{}) && strings.Trim(typed, "0123456789abcdef") == ""
+}
+
+// shortIDs are abbreviated ids of recent commits, the newest first, that no
+// other object's id begins with.
+func (c completions) shortIDs(ctx context.Context, q question) (answer, error) {
+	repository, tips, err := c.tipsOf(q)
+	if err != nil || q.typed != "" && !isHexPrefix(q.typed) {
+		return answer{}, err
+	}
+	snapshot, err := repository.Snapshot()
+	if err != nil {
+		return answer{}, err
+	}
+	defer func() { _ = snapshot.Close() }() // only read from
+	found := answer{ranked: true, cut: true}
+	var fitting []repos.ID
+	if len(q.typed) >= minResolved {
+		fitting, found.cut = c.resolved(ctx, snapshot, q.typed)
+	}
+	if found.cut { // few digits, or there was no time to look at all commits
+		var recent []repos.ID
+		recent, found.cut = recentCommits(ctx, snapshot, tips)
+		fitting = slices.DeleteFunc(recent, func(id repos.ID) bool { return !strings.HasPrefix(id.String(), q.typed) })
+	}
+	digits := -1
+	for _, id := range fitting {
+		short, err := snapshot.Abbreviate(id, digits)
+		if err == nil && len(short) < len(q.typed) {
+			short, err = snapshot.Abbreviate(id, len(q.typed))
+		}
+		if err != nil {
+			return answer{}, err
+		}
+		if found.values = append(found.values, short); len(found.values) > maxCompletions {
+			break
+		}
+	}
+	found.cut = found.cut || len(found.values) < len(fitting)
+	return found, nil
+}
+
+// resolved are the served commits whose ids begin with the digits; cut says that
+// there was no time to find out.
+func (c completions) resolved(ctx context.Context, snapshot *repos.Snapshot, digits string) (ids []repos.ID, cut bool) {
+	ctx, cancel := context.WithTimeout(ctx, c.time/2)
+	defer cancel()
+	commit, err := snapshot.Resolve(ctx, digits)
+	var ambiguous *repos.AmbiguousError
+	switch {
+	case err == nil && strings.HasPrefix(commit.ID.String(), digits):
+		return []repos.ID{commit.ID}, false
+	case errors.As(err, &ambiguous):
+		return ambiguous.Candidates, false
+	default:
+		return nil, ctx.Err() != nil
+	}
+}
+
+// recentCommits walks from the tips to older commits, and says whether there are
+// more. It stops when the time is over.
+func recentCommits(ctx context.Context, snapshot *repos.Snapshot, tips *repos.Tips) (ids []repos.ID, more bool) {
+	seen := make(map[repos.ID]bool)
+	var queue newest.Queue[repos.Commit]
+	push := func(id repos.ID) {
+		if seen[id] {
+			return
+		}
+		seen[id] = true
+		if commit, err := snapshot.Commit(id); err == nil {
+			// Of commits of one second the order is that of their ids, wherever they are found.
+			queue.PushRanked(uint64(commit.Committer.When().Unix()), ^binary.BigEndian.Uint64(id[:]), commit)
+		}
+	}
+	for i, name := range append([]string{"HEAD"}, tips.Names...) {
+		if i == maxSeeds || ctx.Err() != nil {
+			more = true
+			break
+		}
+		if id, ok := tips.ID(name); ok {
+			if commit, err := snapshot.CommitOf(id); err == nil {
+				push(commit)
+			}
+		}
+	}
+	for queue.Len() > 0 {
+		if len(ids) == maxRecent || ctx.Err() != nil {
+			return ids, true
+		}
+		commit := queue.Pop()
+		ids = append(ids, commit.ID)
+		for _, parent := range commit.Parents {
+			push(parent)
+		}
+	}
+	return ids, more
+}

@@ -1,0 +1,138 @@
+package mcp
+
+import (
+	"context"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/resources"
+)
+
+const (
+	// maxCompletions is the bound of the specification.
+	maxCompletions = 100
+	// defaultCompletionTime bounds the reading of objects for one completion: it
+	// is asked for at each key that is pressed. What was found until then counts.
+	defaultCompletionTime = 15 * time.Millisecond
+)
+
+// completions answers completion/complete for the variables of the templates
+// and the arguments of prompts. Names decide: an argument that is called as a
+// variable is completed as that. It never walks the root.
+type completions struct {
+	catalogue *repos.Catalogue
+	time      time.Duration // for one
+}
+
+// question is one completion that is asked for.
+type question struct {
+	variable string
+	typed    string
+	known    map[string]string // variables that were filled in before
+	archive  bool              // paths are pathspecs of an archive
+}
+
+// answer are the candidates in the order of their worth.
+type answer struct {
+	values []string
+	// cut says that there may be more than were looked at.
+	cut bool
+	// ranked says that values fit what was typed, in the right order.
+	ranked bool
+}
+
+// complete answers completion/complete.
+func (s *Server) complete(ctx context.Context, r *Request, params mcp.CompleteParams) (any, *Error) {
+	if params.Ref == nil {
+		return nil, foreignError(mcp.INVALID_REQUEST, "", r.Method)
+	}
+	q := question{variable: params.Argument.Name, typed: params.Argument.Value, known: params.Context.Arguments}
+	if template, ok := params.Ref.(mcp.ResourceReference); ok {
+		q.archive = strings.Contains(template.URI, "/archive/")
+	}
+	return &mcp.CompleteResult{Completion: completions{s.catalogue, s.options.completionTime}.complete(ctx, q)}, nil
+}
+
+func (c completions) complete(ctx context.Context, q question) mcp.Completion {
+	source := c.sources()[q.variable]
+	if source == nil || len(q.typed) > resources.MaxURIBytes {
+		return mcp.Completion{Values: []string{}}
+	}
+	ctx, cancel := context.WithTimeout(ctx, c.time)
+	defer cancel()
+	found, err := source(ctx, q)
+	if err != nil {
+		// What cannot be found has no candidates; which of the two it is must
+		// not be told apart.
+		found = answer{}
+	}
+	values := found.values
+	if !found.ranked {
+		values = rank(values, q.typed)
+	}
+	completion := mcp.Completion{Values: append([]string{}, values...), Total: len(values)}
+	if len(values) > maxCompletions {
+		completion.Values, completion.HasMore = values[:maxCompletions], true
+	}
+	if found.cut {
+		completion.Total, completion.HasMore = 0, true // nobody knows how many
+	}
+	return completion
+}
+
+// rank keeps what has the typed text in it: first what begins with it, then
+// what has a part that does, then the others. Upper and lower case are the same.
+func rank(candidates []string, typed string) []string {
+	const classes = 3
+	typed = strings.ToLower(typed)
+	var ranked [classes][]string
+	for _, candidate := range candidates {
+		if class := match(strings.ToLower(candidate), typed); class < classes && presentable(candidate) {
+			ranked[class] = append(ranked[class], candidate)
+		}
+	}
+	return append(append(ranked[0], ranked[1]...), ranked[2]...)
+}
+
+// match tells how well a candidate fits: 0 is best, 3 not at all.
+func match(candidate, typed string) int {
+	at := strings.Index(candidate, typed)
+	switch {
+	case at < 0:
+		return 3
+	case at == 0:
+		return 0
+	}
+	for ; at >= 0; at = next(candidate, typed, at) {
+		if strings.IndexByte("/-_.", candidate[at-1]) >= 0 {
+			return 1
+		}
+	}
+	return 2
+}
+
+// next is the place of the next occurrence, or -1.
+func next(candidate, typed string, at int) int {
+	following := strings.Index(candidate[at+1:], typed)
+	if following < 0 {
+		return -1
+	}
+	return at + 1 + following
+}
+
+// presentable reports whether a name can be shown and typed: others are left
+// out. Characters that control a terminal, turn the direction of text or are
+// invisible could pass for something else.
+func presentable(name string) bool {
+	plain := true
+	for i := range len(name) {
+		plain = plain && ' ' <= name[i] && name[i] <= '~'
+	}
+	unseen := func(r rune) bool { return !unicode.IsPrint(r) }
+	return plain || utf8.ValidString(name) && !strings.ContainsFunc(name, unseen)
+}

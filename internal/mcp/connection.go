@@ -1,0 +1,176 @@
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"crypto/rand"
+	"fmt"
+	"sync"
+)
+
+// maxListens bounds the subscriptions/listen streams of a connection: each has a
+// queue of its own, and one stream can name all that a client watches.
+const maxListens = 4
+
+// Connection is a client of a transport that has one connection for all
+// messages, and no headers: WebSocket. The era is that of each message; what
+// headers would say of a session is remembered from its initialize.
+//
+// Messages are given to Admit, Notified and Start in the order in which they
+// came, by one goroutine, which also waits for the answer to initialize. Other
+// answers may be waited for by any goroutine.
+type Connection struct {
+	server  *Server
+	id      string // of what it subscribes to
+	events  outbox
+	address string
+	claims  *Claims // nil before initialize
+
+	mu      sync.Mutex
+	calls   map[string]*call // requests in flight, by their raw ids
+	listens int
+}
+
+// call is a request in flight.
+type call struct {
+	cancel    context.CancelFunc
+	cancelled bool // by the client, who then wants no reply; guarded by Connection.mu
+}
+
+// Connect makes a connection; Close has to follow. The address is that of
+// [Request.Address].
+func (s *Server) Connect(address string) *Connection {
+	// The id is never sent, and is none that Sessions would accept.
+	return &Connection{
+		server: s, id: "connection " + rand.Text(), events: newOutbox(), address: address, calls: make(map[string]*call),
+	}
+}
+
+// Close forgets what the client watches. Requests must have been answered.
+func (c *Connection) Close() { c.server.subscriptions.Forget(c.id) } // nobody can come back with its id
+
+// Admit is [Server.Admit] for a message that came without headers.
+func (c *Connection) Admit(message Message) (*Request, *Error) {
+	r := &Request{Message: message, Address: c.address, subscriber: c.id}
+	_, failure := c.server.admit(r, nil, func() (SessionState, *Error) { return SessionPresent, c.enterSession(r) })
+	return r, r.About(failure)
+}
+
+// enterSession applies the rules of the session that the connection is.
+func (c *Connection) enterSession(r *Request) *Error {
+	switch {
+	case r.Method == MethodInitialize && c.claims != nil:
+		return invalidRequest("The connection has been initialized. Open another one for another session.")
+	case c.claims != nil:
+		r.Version, r.Stream = c.claims.Version, c.claims.Stream
+	case r.Method != MethodInitialize && r.Method != MethodPing:
+		return invalidRequest("Send initialize first, or name the version 2026-07-28 in params._meta.")
+	}
+	return nil
+}
+
+// Notified takes a notification. Those that mean nothing here are passed over,
+// as JSON-RPC wants.
+func (c *Connection) Notified(message Message) {
+	switch {
+	case message.Method == MethodCancelled:
+		c.cancelled(message.Params)
+	case message.Method == MethodInitialized && c.claims != nil:
+		// From now on the client may be told of changes. A second time changes
+		// nothing.
+		c.server.subscriptions.Connect(c.id, c.events.put)
+	}
+}
+
+// cancelled ends a request that the client no longer waits for. It may have
+// ended by itself.
+func (c *Connection) cancelled(params Params) {
+	id, ok := params.cancelledID()
+	if !ok {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if call := c.calls[id]; call != nil {
+		call.cancelled = true
+		call.cancel()
+	}
+}
+
+// Answer does what a request asks for and returns the reply, or nil when the
+// client has cancelled it. notify writes a notification that belongs to the
+// request.
+type Answer func(notify func(message []byte) error) []byte
+
+// Start makes an admitted request known, so that it can be cancelled. The
+// answer has to be called, once.
+func (c *Connection) Start(ctx context.Context, r *Request) (Answer, *Error) {
+	id := string(r.ID)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	listens := r.IsListen()
+	switch {
+	case c.calls[id] != nil:
+		return nil, invalidRequest("The id is that of a request that has not been answered yet. Give each request " +
+			"an id of its own.")
+	case listens && c.listens >= maxListens:
+		return nil, &Error{Reason: ReasonRequest, Message: fmt.Sprintf("A connection has at most %d streams of "+
+			"subscriptions/listen. End one with notifications/cancelled first.", maxListens)}
+	case listens:
+		c.listens++
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	current := &call{cancel: cancel}
+	c.calls[id] = current
+	return func(notify func([]byte) error) (reply []byte) {
+		defer cancel()
+		defer func() {
+			c.mu.Lock()
+			defer c.mu.Unlock()
+			delete(c.calls, id)
+			if listens {
+				c.listens--
+			}
+			if current.cancelled {
+				reply = nil
+			}
+		}()
+		return bytes.TrimSpace(c.answer(ctx, r, notify))
+	}, nil
+}
+
+func (c *Connection) answer(ctx context.Context, r *Request, notify func([]byte) error) []byte {
+	ctx = overSocket(ctx)
+	switch {
+	case r.Method == MethodStream:
+		return c.stream(ctx, r)
+	case r.IsListen():
+		return c.server.Listen(ctx, r, notify).Message
+	}
+	reply := c.server.Answer(ctx, r)
+	if reply.Session != "" {
+		c.claims = r.begun // the connection is the session
+	}
+	return reply.Message
+}
+
+// stream answers resources/stream with a URL: SEP-2532 has no other way without
+// an HTTP reply of its own.
+func (c *Connection) stream(ctx context.Context, r *Request) []byte {
+	content, failure := c.server.Stream(ctx, r)
+	if failure != nil {
+		return ErrorReply(r.ID, failure, r.Era)
+	}
+	defer c.server.close(ctx, content)
+	reply, failure := c.server.DownloadReply(ctx, r, content)
+	if failure != nil {
+		return ErrorReply(r.ID, r.About(failure), r.Era)
+	}
+	return reply
+}
+
+// Pump writes the notifications of the connection's session until ctx ends or a
+// write fails.
+func (c *Connection) Pump(ctx context.Context, notify func(message []byte) error) {
+	c.events.forward(ctx, nil, notify)
+}

@@ -1,0 +1,180 @@
+package mcp
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/repomcp/repomcp/internal/links"
+	"github.com/repomcp/repomcp/internal/resources"
+)
+
+const (
+	metaDelivery        = resources.MetaPrefix + "delivery"
+	metaDownload        = resources.MetaPrefix + "downloadUrl"
+	metaDownloadExpires = resources.MetaPrefix + "downloadUrlExpiresAt"
+	metaLocation        = resources.MetaPrefix + "contentLocation"
+
+	deliveryURL      = "downloadUrl"
+	deliveryDirect   = "direct"
+	deliveryRedirect = "redirect"
+)
+
+// Delivery is how resources/stream hands out bytes (SEP-2532).
+type Delivery int
+
+// The ways. DeliveryAny is the bytes, or a redirect to where they are kept; as a
+// wish it leaves the way to the request.
+const (
+	DeliveryAny Delivery = iota
+	DeliveryDirect
+	DeliveryURL
+)
+
+// deliveries are the values of _meta's io.github.repomcp/delivery.
+var deliveries = map[string]Delivery{deliveryDirect: DeliveryDirect, deliveryURL: DeliveryURL}
+
+// socketKey of a context says that the reply has no place for bytes.
+type socketKey struct{}
+
+// overSocket marks a request whose reply has no place for bytes.
+func overSocket(ctx context.Context) context.Context {
+	return context.WithValue(ctx, socketKey{}, true)
+}
+
+// modes are the ways in which a client that came so gets the bytes.
+func (s *Server) modes(ctx context.Context) []string {
+	var modes []string
+	if ctx.Value(socketKey{}) == nil {
+		modes = append(modes, deliveryDirect)
+		if s.resources.Redirects() {
+			modes = append(modes, deliveryRedirect)
+		}
+	}
+	if s.resources.CanLink(ctx) {
+		modes = append(modes, deliveryURL)
+	}
+	return modes
+}
+
+// DeliveryOf is how a resources/stream request is answered. acceptsBytes says
+// whether its Accept admits the bytes themselves: a client that does not say so,
+// as those that know JSON only, never gets them.
+func (s *Server) DeliveryOf(ctx context.Context, r *Request, acceptsBytes bool) (Delivery, *Error) {
+	asked, failure := r.delivery()
+	if failure != nil {
+		return 0, failure
+	}
+	wish := asked
+	if wish == DeliveryAny {
+		wish = s.options.Delivery
+	}
+	if wish == DeliveryAny && !acceptsBytes {
+		wish = DeliveryURL
+	}
+	switch {
+	case wish == DeliveryURL && !s.resources.CanLink(ctx):
+		return 0, r.noLinks(acceptsBytes)
+	case wish != DeliveryURL && !acceptsBytes:
+		return 0, r.notStreamed("The Accept header admits no bytes. Send Accept: */*.", suggestAccept)
+	case wish == DeliveryURL, asked == DeliveryDirect:
+		return wish, nil
+	default:
+		return DeliveryAny, nil
+	}
+}
+
+// delivery is how the request wants its bytes.
+func (r *Request) delivery() (Delivery, *Error) {
+	raw, ok := r.Params.meta[metaDelivery]
+	if !ok {
+		return DeliveryAny, nil
+	}
+	delivery, ok := deliveries[text(raw)]
+	if !ok {
+		failure := &Error{Reason: ReasonParams, Message: "The member " + metaDelivery + " of params._meta must " +
+			"be " + deliveryDirect + " or " + deliveryURL + "."}
+		return 0, failure.With(paramURI, r.Params.URI)
+	}
+	return delivery, nil
+}
+
+// What a client does that gets no URL: suggestions of errors.
+const (
+	suggestAccept = "Accept: */*"
+	suggestDirect = metaDelivery + ": " + deliveryDirect
+)
+
+// noLinks tells a client that gets no URL what it can do instead.
+func (r *Request) noLinks(acceptsBytes bool) *Error {
+	const text = "This server makes no download URLs for this connection. "
+	if acceptsBytes {
+		return r.notStreamed(text+"Leave "+metaDelivery+" out, or ask the operator to set --public-url.", suggestDirect)
+	}
+	return r.notStreamed(text+"Send POST /mcp with Accept: */*, or ask the operator to set "+
+		"--public-url.", suggestAccept)
+}
+
+func (r *Request) notStreamed(message, suggestion string) *Error {
+	failure := &Error{Reason: ReasonNotStreamable, Message: message}
+	return failure.With(paramURI, r.Params.URI).With("suggestion", suggestion)
+}
+
+// downloadResult is the result of resources/stream in the downloadUrl mode. The
+// expiry is named after that of SEP-2166.
+type downloadResult struct {
+	ResultType  mcp.ResultType `json:"resultType,omitempty"`
+	URI         string         `json:"uri"`
+	MIMEType    string         `json:"mimeType"`
+	Size        *int64         `json:"size,omitempty"`
+	DownloadURL string         `json:"downloadUrl"`
+	ExpiresAt   string         `json:"downloadUrlExpiresAt"`
+	Meta        map[string]any `json:"_meta"`
+}
+
+// DownloadReply is the reply to a resources/stream request that tells where the
+// content is to be had. What a session asked for is good for that session only.
+func (s *Server) DownloadReply(ctx context.Context, r *Request, content *resources.Content) ([]byte, *Error) {
+	if !s.resources.CanLink(ctx) {
+		return nil, r.noLinks(false)
+	}
+	url, link, err := s.resources.DownloadLink(content, Principal(r.Session))
+	switch {
+	case errors.Is(err, links.ErrRevoked) || errors.Is(err, links.ErrTooLong):
+		failure := r.notStreamed("There are no download URLs of this resource. Send POST /mcp with Accept: */* and "+
+			"leave "+metaDelivery+" out.", suggestAccept)
+		failure.Cause = err
+		return nil, failure
+	case errors.Is(err, links.ErrUnavailable):
+		return nil, (&Error{Reason: resources.ReasonBusy, Cause: err, Message: "Too many download URLs were made " +
+			"lately. Try again in a minute, or send Accept: " +
+			"*/*."}).With(paramURI, r.Params.URI).With("suggestion", suggestAccept)
+	case err != nil:
+		return nil, resources.Internal(err).With(paramURI, r.Params.URI)
+	}
+	reply := r.reply(ctx, s.downloadResult(r, content, url, link), nil)
+	return reply.Message, nil
+}
+
+// complement adds nothing: it has what is wanted, and may not be kept.
+func (downloadResult) complement(mcp.CacheableResult) {}
+
+// downloadResult has what 2026-07-28 wants of every result, which mcp-go adds to
+// all others.
+func (s *Server) downloadResult(r *Request, content *resources.Content, url string, link links.Link) downloadResult {
+	expires := link.Expires.Format(time.RFC3339)
+	result := downloadResult{
+		URI: r.Params.URI, MIMEType: content.MIMEType, DownloadURL: url, ExpiresAt: expires,
+		Meta: map[string]any{metaDownload: url, metaDownloadExpires: expires, metaLocation: content.Frozen},
+	}
+	if content.Size != resources.UnknownSize {
+		result.Size = &content.Size
+	}
+	if r.Era == ModernEra {
+		result.ResultType = mcp.ResultTypeComplete
+		result.Meta[mcp.MetaKeyServerInfo] = s.implementation()
+	}
+	return result
+}

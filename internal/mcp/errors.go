@@ -1,0 +1,92 @@
+package mcp
+
+import (
+	"encoding/json"
+
+	"github.com/repomcp/repomcp/internal/resources"
+)
+
+// Error is a failure as the client sees it.
+type Error = resources.Error
+
+// The reasons that only a message can be refused for.
+const (
+	ReasonParse         resources.Reason = "parse_error"
+	ReasonRequest       resources.Reason = "invalid_request"
+	ReasonParams        resources.Reason = "invalid_params"
+	ReasonMethod        resources.Reason = "method_not_found"
+	ReasonHeader        resources.Reason = "header_mismatch"
+	ReasonVersion       resources.Reason = "unsupported_protocol_version"
+	ReasonCapability    resources.Reason = "client_capability_missing"
+	ReasonNotStreamable resources.Reason = "stream_not_supported"
+	ReasonSubscriptions resources.Reason = "too_many_subscriptions"
+)
+
+// codes is the one table of JSON-RPC error codes: in the session era and in
+// the modern one (2026-07-28). -32003 and -32004 in the modern era are those
+// of SEP-2532: the core specification discourages new codes from -32000 to
+// -32019 but leaves them to implementations, and one set of codes for the
+// method is worth more than a second one. The server's own limits have -32004 as
+// well, of resources/read too: what the client does next is the same.
+var codes = map[resources.Reason][2]int{
+	ReasonParse:                     {-32700, -32700},
+	ReasonRequest:                   {-32600, -32600},
+	ReasonParams:                    {-32602, -32602},
+	ReasonMethod:                    {-32601, -32601},
+	ReasonHeader:                    {-32020, -32020},
+	ReasonVersion:                   {-32022, -32022},
+	ReasonCapability:                {-32003, -32021},
+	ReasonNotStreamable:             {-32003, -32003},
+	ReasonSubscriptions:             {-32000, -32603}, // never in the modern era: it acknowledges less
+	resources.ReasonURI:             {-32602, -32602},
+	resources.ReasonNotFound:        {-32002, -32602},
+	resources.ReasonAmbiguous:       {-32602, -32602},
+	resources.ReasonTooLarge:        {-32004, -32004},
+	resources.ReasonFullNeeded:      {-32602, -32602},
+	resources.ReasonUnsupportedRepo: {-32603, -32603},
+	resources.ReasonCorruptRepo:     {-32603, -32603},
+	resources.ReasonUnreadableRepo:  {-32603, -32603},
+	resources.ReasonIncompleteRepo:  {-32603, -32603},
+	resources.ReasonBusy:            {-32603, -32603},
+	resources.ReasonInternal:        {-32603, -32603},
+}
+
+// Era is a generation of the protocol: with sessions, or without.
+type Era int
+
+// The eras.
+const (
+	SessionEra Era = iota // 2024-11-05 to 2025-11-25
+	ModernEra             // 2026-07-28
+)
+
+// Code is the JSON-RPC error code of a failure in an era.
+func Code(failure *Error, era Era) int { return codes[failure.Reason][era] }
+
+// ErrorReply is the reply to a request that failed. The id may be nil, and is
+// then left out: MCP's schema has no null there, where JSON-RPC 2.0 has.
+func ErrorReply(id json.RawMessage, failure *Error, era Era) []byte {
+	data := map[string]any{"reason": failure.Reason}
+	for key, value := range failure.Data {
+		data[key] = value
+	}
+	message := map[string]any{
+		"jsonrpc": "2.0",
+		"error":   map[string]any{"code": Code(failure, era), "message": failure.Message, "data": data},
+	}
+	if id != nil {
+		message["id"] = id
+	}
+	reply, err := json.Marshal(message)
+	if err != nil {
+		return []byte(`{"jsonrpc":"2.0","error":{"code":-32603,"message":"Internal error."}}`)
+	}
+	return append(reply, '\n')
+}
+
+// invalidRequest refuses what is no message of JSON-RPC, or not at this moment.
+func invalidRequest(text string) *Error {
+	return &Error{Reason: ReasonRequest, Message: "Invalid JSON-RPC message. " + text}
+}
+
+func mismatch(text string) *Error { return &Error{Reason: ReasonHeader, Message: text} }

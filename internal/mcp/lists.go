@@ -1,0 +1,136 @@
+package mcp
+
+import (
+	"context"
+	"encoding/base64"
+	"strings"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/resources"
+)
+
+const (
+	// pageSize is the number of repositories on a page of resources/list; each has
+	// up to two resources.
+	pageSize = 50
+	// listTTL is for how long a client may reuse a list.
+	listTTL = 10 * time.Second
+
+	metaStreamable = resources.MetaStreamable
+)
+
+// listLifetime is for how long a client may reuse a list: no longer than the links
+// in it are good for, whose end is cut to whole seconds.
+func (s *Server) listLifetime() time.Duration {
+	if links := s.resources.LinkLifetime(); links > 0 {
+		return min(listTTL, links-time.Second)
+	}
+	return listTTL
+}
+
+// listedResource is [mcp.Resource] with the members of SEP-2532 and SEP-2166, which
+// stand in _meta as well.
+type listedResource struct {
+	Meta             map[string]any `json:"_meta,omitempty"`
+	Description      string         `json:"description"`
+	HTTPURL          any            `json:"httpUrl,omitempty"`
+	HTTPURLExpiresAt any            `json:"httpUrlExpiresAt,omitempty"`
+	MIMEType         string         `json:"mimeType"`
+	Name             string         `json:"name"`
+	Streamable       bool           `json:"streamable,omitempty"`
+	URI              string         `json:"uri"`
+}
+
+type listResult struct {
+	Meta       *mcp.Meta        `json:"_meta,omitempty"`
+	CacheScope mcp.CacheScope   `json:"cacheScope,omitempty"`
+	NextCursor mcp.Cursor       `json:"nextCursor,omitempty"`
+	Resources  []listedResource `json:"resources"`
+	ResultType mcp.ResultType   `json:"resultType,omitempty"`
+	TTL        *int64           `json:"ttlMs,omitempty"`
+}
+
+func (l *listResult) complement(c mcp.CacheableResult) {
+	l.Meta, l.ResultType, l.CacheScope, l.TTL = c.Meta, c.ResultType, c.CacheScope, c.TTLMs
+}
+
+// listResources answers resources/list with a page of the catalogue.
+func (s *Server) listResources(ctx context.Context, r *Request, params mcp.PaginatedParams) (any, *Error) {
+	decoded, failure := decodeCursor(r, params.Cursor)
+	if failure != nil {
+		return nil, failure
+	}
+	after, ok := parseCursor(params.Cursor, decoded)
+	if !ok {
+		return nil, &Error{Reason: ReasonParams, Message: "The cursor is none of this server's. Take it from " +
+			"nextCursor of the result before, as it is, or begin without one."}
+	}
+	names, more := s.catalogue.Page(after, pageSize)
+	result := &listResult{Resources: make([]listedResource, 0, 2*len(names))}
+	for _, name := range names {
+		if repository, err := s.catalogue.Known(name); err == nil {
+			result.Resources = append(result.Resources, s.listed(ctx, repository)...)
+		}
+	}
+	if more {
+		result.NextCursor = cursorAfter(names[len(names)-1])
+	}
+	return result, nil
+}
+
+// cursorPrefix tells the cursors of this list from other texts in base64.
+const cursorPrefix = "repositories after "
+
+// cursorAfter is the cursor of the page that follows a name. It is a name and no
+// number, so that it stays right while repositories come and go: none is listed
+// twice or left out.
+func cursorAfter(name string) mcp.Cursor {
+	return mcp.Cursor(base64.StdEncoding.EncodeToString([]byte(cursorPrefix + name)))
+}
+
+// decodeCursor undoes the encoding that all lists have, those of mcp-go too.
+func decodeCursor(r *Request, cursor mcp.Cursor) (string, *Error) {
+	content, err := base64.StdEncoding.DecodeString(string(cursor))
+	if err != nil {
+		return "", foreignError(mcp.INVALID_PARAMS, "", r.Method)
+	}
+	return string(content), nil
+}
+
+// parseCursor accepts exactly what cursorAfter writes, and no cursor at all.
+func parseCursor(cursor mcp.Cursor, decoded string) (after string, ok bool) {
+	if cursor == "" {
+		return "", true
+	}
+	after, ok = strings.CutPrefix(decoded, cursorPrefix)
+	// Decoding passes over line ends and stray bits.
+	return after, ok && repos.IsName(after) && cursorAfter(after) == cursor
+}
+
+// listed are the resources that a repository is listed with: its card, and the
+// archive of its default branch.
+func (s *Server) listed(ctx context.Context, repository *repos.Repository) []listedResource {
+	name := repository.Name()
+	card := listedResource{
+		URI: resources.Resource{Repository: name}.String(), Name: name, MIMEType: resources.TypeJSON,
+		Description: "A git repository: description, default branch, head commit, counts and links.",
+	}
+	ref, head := repository.HeadTip()
+	if ref == "" {
+		return []listedResource{card}
+	}
+	r := resources.Resource{
+		Repository: name, Kind: resources.Archive, Revision: ref, Options: archive.Options{Format: archive.TarGz},
+	}
+	meta := resources.MergeMeta(map[string]any{metaStreamable: true}, s.resources.ArchiveLinkMeta(ctx, r, head))
+	tarball := listedResource{
+		Meta: meta, URI: r.String(), Name: name + " (tar.gz)", MIMEType: r.Options.Format.MediaType(), Streamable: true,
+		Description: "All files of the default branch. Download it with resources/stream.",
+		HTTPURL:     meta[resources.MetaHTTP], HTTPURLExpiresAt: meta[resources.MetaHTTPExpires],
+	}
+	return []listedResource{card, tarball}
+}

@@ -1,0 +1,181 @@
+package mcp
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"github.com/repomcp/repomcp/internal/resources"
+)
+
+const (
+	// maxDepth bounds the nesting of a message. MCP needs fewer than ten.
+	maxDepth = 64
+	// maxValues bounds the values and names in a body: each costs about ten times
+	// the time and the memory of its bytes. The longest message that makes sense
+	// subscribes to a few thousand resources.
+	maxValues = 10_000
+	// maxBatch bounds the messages of a batch: each may cost as much as a
+	// request of its own.
+	maxBatch = 50
+)
+
+// Message is one JSON-RPC message of a client, taken apart.
+type Message struct {
+	// ID is the raw id of a request: a string or an integer. It is nil for a
+	// notification and for what is no request.
+	ID     json.RawMessage
+	Method string
+	Params Params
+	// Raw is the message with nothing in it but the members that JSON-RPC
+	// knows, so that no other reader of it can find a second method or id in a
+	// spelling that it takes for the same.
+	Raw json.RawMessage
+}
+
+// IsRequest reports whether the message wants a reply.
+func (m Message) IsRequest() bool { return m.Method != "" && m.ID != nil }
+
+// IsReply reports whether the message is the client's answer to a request of
+// the server.
+func (m Message) IsReply() bool { return m.Method == "" }
+
+// ParseMessages reads a request body: one message, or a batch of them.
+// Anything that two JSON readers could read differently is refused: duplicate
+// members, text that is not UTF-8, unpaired surrogates, a byte order mark.
+func ParseMessages(body []byte) (messages []Message, batch bool, err *Error) {
+	switch err := checkJSON(body); {
+	case errors.Is(err, errElaborate):
+		return nil, false, &Error{Reason: ReasonRequest, Cause: err, Message: fmt.Sprintf("The request body has "+
+			"more than %d values, or more than %d levels. Send less at a time.", maxValues, maxDepth)}
+	case err != nil:
+		return nil, false, &Error{Reason: ReasonParse, Cause: err, Message: "The request body is not one valid " +
+			"JSON text in UTF-8 without duplicate members. Send a JSON-RPC 2.0 message."}
+	}
+	if trimmed := bytes.TrimLeft(body, " \t\r\n"); trimmed[0] != '[' {
+		message, err := parseMessage(body)
+		return []Message{message}, false, err
+	}
+	var raws []json.RawMessage
+	if err := json.Unmarshal(body, &raws); err != nil || len(raws) == 0 || len(raws) > maxBatch {
+		return nil, true, &Error{Reason: ReasonRequest, Cause: err, Message: fmt.Sprintf("A batch holds 1 to %d "+
+			"messages.", maxBatch)}
+	}
+	for _, raw := range raws {
+		message, err := parseMessage(raw)
+		if err != nil {
+			return nil, true, err
+		}
+		messages = append(messages, message)
+	}
+	return messages, true, nil
+}
+
+// errElaborate says that a body is JSON, but more than anybody needs.
+var errElaborate = errors.New("too many values or levels")
+
+// checkJSON reads the whole text once, strictly.
+func checkJSON(body []byte) error {
+	decoder := jsontext.NewDecoder(bytes.NewReader(body))
+	for values := 1; ; values++ {
+		if values > maxValues || decoder.StackDepth() > maxDepth {
+			return errElaborate
+		}
+		if _, err := decoder.ReadToken(); err != nil {
+			return err
+		}
+		if decoder.StackDepth() > 0 {
+			continue
+		}
+		if _, err := decoder.ReadToken(); !errors.Is(err, io.EOF) {
+			return errors.New("more than one JSON text")
+		}
+		return nil
+	}
+}
+
+// parseMessage takes one message apart. Member names are compared exactly, as
+// JSON does and encoding/json with structs does not.
+func parseMessage(raw json.RawMessage) (Message, *Error) {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil || members == nil {
+		return Message{}, invalidRequest("A JSON-RPC message is an object.")
+	}
+	if string(members["jsonrpc"]) != `"2.0"` {
+		return Message{}, invalidRequest(`The member "jsonrpc" must be "2.0".`)
+	}
+	var message Message
+	if id, ok := members["id"]; ok {
+		canonical, ok := canonicalID(id)
+		if !ok {
+			return Message{}, invalidRequest(`The member "id" must be a string or an integer.`)
+		}
+		message.ID, members["id"] = canonical, canonical
+	}
+	if method, ok := members["method"]; ok {
+		if err := json.Unmarshal(method, &message.Method); err != nil || message.Method == "" {
+			return Message{}, invalidRequest(`The member "method" must be a text.`)
+		}
+	}
+	if params, ok := members["params"]; ok {
+		if params[0] != '{' {
+			return Message{}, invalidRequest(`The member "params" must be an object.`)
+		}
+		message.Params = readParams(params)
+	}
+	answers := members["result"] != nil || members["error"] != nil
+	if message.Method != "" && answers {
+		return Message{}, invalidRequest(`A request has no member "result" or "error".`)
+	}
+	if message.Method == "" && (message.ID == nil || !answers) {
+		return Message{}, invalidRequest("The message is neither a request nor a notification nor a reply.")
+	}
+	var err error
+	message.Raw, err = json.Marshal(known(members))
+	if err != nil {
+		return Message{}, resources.Internal(err)
+	}
+	return message, nil
+}
+
+// known keeps the members that JSON-RPC 2.0 defines.
+func known(members map[string]json.RawMessage) map[string]json.RawMessage {
+	kept := make(map[string]json.RawMessage, len(members))
+	for _, name := range []string{"jsonrpc", "id", "method", "params", "result", "error"} {
+		if value, ok := members[name]; ok {
+			kept[name] = value
+		}
+	}
+	return kept
+}
+
+const (
+	// maxIDBytes bounds an id, which every reply repeats.
+	maxIDBytes = 256
+	// maxIDNumber is the greatest integer that all JSON readers keep exact.
+	maxIDNumber = 1<<53 - 1
+)
+
+// canonicalID follows the specification of MCP: a string or an integer, never
+// null. It returns the one spelling that replies use.
+func canonicalID(raw json.RawMessage) (json.RawMessage, bool) {
+	var text *string
+	var number *int64
+	var value any
+	switch {
+	case len(raw) > maxIDBytes:
+		return nil, false
+	case json.Unmarshal(raw, &text) == nil && text != nil:
+		value = *text
+	case json.Unmarshal(raw, &number) == nil && number != nil && -maxIDNumber <= *number && *number <= maxIDNumber:
+		value = *number
+	default:
+		return nil, false
+	}
+	canonical, err := json.Marshal(value)
+	return canonical, err == nil
+}

@@ -1,0 +1,176 @@
+package mcp
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/repomcp/repomcp/internal/resources"
+)
+
+// readable are bodies with what is made of them: the raw messages, as mcp-go
+// gets them.
+var readable = map[string][]string{
+	`{"jsonrpc":"2.0","id":1,"method":"ping"}`:                                        {`{"id":1,"jsonrpc":"2.0","method":"ping"}`},
+	"\t\r\n {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"} \n":                    {`{"id":1,"jsonrpc":"2.0","method":"ping"}`},
+	`{"jsonrpc":"2.0","id":"a","method":"x","params":{"a":[1,2]}}`:                    {`{"id":"a","jsonrpc":"2.0","method":"x","params":{"a":[1,2]}}`},
+	`{"jsonrpc":"2.0","method":"x"}`:                                                  {`{"jsonrpc":"2.0","method":"x"}`},
+	`{"jsonrpc":"2.0","id":1,"result":{}}`:                                            {`{"id":1,"jsonrpc":"2.0","result":{}}`},
+	`{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""}}`:                        {`{"error":{"code":1,"message":""},"id":1,"jsonrpc":"2.0"}`},
+	`{"jsonrpc":"2.0","id":-0,"method":"x"}`:                                          {`{"id":0,"jsonrpc":"2.0","method":"x"}`},
+	`{"jsonrpc":"2.0","id":"\u0061","method":"\u0070ing"}`:                            {`{"id":"a","jsonrpc":"2.0","method":"\u0070ing"}`},
+	`{"jsonrpc":"2.0","id":"\ud83d\ude00","method":"x"}`:                              {`{"id":"😀","jsonrpc":"2.0","method":"x"}`},
+	`{"jsonrpc":"2.0","id":9007199254740991,"method":"x"}`:                            {`{"id":9007199254740991,"jsonrpc":"2.0","method":"x"}`},
+	`{"jsonrpc":"2.0","id":1,"method":"x","Method":"y","ID":2,"extra":{"id":3}}`:      {`{"id":1,"jsonrpc":"2.0","method":"x"}`},
+	`{"jsonrpc":"2.0","id":1,"method":"x","Params":{"a":1}}`:                          {`{"id":1,"jsonrpc":"2.0","method":"x"}`},
+	`{"jsonrpc":"2.0","method":"x","Id":5}`:                                           {`{"jsonrpc":"2.0","method":"x"}`},
+	`{"json\u0072pc":"2.0","id":1,"method":"x"}`:                                      {`{"id":1,"jsonrpc":"2.0","method":"x"}`},
+	`[{"jsonrpc":"2.0","id":1,"method":"x"},{"jsonrpc":"2.0","method":"y","z":1}]`:    {`{"id":1,"jsonrpc":"2.0","method":"x"}`, `{"jsonrpc":"2.0","method":"y"}`},
+	` [ {"jsonrpc":"2.0","id":1,"method":"x"} ] `:                                     {`{"id":1,"jsonrpc":"2.0","method":"x"}`},
+	`{"jsonrpc":"2.0","id":1,"method":"x","params":` + nested(maxDepth-2) + `}`:       {`{"id":1,"jsonrpc":"2.0","method":"x","params":` + nested(maxDepth-2) + `}`},
+	`{"jsonrpc":"2.0","id":"` + strings.Repeat("x", maxIDBytes-2) + `","method":"x"}`: {`{"id":"` + strings.Repeat("x", maxIDBytes-2) + `","jsonrpc":"2.0","method":"x"}`},
+}
+
+// nested is an object that is so many deep.
+func nested(depth int) string {
+	return strings.Repeat(`{"a":`, depth) + "1" + strings.Repeat("}", depth)
+}
+
+func TestReadableMessagesKeepNothingButTheirOwn(t *testing.T) {
+	for body, want := range readable {
+		messages, batch, err := ParseMessages([]byte(body))
+		if err != nil {
+			t.Errorf("%.120q: %v, %s", body, err, err.Message)
+			continue
+		}
+		raws := make([]string, len(messages))
+		for i, message := range messages {
+			raws[i] = string(message.Raw)
+		}
+		if !slices.Equal(raws, want) || batch != strings.HasPrefix(strings.TrimSpace(body), "[") {
+			t.Errorf("%.120q (batch %t):\n got %q\nwant %q", body, batch, raws, want)
+		}
+	}
+	t.Logf("%d cases", len(readable))
+}
+
+const request = `"jsonrpc":"2.0","id":1,"method":"x"`
+
+// unreadable are bodies that are refused, by reason.
+var unreadable = map[resources.Reason][]string{
+	ReasonParse: {
+		"", " ", "\n", "x", "{", "[", "]", "{]", "{}{}", "[][]", "{} x", "{},", "\x00", "nul", "'x'", "{'a':1}", `{"a":1,}`, `{"a" 1}`, `{a:1}`, "[1,]", "[,1]", "01", "+1", ".5", "1.", "0x1", "NaN", "Infinity", "-", `"`, "\"\n\"", `"\x"`, `"\u12"`, "// x\n{}", "/**/{}",
+		"\ufeff{}", "\xef\xbb\xbf{" + request + "}", "{\x00}", "\xfe\xff\x00{\x00}", "\xff\xfe{\x00}\x00", `{"a":"` + "\xff" + `"}`, `{"a":"` + "\xc0\xae" + `"}`, `{"a":"` + "\xed\xa0\x80" + `"}`, `{"` + "\xff" + `":1}`,
+		`{"a":"\ud800"}`, `{"a":"\udc00\ud800"}`, `{"a":"\ud800\u0061"}`, `{"\ud800":1}`,
+		`{` + request + `,"method":"y"}`, `{` + request + `,"id":2}`, `{` + request + `,"jsonrpc":"2.0"}`, `{` + request + `,"m\u0065thod":"y"}`, `{` + request + `,"params":{"a":1,"a":1}}`, `{` + request + `,"params":{"a":{"b":1,"\u0062":2}}}`, `[{` + request + `,"id":2}]`, `{` + request + `,"x":[{"a":1,"a":2}]}`,
+	},
+	ReasonRequest: {
+		nested(maxDepth + 1), nested(100_000), strings.Repeat("[", 100_000), strings.Repeat("[", maxDepth+1) + strings.Repeat("]", maxDepth+1), strings.Repeat(`[{"a":`, 50_000), `{` + request + `,"params":` + nested(maxDepth) + `}`,
+		"[" + strings.Repeat("1,", maxValues) + "1]", `{` + request + `,"params":{"a":[` + strings.Repeat(`{"a":1},`, maxValues) + `{}]}}`,
+		"null", "true", "1", "1e400", `"x"`, "{}", "[]", "[[]]", "[null]", "[1]", `["x"]`, "[{}]", `[[{` + request + `}]]`, `[{` + request + `},[]]`, "[" + strings.Repeat("{"+request+"},", maxBatch) + "{" + request + "}]",
+		`{"id":1,"method":"x"}`, `{"jsonrpc":"2.0"}`, `{"jsonrpc":"2.0","id":1}`, `{"jsonrpc":"2.0","result":{}}`, `{"jsonrpc":"2.0","error":{}}`, `{"jsonrpc":"2.0","params":{}}`, `{` + request + `,"result":{}}`, `{` + request + `,"result":null}`, `{` + request + `,"error":{}}`, `{"jsonrpc":"2.0","method":"x","result":{}}`,
+		`{"jsonrpc":"2","id":1,"method":"x"}`, `{"jsonrpc":"2.0 ","id":1,"method":"x"}`, `{"jsonrpc":2.0,"id":1,"method":"x"}`, `{"jsonrpc":2,"id":1,"method":"x"}`, `{"jsonrpc":null,"id":1,"method":"x"}`, `{"jsonrpc":["2.0"],"id":1,"method":"x"}`, `{"Jsonrpc":"2.0","id":1,"method":"x"}`,
+		`{"jsonrpc":"2.0","id":1,"Method":"x"}`, `{"jsonrpc":"2.0","id":1,"METHOD":"x"}`, `{"jsonrpc":"2.0","id":1,"method ":"x"}`, `{"jsonrpc":"2.0","id":1,"method":null}`, `{"jsonrpc":"2.0","id":1,"method":""}`, `{"jsonrpc":"2.0","id":1,"method":1}`, `{"jsonrpc":"2.0","id":1,"method":{}}`, `{"jsonrpc":"2.0","id":1,"method":["x"]}`, `{"jsonrpc":"2.0","id":1,"method":true}`,
+		withID("null"), withID("1.5"), withID("1.0"), withID("1e2"), withID("1E400"), withID("-1e400"), withID("true"), withID("{}"), withID("[]"), withID("[1]"), withID("9007199254740992"), withID("-9007199254740992"), withID("18446744073709551616"), withID(strings.Repeat("9", 10_000)),
+		withID(`"` + strings.Repeat("x", maxIDBytes-1) + `"`), withID(`"` + strings.Repeat("x", 2<<20) + `"`), `{"jsonrpc":"2.0","id":null,"result":{}}`,
+		`{` + request + `,"params":null}`, `{` + request + `,"params":[]}`, `{` + request + `,"params":["x"]}`, `{` + request + `,"params":1}`, `{` + request + `,"params":"x"}`, `{` + request + `,"params":false}`,
+	},
+}
+
+func withID(id string) string { return `{"jsonrpc":"2.0","id":` + id + `,"method":"x"}` }
+
+func TestUnreadableMessagesAreRefused(t *testing.T) {
+	cases := 0
+	for reason, bodies := range unreadable {
+		for _, body := range bodies {
+			cases++
+			messages, _, err := ParseMessages([]byte(body))
+			if err == nil || err.Reason != reason {
+				t.Errorf("%.120q: %+v, %v, want %s", body, messages, err, reason)
+				continue
+			}
+			// The text is for the client: nothing of it or of Go may be in it.
+			for _, word := range []string{"json", "unmarshal", "offset", "panic", "runtime"} {
+				if strings.Contains(err.Message, word+":") || strings.Contains(err.Message, "jsontext") {
+					t.Errorf("%.120q: the message says %q", body, err.Message)
+				}
+			}
+		}
+	}
+	t.Logf("%d cases", cases)
+}
+
+// mcp-go reads names in any case. Whatever it reads, it must not find another
+// request in a message than was checked.
+func FuzzMessageMeansTheSameToEveryReader(f *testing.F) {
+	for body := range readable {
+		f.Add([]byte(body))
+	}
+	for _, bodies := range unreadable {
+		for _, body := range bodies {
+			if len(body) < 4<<10 {
+				f.Add([]byte(body))
+			}
+		}
+	}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		messages, batch, err := ParseMessages(body)
+		if err != nil {
+			if err.Reason != ReasonParse && err.Reason != ReasonRequest {
+				t.Fatalf("%q: %v", body, err)
+			}
+			return
+		}
+		if !json.Valid(body) || len(messages) == 0 || !batch && len(messages) != 1 {
+			t.Fatalf("%q: accepted as %+v", body, messages)
+		}
+		for _, message := range messages {
+			checkSameToAll(t, message)
+		}
+	})
+}
+
+func checkSameToAll(t *testing.T, message Message) {
+	t.Helper()
+	var loose struct {
+		JSONRPC string          `json:"jsonrpc"`
+		ID      json.RawMessage `json:"id"`
+		Method  string          `json:"method"`
+		Params  json.RawMessage `json:"params"`
+	}
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(message.Raw, &loose); err != nil {
+		t.Fatalf("%s: %v", message.Raw, err)
+	}
+	if err := json.Unmarshal(message.Raw, &members); err != nil {
+		t.Fatalf("%s: %v", message.Raw, err)
+	}
+	if loose.JSONRPC != "2.0" || loose.Method != message.Method || string(loose.ID) != string(message.ID) || !sameValue(loose.Params, message.Params.Raw) {
+		t.Fatalf("%s is %+v to a loose reader and %+v to a strict one", message.Raw, loose, message)
+	}
+	for _, name := range slices.Collect(maps.Keys(members)) {
+		if !slices.Contains([]string{"jsonrpc", "id", "method", "params", "result", "error"}, name) {
+			t.Fatalf("%s keeps %q", message.Raw, name)
+		}
+	}
+	again, _, err := ParseMessages(message.Raw)
+	if err != nil || len(again) != 1 || string(again[0].Raw) != string(message.Raw) {
+		t.Fatalf("%s is read again as %+v, %v", message.Raw, again, err)
+	}
+	if message.IsRequest() && message.IsReply() || len(message.ID) > 6*maxIDBytes {
+		t.Fatalf("%s: %+v", message.Raw, message)
+	}
+}
+
+func sameValue(a, b json.RawMessage) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	var x, y any
+	errA, errB := json.Unmarshal(a, &x), json.Unmarshal(b, &y)
+	// A number that no float holds is an error to both.
+	return fmt.Sprint(x, errA != nil) == fmt.Sprint(y, errB != nil)
+}

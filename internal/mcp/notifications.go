@@ -1,0 +1,152 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/repomcp/repomcp/internal/watch"
+)
+
+// outboxLength is how many notifications wait for a client that does not read
+// them. What changes meanwhile is told of once there is room.
+const outboxLength = 100
+
+// notification is a message that wants no answer.
+type notification struct {
+	JSONRPC string         `json:"jsonrpc"`
+	Method  string         `json:"method"`
+	Params  map[string]any `json:"params,omitempty"`
+}
+
+// outbox has the notifications that wait to be written to one client.
+type outbox chan notification
+
+func newOutbox() outbox { return make(outbox, outboxLength) }
+
+// errFull says that the client has not read what was sent before.
+var errFull = errors.New("the client does not read its notifications")
+
+// put implements [watch.Send].
+func (o outbox) put(change watch.Change) error {
+	n := notification{JSONRPC: mcp.JSONRPC_VERSION, Method: string(mcp.MethodNotificationResourcesListChanged)}
+	if change.URI != "" {
+		n.Method, n.Params = mcp.MethodNotificationResourceUpdated, map[string]any{paramURI: change.URI}
+	}
+	select {
+	case o <- n:
+		return nil
+	default:
+		return errFull
+	}
+}
+
+// forward writes what comes, with the meta in each, until ctx ends or a write
+// fails.
+func (o outbox) forward(ctx context.Context, meta map[string]any, notify func(message []byte) error) {
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case n := <-o:
+			if n.write(meta, notify) != nil {
+				return
+			}
+		}
+	}
+}
+
+// write encodes a notification, with the meta in it.
+func (n notification) write(meta map[string]any, notify func(message []byte) error) error {
+	if meta != nil {
+		params := map[string]any{paramMeta: meta}
+		maps.Copy(params, n.Params)
+		n.Params = params
+	}
+	message, err := json.Marshal(n)
+	if err != nil {
+		return err
+	}
+	return notify(message)
+}
+
+// listening knows which sessions have an event stream on this server: a session
+// may have one.
+type listening struct {
+	mu       sync.Mutex
+	sessions map[string]bool
+}
+
+// Events is the event stream of a session.
+type Events struct {
+	server  *Server
+	session string
+	outbox  outbox
+}
+
+// OpenEvents begins the event stream of a session, which has at most one at a
+// time. Close it.
+func (s *Server) OpenEvents(session string) (events *Events, ok bool) {
+	s.listening.mu.Lock()
+	defer s.listening.mu.Unlock()
+	if s.listening.sessions[session] {
+		return nil, false
+	}
+	if s.listening.sessions == nil {
+		s.listening.sessions = make(map[string]bool)
+	}
+	s.listening.sessions[session] = true
+	events = &Events{s, session, newOutbox()}
+	s.subscriptions.Connect(session, events.outbox.put)
+	return events, true
+}
+
+// Close ends the stream. What the session watches stays for a while.
+func (e *Events) Close() {
+	e.server.subscriptions.Disconnect(e.session)
+	e.server.listening.mu.Lock()
+	defer e.server.listening.mu.Unlock()
+	delete(e.server.listening.sessions, e.session)
+}
+
+// ping is a request to the client, whose answer means nothing: it keeps a stream
+// open through proxies.
+type ping struct {
+	JSONRPC string `json:"jsonrpc"`
+	ID      int64  `json:"id"`
+	Method  string `json:"method"`
+}
+
+// Run writes notifications, and a ping every so often, until ctx ends or a write
+// fails.
+func (e *Events) Run(ctx context.Context, write func(message []byte) error) {
+	ticker := time.NewTicker(e.server.options.Heartbeat)
+	defer ticker.Stop()
+	for {
+		var err error
+		select {
+		case <-ctx.Done():
+			return
+		case n := <-e.outbox:
+			err = n.write(nil, write)
+		case <-ticker.C:
+			err = e.ping(write)
+		}
+		if err != nil {
+			return
+		}
+	}
+}
+
+func (e *Events) ping(write func(message []byte) error) error {
+	message, err := json.Marshal(ping{mcp.JSONRPC_VERSION, e.server.pings.Add(1), MethodPing})
+	if err != nil {
+		return err
+	}
+	return write(message)
+}

@@ -1,0 +1,98 @@
+package mcp
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+)
+
+// sessionLife is how long a session id is accepted. A client whose id is
+// refused initialises again.
+const sessionLife = 24 * time.Hour
+
+// Claims is what a session id says. A server keeps nothing about a session
+// that it could not do without: any server with the same key reads the id.
+type Claims struct {
+	// Version of the protocol that initialize agreed on.
+	Version string `json:"v"`
+	// Stream is the client's resourceStreaming capability.
+	Stream StreamCapability `json:"s"`
+	// Nonce tells sessions apart and makes ids impossible to guess.
+	Nonce string `json:"n"`
+	// Issued is when, in seconds since 1970.
+	Issued int64 `json:"t"`
+}
+
+// Sessions signs session ids and checks them.
+type Sessions struct {
+	key []byte
+	now func() time.Time
+}
+
+// NewSessions uses a secret key; servers that share it accept each other's
+// sessions. Without one a random key is made, and sessions end with the
+// process.
+func NewSessions(key []byte) *Sessions {
+	if len(key) == 0 {
+		key = []byte(rand.Text() + rand.Text())
+	}
+	return &Sessions{key: key, now: time.Now}
+}
+
+// sessionKeyPurpose separates these signatures from others with the same key.
+const sessionKeyPurpose = "repomcp session id v1\x00"
+
+func (s *Sessions) sign(payload string) string {
+	mac := hmac.New(sha256.New, s.key)
+	mac.Write([]byte(sessionKeyPurpose + payload))
+	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
+}
+
+// Mint signs a new id. It is visible ASCII, as the specification asks.
+func (s *Sessions) Mint(claims Claims) (string, error) {
+	claims.Nonce, claims.Issued = rand.Text(), s.now().Unix()
+	content, err := json.Marshal(claims)
+	if err != nil {
+		return "", err
+	}
+	payload := base64.RawURLEncoding.EncodeToString(content)
+	return payload + "." + s.sign(payload), nil
+}
+
+// errSession refuses a session id: forged, altered or expired.
+var errSession = errors.New("session id is not valid")
+
+// Parse checks an id and returns what it says.
+func (s *Sessions) Parse(id string) (Claims, error) {
+	payload, signature, ok := strings.Cut(id, ".")
+	// The texts are compared: decoding passes over line ends, and a session
+	// has one id.
+	if !ok || !hmac.Equal([]byte(signature), []byte(s.sign(payload))) {
+		return Claims{}, errSession
+	}
+	var claims Claims
+	content, err := base64.RawURLEncoding.Strict().DecodeString(payload)
+	if err != nil || json.Unmarshal(content, &claims) != nil {
+		return Claims{}, errSession
+	}
+	if age := s.now().Sub(time.Unix(claims.Issued, 0)); age > sessionLife || age < -time.Hour {
+		return Claims{}, errSession
+	}
+	return claims, nil
+}
+
+// principals of links that only a session may use begin with this.
+const sessionPrincipal = "session:"
+
+// Principal is who asks with a session id, for links; "" without one.
+func Principal(session string) string {
+	if session == "" {
+		return ""
+	}
+	return sessionPrincipal + session
+}

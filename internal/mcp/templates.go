@@ -1,0 +1,112 @@
+package mcp
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/resources"
+)
+
+// template is one form of URI that clients may fill in.
+type template struct {
+	Meta        map[string]any `json:"_meta,omitempty"`
+	Description string         `json:"description"`
+	MIMEType    string         `json:"mimeType,omitempty"`
+	Name        string         `json:"name"`
+	Streamable  bool           `json:"streamable,omitempty"` // of SEP-2532
+	Title       string         `json:"title"`
+	URI         string         `json:"uriTemplate"`
+}
+
+type templatesResult struct {
+	Meta       *mcp.Meta      `json:"_meta,omitempty"`
+	CacheScope mcp.CacheScope `json:"cacheScope,omitempty"`
+	Templates  []template     `json:"resourceTemplates"`
+	ResultType mcp.ResultType `json:"resultType,omitempty"`
+	TTL        *int64         `json:"ttlMs,omitempty"`
+}
+
+func (l *templatesResult) complement(c mcp.CacheableResult) {
+	l.Meta, l.ResultType, l.CacheScope, l.TTL = c.Meta, c.ResultType, c.CacheScope, c.TTLMs
+}
+
+// listTemplates answers resources/templates/list. They are few, and so on one
+// page; a cursor is that of a name, as in the lists of mcp-go.
+func (s *Server) listTemplates(_ context.Context, r *Request, params mcp.PaginatedParams) (any, *Error) {
+	after, failure := decodeCursor(r, params.Cursor)
+	if failure != nil {
+		return nil, failure
+	}
+	left := slices.DeleteFunc(templates(), func(t template) bool { return params.Cursor != "" && t.Name <= after })
+	return &templatesResult{Templates: left}, nil
+}
+
+// templates are the grammar of [resources.Parse] as RFC 6570 templates, by their
+// names.
+func templates() []template {
+	list := []template{
+		description("repo://{+repo}", "repository", "Repository",
+			"Description, default branch, head commit, counts and links of a repository, as JSON."),
+		stream("repo://{+repo}/refs", "refs", "Branches and tags", resources.TypeJSON,
+			"All branches and tags with their commits, as JSON; with ?all=1 all other refs, too."),
+		description("repo://{+repo}/refs/heads/{branch}", "branch", "Branch",
+			"Commit, tree and time of a branch, as JSON. Subscribe to it to learn of pushes."),
+		description("repo://{+repo}/refs/tags/{tag}", "tag", "Tag",
+			"Commit, tree and time of a tag, as JSON."),
+		stream("repo://{+repo}/contents{/path*}", "contents", "File or folder", "",
+			"A file, or a folder as a JSON listing, on the default branch."),
+		stream("repo://{+repo}/refs/heads/{branch}/contents{/path*}", "contents-branch", "File or folder of a "+
+			"branch", "",
+			"A file, or a folder as a JSON listing, on a branch."),
+		stream("repo://{+repo}/refs/tags/{tag}/contents{/path*}", "contents-tag", "File or folder of a tag", "",
+			"A file, or a folder as a JSON listing, at a tag."),
+		stream("repo://{+repo}/sha/{sha}/contents{/path*}", "contents-commit", "File or folder of a commit", "",
+			"A file, or a folder as a JSON listing, at a commit given by its full or abbreviated id."),
+		stream(archiveTemplate(), "archive", "Archive", "", archiveDescription()),
+	}
+	return slices.SortedFunc(slices.Values(list), func(a, b template) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// description is the template of what resources/read serves alone.
+func description(uri, name, title, text string) template {
+	return template{URI: uri, Name: name, Title: title, Description: text, MIMEType: resources.TypeJSON}
+}
+
+// stream is the template of what resources/stream serves as well.
+func stream(uri, name, title, mimeType, text string) template {
+	return template{
+		Meta: map[string]any{metaStreamable: true}, URI: uri, Name: name, Title: title, Description: text,
+		MIMEType: mimeType, Streamable: true,
+	}
+}
+
+// archiveTemplate has all options of an archive.
+func archiveTemplate() string {
+	var names []string
+	for _, p := range archive.Parameters() {
+		if p.Repeat {
+			p.Name += "*"
+		}
+		names = append(names, p.Name)
+	}
+	return "repo://{+repo}/archive/{+ref}.{format}{?" + strings.Join(names, ",") + "}"
+}
+
+func archiveDescription() string {
+	var b strings.Builder
+	b.WriteString("The files of a commit as one archive. ref is HEAD, a branch, a tag, refs/… or a commit id. ")
+	b.WriteString("Formats:")
+	for _, format := range archive.Formats() {
+		b.WriteString(" " + string(format))
+	}
+	b.WriteString(". Download it with resources/stream.")
+	for _, p := range archive.Parameters() {
+		b.WriteString(" " + p.Name + ": " + p.Usage + ".")
+	}
+	return b.String()
+}

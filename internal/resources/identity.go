@@ -1,0 +1,64 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// absences are the errors that say that a resource is not there, or never can be
+// read: others may be over in a moment.
+var absences = []error{repos.ErrNotFound, repos.ErrInvalid, repos.ErrEmpty, repos.ErrUnsupported, ErrURI}
+
+// IsAbsence reports whether an error of a resource means that there is none.
+func IsAbsence(err error) bool {
+	if syntax := (*repos.RevisionError)(nil); errors.As(err, &syntax) {
+		return true
+	}
+	return slices.ContainsFunc(absences, func(absence error) bool { return errors.Is(err, absence) })
+}
+
+// Identity is another text when a file, a folder, an archive or a signature is
+// another one. It is found without reading them.
+func Identity(ctx context.Context, snapshot *repos.Snapshot, r Resource) (string, error) {
+	switch r.Kind {
+	case Archive:
+		return commitsOf(ctx, snapshot, r.Revision, r.Options.Base)
+	case Signature:
+		content, err := openSignature(ctx, snapshot, r)
+		if err != nil {
+			return "", err
+		}
+		return content.ETag, nil
+	default:
+		_, entry, err := locate(ctx, snapshot, r)
+		if err != nil {
+			return "", err
+		}
+		return entry.Mode.String() + " " + entry.ID.String(), nil
+	}
+}
+
+// commitsOf the revisions, as far as there are any: the bytes of an archive are a
+// function of them. A base that is not served makes an archive without one, or
+// none.
+func commitsOf(ctx context.Context, snapshot *repos.Snapshot, revision, base string) (string, error) {
+	commit, err := snapshot.Resolve(ctx, revision)
+	if err != nil || base == "" {
+		return commit.ID.String(), err
+	}
+	from, err := snapshot.Resolve(ctx, base)
+	if err != nil && !IsAbsence(err) {
+		return "", err
+	}
+	return commit.ID.String() + " " + from.ID.String(), nil
+}
+
+// PathOf is the path in the URI of a repository or of what it has. The error is
+// [ErrURI], or [repos.ErrNotFound] for another scheme.
+func PathOf(uri string) (string, error) {
+	path, _, err := decode(uri)
+	return path, err
+}

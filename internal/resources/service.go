@@ -1,0 +1,42 @@
+package resources
+
+import (
+	"log/slog"
+
+	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/cache"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// Options of a [Service]. Catalogue and Engine are required.
+type Options struct {
+	Catalogue *repos.Catalogue
+	// Engine writes archives.
+	Engine        *archive.Engine
+	ArchiveLimits archive.Limits
+	// Cache keeps archives; nil generates them for each request.
+	Cache *cache.Cache
+	// Links makes addresses that need no credentials.
+	Links  Linking
+	Logger *slog.Logger
+}
+
+// Service finds what URIs name in the repositories of a catalogue.
+type Service struct {
+	options   Options
+	catalogue *repos.Catalogue
+	logger    *slog.Logger
+	extents   *extents // of archives
+	files     *extents // apart, since many small files are read and few archives
+}
+
+// New makes a service.
+func New(options Options) *Service {
+	if options.Logger == nil {
+		options.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Service{options: options, catalogue: options.Catalogue, logger: options.Logger, extents: newExtents(), files: newExtents()}
+}
+
+// Redirects reports whether a client may be sent to where archives are kept.
+func (s *Service) Redirects() bool { return s.options.Cache != nil && s.options.Cache.Redirects() }

@@ -1,0 +1,207 @@
+package watch
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/panics"
+	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/resources"
+)
+
+// sweepEvery is how often sessions that did not come back are looked for.
+const sweepEvery = time.Minute
+
+// unclearEvery is how often it is looked again at repositories whose state could
+// not be told: a mirror in the middle of a change, or a damaged one.
+const unclearEvery = 2 * time.Second
+
+// Run tells subscribers of changes until ctx ends. It must not run twice at once.
+func (s *Subscriptions) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	running.Go(func() { s.watcher.Run(ctx, s.lookAll) })
+	ticker := time.NewTicker(retryEvery)
+	defer ticker.Stop()
+	names, swept, cleared := s.catalogue.Names(), time.Now(), time.Now()
+	s.rebind()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.wake:
+		case now := <-ticker.C:
+			if listed := s.catalogue.Names(); !slices.Equal(listed, names) {
+				names = listed
+				s.listChanged()
+			}
+			if now.Sub(swept) > sweepEvery {
+				swept = now
+				s.sweep(now)
+			}
+			if now.Sub(cleared) > unclearEvery {
+				cleared = now
+				s.lookAgain()
+			}
+		}
+		s.lookAtDirty(ctx)
+		s.deliver()
+	}
+}
+
+// look has the subscriptions of a repository compared soon.
+func (s *Subscriptions) look(name string) { s.lookAll([]string{name}) }
+
+func (s *Subscriptions) lookAll(names []string) {
+	s.mu.Lock()
+	for _, name := range names {
+		s.dirty[name] = true
+	}
+	s.mu.Unlock()
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// lookAgain is for those that it was not clear for.
+func (s *Subscriptions) lookAgain() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	maps.Copy(s.dirty, s.unclear)
+	clear(s.unclear)
+}
+
+// listChanged follows repositories that came or went.
+func (s *Subscriptions) listChanged() {
+	s.mu.Lock()
+	s.announce()
+	s.mu.Unlock()
+	s.rebind()
+}
+
+// rebind gives each subscription the repository that its URI now names.
+func (s *Subscriptions) rebind() {
+	type move struct {
+		sub  *subscription
+		from string
+		to   *repos.Repository // nil: none
+	}
+	var moves []move
+	s.mu.Lock()
+	for name, list := range s.byRepository {
+		for sub := range list {
+			if to := s.repositoryOf(sub.uri); to == nil && name != "" || to != nil && to.Name() != name {
+				moves = append(moves, move{sub, name, to})
+			}
+		}
+	}
+	s.mu.Unlock()
+	for _, m := range moves {
+		to := ""
+		if m.to != nil {
+			to = m.to.Name()
+			s.watcher.Add(m.to)
+		}
+		s.mu.Lock()
+		unused := to
+		if !m.sub.ended {
+			unused = m.from
+			s.unindex(m.sub)
+			s.index(m.sub, to)
+			s.dirty[to] = true
+		}
+		s.mu.Unlock()
+		if unused != "" {
+			s.watcher.Remove(unused)
+		}
+	}
+}
+
+// repositoryOf a URI, as the catalogue has it, or nil.
+func (s *Subscriptions) repositoryOf(uri string) *repos.Repository {
+	path, err := resources.PathOf(uri)
+	if err != nil {
+		return nil
+	}
+	repository, _, err := s.catalogue.LongestKnown(path)
+	if err != nil {
+		return nil
+	}
+	return repository
+}
+
+// lookAtDirty compares what is watched of repositories that may have changed.
+func (s *Subscriptions) lookAtDirty(ctx context.Context) {
+	s.mu.Lock()
+	names := slices.Collect(maps.Keys(s.dirty))
+	unbound := s.dirty[""]
+	clear(s.dirty)
+	s.mu.Unlock()
+	if unbound {
+		// The repository may have come while the subscription was being made.
+		s.rebind()
+	}
+	var running sync.WaitGroup
+	slots := make(chan struct{}, lookers)
+	for _, name := range names {
+		slots <- struct{}{}
+		running.Go(func() {
+			defer func() { <-slots }()
+			err := panics.Catch(func() error {
+				s.compare(ctx, name)
+				return nil
+			})
+			if err != nil {
+				s.logger.Error("comparing what is watched panicked", "repository", name, "error", err)
+			}
+		})
+	}
+	running.Wait()
+}
+
+// compare looks once at a repository, and finds who is to be told of what.
+func (s *Subscriptions) compare(ctx context.Context, name string) {
+	s.mu.Lock()
+	before := make(map[*subscription]state, len(s.byRepository[name]))
+	for sub := range s.byRepository[name] {
+		before[sub] = sub.state
+	}
+	s.mu.Unlock()
+	if len(before) == 0 {
+		return
+	}
+	g := s.observe(name)
+	defer g.Close()
+	after := make(map[*subscription]state, len(before))
+	failed := false
+	for sub, was := range before {
+		if ctx.Err() != nil {
+			return
+		}
+		now, err := g.state(ctx, sub.uri, was)
+		if err != nil {
+			s.logger.Debug("the state of a resource cannot be told", "uri", resources.ClipLong(sub.uri), "error", err)
+			failed = true
+		}
+		after[sub] = now
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for sub, now := range after {
+		if sub.ended || sub.repository != name {
+			continue
+		}
+		changed := now.text != sub.state.text
+		sub.state = now
+		if changed {
+			s.updated(sub)
+		}
+	}
+	if failed {
+		s.unclear[name] = true
+	}
+}

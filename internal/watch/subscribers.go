@@ -1,0 +1,214 @@
+package watch
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+)
+
+// Change is what a client is told of.
+type Change struct {
+	// URI of a resource as the client wrote it; "" for the list of repositories.
+	URI string
+}
+
+// Send queues what a client is to be told without waiting; when it fails it is
+// tried again later.
+type Send func(Change) error
+
+// client is a session, or a stream. It is guarded by Subscriptions.mu, all but
+// its key.
+type client struct {
+	key string // in Subscriptions.clients
+	// send is nil while nobody listens.
+	send Send
+	// lists says whether the client wants to know of changes of the list.
+	lists bool
+
+	subscriptions map[string]*subscription // by URI
+	pending       []*subscription          // in the order in which they changed
+	listChanged   bool                     // the client is to be told
+	gone          time.Time                // since when nobody listens for a session; zero: somebody does
+	ended         bool
+}
+
+// Stream is what one client watches for as long as it listens.
+type Stream struct {
+	subscriptions *Subscriptions
+	client        *client
+}
+
+// Open subscribes a stream to resources, and to the list of repositories if lists
+// is set. Refused are those of the URIs that cannot be watched, and why. Close
+// the stream.
+func (s *Subscriptions) Open(
+	ctx context.Context, address string, uris []string, lists bool,
+) (_ *Stream, refused map[string]error) {
+	s.mu.Lock()
+	s.streams++
+	c := &client{key: fmt.Sprintf("listen %d", s.streams), subscriptions: make(map[string]*subscription), lists: lists}
+	s.clients[c.key] = c
+	s.mu.Unlock()
+	return &Stream{s, c}, s.add(ctx, func() *client { return c }, address, uris)
+}
+
+// Begin has the client told of changes from now on, those since Open included.
+func (t *Stream) Begin(send Send) {
+	t.subscriptions.mu.Lock()
+	defer t.subscriptions.mu.Unlock()
+	t.client.send = send
+}
+
+// Close ends the subscriptions.
+func (t *Stream) Close() { t.subscriptions.Forget(t.client.key) }
+
+// ofSession finds the client of a session, or makes it. The caller holds s.mu,
+// and has the client released when it adds nothing to it.
+func (s *Subscriptions) ofSession(session string) *client {
+	c := s.clients[session]
+	if c == nil {
+		c = &client{key: session, subscriptions: make(map[string]*subscription), lists: true, gone: time.Now()}
+		s.clients[session] = c
+	}
+	return c
+}
+
+// Connect has a session told of changes from now on, those that it missed
+// included.
+func (s *Subscriptions) Connect(session string, send Send) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c := s.ofSession(session)
+	c.send, c.gone = send, time.Time{}
+}
+
+// Disconnect says that nobody listens for a session any more. What it watches
+// stays for a while: who connects again gets what was missed.
+func (s *Subscriptions) Disconnect(session string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if c := s.clients[session]; c != nil {
+		c.send, c.gone = nil, time.Now()
+		s.release(c)
+	}
+}
+
+// Forget ends all that a session watches.
+func (s *Subscriptions) Forget(session string) {
+	s.mu.Lock()
+	var ended []*subscription
+	if c := s.clients[session]; c != nil {
+		ended = s.forgetClient(c)
+	}
+	s.mu.Unlock()
+	s.unwatch(ended...)
+}
+
+// release forgets a session that has neither a stream nor a subscription: its
+// id is signed, and says all that is needed when it comes back. The caller holds
+// s.mu.
+func (s *Subscriptions) release(c *client) {
+	if len(c.subscriptions) > 0 || c.gone.IsZero() {
+		return
+	}
+	c.ended = true
+	delete(s.clients, c.key)
+	delete(s.waiting, c)
+}
+
+// forgetClient ends all that a client watches and returns it for unwatch. The
+// caller holds s.mu.
+func (s *Subscriptions) forgetClient(c *client) []*subscription {
+	ended := slices.Collect(maps.Values(c.subscriptions))
+	for _, sub := range ended {
+		s.end(sub)
+	}
+	c.ended = true
+	delete(s.clients, c.key)
+	delete(s.waiting, c)
+	return ended
+}
+
+// evict makes room for another subscription by forgetting the session that has
+// been without a stream for longest, and returns what it watched. Such a session
+// learns nothing of it: when its client comes back, it subscribes again, as after
+// the grace. The caller holds s.mu.
+func (s *Subscriptions) evict(except *client) []*subscription {
+	var oldest *client
+	for _, c := range s.clients {
+		if c != except && !c.gone.IsZero() && (oldest == nil || c.gone.Before(oldest.gone)) {
+			oldest = c
+		}
+	}
+	if oldest == nil {
+		return nil
+	}
+	return s.forgetClient(oldest)
+}
+
+// sweep forgets sessions that did not come back.
+func (s *Subscriptions) sweep(now time.Time) {
+	s.mu.Lock()
+	var gone []string
+	for key, c := range s.clients {
+		if !c.gone.IsZero() && now.Sub(c.gone) > sessionGrace {
+			gone = append(gone, key)
+		}
+	}
+	s.mu.Unlock()
+	for _, key := range gone {
+		s.Forget(key)
+	}
+}
+
+// updated has a client told of a resource. The caller holds s.mu.
+func (s *Subscriptions) updated(sub *subscription) {
+	if !sub.pending {
+		sub.pending = true
+		sub.client.pending = append(sub.client.pending, sub)
+	}
+	s.waiting[sub.client] = true
+}
+
+// announce has all clients told that the list changed. The caller holds s.mu.
+func (s *Subscriptions) announce() {
+	for _, c := range s.clients {
+		if c.lists {
+			c.listChanged = true
+			s.waiting[c] = true
+		}
+	}
+}
+
+// deliver tells waiting clients what they do not know. What a client's queue
+// has no room for stays, once per resource, and is tried again; nobody waits.
+func (s *Subscriptions) deliver() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for c := range s.waiting {
+		if c.send != nil && c.flush() {
+			delete(s.waiting, c)
+		}
+	}
+}
+
+// flush sends what is pending, and reports whether that was all.
+func (c *client) flush() bool {
+	if c.listChanged {
+		if c.send(Change{}) != nil {
+			return false
+		}
+		c.listChanged = false
+	}
+	for i, sub := range c.pending {
+		if c.send(Change{sub.uri}) != nil {
+			c.pending = slices.Delete(c.pending, 0, i)
+			return false
+		}
+		sub.pending = false
+	}
+	c.pending = nil
+	return true
+}

@@ -1,0 +1,235 @@
+package watch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// ear is a client without a transport.
+type ear chan Change
+
+// errFull says that an ear takes no more.
+var errFull = errors.New("the queue is full")
+
+func (e ear) send(change Change) error {
+	select {
+	case e <- change:
+		return nil
+	default:
+		return errFull
+	}
+}
+
+func (e ear) next(t *testing.T) string {
+	t.Helper()
+	select {
+	case change := <-e:
+		return change.URI
+	case <-time.After(20 * time.Second):
+		t.Fatal("there is no notification")
+		return ""
+	}
+}
+
+// subscriptionsOf makes subscriptions over a root.
+func subscriptionsOf(t *testing.T, root string, options Options) *Subscriptions {
+	t.Helper()
+	catalogue, err := repos.Open(root, repos.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := catalogue.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	options.Catalogue = catalogue
+	return New(options)
+}
+
+// listening makes subscriptions over one repository that tell of changes.
+func listening(t *testing.T) (*Subscriptions, *gittest.Repo) {
+	t.Helper()
+	root := t.TempDir()
+	repo := gittest.At(t, filepath.Join(root, "repo.git"))
+	repo.Commit("main", gittest.Regular("a", "0"))
+	s := subscriptionsOf(t, root, Options{})
+	ctx, cancel := context.WithCancel(t.Context())
+	var running sync.WaitGroup
+	running.Go(func() { s.Run(ctx) })
+	t.Cleanup(func() {
+		cancel()
+		running.Wait()
+	})
+	return s, repo
+}
+
+const branchURI = "repo://repo/refs/heads/main"
+
+func TestClientThatDoesNotReadIsToldOnceLater(t *testing.T) {
+	s, repo := listening(t)
+	slow, fast := make(ear), make(ear, 100)
+	const other = "repo://repo/refs/heads/other"
+	for _, listener := range []ear{slow, fast} {
+		stream, refused := s.Open(t.Context(), "", []string{branchURI, other}, false)
+		if len(refused) > 0 {
+			t.Fatal(refused)
+		}
+		stream.Begin(listener.send)
+	}
+	for i := range 3 {
+		repo.Commit("main", gittest.Regular("a", string(rune('1'+i))))
+		if got := fast.next(t); got != branchURI {
+			t.Fatal(got)
+		}
+	}
+	if got := slow.next(t); got != branchURI {
+		t.Fatal(got)
+	}
+	// Only one was kept: the next is of what comes now.
+	repo.Commit("other", gittest.Regular("a", "1"))
+	if got := slow.next(t); got != other {
+		t.Fatal(got)
+	}
+}
+
+func TestStreamIsToldNothingBeforeItBegins(t *testing.T) {
+	s, repo := listening(t)
+	early, late := make(ear, 100), make(ear, 100)
+	first, _ := s.Open(t.Context(), "", []string{branchURI}, false)
+	first.Begin(early.send)
+	second, _ := s.Open(t.Context(), "", []string{branchURI}, false)
+	repo.Commit("main", gittest.Regular("a", "1"))
+	if got := early.next(t); got != branchURI || len(late) != 0 {
+		t.Fatalf("%s, and %d before the beginning", got, len(late))
+	}
+	second.Begin(late.send)
+	if got := late.next(t); got != branchURI {
+		t.Fatal(got)
+	}
+}
+
+func TestSessionsAreForgottenAfterTheirGrace(t *testing.T) {
+	s, _ := listening(t)
+	held := func() (clients, watched int) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(s.clients), s.watcher.Len()
+	}
+	expect := func(what string, clients, watched int) {
+		t.Helper()
+		if c, w := held(); c != clients || w != watched {
+			t.Errorf("%s: %d clients and %d repositories, want %d and %d", what, c, w, clients, watched)
+		}
+	}
+	if err := s.Subscribe(t.Context(), "one", "", branchURI); err != nil {
+		t.Fatal(err)
+	}
+	s.Connect("one", make(ear, 1).send)
+	s.sweep(time.Now().Add(2 * sessionGrace))
+	expect("connected", 1, 1)
+	s.Disconnect("one")
+	s.sweep(time.Now())
+	expect("within the grace", 1, 1)
+	s.sweep(time.Now().Add(2 * sessionGrace))
+	expect("after it", 0, 0)
+	// One that never had a stream.
+	if err := s.Subscribe(t.Context(), "one", "", branchURI); err != nil {
+		t.Fatal(err)
+	}
+	s.sweep(time.Now().Add(2 * sessionGrace))
+	expect("without a stream", 0, 0)
+	if s.total != 0 || len(s.byRepository) != 0 {
+		t.Errorf("%d subscriptions are left: %v", s.total, s.byRepository)
+	}
+}
+
+func TestStreamThatEndsIsForgotten(t *testing.T) {
+	s, _ := listening(t)
+	stream, refused := s.Open(t.Context(), "", []string{branchURI, "repo://unknown", "https://example.com/"}, false)
+	if len(refused) != 0 || s.watcher.Len() != 1 {
+		t.Errorf("%v are refused, of %d repositories", refused, s.watcher.Len())
+	}
+	stream.Close()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if left := len(s.clients) + s.total + s.watcher.Len(); left != 0 {
+		t.Error("something is left of the stream")
+	}
+}
+
+func TestNewTakeThePlaceOfThoseWithoutAStream(t *testing.T) {
+	root := t.TempDir()
+	gittest.At(t, filepath.Join(root, "repo.git")).Commit("main", gittest.Regular("a", "0"))
+	s := subscriptionsOf(t, root, Options{PerSession: 2, Total: 4})
+	subscribe := func(session, address, uri string) error { return s.Subscribe(t.Context(), session, address, uri) }
+	watched := func() (sessions string) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		for _, session := range []string{"a", "b", "c", "d", "e"} {
+			if c := s.clients[session]; c != nil {
+				sessions += fmt.Sprint(session, len(c.subscriptions))
+			}
+		}
+		return sessions
+	}
+	s.Connect("a", make(ear, 1).send)
+	for _, c := range []struct{ session, address, uri string }{
+		{"a", "10.0.0.1", branchURI}, {"b", "10.0.0.1", branchURI}, {"c", "10.0.0.2", branchURI}, {"d", "10.0.0.3", branchURI},
+	} {
+		if err := subscribe(c.session, c.address, c.uri); err != nil {
+			t.Fatalf("%v: %v", c, err)
+		}
+	}
+	// An address has a half of all, whoever else watches nothing.
+	if err := subscribe("e", "10.0.0.1", branchURI); err == nil || watched() != "a1b1c1d1" {
+		t.Errorf("the third of an address: %v, %s", err, watched())
+	}
+	// b has been without a stream for longest; a has one.
+	if err := subscribe("e", "10.0.0.4", branchURI); err != nil || watched() != "a1c1d1e1" {
+		t.Errorf("the fifth of all: %v, %s", err, watched())
+	}
+	if err := subscribe("d", "10.0.0.3", "repo://repo"); err != nil || watched() != "a1d2e1" {
+		t.Errorf("one more of a session: %v, %s", err, watched())
+	}
+	// Who was forgotten subscribes anew.
+	if err := subscribe("b", "10.0.0.1", branchURI); err != nil || watched() != "a1b1e1" {
+		t.Errorf("one that comes back: %v, %s", err, watched())
+	}
+	for _, session := range []string{"a", "b", "e"} {
+		s.Unsubscribe(session, branchURI)
+	}
+	// Only the session with a stream is known now, and nothing is left of others.
+	if s.total != 0 || watched() != "a0" || len(s.clients) != 1 || len(s.byAddress) != 0 || len(s.waiting) != 0 || s.watcher.Len() != 0 {
+		t.Errorf("left: %d, %s, %v", s.total, watched(), s.byAddress)
+	}
+	s.Disconnect("a")
+	if len(s.clients) != 0 {
+		t.Errorf("left: %v", s.clients)
+	}
+}
+
+func TestSubscriptionsOfAllWithAStreamAreNotEvicted(t *testing.T) {
+	s := subscriptionsOf(t, t.TempDir(), Options{Total: 2})
+	for _, session := range []string{"a", "b"} {
+		s.Connect(session, make(ear, 1).send)
+		if err := s.Subscribe(t.Context(), session, "", branchURI); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var bound *BoundError
+	if err := s.Subscribe(t.Context(), "c", "", branchURI); !errors.As(err, &bound) || bound.Bound != Total || bound.Most != 2 {
+		t.Errorf("a third: %v", err)
+	}
+	if len(s.clients) != 2 {
+		t.Errorf("%d clients are known, want 2", len(s.clients))
+	}
+}
