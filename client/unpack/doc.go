@@ -42,8 +42,9 @@
 // one that returns to a folder that was left is refused.
 //
 // The folder .repomcp of the root is the program's own. It is made for the time of
-// a run, and stays if something else is in it. Members below any .repomcp are
-// refused but for manifest.json, which [Options].Choose may take.
+// a run, and stays if something else is in it; names that begin with .repomcp-tmp-
+// are those of incomplete files. No member may have either, but for manifest.json
+// below a .repomcp, which [Options].Choose may take.
 //
 // # Use at the same time
 //

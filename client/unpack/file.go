@@ -26,6 +26,9 @@ type file struct {
 
 // addFile gives small files to the workers and writes large ones.
 func (r *run) addFile(m Member, f *folder, choice Choice, content io.Reader) error {
+	if c, ok := choice.Content.(io.Closer); ok {
+		defer func() { _ = c.Close() }() // only read from
+	}
 	if _, err := r.folders.open(f); err != nil {
 		return err
 	}
@@ -36,11 +39,7 @@ func (r *run) addFile(m Member, f *folder, choice Choice, content io.Reader) err
 	switch {
 	case choice.Content != nil:
 		file.size = choice.Size
-		err := r.flow(file, choice.Content)
-		if c, ok := choice.Content.(io.Closer); ok {
-			err = errors.Join(err, c.Close())
-		}
-		return err
+		return r.flow(file, choice.Content)
 	case m.Size > smallFile:
 		return r.flow(file, content)
 	default:

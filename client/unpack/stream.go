@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -35,14 +36,15 @@ type plain struct {
 	err    error // of the source, if it did not just end
 }
 
+// counter counts what is read: the zstd decoder does so in a goroutine of its own.
 type counter struct {
 	io.Reader
-	bytes int64
+	bytes atomic.Int64
 }
 
 func (c *counter) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
-	c.bytes += int64(n)
+	c.bytes.Add(int64(n))
 	return n, err
 }
 
@@ -81,7 +83,7 @@ func (p *plain) Read(b []byte) (int, error) {
 	switch {
 	case p.bytes > p.limits.Bytes:
 		return 0, &LimitError{Limit: "bytes", Most: p.limits.Bytes}
-	case p.packed != nil && p.bytes > ratioFrom && p.bytes/p.limits.Ratio > p.packed.bytes:
+	case p.packed != nil && p.bytes > ratioFrom && p.bytes/p.limits.Ratio > p.packed.bytes.Load():
 		return 0, &LimitError{Limit: "ratio", Most: p.limits.Ratio}
 	case err != nil && !errors.Is(err, io.EOF):
 		p.err = err

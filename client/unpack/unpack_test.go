@@ -389,3 +389,28 @@ func TestClean(t *testing.T) {
 		"l -> ../../canary")
 	p.outside(t)
 }
+
+// closing notes that it was closed.
+type closing struct {
+	io.Reader
+	closed *bool
+}
+
+func (c closing) Close() error {
+	*c.closed = true
+	return nil
+}
+
+func TestContentIsClosed(t *testing.T) {
+	for _, path := range []string{"f", "d/f"} { // what is below d cannot be written
+		p := newPlace(t)
+		write(t, filepath.Join(p.dir, "d"), "mine")
+		closed := false
+		_, _ = p.unpack(t, archive(t, reg(path, "x")), Options{Choose: func(Member, io.Reader) (Choice, error) {
+			return Choice{Content: closing{strings.NewReader("y"), &closed}, Size: 1}, nil
+		}})
+		if !closed {
+			t.Errorf("the content of %s stays open", path)
+		}
+	}
+}
