@@ -18,6 +18,7 @@ const module = "github.com/repomcp/repomcp/"
 var arrows = map[string][]string{
 	"cmd/repomcp":        {"internal/archive", "internal/cache", "internal/history", "internal/httpx", "internal/links", "internal/mcp", "internal/repos", "internal/resources", "internal/search", "internal/tools", "internal/tools/prompts", "internal/watch"},
 	"client":             {},
+	"client/unpack":      {},
 	"internal/httpx":     {"internal/links", "internal/mcp", "internal/panics", "internal/resources"},
 	"internal/mcp":       {"internal/archive", "internal/links", "internal/repos", "internal/repos/newest", "internal/resources", "internal/watch"},
 	"internal/resources": {"internal/archive", "internal/cache", "internal/links", "internal/lru", "internal/repos"},
@@ -110,7 +111,7 @@ var fences = map[string][]string{
 	"github.com/coder/websocket":  {"internal/httpx"},
 	"github.com/mark3labs/mcp-go": {"internal/mcp", "internal/tools", "internal/tools/prompts"},
 	"github.com/go-git":           {"internal/repos", "bench"},
-	"github.com/klauspost":        {"internal/archive/zip", "internal/compress/gzip", "internal/compress/zstd"},
+	"github.com/klauspost":        {"client/unpack", "internal/archive/zip", "internal/compress/gzip", "internal/compress/zstd"},
 	"github.com/ulikunitz":        {"internal/compress/xz"},
 	"github.com/redis":            {"internal/cache", "internal/links", "cmd/repomcp"},
 	"github.com/fsnotify":         {"internal/watch"},
