@@ -115,12 +115,3 @@ func (kr *Keyring) parse(text []byte) error {
 	}
 	return err
 }
-
-// IDs lists the ids of the keys, the oldest first, for the log.
-func (kr *Keyring) IDs() []string {
-	var ids []string
-	for _, k := range *kr.keys.Load() {
-		ids = append(ids, k.id)
-	}
-	return ids
-}

@@ -28,6 +28,7 @@ var codec = compresstest.Codec{
 	Sample:     lines,
 	Sizes:      []int{0, 1, firstSize - 1, firstSize, firstSize + 1, 3*firstSize + 1, 7 * firstSize},
 	FirstBlock: firstSize,
+	Several:    3*firstSize + 123,
 	Long:       7*firstSize + 123,
 	ErrClosed:  blocks.ErrClosed,
 	GoldenSize: 20 * firstSize,
