@@ -147,8 +147,9 @@ func (s *Server) websocket(c echo.Context) error {
 	}
 	conn.SetReadLimit(maxBodyBytes)
 	(&socket{
-		server: s, conn: conn, client: s.options.MCP.Connect(address), slots: make(chan struct{}, socketRequests),
-		from: append(client(r), slog.String("request_id", c.Response().Header().Get(headerRequestID))),
+		server: s, conn: conn, client: s.options.MCP.Connect(address, r.Header.Get(mcp.HeaderTools)),
+		slots: make(chan struct{}, socketRequests),
+		from:  append(client(r), slog.String("request_id", c.Response().Header().Get(headerRequestID))),
 	}).serve(r.Context())
 	return nil
 }

@@ -64,7 +64,7 @@ func (h headers) get(name string) string {
 // resources/stream are by construction those of every other method. header
 // returns a header's value, or "".
 func (s *Server) Admit(message Message, header func(string) string) (*Request, SessionState, *Error) {
-	r := &Request{Message: message}
+	r := &Request{Message: message, tools: splitNames(header(HeaderTools))}
 	state, failure := s.admit(r, header, func() (SessionState, *Error) { return s.enterSession(r, header) })
 	return r, state, r.About(failure)
 }
@@ -83,7 +83,7 @@ func (s *Server) admit(r *Request, header headers, session func() (SessionState,
 	if failure := checkParams(r.Message, r.Era); failure != nil {
 		return SessionPresent, failure
 	}
-	return SessionPresent, s.checkName(r, header)
+	return SessionPresent, s.checkName(r)
 }
 
 // enterSession finds the session that a request over HTTP names.

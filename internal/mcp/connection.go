@@ -24,7 +24,8 @@ type Connection struct {
 	id      string // of what it subscribes to
 	events  outbox
 	address string
-	claims  *Claims // nil before initialize
+	tools   []string // that the client has chosen; nil are all
+	claims  *Claims  // nil before initialize
 
 	mu      sync.Mutex
 	calls   map[string]*call // requests in flight, by their raw ids
@@ -38,11 +39,12 @@ type call struct {
 }
 
 // Connect makes a connection; Close has to follow. The address is that of
-// [Request.Address].
-func (s *Server) Connect(address string) *Connection {
-	// The id is never sent, and is none that Sessions would accept.
+// [Request.Address], and tools what [HeaderTools] said when it was opened.
+func (s *Server) Connect(address, tools string) *Connection {
 	return &Connection{
-		server: s, id: "connection " + rand.Text(), events: newOutbox(), address: address, calls: make(map[string]*call),
+		// The id is never sent, and is none that Sessions would accept.
+		server: s, id: "connection " + rand.Text(), events: newOutbox(), address: address, tools: splitNames(tools),
+		calls: make(map[string]*call),
 	}
 }
 
@@ -51,7 +53,7 @@ func (c *Connection) Close() { c.server.subscriptions.Forget(c.id) } // nobody c
 
 // Admit is [Server.Admit] for a message that came without headers.
 func (c *Connection) Admit(message Message) (*Request, *Error) {
-	r := &Request{Message: message, Address: c.address, subscriber: c.id}
+	r := &Request{Message: message, Address: c.address, subscriber: c.id, tools: c.tools}
 	_, failure := c.server.admit(r, nil, func() (SessionState, *Error) { return SessionPresent, c.enterSession(r) })
 	return r, r.About(failure)
 }

@@ -12,8 +12,8 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
-// HeaderTools chooses fewer tools for a request, by their names with commas
-// between. Without it all are offered.
+// HeaderTools chooses fewer tools for a request, or for a connection, by their names
+// with commas between. Without it all are offered.
 const HeaderTools = "X-MCP-Tools"
 
 // AddTools offers tools to agents. Call it before the first request.
@@ -43,11 +43,10 @@ func accounted(handler server.ToolHandlerFunc) server.ToolHandlerFunc {
 // checkName refuses tools and prompts that there are not, with which are meant:
 // mcp-go's error would say that something of the params is wrong. A name that is
 // none at all is an error of another kind.
-func (s *Server) checkName(r *Request, header headers) *Error {
+func (s *Server) checkName(r *Request) *Error {
 	offered, kind := s.tools, "tool"
 	switch r.Method {
 	case MethodToolsList, MethodToolsCall:
-		r.tools = splitNames(header.get(HeaderTools))
 		for _, name := range r.tools {
 			if !slices.Contains(s.tools, name) {
 				return s.unknownName(kind, name, s.tools).With("header", HeaderTools)
