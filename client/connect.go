@@ -90,7 +90,8 @@ func (c *Client) initialize(ctx context.Context) (session, error) {
 		return session{}, err
 	}
 	begun := session{protocol: server.ProtocolVersion, id: header.Get(headerSession)}
-	if !slices.Contains(withSessions, begun.protocol) || c.options.Protocol != "" && begun.protocol != c.options.Protocol {
+	if !slices.Contains(withSessions, begun.protocol) ||
+		c.options.Protocol != "" && begun.protocol != c.options.Protocol {
 		return session{}, fmt.Errorf("the server speaks %q: %q are spoken here", begun.protocol,
 			cmp.Or(c.options.Protocol, fmt.Sprint(withSessions)))
 	}

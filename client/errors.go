@@ -117,7 +117,8 @@ func refusal(reply *http.Response, operation string) error {
 		text = nil
 	}
 	return &Error{
-		Operation: operation, Status: reply.StatusCode, Message: string(bytes.TrimSpace(text)), after: retryAfter(reply),
+		Operation: operation, Status: reply.StatusCode, Message: string(bytes.TrimSpace(text)),
+		after: retryAfter(reply),
 	}
 }
 

@@ -32,7 +32,9 @@ func (r *run) addFile(m Member, f *folder, choice Choice, content io.Reader) err
 	if _, err := r.folders.open(f); err != nil {
 		return err
 	}
-	file := file{folder: f, path: m.Path, executable: m.Executable, replace: choice.Replace, size: m.Size, id: choice.ID}
+	file := file{
+		folder: f, path: m.Path, executable: m.Executable, replace: choice.Replace, size: m.Size, id: choice.ID,
+	}
 	if r.options.Times {
 		file.modTime = m.ModTime
 	}

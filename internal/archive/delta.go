@@ -82,7 +82,9 @@ func (p *Plan) mustBeSmaller(ctx context.Context) error {
 	full := changed
 	full.changes = nil
 	size := int64(len(p.manifest))
-	left, err := full.leftOut(ctx, p.changes, tar.HeaderLength(changed.firstMember().Path, size, 0)+tar.PaddedLength(size))
+	left, err := full.leftOut(
+		ctx, p.changes, tar.HeaderLength(changed.firstMember().Path, size, 0)+tar.PaddedLength(size),
+	)
 	if err != nil || left {
 		return err
 	}

@@ -253,7 +253,10 @@ func (r *Repo) WriteCommitGraph(number uint64) {
 	case 2:
 		all := strings.Fields(r.Git("rev-list", "--all"))
 		for _, youngest := range []int{len(all) / 2, len(all) / 8} {
-			r.GitInput([]byte(strings.Join(all[youngest:], "\n")+"\n"), "commit-graph", "write", "--stdin-commits", "--split=no-merge", "--changed-paths")
+			r.GitInput(
+				[]byte(strings.Join(all[youngest:], "\n")+"\n"), "commit-graph", "write", "--stdin-commits",
+				"--split=no-merge", "--changed-paths",
+			)
 		}
 	case 3:
 		r.Git("-c", "commitGraph.generationVersion=1", "commit-graph", "write", "--reachable")

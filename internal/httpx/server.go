@@ -90,7 +90,10 @@ func New(options Options) *Server {
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{options: options, logger: options.Logger, sockets: newSockets(options.Sockets), conns: newConnections(options.Connections, options.WriteTimeout)}
+	s := &Server{
+		options: options, logger: options.Logger, sockets: newSockets(options.Sockets),
+		conns: newConnections(options.Connections, options.WriteTimeout),
+	}
 	s.draining, s.drain = context.WithCancel(context.Background())
 	s.http = &http.Server{
 		Handler:           s.routes(),
@@ -107,7 +110,10 @@ func New(options Options) *Server {
 func (s *Server) routes() *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = s.plainError
-	e.Pre(s.logRequest, s.recoverPanic, boundBody, checkCrowd, s.checkHost, s.checkOrigin, checkSite, checkHeaders, noteOrigin, linkCORS())
+	e.Pre(
+		s.logRequest, s.recoverPanic, boundBody, checkCrowd, s.checkHost, s.checkOrigin, checkSite, checkHeaders,
+		noteOrigin, linkCORS(),
+	)
 	if len(s.options.AllowedOrigins) > 0 {
 		e.Pre(s.cors())
 	}
@@ -145,10 +151,12 @@ func (s *Server) cors() echo.MiddlewareFunc {
 
 // What pages may send to ask for a part or with a condition, and read of replies.
 var (
-	conditionHeaders = []string{"Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since"}
-	exposedHeaders   = []string{
-		mcp.HeaderSession, headerResourceURI, headerResourceType, headerDigest, "Content-Location",
-		"Accept-Ranges", "Content-Disposition", "Content-Length", "Content-Range", "ETag", "Last-Modified", "Link", "Retry-After",
+	conditionHeaders = []string{
+		"Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since",
+	}
+	exposedHeaders = []string{
+		mcp.HeaderSession, headerResourceURI, headerResourceType, headerDigest, "Content-Location", "Accept-Ranges",
+		"Content-Disposition", "Content-Length", "Content-Range", "ETag", "Last-Modified", "Link", "Retry-After",
 	}
 )
 
@@ -226,7 +234,10 @@ func (s *Server) health(c echo.Context) error {
 	if s.options.Health != nil {
 		if err := s.options.Health(); err != nil {
 			s.logger.Error("the server is not well", "error", err)
-			return refuse(c, http.StatusServiceUnavailable, "The repositories cannot be read. The operator finds the cause in the server's log.")
+			return refuse(
+				c, http.StatusServiceUnavailable,
+				"The repositories cannot be read. The operator finds the cause in the server's log.",
+			)
 		}
 	}
 	return c.String(http.StatusOK, "ok\n")

@@ -100,7 +100,9 @@ func Open(root string, options Options) (*Catalogue, error) {
 		return nil, errors.Join(err, c.Close())
 	}
 	if len(c.Names()) == 0 {
-		c.logger.Warn("there are no repositories below the root yet; make one there with git clone --mirror URL NAME.git")
+		c.logger.Warn(
+			"there are no repositories below the root yet; make one there with git clone --mirror URL NAME.git",
+		)
 	}
 	return c, nil
 }
@@ -276,7 +278,10 @@ func (c *Catalogue) walk(dir string, found map[string]*Repository) error {
 		c.add(found, c.nameOf(dir), git)
 		return nil
 	case hasFile(entries, ".git"):
-		c.leaveOut(dir, "its .git is a file: it is a linked worktree, a submodule or has its repository elsewhere; serve that")
+		c.leaveOut(
+			dir,
+			"its .git is a file: it is a linked worktree, a submodule or has its repository elsewhere; serve that",
+		)
 		return nil
 	}
 	c.links(dir, entries, found)
@@ -330,7 +335,9 @@ func (c *Catalogue) links(dir string, entries []fs.DirEntry, found map[string]*R
 		}
 	}
 	if out > 0 && c.told.first(path.Join(dir, "links")) {
-		c.logger.Warn("symbolic links lead out of the root and are not followed", "folder", dir, "links", out, "first", first)
+		c.logger.Warn(
+			"symbolic links lead out of the root and are not followed", "folder", dir, "links", out, "first", first,
+		)
 	}
 }
 

@@ -144,7 +144,9 @@ func (s *Snapshot) CommitGraph() *commitgraph.Graph {
 // commitGraph reads the files again when they are others.
 func (r *Repository) commitGraph() *commitgraph.Graph {
 	c := r.catalogue
-	now := [2]stamp.File{stamp.Of(c.root.Stat(r.dir + graphFile)), stamp.Of(c.root.Stat(r.dir + layersFolder + "commit-graph-chain"))}
+	now := [2]stamp.File{
+		stamp.Of(c.root.Stat(r.dir + graphFile)), stamp.Of(c.root.Stat(r.dir + layersFolder + "commit-graph-chain")),
+	}
 	s := c.shapes.get(r.dir)
 	s.loading.Lock()
 	defer s.loading.Unlock()

@@ -190,7 +190,9 @@ type Treeish struct {
 
 // Treeish is the commit with its tree.
 func (c Commit) Treeish() Treeish {
-	return Treeish{Revision: c.ID.String(), ID: c.ID, Tree: c.Tree, Commit: c.ID, When: c.Committer.When(), Date: c.Date}
+	return Treeish{
+		Revision: c.ID.String(), ID: c.ID, Tree: c.Tree, Commit: c.ID, When: c.Committer.When(), Date: c.Date,
+	}
 }
 
 // ResolveTreeish finds the commit that a revision names, as [Snapshot.Resolve]

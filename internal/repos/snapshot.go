@@ -32,7 +32,10 @@ func (r *Repository) Snapshot() (*Snapshot, error) {
 	if err != nil {
 		return nil, fmt.Errorf("repository: %w", domainError(err))
 	}
-	return &Snapshot{repository: r, refs: refFiles{root: r.catalogue.root, dir: r.dir, hide: r.catalogue.hidingRules(database)}, objects: pinned}, nil
+	return &Snapshot{
+		repository: r, refs: refFiles{root: r.catalogue.root, dir: r.dir, hide: r.catalogue.hidingRules(database)},
+		objects: pinned,
+	}, nil
 }
 
 // Snapshot is a repository held open for one request. Its objects cannot be
@@ -106,12 +109,16 @@ func (s *Snapshot) refsBelow(prefix string, read func(name string, raw rawRef) (
 	if err != nil {
 		return nil, err
 	}
-	names = slices.DeleteFunc(names, func(name string) bool { return !strings.HasPrefix(name, prefix) || s.refs.hide.hides(name) })
+	names = slices.DeleteFunc(names, func(name string) bool {
+		return !strings.HasPrefix(name, prefix) || s.refs.hide.hides(name)
+	})
 	return s.refsOf(names, raws, read)
 }
 
 // refsOf reads refs of the given names.
-func (s *Snapshot) refsOf(names []string, raws map[string]rawRef, read func(name string, raw rawRef) (Ref, error)) ([]Ref, error) {
+func (s *Snapshot) refsOf(
+	names []string, raws map[string]rawRef, read func(name string, raw rawRef) (Ref, error),
+) ([]Ref, error) {
 	refs := make([]Ref, 0, len(names))
 	for _, name := range names {
 		raw, ok := s.refs.followIn(raws, name)
@@ -209,7 +216,8 @@ func (s *Snapshot) tagTarget(id ID) (ID, error) {
 // compared with its id where that is no work, for one flipped bit makes another
 // kind of an object.
 func (s *Snapshot) notCommit(id ID) error {
-	if _, _, err := s.objects.ReadVerified(id, maxCommitBytes, nil); err != nil && !errors.Is(err, objects.ErrTooLarge) {
+	_, _, err := s.objects.ReadVerified(id, maxCommitBytes, nil)
+	if err != nil && !errors.Is(err, objects.ErrTooLarge) {
 		return domainError(err)
 	}
 	return errNotCommit

@@ -138,5 +138,7 @@ type RefStamp = stamp.Refs
 
 // RefStamp looks at them.
 func (r *Repository) RefStamp() RefStamp {
-	return stamp.OfRefs(r.catalogue.root, r.dir, func(dir string) ([]fs.DirEntry, error) { return readDir(r.catalogue.root, dir) })
+	return stamp.OfRefs(
+		r.catalogue.root, r.dir, func(dir string) ([]fs.DirEntry, error) { return readDir(r.catalogue.root, dir) },
+	)
 }

@@ -33,7 +33,9 @@ func (s *Service) connectCache(c *Content) {
 		return
 	}
 	limits := fmt.Sprintf("%+v", s.options.ArchiveLimits)
-	c.cached = &cachedBytes{cache: s.options.Cache, key: cache.KeyOf("archive", c.ETag, limits), build: s.builder(c.Frozen, c.ETag)}
+	c.cached = &cachedBytes{
+		cache: s.options.Cache, key: cache.KeyOf("archive", c.ETag, limits), build: s.builder(c.Frozen, c.ETag),
+	}
 }
 
 // openCached finds an archive by its commit where the commit is not here: the mirror
@@ -97,9 +99,9 @@ func (s *Service) absentTag(r Resource) (tag string, err error) {
 func (s *Service) absentArchive(r Resource, tag string) *Content {
 	id := r.Revision
 	c := &Content{
-		URI: r.String(), MIMEType: r.Options.Format.MediaType(), FileName: archiveName(r, id), Size: UnknownSize, ETag: tag,
-		Immutable: true, Streamable: true, Commit: id, Revision: id, Repository: r.Repository, Frozen: r.String(), FrozenName: archiveName(r, id),
-		close: func() error { return nil },
+		URI: r.String(), MIMEType: r.Options.Format.MediaType(), FileName: archiveName(r, id), Size: UnknownSize,
+		ETag: tag, Immutable: true, Streamable: true, Commit: id, Revision: id, Repository: r.Repository,
+		Frozen: r.String(), FrozenName: archiveName(r, id), close: func() error { return nil },
 	}
 	c.write = s.builder(c.Frozen, tag)
 	c.remember(s.extents)

@@ -119,7 +119,10 @@ func (s *Service) openResource(ctx context.Context, resource Resource) (*Content
 	if resource.Kind == Catalogue {
 		return s.openCatalogue(ctx, resource)
 	}
-	openers := map[Kind]opener{Card: openCard, Refs: openRefs, Ref: openRef, Contents: openContents, Archive: s.openArchive, Signature: openSignature}
+	openers := map[Kind]opener{
+		Card: openCard, Refs: openRefs, Ref: openRef, Contents: openContents, Archive: s.openArchive,
+		Signature: openSignature,
+	}
 	return s.openWith(ctx, resource, openers[resource.Kind])
 }
 
@@ -185,7 +188,9 @@ func (s *Service) openArchive(ctx context.Context, snapshot *repos.Snapshot, r R
 	return content, nil
 }
 
-func (s *Service) planArchive(ctx context.Context, snapshot *repos.Snapshot, r Resource, siblings archive.Siblings) (*Content, error) {
+func (s *Service) planArchive(
+	ctx context.Context, snapshot *repos.Snapshot, r Resource, siblings archive.Siblings,
+) (*Content, error) {
 	head, err := snapshot.ResolveTreeish(ctx, r.Revision)
 	if err != nil {
 		return nil, err
@@ -212,11 +217,11 @@ func (s *Service) planArchive(ctx context.Context, snapshot *repos.Snapshot, r R
 	immutable := r.Revision == head.Revision && r.Options.Base == plan.Options().Base && !validator.Weak
 	r.Revision, r.Options = head.Revision, plan.Options()
 	return &Content{
-		URI: r.String(), MIMEType: r.Options.Format.MediaType(), FileName: name, Size: UnknownSize, ETag: validator.Tag, Weak: validator.Weak,
-		Immutable: immutable, Streamable: true, Meta: meta,
-		Commit: commit, Revision: head.Revision, Modified: head.When, Repository: r.Repository,
-		Frozen: r.String(), FrozenName: archiveName(r, head.ID.String()),
-		write: plan.WriteTo, writeRange: plan.WriteRange, measure: measureOf(plan), plan: plan,
+		URI: r.String(), MIMEType: r.Options.Format.MediaType(), FileName: name, Size: UnknownSize,
+		ETag: validator.Tag, Weak: validator.Weak, Immutable: immutable, Streamable: true, Meta: meta, Commit: commit,
+		Revision: head.Revision, Modified: head.When, Repository: r.Repository, Frozen: r.String(),
+		FrozenName: archiveName(r, head.ID.String()), write: plan.WriteTo, writeRange: plan.WriteRange,
+		measure: measureOf(plan), plan: plan,
 	}, nil
 }
 
@@ -286,7 +291,9 @@ func (c *Content) locatedAt(r Resource, commit repos.Commit, entry repos.TreeEnt
 	c.Revision = c.Commit
 	c.Repository, c.Frozen, c.FrozenName = r.Repository, frozen(r, c.Commit), c.FileName
 	c.Immutable = r.Revision == c.Commit
-	c.Meta = MergeMeta(c.Meta, map[string]any{metaCommit: c.Commit, metaID: entry.ID.String(), metaMode: entry.Mode.String()})
+	c.Meta = MergeMeta(
+		c.Meta, map[string]any{metaCommit: c.Commit, metaID: entry.ID.String(), metaMode: entry.Mode.String()},
+	)
 }
 
 // openFile looks at the first bytes for their type, no further.
@@ -300,8 +307,9 @@ func openFile(snapshot *repos.Snapshot, r Resource, entry repos.TreeEntry) (*Con
 		kind = mimeType(r.Path, head)
 	}
 	return &Content{
-		URI: r.String(), MIMEType: kind, FileName: path.Base(r.Path), Size: size, ETag: entry.ID.String(), Streamable: true,
-		write: func(ctx context.Context, w io.Writer) error { return copyBlob(ctx, w, snapshot, entry.ID) },
+		URI: r.String(), MIMEType: kind, FileName: path.Base(r.Path), Size: size, ETag: entry.ID.String(),
+		Streamable: true,
+		write:      func(ctx context.Context, w io.Writer) error { return copyBlob(ctx, w, snapshot, entry.ID) },
 		prove: func(ctx context.Context, begin func() io.Writer) (int64, error) {
 			size, err := snapshot.ProveBlob(ctx, entry.ID, begin)
 			return size, missingBlob(err)

@@ -34,7 +34,8 @@ const lockOption = "rev"
 
 // IsOption reports whether a plain URL may have an option of that name.
 func IsOption(name string) bool {
-	return name == lockOption || slices.ContainsFunc(archive.Parameters(), func(p archive.Parameter) bool { return p.Name == name })
+	return name == lockOption ||
+		slices.ContainsFunc(archive.Parameters(), func(p archive.Parameter) bool { return p.Name == name })
 }
 
 // plainForms are what may follow the repository's name in a plain URL.
@@ -137,7 +138,9 @@ func parseNothing(string, string, Namespace) (Resource, error) {
 }
 
 // OpenDownload finds what a plain URL names: see [ParseDownload].
-func (s *Service) OpenDownload(ctx context.Context, kind Plain, rawPath, rawQuery string, hasQuery bool) (*Content, *Error) {
+func (s *Service) OpenDownload(
+	ctx context.Context, kind Plain, rawPath, rawQuery string, hasQuery bool,
+) (*Content, *Error) {
 	content, err := s.openDownload(ctx, kind, rawPath, rawQuery, hasQuery)
 	if err != nil {
 		failure := s.Failure(ctx, err, string(kind)+"/"+Clip(rawPath))
@@ -149,7 +152,9 @@ func (s *Service) OpenDownload(ctx context.Context, kind Plain, rawPath, rawQuer
 	return content, nil
 }
 
-func (s *Service) openDownload(ctx context.Context, kind Plain, rawPath, rawQuery string, hasQuery bool) (*Content, error) {
+func (s *Service) openDownload(
+	ctx context.Context, kind Plain, rawPath, rawQuery string, hasQuery bool,
+) (*Content, error) {
 	locked := ""
 	if kind == PlainArchive && hasQuery {
 		locked, rawQuery, hasQuery = cutLock(rawQuery)
@@ -255,7 +260,8 @@ func plainRoute(r Resource, content *Content) string {
 	case Contents:
 		return "/" + string(PlainRaw) + repository + "/" + content.Revision + "/" + escape(r.Path, pathBytes)
 	}
-	route := "/" + string(PlainArchive) + repository + "/" + escape(content.Revision, pathBytes) + "." + string(r.Options.Format)
+	name := escape(content.Revision, pathBytes) + "." + string(r.Options.Format)
+	route := "/" + string(PlainArchive) + repository + "/" + name
 	if _, options, ok := strings.Cut(content.URI, "?"); ok {
 		route += "?" + options
 	}

@@ -129,7 +129,9 @@ func (s *Service) ArchiveLinkMeta(ctx context.Context, r Resource, head repos.ID
 	asked, name := r.String(), archiveName(r, head.String())
 	r.Revision = head.String()
 	r.Options = r.Options.Canonical()
-	return s.LinkMeta(ctx, &Content{Repository: r.Repository, Asked: asked, FileName: name, Frozen: r.String(), Streamable: true})
+	return s.LinkMeta(
+		ctx, &Content{Repository: r.Repository, Asked: asked, FileName: name, Frozen: r.String(), Streamable: true},
+	)
 }
 
 // Linked is a content that was reached by a link. Close the content.
@@ -164,7 +166,8 @@ func (s *Service) OpenLink(ctx context.Context, token string, use LinkUse) (Link
 	// The Host header was held against the names that the server is known by; a
 	// proxy may have put another of them there.
 	link, err := s.options.Links.Authority.Verify(token, links.Use{
-		Method: use.Method, Host: s.options.Links.Base.Host(), Principal: use.Principal, Authenticated: use.Principal != "", Resume: use.Resume,
+		Method: use.Method, Host: s.options.Links.Base.Host(), Principal: use.Principal,
+		Authenticated: use.Principal != "", Resume: use.Resume,
 	})
 	if err != nil {
 		return Linked{}, err

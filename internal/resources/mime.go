@@ -22,10 +22,13 @@ const (
 // sourceTypes are the types of texts that only their name tells apart. The
 // table of the host is not asked: replicas must agree.
 var sourceTypes = map[string]string{
-	".css": "text/css; charset=utf-8", ".csv": "text/csv; charset=utf-8", ".htm": "text/html; charset=utf-8", ".html": "text/html; charset=utf-8",
-	".ics": "text/calendar; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".json": TypeJSON, ".jsonld": "application/ld+json",
-	".md": "text/markdown; charset=utf-8", ".mjs": "text/javascript; charset=utf-8", ".svg": "image/svg+xml", ".toml": "application/toml",
-	".tsv": "text/tab-separated-values; charset=utf-8", ".webmanifest": "application/manifest+json", ".xhtml": "application/xhtml+xml",
+	".css": "text/css; charset=utf-8", ".csv": "text/csv; charset=utf-8",
+	".htm": "text/html; charset=utf-8", ".html": "text/html; charset=utf-8",
+	".ics": "text/calendar; charset=utf-8", ".js": "text/javascript; charset=utf-8",
+	".json": TypeJSON, ".jsonld": "application/ld+json", ".md": "text/markdown; charset=utf-8",
+	".mjs": "text/javascript; charset=utf-8", ".svg": "image/svg+xml",
+	".toml": "application/toml", ".tsv": "text/tab-separated-values; charset=utf-8",
+	".webmanifest": "application/manifest+json", ".xhtml": "application/xhtml+xml",
 	".xml": "text/xml; charset=utf-8", ".yaml": "application/yaml", ".yml": "application/yaml",
 }
 

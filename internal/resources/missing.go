@@ -19,7 +19,8 @@ func (s *Service) missing(ctx context.Context, kind Plain, rawPath string, err e
 		return "The option base names no branch, tag or commit of the repository. Ask again without base, or with " +
 			"fallback=full."
 	}
-	if own := (*Error)(nil); errors.As(err, &own) || !errors.Is(err, repos.ErrNotFound) || errors.Is(err, repos.ErrEmpty) {
+	own := (*Error)(nil)
+	if errors.As(err, &own) || !errors.Is(err, repos.ErrNotFound) || errors.Is(err, repos.ErrEmpty) {
 		return ""
 	}
 	path, err := decodePath(rawPath)

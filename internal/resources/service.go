@@ -35,7 +35,10 @@ func New(options Options) *Service {
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Service{options: options, catalogue: options.Catalogue, logger: options.Logger, extents: newExtents(), files: newExtents()}
+	return &Service{
+		options: options, catalogue: options.Catalogue, logger: options.Logger, extents: newExtents(),
+		files: newExtents(),
+	}
 }
 
 // Redirects reports whether a client may be sent to where archives are kept.

@@ -53,7 +53,8 @@ func (s *Siblings) Open(ctx context.Context, url string, commit repos.ID) (archi
 		return archive.Sibling{}, fmt.Errorf("submodule: %w", repos.ErrNotFound)
 	}
 	return archive.Sibling{
-		Repository: repository.Name(), Source: snapshot, Commit: found, Siblings: &Siblings{of: repository, held: s.held},
+		Repository: repository.Name(), Source: snapshot, Commit: found,
+		Siblings: &Siblings{of: repository, held: s.held},
 	}, nil
 }
 

@@ -34,8 +34,10 @@ func openSignature(ctx context.Context, s *repos.Snapshot, r Resource) (*Content
 	byCommit.Revision = id
 	sum := sha256.Sum256(signature)
 	return &Content{
-		URI: r.String(), MIMEType: mimeSignature, FileName: name, Size: int64(len(signature)), ETag: hex.EncodeToString(sum[:16]), Streamable: true,
-		Commit: id, Revision: id, Repository: r.Repository, Frozen: byCommit.String(), FrozenName: archiveName(byCommit, id) + signatureSuffix, Meta: map[string]any{metaCommit: id},
+		URI: r.String(), MIMEType: mimeSignature, FileName: name, Size: int64(len(signature)),
+		ETag: hex.EncodeToString(sum[:16]), Streamable: true, Commit: id, Revision: id, Repository: r.Repository,
+		Frozen: byCommit.String(), FrozenName: archiveName(byCommit, id) + signatureSuffix,
+		Meta: map[string]any{metaCommit: id},
 		write: func(_ context.Context, w io.Writer) error {
 			_, err := io.Copy(w, bytes.NewReader(signature))
 			return err

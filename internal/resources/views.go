@@ -176,7 +176,8 @@ func outline(r Resource) *Content {
 		name = path.Base(r.Repository) + "-refs.json"
 	}
 	return &Content{
-		URI: uri, MIMEType: TypeJSON, FileName: name, Size: UnknownSize, Streamable: true, Repository: r.Repository, Frozen: uri, FrozenName: name,
+		URI: uri, MIMEType: TypeJSON, FileName: name, Size: UnknownSize, Streamable: true, Repository: r.Repository,
+		Frozen: uri, FrozenName: name,
 	}
 }
 
@@ -220,7 +221,10 @@ func openCard(_ context.Context, s *repos.Snapshot, r Resource) (*Content, error
 		shown := viewCommit(commit)
 		view.Head = &shown
 		view.Links.Contents = Resource{Repository: r.Repository, Kind: Contents}.String()
-		view.Links.Archive = Resource{Repository: r.Repository, Kind: Archive, Revision: head.Name, Options: archive.Options{Format: archive.TarGz}}.String()
+		view.Links.Archive = Resource{
+			Repository: r.Repository, Kind: Archive, Revision: head.Name,
+			Options: archive.Options{Format: archive.TarGz},
+		}.String()
 	}
 	return jsonContent(r, view)
 }
@@ -310,14 +314,19 @@ func openRef(_ context.Context, s *repos.Snapshot, r Resource) (*Content, error)
 		shown := viewCommit(commit)
 		view.Head = &shown
 		view.Links.Contents = Resource{Repository: r.Repository, Kind: Contents, Revision: r.Revision}.String()
-		view.Links.Archive = Resource{Repository: r.Repository, Kind: Archive, Revision: r.Revision, Options: archive.Options{Format: archive.TarGz}}.String()
+		view.Links.Archive = Resource{
+			Repository: r.Repository, Kind: Archive, Revision: r.Revision,
+			Options: archive.Options{Format: archive.TarGz},
+		}.String()
 	}
 	return jsonContent(r, view)
 }
 
 // openFolder lists a page of a folder. The pages that follow are those of the same
 // commit, whatever becomes of the branch meanwhile.
-func openFolder(ctx context.Context, s *repos.Snapshot, r Resource, commit repos.Commit, folder repos.TreeEntry) (*Content, error) {
+func openFolder(
+	ctx context.Context, s *repos.Snapshot, r Resource, commit repos.Commit, folder repos.TreeEntry,
+) (*Content, error) {
 	entries, more, err := s.TreePage(folder.ID, r.After, pageEntries)
 	if errors.Is(err, repos.ErrNotFound) && r.After != "" {
 		return nil, err
@@ -342,7 +351,8 @@ func openFolder(ctx context.Context, s *repos.Snapshot, r Resource, commit repos
 			return nil, missingBlob(err)
 		}
 	}
-	if content, err = (listing{view, "entries", len(shown), func(i int) any { return shown[i] }}).content(ctx, content); err == nil {
+	list := listing{view, "entries", len(shown), func(i int) any { return shown[i] }}
+	if content, err = list.content(ctx, content); err == nil {
 		content.pointTo(view.Next)
 	}
 	return content, err
@@ -350,7 +360,10 @@ func openFolder(ctx context.Context, s *repos.Snapshot, r Resource, commit repos
 
 func viewEntry(s *repos.Snapshot, r Resource, entry repos.TreeEntry) (entryView, error) {
 	r.Path = path.Join(r.Path, entry.Name)
-	view := entryView{Name: Text(entry.Name), Type: entryType(entry.Mode), Mode: entry.Mode.String(), ID: entry.ID.String(), URI: r.String()}
+	view := entryView{
+		Name: Text(entry.Name), Type: entryType(entry.Mode), Mode: entry.Mode.String(), ID: entry.ID.String(),
+		URI: r.String(),
+	}
 	if !utf8.ValidString(entry.Name) {
 		view.NameBase64 = base64.StdEncoding.EncodeToString([]byte(entry.Name))
 	}

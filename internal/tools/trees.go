@@ -46,7 +46,9 @@ func (h handedTrees) remember(repository string, commit repos.ID, path string, t
 
 // treeByID finds the folder that a tree's id was handed out for. A tree that no
 // result had is that of the default branch, or none.
-func (s *service) treeByID(ctx context.Context, r *result, snapshot *repos.Snapshot, id string) (at found, path string, ok bool, err error) {
+func (s *service) treeByID(
+	ctx context.Context, r *result, snapshot *repos.Snapshot, id string,
+) (at found, path string, ok bool, err error) {
 	tree, err := repos.ParseID(id)
 	if err != nil {
 		return at, "", false, nil

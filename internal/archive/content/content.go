@@ -134,7 +134,9 @@ func (o *Opener) DependsOnRefs(e tree.Entry) (bool, error) {
 func (o *Opener) substituted(e tree.Entry) (size int64, write func(io.Writer) error, err error) {
 	found, err := o.load(e)
 	if errors.Is(err, repos.ErrTooLarge) {
-		return 0, nil, fmt.Errorf("%w: a file with export-subst of more than %d bytes", tree.ErrLimit, maxSubstituteBytes)
+		return 0, nil, fmt.Errorf(
+			"%w: a file with export-subst of more than %d bytes", tree.ErrLimit, maxSubstituteBytes,
+		)
 	}
 	if err != nil {
 		return 0, nil, tree.Damaged(err)

@@ -68,7 +68,9 @@ func (p *Proofs) Sound(ctx context.Context, open func() (*Object, error)) (*Obje
 		return nil, closedAfter(object, object.failed(ErrWrongID))
 	}
 	object.hash = nil
-	object.source = &proven{source: object.source, buffers: object.buffers, seed: p.seed, pieces: known.pieces, left: known.size}
+	object.source = &proven{
+		source: object.source, buffers: object.buffers, seed: p.seed, pieces: known.pieces, left: known.size,
+	}
 	return object, nil
 }
 

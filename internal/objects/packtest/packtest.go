@@ -140,7 +140,10 @@ func DeflatedAt(level int, content []byte) []byte {
 
 // Whole is an entry that is no delta.
 func Whole(content string) Entry {
-	return Entry{ID: SumOf(object.Blob, []byte(content)), Head: EntryHead(uint8(object.Blob), uint64(len(content))), Data: Deflated([]byte(content))}
+	return Entry{
+		ID: SumOf(object.Blob, []byte(content)), Head: EntryHead(uint8(object.Blob), uint64(len(content))),
+		Data: Deflated([]byte(content)),
+	}
 }
 
 // Delta is the data of a delta: the sizes, then the instructions.
