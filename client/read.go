@@ -15,7 +15,7 @@ const (
 	metaNext = "io.github.repomcp/next"
 )
 
-// Content is a resource as resources/read gives it: small, and of a list no more
+// Content is a resource as resources/read returns it: small, and of a list no more
 // than a page.
 type Content struct {
 	URI      string
@@ -74,9 +74,9 @@ type Entry struct {
 // errNoList is the error of a resource that has no entries.
 var errNoList = errors.New("the resource is no list of repositories, refs or files")
 
-// List gives the entries of a list: of repo://, repo://{repo}/refs, or a folder
+// List yields the entries of a list: of repo://, repo://{repo}/refs, or a folder
 // such as repo://{repo}/contents. It asks for a page when the one before is used
-// up. An error is the last that it gives.
+// up. An error is the last that it yields.
 func (c *Client) List(ctx context.Context, uri string) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for uri != "" {

@@ -46,7 +46,7 @@ type body struct {
 	digest string // SHA-256, or "" while it is not known
 	pauses backoff
 	broken error // what the connection gave behind its last byte
-	err    error // what every further Read gives
+	err    error // what every further Read returns
 }
 
 func (b *body) Read(p []byte) (int, error) {

@@ -15,7 +15,7 @@ import (
 
 const methodStream = "resources/stream"
 
-// Download is a resource on its way. Read gives io.EOF only after all of it. What
+// Download is a resource on its way. Read returns io.EOF only after all of it. What
 // is said of it holds from the first byte on: a download that breaks before may
 // begin anew with another content.
 type Download struct {
@@ -40,7 +40,7 @@ func (c *Client) Stream(ctx context.Context, uri string) (*Download, error) {
 	return c.begin(ctx, source{uri: uri}, nil)
 }
 
-// StreamRest is [Client.Stream] for what follows a part. Read gives the bytes
+// StreamRest is [Client.Stream] for what follows a part. Read returns the bytes
 // behind it, while Size and the digest are about the whole. It fails with
 // [ErrNotResumed] when the part is of other bytes.
 func (c *Client) StreamRest(ctx context.Context, uri string, have Part) (*Download, error) {
@@ -194,7 +194,7 @@ func commitOf(address string) string {
 	return ""
 }
 
-// immutable is the address that a Link header (RFC 8288) gives for the same bytes
+// immutable is the address that a Link header (RFC 8288) names for the same bytes
 // for ever, or "".
 func immutable(h http.Header) string {
 	for _, value := range h.Values("Link") {

@@ -35,20 +35,20 @@ type State struct {
 	Commit string // where the resource is of one, and says so
 	// Missing says that there is no such resource, or none any more.
 	Missing bool
-	// Content as [Client.Read] gives it; nil where the state is known without.
+	// Content as [Client.Read] returns it; nil where the state is known without.
 	Content []byte
 
 	read bool // what ETag is was not said by the server
 }
 
-// Watch gives the state of each resource, and from then on each state that it is
+// Watch yields the state of each resource, and from then on each state that it is
 // found in later: what happens twice between two looks is one change, and what
 // happens while a connection is lost is not missed.
 //
 // It has the server tell of changes (resources/subscribe or subscriptions/listen),
 // and where it, or a proxy, does not, looks every Options.Poll. It comes back by
 // itself, however long the server is away, and ends when the loop is left, when ctx
-// ends, or when the server refuses: an error is the last that it gives.
+// ends, or when the server refuses: an error is the last that it yields.
 func (c *Client) Watch(ctx context.Context, uris ...string) iter.Seq2[State, error] {
 	return func(yield func(State, error) bool) {
 		// What has not ended by itself ends with the loop.
@@ -253,7 +253,7 @@ func (w *watch) lookAtAll(ctx context.Context) error {
 	return nil
 }
 
-// look gives the state of a resource, unless it was given last.
+// look returns the state of a resource, unless it was the last one yielded.
 func (w *watch) look(ctx context.Context, uri string) error {
 	before, known := w.states[uri]
 	now, err := w.c.state(ctx, uri, before)

@@ -12,7 +12,7 @@ var ErrCut = errors.New("unpack: the archive is cut: it ends without the two blo
 // ErrTrailing is returned when something comes after the end of the archive.
 var ErrTrailing = errors.New("unpack: bytes that are not zero come after the end of the archive")
 
-// ErrContent is returned, wrapped with the path, when what [Choice].Content gives
+// ErrContent is returned, wrapped with the path, when what [Choice].Content returns
 // has another length or id than the [Choice] said. The old file stays.
 var ErrContent = errors.New("the content is not what was announced")
 

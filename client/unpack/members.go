@@ -158,7 +158,7 @@ func (r *run) choose(m Member, content io.Reader) (Choice, error) {
 	case choice.Skip:
 		r.report.Skipped++
 	case seen.bytes.Load() > 0 && choice.Content == nil:
-		err = fmt.Errorf("unpack: %q: Choose has read the content and gives no other", m.Path)
+		err = fmt.Errorf("unpack: %q: Choose has read the content and returns no other", m.Path)
 	}
 	return choice, err
 }

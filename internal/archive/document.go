@@ -23,7 +23,7 @@ func (d document) key(name string) document {
 	return append(append(append(d, '"'), name...), `":`...)
 }
 
-// plain adds a field with a text that needs no escaping: what [escaped] gives.
+// plain adds a field with a text that needs no escaping: what [escaped] appends.
 func (d document) plain(name, value string) document {
 	return append(append(append(d.key(name), '"'), value...), '"')
 }

@@ -173,7 +173,7 @@ func (o Options) Values() [][2]string {
 	return list
 }
 
-// Canonical gives options that mean the same one form.
+// Canonical returns options that mean the same one form.
 func (o Options) Canonical() Options {
 	o.Paths, o.Exclude = canonicalSet(o.Paths), canonicalSet(o.Exclude)
 	o.Strip = strings.TrimSuffix(o.Strip, "/")

@@ -61,7 +61,7 @@ func (r byteRange) whole() bool {
 	return r.suffix < 0 && r.first == 0 && r.last == math.MaxInt64
 }
 
-// within gives the part of a content of a known size that is asked for, and
+// within returns the part of a content of a known size that is asked for, and
 // false when there is none.
 func (r byteRange) within(size int64) (offset, length int64, ok bool) {
 	if r.suffix >= 0 {

@@ -178,7 +178,7 @@ func (c *Content) noteIdentity(whole cache.Identity) error {
 	return nil
 }
 
-// Redirect gives a URL to GET the same bytes from, for a minute. It is a
+// Redirect returns a URL to GET the same bytes from, for a minute. It is a
 // secret. It needs [Content.Fetch], and most contents have none.
 func (c *Content) Redirect(ctx context.Context) (url string, ok bool) {
 	if !c.fetched() {

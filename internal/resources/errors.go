@@ -47,7 +47,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %v", e.Reason, e.Cause)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
 
 // With adds to Data.

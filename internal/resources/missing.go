@@ -13,7 +13,7 @@ import (
 
 // missing says which part of a plain URL names nothing, and what lists what
 // there is. What is not served is never told apart from what does not exist. It
-// gives "" when it finds nothing missing: another part of the code said more.
+// returns "" when it finds nothing missing: another part of the code said more.
 func (s *Service) missing(ctx context.Context, kind Plain, rawPath string, err error) string {
 	if needed := (*archive.FullNeededError)(nil); errors.As(err, &needed) && needed.Reason == archive.BaseUnknown {
 		return "The option base names no branch, tag or commit of the repository. Ask again without base, or with " +

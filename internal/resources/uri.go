@@ -231,7 +231,7 @@ func (r *Resource) applyListOption(q pair) error {
 }
 
 // String is the canonical form: it encodes exactly the bytes that a URI cannot
-// carry, and [Parse] gives the same resource again.
+// carry, and [Parse] returns the same resource again.
 func (r Resource) String() string {
 	var b strings.Builder
 	b.WriteString(Scheme)

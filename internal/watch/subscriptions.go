@@ -146,7 +146,7 @@ func (e *BoundError) Error() string { return fmt.Sprintf("%d subscriptions are t
 var ErrCatalogue = errors.New("the list of repositories is not subscribed to")
 
 // add subscribes a client to what it does not watch already, and returns what
-// was refused and why. find gives the client, with s.mu held.
+// was refused and why. find returns the client, with s.mu held.
 func (s *Subscriptions) add(
 	ctx context.Context, find func() *client, address string, uris []string,
 ) (refused map[string]error) {

@@ -19,7 +19,7 @@ func (e *NoMatchError) Error() string {
 	return fmt.Sprintf("%s %q matches nothing in this commit", e.Option, e.Value)
 }
 
-// Unwrap gives [repos.ErrNotFound].
+// Unwrap returns [repos.ErrNotFound].
 func (e *NoMatchError) Unwrap() error { return repos.ErrNotFound }
 
 // matchEach refuses a pathspec that matches nothing, as git does, before the

@@ -158,7 +158,7 @@ func (p *pieceSums) next() {
 	p.fill = 0
 }
 
-// end gives all sums.
+// end returns all sums.
 func (p *pieceSums) end() []uint64 {
 	if p.fill > 0 {
 		p.next()
