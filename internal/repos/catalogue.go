@@ -387,7 +387,8 @@ func (c *Catalogue) add(found map[string]*Repository, name, dir string) {
 	problem := ""
 	switch {
 	case !validName(name):
-		problem = "its name cannot be served: names have letters, digits and " + nameMarks + ", and no part of them begins with a dot or dash"
+		problem = "its name cannot be served: names have letters, digits and " + nameMarks +
+			", and no part of them begins with a dot or dash"
 	case found[name] != nil:
 		problem = "another folder has the same name"
 	default:

@@ -75,7 +75,9 @@ func (a *Account) Attributes() []slog.Attr {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	var list []slog.Attr
-	for _, fact := range []struct{ name, value string }{{"tool", a.tool}, {"repository", a.repository}, {"ref", a.ref}, {"commit", a.commit}} {
+	for _, fact := range []struct{ name, value string }{
+		{"tool", a.tool}, {"repository", a.repository}, {"ref", a.ref}, {"commit", a.commit},
+	} {
 		if fact.value != "" {
 			list = append(list, slog.String(fact.name, Clip(Text(fact.value))))
 		}

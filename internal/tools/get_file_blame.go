@@ -64,7 +64,7 @@ type blameCommit struct {
 }
 
 func (v *visit) getFileBlame(ctx context.Context, a blameArguments) error {
-	at, e, err := v.entryOf(ctx, v.result, v.snapshot, a.revision, a.path)
+	at, e, err := v.entryOf(ctx, a.revision, a.path)
 	if err != nil {
 		return err
 	}

@@ -50,7 +50,7 @@ type file struct {
 }
 
 func (v *visit) getFileContents(ctx context.Context, a fileArguments) error {
-	at, e, err := v.entryOf(ctx, v.result, v.snapshot, a.revision, a.path)
+	at, e, err := v.entryOf(ctx, a.revision, a.path)
 	if err != nil {
 		return err
 	}

@@ -91,7 +91,7 @@ func (v *visit) requestedTree(ctx context.Context, a treeArguments) (at found, n
 		return at, "", err
 	}
 	if a.treeSHA != "" {
-		at, base, ok, err := v.treeByID(ctx, v.result, v.snapshot, a.treeSHA)
+		at, base, ok, err := v.treeByID(ctx, a.treeSHA)
 		if err != nil || ok {
 			return at, strings.Trim(base+"/"+name, "/"), err
 		}

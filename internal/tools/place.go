@@ -172,39 +172,33 @@ func (f found) revision() string {
 }
 
 // commit finds the commit, and notes what was taken instead of what was asked for.
-func (v *visit) commit(ctx context.Context, a revision) (found, error) {
-	return v.service.commit(ctx, v.result, v.snapshot, a)
-}
-
-// commit finds the commit, and notes on r what was taken instead of what was
-// asked for.
-func (s *service) commit(ctx context.Context, r *result, snapshot *repos.Snapshot, a revision) (f found, err error) {
-	f = found{repository: snapshot.Repository().Name(), ref: unquoteName(a.ref)}
+func (v *visit) commit(ctx context.Context, a revision) (f found, err error) {
+	f = found{repository: v.snapshot.Repository().Name(), ref: unquoteName(a.ref)}
 	if a.sha != "" {
 		f.ref = a.sha
 	}
 	defer func() {
 		if err == nil { // the result may have its id
-			s.trees.remember(f.repository, f.ID, "", f.Tree)
+			v.trees.remember(f.repository, f.ID, "", f.Tree)
 		}
 	}()
 	if f.ref == "" {
-		f.Commit, err = snapshot.Resolve(ctx, "HEAD")
+		f.Commit, err = v.snapshot.Resolve(ctx, "HEAD")
 		return f, err
 	}
-	commit, err := snapshot.Resolve(ctx, f.ref)
+	commit, err := v.snapshot.Resolve(ctx, f.ref)
 	if err == nil {
 		f.Commit, f.resolved = commit, f.ref
-		noteHiddenBranch(r, snapshot, f.ref)
+		v.noteHiddenBranch(f.ref)
 		return f, nil
 	}
 	if !errors.Is(err, repos.ErrNotFound) {
 		return found{}, err
 	}
 	if slices.Contains(commonDefaultBranches, strings.TrimPrefix(strings.TrimPrefix(f.ref, "refs/"), "heads/")) {
-		return s.useDefaultBranch(ctx, r, snapshot, f)
+		return v.useDefaultBranch(ctx, f)
 	}
-	return found{}, noRevision(snapshot, f.ref)
+	return found{}, noRevision(v.snapshot, f.ref)
 }
 
 // noRevision returns the error for a branch, tag or commit that is not there, with
@@ -225,12 +219,12 @@ func noRevision(snapshot *repos.Snapshot, ref string) error {
 		quote(clip(ref)), snapshot.Repository().Name(), didYouMean(spelling.Closest(clip(short), known, maxSuggested)))
 }
 
-func (s *service) useDefaultBranch(ctx context.Context, r *result, snapshot *repos.Snapshot, f found) (found, error) {
-	commit, err := snapshot.Resolve(ctx, "HEAD")
+func (v *visit) useDefaultBranch(ctx context.Context, f found) (found, error) {
+	commit, err := v.snapshot.Resolve(ctx, "HEAD")
 	if err != nil {
 		return found{}, err
 	}
-	branch, err := snapshot.DefaultBranch()
+	branch, err := v.snapshot.DefaultBranch()
 	if err != nil {
 		return found{}, err
 	}
@@ -238,18 +232,18 @@ func (s *service) useDefaultBranch(ctx context.Context, r *result, snapshot *rep
 	if branch == "" {
 		instead = "HEAD, which is no branch"
 	}
-	r.note("There is no branch %s; this is of %s.", quote(f.ref), instead)
+	v.note("There is no branch %s; this is of %s.", quote(f.ref), instead)
 	f.Commit, f.ref = commit, branch
 	return f, nil
 }
 
 // noteHiddenBranch notes that a tag hides a branch of the same name.
-func noteHiddenBranch(r *result, snapshot *repos.Snapshot, ref string) {
-	if _, err := snapshot.Ref("refs/tags/" + ref); err != nil {
+func (v *visit) noteHiddenBranch(ref string) {
+	if _, err := v.snapshot.Ref("refs/tags/" + ref); err != nil {
 		return
 	}
-	if _, err := snapshot.Ref("refs/heads/" + ref); err == nil {
-		r.note("%s is a tag and a branch; this is of the tag. For the branch give refs/heads/%s.", quote(ref),
+	if _, err := v.snapshot.Ref("refs/heads/" + ref); err == nil {
+		v.note("%s is a tag and a branch; this is of the tag. For the branch give refs/heads/%s.", quote(ref),
 			quote(ref))
 	}
 }

@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"errors"
 
 	"github.com/repomcp/repomcp/internal/lru"
 	"github.com/repomcp/repomcp/internal/repos"
@@ -46,33 +45,31 @@ func (h handedTrees) remember(repository string, commit repos.ID, path string, t
 
 // treeByID finds the folder that a tree's id was handed out for. A tree that no
 // result had is that of the default branch, or none.
-func (s *service) treeByID(
-	ctx context.Context, r *result, snapshot *repos.Snapshot, id string,
-) (at found, path string, ok bool, err error) {
+func (v *visit) treeByID(ctx context.Context, id string) (at found, path string, ok bool, err error) {
 	tree, err := repos.ParseID(id)
 	if err != nil {
 		return at, "", false, nil
 	}
 	revision := "HEAD"
-	place, known := s.trees.places.Get(treeKey{snapshot.Repository().Name(), tree})
+	place, known := v.trees.places.Get(treeKey{v.snapshot.Repository().Name(), tree})
 	if known {
 		revision = place.commit.String()
 	}
-	at = found{repository: snapshot.Repository().Name()}
-	if at.Commit, err = snapshot.Resolve(ctx, revision); err != nil {
+	at = found{repository: v.snapshot.Repository().Name()}
+	if at.Commit, err = v.snapshot.Resolve(ctx, revision); err != nil {
 		return at, "", false, gone(err)
 	}
-	e, err := snapshot.Lookup(at.Tree, place.path)
+	e, err := v.snapshot.Lookup(at.Tree, place.path)
 	if err != nil || e.ID != tree || !e.Mode.IsDir() {
 		return at, "", false, gone(err)
 	}
-	r.note("Tree %s is the folder %s of this commit.", tree, quote("/"+place.path))
+	v.note("Tree %s is the folder %s of this commit.", tree, quote("/"+place.path))
 	return at, place.path, true, nil
 }
 
 // gone takes what is not there, or no longer, for no error.
 func gone(err error) error {
-	if errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt) {
+	if isAbsent(err) {
 		return nil
 	}
 	return err

@@ -95,18 +95,16 @@ func noteStopped(r *result, err error) error {
 }
 
 // entryOf finds the commit of a revision, and in it the entry of a path as it was
-// given.
-func (s *service) entryOf(
-	ctx context.Context, r *result, snapshot *repos.Snapshot, of revision, path string,
-) (at found, e entry, err error) {
-	if at, err = s.commit(ctx, r, snapshot, of); err != nil {
+// written.
+func (v *visit) entryOf(ctx context.Context, of revision, path string) (at found, e entry, err error) {
+	if at, err = v.commit(ctx, of); err != nil {
 		return at, e, err
 	}
 	name, err := treePath(path)
 	if err != nil {
 		return at, e, err
 	}
-	e, err = lookup(ctx, snapshot, at, name)
+	e, err = lookup(ctx, v.snapshot, at, name)
 	return at, e, err
 }
 
@@ -114,7 +112,7 @@ func (s *service) entryOf(
 // names paths that end alike.
 func lookup(ctx context.Context, snapshot *repos.Snapshot, at found, path string) (entry, error) {
 	e, err := snapshot.Lookup(at.Tree, path)
-	if errors.Is(err, repos.ErrNotFound) && !errors.Is(err, repos.ErrCorrupt) {
+	if isAbsent(err) {
 		return entry{}, say("There is no %s in %s.%s", quote(clip(path)), at, alike(ctx, snapshot, at, path))
 	}
 	return entry{path: path, TreeEntry: e}, err
