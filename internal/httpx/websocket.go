@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"log/slog"
 	"net"
@@ -26,14 +25,9 @@ const (
 	socketPath = "/ws"
 	// socketProtocol is what MCP's clients name; some insist on it.
 	socketProtocol = "mcp"
-	// defaultSockets is how many connections may be open: an idle one holds
-	// about 50 KB, one that is sending a message up to maxBodyBytes.
-	defaultSockets = 512
 	// socketRequests is how many requests of a connection run at a time. While
 	// they do nothing more is read, so that others wait in the client.
 	socketRequests = 16
-	// socketChunk bounds one frame. Pings and pongs pass between two.
-	socketChunk = 16 << 10
 	// socketPing keeps connections open through proxies, whose usual timeout is
 	// a minute, and finds clients that are gone.
 	socketPing = 30 * time.Second
@@ -41,81 +35,6 @@ const (
 	// takes 10 KB/s answers one in time.
 	socketSendBuffer = 64 << 10
 )
-
-// sockets are the open WebSocket connections, which net/http knows nothing of.
-type sockets struct {
-	slots chan struct{}
-
-	mu        sync.Mutex
-	byAddress map[string]int // counts, by clientNetwork
-
-	// ended aborts what still runs.
-	ended context.Context
-	end   context.CancelFunc
-}
-
-func newSockets(most int) *sockets {
-	s := &sockets{slots: make(chan struct{}, most), byAddress: make(map[string]int)}
-	s.ended, s.end = context.WithCancel(context.Background())
-	return s
-}
-
-// socketShare is the part of all connections, one in so many, that one address
-// may have: the rest is left for others. It is a half, for all clients behind a
-// proxy have one address.
-const socketShare = 2
-
-// open takes a place for a connection, which close gives back; it fails when the
-// address or all have as many as they may.
-func (s *sockets) open(address string) bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.byAddress[address] >= max(1, cap(s.slots)/socketShare) {
-		return false
-	}
-	select {
-	case s.slots <- struct{}{}:
-		s.byAddress[address]++
-		return true
-	default:
-		return false
-	}
-}
-
-func (s *sockets) close(address string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.byAddress[address]--; s.byAddress[address] == 0 {
-		delete(s.byAddress, address)
-	}
-	<-s.slots
-}
-
-// shutdown waits for the connections to close, which they do once the server
-// drains; those that are left when ctx ends are aborted.
-func (s *sockets) shutdown(ctx context.Context) error {
-	if s.wait(ctx) {
-		return nil
-	}
-	s.end()
-	linger, cancel := context.WithTimeout(context.WithoutCancel(ctx), lingerTimeout)
-	defer cancel()
-	s.wait(linger)
-	return fmt.Errorf("requests over WebSocket were cut off: %w", ctx.Err())
-}
-
-// wait reports whether all connections closed before ctx ended.
-func (s *sockets) wait(ctx context.Context) bool {
-	for taken := range cap(s.slots) {
-		select {
-		case s.slots <- struct{}{}:
-			defer func() { <-s.slots }()
-		case <-ctx.Done():
-			return len(s.slots) == taken
-		}
-	}
-	return true
-}
 
 // websocket answers GET /ws: MCP over WebSocket, one JSON-RPC message in each
 // text frame. Host and Origin were checked in front.
@@ -427,67 +346,6 @@ func (s *socket) log(ctx context.Context, method, outcome string, length int, to
 // fail replies with a JSON-RPC error.
 func (s *socket) fail(ctx context.Context, id json.RawMessage, failure *mcp.Error, era mcp.Era) {
 	_ = s.write(ctx, bytes.TrimSpace(mcp.ErrorReply(id, failure, era))) // a failure has ended the connection
-}
-
-func (s *socket) write(ctx context.Context, message []byte) error {
-	return s.message(ctx, func(w io.Writer) error {
-		_, err := w.Write(message)
-		return err
-	})
-}
-
-// message sends what fill writes as one message, or nothing if that is nothing.
-// A client that does not read it is dropped: half a message cannot be followed
-// by another.
-func (s *socket) message(ctx context.Context, fill func(io.Writer) error) error {
-	s.writing.Lock()
-	defer s.writing.Unlock()
-	w := &frameWriter{ctx: ctx, conn: s.conn}
-	err := fill(w)
-	if err == nil {
-		err = w.close()
-	}
-	if err != nil {
-		s.server.logger.Debug("a WebSocket client was dropped", "error", err)
-		_ = s.conn.CloseNow() // it may have been closed
-	}
-	return err
-}
-
-// frameWriter writes one message in frames.
-type frameWriter struct {
-	ctx     context.Context
-	conn    *websocket.Conn
-	message io.WriteCloser // nil before the first frame
-}
-
-func (w *frameWriter) Write(p []byte) (int, error) {
-	total := 0
-	for len(p) > 0 {
-		n, err := w.frame(p[:min(len(p), socketChunk)])
-		total += n
-		if err != nil {
-			return total, err
-		}
-		p = p[n:]
-	}
-	return total, nil
-}
-
-func (w *frameWriter) frame(p []byte) (n int, err error) {
-	if w.message == nil {
-		if w.message, err = w.conn.Writer(w.ctx, websocket.MessageText); err != nil {
-			return 0, err
-		}
-	}
-	return w.message.Write(p)
-}
-
-func (w *frameWriter) close() error {
-	if w.message == nil {
-		return nil
-	}
-	return w.message.Close()
 }
 
 // keepAlive pings, and drops a client that does not answer although its answer

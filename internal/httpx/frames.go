@@ -1,0 +1,72 @@
+package httpx
+
+import (
+	"context"
+	"io"
+
+	"github.com/coder/websocket"
+)
+
+// socketChunk bounds one frame. Pings and pongs pass between two.
+const socketChunk = 16 << 10
+
+func (s *socket) write(ctx context.Context, message []byte) error {
+	return s.message(ctx, func(w io.Writer) error {
+		_, err := w.Write(message)
+		return err
+	})
+}
+
+// message sends what fill writes as one message, or nothing if that is nothing.
+// A client that does not read it is dropped: half a message cannot be followed
+// by another.
+func (s *socket) message(ctx context.Context, fill func(io.Writer) error) error {
+	s.writing.Lock()
+	defer s.writing.Unlock()
+	w := &frameWriter{ctx: ctx, conn: s.conn}
+	err := fill(w)
+	if err == nil {
+		err = w.close()
+	}
+	if err != nil {
+		s.server.logger.Debug("a WebSocket client was dropped", "error", err)
+		_ = s.conn.CloseNow() // it may have been closed
+	}
+	return err
+}
+
+// frameWriter writes one message in frames.
+type frameWriter struct {
+	ctx     context.Context
+	conn    *websocket.Conn
+	message io.WriteCloser // nil before the first frame
+}
+
+func (w *frameWriter) Write(p []byte) (int, error) {
+	total := 0
+	for len(p) > 0 {
+		n, err := w.frame(p[:min(len(p), socketChunk)])
+		total += n
+		if err != nil {
+			return total, err
+		}
+		p = p[n:]
+	}
+	return total, nil
+}
+
+func (w *frameWriter) frame(p []byte) (n int, err error) {
+	if w.message == nil {
+		if w.message, err = w.conn.Writer(w.ctx, websocket.MessageText); err != nil {
+			return 0, err
+		}
+	}
+	return w.message.Write(p)
+}
+
+func (w *frameWriter) close() error {
+	if w.message == nil {
+		return nil
+	}
+	return w.message.Close()
+}
