@@ -18,6 +18,7 @@ const module = "github.com/repomcp/repomcp/"
 var arrows = map[string][]string{
 	"cmd/repomcp":        {"internal/archive", "internal/cache", "internal/history", "internal/httpx", "internal/links", "internal/repos", "internal/resources", "internal/search", "internal/tools"},
 	"client":             {},
+	"client/unpack":      {},
 	"internal/httpx":     {"internal/links", "internal/panics", "internal/resources"},
 	"internal/resources": {"internal/archive", "internal/cache", "internal/links", "internal/lru", "internal/panics", "internal/repos", "internal/watch"},
 	"internal/watch":     {"internal/repos"},
@@ -78,7 +79,7 @@ var fences = map[string][]string{
 	"github.com/coder/websocket":  {"internal/httpx"},
 	"github.com/mark3labs/mcp-go": {"internal/resources", "internal/tools", "cmd/repomcp"},
 	"github.com/go-git":           {"internal/repos", "bench"},
-	"github.com/klauspost":        {"internal/archive/gzip", "internal/archive/zip", "internal/archive/zstd"},
+	"github.com/klauspost":        {"client/unpack", "internal/archive/gzip", "internal/archive/zip", "internal/archive/zstd"},
 	"github.com/ulikunitz":        {"internal/archive/xz"},
 	"github.com/redis":            {"internal/cache", "internal/links", "cmd/repomcp"},
 	"github.com/fsnotify":         {"internal/watch"},

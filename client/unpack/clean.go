@@ -1,0 +1,141 @@
+package unpack
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"strconv"
+	"strings"
+	"sync/atomic"
+)
+
+// markerName is in the reserved folder while incomplete files may be anywhere.
+const markerName = "unpacking"
+
+// marker is that of a run.
+type marker struct {
+	reserved *os.Root
+	prefix   string // of the run's temporary names
+	last     atomic.Int64
+	left     atomic.Bool // an incomplete file could not be removed
+}
+
+// mark begins a run: it has the reserved folder, the mark in it, and what the file
+// system takes for one name.
+func (u *Unpacker) mark() (*marker, sameness, error) {
+	same := sameness{letters: true, forms: true}
+	if err := u.root.Mkdir(reservedFolder, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
+		return nil, same, err
+	}
+	reserved, err := pin(u.root, reservedFolder, reservedFolder)
+	if err != nil {
+		return nil, same, err
+	}
+	m := &marker{reserved: reserved, prefix: temporaryPrefix + rand.Text() + "-"}
+	err = reserved.WriteFile(markerName, nil, 0o600)
+	if err == nil && !u.options.RefuseClashes {
+		same, err = probe(reserved)
+	}
+	if err != nil {
+		return nil, same, errors.Join(err, m.remove(u.root))
+	}
+	return m, same, nil
+}
+
+func (m *marker) temporaryName() string { return m.prefix + strconv.FormatInt(m.last.Add(1), 10) }
+
+func (m *marker) discard(root *os.Root, temporary string) error {
+	err := removeIfThere(root, temporary)
+	if err != nil {
+		m.left.Store(true)
+	}
+	return err
+}
+
+// remove ends the run. The reserved folder stays if something else is in it.
+func (m *marker) remove(root *os.Root) error {
+	var err error
+	if !m.left.Load() {
+		err = m.reserved.Remove(markerName)
+	}
+	_ = m.reserved.Close() // only read from
+	_ = root.Remove(reservedFolder)
+	return err
+}
+
+// Clean removes the incomplete files that a run left behind which was killed. It
+// looks at one file where there was none, and otherwise at every folder of the root.
+// Tar begins with it.
+func (u *Unpacker) Clean(ctx context.Context) error {
+	reserved, err := pin(u.root, reservedFolder, reservedFolder)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer func() { _ = reserved.Close() }() // only read from
+	marked, err := exists(reserved, markerName)
+	if err != nil || !marked {
+		return err
+	}
+	if err := cleanFolder(ctx, u.root, ""); err != nil {
+		return err
+	}
+	return errors.Join(removeIfThere(reserved, probeName), reserved.Remove(markerName))
+}
+
+// cleanFolder follows no links. What may not be read was not written either.
+func cleanFolder(ctx context.Context, root *os.Root, path string) error {
+	dir, err := root.Open(".")
+	if err != nil {
+		return readable(err)
+	}
+	defer func() { _ = dir.Close() }() // only read from
+	for {
+		entries, err := dir.ReadDir(1024)
+		for _, entry := range entries {
+			if err := cleanEntry(ctx, root, entry, path+entry.Name()); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return ctx.Err()
+		}
+		if err != nil {
+			return readable(err)
+		}
+	}
+}
+
+func cleanEntry(ctx context.Context, root *os.Root, entry fs.DirEntry, path string) error {
+	switch {
+	case !entry.IsDir() && strings.HasPrefix(entry.Name(), temporaryPrefix):
+		return removeIfThere(root, entry.Name())
+	case !entry.IsDir() || checkPath("", entry.Name()) != "" || ctx.Err() != nil:
+		return nil // such as .git: nothing is written there
+	}
+	inner, err := pin(root, entry.Name(), path)
+	if err != nil {
+		return readable(err)
+	}
+	defer func() { _ = inner.Close() }() // only read from
+	return cleanFolder(ctx, inner, path+"/")
+}
+
+func readable(err error) error {
+	if errors.Is(err, fs.ErrPermission) || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func removeIfThere(root *os.Root, name string) error {
+	if err := root.Remove(name); !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,88 @@
+package unpack
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// ErrCut is returned when the stream ends before the archive does.
+var ErrCut = errors.New("unpack: the archive is cut: it ends without the two blocks of zeros")
+
+// ErrTrailing is returned when something comes after the end of the archive.
+var ErrTrailing = errors.New("unpack: bytes that are not zero come after the end of the archive")
+
+// ErrContent is returned, wrapped with the path, when what [Choice].Content gives
+// has another length or id than the [Choice] said. The old file stays.
+var ErrContent = errors.New("the content is not what was announced")
+
+// Reason says why a member is refused. It is the end of a sentence.
+type Reason string
+
+// The reasons of a [RefusedError].
+const (
+	Absolute     Reason = "its path is absolute"
+	EmptyName    Reason = "its path has an empty component"
+	Dots         Reason = `its path has a component "." or ".."`
+	NULByte      Reason = "its path has a NUL byte"
+	GitFolder    Reason = "its path has a component that some system takes for .git"
+	ReservedName Reason = "its path has a name of this program's own, .repomcp"
+	Separator    Reason = "its path has a backslash or a colon"    // on Windows
+	DeviceName   Reason = "its path has the name of a device"      // on Windows
+	InvalidName  Reason = "its path has a name that Windows lacks" // on Windows
+	NotUnicode   Reason = "its path is not UTF-8"                  // on Windows and macOS
+
+	Clash        Reason = "both are one name on this file system"
+	Twice        Reason = "it is given twice"
+	TwoKinds     Reason = "it is given as a folder and as something else"
+	Scattered    Reason = "the archive returns to this folder after it left it"
+	ThroughLink  Reason = "a symbolic link is where it needs a folder"
+	InTheWay     Reason = "a file is where it needs a folder, or a folder where it needs a file"
+	Outside      Reason = "it is a symbolic link that can lead out of the folder"
+	HardLink     Reason = "it is a hard link"
+	Special      Reason = "it is a device, a pipe or of a type that is not known"
+	Sparse       Reason = "it is a sparse file"
+	GlobalHeader Reason = "it is a global header with more than a comment"
+)
+
+// RefusedError is returned for a member that is not unpacked, whatever the
+// [Options].
+type RefusedError struct {
+	Reason Reason
+	Paths  []string // of the member; of both that clash; of all links that lead outside
+}
+
+func (e *RefusedError) Error() string {
+	quoted := make([]string, 0, shownPaths)
+	for _, path := range e.Paths[:min(len(e.Paths), shownPaths)] {
+		quoted = append(quoted, fmt.Sprintf("%q", path))
+	}
+	names := strings.Join(quoted, ", ")
+	if more := len(e.Paths) - len(quoted); more > 0 {
+		names += fmt.Sprintf(" and %d more", more)
+	}
+	return fmt.Sprintf("unpack: %s: refused, %s", names, e.Reason)
+}
+
+// shownPaths bounds an error's text to what a terminal shows.
+const shownPaths = 10
+
+func refuse(reason Reason, paths ...string) error { return &RefusedError{Reason: reason, Paths: paths} }
+
+// LimitError is returned for an archive that is larger than [Limits] allow, or than
+// the disk has room for.
+type LimitError struct {
+	// Limit is what is bounded: "entries", "bytes", "bytes of a file", "ratio",
+	// "depth", "bytes of a path", "free space", or "names" for what is kept of them.
+	Limit string
+	Path  string // of the member, or ""
+	Most  int64
+}
+
+func (e *LimitError) Error() string {
+	at := ""
+	if e.Path != "" {
+		at = fmt.Sprintf(" at %q", e.Path)
+	}
+	return fmt.Sprintf("unpack: the archive goes%s beyond %d, the limit for %s", at, e.Most, e.Limit)
+}

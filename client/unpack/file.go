@@ -1,0 +1,149 @@
+package unpack
+
+import (
+	"crypto/sha1"
+	"errors"
+	"fmt"
+	"hash"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"strconv"
+	"time"
+)
+
+// file is one to be written.
+type file struct {
+	folder     *folder
+	path       string
+	executable bool
+	replace    bool
+	modTime    time.Time // zero: now
+	size       int64
+	id         ID // zero: any
+}
+
+// addFile gives small files to the workers and writes large ones.
+func (r *run) addFile(m Member, f *folder, choice Choice, content io.Reader) error {
+	if c, ok := choice.Content.(io.Closer); ok {
+		defer func() { _ = c.Close() }() // only read from
+	}
+	if _, err := r.folders.open(f); err != nil {
+		return err
+	}
+	file := file{folder: f, path: m.Path, executable: m.Executable, replace: choice.Replace, size: m.Size, id: choice.ID}
+	if r.options.Times {
+		file.modTime = m.ModTime
+	}
+	switch {
+	case choice.Content != nil:
+		file.size = choice.Size
+		return r.flow(file, choice.Content)
+	case m.Size > smallFile:
+		return r.flow(file, content)
+	default:
+		return r.small.add(file, content)
+	}
+}
+
+// flow writes a file as it comes.
+func (r *run) flow(file file, content io.Reader) error {
+	if file.size > r.options.Limits.FileBytes {
+		return &LimitError{Limit: "bytes of a file", Path: file.path, Most: r.options.Limits.FileBytes}
+	}
+	if err := r.hasRoom(file.size, file.path); err != nil {
+		return err
+	}
+	if r.buffer == nil {
+		r.buffer = make([]byte, smallFile)
+	}
+	return r.write(file, func(w io.Writer) (int64, error) {
+		// One byte more than it has is enough to know that it is too long.
+		return io.CopyBuffer(w, io.LimitReader(content, file.size+1), r.buffer)
+	})
+}
+
+// write makes a file under a temporary name beside its own, and renames it when it
+// is what it should be.
+func (r *run) write(file file, fill func(io.Writer) (int64, error)) error {
+	w, err := r.writeAside(file, fill)
+	if err != nil {
+		return atPath(file.path, err)
+	}
+	return r.made(w)
+}
+
+// atPath says where an error of the file system is from, which names temporary
+// files only.
+func atPath(path string, err error) error {
+	if refused := (*RefusedError)(nil); errors.As(err, &refused) {
+		return err
+	}
+	return fmt.Errorf("unpack: %q: %w", path, err)
+}
+
+func (r *run) writeAside(file file, fill func(io.Writer) (int64, error)) (w Written, err error) {
+	temporary, root := r.marker.temporaryName(), file.folder.root
+	perm := fs.FileMode(0o666)
+	if file.executable {
+		perm = 0o777
+	}
+	out, err := root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	if err != nil {
+		return w, err
+	}
+	sum := newSum(file.size)
+	size, err := fill(io.MultiWriter(out, sum))
+	err = errors.Join(err, out.Close())
+	w = Written{Path: file.path, Size: size, ID: ID(sum.Sum(nil))}
+	if err == nil && (size != file.size || file.id != (ID{}) && w.ID != file.id) {
+		err = ErrContent
+	}
+	if err == nil {
+		err = complete(root, temporary, file, &w)
+	}
+	if err != nil {
+		err = errors.Join(err, r.marker.discard(root, temporary))
+	}
+	return w, err
+}
+
+// complete gives a written file its time and its name.
+func complete(root *os.Root, temporary string, file file, w *Written) error {
+	if sec := file.modTime.Unix(); sec >= 0 && sec < 1<<33 && !file.modTime.IsZero() {
+		if err := root.Chtimes(temporary, file.modTime, file.modTime); err != nil {
+			return err
+		}
+	}
+	info, err := root.Lstat(temporary)
+	if err != nil {
+		return err
+	}
+	w.Mode, w.ModTime = info.Mode(), info.ModTime()
+	return putInPlace(root, temporary, path.Base(file.path), file.path, file.replace)
+}
+
+// putInPlace renames over a file or a link, and over an empty folder if that may
+// be replaced.
+func putInPlace(root *os.Root, temporary, name, path string, replace bool) error {
+	err := root.Rename(temporary, name)
+	if err == nil {
+		return nil
+	}
+	info, other := root.Lstat(name)
+	if other != nil || !info.IsDir() {
+		return err
+	}
+	if !replace || root.Remove(name) != nil {
+		return refuse(InTheWay, path)
+	}
+	return root.Rename(temporary, name)
+}
+
+// newSum is the hash of a git blob, but for its content.
+func newSum(size int64) hash.Hash {
+	sum := sha1.New()
+	_, _ = io.WriteString(sum, "blob "+strconv.FormatInt(size, 10)+"\x00") // never fails
+	return sum
+}

@@ -1,0 +1,216 @@
+package unpack
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"strings"
+	"sync/atomic"
+)
+
+// folder is one that members are in. It is opened when the first of them is
+// written: what is skipped makes no folder.
+type folder struct {
+	parent  *folder
+	name    string
+	path    string           // "" of the root
+	members map[string]named // by key
+	held    int              // bytes of members
+	given   bool             // as a member of its own
+	replace bool             // a file that is in the way
+
+	root  *os.Root // nil until it is opened
+	users atomic.Int32
+}
+
+type named struct {
+	name   string
+	folder bool
+}
+
+// child is the path of a name in the folder.
+func (f *folder) child(name string) string {
+	if f.path == "" {
+		return name
+	}
+	return f.path + "/" + name
+}
+
+// release ends one use. An open folder holds a file descriptor.
+func (f *folder) release() {
+	if f.users.Add(-1) == 0 && f.root != nil && f.parent != nil {
+		_ = f.root.Close() // only read from
+	}
+}
+
+// folders are those from the root to the present member. Members of a folder come
+// together, so that the names of all others can be forgotten.
+type folders struct {
+	stack []*folder
+	same  *sameness // nil: names may come again
+	held  int       // bytes of names and links
+	// made is told of each folder that was not there before; nil means that none
+	// is made.
+	made func(*folder) error
+}
+
+func newFolders(root *os.Root, same *sameness, made func(*folder) error) *folders {
+	s := &folders{same: same, made: made}
+	s.push(&folder{root: root})
+	return s
+}
+
+func (s *folders) push(f *folder) {
+	f.members = map[string]named{}
+	f.users.Add(1)
+	s.stack = append(s.stack, f)
+}
+
+func (s *folders) top() *folder { return s.stack[len(s.stack)-1] }
+
+// enter goes to the folder of a path.
+func (s *folders) enter(dir string) (*folder, error) {
+	for f := s.top(); f.path != dir && !strings.HasPrefix(dir, f.path+"/") && f.parent != nil; f = s.top() {
+		s.leave()
+	}
+	for f := s.top(); f.path != dir; f = s.top() {
+		rest := dir
+		if f.parent != nil {
+			rest = dir[len(f.path)+1:]
+		}
+		name, _, _ := strings.Cut(rest, "/")
+		if err := s.claim(f, name, true); err != nil {
+			return nil, err
+		}
+		s.push(&folder{parent: f, name: name, path: f.child(name)})
+	}
+	return s.top(), nil
+}
+
+// give enters a folder that is a member itself.
+func (s *folders) give(dir string) (*folder, error) {
+	f, err := s.enter(dir)
+	if err != nil {
+		return nil, err
+	}
+	if f.given {
+		return nil, refuse(Twice, dir)
+	}
+	f.given = true
+	return f, nil
+}
+
+func (s *folders) leave() {
+	f := s.top()
+	s.held -= f.held
+	s.stack = s.stack[:len(s.stack)-1]
+	f.release()
+}
+
+// close leaves all.
+func (s *folders) close() {
+	for len(s.stack) > 0 {
+		s.leave()
+	}
+}
+
+// claim takes a name that no other member has.
+func (s *folders) claim(f *folder, name string, isFolder bool) error {
+	if s.same == nil {
+		return nil
+	}
+	key := s.same.key(name)
+	other, taken := f.members[key]
+	path := f.child(name)
+	switch {
+	case !taken:
+	case other.name != name:
+		return refuse(Clash, f.child(other.name), path)
+	case other.folder != isFolder:
+		return refuse(TwoKinds, path)
+	case isFolder:
+		return refuse(Scattered, path)
+	default:
+		return refuse(Twice, path)
+	}
+	costs := len(name) + nameCosts
+	f.members[key] = named{name, isFolder}
+	f.held += costs
+	return s.hold(costs, path)
+}
+
+func (s *folders) hold(bytes int, path string) error {
+	if s.held += bytes; s.held > heldNames {
+		return &LimitError{Limit: "names", Path: path, Most: heldNames}
+	}
+	return nil
+}
+
+// open returns the folder on the disk. Each step is from an open folder to a name in
+// it that is no link, so that nothing that happens to the path meanwhile matters.
+func (s *folders) open(f *folder) (*os.Root, error) {
+	if f.root != nil {
+		return f.root, nil
+	}
+	parent, err := s.open(f.parent)
+	if err != nil {
+		return nil, err
+	}
+	made := false
+	if s.made != nil {
+		if made, err = f.make(parent); err != nil {
+			return nil, err
+		}
+	}
+	if f.root, err = pin(parent, f.name, f.path); err != nil {
+		return nil, err
+	}
+	if made {
+		err = s.made(f)
+	}
+	return f.root, err
+}
+
+// make makes the folder unless something is there.
+func (f *folder) make(parent *os.Root) (bool, error) {
+	err := parent.Mkdir(f.name, 0o777)
+	if errors.Is(err, fs.ErrExist) && f.replace {
+		if info, other := parent.Lstat(f.name); other == nil && !info.IsDir() {
+			if err := parent.Remove(f.name); err != nil {
+				return false, err
+			}
+			err = parent.Mkdir(f.name, 0o777)
+		}
+	}
+	if errors.Is(err, fs.ErrExist) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// pin opens a folder in another one, and no other than the one that is there: Root
+// follows links that stay inside.
+func pin(parent *os.Root, name, path string) (*os.Root, error) {
+	info, err := parent.Lstat(name)
+	switch {
+	case err != nil:
+		return nil, err
+	case info.Mode()&(fs.ModeSymlink|fs.ModeIrregular) != 0: // Windows' junctions are irregular
+		return nil, refuse(ThroughLink, path)
+	case !info.IsDir():
+		return nil, refuse(InTheWay, path)
+	}
+	root, err := parent.OpenRoot(name)
+	if err != nil {
+		return nil, err
+	}
+	opened, err := root.Stat(".")
+	if err == nil && !os.SameFile(info, opened) {
+		err = refuse(ThroughLink, path)
+	}
+	if err != nil {
+		_ = root.Close() // only read from
+		return nil, err
+	}
+	return root, nil
+}

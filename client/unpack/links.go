@@ -1,0 +1,103 @@
+package unpack
+
+import (
+	"errors"
+	"io"
+	"path"
+	"path/filepath"
+	"strings"
+)
+
+// link is one to be made at the end.
+type link struct {
+	path, target string
+	replace      bool
+	id           ID
+}
+
+// LinkStays reports whether a symbolic link at a path of an archive can only lead to
+// what is in the root: it goes up at its beginning only, and no further than to the
+// root. A target that goes up later could do so from where another link leads.
+func LinkStays(at, target string) bool {
+	if target == "" || strings.HasPrefix(target, "/") {
+		return false
+	}
+	left, down := strings.Count(at, "/"), false
+	for step := range strings.SplitSeq(target, "/") {
+		switch step {
+		case "", ".":
+		case "..":
+			if left--; down || left < 0 {
+				return false
+			}
+		default:
+			down = true
+		}
+	}
+	return true
+}
+
+// addLink keeps a link for the end, when nothing is written through it any more.
+func (r *run) addLink(m Member, f *folder, choice Choice) error {
+	if _, err := r.folders.open(f); err != nil {
+		return err
+	}
+	r.links = append(r.links, link{m.Path, m.Target, choice.Replace, choice.ID})
+	return r.folders.hold(len(m.Path)+len(m.Target)+nameCosts, m.Path)
+}
+
+// makeLinks makes all that stay inside, and then fails for the others.
+func (r *run) makeLinks() error {
+	s := newFolders(r.root, nil, nil)
+	defer s.close()
+	var outside []string
+	for _, l := range r.links {
+		if !r.options.AllowExternalSymlinks && !r.stays(l) {
+			outside = append(outside, l.path)
+			continue
+		}
+		if err := r.makeLink(s, l); err != nil {
+			return err
+		}
+	}
+	if outside != nil {
+		return refuse(Outside, outside...)
+	}
+	return nil
+}
+
+// stays knows also the forms of paths that Windows has besides.
+func (r *run) stays(l link) bool {
+	return LinkStays(l.path, l.target) && (r.goos != "windows" || !strings.ContainsAny(l.target, `\:`))
+}
+
+func (r *run) makeLink(s *folders, l link) error {
+	dir, name := path.Split(l.path)
+	f, err := s.enter(strings.TrimSuffix(dir, "/"))
+	if err != nil {
+		return err
+	}
+	root, err := s.open(f)
+	if err != nil {
+		return err
+	}
+	sum := newSum(int64(len(l.target)))
+	_, _ = io.WriteString(sum, l.target) // never fails
+	w := Written{Path: l.path, Kind: Symlink, Size: int64(len(l.target)), ID: ID(sum.Sum(nil))}
+	if l.id != (ID{}) && w.ID != l.id {
+		return atPath(l.path, ErrContent)
+	}
+	temporary := r.marker.temporaryName()
+	if err := root.Symlink(filepath.FromSlash(l.target), temporary); err != nil {
+		return atPath(l.path, err)
+	}
+	info, err := root.Lstat(temporary)
+	if err == nil {
+		w.Mode, w.ModTime = info.Mode(), info.ModTime()
+		err = putInPlace(root, temporary, name, l.path, l.replace)
+	}
+	if err != nil {
+		return atPath(l.path, errors.Join(err, r.marker.discard(root, temporary)))
+	}
+	return r.made(w)
+}

@@ -1,0 +1,74 @@
+package unpack
+
+import (
+	"encoding/hex"
+	"io"
+	"io/fs"
+	"time"
+)
+
+// Kind is what a member is.
+type Kind uint8
+
+// The kinds of members that are unpacked.
+const (
+	File Kind = iota
+	Folder
+	Symlink
+)
+
+// Member is one of the archive, as [Options].Choose sees it before anything of it
+// is written. Its path was checked.
+type Member struct {
+	Path       string // with slashes, without one at the end
+	Kind       Kind
+	Size       int64 // of a file
+	Executable bool
+	Target     string // of a symbolic link
+	ModTime    time.Time
+}
+
+// Choice is what becomes of a member. The zero value writes it as it is.
+type Choice struct {
+	// Skip leaves what is there. Choose may have read the content all the same.
+	Skip bool
+	// Replace removes the file that is where a folder comes, or the empty folder
+	// that is where a file or a symbolic link comes.
+	Replace bool
+	// Content is written instead of the member's own, such as what a patch makes
+	// of the present file. It has Size bytes; an io.Closer is closed.
+	Content io.Reader
+	Size    int64
+	// ID is that which the written content must have. Zero: any.
+	ID ID
+}
+
+// ID is git's name of a content: SHA-1 of "blob", its size, and itself.
+type ID [20]byte
+
+func (id ID) String() string { return hex.EncodeToString(id[:]) }
+
+// Written is what is on the disk now: a file or a symbolic link that was renamed
+// into its place, or a folder that was not there before.
+type Written struct {
+	Path    string
+	Kind    Kind
+	Size    int64       // of the content, or the length of the target
+	ID      ID          // of the content or the target
+	Mode    fs.FileMode // as the file system has it
+	ModTime time.Time   // as the file system has it
+}
+
+// Report counts what a run did, also one that failed.
+type Report struct {
+	Files    int // written
+	Folders  int // made
+	Symlinks int // made
+	Skipped  int // by Choose
+	Bytes    int64
+	// Comment is that of the global header: git puts the commit's id there.
+	Comment string
+	// Warnings are paths of files that editors and shells run by themselves, such
+	// as .envrc; the first 100 of those that were written.
+	Warnings []string
+}

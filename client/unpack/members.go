@@ -1,0 +1,181 @@
+package unpack
+
+import (
+	"archive/tar"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"strings"
+)
+
+// members reads the archive to its end.
+func (r *run) members() error {
+	archive := tar.NewReader(r.stream)
+	for {
+		header, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			return r.stream.finish()
+		}
+		if err != nil && !errors.Is(err, tar.ErrInsecurePath) { // paths are looked at here
+			return r.stream.explain(err)
+		}
+		if r.entries++; r.entries > r.options.Limits.Entries {
+			return &LimitError{Limit: "entries", Path: header.Name, Most: r.options.Limits.Entries}
+		}
+		if err := r.ctx.Err(); err != nil {
+			return err
+		}
+		if err := r.member(header, archive); err != nil {
+			return r.stream.explain(err)
+		}
+	}
+}
+
+func (r *run) member(header *tar.Header, content io.Reader) error {
+	if header.Typeflag == tar.TypeXGlobalHeader {
+		return r.comment(header)
+	}
+	m, err := r.parse(header)
+	if err != nil {
+		return err
+	}
+	if dir, ok := isManifest(m.Path); ok {
+		return r.takeManifest(m, dir, content)
+	}
+	f, err := r.place(m)
+	if err != nil {
+		return err
+	}
+	choice, err := r.choose(m, content)
+	if err != nil || choice.Skip {
+		return err
+	}
+	switch m.Kind {
+	case Folder:
+		f.replace = choice.Replace
+		_, err = r.folders.open(f)
+	case Symlink:
+		err = r.addLink(m, f, choice)
+	default:
+		err = r.addFile(m, f, choice, content)
+	}
+	return err
+}
+
+// comment takes that of a global header. Other records would hold for all members
+// that follow, which programs do not agree on.
+func (r *run) comment(header *tar.Header) error {
+	for key, value := range header.PAXRecords {
+		if key != "comment" {
+			return refuse(GlobalHeader, header.Name)
+		}
+		r.report.Comment = value
+	}
+	return nil
+}
+
+var kinds = map[byte]Kind{tar.TypeReg: File, tar.TypeDir: Folder, tar.TypeSymlink: Symlink}
+
+var refusedTypes = map[byte]Reason{tar.TypeLink: HardLink, tar.TypeGNUSparse: Sparse}
+
+// parse makes a member of a header, and refuses what can be seen from it alone.
+func (r *run) parse(header *tar.Header) (Member, error) {
+	m := Member{
+		Path: header.Name, Target: header.Linkname, Executable: header.Mode&0o100 != 0, ModTime: header.ModTime,
+	}
+	kind, ok := kinds[header.Typeflag]
+	switch reason := refusedTypes[header.Typeflag]; {
+	case reason != "":
+		return m, refuse(reason, m.Path)
+	case !ok:
+		return m, refuse(Special, m.Path)
+	case isSparse(header):
+		return m, refuse(Sparse, m.Path)
+	}
+	switch m.Kind = kind; kind {
+	case File:
+		m.Size = header.Size
+	case Folder:
+		m.Path = strings.TrimSuffix(m.Path, "/")
+	}
+	return m, r.fits(m)
+}
+
+// isSparse tells the form that pax headers have; the other is a type.
+func isSparse(header *tar.Header) bool {
+	for key := range header.PAXRecords {
+		if strings.HasPrefix(key, "GNU.sparse.") {
+			return true
+		}
+	}
+	return false
+}
+
+func (r *run) fits(m Member) error {
+	l := r.options.Limits
+	for _, bound := range []struct {
+		name      string
+		has, most int64
+	}{
+		{"bytes of a file", m.Size, l.FileBytes},
+		{"bytes of a path", int64(max(len(m.Path), len(m.Target))), l.PathBytes},
+		{"depth", int64(strings.Count(m.Path, "/") + 1), l.Depth},
+	} {
+		if bound.has > bound.most {
+			return &LimitError{Limit: bound.name, Path: m.Path, Most: bound.most}
+		}
+	}
+	return nil
+}
+
+// place checks the path, also against those before it, and returns the folder that
+// the member is in, or is.
+func (r *run) place(m Member) (*folder, error) {
+	if reason := checkPath(r.goos, m.Path); reason != "" {
+		return nil, refuse(reason, m.Path)
+	}
+	if m.Kind == Folder {
+		return r.folders.give(m.Path)
+	}
+	dir, name := path.Split(m.Path)
+	f, err := r.folders.enter(strings.TrimSuffix(dir, "/"))
+	if err != nil {
+		return nil, err
+	}
+	return f, r.folders.claim(f, name, false)
+}
+
+// choose asks the caller.
+func (r *run) choose(m Member, content io.Reader) (Choice, error) {
+	if r.options.Choose == nil {
+		return Choice{}, nil
+	}
+	seen := &counter{Reader: content}
+	choice, err := r.options.Choose(m, seen)
+	switch {
+	case err != nil:
+	case choice.Skip:
+		r.report.Skipped++
+	case seen.bytes.Load() > 0 && choice.Content == nil:
+		err = fmt.Errorf("unpack: %q: Choose has read the content and gives no other", m.Path)
+	}
+	return choice, err
+}
+
+// takeManifest offers the list of a delta to the caller, who has to take it.
+func (r *run) takeManifest(m Member, dir string, content io.Reader) error {
+	if reason := checkPath(r.goos, dir); dir != "" && reason != "" {
+		return refuse(reason, m.Path)
+	}
+	if r.manifest {
+		return refuse(Twice, m.Path)
+	}
+	r.manifest = true
+	if m.Kind == File {
+		if choice, err := r.choose(m, content); err != nil || choice.Skip {
+			return err
+		}
+	}
+	return refuse(ReservedName, m.Path)
+}

@@ -1,0 +1,117 @@
+package unpack
+
+import (
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+const (
+	reservedFolder = ".repomcp"
+	manifestPath   = reservedFolder + "/manifest.json"
+	// temporaryPrefix begins the names of files that are not complete.
+	temporaryPrefix = reservedFolder + "-tmp-"
+)
+
+// nameRule refuses a component of a path, on every system or on some.
+type nameRule struct {
+	reason  Reason
+	systems []string // as GOOS has them; nil means all
+	breaks  func(component string) bool
+}
+
+var nameRules = []nameRule{
+	{EmptyName, nil, func(c string) bool { return c == "" }},
+	{Dots, nil, func(c string) bool { return c == "." || c == ".." }},
+	{NULByte, nil, func(c string) bool { return strings.IndexByte(c, 0) >= 0 }},
+	{Separator, []string{"windows"}, func(c string) bool { return strings.ContainsAny(c, `\:`) }},
+	{GitFolder, nil, func(c string) bool { return standsFor(c, ".git", "git~") }},
+	{ReservedName, nil, isReserved},
+	{DeviceName, []string{"windows"}, isDevice},
+	{InvalidName, []string{"windows"}, isInvalidOnWindows},
+	{NotUnicode, []string{"windows", "darwin", "ios"}, func(c string) bool { return !utf8.ValidString(c) }},
+}
+
+// checkPath returns why a path is refused on a system, or "".
+func checkPath(goos, path string) Reason {
+	if strings.HasPrefix(path, "/") {
+		return Absolute
+	}
+	for component := range strings.SplitSeq(path, "/") {
+		for _, rule := range nameRules {
+			if (rule.systems == nil || slices.Contains(rule.systems, goos)) && rule.breaks(component) {
+				return rule.reason
+			}
+		}
+	}
+	return ""
+}
+
+// standsFor reports whether some file system takes a name for another one: HFS+
+// ignores code points, NTFS dots and spaces at the end and what follows a colon,
+// and both upper case; and NTFS has short names, which begin with short and end
+// with a number. All are refused on all systems, since folders are shared between
+// them.
+func standsFor(name, word, short string) bool {
+	name = strings.Map(visible, name)
+	name, _, _ = strings.Cut(name, ":")
+	name = strings.TrimRight(name, ". ")
+	if strings.EqualFold(name, word) {
+		return true
+	}
+	if len(name) <= len(short) || !strings.EqualFold(name[:len(short)], short) {
+		return false
+	}
+	return strings.Trim(name[len(short):], "0123456789") == ""
+}
+
+// visible drops the code points that HFS+ ignores.
+func visible(r rune) rune {
+	switch {
+	case r >= 0x200C && r <= 0x200F, r >= 0x202A && r <= 0x202E, r >= 0x206A && r <= 0x206F, r == 0xFEFF:
+		return -1
+	}
+	return r
+}
+
+func isReserved(component string) bool {
+	plain := strings.Map(visible, component)
+	return standsFor(component, reservedFolder, "repomc~") ||
+		len(plain) >= len(temporaryPrefix) && strings.EqualFold(plain[:len(temporaryPrefix)], temporaryPrefix)
+}
+
+// isManifest tells the one member below .repomcp that can be taken. An archive
+// with a prefix has it below that.
+func isManifest(path string) (dir string, ok bool) {
+	dir, ok = strings.CutSuffix("/"+path, "/"+manifestPath)
+	return strings.TrimPrefix(dir, "/"), ok
+}
+
+// devices have these names in every folder of Windows, with any extension.
+var devices = []string{"CON", "PRN", "AUX", "NUL", "CONIN$", "CONOUT$"}
+
+func isDevice(component string) bool {
+	base, _, _ := strings.Cut(component, ".")
+	base = strings.ToUpper(strings.TrimRight(base, " "))
+	for _, port := range []string{"COM", "LPT"} {
+		if number, ok := strings.CutPrefix(base, port); ok && utf8.RuneCountInString(number) == 1 {
+			return strings.Contains("123456789¹²³", number)
+		}
+	}
+	return slices.Contains(devices, base)
+}
+
+func isInvalidOnWindows(component string) bool {
+	control := func(r rune) bool { return r < 0x20 }
+	return strings.ContainsAny(component, `<>"|?*`) || strings.ContainsFunc(component, control) ||
+		strings.HasSuffix(component, ".") || strings.HasSuffix(component, " ")
+}
+
+// runBySomething ends paths of files that an editor or a shell runs by itself.
+var runBySomething = []string{
+	"/.envrc", "/.vscode/tasks.json", "/.devcontainer/devcontainer.json", "/.devcontainer.json",
+}
+
+func isRunBySomething(path string) bool {
+	return slices.ContainsFunc(runBySomething, func(end string) bool { return strings.HasSuffix("/"+path, end) })
+}

@@ -1,0 +1,47 @@
+package unpack
+
+import (
+	"errors"
+	"path/filepath"
+	"testing"
+)
+
+func TestRemove(t *testing.T) {
+	p := newPlace(t)
+	if _, err := p.unpack(t, archive(t,
+		reg("a/b/c", ""), reg("a/b/d", ""), reg("a/e", ""), reg("k/l/m", ""), reg("o/p", ""), reg("z", ""), sym("zl", "a"),
+	)); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(p.dir, "k/l/mine"), "stays")
+	err := New(p.root, Options{}).Remove(
+		[]string{"a/b/c", "a/b/d", "a/b/", "a/e", "gone/x", "z/x", "k/l/m", "o/p", "zl", "o"},
+		func(folder string) bool { return folder != "o" },
+	)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.has(t, "k", "k/l", `k/l/mine "stays"`, "o", `z ""`)
+	if err := New(p.root, Options{}).Remove([]string{"z", "k/l"}, nil); err != nil {
+		t.Fatal(err)
+	}
+	p.has(t, "k", "k/l", `k/l/mine "stays"`, "o")
+	p.outside(t)
+}
+
+func TestRemoveRefuses(t *testing.T) {
+	for path, reason := range map[string]Reason{
+		"../x": Dots, "/etc/passwd": Absolute, ".git/config": GitFolder, ".repomcp/state": ReservedName, "": EmptyName,
+		"l/file": ThroughLink, "a/../b": Dots,
+	} {
+		p := newPlace(t)
+		linkToCanary(t, p)
+		write(t, filepath.Join(p.dir, "f"), "")
+		err := New(p.root, Options{}).Remove([]string{path, "f"}, func(string) bool { return true })
+		if refused := (*RefusedError)(nil); !errors.As(err, &refused) || refused.Reason != reason {
+			t.Errorf("%q: %v", path, err)
+		}
+		p.has(t, `f ""`, "l -> ../../canary")
+		p.outside(t)
+	}
+}

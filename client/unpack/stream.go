@@ -1,0 +1,130 @@
+package unpack
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+)
+
+// streamBuffer saves calls for the 512 bytes that headers have.
+const streamBuffer = 128 << 10
+
+// stream is the plain tar.
+type stream struct {
+	plain *plain
+	tar   *bufio.Reader
+	// ended is set when more was asked for than there is, which the end of a whole
+	// archive makes nobody do.
+	ended bool
+	close func()
+}
+
+// plain is what comes out of the decompressor, within the limits.
+type plain struct {
+	ctx    context.Context
+	source io.Reader
+	packed *counter // nil for a plain tar
+	limits Limits
+	bytes  int64
+	err    error // of the source, if it did not just end
+}
+
+// counter counts what is read: the zstd decoder does so in a goroutine of its own.
+type counter struct {
+	io.Reader
+	bytes atomic.Int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.Reader.Read(p)
+	c.bytes.Add(int64(n))
+	return n, err
+}
+
+// openStream looks at the first bytes for the compression.
+func openStream(ctx context.Context, r io.Reader, l Limits) (*stream, error) {
+	packed := &counter{Reader: r}
+	front := bufio.NewReaderSize(packed, streamBuffer)
+	magic, _ := front.Peek(4) // a shorter archive is cut
+	s := &stream{plain: &plain{ctx: ctx, source: front, packed: packed, limits: l}, close: func() {}}
+	switch {
+	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
+		gz, err := gzip.NewReader(front)
+		if err != nil {
+			return nil, fmt.Errorf("unpack: %w", err)
+		}
+		s.plain.source = gz
+	case bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		decoder, err := zstd.NewReader(front, zstd.WithDecoderMaxWindow(maxWindow), zstd.WithDecoderLowmem(true))
+		if err != nil {
+			return nil, fmt.Errorf("unpack: %w", err)
+		}
+		s.plain.source, s.close = decoder, decoder.Close
+	default:
+		s.plain.packed = nil
+	}
+	s.tar = bufio.NewReaderSize(s.plain, streamBuffer)
+	return s, nil
+}
+
+func (p *plain) Read(b []byte) (int, error) {
+	if err := p.ctx.Err(); err != nil {
+		return 0, err
+	}
+	n, err := p.source.Read(b)
+	p.bytes += int64(n)
+	switch {
+	case p.bytes > p.limits.Bytes:
+		return 0, &LimitError{Limit: "bytes", Most: p.limits.Bytes}
+	case p.packed != nil && p.bytes > ratioFrom && p.bytes/p.limits.Ratio > p.packed.bytes.Load():
+		return 0, &LimitError{Limit: "ratio", Most: p.limits.Ratio}
+	case err != nil && !errors.Is(err, io.EOF):
+		p.err = err
+	}
+	return n, err
+}
+
+func (s *stream) Read(p []byte) (int, error) {
+	n, err := s.tar.Read(p)
+	if errors.Is(err, io.EOF) {
+		s.ended = true
+	}
+	return n, err
+}
+
+// finish looks at what comes after the last member: zeros, and the checksums of the
+// compression.
+func (s *stream) finish() error {
+	if s.ended {
+		return ErrCut
+	}
+	for block := make([]byte, 4<<10); ; {
+		n, err := s.tar.Read(block)
+		switch {
+		case len(bytes.Trim(block[:n], "\x00")) > 0:
+			return ErrTrailing
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return s.explain(err)
+		}
+	}
+}
+
+// explain says of an error that it comes from an archive that is cut.
+func (s *stream) explain(err error) error {
+	if s.plain.err != nil && !errors.Is(err, s.plain.err) {
+		err = errors.Join(err, s.plain.err)
+	}
+	if errors.Is(err, io.ErrUnexpectedEOF) && (s.ended || errors.Is(s.plain.err, io.ErrUnexpectedEOF)) {
+		return fmt.Errorf("%w: %w", ErrCut, err)
+	}
+	return err
+}

@@ -1,0 +1,140 @@
+package unpack
+
+import (
+	"context"
+	"errors"
+	"io"
+	"os"
+	"runtime"
+	"sync"
+)
+
+// Options of an [Unpacker]. The zero value unpacks everything.
+type Options struct {
+	// Choose is asked before each member is written, in the order of the archive.
+	// It may read the content of a file, to take it elsewhere or to make another
+	// out of it, and says in either case so by its [Choice]. An error ends the run.
+	Choose func(m Member, content io.Reader) (Choice, error)
+	// Done is told of each file, link and folder as soon as it is there. Calls come
+	// from several goroutines, one at a time; an error ends the run.
+	Done func(Written) error
+	// Times gives files the time of modification that the archive has for them, if
+	// it is from 1970 to 2242. Without it they have that of their writing, which
+	// is what builds look for.
+	Times bool
+	// AllowExternalSymlinks makes links that lead out of the root.
+	AllowExternalSymlinks bool
+	// RefuseClashes refuses names that differ only in case or in Unicode
+	// normalization also where the file system tells them apart.
+	RefuseClashes bool
+	// Size is how many bytes of files are to be expected, if that is known: the
+	// disk must have room for them.
+	Size   int64
+	Limits Limits
+}
+
+// Unpacker writes archives into one folder, one at a time.
+type Unpacker struct {
+	root    *os.Root
+	options Options
+	goos    string
+}
+
+// New makes an Unpacker for a root, which stays the caller's to close.
+func New(root *os.Root, o Options) *Unpacker {
+	o.Limits = o.Limits.withDefaults()
+	return &Unpacker{root: root, options: o, goos: runtime.GOOS}
+}
+
+// Tar unpacks one stream, to the end of r. The report is of what was done also when
+// there is an error. The end of ctx is noticed between reads: r has to end its own.
+func (u *Unpacker) Tar(ctx context.Context, r io.Reader) (Report, error) {
+	if err := u.hasRoom(u.options.Size, ""); err != nil {
+		return Report{}, err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	stream, err := openStream(ctx, r, u.options.Limits)
+	if err != nil {
+		return Report{}, err
+	}
+	defer stream.close()
+	if err := u.Clean(ctx); err != nil {
+		return Report{}, err
+	}
+	m, same, err := u.mark()
+	if err != nil {
+		return Report{}, err
+	}
+	run := &run{Unpacker: u, ctx: ctx, cancel: cancel, stream: stream, marker: m}
+	run.folders = newFolders(u.root, &same, run.madeFolder)
+	err = run.unpack()
+	return run.report, errors.Join(err, m.remove(u.root))
+}
+
+// run is one archive on its way to the disk. One goroutine reads it and writes what
+// is large; workers write the small files.
+type run struct {
+	*Unpacker
+	ctx      context.Context
+	cancel   context.CancelCauseFunc
+	stream   *stream
+	folders  *folders
+	links    []link
+	entries  int64
+	manifest bool // was taken
+	marker   *marker
+	buffer   []byte // for files that flow
+	small    pool
+
+	mu     sync.Mutex // for Done and the report
+	report Report
+}
+
+// unpack reads to the end, and only if that was a good one makes the links.
+func (r *run) unpack() error {
+	defer r.folders.close()
+	r.small.start(r)
+	err := r.members()
+	r.small.finish()
+	if failed := context.Cause(r.ctx); failed != nil {
+		err = failed // the reason why members ended as well
+	}
+	if err != nil {
+		return err
+	}
+	return r.makeLinks()
+}
+
+// made counts what is on the disk, and tells of it.
+func (r *run) made(w Written) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch w.Kind {
+	case File:
+		r.report.Files++
+		r.report.Bytes += w.Size
+		if isRunBySomething(w.Path) && len(r.report.Warnings) < mostWarnings {
+			r.report.Warnings = append(r.report.Warnings, w.Path)
+		}
+	case Folder:
+		r.report.Folders++
+	case Symlink:
+		r.report.Symlinks++
+	}
+	if r.options.Done == nil {
+		return nil
+	}
+	return r.options.Done(w)
+}
+
+// mostWarnings is enough to be read.
+const mostWarnings = 100
+
+func (r *run) madeFolder(f *folder) error {
+	info, err := f.root.Stat(".")
+	if err != nil {
+		return err
+	}
+	return r.made(Written{Path: f.path, Kind: Folder, Mode: info.Mode(), ModTime: info.ModTime()})
+}
