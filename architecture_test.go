@@ -16,8 +16,9 @@ const module = "github.com/repomcp/repomcp/"
 // arrows say which of the module's packages each package may import. What is
 // not here may not be.
 var arrows = map[string][]string{
-	"cmd/repomcp":        {"internal/archive", "internal/cache", "internal/history", "internal/httpx", "internal/links", "internal/repos", "internal/resources", "internal/search", "internal/tools"},
+	"cmd/repomcp":        {"client", "client/checkout", "client/unpack", "internal/archive", "internal/cache", "internal/history", "internal/httpx", "internal/links", "internal/repos", "internal/resources", "internal/search", "internal/tools"},
 	"client":             {},
+	"client/checkout":    {"client", "client/unpack"},
 	"client/unpack":      {},
 	"internal/httpx":     {"internal/links", "internal/panics", "internal/resources"},
 	"internal/resources": {"internal/archive", "internal/cache", "internal/links", "internal/lru", "internal/panics", "internal/repos", "internal/watch"},
@@ -88,6 +89,7 @@ var fences = map[string][]string{
 	"gocloud.dev":                 {"internal/cache"},
 	"github.com/spf13":            {"cmd/repomcp"},
 	"github.com/knadh":            {"cmd/repomcp"},
+	"github.com/schollz":          {"cmd/repomcp"},
 	"os/exec":                     {"internal/archive/compresstest", "internal/gittest", "bench"},
 	"unsafe":                      {},
 	// resources builds mcp-go's HTTP handler, whose types are net/http's.

@@ -64,9 +64,9 @@ const mostKept = 1000
 var (
 	// ErrLocked is returned while another run has the folder.
 	ErrLocked = errors.New("another sync has this folder")
-	// ErrGone is returned, with the server's reason, when there is no such repository,
-	// branch or path, or none any more. The folder stays as it is.
-	ErrGone = errors.New("the server does not have what the folder follows")
+	// ErrGone is returned when there is no such repository, revision or path, or none
+	// any more. The folder stays as it is.
+	ErrGone = errors.New("the server does not have it, or no longer")
 	// ErrState is returned for a state that this version does not understand.
 	ErrState = errors.New("the state of the folder is damaged, or of a later version: remove .repomcp in it, " +
 		"and the next sync compares all files")
@@ -77,10 +77,18 @@ var (
 func Sync(ctx context.Context, c *client.Client, o Options) (Result, error) {
 	f, err := open(o)
 	if err != nil {
-		return Result{}, err
+		return Result{}, o.failed(err)
 	}
 	result, err := f.sync(ctx, c, nil)
-	return result, errors.Join(err, f.close())
+	return result, o.failed(errors.Join(err, f.close()))
+}
+
+// failed tells of the end of a run.
+func (o Options) failed(err error) error {
+	if err != nil && o.Events != nil {
+		o.Events(Event{Event: EventFailed, Error: err.Error()})
+	}
+	return err
 }
 
 // Follow syncs at once, and then at each new state of the ref, until ctx ends. What
@@ -89,9 +97,9 @@ func Sync(ctx context.Context, c *client.Client, o Options) (Result, error) {
 func Follow(ctx context.Context, c *client.Client, o Options) error {
 	f, err := open(o)
 	if err != nil {
-		return err
+		return o.failed(err)
 	}
-	return errors.Join(f.follow(ctx, c), f.close())
+	return o.failed(errors.Join(f.follow(ctx, c), f.close()))
 }
 
 func (f *folder) follow(ctx context.Context, c *client.Client) error {
@@ -130,7 +138,7 @@ func (f *folder) insist(ctx context.Context, c *client.Client, state client.Stat
 func passes(err error) bool {
 	refused := (*client.Error)(nil)
 	if errors.As(err, &refused) {
-		return refused.Status == 429 || refused.Status > 500
+		return refused.Busy()
 	}
 	return errors.Is(err, client.ErrNetwork) || errors.Is(err, client.ErrNotResumed)
 }

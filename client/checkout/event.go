@@ -13,8 +13,8 @@ const (
 	EventProgress = "progress"
 	// EventRetry is an attempt that failed and will be made again.
 	EventRetry = "retry"
-	// EventDone ends a run, with its Result.
-	EventDone = "done"
+	// EventDone ends a run, with its Result, and EventFailed one that failed.
+	EventDone, EventFailed = "done", "failed"
 )
 
 // The reasons for an EventKeep.

@@ -32,7 +32,7 @@ type story struct {
 
 func TestRandomLives(t *testing.T) {
 	counts := make(map[string]int)
-	for seed := range gittest.Volume(6, 100) {
+	for seed := range gittest.Volume(40, 100) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			s := &story{place: newPlace(t), random: rand.New(rand.NewPCG(uint64(seed), 7)), files: map[string]gittest.File{}, edits: tree{}, counts: counts}
 			for range gittest.Volume(14, 40) {
@@ -55,6 +55,9 @@ func TestRandomLives(t *testing.T) {
 // the folder in step.
 func (s *story) chapter() {
 	s.push()
+	if err := os.MkdirAll(s.dir, 0o755); err != nil {
+		s.t.Fatal(err)
+	}
 	for range s.random.IntN(3) {
 		s.edit()
 	}
@@ -71,6 +74,7 @@ func (s *story) chapter() {
 	}
 	if s.random.IntN(8) == 0 {
 		o.Force = true
+		o.Verify = s.random.IntN(2) == 0 // which finds also what no push is about
 		s.counts["forced"]++
 	}
 	result, err := Sync(s.t.Context(), s.connect(), o)
@@ -83,18 +87,18 @@ func (s *story) chapter() {
 	} else if result.Bytes > 0 {
 		s.counts["deltas"]++
 	}
-	s.judge(result, o.Force)
+	s.judge(result, o)
 }
 
 // judge compares the folder with the archive of the head, but for what was edited:
 // that is as it was, or as the head has it.
-func (s *story) judge(result Result, forced bool) {
+func (s *story) judge(result Result, o Options) {
 	got, want := s.onDisk(), s.archived("main")
 	kept := maps.Clone(s.edits)
 	for at, content := range kept {
 		switch {
 		case got[at] == content && content != want[at]:
-			if _, there := want[at]; there && forced {
+			if _, there := want[at]; there && o.Force && o.Verify {
 				s.t.Errorf("%s is still edited", at)
 			}
 			want[at] = content
@@ -103,7 +107,7 @@ func (s *story) judge(result Result, forced bool) {
 					delete(want, other)
 				}
 			}
-		case got[at] == want[at] && (forced || content == want[at]):
+		case got[at] == want[at] && (o.Force || content == want[at]):
 			delete(s.edits, at)
 		default:
 			s.t.Errorf("the edit of %s is lost: %.30q, was %.30q", at, got[at], content)
@@ -235,7 +239,7 @@ func (s *story) kill() {
 	out, err := child.CombinedOutput()
 	exit := (*exec.ExitError)(nil)
 	switch {
-	case err == nil:
+	case err == nil || errors.Is(err, context.DeadlineExceeded):
 	case ctx.Err() != nil && errors.As(err, &exit) && !exit.Exited():
 		s.counts["killed"]++
 	default:

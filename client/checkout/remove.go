@@ -104,7 +104,7 @@ func (r *run) removeListed(d *json.Decoder) error {
 			}
 			listed[path] = true
 		}
-		if err := r.removeThose(func(w record) bool { return listed[w.path] }); err != nil {
+		if err := r.removeThose(func(w record) bool { return listed[w.path] }, anyFolder); err != nil {
 			return err
 		}
 	}
@@ -112,14 +112,17 @@ func (r *run) removeListed(d *json.Decoder) error {
 	return err
 }
 
-// removeBelow removes what runs wrote in a folder.
+// removeBelow removes what runs wrote in a folder, and it. Those above are about to
+// be written to.
 func (r *run) removeBelow(folder string) error {
-	return r.removeThose(func(w record) bool { return below(w.path, folder) })
+	inside := func(path string) bool { return below(path+"/", folder) }
+	return r.removeThose(func(w record) bool { return below(w.path, folder) }, inside)
 }
 
 // removeThose removes what the state has of some paths.
-func (r *run) removeThose(chosen func(record) bool) error {
+func (r *run) removeThose(chosen func(record) bool, owns func(folder string) bool) error {
 	remover := newRemover(r)
+	remover.owns = owns
 	err := r.each(func(w record) error {
 		if !chosen(w) {
 			return nil
@@ -153,9 +156,15 @@ type remover struct {
 	run   *run
 	disk  *disk
 	paths []string
+	owns  func(folder string) bool // that may go when nothing is in it
 }
 
-func newRemover(r *run) *remover { return &remover{run: r, disk: newDisk(r.options.Dir)} }
+// anyFolder that becomes empty goes: no commit has an empty one.
+func anyFolder(string) bool { return true }
+
+func newRemover(r *run) *remover {
+	return &remover{run: r, disk: newDisk(r.options.Dir), owns: anyFolder}
+}
 
 // add removes what a run wrote, and keeps what somebody made of it.
 func (m *remover) add(w record) error {
@@ -200,8 +209,8 @@ func (r *run) deleted(path string) {
 	r.tell(Event{Event: EventDelete, Path: path})
 }
 
-// flush removes the paths that were added. Folders that become empty are of this
-// package: no commit has an empty one.
+// flush removes the paths that were added, and the folders above them that have
+// nothing in them now.
 func (m *remover) flush() error {
 	paths := m.paths
 	m.paths = nil
@@ -210,5 +219,5 @@ func (m *remover) flush() error {
 		return nil
 	}
 	m.disk.forget()
-	return m.run.unpacker.Remove(paths, func(string) bool { return true })
+	return m.run.unpacker.Remove(paths, m.owns)
 }

@@ -34,6 +34,9 @@ func (f *folder) sync(ctx context.Context, c *client.Client, now *client.State) 
 		f.header.Commit = "" // a dry run does not bring it in order
 	}
 	result, err := f.update(ctx, c, now)
+	if result.Kept == nil {
+		result.Kept = []string{}
+	}
 	if err != nil {
 		return result, err
 	}
@@ -151,15 +154,31 @@ func (r *run) download(ctx context.Context, c *client.Client, revision string) (
 		suffix = ".tar" // which is read by the standard library
 	}
 	d, err := c.Stream(ctx, r.options.uri(revision, suffix, query))
-	refused := (*client.Error)(nil)
-	if errors.As(err, &refused) && refused.NotFound() {
-		return nil, fmt.Errorf("%w: %w", ErrGone, err)
+	if isMissing(err) {
+		return nil, r.explainGone(ctx, c, err)
 	}
 	if err != nil {
 		return nil, err
 	}
 	r.tell(Event{Event: EventStart, Commit: d.Commit, Base: r.base, Size: max(d.Size, 0)})
 	return d, nil
+}
+
+func isMissing(err error) bool {
+	refused := (*client.Error)(nil)
+	return errors.As(err, &refused) && refused.NotFound()
+}
+
+// explainGone finds out whether the repository is missing or something of it.
+func (r *run) explainGone(ctx context.Context, c *client.Client, err error) error {
+	o := r.options
+	if _, other := c.Read(ctx, "repo://"+escape(o.Repository)); isMissing(other) {
+		return fmt.Errorf("repository %q: %w", o.Repository, ErrGone)
+	}
+	if len(o.Paths)+len(o.Exclude) > 0 {
+		return fmt.Errorf("%q of %q, or a path in it: %w: %w", o.Ref, o.Repository, ErrGone, err)
+	}
+	return fmt.Errorf("revision %q of %q: %w", o.Ref, o.Repository, ErrGone)
 }
 
 // counted tells of the progress of a download.
