@@ -17,8 +17,9 @@ const (
 	// of it.
 	ProfileFull, ProfileArchive = "full", "archive"
 
-	// format costs the least to unpack of those that are compressed.
-	format = ".tar.zst"
+	// packed costs the least to unpack of the formats that are compressed. plain costs
+	// the server nothing.
+	packed, plain = ".tar.zst", ".tar"
 )
 
 // Options say what is brought, where, and how.
@@ -30,6 +31,9 @@ type Options struct {
 	// takes the whole archive.
 	Paths, Exclude []string
 	Profile        string // "" means ProfileFull
+	// Plain has archives sent without compression, which is faster where bytes cost
+	// less than time to make them: from a server on the same machine.
+	Plain bool
 	// DryRun tells of what a run would do, and leaves the folder as it is.
 	DryRun bool
 	// Force overwrites and removes what somebody changed.
@@ -145,10 +149,10 @@ func passes(err error) bool {
 
 // archive is the URI of what the folder is to have at a revision.
 func (o Options) archive(revision string, more url.Values) string {
-	return o.uri(revision, format, more)
-}
-
-func (o Options) uri(revision, format string, more url.Values) string {
+	format := packed
+	if o.Plain || o.DryRun { // which is read by the standard library
+		format = plain
+	}
 	query := url.Values{"profile": {o.Profile}}
 	for name, values := range map[string][]string{"path": o.Paths, "exclude": o.Exclude} {
 		if len(values) > 0 {

@@ -32,7 +32,7 @@ type story struct {
 
 func TestRandomLives(t *testing.T) {
 	counts := make(map[string]int)
-	for seed := range gittest.Volume(40, 100) {
+	for seed := range gittest.Volume(4, 100) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			s := &story{place: newPlace(t), random: rand.New(rand.NewPCG(uint64(seed), 7)), files: map[string]gittest.File{}, edits: tree{}, counts: counts}
 			for range gittest.Volume(14, 40) {
@@ -44,7 +44,7 @@ func TestRandomLives(t *testing.T) {
 		})
 	}
 	t.Logf("%v", counts)
-	for _, kind := range []string{"pushes", "killed", "cut", "edits", "kept", "forced", "deltas", "wholes", "rewritten"} {
+	for _, kind := range []string{"pushes", "killed", "cut", "edits", "kept", "forced", "deltas", "wholes", "rewritten", "mended"} {
 		if counts[kind] == 0 {
 			t.Errorf("nothing was %s", kind)
 		}
@@ -77,7 +77,12 @@ func (s *story) chapter() {
 		o.Verify = s.random.IntN(2) == 0 // which finds also what no push is about
 		s.counts["forced"]++
 	}
+	if s.random.IntN(4) == 0 { // which the client has to mend by itself
+		s.server.cut(1+s.random.IntN(2), s.random.IntN(200_000))
+		s.counts["mended"]++
+	}
 	result, err := Sync(s.t.Context(), s.connect(), o)
+	s.server.cut(0, 0)
 	if err != nil {
 		s.t.Fatal(err)
 	}

@@ -149,11 +149,7 @@ func (r *run) download(ctx context.Context, c *client.Client, revision string) (
 	if r.base != "" {
 		query["base"], query["fallback"] = []string{r.base}, []string{"full"}
 	}
-	suffix := format
-	if r.options.DryRun {
-		suffix = ".tar" // which is read by the standard library
-	}
-	d, err := c.Stream(ctx, r.options.uri(revision, suffix, query))
+	d, err := c.Stream(ctx, r.options.archive(revision, query))
 	if isMissing(err) {
 		return nil, r.explainGone(ctx, c, err)
 	}

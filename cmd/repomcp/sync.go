@@ -4,6 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/netip"
+	"net/url"
+	"runtime/debug"
 	"strings"
 
 	"github.com/schollz/progressbar/v3"
@@ -14,6 +17,10 @@ import (
 
 // errKept ends a sync that brought all but what somebody changed.
 var errKept = errors.New("files that were changed here are kept; --force overwrites them")
+
+// syncMemory is what the garbage collector aims at. With the program itself, a
+// sync then takes less than 64 MiB.
+const syncMemory = 32 << 20
 
 type syncFlags struct {
 	remote
@@ -73,8 +80,11 @@ func (f *syncFlags) run(ctx context.Context, args []string) error {
 	case f.watch && !f.once && o.DryRun:
 		return &usageError{errors.New("--dry-run does not go with --watch")}
 	}
+	if _, chosen := f.env.lookup("GOMEMLIMIT"); !chosen {
+		debug.SetMemoryLimit(syncMemory)
+	}
 	o.Repository, o.Ref, _ = strings.Cut(rest[0], "@")
-	o.Dir = rest[1]
+	o.Dir, o.Plain = rest[1], isLocal(f.url)
 	c, err := f.begin(ctx)
 	if err != nil {
 		return err
@@ -93,6 +103,16 @@ func (f *syncFlags) run(ctx context.Context, args []string) error {
 		err = errKept
 	}
 	return err
+}
+
+// isLocal reports whether a server is on this machine.
+func isLocal(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
 }
 
 // syncProgress shows the events of runs: to programs all of them, to people what
