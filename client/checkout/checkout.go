@@ -13,9 +13,10 @@ import (
 )
 
 const (
-	// ProfileFull is the tree as it is stored, ProfileArchive what git archive makes
-	// of it.
-	ProfileFull, ProfileArchive = "full", "archive"
+	// ProfileFull is the tree as it is stored.
+	ProfileFull = "full"
+	// ProfileArchive is what git archive makes of it.
+	ProfileArchive = "archive"
 
 	// packed costs the least to unpack of the formats that are compressed. plain costs
 	// the server nothing.

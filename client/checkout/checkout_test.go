@@ -33,7 +33,7 @@ func TestUpdatesFollowTheBranch(t *testing.T) {
 	p := newPlace(t)
 	p.commit(gittest.Regular("README", "one\n"), gittest.Executable("bin/run", "run"), gittest.Symlink("link", "README"), gittest.Regular("src/a", "a"), gittest.Regular("src/b", "b"))
 	first := p.sync(nil)
-	p.same(p.archived("main"))
+	p.same(p.archived())
 	if !first.Full || first.Written != 5 || first.Base != "" || first.KeptCount != 0 {
 		t.Errorf("the first run: %+v", first)
 	}
@@ -44,7 +44,7 @@ func TestUpdatesFollowTheBranch(t *testing.T) {
 
 	p.commit(gittest.Regular("README", "two\n"), gittest.Regular("bin/run", "run"), gittest.Symlink("link", "src/a"), gittest.Regular("src/a", "a"), gittest.Regular("new/c d", "c"))
 	second := p.sync(nil)
-	p.same(p.archived("main"))
+	p.same(p.archived())
 	if second.Full || second.Written != 4 || second.Deleted != 1 || second.Base != first.Commit {
 		t.Errorf("an update: %+v", second)
 	}
@@ -59,10 +59,10 @@ func TestTypesChange(t *testing.T) {
 	p.sync(nil)
 	p.commit(gittest.Regular("a/x", "below"), gittest.Regular("b", "file"), gittest.Regular("c/d", "x"))
 	p.sync(nil)
-	p.same(p.archived("main"))
+	p.same(p.archived())
 	p.commit(gittest.Symlink("a", "b"), gittest.Regular("b/x", "again"), gittest.Regular("c", "file"))
 	p.sync(func(o *Options) { o.Exclude = []string{"none*"} }) // a whole archive
-	p.same(p.archived("main"))
+	p.same(p.archived())
 }
 
 func TestLocalEditsAreKept(t *testing.T) {
@@ -83,7 +83,7 @@ func TestLocalEditsAreKept(t *testing.T) {
 	}
 	p.write("d", "a file")
 	p.commit(gittest.Regular("edited", "2"), gittest.Regular("removed", "2"), gittest.Regular("same", "2"), gittest.Regular("new", "2"), gittest.Regular("also new", "2"), gittest.Regular("d/in", "2"), gittest.Regular("f", "1"))
-	want := p.archived("main")
+	want := p.archived()
 	want["edited"], want["gone"], want["new"], want[".gitignore"], want["d"] = "file mine", "file mine", "file mine", "file mine", "file a file"
 	delete(want, "d/in")
 
@@ -112,7 +112,7 @@ func TestLocalEditsAreKept(t *testing.T) {
 	if forced := p.sync(func(o *Options) { o.Force = true }); forced.KeptCount != 0 {
 		t.Errorf("with force: %+v", forced)
 	}
-	want = p.archived("main")
+	want = p.archived()
 	want["gone"], want[".gitignore"] = "file mine", "file mine"
 	p.same(want)
 }
@@ -138,14 +138,14 @@ func TestVerifyMends(t *testing.T) {
 		t.Errorf("without verify: %+v", unseen)
 	}
 	got := p.sync(func(o *Options) { o.Verify = true })
-	want := p.archived("main")
+	want := p.archived()
 	want["edited"] = "file 2"
 	p.same(want)
 	if !slices.Equal(got.Kept, []string{"edited"}) || got.Written != 2 {
 		t.Errorf("%+v", got)
 	}
 	p.sync(func(o *Options) { o.Verify, o.Force = true, true })
-	p.same(p.archived("main"))
+	p.same(p.archived())
 }
 
 func TestBranchesThatMove(t *testing.T) {
@@ -164,13 +164,13 @@ func TestBranchesThatMove(t *testing.T) {
 	if got := p.sync(nil); !got.Full || got.Deleted != 1 {
 		t.Errorf("another history: %+v", got)
 	}
-	p.same(p.archived("main"))
+	p.same(p.archived())
 	o := p.options()
 	o.Repository = "nothing"
 	if _, err := Sync(t.Context(), p.client, o); !errors.Is(err, ErrGone) {
 		t.Errorf("a repository that is gone gives %v", err)
 	}
-	p.same(p.archived("main"))
+	p.same(p.archived())
 	o.Dir = filepath.Join(filepath.Dir(p.dir), "never")
 	if _, err := Sync(t.Context(), p.client, o); !errors.Is(err, ErrGone) {
 		t.Errorf("%v", err)
@@ -184,10 +184,10 @@ func TestOtherPathsAreAnotherSelection(t *testing.T) {
 	p := newPlace(t)
 	p.commit(gittest.Regular("src/a", "1"), gittest.Regular("src/b", "1"), gittest.Regular("doc/a", "1"))
 	p.sync(func(o *Options) { o.Paths = []string{"src"} })
-	p.same(p.archived("main", "src"))
+	p.same(p.archived("src"))
 	before := p.mtime("src/a")
 	p.sync(func(o *Options) { o.Exclude = []string{"src/b"} })
-	p.same(p.archived("main", ".", ":!src/b"))
+	p.same(p.archived(".", ":!src/b"))
 	if p.mtime("src/a") != before {
 		t.Error("a file that is the same has another time")
 	}

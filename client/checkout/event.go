@@ -5,16 +5,20 @@ const (
 	// EventStart begins the download of Commit (if that is known by then), as what
 	// differs from Base, or whole.
 	EventStart = "start"
-	// EventWrite is a file or link that is written, EventDelete one that is removed.
-	EventWrite, EventDelete = "write", "delete"
+	// EventWrite is a file or link that is written.
+	EventWrite = "write"
+	// EventDelete is one that is removed.
+	EventDelete = "delete"
 	// EventKeep is a path that somebody changed, with the Reason.
 	EventKeep = "keep"
 	// EventProgress says how many bytes were downloaded, several times a second.
 	EventProgress = "progress"
 	// EventRetry is an attempt that failed and will be made again.
 	EventRetry = "retry"
-	// EventDone ends a run, with its Result, and EventFailed one that failed.
-	EventDone, EventFailed = "done", "failed"
+	// EventDone ends a run, with its Result.
+	EventDone = "done"
+	// EventFailed ends one that failed, or all of a Follow.
+	EventFailed = "failed"
 )
 
 // The reasons for an EventKeep.

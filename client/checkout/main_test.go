@@ -109,15 +109,6 @@ func (p *place) write(path, content string) {
 	}
 }
 
-func (p *place) read(path string) string {
-	p.t.Helper()
-	content, err := os.ReadFile(filepath.Join(p.dir, path))
-	if err != nil {
-		p.t.Error(err)
-	}
-	return string(content)
-}
-
 // tree is what a folder has, by path: "file content", "exec content", "link target",
 // and "dir" of an empty folder.
 type tree map[string]string
@@ -162,11 +153,11 @@ func (p *place) onDisk() tree {
 	return found
 }
 
-// archived is what git has at a revision, as it is stored.
-func (p *place) archived(revision string, pathspecs ...string) tree {
+// archived is what git has on the branch, as it is stored.
+func (p *place) archived(pathspecs ...string) tree {
 	p.t.Helper()
 	found := tree{}
-	in := tar.NewReader(bytes.NewReader(p.repo.Archive(append([]string{"--format=tar", "--worktree-attributes", revision, "--"}, pathspecs...)...)))
+	in := tar.NewReader(bytes.NewReader(p.repo.Archive(append([]string{"--format=tar", "--worktree-attributes", "main", "--"}, pathspecs...)...)))
 	for {
 		h, err := in.Next()
 		if errors.Is(err, io.EOF) {

@@ -98,7 +98,7 @@ func (s *story) chapter() {
 // judge compares the folder with the archive of the head, but for what was edited:
 // that is as it was, or as the head has it.
 func (s *story) judge(result Result, o Options) {
-	got, want := s.onDisk(), s.archived("main")
+	got, want := s.onDisk(), s.archived()
 	kept := maps.Clone(s.edits)
 	for at, content := range kept {
 		switch {

@@ -64,7 +64,7 @@ func open(o Options) (*folder, error) {
 	}
 	_, err = os.Lstat(o.Dir)
 	f.made = errors.Is(err, fs.ErrNotExist)
-	if err := os.MkdirAll(f.path(""), 0o777); err != nil {
+	if err := os.MkdirAll(f.path(""), 0o777); err != nil { //nolint:gosec // the umask decides
 		return nil, err
 	}
 	if info, err := os.Lstat(f.path("")); err != nil || !info.IsDir() {
@@ -298,7 +298,7 @@ func (d *disk) decide(old *record, change record, written int64) (record, error)
 	switch {
 	case has:
 		return change, nil
-	case old != nil && !(change.gone && there.info == nil):
+	case old != nil && (!change.gone || there.info != nil):
 		return *old, nil
 	default:
 		return record{}, errDropped

@@ -165,7 +165,7 @@ func (f *getFlags) unpack(ctx context.Context, s source) error {
 		return err
 	}
 	defer func() { _ = d.Close() }() // only read from
-	if err := os.MkdirAll(f.output, 0o777); err != nil {
+	if err := os.MkdirAll(f.output, 0o777); err != nil { //nolint:gosec // the umask decides
 		return err
 	}
 	root, err := os.OpenRoot(f.output)
