@@ -3,6 +3,7 @@ package checkout
 import (
 	"errors"
 	"io"
+	"maps"
 	"os"
 	"slices"
 )
@@ -31,17 +32,25 @@ func (j *journal) add(r record) error {
 
 func (j *journal) close() error { return j.file.Close() }
 
-// sortedAtOnce bounds the memory of sorting. Larger journals are read several times.
-const sortedAtOnce = 30_000
+// sortedAtOnce bounds the memory of sorting. A journal is nearly in order, so that
+// what is sorted later lies behind what was sorted before.
+const sortedAtOnce = 10_000
 
 // sorted reads a journal in the order of the paths. Of one path the last record
 // counts.
 type sorted struct {
-	file *os.File
-	from string // all up to that were given
-	some bool   // were given
-	page []record
-	last bool // page is
+	file  *os.File
+	start int64  // where the first record is that was not given
+	from  string // all paths up to that were given
+	some  bool   // were given
+	page  []record
+	last  bool // page is
+}
+
+// placed is a record, and where in the journal its path is named first.
+type placed struct {
+	record
+	at int64
 }
 
 func newSorted(file *os.File) *sorted { return &sorted{file: file} }
@@ -62,52 +71,61 @@ func (s *sorted) next() (record, error) {
 
 // turn finds the records that follow in order.
 func (s *sorted) turn() error {
-	if _, err := s.file.Seek(0, io.SeekStart); err != nil {
+	at, found, bound := s.start, make(map[string]placed), ""
+	if _, err := s.file.Seek(at, io.SeekStart); err != nil {
 		return err
 	}
-	found, bound := make(map[string]record), ""
-	s.last = true
+	later := int64(-1) // where the first one is that does not follow yet
+	put := func(r placed) {
+		if later < 0 || r.at < later {
+			later = r.at
+		}
+	}
 	for in := newScanner(s.file); ; {
-		r, err := in.next()
+		text, err := in.text()
 		if errors.Is(err, io.EOF) {
 			break
 		}
 		if err != nil {
 			return err
 		}
-		if s.some && r.path <= s.from || bound != "" && r.path > bound {
-			continue
+		r, err := parseRecord(text)
+		if err != nil {
+			return err
 		}
-		found[r.path] = r
-		if len(found) >= 2*sortedAtOnce {
-			bound, s.last = halve(found), false
+		here := placed{r, at}
+		at += int64(len(text)) + 1
+		switch first, known := found[r.path]; {
+		case s.some && r.path <= s.from:
+			continue
+		case bound != "" && r.path > bound:
+			put(here)
+			continue
+		case known:
+			here.at = first.at
+		}
+		if found[r.path] = here; len(found) >= 2*sortedAtOnce {
+			bound = halve(found, put)
 		}
 	}
 	if len(found) > sortedAtOnce {
-		halve(found)
-		s.last = false
+		halve(found, put)
 	}
-	for _, path := range sortedPaths(found) {
-		s.page = append(s.page, found[path])
+	for _, path := range slices.Sorted(maps.Keys(found)) {
+		s.page = append(s.page, found[path].record)
 		s.from, s.some = path, true
 	}
+	s.start, s.last = later, later < 0
 	return nil
 }
 
-// halve keeps the first of the records, and returns the path of their last.
-func halve(found map[string]record) string {
-	paths := sortedPaths(found)
+// halve keeps the first of the records, puts the others off, and returns the path of
+// the last that it keeps.
+func halve(found map[string]placed, put func(placed)) string {
+	paths := slices.Sorted(maps.Keys(found))
 	for _, path := range paths[sortedAtOnce:] {
+		put(found[path])
 		delete(found, path)
 	}
 	return paths[sortedAtOnce-1]
-}
-
-func sortedPaths(found map[string]record) []string {
-	paths := make([]string, 0, len(found))
-	for path := range found {
-		paths = append(paths, path)
-	}
-	slices.Sort(paths)
-	return paths
 }

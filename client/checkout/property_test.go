@@ -34,7 +34,7 @@ func TestRandomLives(t *testing.T) {
 	counts := make(map[string]int)
 	for seed := range gittest.Volume(4, 100) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			s := &story{place: newPlace(t), random: rand.New(rand.NewPCG(uint64(seed), 7)), files: map[string]gittest.File{}, edits: tree{}, counts: counts}
+			s := &story{place: newPlace(t), random: newRandom(seed), files: map[string]gittest.File{}, edits: tree{}, counts: counts}
 			for range gittest.Volume(14, 40) {
 				s.chapter()
 				if t.Failed() {
@@ -50,6 +50,11 @@ func TestRandomLives(t *testing.T) {
 		}
 	}
 }
+
+func newRandom(seed int) *rand.Rand { return rand.New(rand.NewPCG(uint64(seed), 7)) }
+
+// isTemporary tells the name of a file that is not complete.
+func isTemporary(at string) bool { return strings.HasPrefix(path.Base(at), ".repomcp-tmp-") }
 
 // chapter pushes, edits, breaks off some runs, and ends with one that must bring
 // the folder in step.

@@ -51,7 +51,11 @@ func (f *folder) update(ctx context.Context, c *client.Client, now *client.State
 		return f.take(ctx, c, o.Ref, "")
 	}
 	if now == nil {
-		if now, err = glance(ctx, c, o.archive(o.Ref, nil)); err != nil {
+		now, err = glance(ctx, c, o.archive(o.Ref, nil))
+		if refused := (*client.Error)(nil); errors.As(err, &refused) && !refused.Busy() {
+			return f.take(ctx, c, o.Ref, base) // there is no plain route: the archive tells
+		}
+		if err != nil {
 			return result, err
 		}
 	}

@@ -164,7 +164,7 @@ func (f *getFlags) unpack(ctx context.Context, s source) error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = d.Close() }() // only read from
+	defer func() { _ = d.Close() }()                     // only read from
 	if err := os.MkdirAll(f.output, 0o777); err != nil { //nolint:gosec // the umask decides
 		return err
 	}
