@@ -16,8 +16,9 @@ const module = "github.com/repomcp/repomcp/"
 // arrows say which of the module's packages each package may import. What is
 // not here may not be.
 var arrows = map[string][]string{
-	"cmd/repomcp":        {"internal/archive", "internal/cache", "internal/history", "internal/httpx", "internal/links", "internal/mcp", "internal/repos", "internal/resources", "internal/search", "internal/tools", "internal/tools/prompts", "internal/watch"},
+	"cmd/repomcp":        {"client", "client/checkout", "client/unpack", "internal/archive", "internal/cache", "internal/history", "internal/httpx", "internal/links", "internal/mcp", "internal/repos", "internal/resources", "internal/search", "internal/tools", "internal/tools/prompts", "internal/watch"},
 	"client":             {},
+	"client/checkout":    {"client", "client/unpack"},
 	"client/unpack":      {},
 	"internal/httpx":     {"internal/links", "internal/mcp", "internal/panics", "internal/resources"},
 	"internal/mcp":       {"internal/archive", "internal/links", "internal/repos", "internal/repos/newest", "internal/resources", "internal/watch"},
@@ -120,6 +121,7 @@ var fences = map[string][]string{
 	"gocloud.dev":                 {"internal/cache"},
 	"github.com/spf13":            {"cmd/repomcp"},
 	"github.com/knadh":            {"cmd/repomcp"},
+	"github.com/schollz":          {"cmd/repomcp"},
 	"os/exec":                     {"internal/compress/compresstest", "internal/gittest", "bench"},
 	"unsafe":                      {},
 	"net/http":                    {"client", "internal/httpx", "bench"},

@@ -72,6 +72,9 @@ func (e *Error) Is(target error) bool { return target == ErrTooLarge && e.Code =
 // NotFound reports whether the server says that there is no such thing.
 func (e *Error) NotFound() bool { return e.Reason == reasonNotFound || e.Code == codeNotFound }
 
+// Busy reports whether the same request may succeed in a while.
+func (e *Error) Busy() bool { return slices.Contains(passing, e.Status) || e.Reason == reasonBusy }
+
 // passing are the statuses of what may be over in a moment.
 var passing = []int{
 	http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
@@ -84,7 +87,7 @@ var denying = append([]int{http.StatusUnauthorized, http.StatusForbidden}, passi
 func temporary(err error) bool {
 	var refused *Error
 	if errors.As(err, &refused) {
-		return slices.Contains(passing, refused.Status) || refused.Reason == reasonBusy
+		return refused.Busy()
 	}
 	var untrusted *tls.CertificateVerificationError
 	return errors.Is(err, ErrNetwork) && !errors.As(err, &untrusted)

@@ -1,6 +1,7 @@
 package unpack
 
 import (
+	"bytes"
 	"crypto/sha1"
 	"errors"
 	"fmt"
@@ -41,12 +42,22 @@ func (r *run) addFile(m Member, f *folder, choice Choice, content io.Reader) err
 	switch {
 	case choice.Content != nil:
 		file.size = choice.Size
-		return r.flow(file, choice.Content)
+		return r.addContent(file, choice.Content)
 	case m.Size > smallFile:
 		return r.flow(file, content)
 	default:
 		return r.small.add(file, content)
 	}
+}
+
+// addContent writes what Choose gives instead of the member's own content. What is
+// small and in memory goes to the workers; its length is known beforehand.
+func (r *run) addContent(file file, content io.Reader) error {
+	whole, ok := content.(*bytes.Reader)
+	if ok && whole.Len() == int(file.size) && file.size <= smallFile {
+		return r.small.add(file, whole)
+	}
+	return r.flow(file, content)
 }
 
 // flow writes a file as it comes.
@@ -103,7 +114,7 @@ func (r *run) writeAside(file file, fill func(io.Writer) (int64, error)) (w Writ
 		err = ErrContent
 	}
 	if err == nil {
-		err = complete(root, temporary, file, &w)
+		err = r.complete(root, temporary, file, &w)
 	}
 	if err != nil {
 		err = errors.Join(err, r.marker.discard(root, temporary))
@@ -112,7 +123,7 @@ func (r *run) writeAside(file file, fill func(io.Writer) (int64, error)) (w Writ
 }
 
 // complete gives a written file its time and its name.
-func complete(root *os.Root, temporary string, file file, w *Written) error {
+func (r *run) complete(root *os.Root, temporary string, file file, w *Written) error {
 	if sec := file.modTime.Unix(); sec >= 0 && sec < 1<<33 && !file.modTime.IsZero() {
 		if err := root.Chtimes(temporary, file.modTime, file.modTime); err != nil {
 			return err
@@ -123,6 +134,9 @@ func complete(root *os.Root, temporary string, file file, w *Written) error {
 		return err
 	}
 	w.Mode, w.ModTime = info.Mode(), info.ModTime()
+	if err := r.ready(*w); err != nil {
+		return err
+	}
 	return putInPlace(root, temporary, path.Base(file.path), file.path, file.replace)
 }
 

@@ -94,6 +94,9 @@ func (r *run) makeLink(s *folders, l link) error {
 	info, err := root.Lstat(temporary)
 	if err == nil {
 		w.Mode, w.ModTime = info.Mode(), info.ModTime()
+		err = r.ready(w)
+	}
+	if err == nil {
 		err = putInPlace(root, temporary, name, l.path, l.replace)
 	}
 	if err != nil {

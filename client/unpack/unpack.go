@@ -15,6 +15,9 @@ type Options struct {
 	// It may read the content of a file, to take it elsewhere or to make another
 	// out of it, and says in either case so by its [Choice]. An error ends the run.
 	Choose func(m Member, content io.Reader) (Choice, error)
+	// Ready is told of each file and link when it is complete and about to get its
+	// name, so that who keeps a journal has it there first. Calls come as for Done.
+	Ready func(Written) error
 	// Done is told of each file, link and folder as soon as it is there. Calls come
 	// from several goroutines, one at a time; an error ends the run.
 	Done func(Written) error
@@ -130,6 +133,16 @@ func (r *run) made(w Written) error {
 
 // mostWarnings is enough to be read.
 const mostWarnings = 100
+
+// ready announces what gets its name next.
+func (r *run) ready(w Written) error {
+	if r.options.Ready == nil {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.options.Ready(w)
+}
 
 func (r *run) madeFolder(f *folder) error {
 	info, err := f.root.Stat(".")

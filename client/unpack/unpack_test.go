@@ -414,3 +414,51 @@ func TestContentIsClosed(t *testing.T) {
 		}
 	}
 }
+
+// TestReadyComesBeforeTheName looks at what is there when a file is announced.
+func TestReadyComesBeforeTheName(t *testing.T) {
+	p := newPlace(t)
+	var ready []string
+	large := strings.Repeat("x", smallFile+1)
+	content := archive(t, reg("d/small", "new"), reg("large", large), sym("link", "large"))
+	write(t, filepath.Join(p.dir, "d/small"), "old")
+	u := New(p.root, Options{Ready: func(w Written) error {
+		ready = append(ready, w.Path)
+		if got, _ := os.ReadFile(filepath.Join(p.dir, w.Path)); string(got) != map[string]string{"d/small": "old"}[w.Path] {
+			t.Errorf("%s is there already", w.Path)
+		}
+		return nil
+	}})
+	if _, err := u.Tar(t.Context(), bytes.NewReader(content)); err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(ready)
+	if !slices.Equal(ready, []string{"d/small", "large", "link"}) {
+		t.Errorf("%q were announced", ready)
+	}
+	stop := errors.New("stop")
+	u = New(p.root, Options{Ready: func(Written) error { return stop }})
+	if _, err := u.Tar(t.Context(), bytes.NewReader(archive(t, reg("d/small", "newer")))); !errors.Is(err, stop) {
+		t.Errorf("the run ended with %v", err)
+	}
+	if got, err := os.ReadFile(filepath.Join(p.dir, "d/small")); string(got) != "new" {
+		t.Errorf("the file has %q, %v", got, err)
+	}
+}
+
+// TestContentInMemoryIsWrittenByWorkers gives small files another content.
+func TestContentInMemoryIsWrittenByWorkers(t *testing.T) {
+	p := newPlace(t)
+	for _, size := range []int64{5, 4} {
+		u := New(p.root, Options{Choose: func(Member, io.Reader) (Choice, error) {
+			return Choice{Content: bytes.NewReader([]byte("other")), Size: size}, nil
+		}})
+		_, err := u.Tar(t.Context(), bytes.NewReader(archive(t, reg("a", "1"), reg("b", "22"))))
+		if size == 5 && err != nil || size == 4 && !errors.Is(err, ErrContent) {
+			t.Errorf("%d bytes: %v", size, err)
+		}
+		if got, err := os.ReadFile(filepath.Join(p.dir, "b")); string(got) != "other" {
+			t.Errorf("the file has %q, %v", got, err)
+		}
+	}
+}

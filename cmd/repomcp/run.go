@@ -20,6 +20,13 @@ const (
 	exitOK     = 0
 	exitFailed = 1
 	exitUsage  = 2
+	// Those of the commands that ask a server.
+	exitKept    = 3 // a sync kept what somebody changed
+	exitNetwork = 4 // the server was not reached, or is busy
+	exitRefused = 5 // the server has no such thing, or not for who asks
+	exitDamaged = 6 // what came is damaged, or unsafe to unpack
+	exitLocked  = 7 // another sync has the folder
+
 	exitSignal = 130 // a second signal ended the process, as shells say it for SIGINT
 )
 
@@ -65,11 +72,7 @@ func run(ctx context.Context, args []string, lookup func(string) (string, bool),
 		return exitOK
 	}
 	_, _ = fmt.Fprintln(stderr, "repomcp:", explain(err))
-	var usage *usageError
-	if errors.As(err, &usage) {
-		return exitUsage
-	}
-	return exitFailed
+	return exitCode(err)
 }
 
 func newRoot(env environment) *cobra.Command {
@@ -101,7 +104,8 @@ command line wins over the environment, and that over the file.`,
 	root.PersistentFlags().String("config", "", "YAML file with settings, by the flags' names")
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
-	root.AddCommand(newServe(env), newArchive(env), newVersion(env))
+	root.AddCommand(newServe(env), newArchive(env), newList(env), newCat(env), newGet(env), newSync(env),
+		newVersion(env))
 	for _, command := range root.Commands() {
 		inner := command.PreRunE
 		command.PreRunE = func(c *cobra.Command, args []string) error {

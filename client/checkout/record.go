@@ -1,0 +1,192 @@
+package checkout
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/repomcp/repomcp/client/unpack"
+)
+
+// kind is what is at a path.
+type kind byte
+
+// The kinds, as files have them.
+const (
+	plainFile  kind = 'f'
+	executable kind = 'x'
+	link       kind = 'l'
+	directory  kind = 'd'
+)
+
+// record is what a path has from a run. Those of a folder end in a slash; so the
+// order of an archive's members is that of the bytes of their paths.
+type record struct {
+	path string
+	kind kind
+	// kept says that the path should have this, but has what somebody made of it.
+	kept bool
+	// gone, in a journal, says that a run has removed what was there.
+	gone  bool
+	id    unpack.ID
+	size  int64
+	mtime int64 // in nanoseconds since 1970; 0 where it says nothing
+}
+
+// appendTo writes the record in its only form: flags, id, size, time and path, with
+// blanks between, and a NUL, which no path has.
+func (r record) appendTo(b []byte) []byte {
+	flag := byte('=')
+	switch {
+	case r.gone:
+		flag = '-'
+	case r.kept:
+		flag = 'k'
+	}
+	b = append(b, flag, byte(r.kind), ' ')
+	b = hex.AppendEncode(b, r.id[:])
+	b = strconv.AppendInt(append(b, ' '), r.size, 10)
+	b = strconv.AppendInt(append(b, ' '), r.mtime, 10)
+	return append(append(append(b, ' '), r.path...), 0)
+}
+
+func parseRecord(text []byte) (r record, err error) {
+	fields := bytes.SplitN(text, []byte{' '}, 5)
+	if len(fields) != 5 || len(fields[0]) != 2 || len(fields[1]) != 2*len(r.id) {
+		return r, fmt.Errorf("%w: %.40q", ErrState, text)
+	}
+	r.gone, r.kept, r.kind = fields[0][0] == '-', fields[0][0] == 'k', kind(fields[0][1])
+	_, failed := hex.Decode(r.id[:], fields[1])
+	r.size, err = strconv.ParseInt(string(fields[2]), 10, 64)
+	failed = errors.Join(failed, err)
+	r.mtime, err = strconv.ParseInt(string(fields[3]), 10, 64)
+	r.path = string(fields[4])
+	if err := errors.Join(failed, err); err != nil {
+		return r, fmt.Errorf("%w: %w", ErrState, err)
+	}
+	return r, nil
+}
+
+// name is the path without the slash of a folder.
+func (r record) name() string { return strings.TrimSuffix(r.path, "/") }
+
+// recordOf is that of what was written.
+func recordOf(w unpack.Written) record {
+	r := record{path: w.Path, kind: plainFile, id: w.ID, size: w.Size, mtime: w.ModTime.UnixNano()}
+	switch {
+	case w.Kind == unpack.Symlink:
+		r.kind = link
+	case isExecutable(w.Mode):
+		r.kind = executable
+	}
+	return r
+}
+
+// kindOf is that of a member that is no folder.
+func kindOf(m unpack.Member) kind {
+	switch {
+	case m.Kind == unpack.Symlink:
+		return link
+	case m.Executable && hasModes:
+		return executable
+	default:
+		return plainFile
+	}
+}
+
+func isExecutable(mode fs.FileMode) bool { return hasModes && mode&0o100 != 0 }
+
+// The resolution of file systems' times. Within it a change need not be seen.
+const (
+	fineTime   = 20 * time.Millisecond // the tick of a kernel's clock, and some more
+	coarseTime = 2 * time.Second       // of those that have whole seconds
+)
+
+// isRacy reports whether a file may have been changed after the state was written
+// and have the same time all the same.
+func (r record) isRacy(written int64) bool {
+	tick := fineTime
+	if r.mtime%int64(time.Second) == 0 {
+		tick = coarseTime
+	}
+	return r.mtime == 0 || r.mtime > written-int64(tick)
+}
+
+// records are those of a file, in the order of their paths.
+type records interface {
+	// next returns io.EOF at the end.
+	next() (record, error)
+}
+
+// scanner reads the records of a file. What a process that was killed did not write
+// to its end is none.
+type scanner struct{ *bufio.Reader }
+
+func newScanner(r io.Reader) scanner { return scanner{bufio.NewReaderSize(r, 64<<10)} }
+
+func (s scanner) text() ([]byte, error) {
+	text, err := s.ReadSlice(0)
+	if errors.Is(err, bufio.ErrBufferFull) {
+		text = bytes.Clone(text)
+		var rest []byte
+		rest, err = s.ReadBytes(0)
+		text = append(text, rest...)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return text[:len(text)-1], nil
+}
+
+func (s scanner) next() (record, error) {
+	text, err := s.text()
+	if err != nil {
+		return record{}, err
+	}
+	return parseRecord(text)
+}
+
+// none are no records.
+type none struct{}
+
+func (none) next() (record, error) { return record{}, io.EOF }
+
+// merge gives each path that either has, with what they have of it, or nil.
+func merge(old, changes records, each func(path string, old, change *record) error) error {
+	o, oldErr := old.next()
+	c, changeErr := changes.next()
+	for oldErr == nil || changeErr == nil {
+		var err error
+		switch {
+		case changeErr != nil || oldErr == nil && o.path < c.path:
+			kept := o
+			err = each(o.path, &kept, nil)
+			o, oldErr = old.next()
+		case oldErr != nil || c.path < o.path:
+			made := c
+			err = each(c.path, nil, &made)
+			c, changeErr = changes.next()
+		default:
+			kept, made := o, c
+			err = each(c.path, &kept, &made)
+			o, oldErr = old.next()
+			c, changeErr = changes.next()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	for _, err := range []error{oldErr, changeErr} {
+		if !errors.Is(err, io.EOF) {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,331 @@
+package checkout
+
+import (
+	"archive/tar"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/repomcp/repomcp/client"
+	"github.com/repomcp/repomcp/client/unpack"
+)
+
+// sync is one run. now is the state of the ref, if that is known.
+func (f *folder) sync(ctx context.Context, c *client.Client, now *client.State) (Result, error) {
+	if f.lock != nil {
+		if err := f.recover(); err != nil {
+			return Result{}, err
+		}
+	}
+	s, err := f.readState()
+	if err != nil {
+		return Result{}, err
+	}
+	s.close()
+	f.header = s.header
+	if _, err := os.Lstat(f.path(journalName)); err == nil {
+		f.header.Commit = "" // a dry run does not bring it in order
+	}
+	result, err := f.update(ctx, c, now)
+	if result.Kept == nil {
+		result.Kept = []string{}
+	}
+	if err != nil {
+		return result, err
+	}
+	f.tell(Event{Event: EventDone, Commit: result.Commit, Result: &result})
+	return result, nil
+}
+
+// update takes what is needed, and no more.
+func (f *folder) update(ctx context.Context, c *client.Client, now *client.State) (result Result, err error) {
+	o, base := f.options, f.header.Commit
+	if !f.header.fits(o) {
+		return f.take(ctx, c, o.Ref, "")
+	}
+	if now == nil {
+		now, err = glance(ctx, c, o.archive(o.Ref, nil))
+		if refused := (*client.Error)(nil); errors.As(err, &refused) && !refused.Busy() {
+			return f.take(ctx, c, o.Ref, base) // there is no plain route: the archive tells
+		}
+		if err != nil {
+			return result, err
+		}
+	}
+	switch {
+	case now.Missing || now.Commit == "":
+		return f.take(ctx, c, o.Ref, "") // for the server's own words, or its archive
+	case now.Commit != base:
+		result, err = f.take(ctx, c, now.Commit, base)
+		if errors.Is(err, ErrGone) { // the branch was moved meanwhile
+			result, err = f.take(ctx, c, o.Ref, base)
+		}
+		if err != nil || !o.Verify {
+			return result, err
+		}
+	default:
+		result = Result{Commit: base, Base: base}
+	}
+	if !o.Verify && f.header.Kept == 0 {
+		return result, nil
+	}
+	return f.check(ctx, c, result)
+}
+
+// glance asks for the state of a resource once.
+func glance(ctx context.Context, c *client.Client, uri string) (*client.State, error) {
+	for state, err := range c.Watch(ctx, uri) {
+		return &state, err
+	}
+	return nil, ctx.Err()
+}
+
+// run is one archive on its way into the folder.
+type run struct {
+	*folder
+	base   string // the commit that the archive may be a difference from, or ""
+	old    cursor // of the state, before the run
+	disk   *disk
+	delta  bool // the archive is a difference
+	buffer []byte
+	// unpacker removes as well; nil in a dry run.
+	unpacker *unpack.Unpacker
+
+	mu      sync.Mutex // for what follows, and events
+	journal *journal
+	result  Result
+}
+
+// take brings an archive into the folder: that of a revision, or what differs
+// from the base.
+func (f *folder) take(ctx context.Context, c *client.Client, revision, base string) (_ Result, err error) {
+	r := &run{folder: f, base: base, disk: newDisk(f.options.Dir), result: Result{Base: base}}
+	name := f.path(journalName)
+	if f.lock == nil {
+		if name, err = temporaryName(); err != nil {
+			return r.result, err
+		}
+		defer func() { err = errors.Join(err, os.Remove(name)) }()
+	}
+	s, err := f.readState()
+	if err != nil {
+		return r.result, err
+	}
+	defer s.close()
+	r.old = cursor{records: s}
+	d, err := r.download(ctx, c, revision)
+	if err != nil {
+		return r.result, err
+	}
+	defer func() { _ = d.Close() }() // only read from
+	// Nothing was asked for in vain: from here on there is something to be recovered.
+	if r.journal, err = createJournal(name); err != nil {
+		return r.result, err
+	}
+	err = r.unpack(ctx, d)
+	if err == nil {
+		err = r.finish()
+	}
+	if err = errors.Join(err, r.journal.close()); err == nil && f.lock != nil {
+		err = os.Remove(name)
+	}
+	return r.result, err
+}
+
+func temporaryName() (string, error) {
+	file, err := os.CreateTemp("", "repomcp-dry-run-*")
+	if err != nil {
+		return "", err
+	}
+	return file.Name(), file.Close()
+}
+
+// download begins the download.
+func (r *run) download(ctx context.Context, c *client.Client, revision string) (*client.Download, error) {
+	query := url.Values{}
+	if r.base != "" {
+		query["base"], query["fallback"] = []string{r.base}, []string{"full"}
+	}
+	d, err := c.Stream(ctx, r.options.archive(revision, query))
+	if isMissing(err) {
+		return nil, r.explainGone(ctx, c, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	r.tell(Event{Event: EventStart, Commit: d.Commit, Base: r.base, Size: max(d.Size, 0)})
+	return d, nil
+}
+
+func isMissing(err error) bool {
+	refused := (*client.Error)(nil)
+	return errors.As(err, &refused) && refused.NotFound()
+}
+
+// explainGone finds out whether the repository is missing or something of it.
+func (r *run) explainGone(ctx context.Context, c *client.Client, err error) error {
+	o := r.options
+	if _, other := c.Read(ctx, "repo://"+escape(o.Repository)); isMissing(other) {
+		return fmt.Errorf("repository %q: %w", o.Repository, ErrGone)
+	}
+	if len(o.Paths)+len(o.Exclude) > 0 {
+		return fmt.Errorf("%q of %q, or a path in it: %w: %w", o.Ref, o.Repository, ErrGone, err)
+	}
+	return fmt.Errorf("revision %q of %q: %w", o.Ref, o.Repository, ErrGone)
+}
+
+// counted tells of the progress of a download.
+type counted struct {
+	*client.Download
+	run  *run
+	told time.Time
+}
+
+// progressEvery is often enough to be seen.
+const progressEvery = 100 * time.Millisecond
+
+func (c *counted) Read(p []byte) (int, error) {
+	n, err := c.Download.Read(p)
+	c.run.mu.Lock()
+	defer c.run.mu.Unlock()
+	c.run.result.Bytes += int64(n)
+	if now := time.Now(); err != nil || now.Sub(c.told) >= progressEvery {
+		c.told = now
+		c.run.tell(Event{Event: EventProgress, Bytes: c.run.result.Bytes, Size: max(c.Size, 0)})
+	}
+	return n, err
+}
+
+func (r *run) unpack(ctx context.Context, d *client.Download) error {
+	in := &counted{Download: d, run: r}
+	if r.options.DryRun {
+		err := r.preview(in)
+		r.result.Commit = d.Commit
+		return err
+	}
+	root, err := os.OpenRoot(r.options.Dir)
+	if err != nil {
+		return err
+	}
+	o := unpack.Options{
+		Choose: r.choose, Ready: r.ready, AllowExternalSymlinks: r.options.AllowExternalSymlinks,
+	}
+	r.unpacker = unpack.New(root, o)
+	report, err := r.unpacker.Tar(ctx, in)
+	r.result.Commit = cmp.Or(report.Comment, d.Commit)
+	if err == nil && !r.delta {
+		err = r.removeStale()
+	}
+	return errors.Join(err, root.Close())
+}
+
+// preview decides as a run does, and does nothing.
+func (r *run) preview(in io.Reader) error {
+	archive := tar.NewReader(in)
+	for {
+		h, err := archive.Next()
+		if errors.Is(err, io.EOF) {
+			_, err = io.Copy(io.Discard, in) // so that it is known to be whole
+			if err == nil && !r.delta {
+				err = r.removeStale()
+			}
+			return err
+		}
+		if err != nil {
+			return err
+		}
+		if h.Typeflag == tar.TypeXGlobalHeader {
+			continue
+		}
+		m := unpack.Member{
+			Path: strings.TrimSuffix(h.Name, "/"), Size: h.Size, Executable: h.Mode&0o100 != 0, Target: h.Linkname,
+		}
+		switch h.Typeflag {
+		case tar.TypeDir:
+			m.Kind = unpack.Folder
+		case tar.TypeSymlink:
+			m.Kind = unpack.Symlink
+		}
+		choice, err := r.choose(m, archive)
+		if err == nil && !choice.Skip && m.Kind != unpack.Folder {
+			err = r.write(record{path: m.Path, kind: kindOf(m), size: m.Size})
+		}
+		if err = errors.Join(err, closed(choice.Content)); err != nil {
+			return err
+		}
+	}
+}
+
+// ready notes what is about to get its name.
+func (r *run) ready(w unpack.Written) error { return r.write(recordOf(w)) }
+
+func (r *run) write(w record) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.result.Written++
+	r.tell(Event{Event: EventWrite, Path: w.path, Size: w.size})
+	return r.journal.add(w)
+}
+
+// note adds a record to the journal, and no event.
+func (r *run) note(w record) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.journal.add(w)
+}
+
+// keep tells of what is not overwritten, or removed.
+func (r *run) keep(path, reason string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.result.keep(path)
+	r.tell(Event{Event: EventKeep, Path: path, Reason: reason})
+}
+
+func (r *Result) keep(path string) {
+	if r.KeptCount++; len(r.Kept) < mostKept {
+		r.Kept = append(r.Kept, path)
+	}
+}
+
+// finish makes the state that of the commit.
+func (r *run) finish() error {
+	r.result.Full = !r.delta
+	if r.options.DryRun {
+		return nil
+	}
+	return r.replaceState(r.result.Commit, r.journal, takeChange)
+}
+
+// cursor finds records in the order of their paths.
+type cursor struct {
+	records
+	ahead *record
+	ended bool
+}
+
+// seek returns the record of a path, or nil. Paths before it are passed over.
+func (c *cursor) seek(path string) (*record, error) {
+	for !c.ended && (c.ahead == nil || c.ahead.path < path) {
+		r, err := c.next()
+		if errors.Is(err, io.EOF) {
+			c.ended, c.ahead = true, nil
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		c.ahead = &r
+	}
+	if c.ahead != nil && c.ahead.path == path {
+		return c.ahead, nil
+	}
+	return nil, nil //nolint:nilnil // there is none
+}

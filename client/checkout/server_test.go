@@ -1,0 +1,118 @@
+package checkout
+
+import (
+	"bufio"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"sync"
+	"testing"
+	"time"
+)
+
+// program builds the server once.
+var program = sync.OnceValues(func() (string, error) {
+	dir, err := os.MkdirTemp("", "repomcp-checkout-*")
+	if err != nil {
+		return "", err
+	}
+	binary := filepath.Join(dir, "repomcp")
+	out, err := exec.Command("go", "build", "-o", binary, "github.com/repomcp/repomcp/cmd/repomcp").CombinedOutput()
+	_, _ = os.Stderr.Write(out)
+	return binary, err
+})
+
+var listening = regexp.MustCompile(`listening on http://([^\s,]+),`)
+
+// server is the real program behind a proxy that cuts connections.
+type server struct {
+	proxy string // URL
+	to    string
+
+	mu    sync.Mutex
+	cuts  int // how many of the next connections
+	after int // bytes of replies
+	opens int // connections so far
+}
+
+func serve(t *testing.T, root string) *server {
+	t.Helper()
+	binary, err := program()
+	if err != nil {
+		t.Fatal(err)
+	}
+	process := exec.Command(binary, "serve", "--root", root, "--listen", "127.0.0.1:0", "--rescan", "100ms")
+	stderr, err := process.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := process.Start(); err != nil {
+		t.Fatal(err)
+	}
+	lines, s := bufio.NewScanner(stderr), &server{}
+	for s.to == "" && lines.Scan() {
+		if match := listening.FindStringSubmatch(lines.Text()); match != nil {
+			s.to = match[1]
+		}
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.proxy = "http://" + listener.Addr().String()
+	var running sync.WaitGroup
+	running.Go(func() { _, _ = io.Copy(io.Discard, stderr) })
+	running.Go(func() { s.run(listener, &running) })
+	t.Cleanup(func() {
+		_ = listener.Close()
+		_ = process.Process.Kill()
+		running.Wait()
+		_ = process.Wait()
+	})
+	return s
+}
+
+// cut has the next connections broken off after some bytes of replies.
+func (s *server) cut(connections, after int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.cuts, s.after = connections, after
+}
+
+// limit is for the next connection: the bytes that it gives.
+func (s *server) limit() int64 {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.opens++
+	if s.cuts == 0 {
+		return 1 << 60
+	}
+	s.cuts--
+	return int64(s.after)
+}
+
+func (s *server) run(listener net.Listener, running *sync.WaitGroup) {
+	for {
+		in, err := listener.Accept()
+		if err != nil {
+			return
+		}
+		out, err := net.DialTimeout("tcp", s.to, time.Second)
+		if err != nil {
+			_ = in.Close()
+			continue
+		}
+		running.Go(func() {
+			_, _ = io.Copy(out, in)
+			_ = out.Close()
+		})
+		running.Go(func() {
+			_, _ = io.CopyN(in, out, s.limit())
+			_ = in.Close()
+			_ = out.Close()
+		})
+	}
+}

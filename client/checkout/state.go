@@ -1,0 +1,306 @@
+package checkout
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+)
+
+const (
+	stateFolder = ".repomcp"
+	stateName   = "state"
+	journalName = "journal"
+	// unfinished is the state before it gets its name.
+	unfinished = "state.new"
+
+	stateVersion = 1
+)
+
+// header begins a state.
+type header struct {
+	Version    int      `json:"version"`
+	Repository string   `json:"repository"`
+	Ref        string   `json:"ref"`
+	Profile    string   `json:"profile"`
+	Paths      []string `json:"paths,omitempty"`
+	Exclude    []string `json:"exclude,omitempty"`
+	// Commit is what the records are of; "" when they are of several, since a run
+	// did not end.
+	Commit  string `json:"commit"`
+	Kept    int    `json:"kept"`    // records
+	Written int64  `json:"written"` // in nanoseconds since 1970
+}
+
+// fits reports whether the folder has what the options ask for, of another commit
+// perhaps.
+func (h header) fits(o Options) bool {
+	return h.Commit != "" && h.Repository == o.Repository && h.Profile == o.Profile &&
+		slices.Equal(h.Paths, o.Paths) && slices.Equal(h.Exclude, o.Exclude)
+}
+
+// folder is a synced one, locked.
+type folder struct {
+	options Options
+	lock    *os.File // nil if nothing is to be written
+	made    bool     // the folder was not there before
+	header  header
+}
+
+// open locks the folder, and brings its state in order after a run that did not end.
+func open(o Options) (*folder, error) {
+	o, err := o.withDefaults()
+	if err != nil {
+		return nil, err
+	}
+	f := &folder{options: o}
+	if o.DryRun {
+		return f, nil
+	}
+	_, err = os.Lstat(o.Dir)
+	f.made = errors.Is(err, fs.ErrNotExist)
+	if err := os.MkdirAll(f.path(""), 0o777); err != nil { //nolint:gosec // the umask decides
+		return nil, err
+	}
+	if info, err := os.Lstat(f.path("")); err != nil || !info.IsDir() {
+		return nil, errors.Join(err, fmt.Errorf("%w: .repomcp is no folder", ErrState))
+	}
+	if f.lock, err = lock(f.path("")); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+func (f *folder) close() error {
+	if f.lock == nil {
+		return nil
+	}
+	// What was made for a run that brought nothing goes with it; else it is not empty.
+	if os.Remove(f.path("")) == nil && f.made {
+		_ = os.Remove(f.options.Dir)
+	}
+	return f.lock.Close()
+}
+
+// path is that of a file of the state, or of their folder.
+func (f *folder) path(name string) string { return filepath.Join(f.options.Dir, stateFolder, name) }
+
+// state is one that is read.
+type state struct {
+	records
+	header header
+	file   *os.File // nil where there is none
+}
+
+func (s state) close() {
+	if s.file != nil {
+		_ = s.file.Close() // only read from
+	}
+}
+
+// readState opens the state. Where there is none it has no records.
+func (f *folder) readState() (s state, err error) {
+	s.file, err = os.Open(f.path(stateName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return state{records: none{}}, nil
+	}
+	if err != nil {
+		return s, err
+	}
+	in := newScanner(s.file)
+	text, err := in.text()
+	if err == nil {
+		err = json.Unmarshal(text, &s.header)
+	}
+	if err != nil || s.header.Version != stateVersion {
+		s.close()
+		return s, ErrState
+	}
+	s.records = in
+	return s, nil
+}
+
+// find looks a path up by reading all. It is for what is rare.
+func (f *folder) find(path string) (*record, error) {
+	var found *record
+	err := f.each(func(r record) error {
+		if r.path == path {
+			found = &r
+		}
+		return nil
+	})
+	return found, err
+}
+
+// each gives all records of the state.
+func (f *folder) each(do func(record) error) error {
+	s, err := f.readState()
+	if err != nil {
+		return err
+	}
+	defer s.close()
+	return merge(s, none{}, func(_ string, r, _ *record) error { return do(*r) })
+}
+
+// errDropped is what a choice between records returns for a path that has none.
+var errDropped = errors.New("dropped")
+
+// replaceState writes the state anew, of what choose makes of the present records
+// and those of a journal.
+func (f *folder) replaceState(commit string, j *journal, choose func(old, change *record) (record, error)) error {
+	old, err := f.readState()
+	if err != nil {
+		return err
+	}
+	defer old.close()
+	o := f.options
+	h := header{
+		Version: stateVersion, Repository: o.Repository, Ref: o.Ref, Profile: o.Profile, Paths: o.Paths,
+		Exclude: o.Exclude, Commit: commit, Written: time.Now().UnixNano(),
+	}
+	// The header is first, and has the number of records that are kept.
+	if h.Kept, err = f.writeState(h, old, j, choose); err != nil {
+		return err
+	}
+	if err := os.Rename(f.path(unfinished), f.path(stateName)); err != nil {
+		return err
+	}
+	f.header = h
+	return nil
+}
+
+// keptDigits is the room for the number of records that are kept.
+const keptDigits = 12
+
+func (f *folder) writeState(
+	h header, old state, j *journal, choose func(old, change *record) (record, error),
+) (kept int, err error) {
+	file, err := os.Create(f.path(unfinished))
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	out, buffer, d := bufio.NewWriterSize(file, 64<<10), []byte(nil), newDisk(f.options.Dir)
+	head := func() ([]byte, error) {
+		text, err := json.Marshal(h)
+		return append(text, 0), err
+	}
+	h.Kept = pow10(keptDigits)
+	first, err := head()
+	if err != nil {
+		return 0, err
+	}
+	_, _ = out.Write(first) // Flush gives its error
+	err = merge(old, newSorted(j.file), func(_ string, was, change *record) error {
+		r, err := choose(was, change)
+		if errors.Is(err, errDropped) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if r.kept {
+			kept++
+		}
+		if change == nil && r.isRacy(old.header.Written) {
+			// The time of the new state would hide that.
+			if r, err = d.refresh(r); err != nil {
+				return err
+			}
+		}
+		buffer = r.appendTo(buffer[:0])
+		_, err = out.Write(buffer)
+		return err
+	})
+	if err = errors.Join(err, out.Flush()); err != nil {
+		return 0, err
+	}
+	h.Kept = kept
+	return kept, overwriteHead(file, len(first), head)
+}
+
+func pow10(digits int) (n int) {
+	n = 1
+	for range digits {
+		n *= 10
+	}
+	return n
+}
+
+// overwriteHead writes what the header has become over the wider one, with blanks
+// behind it.
+func overwriteHead(file *os.File, width int, head func() ([]byte, error)) error {
+	text, err := head()
+	if err != nil {
+		return err
+	}
+	wide := slices.Concat(text[:len(text)-1], slices.Repeat([]byte{' '}, width-len(text)), []byte{0})
+	_, err = file.WriteAt(wide, 0)
+	return err
+}
+
+// takeChange is how records follow each other after a run that ended.
+func takeChange(old, change *record) (record, error) {
+	switch {
+	case change == nil:
+		return *old, nil
+	case change.gone:
+		return record{}, errDropped
+	default:
+		return *change, nil
+	}
+}
+
+// recover ends a run that did not, by what the disk has: a record of its journal
+// may be of what was about to be done. The state is then one of no commit.
+func (f *folder) recover() error {
+	file, err := os.Open(f.path(journalName))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	info, err := file.Stat()
+	if err == nil {
+		d := newDisk(f.options.Dir)
+		err = f.replaceState("", &journal{file: file}, func(old, change *record) (record, error) {
+			if change == nil || change.kept {
+				return takeChange(old, change)
+			}
+			return d.decide(old, *change, info.ModTime().UnixNano())
+		})
+	}
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	return os.Remove(file.Name())
+}
+
+// decide is which of two records is true, of which one is of a journal that was
+// last written at a time.
+func (d *disk) decide(old *record, change record, written int64) (record, error) {
+	there, err := d.look(change.name())
+	if err != nil {
+		return record{}, err
+	}
+	has := false
+	if !change.gone {
+		if has, err = d.has(change, there, written); err != nil {
+			return record{}, err
+		}
+	}
+	switch {
+	case has:
+		return change, nil
+	case old != nil && (!change.gone || there.info != nil):
+		return *old, nil
+	default:
+		return record{}, errDropped
+	}
+}

@@ -1,0 +1,40 @@
+package main
+
+import (
+	"errors"
+	"io"
+
+	"github.com/spf13/cobra"
+)
+
+func newCat(env environment) *cobra.Command {
+	r := &remote{env: env}
+	command := &cobra.Command{
+		Use:   "cat [URL] URI",
+		Short: "Print a file or an archive of a server",
+		Long: `Write the bytes of a resource of a server to standard output. URL is the MCP
+endpoint, left out where REPOMCP_URL has it; the address of a plain download, or a
+link, stands for both. A download that breaks goes on where it was.
+
+` + exitCodesHelp,
+		Example: `  repomcp cat http://127.0.0.1:8080/mcp repo://hello/contents/README.md
+  repomcp cat http://127.0.0.1:8080/raw/hello/main/README.md`,
+		Args: countArguments(1, 2, "name the endpoint and a resource, or one address"),
+		RunE: func(c *cobra.Command, args []string) (err error) {
+			s, err := r.source(args)
+			if err != nil {
+				return err
+			}
+			d, err := r.open(c.Context(), s, nil)
+			if err != nil {
+				return err
+			}
+			defer func() { err = errors.Join(err, d.Close()) }()
+			_, err = io.Copy(env.stdout, d)
+			return err
+		},
+	}
+	r.define(command.Flags())
+	_ = command.Flags().MarkHidden("json") // what is printed is the resource
+	return command
+}

@@ -1,0 +1,243 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/repomcp/repomcp/client"
+	"github.com/repomcp/repomcp/client/checkout"
+	"github.com/repomcp/repomcp/client/unpack"
+)
+
+type getFlags struct {
+	remote
+	output  string
+	extract bool
+	resume  bool
+	links   bool
+}
+
+func newGet(env environment) *cobra.Command {
+	f := &getFlags{remote: remote{env: env}}
+	command := &cobra.Command{
+		Use:   "get [URL] URI",
+		Short: "Download a file or an archive of a server, or unpack it",
+		Long: `Download a resource of a server into a file, which appears only when it is whole.
+URL is the MCP endpoint, left out where REPOMCP_URL has it; the address of a plain
+download, or a link, stands for both.
+
+With --extract an archive (tar, tar.gz, tar.zst) is unpacked into a folder while it
+arrives; nothing is written outside of it. With --resume what came of a download
+that failed stays beside the file, as FILE.part, and the next one goes on there.
+
+` + exitCodesHelp,
+		Example: `  repomcp get http://127.0.0.1:8080/mcp repo://hello/archive/main.tar.gz -o hello.tar.gz
+  repomcp get http://127.0.0.1:8080/archive/hello/main.tar.zst --extract -o hello`,
+		Args: countArguments(1, 2, "name the endpoint and a resource, or one address"),
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
+	}
+	set := command.Flags()
+	f.define(set)
+	set.StringVarP(&f.output, "output", "o", "",
+		"file, or folder that it is put into; - for standard output (default: the last part of the name)")
+	set.BoolVar(&f.extract, "extract", false, "unpack the archive into the folder that -o names")
+	set.BoolVar(&f.resume, "resume", false, "keep what came when the download fails, and go on there")
+	set.BoolVar(&f.links, "allow-external-symlinks", false, "make symbolic links that lead out of the folder")
+	return command
+}
+
+func (f *getFlags) run(ctx context.Context, args []string) error {
+	s, err := f.source(args)
+	if err != nil {
+		return err
+	}
+	switch {
+	case f.extract && f.resume:
+		err = &usageError{errors.New("--resume is for files; what --extract has written is not taken up again")}
+	case f.extract && (f.output == "" || f.output == "-"):
+		err = &usageError{errors.New("--extract needs a folder: -o DIR")}
+	case f.extract:
+		err = f.unpack(ctx, s)
+	case f.output == "-":
+		err = f.fetch(ctx, s, "-")
+	default:
+		err = f.fetch(ctx, s, fileName(f.output, s))
+	}
+	if err != nil {
+		f.tell(checkout.Event{Event: checkout.EventFailed, Error: err.Error()})
+	}
+	return err
+}
+
+// fileName is where a resource goes.
+func fileName(output string, s source) string {
+	name, _, _ := strings.Cut(s.uri+s.address, "?")
+	name = path.Base(name)
+	info, err := os.Stat(output)
+	switch {
+	case output == "":
+		return name
+	case err == nil && info.IsDir() || strings.HasSuffix(output, "/"):
+		return filepath.Join(output, name)
+	default:
+		return output
+	}
+}
+
+// fetch downloads into a file.
+func (f *getFlags) fetch(ctx context.Context, s source, name string) error {
+	if f.resume && name != "-" {
+		return f.continued(ctx, s, name)
+	}
+	d, err := f.open(ctx, s, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = d.Close() }() // only read from
+	err = writeOutput(name, f.env.stdout, func(w io.Writer) error { return f.copy(w, d, 0) })
+	if err == nil && name != "-" {
+		f.done(d, name)
+	}
+	return err
+}
+
+func (f *getFlags) done(d *client.Download, name string) {
+	size := d.Size
+	if info, err := os.Stat(name); err == nil && info.Mode().IsRegular() {
+		size = info.Size()
+	}
+	f.tell(checkout.Event{Event: checkout.EventDone, Path: name, Commit: d.Commit, Bytes: size})
+}
+
+// shownEvery is how often programs and people are told.
+const shownEvery = 100 * time.Millisecond
+
+// meter tells of bytes that pass.
+type meter struct {
+	io.Reader
+	tell  func(bytes int64)
+	bytes int64
+	told  time.Time
+}
+
+func (m *meter) Read(p []byte) (int, error) {
+	n, err := m.Reader.Read(p)
+	m.bytes += int64(n)
+	if now := time.Now(); err != nil || now.Sub(m.told) >= shownEvery {
+		m.told = now
+		m.tell(m.bytes)
+	}
+	return n, err
+}
+
+// watched is the download with its progress shown.
+func (f *getFlags) watched(d *client.Download, from int64) (in io.Reader, end func()) {
+	bar := f.bar(d.Size, "")
+	f.tell(checkout.Event{Event: checkout.EventStart, Commit: d.Commit, Bytes: from, Size: max(d.Size, 0)})
+	in = &meter{Reader: d, bytes: from, tell: func(bytes int64) {
+		_ = bar.Set64(bytes) // a terminal that is gone
+		f.tell(checkout.Event{Event: checkout.EventProgress, Bytes: bytes, Size: max(d.Size, 0)})
+	}}
+	return in, func() { _ = bar.Exit() }
+}
+
+func (f *getFlags) copy(w io.Writer, d *client.Download, from int64) error {
+	in, end := f.watched(d, from)
+	defer end()
+	_, err := io.Copy(w, in)
+	return err
+}
+
+// unpack writes an archive into a folder.
+func (f *getFlags) unpack(ctx context.Context, s source) error {
+	d, err := f.open(ctx, s, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = d.Close() }()                     // only read from
+	if err := os.MkdirAll(f.output, 0o777); err != nil { //nolint:gosec // the umask decides
+		return err
+	}
+	root, err := os.OpenRoot(f.output)
+	if err != nil {
+		return err
+	}
+	in, end := f.watched(d, 0)
+	report, err := unpack.New(root, unpack.Options{AllowExternalSymlinks: f.links}).Tar(ctx, in)
+	end()
+	for _, path := range report.Warnings {
+		_, _ = fmt.Fprintf(f.env.stderr, "repomcp: an editor or a shell may run %s by itself\n", path)
+	}
+	if err = errors.Join(err, root.Close()); err == nil {
+		f.tell(checkout.Event{Event: checkout.EventDone, Path: f.output, Commit: d.Commit, Bytes: report.Bytes})
+	}
+	return err
+}
+
+// continued downloads into a file that stays when that fails, under another name,
+// and beside it the ETag of what is in it.
+func (f *getFlags) continued(ctx context.Context, s source, name string) error {
+	part, tag := name+".part", name+".part.etag"
+	d, from, err := f.openRest(ctx, s, part, tag)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = d.Close() }() // only read from
+	flags := os.O_WRONLY | os.O_CREATE | os.O_APPEND
+	if from == 0 {
+		flags |= os.O_TRUNC
+	}
+	out, err := os.OpenFile(part, flags, 0o644) //nolint:gosec // as readable as what other commands make
+	if err != nil {
+		return err
+	}
+	if d.ETag != "" {
+		err = os.WriteFile(tag, []byte(d.ETag), 0o600)
+	}
+	if err == nil {
+		err = f.copy(out, d, from)
+	}
+	if err = errors.Join(err, out.Close()); err != nil {
+		return err
+	}
+	if err := os.Remove(tag); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := os.Rename(part, name); err != nil {
+		return err
+	}
+	f.done(d, name)
+	return nil
+}
+
+// openRest opens what is missing of a file, or all of it.
+func (f *getFlags) openRest(ctx context.Context, s source, part, tag string) (*client.Download, int64, error) {
+	etag, err := os.ReadFile(tag)
+	have, other := os.Open(part)
+	if err != nil || other != nil {
+		d, err := f.open(ctx, s, nil)
+		return d, 0, err
+	}
+	defer func() { _ = have.Close() }() // only read from
+	info, err := have.Stat()
+	if err != nil {
+		return nil, 0, err
+	}
+	d, err := f.open(ctx, s, &client.Part{ETag: string(etag), Content: have})
+	if errors.Is(err, client.ErrNotResumed) {
+		_, _ = fmt.Fprintln(f.env.stderr, "repomcp: the server has other bytes by now; the download begins anew")
+		d, err = f.open(ctx, s, nil)
+		return d, 0, err
+	}
+	return d, info.Size(), err
+}

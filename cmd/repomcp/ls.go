@@ -1,0 +1,78 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/spf13/cobra"
+
+	"github.com/repomcp/repomcp/client"
+)
+
+func newList(env environment) *cobra.Command {
+	r, long := &remote{env: env}, false
+	command := &cobra.Command{
+		Use:   "ls [URL] [URI]",
+		Short: "List repositories, branches and tags, or files of a server",
+		Long: `List what a resource of a server holds: all repositories (repo://, the default),
+branches and tags (repo://REPO/refs), or a folder (repo://REPO/contents/PATH). URL
+is the server's MCP endpoint, left out where REPOMCP_URL has it.
+
+` + exitCodesHelp,
+		Example: `  repomcp ls http://127.0.0.1:8080/mcp
+  repomcp ls http://127.0.0.1:8080/mcp repo://hello/refs
+  repomcp ls -l http://127.0.0.1:8080/mcp repo://hello/contents/src`,
+		Args: countArguments(0, 2, "name the endpoint and, if you like, a resource"),
+		RunE: func(c *cobra.Command, args []string) error {
+			rest, err := r.endpoint(args)
+			if err != nil {
+				return err
+			}
+			uri := "repo://"
+			if len(rest) > 0 {
+				uri = rest[0]
+			}
+			server, err := r.connect(c.Context())
+			if err != nil {
+				return err
+			}
+			for entry, err := range server.List(c.Context(), uri) {
+				if err != nil {
+					return err
+				}
+				if err := r.printEntry(entry, long); err != nil {
+					return err
+				}
+			}
+			return nil
+		},
+	}
+	r.define(command.Flags())
+	command.Flags().BoolVarP(&long, "long", "l", false, "also print type, size, and the id of the object or commit")
+	return command
+}
+
+func (r *remote) printEntry(e client.Entry, long bool) error {
+	if r.json {
+		r.tell(e)
+		return nil
+	}
+	if !long {
+		_, err := fmt.Fprintln(r.env.stdout, e.Name)
+		return err
+	}
+	kind, id, size := e.Type, e.ID, "-"
+	if kind == "" {
+		kind = "repository"
+	}
+	if id == "" {
+		id = e.Commit
+	}
+	if id == "" {
+		id = "-"
+	}
+	if e.Size >= 0 {
+		size = fmt.Sprint(e.Size)
+	}
+	_, err := fmt.Fprintf(r.env.stdout, "%-10s %10s %s\t%s\n", kind, size, id, e.Name)
+	return err
+}

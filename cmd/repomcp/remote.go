@@ -1,0 +1,194 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/repomcp/repomcp/client"
+	"github.com/repomcp/repomcp/client/checkout"
+	"github.com/repomcp/repomcp/client/unpack"
+)
+
+// remote is what the commands have in common that ask a server.
+type remote struct {
+	env           environment
+	url           string
+	authorization string
+	protocol      string
+	origins       []string
+	maxBytes      int64
+	json          bool
+}
+
+func (r *remote) define(set *pflag.FlagSet) {
+	set.StringVar(&r.url, "url", "", "the MCP endpoint, where it is not the first argument")
+	set.StringVar(&r.authorization, "authorization", "",
+		"header of that name for the server's own origin; better given as REPOMCP_AUTHORIZATION")
+	set.StringVar(&r.protocol, "protocol", "", "revision of MCP to speak (default: the newest that both know)")
+	set.StringSliceVar(&r.origins, "origin", nil,
+		"origin besides the server's own that downloads may come from, as https://HOST (repeatable)")
+	set.Var(newSize(&r.maxBytes, 0), "max-bytes", "the largest download that is taken; 0 is any")
+	set.BoolVar(&r.json, "json", false, "print one JSON object per line")
+}
+
+func (r *remote) options() client.Options {
+	return client.Options{
+		Authorization: r.authorization, Protocol: r.protocol, Origins: r.origins, MaxStreamSize: r.maxBytes,
+	}
+}
+
+// endpoint takes the URL off the arguments, or finds it in the settings.
+func (r *remote) endpoint(args []string) (rest []string, err error) {
+	if len(args) > 0 && isURL(args[0]) {
+		r.url, args = args[0], args[1:]
+	}
+	if r.url == "" {
+		return nil, &usageError{errors.New("name the MCP endpoint, as the first argument or in REPOMCP_URL")}
+	}
+	return args, nil
+}
+
+func isURL(text string) bool {
+	return strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")
+}
+
+// connect agrees with the server on a protocol.
+func (r *remote) connect(ctx context.Context) (*client.Client, error) {
+	c, err := client.Connect(ctx, r.url, r.options())
+	return c, r.misused(err)
+}
+
+// begin makes a client without a round trip, where the protocol allows it.
+func (r *remote) begin(ctx context.Context) (*client.Client, error) {
+	if r.protocol != "" {
+		return r.connect(ctx)
+	}
+	c, err := client.New(r.url, r.options())
+	return c, r.misused(err)
+}
+
+// misused says that an error before the first request is one of the command line.
+func (r *remote) misused(err error) error {
+	if err == nil || exitCode(err) != exitFailed || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return &usageError{err}
+}
+
+// source is what cat and get download.
+type source struct{ address, uri string }
+
+// source finds out which of both forms the arguments have.
+func (r *remote) source(args []string) (source, error) {
+	if len(args) == 1 && isURL(args[0]) {
+		return source{address: args[0]}, nil
+	}
+	rest, err := r.endpoint(args)
+	if err != nil {
+		return source{}, err
+	}
+	if len(rest) != 1 {
+		return source{}, &usageError{errors.New("name one resource")}
+	}
+	return source{uri: rest[0]}, nil
+}
+
+// open begins the download, behind the part that is there.
+func (r *remote) open(ctx context.Context, s source, have *client.Part) (*client.Download, error) {
+	switch {
+	case s.uri == "" && have == nil:
+		return client.Open(ctx, s.address, r.options())
+	case s.uri == "":
+		return client.OpenRest(ctx, s.address, *have, r.options())
+	}
+	c, err := r.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if have == nil {
+		return c.Stream(ctx, s.uri)
+	}
+	return c.StreamRest(ctx, s.uri, *have)
+}
+
+// tell prints an event for a program that embeds this one.
+func (r *remote) tell(e any) {
+	if r.json {
+		_ = json.NewEncoder(r.env.stdout).Encode(e) // a reader that is gone learns nothing
+	}
+}
+
+// bar shows progress on a terminal, and is silent elsewhere.
+func (r *remote) bar(size int64, what string) *progressbar.ProgressBar {
+	out := r.env.stderr
+	if r.json || !isTerminal(out) {
+		out = io.Discard
+	}
+	return progressbar.NewOptions64(size, progressbar.OptionSetWriter(out), progressbar.OptionShowBytes(true),
+		progressbar.OptionSetDescription(what), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30),
+		progressbar.OptionSetPredictTime(size > 0))
+}
+
+// countArguments refuses another number of them.
+func countArguments(least, most int, text string) cobra.PositionalArgs {
+	return func(_ *cobra.Command, args []string) error {
+		if len(args) < least || len(args) > most {
+			return &usageError{errors.New(text)}
+		}
+		return nil
+	}
+}
+
+// failures are the exit codes of errors that a program can tell apart.
+var failures = []struct {
+	is   error
+	code int
+}{
+	{errKept, exitKept},
+	{checkout.ErrLocked, exitLocked},
+	{checkout.ErrGone, exitRefused},
+	{client.ErrOrigin, exitRefused},
+	{client.ErrInsecure, exitRefused},
+	{client.ErrTooLarge, exitRefused},
+	{client.ErrDamaged, exitDamaged},
+	{client.ErrNotResumed, exitNetwork},
+	{client.ErrNetwork, exitNetwork},
+	{unpack.ErrCut, exitDamaged},
+	{unpack.ErrTrailing, exitDamaged},
+	{unpack.ErrContent, exitDamaged},
+}
+
+// exitCode is that of a command that failed.
+func exitCode(err error) int {
+	usage, refused := (*usageError)(nil), (*client.Error)(nil)
+	unsafe, limit := (*unpack.RefusedError)(nil), (*unpack.LimitError)(nil)
+	switch {
+	case errors.As(err, &usage):
+		return exitUsage
+	case errors.As(err, &unsafe) || errors.As(err, &limit):
+		return exitDamaged
+	case errors.As(err, &refused) && refused.Busy():
+		return exitNetwork
+	case errors.As(err, &refused):
+		return exitRefused
+	}
+	for _, f := range failures {
+		if errors.Is(err, f.is) {
+			return f.code
+		}
+	}
+	return exitFailed
+}
+
+// exitCodesHelp is a part of the help of commands.
+var exitCodesHelp = fmt.Sprintf(`The exit code is %d for success, %d for a wrong command line, %d where the server
+cannot be reached, %d where it refuses, %d for damaged or unsafe content, and %d
+for anything else.`, exitOK, exitUsage, exitNetwork, exitRefused, exitDamaged, exitFailed)

@@ -1,0 +1,171 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"runtime/debug"
+	"strings"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+
+	"github.com/repomcp/repomcp/client/checkout"
+)
+
+// errKept ends a sync that brought all but what somebody changed.
+var errKept = errors.New("files that were changed here are kept; --force overwrites them")
+
+// syncMemory is what the garbage collector aims at. With the program itself, a
+// sync then takes less than 64 MiB.
+const syncMemory = 32 << 20
+
+type syncFlags struct {
+	remote
+	options checkout.Options
+	watch   bool
+	once    bool
+}
+
+func newSync(env environment) *cobra.Command {
+	f := &syncFlags{remote: remote{env: env}}
+	command := &cobra.Command{
+		Use:   "sync [URL] REPO[@REF] DIR",
+		Short: "Keep a folder in step with a branch of a server",
+		Long: fmt.Sprintf(`Bring the files of a branch, a tag or a commit into a folder: first as a whole
+archive, which is unpacked while it arrives, and later only what differs. URL is the
+MCP endpoint, left out where REPOMCP_URL has it.
+
+Files that were changed in the folder are kept and named at the end; files that are
+the same are not touched; only what sync itself wrote is removed. With --watch it
+goes on, and follows every push until it is interrupted.
+
+%s It is %d where changed files were kept, and
+%d while another sync has the folder.`, exitCodesHelp, exitKept, exitLocked),
+		Example: `  repomcp sync http://127.0.0.1:8080/mcp hello@main hello
+  repomcp sync http://127.0.0.1:8080/mcp hello hello --watch
+  repomcp sync http://127.0.0.1:8080/mcp hello@v1.0.0 docs --path docs --dry-run`,
+		Args: countArguments(2, 3, "name the endpoint, a repository and a folder"),
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
+	}
+	set := command.Flags()
+	f.define(set)
+	set.StringArrayVar(&f.options.Paths, "path", nil, "only what this git pathspec matches (repeatable)")
+	set.StringArrayVar(&f.options.Exclude, "exclude", nil, "not what this git pathspec matches (repeatable)")
+	set.StringVar(&f.options.Profile, "profile", checkout.ProfileFull,
+		"full: the tree as it is stored; archive: what git archive makes of it")
+	set.BoolVar(&f.options.DryRun, "dry-run", false, "only print what would be done")
+	set.BoolVar(&f.options.Force, "force", false, "overwrite files that were changed here")
+	set.BoolVar(&f.options.Verify, "verify", false, "read all files again, and mend what is missing or damaged")
+	set.BoolVar(&f.options.AllowExternalSymlinks, "allow-external-symlinks", false,
+		"make symbolic links that lead out of the folder")
+	set.BoolVar(&f.watch, "watch", false, "follow the branch until interrupted")
+	set.BoolVar(&f.once, "once", false, "do not follow, whatever the settings say")
+	return command
+}
+
+func (f *syncFlags) run(ctx context.Context, args []string) error {
+	rest, err := f.endpoint(args)
+	if err != nil {
+		return err
+	}
+	o := &f.options
+	switch {
+	case len(rest) != 2:
+		return &usageError{errors.New("name a repository and a folder")}
+	case o.Profile != checkout.ProfileFull && o.Profile != checkout.ProfileArchive:
+		return &usageError{fmt.Errorf("--profile %q is neither full nor archive", o.Profile)}
+	case f.watch && !f.once && o.DryRun:
+		return &usageError{errors.New("--dry-run does not go with --watch")}
+	}
+	if _, chosen := f.env.lookup("GOMEMLIMIT"); !chosen {
+		debug.SetMemoryLimit(syncMemory)
+	}
+	o.Repository, o.Ref, _ = strings.Cut(rest[0], "@")
+	o.Dir, o.Plain = rest[1], isLocal(f.url)
+	c, err := f.begin(ctx)
+	if err != nil {
+		return err
+	}
+	shown := &syncProgress{syncFlags: f}
+	o.Events = shown.show
+	if f.watch && !f.once {
+		err := checkout.Follow(ctx, c, *o)
+		if ctx.Err() != nil {
+			return nil // it was interrupted, which is how it ends
+		}
+		return err
+	}
+	result, err := checkout.Sync(ctx, c, *o)
+	if err == nil && result.KeptCount > 0 {
+		err = errKept
+	}
+	return err
+}
+
+// isLocal reports whether a server is on this machine.
+func isLocal(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	return u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
+}
+
+// syncProgress shows the events of runs: to programs all of them, to people what
+// they would ask for.
+type syncProgress struct {
+	*syncFlags
+	bar *progressbar.ProgressBar
+}
+
+func (s *syncProgress) show(e checkout.Event) {
+	s.tell(e)
+	if s.json {
+		return
+	}
+	switch e.Event {
+	case checkout.EventProgress:
+		if s.bar == nil {
+			s.bar = s.remote.bar(sizeOrUnknown(e.Size), s.options.Repository)
+		}
+		_ = s.bar.Set64(e.Bytes) // a terminal that is gone
+	case checkout.EventWrite, checkout.EventDelete:
+		if s.options.DryRun {
+			s.print("%s %s\n", e.Event, e.Path)
+		}
+	case checkout.EventKeep:
+		s.end()
+		_, _ = fmt.Fprintf(s.env.stderr, "repomcp: kept %s: %s\n", e.Path, e.Reason)
+	case checkout.EventRetry:
+		s.end()
+		_, _ = fmt.Fprintf(s.env.stderr, "repomcp: %s; trying again\n", e.Error)
+	case checkout.EventDone:
+		s.end()
+		s.print("%s %.12s: %d written, %d deleted, %d kept\n", s.options.Repository, e.Commit, e.Result.Written,
+			e.Result.Deleted, e.Result.KeptCount)
+	}
+}
+
+// sizeOrUnknown is -1 where an event does not say.
+func sizeOrUnknown(size int64) int64 {
+	if size == 0 {
+		return -1
+	}
+	return size
+}
+
+// end takes the bar away.
+func (s *syncProgress) end() {
+	if s.bar != nil {
+		_ = s.bar.Exit() // likewise
+		s.bar = nil
+	}
+}
+
+func (s *syncProgress) print(format string, args ...any) {
+	_, _ = fmt.Fprintf(s.env.stdout, format, args...) // likewise
+}
