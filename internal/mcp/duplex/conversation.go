@@ -31,8 +31,9 @@ type Transport interface {
 	// is not called again before it returned, nor after it failed: half a message
 	// cannot be followed by another.
 	Write(ctx context.Context, fill func(io.Writer) error) error
-	// Leave is called once all requests have been answered after which nothing more
-	// is to come. A Read that waits has to fail then.
+	// Leave is called once all has been answered and nothing more is to be: neither
+	// Write follows nor does a message that Read returns mean anything. A Read that
+	// waits has to fail then.
 	Leave()
 }
 
@@ -63,6 +64,7 @@ type Conversation struct {
 	slots    chan struct{} // taken by requests that run, and by the reader
 	stalls   atomic.Int64  // odd while the reader waits for a slot
 	turn     chan struct{} // held from the first to the last byte of a message
+	left     chan struct{} // closed when the connection has been left
 
 	mu       sync.Mutex
 	running  sync.WaitGroup // added to with mu held, and not once it stops
@@ -74,6 +76,7 @@ func New(options Options, transport Transport) *Conversation {
 	return &Conversation{
 		options: options, client: options.Client, transport: transport,
 		slots: make(chan struct{}, requests), turn: make(chan struct{}, 1),
+		left: make(chan struct{}),
 	}
 }
 
@@ -117,9 +120,12 @@ func (c *Conversation) readAll(ctx context.Context) error {
 			<-c.slots
 		case errors.Is(err, ErrEnd):
 			c.drain()
-			c.stop()
-			c.running.Wait()
-			return nil
+			select {
+			case <-c.left:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
 		default:
 			return err
 		}
@@ -162,8 +168,8 @@ func (c *Conversation) stop() {
 	c.stopping = true
 }
 
-// leave ends the connection once the server stops and all requests in flight have
-// been answered.
+// leave ends the connection once the server stops, or the client sends nothing
+// more, and all requests in flight have been answered.
 func (c *Conversation) leave(ctx context.Context) {
 	select {
 	case <-ctx.Done():
@@ -172,7 +178,12 @@ func (c *Conversation) leave(ctx context.Context) {
 	}
 	c.stop()
 	c.running.Wait()
-	c.transport.Leave()
+	select {
+	case c.turn <- struct{}{}: // for ever
+		c.transport.Leave()
+		close(c.left)
+	case <-ctx.Done():
+	}
 }
 
 // write sends one message.
