@@ -24,7 +24,7 @@ var arrows = map[string][]string{
 	"internal/mcp":    {"internal/archive", "internal/links", "internal/repos", "internal/repos/newest", "internal/resources", "internal/watch"},
 	// One client, both ways; WebSocket and stdio are two ways to carry it.
 	"internal/mcp/duplex": {"internal/mcp", "internal/panics", "internal/resources"},
-	"internal/stdio":      {"internal/mcp", "internal/mcp/duplex"},
+	"internal/stdio":      {"internal/mcp", "internal/mcp/duplex", "internal/panics"},
 	"internal/resources":  {"internal/archive", "internal/cache", "internal/links", "internal/lru", "internal/repos"},
 	"internal/watch":      {"internal/panics", "internal/repos", "internal/resources"},
 	"internal/tools": {
