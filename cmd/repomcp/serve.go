@@ -71,7 +71,7 @@ cleanly on SIGTERM: downloads that are under way may finish within
 		},
 	}
 	set := command.Flags()
-	flags.mirrorFlags.define(set)
+	flags.define(set)
 	set.BoolVar(&flags.stdio, "stdio", false, "serve the program that started this one, as repomcp stdio does")
 	set.StringVar(&flags.listen, "listen", "127.0.0.1:8080", "address to listen on; port 0 picks a free one")
 	set.StringVar(&flags.publicURL, "public-url", "",
@@ -146,9 +146,10 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 	}
 	at := reachOf(listener.Addr())
 	server := httpx.New(httpx.Options{
-		MCP: served.messages, Resources: served.resources, AllowedHosts: append(hosts, at.names...), AllowedOrigins: flags.allowedOrigins,
-		PublicURL:    flags.publicURL,
-		WriteTimeout: flags.writeTimeout, Connections: flags.maxConnections, Health: served.catalogue.Check, Logger: logger,
+		MCP: served.messages, Resources: served.resources, AllowedHosts: append(hosts, at.names...),
+		AllowedOrigins: flags.allowedOrigins,
+		PublicURL:      flags.publicURL,
+		WriteTimeout:   flags.writeTimeout, Connections: flags.maxConnections, Health: served.catalogue.Check, Logger: logger,
 	})
 	if err := greet(env.stderr, flags, at, len(served.catalogue.Names()), logger); err != nil {
 		return err

@@ -100,6 +100,7 @@ func TestMCPGoStartsTheProgram(t *testing.T) {
 	}
 	var subscribe mcpgo.SubscribeRequest
 	subscribe.Params.URI = "repo://group/hello"
+	//nolint:staticcheck // deprecated for clients, and what those of today send
 	if err := c.Subscribe(ctx, subscribe); err != nil {
 		t.Fatal(err)
 	}

@@ -128,7 +128,8 @@ func (s *Server) listed(ctx context.Context, repository *repos.Repository) []lis
 	}
 	meta := resources.MergeMeta(s.streamable(), s.resources.ArchiveLinkMeta(ctx, r, head))
 	tarball := listedResource{
-		Meta: meta, URI: r.String(), Name: name + " (tar.gz)", MIMEType: r.Options.Format.MediaType(), Streamable: s.resources.Downloads(),
+		Meta: meta, URI: r.String(), Name: name + " (tar.gz)", MIMEType: r.Options.Format.MediaType(),
+		Streamable:  s.resources.Downloads(),
 		Description: "All files of the default branch. " + s.howToFetch(),
 		HTTPURL:     meta[resources.MetaHTTP], HTTPURLExpiresAt: meta[resources.MetaHTTPExpires],
 	}

@@ -77,7 +77,8 @@ type Server struct {
 // repository gets into them.
 func (s *Server) instructions() string {
 	if s.resources.Downloads() {
-		return fmt.Sprintf(guide, "downloads a whole tree; it does not go through the conversation", " by resources/stream")
+		return fmt.Sprintf(guide, "downloads a whole tree; it does not go through the conversation",
+			" by resources/stream")
 	}
 	return fmt.Sprintf(guide, "tells how to have a whole tree in a file, past the conversation", "")
 }
