@@ -16,14 +16,17 @@ const module = "github.com/repomcp/repomcp/"
 // arrows say which of the module's packages each package may import. What is
 // not here may not be.
 var arrows = map[string][]string{
-	"cmd/repomcp":        {"client", "client/checkout", "client/unpack", "internal/archive", "internal/cache", "internal/history", "internal/httpx", "internal/links", "internal/mcp", "internal/repos", "internal/resources", "internal/search", "internal/tools", "internal/tools/prompts", "internal/watch"},
-	"client":             {},
-	"client/checkout":    {"client", "client/unpack"},
-	"client/unpack":      {},
-	"internal/httpx":     {"internal/links", "internal/mcp", "internal/panics", "internal/resources"},
-	"internal/mcp":       {"internal/archive", "internal/links", "internal/repos", "internal/repos/newest", "internal/resources", "internal/watch"},
-	"internal/resources": {"internal/archive", "internal/cache", "internal/links", "internal/lru", "internal/repos"},
-	"internal/watch":     {"internal/panics", "internal/repos", "internal/resources"},
+	"cmd/repomcp":     {"client", "client/checkout", "client/unpack", "internal/archive", "internal/cache", "internal/history", "internal/httpx", "internal/links", "internal/mcp", "internal/repos", "internal/resources", "internal/search", "internal/stdio", "internal/tools", "internal/tools/prompts", "internal/watch"},
+	"client":          {},
+	"client/checkout": {"client", "client/unpack"},
+	"client/unpack":   {},
+	"internal/httpx":  {"internal/links", "internal/mcp", "internal/mcp/duplex", "internal/panics", "internal/resources"},
+	"internal/mcp":    {"internal/archive", "internal/links", "internal/repos", "internal/repos/newest", "internal/resources", "internal/watch"},
+	// One client, both ways; WebSocket and stdio are two ways to carry it.
+	"internal/mcp/duplex": {"internal/mcp", "internal/panics", "internal/resources"},
+	"internal/stdio":      {"internal/mcp", "internal/mcp/duplex", "internal/panics"},
+	"internal/resources":  {"internal/archive", "internal/cache", "internal/links", "internal/lru", "internal/repos"},
+	"internal/watch":      {"internal/panics", "internal/repos", "internal/resources"},
 	"internal/tools": {
 		"internal/archive", "internal/cquote", "internal/diff", "internal/history", "internal/lfs", "internal/lru", "internal/mailmap", "internal/repos",
 		"internal/resources", "internal/search", "internal/search/pattern", "internal/tools/excerpt", "internal/tools/glob", "internal/tools/spelling",

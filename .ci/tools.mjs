@@ -13,7 +13,8 @@ export function git(repository, ...args) {
 const lines = (buffer) => buffer.toString().trimEnd().split("\n");
 const head = (repository) => lines(git(repository, "rev-parse", "HEAD"))[0];
 
-// A check gets the data of a result, its text blocks and its links.
+// A check gets the data of a result, its text blocks and its links, and whether
+// these are streamable.
 export const calls = [
   {
     name: "search_repositories",
@@ -65,11 +66,11 @@ export const calls = [
   {
     name: "get_file_contents",
     arguments: { repo: "media", path: "images/logo.png" },
-    check: ({ links }) => {
+    check: ({ links, streamable }) => {
       assert.equal(links.length, 1);
       assert.equal(links[0].mimeType, "image/png");
       assert.equal(links[0].size, 123);
-      assert.equal(links[0]._meta["io.github.repomcp/streamable"], true);
+      assert.equal(links[0]._meta["io.github.repomcp/streamable"], streamable);
     },
   },
   {
@@ -150,9 +151,10 @@ export function checkList(tools) {
   }
 }
 
-export function checkResult(call, result) {
+// Without an HTTP server nothing is streamable.
+export function checkResult(call, result, streamable = true) {
   const texts = result.content.filter((block) => block.type === "text").map((block) => block.text);
   assert.notEqual(result.isError, true, `${call.name}: ${texts}`);
   const links = result.content.filter((block) => block.type === "resource_link");
-  call.check({ data: result.structuredContent, texts, links });
+  call.check({ data: result.structuredContent, texts, links, streamable });
 }

@@ -71,10 +71,10 @@ export async function reportsMissing(client, code) {
 }
 
 // The clients hold the data of results against the schemas that were listed.
-export async function callsTools(client) {
+export async function callsTools(client, streamable) {
   checkList((await client.listTools()).tools);
   for (const call of calls) {
-    checkResult(call, await client.callTool({ name: call.name, arguments: call.arguments }));
+    checkResult(call, await client.callTool({ name: call.name, arguments: call.arguments }), streamable);
   }
 }
 

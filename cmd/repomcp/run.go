@@ -104,7 +104,7 @@ command line wins over the environment, and that over the file.`,
 	root.PersistentFlags().String("config", "", "YAML file with settings, by the flags' names")
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
-	root.AddCommand(newServe(env), newArchive(env), newList(env), newCat(env), newGet(env), newSync(env),
+	root.AddCommand(newServe(env), newStdio(env), newArchive(env), newList(env), newCat(env), newGet(env), newSync(env),
 		newVersion(env))
 	for _, command := range root.Commands() {
 		inner := command.PreRunE

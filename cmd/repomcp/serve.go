@@ -5,67 +5,37 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"io/fs"
 	"log/slog"
 	"net"
 	"net/url"
 	"os"
 	"os/signal"
-	"sync"
 	"syscall"
 	"time"
 
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
-	"github.com/repomcp/repomcp/internal/archive"
-	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/httpx"
 	"github.com/repomcp/repomcp/internal/mcp"
-	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
-	"github.com/repomcp/repomcp/internal/search"
-	"github.com/repomcp/repomcp/internal/tools"
-	"github.com/repomcp/repomcp/internal/tools/prompts"
-	"github.com/repomcp/repomcp/internal/watch"
 )
-
-var errNoRoot = &usageError{errors.New("name the folder of the git mirrors with --root DIR or REPOMCP_ROOT")}
-
-// defaultHistoryCache is what its parts take by default.
-const defaultHistoryCache = history.DefaultFactsBytes + repos.DefaultGraphBytes + repos.DefaultCommitGraphBytes
 
 // minSessionKeyBytes is the length from which a key cannot be guessed.
 const minSessionKeyBytes = 32
 
 type serveFlags struct {
-	root             string
-	listen           string
-	publicURL        string
-	allowedHosts     []string
-	allowedOrigins   []string
-	allowUnreachable bool
-	hideRefs         []string
-	readLimit        int64
-	limits           archive.Limits
-	level            int
-	rescan           time.Duration
-	verify           bool
-	searchCache      int64
-	tools            []string
-	noLinks          bool
-	historyCache     int64
-	noEvents         bool
-	maxSubscriptions int
-	maxConnections   int
-	drainTimeout     time.Duration
-	writeTimeout     time.Duration
-	sessionKeyFile   string
-	links            linkFlags
-	cache            cacheFlags
-	logFormat        string
-	logLevel         string
+	mirrorFlags
+	stdio          bool
+	listen         string
+	publicURL      string
+	allowedHosts   []string
+	allowedOrigins []string
+	maxConnections int
+	writeTimeout   time.Duration
+	sessionKeyFile string
+	links          linkFlags
+	cache          cacheFlags
 }
 
 func newServe(env environment) *cobra.Command {
@@ -87,17 +57,22 @@ cleanly on SIGTERM: downloads that are under way may finish within
 		Example: `  repomcp serve --root /srv/git
   REPOMCP_ROOT=/srv/git repomcp serve --listen 127.0.0.1:9000
   repomcp serve --root /srv/git --listen :8080 --public-url https://git.example.com`,
-		Args: func(_ *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return &usageError{fmt.Errorf("serve takes no argument %q; name the folder of the mirrors with "+
-					"--root %s", args[0], args[0])}
+		Args: func(c *cobra.Command, args []string) error {
+			if err := takesNoArgument(c, args); err != nil || !flags.stdio {
+				return err
 			}
-			return nil
+			return refuseListening(c.Flags())
 		},
-		RunE: func(c *cobra.Command, _ []string) error { return serve(c, env, flags) },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if flags.stdio {
+				return serveStdio(c, env, flags.mirrorFlags)
+			}
+			return serve(c, env, flags)
+		},
 	}
 	set := command.Flags()
-	set.StringVar(&flags.root, "root", "", "folder of the git mirrors (required)")
+	flags.define(set)
+	set.BoolVar(&flags.stdio, "stdio", false, "serve the program that started this one, as repomcp stdio does")
 	set.StringVar(&flags.listen, "listen", "127.0.0.1:8080", "address to listen on; port 0 picks a free one")
 	set.StringVar(&flags.publicURL, "public-url", "",
 		"address under which clients reach the server, when it is another one")
@@ -105,40 +80,6 @@ cleanly on SIGTERM: downloads that are under way may finish within
 		"name that the Host header may have, besides localhost and the public URL's (repeatable)")
 	set.StringSliceVar(&flags.allowedOrigins, "allowed-origin", nil,
 		"web origin whose pages may use the server, such as https://ide.example (repeatable)")
-	set.BoolVar(&flags.allowUnreachable, "allow-unreachable", false,
-		"also serve commits that no ref leads to, by their id")
-	set.StringSliceVar(&flags.hideRefs, "hide-refs", nil, hideRefsUsage)
-	set.Var(newSize(&flags.readLimit, 4<<20), "read-limit",
-		"largest content of resources/read; larger ones need resources/stream")
-	set.Var(newSize(&flags.limits.Bytes, archive.DefaultBytes), "max-archive-bytes", "largest archive, by its tar")
-	set.Int64Var(&flags.limits.Entries, "max-archive-entries", archive.DefaultEntries,
-		"largest number of entries of an archive")
-	set.IntVar(&flags.limits.Depth, "max-archive-depth", archive.DefaultDepth,
-		"deepest nesting of folders in an archive")
-	set.IntVar(&flags.limits.PathBytes, "max-archive-path", archive.DefaultPathBytes,
-		"longest path in an archive, in bytes")
-	set.Var(newSize(&flags.limits.BlobBytes, archive.DefaultBlobBytes), "max-archive-file",
-		"largest file in an archive")
-	set.IntVar(&flags.level, "compression-level", 0, "of archives, 1 (fast) to 9 (small); 0 picks a good one")
-	set.DurationVar(&flags.rescan, "rescan", 10*time.Second,
-		"how often the folder is searched for new and deleted repositories")
-	set.BoolVar(&flags.noEvents, "no-file-events", false,
-		"look for changes of watched repositories twice a second instead of having the kernel tell (inotify)")
-	set.IntVar(&flags.maxSubscriptions, "max-subscriptions", 10_000,
-		"how many resources all clients together may watch")
-	set.Var(newSize(&flags.searchCache, search.DefaultCacheBytes), "search-cache",
-		"memory for the results of earlier code searches")
-	set.Var(newSize(&flags.historyCache, defaultHistoryCache), "history-cache",
-		"memory for what is known of commits and paths: half of it for commit-graph files and which commits may be "+
-			"read, a quarter for logs, blames and comparisons, a quarter for the parents of commits")
-	set.StringSliceVar(&flags.tools, "tools", nil,
-		"tools to offer, with commas between; all without it. A request chooses fewer by the header X-MCP-Tools")
-	set.BoolVar(&flags.noLinks, "no-resource-links", false,
-		"no resource_link in the results of tools, for frameworks that fail on it; texts and data still have the "+
-			"addresses")
-	set.BoolVar(&flags.verify, "verify", false,
-		"read all packs and commit-graphs once in the background and log damage")
-	set.DurationVar(&flags.drainTimeout, "drain-timeout", 30*time.Second, "how long downloads may take after SIGTERM")
 	set.DurationVar(&flags.writeTimeout, "write-timeout", 2*time.Minute,
 		"how long a client may take nothing of what is sent before it is dropped")
 	set.IntVar(&flags.maxConnections, "max-connections", 0,
@@ -148,8 +89,6 @@ cleanly on SIGTERM: downloads that are under way may finish within
 			"sessions")
 	flags.links.define(set)
 	flags.cache.define(set)
-	set.StringVar(&flags.logFormat, "log-format", "text", "text or json")
-	set.StringVar(&flags.logLevel, "log-level", "info", "debug, info, warn or error")
 	return command
 }
 
@@ -159,7 +98,7 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 		return errNoRoot
 	}
 	env.collect(serveGarbage)
-	logger, err := newLogger(env.stderr, flags)
+	logger, err := newLogger(env.stderr, flags.mirrorFlags)
 	if err != nil {
 		return err
 	}
@@ -179,19 +118,11 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	catalogue, err := repos.Open(flags.root, repos.Options{
-		AllowUnreachable: flags.allowUnreachable, HideRefs: flags.hideRefs, Rescan: flags.rescan,
-		GraphBytes: flags.historyCache / 4, CommitGraphBytes: flags.historyCache / 2, Logger: logger,
-	})
+	served, err := flags.open(logger)
 	if err != nil {
-		return fmt.Errorf("--root %s: %w", flags.root, withoutPath(err))
+		return err
 	}
-	defer func() { err = errors.Join(err, catalogue.Close()) }()
-	engine, err := archive.NewEngine(archive.EngineOptions{Level: flags.level})
-	if err != nil {
-		return &usageError{err}
-	}
-	defer engine.Close()
+	defer func() { err = errors.Join(err, served.close()) }()
 	redis.SetLogger(redisLog{logger})
 	// Links begin with the address.
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", flags.listen)
@@ -209,61 +140,25 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, caching.close()) }()
-	found := resources.New(resources.Options{
-		Catalogue: catalogue, Engine: engine, ArchiveLimits: flags.limits, Links: linking.Linking, Cache: caching.cache,
-		Logger: logger,
-	})
-	subscriptions := watch.New(watch.Options{
-		Catalogue: catalogue, NoEvents: flags.noEvents, Total: flags.maxSubscriptions, Logger: logger,
-	})
-	messages := mcp.New(mcp.Options{
-		Catalogue: catalogue, Resources: found, Subscriptions: subscriptions, Version: version(),
-		ReadLimit: flags.readLimit, Delivery: linking.delivery, Sessions: mcp.NewSessions(key), Logger: logger,
-		Prompts: prompts.All(), Unknown: tools.Unknown,
-	})
-	offered, err := tools.Choose(tools.New(tools.Options{
-		Catalogue: catalogue, Resources: found, NoLinks: flags.noLinks, Logger: logger,
-		Searcher: search.New(catalogue, engine.Scheduler(), search.Options{CacheBytes: flags.searchCache}),
-		Facts:    history.NewFacts(flags.historyCache / 4),
-	}), flags.tools)
-	if err != nil {
-		return &usageError{fmt.Errorf("--tools: %w", err)}
+	if err := served.assemble(flags.mirrorFlags, resources.Options{Links: linking.Linking, Cache: caching.cache},
+		mcp.Options{Delivery: linking.delivery, Sessions: mcp.NewSessions(key)}); err != nil {
+		return err
 	}
-	messages.AddTools(offered...)
 	at := reachOf(listener.Addr())
 	server := httpx.New(httpx.Options{
-		MCP: messages, Resources: found, AllowedHosts: append(hosts, at.names...), AllowedOrigins: flags.allowedOrigins,
-		PublicURL:    flags.publicURL,
-		WriteTimeout: flags.writeTimeout, Connections: flags.maxConnections, Health: catalogue.Check, Logger: logger,
+		MCP: served.messages, Resources: served.resources, AllowedHosts: append(hosts, at.names...),
+		AllowedOrigins: flags.allowedOrigins,
+		PublicURL:      flags.publicURL,
+		WriteTimeout:   flags.writeTimeout, Connections: flags.maxConnections, Health: served.catalogue.Check, Logger: logger,
 	})
-	if err := greet(env.stderr, flags, at, len(catalogue.Names()), logger); err != nil {
+	if err := greet(env.stderr, flags, at, len(served.catalogue.Names()), logger); err != nil {
 		return err
 	}
 	serving = true
-	background := []func(context.Context){catalogue.Watch, subscriptions.Run, linking.watch, caching.watch,
-		func(ctx context.Context) {
-			ignoreHangups(ctx, logger)
-		}}
-	if flags.verify {
-		background = append(background, catalogue.Verify)
-	}
-	stop := runUntil(ctx, background...)
+	stop := runUntil(ctx, append(served.background(flags.mirrorFlags), linking.watch, caching.watch,
+		func(ctx context.Context) { ignoreHangups(ctx, logger) })...)
 	defer stop()
 	return serveUntil(ctx, server, listener, flags.drainTimeout, logger)
-}
-
-// runUntil runs the functions until ctx ends or stop is called, which waits for
-// them.
-func runUntil(ctx context.Context, functions ...func(context.Context)) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var running sync.WaitGroup
-	for _, function := range functions {
-		running.Go(func() { function(ctx) })
-	}
-	return func() {
-		cancel()
-		running.Wait()
-	}
 }
 
 // serveUntil serves until ctx ends and then lets downloads finish.
@@ -307,30 +202,6 @@ func warnOfReaders(logger *slog.Logger, files ...string) {
 			logger.Warn("every user of this machine can read the key; take that right away with chmod o-r", "file",
 				name)
 		}
-	}
-}
-
-// withoutPath drops the path of an error whose message names it already.
-func withoutPath(err error) error {
-	if p := (*fs.PathError)(nil); errors.As(err, &p) {
-		return p.Err
-	}
-	return err
-}
-
-func newLogger(w io.Writer, flags serveFlags) (*slog.Logger, error) {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(flags.logLevel)); err != nil {
-		return nil, &usageError{fmt.Errorf("--log-level %q is none of debug, info, warn and error", flags.logLevel)}
-	}
-	options := &slog.HandlerOptions{Level: level}
-	switch flags.logFormat {
-	case "text":
-		return slog.New(slog.NewTextHandler(w, options)), nil
-	case "json":
-		return slog.New(slog.NewJSONHandler(w, options)), nil
-	default:
-		return nil, &usageError{fmt.Errorf("--log-format %q is neither text nor json", flags.logFormat)}
 	}
 }
 

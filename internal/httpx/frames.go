@@ -10,19 +10,8 @@ import (
 // socketChunk bounds one frame. Pings and pongs pass between two.
 const socketChunk = 16 << 10
 
-func (s *socket) write(ctx context.Context, message []byte) error {
-	return s.message(ctx, func(w io.Writer) error {
-		_, err := w.Write(message)
-		return err
-	})
-}
-
-// message sends what fill writes as one message, or nothing if that is nothing.
-// A client that does not read it is dropped: half a message cannot be followed
-// by another.
-func (s *socket) message(ctx context.Context, fill func(io.Writer) error) error {
-	s.writing.Lock()
-	defer s.writing.Unlock()
+// Write implements [duplex.Transport]. A client that does not read is dropped.
+func (s *socket) Write(ctx context.Context, fill func(io.Writer) error) error {
 	w := &frameWriter{ctx: ctx, conn: s.conn}
 	err := fill(w)
 	if err == nil {

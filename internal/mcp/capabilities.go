@@ -66,7 +66,7 @@ func (s *Server) initialize(ctx context.Context, r *Request, params mcp.Initiali
 	r.begun = &claims
 	return &initializeResult{
 		ProtocolVersion: claims.Version, Capabilities: s.capabilities(ctx), ServerInfo: s.implementation(),
-		Instructions: instructions,
+		Instructions: s.instructions(),
 	}, nil
 }
 
@@ -88,7 +88,7 @@ func (d *discoverResult) complement(c mcp.CacheableResult) {
 // discover answers server/discover, which the modern era has instead.
 func (s *Server) discover(ctx context.Context, _ *Request, _ struct{}) (any, *Error) {
 	return &discoverResult{
-		SupportedVersions: Versions(), Capabilities: s.capabilities(ctx), Instructions: instructions,
+		SupportedVersions: Versions(), Capabilities: s.capabilities(ctx), Instructions: s.instructions(),
 	}, nil
 }
 

@@ -13,7 +13,7 @@ import (
 const maxListens = 4
 
 // Connection is a client of a transport that has one connection for all
-// messages, and no headers: WebSocket. The era is that of each message; what
+// messages, and no headers: WebSocket, stdio. The era is that of each message; what
 // headers would say of a session is remembered from its initialize.
 //
 // Messages are given to Admit, Notified and Start in the order in which they
@@ -144,7 +144,7 @@ func (c *Connection) Start(ctx context.Context, r *Request) (Answer, *Error) {
 func (c *Connection) answer(ctx context.Context, r *Request, notify func([]byte) error) []byte {
 	ctx = overSocket(ctx)
 	switch {
-	case r.Method == MethodStream:
+	case r.Method == MethodStream && c.server.resources.Downloads():
 		return c.stream(ctx, r)
 	case r.IsListen():
 		return c.server.Listen(ctx, r, notify).Message

@@ -46,6 +46,9 @@ func overSocket(ctx context.Context) context.Context {
 
 // modes are the ways in which a client that came so gets the bytes.
 func (s *Server) modes(ctx context.Context) []string {
+	if !s.resources.Downloads() {
+		return nil
+	}
 	var modes []string
 	if ctx.Value(socketKey{}) == nil {
 		modes = append(modes, deliveryDirect)

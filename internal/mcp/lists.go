@@ -126,10 +126,11 @@ func (s *Server) listed(ctx context.Context, repository *repos.Repository) []lis
 	r := resources.Resource{
 		Repository: name, Kind: resources.Archive, Revision: ref, Options: archive.Options{Format: archive.TarGz},
 	}
-	meta := resources.MergeMeta(map[string]any{metaStreamable: true}, s.resources.ArchiveLinkMeta(ctx, r, head))
+	meta := resources.MergeMeta(s.streamable(), s.resources.ArchiveLinkMeta(ctx, r, head))
 	tarball := listedResource{
-		Meta: meta, URI: r.String(), Name: name + " (tar.gz)", MIMEType: r.Options.Format.MediaType(), Streamable: true,
-		Description: "All files of the default branch. Download it with resources/stream.",
+		Meta: meta, URI: r.String(), Name: name + " (tar.gz)", MIMEType: r.Options.Format.MediaType(),
+		Streamable:  s.resources.Downloads(),
+		Description: "All files of the default branch. " + s.howToFetch(),
 		HTTPURL:     meta[resources.MetaHTTP], HTTPURLExpiresAt: meta[resources.MetaHTTPExpires],
 	}
 	return []listedResource{card, tarball}

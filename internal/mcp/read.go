@@ -51,8 +51,15 @@ func isText(content []byte) bool {
 
 func (s *Server) tooLargeToRead(size int64, meta map[string]any) *Error {
 	failure := &Error{Reason: resources.ReasonTooLarge, Message: fmt.Sprintf("The resource is larger than the %d "+
-		"bytes that resources/read returns. Download it with resources/stream.", s.options.ReadLimit)}
-	failure = failure.With("limit", s.options.ReadLimit).With("suggestion", MethodStream)
+		"bytes that resources/read returns. ", s.options.ReadLimit)}
+	failure = failure.With("limit", s.options.ReadLimit)
+	if s.resources.Downloads() {
+		failure.Message += "Download it with resources/stream."
+		failure = failure.With("suggestion", MethodStream)
+	} else {
+		failure.Message += "Read a file in parts with get_file_contents, or name fewer paths of an archive; " +
+			"get_archive_link tells how to make it on the machine of the server."
+	}
 	if size != resources.UnknownSize {
 		failure = failure.With("size", size)
 	}

@@ -7,6 +7,23 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
+// streamable marks what resources/stream serves, as members of _meta; nil where
+// there is no such method.
+func (s *Server) streamable() map[string]any {
+	if !s.resources.Downloads() {
+		return nil
+	}
+	return map[string]any{metaStreamable: true}
+}
+
+// howToFetch says by which method what may have many bytes is had.
+func (s *Server) howToFetch() string {
+	if s.resources.Downloads() {
+		return "Download it with resources/stream."
+	}
+	return fmt.Sprintf("Read it with resources/read, which returns up to %d bytes.", s.options.ReadLimit)
+}
+
 // Stream opens the resource of a resources/stream request (SEP-2532). The
 // content is streamable and, as far as its size is known, within what the
 // client accepts.

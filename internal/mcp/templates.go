@@ -42,32 +42,32 @@ func (s *Server) listTemplates(_ context.Context, r *Request, params mcp.Paginat
 	if failure != nil {
 		return nil, failure
 	}
-	left := slices.DeleteFunc(templates(), func(t template) bool { return params.Cursor != "" && t.Name <= after })
+	left := slices.DeleteFunc(s.templates(), func(t template) bool { return params.Cursor != "" && t.Name <= after })
 	return &templatesResult{Templates: left}, nil
 }
 
 // templates are the grammar of [resources.Parse] as RFC 6570 templates, by their
 // names.
-func templates() []template {
+func (s *Server) templates() []template {
 	list := []template{
 		description("repo://{+repo}", "repository", "Repository",
 			"Description, default branch, head commit, counts and links of a repository, as JSON."),
-		stream("repo://{+repo}/refs", "refs", "Branches and tags", resources.TypeJSON,
+		s.stream("repo://{+repo}/refs", "refs", "Branches and tags", resources.TypeJSON,
 			"All branches and tags with their commits, as JSON; with ?all=1 all other refs, too."),
 		description("repo://{+repo}/refs/heads/{branch}", "branch", "Branch",
 			"Commit, tree and time of a branch, as JSON. Subscribe to it to learn of pushes."),
 		description("repo://{+repo}/refs/tags/{tag}", "tag", "Tag",
 			"Commit, tree and time of a tag, as JSON."),
-		stream("repo://{+repo}/contents{/path*}", "contents", "File or folder", "",
+		s.stream("repo://{+repo}/contents{/path*}", "contents", "File or folder", "",
 			"A file, or a folder as a JSON listing, on the default branch."),
-		stream("repo://{+repo}/refs/heads/{branch}/contents{/path*}", "contents-branch", "File or folder of a "+
+		s.stream("repo://{+repo}/refs/heads/{branch}/contents{/path*}", "contents-branch", "File or folder of a "+
 			"branch", "",
 			"A file, or a folder as a JSON listing, on a branch."),
-		stream("repo://{+repo}/refs/tags/{tag}/contents{/path*}", "contents-tag", "File or folder of a tag", "",
+		s.stream("repo://{+repo}/refs/tags/{tag}/contents{/path*}", "contents-tag", "File or folder of a tag", "",
 			"A file, or a folder as a JSON listing, at a tag."),
-		stream("repo://{+repo}/sha/{sha}/contents{/path*}", "contents-commit", "File or folder of a commit", "",
+		s.stream("repo://{+repo}/sha/{sha}/contents{/path*}", "contents-commit", "File or folder of a commit", "",
 			"A file, or a folder as a JSON listing, at a commit given by its full or abbreviated id."),
-		stream(archiveTemplate(), "archive", "Archive", "", archiveDescription()),
+		s.stream(archiveTemplate(), "archive", "Archive", "", s.archiveDescription()),
 	}
 	return slices.SortedFunc(slices.Values(list), func(a, b template) int { return cmp.Compare(a.Name, b.Name) })
 }
@@ -78,10 +78,10 @@ func description(uri, name, title, text string) template {
 }
 
 // stream is the template of what resources/stream serves as well.
-func stream(uri, name, title, mimeType, text string) template {
+func (s *Server) stream(uri, name, title, mimeType, text string) template {
 	return template{
-		Meta: map[string]any{metaStreamable: true}, URI: uri, Name: name, Title: title, Description: text,
-		MIMEType: mimeType, Streamable: true,
+		Meta: s.streamable(), URI: uri, Name: name, Title: title, Description: text,
+		MIMEType: mimeType, Streamable: s.resources.Downloads(),
 	}
 }
 
@@ -97,14 +97,14 @@ func archiveTemplate() string {
 	return "repo://{+repo}/archive/{+ref}.{format}{?" + strings.Join(names, ",") + "}"
 }
 
-func archiveDescription() string {
+func (s *Server) archiveDescription() string {
 	var b strings.Builder
 	b.WriteString("The files of a commit as one archive. ref is HEAD, a branch, a tag, refs/… or a commit id. ")
 	b.WriteString("Formats:")
 	for _, format := range archive.Formats() {
 		b.WriteString(" " + string(format))
 	}
-	b.WriteString(". Download it with resources/stream.")
+	b.WriteString(". " + s.howToFetch())
 	for _, p := range archive.Parameters() {
 		b.WriteString(" " + p.Name + ": " + p.Usage + ".")
 	}

@@ -28,7 +28,7 @@ type Location struct {
 	Meta        map[string]any
 	// URL is the address of the plain download by the commit's id, "" while nobody
 	// knows under which name clients reach the server. Route is its path and query;
-	// "" for what has none.
+	// "" for what has none, and where no HTTP server runs.
 	URL   string
 	Route string
 	// Base is the commit that a delta is from.
@@ -73,7 +73,7 @@ func (s *Service) locate(ctx context.Context, r Resource, measure func(*archive.
 	}
 	defer func() { err = errors.Join(err, content.Close()) }()
 	l := Location{URI: content.Frozen, MIMEType: content.MIMEType, FileName: content.FrozenName, Size: content.Size}
-	if content.Streamable {
+	if content.Streamable && s.Downloads() {
 		l.Route = plainRoute(r, content)
 	}
 	if base := s.address(ctx); base != "" && l.Route != "" {

@@ -17,7 +17,10 @@ type Options struct {
 	// Cache keeps archives; nil generates them for each request.
 	Cache *cache.Cache
 	// Links makes addresses that need no credentials.
-	Links  Linking
+	Links Linking
+	// NoHTTP says that no HTTP server runs: contents are to be had by the methods of
+	// MCP alone.
+	NoHTTP bool
 	Logger *slog.Logger
 }
 
@@ -40,6 +43,9 @@ func New(options Options) *Service {
 		files: newExtents(),
 	}
 }
+
+// Downloads reports whether contents can be had over HTTP.
+func (s *Service) Downloads() bool { return !s.options.NoHTTP }
 
 // Redirects reports whether a client may be sent to where archives are kept.
 func (s *Service) Redirects() bool { return s.options.Cache != nil && s.options.Cache.Redirects() }

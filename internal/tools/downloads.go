@@ -109,16 +109,26 @@ func downloadCommand(l resources.Location) string {
 	return "curl -fL -o " + safeFileName(l.FileName) + " " + shellQuote(url)
 }
 
-// howToDownload says so in a sentence with the command last, or "".
+// howToDownload says so in a sentence with the command last.
 func howToDownload(l resources.Location) string {
 	switch command := downloadCommand(l); {
 	case command != "":
 		return "Download it with: " + command
 	case l.Route != "":
 		return "Download it from this server over HTTP: GET " + l.Route
-	default:
-		return ""
+	default: // no HTTP server runs
+		return "Read it with resources/read."
 	}
+}
+
+// archiveCommand is the line that writes an archive in a shell of the server's
+// machine, for who cannot download it.
+func archiveCommand(repository, revision string, options archive.Options, fileName string) string {
+	words := []string{"repomcp archive --root DIR --format", string(options.Format)}
+	for _, option := range options.Values() {
+		words = append(words, "--"+option[0], shellQuote(option[1]))
+	}
+	return strings.Join(append(words, "-o", safeFileName(fileName), "--", shellQuote(repository), revision), " ")
 }
 
 // safeFileName makes a name that a shell, a terminal and every file system take.

@@ -66,17 +66,13 @@ func (r *result) note(format string, arguments ...any) {
 // asked for is one.
 func (r *result) noteDownload(l resources.Location, format string, arguments ...any) {
 	r.asides = append(r.asides, fmt.Sprintf(format, arguments...))
-	if where := howToDownload(l); where != "" {
-		r.asides = append(r.asides, where)
-	}
+	r.asides = append(r.asides, howToDownload(l))
 }
 
 // addLink adds a link to what was asked for, and the command that follows it.
 func (r *result) addLink(l resources.Location, description string) {
 	r.links = append(r.links, newLink(l, description))
-	if where := howToDownload(l); where != "" {
-		r.asides = append(r.asides, where)
-	}
+	r.asides = append(r.asides, howToDownload(l))
 }
 
 // render makes what comes from the repository the first block: some clients show
@@ -176,14 +172,15 @@ type resourceLink struct {
 }
 
 func newLink(l resources.Location, description string) mcp.Content {
+	streamable := l.Route != "" // over HTTP
 	link := resourceLink{
-		ResourceLink: mcp.NewResourceLink(l.URI, quote(l.FileName), description, l.MIMEType), Streamable: true,
+		ResourceLink: mcp.NewResourceLink(l.URI, quote(l.FileName), description, l.MIMEType), Streamable: streamable,
 		HTTP: l.HTTP, HTTPExpires: l.HTTPExpires,
 	}
 	if l.Size != resources.UnknownSize {
 		link.Size = &l.Size
 	}
-	meta := map[string]any{metaStreamable: true}
+	meta := map[string]any{metaStreamable: streamable}
 	maps.Copy(meta, l.Meta)
 	link.Meta = mcp.NewMetaFromMap(meta)
 	return link

@@ -1,0 +1,203 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/history"
+	"github.com/repomcp/repomcp/internal/mcp"
+	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/search"
+	"github.com/repomcp/repomcp/internal/tools"
+	"github.com/repomcp/repomcp/internal/tools/prompts"
+	"github.com/repomcp/repomcp/internal/watch"
+)
+
+var errNoRoot = &usageError{errors.New("name the folder of the git mirrors with --root DIR or REPOMCP_ROOT")}
+
+// defaultHistoryCache is what its parts take by default.
+const defaultHistoryCache = history.DefaultFactsBytes + repos.DefaultGraphBytes + repos.DefaultCommitGraphBytes
+
+// mirrorFlags are the settings of what is served, over whatever transport.
+type mirrorFlags struct {
+	root             string
+	allowUnreachable bool
+	hideRefs         []string
+	readLimit        int64
+	limits           archive.Limits
+	level            int
+	rescan           time.Duration
+	verify           bool
+	searchCache      int64
+	tools            []string
+	noLinks          bool
+	historyCache     int64
+	noEvents         bool
+	maxSubscriptions int
+	drainTimeout     time.Duration
+	logFormat        string
+	logLevel         string
+}
+
+func (f *mirrorFlags) define(set *pflag.FlagSet) {
+	set.StringVar(&f.root, "root", "", "folder of the git mirrors (required)")
+	set.BoolVar(&f.allowUnreachable, "allow-unreachable", false,
+		"also serve commits that no ref leads to, by their id")
+	set.StringSliceVar(&f.hideRefs, "hide-refs", nil, hideRefsUsage)
+	set.Var(newSize(&f.readLimit, 4<<20), "read-limit",
+		"largest content of resources/read; larger ones need resources/stream")
+	set.Var(newSize(&f.limits.Bytes, archive.DefaultBytes), "max-archive-bytes", "largest archive, by its tar")
+	set.Int64Var(&f.limits.Entries, "max-archive-entries", archive.DefaultEntries,
+		"largest number of entries of an archive")
+	set.IntVar(&f.limits.Depth, "max-archive-depth", archive.DefaultDepth,
+		"deepest nesting of folders in an archive")
+	set.IntVar(&f.limits.PathBytes, "max-archive-path", archive.DefaultPathBytes,
+		"longest path in an archive, in bytes")
+	set.Var(newSize(&f.limits.BlobBytes, archive.DefaultBlobBytes), "max-archive-file",
+		"largest file in an archive")
+	set.IntVar(&f.level, "compression-level", 0, "of archives, 1 (fast) to 9 (small); 0 picks a good one")
+	set.DurationVar(&f.rescan, "rescan", 10*time.Second,
+		"how often the folder is searched for new and deleted repositories")
+	set.BoolVar(&f.noEvents, "no-file-events", false,
+		"look for changes of watched repositories twice a second instead of having the kernel tell (inotify)")
+	set.IntVar(&f.maxSubscriptions, "max-subscriptions", 10_000,
+		"how many resources all clients together may watch")
+	set.Var(newSize(&f.searchCache, search.DefaultCacheBytes), "search-cache",
+		"memory for the results of earlier code searches")
+	set.Var(newSize(&f.historyCache, defaultHistoryCache), "history-cache",
+		"memory for what is known of commits and paths: half of it for commit-graph files and which commits may be "+
+			"read, a quarter for logs, blames and comparisons, a quarter for the parents of commits")
+	set.StringSliceVar(&f.tools, "tools", nil,
+		"tools to offer, with commas between; all without it. A request chooses fewer by the header X-MCP-Tools")
+	set.BoolVar(&f.noLinks, "no-resource-links", false,
+		"no resource_link in the results of tools, for frameworks that fail on it; texts and data still have the "+
+			"addresses")
+	set.BoolVar(&f.verify, "verify", false,
+		"read all packs and commit-graphs once in the background and log damage")
+	set.DurationVar(&f.drainTimeout, "drain-timeout", 30*time.Second, "how long downloads may take after SIGTERM")
+	set.StringVar(&f.logFormat, "log-format", "text", "text or json")
+	set.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
+}
+
+// takesNoArgument refuses arguments: what is served is named by a flag.
+func takesNoArgument(c *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return &usageError{fmt.Errorf("%s takes no argument %q; name the folder of the mirrors with --root %s", c.Name(),
+			args[0], args[0])}
+	}
+	return nil
+}
+
+// mirrors is what answers about the repositories of a folder. It has resources and
+// messages once it is assembled.
+type mirrors struct {
+	catalogue     *repos.Catalogue
+	engine        *archive.Engine
+	resources     *resources.Service
+	subscriptions *watch.Subscriptions
+	messages      *mcp.Server
+	logger        *slog.Logger
+}
+
+// open opens the folder; close it.
+func (f mirrorFlags) open(logger *slog.Logger) (*mirrors, error) {
+	catalogue, err := repos.Open(f.root, repos.Options{
+		AllowUnreachable: f.allowUnreachable, HideRefs: f.hideRefs, Rescan: f.rescan,
+		GraphBytes: f.historyCache / 4, CommitGraphBytes: f.historyCache / 2, Logger: logger,
+	})
+	if err != nil {
+		return nil, fmt.Errorf("--root %s: %w", f.root, withoutPath(err))
+	}
+	engine, err := archive.NewEngine(archive.EngineOptions{Level: f.level})
+	if err != nil {
+		return nil, errors.Join(&usageError{err}, catalogue.Close())
+	}
+	return &mirrors{catalogue: catalogue, engine: engine, logger: logger}, nil
+}
+
+func (m *mirrors) close() error {
+	m.engine.Close()
+	return m.catalogue.Close()
+}
+
+// assemble makes what answers. The options are those of the transport alone.
+func (m *mirrors) assemble(f mirrorFlags, contents resources.Options, messages mcp.Options) error {
+	contents.Catalogue, contents.Engine, contents.ArchiveLimits = m.catalogue, m.engine, f.limits
+	contents.Logger = m.logger
+	m.resources = resources.New(contents)
+	m.subscriptions = watch.New(watch.Options{
+		Catalogue: m.catalogue, NoEvents: f.noEvents, Total: f.maxSubscriptions, Logger: m.logger,
+	})
+	messages.Catalogue, messages.Resources, messages.Subscriptions = m.catalogue, m.resources, m.subscriptions
+	messages.Version, messages.ReadLimit, messages.Logger = version(), f.readLimit, m.logger
+	messages.Prompts, messages.Unknown = prompts.All(), tools.Unknown
+	m.messages = mcp.New(messages)
+	offered, err := tools.Choose(tools.New(tools.Options{
+		Catalogue: m.catalogue, Resources: m.resources, NoLinks: f.noLinks, Logger: m.logger,
+		Searcher: search.New(m.catalogue, m.engine.Scheduler(), search.Options{CacheBytes: f.searchCache}),
+		Facts:    history.NewFacts(f.historyCache / 4),
+	}), f.tools)
+	if err != nil {
+		return &usageError{fmt.Errorf("--tools: %w", err)}
+	}
+	m.messages.AddTools(offered...)
+	return nil
+}
+
+// background is what runs while it is served.
+func (m *mirrors) background(f mirrorFlags) []func(context.Context) {
+	background := []func(context.Context){m.catalogue.Watch, m.subscriptions.Run}
+	if f.verify {
+		background = append(background, m.catalogue.Verify)
+	}
+	return background
+}
+
+// runUntil runs the functions until ctx ends or stop is called, which waits for
+// them.
+func runUntil(ctx context.Context, functions ...func(context.Context)) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var running sync.WaitGroup
+	for _, function := range functions {
+		running.Go(func() { function(ctx) })
+	}
+	return func() {
+		cancel()
+		running.Wait()
+	}
+}
+
+// withoutPath drops the path of an error whose message names it already.
+func withoutPath(err error) error {
+	if p := (*fs.PathError)(nil); errors.As(err, &p) {
+		return p.Err
+	}
+	return err
+}
+
+func newLogger(w io.Writer, flags mirrorFlags) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(flags.logLevel)); err != nil {
+		return nil, &usageError{fmt.Errorf("--log-level %q is none of debug, info, warn and error", flags.logLevel)}
+	}
+	options := &slog.HandlerOptions{Level: level}
+	switch flags.logFormat {
+	case "text":
+		return slog.New(slog.NewTextHandler(w, options)), nil
+	case "json":
+		return slog.New(slog.NewJSONHandler(w, options)), nil
+	default:
+		return nil, &usageError{fmt.Errorf("--log-format %q is neither text nor json", flags.logFormat)}
+	}
+}

@@ -1,0 +1,106 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"strings"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/repomcp/repomcp/internal/mcp"
+	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/stdio"
+)
+
+func newStdio(env environment) *cobra.Command {
+	var flags mirrorFlags
+	command := &cobra.Command{
+		Use:   "stdio --root DIR",
+		Short: "Serve the repositories below a folder to the program that starts this one",
+		Long: `Serve all git repositories below a folder over MCP to one client: the program that
+starts this one, such as Claude Desktop, Zed or an IDE. Messages are JSON-RPC, a
+line each, on standard input and output; what is to be known besides is written
+to standard error.
+
+All versions of the protocol are served, with tools, resources, prompts,
+completions and subscriptions. It ends with its input, or on SIGTERM; requests
+that are under way are answered before, within --drain-timeout.`,
+		Example: `  repomcp stdio --root /srv/git
+  claude mcp add repomcp -- repomcp stdio --root /srv/git`,
+		Args: takesNoArgument,
+		RunE: func(c *cobra.Command, _ []string) error { return serveStdio(c, env, flags) },
+	}
+	flags.define(command.Flags())
+	command.Flags().Lookup("drain-timeout").Usage = "how long requests may take after the end of the input or SIGTERM"
+	command.Flags().Lookup("read-limit").Usage = "largest content of resources/read"
+	return command
+}
+
+// refuseListening refuses flags on the command line that are about HTTP.
+func refuseListening(given *pflag.FlagSet) error {
+	shared := pflag.NewFlagSet("", pflag.ContinueOnError)
+	(&mirrorFlags{}).define(shared)
+	var others []string
+	given.Visit(func(flag *pflag.Flag) {
+		if shared.Lookup(flag.Name) == nil && flag.Name != "stdio" && flag.Name != "config" {
+			others = append(others, "--"+flag.Name)
+		}
+	})
+	if others == nil {
+		return nil
+	}
+	return &usageError{fmt.Errorf("with --stdio no HTTP server runs: leave %s out", strings.Join(others, ", "))}
+}
+
+// serveStdio serves over the standard streams. Nothing but messages may get to the
+// standard output.
+func serveStdio(c *cobra.Command, env environment, flags mirrorFlags) (err error) {
+	if flags.root == "" {
+		return errNoRoot
+	}
+	env.collect(serveGarbage)
+	logger, err := newLogger(env.stderr, flags)
+	if err != nil {
+		return err
+	}
+	warnOfSettings(logger, c.Root(), os.Environ())
+	// A client that reads no more, or never read what is logged, is no reason to die
+	// half way: writing fails.
+	signal.Ignore(syscall.SIGPIPE)
+	served, err := flags.open(logger)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, served.close()) }()
+	if err := served.assemble(flags, resources.Options{NoHTTP: true}, mcp.Options{}); err != nil {
+		return err
+	}
+	greetStdio(env.stderr, flags, len(served.catalogue.Names()), isTerminal(env.stdout), logger)
+	stop := runUntil(c.Context(), served.background(flags)...)
+	defer stop()
+	return stdio.Serve(c.Context(), stdio.Options{
+		MCP: served.messages, In: c.InOrStdin(), Out: env.stdout, Drain: flags.drainTimeout, Logger: logger,
+	})
+}
+
+// greetStdio writes what was started; by hand it says what to do with it.
+func greetStdio(w io.Writer, flags mirrorFlags, count int, terminal bool, logger *slog.Logger) {
+	if flags.logFormat == "json" {
+		logger.Info("serving over standard input and output", "repositories", count, "root", flags.root, "version",
+			version())
+		return
+	}
+	// Nobody need read it.
+	_, _ = fmt.Fprintf(w, "repomcp %s\nserving %s below %s over standard input and output\n", version(), plural(count),
+		flags.root)
+	if terminal {
+		_, _ = fmt.Fprint(w, "This is for programs that start it: have one run this command. By hand, write JSON-RPC "+
+			"messages, a line each, and end with Ctrl-D.\n")
+	}
+}

@@ -1,0 +1,217 @@
+package duplex
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+
+	"github.com/repomcp/repomcp/internal/mcp"
+	"github.com/repomcp/repomcp/internal/panics"
+)
+
+// requests is how many requests of a connection run at a time. While they do
+// nothing more is read, so that others wait in the client.
+const requests = 16
+
+// ErrEnd says that the client sends nothing more, but reads on.
+var ErrEnd = errors.New("the client sends nothing more")
+
+// Transport carries the messages of one client.
+type Transport interface {
+	// Read waits for the next message. An [*mcp.Error] is told to the client, and the
+	// next message is read. After [ErrEnd] what the client has asked for is answered;
+	// after any other error the connection is over.
+	Read(ctx context.Context) ([]byte, error)
+	// Write sends what fill writes as one message, or nothing if that is nothing. It
+	// is not called again before it returned, nor after it failed: half a message
+	// cannot be followed by another.
+	Write(ctx context.Context, fill func(io.Writer) error) error
+	// Leave is called once all has been answered and nothing more is to be: neither
+	// Write follows nor does a message that Read returns mean anything. A Read that
+	// waits has to fail then.
+	Leave()
+}
+
+// Options of a [Conversation]. All but Beside and From are required.
+type Options struct {
+	Client *mcp.Connection
+	// Stopping ends when the server is about to stop: the requests in flight are
+	// answered then, and what comes later is not.
+	Stopping context.Context
+	// Beside runs until its context ends, which it does with the connection.
+	Beside func(ctx context.Context)
+	Logger *slog.Logger
+	// Place and From are what the log says of the connection and its client.
+	Place slog.Attr
+	From  []slog.Attr
+}
+
+// Conversation is what is said over one connection.
+type Conversation struct {
+	options   Options
+	client    *mcp.Connection
+	transport Transport
+
+	draining context.Context // Stopping, or the end of what the client sends
+	drain    context.CancelFunc
+	end      context.CancelFunc // of the connection and all that runs for it
+	helpers  *panics.Group
+	slots    chan struct{} // taken by requests that run, and by the reader
+	stalls   atomic.Int64  // odd while the reader waits for a slot
+	turn     chan struct{} // held from the first to the last byte of a message
+	left     chan struct{} // closed when the connection has been left
+
+	mu       sync.Mutex
+	running  sync.WaitGroup // added to with mu held, and not once it stops
+	stopping bool
+}
+
+// New makes a conversation; Serve has to follow.
+func New(options Options, transport Transport) *Conversation {
+	return &Conversation{
+		options: options, client: options.Client, transport: transport,
+		slots: make(chan struct{}, requests), turn: make(chan struct{}, 1),
+		left: make(chan struct{}),
+	}
+}
+
+// Writing reports whether a message is being written.
+func (c *Conversation) Writing() bool { return len(c.turn) > 0 }
+
+// Stalls counts how often reading has begun and ended to wait for requests that
+// run: it is odd while it waits.
+func (c *Conversation) Stalls() int64 { return c.stalls.Load() }
+
+// Serve reads until the connection ends, and returns when nothing runs for it any
+// more. The error is that of the last Read, or nil after [ErrEnd]; ctx ends all at
+// once.
+func (c *Conversation) Serve(ctx context.Context) error {
+	ctx, c.end = context.WithCancel(ctx)
+	c.draining, c.drain = context.WithCancel(c.options.Stopping)
+	defer c.drain()
+	defer c.client.Close()
+	c.helpers = panics.NewGroup(c.end)
+	defer c.helpers.Wait()
+	defer c.running.Wait()
+	defer c.end()
+	c.helpers.Go(func() { c.client.Pump(ctx, func(message []byte) error { return c.write(ctx, message) }) })
+	c.helpers.Go(func() { c.leave(ctx) })
+	if c.options.Beside != nil {
+		c.helpers.Go(func() { c.options.Beside(ctx) })
+	}
+	return c.readAll(ctx)
+}
+
+// readAll has every message handled.
+func (c *Conversation) readAll(ctx context.Context) error {
+	for c.await(ctx) {
+		body, err := c.transport.Read(ctx)
+		var refusal *mcp.Error
+		switch {
+		case err == nil:
+			c.take(ctx, body)
+		case errors.As(err, &refusal):
+			c.fail(ctx, nil, refusal, mcp.SessionEra)
+			<-c.slots
+		case errors.Is(err, ErrEnd):
+			c.drain()
+			select {
+			case <-c.left:
+				return nil
+			case <-ctx.Done():
+				return ctx.Err()
+			}
+		default:
+			return err
+		}
+	}
+	return ctx.Err()
+}
+
+// await takes a slot for the next message.
+func (c *Conversation) await(ctx context.Context) bool {
+	select {
+	case c.slots <- struct{}{}:
+		return true
+	default:
+	}
+	c.stalls.Add(1)
+	defer c.stalls.Add(1)
+	select {
+	case c.slots <- struct{}{}:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// enter counts a message that is about to be handled, unless the server stops:
+// what comes then has no reply, and the client hears why.
+func (c *Conversation) enter() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.stopping {
+		c.running.Add(1)
+	}
+	return !c.stopping
+}
+
+// stop has nothing more entered.
+func (c *Conversation) stop() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.stopping = true
+}
+
+// leave ends the connection once the server stops, or the client sends nothing
+// more, and all requests in flight have been answered.
+func (c *Conversation) leave(ctx context.Context) {
+	select {
+	case <-ctx.Done():
+		return
+	case <-c.draining.Done():
+	}
+	c.stop()
+	c.running.Wait()
+	select {
+	case c.turn <- struct{}{}: // for ever
+		c.transport.Leave()
+		close(c.left)
+	case <-ctx.Done():
+	}
+}
+
+// write sends one message.
+func (c *Conversation) write(ctx context.Context, message []byte) error {
+	return c.message(ctx, func(w io.Writer) error {
+		_, err := w.Write(message)
+		return err
+	})
+}
+
+// message sends what fill writes, when it is its turn. Who waits for a channel is
+// served in the order in which they came, so that who writes much cannot keep
+// others waiting. A failure ends the connection.
+func (c *Conversation) message(ctx context.Context, fill func(io.Writer) error) error {
+	select {
+	case c.turn <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-c.turn }()
+	err := c.transport.Write(ctx, fill)
+	if err != nil {
+		c.end()
+	}
+	return err
+}
+
+// fail replies with a JSON-RPC error.
+func (c *Conversation) fail(ctx context.Context, id json.RawMessage, failure *mcp.Error, era mcp.Era) {
+	_ = c.write(ctx, bytes.TrimSpace(mcp.ErrorReply(id, failure, era))) // a failure has ended the connection
+}
