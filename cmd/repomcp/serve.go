@@ -48,6 +48,7 @@ type serveFlags struct {
 	allowUnreachable bool
 	hideRefs         []string
 	readLimit        int64
+	binaryLimit      int64
 	limits           archive.Limits
 	level            int
 	rescan           time.Duration
@@ -110,6 +111,8 @@ cleanly on SIGTERM: downloads that are under way may finish within
 	set.StringSliceVar(&flags.hideRefs, "hide-refs", nil, hideRefsUsage)
 	set.Var(newSize(&flags.readLimit, 4<<20), "read-limit",
 		"largest content of resources/read; larger ones need resources/stream")
+	set.Var(newSize(&flags.binaryLimit, archive.DefaultBytes), "max-binary-bytes",
+		"largest content that follows a reply as bytes (binary transfer)")
 	set.Var(newSize(&flags.limits.Bytes, archive.DefaultBytes), "max-archive-bytes", "largest archive, by its tar")
 	set.Int64Var(&flags.limits.Entries, "max-archive-entries", archive.DefaultEntries,
 		"largest number of entries of an archive")
@@ -218,8 +221,8 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 	})
 	messages := mcp.New(mcp.Options{
 		Catalogue: catalogue, Resources: found, Subscriptions: subscriptions, Version: version(),
-		ReadLimit: flags.readLimit, Delivery: linking.delivery, Sessions: mcp.NewSessions(key), Logger: logger,
-		Prompts: prompts.All(), Unknown: tools.Unknown,
+		ReadLimit: flags.readLimit, BinaryLimit: flags.binaryLimit, Delivery: linking.delivery,
+		Sessions: mcp.NewSessions(key), Logger: logger, Prompts: prompts.All(), Unknown: tools.Unknown,
 	})
 	offered, err := tools.Choose(tools.New(tools.Options{
 		Catalogue: catalogue, Resources: found, NoLinks: flags.noLinks, Logger: logger,

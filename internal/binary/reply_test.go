@@ -168,7 +168,7 @@ func TestRepliesAreMultipart(t *testing.T) {
 			t.Errorf("%v %q, %v; want %v", part.Header, body, err, w)
 		}
 	}
-	if _, err := parts.NextPart(); err != io.EOF { //nolint:errorlint // wrapped it would be no end
+	if _, err := parts.NextPart(); err != io.EOF {
 		t.Error(err)
 	}
 }
