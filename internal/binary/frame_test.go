@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/hex"
 	"errors"
+	"maps"
 	"math"
+	"os"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -58,6 +61,24 @@ func TestFramesAreTheseBytes(t *testing.T) {
 				t.Errorf("the end says %v", end)
 			}
 		}
+	}
+}
+
+// The page shows the bytes that are written.
+func TestThePageHasTheBytes(t *testing.T) {
+	page, err := os.ReadFile("../../docs/binary-transfer.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := strings.ReplaceAll(string(page), " ", "")
+	wanted := slices.Concat(slices.Collect(maps.Keys(frames(t))), slices.Collect(maps.Keys(chunks(t))))
+	for _, want := range wanted {
+		if !strings.Contains(shown, "\n"+want+"\n") {
+			t.Errorf("docs/binary-transfer.md lacks %s", want)
+		}
+	}
+	if len(wanted) != 8 {
+		t.Errorf("%d were looked for", len(wanted))
 	}
 }
 
