@@ -17,7 +17,7 @@ const (
 	typeJSON = "application/json"
 
 	headerType   = "Content-Type"
-	headerID     = "Content-Id"
+	headerID     = "Content-ID" // not as net/textproto spells it
 	headerLength = "Content-Length"
 
 	// endSuffix after the id of a stream names the part that says how it ended.

@@ -619,13 +619,60 @@ func TestDrainLetsPartsFinish(t *testing.T) {
 	}
 }
 
+// What the operator allows bounds all clients, and is declared.
+func TestBinaryLimitIsThatOfTheServer(t *testing.T) {
+	t.Parallel()
+	s := newTarget(t, targetOptions{binaryLimit: 6})
+	if a := s.do(t, s.call(modernVersion, "server/discover", nil)); !strings.Contains(string(a.body), `"maxBinarySize":6,`) {
+		t.Error(a)
+	}
+	for _, client := range []map[string]any{{"supported": true}, {"supported": true, "maxBinarySize": 1 << 30}} {
+		for uri, want := range map[string]bool{"repo://hello/contents/README.md": true, "repo://hello/contents/page.html": false} {
+			c := s.binaryCall(uri)
+			c.meta()[metaCapabilities] = map[string]any{"binaryTransfer": client}
+			if a := s.do(t, c); want == a.failed() || a.failed() && (a.reason != "too_large" || a.data["limit"] != 6.0 || a.data["suggestion"] != methodStream) {
+				t.Errorf("%s for %v: %v", uri, client, a)
+			}
+		}
+	}
+}
+
+// What is kept is known before its bytes, and what refs decide never is.
+func TestKeptArchivesComeAsBytes(t *testing.T) {
+	t.Parallel()
+	s := newTarget(t, targetOptions{cache: newCache(t, t.TempDir(), nil), build: func(root string) {
+		gittest.At(t, filepath.Join(root, "repo.git")).Commit("main", gittest.Regular("a", "1"))
+		gittest.At(t, filepath.Join(root, "weak.git")).Commit("main", gittest.Regular(".gitattributes", "a export-subst\n"), gittest.Regular("a", "$Format:%d$"))
+	}})
+	for uri, known := range map[string]bool{"repo://repo/archive/main.tar.gz": true, "repo://weak/archive/main.tar.gz": false} {
+		var first []byte
+		for round := range 3 {
+			message, stream, end := received(t, s.readBinary(t, uri))
+			var reply readReply
+			if err := json.Unmarshal([]byte(message), &reply); err != nil {
+				t.Fatal(message, err)
+			}
+			told := reply.Result.Contents[0].BinaryRef
+			if round > 0 && (told.Checksum != "") != known || (end == nil) != (told.Checksum != "") {
+				t.Errorf("%s, time %d: %s, then %v", uri, round, message, end)
+			}
+			if end != nil {
+				told = *end
+			}
+			if first == nil {
+				first = stream.body
+			}
+			if !told.describes(stream.body) || !bytes.Equal(stream.body, first) || len(first) == 0 {
+				t.Errorf("%s, time %d: %v, %d bytes", uri, round, told, len(stream.body))
+			}
+		}
+	}
+}
+
 // readBinary asks a target in the modern era.
 func (s *target) readBinary(t *testing.T, uri string) *http.Response {
 	t.Helper()
-	c := s.call(modernVersion, methodRead, map[string]any{"uri": uri, "transferMode": "binary"})
-	c.meta()[metaCapabilities] = map[string]any{"binaryTransfer": supported}
-	c.header.Set("Accept", acceptParts)
-	response, err := s.open(t.Context(), c)
+	response, err := s.open(t.Context(), s.binaryCall(uri))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -634,6 +681,13 @@ func (s *target) readBinary(t *testing.T, uri string) *http.Response {
 		t.Fatal(describe(response, text(t, response)))
 	}
 	return response
+}
+
+func (s *target) binaryCall(uri string) *call {
+	c := s.call(modernVersion, methodRead, map[string]any{"uri": uri, "transferMode": "binary"})
+	c.meta()[metaCapabilities] = map[string]any{"binaryTransfer": supported}
+	c.header.Set("Accept", acceptParts)
+	return c
 }
 
 // countedConn counts what comes over a connection.
