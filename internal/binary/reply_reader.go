@@ -72,7 +72,7 @@ func (r *ReplyReader) Next() (*ReplyStream, error) {
 	switch {
 	case !r.begun:
 		return nil, fmt.Errorf("%w: the message was not read", ErrReply)
-	case r.current != nil && !r.current.whole:
+	case r.current != nil && r.current.ended != io.EOF: //nolint:errorlint // wrapped it is an end that was not to be
 		return nil, fmt.Errorf("%w: the stream before was not read to its end", ErrReply)
 	}
 	part, err := r.next()
@@ -145,14 +145,18 @@ type ReplyStream struct {
 	part  *multipart.Part
 	reply *ReplyReader
 	tally *Tally
-	whole bool
+	ended error // what every further Read returns
 }
 
 // Read implements [io.Reader].
-func (s *ReplyStream) Read(p []byte) (int, error) {
-	if s.whole {
-		return 0, io.EOF
+func (s *ReplyStream) Read(p []byte) (n int, err error) {
+	if s.ended == nil {
+		n, s.ended = s.read(p)
 	}
+	return n, s.ended
+}
+
+func (s *ReplyStream) read(p []byte) (int, error) {
 	n, err := s.part.Read(p)
 	_, _ = s.tally.Write(p[:n]) // it never fails
 	switch {
@@ -164,7 +168,6 @@ func (s *ReplyStream) Read(p []byte) (int, error) {
 	if err := s.end(); err != nil {
 		return n, err
 	}
-	s.whole = true
 	return n, io.EOF
 }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"mime/multipart"
@@ -98,6 +99,12 @@ func read(r io.Reader, contentType string, refs ...binary.Ref) (contents [][]byt
 		}
 		content, err := io.ReadAll(s)
 		if err != nil {
+			if _, again := s.Read(make([]byte, 1)); again != err { //nolint:errorlint // the very same
+				return contents, errors.New("the error is another one the second time: " + fmt.Sprint(again))
+			}
+			if _, next := reply.Next(); next == nil || next == io.EOF { //nolint:errorlint // wrapped it would be no end
+				return contents, errors.New("there is more after a failure")
+			}
 			return contents, err
 		}
 		contents = append(contents, content)
