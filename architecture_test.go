@@ -20,15 +20,15 @@ var arrows = map[string][]string{
 	"client":          {},
 	"client/checkout": {"client", "client/unpack"},
 	"client/unpack":   {},
-	"internal/httpx":  {"internal/links", "internal/mcp", "internal/mcp/duplex", "internal/panics", "internal/resources"},
-	"internal/mcp":    {"internal/archive", "internal/links", "internal/repos", "internal/repos/newest", "internal/resources", "internal/watch"},
+	"internal/httpx":  {"internal/binary", "internal/links", "internal/mcp", "internal/mcp/duplex", "internal/panics", "internal/resources"},
+	"internal/mcp":    {"internal/archive", "internal/binary", "internal/links", "internal/repos", "internal/repos/newest", "internal/resources", "internal/watch"},
 	// One client, both ways; WebSocket and stdio are two ways to carry it.
 	"internal/mcp/duplex": {"internal/mcp", "internal/panics", "internal/resources"},
 	"internal/stdio":      {"internal/mcp", "internal/mcp/duplex", "internal/panics"},
-	"internal/resources":  {"internal/archive", "internal/cache", "internal/links", "internal/lru", "internal/repos"},
+	"internal/resources":  {"internal/archive", "internal/binary", "internal/cache", "internal/links", "internal/lru", "internal/repos"},
 	"internal/watch":      {"internal/panics", "internal/repos", "internal/resources"},
 	"internal/tools": {
-		"internal/archive", "internal/cquote", "internal/diff", "internal/history", "internal/lfs", "internal/lru", "internal/mailmap", "internal/repos",
+		"internal/archive", "internal/binary", "internal/cquote", "internal/diff", "internal/history", "internal/lfs", "internal/lru", "internal/mailmap", "internal/repos",
 		"internal/resources", "internal/search", "internal/search/pattern", "internal/tools/excerpt", "internal/tools/glob", "internal/tools/spelling",
 	},
 	"internal/tools/excerpt":  {"internal/diff"},
@@ -71,6 +71,7 @@ var arrows = map[string][]string{
 	// Imported by tests only, as gittest is.
 	"internal/objects/packtest": {"internal/gittest", "internal/objects/object"},
 	"internal/links":            {},
+	"internal/binary":           {},
 	"internal/cache":            {"internal/panics"},
 
 	// In memory, for tests.

@@ -35,6 +35,7 @@ type mirrorFlags struct {
 	allowUnreachable bool
 	hideRefs         []string
 	readLimit        int64
+	binaryLimit      int64
 	limits           archive.Limits
 	level            int
 	rescan           time.Duration
@@ -57,6 +58,8 @@ func (f *mirrorFlags) define(set *pflag.FlagSet) {
 	set.StringSliceVar(&f.hideRefs, "hide-refs", nil, hideRefsUsage)
 	set.Var(newSize(&f.readLimit, 4<<20), "read-limit",
 		"largest content of resources/read; larger ones need resources/stream")
+	set.Var(newSize(&f.binaryLimit, archive.DefaultBytes), "max-binary-bytes",
+		"largest content that follows a reply as bytes (binary transfer)")
 	set.Var(newSize(&f.limits.Bytes, archive.DefaultBytes), "max-archive-bytes", "largest archive, by its tar")
 	set.Int64Var(&f.limits.Entries, "max-archive-entries", archive.DefaultEntries,
 		"largest number of entries of an archive")
@@ -140,7 +143,8 @@ func (m *mirrors) assemble(f mirrorFlags, contents resources.Options, messages m
 		Catalogue: m.catalogue, NoEvents: f.noEvents, Total: f.maxSubscriptions, Logger: m.logger,
 	})
 	messages.Catalogue, messages.Resources, messages.Subscriptions = m.catalogue, m.resources, m.subscriptions
-	messages.Version, messages.ReadLimit, messages.Logger = version(), f.readLimit, m.logger
+	messages.Version, messages.Logger = version(), m.logger
+	messages.ReadLimit, messages.BinaryLimit = f.readLimit, f.binaryLimit
 	messages.Prompts, messages.Unknown = prompts.All(), tools.Unknown
 	m.messages = mcp.New(messages)
 	offered, err := tools.Choose(tools.New(tools.Options{

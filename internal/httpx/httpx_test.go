@@ -72,7 +72,7 @@ func serveWith(t *testing.T, options repos.Options, subscribing watch.Options) *
 	subscribing.Catalogue, subscribing.Logger = catalogue, logger
 	found, subscriptions := resources.New(resources.Options{Catalogue: catalogue, Engine: engine, Logger: logger}), watch.New(subscribing)
 	messages := mcp.New(mcp.Options{Catalogue: catalogue, Resources: found, Subscriptions: subscriptions, Version: "test", Prompts: prompts.All(), Unknown: tools.Unknown, Logger: logger, Sessions: mcp.NewSessions([]byte(strings.Repeat("k", 32)))})
-	messages.AddTools(tools.New(tools.Options{Catalogue: catalogue})...)
+	messages.AddTools(tools.New(tools.Options{Catalogue: catalogue, Resources: found})...)
 	s := &site{t: t, root: root, catalogue: catalogue, mcp: messages, subscriptions: subscriptions, server: httpx.New(httpx.Options{MCP: messages, Resources: found, Logger: logger}), log: log}
 	s.http = httptest.NewServer(s.server.Handler())
 	// A kept connection that is dialled for a request that was given up

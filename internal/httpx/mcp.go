@@ -15,6 +15,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/repomcp/repomcp/internal/binary"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"
 )
@@ -82,6 +83,9 @@ func eraOf(r *http.Request) mcp.Era {
 func (s *Server) single(c echo.Context, message mcp.Message) error {
 	c.Set(keyRPC, message.Method)
 	request, status, failure := s.admit(c.Request(), message)
+	if request != nil {
+		request.Mode, request.AcceptsBinary = binary.ModeMultipart, acceptsParts(c.Request())
+	}
 	if status != 0 {
 		return s.reply(c, status, mcp.ErrorReply(message.ID, failure, mcp.SessionEra))
 	}
@@ -156,11 +160,16 @@ func clientNetwork(r *http.Request) string {
 func (s *Server) answer(c echo.Context, request *mcp.Request) error {
 	ctx := c.Request().Context()
 	reply := s.options.MCP.Answer(ctx, request)
+	defer s.closeAttachments(reply.Attachments)
 	if failure := cancelled(ctx, request); failure != nil {
 		return s.fail(c, request.ID, failure, request.Era)
 	}
 	if ctx.Err() != nil {
 		return nil // the client has gone
+	}
+	if len(reply.Attachments.List()) > 0 {
+		s.sendParts(c, reply)
+		return nil
 	}
 	h, status := c.Response().Header(), http.StatusOK
 	if reply.Session != "" {

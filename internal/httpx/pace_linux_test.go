@@ -1,7 +1,9 @@
 package httpx_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -84,19 +86,45 @@ func TestSlowClientsKeepTheirDownload(t *testing.T) {
 // Who has read for long may not stop for longer than others.
 func TestSlowClientThatStopsIsDropped(t *testing.T) {
 	t.Parallel()
-	logged := make(lines, 1000)
-	s := newPaced(t, slog.New(slog.NewTextHandler(logged, nil)))
-	conn := s.dialSmall(t)
-	if _, err := fmt.Fprintf(conn, "GET /raw/big/main/big HTTP/1.1\r\nHost: %s\r\n\r\n", s.host); err != nil {
-		t.Fatal(err)
-	}
-	if err := readSlowly(conn, 80<<10, 2*pacedTimeout); err != nil {
-		t.Fatal(err)
-	}
-	start := time.Now()
-	s.awaitLog(t, logged, "the download", "msg=request", "outcome=aborted")
-	if took := time.Since(start); took > 5*pacedTimeout {
-		t.Errorf("it took %v", took)
+	for name, request := range map[string]func(s *target) (*http.Request, error){
+		"a download": func(s *target) (*http.Request, error) {
+			return http.NewRequestWithContext(t.Context(), http.MethodGet, s.url+"/raw/big/main/big", nil)
+		},
+		"parts": func(s *target) (*http.Request, error) {
+			c := s.binaryCall("repo://big/contents/big")
+			body, err := json.Marshal(c.message)
+			if err != nil {
+				return nil, err
+			}
+			r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.url+"/mcp", bytes.NewReader(body))
+			if err != nil {
+				return nil, err
+			}
+			r.Header = c.header
+			return r, nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			logged := make(lines, 1000)
+			s := newPaced(t, slog.New(slog.NewTextHandler(logged, nil)))
+			conn := s.dialSmall(t)
+			r, err := request(s)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := r.Write(conn); err != nil {
+				t.Fatal(err)
+			}
+			if err := readSlowly(conn, 80<<10, 2*pacedTimeout); err != nil {
+				t.Fatal(err)
+			}
+			start := time.Now()
+			s.awaitLog(t, logged, "the download", "msg=request", "outcome=aborted")
+			if took := time.Since(start); took > 5*pacedTimeout {
+				t.Errorf("it took %v", took)
+			}
+		})
 	}
 }
 

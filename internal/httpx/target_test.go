@@ -76,6 +76,8 @@ type targetOptions struct {
 	delivery mcp.Delivery
 	cache    *cache.Cache
 	build    func(root string)
+	// binaryLimit is the most that follows a reply as bytes
+	binaryLimit int64
 	// heartbeat of event streams
 	heartbeat time.Duration
 }
@@ -118,7 +120,7 @@ func (s *target) serve(t *testing.T, options targetOptions) {
 	})
 	options.http.MCP = mcp.New(mcp.Options{
 		Catalogue: catalogue, Resources: options.http.Resources, Subscriptions: watch.New(watch.Options{Catalogue: catalogue}),
-		Version: "test", Sessions: mcp.NewSessions(options.key), Delivery: options.delivery, Heartbeat: options.heartbeat,
+		Version: "test", Sessions: mcp.NewSessions(options.key), Delivery: options.delivery, Heartbeat: options.heartbeat, BinaryLimit: options.binaryLimit,
 	})
 	server := httpx.New(options.http)
 	s.server = server

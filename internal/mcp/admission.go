@@ -7,6 +7,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/repomcp/repomcp/internal/binary"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
@@ -17,12 +18,18 @@ type Request struct {
 	// Version of the protocol; "" when the client did not say.
 	Version string
 	Stream  StreamCapability
+	Binary  BinaryCapability
 	// Session is the id of the HTTP session that the request belongs to; "" in
 	// the modern era, which has none, before initialize and without HTTP.
 	Session string
 	// Address is that of the client, without a port; "" where it is not known.
 	// The clients of one address share what it may have.
 	Address string
+	// Mode is how the transport that the request came by can carry bytes beside the
+	// reply, and AcceptsBinary says that this reply may have them. Transports set
+	// both; "" is a transport that carries messages alone.
+	Mode          binary.Mode
+	AcceptsBinary bool
 
 	subscriber string   // what its subscriptions belong to: the session or the connection
 	tools      []string // that the client has chosen; nil are all
@@ -73,7 +80,8 @@ func (s *Server) Admit(message Message, header func(string) string) (*Request, S
 // that one of the older era belongs to.
 func (s *Server) admit(r *Request, header headers, session func() (SessionState, *Error)) (SessionState, *Error) {
 	if IsModern(r.Params.Version) || IsModern(header.get(HeaderVersion)) {
-		r.Era, r.Version, r.Stream = ModernEra, r.Params.Version, parseStreamCapability(r.Params.Capabilities)
+		r.Era, r.Version = ModernEra, r.Params.Version
+		r.Stream, r.Binary = parseStreamCapability(r.Params.Capabilities), parseBinaryCapability(r.Params.Capabilities)
 		if failure := checkModern(r.Message, header); failure != nil {
 			return SessionPresent, failure
 		}
@@ -100,7 +108,7 @@ func (s *Server) enterSession(r *Request, header headers) (SessionState, *Error)
 	if err != nil {
 		return SessionUnknown, nil
 	}
-	r.Session, r.subscriber, r.Stream = id, id, claims.Stream
+	r.Session, r.subscriber, r.Stream, r.Binary = id, id, claims.Stream, claims.Binary
 	if r.Version == "" {
 		r.Version = claims.Version
 	}

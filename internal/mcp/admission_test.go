@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/binary"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
@@ -131,7 +132,9 @@ func sessionsAt(key string, clock *time.Time) *Sessions {
 	return s
 }
 
-var claimed = Claims{Version: sessionVersion, Stream: StreamCapability{Declared: true, MaxSize: 42}}
+var claimed = Claims{
+	Version: sessionVersion, Stream: StreamCapability{Declared: true, MaxSize: 42}, Binary: BinaryCapability{Declared: true, MaxSize: 43, Preferred: binary.ModeFrames},
+}
 
 func TestSessionIDThatWasAlteredIsRefused(t *testing.T) {
 	sessions := NewSessions([]byte("key"))
@@ -139,7 +142,7 @@ func TestSessionIDThatWasAlteredIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := sessions.Parse(id); err != nil || got.Version != claimed.Version || got.Stream != claimed.Stream {
+	if got, err := sessions.Parse(id); err != nil || got.Version != claimed.Version || got.Stream != claimed.Stream || got.Binary != claimed.Binary {
 		t.Fatalf("the id itself: %+v, %v", got, err)
 	}
 	cases := 0

@@ -15,12 +15,13 @@ const ExtensionStream = resources.MetaPrefix + "resource-stream"
 
 // capabilities are the server's.
 type capabilities struct {
-	Completions struct{}                   `json:"completions"`
-	Extensions  map[string]streamExtension `json:"extensions,omitempty"`
-	Logging     struct{}                   `json:"logging"`
-	Prompts     struct{}                   `json:"prompts"`
-	Resources   resourceCapabilities       `json:"resources"`
-	Tools       struct{}                   `json:"tools"`
+	BinaryTransfer *binaryCapability    `json:"binaryTransfer,omitempty"` // where the RFC puts it
+	Completions    struct{}             `json:"completions"`
+	Extensions     map[string]any       `json:"extensions,omitempty"`
+	Logging        struct{}             `json:"logging"`
+	Prompts        struct{}             `json:"prompts"`
+	Resources      resourceCapabilities `json:"resources"`
+	Tools          struct{}             `json:"tools"`
 }
 
 type resourceCapabilities struct {
@@ -35,13 +36,19 @@ type streamExtension struct {
 	Modes  []string `json:"modes"`
 }
 
-// capabilities for a client that came so: resources/stream is left out where it
-// cannot deliver.
-func (s *Server) capabilities(ctx context.Context) capabilities {
-	c := capabilities{Resources: resourceCapabilities{ListChanged: true, Subscribe: true}}
+// capabilities for a client that came so: resources/stream and binary transfer are
+// left out where they cannot deliver.
+func (s *Server) capabilities(ctx context.Context, r *Request) capabilities {
+	c := capabilities{
+		Resources:  resourceCapabilities{ListChanged: true, Subscribe: true},
+		Extensions: make(map[string]any),
+	}
 	if modes := s.modes(ctx); modes != nil {
 		c.Resources.Stream = true
-		c.Extensions = map[string]streamExtension{ExtensionStream: {MethodStream, modes}}
+		c.Extensions[ExtensionStream] = streamExtension{MethodStream, modes}
+	}
+	if c.BinaryTransfer = s.binaryCapability(r); c.BinaryTransfer != nil {
+		c.Extensions[ExtensionBinary] = c.BinaryTransfer
 	}
 	return c
 }
@@ -62,10 +69,11 @@ func (s *Server) initialize(ctx context.Context, r *Request, params mcp.Initiali
 	claims := Claims{
 		Version: mcp.NegotiateLegacyVersion(params.ProtocolVersion),
 		Stream:  parseStreamCapability(r.Params.members[paramCapabilities]),
+		Binary:  parseBinaryCapability(r.Params.members[paramCapabilities]),
 	}
 	r.begun = &claims
 	return &initializeResult{
-		ProtocolVersion: claims.Version, Capabilities: s.capabilities(ctx), ServerInfo: s.implementation(),
+		ProtocolVersion: claims.Version, Capabilities: s.capabilities(ctx, r), ServerInfo: s.implementation(),
 		Instructions: s.instructions(),
 	}, nil
 }
@@ -86,9 +94,9 @@ func (d *discoverResult) complement(c mcp.CacheableResult) {
 }
 
 // discover answers server/discover, which the modern era has instead.
-func (s *Server) discover(ctx context.Context, _ *Request, _ struct{}) (any, *Error) {
+func (s *Server) discover(ctx context.Context, r *Request, _ struct{}) (any, *Error) {
 	return &discoverResult{
-		SupportedVersions: Versions(), Capabilities: s.capabilities(ctx), Instructions: s.instructions(),
+		SupportedVersions: Versions(), Capabilities: s.capabilities(ctx, r), Instructions: s.instructions(),
 	}, nil
 }
 
@@ -103,28 +111,44 @@ type StreamCapability struct {
 	BadSize bool `json:"b,omitempty"`
 }
 
-// parseStreamCapability reads the capability from raw client capabilities:
-// mcp-go's type for them drops it. Typed clients can only send it among
-// experimental capabilities or extensions, so it is looked for there as well.
+// parseStreamCapability reads the capability from raw client capabilities.
 func parseStreamCapability(capabilities json.RawMessage) StreamCapability {
-	declared := object(capabilities)
-	for _, raw := range []json.RawMessage{
-		declared[paramStreaming], object(declared["experimental"])[paramStreaming],
-		object(declared["extensions"])[ExtensionStream],
-	} {
-		settings := object(raw)
-		if settings == nil {
-			continue
-		}
-		var size *float64
-		capability := StreamCapability{Declared: true}
-		if raw, ok := settings["maxStreamSize"]; ok {
-			capability.BadSize = json.Unmarshal(raw, &size) != nil || size != nil && *size < 1
-		}
-		if size != nil && !capability.BadSize && *size < 1<<62 {
-			capability.MaxSize = int64(*size)
-		}
-		return capability
+	settings := declared(capabilities, paramStreaming, ExtensionStream)
+	if settings == nil {
+		return StreamCapability{}
 	}
-	return StreamCapability{}
+	size, bad := declaredSize(settings, "maxStreamSize")
+	return StreamCapability{Declared: true, MaxSize: size, BadSize: bad}
+}
+
+// declared are the settings of a capability of a draft, or nil where it is not
+// declared: mcp-go's type for capabilities drops it. Typed clients can only send it
+// among experimental capabilities or extensions, so it is looked for there as well.
+func declared(capabilities json.RawMessage, name, extension string) map[string]json.RawMessage {
+	all := object(capabilities)
+	for _, raw := range []json.RawMessage{
+		all[name], object(all["experimental"])[name], object(all["extensions"])[extension],
+	} {
+		if settings := object(raw); settings != nil {
+			return settings
+		}
+	}
+	return nil
+}
+
+// declaredSize reads a number of bytes, 1 or more, among settings: 0 where there is
+// none or it is beyond all, and bad where it is no such number.
+func declaredSize(settings map[string]json.RawMessage, name string) (size int64, bad bool) {
+	raw, ok := settings[name]
+	if !ok {
+		return 0, false
+	}
+	var number *float64
+	if json.Unmarshal(raw, &number) != nil || number != nil && *number < 1 {
+		return 0, true
+	}
+	if number == nil || *number >= 1<<62 {
+		return 0, false
+	}
+	return int64(*number), false
 }

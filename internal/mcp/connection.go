@@ -64,7 +64,7 @@ func (c *Connection) enterSession(r *Request) *Error {
 	case r.Method == MethodInitialize && c.claims != nil:
 		return invalidRequest("The connection has been initialized. Open another one for another session.")
 	case c.claims != nil:
-		r.Version, r.Stream = c.claims.Version, c.claims.Stream
+		r.Version, r.Stream, r.Binary = c.claims.Version, c.claims.Stream, c.claims.Binary
 	case r.Method != MethodInitialize && r.Method != MethodPing:
 		return invalidRequest("Send initialize first, or name the version 2026-07-28 in params._meta.")
 	}

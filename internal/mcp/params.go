@@ -13,7 +13,9 @@ const (
 	paramVersion      = "protocolVersion"
 	paramCapabilities = "capabilities"
 	paramCancelled    = "requestId"
+	paramTransfer     = "transferMode"
 	paramStreaming    = "resourceStreaming" // of capabilities
+	paramBinary       = "binaryTransfer"    // of capabilities
 )
 
 // Params are those of a message, with what the rules for all methods ask for.

@@ -15,6 +15,9 @@ import (
 
 // read answers resources/read.
 func (s *Server) read(ctx context.Context, r *Request, _ mcp.ReadResourceParams) (any, *Error) {
+	if attachments := resources.AttachmentsOf(ctx); attachments != nil {
+		return s.readBinary(ctx, r, attachments)
+	}
 	contents, err := s.readContents(ctx, r.Params.URI)
 	if err != nil {
 		return nil, s.resources.Failure(ctx, err, r.Params.URI)
@@ -63,8 +66,13 @@ func (s *Server) tooLargeToRead(size int64, meta map[string]any) *Error {
 	if size != resources.UnknownSize {
 		failure = failure.With("size", size)
 	}
+	return withLink(failure, meta)
+}
+
+// withLink adds the address of what was refused: few clients know resources/stream,
+// and all can hand on a URL.
+func withLink(failure *Error, meta map[string]any) *Error {
 	if url, ok := meta[resources.MetaHTTP]; ok {
-		// Few clients know resources/stream, and all can hand on a URL.
 		failure = failure.With("httpUrl", url).With("httpUrlExpiresAt", meta[resources.MetaHTTPExpires])
 	}
 	return failure

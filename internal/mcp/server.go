@@ -11,6 +11,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
 
+	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/watch"
@@ -40,6 +41,9 @@ type Options struct {
 	// ReadLimit is the largest content of resources/read in bytes; 0 means
 	// 4 MiB.
 	ReadLimit int64
+	// BinaryLimit is the largest content that follows a reply as bytes; 0 means what
+	// archives are limited to by default.
+	BinaryLimit int64
 	// Delivery is what resources/stream does where the request does not say.
 	Delivery Delivery
 	// Prompts are offered to users.
@@ -95,6 +99,9 @@ func New(options Options) *Server {
 	if options.ReadLimit == 0 {
 		options.ReadLimit = defaultReadLimit
 	}
+	if options.BinaryLimit == 0 {
+		options.BinaryLimit = archive.DefaultBytes
+	}
 	if options.completionTime == 0 {
 		options.completionTime = defaultCompletionTime
 	}
@@ -134,13 +141,29 @@ type Reply struct {
 	Code int
 	// Session is the id of the session that it begins, or "".
 	Session string
+	// Attachments are the streams that the message names, whose bytes follow it. Who
+	// gets the reply closes them.
+	Attachments *resources.Attachments
 }
 
 // Answer answers all requests but those of resources/stream and
 // subscriptions/listen. They must have passed [Server.Admit].
 func (s *Server) Answer(ctx context.Context, r *Request) Reply {
-	result, failure := s.serve(ctx, r)
+	attachments, failure := s.attachments(r)
+	if failure != nil {
+		return r.reply(ctx, nil, failure)
+	}
+	answered := false
+	defer func() {
+		if !answered {
+			s.drop(ctx, attachments)
+		}
+	}()
+	result, failure := s.serve(resources.WithAttachments(ctx, attachments), r)
 	reply := r.reply(ctx, result, failure)
+	if answered = reply.Code == 0; answered {
+		reply.Attachments = attachments
+	}
 	if failure != nil || r.begun == nil {
 		return reply
 	}

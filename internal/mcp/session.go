@@ -22,6 +22,8 @@ type Claims struct {
 	Version string `json:"v"`
 	// Stream is the client's resourceStreaming capability.
 	Stream StreamCapability `json:"s"`
+	// Binary is the client's binaryTransfer capability.
+	Binary BinaryCapability `json:"x,omitzero"`
 	// Nonce tells sessions apart and makes ids impossible to guess.
 	Nonce string `json:"n"`
 	// Issued is when, in seconds since 1970.

@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 
@@ -35,6 +36,7 @@ func accounted(handler server.ToolHandlerFunc) server.ToolHandlerFunc {
 		result, err := handler(ctx, request)
 		if err != nil || result != nil && result.IsError {
 			account.Fail()
+			err = errors.Join(err, resources.AttachmentsOf(ctx).Close()) // a failure names none
 		}
 		return result, err
 	}

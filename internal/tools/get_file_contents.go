@@ -122,7 +122,7 @@ func (f file) showLines(ctx context.Context, a lineRange) (err error) {
 	}
 	if x.Binary {
 		f.note("%s. It is no text, so that its bytes are not shown.", facts)
-		return f.linkFile(ctx)
+		return f.handOver(ctx)
 	}
 	switch past := a.start > x.Total && a.start > 1; {
 	case past && x.Counted:
@@ -168,15 +168,24 @@ func (f file) remark(ctx context.Context, x excerpt.Excerpt) error {
 	return nil
 }
 
-// linkFile links the bytes of a file that is no text: they are what was asked
-// for.
-func (f file) linkFile(ctx context.Context) error {
+// handOver gives the bytes of a file that is no text, which are what was asked for:
+// beside the result where the client has asked for that and takes so many, and else
+// by a link.
+func (f file) handOver(ctx context.Context) error {
 	h, err := f.locate(ctx)
 	if err != nil {
 		return err
 	}
 	f.note("Its type is %s.", h.MIMEType)
 	f.asides = append(f.asides, "Its resource is "+h.URI+".")
+	if attachments := resources.AttachmentsOf(ctx); attachments != nil {
+		err := f.attachFile(ctx, attachments, h.URI)
+		var refused *resources.Error
+		if !errors.As(err, &refused) || refused.Reason != resources.ReasonTooLarge {
+			return err
+		}
+		f.note("%s", refused.Message)
+	}
 	f.addLink(h, fmt.Sprintf("Bytes of %s in %s", quote(clip(f.entry.path)), f.at))
 	return nil
 }

@@ -42,7 +42,8 @@ type result struct {
 	notes      []string
 	asides     []string // where there is more; left out when there is no room
 	links      []mcp.Content
-	stopped    bool // the tree is too large to be walked
+	attached   []mcp.Content // whose bytes follow the result
+	stopped    bool          // the tree is too large to be walked
 }
 
 // noted is data that has a place for the notes.
@@ -92,7 +93,7 @@ func (r *result) render() *mcp.CallToolResult {
 		notes.WriteString(strings.Join(r.notes, "\n"))
 		out.Content = append(out.Content, mcp.NewTextContent(notes.String()))
 	}
-	out.Content = append(out.Content, r.links...)
+	out.Content = slices.Concat(out.Content, r.attached, r.links)
 	if r.data != nil {
 		out.StructuredContent, out.Meta = r.data, ofRepository()
 	}
@@ -148,8 +149,8 @@ func (r *result) size() int {
 		r.data.setNotes(r.notes)
 		size += jsonSize(r.data)
 	}
-	for _, link := range r.links {
-		size += jsonSize(link)
+	for _, block := range slices.Concat(r.attached, r.links) {
+		size += jsonSize(block)
 	}
 	return size
 }

@@ -1,0 +1,27 @@
+// Package binary has the layouts in which bytes travel beside the messages of MCP
+// (the Binary Transfer RFC): parts of a multipart reply over HTTP, binary frames
+// over WebSocket, and chunks with a length before them over stdio.
+//
+// # Order of use
+//
+// Who sends makes an id for each stream with [NewStreamID] and names it in the
+// message by a [Ref]. Then the bytes follow: through a [ReplyWriter], as [Frame]s
+// or as [Chunk]s. Who receives reads them with a [ReplyReader], [ParseFrame] or
+// [ReadChunk], and compares them with what was declared through a [Tally].
+//
+// # Promises
+//
+// Decoders take nothing that the encoders would not write, read no further than
+// what they return, and hold no more than the limits beside them. What is cut off
+// is never a clean end: a stream ends with something that says so.
+package binary
+
+// Mode is a way in which bytes are carried, as capabilities name it.
+type Mode string
+
+// The modes, one for each transport.
+const (
+	ModeMultipart Mode = "multipart"        // HTTP
+	ModeFrames    Mode = "websocket-binary" // WebSocket
+	ModeChunks    Mode = "stream"           // stdio
+)

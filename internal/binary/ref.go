@@ -1,0 +1,91 @@
+package binary
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+)
+
+// UnknownSize in a [Ref] says that the size is known only at the end of the bytes.
+const UnknownSize = -1
+
+// Checksum is a SHA-256.
+type Checksum [sha256.Size]byte
+
+// ErrChecksum says that something is no checksum.
+var ErrChecksum = errors.New("a checksum is a SHA-256 in 64 small hexadecimal digits")
+
+// MarshalText implements [encoding.TextMarshaler].
+func (c Checksum) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, c[:]), nil }
+
+// UnmarshalText implements [encoding.TextUnmarshaler]. The error is [ErrChecksum].
+func (c *Checksum) UnmarshalText(text []byte) error {
+	raw, err := hex.DecodeString(string(text))
+	if err != nil || len(raw) != len(c) || !bytes.Equal(hex.AppendEncode(nil, raw), text) {
+		return ErrChecksum
+	}
+	copy(c[:], raw)
+	return nil
+}
+
+// Ref is a binaryRef of the RFC: what a message says of the bytes that follow it,
+// and what is said at their end where it was not known before.
+type Ref struct {
+	Stream StreamID `json:"streamId"`
+	// Size in bytes, or [UnknownSize].
+	Size int64 `json:"size"`
+	// Checksum of the bytes; nil where it is not known yet.
+	Checksum *Checksum `json:"checksum,omitempty"`
+}
+
+// Ends reports whether size and checksum are said once more after the bytes:
+// where either was not known before them.
+func (r Ref) Ends() bool { return r.Size < 0 || r.Checksum == nil }
+
+// The ways in which bytes are not those that were declared.
+var (
+	ErrSize = errors.New("the stream has another size than was declared")
+	ErrSum  = errors.New("the stream has another SHA-256 than was declared")
+)
+
+// Tally counts and hashes the bytes of a stream that are written to it.
+type Tally struct {
+	hash hash.Hash
+	size int64
+}
+
+// NewTally makes a tally of no bytes.
+func NewTally() *Tally { return &Tally{hash: sha256.New()} }
+
+// Write implements [io.Writer]. It never fails.
+func (t *Tally) Write(p []byte) (int, error) {
+	t.size += int64(len(p))
+	return t.hash.Write(p)
+}
+
+// Size is how many bytes there were.
+func (t *Tally) Size() int64 { return t.size }
+
+// Ref is what the bytes have turned out to be.
+func (t *Tally) Ref(id StreamID) Ref {
+	var sum Checksum
+	t.hash.Sum(sum[:0])
+	return Ref{Stream: id, Size: t.size, Checksum: &sum}
+}
+
+// Compare fails with [ErrSize] or [ErrSum] when the bytes are not those of a
+// declaration.
+func (t *Tally) Compare(declared Ref) error {
+	found := t.Ref(declared.Stream)
+	switch {
+	case declared.Size >= 0 && declared.Size != found.Size:
+		return fmt.Errorf("%w: %d of %d bytes", ErrSize, found.Size, declared.Size)
+	case declared.Checksum != nil && *declared.Checksum != *found.Checksum:
+		return ErrSum
+	default:
+		return nil
+	}
+}

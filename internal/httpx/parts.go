@@ -1,0 +1,82 @@
+package httpx
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/repomcp/repomcp/internal/binary"
+	"github.com/repomcp/repomcp/internal/mcp"
+	"github.com/repomcp/repomcp/internal/resources"
+)
+
+// acceptsParts reports whether a reply may have bytes beside its message. Clients
+// that know only messages do not say so.
+func acceptsParts(r *http.Request) bool {
+	return accepts(strings.Join(r.Header.Values("Accept"), ","), binary.TypeMultipart)
+}
+
+// partsHeaders are those of a reply with parts. It names streams that nobody gets
+// again.
+func partsHeaders(h http.Header, contentType string) {
+	h.Set("Content-Type", contentType)
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Accel-Buffering", "no")
+}
+
+// sendParts writes a reply with the streams that it names: see [binary.ReplyWriter].
+// It returns when all was written, and aborts the connection otherwise, so that the
+// last boundary is never there.
+func (s *Server) sendParts(c echo.Context, reply mcp.Reply) {
+	ctx := c.Request().Context()
+	w := &streamWriter{response: c.Response()}
+	parts := binary.NewReplyWriter(w)
+	partsHeaders(c.Response().Header(), parts.ContentType())
+	defer unblockAfter(ctx, c)()
+	err := w.start(http.StatusOK)
+	if err == nil {
+		err = parts.Message(reply.Message)
+	}
+	for _, attachment := range reply.Attachments.List() {
+		if err != nil {
+			break
+		}
+		if err = sendPart(ctx, c, parts, attachment); err != nil {
+			s.logger.Warn("a stream was aborted", "uri", attachment.Name(), "bytes", w.written, "error", err)
+		}
+	}
+	if err == nil {
+		err = parts.Close()
+	}
+	if err != nil {
+		abort(c)
+	}
+}
+
+// sendPart writes one stream. What is known of it leaves before its first byte,
+// which may have to be made.
+func sendPart(
+	ctx context.Context, c echo.Context, parts *binary.ReplyWriter, attachment *resources.Attachment,
+) error {
+	w, err := parts.Stream(attachment.Ref, attachment.MIMEType)
+	if err != nil {
+		return err
+	}
+	if err := http.NewResponseController(c.Response()).Flush(); err != nil {
+		return err
+	}
+	whole, err := attachment.WriteTo(ctx, w)
+	if err != nil || !attachment.Ends() {
+		return err
+	}
+	return parts.End(whole)
+}
+
+func (s *Server) closeAttachments(attachments *resources.Attachments) {
+	if err := attachments.Close(); err != nil {
+		s.logger.Error("closing a resource failed", "error", err)
+	}
+}

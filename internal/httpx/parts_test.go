@@ -1,0 +1,516 @@
+package httpx_test
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"github.com/repomcp/repomcp/internal/gittest"
+)
+
+const acceptParts = acceptBoth + ", multipart/mixed"
+
+// supported is the capability of a client that takes any number of bytes.
+var supported = map[string]any{"supported": true}
+
+// receiver is a client of one era that declares binaryTransfer.
+type receiver struct {
+	s            *site
+	version      string
+	capabilities map[string]any
+	session      http.Header
+}
+
+func (s *site) receiver(version string, capability any) *receiver {
+	s.t.Helper()
+	return s.declaring(version, map[string]any{"binaryTransfer": capability})
+}
+
+func (s *site) declaring(version string, capabilities map[string]any) *receiver {
+	s.t.Helper()
+	r := &receiver{s: s, version: version, capabilities: capabilities}
+	if version != modernVersion {
+		response := s.post(nil, map[string]any{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": map[string]any{
+			"protocolVersion": version, "clientInfo": map[string]any{"name": "test", "version": "1"}, "capabilities": capabilities,
+		}})
+		if body := text(s.t, response); response.StatusCode != http.StatusOK {
+			s.t.Fatal(describe(response, body))
+		}
+		r.session = http.Header{"Mcp-Session-Id": {response.Header.Get("Mcp-Session-Id")}, "Mcp-Protocol-Version": {version}}
+	}
+	return r
+}
+
+// ask sends a request; accept is what of replies it admits.
+func (r *receiver) ask(accept, method string, params map[string]any) *http.Response {
+	r.s.t.Helper()
+	params, header := maps.Clone(params), http.Header{"Accept": {accept}}
+	maps.Copy(header, r.session)
+	if r.version == modernVersion {
+		params["_meta"] = map[string]any{metaVersion: modernVersion, metaCapabilities: r.capabilities}
+		maps.Copy(header, http.Header{"Mcp-Protocol-Version": {modernVersion}, "Mcp-Method": {method}})
+		for _, name := range []string{"uri", "name"} {
+			if value, ok := params[name].(string); ok {
+				header["Mcp-Name"] = []string{value}
+			}
+		}
+	}
+	return r.s.post(header, map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
+}
+
+// read asks for a resource as bytes.
+func (r *receiver) read(uri string) *http.Response {
+	r.s.t.Helper()
+	return r.ask(acceptParts, methodRead, map[string]any{"uri": uri, "transferMode": "binary"})
+}
+
+// part is one of a reply, as a reader sees it that knows nothing of streams.
+type part struct {
+	header textproto.MIMEHeader
+	body   []byte
+}
+
+// plainParts reads a reply with a library's parser. The error is that of the body.
+func plainParts(response *http.Response) (parts []part, err error) {
+	mediaType, parameters, err := mime.ParseMediaType(response.Header.Get("Content-Type"))
+	if err != nil || mediaType != "multipart/mixed" {
+		return nil, fmt.Errorf("the reply is %s: %w", mediaType, err)
+	}
+	reader := multipart.NewReader(response.Body, parameters["boundary"])
+	for {
+		p, err := reader.NextRawPart()
+		if err == io.EOF { //nolint:errorlint // wrapped it would be no end
+			return parts, nil
+		}
+		if err != nil {
+			return parts, err
+		}
+		body, err := io.ReadAll(p)
+		parts = append(parts, part{p.Header, body})
+		if err != nil {
+			return parts, err
+		}
+	}
+}
+
+// ref is a binaryRef.
+type ref struct {
+	StreamID string `json:"streamId"`
+	Size     int64  `json:"size"`
+	Checksum string `json:"checksum"`
+}
+
+// describes reports whether a ref says what the bytes are.
+func (r ref) describes(content []byte) bool {
+	sum := sha256.Sum256(content)
+	return r.Size == int64(len(content)) && r.Checksum == hex.EncodeToString(sum[:])
+}
+
+// received takes the parts of a reply with one stream apart.
+func received(t *testing.T, response *http.Response) (message string, stream part, end *ref) {
+	t.Helper()
+	parts, err := plainParts(response)
+	if err != nil || len(parts) < 2 || len(parts) > 3 || parts[0].header.Get("Content-Type") != "application/json" {
+		t.Fatalf("%d %v: %d parts, %v", response.StatusCode, response.Header, len(parts), err)
+	}
+	if len(parts) == 3 {
+		end = &ref{}
+		if err := json.Unmarshal(parts[2].body, end); err != nil || parts[2].header.Get("Content-ID") != "<"+end.StreamID+".end>" || parts[2].header.Get("Content-Type") != "application/json" {
+			t.Fatalf("the end is %v %s", parts[2].header, parts[2].body)
+		}
+	}
+	return string(parts[0].body), parts[1], end
+}
+
+// readReply is a reply to resources/read.
+type readReply struct {
+	ID     int `json:"id"`
+	Result struct {
+		ResultType string `json:"resultType"`
+		Contents   []struct {
+			URI       string         `json:"uri"`
+			MIMEType  string         `json:"mimeType"`
+			Text      *string        `json:"text"`
+			Blob      *string        `json:"blob"`
+			BinaryRef ref            `json:"binaryRef"`
+			Meta      map[string]any `json:"_meta"`
+		} `json:"contents"`
+	} `json:"result"`
+}
+
+// pngBytes begin a picture, with what a transfer as text would change.
+const pngBytes = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x06\x00\x00\x00"
+
+// pictures has files that a reply must carry as they are.
+func pictures(s *site) *gittest.Repo {
+	repo := s.repo("repo")
+	repo.Commit("main",
+		gittest.Regular("dot.png", pngBytes), gittest.Regular("empty", ""), gittest.Regular("large", gittest.Noise(5<<20)), gittest.Regular("text.md", "# é\n"),
+		gittest.Regular("mail", "\r\n--\r\n--boundary--\r\nContent-Type: application/json\r\n\r\n{}\r\n"), gittest.Regular("data.json", `{"jsonrpc":"2.0","id":1,"result":{}}`),
+		gittest.Regular("program", "\x7fELF\x02\x01\x01\x00\x00"), gittest.Regular("sound.wav", "RIFF\x24\x00\x00\x00WAVEfmt "), gittest.Symlink("link", "dot.png"))
+	return repo
+}
+
+func TestResourcesComeAsBytes(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	repo := pictures(s)
+	raw := func(path string) func() []byte {
+		return func() []byte { return []byte(gitBlob(t, repo, path)) }
+	}
+	listed := func(uri string) func() []byte {
+		return func() []byte {
+			var plain readReply
+			if err := json.Unmarshal([]byte(text(t, s.modern(methodRead, map[string]any{"uri": uri}))), &plain); err != nil || plain.Result.Contents[0].Text == nil {
+				t.Fatal(uri, err)
+			}
+			return []byte(*plain.Result.Contents[0].Text)
+		}
+	}
+	tar := func() []byte { return repo.Archive("--format=tar", "main") }
+	type know int
+	const (
+		all know = iota
+		size
+		nothing
+	)
+	cases := []struct {
+		uri, mimeType string
+		want          func() []byte
+		known         know
+	}{
+		{"repo://repo/contents/dot.png", "image/png", raw("dot.png"), all}, {"repo://repo/contents/empty", "text/plain; charset=utf-8", raw("empty"), all},
+		{"repo://repo/contents/large", "application/octet-stream", raw("large"), all}, {"repo://repo/contents/text.md", "text/markdown; charset=utf-8", raw("text.md"), all},
+		{"repo://repo/contents/mail", "text/plain; charset=utf-8", raw("mail"), all}, {"repo://repo/contents/data.json", "application/json", raw("data.json"), all},
+		{"repo://repo/contents/link", "inode/symlink", raw("link"), all},
+		{"repo://repo/contents", "application/json", listed("repo://repo/contents"), all}, {"repo://repo/refs", "application/json", listed("repo://repo/refs"), all},
+		{"repo://repo", "application/json", listed("repo://repo"), all}, {"repo://", "application/json", listed("repo://"), all},
+		{"repo://repo/archive/main.tar", "application/x-tar", tar, size}, {"repo://repo/archive/main.tar", "application/x-tar", tar, all}, // it was made once
+		{"repo://repo/archive/main.tar.gz", "application/gzip", nil, nothing}, {"repo://repo/archive/main.tar.gz", "application/gzip", nil, all},
+	}
+	compared := 0
+	for _, version := range eras {
+		if version == modernVersion {
+			pictures(s) // other archives
+		}
+		client := s.receiver(version, supported)
+		for _, c := range cases {
+			response := client.read(c.uri)
+			message, stream, end := received(t, response)
+			var reply readReply
+			if err := json.Unmarshal([]byte(message), &reply); err != nil || reply.ID != 1 || len(reply.Result.Contents) != 1 {
+				t.Fatalf("%s: %s, %v", c.uri, message, err)
+			}
+			content := reply.Result.Contents[0]
+			declared := content.BinaryRef
+			if content.URI != c.uri || content.MIMEType != c.mimeType || content.Text != nil || content.Blob != nil || (reply.Result.ResultType == "complete") != (version == modernVersion) {
+				t.Errorf("%s in %s: %s", c.uri, version, message)
+			}
+			if stream.header.Get("Content-Type") != c.mimeType || stream.header.Get("Content-ID") != "<"+declared.StreamID+">" {
+				t.Errorf("%s: the part of %s has %v", c.uri, declared.StreamID, stream.header)
+			}
+			want := stream.body
+			if c.want != nil {
+				want = c.want()
+			} else if n := gittest.DiffTar(t, tarOf(t, bytes.NewReader(stream.body)), gittest.ReadTar(t, bytes.NewReader(tar()))); n < 5 {
+				t.Errorf("%s: %d entries", c.uri, n)
+			}
+			if !bytes.Equal(stream.body, want) {
+				t.Errorf("%s in %s: %d bytes, want %d", c.uri, version, len(stream.body), len(want))
+			}
+			length := stream.header.Get("Content-Length")
+			switch sized := length == fmt.Sprint(len(want)) && declared.Size == int64(len(want)); c.known {
+			case all:
+				if !sized || !declared.describes(want) || end != nil {
+					t.Errorf("%s: %s, Content-Length %q, end %v", c.uri, message, length, end)
+				}
+			case size:
+				if !sized || declared.Checksum != "" || end == nil || end.StreamID != declared.StreamID || !end.describes(want) {
+					t.Errorf("%s: %s, Content-Length %q, end %v", c.uri, message, length, end)
+				}
+			case nothing:
+				if length != "" || declared.Size != -1 || declared.Checksum != "" || end == nil || end.StreamID != declared.StreamID || !end.describes(want) {
+					t.Errorf("%s: %s, Content-Length %q, end %v", c.uri, message, length, end)
+				}
+			}
+			if response.StatusCode != http.StatusOK || response.Header.Get("Cache-Control") != "no-store" {
+				t.Errorf("%s: %s", c.uri, describe(response, message))
+			}
+			compared++
+		}
+	}
+	if compared != len(eras)*len(cases) {
+		t.Errorf("%d replies were compared", compared)
+	}
+}
+
+// gitBlob is a file as git has it.
+func gitBlob(t *testing.T, repo *gittest.Repo, path string) string {
+	t.Helper()
+	command := exec.CommandContext(t.Context(), "git", "cat-file", "blob", "main:"+path)
+	command.Dir, command.Env = repo.Dir, gittest.Env()
+	content, err := command.Output()
+	if err != nil {
+		t.Fatal(path, err)
+	}
+	return string(content)
+}
+
+// What was there before binary transfer stays as it is, to the byte, for all who do
+// not ask for something else and can take it.
+func TestBase64Stays(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	pictures(s)
+	plain := map[string]any{"binaryTransfer": supported}
+	for _, version := range eras {
+		for name, c := range map[string]struct {
+			capabilities map[string]any
+			accept       string
+			mode         any
+		}{
+			"not declared":          {map[string]any{}, acceptParts, "binary"},
+			"not supported":         {map[string]any{"binaryTransfer": map[string]any{"supported": false}}, acceptParts, "binary"},
+			"supported as a text":   {map[string]any{"binaryTransfer": map[string]any{"supported": "true"}}, acceptParts, "binary"},
+			"declared as a text":    {map[string]any{"binaryTransfer": "yes"}, acceptParts, "binary"},
+			"another transport":     {map[string]any{"binaryTransfer": map[string]any{"supported": true, "preferredMode": "websocket-binary"}}, acceptParts, "binary"},
+			"a mode that is none":   {map[string]any{"binaryTransfer": map[string]any{"supported": true, "preferredMode": 7}}, acceptParts, "binary"},
+			"not asked":             {plain, acceptParts, nil},
+			"asked for base64":      {plain, acceptParts, "base64"},
+			"parts not accepted":    {plain, acceptBoth, "binary"},
+			"parts are unwelcome":   {plain, acceptBoth + ", */*, multipart/mixed;q=0", "binary"},
+			"another multipart":     {plain, acceptBoth + ", multipart/form-data", "binary"},
+			"the other declaration": {map[string]any{"resourceStreaming": map[string]any{}}, acceptParts, "binary"},
+		} {
+			client := s.declaring(version, c.capabilities)
+			for _, request := range []struct {
+				method string
+				params map[string]any
+			}{
+				{methodRead, map[string]any{"uri": "repo://repo/contents/dot.png"}}, {methodRead, map[string]any{"uri": "repo://repo/contents/text.md"}},
+				{methodRead, map[string]any{"uri": "repo://repo/contents/large"}}, {methodRead, map[string]any{"uri": "repo://repo/archive/main.tar"}},
+				{"tools/call", map[string]any{"name": "get_file_contents", "arguments": map[string]any{"repo": "repo", "path": "dot.png"}}},
+			} {
+				before := text(t, s.declaring(version, map[string]any{}).ask(acceptBoth, request.method, request.params))
+				if c.mode != nil {
+					request.params["transferMode"] = c.mode
+				}
+				response := client.ask(c.accept, request.method, request.params)
+				if got := text(t, response); got != before || response.Header.Get("Content-Type") != "application/json" {
+					t.Errorf("%s in %s: %v became %s, was %.300s", name, version, request, describe(response, got), before)
+				}
+			}
+		}
+	}
+}
+
+// A batch has one reply for all, which has no place for bytes.
+func TestBatchesGetBase64(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	pictures(s)
+	client := s.receiver(batchVersion, supported)
+	request := map[string]any{"jsonrpc": "2.0", "id": 1, "method": methodRead, "params": map[string]any{"uri": "repo://repo/contents/dot.png", "transferMode": "binary"}}
+	header := maps.Clone(client.session)
+	header["Accept"] = []string{acceptParts}
+	response := s.post(header, []any{request, request})
+	if got := text(t, response); strings.Count(got, `"blob":"iVBORw0KGgo`) != 2 || response.Header.Get("Content-Type") != "application/json" {
+		t.Error(describe(response, got))
+	}
+}
+
+func TestTransferModesAreTwo(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	pictures(s)
+	for _, version := range eras {
+		for _, capabilities := range []map[string]any{{}, {"binaryTransfer": supported}} {
+			client := s.declaring(version, capabilities)
+			for _, mode := range []any{"gzip", "", "Binary", nil, 1, true, []any{"binary"}, map[string]any{}} {
+				for method, params := range map[string]map[string]any{
+					methodRead:   {"uri": "repo://repo/contents/dot.png"},
+					"tools/call": {"name": "get_file_contents", "arguments": map[string]any{"repo": "repo", "path": "dot.png"}},
+				} {
+					params["transferMode"] = mode
+					response := client.ask(acceptParts, method, params)
+					if got := text(t, response); !strings.Contains(got, `"code":-32602`) || !strings.Contains(got, "transferMode") || !strings.Contains(got, `"invalid_params"`) {
+						t.Errorf("%v of %s in %s: %s", mode, method, version, describe(response, got))
+					}
+				}
+			}
+		}
+	}
+}
+
+func TestBinarySizesAreBounded(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	pictures(s)
+	for _, version := range eras {
+		tight := s.receiver(version, map[string]any{"supported": true, "maxBinarySize": len(pngBytes)})
+		if _, stream, _ := received(t, tight.read("repo://repo/contents/dot.png")); string(stream.body) != pngBytes {
+			t.Errorf("%d bytes", len(stream.body))
+		}
+		for uri, want := range map[string]string{"repo://repo/contents/large": `"size":5242880`, "repo://repo/archive/main.tar": `"size":`, "repo://repo": `"size":`} {
+			response := tight.read(uri)
+			if got := text(t, response); !strings.Contains(got, `"reason":"too_large"`) || !strings.Contains(got, fmt.Sprintf(`"limit":%d`, len(pngBytes))) || !strings.Contains(got, want) ||
+				!strings.Contains(got, "maxBinarySize") || !strings.Contains(got, `"uri":"`+uri+`"`) {
+				t.Errorf("%s in %s: %s", uri, version, describe(response, got))
+			}
+		}
+		// What is not known before is found out while it is made, and known from then on.
+		_, err := plainParts(tight.read("repo://repo/archive/main.tar.gz?prefix=" + version + "/"))
+		if !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("an archive beyond the limit ended with %v in %s", err, version)
+		}
+		if got := text(t, tight.read("repo://repo/archive/main.tar.gz?prefix="+version+"/")); !strings.Contains(got, `"reason":"too_large"`) {
+			t.Errorf("once more in %s: %s", version, got)
+		}
+		for _, size := range []any{0, -1, "many", true, []any{}, 0.5} {
+			response := s.receiver(version, map[string]any{"supported": true, "maxBinarySize": size}).read("repo://repo/contents/dot.png")
+			if got := text(t, response); !strings.Contains(got, `"code":-32602`) || !strings.Contains(got, "maxBinarySize") {
+				t.Errorf("a limit of %v in %s: %s", size, version, describe(response, got))
+			}
+		}
+		for _, size := range []any{nil, 1e300} {
+			if _, stream, _ := received(t, s.receiver(version, map[string]any{"supported": true, "maxBinarySize": size}).read("repo://repo/contents/dot.png")); string(stream.body) != pngBytes {
+				t.Errorf("a limit of %v: %d bytes", size, len(stream.body))
+			}
+		}
+	}
+	s.log.waitFor(t, "maxBinarySize")
+}
+
+// Typed clients can only declare what is new among extensions and experiments.
+func TestDeclarationsAreFoundWhereTypedClientsPutThem(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	pictures(s)
+	for _, version := range eras {
+		for _, capabilities := range []map[string]any{
+			{"extensions": map[string]any{"io.github.repomcp/binary-transfer": supported}}, {"experimental": map[string]any{"binaryTransfer": supported}},
+			{"binaryTransfer": map[string]any{"supported": true, "preferredMode": "multipart"}}, {"binaryTransfer": map[string]any{"supported": true, "preferredMode": nil}},
+		} {
+			if _, stream, _ := received(t, s.declaring(version, capabilities).read("repo://repo/contents/dot.png")); string(stream.body) != pngBytes {
+				t.Errorf("%v in %s: %q", capabilities, version, stream.body)
+			}
+		}
+	}
+}
+
+func TestBinaryTransferIsDeclaredWhereItWorks(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	capabilities := func(raw string) (top, extension string) {
+		var reply struct {
+			Result struct {
+				Capabilities struct {
+					BinaryTransfer json.RawMessage            `json:"binaryTransfer"`
+					Extensions     map[string]json.RawMessage `json:"extensions"`
+				} `json:"capabilities"`
+			} `json:"result"`
+		}
+		if err := json.Unmarshal([]byte(raw), &reply); err != nil {
+			t.Fatal(raw, err)
+		}
+		return string(reply.Result.Capabilities.BinaryTransfer), string(reply.Result.Capabilities.Extensions["io.github.repomcp/binary-transfer"])
+	}
+	const want = `{"supported":true,"maxBinarySize":1099511627776,"supportedModes":["multipart"]}`
+	initialize := map[string]any{"protocolVersion": sessionVersion, "clientInfo": map[string]any{"name": "test", "version": "1"}, "capabilities": map[string]any{}}
+	for _, raw := range []string{
+		text(t, s.post(http.Header{"Accept": {acceptBoth}}, map[string]any{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": initialize})),
+		text(t, s.modern("server/discover", nil)),
+	} {
+		if top, extension := capabilities(raw); top != want || extension != want {
+			t.Errorf("%q and %q, want %s", top, extension, want)
+		}
+	}
+	socket := dial(t, s.url)
+	for _, message := range []string{rpc(sessionVersion, 1, "initialize", initialize), rpc(modernVersion, 2, "server/discover", nil)} {
+		if f := socket.call(message); strings.Contains(f.raw, "binary") {
+			t.Errorf("over WebSocket: %s", f.raw)
+		}
+	}
+}
+
+// callReply is a reply to tools/call.
+type callReply struct {
+	Result struct {
+		Content []struct {
+			Type         string         `json:"type"`
+			Text         string         `json:"text"`
+			Data         *string        `json:"data"`
+			TransferMode string         `json:"transferMode"`
+			MIMEType     string         `json:"mimeType"`
+			BinaryRef    *ref           `json:"binaryRef"`
+			URI          string         `json:"uri"`
+			Meta         map[string]any `json:"_meta"`
+			Resource     struct {
+				URI       string `json:"uri"`
+				MIMEType  string `json:"mimeType"`
+				BinaryRef *ref   `json:"binaryRef"`
+			} `json:"resource"`
+		} `json:"content"`
+	} `json:"result"`
+}
+
+func TestToolsGiveBytes(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	repo := pictures(s)
+	head := repo.Git("rev-parse", "main")
+	for _, version := range eras {
+		client := s.receiver(version, supported)
+		call := func(client *receiver, path string) *http.Response {
+			return client.ask(acceptParts, "tools/call", map[string]any{
+				"name": "get_file_contents", "arguments": map[string]any{"repo": "repo", "path": path}, "transferMode": "binary",
+			})
+		}
+		for path, kind := range map[string]string{"dot.png": "image", "sound.wav": "audio", "program": "resource", "large": "resource"} {
+			message, stream, end := received(t, call(client, path))
+			var reply callReply
+			if err := json.Unmarshal([]byte(message), &reply); err != nil || len(reply.Result.Content) != 2 {
+				t.Fatal(message, err)
+			}
+			notes, block := reply.Result.Content[0], reply.Result.Content[1]
+			declared, mimeType := block.BinaryRef, block.MIMEType
+			if kind == "resource" {
+				declared, mimeType = block.Resource.BinaryRef, block.Resource.MIMEType
+				if want := "repo://repo/sha/" + head + "/contents/" + path; block.Resource.URI != want || block.BinaryRef != nil {
+					t.Errorf("%s: %s, want %s", path, message, want)
+				}
+			}
+			if block.Type != kind || block.TransferMode != "binary" || block.Data != nil || declared == nil || block.Meta["io.github.repomcp/origin"] != "repository" {
+				t.Fatalf("%s in %s: %s", path, version, message)
+			}
+			if mimeType != stream.header.Get("Content-Type") || "<"+declared.StreamID+">" != stream.header.Get("Content-ID") || end != nil || !declared.describes([]byte(gitBlob(t, repo, path))) ||
+				!declared.describes(stream.body) || !strings.Contains(notes.Text, declared.StreamID) {
+				t.Errorf("%s in %s: %s and %v", path, version, message, stream.header)
+			}
+		}
+		// A text is shown, and what is no file has nothing that could follow.
+		for _, path := range []string{"text.md", "", "missing", "link"} {
+			response := call(client, path)
+			if got := text(t, response); response.Header.Get("Content-Type") != "application/json" || strings.Contains(got, "binaryRef") {
+				t.Errorf("%q in %s: %s", path, version, describe(response, got))
+			}
+		}
+		// What the client does not take is linked, as without binary transfer.
+		response := call(s.receiver(version, map[string]any{"supported": true, "maxBinarySize": 100}), "large")
+		if got := text(t, response); response.Header.Get("Content-Type") != "application/json" || !strings.Contains(got, `"resource_link"`) || !strings.Contains(got, "maxBinarySize") {
+			t.Errorf("%s: %s", version, describe(response, got))
+		}
+	}
+}

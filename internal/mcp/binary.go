@@ -1,0 +1,154 @@
+package mcp
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/repomcp/repomcp/internal/binary"
+	"github.com/repomcp/repomcp/internal/resources"
+)
+
+// ExtensionBinary is the identifier under which binary transfer is declared among
+// the extensions, where typed clients keep it.
+const ExtensionBinary = resources.MetaPrefix + "binary-transfer"
+
+// binaryCapability is the server's capability binaryTransfer.
+type binaryCapability struct {
+	Supported bool          `json:"supported"`
+	MaxSize   int64         `json:"maxBinarySize"`
+	Modes     []binary.Mode `json:"supportedModes"`
+}
+
+// binaryCapability for a client that came so: nil where no bytes can come beside
+// messages.
+func (s *Server) binaryCapability(r *Request) *binaryCapability {
+	if r.Mode == "" {
+		return nil
+	}
+	return &binaryCapability{Supported: true, MaxSize: s.options.BinaryLimit, Modes: []binary.Mode{r.Mode}}
+}
+
+// BinaryCapability is the client capability binaryTransfer of the Binary Transfer
+// RFC.
+type BinaryCapability struct {
+	Declared bool `json:"d,omitempty"`
+	// Preferred is the only mode that the client wants; "" leaves it to the
+	// transport.
+	Preferred binary.Mode `json:"p,omitempty"`
+	// MaxSize is the largest stream in bytes that the client accepts; 0 means any.
+	MaxSize int64 `json:"m,omitempty"`
+	// BadSize says that maxBinarySize is there and is no size: see
+	// [StreamCapability].
+	BadSize bool `json:"b,omitempty"`
+}
+
+// foreignMode is a preferred mode that no transport has.
+const foreignMode binary.Mode = "?"
+
+// parseBinaryCapability reads the capability from raw client capabilities. Without
+// supported being true it is not declared.
+func parseBinaryCapability(capabilities json.RawMessage) BinaryCapability {
+	settings := declared(capabilities, paramBinary, ExtensionBinary)
+	if string(settings["supported"]) != "true" {
+		return BinaryCapability{}
+	}
+	c := BinaryCapability{Declared: true}
+	c.MaxSize, c.BadSize = declaredSize(settings, "maxBinarySize")
+	if raw, ok := settings["preferredMode"]; ok && string(raw) != "null" {
+		c.Preferred = foreignMode
+		switch mode := binary.Mode(text(raw)); mode {
+		case binary.ModeMultipart, binary.ModeFrames, binary.ModeChunks:
+			c.Preferred = mode
+		}
+	}
+	return c
+}
+
+// The values of transferMode.
+const (
+	transferBase64 = "base64"
+	transferBinary = "binary"
+)
+
+// asksBinary reports whether a request wants bytes beside its reply.
+func (r *Request) asksBinary() (bool, *Error) {
+	raw, ok := r.Params.members[paramTransfer]
+	if !ok || r.Method != MethodRead && r.Method != MethodToolsCall {
+		return false, nil
+	}
+	switch text(raw) {
+	case transferBase64:
+		return false, nil
+	case transferBinary:
+		return true, nil
+	default:
+		return false, &Error{Reason: ReasonParams, Message: `The member "transferMode" of params must be "` +
+			transferBase64 + `" or "` + transferBinary + `".`}
+	}
+}
+
+// attachments is the room that the reply has for bytes beside it: nil unless the
+// request asks for it, both sides have declared it, and the transport can.
+func (s *Server) attachments(r *Request) (*resources.Attachments, *Error) {
+	asked, failure := r.asksBinary()
+	switch {
+	case failure != nil:
+		return nil, failure
+	case !asked || !r.Binary.Declared || !r.AcceptsBinary || r.Mode == "":
+		return nil, nil
+	case r.Binary.Preferred != "" && r.Binary.Preferred != r.Mode:
+		return nil, nil
+	case r.Binary.BadSize:
+		return nil, &Error{Reason: ReasonParams, Message: "The maxBinarySize of the client capability " +
+			"binaryTransfer must be a number of bytes, 1 or more. Leave it out to accept any size."}
+	}
+	limit := s.options.BinaryLimit
+	if r.Binary.MaxSize > 0 {
+		limit = min(limit, r.Binary.MaxSize)
+	}
+	return resources.NewAttachments(limit), nil
+}
+
+// drop releases the attachments of a reply that names none.
+func (s *Server) drop(ctx context.Context, attachments *resources.Attachments) {
+	if err := attachments.Close(); err != nil {
+		s.logger.ErrorContext(ctx, "closing a resource failed", "error", err)
+	}
+}
+
+// binaryReadResult is [mcp.ReadResourceResult] with contents of the RFC.
+type binaryReadResult struct {
+	mcp.CacheableResult
+	Contents []binaryContents `json:"contents"`
+}
+
+// binaryContents are a resource whose bytes follow the reply.
+type binaryContents struct {
+	Meta      map[string]any `json:"_meta,omitempty"`
+	URI       string         `json:"uri"`
+	MIMEType  string         `json:"mimeType,omitempty"`
+	BinaryRef binary.Ref     `json:"binaryRef"`
+}
+
+// readBinary answers resources/read with a name for the bytes. Texts come as bytes
+// as well: nothing is read in order to tell them apart.
+func (s *Server) readBinary(ctx context.Context, r *Request, attachments *resources.Attachments) (any, *Error) {
+	content, err := s.resources.OpenPage(ctx, r.Params.URI)
+	if err != nil {
+		return nil, s.resources.Failure(ctx, err, r.Params.URI)
+	}
+	meta := resources.MergeMeta(content.Meta, s.resources.LinkMeta(ctx, content))
+	attachment, err := attachments.Add(ctx, content)
+	if err != nil {
+		failure := s.resources.Failure(ctx, err, r.Params.URI)
+		if failure.Reason == resources.ReasonTooLarge {
+			failure = withLink(failure, meta)
+		}
+		return nil, failure
+	}
+	return &binaryReadResult{Contents: []binaryContents{{
+		Meta: meta, URI: r.Params.URI, MIMEType: attachment.MIMEType, BinaryRef: attachment.Ref,
+	}}}, nil
+}
