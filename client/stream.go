@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 )
 
 const methodStream = "resources/stream"
@@ -183,12 +184,15 @@ func (d *Download) describe(h http.Header, asked string) {
 	d.Commit = cmp.Or(commitOf(d.URI), commitOf(immutable(h)))
 }
 
-// namesCommit are the places of a commit's id in URIs and in addresses.
-var namesCommit = regexp.MustCompile(`(?:/archive/|/raw/|/sha/)(?:.*/)?([0-9a-f]{40}(?:[0-9a-f]{24})?)(?:[./]|$)`)
+// namesCommit are the places of a commit's id in URIs and in addresses. It is compiled
+// when it is needed: for the counts in it that takes longer than for all others.
+var namesCommit = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?:/archive/|/raw/|/sha/)(?:.*/)?([0-9a-f]{40}(?:[0-9a-f]{24})?)(?:[./]|$)`)
+})
 
 func commitOf(address string) string {
 	path, _, _ := strings.Cut(address, "?")
-	if found := namesCommit.FindStringSubmatch(path); found != nil {
+	if found := namesCommit().FindStringSubmatch(path); found != nil {
 		return found[1]
 	}
 	return ""

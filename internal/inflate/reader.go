@@ -8,18 +8,19 @@ import (
 
 const (
 	// inputBytes are read of the file at a time.
-	inputBytes = 32 << 10
+	inputBytes = 64 << 10
 	// historyBytes is how far back a match may reach: RFC 1951, section 2.
 	historyBytes = 32 << 10
-	// windowBytes is the history, and what is inflated at a time.
-	windowBytes = historyBytes + 64<<10
+	// windowBytes is the history, and what is inflated at a time: before each time
+	// the history is moved, and the fast loop of the decoder has its slow ends.
+	windowBytes = historyBytes + 128<<10
 	// keptInput is what stays of the input when more is read: bits that were
 	// taken may go back.
 	keptInput = 8
 )
 
 // Reader reads a zlib stream of any length from a file, in fixed buffers: it is a
-// [Decoder] with a window that moves on. Its tables and buffers are about 150 KiB,
+// [Decoder] with a window that moves on. Its tables and buffers are about 250 KiB,
 // so that it is best used again by [Reader.Reset].
 type Reader struct {
 	decoder  Decoder

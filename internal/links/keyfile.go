@@ -21,9 +21,13 @@ const (
 	// minDistinctBytes tells a random secret of 32 bytes from a placeholder: a
 	// random one has fewer once in 10^30.
 	minDistinctBytes = 8
+	// maxKeyID is how long the name of a key may be.
+	maxKeyID = 64
 )
 
-var keyID = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
+// keyCharacters are those of a key's name. How many there may be is counted apart: in the
+// expression each would be a state, to be compiled whenever any command starts.
+var keyCharacters = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 
 // parseKeys reads a key file. Its errors quote nothing of a line: whoever mixes
 // up the columns must not find a secret in the log.
@@ -73,7 +77,7 @@ func parseKey(line string) (*key, error) {
 	if err != nil {
 		return nil, errors.New("the first column is no date like 2026-11-01T00:00:00Z")
 	}
-	if !keyID.MatchString(fields[1]) {
+	if len(fields[1]) > maxKeyID || !keyCharacters.MatchString(fields[1]) {
 		return nil, errors.New("the second column is no id: up to 64 letters, digits, dots, dashes and underscores")
 	}
 	secret, err := decodeSecret(fields[2])

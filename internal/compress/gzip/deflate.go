@@ -25,7 +25,11 @@ type deflater struct {
 	out   scratch
 }
 
-func newDeflater(level int) *deflater { return &deflater{level: level} }
+// newDeflater has room for a block that does not compress: grown to what most need,
+// the scratch would touch several times as much memory, all of it new.
+func newDeflater(level int) *deflater {
+	return &deflater{level: level, out: make(scratch, 0, BlockMemory)}
+}
 
 // ready returns the library's compressor for an input of that length.
 func (d *deflater) ready(length int) (*flate.Writer, error) {
