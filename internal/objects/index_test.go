@@ -142,7 +142,7 @@ func TestMultiPackIndexThatLies(t *testing.T) {
 	t.Parallel()
 	repo := gittest.New(t)
 	for i := range 4 {
-		repo.Commit("main", gittest.Regular("f", text(1, 20+i)))
+		repo.Commit("main", gittest.Regular("f", gittest.Lines(1, 20+i)))
 		repo.Git("repack", "-dq")
 	}
 	repo.Git("multi-pack-index", "write")
