@@ -103,7 +103,9 @@ var arrows = map[string][]string{
 	"internal/gitconfig":          {},
 	"internal/repos/newest":       {},
 	"internal/repos/stamp":        {},
-	"internal/gittest":            {},
+	// Imported by tests only, as gittest is.
+	"internal/repos/repostest": {"internal/repos"},
+	"internal/gittest":         {},
 	// Measures the program from outside, repos alone beside go-git, and search
 	// beside git grep.
 	"bench": {"internal/workers", "internal/repos", "internal/search", "internal/search/pattern"},

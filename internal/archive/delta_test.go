@@ -20,6 +20,7 @@ import (
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/repos/repostest"
 )
 
 // opened makes many plans of one repository.
@@ -30,28 +31,13 @@ type opened struct {
 
 func open(t *testing.T, repo *gittest.Repo) opened {
 	t.Helper()
-	catalogue, err := repos.Open(filepath.Dir(repo.Dir), repos.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	repository, err := catalogue.Get(strings.TrimSuffix(filepath.Base(repo.Dir), ".git"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	snapshot, err := repository.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	catalogue := repostest.Open(t, filepath.Dir(repo.Dir), repos.Options{})
+	snapshot := repostest.Snapshot(t, catalogue, strings.TrimSuffix(filepath.Base(repo.Dir), ".git"))
 	engine, err := archive.NewEngine(archive.EngineOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		engine.Close()
-		if err := errors.Join(snapshot.Close(), catalogue.Close()); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(engine.Close)
 	return opened{engine, snapshot}
 }
 

@@ -3,6 +3,7 @@ package archive_test
 import (
 	"archive/tar"
 	"bytes"
+	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
@@ -144,7 +145,7 @@ func TestManifestIsWhatTheArchiveHolds(t *testing.T) {
 			}
 			m := readManifest(t, write(t, p))
 			options.Format = archive.Tar
-			converted += compareManifest(t, fmt.Sprintf("%s %+v", name, options), repo, m, write(t, plan(t, repo, "main", options)))
+			converted += compareManifest(t, fmt.Sprintf("%s %+v", name, options), m, write(t, plan(t, repo, "main", options)))
 			if measure, err := p.Measure(t.Context()); err != nil || measure.Entries != int64(len(m.Entries)) || measure.Ignored != *m.ExportIgnored {
 				t.Errorf("%s: measured %+v, %v; there are %d entries, %d ignored", name, measure, err, len(m.Entries), *m.ExportIgnored)
 			}
@@ -155,7 +156,14 @@ func TestManifestIsWhatTheArchiveHolds(t *testing.T) {
 	}
 }
 
-func compareManifest(t *testing.T, name string, repo *gittest.Repo, m manifest, content []byte) (converted int) {
+// blobID is the id that git has for a file.
+func blobID(content []byte) string {
+	h := sha1.New()
+	_, _ = fmt.Fprintf(h, "blob %d\x00%s", len(content), content) // never fails
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+func compareManifest(t *testing.T, name string, m manifest, content []byte) (converted int) {
 	t.Helper()
 	types := map[byte]string{tar.TypeReg: "file", tar.TypeSymlink: "symlink", tar.TypeDir: "directory"}
 	i := 0
@@ -177,7 +185,7 @@ func compareManifest(t *testing.T, name string, repo *gittest.Repo, m manifest, 
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e.Type == "file" && !bytes.Equal(data, []byte(repo.Git("cat-file", "blob", e.ID))) && string(data) != repo.Git("cat-file", "blob", e.ID)+"\n" {
+		if e.Type == "file" && blobID(data) != e.ID {
 			converted++
 			if !e.Converted {
 				t.Errorf("%s: %q is not said to be converted", name, e.Path)

@@ -1,8 +1,8 @@
 // Package gittest builds real repositories for tests and asks the real git
 // about them. It is imported by tests only.
 //
-// Repositories are made with git itself, isolated from the configuration of
-// the machine, so that the same calls give the same object ids everywhere.
+// What is in repositories is made with git itself, isolated from the configuration
+// of the machine, so that the same calls give the same object ids everywhere.
 // git is the oracle: a test that compares with it needs git on the PATH and
 // fails without one.
 package gittest
@@ -14,6 +14,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"math/rand/v2"
 	"os"
 	"os/exec"
@@ -42,14 +43,32 @@ func New(t testing.TB) *Repo {
 	return At(t, filepath.Join(t.TempDir(), "repo.git"))
 }
 
-// At makes an empty bare repository in dir, whose default branch is main.
+// At makes an empty bare repository in dir, whose default branch is main. A
+// repository that is there already stays as it is.
 func At(t testing.TB, dir string) *Repo {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(dir), 0o755); err != nil {
-		t.Fatal(err)
+	if _, err := os.Stat(filepath.Join(dir, "HEAD")); errors.Is(err, fs.ErrNotExist) {
+		if err := initialize(dir); err != nil {
+			t.Fatal(err)
+		}
 	}
-	run(t, "", nil, "init", "--quiet", "--bare", "--initial-branch=main", "--template=", dir)
 	return &Repo{Dir: dir, t: t}
+}
+
+// initialize makes what `git init --bare --template=` does, without a process of
+// which the tests would need thousands. HEAD comes last, which makes a repository
+// of the folder for who watches.
+func initialize(dir string) error {
+	for _, folder := range []string{"objects/info", "objects/pack", "refs/heads", "refs/tags"} {
+		if err := os.MkdirAll(filepath.Join(dir, folder), 0o755); err != nil {
+			return err
+		}
+	}
+	config := []byte("[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n")
+	return errors.Join(
+		os.WriteFile(filepath.Join(dir, "config"), config, 0o644),
+		os.WriteFile(filepath.Join(dir, "HEAD"), []byte("ref: refs/heads/main\n"), 0o644),
+	)
 }
 
 // Existing is a repository that is there already, to ask git about.

@@ -105,3 +105,24 @@ func codeLine(r *rand.Rand, depth *int) string {
 		return fmt.Sprintf("%scall%d()\n", indent, r.IntN(5))
 	}
 }
+
+// Lines is compressible content that is different for each seed.
+func Lines(seed, lines int) string {
+	var b strings.Builder
+	for i := range lines {
+		fmt.Fprintf(&b, "%d line %d of %x\n", i, seed, (i*7919+seed*104729)%1000003)
+	}
+	return b.String()
+}
+
+// SeededNoise is content that does not compress, and different for each seed.
+func SeededNoise(seed uint64, size int) string {
+	b := make([]byte, size)
+	for i := range b {
+		seed ^= seed << 13
+		seed ^= seed >> 7
+		seed ^= seed << 17
+		b[i] = byte(seed >> 24 & 0xff)
+	}
+	return string(b)
+}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/repos/repostest"
 )
 
 // mirror opens the repository that REPOMCP_BENCH_REPO names, a bare clone of
@@ -24,21 +25,8 @@ func mirror(t testing.TB) (dir string, snapshot *repos.Snapshot) {
 // open takes a snapshot of a repository.
 func open(t testing.TB, dir string) *repos.Snapshot {
 	t.Helper()
-	catalogue, err := repos.Open(dir, repos.Options{AllowUnreachable: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = catalogue.Close() })
-	repository, err := catalogue.Get(trimGit(filepath.Base(dir)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	snapshot, err := repository.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = snapshot.Close() })
-	return snapshot
+	catalogue := repostest.Open(t, dir, repos.Options{AllowUnreachable: true})
+	return repostest.Snapshot(t, catalogue, trimGit(filepath.Base(dir)))
 }
 
 func trimGit(name string) string {

@@ -54,35 +54,52 @@ func (s *target) get(t *testing.T, path string, header ...string) answer {
 // tricky has refs and paths that are hard to tell apart.
 type tricky struct {
 	*target
-	app    *gittest.Repo
+	app *gittest.Repo
+	crafted
+}
+
+// crafted are commits of team/app.
+type crafted struct {
 	commit string // of main
 	older  string // of feature/x
 }
 
-// mirrors builds a root with one repository of every kind of file.
+var craft = fixture[crafted]{build: func(t *testing.T, root string) (c crafted) {
+	app := gittest.At(t, filepath.Join(root, "team/app.git"))
+	c.older = app.Commit("feature/x", gittest.Regular("README.md", "# older\n"), gittest.Regular("x/y", "of feature\n"))
+	script := "<script>alert(1)</script>"
+	c.commit = app.Commit("main",
+		gittest.Regular("README.md", "# hello\n"), gittest.Regular("page.html", script+"\n"),
+		gittest.Regular("image.svg", "<svg xmlns='http://www.w3.org/2000/svg'>"+script+"</svg>"),
+		gittest.Regular("data.json", `{"a":1}`), gittest.Regular("x.xhtml", "<html/>"),
+		gittest.Regular("noise.bin", gittest.Noise(300_000)), gittest.Regular("empty", ""),
+		gittest.Regular("dir/a b%41.txt", "spaces\n"), gittest.Regular("dir/ü", "umlaut\n"),
+		gittest.Regular("dir/#?", "marks\n"), gittest.Symlink("link", "dir/ü"),
+		gittest.Gitlink("sub", strings.Repeat("12", 20)),
+		gittest.Regular("png.png", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"), gittest.Executable("run.sh", "#!/bin/sh\n"),
+	)
+	for ref, id := range map[string]string{
+		"refs/tags/v1.0": c.commit, "refs/tags/rel/v1.0": c.commit,
+		"refs/tags/feature": c.commit, // the branch feature/x is longer
+		"refs/heads/v1.0":   c.older,  // the tag wins
+		"refs/heads/100%":   c.commit, "refs/changes/1": c.commit,
+		// A branch that begins with a commit's id takes nobody's place.
+		"refs/heads/" + c.commit + "/dir": c.older,
+	} {
+		app.Git("update-ref", ref, id)
+	}
+	gittest.At(t, filepath.Join(root, "team.git")).Commit("app/main", gittest.Regular("f", "of team\n"))
+	gittest.At(t, filepath.Join(root, "empty.git"))
+	return c
+}}
+
+// mirrors serves a root with one repository of every kind of file.
 func mirrors(t *testing.T, options targetOptions) *tricky {
 	t.Helper()
 	s := &tricky{}
 	options.build = func(root string) {
-		s.app = gittest.At(t, filepath.Join(root, "team/app.git"))
-		s.older = s.app.Commit("feature/x", gittest.Regular("README.md", "# older\n"), gittest.Regular("x/y", "of feature\n"))
-		s.commit = s.app.Commit("main",
-			gittest.Regular("README.md", "# hello\n"), gittest.Regular("page.html", "<script>alert(1)</script>\n"), gittest.Regular("image.svg", "<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>"),
-			gittest.Regular("data.json", `{"a":1}`), gittest.Regular("x.xhtml", "<html/>"), gittest.Regular("noise.bin", gittest.Noise(300_000)), gittest.Regular("empty", ""),
-			gittest.Regular("dir/a b%41.txt", "spaces\n"), gittest.Regular("dir/ü", "umlaut\n"), gittest.Regular("dir/#?", "marks\n"), gittest.Symlink("link", "dir/ü"),
-			gittest.Gitlink("sub", strings.Repeat("12", 20)), gittest.Regular("png.png", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR"), gittest.Executable("run.sh", "#!/bin/sh\n"),
-		)
-		s.app.Git("symbolic-ref", "HEAD", "refs/heads/main")
-		s.app.Git("update-ref", "refs/tags/v1.0", s.commit)
-		s.app.Git("update-ref", "refs/tags/rel/v1.0", s.commit)
-		s.app.Git("update-ref", "refs/tags/feature", s.commit) // the branch feature/x is longer
-		s.app.Git("update-ref", "refs/heads/v1.0", s.older)    // the tag wins
-		s.app.Git("update-ref", "refs/heads/100%", s.commit)
-		s.app.Git("update-ref", "refs/changes/1", s.commit)
-		// A branch that begins with a commit's id takes nobody's place.
-		s.app.Git("update-ref", "refs/heads/"+s.commit+"/dir", s.older)
-		gittest.At(t, filepath.Join(root, "team.git")).Commit("app/main", gittest.Regular("f", "of team\n"))
-		gittest.At(t, filepath.Join(root, "empty.git"))
+		s.crafted = craft.copyTo(t, root)
+		s.app = gittest.Existing(t, filepath.Join(root, "team/app.git"))
 	}
 	s.target = newTarget(t, options)
 	return s

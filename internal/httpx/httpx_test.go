@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -28,10 +29,26 @@ import (
 	"github.com/repomcp/repomcp/internal/watch"
 )
 
+// fixtures is where the root folders are built that tests have copies of.
+var fixtures string
+
 // TestMain looks for goroutines that the server has left. Connections of the
 // tests' own clients end a moment after their servers, by themselves.
 func TestMain(m *testing.M) {
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"))
+	dir, err := os.MkdirTemp("", "httpx")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	fixtures = dir
+	goleak.VerifyTestMain(m,
+		goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"),
+		goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"),
+		goleak.Cleanup(func(status int) {
+			_ = os.RemoveAll(dir)
+			os.Exit(status)
+		}),
+	)
 }
 
 // site is a running server over a root folder.

@@ -13,6 +13,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -58,7 +59,11 @@ type target struct {
 	server *httpx.Server
 	// sessions are ids of initialized sessions by version of the protocol.
 	sessions map[string]string
+	aims
+}
 
+// aims are what attacks are about.
+type aims struct {
 	head        string // of hello's main
 	unreachable string // a commit of hello that nothing leads to
 	kept        string // a commit of hello that only a hidden ref leads to
@@ -88,7 +93,7 @@ func newTarget(t *testing.T, options targetOptions) *target {
 	if options.build != nil {
 		options.build(s.root)
 	} else {
-		s.build(t)
+		s.aims = aimed.copyTo(t, s.root)
 	}
 	s.serve(t, options)
 	for _, version := range []string{batchVersion, sessionVersion} {
@@ -145,30 +150,61 @@ func (s *target) serve(t *testing.T, options targetOptions) {
 	})
 }
 
-func (s *target) build(t *testing.T) {
+// fixture is a root folder that is built once, and copied for each test that asks
+// for it: most of a target's time would go to git otherwise.
+type fixture[Facts any] struct {
+	build func(t *testing.T, root string) Facts
+
+	once  sync.Once
+	dir   string // "" unless it was built
+	facts Facts
+}
+
+func (f *fixture[Facts]) copyTo(t *testing.T, root string) Facts {
 	t.Helper()
-	hello := gittest.At(t, filepath.Join(s.root, "hello.git"))
-	files := []gittest.File{
-		gittest.Regular("README.md", "hello\n"), gittest.Regular("data.json", `{"jsonrpc":"2.0","id":1,"result":{}}`), gittest.Regular("empty", ""),
-		gittest.Regular("page.html", "<!doctype html><script>alert(1)</script>\n"), gittest.Regular("dir/deep.txt", "deep\n"),
-		gittest.Symlink("passwd", "/etc/passwd"), gittest.Regular("what?#.txt", "x"),
+	f.once.Do(func() {
+		dir, err := os.MkdirTemp(fixtures, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.facts = f.build(t, dir)
+		f.dir = dir
+	})
+	if f.dir == "" {
+		t.Fatal("the repositories could not be built")
 	}
-	s.unreachable = hello.Commit("secret", append(files, gittest.Regular("password", "hunter2"))...)
+	if err := os.CopyFS(root, os.DirFS(f.dir)); err != nil {
+		t.Fatal(err)
+	}
+	return f.facts
+}
+
+var aimed = fixture[aims]{build: func(t *testing.T, root string) (a aims) {
+	hello := gittest.At(t, filepath.Join(root, "hello.git"))
+	files := []gittest.File{
+		gittest.Regular("README.md", "hello\n"), gittest.Regular("empty", ""),
+		gittest.Regular("data.json", `{"jsonrpc":"2.0","id":1,"result":{}}`),
+		gittest.Regular("page.html", "<!doctype html><script>alert(1)</script>\n"),
+		gittest.Regular("dir/deep.txt", "deep\n"), gittest.Symlink("passwd", "/etc/passwd"),
+		gittest.Regular("what?#.txt", "x"),
+	}
+	a.unreachable = hello.Commit("secret", append(files, gittest.Regular("password", "hunter2"))...)
 	hello.Git("update-ref", "-d", "refs/heads/secret")
-	s.kept = hello.Commit("kept", append(files, gittest.Regular("password", "hunter3"))...)
-	hello.Git("update-ref", "refs/keep-around/"+s.kept, s.kept)
+	a.kept = hello.Commit("kept", append(files, gittest.Regular("password", "hunter3"))...)
+	hello.Git("update-ref", "refs/keep-around/"+a.kept, a.kept)
 	hello.Git("update-ref", "-d", "refs/heads/kept")
-	s.head = hello.Commit("main", files...)
-	hello.Git("update-ref", "refs/heads/"+strings.Repeat("ab", 20), s.head)
+	a.head = hello.Commit("main", files...)
+	hello.Git("update-ref", "refs/heads/"+strings.Repeat("ab", 20), a.head)
 	write(t, filepath.Join(hello.Dir, "refs/heads/loop-a"), "ref: refs/heads/loop-b\n")
 	write(t, filepath.Join(hello.Dir, "refs/heads/loop-b"), "ref: refs/heads/loop-a\n")
 	write(t, filepath.Join(hello.Dir, "refs/heads/outside"), "ref: /etc/passwd\n")
 	write(t, filepath.Join(hello.Dir, "refs/heads/above"), "ref: refs/heads/../../config\n")
-	gittest.At(t, filepath.Join(s.root, "team/app.git")).Commit("main", gittest.Regular("app", "app\n"))
-	gittest.At(t, filepath.Join(s.root, "caf\u00e9.git")).Commit("main", gittest.Regular("composed", "x"))
-	gittest.At(t, filepath.Join(s.root, "empty.git"))
-	s.ambiguous = manyCommits(t, gittest.At(t, filepath.Join(s.root, "many.git")))
-}
+	gittest.At(t, filepath.Join(root, "team/app.git")).Commit("main", gittest.Regular("app", "app\n"))
+	gittest.At(t, filepath.Join(root, "caf\u00e9.git")).Commit("main", gittest.Regular("composed", "x"))
+	gittest.At(t, filepath.Join(root, "empty.git"))
+	a.ambiguous = manyCommits(t, gittest.At(t, filepath.Join(root, "many.git")))
+	return a
+}}
 
 func write(t *testing.T, file, content string) {
 	t.Helper()

@@ -4,30 +4,7 @@ import (
 	"bytes"
 	"compress/zlib"
 	"errors"
-	"fmt"
-	"strings"
 )
-
-// text is compressible content that is different for each seed.
-func text(seed, lines int) string {
-	var b strings.Builder
-	for i := range lines {
-		fmt.Fprintf(&b, "%d line %d of %x\n", i, seed, (i*7919+seed*104729)%1000003)
-	}
-	return b.String()
-}
-
-// noise is content that does not compress.
-func noise(seed uint64, size int) string {
-	b := make([]byte, size)
-	for i := range b {
-		seed ^= seed << 13
-		seed ^= seed >> 7
-		seed ^= seed << 17
-		b[i] = byte(seed >> 24 & 0xff)
-	}
-	return string(b)
-}
 
 func deflated(content []byte) []byte { return deflatedAt(zlib.DefaultCompression, content) }
 

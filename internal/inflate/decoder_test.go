@@ -10,6 +10,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 // wrap makes a zlib stream of raw deflate data and the checksum of content.
@@ -36,9 +38,9 @@ func deflateInputs() map[string][]byte {
 		"one":       []byte("a"),
 		"short":     []byte("hello, hello, hello"),
 		"zeros":     make([]byte, 50_000),
-		"noise":     []byte(noise(1, 50_000)),
-		"text":      []byte(text(1, 2000)),
-		"mixed":     []byte(text(1, 300) + noise(2, 5000) + strings.Repeat("ab", 4000) + strings.Repeat("abcdefghi", 1000)),
+		"noise":     []byte(gittest.SeededNoise(1, 50_000)),
+		"text":      []byte(gittest.Lines(1, 2000)),
+		"mixed":     []byte(gittest.Lines(1, 300) + gittest.SeededNoise(2, 5000) + strings.Repeat("ab", 4000) + strings.Repeat("abcdefghi", 1000)),
 		"fibonacci": fibonacci,
 		"shuffled":  shuffled,
 	}
@@ -88,7 +90,7 @@ func TestInflaterAgreesWithZlib(t *testing.T) {
 
 func TestAdlerAgreesWithTheStandardLibrary(t *testing.T) {
 	high := bytes.Repeat([]byte{0xff}, 2_000_000)
-	for _, p := range [][]byte{high, []byte(noise(4, 1_000_000)), make([]byte, 1000)} {
+	for _, p := range [][]byte{high, []byte(gittest.SeededNoise(4, 1_000_000)), make([]byte, 1000)} {
 		for n := 0; n <= len(p); n += 1 + n/3 {
 			if got, want := adler32(1, p[:n]), stdadler.Checksum(p[:n]); got != want {
 				t.Fatalf("%d bytes: %x, want %x", n, got, want)
@@ -120,7 +122,7 @@ func TestInflaterSwitchesAnywhere(t *testing.T) {
 }
 
 func BenchmarkAdler(b *testing.B) {
-	p := []byte(noise(1, 20_000))
+	p := []byte(gittest.SeededNoise(1, 20_000))
 	b.SetBytes(int64(len(p)))
 	for b.Loop() {
 		adler32(1, p)
@@ -169,7 +171,7 @@ func FuzzInflate(f *testing.F) {
 }
 
 func BenchmarkInflate(b *testing.B) {
-	content := []byte(text(1, 150) + noise(2, 100))
+	content := []byte(gittest.Lines(1, 150) + gittest.SeededNoise(2, 100))
 	stream := deflated(content)
 	dst := make([]byte, len(content), len(content)+Room)
 	b.Run("memory", func(b *testing.B) {

@@ -7,6 +7,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 // streamOf reads a whole stream in pieces.
@@ -31,10 +33,10 @@ func streamOf(f *Reader, stream []byte, piece int) ([]byte, error) {
 // as they can.
 func longInputs() map[string][]byte {
 	all := deflateInputs()
-	far := noise(3, historyBytes-300)
-	all["far"] = []byte(strings.Repeat(far+text(7, 5), 12))
-	all["long text"] = []byte(text(5, 15_000))
-	all["long noise"] = []byte(noise(5, 1_200_000))
+	far := gittest.SeededNoise(3, historyBytes-300)
+	all["far"] = []byte(strings.Repeat(far+gittest.Lines(7, 5), 12))
+	all["long text"] = []byte(gittest.Lines(5, 15_000))
+	all["long noise"] = []byte(gittest.SeededNoise(5, 1_200_000))
 	all["long zeros"] = make([]byte, 2_000_000)
 	all["a word"] = bytes.Repeat([]byte("abcdefg"), 100_000)
 	return all

@@ -6,6 +6,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/repos/repostest"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/watch"
 )
@@ -13,20 +14,12 @@ import (
 // serverOf makes a server over a root.
 func serverOf(t testing.TB, root string, options Options, links resources.Linking) *Server {
 	t.Helper()
-	catalogue, err := repos.Open(root, repos.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	catalogue := repostest.Open(t, root, repos.Options{})
 	engine, err := archive.NewEngine(archive.EngineOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		engine.Close()
-		if err := catalogue.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(engine.Close)
 	options.Catalogue = catalogue
 	options.Resources = resources.New(resources.Options{Catalogue: catalogue, Engine: engine, Links: links})
 	options.Subscriptions = watch.New(watch.Options{Catalogue: catalogue})

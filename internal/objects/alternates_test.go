@@ -123,7 +123,7 @@ func TestDeltaOnAlternatesObjectIsResolved(t *testing.T) {
 	repo := gittest.At(t, filepath.Join(root, "fork"))
 	borrow(t, repo, filepath.Join(pool.Dir, "objects"))
 	repo.Git("fetch", "-q", pool.Dir, "main:main")
-	repo.Commit("main", gittest.Regular("changing.txt", text(1, 401)))
+	repo.Commit("main", gittest.Regular("changing.txt", gittest.Lines(1, 401)))
 	repo.Git("repack", "-dlq")
 	compare(t, snapshot(t, newStore(t, nil, repo), repo), facts(t, repo))
 }

@@ -16,7 +16,7 @@ import (
 
 func TestPackThatShrinksDuringAStream(t *testing.T) {
 	repo := gittest.New(t)
-	repo.Commit("main", gittest.Regular("big", noise(1, 3_000_000)), gittest.Regular("small", "small"))
+	repo.Commit("main", gittest.Regular("big", gittest.SeededNoise(1, 3_000_000)), gittest.Regular("small", "small"))
 	repo.Git("repack", "-adq")
 	all := facts(t, repo)
 	s := newStore(t, nil, repo)
@@ -118,7 +118,7 @@ func TestPrefixGivesWhatGitGives(t *testing.T) {
 	repo := gittest.New(t)
 	var names []gittest.File
 	for i := range 700 { // some of them share four digits
-		names = append(names, gittest.Regular("f"+strconv.Itoa(i), noise(uint64(i+1), 20)))
+		names = append(names, gittest.Regular("f"+strconv.Itoa(i), gittest.SeededNoise(uint64(i+1), 20)))
 	}
 	repo.Commit("main", names[:400]...)
 	repo.Git("repack", "-adq")

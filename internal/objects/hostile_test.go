@@ -54,7 +54,7 @@ func TestHostilePacksAreRefusedInBoundedMemory(t *testing.T) {
 		{"type 5", packtest.New(packtest.Entry{ID: packtest.Named("x"), Head: packtest.EntryHead(5, 1), Data: packtest.Deflated([]byte("x"))}), packtest.Named("x"), ErrCorrupt},
 		{"stream with a dictionary", packtest.New(packtest.Entry{ID: packtest.Named("x"), Head: packtest.EntryHead(3, 1), Data: []byte{0x78, 0xbb, 0, 0, 0, 0, 0, 0}}), packtest.Named("x"), ErrCorrupt},
 		{"stream of zeros", packtest.New(packtest.Entry{ID: packtest.Named("x"), Head: packtest.EntryHead(3, 1), Data: make([]byte, 50)}), packtest.Named("x"), ErrCorrupt},
-		{"stream that ends with the pack", packtest.New(packtest.Entry{ID: packtest.Named("x"), Head: packtest.EntryHead(3, 5000), Data: packtest.Deflated([]byte(noise(1, 5000)))[:3000]}), packtest.Named("x"), ErrCorrupt},
+		{"stream that ends with the pack", packtest.New(packtest.Entry{ID: packtest.Named("x"), Head: packtest.EntryHead(3, 5000), Data: packtest.Deflated([]byte(gittest.SeededNoise(1, 5000)))[:3000]}), packtest.Named("x"), ErrCorrupt},
 		{"wrong checksum of a stream", packtest.New(spoilt(packtest.Whole("spoilt content"))), packtest.SumOf(Blob, []byte("spoilt content")), ErrCorrupt},
 		{"four billion entries", with(packtest.New(base), func(c *packtest.Pack) { c.Count = 1<<32 - 1 }), base.ID, ErrCorrupt},
 		{"version 4", with(packtest.New(base), func(c *packtest.Pack) { c.Version = 4 }), base.ID, ErrCorrupt},
@@ -219,7 +219,7 @@ func TestEveryByteOfAPackChanged(t *testing.T) {
 	t.Parallel()
 	repo := gittest.New(t)
 	for i := range 2 {
-		repo.Commit("main", gittest.Regular("f", text(1, 12+i)))
+		repo.Commit("main", gittest.Regular("f", gittest.Lines(1, 12+i)))
 	}
 	repo.Git("repack", "-adfq")
 	all := facts(t, repo)

@@ -79,9 +79,8 @@ func TestPackOfMoreThan4GiB(t *testing.T) {
 // hashed when it is opened: the snapshot that is open hears of it, and later ones.
 func TestDamagedLargeIndexIsRefused(t *testing.T) {
 	repo := gittest.New(t)
-	entries := make([]packtest.Entry, 40_000)
+	entries := slices.Repeat([]packtest.Entry{packtest.Whole("")}, 40_000)
 	for i := range entries {
-		entries[i] = packtest.Whole("")
 		entries[i].ID = packtest.Named(strconv.Itoa(i))
 	}
 	packtest.New(entries...).Write(t, repo)
@@ -143,7 +142,7 @@ func TestMultiPackIndexThatLies(t *testing.T) {
 	t.Parallel()
 	repo := gittest.New(t)
 	for i := range 4 {
-		repo.Commit("main", gittest.Regular("f", text(1, 20+i)))
+		repo.Commit("main", gittest.Regular("f", gittest.Lines(1, 20+i)))
 		repo.Git("repack", "-dq")
 	}
 	repo.Git("multi-pack-index", "write")

@@ -122,7 +122,7 @@ func TestRemovedRepositoryDoesNotEndTheStream(t *testing.T) {
 
 func TestObjectOutlivesItsSnapshot(t *testing.T) {
 	repo := gittest.New(t)
-	repo.Commit("main", gittest.Regular("noise", noise(9, 400_000)))
+	repo.Commit("main", gittest.Regular("noise", gittest.SeededNoise(9, 400_000)))
 	repo.Git("repack", "-adq")
 	all := facts(t, repo)
 	s := newStore(t, nil, repo)

@@ -170,41 +170,20 @@ func compareStream(snap *Snapshot, f fact) error {
 	return nil
 }
 
-// text is compressible content that is different for each seed.
-func text(seed, lines int) string {
-	var b strings.Builder
-	for i := range lines {
-		fmt.Fprintf(&b, "%d line %d of %x\n", i, seed, (i*7919+seed*104729)%1000003)
-	}
-	return b.String()
-}
-
-// noise is content that does not compress.
-func noise(seed uint64, size int) string {
-	b := make([]byte, size)
-	for i := range b {
-		seed ^= seed << 13
-		seed ^= seed >> 7
-		seed ^= seed << 17
-		b[i] = byte(seed >> 24 & 0xff)
-	}
-	return string(b)
-}
-
 // history fills a repository with files that change a little in each commit,
 // so that packing makes chains of deltas.
 func history(repo *gittest.Repo, commits int) {
 	for c := range commits {
-		body := text(1, 400)
+		body := gittest.Lines(1, 400)
 		edit := c * 37 % (len(body) - 100)
 		body = body[:edit] + fmt.Sprintf("edited in commit %d\n", c) + body[edit:]
 		repo.Commit("main",
 			gittest.Regular("changing.txt", body),
-			gittest.Regular("growing.txt", text(2, 10+c*5)),
+			gittest.Regular("growing.txt", gittest.Lines(2, 10+c*5)),
 			gittest.Regular("empty", ""),
 			gittest.Executable("dir/sub/tool", "#!/bin/sh\n"+strconv.Itoa(c)),
-			gittest.Regular("dir/noise.bin", noise(7, 50_000)+strconv.Itoa(c)),
-			gittest.Regular("dir/only-"+strconv.Itoa(c), noise(uint64(c+1), 300)),
+			gittest.Regular("dir/noise.bin", gittest.SeededNoise(7, 50_000)+strconv.Itoa(c)),
+			gittest.Regular("dir/only-"+strconv.Itoa(c), gittest.SeededNoise(uint64(c+1), 300)),
 		)
 	}
 }

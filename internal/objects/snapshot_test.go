@@ -47,7 +47,7 @@ func TestObjectsAreWhatGitSays(t *testing.T) {
 
 func severalPacks(r *gittest.Repo) {
 	for i := range 6 {
-		r.Commit("branch-"+strconv.Itoa(i), gittest.Regular("changing.txt", text(1, 400+i)), gittest.Regular("x", strconv.Itoa(i)))
+		r.Commit("branch-"+strconv.Itoa(i), gittest.Regular("changing.txt", gittest.Lines(1, 400+i)), gittest.Regular("x", strconv.Itoa(i)))
 		r.Git("repack", "-dq")
 	}
 }

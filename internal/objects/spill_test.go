@@ -17,7 +17,7 @@ import (
 // of them deltified, and a small file.
 func bigRepo(t *testing.T) *gittest.Repo {
 	repo := gittest.New(t)
-	body := noise(3, 300_000)
+	body := gittest.SeededNoise(3, 300_000)
 	for i, insert := range []string{"first", "second, and longer", ""} {
 		at := 100_000 * (i + 1)
 		body = body[:at] + insert + body[at:]
@@ -135,12 +135,12 @@ func TestTemporaryDirectoryThatIsMissingIsAnError(t *testing.T) {
 func TestLargeDeltasOfAChainAreStreamed(t *testing.T) {
 	t.Parallel()
 	repo := gittest.New(t)
-	body := noise(5, 3_000_000)
+	body := gittest.SeededNoise(5, 3_000_000)
 	for i := range 4 {
 		repo.Commit("main", gittest.Regular("big", body[:len(body)-i*700_000]))
 	}
 	for i := range 4 {
-		body = noise(uint64(50+i), 900_000) + body
+		body = gittest.SeededNoise(uint64(50+i), 900_000) + body
 		repo.Commit("main", gittest.Regular("big", body))
 	}
 	repo.Git("repack", "-adfq", "--depth=50")

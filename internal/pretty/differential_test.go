@@ -19,6 +19,7 @@ import (
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/pretty"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/repos/repostest"
 )
 
 // present is what the clock shows to git and to us.
@@ -28,24 +29,8 @@ func clock() time.Time { return time.Unix(present, 0) }
 
 func snapshotOf(t testing.TB, repo *gittest.Repo) *repos.Snapshot {
 	t.Helper()
-	catalogue, err := repos.Open(filepath.Dir(repo.Dir), repos.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	repository, err := catalogue.Get(strings.TrimSuffix(filepath.Base(repo.Dir), ".git"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	snapshot, err := repository.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := errors.Join(snapshot.Close(), catalogue.Close()); err != nil {
-			t.Error(err)
-		}
-	})
-	return snapshot
+	catalogue := repostest.Open(t, filepath.Dir(repo.Dir), repos.Options{})
+	return repostest.Snapshot(t, catalogue, strings.TrimSuffix(filepath.Base(repo.Dir), ".git"))
 }
 
 // gitArchive gives the files below fmt/ of an archive in its order, or false

@@ -13,6 +13,7 @@ import (
 	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/links"
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/repos/repostest"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/tools"
@@ -60,20 +61,12 @@ func openPublic(t *testing.T, root string) *site {
 
 func openWith(t *testing.T, root string, linking resources.Linking, noLinks bool) *site {
 	t.Helper()
-	catalogue, err := repos.Open(root, repos.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	catalogue := repostest.Open(t, root, repos.Options{})
 	engine, err := archive.NewEngine(archive.EngineOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(func() {
-		engine.Close()
-		if err := catalogue.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	t.Cleanup(engine.Close)
 	s := &site{t, make(map[string]server.ServerTool), make(map[string]*jsonschema.Resolved)}
 	for _, tool := range tools.New(tools.Options{
 		Catalogue: catalogue, Resources: resources.New(resources.Options{Catalogue: catalogue, Engine: engine, Links: linking}),
