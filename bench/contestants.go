@@ -41,6 +41,9 @@ const (
 	gitGrep   = "`git grep -n -I`"
 	ownCold   = "repomcp, a process of its own"
 	ownWarm   = "repomcp, searched before"
+
+	gitHistory     = "git"
+	ownWarmHistory = "repomcp, asked before"
 )
 
 const (
@@ -86,7 +89,7 @@ func comparisons() []comparison {
 				{name: httpTarGz, command: atOnce(n, download+` -o /dev/null`), server: true},
 			}})
 	}
-	return append(list, searches()...)
+	return append(append(list, searches()...), histories()...)
 }
 
 func atOnce(n, command string) string {
