@@ -3,6 +3,7 @@ package commitgraph
 import (
 	"context"
 	"crypto/sha1"
+	"errors"
 	"io"
 	"sync"
 	"sync/atomic"
@@ -56,6 +57,9 @@ func (c *content) read(block int) {
 	part := c.bytes[from:min(from+1<<blockBits, len(c.bytes))]
 	if n, err := c.file.ReadAt(part, int64(from)); n < len(part) {
 		clear(part)
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF
+		}
 		c.refuse(err)
 	}
 	c.have[block].Store(true)

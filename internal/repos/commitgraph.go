@@ -141,10 +141,11 @@ type layerChecks struct {
 	end     context.CancelFunc
 	running sync.WaitGroup
 	slots   chan struct{}
+	delay   time.Duration
 }
 
 func newLayerChecks() *layerChecks {
-	c := &layerChecks{slots: make(chan struct{}, maxChecks)}
+	c := &layerChecks{slots: make(chan struct{}, maxChecks), delay: checkDelay}
 	c.ctx, c.end = context.WithCancel(context.Background())
 	return c
 }
@@ -167,7 +168,7 @@ func (c *layerChecks) add(layer *commitgraph.Graph, file io.Closer) {
 	case c.slots <- struct{}{}:
 		c.running.Go(func() {
 			defer func() { <-c.slots }()
-			check(checkDelay)
+			check(c.delay)
 		})
 	default:
 		check(0)
