@@ -41,9 +41,6 @@ const (
 	gitGrep   = "`git grep -n -I`"
 	ownCold   = "repomcp, a process of its own"
 	ownWarm   = "repomcp, searched before"
-
-	gitHistory     = "git"
-	ownWarmHistory = "repomcp, asked before"
 )
 
 const (

@@ -13,36 +13,26 @@ import (
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
-// question is one about history, in git's words and as a peer's arguments.
-type question struct{ title, git, own string }
-
-// questions are asked of a history with the branches that corpora.sh makes, or of
-// git's own, for a file and a folder of it.
-func questions(file, folder, old string) []question {
-	return []question{
-		{"log of a file", "log -n 30 main -- " + file, "log main " + file},
-		{"log of a folder", "log -n 30 main -- " + folder, "log main " + folder},
-		{"blame", "blame --porcelain main -- " + file, "blame main " + file},
-		{"merge base", "merge-base main " + old, "merge-base main " + old},
-		{"ahead and behind", "rev-list --left-right --count main..." + old, "count main " + old},
-		{"reachable", "merge-base --is-ancestor " + old + "~1 main", "reachable main " + old},
-	}
-}
-
 // histories compares a process of git with one of ours, and with the second time
 // that ours is asked.
 func histories() []comparison {
+	const file, folder = "part07/group3/file3.txt", "part07/group3"
 	var list []comparison
-	add := func(file, folder, old string, corpora ...string) {
-		for _, q := range questions(file, folder, old) {
-			list = append(list, comparison{key: "history", title: q.title, corpora: corpora, contestants: []contestant{
-				{name: gitHistory, command: `exec git --git-dir "$REPO" ` + q.git},
-				{name: ownCold, command: "exec $PEER history " + q.own},
-				{name: ownWarmHistory, command: "exec $PEER history-again " + q.own},
+	for _, q := range []struct{ title, git, own string }{
+		{"log of a file", "log -n 30 main -- " + file, "log main " + file},
+		{"log of a folder", "log -n 30 main -- " + folder, "log main " + folder},
+		{"blame", "blame --porcelain main -- " + file, "blame main " + file},
+		{"merge base", "merge-base main old", "merge-base main old"},
+		{"ahead and behind", "rev-list --left-right --count main...old", "count main old"},
+		{"reachable", "merge-base --is-ancestor old~1 main", "reachable main old"},
+	} {
+		list = append(list, comparison{key: "history", title: q.title, corpora: []string{"h", "h-bare"},
+			contestants: []contestant{
+				{name: "git", command: `exec git --git-dir "$REPO" ` + q.git},
+				{name: "repomcp, a process of its own", command: "exec $PEER history " + q.own},
+				{name: "repomcp, asked before", command: "exec $PEER history-again " + q.own},
 			}})
-		}
 	}
-	add("part07/group3/file3.txt", "part07/group3", "old", "h", "h-bare")
 	return list
 }
 
@@ -65,7 +55,13 @@ func answerHistory(ctx context.Context, dir string, args []string, again bool) (
 	return err
 }
 
-func askHistory(ctx context.Context, catalogue *repos.Catalogue, facts *history.Facts, args []string) (answer string, err error) {
+// askHistory takes the question, a branch, and another branch or a path.
+func askHistory(
+	ctx context.Context, catalogue *repos.Catalogue, facts *history.Facts, args []string,
+) (answer string, err error) {
+	if len(args) != 3 {
+		return "", fmt.Errorf("%q is no question about history", args)
+	}
 	snapshot, err := catalogue.Snapshot(repositoryName)
 	if err != nil {
 		return "", err
