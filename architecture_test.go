@@ -57,8 +57,11 @@ var arrows = map[string][]string{
 	"internal/history": {"internal/charset", "internal/commitgraph", "internal/cquote", "internal/diff", "internal/mailmap", "internal/message", "internal/repos", "internal/repos/newest"},
 	"internal/mailmap": {"internal/message", "internal/repos"},
 	"internal/pretty":  {"internal/charset", "internal/mailmap", "internal/message", "internal/repos", "internal/repos/newest", "internal/wildmatch"},
-	"internal/repos":   {"internal/charset", "internal/commitgraph", "internal/gitconfig", "internal/lru", "internal/message", "internal/objects", "internal/repos/stamp"},
-	"internal/diff":    {},
+	"internal/repos": {
+		"internal/charset", "internal/commitgraph", "internal/gitconfig", "internal/lru", "internal/message", "internal/objects",
+		"internal/panics", "internal/repos/stamp",
+	},
+	"internal/diff": {},
 	"internal/objects": {
 		"internal/gitconfig", "internal/objects/files", "internal/objects/loose", "internal/objects/object", "internal/objects/pack",
 	},
@@ -108,7 +111,7 @@ var arrows = map[string][]string{
 	"internal/gittest":         {},
 	// Measures the program from outside, repos alone beside go-git, and search
 	// beside git grep.
-	"bench": {"internal/workers", "internal/repos", "internal/search", "internal/search/pattern"},
+	"bench": {"internal/history", "internal/workers", "internal/repos", "internal/search", "internal/search/pattern"},
 }
 
 // fences say which packages may import a library, by the beginning of its

@@ -86,7 +86,7 @@ func comparisons() []comparison {
 				{name: httpTarGz, command: atOnce(n, download+` -o /dev/null`), server: true},
 			}})
 	}
-	return append(list, searches()...)
+	return append(append(list, searches()...), histories()...)
 }
 
 func atOnce(n, command string) string {

@@ -103,7 +103,8 @@ large_files() {
 
 # long_history N imports N commits by 2,000 people over 4,000 files of 40 lines. Each
 # changes a line of one file or two; every fifth time a branch of up to five commits
-# begins some commits back and is merged. A clock in fifty is a day behind.
+# begins some commits back and is merged. A clock in fifty is a day behind. The branch
+# old is one commit that was made halfway and never merged.
 long_history() {
     awk -v count="$1" "$random"'
         function path(f) { return sprintf("part%02d/group%d/file%d.txt", f / 100, f / 10 % 10, f % 10) }
@@ -143,7 +144,9 @@ long_history() {
             }
             printf "reset refs/heads/main\nfrom :%d\ndone\n", tip
         }' | import
-    git -C "$dir" commit-graph write --reachable --changed-paths
+    half=$(git -C "$dir" rev-list --first-parent main | awk '{ at[NR] = $0 } END { print at[int(NR / 2)] }')
+    printf 'commit refs/heads/old\ncommitter A U Thor <a@example.com> 1400000000 +0000\ndata 3\nold\nfrom %s\n' "$half" |
+        git -C "$dir" fast-import --quiet
 }
 
 # unpack turns the only pack into loose objects, which git does only where the
@@ -164,7 +167,8 @@ c1k) small_files $((files / 100)) ;;
 c10k) small_files $((files / 10)) ;;
 c) small_files $files ;;
 e) large_files ;;
-h) long_history $history ;;
+h) long_history $history && git -C "$dir" commit-graph write --reachable --changed-paths --split ;;
+h-bare) long_history $history ;;
 mirror) git clone --quiet --mirror --local "$REPOMCP_BENCH_REPO" "$dir" ;;
 *) echo "corpora.sh: there is no repository $key" >&2 && exit 2 ;;
 esac

@@ -43,6 +43,8 @@ func corpora() []corpus {
 		{key: "c10k", title: "10,000 small files"},
 		{key: "c", title: "(c) 100,000 small files"},
 		{key: "e", title: "(e) two files of 1 GiB, noise and text", long: true},
+		{key: "h", title: "(h) 400,000 commits with a commit-graph", long: true},
+		{key: "h-bare", title: "(h) without a commit-graph", long: true},
 	}
 	if os.Getenv(mirrorVariable) != "" {
 		list = append(list, corpus{key: "mirror", title: "the mirror " + filepath.Base(os.Getenv(mirrorVariable))})

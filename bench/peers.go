@@ -44,11 +44,13 @@ var searchTerms = []pattern.Term{
 func runPeer(ctx context.Context, args []string) error {
 	dir := os.Getenv("REPO")
 	peers := map[string]func() error{
-		"blobs-go-git": func() error { return readGoGit(dir) },
-		"blobs":        func() error { return withHead(ctx, dir, readBlobs) },
-		"sizes":        func() error { return withHead(ctx, dir, readSizes) },
-		"search":       func() error { return searchHead(ctx, dir, args[1], false) },
-		"search-again": func() error { return searchHead(ctx, dir, args[1], true) },
+		"blobs-go-git":  func() error { return readGoGit(dir) },
+		"blobs":         func() error { return withHead(ctx, dir, readBlobs) },
+		"sizes":         func() error { return withHead(ctx, dir, readSizes) },
+		"history":       func() error { return answerHistory(ctx, dir, args[1:], false) },
+		"history-again": func() error { return answerHistory(ctx, dir, args[1:], true) },
+		"search":        func() error { return searchHead(ctx, dir, args[1], false) },
+		"search-again":  func() error { return searchHead(ctx, dir, args[1], true) },
 	}
 	if len(args) == 0 || peers[args[0]] == nil {
 		return fmt.Errorf("there is no peer %q", args)

@@ -1,7 +1,6 @@
 package commitgraph
 
 import (
-	"encoding/binary"
 	"math/bits"
 	"strings"
 )
@@ -16,24 +15,36 @@ const (
 	secondSeed = 0x7e646e2c
 )
 
-// takeFilters takes the Bloom filters if they are whole and of a known version.
-func (g *Graph) takeFilters(ends, data []byte) {
-	if len(ends) != 4*int(g.count) || len(data) < filterHeaderBytes {
+// takeFilters takes the Bloom filters if they are of a known version.
+func (g *Graph) takeFilters(ends, data chunk) {
+	if g.count == 0 || ends.size != 4*int(g.count) || data.size < filterHeaderBytes {
 		return
 	}
-	version, hashings := binary.BigEndian.Uint32(data), binary.BigEndian.Uint32(data[4:])
+	version, hashings := g.number(data, 0), g.number(data, 1)
 	if version < 1 || version > 2 || hashings < 1 || hashings > maxHashings {
 		return
 	}
-	last := uint32(0)
-	for i := range int(g.count) {
-		end := binary.BigEndian.Uint32(ends[4*i:])
-		if end < last || uint64(end) > uint64(len(data)-filterHeaderBytes) {
-			return
+	data = chunk{data.from + filterHeaderBytes, data.size - filterHeaderBytes}
+	g.filterEnds, g.filters, g.filterVersion, g.hashings = ends, data, version, hashings
+}
+
+// filtersAscend checks the places of all filters.
+func (g *Graph) filtersAscend() bool {
+	for i := range g.filterEnds.size / 4 {
+		if _, ok := g.filter(i); !ok {
+			return false
 		}
-		last = end
 	}
-	g.filterEnds, g.filters, g.filterVersion, g.hashings = ends, data[filterHeaderBytes:], version, hashings
+	return true
+}
+
+// filter returns where the filter of a commit of the layer lies.
+func (g *Graph) filter(i int) (c chunk, ok bool) {
+	from, end := 0, int(g.number(g.filterEnds, i))
+	if i > 0 {
+		from = int(g.number(g.filterEnds, i-1))
+	}
+	return chunk{g.filters.from + from, end - from}, from <= end && end <= g.filters.size
 }
 
 // Path is a path whose changes are asked for, with its folders.
@@ -61,17 +72,17 @@ func NewPath(path string) Path {
 func (g *Graph) MayChange(at uint32, p Path) bool {
 	g = g.layer(at)
 	// Version 1 took bytes beyond ASCII for negative numbers on most machines.
-	if g.filterEnds == nil || g.filterVersion == 1 && !p.ascii {
+	if !g.hasFilters() || g.filterVersion == 1 && !p.ascii {
 		return true
 	}
-	i, from := int(at-g.first), uint32(0)
-	if i > 0 {
-		from = binary.BigEndian.Uint32(g.filterEnds[4*(i-1):])
+	place, ok := g.filter(int(at - g.first))
+	if !ok {
+		g.Refuse(ErrMalformed)
 	}
-	filter := g.filters[from:binary.BigEndian.Uint32(g.filterEnds[4*i:])]
-	if len(filter) == 0 { // none was made
+	if !ok || place.size == 0 { // none was made
 		return true
 	}
+	filter := g.file.at(place.from, place.size)
 	for _, h := range p.hashes {
 		if !g.contains(filter, h) {
 			return false
@@ -83,12 +94,14 @@ func (g *Graph) MayChange(at uint32, p Path) bool {
 // HasFilters reports whether any layer has filters of changed paths.
 func (g *Graph) HasFilters() bool {
 	for ; g != nil; g = g.base {
-		if g.filterEnds != nil {
+		if g.hasFilters() {
 			return true
 		}
 	}
 	return false
 }
+
+func (g *Graph) hasFilters() bool { return g.filterEnds.size > 0 }
 
 func (g *Graph) contains(filter []byte, h [2]uint32) bool {
 	size := uint64(len(filter)) * 8

@@ -2,9 +2,12 @@ package commitgraph
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"crypto/sha1"
 	"encoding/binary"
 	"errors"
+	"io"
 	"iter"
 	"math"
 	"sort"
@@ -42,74 +45,114 @@ type Graph struct {
 	first uint32 // position of the layer's first commit
 	count uint32 // of the layer's commits
 
-	fanout, ids, commits    []byte
-	offsets, large          []byte // of corrected dates; nil where there are none
-	edges                   []byte
-	filterEnds, filters     []byte // Bloom filters of changed paths; nil where there are none
+	file                    *content
+	fanout                  []byte
+	ids, commits            chunk
+	offsets, large          chunk // of corrected dates; empty where there are none
+	edges                   chunk
+	filterEnds, filters     chunk // Bloom filters of changed paths; empty where there are none
 	filterVersion, hashings uint32
 	checksum                [sha1.Size]byte
 }
 
-// Parse reads a layer. base is the graph of the layers below it, or nil for a
-// file that stands alone and for the first of a chain. The graph refers to data,
-// which must not change.
+// chunk is a part of the file.
+type chunk struct{ from, size int }
+
+// row returns one of the parts of equal size that a chunk has.
+func (g *Graph) row(c chunk, size, i int) []byte { return g.file.at(c.from+i*size, size) }
+
+// number returns one of the numbers that a chunk has.
+func (g *Graph) number(c chunk, i int) uint32 { return binary.BigEndian.Uint32(g.row(c, 4, i)) }
+
+// Parse reads a layer and checks all of it. base is the graph of the layers below it,
+// or nil for a file that stands alone and for the first of a chain. The graph refers
+// to data, which must not change.
 func Parse(data []byte, base *Graph) (*Graph, error) {
-	chunks, layers, err := parseTable(data)
+	g, err := begin(wholeContent(data), base)
+	if err == nil {
+		err = g.Check(context.Background())
+	}
 	if err != nil {
 		return nil, err
-	}
-	g := &Graph{base: base, fanout: chunks["OIDF"], ids: chunks["OIDL"], commits: chunks["CDAT"], edges: chunks["EDGE"]}
-	g.checksum = [sha1.Size]byte(data[len(data)-sha1.Size:])
-	if len(g.fanout) != fanoutBytes || g.layers()-1 != layers ||
-		base != nil && !bytes.HasSuffix(chunks["BASE"], base.checksum[:]) {
-		return nil, ErrMalformed
-	}
-	g.count = binary.BigEndian.Uint32(g.fanout[fanoutBytes-4:])
-	if base != nil {
-		g.first = base.Len()
-	}
-	n := int(g.count)
-	if uint64(g.first)+uint64(g.count) > maxCommits || len(g.ids) != n*sha1.Size || len(g.commits) != n*commitBytes ||
-		len(g.edges)%4 != 0 {
-		return nil, ErrMalformed
-	}
-	if offsets := chunks["GDA2"]; len(offsets) == 4*n && (base == nil || base.offsets != nil) {
-		g.offsets, g.large = offsets, chunks["GDO2"]
-	}
-	// The sum takes as long as all other checks together.
-	sum := make(chan [sha1.Size]byte)
-	go func() { sum <- sha1.Sum(data[:len(data)-sha1.Size]) }()
-	g.takeFilters(chunks["BIDX"], chunks["BDAT"])
-	sound := g.ordered() && g.acyclic()
-	if <-sum != g.checksum || !sound {
-		return nil, ErrMalformed
 	}
 	return g, nil
 }
 
-// parseTable cuts the bytes into chunks by their names, and returns how many
-// layers the file says that there are below it.
-func parseTable(data []byte) (chunks map[string][]byte, layers int, err error) {
+// Open reads what is needed to begin with a layer, and checks that. The rest is read
+// from the file when it is used, until [Graph.Check] has returned.
+func Open(file io.ReaderAt, size int64, base *Graph) (*Graph, error) {
+	return begin(newContent(file, size), base)
+}
+
+func begin(file *content, base *Graph) (*Graph, error) {
+	if len(file.bytes) < headerBytes+chunkBytes+sha1.Size {
+		return nil, ErrMalformed
+	}
+	g := &Graph{base: base, file: file}
+	if err := cmp.Or(g.layOut(), file.failure()); err != nil {
+		return nil, err
+	}
+	return g, nil
+}
+
+// layOut finds the chunks and checks their sizes.
+func (g *Graph) layOut() error {
+	chunks, layers, err := g.file.table()
+	if err != nil {
+		return err
+	}
+	below, fanout := chunks["BASE"], chunks["OIDF"]
+	g.ids, g.commits, g.edges = chunks["OIDL"], chunks["CDAT"], chunks["EDGE"]
+	g.checksum = [sha1.Size]byte(g.file.at(len(g.file.bytes)-sha1.Size, sha1.Size))
+	if fanout.size != fanoutBytes || g.layers()-1 != layers {
+		return ErrMalformed
+	}
+	if g.base != nil {
+		g.first = g.base.Len()
+		if below.size < sha1.Size || g.base.checksum != [sha1.Size]byte(g.file.at(below.from+below.size-sha1.Size, sha1.Size)) {
+			return ErrMalformed
+		}
+	}
+	g.fanout = g.file.at(fanout.from, fanout.size)
+	for bucket := range 255 {
+		if g.bucketEnd(bucket) > g.bucketEnd(bucket+1) {
+			return ErrMalformed
+		}
+	}
+	g.count = uint32(g.bucketEnd(255))
+	n := int(g.count)
+	if uint64(g.first)+uint64(g.count) > maxCommits || g.ids.size != n*sha1.Size || g.commits.size != n*commitBytes ||
+		g.edges.size%4 != 0 {
+		return ErrMalformed
+	}
+	if offsets := chunks["GDA2"]; n > 0 && offsets.size == 4*n && (g.base == nil || g.base.Corrected()) {
+		g.offsets, g.large = offsets, chunks["GDO2"]
+	}
+	g.takeFilters(chunks["BIDX"], chunks["BDAT"])
+	return nil
+}
+
+// table cuts the file into chunks by their names, and returns how many layers it
+// says that there are below it.
+func (c *content) table() (chunks map[string]chunk, layers int, err error) {
 	const version, sha1Version = 1, 1
-	if len(data) < headerBytes+chunkBytes+sha1.Size || string(data[:4]) != "CGPH" || data[4] != version ||
-		data[5] != sha1Version {
+	header, end := c.at(0, headerBytes), uint64(len(c.bytes)-sha1.Size)
+	count := int(header[6])
+	if string(header[:4]) != "CGPH" || header[4] != version || header[5] != sha1Version ||
+		uint64(headerBytes+(count+1)*chunkBytes) > end {
 		return nil, 0, ErrMalformed
 	}
-	table, end := data[headerBytes:], uint64(len(data)-sha1.Size)
-	count := int(data[6])
-	if uint64(headerBytes+(count+1)*chunkBytes) > end {
-		return nil, 0, ErrMalformed
-	}
-	chunks = make(map[string][]byte, count)
+	table := c.at(headerBytes, (count+1)*chunkBytes)
+	chunks = make(map[string]chunk, count)
 	for i := range count {
 		from := binary.BigEndian.Uint64(table[i*chunkBytes+4:])
 		to := binary.BigEndian.Uint64(table[(i+1)*chunkBytes+4:])
 		if from > to || to > end {
 			return nil, 0, ErrMalformed
 		}
-		chunks[string(table[i*chunkBytes:][:4])] = data[from:to]
+		chunks[string(table[i*chunkBytes:][:4])] = chunk{int(from), int(to - from)}
 	}
-	return chunks, int(data[7]), nil
+	return chunks, int(header[7]), nil
 }
 
 func (g *Graph) layers() int {
@@ -120,53 +163,44 @@ func (g *Graph) layers() int {
 	return n
 }
 
+// Check compares all of a layer with its checksum and with itself: the ids ascend, all
+// parents are there, and their levels and generations are lower. Afterwards the file
+// is needed no more. What is wrong is the layer's fault from then on.
+func (g *Graph) Check(ctx context.Context) error {
+	sum, err := g.file.sum(ctx)
+	if err != nil {
+		return err
+	}
+	if sum != g.checksum || !g.ordered() || !g.acyclic() || !g.filtersAscend() {
+		g.Refuse(ErrMalformed)
+	}
+	return g.file.failure()
+}
+
+// Fault returns what was found to be wrong with any of the layers: what was answered
+// from them is then not to be believed.
+func (g *Graph) Fault() error {
+	for ; g != nil; g = g.base {
+		if err := g.file.failure(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Refuse makes an error the layer's fault, unless it has one.
+func (g *Graph) Refuse(err error) { g.file.refuse(err) }
+
+// bucketEnd returns how many ids begin with a byte or with a lower one.
+func (g *Graph) bucketEnd(first int) int { return int(binary.BigEndian.Uint32(g.fanout[4*first:])) }
+
 // ordered checks that the ids ascend and the fan-out counts them.
 func (g *Graph) ordered() bool {
 	at := 0
 	for first := range 256 {
-		end := int(binary.BigEndian.Uint32(g.fanout[4*first:]))
-		if end < at || end > int(g.count) {
-			return false
-		}
-		for ; at < end; at++ {
-			id := g.ids[at*sha1.Size:][:sha1.Size]
-			if int(id[0]) != first || at > 0 && bytes.Compare(g.ids[(at-1)*sha1.Size:][:sha1.Size], id) >= 0 {
-				return false
-			}
-		}
-	}
-	return at == int(g.count)
-}
-
-// acyclic checks all parents: they are there, and their levels and generations
-// are lower.
-func (g *Graph) acyclic() bool {
-	// Parents are anywhere: numbers that lie close together are looked up faster.
-	type numbers struct {
-		generation uint64
-		level      uint32
-	}
-	layer := make([]numbers, g.count)
-	of := func(at uint32) numbers {
-		if at >= g.first {
-			return layer[at-g.first]
-		}
-		return numbers{g.Generation(at), g.Level(at)}
-	}
-	for i := range layer {
-		at := g.first + uint32(i)
-		layer[i] = numbers{g.Generation(at), g.Level(at)}
-	}
-	for at := g.first; at < g.Len(); at++ {
-		child := of(at)
-		if child.level == 0 || child.generation == noGeneration || !g.edgesEnd(at) {
-			return false
-		}
-		for parent := range g.Parents(at) {
-			if parent >= g.Len() {
-				return false
-			}
-			if below := of(parent); below.level >= child.level || below.generation >= child.generation {
+		for ; at < g.bucketEnd(first); at++ {
+			id := g.row(g.ids, sha1.Size, at)
+			if int(id[0]) != first || at > 0 && bytes.Compare(g.row(g.ids, sha1.Size, at-1), id) >= 0 {
 				return false
 			}
 		}
@@ -174,18 +208,20 @@ func (g *Graph) acyclic() bool {
 	return true
 }
 
-// edgesEnd checks that a list of parents ends within the list of edges.
-func (g *Graph) edgesEnd(at uint32) bool {
-	second := binary.BigEndian.Uint32(g.record(at)[sha1.Size+4:])
-	if second&manyBit == 0 {
-		return true
-	}
-	for i := uint64(second &^ manyBit); 4*i < uint64(len(g.edges)); i++ {
-		if binary.BigEndian.Uint32(g.edges[4*i:])&lastBit != 0 {
-			return true
+// acyclic checks all parents.
+func (g *Graph) acyclic() bool {
+	for at := g.first; at < g.Len(); at++ {
+		generation := g.Generation(at)
+		if g.Level(at) == 0 || generation == noGeneration {
+			return false
+		}
+		for parent := range g.Parents(at) {
+			if g.Generation(parent) >= generation {
+				return false
+			}
 		}
 	}
-	return false
+	return true
 }
 
 // Len returns the number of commits.
@@ -202,22 +238,21 @@ func (g *Graph) layer(at uint32) *Graph {
 // record returns what the layer of a position has of its commit.
 func (g *Graph) record(at uint32) []byte {
 	g = g.layer(at)
-	return g.commits[int(at-g.first)*commitBytes:][:commitBytes]
+	return g.row(g.commits, commitBytes, int(at-g.first))
 }
 
 // Find returns the position of a commit.
 func (g *Graph) Find(id ID) (at uint32, ok bool) {
 	for ; g != nil; g = g.base {
-		low := 0
+		low, high := 0, g.bucketEnd(int(id[0]))
 		if id[0] > 0 {
-			low = int(binary.BigEndian.Uint32(g.fanout[4*int(id[0]-1):]))
+			low = g.bucketEnd(int(id[0]) - 1)
 		}
-		high := int(binary.BigEndian.Uint32(g.fanout[4*int(id[0]):]))
-		i := low + sort.Search(high-low, func(i int) bool {
-			return bytes.Compare(g.ids[(low+i)*sha1.Size:][:sha1.Size], id[:]) >= 0
+		i, found := sort.Find(high-low, func(i int) int {
+			return bytes.Compare(id[:], g.row(g.ids, sha1.Size, low+i))
 		})
-		if i < high && ID(g.ids[i*sha1.Size:]) == id {
-			return g.first + uint32(i), true
+		if found {
+			return g.first + uint32(low+i), true
 		}
 	}
 	return 0, false
@@ -226,31 +261,51 @@ func (g *Graph) Find(id ID) (at uint32, ok bool) {
 // ID returns the commit at a position.
 func (g *Graph) ID(at uint32) ID {
 	g = g.layer(at)
-	return ID(g.ids[int(at-g.first)*sha1.Size:])
+	return ID(g.row(g.ids, sha1.Size, int(at-g.first)))
 }
 
 // Tree returns the tree of the commit at a position.
 func (g *Graph) Tree(at uint32) ID { return ID(g.record(at)) }
 
-// Parents returns the positions of the parents of a commit, in order.
+// Parents returns the positions of the parents of a commit, in order. Their levels are
+// below its own, so that no walk is endless: a parent of which that is not true ends
+// the list and is a fault.
 func (g *Graph) Parents(at uint32) iter.Seq[uint32] {
 	return func(yield func(uint32) bool) {
 		layer := g.layer(at)
-		record := layer.commits[int(at-layer.first)*commitBytes:][sha1.Size:]
-		first, second := binary.BigEndian.Uint32(record), binary.BigEndian.Uint32(record[4:])
+		record := layer.record(at)
+		level := levelOf(record)
+		first, second := binary.BigEndian.Uint32(record[sha1.Size:]), binary.BigEndian.Uint32(record[sha1.Size+4:])
 		switch {
-		case first == noParent || !yield(first) || second == noParent:
+		case first == noParent || !layer.isBelow(first, level) || !yield(first) || second == noParent:
 		case second&manyBit == 0:
-			yield(second)
-		default:
-			for i := second &^ manyBit; ; i++ {
-				edge := binary.BigEndian.Uint32(layer.edges[4*i:])
-				if !yield(edge&^lastBit) || edge&lastBit != 0 {
-					return
-				}
+			if layer.isBelow(second, level) {
+				yield(second)
 			}
+		default:
+			layer.list(int(second&^manyBit), level, yield)
 		}
 	}
+}
+
+// list yields the parents that stand in the list of edges.
+func (g *Graph) list(i int, level uint32, yield func(uint32) bool) {
+	for ; i < g.edges.size/4; i++ {
+		edge := g.number(g.edges, i)
+		if !g.isBelow(edge&^lastBit, level) || !yield(edge&^lastBit) || edge&lastBit != 0 {
+			return
+		}
+	}
+	g.Refuse(ErrMalformed)
+}
+
+// isBelow reports whether a position is one of a commit of a lower level.
+func (g *Graph) isBelow(at, level uint32) bool {
+	below := at < g.Len() && g.Level(at) < level
+	if !below {
+		g.Refuse(ErrMalformed)
+	}
+	return below
 }
 
 // Date returns the committer's time of a commit in seconds since 1970, as far as 34
@@ -261,27 +316,30 @@ func (g *Graph) Date(at uint32) uint64 {
 
 // Level returns the topological level of a commit: 1 without parents, otherwise at
 // least one more than that of each parent.
-func (g *Graph) Level(at uint32) uint32 {
-	return binary.BigEndian.Uint32(g.record(at)[sha1.Size+8:]) >> (dateBits - 32)
+func (g *Graph) Level(at uint32) uint32 { return levelOf(g.record(at)) }
+
+func levelOf(record []byte) uint32 {
+	return binary.BigEndian.Uint32(record[sha1.Size+8:]) >> (dateBits - 32)
 }
 
 // Corrected reports whether generations are corrected dates.
-func (g *Graph) Corrected() bool { return g.offsets != nil }
+func (g *Graph) Corrected() bool { return g.offsets.size > 0 }
 
 // Generation returns a number that is greater than that of every ancestor: the
 // corrected date where all layers have it, which cuts walks shorter, or else the
 // level.
 func (g *Graph) Generation(at uint32) uint64 {
-	if g.offsets == nil {
+	if !g.Corrected() {
 		return uint64(g.Level(at))
 	}
 	layer := g.layer(at)
-	offset := binary.BigEndian.Uint32(layer.offsets[4*int(at-layer.first):])
+	offset := layer.number(layer.offsets, int(at-layer.first))
 	if offset&overflow == 0 {
 		return g.Date(at) + uint64(offset)
 	}
-	if i := 8 * uint64(offset&^overflow); i+8 <= uint64(len(layer.large)) {
-		return g.Date(at) + binary.BigEndian.Uint64(layer.large[i:])
+	if i := int(offset &^ overflow); i < layer.large.size/8 {
+		return g.Date(at) + binary.BigEndian.Uint64(layer.row(layer.large, 8, i))
 	}
+	layer.file.refuse(ErrMalformed)
 	return noGeneration
 }

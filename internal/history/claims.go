@@ -42,15 +42,15 @@ func withCommitGraph[T any](
 	}
 	s.claims.graph = snapshot.CommitGraph()
 	found, err := ask(s)
-	if s.claims.graph == nil || !errors.Is(err, repos.ErrCorrupt) {
+	graph, first := s.claims.graph, err
+	if graph == nil || !errors.Is(err, repos.ErrCorrupt) && graph.Fault() == nil {
 		return found, err
 	}
-	graph, first := s.claims.graph, err
 	if s, err = newSource(ctx, snapshot, facts); err != nil {
 		return found, err
 	}
 	found, err = ask(s)
-	if err == nil || errors.Is(first, errContradicted) {
+	if err == nil || errors.Is(first, errContradicted) || graph.Fault() != nil {
 		snapshot.DropCommitGraph(graph)
 	}
 	return found, err

@@ -114,13 +114,11 @@ func recall[K comparable, V any](f *Facts, g *generations[K, V], key K, cost fun
 	return value, ok
 }
 
-// remember adds a fact that is not known yet.
+// remember adds a fact.
 func remember[K comparable, V any](f *Facts, g *generations[K, V], key K, value V, cost int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if _, ok := g.young[key]; !ok {
-		addYoung(f, g, key, value, cost)
-	}
+	addYoung(f, g, key, value, cost)
 }
 
 // addYoung adds a fact to the young generation, after it made room. The caller holds
@@ -129,8 +127,10 @@ func addYoung[K comparable, V any](f *Facts, g *generations[K, V], key K, value 
 	if f.youngBytes+cost > f.limit {
 		f.age()
 	}
-	f.youngBytes += cost
-	g.young[key] = value
+	known := len(g.young)
+	if g.young[key] = value; len(g.young) > known {
+		f.youngBytes += cost
+	}
 }
 
 func (l links) cost() int64 { return commitCost + parentCost*int64(len(l.parents)) }

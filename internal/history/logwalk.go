@@ -209,7 +209,7 @@ func (w *walk) simplify(s *step, relevant func(repos.ID) (bool, error)) (same bo
 		same, err = w.source.emptyTree(l.tree, w.limits)
 		return same, nil, err
 	}
-	differs, someRelevant := map[bool]bool{}, false
+	differs, relevantDiffers, someRelevant := false, false, false
 	for i, parent := range l.parents {
 		counts, err := relevant(parent)
 		if err != nil {
@@ -235,9 +235,10 @@ func (w *walk) simplify(s *step, relevant func(repos.ID) (bool, error)) (same bo
 		if equal && counts {
 			return true, l.parents[i : i+1], nil
 		}
-		differs[counts] = differs[counts] || !equal
+		differs = differs || !equal
+		relevantDiffers = relevantDiffers || !equal && counts
 	}
-	return !differs[someRelevant], l.parents, nil
+	return !relevantDiffers && (someRelevant || !differs), l.parents, nil
 }
 
 // matches reports whether the commit's author and message fit.

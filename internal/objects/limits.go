@@ -2,6 +2,7 @@ package objects
 
 import (
 	"os"
+	"time"
 
 	"github.com/repomcp/repomcp/internal/objects/pack"
 )
@@ -45,6 +46,9 @@ func defaultLimits() limits {
 			TempDir:    os.TempDir(),
 			// The deepest chain that git writes: see --depth in git-pack-objects(1).
 			DeltaDepth: 4095,
+			// Those who wait for a first answer have the processors for themselves, and a
+			// command that ends before spares the work.
+			CheckDelay: time.Second,
 		},
 	}
 }

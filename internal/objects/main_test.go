@@ -57,6 +57,7 @@ func facts(t testing.TB, repo *gittest.Repo) []fact {
 func newStore(t testing.TB, change func(*limits), repos ...*gittest.Repo) *Store {
 	t.Helper()
 	l := defaultLimits()
+	l.packs.CheckDelay = 0
 	l.packs.TempDir = t.TempDir()
 	if change != nil {
 		change(&l)

@@ -54,12 +54,13 @@ type Options struct {
 // Catalogue knows the repositories below one root. It may be used by any
 // number of goroutines.
 type Catalogue struct {
-	root    *os.Root
-	store   *objects.Store
-	options Options
-	logger  *slog.Logger
-	parents *knownParents
-	shapes  *shapes
+	root        *os.Root
+	store       *objects.Store
+	options     Options
+	logger      *slog.Logger
+	parents     *knownParents
+	shapes      *shapes
+	layerChecks *layerChecks
 
 	scanning sync.Mutex // one walk at a time
 
@@ -94,7 +95,7 @@ func Open(root string, options Options) (*Catalogue, error) {
 	}
 	c := &Catalogue{
 		root: dir, store: store, options: options, logger: logger,
-		parents: newKnownParents(options.GraphBytes), shapes: newShapes(options.CommitGraphBytes),
+		parents: newKnownParents(options.GraphBytes), shapes: newShapes(options.CommitGraphBytes), layerChecks: newLayerChecks(),
 	}
 	if err := c.rescan(0); err != nil {
 		return nil, errors.Join(err, c.Close())
@@ -108,7 +109,10 @@ func Open(root string, options Options) (*Catalogue, error) {
 }
 
 // Close releases the root. Snapshots that are open stay usable.
-func (c *Catalogue) Close() error { return errors.Join(c.store.Close(), c.root.Close()) }
+func (c *Catalogue) Close() error {
+	c.layerChecks.close()
+	return errors.Join(c.store.Close(), c.root.Close())
+}
 
 // Watch keeps the catalogue fresh until ctx ends.
 func (c *Catalogue) Watch(ctx context.Context) {

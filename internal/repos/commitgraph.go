@@ -2,16 +2,20 @@ package repos
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/repomcp/repomcp/internal/commitgraph"
 	"github.com/repomcp/repomcp/internal/lru"
 	"github.com/repomcp/repomcp/internal/objects"
+	"github.com/repomcp/repomcp/internal/panics"
 	"github.com/repomcp/repomcp/internal/repos/stamp"
 )
 
@@ -21,6 +25,13 @@ const (
 	DefaultCommitGraphBytes = 128 << 20
 	// maxChainBytes bounds the list of a graph's layers: git counts them in a byte.
 	maxChainBytes = 256 * (fullIDLength + 1)
+	// wholeLayer is up to which size a layer is checked before it is used, which takes
+	// some milliseconds. A larger one is checked while it is in use.
+	wholeLayer = 1 << 20
+	// checkDelay leaves the processors to those who wait for a first answer.
+	checkDelay = time.Second
+	// maxChecks bounds the layers that wait for that, each with a descriptor.
+	maxChecks = 16
 	// shapeCost is what a shape takes apart from its graph and its reach.
 	shapeCost = 1 << 10
 
@@ -124,6 +135,51 @@ func (c *shapes) countReach(dir string, r *reach) {
 	}
 }
 
+// layerChecks are the checks of layers that are in use already.
+type layerChecks struct {
+	ctx     context.Context // ends with the catalogue
+	end     context.CancelFunc
+	running sync.WaitGroup
+	slots   chan struct{}
+	delay   time.Duration
+}
+
+func newLayerChecks() *layerChecks {
+	c := &layerChecks{slots: make(chan struct{}, maxChecks), delay: checkDelay}
+	c.ctx, c.end = context.WithCancel(context.Background())
+	return c
+}
+
+// add checks a layer by a goroutine that closes the file, or at once where too many
+// are waiting.
+func (c *layerChecks) add(layer *commitgraph.Graph, file io.Closer) {
+	check := func(delay time.Duration) {
+		defer func() { _ = file.Close() }() // only read from
+		select {
+		case <-c.ctx.Done():
+		case <-time.After(delay):
+			// What it finds is the layer's fault, and so is a panic.
+			if err := panics.Catch(func() error { return layer.Check(c.ctx) }); err != nil {
+				layer.Refuse(err)
+			}
+		}
+	}
+	select {
+	case c.slots <- struct{}{}:
+		c.running.Go(func() {
+			defer func() { <-c.slots }()
+			check(c.delay)
+		})
+	default:
+		check(0)
+	}
+}
+
+func (c *layerChecks) close() {
+	c.end()
+	c.running.Wait()
+}
+
 // CommitGraph is what the commit-graph files of the repository say of its
 // history, or nil: there are none, they cannot be used, or the history is shallow.
 // It stays the same for all of the snapshot's life, until it is dropped.
@@ -190,33 +246,41 @@ func (r *Repository) readCommitGraph() (graph *commitgraph.Graph, size int64, er
 		}
 	}
 	for _, name := range names {
-		layer, err := r.readLayer(r.dir+name, r.catalogue.shapes.limit-shapeCost-size)
+		layer, bytes, err := r.openLayer(r.dir+name, graph, r.catalogue.shapes.limit-shapeCost-size)
 		if err != nil {
 			return nil, 0, err
 		}
-		if graph, err = commitgraph.Parse(layer, graph); err != nil {
-			return nil, 0, err
-		}
-		size += int64(len(layer))
+		graph, size = layer, size+bytes
 	}
 	return graph, size, nil
 }
 
-// readLayer reads a file into as many bytes as it has.
-func (r *Repository) readLayer(name string, limit int64) ([]byte, error) {
+// openLayer opens a file of at most so many bytes, and checks it at once or later.
+func (r *Repository) openLayer(name string, base *commitgraph.Graph, limit int64) (*commitgraph.Graph, int64, error) {
 	file, info, err := objects.OpenRegular(r.catalogue.root, name)
 	if err != nil {
-		return nil, domainError(err)
+		return nil, 0, domainError(err)
+	}
+	size := info.Size()
+	if size > limit {
+		err = fmt.Errorf("it has more than the %d bytes that there is room for: %w", limit, ErrTooLarge)
+		return nil, 0, errors.Join(err, file.Close())
+	}
+	if size > wholeLayer {
+		graph, err := commitgraph.Open(file, size, base)
+		if err == nil {
+			r.catalogue.layerChecks.add(graph, file)
+			return graph, size, nil
+		}
+		return nil, 0, errors.Join(err, file.Close())
 	}
 	defer func() { _ = file.Close() }() // only read from
-	if info.Size() > limit {
-		return nil, fmt.Errorf("it has more than the %d bytes that there is room for: %w", limit, ErrTooLarge)
-	}
-	content := make([]byte, info.Size())
+	content := make([]byte, size)
 	if _, err := io.ReadFull(file, content); err != nil {
-		return nil, readError("the commit-graph", err)
+		return nil, 0, readError("the commit-graph", err)
 	}
-	return content, nil
+	graph, err := commitgraph.Parse(content, base)
+	return graph, size, err
 }
 
 // errContradicted says that a commit-graph lies.
@@ -225,6 +289,7 @@ var errContradicted = errors.New("it contradicts a commit")
 // DropCommitGraph ends the use of a graph that was found to be wrong, for this
 // snapshot and those that come, until its files are others. The operator is told.
 func (s *Snapshot) DropCommitGraph(graph *commitgraph.Graph) {
+	err := cmp.Or(graph.Fault(), errContradicted)
 	s.graphing.Lock()
 	if s.graph == graph {
 		s.graph = nil
@@ -240,7 +305,7 @@ func (s *Snapshot) DropCommitGraph(graph *commitgraph.Graph) {
 	c.shapes.mu.Unlock()
 	if c.told.first(r.dir + graphFile) {
 		c.logger.Error("a commit-graph is wrong and is not used; run git commit-graph verify on the mirror",
-			"repository", r.name, "error", errContradicted)
+			"repository", r.name, "error", err)
 	}
 }
 
@@ -277,6 +342,10 @@ func (s *Snapshot) confirmed(graph *commitgraph.Graph, ids []ID) (bool, error) {
 			s.DropCommitGraph(graph)
 			return false, nil
 		}
+	}
+	if graph.Fault() != nil {
+		s.DropCommitGraph(graph)
+		return false, nil
 	}
 	return true, nil
 }

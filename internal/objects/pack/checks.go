@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"time"
 
 	"github.com/repomcp/repomcp/internal/lru"
 	"github.com/repomcp/repomcp/internal/objects/files"
@@ -23,6 +24,7 @@ const maxVerdicts = 10_000
 // index is from the beginning.
 type checks struct {
 	root     *os.Root
+	delay    time.Duration
 	ctx      context.Context // ends with the reader
 	end      context.CancelFunc
 	done     sync.WaitGroup
@@ -39,8 +41,8 @@ type verdict struct {
 	err  error // nil: it is sound
 }
 
-func newChecks(root *os.Root) *checks {
-	c := &checks{root: root, verdicts: lru.New[string, verdict](maxVerdicts)}
+func newChecks(root *os.Root, delay time.Duration) *checks {
+	c := &checks{root: root, delay: delay, verdicts: lru.New[string, verdict](maxVerdicts)}
 	c.ctx, c.end = context.WithCancel(context.Background())
 	return c
 }
@@ -74,6 +76,10 @@ func (c *checks) add(p *Pack) error {
 }
 
 func (c *checks) run() {
+	select {
+	case <-c.ctx.Done():
+	case <-time.After(c.delay):
+	}
 	for {
 		c.mu.Lock()
 		if len(c.waiting) == 0 || c.ctx.Err() != nil {

@@ -13,6 +13,7 @@ import (
 	"os"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/repomcp/repomcp/internal/objects/object"
 )
@@ -41,6 +42,9 @@ type Limits struct {
 	SpillSpace *Budget // of the temporary files
 	TempDir    string  // where those go
 	DeltaDepth int     // length of a delta chain
+	// CheckDelay is how long a large index is in use before it is compared with its
+	// checksum.
+	CheckDelay time.Duration
 }
 
 // Elsewhere is what there is besides one pack: the base of a delta may lie there.
@@ -55,7 +59,7 @@ type Elsewhere interface {
 func NewReader(root *os.Root, buffers *object.Buffers, limits Limits) *Reader {
 	return &Reader{
 		root: root, buffers: buffers, limits: limits,
-		checks: newChecks(root), bases: NewCache(limits.BaseBytes),
+		checks: newChecks(root, limits.CheckDelay), bases: NewCache(limits.BaseBytes),
 	}
 }
 

@@ -14,10 +14,11 @@ const (
 	// objects. Larger ones are hashed while they are in use.
 	wholeTable = 1 << 20
 	// tablePage is what is read of a larger index at first use of any byte of
-	// it: about one of the 256 buckets of a repository of 800,000 objects.
-	tablePage = 64 << 10
+	// it: walks through history look for objects all over it, and a larger page
+	// costs them more than it spares those who need all.
+	tablePage = 16 << 10
 	// largestTable bounds the page table that a sparse file can make us
-	// allocate: 16 GiB are 600 million objects and a page table of 2 MiB.
+	// allocate: 16 GiB are 600 million objects and a page table of 8 MiB.
 	largestTable = 16 << 30
 )
 
