@@ -161,8 +161,7 @@ var failures = []struct {
 	{client.ErrDamaged, exitDamaged},
 	{client.ErrNotResumed, exitNetwork},
 	{client.ErrNetwork, exitNetwork},
-	{unpack.ErrCut, exitDamaged},
-	{unpack.ErrTrailing, exitDamaged},
+	{unpack.ErrDamaged, exitDamaged},
 	{unpack.ErrContent, exitDamaged},
 }
 
