@@ -42,14 +42,14 @@ type plain struct {
 type counter struct {
 	io.Reader
 	bytes  atomic.Int64
-	failed atomic.Bool // by an error of its own
+	failed atomic.Pointer[error] // that it was ended by, if it did not just end
 }
 
 func (c *counter) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
 	c.bytes.Add(int64(n))
 	if err != nil && !errors.Is(err, io.EOF) {
-		c.failed.Store(true)
+		c.failed.Store(&err)
 	}
 	return n, err
 }
@@ -140,9 +140,13 @@ func (s *stream) explain(err error) error {
 	return err
 }
 
-// blame says of an error that the archive is damaged, unless it could not be read.
+// blame says of an error that the archive is damaged, unless it could not be read: that
+// may have happened ahead of what was decompressed.
 func (s *stream) blame(err error) error {
-	if s.source.failed.Load() || s.plain.ctx.Err() != nil {
+	switch failed := s.source.failed.Load(); {
+	case failed != nil && !errors.Is(err, *failed):
+		return errors.Join(err, *failed)
+	case failed != nil || s.plain.ctx.Err() != nil:
 		return err
 	}
 	return damaged{err}
