@@ -73,13 +73,18 @@ func newPlace(t *testing.T) *place {
 
 func (p *place) connect() *client.Client {
 	p.t.Helper()
-	transport := &http.Transport{}
-	p.t.Cleanup(transport.CloseIdleConnections)
-	c, err := client.New(p.server.proxy+"/mcp", client.Options{HTTP: &http.Client{Transport: transport}})
+	c, err := client.New(p.server.proxy+"/mcp", client.Options{HTTP: p.http()})
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	return c
+}
+
+// http has connections of its own, until the test ends.
+func (p *place) http() *http.Client {
+	transport := &http.Transport{}
+	p.t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
 }
 
 func (p *place) options() Options { return Options{Repository: "app", Ref: "main", Dir: p.dir} }

@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -115,4 +117,15 @@ func (s *server) run(listener net.Listener, running *sync.WaitGroup) {
 			_ = out.Close()
 		})
 	}
+}
+
+// serveProxy serves another proxy, and gives its URL.
+func serveProxy(t *testing.T, handle http.HandlerFunc) string {
+	t.Helper()
+	proxy := httptest.NewServer(handle)
+	t.Cleanup(func() {
+		proxy.CloseClientConnections()
+		proxy.Close()
+	})
+	return proxy.URL
 }
