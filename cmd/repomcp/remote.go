@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
@@ -25,6 +26,9 @@ type remote struct {
 	protocol      string
 	origins       []string
 	maxBytes      int64
+	idle          time.Duration
+	retries       int
+	poll          time.Duration // of a watch
 	json          bool
 }
 
@@ -36,12 +40,15 @@ func (r *remote) define(set *pflag.FlagSet) {
 	set.StringSliceVar(&r.origins, "origin", nil,
 		"origin besides the server's own that downloads may come from, as https://HOST (repeatable)")
 	set.Var(newSize(&r.maxBytes, 0), "max-bytes", "the largest download that is taken; 0 is any")
+	set.DurationVar(&r.idle, "idle-timeout", 0, "for how long the server may give nothing (default 1m30s)")
+	set.IntVar(&r.retries, "retries", 0, "how often in a row a request is sent again that failed; -1 is never (default 6)")
 	set.BoolVar(&r.json, "json", false, "print one JSON object per line")
 }
 
 func (r *remote) options() client.Options {
 	return client.Options{
 		Authorization: r.authorization, Protocol: r.protocol, Origins: r.origins, MaxStreamSize: r.maxBytes,
+		Idle: r.idle, Retries: r.retries, Poll: r.poll,
 	}
 }
 

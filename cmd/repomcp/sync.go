@@ -57,6 +57,8 @@ goes on, and follows every push until it is interrupted.
 	set.BoolVar(&f.options.AllowExternalSymlinks, "allow-external-symlinks", false,
 		"make symbolic links that lead out of the folder")
 	set.BoolVar(&f.watch, "watch", false, "follow the branch until interrupted")
+	set.DurationVar(&f.poll, "poll", 0,
+		"with --watch, the time between two looks where the server, or a proxy, tells of no changes (default 30s)")
 	set.BoolVar(&f.once, "once", false, "do not follow, whatever the settings say")
 	return command
 }
