@@ -40,12 +40,15 @@ func TestMain(m *testing.M) {
 const (
 	childFolder = "REPOMCP_CHECKOUT_CHILD"
 	childServer = "REPOMCP_CHECKOUT_SERVER"
+	childPlain  = "REPOMCP_CHECKOUT_PLAIN"
 )
 
 func syncAsChild() {
 	c, err := client.New(os.Getenv(childServer), client.Options{})
 	if err == nil {
-		_, err = Sync(context.Background(), c, Options{Repository: "app", Ref: "main", Dir: os.Getenv(childFolder)})
+		_, err = Sync(context.Background(), c, Options{
+			Repository: "app", Ref: "main", Dir: os.Getenv(childFolder), Plain: os.Getenv(childPlain) != "",
+		})
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

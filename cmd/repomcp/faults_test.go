@@ -10,6 +10,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -100,7 +101,7 @@ type faultProxy struct {
 	mu     sync.Mutex
 	random *rand.Rand
 	kind   string // what is done, or ""
-	within int    // where: at most so far behind the first byte of a connection
+	within int    // where: at most so far behind the first byte of a connection, or exactly -within
 	left   int    // how many connections it is done to
 	hits   int    // that something was done to
 }
@@ -161,6 +162,9 @@ func (p *faultProxy) next() (do damage, random *rand.Rand, at int) {
 	}
 	p.left--
 	p.hits++
+	if p.within < 0 {
+		return damages[p.kind], p.random, -p.within
+	}
 	return damages[p.kind], rand.New(rand.NewPCG(p.random.Uint64(), 1)), p.random.IntN(p.within + 1)
 }
 
@@ -322,4 +326,31 @@ func faultHistory(repo *gittest.Repo) (commits []string, heads []map[string]stri
 		commits, heads = append(commits, repo.Git("rev-parse", "main")), append(heads, head)
 	}
 	return commits, heads
+}
+
+// TestProcessesEndByTheirCodes runs the command itself where all connections are
+// damaged, and then none.
+func TestProcessesEndByTheirCodes(t *testing.T) {
+	root := t.TempDir()
+	_, heads := faultHistory(gittest.At(t, filepath.Join(root, "app.git")))
+	proxy := newFaultProxy(t, start(t, root).url)
+	for _, c := range []struct {
+		kind         string
+		within, code int
+	}{
+		{"cut", 0, exitNetwork}, {"stall", 0, exitNetwork}, {"noise", 0, exitNetwork}, {"byte", -20_000, exitDamaged},
+		{"", 0, exitOK},
+	} {
+		proxy.plan(rand.New(rand.NewPCG(1, 1)), c.kind, c.within, 1000)
+		f := &faultFolder{t: t, dir: filepath.Join(t.TempDir(), "in")}
+		command := exec.CommandContext(t.Context(), program(t), "sync", proxy.url+"/mcp", "app@main", f.dir,
+			"--idle-timeout", faultIdle.String(), "--retries", "0")
+		out, err := command.CombinedOutput()
+		if code := command.ProcessState.ExitCode(); code != c.code {
+			t.Errorf("%s: code %d, %v: %.300s", c.kind, code, err, out)
+		}
+		if c.code == exitOK && !maps.Equal(f.read(), heads[len(heads)-1]) {
+			t.Errorf("the folder has %d files", len(f.read()))
+		}
+	}
 }
