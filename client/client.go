@@ -109,7 +109,7 @@ func New(server string, o Options) (*Client, error) {
 		return nil, errors.New("MaxStreamSize is negative; 0 means any size")
 	}
 	if o.Idle < 0 || o.Poll < 0 {
-		return nil, errors.New("Idle or Poll is negative; 0 means the usual time")
+		return nil, errors.New("the time Idle or Poll is negative; 0 means the usual one")
 	}
 	if o.Protocol != "" && o.Protocol != stateless && !slices.Contains(withSessions, o.Protocol) {
 		return nil, fmt.Errorf("protocol %q is not known: there are %s and %q", o.Protocol, stateless, withSessions)

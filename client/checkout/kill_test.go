@@ -136,8 +136,11 @@ func (p *place) killAfter(bytes int) {
 	if err := child.Start(); err != nil {
 		p.t.Fatal(err)
 	}
-	ended := make(chan error, 1)
-	go func() { ended <- child.Wait() }()
+	ended := make(chan struct{})
+	go func() {
+		_ = child.Wait() // it is killed
+		close(ended)
+	}()
 	select {
 	case <-stalled:
 		time.Sleep(5 * time.Millisecond) // of what has come something is written
