@@ -71,6 +71,9 @@ type Options struct {
 	Retries int
 	// Retrying, if any, is told what failed, before it is tried again.
 	Retrying func(error)
+	// Idle is for how long a reply may give nothing, its first byte included, before
+	// its connection counts as broken; 0 means 90 s. Events may be as rare as that.
+	Idle time.Duration
 	// Poll is the time between two looks of Watch where no server tells of changes;
 	// 0 means 30 s.
 	Poll time.Duration
@@ -83,7 +86,7 @@ type Client struct {
 	options Options
 	origins []*url.URL
 	retries int
-	idle    time.Duration // for which a body may give nothing
+	idle    time.Duration // for which a reply may give nothing
 	ack     time.Duration // within which a stream of events begins
 	ids     atomic.Int64  // of messages
 
@@ -105,6 +108,9 @@ func New(server string, o Options) (*Client, error) {
 	if o.MaxStreamSize < 0 {
 		return nil, errors.New("MaxStreamSize is negative; 0 means any size")
 	}
+	if o.Idle < 0 || o.Poll < 0 {
+		return nil, errors.New("the time Idle or Poll is negative; 0 means the usual one")
+	}
 	if o.Protocol != "" && o.Protocol != stateless && !slices.Contains(withSessions, o.Protocol) {
 		return nil, fmt.Errorf("protocol %q is not known: there are %s and %q", o.Protocol, stateless, withSessions)
 	}
@@ -121,10 +127,10 @@ func New(server string, o Options) (*Client, error) {
 		sender = *o.HTTP
 	}
 	sender.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-	o.Poll = cmp.Or(o.Poll, defaultPoll)
+	o.Poll, o.Idle = cmp.Or(o.Poll, defaultPoll), cmp.Or(o.Idle, defaultIdle)
 	return &Client{
 		server: at, http: &sender, options: o, origins: origins, retries: max(0, cmp.Or(o.Retries, defaultRetries)),
-		idle: defaultIdle, ack: ackTimeout, session: session{protocol: stateless},
+		idle: o.Idle, ack: min(o.Idle, ackTimeout), session: session{protocol: stateless},
 	}, nil
 }
 

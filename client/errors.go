@@ -10,7 +10,10 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // What a program can tell apart. Whatever the server refused is an [Error].
@@ -116,13 +119,18 @@ func failed(ctx context.Context, err error) error {
 func refusal(reply *http.Response, operation string) error {
 	defer func() { _ = reply.Body.Close() }()
 	text, err := io.ReadAll(io.LimitReader(reply.Body, maxRefusal))
-	if err != nil {
+	if err != nil || bytes.ContainsFunc(text, isUnreadable) {
 		text = nil
 	}
 	return &Error{
 		Operation: operation, Status: reply.StatusCode, Message: string(bytes.TrimSpace(text)),
 		after: retryAfter(reply),
 	}
+}
+
+// isUnreadable tells what no message for people has, such as the bytes of a download.
+func isUnreadable(c rune) bool {
+	return c == utf8.RuneError || unicode.IsControl(c) && !strings.ContainsRune("\r\n\t", c)
 }
 
 // retryAfter is the pause that a reply asks for, in the form of seconds.

@@ -11,7 +11,7 @@ import (
 // events reads the messages of an event stream (HTML, server-sent events).
 type events struct {
 	lines *bufio.Scanner
-	close func() // ends the stream
+	close func() // ends the stream, wherever it is read
 }
 
 func newEvents(r io.Reader) *events {
@@ -37,4 +37,33 @@ func (e *events) next() (m message, err error) {
 		}
 	}
 	return message{}, cmp.Or(e.lines.Err(), io.ErrUnexpectedEOF)
+}
+
+// told is a message of a stream, or why there is none any more.
+type told struct {
+	message
+	err error
+}
+
+// inBackground has the stream read by a goroutine until it fails, which end makes it
+// do.
+func (e *events) inBackground() (_ <-chan told, end func()) {
+	out, stop, stopped := make(chan told), make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		for err := error(nil); err == nil; {
+			var m message
+			m, err = e.next()
+			select {
+			case out <- told{m, err}:
+			case <-stop:
+				return
+			}
+		}
+	}()
+	return out, func() {
+		close(stop)
+		e.close()
+		<-stopped
+	}
 }

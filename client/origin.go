@@ -23,11 +23,20 @@ var redirects = []int{http.StatusFound, http.StatusSeeOther, http.StatusTemporar
 func (c *Client) send(request *http.Request, p part) (*http.Response, error) {
 	caller := request.Context()
 	ctx, cancel := context.WithCancelCause(caller)
+	timer := time.AfterFunc(c.idle, func() { cancel(errIdle) })
 	reply, err := c.follow(request.WithContext(ctx), p)
+	if !timer.Stop() && err == nil { // it is too late for this one
+		_ = reply.Body.Close()
+		err = context.Canceled
+	}
 	if err != nil {
+		late := errors.Is(context.Cause(ctx), errIdle)
 		cancel(nil)
-		if caller.Err() != nil {
-			return nil, caller.Err()
+		switch {
+		case caller.Err() != nil:
+			err = caller.Err()
+		case late:
+			err = fmt.Errorf("%w: %w", ErrNetwork, errIdle)
 		}
 		return nil, err
 	}

@@ -319,6 +319,25 @@ func TestStalledDownloadsGoOn(t *testing.T) {
 	}
 }
 
+// TestSilentServersAreLeft: also one that takes a request and says nothing at all.
+func TestSilentServersAreLeft(t *testing.T) {
+	s := newSite(t, "direct", 1)
+	s.options.Idle, s.options.Retries = 100*time.Millisecond, 1
+	s.fail(func(int, *http.Request) fault { return fault{delay: time.Second} })
+	c, err := client.New(s.url+"/mcp", s.options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	begun := time.Now()
+	_, err = c.Stream(t.Context(), "repo://team/app/archive/main.tar")
+	if !errors.Is(err, client.ErrNetwork) || !strings.Contains(err.Error(), "nothing came for too long") {
+		t.Errorf("after %v: %v", time.Since(begun), err)
+	}
+	if _, err := client.New(s.url, client.Options{Idle: -1}); err == nil {
+		t.Error("a negative time is taken")
+	}
+}
+
 // TestDownloadsAreNotHeld bounds the memory of a long download.
 func TestDownloadsAreNotHeld(t *testing.T) {
 	const size = 64 << 20

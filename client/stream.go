@@ -216,10 +216,17 @@ var plainForms = []struct {
 	uri   *regexp.Regexp
 	plain string
 }{
+	// Archives are first, see isArchive.
 	{regexp.MustCompile(`^repo://(.+)/archive/(.+)$`), "archive/$1/$2"},
 	{regexp.MustCompile(`^repo://(.+?)/sha/([0-9a-f]+)/contents/(.+)$`), "raw/$1/$2/$3"},
 	{regexp.MustCompile(`^repo://(.+?)/(refs/(?:heads|tags)/.+?)/contents/(.+)$`), "raw/$1/$2/$3"},
 	{regexp.MustCompile(`^repo://(.+?)/contents/(.+)$`), "raw/$1/HEAD/$2"},
+}
+
+// isArchive tells the URIs of what is made to be streamed.
+func isArchive(uri string) bool {
+	path, _, _ := strings.Cut(uri, "?")
+	return plainForms[0].uri.MatchString(path)
 }
 
 // plainAddress is where a resource is to be had on the plain routes of repomcp,

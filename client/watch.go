@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"net/http"
 	"net/url"
@@ -38,8 +39,17 @@ type State struct {
 	// Content as [Client.Read] returns it; nil where the state is known without.
 	Content []byte
 
-	read bool // what ETag is was not said by the server
+	how look // by which the state was found
 }
+
+// look is a way to find out what a resource is.
+type look uint8
+
+const (
+	byHead   look = iota // of its plain download
+	byRead               // resources/read, whose bytes make an ETag
+	byStream             // the headers of resources/stream
+)
 
 // Watch yields the state of each resource, and from then on each state that it is
 // found in later: what happens twice between two looks is one change, and what
@@ -125,26 +135,44 @@ func (w *watch) listen(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer stream.close()
+	told, end := stream.inBackground()
+	defer end()
 	// What changed before the stream began is not told.
 	if err := w.lookAtAll(ctx); err != nil {
 		return err
 	}
+	// A stream that has given nothing yet may be held back by a proxy.
+	unproven := time.NewTicker(w.c.options.Poll)
+	defer unproven.Stop()
+	if s := w.c.current(); s.protocol == stateless {
+		unproven.Stop() // its first event was read
+	}
 	for {
-		event, err := stream.next()
-		if err != nil {
-			return fmt.Errorf("events: %w", failed(ctx, err))
-		}
-		switch event.Method {
-		case eventUpdated:
-			w.pauses = backoff{}
-			err = w.hear(ctx, event)
-		case "":
-			err = errEnded // the answer to the subscription
+		select {
+		case t := <-told:
+			unproven.Stop()
+			err = w.take(ctx, t)
+		case <-unproven.C:
+			err = w.lookAtAll(ctx)
 		}
 		if err != nil {
 			return err
 		}
+	}
+}
+
+// take looks at what a stream has told, or why it has ended.
+func (w *watch) take(ctx context.Context, t told) error {
+	switch {
+	case t.err != nil:
+		return fmt.Errorf("events: %w", failed(ctx, t.err))
+	case t.Method == eventUpdated:
+		w.pauses = backoff{}
+		return w.hear(ctx, t.message)
+	case t.Method == "":
+		return errEnded // the answer to the subscription
+	default:
+		return nil
 	}
 }
 
@@ -189,7 +217,7 @@ func (w *watch) openStateless(ctx context.Context, s session) (*events, error) {
 	if !isKind(reply, typeEvents) {
 		return nil, cmp.Or(readResult(ctx, reply, id, methodListen, nil), errNoEvents)
 	}
-	stream := newEvents(reply.Body)
+	stream := newEvents(patient(reply))
 	first, err := stream.next()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", methodListen, failed(ctx, err))
@@ -231,7 +259,16 @@ func (w *watch) openSession(ctx context.Context, s session) (*events, error) {
 	if !isKind(reply, typeEvents) {
 		return nil, errNoEvents
 	}
-	return newEvents(reply.Body), nil
+	return newEvents(patient(reply)), nil
+}
+
+// patient is the body of a stream of events, which may be silent for longer than a
+// download.
+func patient(reply *http.Response) io.Reader {
+	if body, ok := reply.Body.(*lively); ok {
+		body.idle = max(body.idle, defaultIdle)
+	}
+	return reply.Body
 }
 
 // hear looks at what an event is about: a resource that is watched, or one below
@@ -263,7 +300,7 @@ func (w *watch) look(ctx context.Context, uri string) error {
 	if known && now.ETag == before.ETag && now.Missing == before.Missing {
 		return nil
 	}
-	w.states[uri] = State{ETag: now.ETag, Commit: now.Commit, Missing: now.Missing, read: now.read}
+	w.states[uri] = State{ETag: now.ETag, Commit: now.Commit, Missing: now.Missing, how: now.how}
 	if !w.yield(now, nil) {
 		return errLeft
 	}
@@ -271,28 +308,60 @@ func (w *watch) look(ctx context.Context, uri string) error {
 }
 
 // state finds out what a resource is: by the ETag of its download where it has
-// one, and else by reading it.
-func (c *Client) state(ctx context.Context, uri string, before State) (State, error) {
-	if address := c.plainAddress(uri); address != nil && !before.read {
+// one, else by reading it, and by beginning to stream archives and what is too large
+// to be read.
+func (c *Client) state(ctx context.Context, uri string, before State) (now State, err error) {
+	if address := c.plainAddress(uri); address != nil && before.how == byHead {
 		now, err := c.glance(ctx, uri, address, before)
 		if err != nil || now.ETag != "" {
 			return now, err
 		}
 	}
-	content, err := c.Read(ctx, uri)
+	if before.how == byStream || isArchive(uri) {
+		now, err = c.begun(ctx, uri)
+	} else if now, err = c.reading(ctx, uri); needsStream(err) {
+		now, err = c.begun(ctx, uri)
+	}
 	var refused *Error
 	if errors.As(err, &refused) && refused.NotFound() {
 		return State{URI: uri, Missing: true}, nil
 	}
+	return now, err
+}
+
+// needsStream reports whether a server refuses to read what it would stream.
+func needsStream(err error) bool {
+	var denied *Error
+	return refused(err) && errors.As(err, &denied) && !denied.NotFound()
+}
+
+// reading is the state of what resources/read returns.
+func (c *Client) reading(ctx context.Context, uri string) (State, error) {
+	content, err := c.Read(ctx, uri)
 	if err != nil {
 		return State{}, err
 	}
-	now := State{URI: uri, ETag: fmt.Sprintf(`"%x"`, sha256.Sum256(content.Bytes)), Content: content.Bytes, read: true}
+	now := State{URI: uri, ETag: fmt.Sprintf(`"%x"`, sha256.Sum256(content.Bytes)), Content: content.Bytes, how: byRead}
 	var ref struct{ Commit string }
 	if json.Unmarshal(content.Bytes, &ref) == nil { // else it is a file
 		now.Commit = ref.Commit
 	}
 	return now, nil
+}
+
+// begun is the state that the headers of a download tell. Its bytes are given up.
+func (c *Client) begun(ctx context.Context, uri string) (State, error) {
+	reply, err := c.stream(ctx, uri, part{})
+	if err != nil {
+		return State{}, err
+	}
+	var d Download
+	d.describe(reply.Header, uri)
+	now := State{URI: uri, ETag: unmarked(d.ETag), Commit: d.Commit, how: byStream}
+	if now.ETag = cmp.Or(now.ETag, now.Commit); now.ETag == "" {
+		err = fmt.Errorf("state of %s: the server gives neither an ETag nor a commit to compare", uri)
+	}
+	return now, errors.Join(err, reply.Body.Close())
 }
 
 // glance compares the ETag of a download; nothing of it is read or made. A state

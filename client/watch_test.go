@@ -172,3 +172,33 @@ func TestWatchEnds(t *testing.T) {
 	w.until("what may come", func(state client.State) bool { return state.Missing })
 	_ = w.stop() // ended by this test
 }
+
+// TestWatchNeedsNothingButTheEndpoint: archives are too large to be read, and their
+// plain routes may be behind a proxy that hides them.
+func TestWatchNeedsNothingButTheEndpoint(t *testing.T) {
+	for _, protocol := range protocols[:2] {
+		for _, delivery := range []string{"direct", "redirect"} {
+			t.Run(protocol+" "+delivery, func(t *testing.T) {
+				t.Parallel()
+				s := newSite(t, delivery, 1)
+				s.options.Poll = time.Hour
+				s.fail(func(_ int, r *http.Request) fault {
+					if r.URL.Path != "/mcp" {
+						return fault{status: http.StatusNotFound}
+					}
+					return fault{}
+				})
+				w := watchAll(t, s.connect(protocol), "repo://team/app/archive/main.tar.zst?profile=full")
+				w.until("the beginning", isCommit(s.repo.Git("rev-parse", "main")))
+				time.Sleep(100 * time.Millisecond) // the stream begins
+				w.until("a push", isCommit(s.repo.Commit("main", gittest.Regular("README.md", "# other"))))
+				s.repo.Git("update-ref", "-d", "refs/heads/main")
+				w.until("a deletion", func(state client.State) bool { return state.Missing })
+				w.until("another branch", isCommit(s.repo.Commit("main", gittest.Regular("README.md", "# third"))))
+				if err := w.stop(); !errors.Is(err, context.Canceled) {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}

@@ -2,6 +2,7 @@ package checkout
 
 import (
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -207,4 +208,106 @@ func TestOneRunAtATime(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.sync(nil)
+}
+
+// TestOneFileIsNotTheWholeArchive: what is forced, or mended, comes alone, whatever
+// its name is, and nothing else is touched.
+func TestOneFileIsNotTheWholeArchive(t *testing.T) {
+	p := newPlace(t)
+	odd := []string{"d/a*[b]?", "d/:(glob)x", "d/größe +%&", "folder/in", "folder/deep/er", "single"}
+	var files []gittest.File
+	for _, path := range odd {
+		files = append(files, gittest.Regular(path, "right"))
+	}
+	files = append(files, gittest.Regular("d/ax[b]y", "other"), gittest.Symlink("link", "single"), gittest.Regular("noise", gittest.Noise(400_000)))
+	p.commit(files...)
+	p.sync(nil)
+	time.Sleep(2 * fineTime)
+	p.commit(append(files, gittest.Regular("later", "1"))...)
+	p.sync(nil)
+	before := p.mtime("noise")
+	small := func(what string, got Result, written int) {
+		t.Helper()
+		p.same(p.archived())
+		if got.Full || got.Bytes == 0 || got.Bytes > 100_000 || got.Written != written || got.Deleted != 0 || got.KeptCount != 0 || p.mtime("noise") != before {
+			t.Errorf("%s: %+v", what, got)
+		}
+		if again := p.sync(func(o *Options) { o.Verify = true }); again.Bytes != 0 || again.KeptCount != 0 {
+			t.Errorf("%s, and then: %+v", what, again)
+		}
+	}
+
+	for _, path := range odd {
+		p.write(path, "mine")
+	}
+	edited := p.sync(func(o *Options) { o.Verify = true })
+	if edited.KeptCount != len(odd) || edited.Bytes != 0 {
+		t.Errorf("edits: %+v", edited)
+	}
+	small("with force", p.sync(func(o *Options) { o.Verify, o.Force = true, true }), len(odd))
+
+	for _, path := range []string{"folder", "link", "d/:(glob)x"} {
+		if err := os.RemoveAll(filepath.Join(p.dir, path)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	small("what is missing", p.sync(func(o *Options) { o.Verify = true }), 4)
+
+	// What an edit is in the way of.
+	if err := os.RemoveAll(filepath.Join(p.dir, "folder")); err != nil {
+		t.Fatal(err)
+	}
+	p.write("folder", "mine")
+	small("in the way of a folder", p.sync(func(o *Options) { o.Verify, o.Force = true, true }), 2)
+}
+
+// TestManyFilesAreTheWholeArchive: no server takes a URI that names them all.
+func TestManyFilesAreTheWholeArchive(t *testing.T) {
+	p := newPlace(t)
+	p.commit(manyFiles("1 ")...)
+	p.sync(nil)
+	if err := os.Remove(filepath.Join(p.dir, "large")); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 300 {
+		if err := os.Remove(filepath.Join(p.dir, fmt.Sprintf("d%d/f%03d", i/30, i))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.write("d0/keeps the folder", "mine")
+	if got := p.sync(func(o *Options) { o.Verify = true }); !got.Full || got.Written != 301 {
+		t.Errorf("%+v", got)
+	}
+	if err := os.Remove(filepath.Join(p.dir, "d0/keeps the folder")); err != nil {
+		t.Fatal(err)
+	}
+	p.same(p.archived())
+}
+
+// TestKeptEditsAreNamedEachTime, also by a run that brings other files, until they
+// are given up.
+func TestKeptEditsAreNamedEachTime(t *testing.T) {
+	p := newPlace(t)
+	p.commit(gittest.Regular("edited", "1"), gittest.Regular("other", "1"))
+	p.sync(nil)
+	p.write("edited", "mine")
+	for i, other := range []string{"2", "3", "4"} {
+		p.commit(gittest.Regular("edited", "2"), gittest.Regular("other", other))
+		told := 0
+		got := p.sync(func(o *Options) {
+			o.Events = func(e Event) {
+				if e.Event == EventKeep && e.Path == "edited" {
+					told++
+				}
+			}
+		})
+		if told != 1 || got.Full || got.KeptCount != 1 || !slices.Equal(got.Kept, []string{"edited"}) {
+			t.Errorf("run %d tells %d times: %+v", i, told, got)
+		}
+	}
+	p.commit(gittest.Regular("edited", "2"), gittest.Regular("other", "5"))
+	if got := p.sync(func(o *Options) { o.Force = true }); got.Full || got.KeptCount != 0 || got.Written != 2 {
+		t.Errorf("with force: %+v", got)
+	}
+	p.same(p.archived())
 }

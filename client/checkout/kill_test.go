@@ -2,7 +2,11 @@ package checkout
 
 import (
 	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
 	"testing"
+	"time"
 
 	"github.com/repomcp/repomcp/internal/gittest"
 )
@@ -51,4 +55,98 @@ func TestKilledAtAnyMoment(t *testing.T) {
 	if t.Logf("%v", s.counts); s.counts["killed"] < 5 {
 		t.Error("hardly a run was killed")
 	}
+}
+
+// TestKilledAtEachPointOfAnUpdate kills updates between two commits when so many bytes
+// of them have come, from none to all: whatever is there, the next run ends in step.
+func TestKilledAtEachPointOfAnUpdate(t *testing.T) {
+	p := newPlace(t)
+	var commits []string
+	var trees []tree
+	for _, version := range []string{"old ", "new "} {
+		p.commit(manyFiles(version)[:120]...)
+		commits, trees = append(commits, p.repo.Git("rev-parse", "main")), append(trees, p.archived())
+	}
+	to := func(version int) { p.repo.Git("update-ref", "refs/heads/main", commits[version]) }
+	to(0)
+	p.sync(nil)
+	points, now, mixed, bytes := gittest.Volume(50, 400), 0, 0, int(p.replies())
+	for i := range points {
+		now = 1 - now
+		to(now)
+		p.killAfter(i * bytes / points)
+		got := p.onDisk()
+		olds, news := 0, 0
+		for path, content := range got {
+			switch content {
+			case trees[0][path]:
+				olds++
+			case trees[1][path]:
+				news++
+			default:
+				if !isTemporary(path) {
+					t.Fatalf("point %d: %s is neither the old nor the new one: %.40q", i, path, content)
+				}
+			}
+		}
+		if olds+news != len(trees[0]) {
+			t.Fatalf("point %d: %d and %d of %d files", i, olds, news, len(trees[0]))
+		}
+		if olds > 0 && news > 0 {
+			mixed++
+		}
+		if i%3 == 0 { // what was killed is not what the next run asks for
+			now = 1 - now
+			to(now)
+		}
+		if result := p.sync(nil); result.KeptCount != 0 {
+			t.Fatalf("point %d: %q were taken for edits", i, result.Kept)
+		}
+		if p.same(trees[now]); t.Failed() {
+			t.Fatalf("point %d", i)
+		}
+	}
+	if t.Logf("%d of %d left files of both", mixed, points); mixed < points/10 {
+		t.Error("hardly an update was killed in its middle")
+	}
+}
+
+// replies are the bytes of a whole update.
+func (p *place) replies() int64 {
+	p.t.Helper()
+	dry, err := Sync(p.t.Context(), p.connect(), Options{
+		Repository: "app", Ref: "main", Dir: filepath.Join(p.t.TempDir(), "other"), Plain: true,
+	})
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return dry.Bytes
+}
+
+// killAfter kills a run when some bytes have come to it, and no more do.
+func (p *place) killAfter(bytes int) {
+	p.t.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	stalled := p.server.stall(bytes)
+	child := exec.Command(self)
+	child.Env = append(os.Environ(), childFolder+"="+p.dir, childServer+"="+p.server.proxy+"/mcp", childPlain+"=1")
+	if err := child.Start(); err != nil {
+		p.t.Fatal(err)
+	}
+	ended := make(chan struct{})
+	go func() {
+		_ = child.Wait() // it is killed
+		close(ended)
+	}()
+	select {
+	case <-stalled:
+		time.Sleep(5 * time.Millisecond) // of what has come something is written
+		_ = child.Process.Kill()         // it may have ended
+		<-ended
+	case <-ended: // there were fewer
+	}
+	p.server.stall(-1)
 }

@@ -40,12 +40,15 @@ func TestMain(m *testing.M) {
 const (
 	childFolder = "REPOMCP_CHECKOUT_CHILD"
 	childServer = "REPOMCP_CHECKOUT_SERVER"
+	childPlain  = "REPOMCP_CHECKOUT_PLAIN"
 )
 
 func syncAsChild() {
 	c, err := client.New(os.Getenv(childServer), client.Options{})
 	if err == nil {
-		_, err = Sync(context.Background(), c, Options{Repository: "app", Ref: "main", Dir: os.Getenv(childFolder)})
+		_, err = Sync(context.Background(), c, Options{
+			Repository: "app", Ref: "main", Dir: os.Getenv(childFolder), Plain: os.Getenv(childPlain) != "",
+		})
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -73,13 +76,18 @@ func newPlace(t *testing.T) *place {
 
 func (p *place) connect() *client.Client {
 	p.t.Helper()
-	transport := &http.Transport{}
-	p.t.Cleanup(transport.CloseIdleConnections)
-	c, err := client.New(p.server.proxy+"/mcp", client.Options{HTTP: &http.Client{Transport: transport}})
+	c, err := client.New(p.server.proxy+"/mcp", client.Options{HTTP: p.http()})
 	if err != nil {
 		p.t.Fatal(err)
 	}
 	return c
+}
+
+// http has connections of its own, until the test ends.
+func (p *place) http() *http.Client {
+	transport := &http.Transport{}
+	p.t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
 }
 
 func (p *place) options() Options { return Options{Repository: "app", Ref: "main", Dir: p.dir} }

@@ -42,6 +42,9 @@ func (r *run) readManifest(content io.Reader) error {
 	if err == nil && base == "" {
 		err = fmt.Errorf("%w: the difference has no base", client.ErrDamaged)
 	}
+	if isMalformed(err) {
+		err = fmt.Errorf("%w: %w", client.ErrDamaged, err)
+	}
 	if err != nil {
 		return fmt.Errorf("%s: %w", manifestPath, err)
 	}
@@ -49,10 +52,18 @@ func (r *run) readManifest(content io.Reader) error {
 	return err
 }
 
+// isMalformed tells the errors of a text that is no manifest from those of reading it.
+func isMalformed(err error) bool {
+	syntax, kind, escape := (*json.SyntaxError)(nil), (*json.UnmarshalTypeError)(nil), url.EscapeError("")
+	return errors.As(err, &syntax) || errors.As(err, &kind) || errors.As(err, &escape)
+}
+
 // eachMember reads an object of JSON without holding it.
 func eachMember(d *json.Decoder, read func(key string) error) error {
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
-		return errors.Join(err, client.ErrDamaged)
+	if t, err := d.Token(); err != nil {
+		return err
+	} else if t != json.Delim('{') {
+		return client.ErrDamaged
 	}
 	for d.More() {
 		key, err := d.Token()

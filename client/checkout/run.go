@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -17,8 +18,35 @@ import (
 	"github.com/repomcp/repomcp/client/unpack"
 )
 
+// attempts are those of a run whose archive comes damaged, or breaks where it cannot
+// be gone on with: that may be different the next time.
+const attempts = 3
+
 // sync is one run. now is the state of the ref, if that is known.
 func (f *folder) sync(ctx context.Context, c *client.Client, now *client.State) (Result, error) {
+	for left := attempts - 1; ; left-- {
+		result, err := f.attempt(ctx, c, now)
+		if err == nil || left == 0 || ctx.Err() != nil || !begunAnew(err) {
+			return result, err
+		}
+		f.tell(Event{Event: EventRetry, Error: err.Error()})
+		now = nil // it may have been wrong
+	}
+}
+
+// begunAnew tells the errors of an archive that another attempt may bring whole.
+func begunAnew(err error) bool {
+	switch {
+	case errors.Is(err, client.ErrNotResumed):
+		return true
+	case errors.Is(err, client.ErrNetwork): // package client has tried again
+		return false
+	default:
+		return errors.Is(err, client.ErrDamaged) || errors.Is(err, unpack.ErrDamaged)
+	}
+}
+
+func (f *folder) attempt(ctx context.Context, c *client.Client, now *client.State) (Result, error) {
 	if f.lock != nil {
 		if err := f.recover(); err != nil {
 			return Result{}, err
@@ -48,12 +76,12 @@ func (f *folder) sync(ctx context.Context, c *client.Client, now *client.State) 
 func (f *folder) update(ctx context.Context, c *client.Client, now *client.State) (result Result, err error) {
 	o, base := f.options, f.header.Commit
 	if !f.header.fits(o) {
-		return f.take(ctx, c, o.Ref, "")
+		return f.take(ctx, c, o.Ref, "", nil)
 	}
 	if now == nil {
 		now, err = glance(ctx, c, o.archive(o.Ref, nil))
 		if refused := (*client.Error)(nil); errors.As(err, &refused) && !refused.Busy() {
-			return f.take(ctx, c, o.Ref, base) // there is no plain route: the archive tells
+			return f.take(ctx, c, o.Ref, base, nil) // there is no plain route: the archive tells
 		}
 		if err != nil {
 			return result, err
@@ -61,13 +89,13 @@ func (f *folder) update(ctx context.Context, c *client.Client, now *client.State
 	}
 	switch {
 	case now.Missing || now.Commit == "":
-		return f.take(ctx, c, o.Ref, "") // for the server's own words, or its archive
+		return f.take(ctx, c, o.Ref, "", nil) // for the server's own words, or its archive
 	case now.Commit != base:
-		result, err = f.take(ctx, c, now.Commit, base)
+		result, err = f.take(ctx, c, now.Commit, base, nil)
 		if errors.Is(err, ErrGone) { // the branch was moved meanwhile
-			result, err = f.take(ctx, c, o.Ref, base)
+			result, err = f.take(ctx, c, o.Ref, base, nil)
 		}
-		if err != nil || !o.Verify {
+		if err != nil || !o.Verify && (result.Full || f.lock == nil) {
 			return result, err
 		}
 	default:
@@ -90,8 +118,9 @@ func glance(ctx context.Context, c *client.Client, uri string) (*client.State, e
 // run is one archive on its way into the folder.
 type run struct {
 	*folder
-	base   string // the commit that the archive may be a difference from, or ""
-	old    cursor // of the state, before the run
+	base   string   // the commit that the archive may be a difference from, or ""
+	some   []string // paths that are all that is asked for; nil: everything
+	old    cursor   // of the state, before the run
 	disk   *disk
 	delta  bool // the archive is a difference
 	buffer []byte
@@ -104,9 +133,9 @@ type run struct {
 }
 
 // take brings an archive into the folder: that of a revision, or what differs
-// from the base.
-func (f *folder) take(ctx context.Context, c *client.Client, revision, base string) (_ Result, err error) {
-	r := &run{folder: f, base: base, disk: newDisk(f.options.Dir), result: Result{Base: base}}
+// from the base, or some paths of it only.
+func (f *folder) take(ctx context.Context, c *client.Client, revision, base string, some []string) (_ Result, err error) {
+	r := &run{folder: f, base: base, some: some, disk: newDisk(f.options.Dir), result: Result{Base: base}}
 	name := f.path(journalName)
 	if f.lock == nil {
 		if name, err = temporaryName(); err != nil {
@@ -152,6 +181,9 @@ func (r *run) download(ctx context.Context, c *client.Client, revision string) (
 	query := url.Values{}
 	if r.base != "" {
 		query["base"], query["fallback"] = []string{r.base}, []string{"full"}
+	}
+	for _, path := range r.some {
+		query.Add("path", literal+path)
 	}
 	d, err := c.Stream(ctx, r.options.archive(revision, query))
 	if isMissing(err) {
@@ -220,7 +252,7 @@ func (r *run) unpack(ctx context.Context, d *client.Download) error {
 	r.unpacker = unpack.New(root, o)
 	report, err := r.unpacker.Tar(ctx, in)
 	r.result.Commit = cmp.Or(report.Comment, d.Commit)
-	if err == nil && !r.delta {
+	if err == nil && r.isWhole() {
 		err = r.removeStale()
 	}
 	return errors.Join(err, root.Close())
@@ -233,7 +265,7 @@ func (r *run) preview(in io.Reader) error {
 		h, err := archive.Next()
 		if errors.Is(err, io.EOF) {
 			_, err = io.Copy(io.Discard, in) // so that it is known to be whole
-			if err == nil && !r.delta {
+			if err == nil && r.isWhole() {
 				err = r.removeStale()
 			}
 			return err
@@ -295,9 +327,24 @@ func (r *Result) keep(path string) {
 	}
 }
 
+// isWhole reports whether what the archive has not is not to be there.
+func (r *run) isWhole() bool { return !r.delta && r.some == nil }
+
+// keepAll adds what others have kept.
+func (r *Result) keepAll(others ...Result) {
+	all, most := slices.Clone(r.Kept), r.KeptCount
+	for _, other := range others {
+		all, most = append(all, other.Kept...), max(most, other.KeptCount)
+	}
+	slices.Sort(all)
+	all = slices.Compact(all)
+	// Beyond the names there is no telling what both have.
+	r.Kept, r.KeptCount = all[:min(len(all), mostKept)], max(len(all), most)
+}
+
 // finish makes the state that of the commit.
 func (r *run) finish() error {
-	r.result.Full = !r.delta
+	r.result.Full = r.isWhole()
 	if r.options.DryRun {
 		return nil
 	}

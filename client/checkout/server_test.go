@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"io"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -36,6 +38,9 @@ type server struct {
 	cuts  int // how many of the next connections
 	after int // bytes of replies
 	opens int // connections so far
+	// stalled is closed when a connection has given all that it may, from where on it
+	// stays and gives nothing; nil: it ends.
+	stalled chan struct{}
 }
 
 func serve(t *testing.T, root string) *server {
@@ -82,16 +87,28 @@ func (s *server) cut(connections, after int) {
 	s.cuts, s.after = connections, after
 }
 
+// stall has the next connection stay after some bytes of replies, and tells when it
+// does; less than none ends that.
+func (s *server) stall(after int) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stalled, s.cuts = nil, 0
+	if after >= 0 {
+		s.stalled, s.cuts, s.after = make(chan struct{}), 1, after
+	}
+	return s.stalled
+}
+
 // limit is for the next connection: the bytes that it gives.
-func (s *server) limit() int64 {
+func (s *server) limit() (bytes int64, stalled chan struct{}) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.opens++
 	if s.cuts == 0 {
-		return 1 << 60
+		return 1 << 60, nil
 	}
 	s.cuts--
-	return int64(s.after)
+	return int64(s.after), s.stalled
 }
 
 func (s *server) run(listener net.Listener, running *sync.WaitGroup) {
@@ -110,9 +127,24 @@ func (s *server) run(listener net.Listener, running *sync.WaitGroup) {
 			_ = out.Close()
 		})
 		running.Go(func() {
-			_, _ = io.CopyN(in, out, s.limit())
+			limit, stalled := s.limit()
+			if n, _ := io.CopyN(in, out, limit); n == limit && stalled != nil {
+				close(stalled)
+				_, _ = io.Copy(io.Discard, out) // until the client has gone
+			}
 			_ = in.Close()
 			_ = out.Close()
 		})
 	}
+}
+
+// serveProxy serves another proxy, and gives its URL.
+func serveProxy(t *testing.T, handle http.HandlerFunc) string {
+	t.Helper()
+	proxy := httptest.NewServer(handle)
+	t.Cleanup(func() {
+		proxy.CloseClientConnections()
+		proxy.Close()
+	})
+	return proxy.URL
 }

@@ -6,11 +6,22 @@ import (
 	"strings"
 )
 
+// ErrDamaged is what all errors are of a stream that no program has written like
+// that: what is not in the form of a tar, of gzip or of zstd, and whose checksums are
+// others. [ErrCut] and [ErrTrailing] are two of them. A member that is refused is none.
+var ErrDamaged = errors.New("unpack: the archive is damaged")
+
 // ErrCut is returned when the stream ends before the archive does.
-var ErrCut = errors.New("unpack: the archive is cut: it ends without the two blocks of zeros")
+var ErrCut error = damaged{errors.New("unpack: the archive is cut: it ends without the two blocks of zeros")}
 
 // ErrTrailing is returned when something comes after the end of the archive.
-var ErrTrailing = errors.New("unpack: bytes that are not zero come after the end of the archive")
+var ErrTrailing error = damaged{errors.New("unpack: bytes that are not zero come after the end of the archive")}
+
+// damaged makes an error an ErrDamaged, and keeps its text.
+type damaged struct{ error }
+
+func (d damaged) Is(target error) bool { return target == ErrDamaged }
+func (d damaged) Unwrap() error        { return d.error }
 
 // ErrContent is returned, wrapped with the path, when what [Choice].Content returns
 // has another length or id than the [Choice] said. The old file stays.

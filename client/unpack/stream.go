@@ -1,6 +1,7 @@
 package unpack
 
 import (
+	"archive/tar"
 	"bufio"
 	"bytes"
 	"context"
@@ -18,8 +19,9 @@ const streamBuffer = 128 << 10
 
 // stream is the plain tar.
 type stream struct {
-	plain *plain
-	tar   *bufio.Reader
+	plain  *plain
+	source *counter
+	tar    *bufio.Reader
 	// ended is set when more was asked for than there is, which the end of a whole
 	// archive makes nobody do.
 	ended bool
@@ -39,12 +41,16 @@ type plain struct {
 // counter counts what is read: the zstd decoder does so in a goroutine of its own.
 type counter struct {
 	io.Reader
-	bytes atomic.Int64
+	bytes  atomic.Int64
+	failed atomic.Pointer[error] // that it was ended by, if it did not just end
 }
 
 func (c *counter) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
 	c.bytes.Add(int64(n))
+	if err != nil && !errors.Is(err, io.EOF) {
+		c.failed.Store(&err)
+	}
 	return n, err
 }
 
@@ -53,12 +59,14 @@ func openStream(ctx context.Context, r io.Reader, l Limits) (*stream, error) {
 	packed := &counter{Reader: r}
 	front := bufio.NewReaderSize(packed, streamBuffer)
 	magic, _ := front.Peek(4) // a shorter archive is cut
-	s := &stream{plain: &plain{ctx: ctx, source: front, packed: packed, limits: l}, close: func() {}}
+	s := &stream{
+		plain: &plain{ctx: ctx, source: front, packed: packed, limits: l}, source: packed, close: func() {},
+	}
 	switch {
 	case bytes.HasPrefix(magic, []byte{0x1f, 0x8b}):
 		gz, err := gzip.NewReader(front)
 		if err != nil {
-			return nil, fmt.Errorf("unpack: %w", err)
+			return nil, s.blame(fmt.Errorf("unpack: %w", err))
 		}
 		s.plain.source = gz
 	case bytes.Equal(magic, []byte{0x28, 0xb5, 0x2f, 0xfd}):
@@ -118,13 +126,28 @@ func (s *stream) finish() error {
 	}
 }
 
-// explain says of an error that it comes from an archive that is cut.
+// explain says of an error that it comes from an archive that is cut, or damaged.
 func (s *stream) explain(err error) error {
 	if s.plain.err != nil && !errors.Is(err, s.plain.err) {
 		err = errors.Join(err, s.plain.err)
 	}
-	if errors.Is(err, io.ErrUnexpectedEOF) && (s.ended || errors.Is(s.plain.err, io.ErrUnexpectedEOF)) {
+	switch {
+	case errors.Is(err, io.ErrUnexpectedEOF) && (s.ended || errors.Is(s.plain.err, io.ErrUnexpectedEOF)):
 		return fmt.Errorf("%w: %w", ErrCut, err)
+	case s.plain.err != nil || errors.Is(err, tar.ErrHeader):
+		return s.blame(err)
 	}
 	return err
+}
+
+// blame says of an error that the archive is damaged, unless it could not be read: that
+// may have happened ahead of what was decompressed.
+func (s *stream) blame(err error) error {
+	switch failed := s.source.failed.Load(); {
+	case failed != nil && !errors.Is(err, *failed):
+		return errors.Join(err, *failed)
+	case failed != nil || s.plain.ctx.Err() != nil:
+		return err
+	}
+	return damaged{err}
 }

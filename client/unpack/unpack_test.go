@@ -14,6 +14,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"time"
 )
 
@@ -460,5 +461,44 @@ func TestContentInMemoryIsWrittenByWorkers(t *testing.T) {
 		if got, err := os.ReadFile(filepath.Join(p.dir, "b")); string(got) != "other" {
 			t.Errorf("the file has %q, %v", got, err)
 		}
+	}
+}
+
+// TestDamagedStreamsAreToldApart from those that could not be read, and from members
+// that are refused.
+func TestDamagedStreamsAreToldApart(t *testing.T) {
+	broken := errors.New("broken")
+	noise := strings.Repeat("some text of a file\n", 20_000)
+	whole := archive(t, reg("a", "good"), reg("large", noise), reg("z", "good"))
+	packed := zstandard(t, whole)
+	flip := func(b []byte, at int) []byte {
+		b = bytes.Clone(b)
+		b[at] ^= 4
+		return b
+	}
+	for name, from := range map[string]io.Reader{
+		"header":      bytes.NewReader(flip(whole, 1024)),
+		"zstd":        bytes.NewReader(flip(packed, len(packed)/2)),
+		"checksum":    bytes.NewReader(flip(packed, len(packed)-1)),
+		"gzip header": bytes.NewReader([]byte{0x1f, 0x8b, 9, 9, 9, 9, 9, 9, 9, 9}),
+		"cut":         bytes.NewReader(whole[:len(whole)-1024]),
+	} {
+		p := newPlace(t)
+		if _, err := New(p.root, Options{}).Tar(t.Context(), from); !errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	for name, from := range map[string]io.Reader{
+		"tar":  io.MultiReader(bytes.NewReader(whole[:5000]), iotest.ErrReader(broken)),
+		"zstd": io.MultiReader(bytes.NewReader(packed[:len(packed)/2]), iotest.ErrReader(broken)),
+	} {
+		p := newPlace(t)
+		if _, err := New(p.root, Options{}).Tar(t.Context(), from); !errors.Is(err, broken) || errors.Is(err, ErrDamaged) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	p := newPlace(t)
+	if _, err := p.unpack(t, archive(t, reg("../a", "x"))); err == nil || errors.Is(err, ErrDamaged) {
+		t.Errorf("a member that is refused: %v", err)
 	}
 }

@@ -160,6 +160,7 @@ func (f *getFlags) copy(w io.Writer, d *client.Download, from int64) error {
 
 // unpack writes an archive into a folder.
 func (f *getFlags) unpack(ctx context.Context, s source) error {
+	f.env.limitMemory(unpackMemory)
 	d, err := f.open(ctx, s, nil)
 	if err != nil {
 		return err

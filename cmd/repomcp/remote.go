@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
@@ -25,6 +26,9 @@ type remote struct {
 	protocol      string
 	origins       []string
 	maxBytes      int64
+	idle          time.Duration
+	retries       int
+	poll          time.Duration // of a watch
 	json          bool
 }
 
@@ -36,12 +40,22 @@ func (r *remote) define(set *pflag.FlagSet) {
 	set.StringSliceVar(&r.origins, "origin", nil,
 		"origin besides the server's own that downloads may come from, as https://HOST (repeatable)")
 	set.Var(newSize(&r.maxBytes, 0), "max-bytes", "the largest download that is taken; 0 is any")
+	set.DurationVar(&r.idle, "idle-timeout", 0, "for how long the server may give nothing (default 1m30s)")
+	set.IntVar(&r.retries, "retries", defaultRetries, "how often in a row a request is sent again that failed")
 	set.BoolVar(&r.json, "json", false, "print one JSON object per line")
 }
 
+// defaultRetries are some seconds, as long as a server takes to be replaced.
+const defaultRetries = 6
+
 func (r *remote) options() client.Options {
+	retries := r.retries
+	if retries == 0 {
+		retries = -1 // as package client has it
+	}
 	return client.Options{
 		Authorization: r.authorization, Protocol: r.protocol, Origins: r.origins, MaxStreamSize: r.maxBytes,
+		Idle: r.idle, Retries: retries, Poll: r.poll,
 	}
 }
 
@@ -161,8 +175,7 @@ var failures = []struct {
 	{client.ErrDamaged, exitDamaged},
 	{client.ErrNotResumed, exitNetwork},
 	{client.ErrNetwork, exitNetwork},
-	{unpack.ErrCut, exitDamaged},
-	{unpack.ErrTrailing, exitDamaged},
+	{unpack.ErrDamaged, exitDamaged},
 	{unpack.ErrContent, exitDamaged},
 }
 

@@ -55,6 +55,18 @@ func (e environment) collect(percent int) {
 	}
 }
 
+// unpackMemory is what the garbage collector aims at where an archive is unpacked. With
+// the program itself, that takes less than 64 MiB.
+const unpackMemory = 32 << 20
+
+// limitMemory sets what the garbage collector aims at. GOMEMLIMIT in the environment
+// wins.
+func (e environment) limitMemory(bytes int64) {
+	if _, chosen := e.lookup("GOMEMLIMIT"); !chosen {
+		debug.SetMemoryLimit(bytes)
+	}
+}
+
 // run executes one command line and returns the exit code.
 func run(ctx context.Context, args []string, lookup func(string) (string, bool), stdout, stderr io.Writer) int {
 	root := newRoot(environment{lookup: lookup, stdout: stdout, stderr: stderr})

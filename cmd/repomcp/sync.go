@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
-	"runtime/debug"
 	"strings"
 
 	"github.com/schollz/progressbar/v3"
@@ -17,10 +16,6 @@ import (
 
 // errKept ends a sync that brought all but what somebody changed.
 var errKept = errors.New("files that were changed here are kept; --force overwrites them")
-
-// syncMemory is what the garbage collector aims at. With the program itself, a
-// sync then takes less than 64 MiB.
-const syncMemory = 32 << 20
 
 type syncFlags struct {
 	remote
@@ -62,6 +57,8 @@ goes on, and follows every push until it is interrupted.
 	set.BoolVar(&f.options.AllowExternalSymlinks, "allow-external-symlinks", false,
 		"make symbolic links that lead out of the folder")
 	set.BoolVar(&f.watch, "watch", false, "follow the branch until interrupted")
+	set.DurationVar(&f.poll, "poll", 0,
+		"with --watch, the time between two looks where the server, or a proxy, tells of no changes (default 30s)")
 	set.BoolVar(&f.once, "once", false, "do not follow, whatever the settings say")
 	return command
 }
@@ -80,9 +77,7 @@ func (f *syncFlags) run(ctx context.Context, args []string) error {
 	case f.watch && !f.once && o.DryRun:
 		return &usageError{errors.New("--dry-run does not go with --watch")}
 	}
-	if _, chosen := f.env.lookup("GOMEMLIMIT"); !chosen {
-		debug.SetMemoryLimit(syncMemory)
-	}
+	f.env.limitMemory(unpackMemory)
 	o.Repository, o.Ref, _ = strings.Cut(rest[0], "@")
 	o.Dir, o.Plain = rest[1], isLocal(f.url)
 	c, err := f.begin(ctx)
