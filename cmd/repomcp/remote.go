@@ -164,6 +164,7 @@ var failures = []struct {
 	{unpack.ErrCut, exitDamaged},
 	{unpack.ErrTrailing, exitDamaged},
 	{unpack.ErrContent, exitDamaged},
+	{unpack.ErrPatch, exitDamaged},
 }
 
 // exitCode is that of a command that failed.
