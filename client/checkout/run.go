@@ -91,12 +91,15 @@ func glance(ctx context.Context, c *client.Client, uri string) (*client.State, e
 type run struct {
 	*folder
 	base   string // the commit that the archive may be a difference from, or ""
+	head   string // that which a difference leads to
 	old    cursor // of the state, before the run
 	disk   *disk
 	delta  bool // the archive is a difference
 	buffer []byte
 	// unpacker removes as well; nil in a dry run.
 	unpacker *unpack.Unpacker
+	// fetch downloads a file of the head.
+	fetch func(path string) (*client.Download, error)
 
 	mu      sync.Mutex // for what follows, and events
 	journal *journal
@@ -120,6 +123,7 @@ func (f *folder) take(ctx context.Context, c *client.Client, revision, base stri
 	}
 	defer s.close()
 	r.old = cursor{records: s}
+	r.fetch = func(path string) (*client.Download, error) { return c.Stream(ctx, r.file(path)) }
 	d, err := r.download(ctx, c, revision)
 	if err != nil {
 		return r.result, err
@@ -153,7 +157,7 @@ func (r *run) download(ctx context.Context, c *client.Client, revision string) (
 	if r.base != "" {
 		query["base"], query["fallback"] = []string{r.base}, []string{"full"}
 	}
-	d, err := c.Stream(ctx, r.options.archive(revision, query))
+	d, err := r.stream(ctx, c, revision, query)
 	if isMissing(err) {
 		return nil, r.explainGone(ctx, c, err)
 	}

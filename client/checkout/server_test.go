@@ -2,6 +2,7 @@ package checkout
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"net"
 	"os"
@@ -36,6 +37,8 @@ type server struct {
 	cuts  int // how many of the next connections
 	after int // bytes of replies
 	opens int // connections so far
+	// old is replaced in requests by another text of the same length, unless it is "".
+	old, other string
 }
 
 func serve(t *testing.T, root string) *server {
@@ -82,6 +85,30 @@ func (s *server) cut(connections, after int) {
 	s.cuts, s.after = connections, after
 }
 
+// replace has a text of requests replaced by one of the same length.
+func (s *server) replace(old, other string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.old, s.other = old, other
+}
+
+// Write gives a part of a request to the program. Requests are small: each comes in
+// one part.
+func (r request) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.old == "" {
+		return r.to.Write(p)
+	}
+	return r.to.Write(bytes.ReplaceAll(p, []byte(r.old), []byte(r.other)))
+}
+
+// request is the way to the program.
+type request struct {
+	*server
+	to io.Writer
+}
+
 // limit is for the next connection: the bytes that it gives.
 func (s *server) limit() int64 {
 	s.mu.Lock()
@@ -106,7 +133,7 @@ func (s *server) run(listener net.Listener, running *sync.WaitGroup) {
 			continue
 		}
 		running.Go(func() {
-			_, _ = io.Copy(out, in)
+			_, _ = io.Copy(request{s, out}, in)
 			_ = out.Close()
 		})
 		running.Go(func() {
