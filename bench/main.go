@@ -51,6 +51,7 @@ type bench struct {
 	selection string // keys of repositories and comparisons, with commas between; "" means all
 	start     time.Time
 	results   []result
+	updates   string // the tables of the bytes of updates
 }
 
 func run(ctx context.Context, args []string) error {
@@ -118,7 +119,7 @@ func (b *bench) measure(ctx context.Context) error {
 		selected := slices.DeleteFunc(comparisons(), func(k comparison) bool {
 			return !slices.Contains(k.corpora, c.key) || !b.wants(c.key, k.key)
 		})
-		if len(selected) == 0 {
+		if len(selected) == 0 && !b.wantsUpdates(c) {
 			continue
 		}
 		if err := b.prepare(ctx, &c); err != nil {
@@ -147,7 +148,7 @@ func (b *bench) compareAll(ctx context.Context, c corpus, selected []comparison)
 		}
 		b.results = append(b.results, r)
 	}
-	return failed
+	return errors.Join(failed, b.compareUpdates(ctx, c, server))
 }
 
 // compare interleaves the contestants, in one order and then in the other, so

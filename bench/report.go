@@ -71,6 +71,7 @@ func (b *bench) markdown(ctx context.Context) string {
 			text.WriteString(r.row(one.name))
 		}
 	}
+	text.WriteString(b.updates)
 	text.WriteString("\n### Wanted and measured\n\n| | wanted | measured | verdict |\n|---|---|---|---|\n")
 	for _, t := range targets() {
 		text.WriteString(t.row(b.results))

@@ -14,8 +14,19 @@ import (
 	"github.com/repomcp/repomcp/client/unpack"
 )
 
-// choose decides about a member of the archive, in the order of the archive.
+// choose decides about a member of the archive, in the order of the archive. What is
+// to be written of a patch is made here.
 func (r *run) choose(m unpack.Member, content io.Reader) (unpack.Choice, error) {
+	choice, err := r.decide(m, content)
+	if err != nil || choice.Skip || m.Patch == nil {
+		return choice, err
+	}
+	choice.Content, err = r.patched(m, content)
+	choice.Size, choice.ID = m.Patch.Size, m.Patch.ID
+	return choice, err
+}
+
+func (r *run) decide(m unpack.Member, content io.Reader) (unpack.Choice, error) {
 	if m.Path == manifestPath {
 		return skip, r.readManifest(content)
 	}
@@ -92,9 +103,12 @@ func (r *run) adopt(m unpack.Member, info fs.FileInfo) error {
 // tells nobody: what is in the way was told of.
 func (r *run) keepOther(m unpack.Member, content io.Reader, reason string) error {
 	w := record{path: m.Path, kind: kindOf(m), kept: true, size: m.Size}
-	if m.Kind == unpack.Symlink {
+	switch {
+	case m.Kind == unpack.Symlink:
 		w.id, w.size = idOf(m.Target), int64(len(m.Target))
-	} else {
+	case m.Patch != nil:
+		w.id, w.size = m.Patch.ID, m.Patch.Size
+	default:
 		sum := newSum(m.Size)
 		if _, err := io.Copy(sum, content); err != nil {
 			return err
@@ -162,13 +176,20 @@ const comparedAtOnce = 1 << 20
 // content was read for that, the reader gives all of it again.
 func (r *run) compare(m unpack.Member, info fs.FileInfo, content io.Reader) (bool, io.Reader, error) {
 	isLink := info.Mode()&fs.ModeSymlink != 0
+	size := m.Size
+	if m.Patch != nil {
+		size = m.Patch.Size
+	}
 	switch {
 	case m.Kind == unpack.Symlink && isLink:
 		target, err := r.disk.target(m.Path)
 		return target == m.Target, nil, err
-	case m.Kind == unpack.Symlink || isLink || !info.Mode().IsRegular() || info.Size() != m.Size ||
+	case m.Kind == unpack.Symlink || isLink || !info.Mode().IsRegular() || info.Size() != size ||
 		kindOfFile(info) != kindOf(m):
 		return false, nil, nil
+	case m.Patch != nil:
+		id, err := r.disk.identify(m.Path, info)
+		return id == m.Patch.ID, nil, err
 	}
 	file, err := os.Open(r.disk.at(m.Path))
 	if err != nil {

@@ -5,8 +5,8 @@
 //	result, err := checkout.Sync(ctx, c, checkout.Options{Repository: "group/project", Ref: "main", Dir: "project"})
 //
 // The first run takes a whole archive, which is unpacked while it arrives. Later
-// ones take what differs from the commit of the run before, and cost one request
-// when that is nothing. [Follow] does so at every push.
+// ones take what differs from the commit of the run before, as patches of the files
+// where bytes count, and cost one request when that is nothing. [Follow] does so at every push.
 //
 // # Promises
 //

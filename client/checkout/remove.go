@@ -25,6 +25,8 @@ func (r *run) readManifest(content io.Reader) error {
 	var base string
 	err := eachMember(d, func(key string) error {
 		switch key {
+		case "head":
+			return d.Decode(&r.head)
 		case "base":
 			if err := d.Decode(&base); err != nil {
 				return err

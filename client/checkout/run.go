@@ -119,6 +119,7 @@ func glance(ctx context.Context, c *client.Client, uri string) (*client.State, e
 type run struct {
 	*folder
 	base   string   // the commit that the archive may be a difference from, or ""
+	head   string   // that which a difference leads to
 	some   []string // paths that are all that is asked for; nil: everything
 	old    cursor   // of the state, before the run
 	disk   *disk
@@ -126,6 +127,8 @@ type run struct {
 	buffer []byte
 	// unpacker removes as well; nil in a dry run.
 	unpacker *unpack.Unpacker
+	// fetch downloads a file of the head.
+	fetch func(path string) (*client.Download, error)
 
 	mu      sync.Mutex // for what follows, and events
 	journal *journal
@@ -149,6 +152,7 @@ func (f *folder) take(ctx context.Context, c *client.Client, revision, base stri
 	}
 	defer s.close()
 	r.old = cursor{records: s}
+	r.fetch = func(path string) (*client.Download, error) { return c.Stream(ctx, r.file(path)) }
 	d, err := r.download(ctx, c, revision)
 	if err != nil {
 		return r.result, err
@@ -185,7 +189,7 @@ func (r *run) download(ctx context.Context, c *client.Client, revision string) (
 	for _, path := range r.some {
 		query.Add("path", literal+path)
 	}
-	d, err := c.Stream(ctx, r.options.archive(revision, query))
+	d, err := r.stream(ctx, c, revision, query)
 	if isMissing(err) {
 		return nil, r.explainGone(ctx, c, err)
 	}

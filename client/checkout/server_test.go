@@ -2,6 +2,7 @@ package checkout
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"net"
 	"net/http"
@@ -41,6 +42,8 @@ type server struct {
 	// stalled is closed when a connection has given all that it may, from where on it
 	// stays and gives nothing; nil: it ends.
 	stalled chan struct{}
+	// old is replaced in requests by another text of the same length, unless it is "".
+	old, other string
 }
 
 func serve(t *testing.T, root string) *server {
@@ -99,6 +102,30 @@ func (s *server) stall(after int) <-chan struct{} {
 	return s.stalled
 }
 
+// replace has a text of requests replaced by one of the same length.
+func (s *server) replace(old, other string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.old, s.other = old, other
+}
+
+// Write gives a part of a request to the program. Requests are small: each comes in
+// one part.
+func (r request) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.old == "" {
+		return r.to.Write(p)
+	}
+	return r.to.Write(bytes.ReplaceAll(p, []byte(r.old), []byte(r.other)))
+}
+
+// request is the way to the program.
+type request struct {
+	*server
+	to io.Writer
+}
+
 // limit is for the next connection: the bytes that it gives.
 func (s *server) limit() (bytes int64, stalled chan struct{}) {
 	s.mu.Lock()
@@ -123,7 +150,7 @@ func (s *server) run(listener net.Listener, running *sync.WaitGroup) {
 			continue
 		}
 		running.Go(func() {
-			_, _ = io.Copy(out, in)
+			_, _ = io.Copy(request{s, out}, in)
 			_ = out.Close()
 		})
 		running.Go(func() {

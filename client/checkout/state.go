@@ -50,6 +50,8 @@ type folder struct {
 	lock    *os.File // nil if nothing is to be written
 	made    bool     // the folder was not there before
 	header  header
+	// unpatched says that the server has no patches.
+	unpatched bool
 }
 
 // open locks the folder, and brings its state in order after a run that did not end.

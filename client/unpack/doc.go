@@ -33,6 +33,9 @@
 // extended attributes and comments are not. Folders and files get the permissions
 // that the umask leaves.
 //
+// A member that says of itself that it is a patch is refused unless [Options].Choose
+// gives a content in its place, which [Patch.Apply] makes of the old one.
+//
 // # Names
 //
 // [Reason] lists what is refused. What is other on one system only, such as a

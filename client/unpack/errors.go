@@ -53,6 +53,8 @@ const (
 	HardLink     Reason = "it is a hard link"
 	Special      Reason = "it is a device, a pipe or of a type that is not known"
 	Sparse       Reason = "it is a sparse file"
+	BadPatch     Reason = "it is a patch that does not say of what"
+	NotPatched   Reason = "it is a patch, and no content is given in its place"
 	GlobalHeader Reason = "it is a global header with more than a comment"
 )
 

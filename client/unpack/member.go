@@ -22,10 +22,11 @@ const (
 type Member struct {
 	Path       string // with slashes, without one at the end
 	Kind       Kind
-	Size       int64 // of a file
+	Size       int64 // of a file, or of the patch that is in its place
 	Executable bool
 	Target     string // of a symbolic link
 	ModTime    time.Time
+	Patch      *Patch // nil: the content is that of the file
 }
 
 // Choice is what becomes of a member. The zero value writes it as it is.
@@ -35,8 +36,9 @@ type Choice struct {
 	// Replace removes the file that is where a folder comes, or the empty folder
 	// that is where a file or a symbolic link comes.
 	Replace bool
-	// Content is written instead of the member's own, such as what a patch makes
-	// of the present file. It has Size bytes; an io.Closer is closed.
+	// Content is written instead of the member's own, such as what a [Patch] makes
+	// of the present file; where the member is a patch there has to be one. It has
+	// Size bytes; an io.Closer is closed.
 	Content io.Reader
 	Size    int64
 	// ID is that which the written content must have. Zero: any.

@@ -51,6 +51,9 @@ func (r *run) member(header *tar.Header, content io.Reader) error {
 	if err != nil || choice.Skip {
 		return err
 	}
+	if m.Patch != nil && choice.Content == nil {
+		return refuse(NotPatched, m.Path)
+	}
 	switch m.Kind {
 	case Folder:
 		f.replace = choice.Replace
@@ -98,6 +101,10 @@ func (r *run) parse(header *tar.Header) (Member, error) {
 		m.Size = header.Size
 	case Folder:
 		m.Path = strings.TrimSuffix(m.Path, "/")
+	}
+	var err error
+	if m.Patch, err = patchOf(header); err != nil {
+		return m, err
 	}
 	return m, r.fits(m)
 }

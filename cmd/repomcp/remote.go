@@ -177,6 +177,7 @@ var failures = []struct {
 	{client.ErrNetwork, exitNetwork},
 	{unpack.ErrDamaged, exitDamaged},
 	{unpack.ErrContent, exitDamaged},
+	{unpack.ErrPatch, exitDamaged},
 }
 
 // exitCode is that of a command that failed.

@@ -45,3 +45,16 @@ const (
 	// empty.
 	SubmodulesContent Submodules = "content"
 )
+
+// Delta says how a delta has the files that are modified.
+type Delta string
+
+// The choices. The zero value means [DeltaFiles].
+const (
+	// DeltaFiles has them whole.
+	DeltaFiles Delta = "files"
+	// DeltaPatch has a patch in the place of each whose old and new content are as
+	// they are stored and have 1 KiB to 1 MiB, if its member is then smaller. A pax
+	// record says so: see docs/archive-format.md.
+	DeltaPatch Delta = "patch"
+)

@@ -24,7 +24,7 @@ func (p *Plan) differ(ctx context.Context) error {
 	fallback := p.options.Fallback
 	p.options.Fallback = ""
 	if needed := (*delta.FullNeededError)(nil); errors.As(err, &needed) && fallback == FallbackFull {
-		p.options.Base, p.changes = "", nil
+		p.options.Base, p.options.Delta, p.changes = "", "", nil
 		return nil
 	}
 	return err
@@ -42,6 +42,7 @@ func (p *Plan) findDelta(ctx context.Context) error {
 	if p.changes, err = delta.Compare(ctx, base, p.selection, expands); err != nil {
 		return err
 	}
+	p.patching = p.newPatching()
 	p.manifest = p.deltaDocument()
 	return p.mustBeSmaller(ctx)
 }
@@ -79,6 +80,7 @@ func (p *Plan) firstMember() *tree.Entry {
 func (p *Plan) mustBeSmaller(ctx context.Context) error {
 	changed := *p
 	changed.options.Format = Tar
+	changed.patching = nil // which only makes it smaller
 	full := changed
 	full.changes = nil
 	size := int64(len(p.manifest))

@@ -48,6 +48,10 @@
 // than the full archive: else there is a [FullNeededError], or with
 // [Options.Fallback] the full archive itself, whose options have no base.
 //
+// With [DeltaPatch] modified files may be patches: a pax record of the member says
+// so, and the manifest lists which may be. Whether one is depends on both contents
+// alone, so that it is made where the member is written, and nothing is held.
+//
 // # Manifests
 //
 // The format [Manifest] is one JSON document about the members that the other

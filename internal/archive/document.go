@@ -88,7 +88,7 @@ func (p *Plan) heading() document {
 	d = d.plain("time", p.head.When.UTC().Format(time.RFC3339))
 	d = d.options(p.options)
 	if p.changes != nil {
-		d = d.changes(p.changes)
+		d = d.changes(p.changes, p.options.Delta)
 	}
 	return d
 }
@@ -103,11 +103,14 @@ func (p *Plan) deltaDocument() []byte {
 	d = d.plain("profile", string(o.Profile))
 	// What stands above, or is no matter of the content.
 	o.Base, o.Fallback, o.Profile = "", "", ProfileArchive
-	return append(d.options(o).changes(p.changes), "}\n"...)
+	return append(d.options(o).changes(p.changes, o.Delta), "}\n"...)
 }
 
 // changes adds the lists of what is other than in the base.
-func (d document) changes(c *delta.Changes) document {
+func (d document) changes(c *delta.Changes, how Delta) document {
+	if how == DeltaPatch {
+		d = d.patches(c)
+	}
 	for _, l := range []struct {
 		name   string
 		status delta.Status
@@ -118,6 +121,20 @@ func (d document) changes(c *delta.Changes) document {
 		d = d.list(l.name, c.Paths(l.status))
 	}
 	return d
+}
+
+// patches adds the list of the files that may be patches, with the ids of the old
+// content and the new.
+func (d document) patches(c *delta.Changes) document {
+	d = append(d.key("patches"), '[')
+	for e := range c.Bases() {
+		if d[len(d)-1] != '[' {
+			d = append(d, ',')
+		}
+		d = append(escaped(append(append(d, "\n{"...).key("path"), '"'), e.Path), '"')
+		d = append(d.plain("base", e.Base.String()).plain("id", e.ID.String()), '}')
+	}
+	return append(d, ']')
 }
 
 // plainBytes need no escaping in a path of a URI, besides letters and digits:

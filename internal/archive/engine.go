@@ -33,6 +33,7 @@ type Engine struct {
 	gzipLevel  int // of zip as well
 	zstdLevel  int
 	runs       sync.Pool
+	patchers   sync.Pool
 	extra      chan struct{}            // runs that archives may have beyond their own
 	validators *lru.Cache[string, bool] // whether the tag of an archive is weak
 	trails     *lru.Cache[string, *trail]
@@ -63,6 +64,7 @@ func NewEngine(o EngineOptions) (*Engine, error) {
 	e.xz = xz.New(e.sched)
 	buffers := newLargeBuffers(e.sched.Workers() + 1)
 	e.runs.New = func() any { return newRun(buffers) }
+	e.patchers.New = func() any { return new(patcher) }
 	e.extra = make(chan struct{}, sharedRuns*e.sched.Workers())
 	for range cap(e.extra) {
 		e.extra <- struct{}{}

@@ -21,7 +21,8 @@ type Measure struct {
 
 // Measure computes the extent of the archive from trees and the sizes in
 // objects' headers, which are not compared with anything: an archive of another
-// length is damaged. It reads no files but those that attributes have changed.
+// length is damaged. It reads no files but those that attributes have changed, and
+// those that may be patches.
 func (p *Plan) Measure(ctx context.Context) (Measure, error) {
 	at, err := p.start(ctx)
 	if err != nil {
@@ -38,7 +39,7 @@ func (p *Plan) Measure(ctx context.Context) (Measure, error) {
 		if more, err = at.walk.Fill(&b); err != nil {
 			return Measure{}, err
 		}
-		length, err := tarLength(ctx, at.opener, &b)
+		length, err := p.tarLength(ctx, at.opener, &b)
 		if err != nil {
 			return Measure{}, err
 		}
@@ -58,9 +59,21 @@ func (p *Plan) Measure(ctx context.Context) (Measure, error) {
 }
 
 // tarLength is how much tar a batch makes.
-func tarLength(ctx context.Context, opener *content.Opener, b *tree.Batch) (int64, error) {
+func (p *Plan) tarLength(ctx context.Context, opener *content.Opener, b *tree.Batch) (int64, error) {
 	var sum int64
+	var member []byte
 	for e := range b.All() {
+		if p.patching != nil && !e.Base.IsZero() {
+			var patched bool
+			var err error
+			member, patched, err = p.patching.append(p.tarLayout(), b.Source, member[:0], e, p.options.Limits.BlobBytes)
+			if err != nil {
+				return 0, err
+			}
+			if sum += int64(len(member)); patched {
+				continue
+			}
+		}
 		var size int64
 		if e.Mode.IsRegular() || e.Mode.IsSymlink() {
 			var err error

@@ -36,6 +36,8 @@ type Options struct {
 	// differs from the archive of that revision with the same options. A plan
 	// has the full id of its commit here.
 	Base string
+	// Delta says how modified files are in a delta.
+	Delta Delta
 	// Fallback is what to make where no difference can be: with [FallbackFull]
 	// the archive that there is without a base; else it is a
 	// [FullNeededError].
@@ -90,6 +92,13 @@ var parameters = []parameter{
 		"base", false, "write only what differs from this revision, with the list of what is to be deleted",
 		func(o Options) []string { return valueList(o.Base, "") },
 		func(o *Options, v string) error { o.Base = v; return nil },
+	},
+	{
+		"delta", false,
+		"patch: with base, write modified files as what turns the old content into the new, where that is smaller; " +
+			"files: write them whole",
+		func(o Options) []string { return valueList(string(o.Delta), string(DeltaFiles)) },
+		func(o *Options, v string) error { o.Delta = Delta(v); return nil },
 	},
 	{
 		"fallback", false, "full: write the whole archive where a difference from base cannot be had",
@@ -181,7 +190,10 @@ func (o Options) Canonical() Options {
 		o.Profile = ProfileArchive
 	}
 	if o.Base == "" {
-		o.Fallback = ""
+		o.Fallback, o.Delta = "", ""
+	}
+	if o.Delta == DeltaFiles {
+		o.Delta = ""
 	}
 	if o.LFS == LFSPointers {
 		o.LFS = ""
@@ -210,6 +222,7 @@ func (o Options) Check() error {
 	}
 	for _, choice := range [][4]string{
 		{"profile", string(o.Profile), string(ProfileArchive), string(ProfileFull)},
+		{"delta", string(o.Delta), string(DeltaFiles), string(DeltaPatch)},
 		{"lfs", string(o.LFS), string(LFSPointers), string(LFSContent)},
 		{"submodules", string(o.Submodules), string(SubmodulesOmit), string(SubmodulesContent)},
 	} {
@@ -221,6 +234,9 @@ func (o Options) Check() error {
 		// Nobody knows what there was of it when the base was archived.
 		return fmt.Errorf("%w \"base\" does not go with content from outside of the commit (\"lfs\", \"submodules\")",
 			ErrOption)
+	}
+	if o.Delta == DeltaPatch && o.Format == Zip {
+		return fmt.Errorf("%w \"delta\": a zip cannot say which of its files are patches; take a tar format", ErrOption)
 	}
 	if o.Fallback != "" && o.Fallback != FallbackFull {
 		return fmt.Errorf("%w \"fallback\": %q is not %q", ErrOption, o.Fallback, FallbackFull)

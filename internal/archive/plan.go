@@ -21,6 +21,7 @@ type Plan struct {
 	options   Options
 	selection *tree.Selection
 	changes   *delta.Changes // nil: everything
+	patching  *patching      // nil: modified files are sent whole
 	manifest  []byte         // content of a delta's first member
 
 	descriptions *pretty.Descriptions // found by the first that goes over the entries

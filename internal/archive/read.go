@@ -71,6 +71,11 @@ func (r *run) appendFile(e tree.Entry) (more bool, err error) {
 	if e.Treatment.Changes() {
 		return r.appendTreated(e)
 	}
+	if r.patches != nil && !e.Base.IsZero() {
+		if patched, err := r.appendPatch(e); patched || err != nil {
+			return r.finishEntry(err)
+		}
+	}
 	if r.large == nil {
 		out := r.buffer()
 		*out, err = r.framing.appendBlob(r, *out, e, min(inlineBytes, r.limits.BlobBytes))
@@ -92,6 +97,17 @@ func (r *run) appendFile(e tree.Entry) (more bool, err error) {
 		return false, nil
 	}
 	return r.finishEntry(err)
+}
+
+// appendPatch appends a patch in the place of a file, if it is to have one.
+func (r *run) appendPatch(e tree.Entry) (patched bool, err error) {
+	layout, ok := r.layout.(tarLayout)
+	if !ok {
+		return false, nil
+	}
+	out := r.buffer()
+	*out, patched, err = r.patches.append(layout, r.Source, *out, e, r.limits.BlobBytes)
+	return patched, err
 }
 
 // appendTreated appends a small file that is converted.

@@ -40,6 +40,7 @@ type run struct {
 	layout  layout
 	framing framing // the same, if it has members
 	ctx     context.Context
+	patches *patching // nil: files are written whole
 
 	out       []byte        // made of the entries before next that was not written yet
 	large     []byte        // the same of those from the first large file on, or nil
@@ -70,6 +71,7 @@ func (r *run) reset(ctx context.Context, p *Plan, layout layout, limit int) {
 	r.Reset(p.source, limit)
 	r.ctx, r.limits, r.layout, r.cut = ctx, p.options.Limits, layout, false
 	r.framing, _ = layout.(framing)
+	r.patches = p.patching
 	r.next, r.forWriter, r.err, r.walkErr, r.records = 0, false, nil, nil, r.records[:0]
 }
 
@@ -111,6 +113,9 @@ func (r *run) appendEntries() {
 // clearOutput makes room in the buffers, whose content is written.
 func (r *run) clearOutput() {
 	r.out = r.out[:0]
+	if cap(r.out) > 2*runBuffer { // a large patch was in it
+		r.out = make([]byte, 0, runBuffer)
+	}
 	if r.large != nil {
 		r.buffers.put(r.large)
 		r.large = nil

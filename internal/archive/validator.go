@@ -8,6 +8,7 @@ import (
 	"io"
 
 	"github.com/repomcp/repomcp/internal/archive/tree"
+	"github.com/repomcp/repomcp/internal/compress/zstd"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -111,10 +112,14 @@ func (e *Engine) Tag(head repos.ID, options Options, info []byte) (tag string, o
 // inputs are what the bytes of an archive without submodules are a function of.
 func (e *Engine) inputs(head repos.ID, options Options, info []byte) []any {
 	sum := sha256.Sum256(info)
-	return []any{
+	parts := []any{
 		EncoderVersion, head.String(), options.Format, options.Values(), hex.EncodeToString(sum[:]),
 		e.encoder(options.Format),
 	}
+	if options.Delta == DeltaPatch {
+		parts = append(parts, zstd.PatchVersion)
+	}
+	return parts
 }
 
 func hashed(parts []any) string {

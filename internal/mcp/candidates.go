@@ -30,6 +30,7 @@ func (c completions) sources() map[string]source {
 		"query":      c.queries,
 		"format":     fixed(formatNames()...),
 		"profile":    fixed(string(archive.ProfileArchive), string(archive.ProfileFull)),
+		"delta":      fixed(string(archive.DeltaFiles), string(archive.DeltaPatch)),
 		"fallback":   fixed(archive.FallbackFull),
 		"lfs":        fixed(string(archive.LFSPointers), string(archive.LFSContent)),
 		"submodules": fixed(string(archive.SubmodulesOmit), string(archive.SubmodulesContent)),

@@ -113,6 +113,7 @@ func TestCompletions(t *testing.T) {
 		{archives, "profile", "", of, []string{"archive", "full"}},
 		{archives, "lfs", "c", of, []string{"content"}},
 		{archives, "submodules", "", of, []string{"omit", "content"}},
+		{archives, "delta", "", of, []string{"files", "patch"}},
 		{archives, "fallback", "", of, []string{"full"}},
 		{archives, "unknown", "", of, nil},
 		{archives, "path", strings.Repeat("x", 5000), of, nil},
@@ -139,7 +140,7 @@ func TestEveryVariableIsCompleted(t *testing.T) {
 			t.Errorf("%s is not completed", name)
 		}
 	}
-	for _, name := range []string{"profile", "fallback", "lfs", "submodules"} {
+	for _, name := range []string{"profile", "delta", "fallback", "lfs", "submodules"} {
 		found, err := sources[name](t.Context(), question{})
 		if err != nil || len(found.values) == 0 {
 			t.Fatal(name, err)

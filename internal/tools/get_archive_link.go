@@ -25,6 +25,10 @@ type archiveArguments struct {
 // optionNames are those of options that have another name here.
 var optionNames = map[string]string{"path": "paths"}
 
+// programOption is left out: what it makes is unpacked by programs that know of it,
+// and those need no tool.
+const programOption = "delta"
+
 // optionHints say in short what an option is. Those of the table of archives are
 // for people, and too long for what is sent with every request.
 var optionHints = map[string]string{
@@ -50,6 +54,9 @@ func (a *archiveArguments) define(p *parameters) {
 	p.choice(&a.format, "format", "manifest.json is the list of what the others hold.", formats...)
 	a.lists, a.texts = make(map[string]*[]string), make(map[string]*string)
 	for _, option := range archive.Parameters() {
+		if option.Name == programOption {
+			continue
+		}
 		name, hint := cmp.Or(optionNames[option.Name], option.Name), cmp.Or(optionHints[option.Name], option.Usage)
 		if option.Repeat {
 			a.lists[option.Name] = new([]string)
@@ -68,8 +75,8 @@ func (a *archiveArguments) check() error {
 		var values []string
 		if option.Repeat {
 			values = *a.lists[option.Name]
-		} else if value := *a.texts[option.Name]; value != "" {
-			values = []string{value}
+		} else if value := a.texts[option.Name]; value != nil && *value != "" {
+			values = []string{*value}
 		}
 		for _, value := range values {
 			if err := a.options.Set(option.Name, unquoteName(value)); err != nil {

@@ -48,6 +48,17 @@ func (c *Changes) Paths(status Status) iter.Seq[[]byte] {
 	}
 }
 
+// Bases goes over the entries that may be patched.
+func (c *Changes) Bases() iter.Seq[tree.Entry] {
+	return func(yield func(tree.Entry) bool) {
+		for e := range c.entries.All() {
+			if !e.Base.IsZero() && !yield(e) {
+				return
+			}
+		}
+	}
+}
+
 // nextSent is the index of the first entry to send from one on.
 func (c *Changes) nextSent(from int) int {
 	for from < len(c.statuses) && c.statuses[from] == Deleted {

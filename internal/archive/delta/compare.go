@@ -240,7 +240,17 @@ func (c *comparison) addChange(before, after version, at int) error {
 		c.changes.statuses[at] = status
 		return nil
 	}
-	return c.send(after, status)
+	return c.send(after, base(before, after), status)
+}
+
+// base is what a file may be patched from: one in its place, where both are in the
+// archives as they are stored.
+func base(before, after version) repos.ID {
+	if before.exists && before.mode.IsRegular() && after.mode.IsRegular() && before.id != after.id &&
+		!before.treatment.Changes() && !after.treatment.Changes() {
+		return before.id
+	}
+	return repos.ID{}
 }
 
 // full is the path as archives have it: folders and gitlinks end in a slash.
@@ -253,7 +263,7 @@ func (c *comparison) full(mode repos.Mode) []byte {
 }
 
 // send lists an entry, after the folders above that were not yet.
-func (c *comparison) send(v version, status Status) error {
+func (c *comparison) send(v version, base repos.ID, status Status) error {
 	from := len(c.open)
 	for from > 0 && c.open[from-1].at == notSent {
 		from--
@@ -266,7 +276,7 @@ func (c *comparison) send(v version, status Status) error {
 			return err
 		}
 	}
-	e := tree.Entry{Path: c.full(v.mode), Mode: v.mode, ID: v.id, Treatment: v.treatment}
+	e := tree.Entry{Path: c.full(v.mode), Mode: v.mode, ID: v.id, Treatment: v.treatment, Base: base}
 	return c.add(e, status)
 }
 

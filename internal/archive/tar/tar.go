@@ -67,7 +67,12 @@ type Member struct {
 	Path []byte
 	Mode repos.Mode
 	ID   repos.ID
+	// Patch is the value of the record [PatchRecord]; "" is none.
+	Patch string
 }
+
+// PatchRecord is the pax record of a member whose content is a patch.
+const PatchRecord = "REPOMCP.patch"
 
 // GlobalHeader starts an archive: it carries the commit's id, which
 // git get-tar-commit-id reads.
@@ -95,6 +100,9 @@ func (t Format) Header(out []byte, e Member, size int64, link []byte) []byte {
 	if size > maxUstarSize {
 		pax = paxRecord(pax, "size", strconv.AppendInt(nil, size, 10))
 		size = 0
+	}
+	if e.Patch != "" {
+		pax = paxRecord(pax, PatchRecord, []byte(e.Patch))
 	}
 	if pax != nil {
 		out = t.extension(out, e.ID.String()+".paxheader", typePax, pax)

@@ -14,6 +14,9 @@ type Entry struct {
 	ID        repos.ID
 	Treatment *Treatment
 	Module    *Module // what its content is of; nil: the archive's own repository
+	// Base is the file that who has the base of a delta has in its place, if it may
+	// be patched. The zero id: none.
+	Base repos.ID
 }
 
 // Batch is some consecutive entries of one repository.
@@ -30,6 +33,7 @@ type batchEntry struct {
 	mode      repos.Mode
 	id        repos.ID
 	treatment *Treatment
+	base      repos.ID
 }
 
 // Reset empties the batch for up to limit entries, which are of source unless
@@ -61,7 +65,7 @@ func (b *Batch) enter(s *scope) bool {
 // Add appends an entry of the batch's repository; its path is prefix and e's.
 func (b *Batch) Add(prefix string, e Entry) {
 	b.paths = append(append(b.paths, prefix...), e.Path...)
-	b.entries = append(b.entries, batchEntry{len(b.paths), e.Mode, e.ID, e.Treatment})
+	b.entries = append(b.entries, batchEntry{len(b.paths), e.Mode, e.ID, e.Treatment, e.Base})
 }
 
 // Entry is the one at an index. Its path is valid until the next Reset.
@@ -71,7 +75,9 @@ func (b *Batch) Entry(i int) Entry {
 		start = b.entries[i-1].end
 	}
 	e := b.entries[i]
-	return Entry{Path: b.paths[start:e.end:e.end], Mode: e.mode, ID: e.id, Treatment: e.treatment, Module: b.Module}
+	return Entry{
+		Path: b.paths[start:e.end:e.end], Mode: e.mode, ID: e.id, Treatment: e.treatment, Module: b.Module, Base: e.base,
+	}
 }
 
 // All goes over the entries.

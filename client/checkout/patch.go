@@ -1,0 +1,93 @@
+package checkout
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/url"
+	"os"
+
+	"github.com/repomcp/repomcp/client"
+	"github.com/repomcp/repomcp/client/unpack"
+)
+
+// stream begins the download of an archive, with patches where bytes count and the
+// server has them. One that does not know of them refuses the option; it is not
+// asked again.
+func (r *run) stream(ctx context.Context, c *client.Client, revision string, query url.Values) (*client.Download, error) {
+	o := r.options
+	if r.base == "" || o.Plain || o.DryRun || r.unpatched {
+		return c.Stream(ctx, o.archive(revision, query))
+	}
+	query.Set("delta", "patch")
+	d, err := c.Stream(ctx, o.archive(revision, query))
+	if refused := (*client.Error)(nil); !errors.As(err, &refused) || refused.NotFound() || refused.Busy() {
+		return d, err
+	}
+	query.Del("delta")
+	d, err = c.Stream(ctx, o.archive(revision, query))
+	r.unpatched = err == nil
+	return d, err
+}
+
+// patched makes the content of a file out of what is there. Where that is not what
+// the patch is for, such as nothing, the file is downloaded: the unpacker compares it
+// with its id.
+func (r *run) patched(m unpack.Member, patch io.Reader) (io.Reader, error) {
+	base, err := r.disk.read(m.Path)
+	if err != nil {
+		return nil, err
+	}
+	change, err := unpack.ReadPatch(m, patch)
+	if err != nil {
+		return nil, err
+	}
+	content, err := m.Patch.Apply(base, change)
+	if errors.Is(err, unpack.ErrBase) {
+		return r.whole(m.Path)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return bytes.NewReader(content), nil
+}
+
+// whole downloads a file of the head. If that is gone by now the next run takes
+// another one.
+func (r *run) whole(path string) (io.Reader, error) {
+	d, err := r.fetch(path)
+	if isMissing(err) {
+		return nil, fmt.Errorf("%w: %w", client.ErrNotResumed, err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	d.Size = -1 // what is told is the progress of the archive
+	return &counted{Download: d, run: r}, nil
+}
+
+// read returns what is in a file that may be patched, and nothing of any other.
+func (d *disk) read(at string) ([]byte, error) {
+	there, err := d.look(at)
+	if err != nil || there.info == nil || !there.info.Mode().IsRegular() || there.info.Size() > unpack.MaxPatched {
+		return nil, err
+	}
+	file, err := os.Open(d.at(at))
+	if err != nil {
+		return nil, notAbsent(err)
+	}
+	defer func() { _ = file.Close() }() // only read from
+	content := make([]byte, there.info.Size())
+	n, err := io.ReadFull(file, content)
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) { // somebody is writing it
+		err = nil
+	}
+	return content[:n], err
+}
+
+// file is the URI of a file of the head.
+func (r *run) file(path string) string {
+	return "repo://" + escape(r.options.Repository) + "/sha/" + r.head + "/contents/" + escape(path)
+}
