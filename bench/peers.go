@@ -49,6 +49,7 @@ func runPeer(ctx context.Context, args []string) error {
 		"sizes":        func() error { return withHead(ctx, dir, readSizes) },
 		"search":       func() error { return searchHead(ctx, dir, args[1], false) },
 		"search-again": func() error { return searchHead(ctx, dir, args[1], true) },
+		"push":         func() error { return push(ctx) },
 	}
 	if len(args) == 0 || peers[args[0]] == nil {
 		return fmt.Errorf("there is no peer %q", args)
