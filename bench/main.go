@@ -188,7 +188,11 @@ func (b *bench) compare(ctx context.Context, k comparison, p place) result {
 			return err
 		})
 	}
-	r.each(ctx, k.contestants, func(one contestant) error { return b.runAside(ctx, p, k, one, rounds, one.end) })
+	for _, one := range k.contestants { // also after a failure or an interruption: it ends what was started
+		if err := b.runAside(context.WithoutCancel(ctx), p, k, one, rounds, one.end); err != nil {
+			r.failures[one.name] = errors.Join(r.failures[one.name], err)
+		}
+	}
 	return r
 }
 
