@@ -6,12 +6,17 @@
 #
 #	make bench BENCH='-quick -o -'
 #
+# `make bench-sync` compares sync alone with git, curl and rsync, and prints that; it
+# wants rsync, too, and 15 GiB of disk, or of memory with BENCH='-dir /dev/shm/bench'.
 # `make bench-go` runs the benchmarks of single functions.
 
-.PHONY: bench bench-go
+.PHONY: bench bench-sync bench-go
 
 bench:
 	go run ./bench $(BENCH)
+
+bench-sync:
+	go run ./bench -only sync -o - $(BENCH)
 
 bench-go:
 	go test -run '^$$' -bench . -benchmem ./...

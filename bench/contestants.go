@@ -2,16 +2,23 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"os"
+	"os/exec"
+	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 )
 
 // contestant is one way of getting the same thing: a command of the shell, with
 // the repository as $REPO, its root as $ROOT, repomcp as $BIN, this program's
-// peers as $PEER and the server's address as $URL.
+// peers as $PEER and the server's address as $URL. What is compared with sync has
+// a folder $DIR of its own and the $ROUND as well.
 type contestant struct {
 	name, command string
-	server        bool // the work is done in the server: its time and memory count
+	server        bool   // the work is done in the server: its time and memory count
+	setup, end    string // commands before each round and after the last, not measured
 }
 
 // comparison is a set of contestants with the repositories that they are
@@ -21,6 +28,11 @@ type comparison struct {
 	corpora     []string
 	long        bool // a round takes minutes
 	contestants []contestant
+	// Of what follows a branch: the command that pushes, after the setups of a round;
+	// whether all is far away; how many rounds, if not as many as of others.
+	change string
+	far    bool
+	rounds int
 }
 
 // Names that the targets refer to.
@@ -86,7 +98,7 @@ func comparisons() []comparison {
 				{name: httpTarGz, command: atOnce(n, download+` -o /dev/null`), server: true},
 			}})
 	}
-	return append(append(list, searches()...), histories()...)
+	return slices.Concat(list, searches(), histories(), syncs())
 }
 
 func atOnce(n, command string) string {
@@ -115,16 +127,48 @@ func searches() []comparison {
 
 func quoteShell(text string) string { return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'" }
 
-// runContestant runs one command of a contestant.
-func (b *bench) runContestant(ctx context.Context, one contestant, c corpus, server *server) (usage, error) {
+// place is where commands of contestants run.
+type place struct {
+	corpus corpus
+	server *server
+	lab    *lab // nil unless it is about sync
+}
+
+func (b *bench) environment(p place, k comparison, one contestant, round int) ([]string, error) {
 	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	more, err := p.lab.environment(k, one, round)
+	return append(append(isolated(), "REPO="+p.corpus.dir(), "ROOT="+p.corpus.root, "BIN="+b.binary(),
+		"PEER="+self+" "+peerCommand, "URL="+p.server.url), more...), err
+}
+
+// runContestant runs the command of a contestant.
+func (b *bench) runContestant(ctx context.Context, p place, k comparison, one contestant, round int) (usage, error) {
+	environment, err := b.environment(p, k, one, round)
 	if err != nil {
 		return usage{}, err
 	}
-	environment := append(isolated(), "REPO="+c.dir(), "ROOT="+c.root, "BIN="+b.binary(), "PEER="+self+" "+peerCommand,
-		"URL="+server.url)
+	if p.lab != nil {
+		unix.Sync() // what others have written is not to be waited for
+	}
 	if one.server {
-		return server.measure(ctx, one.command, environment)
+		return p.server.measure(ctx, one.command, environment)
 	}
 	return measureCommand(ctx, one.command, environment, 0)
+}
+
+// runAside runs a command that is not measured; "" is none.
+func (b *bench) runAside(ctx context.Context, p place, k comparison, one contestant, round int, command string) error {
+	environment, err := b.environment(p, k, one, round)
+	if err != nil || command == "" {
+		return err
+	}
+	cmd := exec.CommandContext(ctx, "sh", "-c", command) //nolint:gosec // from the table of contestants
+	cmd.Env = environment
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return fmt.Errorf("%s: %w: %s", one.name, err, out)
+	}
+	return nil
 }

@@ -163,6 +163,7 @@ a) go_tree "$tree" 0 ;;
 b) go_tree "$tree" $commits ;;
 small) go_tree "$small" $((commits / 10)) ;;
 d) go_tree "$small" $((commits / 10)) && unpack ;;
+sync) if [ -z "$quick" ]; then src=${src%/src} && tree='api doc lib misc src test'; fi; go_tree "$tree" 0 ;;
 c1k) small_files $((files / 100)) ;;
 c10k) small_files $((files / 10)) ;;
 c) small_files $files ;;

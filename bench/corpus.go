@@ -42,6 +42,7 @@ func corpora() []corpus {
 		{key: "c1k", title: "1,000 small files"},
 		{key: "c10k", title: "10,000 small files"},
 		{key: "c", title: "(c) 100,000 small files"},
+		{key: "sync", title: "(f) Go's source tree with its tests and documents, which is pushed to"},
 		{key: "e", title: "(e) two files of 1 GiB, noise and text", long: true},
 		{key: "h", title: "(h) 400,000 commits with a commit-graph", long: true},
 		{key: "h-bare", title: "(h) without a commit-graph", long: true},

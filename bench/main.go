@@ -4,6 +4,7 @@
 //	go run ./bench                   # everything, into docs/performance.md
 //	go run ./bench -quick -o -       # small repositories, to standard output
 //	go run ./bench -only a,search -rounds 9 -o -
+//	go run ./bench -only sync -o -   # sync beside git, curl and rsync
 //
 // REPOMCP_BENCH_REPO names a repository of your own to measure as well.
 //
@@ -19,6 +20,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
@@ -134,29 +136,41 @@ func (b *bench) measure(ctx context.Context) error {
 }
 
 func (b *bench) compareAll(ctx context.Context, c corpus, selected []comparison) (err error) {
-	server, err := startServer(ctx, b.binary(), c.root)
-	if err != nil {
+	p := place{}
+	if c.key == "sync" {
+		if p.lab, err = b.openLab(ctx, &c); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, p.lab.close()) }()
+	}
+	if p.server, err = startServer(ctx, b.binary(), c.root); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, server.stop()) }()
+	defer func() { err = errors.Join(err, p.server.stop()) }()
+	if p.lab != nil {
+		if err := p.lab.serve(ctx, c.root, p.server.url); err != nil {
+			return err
+		}
+	}
+	p.corpus = c
 	var failed error
 	for _, k := range selected {
 		b.progress("%s: %s", c.title, k.title)
-		r := b.compare(ctx, k, c, server)
+		r := b.compare(ctx, k, p)
 		for name, cause := range r.failures {
 			failed = errors.Join(failed, fmt.Errorf("%s, %s: %w", c.title, name, cause))
 		}
 		b.results = append(b.results, r)
 	}
-	return errors.Join(failed, b.compareUpdates(ctx, c, server))
+	return errors.Join(failed, b.compareUpdates(ctx, c, p.server))
 }
 
 // compare interleaves the contestants, in one order and then in the other, so
 // that none always follows the same one.
-func (b *bench) compare(ctx context.Context, k comparison, c corpus, server *server) result {
-	r := result{k, c, map[string][]usage{}, map[string]error{}}
-	rounds := b.rounds
-	if c.long || k.long {
+func (b *bench) compare(ctx context.Context, k comparison, p place) result {
+	r := result{k, p.corpus, map[string][]usage{}, map[string]error{}}
+	rounds := cmp.Or(k.rounds, b.rounds)
+	if p.corpus.long || k.long {
 		rounds = min(rounds, 3)
 	}
 	for round := range rounds {
@@ -164,18 +178,33 @@ func (b *bench) compare(ctx context.Context, k comparison, c corpus, server *ser
 		if round%2 == 1 {
 			slices.Reverse(turn)
 		}
-		for _, one := range turn {
-			if r.failures[one.name] != nil || ctx.Err() != nil {
-				continue
+		r.each(ctx, turn, func(one contestant) error { return b.runAside(ctx, p, k, one, round, one.setup) })
+		r.each(ctx, turn[:1], func(one contestant) error { return b.runAside(ctx, p, k, one, round, k.change) })
+		r.each(ctx, turn, func(one contestant) error {
+			u, err := b.runContestant(ctx, p, k, one, round)
+			if err == nil {
+				r.usages[one.name] = append(r.usages[one.name], u)
+				b.progress("round %d of %d, %s: %.3f s", round+1, rounds, one.name, u.wall.Seconds())
 			}
-			u, err := b.runContestant(ctx, one, c, server)
-			if err != nil {
-				r.failures[one.name] = err
-				continue
-			}
-			r.usages[one.name] = append(r.usages[one.name], u)
-			b.progress("round %d of %d, %s: %.3f s", round+1, rounds, one.name, u.wall.Seconds())
+			return err
+		})
+	}
+	for _, one := range k.contestants { // also after a failure or an interruption: it ends what was started
+		if err := b.runAside(context.WithoutCancel(ctx), p, k, one, rounds, one.end); err != nil {
+			r.failures[one.name] = errors.Join(r.failures[one.name], err)
 		}
 	}
 	return r
+}
+
+// each does something with the contestants that have not failed.
+func (r result) each(ctx context.Context, contestants []contestant, do func(contestant) error) {
+	for _, one := range contestants {
+		if r.failures[one.name] != nil || ctx.Err() != nil {
+			continue
+		}
+		if err := do(one); err != nil {
+			r.failures[one.name] = err
+		}
+	}
 }

@@ -47,6 +47,7 @@ func runPeer(ctx context.Context, args []string) error {
 		"blobs-go-git":  func() error { return readGoGit(dir) },
 		"blobs":         func() error { return withHead(ctx, dir, readBlobs) },
 		"sizes":         func() error { return withHead(ctx, dir, readSizes) },
+		"push":          func() error { return push(ctx) },
 		"history":       func() error { return answerHistory(ctx, dir, args[1:], false) },
 		"history-again": func() error { return answerHistory(ctx, dir, args[1:], true) },
 		"search":        func() error { return searchHead(ctx, dir, args[1], false) },

@@ -31,7 +31,8 @@ var listening = regexp.MustCompile(`listening on (http://[^\s,"]+)`)
 func startServer(ctx context.Context, binary, root string) (*server, error) {
 	// The context does not end the server: stop does, after its last reply.
 	//nolint:gosec,noctx // our own
-	cmd := exec.Command(binary, "serve", "--root", root, "--listen", "127.0.0.1:0", "--log-level", "error")
+	cmd := exec.Command(binary, "serve", "--root", root, "--listen", "127.0.0.1:0", "--log-level", "error",
+		"--allowed-host", hostname())
 	cmd.Env = isolated()
 	stderr, err := cmd.StderrPipe()
 	if err != nil {

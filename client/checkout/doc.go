@@ -16,7 +16,8 @@
 //     is no change: it comes again as soon as its content is sent, and by Verify.
 //   - Files that are the same are not touched, so that they keep their time.
 //   - Only what a run wrote is ever removed. What lies beside it stays.
-//   - Each file is the old or the new one at every moment, also after a kill -9. The
+//   - Each file is the old or the new one at every moment, also after a kill -9. Those
+//     of a folder that has nothing yet appear together, when all have arrived. The
 //     next run knows what the one before had got to, and ends in step whatever
 //     happened to the branch meanwhile.
 //   - Nothing outside of the folder is written, see package unpack.

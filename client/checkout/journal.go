@@ -13,7 +13,13 @@ import (
 type journal struct {
 	file   *os.File
 	buffer []byte
+	// delayed journals are written when they are flushed: until then nothing is
+	// done. What they hold before that is bounded all the same.
+	delayed bool
 }
+
+// mostDelayed is worth a call of the system.
+const mostDelayed = 64 << 10
 
 func createJournal(name string) (*journal, error) {
 	file, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE|os.O_TRUNC|os.O_APPEND, 0o600)
@@ -25,8 +31,17 @@ func createJournal(name string) (*journal, error) {
 
 // add is for one goroutine at a time.
 func (j *journal) add(r record) error {
-	j.buffer = r.appendTo(j.buffer[:0])
+	j.buffer = r.appendTo(j.buffer)
+	if j.delayed && len(j.buffer) < mostDelayed {
+		return nil
+	}
+	return j.flush()
+}
+
+// flush writes what was added.
+func (j *journal) flush() error {
 	_, err := j.file.Write(j.buffer)
+	j.buffer = j.buffer[:0]
 	return err
 }
 

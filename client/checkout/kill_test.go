@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"testing"
 	"time"
 
@@ -149,4 +150,58 @@ func (p *place) killAfter(bytes int) {
 	case <-ended: // there were fewer
 	}
 	p.server.stall(-1)
+}
+
+// TestKilledWhileNew kills first runs: what the folder has of the commit is whole,
+// and the run that follows ends with all of it and nothing beside it.
+func TestKilledWhileNew(t *testing.T) {
+	p := newPlace(t)
+	p.commit(manyFiles("new ")...)
+	want := p.archived()
+	s := &story{place: p, random: newRandom(2), counts: map[string]int{}}
+	for i := range gittest.Volume(6, 60) {
+		p.dir = t.TempDir()
+		s.kill()
+		if i%2 == 0 {
+			s.kill()
+		}
+		for path, content := range p.onDisk() {
+			if content != want[path] {
+				t.Fatalf("%s is not what the commit has: %.40q", path, content)
+			}
+		}
+		if result := p.sync(nil); result.KeptCount != 0 {
+			t.Fatalf("%q were taken for edits", result.Kept)
+		}
+		p.same(want)
+		if left, err := os.ReadDir(filepath.Join(p.dir, stateFolder)); err != nil || len(left) != 1 {
+			t.Fatalf("the folder of the state has %v, %v", left, err)
+		}
+	}
+	if t.Logf("%v", s.counts); s.counts["killed"] < 5 {
+		t.Error("hardly a run was killed")
+	}
+}
+
+// TestFilesAppearMeanwhile has somebody make files while the first archive is
+// unpacked: they are edits.
+func TestFilesAppearMeanwhile(t *testing.T) {
+	p := newPlace(t)
+	p.commit(manyFiles("new ")...)
+	appeared := false
+	got := p.sync(func(o *Options) {
+		o.Events = func(e Event) {
+			if e.Event == EventWrite && !appeared {
+				appeared = true
+				p.write("d3/f100", "mine")
+				p.write("other", "mine")
+			}
+		}
+	})
+	want := p.archived()
+	want["d3/f100"], want["other"] = "file mine", "file mine"
+	p.same(want)
+	if !slices.Equal(got.Kept, []string{"d3/f100"}) {
+		t.Errorf("%q were kept", got.Kept)
+	}
 }

@@ -58,18 +58,21 @@ func (r record) appendTo(b []byte) []byte {
 }
 
 func parseRecord(text []byte) (r record, err error) {
-	fields := bytes.SplitN(text, []byte{' '}, 5)
-	if len(fields) != 5 || len(fields[0]) != 2 || len(fields[1]) != 2*len(r.id) {
+	// There are as many of them as files: this allocates nothing but the path.
+	flags, rest, _ := bytes.Cut(text, []byte{' '})
+	id, rest, _ := bytes.Cut(rest, []byte{' '})
+	size, rest, _ := bytes.Cut(rest, []byte{' '})
+	mtime, path, ok := bytes.Cut(rest, []byte{' '})
+	if !ok || len(flags) != 2 || len(id) != 2*len(r.id) {
 		return r, fmt.Errorf("%w: %.40q", ErrState, text)
 	}
-	r.gone, r.kept, r.kind = fields[0][0] == '-', fields[0][0] == 'k', kind(fields[0][1])
-	_, failed := hex.Decode(r.id[:], fields[1])
-	r.size, err = strconv.ParseInt(string(fields[2]), 10, 64)
-	failed = errors.Join(failed, err)
-	r.mtime, err = strconv.ParseInt(string(fields[3]), 10, 64)
-	r.path = string(fields[4])
-	if err := errors.Join(failed, err); err != nil {
-		return r, fmt.Errorf("%w: %w", ErrState, err)
+	r.gone, r.kept, r.kind, r.path = flags[0] == '-', flags[0] == 'k', kind(flags[1]), string(path)
+	_, idErr := hex.Decode(r.id[:], id)
+	r.size, err = strconv.ParseInt(string(size), 10, 64)
+	var timeErr error
+	r.mtime, timeErr = strconv.ParseInt(string(mtime), 10, 64)
+	if idErr != nil || err != nil || timeErr != nil {
+		return r, fmt.Errorf("%w: %w", ErrState, errors.Join(idErr, err, timeErr))
 	}
 	return r, nil
 }

@@ -152,6 +152,9 @@ func (r *run) removeStale() error {
 	if err != nil {
 		return err
 	}
+	if s.file == nil {
+		return nil // it was the first run
+	}
 	defer s.close()
 	remover := newRemover(r)
 	// What is added to the journal meanwhile is of paths that were passed.

@@ -62,6 +62,9 @@ func (f *folder) attempt(ctx context.Context, c *client.Client, now *client.Stat
 		f.header.Commit = "" // a dry run does not bring it in order
 	}
 	result, err := f.update(ctx, c, now)
+	if errors.Is(err, errAppeared) {
+		return f.attempt(ctx, c, now) // as into a folder that has files
+	}
 	if result.Kept == nil {
 		result.Kept = []string{}
 	}
@@ -78,16 +81,9 @@ func (f *folder) update(ctx context.Context, c *client.Client, now *client.State
 	if !f.header.fits(o) {
 		return f.take(ctx, c, o.Ref, "", nil)
 	}
-	if now == nil {
-		now, err = glance(ctx, c, o.archive(o.Ref, nil))
-		if refused := (*client.Error)(nil); errors.As(err, &refused) && !refused.Busy() {
-			return f.take(ctx, c, o.Ref, base, nil) // there is no plain route: the archive tells
-		}
-		if err != nil {
-			return result, err
-		}
-	}
 	switch {
+	case now == nil:
+		result, err = f.take(ctx, c, o.Ref, base, nil) // nothing, where nothing is new
 	case now.Missing || now.Commit == "":
 		return f.take(ctx, c, o.Ref, "", nil) // for the server's own words, or its archive
 	case now.Commit != base:
@@ -95,24 +91,17 @@ func (f *folder) update(ctx context.Context, c *client.Client, now *client.State
 		if errors.Is(err, ErrGone) { // the branch was moved meanwhile
 			result, err = f.take(ctx, c, o.Ref, base, nil)
 		}
-		if err != nil || !o.Verify && (result.Full || f.lock == nil) {
-			return result, err
-		}
 	default:
 		result = Result{Commit: base, Base: base}
 	}
-	if !o.Verify && f.header.Kept == 0 {
+	if err != nil {
+		return result, err
+	}
+	seen := result.Commit != base && (result.Full || f.lock == nil)
+	if !o.Verify && (seen || f.header.Kept == 0) {
 		return result, nil
 	}
 	return f.check(ctx, c, result)
-}
-
-// glance asks for the state of a resource once.
-func glance(ctx context.Context, c *client.Client, uri string) (*client.State, error) {
-	for state, err := range c.Watch(ctx, uri) {
-		return &state, err
-	}
-	return nil, ctx.Err()
 }
 
 // run is one archive on its way into the folder.
@@ -158,6 +147,11 @@ func (f *folder) take(ctx context.Context, c *client.Client, revision, base stri
 		return r.result, err
 	}
 	defer func() { _ = d.Close() }() // only read from
+	if base != "" && d.Commit == base {
+		r.result.Commit = base
+		return r.result, nil
+	}
+	r.tell(Event{Event: EventStart, Commit: d.Commit, Base: r.base, Size: max(d.Size, 0)})
 	// Nothing was asked for in vain: from here on there is something to be recovered.
 	if r.journal, err = createJournal(name); err != nil {
 		return r.result, err
@@ -196,7 +190,6 @@ func (r *run) download(ctx context.Context, c *client.Client, revision string) (
 	if err != nil {
 		return nil, err
 	}
-	r.tell(Event{Event: EventStart, Commit: d.Commit, Base: r.base, Size: max(d.Size, 0)})
 	return d, nil
 }
 
@@ -254,7 +247,7 @@ func (r *run) unpack(ctx context.Context, d *client.Download) error {
 		Choose: r.choose, Ready: r.ready, AllowExternalSymlinks: r.options.AllowExternalSymlinks,
 	}
 	r.unpacker = unpack.New(root, o)
-	report, err := r.unpacker.Tar(ctx, in)
+	report, err := r.unpackInto(ctx, in, root, o)
 	r.result.Commit = cmp.Or(report.Comment, d.Commit)
 	if err == nil && r.isWhole() {
 		err = r.removeStale()
@@ -291,7 +284,7 @@ func (r *run) preview(in io.Reader) error {
 		}
 		choice, err := r.choose(m, archive)
 		if err == nil && !choice.Skip && m.Kind != unpack.Folder {
-			err = r.write(record{path: m.Path, kind: kindOf(m), size: m.Size})
+			err = r.noteWritten(record{path: m.Path, kind: kindOf(m), size: m.Size})
 		}
 		if err = errors.Join(err, closed(choice.Content)); err != nil {
 			return err
@@ -300,9 +293,9 @@ func (r *run) preview(in io.Reader) error {
 }
 
 // ready notes what is about to get its name.
-func (r *run) ready(w unpack.Written) error { return r.write(recordOf(w)) }
+func (r *run) ready(w unpack.Written) error { return r.noteWritten(recordOf(w)) }
 
-func (r *run) write(w record) error {
+func (r *run) noteWritten(w record) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.result.Written++

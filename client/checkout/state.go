@@ -16,6 +16,7 @@ const (
 	stateFolder = ".repomcp"
 	stateName   = "state"
 	journalName = "journal"
+	stageName   = "stage"
 	// unfinished is the state before it gets its name.
 	unfinished = "state.new"
 
@@ -258,9 +259,13 @@ func takeChange(old, change *record) (record, error) {
 	}
 }
 
-// recover ends a run that did not, by what the disk has: a record of its journal
-// may be of what was about to be done. The state is then one of no commit.
+// recover throws away what was never seen, and ends a run that did not, by what the
+// disk has: a record of its journal may be of what was about to be done. The state is
+// then one of no commit.
 func (f *folder) recover() error {
+	if err := os.RemoveAll(f.path(stageName)); err != nil {
+		return err
+	}
 	file, err := os.Open(f.path(journalName))
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -14,7 +14,7 @@
 //     and no folder on the way to a member may be a symbolic link, also not one
 //     that was there before.
 //   - A file appears by a rename, so that at every moment, after a kill -9 too, its
-//     path has the old content or all of the new one. Nothing is synced to the
+//     path has the old content or all of the new one, but for [Options].Unseen. Nothing is synced to the
 //     disk: after a loss of power the file system decides. What a run that was
 //     killed left behind under temporary names is removed by the next, see
 //     [Unpacker.Clean].

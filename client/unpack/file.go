@@ -97,7 +97,7 @@ func atPath(path string, err error) error {
 }
 
 func (r *run) writeAside(file file, fill func(io.Writer) (int64, error)) (w Written, err error) {
-	temporary, root := r.marker.temporaryName(), file.folder.root
+	temporary, root := r.nameAside(path.Base(file.path)), file.folder.root
 	perm := fs.FileMode(0o666)
 	if file.executable {
 		perm = 0o777
@@ -108,12 +108,14 @@ func (r *run) writeAside(file file, fill func(io.Writer) (int64, error)) (w Writ
 	}
 	sum := newSum(file.size)
 	size, err := fill(io.MultiWriter(out, sum))
-	err = errors.Join(err, out.Close())
+	info, other := out.Stat()
+	err = errors.Join(err, other, out.Close())
 	w = Written{Path: file.path, Size: size, ID: ID(sum.Sum(nil))}
 	if err == nil && (size != file.size || file.id != (ID{}) && w.ID != file.id) {
 		err = ErrContent
 	}
 	if err == nil {
+		w.Mode, w.ModTime = info.Mode(), info.ModTime()
 		err = r.complete(root, temporary, file, &w)
 	}
 	if err != nil {
@@ -128,21 +130,32 @@ func (r *run) complete(root *os.Root, temporary string, file file, w *Written) e
 		if err := root.Chtimes(temporary, file.modTime, file.modTime); err != nil {
 			return err
 		}
+		info, err := root.Lstat(temporary) // not all file systems keep all of a time
+		if err != nil {
+			return err
+		}
+		w.ModTime = info.ModTime()
 	}
-	info, err := root.Lstat(temporary)
-	if err != nil {
-		return err
-	}
-	w.Mode, w.ModTime = info.Mode(), info.ModTime()
 	if err := r.ready(*w); err != nil {
 		return err
 	}
 	return putInPlace(root, temporary, path.Base(file.path), file.path, file.replace)
 }
 
+// nameAside is what a file or a link is written under.
+func (r *run) nameAside(name string) string {
+	if r.options.Unseen {
+		return name
+	}
+	return r.marker.temporaryName()
+}
+
 // putInPlace renames over a file or a link, and over an empty folder if that may
 // be replaced.
 func putInPlace(root *os.Root, temporary, name, path string, replace bool) error {
+	if temporary == name {
+		return nil
+	}
 	err := root.Rename(temporary, name)
 	if err == nil {
 		return nil

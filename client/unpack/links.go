@@ -87,7 +87,7 @@ func (r *run) makeLink(s *folders, l link) error {
 	if l.id != (ID{}) && w.ID != l.id {
 		return atPath(l.path, ErrContent)
 	}
-	temporary := r.marker.temporaryName()
+	temporary := r.nameAside(name)
 	if err := root.Symlink(filepath.FromSlash(l.target), temporary); err != nil {
 		return atPath(l.path, err)
 	}

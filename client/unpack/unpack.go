@@ -25,6 +25,10 @@ type Options struct {
 	// it is from 1970 to 2242. Without it they have that of their writing, which
 	// is what builds look for.
 	Times bool
+	// Unseen says that the root is a new folder of the caller's own, which nobody
+	// looks into before a run has ended well and which is thrown away otherwise:
+	// files are written under their names at once.
+	Unseen bool
 	// AllowExternalSymlinks makes links that lead out of the root.
 	AllowExternalSymlinks bool
 	// RefuseClashes refuses names that differ only in case or in Unicode

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -37,13 +38,14 @@ var sampleFiles = []string{
 }
 
 func TestTar(t *testing.T) {
+	plain := func(_ testing.TB, b []byte) []byte { return b }
 	for name, pack := range map[string]func(testing.TB, []byte) []byte{
-		"plain": func(_ testing.TB, b []byte) []byte { return b }, "gzip": gzipped, "zstd": zstandard,
+		"plain": plain, "unseen": plain, "gzip": gzipped, "zstd": zstandard,
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlace(t)
 			done := map[string]Written{}
-			report, err := p.unpack(t, pack(t, sample(t)), Options{Done: func(w Written) error {
+			report, err := p.unpack(t, pack(t, sample(t)), Options{Unseen: name == "unseen", Done: func(w Written) error {
 				done[w.Path] = w
 				return nil
 			}})
@@ -117,6 +119,28 @@ func TestSecondRunReplacesFilesByRename(t *testing.T) {
 	want := slices.Clone(sampleFiles)
 	want[7], want[8] = `link "no link any more"`, `mine "stays"`
 	p.has(t, append(want, `z "new"`)...)
+}
+
+// TestUnseenMakesNewFilesOnly: an unseen root is not one where something is.
+func TestUnseenMakesNewFilesOnly(t *testing.T) {
+	for name, there := range map[string]func(p place) error{
+		"a file": func(p place) error { return p.root.WriteFile("a", []byte("mine"), 0o600) },
+		"a link": func(p place) error { return p.root.Symlink("b", "a") },
+	} {
+		for kind, member := range map[string]entry{"file": reg("a", "x"), "link": sym("a", "c")} {
+			t.Run(name+" under a "+kind, func(t *testing.T) {
+				p := newPlace(t)
+				if err := there(p); err != nil {
+					t.Fatal(err)
+				}
+				before := p.files(t)
+				if _, err := p.unpack(t, archive(t, member), Options{Unseen: true}); !errors.Is(err, fs.ErrExist) {
+					t.Errorf("it gives %v", err)
+				}
+				p.has(t, before...)
+			})
+		}
+	}
 }
 
 func TestChoose(t *testing.T) {
