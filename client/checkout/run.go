@@ -29,6 +29,7 @@ func (f *folder) sync(ctx context.Context, c *client.Client, now *client.State) 
 		if err == nil || left == 0 || ctx.Err() != nil || !begunAnew(err) {
 			return result, err
 		}
+		f.unpatched = f.unpatched || errors.Is(err, unpack.ErrPatch)
 		f.tell(Event{Event: EventRetry, Error: err.Error()})
 		now = nil // it may have been wrong
 	}
@@ -42,7 +43,7 @@ func begunAnew(err error) bool {
 	case errors.Is(err, client.ErrNetwork): // package client has tried again
 		return false
 	default:
-		return errors.Is(err, client.ErrDamaged) || errors.Is(err, unpack.ErrDamaged)
+		return errors.Is(err, client.ErrDamaged) || errors.Is(err, unpack.ErrDamaged) || errors.Is(err, unpack.ErrPatch)
 	}
 }
 
