@@ -2,7 +2,7 @@
 
 URL ?= http://127.0.0.1:8080/mcp
 
-.PHONY: build test race soak lint fuzz conformance inspector ci
+.PHONY: build test race soak lint fuzz conformance inspector ci mcpb image
 
 build:
 	CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o repomcp ./cmd/repomcp
@@ -36,5 +36,22 @@ inspector:
 
 ci:
 	.ci/run
+
+VERSION ?= $(shell git describe --tags --dirty 2> /dev/null || echo v0.0.0)
+GOOS ?= $(shell go env GOOS)
+GOARCH ?= $(shell go env GOARCH)
+
+# A bundle that desktop clients install, for this platform or for GOOS and GOARCH.
+mcpb:
+	mkdir -p dist
+	CGO_ENABLED=0 GOOS=$(GOOS) GOARCH=$(GOARCH) go build -trimpath -ldflags="-s -w -X main.release=$(VERSION)" \
+		-o dist/$(GOOS)_$(GOARCH)/repomcp ./cmd/repomcp
+	go run ./deploy/mcpb -binary dist/$(GOOS)_$(GOARCH)/repomcp -platform $(GOOS) -version $(VERSION) \
+		-o dist/repomcp_$(GOOS)_$(GOARCH).mcpb
+
+# The image for both architectures; wants docker with buildx. PUSH=--push sends it.
+image:
+	docker buildx build --platform linux/amd64,linux/arm64 --build-arg VERSION=$(VERSION) \
+		-t ghcr.io/repomcp/repomcp:$(VERSION) $(PUSH) .
 
 include bench.mk

@@ -109,6 +109,9 @@ var arrows = map[string][]string{
 	// Imported by tests only, as gittest is.
 	"internal/repos/repostest": {"internal/repos"},
 	"internal/gittest":         {},
+	// They make the files of a release.
+	"deploy/mcpb":     {},
+	"deploy/registry": {},
 	// Measures the program from outside, repos alone beside go-git, and search
 	// beside git grep.
 	"bench": {"internal/history", "internal/workers", "internal/repos", "internal/search", "internal/search/pattern"},

@@ -10,41 +10,59 @@ import (
 	"github.com/repomcp/repomcp/internal/mcp"
 )
 
-// version returns the version of the module as the Go toolchain recorded it, with the
-// commit for a build from a checkout.
+// release is the version that the linker is told where git or the module's version
+// may be missing: -ldflags "-X main.release=v1.2.3".
+var release string
+
+// version returns the version of the program: that of a release, that of the module
+// as the Go toolchain recorded it ("go install …@v1.2.3", a build in a clone), or
+// "devel" with the commit.
 func version() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok || info.Main.Version == "" || info.Main.Version == "(devel)" {
-		return "devel" + revision(info)
-	}
-	return info.Main.Version
+	info, _ := debug.ReadBuildInfo()
+	return versionOf(release, info)
 }
 
-func revision(info *debug.BuildInfo) string {
+// versionOf takes nil for a program without information on its build.
+func versionOf(release string, info *debug.BuildInfo) string {
 	const short = 12
+	switch commit, _ := commitOf(info); {
+	case release != "":
+		return release
+	case info != nil && info.Main.Version != "" && info.Main.Version != "(devel)":
+		return info.Main.Version
+	case len(commit) >= short:
+		return "devel+" + commit[:short]
+	default:
+		return "devel"
+	}
+}
+
+// commitOf returns the commit that was built, "" if it is not known, and whether
+// files were changed after it.
+func commitOf(info *debug.BuildInfo) (commit string, changed bool) {
 	if info == nil {
-		return ""
+		return "", false
 	}
 	for _, setting := range info.Settings {
-		if setting.Key == "vcs.revision" && len(setting.Value) >= short {
-			return "+" + setting.Value[:short]
+		switch setting.Key {
+		case "vcs.revision":
+			commit = setting.Value
+		case "vcs.modified":
+			changed = setting.Value == "true"
 		}
 	}
-	return ""
+	return commit, changed
 }
 
 // describe returns what a report of a fault should begin with.
 func describe() string {
-	commit := "unknown"
-	if info, ok := debug.ReadBuildInfo(); ok {
-		for _, setting := range info.Settings {
-			switch {
-			case setting.Key == "vcs.revision":
-				commit = setting.Value
-			case setting.Key == "vcs.modified" && setting.Value == "true":
-				commit += ", changed"
-			}
-		}
+	info, _ := debug.ReadBuildInfo()
+	commit, changed := commitOf(info)
+	switch {
+	case commit == "":
+		commit = "unknown"
+	case changed:
+		commit += ", changed"
 	}
 	return fmt.Sprintf("repomcp %s\ncommit %s\n%s %s/%s\nMCP %v\n", version(), commit, runtime.Version(), runtime.GOOS,
 		runtime.GOARCH, mcp.Versions())

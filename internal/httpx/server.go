@@ -131,6 +131,11 @@ func (s *Server) routes() *echo.Echo {
 	e.GET(linkPath+"*", s.link)
 	e.HEAD(linkPath+"*", s.link)
 	e.GET(healthPath, s.health)
+	for path, document := range map[string]echo.HandlerFunc{
+		cardPath: s.card, earlierCardPath: s.card, catalogPath: s.catalog,
+	} {
+		e.Match([]string{http.MethodGet, http.MethodHead}, path, document)
+	}
 	return e
 }
 

@@ -1,0 +1,39 @@
+{{- define "repomcp.name" -}}
+{{- if contains "repomcp" .Release.Name }}{{ .Release.Name }}{{ else }}{{ .Release.Name }}-repomcp{{ end -}}
+{{- end }}
+
+{{- define "repomcp.selector" -}}
+app.kubernetes.io/name: repomcp
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+
+{{- define "repomcp.labels" -}}
+{{ include "repomcp.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
+{{- end }}
+
+{{- define "repomcp.image" -}}
+{{- if .Values.image.digest }}{{ .Values.image.repository }}@{{ .Values.image.digest }}
+{{- else }}{{ .Values.image.repository }}:{{ .Values.image.tag | default .Chart.AppVersion }}{{ end -}}
+{{- end }}
+
+{{- /* What is given, and over it what values.yaml says. Clients use the names of the service. */ -}}
+{{- define "repomcp.settings" -}}
+{{- $name := include "repomcp.name" . }}
+{{- $inner := printf "%s.%s" $name .Release.Namespace }}
+{{- $hosts := list $name $inner (printf "%s.svc" $inner) (printf "%s.svc.cluster.local" $inner) }}
+{{- $settings := dict "root" "/srv/git" "listen" "0.0.0.0:8080" "log-format" "json" }}
+{{- if .Values.keys.existingSecret }}
+{{- $_ := set $settings "session-key-file" "/run/secrets/repomcp/session-key" }}
+{{- $_ := set $settings "link-key-file" "/run/secrets/repomcp/link-keys" }}
+{{- end }}
+{{- if .Values.cache.bytes }}
+{{- $_ := set $settings "cache-dir" "/var/cache/repomcp" }}
+{{- $_ := set $settings "cache-bytes" .Values.cache.bytes }}
+{{- end }}
+{{- $settings = mergeOverwrite $settings .Values.settings }}
+{{- $_ := set $settings "allowed-host" (concat $hosts (get .Values.settings "allowed-host" | default list)) }}
+{{- toYaml $settings }}
+{{- end }}

@@ -1,0 +1,111 @@
+// Command mcpb packs the program into an MCP bundle (.mcpb), which desktop clients
+// install by a double click: a zip file of manifest.json and server/repomcp.
+//
+//	go run ./deploy/mcpb -binary repomcp -platform linux -version 1.2.3 -o repomcp.mcpb
+//
+// A bundle has one program, and thus is for one platform. The same inputs make the
+// same bytes.
+package main
+
+import (
+	"archive/zip"
+	"bytes"
+	_ "embed"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+	"time"
+)
+
+// template is the manifest but for what differs between bundles.
+//
+//go:embed manifest.json
+var template []byte
+
+func main() {
+	var b bundle
+	flag.StringVar(&b.binary, "binary", "repomcp", "the program, built for the platform")
+	flag.StringVar(&b.platform, "platform", "", "what the program was built for, as GOOS has it: darwin or linux")
+	flag.StringVar(&b.version, "version", "", "version of the bundle, with or without v")
+	output := flag.String("o", "repomcp.mcpb", "file to write")
+	flag.Parse()
+	if err := b.writeFile(*output); err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, "mcpb:", err)
+		os.Exit(1)
+	}
+}
+
+// bundle is what goes into a file.
+type bundle struct{ binary, platform, version string }
+
+func (b bundle) writeFile(name string) (err error) {
+	file, err := os.Create(name)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err = errors.Join(err, file.Close()); err != nil {
+			err = errors.Join(err, os.Remove(name))
+		}
+	}()
+	return b.write(file)
+}
+
+func (b bundle) write(w io.Writer) error {
+	manifest, err := b.manifest()
+	if err != nil {
+		return err
+	}
+	program, err := os.Open(b.binary)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = program.Close() }() // it was only read
+	archive := zip.NewWriter(w)
+	if err := add(archive, "manifest.json", 0o644, bytes.NewReader(manifest)); err != nil {
+		return err
+	}
+	if err := add(archive, "server/repomcp", 0o755, program); err != nil {
+		return err
+	}
+	return archive.Close()
+}
+
+func add(archive *zip.Writer, name string, mode os.FileMode, content io.Reader) error {
+	// The first time that zip can tell.
+	header := &zip.FileHeader{
+		Name: name, Method: zip.Deflate, Modified: time.Date(1980, time.January, 1, 0, 0, 0, 0, time.UTC),
+	}
+	header.SetMode(mode)
+	entry, err := archive.CreateHeader(header)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(entry, content)
+	return err
+}
+
+// manifest is the template for one platform.
+func (b bundle) manifest() ([]byte, error) {
+	var m map[string]any
+	if err := json.Unmarshal(template, &m); err != nil {
+		return nil, err
+	}
+	compatibility, _ := m["compatibility"].(map[string]any)
+	platforms, _ := compatibility["platforms"].([]any)
+	if !slices.Contains(platforms, any(b.platform)) {
+		return nil, fmt.Errorf("-platform %q is none of %v", b.platform, platforms)
+	}
+	compatibility["platforms"] = []string{b.platform}
+	version := strings.TrimPrefix(b.version, "v")
+	if version == "" {
+		return nil, errors.New("-version is missing, such as 1.2.3")
+	}
+	m["version"] = version
+	return json.MarshalIndent(m, "", "  ")
+}
