@@ -18,6 +18,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/httpx"
 	"github.com/repomcp/repomcp/internal/mcp"
+	"github.com/repomcp/repomcp/internal/metrics"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
@@ -28,6 +29,7 @@ type serveFlags struct {
 	mirrorFlags
 	stdio          bool
 	listen         string
+	adminListen    string
 	publicURL      string
 	allowedHosts   []string
 	allowedOrigins []string
@@ -74,6 +76,8 @@ cleanly on SIGTERM: downloads that are under way may finish within
 	flags.define(set)
 	set.BoolVar(&flags.stdio, "stdio", false, "serve the program that started this one, as repomcp stdio does")
 	set.StringVar(&flags.listen, "listen", "127.0.0.1:8080", "address to listen on; port 0 picks a free one")
+	set.StringVar(&flags.adminListen, "admin-listen", "",
+		"address of metrics, readiness and profiles, for the operator alone, such as 127.0.0.1:9090 (default: none)")
 	set.StringVar(&flags.publicURL, "public-url", "",
 		"address under which clients reach the server, when it is another one")
 	set.StringSliceVar(&flags.allowedHosts, "allowed-host", nil,
@@ -130,6 +134,11 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 		return fmt.Errorf("listening on %s: %w", flags.listen, err)
 	}
 	defer func() { _ = listener.Close() }() // the server has mostly closed it
+	operator, err := flags.openAdmin(ctx, logger)
+	if err != nil {
+		return err
+	}
+	defer operator.close()
 	linking, err := flags.ownLinks().open(flags.publicURL, listener.Addr(), logger)
 	if err != nil {
 		return err
@@ -149,12 +158,17 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 		MCP: served.messages, Resources: served.resources, AllowedHosts: append(hosts, at.names...),
 		AllowedOrigins: flags.allowedOrigins,
 		PublicURL:      flags.publicURL,
-		WriteTimeout:   flags.writeTimeout, Connections: flags.maxConnections, Health: served.catalogue.Check, Logger: logger,
+		WriteTimeout:   flags.writeTimeout, Connections: flags.maxConnections, Health: served.catalogue.Check,
+		Observer: operator.observer(), Logger: logger,
 	})
 	if err := greet(env.stderr, flags, at, len(served.catalogue.Names()), logger); err != nil {
 		return err
 	}
 	serving = true
+	defer operator.serve(ctx, hosts, metrics.Sources{
+		Catalogue: served.catalogue, Scheduler: served.engine.Scheduler(), Subscriptions: served.subscriptions,
+		Cache: caching.cache, Server: server,
+	})()
 	stop := runUntil(ctx, append(served.background(flags.mirrorFlags), linking.watch, caching.watch,
 		func(ctx context.Context) { ignoreHangups(ctx, logger) })...)
 	defer stop()

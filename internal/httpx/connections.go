@@ -38,6 +38,12 @@ func newConnections(most int, timeout time.Duration) *connections {
 	return &connections{most: most, timeout: timeout, waiting: list.New()}
 }
 
+func (c *connections) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.open
+}
+
 // tracked is one connection.
 type tracked struct {
 	pacedConn

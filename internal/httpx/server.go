@@ -64,7 +64,9 @@ type Options struct {
 	Health func() error
 	// Sockets is how many WebSocket connections may be open; 0 means 512.
 	Sockets int
-	Logger  *slog.Logger
+	// Observer is told what is served; nil: nobody is.
+	Observer Observer
+	Logger   *slog.Logger
 }
 
 // Server is the HTTP server. There is no global write timeout: what bounds
@@ -72,6 +74,8 @@ type Options struct {
 type Server struct {
 	options  Options
 	logger   *slog.Logger
+	observer Observer
+	paths    map[string]bool // of the routes
 	http     *http.Server
 	sockets  *sockets
 	conns    *connections
@@ -87,12 +91,15 @@ func New(options Options) *Server {
 	if options.Sockets == 0 {
 		options.Sockets = defaultSockets
 	}
+	if options.Observer == nil {
+		options.Observer = nobody{}
+	}
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{
-		options: options, logger: options.Logger, sockets: newSockets(options.Sockets),
-		conns: newConnections(options.Connections, options.WriteTimeout),
+		options: options, logger: options.Logger, observer: options.Observer, paths: make(map[string]bool),
+		sockets: newSockets(options.Sockets), conns: newConnections(options.Connections, options.WriteTimeout),
 	}
 	s.draining, s.drain = context.WithCancel(context.Background())
 	s.http = &http.Server{
@@ -131,6 +138,9 @@ func (s *Server) routes() *echo.Echo {
 	e.GET(linkPath+"*", s.link)
 	e.HEAD(linkPath+"*", s.link)
 	e.GET(healthPath, s.health)
+	for _, route := range e.Routes() {
+		s.paths[route.Path] = true
+	}
 	return e
 }
 
@@ -155,7 +165,8 @@ var (
 		"Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since",
 	}
 	exposedHeaders = []string{
-		mcp.HeaderSession, headerResourceURI, headerResourceType, headerDigest, "Content-Location", "Accept-Ranges",
+		mcp.HeaderSession, headerResourceURI, headerResourceType, headerDigest, headerFetched, "Content-Location",
+		"Accept-Ranges",
 		"Content-Disposition", "Content-Length", "Content-Range", "ETag", "Last-Modified", "Link", "Retry-After",
 	}
 )

@@ -102,6 +102,9 @@ type delivery struct {
 // and aborts the connection otherwise.
 func (s *Server) send(c echo.Context, content *resources.Content, d delivery) {
 	ctx, h := c.Request().Context(), c.Response().Header()
+	s.observer.StreamBegan()
+	whole := false
+	defer func() { s.observer.StreamEnded(whole) }()
 	announced := announceDigest(c.Request(), h, content, d)
 	w := &streamWriter{response: c.Response(), limit: d.limit}
 	// A write that waits for the client ends with the request, which the client
@@ -128,6 +131,7 @@ func (s *Server) send(c echo.Context, content *resources.Content, d delivery) {
 	if announced {
 		h.Set(headerDigest, digestText(content.Digest))
 	}
+	whole = true
 }
 
 // announceDigest says where the digest will be, and reports whether it is to

@@ -1,0 +1,68 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+
+	"github.com/repomcp/repomcp/internal/admin"
+	"github.com/repomcp/repomcp/internal/httpx"
+	"github.com/repomcp/repomcp/internal/metrics"
+)
+
+// administration is what the operator asks; empty where there is no listener for it.
+type administration struct {
+	listener net.Listener
+	metrics  *metrics.Metrics
+	reach    reach
+	logger   *slog.Logger
+}
+
+// openAdmin listens where the flag says.
+func (f serveFlags) openAdmin(ctx context.Context, logger *slog.Logger) (*administration, error) {
+	a := &administration{logger: logger}
+	if f.adminListen == "" {
+		return a, nil
+	}
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.adminListen)
+	if err != nil {
+		return nil, fmt.Errorf("listening on --admin-listen %s: %w", f.adminListen, err)
+	}
+	a.listener, a.metrics, a.reach = listener, metrics.New(version()), reachOf(listener.Addr())
+	if a.reach.everybody {
+		logger.Warn("other machines can connect to the admin listener, which asks nobody who they are; it tells the " +
+			"names of all repositories")
+	}
+	return a, nil
+}
+
+func (a *administration) close() {
+	if a.listener != nil {
+		_ = a.listener.Close() // the server has mostly closed it
+	}
+}
+
+// observer is nil where nobody asks for the numbers.
+func (a *administration) observer() httpx.Observer {
+	if a.metrics == nil {
+		return nil
+	}
+	return a.metrics
+}
+
+// serve answers the operator until stop is called, also while downloads finish after
+// the end of ctx. Then the server is not ready.
+func (a *administration) serve(ctx context.Context, hosts []string, sources metrics.Sources) (stop func()) {
+	if a.listener == nil {
+		return func() {}
+	}
+	a.metrics.Read(sources)
+	server := admin.New(admin.Options{
+		Metrics: a.metrics.Handler(), Catalogue: sources.Catalogue, Health: sources.Catalogue.Check,
+		Hosts: append(hosts, a.reach.names...), Logger: a.logger,
+	})
+	context.AfterFunc(ctx, server.Drain)
+	a.logger.Info("metrics and health are served", "address", a.reach.base)
+	return runUntil(context.WithoutCancel(ctx), func(ctx context.Context) { server.Serve(ctx, a.listener) })
+}
