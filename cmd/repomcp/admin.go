@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net"
 
@@ -19,28 +18,18 @@ type administration struct {
 	logger   *slog.Logger
 }
 
-// openAdmin listens where the flag says.
-func (f serveFlags) openAdmin(ctx context.Context, logger *slog.Logger) (*administration, error) {
-	a := &administration{logger: logger}
-	if f.adminListen == "" {
-		return a, nil
+// newAdministration uses a listener, or nil.
+func newAdministration(listener net.Listener, logger *slog.Logger) *administration {
+	a := &administration{listener: listener, logger: logger}
+	if listener == nil {
+		return a
 	}
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", f.adminListen)
-	if err != nil {
-		return nil, fmt.Errorf("listening on --admin-listen %s: %w", f.adminListen, err)
-	}
-	a.listener, a.metrics, a.reach = listener, metrics.New(version()), reachOf(listener.Addr())
+	a.metrics, a.reach = metrics.New(version()), reachOf("http", listener.Addr())
 	if a.reach.everybody {
 		logger.Warn("other machines can connect to the admin listener, which asks nobody who they are; it tells the " +
 			"names of all repositories")
 	}
-	return a, nil
-}
-
-func (a *administration) close() {
-	if a.listener != nil {
-		_ = a.listener.Close() // the server has mostly closed it
-	}
+	return a
 }
 
 // observer is nil where nobody asks for the numbers.
@@ -63,6 +52,6 @@ func (a *administration) serve(ctx context.Context, hosts []string, sources metr
 		Hosts: append(hosts, a.reach.names...), Logger: a.logger,
 	})
 	context.AfterFunc(ctx, server.Drain)
-	a.logger.Info("metrics and health are served", "address", a.reach.base)
+	a.logger.Info("metrics and health are served", "address", a.reach.shown())
 	return runUntil(context.WithoutCancel(ctx), func(ctx context.Context) { server.Serve(ctx, a.listener) })
 }

@@ -2,6 +2,7 @@ package httpx
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -64,6 +65,8 @@ type Options struct {
 	Health func() error
 	// Sockets is how many WebSocket connections may be open; 0 means 512.
 	Sockets int
+	// TLS has HTTPS served; nil: HTTP is. It needs a certificate.
+	TLS *tls.Config
 	// Observer is told what is served; nil: nobody is.
 	Observer Observer
 	Logger   *slog.Logger
@@ -109,9 +112,19 @@ func New(options Options) *Server {
 		MaxHeaderBytes:    maxHeaderBytes,
 		ConnContext:       withConn,
 		ConnState:         s.conns.changed,
+		TLSConfig:         options.TLS,
+		Protocols:         protocols(),
 		ErrorLog:          slog.NewLogLogger(options.Logger.Handler(), slog.LevelDebug),
 	}
 	return s
+}
+
+// protocols leaves HTTP/2 to proxies: what breaks a reply off, bounds writes and
+// carries WebSocket here is the connection of one request at a time.
+func protocols() *http.Protocols {
+	p := new(http.Protocols)
+	p.SetHTTP1(true)
+	return p
 }
 
 func (s *Server) routes() *echo.Echo {
@@ -173,7 +186,11 @@ var (
 
 // Serve accepts connections until Shutdown.
 func (s *Server) Serve(listener net.Listener) error {
-	if err := s.http.Serve(bounded{listener, s.conns}); !errors.Is(err, http.ErrServerClosed) {
+	serve := func() error { return s.http.Serve(bounded{listener, s.conns}) }
+	if s.options.TLS != nil {
+		serve = func() error { return s.http.ServeTLS(bounded{listener, s.conns}, "", "") }
+	}
+	if err := serve(); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil

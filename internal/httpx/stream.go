@@ -2,6 +2,7 @@ package httpx
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -177,6 +178,9 @@ func unblockAfter(ctx context.Context, c echo.Context) (stop func()) {
 func abort(c echo.Context) {
 	if !c.Request().ProtoAtLeast(1, 1) {
 		if conn, _, err := http.NewResponseController(c.Response()).Hijack(); err == nil {
+			if secure, ok := conn.(*tls.Conn); ok {
+				conn = secure.NetConn() // TLS would say that this is the end
+			}
 			if tcp, ok := conn.(interface{ SetLinger(int) error }); ok {
 				_ = tcp.SetLinger(0) // it is closed in any case
 			}
