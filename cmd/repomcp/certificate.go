@@ -20,7 +20,8 @@ func (f serveFlags) certificate() (*certificate, error) {
 		return nil, nil
 	}
 	if f.tlsCert == "" || f.tlsKey == "" {
-		return nil, &usageError{errors.New("--tls-cert and --tls-key go together: the certificate with its chain, and its key")}
+		return nil, &usageError{errors.New("--tls-cert and --tls-key go together: the certificate with its chain, and " +
+			"its key")}
 	}
 	c := &certificate{certFile: f.tlsCert, keyFile: f.tlsKey}
 	if err := c.reload(); err != nil {

@@ -54,7 +54,10 @@ func (f serveFlags) reloads(c *cobra.Command, level *slog.LevelVar, cert *certif
 		list = append(list, reloads{{"link keys", func() error { _, err := l.keys.ReloadIfChanged(); return err }}}...)
 	}
 	if l.revocations != nil {
-		list = append(list, reloads{{"link revocations", func() error { _, err := l.revocations.ReloadIfChanged(); return err }}}...)
+		list = append(list, reloads{{"link revocations", func() error {
+			_, err := l.revocations.ReloadIfChanged()
+			return err
+		}}}...)
 	}
 	return list
 }
