@@ -19,15 +19,36 @@ type reach struct {
 	names []string
 	// everybody says that other machines can connect.
 	everybody bool
+	// socket is the path of a Unix socket, which base does not tell.
+	socket string
+}
+
+// shown is where the listener is.
+func (r reach) shown() string {
+	if r.socket != "" {
+		return unixPrefix + r.socket
+	}
+	return r.base
+}
+
+// scheme of the addresses of a server.
+func scheme(cert *certificate) string {
+	if cert == nil {
+		return "http"
+	}
+	return "https"
 }
 
 // reachOf finds the addresses of a listener. On the loopback interface only its
 // own names are served: pages of other sites may make their names mean it.
 // Otherwise those of this machine are, by which no page can name another one.
-func reachOf(address net.Addr) reach {
+func reachOf(scheme string, address net.Addr) reach {
+	if isUnix(address) {
+		return reach{base: scheme + "://localhost", socket: address.String()}
+	}
 	at, err := netip.ParseAddrPort(address.String())
 	if err != nil || at.Addr().IsLoopback() {
-		return reach{base: "http://" + address.String()}
+		return reach{base: scheme + "://" + address.String()}
 	}
 	r := reach{everybody: true, names: machineNames()}
 	host := at.Addr().Unmap()
@@ -37,7 +58,7 @@ func reachOf(address net.Addr) reach {
 			host = first
 		}
 	}
-	r.base = "http://" + netip.AddrPortFrom(host, at.Port()).String()
+	r.base = scheme + "://" + netip.AddrPortFrom(host, at.Port()).String()
 	return r
 }
 
@@ -93,7 +114,7 @@ func greet(w io.Writer, flags serveFlags, at reach, count int, logger *slog.Logg
 	}
 	endpoint := base + "/mcp"
 	if flags.logFormat == "json" {
-		logger.Info("listening", "address", at.base, "mcp", endpoint, "repositories", count, "root", flags.root,
+		logger.Info("listening", "address", at.shown(), "mcp", endpoint, "repositories", count, "root", flags.root,
 			"version", version())
 		if at.everybody {
 			logger.Warn(exposed, "hosts", at.names)
@@ -101,7 +122,7 @@ func greet(w io.Writer, flags serveFlags, at reach, count int, logger *slog.Logg
 		return nil
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "repomcp %s\nlistening on %s, serving %s below %s\n", version(), at.base, plural(count), flags.root)
+	fmt.Fprintf(&b, "repomcp %s\nlistening on %s, serving %s below %s\n", version(), at.shown(), plural(count), flags.root)
 	if at.everybody {
 		fmt.Fprintf(&b, "warning: %s\nclients that use another name than %s need --allowed-host NAME\n", exposed,
 			strings.Join(at.names, ", "))

@@ -59,7 +59,7 @@ type linking struct {
 
 // open makes links begin with the public URL or else, on the loopback interface,
 // with the address that the server listens on.
-func (f linkFlags) open(publicURL string, listening net.Addr, logger *slog.Logger) (*linking, error) {
+func (f linkFlags) open(publicURL, scheme string, listening net.Addr, logger *slog.Logger) (*linking, error) {
 	delivery, ok := deliveryNames[f.delivery]
 	if !ok {
 		return nil, &usageError{fmt.Errorf("--delivery %q is none of auto, direct and url", f.delivery)}
@@ -70,7 +70,7 @@ func (f linkFlags) open(publicURL string, listening net.Addr, logger *slog.Logge
 		if at, err := netip.ParseAddrPort(listening.String()); err != nil || !at.Addr().IsLoopback() {
 			return l, f.unlinked(delivery)
 		}
-		publicURL = "http://" + listening.String()
+		publicURL = scheme + "://" + listening.String()
 	}
 	base, err := links.ParseBase(publicURL)
 	if err != nil {

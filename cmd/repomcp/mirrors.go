@@ -190,18 +190,26 @@ func withoutPath(err error) error {
 	return err
 }
 
-func newLogger(w io.Writer, flags mirrorFlags) (*slog.Logger, error) {
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(flags.logLevel)); err != nil {
-		return nil, &usageError{fmt.Errorf("--log-level %q is none of debug, info, warn and error", flags.logLevel)}
+// newLogger makes a logger whose level can be changed later.
+func newLogger(w io.Writer, flags mirrorFlags) (*slog.Logger, *slog.LevelVar, error) {
+	level := new(slog.LevelVar)
+	if err := setLevel(level, flags.logLevel); err != nil {
+		return nil, nil, &usageError{err}
 	}
 	options := &slog.HandlerOptions{Level: level}
 	switch flags.logFormat {
 	case "text":
-		return slog.New(slog.NewTextHandler(w, options)), nil
+		return slog.New(slog.NewTextHandler(w, options)), level, nil
 	case "json":
-		return slog.New(slog.NewJSONHandler(w, options)), nil
+		return slog.New(slog.NewJSONHandler(w, options)), level, nil
 	default:
-		return nil, &usageError{fmt.Errorf("--log-format %q is neither text nor json", flags.logFormat)}
+		return nil, nil, &usageError{fmt.Errorf("--log-format %q is neither text nor json", flags.logFormat)}
 	}
+}
+
+func setLevel(level *slog.LevelVar, name string) error {
+	if level.UnmarshalText([]byte(name)) != nil {
+		return fmt.Errorf("--log-level %q is none of debug, info, warn and error", name)
+	}
+	return nil
 }

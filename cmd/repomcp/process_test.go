@@ -279,7 +279,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	for _, step := range []struct {
 		signal syscall.Signal
 		says   string
-	}{{syscall.SIGHUP, "nothing to reload"}, {syscall.SIGINT, "stopping: downloads may finish"}} {
+	}{{syscall.SIGHUP, "SIGHUP: read again"}, {syscall.SIGINT, "stopping: downloads may finish"}} {
 		if err := p.cmd.Process.Signal(step.signal); err != nil {
 			t.Fatal(err)
 		}

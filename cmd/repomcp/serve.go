@@ -9,15 +9,15 @@ import (
 	"net"
 	"net/url"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
+	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
 	"github.com/repomcp/repomcp/internal/httpx"
 	"github.com/repomcp/repomcp/internal/mcp"
+	"github.com/repomcp/repomcp/internal/metrics"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
@@ -28,6 +28,9 @@ type serveFlags struct {
 	mirrorFlags
 	stdio          bool
 	listen         string
+	adminListen    string
+	tlsCert        string
+	tlsKey         string
 	publicURL      string
 	allowedHosts   []string
 	allowedOrigins []string
@@ -73,7 +76,12 @@ cleanly on SIGTERM: downloads that are under way may finish within
 	set := command.Flags()
 	flags.define(set)
 	set.BoolVar(&flags.stdio, "stdio", false, "serve the program that started this one, as repomcp stdio does")
-	set.StringVar(&flags.listen, "listen", "127.0.0.1:8080", "address to listen on; port 0 picks a free one")
+	set.StringVar(&flags.listen, "listen", "127.0.0.1:8080", "address to listen on; port 0 picks a free one, and unix:PATH is a Unix socket")
+	set.StringVar(&flags.adminListen, "admin-listen", "",
+		"address of metrics, readiness and profiles, for the operator alone, such as 127.0.0.1:9090 (default: none)")
+	set.StringVar(&flags.tlsCert, "tls-cert", "",
+		"file with the certificate and its chain (PEM): HTTPS is served. SIGHUP has it read again")
+	set.StringVar(&flags.tlsKey, "tls-key", "", "file with the key of --tls-cert (PEM)")
 	set.StringVar(&flags.publicURL, "public-url", "",
 		"address under which clients reach the server, when it is another one")
 	set.StringSliceVar(&flags.allowedHosts, "allowed-host", nil,
@@ -98,7 +106,7 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 		return errNoRoot
 	}
 	env.collect(serveGarbage)
-	logger, err := newLogger(env.stderr, flags.mirrorFlags)
+	logger, level, err := newLogger(env.stderr, flags.mirrorFlags)
 	if err != nil {
 		return err
 	}
@@ -109,7 +117,11 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 		}
 	}()
 	warnOfSettings(logger, c.Root(), os.Environ())
-	warnOfReaders(logger, flags.sessionKeyFile, flags.links.keyFile)
+	warnOfReaders(logger, flags.sessionKeyFile, flags.links.keyFile, flags.tlsKey)
+	cert, err := flags.certificate()
+	if err != nil {
+		return err
+	}
 	key, err := flags.sessionKey()
 	if err != nil {
 		return err
@@ -125,12 +137,14 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 	defer func() { err = errors.Join(err, served.close()) }()
 	redis.SetLogger(redisLog{logger})
 	// Links begin with the address.
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", flags.listen)
+	sockets, err := flags.openSockets(ctx)
 	if err != nil {
-		return fmt.Errorf("listening on %s: %w", flags.listen, err)
+		return err
 	}
-	defer func() { _ = listener.Close() }() // the server has mostly closed it
-	linking, err := flags.ownLinks().open(flags.publicURL, listener.Addr(), logger)
+	listener := sockets.clients
+	defer sockets.close()
+	operator := newAdministration(sockets.admin, logger)
+	linking, err := flags.ownLinks().open(flags.publicURL, scheme(cert), listener.Addr(), logger)
 	if err != nil {
 		return err
 	}
@@ -144,20 +158,27 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 		mcp.Options{Delivery: linking.delivery, Sessions: mcp.NewSessions(key)}); err != nil {
 		return err
 	}
-	at := reachOf(listener.Addr())
+	at := reachOf(scheme(cert), listener.Addr())
 	server := httpx.New(httpx.Options{
 		MCP: served.messages, Resources: served.resources, AllowedHosts: append(hosts, at.names...),
 		AllowedOrigins: flags.allowedOrigins,
-		PublicURL:      flags.publicURL,
-		WriteTimeout:   flags.writeTimeout, Connections: flags.maxConnections, Health: served.catalogue.Check, Logger: logger,
+		PublicURL:      flags.publicURL, TLS: cert.config(),
+		WriteTimeout: flags.writeTimeout, Connections: flags.maxConnections, Health: served.catalogue.Check,
+		Observer: operator.observer(), Logger: logger,
 	})
 	if err := greet(env.stderr, flags, at, len(served.catalogue.Names()), logger); err != nil {
 		return err
 	}
 	serving = true
+	defer operator.serve(ctx, hosts, metrics.Sources{
+		Catalogue: served.catalogue, Scheduler: served.engine.Scheduler(), Subscriptions: served.subscriptions,
+		Cache: caching.cache, Server: server,
+	})()
 	stop := runUntil(ctx, append(served.background(flags.mirrorFlags), linking.watch, caching.watch,
-		func(ctx context.Context) { ignoreHangups(ctx, logger) })...)
+		func(ctx context.Context) { flags.reloads(c, level, cert, linking).follow(ctx, logger) })...)
 	defer stop()
+	notifySystemd(logger, daemon.SdNotifyReady)
+	defer context.AfterFunc(ctx, func() { notifySystemd(logger, daemon.SdNotifyStopping) })()
 	return serveUntil(ctx, server, listener, flags.drainTimeout, logger)
 }
 
@@ -176,22 +197,6 @@ func serveUntil(
 	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
 	defer cancel()
 	return errors.Join(server.Shutdown(deadline), <-failed)
-}
-
-// ignoreHangups keeps SIGHUP, by which other servers reload, from ending this one.
-func ignoreHangups(ctx context.Context, logger *slog.Logger) {
-	hangups := make(chan os.Signal, 1)
-	signal.Notify(hangups, syscall.SIGHUP)
-	defer signal.Stop(hangups)
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-hangups:
-			logger.Info("SIGHUP: there is nothing to reload; mirrors, link keys and revocations are followed as they " +
-				"change, other settings need a restart")
-		}
-	}
 }
 
 // warnOfReaders warns of keys that every user of the machine can read.

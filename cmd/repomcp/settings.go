@@ -18,6 +18,8 @@ const (
 	environmentPrefix = "REPOMCP_"
 	// nesting divides the keys of a file that is deeper than settings are.
 	nesting = "\x00"
+	// fromFile marks the flags that the config file set.
+	fromFile = "from the config file"
 )
 
 // applySettings fills the flags that the command line did not give from the
@@ -126,8 +128,30 @@ func applyFile(c *cobra.Command, settings *koanf.Koanf, path string) error {
 		if err := c.Flags().Set(key, value); err != nil {
 			return fmt.Errorf("config file %s: %w", path, plainError(err))
 		}
+		if err := c.Flags().SetAnnotation(key, fromFile, nil); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// fileSetting is a setting as it would be if the program was started now: what the
+// command line or the environment said stays, and the file is read again.
+func fileSetting(c *cobra.Command, name string) (string, error) {
+	flag := c.Flags().Lookup(name)
+	_, fromTheFile := flag.Annotations[fromFile]
+	path, err := c.Flags().GetString("config")
+	if err != nil || path == "" || flag.Changed && !fromTheFile {
+		return flag.Value.String(), err
+	}
+	settings := koanf.New(nesting)
+	if err := settings.Load(file.Provider(path), yaml.Parser()); err != nil {
+		return "", fmt.Errorf("config file %s: %w", path, err)
+	}
+	if !settings.Exists(name) {
+		return flag.DefValue, nil
+	}
+	return settings.String(name), nil
 }
 
 func anyCommandHas(root *cobra.Command, name string) bool {

@@ -65,7 +65,7 @@ func serveStdio(c *cobra.Command, env environment, flags mirrorFlags) (err error
 		return errNoRoot
 	}
 	env.collect(serveGarbage)
-	logger, err := newLogger(env.stderr, flags)
+	logger, _, err := newLogger(env.stderr, flags)
 	if err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package httpx
 import (
 	"container/list"
 	"context"
+	"crypto/tls"
 	"net"
 	"net/http"
 	"sync"
@@ -36,6 +37,12 @@ func newConnections(most int, timeout time.Duration) *connections {
 		most = min(max(descriptors()/2, 1), mostConnections)
 	}
 	return &connections{most: most, timeout: timeout, waiting: list.New()}
+}
+
+func (c *connections) count() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.open
 }
 
 // tracked is one connection.
@@ -116,8 +123,8 @@ func (c *connections) leave(t *tracked) {
 
 // changed is what net/http tells of connections.
 func (c *connections) changed(conn net.Conn, state http.ConnState) {
-	t, ok := conn.(*tracked)
-	if !ok {
+	t := trackedOf(conn)
+	if t == nil {
 		return
 	}
 	c.mu.Lock()
@@ -141,7 +148,16 @@ func withConn(ctx context.Context, conn net.Conn) context.Context {
 
 // connOf is nil for connections that somebody else accepted.
 func connOf(r *http.Request) *tracked {
-	t, _ := r.Context().Value(keyConn{}).(*tracked)
+	conn, _ := r.Context().Value(keyConn{}).(net.Conn)
+	return trackedOf(conn)
+}
+
+// trackedOf finds the connection below TLS; nil where somebody else accepted it.
+func trackedOf(conn net.Conn) *tracked {
+	if secure, ok := conn.(*tls.Conn); ok {
+		conn = secure.NetConn()
+	}
+	t, _ := conn.(*tracked)
 	return t
 }
 

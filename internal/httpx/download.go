@@ -122,6 +122,7 @@ func (s *Server) deliver(c echo.Context, kind resources.Plain, content *resource
 		}
 	}
 	validatorHeaders(h, content)
+	s.fetchedHeader(h, content)
 	s.linkHeader(h, r, content)
 	if !v.modified.IsZero() {
 		h.Set("Last-Modified", v.modified.UTC().Format(http.TimeFormat))
@@ -272,6 +273,19 @@ func (s *Server) linkHeader(h http.Header, r *http.Request, content *resources.C
 		return
 	}
 	h.Set("Link", "<"+s.base(r)+content.Permalink+`>; rel="immutable"`)
+}
+
+// headerFetched says when git last fetched into the mirror. A date stays true in
+// caches, which an age would not.
+const headerFetched = "X-Repomcp-Mirror-Fetched"
+
+func (s *Server) fetchedHeader(h http.Header, content *resources.Content) {
+	if content.Repository == "" {
+		return // the list of all
+	}
+	if fetched := s.options.Resources.Fetched(content.Repository); !fetched.IsZero() {
+		h.Set(headerFetched, fetched.UTC().Format(http.TimeFormat))
+	}
 }
 
 // base is the address under which the client reached the server. The Host was

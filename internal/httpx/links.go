@@ -116,6 +116,7 @@ func (s *Server) deliverLink(c echo.Context, linked resources.Linked) error {
 		pinned: content.Immutable && !content.Weak,
 	}
 	h.Set("Cache-Control", "no-store")
+	s.fetchedHeader(h, content)
 	switch precondition(unmarked(r.Header), v) {
 	case http.StatusPreconditionFailed:
 		return refuse(c, http.StatusPreconditionFailed,
@@ -186,10 +187,16 @@ func unmarkTags(line string) string {
 }
 
 // withoutToken is a path as it may be logged: who reads a log must not be able
-// to download.
+// to download. A link that was taken down wrongly, or passed on by a proxy under
+// another path, is still good where it belongs.
 func withoutToken(path string) string {
-	if strings.HasPrefix(path, linkPath) {
-		return linkPath + "-"
+	for _, route := range []resources.Plain{resources.PlainArchive, resources.PlainRaw, resources.PlainRefs} {
+		if strings.HasPrefix(path, "/"+string(route)+"/") {
+			return path // a folder of a repository may be called so
+		}
+	}
+	if i := strings.Index(strings.ToLower(path), linkPath); i >= 0 {
+		return path[:i+len(linkPath)] + "-"
 	}
 	return path
 }

@@ -47,12 +47,14 @@ func (s *Server) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 		c.Response().Header().Set(headerRequestID, id)
 		ctx, account := resources.WithAccount(c.Request().Context())
 		c.SetRequest(c.Request().WithContext(ctx))
+		s.observer.RequestBegan()
 		defer func() {
-			r := c.Request()
+			r, took := c.Request(), time.Since(start)
+			s.observe(c, account, outcome, took)
 			attributes := []slog.Attr{
 				slog.String("method", r.Method), slog.String("path", withoutToken(r.URL.Path)),
 				slog.Int("status", c.Response().Status), slog.String("outcome", outcome),
-				slog.Int64("bytes", c.Response().Size), slog.Float64("seconds", time.Since(start).Seconds()),
+				slog.Int64("bytes", c.Response().Size), slog.Float64("seconds", took.Seconds()),
 			}
 			if rpc, ok := c.Get(keyRPC).(string); ok {
 				attributes = append(attributes, slog.String("rpc", logged(rpc)))

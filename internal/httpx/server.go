@@ -2,6 +2,7 @@ package httpx
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -64,7 +65,11 @@ type Options struct {
 	Health func() error
 	// Sockets is how many WebSocket connections may be open; 0 means 512.
 	Sockets int
-	Logger  *slog.Logger
+	// TLS has HTTPS served; nil: HTTP is. It needs a certificate.
+	TLS *tls.Config
+	// Observer is told what is served; nil: nobody is.
+	Observer Observer
+	Logger   *slog.Logger
 }
 
 // Server is the HTTP server. There is no global write timeout: what bounds
@@ -72,6 +77,8 @@ type Options struct {
 type Server struct {
 	options  Options
 	logger   *slog.Logger
+	observer Observer
+	paths    map[string]bool // of the routes
 	http     *http.Server
 	sockets  *sockets
 	conns    *connections
@@ -87,12 +94,15 @@ func New(options Options) *Server {
 	if options.Sockets == 0 {
 		options.Sockets = defaultSockets
 	}
+	if options.Observer == nil {
+		options.Observer = nobody{}
+	}
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
 	s := &Server{
-		options: options, logger: options.Logger, sockets: newSockets(options.Sockets),
-		conns: newConnections(options.Connections, options.WriteTimeout),
+		options: options, logger: options.Logger, observer: options.Observer, paths: make(map[string]bool),
+		sockets: newSockets(options.Sockets), conns: newConnections(options.Connections, options.WriteTimeout),
 	}
 	s.draining, s.drain = context.WithCancel(context.Background())
 	s.http = &http.Server{
@@ -102,9 +112,19 @@ func New(options Options) *Server {
 		MaxHeaderBytes:    maxHeaderBytes,
 		ConnContext:       withConn,
 		ConnState:         s.conns.changed,
+		TLSConfig:         options.TLS,
+		Protocols:         protocols(),
 		ErrorLog:          slog.NewLogLogger(options.Logger.Handler(), slog.LevelDebug),
 	}
 	return s
+}
+
+// protocols leaves HTTP/2 to proxies: what breaks a reply off, bounds writes and
+// carries WebSocket here is the connection of one request at a time.
+func protocols() *http.Protocols {
+	p := new(http.Protocols)
+	p.SetHTTP1(true)
+	return p
 }
 
 func (s *Server) routes() *echo.Echo {
@@ -136,6 +156,9 @@ func (s *Server) routes() *echo.Echo {
 	} {
 		e.Match([]string{http.MethodGet, http.MethodHead}, path, document)
 	}
+	for _, route := range e.Routes() {
+		s.paths[route.Path] = true
+	}
 	return e
 }
 
@@ -160,14 +183,19 @@ var (
 		"Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since",
 	}
 	exposedHeaders = []string{
-		mcp.HeaderSession, headerResourceURI, headerResourceType, headerDigest, "Content-Location", "Accept-Ranges",
+		mcp.HeaderSession, headerResourceURI, headerResourceType, headerDigest, headerFetched, "Content-Location",
+		"Accept-Ranges",
 		"Content-Disposition", "Content-Length", "Content-Range", "ETag", "Last-Modified", "Link", "Retry-After",
 	}
 )
 
 // Serve accepts connections until Shutdown.
 func (s *Server) Serve(listener net.Listener) error {
-	if err := s.http.Serve(bounded{listener, s.conns}); !errors.Is(err, http.ErrServerClosed) {
+	serve := func() error { return s.http.Serve(bounded{listener, s.conns}) }
+	if s.options.TLS != nil {
+		serve = func() error { return s.http.ServeTLS(bounded{listener, s.conns}, "", "") }
+	}
+	if err := serve(); !errors.Is(err, http.ErrServerClosed) {
 		return err
 	}
 	return nil

@@ -60,6 +60,8 @@ func (s *sockets) close(address string) {
 	<-s.slots
 }
 
+func (s *sockets) count() int { return len(s.slots) }
+
 // shutdown waits for the connections to close, which they do once the server
 // drains; those that are left when ctx ends are aborted.
 func (s *sockets) shutdown(ctx context.Context) error {

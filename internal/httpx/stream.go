@@ -2,6 +2,7 @@ package httpx
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -102,6 +103,9 @@ type delivery struct {
 // and aborts the connection otherwise.
 func (s *Server) send(c echo.Context, content *resources.Content, d delivery) {
 	ctx, h := c.Request().Context(), c.Response().Header()
+	s.observer.StreamBegan()
+	whole := false
+	defer func() { s.observer.StreamEnded(whole) }()
 	announced := announceDigest(c.Request(), h, content, d)
 	w := &streamWriter{response: c.Response(), limit: d.limit}
 	// A write that waits for the client ends with the request, which the client
@@ -128,6 +132,7 @@ func (s *Server) send(c echo.Context, content *resources.Content, d delivery) {
 	if announced {
 		h.Set(headerDigest, digestText(content.Digest))
 	}
+	whole = true
 }
 
 // announceDigest says where the digest will be, and reports whether it is to
@@ -173,6 +178,9 @@ func unblockAfter(ctx context.Context, c echo.Context) (stop func()) {
 func abort(c echo.Context) {
 	if !c.Request().ProtoAtLeast(1, 1) {
 		if conn, _, err := http.NewResponseController(c.Response()).Hijack(); err == nil {
+			if secure, ok := conn.(*tls.Conn); ok {
+				conn = secure.NetConn() // TLS would say that this is the end
+			}
 			if tcp, ok := conn.(interface{ SetLinger(int) error }); ok {
 				_ = tcp.SetLinger(0) // it is closed in any case
 			}

@@ -91,6 +91,7 @@ func (s *socket) serve(ctx context.Context, client *mcp.Connection, from []slog.
 	s.talk = duplex.New(duplex.Options{
 		Client: client, Stopping: s.server.draining, Beside: s.keepAlive, Logger: s.server.logger,
 		Place: slog.String("path", socketPath), From: from,
+		Observe: s.server.observeSocket,
 	}, s)
 	_ = s.talk.Serve(ctx) // the client has been told why, if it could be
 }

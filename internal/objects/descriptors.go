@@ -114,6 +114,13 @@ func (d *descriptors) reserve(n int) error {
 	return nil
 }
 
+// count is how many are reserved.
+func (d *descriptors) count() int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return int64(d.used)
+}
+
 // release frees descriptors that were reserved and are not, or no longer, open.
 func (d *descriptors) release(n int) {
 	d.mu.Lock()

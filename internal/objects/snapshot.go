@@ -29,6 +29,7 @@ func (db *Database) Snapshot() (*Snapshot, error) {
 	s := &Snapshot{db: db}
 	s.users.Store(1)
 	db.readers.Add(1)
+	db.store.snapshots.Add(1)
 	if _, err := s.look(); err != nil {
 		s.leave()
 		return nil, err
@@ -63,6 +64,7 @@ func (s *Snapshot) leave() {
 		return
 	}
 	s.db.readers.Add(-1)
+	s.db.store.snapshots.Add(-1)
 	for _, set := range s.pinned {
 		s.db.store.descriptors.unpin(set)
 	}

@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/repomcp/repomcp/internal/objects/loose"
@@ -27,6 +28,8 @@ type Store struct {
 	// single reader would fill it for nobody.
 	shared *pack.Cache
 	proofs *object.Proofs
+
+	snapshots atomic.Int64 // that are open
 
 	mu          sync.Mutex
 	databases   map[string]*Database
@@ -68,6 +71,17 @@ func (s *Store) Close() error {
 	s.packs.Close()
 	s.descriptors.close()
 	return object.WithoutPath(errors.Join(s.loose.Close(), s.root.Close()))
+}
+
+// Usage is what is open.
+type Usage struct {
+	Snapshots   int64
+	Descriptors int64 // of packs, multi-pack-indexes and their indexes, in use or idle
+}
+
+// Usage counts what is open now.
+func (s *Store) Usage() Usage {
+	return Usage{Snapshots: s.snapshots.Load(), Descriptors: s.descriptors.count()}
 }
 
 // CloseIdle closes the packs that nobody has used for the given time, and

@@ -154,6 +154,12 @@ func (c *Catalogue) Check() error {
 	return nil
 }
 
+// Usage is what is open of all repositories: see [objects.Usage].
+type Usage = objects.Usage
+
+// Usage counts what is open now.
+func (c *Catalogue) Usage() Usage { return c.store.Usage() }
+
 // Names lists all repositories in byte order.
 func (c *Catalogue) Names() []string {
 	c.mu.RLock()

@@ -7,7 +7,6 @@ import (
 	"io"
 	"path"
 	"strings"
-	"time"
 
 	"github.com/repomcp/repomcp/internal/objects"
 )
@@ -32,16 +31,6 @@ func (r *Repository) Description() string {
 		return ""
 	}
 	return text
-}
-
-// Fetched is when git last fetched into the repository, which the file FETCH_HEAD
-// tells by its time (git-fetch(1)); zero where it has not.
-func (r *Repository) Fetched() time.Time {
-	info, err := r.catalogue.root.Stat(r.dir + "/FETCH_HEAD")
-	if err != nil {
-		return time.Time{}
-	}
-	return info.ModTime()
 }
 
 // maxInfoAttributesBytes bounds info/attributes: git has 100 MB for such a file,

@@ -69,6 +69,13 @@ func (a *Account) Failed() bool {
 	return a.failed
 }
 
+// Tool is the tool that was called, which exists; "" where none was.
+func (a *Account) Tool() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.tool
+}
+
 // Attributes are the facts for a line of the log, without those that nobody
 // knows.
 func (a *Account) Attributes() []slog.Attr {

@@ -2,6 +2,7 @@ package resources
 
 import (
 	"log/slog"
+	"time"
 
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/cache"
@@ -46,6 +47,14 @@ func New(options Options) *Service {
 
 // Downloads reports whether contents can be had over HTTP.
 func (s *Service) Downloads() bool { return !s.options.NoHTTP }
+
+// Fetched is when git last fetched into a repository; zero where that is not known.
+func (s *Service) Fetched(repository string) time.Time {
+	if r, err := s.catalogue.Known(repository); err == nil {
+		return r.Fetched()
+	}
+	return time.Time{}
+}
 
 // Redirects reports whether a client may be sent to where archives are kept.
 func (s *Service) Redirects() bool { return s.options.Cache != nil && s.options.Cache.Redirects() }

@@ -428,7 +428,7 @@ func TestTheCardTellsWhenTheMirrorWasFetched(t *testing.T) {
 	if r := s.call("get_repository", args{"repo": "one"}); r.data["fetched"] != nil {
 		t.Errorf("%s", r.text)
 	}
-	repo.WriteFile("FETCH_HEAD", nil)
+	repo.WriteFile("FETCH_HEAD", []byte("what came\n"))
 	if r := s.call("get_repository", args{"repo": "one"}); r.data["fetched"] == nil ||
 		!strings.Contains(r.text, "\nfetched: 20") {
 		t.Errorf("%s", r.text)

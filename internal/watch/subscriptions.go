@@ -101,6 +101,13 @@ func New(options Options) *Subscriptions {
 	}
 }
 
+// Count is how many resources are watched, by all clients together.
+func (s *Subscriptions) Count() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.total
+}
+
 // Subscribe adds a resource to what a session watches; the address is that of its
 // client, or "". What does not exist can be subscribed to: it may come, and
 // whether it exists must not show. The error is a [*BoundError], [ErrCatalogue],

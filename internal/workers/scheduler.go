@@ -75,6 +75,17 @@ func New(n int) *Scheduler {
 // Workers returns the number of workers.
 func (s *Scheduler) Workers() int { return s.size }
 
+// Load is how many tasks wait for a worker, and how many run.
+func (s *Scheduler) Load() (pending, running int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for q := range s.open {
+		pending += len(q.pending) - q.head
+		running += q.running
+	}
+	return pending, running
+}
+
 // Queue opens a queue. On a closed scheduler the queue has already ended.
 func (s *Scheduler) Queue() *Queue {
 	q := newQueue(s)

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/panics"
@@ -49,6 +50,10 @@ type Options struct {
 	// Place and From are what the log says of the connection and its client.
 	Place slog.Attr
 	From  []slog.Attr
+	// Observe is told of each request that ended: its method as the client wrote it,
+	// the tool that was called, how it went, the length of the reply and how long it
+	// took. Nil: nobody is.
+	Observe func(method, tool, outcome string, length int, took time.Duration)
 }
 
 // Conversation is what is said over one connection.

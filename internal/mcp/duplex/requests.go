@@ -171,8 +171,11 @@ func (c *Conversation) answer(ctx context.Context, request *mcp.Request, answer 
 	return reply
 }
 
-// log writes one line per request.
+// log writes one line per request, and has it counted.
 func (c *Conversation) log(ctx context.Context, method, outcome string, length int, took time.Duration) {
+	if observe := c.options.Observe; observe != nil {
+		observe(method, resources.AccountOf(ctx).Tool(), outcome, length, took)
+	}
 	attributes := []slog.Attr{
 		c.options.Place, slog.String("rpc", strings.ToValidUTF8(resources.ClipLong(method), "\uFFFD")),
 		slog.String("outcome", outcome), slog.Int("bytes", length), slog.Float64("seconds", took.Seconds()),

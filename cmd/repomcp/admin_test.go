@@ -1,0 +1,135 @@
+package main
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// adminAt finds the address of the admin listener.
+var adminAt = regexp.MustCompile(`metrics and health are served" address=(http://\S+)`)
+
+// startWithAdmin starts the program with an admin listener.
+func startWithAdmin(t *testing.T, root string, flags ...string) (p *process, admin string) {
+	t.Helper()
+	p, said := launchBy(t, "", root, append([]string{"--admin-listen", "127.0.0.1:0"}, flags...)...)
+	said.await(t, adminAt)
+	return p, adminAt.FindStringSubmatch(said.String())[1]
+}
+
+func TestTheAdminListenerTellsWhatTheServerDoes(t *testing.T) {
+	root, repo := bulkyRoot(t)
+	write := func(name, content string) {
+		if err := os.WriteFile(name, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write(filepath.Join(repo.Dir, "FETCH_HEAD"), "what came\n")
+	p, admin := startWithAdmin(t, root, "--cache-dir", t.TempDir(), "--cache-bytes", "100MB")
+	for range 2 {
+		if status, _ := p.get(t, p.url+"/archive/repo/main.tar"); status != http.StatusOK {
+			t.Fatal(status)
+		}
+	}
+	if status, _ := p.get(t, p.url+"/metrics"); status != http.StatusNotFound {
+		t.Errorf("clients get the metrics: %d", status)
+	}
+	want := []string{
+		`repomcp_http_requests_total{method="GET",outcome="done",route="/archive/",status="2xx"} 2`,
+		`repomcp_cache_requests_total{result="hit"} 1`, `repomcp_cache_requests_total{result="miss"} 1`,
+		`repomcp_streams_total 2`, `repomcp_streams_in_flight 0`, `repomcp_mirrors{last_fetch="done"} 1`,
+		`repomcp_mirror_fetched_timestamp_seconds{repository="repo"} `, `go_goroutines `, `process_open_fds `,
+		`repomcp_worker_tasks{state="waiting"} 0`, `repomcp_build_info{version="`,
+	}
+	var numbers string
+	for end := time.Now().Add(10 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		_, numbers = p.get(t, admin+"/metrics")
+		// A request is counted after its last byte.
+		if strings.Contains(numbers, want[0]) || time.Now().After(end) {
+			break
+		}
+	}
+	for _, line := range want {
+		if !strings.Contains(numbers, "\n"+line) {
+			t.Errorf("%s is not among the metrics:\n%s", line, numbers)
+		}
+	}
+	for path, want := range map[string]string{
+		"/healthz": "^ok\n$", "/readyz": "^ok\n$", "/readyz?verbose": `^ok\nmirror "repo" fetched \d+s ago\n$`,
+		"/debug/pprof/goroutine?debug=1": "^goroutine profile: ", "/debug/pprof/": "(?i)heap",
+	} {
+		if status, body := p.get(t, admin+path); status != http.StatusOK || !regexp.MustCompile(want).MatchString(body) {
+			t.Errorf("%s: %d %.200q", path, status, body)
+		}
+	}
+	for host, want := range map[string]int{
+		"localhost:9": http.StatusOK, "192.0.2.1": http.StatusOK, "[::1]:80": http.StatusOK, "evil.example": http.StatusForbidden,
+	} {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, admin+"/metrics", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Host = host
+		response, err := p.client.Do(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = response.Body.Close() // only its status was of interest
+		if response.StatusCode != want {
+			t.Errorf("Host %s: %d, want %d", host, response.StatusCode, want)
+		}
+	}
+}
+
+// While downloads finish nobody else is sent here, and the operator can watch.
+func TestADrainingServerIsNotReady(t *testing.T) {
+	root, _ := bulkyRoot(t)
+	p, admin := startWithAdmin(t, root)
+	body := p.stream("repo://repo/archive/main.tar.gz")
+	if _, err := io.ReadFull(body, make([]byte, 64<<10)); err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	status, text := 0, ""
+	for end := time.Now().Add(10 * time.Second); status != http.StatusServiceUnavailable && time.Now().Before(end); {
+		status, text = p.get(t, admin+"/readyz")
+	}
+	if status != http.StatusServiceUnavailable || text != "the server is stopping\n" {
+		t.Errorf("ready: %d %q", status, text)
+	}
+	if status, _ := p.get(t, admin+"/healthz"); status != http.StatusOK {
+		t.Errorf("health: %d", status)
+	}
+	if _, numbers := p.get(t, admin+"/metrics"); !strings.Contains(numbers, "\nrepomcp_streams_in_flight 1\n") {
+		t.Error("the stream is not in flight")
+	}
+	if _, err := io.Copy(io.Discard, body); err != nil {
+		t.Error(err)
+	}
+	if err := <-p.done; err != nil {
+		t.Errorf("the server ended with %v", err)
+	}
+}
+
+// Without the root nothing can be answered.
+func TestAServerWithoutItsRootIsNotReady(t *testing.T) {
+	root, _ := bulkyRoot(t)
+	moved := filepath.Join(t.TempDir(), "moved")
+	p, admin := startWithAdmin(t, root)
+	if err := os.Rename(root, moved); err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range []string{"/healthz", "/readyz"} {
+		if status, text := p.get(t, admin+path); status != http.StatusServiceUnavailable || !strings.Contains(text, "root") {
+			t.Errorf("%s: %d %q", path, status, text)
+		}
+	}
+}

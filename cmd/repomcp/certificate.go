@@ -1,0 +1,53 @@
+package main
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"sync/atomic"
+)
+
+// certificate is that of the server, from two files. It may be read again while it
+// is used.
+type certificate struct {
+	certFile, keyFile string
+	current           atomic.Pointer[tls.Certificate]
+}
+
+// certificate loads the files; nil where there are none.
+func (f serveFlags) certificate() (*certificate, error) {
+	if f.tlsCert == "" && f.tlsKey == "" {
+		return nil, nil
+	}
+	if f.tlsCert == "" || f.tlsKey == "" {
+		return nil, &usageError{errors.New("--tls-cert and --tls-key go together: the certificate with its chain, and " +
+			"its key")}
+	}
+	c := &certificate{certFile: f.tlsCert, keyFile: f.tlsKey}
+	if err := c.reload(); err != nil {
+		return nil, &usageError{err}
+	}
+	return c, nil
+}
+
+// reload reads both files. When they do not fit together the certificate stays what
+// it was.
+func (c *certificate) reload() error {
+	pair, err := tls.LoadX509KeyPair(c.certFile, c.keyFile)
+	if err != nil {
+		return fmt.Errorf("--tls-cert and --tls-key: %w", err)
+	}
+	c.current.Store(&pair)
+	return nil
+}
+
+// config is nil without a certificate.
+func (c *certificate) config() *tls.Config {
+	if c == nil {
+		return nil
+	}
+	return &tls.Config{
+		MinVersion:     tls.VersionTLS12,
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.current.Load(), nil },
+	}
+}

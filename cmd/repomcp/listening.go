@@ -1,0 +1,127 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"os"
+	"slices"
+	"strings"
+	"syscall"
+
+	"github.com/coreos/go-systemd/v22/activation"
+	"github.com/coreos/go-systemd/v22/daemon"
+)
+
+const (
+	// unixPrefix begins the address of a Unix socket.
+	unixPrefix = "unix:"
+	// adminSocket is the FileDescriptorName of a socket of systemd for the operator.
+	// One of any other name is for clients.
+	adminSocket = "admin"
+)
+
+// sockets are what the server listens at; the one for the operator may be nil.
+type sockets struct{ clients, admin net.Listener }
+
+// inheritSockets finds the sockets that systemd opened for the process
+// (sd_listen_fds(3)), which are used instead of the addresses of the flags.
+func inheritSockets() (found sockets, err error) {
+	passed, err := activation.ListenersWithNames()
+	if err != nil {
+		return found, fmt.Errorf("sockets of systemd: %w", err)
+	}
+	for name, listeners := range passed {
+		for _, listener := range listeners {
+			place := &found.clients
+			if name == adminSocket {
+				place = &found.admin
+			}
+			if listener == nil || *place != nil {
+				return found, &usageError{fmt.Errorf("systemd passed a socket %q that has no use: one stream socket is "+
+					"for clients, and one with FileDescriptorName=%s for the operator", name, adminSocket)}
+			}
+			*place = listener
+		}
+	}
+	return found, nil
+}
+
+// listen listens at an address of TCP, or at a Unix socket.
+func listen(ctx context.Context, address string) (net.Listener, error) {
+	network := "tcp"
+	if path, ok := strings.CutPrefix(address, unixPrefix); ok {
+		network, address = "unix", path
+		if err := removeStale(ctx, path); err != nil {
+			return nil, err
+		}
+	}
+	return (&net.ListenConfig{}).Listen(ctx, network, address)
+}
+
+// removeStale removes the socket of a process that has died. One that somebody
+// listens at stays, and so does what is no socket.
+func removeStale(ctx context.Context, path string) error {
+	info, err := os.Lstat(path)
+	if errors.Is(err, fs.ErrNotExist) || err == nil && info.Mode().Type() != fs.ModeSocket {
+		return nil // listening tells what is wrong
+	}
+	if err != nil {
+		return err
+	}
+	conn, err := (&net.Dialer{}).DialContext(ctx, "unix", path)
+	if err == nil {
+		return errors.Join(errors.New("another process listens there"), conn.Close())
+	}
+	if !errors.Is(err, syscall.ECONNREFUSED) {
+		return err
+	}
+	return os.Remove(path)
+}
+
+// isUnix reports whether a listener is a Unix socket.
+func isUnix(address net.Addr) bool {
+	return slices.Contains([]string{"unix", "unixpacket"}, address.Network())
+}
+
+// openSockets listens for clients and, where the flag says, for the operator.
+func (f serveFlags) openSockets(ctx context.Context) (open sockets, err error) {
+	if open, err = inheritSockets(); err != nil {
+		open.close()
+		return open, err
+	}
+	for _, at := range []struct {
+		place         *net.Listener
+		flag, address string
+	}{{&open.clients, "--listen", f.listen}, {&open.admin, "--admin-listen", f.adminListen}} {
+		if *at.place != nil || at.address == "" {
+			continue
+		}
+		if *at.place, err = listen(ctx, at.address); err != nil {
+			*at.place = nil
+			open.close()
+			return open, fmt.Errorf("listening on %s %s: %w", at.flag, at.address, err)
+		}
+	}
+	return open, nil
+}
+
+// close closes what the servers have not closed.
+func (i sockets) close() {
+	for _, listener := range []net.Listener{i.clients, i.admin} {
+		if listener != nil {
+			_ = listener.Close() // a server has mostly closed it
+		}
+	}
+}
+
+// notifySystemd tells the service manager of a state, where there is one
+// (sd_notify(3)).
+func notifySystemd(logger *slog.Logger, state string) {
+	if _, err := daemon.SdNotify(false, state); err != nil {
+		logger.Warn("systemd was not told of a state", "state", state, "error", err)
+	}
+}

@@ -1,0 +1,161 @@
+// Package admin serves the operator of a server, on a listener apart from that of
+// clients: metrics, how the server is, and profiles of the process.
+//
+// Whoever reaches it learns the names of all repositories and can have the process
+// profiled. It asks nobody who they are, but for a Host that no web page can have
+// made: addresses, localhost and the names that it is given.
+package admin
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+const (
+	// readHeaderTimeout ends connections that send their header byte by byte.
+	readHeaderTimeout = 10 * time.Second
+	// idleTimeout is longer than the minute between two scrapes.
+	idleTimeout = 90 * time.Second
+	// maxHeaderBytes are enough for what Prometheus and browsers send.
+	maxHeaderBytes = 16 << 10
+)
+
+// Options of a [Server]. All but Hosts are required.
+type Options struct {
+	Metrics   http.Handler
+	Catalogue *repos.Catalogue
+	// Health fails, and says why, when the server cannot do its work.
+	Health func() error
+	// Hosts are names that the Host header may have, without ports.
+	Hosts  []string
+	Logger *slog.Logger
+}
+
+// Server answers the operator.
+type Server struct {
+	options  Options
+	draining atomic.Bool
+	http     *http.Server
+}
+
+// New makes a server.
+func New(options Options) *Server {
+	s := &Server{options: options}
+	routes := http.NewServeMux()
+	routes.Handle("GET /metrics", options.Metrics)
+	routes.HandleFunc("GET /healthz", s.healthz)
+	routes.HandleFunc("GET /readyz", s.readyz)
+	routes.HandleFunc("GET /debug/pprof/", pprof.Index)
+	routes.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+	routes.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	routes.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	routes.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	s.http = &http.Server{
+		Handler: s.checkHost(routes), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout,
+		MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(options.Logger.Handler(), slog.LevelDebug),
+	}
+	return s
+}
+
+// Serve accepts connections until ctx ends, and then closes them.
+func (s *Server) Serve(ctx context.Context, listener net.Listener) {
+	defer context.AfterFunc(ctx, func() { _ = s.http.Close() })() // nobody's download is lost
+	if err := s.http.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
+		s.options.Logger.Error("the admin listener failed", "error", err)
+	}
+}
+
+// Drain has /readyz fail from now on.
+func (s *Server) Drain() { s.draining.Store(true) }
+
+// checkHost refuses names that a web page could have pointed here ("DNS
+// rebinding").
+func (s *Server) checkHost(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host := r.Host
+		if name, _, err := net.SplitHostPort(host); err == nil {
+			host = name
+		}
+		host = strings.ToLower(strings.Trim(host, "[]"))
+		_, err := netip.ParseAddr(host)
+		known := slices.ContainsFunc(s.options.Hosts, func(name string) bool { return strings.EqualFold(name, host) })
+		if err != nil && host != "localhost" && !known {
+			plain(w, http.StatusForbidden, "This Host is not allowed. Use the address, or start the server with "+
+				"--allowed-host.\n")
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// healthz says whether the process can do its work.
+func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
+	if err := s.options.Health(); err != nil {
+		plain(w, http.StatusServiceUnavailable, err.Error()+"\n")
+		return
+	}
+	plain(w, http.StatusOK, "ok\n")
+}
+
+// readyz says whether clients should be sent here, and with ?verbose why, and how
+// old each mirror is.
+func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
+	status, text := http.StatusOK, "ok\n"
+	if err := s.options.Health(); err != nil {
+		status, text = http.StatusServiceUnavailable, err.Error()+"\n"
+	}
+	if s.draining.Load() {
+		status, text = http.StatusServiceUnavailable, "the server is stopping\n"
+	}
+	if r.URL.Query().Has("verbose") {
+		text += s.mirrors(time.Now())
+	}
+	plain(w, status, text)
+}
+
+// mirrors lists how long ago each mirror was fetched, one to a line.
+func (s *Server) mirrors(now time.Time) string {
+	var b strings.Builder
+	for _, name := range s.options.Catalogue.Names() {
+		repository, err := s.options.Catalogue.Known(name)
+		if err != nil {
+			continue // it has just gone
+		}
+		fmt.Fprintf(&b, "mirror %q %s\n", name, age(repository, now))
+	}
+	return b.String()
+}
+
+func age(repository *repos.Repository, now time.Time) string {
+	last, err := repository.LastFetch()
+	switch {
+	case err != nil:
+		return "unreadable: " + err.Error()
+	case last.State == repos.FetchNever:
+		return "never fetched"
+	case last.State == repos.FetchUnfinished:
+		return fmt.Sprintf("fetch unfinished, begun %s ago", now.Sub(last.At).Round(time.Second))
+	default:
+		return fmt.Sprintf("fetched %s ago", now.Sub(last.At).Round(time.Second))
+	}
+}
+
+func plain(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	w.WriteHeader(status)
+	_, _ = w.Write([]byte(text)) // who asked may have gone
+}

@@ -1,0 +1,126 @@
+package httpx_test
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/coder/websocket"
+
+	"github.com/repomcp/repomcp/internal/httpx"
+)
+
+// record keeps all that is logged.
+type record struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (r *record) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.text.Write(p)
+}
+
+func (r *record) String() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.text.String()
+}
+
+func (r *record) await(t *testing.T, requests int) string {
+	t.Helper()
+	for end := time.Now().Add(hang); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		if text := r.String(); strings.Count(text, `"msg":"request"`) >= requests {
+			return text
+		}
+	}
+	t.Fatalf("fewer than %d requests were logged", requests)
+	return ""
+}
+
+// secretHeaders carry what lets somebody act as another.
+var secretHeaders = []string{
+	"Authorization", "Proxy-Authorization", "Cookie", "Mcp-Session-Id", "If-Range", "If-Match", "If-None-Match", "Last-Event-ID", "X-Api-Key",
+	"X-Amz-Security-Token", "Referer",
+}
+
+// loggedRoutes are one request for each route, with others that are refused.
+var loggedRoutes = []struct{ verb, path string }{
+	{http.MethodGet, "/"}, {http.MethodGet, "/healthz"}, {http.MethodGet, "/repositories"}, {http.MethodGet, "/repositories/"},
+	{http.MethodGet, "/refs/hello"}, {http.MethodGet, "/raw/hello/main/README.md"}, {http.MethodHead, "/raw/hello/main/README.md"},
+	{http.MethodGet, "/archive/hello/main.tar.gz"}, {http.MethodHead, "/archive/hello/main.tar"}, {http.MethodGet, "/raw/none/main/x"},
+	{http.MethodGet, "/raw/hello/main/none"}, {http.MethodGet, "/mcp"}, {http.MethodDelete, "/mcp"}, {http.MethodPost, "/mcp"},
+	{http.MethodGet, "/ws"}, {http.MethodGet, "/none"}, {http.MethodPut, "/mcp"}, {http.MethodOptions, "/mcp"}, {http.MethodGet, "/dl/none"},
+}
+
+// Nothing that lets a reader of the log act as a client is in it, whatever the
+// request, and whether it is well or not.
+func TestSecretsAreNotLogged(t *testing.T) {
+	t.Parallel()
+	logged := &record{}
+	s := newTarget(t, targetOptions{
+		links: newLinks(t).linking(t),
+		http:  httpx.Options{Logger: slog.New(slog.NewJSONHandler(logged, &slog.HandlerOptions{Level: slog.LevelDebug}))},
+	})
+	secrets := make(map[string]string) // what it is, by its text
+	for version, session := range s.sessions {
+		secrets[session] = "the session of " + version
+	}
+	canary := func(what string) string {
+		text := fmt.Sprintf("canary%dx", len(secrets))
+		secrets[text] = what
+		return text
+	}
+	requests := len(s.sessions)
+	ask := func(c *call) {
+		t.Helper()
+		s.do(t, c)
+		requests++
+	}
+	for _, route := range loggedRoutes {
+		for _, name := range secretHeaders {
+			ask(&call{verb: route.verb, path: route.path, header: http.Header{name: {`"` + canary(name+" of "+route.path) + `"`}}})
+		}
+		for _, form := range []string{"?token=%s", "?X-Amz-Signature=%s&prefix=x/", "?prefix=a/&sig=%s", "?%s", "?access_token=%[1]s&prefix=b/&code=%[1]s"} {
+			ask(&call{verb: route.verb, path: route.path + fmt.Sprintf(form, canary(form+" of "+route.path))})
+		}
+	}
+	// Sessions and links that are good.
+	ask(s.call(sessionVersion, "ping", nil))
+	for _, form := range []string{"/dl/%s", "//dl/%s", "/dl/%s/", "/dl/%s?x", "/dl/%s/file.tar", "/prefix/dl/%s", "/DL/%s"} {
+		link := at(t, s.downloadURL(t, modernVersion, "repo://hello/archive/main.tar"))
+		requests++
+		token := strings.TrimPrefix(link, "/dl/")
+		secrets[token] = "a link as " + form
+		a := s.do(t, &call{verb: http.MethodGet, path: fmt.Sprintf(form, token)})
+		requests++
+		if _, mark, ok := strings.Cut(strings.Trim(a.header.Get("ETag"), `"`), "~"); ok {
+			secrets[mark] = "the right to go on with a download"
+		}
+	}
+	conn, _, err := websocket.Dial(t.Context(), s.url+"/ws?token="+canary("the query of a WebSocket"), &websocket.DialOptions{
+		HTTPHeader: http.Header{"Authorization": {"Bearer " + canary("Authorization of a WebSocket")}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &socket{t, conn}
+	client.call(rpc(modernVersion, 1, methodRead, map[string]any{"uri": "repo://hello"}))
+	_ = conn.CloseNow() // so that the request ends
+	requests += 2
+	text := logged.await(t, requests)
+	for secret, what := range secrets {
+		if secret != "" && strings.Contains(text, secret) {
+			t.Errorf("the log has %s: %s", what, secret)
+		}
+	}
+	if least := len(loggedRoutes)*(len(secretHeaders)+5) + 10; len(secrets) < least {
+		t.Errorf("%d secrets were tried, want %d", len(secrets), least)
+	}
+}

@@ -1,0 +1,112 @@
+package metrics
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+const (
+	// MaxMirrorSeries is how many repositories have a series: those that were fetched
+	// the longest ago, which are the ones that somebody has to look after.
+	MaxMirrorSeries = 500
+	// lookEvery is how old the times may be: a look asks the disk once for each
+	// repository.
+	lookEvery = 10 * time.Second
+)
+
+// mirrors have the times of the last fetches.
+type mirrors struct {
+	catalogue *repos.Catalogue
+	states    *prometheus.Desc
+	fetched   *prometheus.Desc
+	oldest    *prometheus.Desc
+
+	mu     sync.Mutex
+	looked time.Time
+	found  fetches
+}
+
+// fetches is what a look found.
+type fetches struct {
+	states map[repos.FetchState]int64
+	done   []mirror // fetched the longest ago first
+}
+
+type mirror struct {
+	name string
+	at   time.Time
+}
+
+func newMirrors(c *repos.Catalogue) *mirrors {
+	return &mirrors{
+		catalogue: c,
+		states: describe("mirrors", "Repositories by their last git fetch: done, unfinished (it failed, or is under way), "+
+			"never or unreadable.", "last_fetch"),
+		fetched: describe("mirror_fetched_timestamp_seconds",
+			"When the last git fetch ended, of the repositories where that is the longest ago.", "repository"),
+		oldest: describe("mirror_fetched_oldest_timestamp_seconds",
+			"The earliest of these times; 0 where there is none."),
+	}
+}
+
+// Describe implements [prometheus.Collector].
+func (m *mirrors) Describe(to chan<- *prometheus.Desc) {
+	for _, what := range []*prometheus.Desc{m.states, m.fetched, m.oldest} {
+		to <- what
+	}
+}
+
+// Collect implements [prometheus.Collector].
+func (m *mirrors) Collect(to chan<- prometheus.Metric) {
+	found := m.look(time.Now())
+	for _, state := range []repos.FetchState{repos.FetchDone, repos.FetchUnfinished, repos.FetchNever, unreadable} {
+		send(to, m.states, prometheus.GaugeValue, found.states[state], string(state))
+	}
+	oldest := int64(0)
+	if len(found.done) > 0 {
+		oldest = found.done[0].at.Unix()
+	}
+	send(to, m.oldest, prometheus.GaugeValue, oldest)
+	for _, mirror := range found.done[:min(len(found.done), MaxMirrorSeries)] {
+		send(to, m.fetched, prometheus.GaugeValue, mirror.at.Unix(), strings.ToValidUTF8(mirror.name, "\uFFFD"))
+	}
+}
+
+// unreadable is the state of a repository that does not let itself be looked at.
+const unreadable repos.FetchState = "unreadable"
+
+// look returns what was found lately.
+func (m *mirrors) look(now time.Time) fetches {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if now.Sub(m.looked) < lookEvery {
+		return m.found
+	}
+	found := fetches{states: make(map[repos.FetchState]int64)}
+	for _, name := range m.catalogue.Names() {
+		repository, err := m.catalogue.Known(name)
+		if err != nil {
+			continue // it has just gone
+		}
+		last, err := repository.LastFetch()
+		if err != nil {
+			last.State = unreadable
+		}
+		found.states[last.State]++
+		if last.State == repos.FetchDone {
+			found.done = append(found.done, mirror{name, last.At})
+		}
+	}
+	slices.SortFunc(found.done, func(a, b mirror) int {
+		return cmp.Or(a.at.Compare(b.at), strings.Compare(a.name, b.name))
+	})
+	m.looked, m.found = now, found
+	return found
+}
