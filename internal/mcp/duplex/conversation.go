@@ -215,14 +215,18 @@ func (c *Conversation) inTurn(ctx context.Context, send func() error) error {
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	defer func() { <-c.turn }()
+	whole := false // not if it panics
+	defer func() {
+		if !whole {
+			c.end()
+		}
+		<-c.turn
+	}()
 	if ctx.Err() != nil {
 		return ctx.Err() // who had the turn before may have failed
 	}
 	err := send()
-	if err != nil {
-		c.end()
-	}
+	whole = err == nil
 	return err
 }
 
