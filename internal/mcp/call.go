@@ -95,11 +95,16 @@ func (c *Call) answer() bool {
 // the reply.
 func (c *Call) Context() context.Context { return c.context }
 
-// End forgets the request.
+// End forgets the request. It has to come before the last that is sent of it, so that
+// a client that has that can use the id and the place again; more often than once
+// does no harm.
 func (c *Call) End() {
 	c.end()
 	c.connection.mu.Lock()
 	defer c.connection.mu.Unlock()
-	delete(c.connection.calls, string(c.request.ID))
-	c.connection.count(c, -1)
+	id := string(c.request.ID)
+	if c.connection.calls[id] == c {
+		delete(c.connection.calls, id)
+		c.connection.count(c, -1)
+	}
 }

@@ -121,9 +121,9 @@ func (c *Conversation) batch(ctx context.Context, messages []mcp.Message) (work 
 			if failure != nil {
 				return bytes.TrimSpace(mcp.ErrorReply(request.ID, failure, request.Era))
 			}
-			defer call.End()
 			start := time.Now()
 			reply, outcome := c.answer(ctx, request, call)
+			call.End()
 			c.log(ctx, request.Method, outcome, int64(len(reply.Message)), time.Since(start))
 			return reply.Message
 		})
@@ -176,11 +176,14 @@ func (c *Conversation) reply(ctx context.Context, request *mcp.Request, call *mc
 	}
 	streams := c.open(call, reply.Attachments)
 	defer c.close(streams, reply.Attachments)
+	if len(streams) == 0 {
+		call.End()
+	}
 	if c.write(ctx, reply.Message) != nil || len(streams) == 0 {
 		return // a failure has ended the connection
 	}
 	free()
-	sent, whole := c.carry(ctx, streams)
+	sent, whole := c.carry(ctx, call, streams)
 	length += sent
 	if !whole {
 		outcome = outcomeAborted

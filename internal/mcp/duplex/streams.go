@@ -60,12 +60,17 @@ func (c *Conversation) close(streams []stream, attachments *resources.Attachment
 
 // carry sends the streams of a reply, each at the pace of its client. It returns how
 // many bytes they had, and whether all are whole.
-func (c *Conversation) carry(ctx context.Context, streams []stream) (sent int64, whole bool) {
-	var total, broken atomic.Int64
+func (c *Conversation) carry(ctx context.Context, call *mcp.Call, streams []stream) (sent int64, whole bool) {
+	var total, broken, over atomic.Int64
+	end := func() {
+		if over.Add(1) == int64(len(streams)) {
+			call.End()
+		}
+	}
 	group := panics.NewGroup(c.end)
 	for _, s := range streams {
 		group.Go(func() {
-			n, err := c.send(ctx, s)
+			n, err := c.send(ctx, s, end)
 			total.Add(n)
 			if err != nil {
 				broken.Add(1)
@@ -77,9 +82,9 @@ func (c *Conversation) carry(ctx context.Context, streams []stream) (sent int64,
 	return total.Load(), broken.Load() == 0
 }
 
-// send sends one stream, and how it ended. What panics is one stream, not the
-// server.
-func (c *Conversation) send(ctx context.Context, s stream) (sent int64, err error) {
+// send sends one stream, and how it ended, which end comes before. What panics is
+// one stream, not the server.
+func (c *Conversation) send(ctx context.Context, s stream, end func()) (sent int64, err error) {
 	out := &pieces{conversation: c, connection: ctx, stream: s}
 	var whole binary.Ref
 	err = panics.Catch(func() (err error) {
@@ -91,11 +96,12 @@ func (c *Conversation) send(ctx context.Context, s stream) (sent int64, err erro
 		}
 		return buffered.Flush()
 	})
+	if cause := context.Cause(s.ctx); err != nil && cause != nil {
+		err = cause // whatever it has led to
+	}
+	end()
 	if err == nil {
 		return out.sent, c.inTurn(ctx, func() error { return s.End(ctx, whole) })
-	}
-	if cause := context.Cause(s.ctx); cause != nil {
-		err = cause // whatever it has led to
 	}
 	words := resources.AsError(err, s.attachment.Name()).Message
 	_ = c.inTurn(ctx, func() error { return s.Abort(ctx, words) }) // a failure has ended the connection
