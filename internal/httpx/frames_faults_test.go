@@ -395,6 +395,10 @@ func TestDrainLetsStreamsFinish(t *testing.T) {
 		s := newTarget(t, targetOptions{build: largeRepo(t)})
 		r := receive(t, s.url, modernVersion, supported)
 		r.grants = name == "in time"
+		r.grants = false
+		another := r.begin(2, "repo://repo/contents/large")
+		r.until(func() bool { return another.tally.Size() == window })
+		r.grants = name == "in time"
 		stream := r.begin(1, "repo://repo/contents/large")
 		drain, cancel := context.WithTimeout(t.Context(), patience)
 		defer cancel()
@@ -410,6 +414,10 @@ func TestDrainLetsStreamsFinish(t *testing.T) {
 				t.Errorf("%+v", stream.end)
 			}
 			continue
+		}
+		r.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":2}}`)
+		if r.until(another.over); !another.isAborted {
+			t.Errorf("%+v", another.end)
 		}
 		if r.whole(stream); stream.end.Size != bulk {
 			t.Errorf("%+v", stream.end)

@@ -16,10 +16,20 @@ import (
 // take handles what was read. Only requests are left to other goroutines: what
 // follows an initialize or a notification may depend on it.
 func (c *Conversation) take(ctx context.Context, body []byte) {
+	messages, batch, failure := mcp.ParseMessages(body)
+	if failure == nil && !batch && !messages[0].IsRequest() {
+		c.client.Notified(messages[0]) // what it cancels may have all the slots, or hold up the end
+		return
+	}
 	if !c.enter() {
 		return
 	}
-	work := c.begin(ctx, body)
+	var work func()
+	if failure != nil {
+		c.fail(ctx, nil, failure, mcp.SessionEra)
+	} else {
+		work = c.begin(ctx, messages, batch)
+	}
 	if work == nil {
 		c.running.Done()
 		return
@@ -30,17 +40,10 @@ func (c *Conversation) take(ctx context.Context, body []byte) {
 	})
 }
 
-// begin handles what need not wait, and returns what is left to do.
-func (c *Conversation) begin(ctx context.Context, body []byte) (rest func()) {
-	messages, batch, failure := mcp.ParseMessages(body)
-	switch {
-	case failure != nil:
-		c.fail(ctx, nil, failure, mcp.SessionEra)
-		return nil
-	case !batch && !messages[0].IsRequest():
-		c.client.Notified(messages[0]) // what it cancels may have all the slots
-		return nil
-	case !c.await(ctx):
+// begin waits until there is room for requests, starts them, and returns what is left
+// to do.
+func (c *Conversation) begin(ctx context.Context, messages []mcp.Message, batch bool) (rest func()) {
+	if !c.await(ctx) {
 		return nil
 	}
 	free := sync.OnceFunc(func() { <-c.slots })
