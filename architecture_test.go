@@ -26,8 +26,8 @@ var arrows = map[string][]string{
 	"internal/metrics": {"internal/cache", "internal/httpx", "internal/mcp", "internal/repos", "internal/watch", "internal/workers"},
 	"internal/mcp":     {"internal/archive", "internal/binary", "internal/links", "internal/repos", "internal/repos/newest", "internal/resources", "internal/watch"},
 	// One client, both ways; WebSocket and stdio are two ways to carry it.
-	"internal/mcp/duplex": {"internal/mcp", "internal/panics", "internal/resources"},
-	"internal/stdio":      {"internal/mcp", "internal/mcp/duplex", "internal/panics"},
+	"internal/mcp/duplex": {"internal/binary", "internal/mcp", "internal/panics", "internal/resources"},
+	"internal/stdio":      {"internal/binary", "internal/mcp", "internal/mcp/duplex", "internal/panics"},
 	"internal/resources":  {"internal/archive", "internal/binary", "internal/cache", "internal/links", "internal/lru", "internal/repos"},
 	"internal/watch":      {"internal/panics", "internal/repos", "internal/resources"},
 	"internal/tools": {

@@ -17,6 +17,11 @@ func (s *socket) Write(ctx context.Context, fill func(io.Writer) error) error {
 	if err == nil {
 		err = w.close()
 	}
+	return s.dropIf(err)
+}
+
+// dropIf ends a connection whose client takes nothing, or is gone.
+func (s *socket) dropIf(err error) error {
 	if err != nil {
 		s.server.logger.Debug("a WebSocket client was dropped", "error", err)
 		_ = s.conn.CloseNow() // it may have been closed

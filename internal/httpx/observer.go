@@ -79,9 +79,9 @@ func (s *Server) observe(c echo.Context, account *resources.Account, outcome str
 }
 
 // observeSocket tells of a message over WebSocket.
-func (s *Server) observeSocket(method, tool, outcome string, length int, took time.Duration) {
+func (s *Server) observeSocket(method, tool, outcome string, length int64, took time.Duration) {
 	s.observer.Message(Message{
-		Transport: transportSocket, Method: method, Tool: tool, Outcome: outcome, Bytes: int64(length), Took: took,
+		Transport: transportSocket, Method: method, Tool: tool, Outcome: outcome, Bytes: length, Took: took,
 	})
 }
 

@@ -427,20 +427,20 @@ func TestBinaryTransferIsDeclaredWhereItWorks(t *testing.T) {
 		}
 		return string(reply.Result.Capabilities.BinaryTransfer), string(reply.Result.Capabilities.Extensions["io.github.repomcp/binary-transfer"])
 	}
-	const want = `{"supported":true,"maxBinarySize":1099511627776,"supportedModes":["multipart"]}`
+	const form = `{"supported":true,"maxBinarySize":1099511627776,"supportedModes":["%s"]}`
 	initialize := map[string]any{"protocolVersion": sessionVersion, "clientInfo": map[string]any{"name": "test", "version": "1"}, "capabilities": map[string]any{}}
 	for _, raw := range []string{
 		text(t, s.post(http.Header{"Accept": {acceptBoth}}, map[string]any{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": initialize})),
 		text(t, s.modern("server/discover", nil)),
 	} {
-		if top, extension := capabilities(raw); top != want || extension != want {
-			t.Errorf("%q and %q, want %s", top, extension, want)
+		if top, extension := capabilities(raw); top != fmt.Sprintf(form, "multipart") || extension != top {
+			t.Errorf("%q and %q", top, extension)
 		}
 	}
 	socket := dial(t, s.url)
 	for _, message := range []string{rpc(sessionVersion, 1, "initialize", initialize), rpc(modernVersion, 2, "server/discover", nil)} {
-		if f := socket.call(message); strings.Contains(f.raw, "binary") {
-			t.Errorf("over WebSocket: %s", f.raw)
+		if top, extension := capabilities(socket.call(message).raw); top != fmt.Sprintf(form, "websocket-binary") || extension != top {
+			t.Errorf("over WebSocket: %q and %q", top, extension)
 		}
 	}
 }

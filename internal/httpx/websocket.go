@@ -12,8 +12,10 @@ import (
 	"github.com/coder/websocket"
 	"github.com/labstack/echo/v4"
 
+	"github.com/repomcp/repomcp/internal/binary"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/mcp/duplex"
+	"github.com/repomcp/repomcp/internal/panics"
 )
 
 const (
@@ -30,7 +32,7 @@ const (
 
 // websocket answers GET /ws: MCP over WebSocket, one JSON-RPC message in each
 // text frame. Host and Origin were checked in front.
-func (s *Server) websocket(c echo.Context) error {
+func (s *Server) websocket(c echo.Context) (err error) {
 	r := c.Request()
 	if r.ContentLength != 0 {
 		return refuse(c, http.StatusBadRequest, "Send GET without a body.")
@@ -47,21 +49,22 @@ func (s *Server) websocket(c echo.Context) error {
 		return refuse(c, http.StatusServiceUnavailable, "The server is about to stop. Try again in a few seconds.")
 	}
 	boundSendBuffer(r)
-	conn, err := websocket.Accept(c.Response(), r, &websocket.AcceptOptions{
+	opened := newSocket(s)
+	opened.conn, err = websocket.Accept(c.Response(), r, &websocket.AcceptOptions{
 		Subprotocols: []string{socketProtocol},
 		// checkOrigin was stricter: it compares schemes and ports as well.
 		InsecureSkipVerify: true,
+		OnPingReceived:     func(context.Context, []byte) bool { return opened.allowControl() },
+		OnPongReceived:     func(context.Context, []byte) { opened.allowControl() },
 	})
 	if err != nil {
 		s.logger.Debug("a WebSocket handshake failed", "error", err)
 		return nil // it has been replied to
 	}
-	conn.SetReadLimit(maxBodyBytes)
+	opened.conn.SetReadLimit(maxBodyBytes)
 	// The log finds the request that opened the connection.
 	from := append(client(r), slog.String("request_id", c.Response().Header().Get(headerRequestID)))
-	(&socket{server: s, conn: conn}).serve(
-		r.Context(), s.options.MCP.Connect(address, r.Header.Get(mcp.HeaderTools)), from,
-	)
+	opened.serve(r.Context(), s.options.MCP.Connect(address, r.Header.Get(mcp.HeaderTools)), from)
 	return nil
 }
 
@@ -77,61 +80,107 @@ func boundSendBuffer(r *http.Request) {
 
 // socket is one WebSocket connection.
 type socket struct {
-	server *Server
-	conn   *websocket.Conn
-	talk   *duplex.Conversation
+	server  *Server
+	conn    *websocket.Conn
+	talk    *duplex.Conversation
+	streams *socketStreams
+	control controlFrames
+	closing *panics.Group // what closes the connection beside its reader
+}
+
+func newSocket(s *Server) *socket {
+	opened := &socket{server: s}
+	opened.streams = newSocketStreams(s.options.WriteTimeout, func(ctx context.Context, frame []byte) error {
+		return opened.dropIf(opened.conn.Write(ctx, websocket.MessageBinary, frame))
+	})
+	return opened
 }
 
 // serve returns when the connection has ended and nothing runs for it any more.
 func (s *socket) serve(ctx context.Context, client *mcp.Connection, from []slog.Attr) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
+	s.closing = panics.NewGroup(cancel)
+	defer s.closing.Wait()
 	defer func() { _ = s.conn.CloseNow() }() // it has mostly been closed
 	defer context.AfterFunc(s.server.sockets.ended, cancel)()
 	s.talk = duplex.New(duplex.Options{
-		Client: client, Stopping: s.server.draining, Beside: s.keepAlive, Logger: s.server.logger,
-		Place: slog.String("path", socketPath), From: from,
+		Client: client, Mode: binary.ModeFrames, Stopping: s.server.draining, Beside: s.keepAlive,
+		Logger: s.server.logger, Place: slog.String("path", socketPath), From: from,
 		Observe: s.server.observeSocket,
 	}, s)
 	_ = s.talk.Serve(ctx) // the client has been told why, if it could be
 }
 
+// breach is something that a client did and that the transport does not allow: how
+// the connection is closed.
+type breach struct {
+	status websocket.StatusCode
+	reason string // 123 bytes at most
+}
+
+// Error implements error.
+func (b *breach) Error() string { return b.reason }
+
 // errBinary says that a frame was not of text.
-var errBinary = errors.New("binary frames are not part of MCP")
+var errBinary = &breach{websocket.StatusUnsupportedData, "Send JSON-RPC messages in text frames."}
 
 // Read implements [duplex.Transport].
 func (s *socket) Read(ctx context.Context) ([]byte, error) {
-	body, err := s.read(ctx)
-	if err != nil {
-		s.refuse(err)
+	for {
+		kind, body, err := s.read(ctx)
+		if err == nil && kind == websocket.MessageBinary {
+			if err = s.streams.receive(body); err == nil {
+				continue
+			}
+		}
+		if err != nil {
+			s.refuse(err)
+		}
+		return body, err
 	}
-	return body, err
 }
 
-// read waits for a message, which then has readBodyTimeout to come whole.
-func (s *socket) read(ctx context.Context) ([]byte, error) {
+// read waits for a message, which then has readBodyTimeout to come whole. Of a
+// binary one no more is read than it takes to see that it is too long.
+func (s *socket) read(ctx context.Context) (websocket.MessageType, []byte, error) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	kind, body, err := s.conn.Reader(ctx)
 	if err != nil {
-		return nil, err
+		return kind, nil, err
 	}
-	if kind != websocket.MessageText {
-		return nil, errBinary
+	if kind == websocket.MessageBinary {
+		if !s.streams.begun() {
+			return kind, nil, errBinary
+		}
+		body = io.LimitReader(body, maxFrameBytes+1)
 	}
 	defer time.AfterFunc(readBodyTimeout, cancel).Stop()
-	return io.ReadAll(body)
+	whole, err := io.ReadAll(body)
+	return kind, whole, err
 }
 
 // refuse closes a connection whose client did something that the transport does
 // not allow.
 func (s *socket) refuse(err error) {
+	var b *breach
 	switch {
-	case errors.Is(err, errBinary):
-		_ = s.conn.Close(websocket.StatusUnsupportedData, "Send JSON-RPC messages in text frames.")
+	case errors.As(err, &b):
+		_ = s.conn.Close(b.status, b.reason) // the client may be gone
 	case errors.Is(err, websocket.ErrMessageTooBig):
 		_ = s.conn.Close(websocket.StatusMessageTooBig, "A message may have 1 MiB.")
 	}
+}
+
+// allowControl counts a ping or pong, and closes the connection after too many. It
+// is called while something is read, and so must not wait for the client.
+func (s *socket) allowControl() bool {
+	allowed, first := s.control.take(time.Now())
+	if first {
+		s.closing.Go(func() { s.refuse(errControlFlood) })
+	}
+	return allowed
 }
 
 // keepAlive pings, and drops a client that does not answer although its answer

@@ -89,6 +89,19 @@ func (r *Request) asksBinary() (bool, *Error) {
 	}
 }
 
+// takesBinary reports whether both sides have declared that the reply may have bytes
+// beside it, and the transport can carry them.
+func (r *Request) takesBinary() bool {
+	return r.Binary.Declared && r.AcceptsBinary && r.Mode != "" &&
+		(r.Binary.Preferred == "" || r.Binary.Preferred == r.Mode)
+}
+
+// streams reports whether the reply may have bytes beside it.
+func (r *Request) streams() bool {
+	asked, _ := r.asksBinary() // what is no answer to that is refused later
+	return asked && r.takesBinary()
+}
+
 // attachments is the room that the reply has for bytes beside it: nil unless the
 // request asks for it, both sides have declared it, and the transport can.
 func (s *Server) attachments(r *Request) (*resources.Attachments, *Error) {
@@ -96,9 +109,7 @@ func (s *Server) attachments(r *Request) (*resources.Attachments, *Error) {
 	switch {
 	case failure != nil:
 		return nil, failure
-	case !asked || !r.Binary.Declared || !r.AcceptsBinary || r.Mode == "":
-		return nil, nil
-	case r.Binary.Preferred != "" && r.Binary.Preferred != r.Mode:
+	case !asked || !r.takesBinary():
 		return nil, nil
 	case r.Binary.BadSize:
 		return nil, &Error{Reason: ReasonParams, Message: "The maxBinarySize of the client capability " +
@@ -116,6 +127,30 @@ func (s *Server) drop(ctx context.Context, attachments *resources.Attachments) {
 	if err := attachments.Close(); err != nil {
 		s.logger.ErrorContext(ctx, "closing a resource failed", "error", err)
 	}
+}
+
+// The notifications of a pipe, whose chunks have no room for what they say.
+const (
+	methodBinaryEnd     = "notifications/binary/end"
+	methodBinaryAborted = "notifications/binary/aborted"
+)
+
+// BinaryEnd is the notification of what a stream has turned out to be.
+func BinaryEnd(whole binary.Ref) []byte {
+	return binaryNotification(methodBinaryEnd, whole)
+}
+
+// BinaryAborted is the notification of why a stream was aborted.
+func BinaryAborted(id binary.StreamID, words string) []byte {
+	return binaryNotification(methodBinaryAborted, map[string]any{"streamId": id, "message": words})
+}
+
+func binaryNotification(method string, params any) []byte {
+	message, err := json.Marshal(map[string]any{"jsonrpc": mcp.JSONRPC_VERSION, "method": method, "params": params})
+	if err != nil {
+		panic(err) // there is nothing in it that could not be written
+	}
+	return message
 }
 
 // binaryReadResult is [mcp.ReadResourceResult] with contents of the RFC.

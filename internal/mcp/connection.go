@@ -1,16 +1,20 @@
 package mcp
 
 import (
-	"bytes"
 	"context"
 	"crypto/rand"
-	"fmt"
 	"sync"
 )
 
-// maxListens bounds the subscriptions/listen streams of a connection: each has a
-// queue of its own, and one stream can name all that a client watches.
-const maxListens = 4
+const (
+	// maxListens bounds the subscriptions/listen streams of a connection: each has a
+	// queue of its own, and one stream can name all that a client watches.
+	maxListens = 4
+	// maxStreams bounds the requests of a connection whose replies have bytes beside
+	// them. Each holds a buffer and the packs that it is read from, for as long as its
+	// client likes, and more of them do not make a connection faster.
+	maxStreams = 8
+)
 
 // Connection is a client of a transport that has one connection for all
 // messages, and no headers: WebSocket, stdio. The era is that of each message; what
@@ -28,14 +32,9 @@ type Connection struct {
 	claims  *Claims  // nil before initialize
 
 	mu      sync.Mutex
-	calls   map[string]*call // requests in flight, by their raw ids
+	calls   map[string]*Call // requests in flight, by their raw ids
 	listens int
-}
-
-// call is a request in flight.
-type call struct {
-	cancel    context.CancelFunc
-	cancelled bool // by the client, who then wants no reply; guarded by Connection.mu
+	streams int // requests whose replies have bytes beside them, or may have
 }
 
 // Connect makes a connection; Close has to follow. The address is that of
@@ -44,7 +43,7 @@ func (s *Server) Connect(address, tools string) *Connection {
 	return &Connection{
 		// The id is never sent, and is none that Sessions would accept.
 		server: s, id: "connection " + rand.Text(), events: newOutbox(), address: address, tools: splitNames(tools),
-		calls: make(map[string]*call),
+		calls: make(map[string]*Call),
 	}
 }
 
@@ -95,65 +94,23 @@ func (c *Connection) cancelled(params Params) {
 	defer c.mu.Unlock()
 	if call := c.calls[id]; call != nil {
 		call.cancelled = true
-		call.cancel()
+		call.end()
 	}
 }
 
-// Answer does what a request asks for and returns the reply, or nil when the
-// client has cancelled it. notify writes a notification that belongs to the
-// request.
-type Answer func(notify func(message []byte) error) []byte
-
-// Start makes an admitted request known, so that it can be cancelled. The
-// answer has to be called, once.
-func (c *Connection) Start(ctx context.Context, r *Request) (Answer, *Error) {
-	id := string(r.ID)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	listens := r.IsListen()
-	switch {
-	case c.calls[id] != nil:
-		return nil, invalidRequest("The id is that of a request that has not been answered yet. Give each request " +
-			"an id of its own.")
-	case listens && c.listens >= maxListens:
-		return nil, &Error{Reason: ReasonRequest, Message: fmt.Sprintf("A connection has at most %d streams of "+
-			"subscriptions/listen. End one with notifications/cancelled first.", maxListens)}
-	case listens:
-		c.listens++
-	}
-	ctx, cancel := context.WithCancel(ctx)
-	current := &call{cancel: cancel}
-	c.calls[id] = current
-	return func(notify func([]byte) error) (reply []byte) {
-		defer cancel()
-		defer func() {
-			c.mu.Lock()
-			defer c.mu.Unlock()
-			delete(c.calls, id)
-			if listens {
-				c.listens--
-			}
-			if current.cancelled {
-				reply = nil
-			}
-		}()
-		return bytes.TrimSpace(c.answer(ctx, r, notify))
-	}, nil
-}
-
-func (c *Connection) answer(ctx context.Context, r *Request, notify func([]byte) error) []byte {
+func (c *Connection) answer(ctx context.Context, r *Request, notify func([]byte) error) Reply {
 	ctx = overSocket(ctx)
 	switch {
 	case r.Method == MethodStream && c.server.resources.Downloads():
-		return c.stream(ctx, r)
+		return Reply{Message: c.stream(ctx, r)}
 	case r.IsListen():
-		return c.server.Listen(ctx, r, notify).Message
+		return c.server.Listen(ctx, r, notify)
 	}
 	reply := c.server.Answer(ctx, r)
 	if reply.Session != "" {
 		c.claims = r.begun // the connection is the session
 	}
-	return reply.Message
+	return reply
 }
 
 // stream answers resources/stream with a URL: SEP-2532 has no other way without

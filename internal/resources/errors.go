@@ -88,6 +88,8 @@ var failures = []struct {
 		"repo://{repo}/refs for branches and tags, and repo://{repo}/contents for files."},
 	{archive.ErrLimit, ReasonTooLarge, "The archive is larger than this server allows. Ask the operator to raise " +
 		"its limits."},
+	{errAttachmentLimit, ReasonTooLarge, "The stream is larger than maxBinarySize, the smaller of the client's " +
+		"and the server's. Declare a larger one, or ask the operator to raise --max-binary-bytes."},
 	{cache.ErrClosed, ReasonBusy, "The server is about to stop. Try again in a few seconds."},
 	{context.Canceled, ReasonInternal, "The request was cancelled."},
 }

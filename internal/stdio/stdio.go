@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/binary"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/mcp/duplex"
 	"github.com/repomcp/repomcp/internal/panics"
@@ -69,7 +70,7 @@ func Serve(ctx context.Context, options Options) error {
 	}
 	defer context.AfterFunc(ctx, p.hurry)()
 	err := duplex.New(duplex.Options{
-		Client: options.MCP.Connect("", ""), Stopping: ctx, Logger: options.Logger,
+		Client: options.MCP.Connect("", ""), Mode: binary.ModeChunks, Stopping: ctx, Logger: options.Logger,
 		Place: slog.String("transport", "stdio"),
 	}, p).Serve(running)
 	switch cause := context.Cause(running); {
@@ -134,6 +135,11 @@ func (p *pipes) Write(ctx context.Context, fill func(io.Writer) error) error {
 		_ = p.buffer.WriteByte('\n') // an error stays for Flush
 		err = p.buffer.Flush()
 	}
+	return p.endIf(ctx, err)
+}
+
+// endIf ends the connection when nothing more can be written.
+func (p *pipes) endIf(ctx context.Context, err error) error {
 	switch {
 	case err == nil || ctx.Err() != nil:
 	case errors.Is(err, syscall.EPIPE) || errors.Is(err, io.ErrClosedPipe):

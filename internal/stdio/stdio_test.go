@@ -31,7 +31,8 @@ func TestEveryVersionIsServed(t *testing.T) {
 		} else {
 			greeting = p.initialize(version)
 		}
-		if strings.Contains(greeting.raw, "stream") || !strings.Contains(greeting.raw, `"subscribe":true`) {
+		const modes = `"binaryTransfer":{"supported":true,"maxBinarySize":1099511627776,"supportedModes":["stream"]}`
+		if strings.Contains(strings.ToLower(greeting.raw), "resourcestream") || strings.Contains(greeting.raw, "resource-stream") || strings.Contains(greeting.raw, "resources/stream") || !strings.Contains(greeting.raw, modes) || !strings.Contains(greeting.raw, `"subscribe":true`) {
 			t.Errorf("%s: %s", version, greeting.raw)
 		}
 		for i, c := range []struct {

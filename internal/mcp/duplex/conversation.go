@@ -11,12 +11,14 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/binary"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/panics"
 )
 
-// requests is how many requests of a connection run at a time. While they do
-// nothing more is read, so that others wait in the client.
+// requests is how many requests of a connection run at a time. The next one waits,
+// and what the client sends after it waits in the client. One whose reply was sent
+// does not count any more: its streams have a limit of their own.
 const requests = 16
 
 // ErrEnd says that the client sends nothing more, but reads on.
@@ -32,6 +34,9 @@ type Transport interface {
 	// is not called again before it returned, nor after it failed: half a message
 	// cannot be followed by another.
 	Write(ctx context.Context, fill func(io.Writer) error) error
+	// Open makes a stream known whose message is about to be sent. cancel ends it
+	// early, and its cause is what the client is told.
+	Open(ref binary.Ref, cancel context.CancelCauseFunc) Stream
 	// Leave is called once all has been answered and nothing more is to be: neither
 	// Write follows nor does a message that Read returns mean anything. A Read that
 	// waits has to fail then.
@@ -41,6 +46,8 @@ type Transport interface {
 // Options of a [Conversation]. All but Beside and From are required.
 type Options struct {
 	Client *mcp.Connection
+	// Mode is how the transport carries streams.
+	Mode binary.Mode
 	// Stopping ends when the server is about to stop: the requests in flight are
 	// answered then, and what comes later is not.
 	Stopping context.Context
@@ -53,7 +60,7 @@ type Options struct {
 	// Observe is told of each request that ended: its method as the client wrote it,
 	// the tool that was called, how it went, the length of the reply and how long it
 	// took. Nil: nobody is.
-	Observe func(method, tool, outcome string, length int, took time.Duration)
+	Observe func(method, tool, outcome string, length int64, took time.Duration)
 }
 
 // Conversation is what is said over one connection.
@@ -66,7 +73,7 @@ type Conversation struct {
 	drain    context.CancelFunc
 	end      context.CancelFunc // of the connection and all that runs for it
 	helpers  *panics.Group
-	slots    chan struct{} // taken by requests that run, and by the reader
+	slots    chan struct{} // taken by requests that run
 	stalls   atomic.Int64  // odd while the reader waits for a slot
 	turn     chan struct{} // held from the first to the last byte of a message
 	left     chan struct{} // closed when the connection has been left
@@ -114,7 +121,7 @@ func (c *Conversation) Serve(ctx context.Context) error {
 
 // readAll has every message handled.
 func (c *Conversation) readAll(ctx context.Context) error {
-	for c.await(ctx) {
+	for ctx.Err() == nil {
 		body, err := c.transport.Read(ctx)
 		var refusal *mcp.Error
 		switch {
@@ -122,7 +129,6 @@ func (c *Conversation) readAll(ctx context.Context) error {
 			c.take(ctx, body)
 		case errors.As(err, &refusal):
 			c.fail(ctx, nil, refusal, mcp.SessionEra)
-			<-c.slots
 		case errors.Is(err, ErrEnd):
 			c.drain()
 			select {
@@ -138,7 +144,7 @@ func (c *Conversation) readAll(ctx context.Context) error {
 	return ctx.Err()
 }
 
-// await takes a slot for the next message.
+// await takes a slot for the request that was read.
 func (c *Conversation) await(ctx context.Context) bool {
 	select {
 	case c.slots <- struct{}{}:
@@ -199,20 +205,33 @@ func (c *Conversation) write(ctx context.Context, message []byte) error {
 	})
 }
 
-// message sends what fill writes, when it is its turn. Who waits for a channel is
-// served in the order in which they came, so that who writes much cannot keep
-// others waiting. A failure ends the connection.
+// message sends what fill writes.
 func (c *Conversation) message(ctx context.Context, fill func(io.Writer) error) error {
+	return c.inTurn(ctx, func() error { return c.transport.Write(ctx, fill) })
+}
+
+// inTurn sends something once it is its turn. Who waits for a channel is served in
+// the order in which they came, so that who sends much cannot keep others waiting.
+// A failure ends the connection: ctx has to be that of it, and not of a request, for
+// what is sent by halves cannot be followed by anything.
+func (c *Conversation) inTurn(ctx context.Context, send func() error) error {
 	select {
 	case c.turn <- struct{}{}:
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-	defer func() { <-c.turn }()
-	err := c.transport.Write(ctx, fill)
-	if err != nil {
-		c.end()
+	whole := false // not if it panics
+	defer func() {
+		if !whole {
+			c.end()
+		}
+		<-c.turn
+	}()
+	if ctx.Err() != nil {
+		return ctx.Err() // who had the turn before may have failed
 	}
+	err := send()
+	whole = err == nil
 	return err
 }
 

@@ -7,7 +7,9 @@
 //
 // Messages are handled in the order in which they came; only requests are left to
 // other goroutines, so that what follows an initialize finds it done. One message
-// is written at a time, and who waits for that is served in turn. A request that
-// panics is an error of that request. [Conversation.Serve] returns when nothing runs
+// or piece of a stream is written at a time, and who waits for that is served in
+// turn. A stream that waits for its client holds neither the turn nor a slot of the
+// requests. A request that panics is an error of that request, and a stream that
+// does is aborted. [Conversation.Serve] returns when nothing runs
 // for the connection any more.
 package duplex

@@ -13,53 +13,67 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
-// take handles what was read, and has the slot given back. Only requests are
-// left to other goroutines: what follows an initialize or a notification may
-// depend on it.
+// take handles what was read. Only requests are left to other goroutines: what
+// follows an initialize or a notification may depend on it.
 func (c *Conversation) take(ctx context.Context, body []byte) {
-	free := sync.OnceFunc(func() { <-c.slots })
-	if !c.enter() {
-		free()
+	messages, batch, failure := mcp.ParseMessages(body)
+	if failure == nil && !batch && !messages[0].IsRequest() {
+		c.client.Notified(messages[0]) // what it cancels may have all the slots, or hold up the end
 		return
 	}
-	messages, batch, failure := mcp.ParseMessages(body)
-	var work func()
-	switch {
-	case failure != nil:
-		c.fail(ctx, nil, failure, mcp.SessionEra)
-	case batch:
-		work = c.batch(ctx, messages)
-	default:
-		work = c.single(ctx, messages[0], free)
+	if !c.enter() {
+		return
 	}
-	finish := func() {
-		free()
-		c.running.Done()
+	var work func()
+	if failure != nil {
+		c.fail(ctx, nil, failure, mcp.SessionEra)
+	} else {
+		work = c.begin(ctx, messages, batch)
 	}
 	if work == nil {
-		finish()
+		c.running.Done()
 		return
 	}
 	c.helpers.Go(func() {
-		defer finish()
+		defer c.running.Done()
 		work()
 	})
 }
 
-// single handles one message and returns what is left to do. A stream of
+// begin waits until there is room for requests, starts them, and returns what is left
+// to do.
+func (c *Conversation) begin(ctx context.Context, messages []mcp.Message, batch bool) (rest func()) {
+	if !c.await(ctx) {
+		return nil
+	}
+	free := sync.OnceFunc(func() { <-c.slots })
+	var work func()
+	if batch {
+		work = c.batch(ctx, messages)
+	} else {
+		work = c.single(ctx, messages[0], free)
+	}
+	if work == nil {
+		free()
+		return nil
+	}
+	return func() {
+		defer free()
+		work()
+	}
+}
+
+// single starts one request and returns what is left to do. A stream of
 // notifications lasts, and so does not keep its slot: their number has a limit
 // of its own.
 func (c *Conversation) single(ctx context.Context, message mcp.Message, free func()) (work func()) {
 	ctx, _ = resources.WithAccount(ctx)
-	if !message.IsRequest() {
-		c.client.Notified(message)
-		return nil
-	}
 	request, failure := c.client.Admit(message)
-	var answer mcp.Answer
+	request.Mode, request.AcceptsBinary = c.options.Mode, true
+	var call *mcp.Call
 	running, end := context.WithCancel(ctx)
 	if failure == nil {
-		answer, failure = c.client.Start(running, request)
+		call, failure = c.client.Start(running, request)
 	}
 	if failure != nil {
 		end()
@@ -68,13 +82,12 @@ func (c *Conversation) single(ctx context.Context, message mcp.Message, free fun
 	}
 	work = func() {
 		defer end()
+		defer call.End()
 		if request.IsListen() {
 			free()
 			defer context.AfterFunc(c.draining, end)()
 		}
-		if reply := c.answer(ctx, request, answer); reply != nil {
-			_ = c.write(ctx, reply) // a failure has ended the connection
-		}
+		c.reply(ctx, request, call, free)
 	}
 	if message.Method == mcp.MethodInitialize {
 		work()
@@ -106,12 +119,16 @@ func (c *Conversation) batch(ctx context.Context, messages []mcp.Message) (work 
 			continue
 		}
 		ctx, _ := resources.WithAccount(ctx)
-		answer, failure := c.client.Start(ctx, request)
+		call, failure := c.client.Start(ctx, request)
 		replies = append(replies, func() []byte {
 			if failure != nil {
 				return bytes.TrimSpace(mcp.ErrorReply(request.ID, failure, request.Era))
 			}
-			return c.answer(ctx, request, answer)
+			start := time.Now()
+			reply, outcome := c.answer(ctx, request, call)
+			call.End()
+			c.log(ctx, request.Method, outcome, int64(len(reply.Message)), time.Since(start))
+			return reply.Message
 		})
 	}
 	if replies == nil {
@@ -147,38 +164,62 @@ const (
 	outcomeDone     = "done"
 	outcomeError    = "error" // the reply says that something failed
 	outcomePanicked = "panicked"
+	outcomeAborted  = "aborted" // a stream of the reply is not whole
 )
 
+// reply answers a request and sends what its reply names. What waits for its client
+// then does not keep its slot.
+func (c *Conversation) reply(ctx context.Context, request *mcp.Request, call *mcp.Call, free func()) {
+	start := time.Now()
+	reply, outcome := c.answer(ctx, request, call)
+	length := int64(len(reply.Message))
+	defer func() { c.log(ctx, request.Method, outcome, length, time.Since(start)) }()
+	if reply.Message == nil {
+		return
+	}
+	streams := c.open(call, reply.Attachments)
+	defer c.close(streams, reply.Attachments)
+	if len(streams) == 0 {
+		call.End()
+	}
+	if c.write(ctx, reply.Message) != nil || len(streams) == 0 {
+		return // a failure has ended the connection
+	}
+	free()
+	sent, whole := c.carry(ctx, call, streams)
+	length += sent
+	if !whole {
+		outcome = outcomeAborted
+	}
+}
+
 // answer runs a request. What panics is one request, not the server.
-func (c *Conversation) answer(ctx context.Context, request *mcp.Request, answer mcp.Answer) (reply []byte) {
-	start, outcome := time.Now(), outcomePanicked
+func (c *Conversation) answer(
+	ctx context.Context, request *mcp.Request, call *mcp.Call,
+) (reply mcp.Reply, outcome string) {
 	defer func() {
 		if cause := recover(); cause != nil {
 			c.options.Logger.Error("a handler panicked", "panic", cause)
-			failure := &mcp.Error{
-				Reason:  resources.ReasonInternal,
-				Message: "Internal error. Try again; the operator finds the cause in the server's log.",
-			}
-			reply = bytes.TrimSpace(mcp.ErrorReply(request.ID, failure, request.Era))
+			failure := resources.Internal(nil)
+			reply = mcp.Reply{Message: bytes.TrimSpace(mcp.ErrorReply(request.ID, failure, request.Era))}
+			outcome = outcomePanicked
 		}
-		c.log(ctx, request.Method, outcome, len(reply), time.Since(start))
 	}()
-	reply = answer(func(notification []byte) error { return c.write(ctx, notification) })
-	outcome = outcomeDone
+	reply = call.Answer(func(notification []byte) error { return c.write(ctx, notification) })
 	if resources.AccountOf(ctx).Failed() {
-		outcome = outcomeError
+		return reply, outcomeError
 	}
-	return reply
+	return reply, outcomeDone
 }
 
 // log writes one line per request, and has it counted.
-func (c *Conversation) log(ctx context.Context, method, outcome string, length int, took time.Duration) {
+func (c *Conversation) log(ctx context.Context, method, outcome string, length int64, took time.Duration) {
 	if observe := c.options.Observe; observe != nil {
 		observe(method, resources.AccountOf(ctx).Tool(), outcome, length, took)
 	}
 	attributes := []slog.Attr{
 		c.options.Place, slog.String("rpc", strings.ToValidUTF8(resources.ClipLong(method), "\uFFFD")),
-		slog.String("outcome", outcome), slog.Int("bytes", length), slog.Float64("seconds", took.Seconds()),
+		slog.String("outcome", outcome), slog.Int64("bytes", length), slog.Float64("seconds", took.Seconds()),
 	}
 	attributes = append(append(attributes, resources.AccountOf(ctx).Attributes()...), c.options.From...)
 	c.options.Logger.LogAttrs(ctx, slog.LevelInfo, "request", attributes...)
