@@ -78,11 +78,9 @@ func prompted(t *testing.T, name string, arguments map[string]string) string {
 		if p.Prompt.Name != name {
 			continue
 		}
-		request := mcp.GetPromptRequest{}
-		request.Params.Name, request.Params.Arguments = name, arguments
-		result, err := p.Handler(t.Context(), request)
-		if err != nil || len(result.Messages) != 1 || result.Messages[0].Role != mcp.RoleUser {
-			t.Fatalf("%s: %+v, %v", name, result, err)
+		result := p.Write(arguments)
+		if len(result.Messages) != 1 || result.Messages[0].Role != mcp.RoleUser {
+			t.Fatalf("%s: %+v", name, result)
 		}
 		return result.Messages[0].Content.(mcp.TextContent).Text
 	}
