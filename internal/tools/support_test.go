@@ -72,7 +72,7 @@ func openWith(t *testing.T, root string, linking resources.Linking, noLinks bool
 		Searcher: search.New(catalogue, engine.Scheduler(), search.Options{FileBytes: fileBytes}), Facts: history.NewFacts(0),
 		NoLinks: noLinks,
 	}) {
-		s.tools[tool.Tool.Name] = tool
+		s.tools[tool.Name] = tool
 	}
 	return s
 }

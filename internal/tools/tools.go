@@ -168,7 +168,7 @@ func Choose(all []Tool, names []string) ([]Tool, error) {
 	}
 	offered := make([]string, len(all))
 	for i, tool := range all {
-		offered[i] = tool.Tool.Name
+		offered[i] = tool.Name
 	}
 	for _, name := range names {
 		if !slices.Contains(offered, name) {
@@ -176,7 +176,7 @@ func Choose(all []Tool, names []string) ([]Tool, error) {
 		}
 	}
 	return slices.DeleteFunc(all,
-		func(tool Tool) bool { return !slices.Contains(names, tool.Tool.Name) }), nil
+		func(tool Tool) bool { return !slices.Contains(names, tool.Name) }), nil
 }
 
 // Unknown returns the text of an error: that there is no such tool or prompt, which one
