@@ -142,6 +142,9 @@ var fences = map[string][]string{
 	"net/http":                    {"client", "internal/admin", "internal/httpx", "internal/metrics", "bench"},
 	"github.com/prometheus":       {"internal/metrics"},
 	"github.com/coreos":           {"cmd/repomcp"},
+
+	// Tests may have a server of mcp-go to talk to.
+	"github.com/mark3labs/mcp-go/server": {},
 }
 
 type goPackage struct {
@@ -192,6 +195,31 @@ func TestImportsFollowTheArrows(t *testing.T) {
 	}
 	if seen < len(arrows) {
 		t.Errorf("%d packages were looked at, the table has %d", seen, len(arrows))
+	}
+}
+
+// heavy are packages whose variables take longer to make than all others of the
+// program together. Each process would pay for that at its start, also one that only
+// writes an archive.
+var heavy = []string{"github.com/mark3labs/mcp-go/server", "github.com/santhosh-tekuri/jsonschema"}
+
+func TestTheProgramStartsWithoutHeavyPackages(t *testing.T) {
+	for _, tags := range []string{"", "cloud"} {
+		out, err := exec.CommandContext(t.Context(), "go", "list", "-tags", tags, "-deps", "./cmd/repomcp").Output()
+		if err != nil {
+			t.Fatal(err)
+		}
+		dependencies := strings.Fields(string(out))
+		if !slices.Contains(dependencies, "github.com/mark3labs/mcp-go/mcp") {
+			t.Errorf("with the tags %q the program has %d dependencies, and not the one that brings them", tags, len(dependencies))
+		}
+		for _, dependency := range dependencies {
+			for _, library := range heavy {
+				if strings.HasPrefix(dependency+"/", library+"/") {
+					t.Errorf("with the tags %q the program depends on %s", tags, dependency)
+				}
+			}
+		}
 	}
 }
 

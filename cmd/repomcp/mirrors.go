@@ -145,8 +145,11 @@ func (m *mirrors) assemble(f mirrorFlags, contents resources.Options, messages m
 	messages.Catalogue, messages.Resources, messages.Subscriptions = m.catalogue, m.resources, m.subscriptions
 	messages.Version, messages.Logger = version(), m.logger
 	messages.ReadLimit, messages.BinaryLimit = f.readLimit, f.binaryLimit
-	messages.Prompts, messages.Unknown = prompts.All(), tools.Unknown
+	messages.Unknown = tools.Unknown
 	m.messages = mcp.New(messages)
+	for _, prompt := range prompts.All() {
+		m.messages.AddPrompt(prompt.Prompt, prompt.Write)
+	}
 	offered, err := tools.Choose(tools.New(tools.Options{
 		Catalogue: m.catalogue, Resources: m.resources, NoLinks: f.noLinks, Logger: m.logger,
 		Searcher: search.New(m.catalogue, m.engine.Scheduler(), search.Options{CacheBytes: f.searchCache}),
@@ -155,7 +158,9 @@ func (m *mirrors) assemble(f mirrorFlags, contents resources.Options, messages m
 	if err != nil {
 		return &usageError{fmt.Errorf("--tools: %w", err)}
 	}
-	m.messages.AddTools(offered...)
+	for _, tool := range offered {
+		m.messages.AddTool(tool.Tool, tool.Handler)
+	}
 	return nil
 }
 

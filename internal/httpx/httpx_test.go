@@ -88,8 +88,13 @@ func serveWith(t *testing.T, options repos.Options, subscribing watch.Options) *
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	subscribing.Catalogue, subscribing.Logger = catalogue, logger
 	found, subscriptions := resources.New(resources.Options{Catalogue: catalogue, Engine: engine, Logger: logger}), watch.New(subscribing)
-	messages := mcp.New(mcp.Options{Catalogue: catalogue, Resources: found, Subscriptions: subscriptions, Version: "test", Prompts: prompts.All(), Unknown: tools.Unknown, Logger: logger, Sessions: mcp.NewSessions([]byte(strings.Repeat("k", 32)))})
-	messages.AddTools(tools.New(tools.Options{Catalogue: catalogue, Resources: found})...)
+	messages := mcp.New(mcp.Options{Catalogue: catalogue, Resources: found, Subscriptions: subscriptions, Version: "test", Unknown: tools.Unknown, Logger: logger, Sessions: mcp.NewSessions([]byte(strings.Repeat("k", 32)))})
+	for _, prompt := range prompts.All() {
+		messages.AddPrompt(prompt.Prompt, prompt.Write)
+	}
+	for _, tool := range tools.New(tools.Options{Catalogue: catalogue, Resources: found}) {
+		messages.AddTool(tool.Tool, tool.Handler)
+	}
 	s := &site{t: t, root: root, catalogue: catalogue, mcp: messages, subscriptions: subscriptions, server: httpx.New(httpx.Options{MCP: messages, Resources: found, Logger: logger}), log: log}
 	s.http = httptest.NewServer(s.server.Handler())
 	// A kept connection that is dialled for a request that was given up

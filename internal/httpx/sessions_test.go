@@ -15,7 +15,6 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/repos"
@@ -148,18 +147,18 @@ func TestCancelledStreamIsAborted(t *testing.T) {
 }
 
 // slowTool is called "slow": it lasts until its request ends.
-func slowTool(began chan<- struct{}) server.ServerTool {
-	return server.ServerTool{Tool: mcp.NewTool("slow"), Handler: func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+func slowTool(began chan<- struct{}) (mcp.Tool, func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error)) {
+	return mcp.NewTool("slow"), func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		began <- struct{}{}
 		<-ctx.Done()
 		return nil, ctx.Err()
-	}}
+	}
 }
 
 func TestCancelledToolCallEnds(t *testing.T) {
 	s := serve(t)
 	began := make(chan struct{}, 3)
-	s.mcp.AddTools(slowTool(began))
+	s.mcp.AddTool(slowTool(began))
 	session, stranger := s.initialize(), s.initialize()
 	session["Mcp-Protocol-Version"], stranger["Mcp-Protocol-Version"] = []string{batchVersion}, []string{batchVersion}
 	call := map[string]any{"jsonrpc": "2.0", "id": 5, "method": "tools/call", "params": map[string]any{"name": "slow"}}
@@ -200,7 +199,7 @@ func TestCancelledToolCallEnds(t *testing.T) {
 func TestModernCancellationEndsNobodysRequest(t *testing.T) {
 	s := serve(t)
 	began := make(chan struct{}, 1)
-	s.mcp.AddTools(slowTool(began))
+	s.mcp.AddTool(slowTool(began))
 	stream := events(s.modern("subscriptions/listen", map[string]any{"notifications": map[string]any{"resourcesListChanged": true}}))
 	if ack := <-stream; !strings.Contains(ack, "acknowledged") {
 		t.Fatal(ack)

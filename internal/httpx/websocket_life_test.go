@@ -11,8 +11,7 @@ import (
 	"time"
 
 	"github.com/coder/websocket"
-	"github.com/mark3labs/mcp-go/mcp"    //nolint:depguard // a tool that a test can hold
-	"github.com/mark3labs/mcp-go/server" //nolint:depguard // a tool that a test can hold
+	"github.com/mark3labs/mcp-go/mcp" //nolint:depguard // a tool that a test can hold
 
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
@@ -66,7 +65,7 @@ func TestWebSocketDropsClientsThatDoNotRead(t *testing.T) {
 func held(t *testing.T) (s *site, started chan string, release chan struct{}) {
 	t.Helper()
 	s, started, release = serve(t), make(chan string, 100), make(chan struct{})
-	s.mcp.AddTools(server.ServerTool{Tool: mcp.NewTool("hold"), Handler: func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	s.mcp.AddTool(mcp.NewTool("hold"), func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		started <- "started"
 		select {
 		case <-release:
@@ -74,9 +73,10 @@ func held(t *testing.T) (s *site, started chan string, release chan struct{}) {
 			started <- "cancelled"
 		}
 		return mcp.NewToolResultText("held"), nil
-	}}, server.ServerTool{Tool: mcp.NewTool("fall"), Handler: func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	})
+	s.mcp.AddTool(mcp.NewTool("fall"), func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		panic("on purpose")
-	}})
+	})
 	return s, started, release
 }
 

@@ -49,7 +49,7 @@ type answer struct {
 // complete answers completion/complete.
 func (s *Server) complete(ctx context.Context, r *Request, params mcp.CompleteParams) (any, *Error) {
 	if params.Ref == nil {
-		return nil, foreignError(mcp.INVALID_REQUEST, "", r.Method)
+		return nil, r.malformed()
 	}
 	q := question{variable: params.Argument.Name, typed: params.Argument.Value, known: params.Context.Arguments}
 	if template, ok := params.Ref.(mcp.ResourceReference); ok {

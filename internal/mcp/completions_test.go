@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/gittest"
@@ -187,7 +186,8 @@ func TestArgumentsOfPromptsAreCompletedAndChecked(t *testing.T) {
 		gittest.At(t, filepath.Join(root, name+".git")).Commit("main", gittest.Regular("a", "1"))
 	}
 	prompt := mcp.NewPrompt("review", mcp.WithArgument("repo", mcp.RequiredArgument(), mcp.ArgumentDescription("Its name.")), mcp.WithArgument("head"))
-	s := serverOf(t, root, Options{Prompts: []server.ServerPrompt{{Prompt: prompt, Handler: server.PromptHandlerFunc(nil)}}}, resources.Linking{})
+	s := serverOf(t, root, Options{}, resources.Linking{})
+	s.AddPrompt(prompt, nil)
 	for _, c := range []struct {
 		argument, typed string
 		want            []string

@@ -89,4 +89,15 @@ func invalidRequest(text string) *Error {
 	return &Error{Reason: ReasonRequest, Message: "Invalid JSON-RPC message. " + text}
 }
 
+// malformed refuses params with members of other types than the method's.
+func (r *Request) malformed() *Error {
+	return invalidRequest("See the specification of MCP for its form.").With("method", r.Method)
+}
+
+// invalidParams refuses params of the right types that mean nothing to the method.
+func (r *Request) invalidParams() *Error {
+	return (&Error{Reason: ReasonParams, Message: "Invalid params. See the specification of MCP for the params of " +
+		"this method; cursors must come from the result before."}).With("method", r.Method)
+}
+
 func mismatch(text string) *Error { return &Error{Reason: ReasonHeader, Message: text} }

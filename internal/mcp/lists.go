@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/base64"
+	"slices"
 	"strings"
 	"time"
 
@@ -92,13 +93,23 @@ func cursorAfter(name string) mcp.Cursor {
 	return mcp.Cursor(base64.StdEncoding.EncodeToString([]byte(cursorPrefix + name)))
 }
 
-// decodeCursor undoes the encoding that all lists have, those of mcp-go too.
+// decodeCursor undoes the encoding that all lists have.
 func decodeCursor(r *Request, cursor mcp.Cursor) (string, *Error) {
 	content, err := base64.StdEncoding.DecodeString(string(cursor))
 	if err != nil {
-		return "", foreignError(mcp.INVALID_PARAMS, "", r.Method)
+		return "", r.invalidParams()
 	}
 	return string(content), nil
+}
+
+// behind cuts a list to what comes after a cursor, which holds a name: templates,
+// tools and prompts are few, and so on one page.
+func behind[T mcp.Named](r *Request, list []T, cursor mcp.Cursor) ([]T, *Error) {
+	name, failure := decodeCursor(r, cursor)
+	if failure != nil {
+		return nil, failure
+	}
+	return slices.DeleteFunc(list, func(item T) bool { return item.GetName() <= name }), nil
 }
 
 // parseCursor accepts exactly what cursorAfter writes, and no cursor at all.

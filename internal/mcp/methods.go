@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"slices"
 
 	"github.com/mark3labs/mcp-go/mcp"
 )
@@ -24,32 +25,41 @@ const (
 	MethodComplete    = string(mcp.MethodCompletionComplete)
 	MethodToolsList   = string(mcp.MethodToolsList)
 	MethodToolsCall   = string(mcp.MethodToolsCall)
+	MethodPromptsList = string(mcp.MethodPromptsList)
 	MethodPromptsGet  = string(mcp.MethodPromptsGet)
+	MethodSetLevel    = string(mcp.MethodSetLogLevel)
 )
 
 // handler answers a request with a result, or says why not.
 type handler func(s *Server, ctx context.Context, r *Request) (any, *Error)
 
-// methods are those that are answered here, by era; mcp-go has the others, and
-// knows that there are no more.
+// methods are those that there are, by era.
 var methods = [...]map[string]handler{
 	SessionEra: {
 		MethodInitialize:  handle((*Server).initialize),
+		MethodPing:        handle((*Server).ping),
+		MethodSetLevel:    handle((*Server).setLevel),
 		MethodList:        handle((*Server).listResources),
 		MethodTemplates:   handle((*Server).listTemplates),
 		MethodRead:        handle((*Server).read),
 		MethodSubscribe:   handle((*Server).subscribe),
 		MethodUnsubscribe: handle((*Server).unsubscribe),
 		MethodComplete:    handle((*Server).complete),
+		MethodToolsList:   handle((*Server).listTools),
+		MethodToolsCall:   handle((*Server).callTool),
+		MethodPromptsList: handle((*Server).listPrompts),
 		MethodPromptsGet:  handle((*Server).getPrompt),
 	},
 	ModernEra: {
-		MethodDiscover:   handle((*Server).discover),
-		MethodList:       handle((*Server).listResources),
-		MethodTemplates:  handle((*Server).listTemplates),
-		MethodRead:       handle((*Server).read),
-		MethodComplete:   handle((*Server).complete),
-		MethodPromptsGet: handle((*Server).getPrompt),
+		MethodDiscover:    handle((*Server).discover),
+		MethodList:        handle((*Server).listResources),
+		MethodTemplates:   handle((*Server).listTemplates),
+		MethodRead:        handle((*Server).read),
+		MethodComplete:    handle((*Server).complete),
+		MethodToolsList:   handle((*Server).listTools),
+		MethodToolsCall:   handle((*Server).callTool),
+		MethodPromptsList: handle((*Server).listPrompts),
+		MethodPromptsGet:  handle((*Server).getPrompt),
 	},
 }
 
@@ -69,10 +79,11 @@ func handle[P any](serve func(s *Server, ctx context.Context, r *Request, params
 func parseParams[P any](r *Request) (params P, failure *Error) {
 	var capabilities mcp.ClientCapabilities
 	if r.Era == ModernEra && json.Unmarshal(r.Params.Capabilities, &capabilities) != nil {
-		return params, foreignError(mcp.INVALID_PARAMS, missingMeta+mcp.MetaKeyClientCapabilities, r.Method)
+		return params, (&Error{Reason: ReasonParams, Message: "Invalid params: missing or invalid _meta field " +
+			mcp.MetaKeyClientCapabilities + "."}).With("method", r.Method)
 	}
 	if r.Params.Raw != nil && json.Unmarshal(r.Params.Raw, &params) != nil {
-		return params, foreignError(mcp.INVALID_REQUEST, "", r.Method)
+		return params, r.malformed()
 	}
 	return params, nil
 }
@@ -81,7 +92,7 @@ func parseParams[P any](r *Request) (params P, failure *Error) {
 func (s *Server) serve(ctx context.Context, r *Request) (any, *Error) {
 	serve := methods[r.Era][r.Method]
 	if serve == nil {
-		return s.delegate(ctx, r)
+		serve = handle((*Server).refuseMethod)
 	}
 	result, failure := serve(s, ctx, r)
 	if failure == nil {
@@ -90,13 +101,38 @@ func (s *Server) serve(ctx context.Context, r *Request) (any, *Error) {
 	return result, failure
 }
 
+// refuseMethod answers what is no method of the era.
+func (s *Server) refuseMethod(_ context.Context, r *Request, _ struct{}) (any, *Error) {
+	return nil, (&Error{Reason: ReasonMethod, Message: "Method not found. The server's capabilities say which " +
+		"methods it has."}).With("method", r.Method)
+}
+
+// ping answers that the server is there.
+func (s *Server) ping(context.Context, *Request, mcp.RequestParams) (any, *Error) {
+	return &mcp.EmptyResult{}, nil
+}
+
+// setLevel takes a level of the log and keeps nothing: there are no messages of it.
+func (s *Server) setLevel(_ context.Context, r *Request, params mcp.SetLevelParams) (any, *Error) {
+	if !slices.Contains(levels, params.Level) {
+		return nil, r.invalidParams()
+	}
+	return &mcp.EmptyResult{}, nil
+}
+
+// levels are those of syslog, by their names in MCP.
+var levels = []mcp.LoggingLevel{
+	mcp.LoggingLevelDebug, mcp.LoggingLevelInfo, mcp.LoggingLevelNotice, mcp.LoggingLevelWarning,
+	mcp.LoggingLevelError, mcp.LoggingLevelCritical, mcp.LoggingLevelAlert, mcp.LoggingLevelEmergency,
+}
+
 // ownResult is a result with members of drafts, which mcp-go's types do not have.
 type ownResult interface {
 	// complement takes over what 2026-07-28 wants of a result that may be kept.
 	complement(c mcp.CacheableResult)
 }
 
-// complement adds to a result what 2026-07-28 wants of all. Those of mcp-go have it.
+// complement adds to a result what 2026-07-28 wants of all.
 func (s *Server) complement(r *Request, result any) {
 	if r.Era != ModernEra {
 		return

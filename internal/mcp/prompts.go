@@ -3,9 +3,9 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/repomcp/repomcp/internal/resources"
 )
@@ -14,24 +14,28 @@ import (
 // line, and goes into the context of a model.
 const maxPromptArgument = 1024
 
-// addPrompt offers a prompt to users.
-func (s *Server) addPrompt(prompt server.ServerPrompt) {
-	s.prompts = append(s.prompts, prompt.Prompt)
-	s.mcp.AddPrompt(prompt.Prompt, prompt.Handler)
+// PromptWriter writes a prompt for arguments that were checked.
+type PromptWriter func(arguments map[string]string) *mcp.GetPromptResult
+
+// AddPrompt offers a prompt to users. Call it before the first request.
+func (s *Server) AddPrompt(prompt mcp.Prompt, write PromptWriter) {
+	s.prompts = append(s.prompts, prompt)
+	s.writers[prompt.Name] = write
 }
 
-func (s *Server) promptNames() []string {
-	names := make([]string, len(s.prompts))
-	for i, prompt := range s.prompts {
-		names[i] = prompt.Name
+// listPrompts answers prompts/list.
+func (s *Server) listPrompts(_ context.Context, r *Request, params mcp.PaginatedParams) (any, *Error) {
+	left, failure := behind(r, append([]mcp.Prompt{}, s.prompts...), params.Cursor)
+	if failure != nil {
+		return nil, failure
 	}
-	return names
+	slices.SortFunc(left, byName)
+	return &mcp.ListPromptsResult{Prompts: left}, nil
 }
 
 // getPrompt answers prompts/get, but for arguments that the prompt does not
-// declare, that are missing, or that are too long: mcp-go passes on whatever
-// there is.
-func (s *Server) getPrompt(ctx context.Context, r *Request, params mcp.GetPromptParams) (any, *Error) {
+// declare, that are missing, or that are too long.
+func (s *Server) getPrompt(_ context.Context, r *Request, params mcp.GetPromptParams) (any, *Error) {
 	for _, prompt := range s.prompts {
 		if prompt.Name != params.Name {
 			continue
@@ -39,8 +43,9 @@ func (s *Server) getPrompt(ctx context.Context, r *Request, params mcp.GetPrompt
 		if failure := checkArguments(prompt, params.Arguments); failure != nil {
 			return nil, failure
 		}
+		return s.writers[prompt.Name](params.Arguments), nil
 	}
-	return s.delegate(ctx, r)
+	return nil, r.invalidParams() // there are no params: checkName refuses other names
 }
 
 func checkArguments(prompt mcp.Prompt, given map[string]string) *Error {

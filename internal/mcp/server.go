@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/repos"
@@ -46,8 +45,6 @@ type Options struct {
 	BinaryLimit int64
 	// Delivery is what resources/stream does where the request does not say.
 	Delivery Delivery
-	// Prompts are offered to users.
-	Prompts []server.ServerPrompt
 	// Unknown says that there is no such tool or prompt, and which may be meant;
 	// kind is the word for what it is. Nil only lists those that there are.
 	Unknown func(kind, name string, offered []string) string
@@ -69,12 +66,13 @@ type Server struct {
 	subscriptions *watch.Subscriptions
 	sessions      *Sessions
 	logger        *slog.Logger
-	mcp           *server.MCPServer
 	calls         calls
 	listening     listening
 	pings         atomic.Int64 // ids of those that were sent
-	tools         []string     // their names
+	tools         []mcp.Tool   // by their names
+	handlers      map[string]ToolHandler
 	prompts       []mcp.Prompt
+	writers       map[string]PromptWriter
 }
 
 // instructions are shown to the model. They are static: nothing of a
@@ -114,15 +112,11 @@ func New(options Options) *Server {
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
-	s := &Server{
+	return &Server{
 		options: options, catalogue: options.Catalogue, resources: options.Resources,
 		subscriptions: options.Subscriptions, sessions: options.Sessions, logger: options.Logger,
-		mcp: newDelegate(options.Version),
+		handlers: make(map[string]ToolHandler), writers: make(map[string]PromptWriter),
 	}
-	for _, prompt := range options.Prompts {
-		s.addPrompt(prompt)
-	}
-	return s
 }
 
 // Heartbeat is how often something is to be written to an idle event stream.

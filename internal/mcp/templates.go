@@ -35,14 +35,15 @@ func (l *templatesResult) complement(c mcp.CacheableResult) {
 	l.Meta, l.ResultType, l.CacheScope, l.TTL = c.Meta, c.ResultType, c.CacheScope, c.TTLMs
 }
 
-// listTemplates answers resources/templates/list. They are few, and so on one
-// page; a cursor is that of a name, as in the lists of mcp-go.
+// GetName implements [mcp.Named].
+func (t template) GetName() string { return t.Name }
+
+// listTemplates answers resources/templates/list.
 func (s *Server) listTemplates(_ context.Context, r *Request, params mcp.PaginatedParams) (any, *Error) {
-	after, failure := decodeCursor(r, params.Cursor)
+	left, failure := behind(r, s.templates(), params.Cursor)
 	if failure != nil {
 		return nil, failure
 	}
-	left := slices.DeleteFunc(s.templates(), func(t template) bool { return params.Cursor != "" && t.Name <= after })
 	return &templatesResult{Templates: left}, nil
 }
 

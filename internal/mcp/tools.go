@@ -8,7 +8,6 @@ import (
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/repomcp/repomcp/internal/resources"
 )
@@ -17,53 +16,81 @@ import (
 // with commas between. Without it all are offered.
 const HeaderTools = "X-MCP-Tools"
 
-// AddTools offers tools to agents. Call it before the first request.
-func (s *Server) AddTools(tools ...server.ServerTool) {
-	for _, tool := range tools {
-		tool.Handler = accounted(tool.Handler)
-		s.mcp.AddTools(tool)
-		s.tools = append(s.tools, tool.Tool.Name)
-	}
-	slices.Sort(s.tools)
+// ToolHandler runs a tool. What the model can mend is a result with IsError; an error
+// is the server's own, which the client is only told that there was.
+type ToolHandler func(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error)
+
+// AddTool offers a tool to agents. Call it before the first request.
+func (s *Server) AddTool(tool mcp.Tool, handler ToolHandler) {
+	s.tools = append(s.tools, tool)
+	slices.SortFunc(s.tools, byName)
+	s.handlers[tool.Name] = handler
 }
 
-// accounted makes a tool tell of its calls.
-func accounted(handler server.ToolHandlerFunc) server.ToolHandlerFunc {
-	return func(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-		account := resources.AccountOf(ctx)
-		ref := request.GetString("ref", request.GetString("sha", ""))
-		account.Call(request.Params.Name, request.GetString("repo", ""), ref)
-		result, err := handler(ctx, request)
-		if err != nil || result != nil && result.IsError {
-			account.Fail()
-			err = errors.Join(err, resources.AttachmentsOf(ctx).Close()) // a failure names none
-		}
-		return result, err
+func byName[T mcp.Named](a, b T) int { return strings.Compare(a.GetName(), b.GetName()) }
+
+func names[T mcp.Named](list []T) []string {
+	names := make([]string, len(list))
+	for i, item := range list {
+		names[i] = item.GetName()
 	}
+	return names
 }
 
-// checkName refuses tools and prompts that there are not, with which are meant:
-// mcp-go's error would say that something of the params is wrong. A name that is
-// none at all is an error of another kind.
+// listTools answers tools/list with those that the request's header leaves.
+func (s *Server) listTools(_ context.Context, r *Request, params mcp.PaginatedParams) (any, *Error) {
+	offered := slices.DeleteFunc(append([]mcp.Tool{}, s.tools...), func(tool mcp.Tool) bool {
+		return r.tools != nil && !slices.Contains(r.tools, tool.Name)
+	})
+	left, failure := behind(r, offered, params.Cursor)
+	if failure != nil {
+		return nil, failure
+	}
+	return &mcp.ListToolsResult{Tools: left}, nil
+}
+
+// callTool answers tools/call, and tells of the call.
+func (s *Server) callTool(ctx context.Context, r *Request, params mcp.CallToolParams) (any, *Error) {
+	run := s.handlers[params.Name]
+	if run == nil {
+		return nil, r.invalidParams() // there are no params: checkName refuses other names
+	}
+	request := mcp.CallToolRequest{Params: params}
+	account := resources.AccountOf(ctx)
+	account.Call(params.Name, request.GetString("repo", ""), request.GetString("ref", request.GetString("sha", "")))
+	result, err := run(ctx, request)
+	if err == nil && !result.IsError {
+		return result, nil
+	}
+	account.Fail()
+	if err = errors.Join(err, resources.AttachmentsOf(ctx).Close()); err != nil { // a failure names none
+		s.logger.ErrorContext(ctx, "a tool failed", "tool", params.Name, "error", err)
+		return nil, resources.Internal(err).With("method", r.Method)
+	}
+	return result, nil
+}
+
+// checkName refuses tools and prompts that there are not, with which are meant. A
+// name that is none at all is an error of another kind.
 func (s *Server) checkName(r *Request) *Error {
-	offered, kind := s.tools, "tool"
+	offered, kind := names(s.tools), "tool"
 	switch r.Method {
 	case MethodToolsList, MethodToolsCall:
 		for _, name := range r.tools {
-			if !slices.Contains(s.tools, name) {
-				return s.unknownName(kind, name, s.tools).With("header", HeaderTools)
+			if !slices.Contains(offered, name) {
+				return s.unknownName(kind, name, offered).With("header", HeaderTools)
 			}
 		}
 		if r.tools != nil {
 			offered = r.tools
 		}
 	case MethodPromptsGet:
-		offered, kind = s.promptNames(), "prompt"
+		offered, kind = names(s.prompts), "prompt"
 	}
 	if r.Method != MethodToolsCall && r.Method != MethodPromptsGet {
 		return nil
 	}
-	var params struct{ Name string } // in any case of letters, as mcp-go takes it
+	var params struct{ Name string } // in any case of letters, as the type of the params takes it
 	if json.Unmarshal(r.Params.Raw, &params) != nil || slices.Contains(offered, params.Name) {
 		return nil
 	}
@@ -86,15 +113,4 @@ func splitNames(list string) (names []string) {
 		}
 	}
 	return names
-}
-
-// chosenTools are those that the request's header leaves.
-func chosenTools(ctx context.Context, all []mcp.Tool) []mcp.Tool {
-	request := requestOf(ctx)
-	if request == nil || request.tools == nil {
-		return all
-	}
-	return slices.DeleteFunc(slices.Clone(all), func(tool mcp.Tool) bool {
-		return !slices.Contains(request.tools, tool.Name)
-	})
 }

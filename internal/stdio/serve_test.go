@@ -12,7 +12,6 @@ import (
 	"time"
 
 	mcpgo "github.com/mark3labs/mcp-go/mcp" //nolint:depguard // a tool that a test can hold
-	"github.com/mark3labs/mcp-go/server"    //nolint:depguard // a tool that a test can hold
 	"go.uber.org/goleak"
 
 	"github.com/repomcp/repomcp/internal/archive"
@@ -67,9 +66,13 @@ func connect(t *testing.T, options stdio.Options) *peer {
 	}
 	found := resources.New(resources.Options{Catalogue: catalogue, Engine: engine, NoHTTP: true})
 	subscriptions := watch.New(watch.Options{Catalogue: catalogue})
-	options.MCP = mcp.New(mcp.Options{Catalogue: catalogue, Resources: found, Subscriptions: subscriptions, ReadLimit: 64 << 10, Prompts: prompts.All()})
-	options.MCP.AddTools(tools.New(tools.Options{Catalogue: catalogue, Resources: found})...)
-	options.MCP.AddTools(p.tools()...)
+	options.MCP = mcp.New(mcp.Options{Catalogue: catalogue, Resources: found, Subscriptions: subscriptions, ReadLimit: 64 << 10})
+	for _, prompt := range prompts.All() {
+		options.MCP.AddPrompt(prompt.Prompt, prompt.Write)
+	}
+	for _, tool := range append(tools.New(tools.Options{Catalogue: catalogue, Resources: found}), p.tools()...) {
+		options.MCP.AddTool(tool.Tool, tool.Handler)
+	}
 	ctx, stop := context.WithCancel(t.Context())
 	p.stop = stop
 	var source io.Reader
@@ -118,8 +121,8 @@ func pipe(out io.Writer) (*io.PipeReader, io.Writer) {
 
 // tools are one that runs until it is let go, or its request ends, and one that
 // panics.
-func (p *peer) tools() []server.ServerTool {
-	return []server.ServerTool{
+func (p *peer) tools() []tools.Tool {
+	return []tools.Tool{
 		{Tool: mcpgo.NewTool("hold"), Handler: func(ctx context.Context, _ mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
 			p.started <- "started"
 			select {

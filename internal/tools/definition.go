@@ -9,7 +9,6 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
 )
 
 // metaMaxResult tells Claude Code how many characters of a tool's result to show
@@ -96,7 +95,7 @@ func (d definition) canBeCut() bool {
 
 // handler runs the tool. A failure is a result as well, for the model to read and do
 // better.
-func (d definition) handler(s *service) server.ToolHandlerFunc {
+func (d definition) handler(s *service) Handler {
 	return func(ctx context.Context, call mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		r, err := d.call(ctx, s, call.Params.Arguments)
 		if err != nil {

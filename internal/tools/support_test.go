@@ -7,7 +7,6 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/mark3labs/mcp-go/mcp"
-	"github.com/mark3labs/mcp-go/server"
 
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/history"
@@ -28,7 +27,7 @@ const samples = "../../testrepos"
 // site is a set of tools over a root.
 type site struct {
 	t       *testing.T
-	tools   map[string]server.ServerTool
+	tools   map[string]tools.Tool
 	schemas map[string]*jsonschema.Resolved // of results, by name of the tool
 }
 
@@ -67,13 +66,13 @@ func openWith(t *testing.T, root string, linking resources.Linking, noLinks bool
 		t.Fatal(err)
 	}
 	t.Cleanup(engine.Close)
-	s := &site{t, make(map[string]server.ServerTool), make(map[string]*jsonschema.Resolved)}
+	s := &site{t, make(map[string]tools.Tool), make(map[string]*jsonschema.Resolved)}
 	for _, tool := range tools.New(tools.Options{
 		Catalogue: catalogue, Resources: resources.New(resources.Options{Catalogue: catalogue, Engine: engine, Links: linking}),
 		Searcher: search.New(catalogue, engine.Scheduler(), search.Options{FileBytes: fileBytes}), Facts: history.NewFacts(0),
 		NoLinks: noLinks,
 	}) {
-		s.tools[tool.Tool.Name] = tool
+		s.tools[tool.Name] = tool
 	}
 	return s
 }

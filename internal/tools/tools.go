@@ -44,13 +44,14 @@
 package tools
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
 
-	"github.com/mark3labs/mcp-go/server"
+	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/repos"
@@ -134,8 +135,17 @@ var table = []definition{
 		archiveLink{}, inRepository((*visit).getArchiveLink)),
 }
 
+// Tool is what agents are told of a tool, and what runs it.
+type Tool struct {
+	mcp.Tool
+	Handler Handler
+}
+
+// Handler runs a tool. A failure is a result as well.
+type Handler = func(ctx context.Context, call mcp.CallToolRequest) (*mcp.CallToolResult, error)
+
 // New lists the tools.
-func New(o Options) []server.ServerTool {
+func New(o Options) []Tool {
 	s := &service{
 		catalogue: o.Catalogue, resources: o.Resources, searcher: o.Searcher, facts: o.Facts, trees: newHandedTrees(),
 		noLinks: o.NoLinks, logger: o.Logger,
@@ -143,22 +153,22 @@ func New(o Options) []server.ServerTool {
 	if s.logger == nil {
 		s.logger = slog.New(slog.DiscardHandler)
 	}
-	list := make([]server.ServerTool, len(table))
+	list := make([]Tool, len(table))
 	for i, d := range table {
-		list[i] = server.ServerTool{Tool: d.describe(), Handler: d.handler(s)}
+		list[i] = Tool{Tool: d.describe(), Handler: d.handler(s)}
 	}
 	return list
 }
 
 // Choose returns the tools that are named, or all without names. The error is for the
 // operator who starts the server.
-func Choose(all []server.ServerTool, names []string) ([]server.ServerTool, error) {
+func Choose(all []Tool, names []string) ([]Tool, error) {
 	if len(names) == 0 {
 		return all, nil
 	}
 	offered := make([]string, len(all))
 	for i, tool := range all {
-		offered[i] = tool.Tool.Name
+		offered[i] = tool.Name
 	}
 	for _, name := range names {
 		if !slices.Contains(offered, name) {
@@ -166,7 +176,7 @@ func Choose(all []server.ServerTool, names []string) ([]server.ServerTool, error
 		}
 	}
 	return slices.DeleteFunc(all,
-		func(tool server.ServerTool) bool { return !slices.Contains(names, tool.Tool.Name) }), nil
+		func(tool Tool) bool { return !slices.Contains(names, tool.Name) }), nil
 }
 
 // Unknown returns the text of an error: that there is no such tool or prompt, which one

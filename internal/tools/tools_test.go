@@ -26,20 +26,20 @@ func TestDescriptionsAreStatic(t *testing.T) {
 		var described []any
 		for _, tool := range tools.New(tools.Options{Catalogue: catalogue}) {
 			described = append(described, tool.Tool)
-			a := tool.Tool.Annotations
-			if tool.Tool.Title == "" || tool.Tool.Description == "" || !*a.ReadOnlyHint || *a.DestructiveHint ||
+			a := tool.Annotations
+			if tool.Title == "" || tool.Description == "" || !*a.ReadOnlyHint || *a.DestructiveHint ||
 				*a.OpenWorldHint {
-				t.Errorf("%s is described incompletely", tool.Tool.Name)
+				t.Errorf("%s is described incompletely", tool.Name)
 			}
-			for _, raw := range []json.RawMessage{tool.Tool.RawInputSchema, tool.Tool.RawOutputSchema} {
+			for _, raw := range []json.RawMessage{tool.RawInputSchema, tool.RawOutputSchema} {
 				if raw == nil {
 					continue
 				}
 				if _, err := roundTrip[*jsonschema.Schema](t, raw).Resolve(nil); err != nil {
-					t.Errorf("%s: %v", tool.Tool.Name, err)
+					t.Errorf("%s: %v", tool.Name, err)
 				}
 				if strings.Contains(string(raw), "null") {
-					t.Errorf("%s: %s", tool.Tool.Name, raw)
+					t.Errorf("%s: %s", tool.Name, raw)
 				}
 			}
 		}
@@ -350,10 +350,10 @@ func TestTheListOfToolsIsShort(t *testing.T) {
 	)
 	var listed []mcp.Tool
 	for _, tool := range tools.New(tools.Options{}) {
-		if n := len(tool.Tool.Description); n > maxToolText {
-			t.Errorf("the description of %s has %d characters", tool.Tool.Name, n)
+		if n := len(tool.Description); n > maxToolText {
+			t.Errorf("the description of %s has %d characters", tool.Name, n)
 		}
-		tool.Tool.RawOutputSchema = nil
+		tool.RawOutputSchema = nil
 		listed = append(listed, tool.Tool)
 	}
 	raw := roundTrip[rawText](t, map[string]any{"tools": listed})

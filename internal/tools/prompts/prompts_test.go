@@ -22,11 +22,11 @@ func toolArguments(t *testing.T) map[string][]string {
 	names := make(map[string][]string)
 	for _, tool := range tools.New(tools.Options{}) {
 		var schema jsonschema.Schema
-		if err := json.Unmarshal(tool.Tool.RawInputSchema, &schema); err != nil {
+		if err := json.Unmarshal(tool.RawInputSchema, &schema); err != nil {
 			t.Fatal(err)
 		}
 		for argument := range schema.Properties {
-			names[tool.Tool.Name] = append(names[tool.Tool.Name], argument)
+			names[tool.Name] = append(names[tool.Name], argument)
 		}
 	}
 	return names
@@ -75,14 +75,12 @@ func promptsAreReal(t *testing.T, name, got string, known map[string][]string) (
 func prompted(t *testing.T, name string, arguments map[string]string) string {
 	t.Helper()
 	for _, p := range prompts.All() {
-		if p.Prompt.Name != name {
+		if p.Name != name {
 			continue
 		}
-		request := mcp.GetPromptRequest{}
-		request.Params.Name, request.Params.Arguments = name, arguments
-		result, err := p.Handler(t.Context(), request)
-		if err != nil || len(result.Messages) != 1 || result.Messages[0].Role != mcp.RoleUser {
-			t.Fatalf("%s: %+v, %v", name, result, err)
+		result := p.Write(arguments)
+		if len(result.Messages) != 1 || result.Messages[0].Role != mcp.RoleUser {
+			t.Fatalf("%s: %+v", name, result)
 		}
 		return result.Messages[0].Content.(mcp.TextContent).Text
 	}
@@ -145,19 +143,19 @@ func TestPromptArgumentsStayArguments(t *testing.T) {
 	for _, p := range prompts.All() {
 		for _, value := range hostile {
 			arguments := make(map[string]string)
-			for _, a := range p.Prompt.Arguments {
+			for _, a := range p.Arguments {
 				arguments[a.Name] = value
 			}
-			got := prompted(t, p.Prompt.Name, arguments)
+			got := prompted(t, p.Name, arguments)
 			if strings.ContainsFunc(got, func(r rune) bool { return r != '\n' && !unicode.IsPrint(r) }) {
-				t.Errorf("%s %q: there are characters that are not seen:\n%q", p.Prompt.Name, value, got)
+				t.Errorf("%s %q: there are characters that are not seen:\n%q", p.Name, value, got)
 			}
 			plain := make(map[string]string)
 			for name := range arguments {
 				plain[name] = "plain"
 			}
-			if lines := strings.Count(prompted(t, p.Prompt.Name, plain), "\n"); strings.Count(got, "\n") != lines {
-				t.Errorf("%s %q: the value changed the lines:\n%s", p.Prompt.Name, value, got)
+			if lines := strings.Count(prompted(t, p.Name, plain), "\n"); strings.Count(got, "\n") != lines {
+				t.Errorf("%s %q: the value changed the lines:\n%s", p.Name, value, got)
 			}
 			for _, object := range regexp.MustCompile(`with (\{"repo": .*?"\})[., ]`).FindAllStringSubmatch(got, -1) {
 				var call map[string]string
@@ -166,7 +164,7 @@ func TestPromptArgumentsStayArguments(t *testing.T) {
 					continue // the pattern ended within the value
 				}
 				if count++; call["repo"] != want {
-					t.Errorf("%s %q: the call is with %q", p.Prompt.Name, value, call["repo"])
+					t.Errorf("%s %q: the call is with %q", p.Name, value, call["repo"])
 				}
 			}
 		}
