@@ -81,11 +81,12 @@ func (b *breaking) RoundTrip(r *http.Request) (*http.Response, error) {
 	if b.proxy.plan != nil {
 		f = b.proxy.plan(0, r)
 	}
+	count := b.proxy.bytes
 	b.proxy.mu.Unlock()
 	if f.status != 0 {
 		reply.StatusCode = f.status
 	}
-	reply.Body = &faulty{ReadCloser: reply.Body, fault: f, proxy: b.proxy, ctx: r.Context()}
+	reply.Body = &faulty{ReadCloser: reply.Body, fault: f, proxy: b.proxy, count: count, ctx: r.Context()}
 	return reply, nil
 }
 

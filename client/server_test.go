@@ -238,13 +238,13 @@ type proxy struct {
 	mu    sync.Mutex
 	plan  func(n int, r *http.Request) fault // n counts requests; nil: none fails
 	heard []string                           // "METHOD PATH range status" of each reply
-	bytes int64                              // of all bodies
+	bytes *int64                             // of all bodies of requests since [proxy.fail]
 	turn  int
 	open  []func() // streams of events
 }
 
 func newProxy(t *testing.T) *proxy {
-	p := &proxy{}
+	p := &proxy{bytes: new(int64)}
 	stop := make(chan struct{})
 	reverse := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) {
@@ -256,8 +256,10 @@ func newProxy(t *testing.T) *proxy {
 		FlushInterval: -1, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0), Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true},
 		ModifyResponse: func(reply *http.Response) error {
 			f, _ := reply.Request.Context().Value(fault{}).(fault)
-			reply.Body = &faulty{ReadCloser: reply.Body, fault: f, proxy: p, stop: stop, ctx: reply.Request.Context(), events: strings.HasPrefix(reply.Header.Get("Content-Type"), "text/event-stream")}
+			body := &faulty{ReadCloser: reply.Body, fault: f, proxy: p, stop: stop, ctx: reply.Request.Context(), events: strings.HasPrefix(reply.Header.Get("Content-Type"), "text/event-stream")}
+			reply.Body = body
 			p.mu.Lock()
+			body.count = p.bytes
 			p.heard = append(p.heard, fmt.Sprint(reply.Request.Method, " ", reply.Request.URL.Path, " ", reply.Request.Header.Get("Range"), " ", reply.StatusCode))
 			p.mu.Unlock()
 			return nil
@@ -307,17 +309,18 @@ func isListening(r *http.Request) bool {
 	return r.Header.Get("Mcp-Method") == "subscriptions/listen" || r.Method == http.MethodGet && r.Header.Get("Accept") == "text/event-stream"
 }
 
-// fail sets what happens from now on, and forgets what was heard.
+// fail sets what happens from now on, and forgets what was heard. Bodies that are on
+// their way still, as their client has left, count for what was before.
 func (p *proxy) fail(plan func(n int, r *http.Request) fault) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.plan, p.heard, p.bytes, p.turn = plan, nil, 0, 0
+	p.plan, p.heard, p.bytes, p.turn = plan, nil, new(int64), 0
 }
 
 func (p *proxy) what() (heard []string, bytes int64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return append([]string(nil), p.heard...), p.bytes
+	return append([]string(nil), p.heard...), *p.bytes
 }
 
 // faulty is a body on its way through the proxy.
@@ -329,6 +332,7 @@ type faulty struct {
 	ctx    context.Context
 	events bool
 	at     int64
+	count  *int64 // of the bytes of its time, under the lock of the proxy
 }
 
 func (f *faulty) Read(p []byte) (int, error) {
@@ -351,7 +355,7 @@ func (f *faulty) Read(p []byte) (int, error) {
 	}
 	f.at += int64(n)
 	f.proxy.mu.Lock()
-	f.proxy.bytes += int64(n)
+	*f.count += int64(n)
 	f.proxy.mu.Unlock()
 	return n, err
 }

@@ -39,7 +39,7 @@ func tryPlan(t *testing.T, repo *gittest.Repo, revision string, options archive.
 
 func write(t *testing.T, p *archive.Plan) []byte {
 	t.Helper()
-	var out bytes.Buffer
+	var out gittest.Output
 	if err := p.WriteTo(t.Context(), &out); err != nil {
 		t.Fatal(err)
 	}

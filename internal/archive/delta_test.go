@@ -15,6 +15,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/archive"
@@ -33,13 +34,18 @@ func open(t *testing.T, repo *gittest.Repo) opened {
 	t.Helper()
 	catalogue := repostest.Open(t, filepath.Dir(repo.Dir), repos.Options{})
 	snapshot := repostest.Snapshot(t, catalogue, strings.TrimSuffix(filepath.Base(repo.Dir), ".git"))
-	engine, err := archive.NewEngine(archive.EngineOptions{})
+	engine, err := sharedEngine()
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(engine.Close)
 	return opened{engine, snapshot}
 }
+
+// sharedEngine is that of all tests which ask for no other: its buffers and workers
+// take longer to make than most archives.
+var sharedEngine = sync.OnceValues(func() (*archive.Engine, error) {
+	return archive.NewEngine(archive.EngineOptions{})
+})
 
 func (o opened) plan(t *testing.T, revision string, options archive.Options) (*archive.Plan, error) {
 	t.Helper()

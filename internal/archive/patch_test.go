@@ -3,7 +3,6 @@ package archive_test
 import (
 	"archive/tar"
 	"bytes"
-	"crypto/sha1"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -54,12 +53,12 @@ func unpatch(t *testing.T, base unpacked, delta []byte) (members []patchedMember
 			continue
 		case len(record) == 3:
 			old := base[h.Name].content
-			if blobID(old) != record[0] || listed[h.Name] != [2]string{record[0], record[1]} {
-				t.Fatalf("%s: the patch is for %v, the manifest has %v, the base %s", h.Name, record, listed[h.Name], blobID(old))
+			if blobID([]byte(old)) != record[0] || listed[h.Name] != [2]string{record[0], record[1]} {
+				t.Fatalf("%s: the patch is for %v, the manifest has %v, the base %s", h.Name, record, listed[h.Name], blobID([]byte(old)))
 			}
 			content = applied(t, old, content)
-			if blobID(string(content)) != record[1] || fmt.Sprint(len(content)) != record[2] {
-				t.Fatalf("%s: the patch makes %d bytes, %s; it says %v", h.Name, len(content), blobID(string(content)), record)
+			if blobID(content) != record[1] || fmt.Sprint(len(content)) != record[2] {
+				t.Fatalf("%s: the patch makes %d bytes, %s; it says %v", h.Name, len(content), blobID(content), record)
 			}
 			patches++
 		case len(record) > 0:
@@ -68,11 +67,6 @@ func unpatch(t *testing.T, base unpacked, delta []byte) (members []patchedMember
 		header := fmt.Sprint(h.Name, h.Typeflag, h.Mode, h.ModTime, h.Linkname)
 		members = append(members, patchedMember{header, string(content)})
 	}
-}
-
-func blobID(content string) string {
-	sum := sha1.Sum(fmt.Appendf(nil, "blob %d\x00%s", len(content), content))
-	return hex.EncodeToString(sum[:])
 }
 
 func listedPatches(t *testing.T, manifest []byte) map[string][2]string {

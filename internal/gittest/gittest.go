@@ -19,6 +19,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -95,8 +96,11 @@ func (r *Repo) Archive(args ...string) []byte {
 
 // TryArchive is [Repo.Archive] of arguments that git may refuse.
 func (r *Repo) TryArchive(args ...string) (archive []byte, ok bool) {
-	archive, err := command(r.Dir, append([]string{"-c", "tar.umask=0002", "archive"}, args...)...).Output()
-	return archive, err == nil
+	var stdout Output
+	cmd := command(r.Dir, append([]string{"-c", "tar.umask=0002", "archive"}, args...)...)
+	cmd.Stdout = &stdout
+	err := cmd.Run()
+	return stdout.Bytes(), err == nil
 }
 
 // WriteFile writes a file of the repository's own folder.
@@ -161,7 +165,7 @@ func (r *Repo) SetRef(name, id string) {
 func (r *Repo) Commit(branch string, files ...File) string {
 	r.t.Helper()
 	ref := "refs/heads/" + branch
-	var in bytes.Buffer
+	var in pieces
 	message := fmt.Sprintf("commit %d on %s\n", r.commits+1, branch)
 	fmt.Fprintf(&in, "feature done\nfeature get-mark\ncommit %s\nmark :1\n", ref)
 	fmt.Fprintf(&in, "committer A U Thor <author@example.com> %d +0000\n", firstCommitTime+60*r.commits)
@@ -175,7 +179,7 @@ func (r *Repo) Commit(branch string, files ...File) string {
 	}
 	in.WriteString("\nget-mark :1\ndone\n")
 	r.commits++
-	return strings.TrimSpace(string(run(r.t, r.Dir, &in, "fast-import", "--quiet", "--force")))
+	return strings.TrimSpace(string(run(r.t, r.Dir, in.reader(), "fast-import", "--quiet", "--force")))
 }
 
 func (r *Repo) has(ref string) bool {
@@ -189,19 +193,77 @@ func (r *Repo) has(ref string) bool {
 // FastImport is a file as git fast-import reads it, for tests that write more
 // commits than should have a git process each.
 func FastImport(f File) string {
-	var in bytes.Buffer
+	var in pieces
 	writeFile(&in, f)
-	return in.String()
+	return strings.Join(in, "")
 }
 
-func writeFile(in *bytes.Buffer, f File) {
+func writeFile(in *pieces, f File) {
 	if f.Mode == "160000" {
 		fmt.Fprintf(in, "M 160000 %s %s\n", f.Content, quote(f.Path))
 		return
 	}
 	fmt.Fprintf(in, "M %s inline %s\ndata %d\n", f.Mode, quote(f.Path), len(f.Content))
 	in.WriteString(f.Content)
-	in.WriteByte('\n')
+	in.WriteString("\n")
+}
+
+// pieces are what a process reads, one after the other. Joined to one they would be
+// copied several times, which takes long for large files under the race detector.
+type pieces []string
+
+func (p *pieces) Write(piece []byte) (int, error) { return p.WriteString(string(piece)) }
+
+func (p *pieces) WriteString(piece string) (int, error) {
+	const short = 32 << 10
+	if last := len(*p) - 1; last >= 0 && len((*p)[last])+len(piece) <= short {
+		(*p)[last] += piece
+	} else {
+		*p = append(*p, piece)
+	}
+	return len(piece), nil
+}
+
+func (p *pieces) reader() io.Reader {
+	readers := make([]io.Reader, len(*p))
+	for i, piece := range *p {
+		readers[i] = strings.NewReader(piece)
+	}
+	return io.MultiReader(readers...)
+}
+
+// Output collects what is written, and copies it once.
+type Output struct {
+	chunks [][]byte
+	size   int
+}
+
+// Write keeps a copy of the bytes.
+func (o *Output) Write(chunk []byte) (int, error) {
+	for rest := chunk; len(rest) > 0; {
+		last := len(o.chunks) - 1
+		if last < 0 || len(o.chunks[last]) == cap(o.chunks[last]) {
+			o.chunks = append(o.chunks, make([]byte, 0, min(max(o.size, len(rest), 512), 4<<20)))
+			last++
+		}
+		free := o.chunks[last][len(o.chunks[last]):cap(o.chunks[last])]
+		n := copy(free, rest)
+		o.chunks[last] = o.chunks[last][:len(o.chunks[last])+n]
+		o.size += n
+		rest = rest[n:]
+	}
+	return len(chunk), nil
+}
+
+// Bytes are all that was written.
+func (o *Output) Bytes() []byte {
+	if len(o.chunks) > 1 {
+		o.chunks = [][]byte{slices.Concat(o.chunks...)}
+	}
+	if len(o.chunks) == 0 {
+		return nil
+	}
+	return o.chunks[0]
 }
 
 // quote writes a path in the C style that fast-import reads, so that any byte
@@ -228,7 +290,8 @@ func run(t testing.TB, dir string, stdin io.Reader, args ...string) []byte {
 	t.Helper()
 	cmd := command(dir, args...)
 	cmd.Stdin = stdin
-	var stdout, stderr bytes.Buffer
+	var stdout Output
+	var stderr bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &stdout, &stderr
 	if err := cmd.Run(); err != nil {
 		t.Fatalf("git %s: %v\n%s", strings.Join(args, " "), err, stderr.String())
