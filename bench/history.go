@@ -4,10 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
-	"time"
 
 	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/repos"
@@ -36,33 +33,13 @@ func histories() []comparison {
 	return list
 }
 
-// answerHistory answers a question as a server does, and once more with again, which
-// reports the time of that.
-func answerHistory(ctx context.Context, dir string, args []string, again bool) (err error) {
-	catalogue, err := repos.Open(filepath.Dir(dir), repos.Options{})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, catalogue.Close()) }()
-	facts := history.NewFacts(0)
-	answer, err := askHistory(ctx, catalogue, facts, args)
-	if err == nil && again {
-		start := time.Now()
-		answer, err = askHistory(ctx, catalogue, facts, args)
-		fmt.Fprintf(os.Stderr, "%s%.6f\n", measuredPrefix, time.Since(start).Seconds())
-	}
-	fmt.Print(answer)
-	return err
-}
-
 // askHistory takes the question, a branch, and another branch or a path.
-func askHistory(
-	ctx context.Context, catalogue *repos.Catalogue, facts *history.Facts, args []string,
-) (answer string, err error) {
+func askHistory(ctx context.Context, p peer) (answer string, err error) {
+	args, facts := p.args, p.facts
 	if len(args) != 3 {
 		return "", fmt.Errorf("%q is no question about history", args)
 	}
-	snapshot, err := catalogue.Snapshot(repositoryName)
+	snapshot, err := p.catalogue.Snapshot(repositoryName)
 	if err != nil {
 		return "", err
 	}

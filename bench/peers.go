@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
@@ -10,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/go-git/go-billy/v5/osfs"
@@ -19,6 +20,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/storer"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 
+	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/search/pattern"
@@ -39,44 +41,67 @@ var searchTerms = []pattern.Term{
 	{Text: `func \([a-z]+ \*[A-Z][A-Za-z]*\) (Read|Write)[A-Z]`, Regexp: true},
 }
 
-// runPeer works on the repository of the environment, as the shell's commands
-// of other contestants do.
-func runPeer(ctx context.Context, args []string) error {
-	dir := os.Getenv("REPO")
-	peers := map[string]func() error{
-		"blobs-go-git":  func() error { return readGoGit(dir) },
-		"blobs":         func() error { return withHead(ctx, dir, readBlobs) },
-		"sizes":         func() error { return withHead(ctx, dir, readSizes) },
-		"push":          func() error { return push(ctx) },
-		"history":       func() error { return answerHistory(ctx, dir, args[1:], false) },
-		"history-again": func() error { return answerHistory(ctx, dir, args[1:], true) },
-		"search":        func() error { return searchHead(ctx, dir, args[1], false) },
-		"search-again":  func() error { return searchHead(ctx, dir, args[1], true) },
+// peer answers as repomcp does, from the repository of the environment.
+type peer struct {
+	catalogue *repos.Catalogue
+	facts     *history.Facts
+	searcher  *search.Searcher
+	args      []string
+}
+
+// peers are the contestants that this program is.
+var peers = map[string]func(context.Context, peer) (string, error){
+	"blobs-go-git": readGoGit, "blobs": readBlobs, "sizes": readSizes, "history": askHistory, "search": searchHead,
+}
+
+// runPeer answers, as the shell's commands of other contestants do; and where the name
+// ends so once more, and reports the time of that.
+func runPeer(ctx context.Context, args []string) (err error) {
+	if len(args) == 0 {
+		return errors.New("which peer?")
 	}
-	if len(args) == 0 || peers[args[0]] == nil {
-		return fmt.Errorf("there is no peer %q", args)
+	name, again := strings.CutSuffix(args[0], "-again")
+	answer := peers[name]
+	if answer == nil {
+		return fmt.Errorf("there is no peer %q", name)
 	}
-	return peers[args[0]]()
+	catalogue, err := repos.Open(filepath.Dir(os.Getenv("REPO")), repos.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, catalogue.Close()) }()
+	scheduler := workers.New(0)
+	defer scheduler.Close()
+	searcher := search.New(catalogue, scheduler, search.Options{FileBytes: 256 << 20})
+	p := peer{catalogue, history.NewFacts(0), searcher, args[1:]}
+	text, err := answer(ctx, p)
+	if err == nil && again {
+		start := time.Now()
+		text, err = answer(ctx, p)
+		fmt.Fprintf(os.Stderr, "%s%.6f\n", measuredPrefix, time.Since(start).Seconds())
+	}
+	fmt.Print(text)
+	return err
 }
 
 // readGoGit reads each file of HEAD, with the storage and the defaults of
 // go-git's PlainOpen.
-func readGoGit(dir string) error {
-	storage := filesystem.NewStorage(osfs.New(dir), cache.NewObjectLRUDefault())
+func readGoGit(context.Context, peer) (string, error) {
+	storage := filesystem.NewStorage(osfs.New(os.Getenv("REPO")), cache.NewObjectLRUDefault())
 	head, err := storer.ResolveReference(storage, plumbing.HEAD)
 	if err != nil {
-		return err
+		return "", err
 	}
 	commit, err := object.GetCommit(storage, head.Hash())
 	if err != nil {
-		return err
+		return "", err
 	}
 	files, err := commit.Files()
 	if err != nil {
-		return err
+		return "", err
 	}
 	defer files.Close()
-	return files.ForEach(func(f *object.File) error {
+	return "", files.ForEach(func(f *object.File) error {
 		r, err := f.Reader()
 		if err != nil {
 			return err
@@ -84,29 +109,6 @@ func readGoGit(dir string) error {
 		_, err = io.Copy(io.Discard, r)
 		return errors.Join(err, r.Close())
 	})
-}
-
-// withHead opens the repository through the domain, as a command does.
-func withHead(ctx context.Context, dir string, do func(*repos.Snapshot, []repos.ID) error) (err error) {
-	catalogue, err := repos.Open(filepath.Dir(dir), repos.Options{})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, catalogue.Close()) }()
-	snapshot, err := catalogue.Snapshot(repositoryName)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	commit, err := snapshot.Resolve(ctx, "HEAD")
-	if err != nil {
-		return err
-	}
-	blobs, err := listBlobs(snapshot, commit.Tree)
-	if err != nil {
-		return err
-	}
-	return do(snapshot, blobs)
 }
 
 func listBlobs(s *repos.Snapshot, tree repos.ID) (list []repos.ID, err error) {
@@ -130,90 +132,76 @@ func listBlobs(s *repos.Snapshot, tree repos.ID) (list []repos.ID, err error) {
 	return list, nil
 }
 
-// share lets as many goroutines as there are processors take an equal part.
-func share(blobs []repos.ID, do func(part []repos.ID) error) error {
-	workers := runtime.GOMAXPROCS(0)
-	results := make(chan error, workers)
-	for i := range workers {
-		go func() { results <- do(blobs[i*len(blobs)/workers : (i+1)*len(blobs)/workers]) }()
+// share lets as many goroutines as there are processors take an equal part of the
+// blobs of HEAD.
+func share(ctx context.Context, p peer, do func(*repos.Snapshot, []repos.ID) error) (_ string, err error) {
+	snapshot, err := p.catalogue.Snapshot(repositoryName)
+	if err != nil {
+		return "", err
 	}
-	var err error
-	for range workers {
+	defer func() { err = errors.Join(err, snapshot.Close()) }()
+	commit, err := snapshot.Resolve(ctx, "HEAD")
+	if err != nil {
+		return "", err
+	}
+	blobs, err := listBlobs(snapshot, commit.Tree)
+	if err != nil {
+		return "", err
+	}
+	n := runtime.GOMAXPROCS(0)
+	results := make(chan error, n)
+	for i := range n {
+		go func() { results <- do(snapshot, blobs[i*len(blobs)/n:(i+1)*len(blobs)/n]) }()
+	}
+	for range n {
 		err = errors.Join(err, <-results)
 	}
-	return err
+	return "", err
 }
 
-func readBlobs(s *repos.Snapshot, blobs []repos.ID) error {
+func readBlobs(ctx context.Context, p peer) (string, error) {
 	const largest = 1 << 30 // of a blob of these repositories
-	return share(blobs, func(part []repos.ID) error {
+	return share(ctx, p, func(s *repos.Snapshot, part []repos.ID) (err error) {
 		var buffer []byte
-		for _, id := range part {
-			content, err := s.ReadBlob(id, largest, buffer[:0])
-			if err != nil {
-				return err
-			}
-			buffer = content
+		for i := 0; i < len(part) && err == nil; i++ {
+			buffer, err = s.ReadBlob(part[i], largest, buffer[:0])
 		}
-		return nil
+		return err
 	})
 }
 
-func readSizes(s *repos.Snapshot, blobs []repos.ID) error {
-	return share(blobs, func(part []repos.ID) error {
-		for _, id := range part {
-			if _, err := s.Size(id); err != nil {
-				return err
-			}
+func readSizes(ctx context.Context, p peer) (string, error) {
+	return share(ctx, p, func(s *repos.Snapshot, part []repos.ID) (err error) {
+		for i := 0; i < len(part) && err == nil; i++ {
+			_, err = s.Size(part[i])
 		}
-		return nil
+		return err
 	})
 }
 
-// searchHead writes the lines of HEAD that fit, as git grep -n does. With again
-// it searches once more and reports the time of the second search.
-func searchHead(ctx context.Context, dir, text string, again bool) (err error) {
-	catalogue, err := repos.Open(filepath.Dir(dir), repos.Options{})
-	if err != nil {
-		return err
+// searchHead gives the lines of HEAD that fit, as git grep -n does.
+func searchHead(ctx context.Context, p peer) (string, error) {
+	at := slices.IndexFunc(searchTerms, func(t pattern.Term) bool { return slices.Equal(p.args, []string{t.Text}) })
+	if at < 0 {
+		return "", fmt.Errorf("%q is not searched for", p.args)
 	}
-	defer func() { err = errors.Join(err, catalogue.Close()) }()
-	scheduler := workers.New(0)
-	defer scheduler.Close()
-	searcher := search.New(catalogue, scheduler, search.Options{FileBytes: 256 << 20})
-	for _, term := range searchTerms {
-		if term.Text != text {
-			continue
-		}
-		if err := writeSearch(ctx, searcher, term, os.Stdout); err != nil || !again {
-			return err
-		}
-		start := time.Now()
-		err := writeSearch(ctx, searcher, term, os.Stdout)
-		fmt.Fprintf(os.Stderr, "%s%.6f\n", measuredPrefix, time.Since(start).Seconds())
-		return err
-	}
-	return fmt.Errorf("%q is not searched for", text)
-}
-
-func writeSearch(ctx context.Context, searcher *search.Searcher, term pattern.Term, w io.Writer) error {
 	query := search.Query{
-		Terms: []pattern.Term{term}, Case: pattern.Sensitive,
+		Terms: searchTerms[at : at+1], Case: pattern.Sensitive,
 		Repositories: search.Choice{Any: []string{repositoryName}},
 	}
 	unlimited := search.Limits{Lines: math.MaxInt, OutputBytes: math.MaxInt, ReadBytes: math.MaxInt64, Time: time.Hour}
-	result, err := searcher.Search(ctx, search.Request{Query: query, Limits: unlimited})
+	result, err := p.searcher.Search(ctx, search.Request{Query: query, Limits: unlimited})
 	if err != nil {
-		return err
+		return "", err
 	}
 	if len(result.Problems) > 0 {
-		return result.Problems[0].Err
+		return "", result.Problems[0].Err
 	}
-	out := bufio.NewWriterSize(w, readBufferBytes)
+	var text strings.Builder
 	for _, f := range result.Files {
 		for _, line := range f.Lines {
-			_, _ = fmt.Fprintf(out, "HEAD:%s:%d:%s\n", f.Path, line.Number, line.Text) // Flush has the error
+			fmt.Fprintf(&text, "HEAD:%s:%d:%s\n", f.Path, line.Number, line.Text)
 		}
 	}
-	return out.Flush()
+	return text.String(), nil
 }

@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"time"
 )
 
 // Names that the targets refer to.
@@ -40,7 +39,17 @@ const (
 	commitFiles = `cd "$SOURCE" && git -c core.quotePath=false ls-files | awk -v n=$1 -v round="$ROUND" '
 	{ path[NR] = $0 } END { for (i = 0; i < n; i++) print path[1 + (37 * round + int(i * NR / n)) % NR] }' |
 	while read -r path; do echo "changed in round $ROUND" >> "$path"; done
-	git -c user.name=A -c user.email=a@example.com commit -q -a -m change && git push -q`
+	` + commit + ` -a && git push -q`
+	commit = `git -c user.name=A -c user.email=a@example.com commit -q -m change`
+
+	// pushFile pushes a line, and reports how long it is from the beginning of that until
+	// the folder that follows has the file. Ten seconds are too long.
+	pushFile = `cd "$SOURCE" && echo "the push of round $ROUND" > pushed && git add pushed && ` + commit + ` || exit
+	begin=$(date +%s.%N); git push -q || exit
+	until cmp -s pushed "$DIR/checkout/pushed"; do
+		[ $((n += 1)) -lt 5000 ] || exit; sleep 0.001
+	done
+	echo "` + measuredPrefix + `$(echo "$(date +%s.%N) $begin" | awk '{ printf "%.6f", $1 - $2 }')" >&2`
 )
 
 // lines are the ways to the servers.
@@ -73,7 +82,7 @@ func syncs() []comparison {
 		}
 	}
 	list = append(list, comparison{key: "push", title: "push to file, loopback", rounds: pushes, contestants: []contestant{{
-		name: syncFirst, command: "exec $PEER push",
+		name: syncFirst, command: pushFile,
 		setup: `[ -e "$DIR/pid" ] || { ` + syncTo + checkout + ` --watch > "$DIR/log" 2>&1 & echo $! > "$DIR/pid"
 			until [ -s "$DIR/log" ]; do sleep 0.1; done; }`,
 		end: `kill $(cat "$DIR/pid")`,
@@ -168,35 +177,30 @@ func hostname() string {
 	return name
 }
 
-// startRsync serves the clone that is pushed from.
+// startRsync serves the clone that is pushed from: a process for each connection.
 func (l *lab) startRsync(ctx context.Context) (string, error) {
-	free, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	if err != nil {
-		return "", err
-	}
-	address := free.Addr().String()
-	_, port, _ := net.SplitHostPort(address)
 	config := filepath.Join(l.dir, "rsyncd.conf")
 	text := "use chroot = no\n[source]\npath = " + filepath.Join(l.dir, "source") + "\nexclude = /.git\n"
-	if err := errors.Join(free.Close(), os.WriteFile(config, []byte(text), 0o600)); err != nil {
+	listener, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
+	if err = errors.Join(err, os.WriteFile(config, []byte(text), 0o600)); err != nil {
 		return "", err
 	}
-	//nolint:gosec // our own
-	daemon := exec.CommandContext(ctx, "rsync", "--daemon", "--no-detach", "--address=127.0.0.1", "--port="+port, "--config="+config)
-	if err := daemon.Start(); err != nil {
-		return "", err
-	}
-	l.closers = append(l.closers, func() {
-		_ = daemon.Process.Kill()
-		_ = daemon.Wait()
-	})
-	for range 100 {
-		if c, err := (&net.Dialer{}).DialContext(ctx, "tcp", address); err == nil {
-			return address, c.Close()
+	l.closers = append(l.closers, func() { _ = listener.Close() })
+	go func() {
+		for {
+			connection, err := listener.AcceptTCP()
+			if err != nil {
+				return
+			}
+			if file, err := connection.File(); err == nil {
+				daemon := exec.CommandContext(ctx, "rsync", "--daemon", "--config="+config) //nolint:gosec // our own
+				daemon.Stdin, daemon.Stdout = file, file
+				go func() { _ = errors.Join(daemon.Run(), file.Close()) }() // its client says what failed
+			}
+			_ = connection.Close()
 		}
-		time.Sleep(stopTimeout / 100)
-	}
-	return "", errors.New("rsync does not listen")
+	}()
+	return listener.Addr().String(), nil
 }
 
 // close ends what was started, and removes the folders: not before the end, since
@@ -231,36 +235,4 @@ func plainLetter(r rune) rune {
 		return '_'
 	}
 	return r
-}
-
-// push commits a line, pushes it, and measures from the beginning of the push until
-// the folder that follows has the file.
-//
-//nolint:gosec // the folders are the lab's
-func push(ctx context.Context) error {
-	source, dir, round := os.Getenv("SOURCE"), os.Getenv("DIR"), os.Getenv("ROUND")
-	const name = "pushed"
-	text := []byte("the push of round " + round + "\n")
-	if err := os.WriteFile(filepath.Join(source, name), text, 0o600); err != nil {
-		return err
-	}
-	git := func(args ...string) error {
-		args = append([]string{"-C", source, "-c", "user.name=A", "-c", "user.email=a@example.com"}, args...)
-		return exec.CommandContext(ctx, "git", args...).Run()
-	}
-	if err := errors.Join(git("add", name), git("commit", "-q", "-m", "push")); err != nil {
-		return err
-	}
-	start := time.Now()
-	if err := git("push", "-q"); err != nil {
-		return err
-	}
-	for time.Since(start) < stopTimeout {
-		if got, err := os.ReadFile(filepath.Join(dir, "checkout", name)); err == nil && string(got) == string(text) {
-			fmt.Fprintf(os.Stderr, "%s%f\n", measuredPrefix, time.Since(start).Seconds())
-			return nil
-		}
-		time.Sleep(time.Millisecond)
-	}
-	return errors.New("the file did not come")
 }

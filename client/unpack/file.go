@@ -102,7 +102,7 @@ func (r *run) writeAside(file file, fill func(io.Writer) (int64, error)) (w Writ
 	if file.executable {
 		perm = 0o777
 	}
-	out, err := root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
+	out, err := root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unpolled, perm)
 	if err != nil {
 		return w, err
 	}

@@ -161,6 +161,7 @@ func (f *getFlags) copy(w io.Writer, d *client.Download, from int64) error {
 // unpack writes an archive into a folder.
 func (f *getFlags) unpack(ctx context.Context, s source) error {
 	f.env.limitMemory(unpackMemory)
+	f.env.collect(archiveGarbage)
 	d, err := f.open(ctx, s, nil)
 	if err != nil {
 		return err

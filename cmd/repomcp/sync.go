@@ -78,6 +78,7 @@ func (f *syncFlags) run(ctx context.Context, args []string) error {
 		return &usageError{errors.New("--dry-run does not go with --watch")}
 	}
 	f.env.limitMemory(unpackMemory)
+	f.env.collect(archiveGarbage)
 	o.Repository, o.Ref, _ = strings.Cut(rest[0], "@")
 	o.Dir, o.Plain = rest[1], isLocal(f.url)
 	c, err := f.begin(ctx)
