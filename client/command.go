@@ -78,7 +78,7 @@ func startCommand(words []string) (carrier, error) {
 	}
 	return newPipe(out, in, func(reason error) error {
 		_ = in.Close() // the program may have ended
-		if !errors.Is(reason, io.EOF) {
+		if !errors.Is(reason, io.ErrUnexpectedEOF) {
 			_ = out.Close() // likewise: what it still writes is not wanted
 		}
 		timer := time.AfterFunc(grace, func() { _ = program.Process.Kill() }) // likewise
@@ -87,8 +87,22 @@ func startCommand(words []string) (carrier, error) {
 		if reason == nil {
 			return nil
 		}
-		return errors.Join(fmt.Errorf("%w: %w", errOver, reason), ended, said.words())
+		return together(fmt.Errorf("%w: %w", errOver, reason), ended, said.words())
 	}), nil
+}
+
+// together joins what is known of a failure into one line.
+func together(errs ...error) error {
+	var all error
+	for _, err := range errs {
+		switch {
+		case all == nil:
+			all = err
+		case err != nil:
+			all = fmt.Errorf("%w; %w", all, err)
+		}
+	}
+	return all
 }
 
 // tail keeps the end of what is written to it.

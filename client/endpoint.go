@@ -50,7 +50,7 @@ func parseCommand(text string, o Options) (endpoint, error) {
 	if len(o.Command) > 0 {
 		words = o.Command
 	}
-	if given != 1 || o.Pipe == nil && words[0] == "" {
+	if given != 1 || o.Pipe == nil && (len(words) == 0 || words[0] == "") {
 		return endpoint{}, errors.New("name the command that starts the server behind stdio:, such as " +
 			`"stdio:repomcp stdio --root DIR", or one of the options Command and Pipe`)
 	}

@@ -191,6 +191,9 @@ func (w *wire) receiveAll() {
 		} else if err == nil {
 			w.pass(a)
 		}
+		if errors.Is(err, io.EOF) {
+			err = io.ErrUnexpectedEOF // of what must not end
+		}
 		if err != nil {
 			w.fail(damaged(err))
 			return
