@@ -117,7 +117,7 @@ func (h overHTTP) firstPart(reply *http.Response, id int64, uri string) (
 	}
 	var result contents
 	if err := answer.outcome(reply, reading(uri).operation(), &result); err != nil {
-		return nil, first, nil, err
+		return nil, first, nil, unlessRefused(err)
 	}
 	for _, ref := range result.refs() {
 		if err := parts.Expect(ref); err != nil {
@@ -125,7 +125,7 @@ func (h overHTTP) firstPart(reply *http.Response, id int64, uri string) (
 		}
 	}
 	if first, err = result.first(uri); err != nil {
-		return nil, first, nil, err
+		return nil, first, nil, unlessRefused(err)
 	}
 	if first.BinaryRef == nil {
 		return nil, first, nil, fmt.Errorf("%w: a reply of parts whose message names none", ErrDamaged)
@@ -137,6 +137,14 @@ func (h overHTTP) firstPart(reply *http.Response, id int64, uri string) (
 		err = fmt.Errorf("%w: its streams are not in the order of the message", ErrDamaged)
 	}
 	return stream, first, parts, err
+}
+
+// unlessRefused makes an error one of damage that is not the server's own.
+func unlessRefused(err error) error {
+	if refused := (*Error)(nil); errors.As(err, &refused) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrDamaged, err)
 }
 
 // partBody is the stream of a reply of parts. It ends when the reply has: a stream
