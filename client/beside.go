@@ -82,8 +82,8 @@ func (c *Client) within(uri string, result contents) (*http.Response, error) {
 		return nil, fmt.Errorf("%s %s: %w: the bytes that the message names do not follow it", methodRead, uri,
 			ErrDamaged)
 	}
-	content, sum := first.bytes(), binary.Checksum{}
-	sum = sha256.Sum256(content)
+	content := first.bytes()
+	sum := binary.Checksum(sha256.Sum256(content))
 	first.BinaryRef = &binary.Ref{Size: int64(len(content)), Checksum: &sum}
 	return c.replyOf(uri, first, io.NopCloser(bytes.NewReader(content))), nil
 }

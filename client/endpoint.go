@@ -25,7 +25,7 @@ func parseEndpoint(text string, o Options) (endpoint, error) {
 		return parseCommand(command, o)
 	}
 	if o.Command != nil || o.Pipe != nil {
-		return endpoint{}, errors.New("the options Command and Pipe are for the endpoint stdio:")
+		return endpoint{}, errors.New("the options Command and Pipe go with the endpoint \"stdio:\" alone")
 	}
 	if u, err := url.Parse(text); err == nil && besides[u.Scheme] != "" && u.Host != "" {
 		at := *u

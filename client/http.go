@@ -71,7 +71,7 @@ func (h overHTTP) beside(ctx context.Context, s session, uri string) (*http.Resp
 	}
 	request.Header.Set("Accept", typeJSON+", "+typeEvents+", "+binary.TypeMultipart)
 	request.Header.Set("Accept-Encoding", "identity")
-	reply, err := h.c.send(request, part{}) //nolint:bodyclose // by those below
+	reply, err := h.c.send(request, part{})
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.operation(), err)
 	}
