@@ -340,7 +340,16 @@ func TestBrokenConnections(t *testing.T) {
 func TestSlowReaders(t *testing.T) {
 	for _, mode := range modes {
 		t.Run(string(mode), func(t *testing.T) {
-			c := connectPeer(t, mode, client.Options{}, serveWhole)
+			sent := make(chan struct{})
+			c := connectPeer(t, mode, client.Options{}, func(p *peer, r asked) {
+				if r.Params.URI == "text://abc" {
+					<-sent // a pipe has one order
+				}
+				serveWhole(p, r)
+				if r.Params.URI == "noise://" {
+					close(sent)
+				}
+			})
 			slow, err := c.Fetch(t.Context(), "noise://")
 			if err != nil {
 				t.Fatal(err)
