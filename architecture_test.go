@@ -17,7 +17,7 @@ const module = "github.com/repomcp/repomcp/"
 // not here may not be.
 var arrows = map[string][]string{
 	"cmd/repomcp":     {"client", "client/checkout", "client/unpack", "internal/admin", "internal/archive", "internal/cache", "internal/history", "internal/httpx", "internal/links", "internal/mcp", "internal/metrics", "internal/repos", "internal/resources", "internal/search", "internal/stdio", "internal/tools", "internal/tools/prompts", "internal/watch"},
-	"client":          {},
+	"client":          {"internal/binary"},
 	"client/checkout": {"client", "client/unpack"},
 	"client/unpack":   {},
 	"internal/httpx":  {"internal/binary", "internal/links", "internal/mcp", "internal/mcp/duplex", "internal/panics", "internal/resources"},
@@ -124,7 +124,7 @@ var arrows = map[string][]string{
 // path. Tests are free to.
 var fences = map[string][]string{
 	"github.com/labstack/echo":    {"internal/httpx"},
-	"github.com/coder/websocket":  {"internal/httpx"},
+	"github.com/coder/websocket":  {"client", "internal/httpx"},
 	"github.com/mark3labs/mcp-go": {"internal/mcp", "internal/tools", "internal/tools/prompts"},
 	"github.com/go-git":           {"internal/repos", "bench"},
 	"github.com/klauspost":        {"client/unpack", "internal/archive/zip", "internal/compress/gzip", "internal/compress/zstd"},
@@ -137,7 +137,7 @@ var fences = map[string][]string{
 	"github.com/spf13":            {"cmd/repomcp"},
 	"github.com/knadh":            {"cmd/repomcp"},
 	"github.com/schollz":          {"cmd/repomcp"},
-	"os/exec":                     {"internal/compress/compresstest", "internal/gittest", "bench"},
+	"os/exec":                     {"client", "internal/compress/compresstest", "internal/gittest", "bench"},
 	"unsafe":                      {},
 	"net/http":                    {"client", "internal/admin", "internal/httpx", "internal/metrics", "bench"},
 	"github.com/prometheus":       {"internal/metrics"},

@@ -25,6 +25,25 @@
 //   - Downloads are not held in memory, and all that waits ends with its context.
 //     No goroutine is left behind.
 //
+// # Transports
+//
+// [Connect] takes the address of an endpoint over HTTP (https://…/mcp), over WebSocket
+// (wss://…/ws), or a command that serves over its standard streams (stdio:…). The
+// bytes of a download come in the first of these ways that the server has:
+//
+//   - over HTTP by resources/stream, which has parts and can go on after a break;
+//     else beside the answer of resources/read, as parts of the reply;
+//   - over WebSocket from the downloadUrl of resources/stream, where that may be
+//     followed and can be reached; else beside the answer, in binary frames;
+//   - over stdio beside the answer, in chunks;
+//   - and everywhere else in the answer, as base64, as large as the server allows.
+//
+// [Client.Fetch] leaves resources/stream out. What is beside an answer is read with a
+// window of 256 KiB in memory. A download that nobody reads holds up nothing else over
+// HTTP and WebSocket. A pipe has one order: over stdio everything waits for it, answers
+// too, until it is read or closed. A WebSocket that breaks is opened again, a program
+// that has ended is not started again.
+//
 // A Client may be used by many goroutines, a Download by one.
 //
 // [RFC 9110]: https://www.rfc-editor.org/rfc/rfc9110.html#name-if-range
@@ -34,6 +53,7 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -77,18 +97,25 @@ type Options struct {
 	// Poll is the time between two looks of Watch where no server tells of changes;
 	// 0 means 30 s.
 	Poll time.Duration
+	// Command is the program that "stdio:" starts, with its arguments; nil where the
+	// endpoint names it.
+	Command []string
+	// Pipe is what "stdio:" speaks over in place of a program: Read has what the server
+	// writes. It is closed with the client.
+	Pipe io.ReadWriteCloser
 }
 
 // Client is a server to download from.
 type Client struct {
-	server  *url.URL
-	http    *http.Client
-	options Options
-	origins []*url.URL
-	retries int
-	idle    time.Duration // for which a reply may give nothing
-	ack     time.Duration // within which a stream of events begins
-	ids     atomic.Int64  // of messages
+	server    *url.URL // or where HTTP would be beside a WebSocket
+	http      *http.Client
+	transport transport
+	options   Options
+	origins   []*url.URL
+	retries   int
+	idle      time.Duration // for which a reply may give nothing
+	ack       time.Duration // within which a stream of events begins
+	ids       atomic.Int64  // of messages
 
 	mu      sync.Mutex
 	session session // that requests belong to
@@ -98,10 +125,10 @@ type Client struct {
 // but the revision.
 type session struct{ protocol, id string }
 
-// New makes a client of the MCP endpoint at server, an http or https URL, without
-// asking it: it must speak 2026-07-28. That saves the round trip of [Connect].
+// New makes a client of the MCP endpoint at server, as [Connect] does, without
+// asking it: it must speak 2026-07-28. That saves a round trip.
 func New(server string, o Options) (*Client, error) {
-	at, err := parseURL(server)
+	e, err := parseEndpoint(server, o)
 	if err != nil {
 		return nil, err
 	}
@@ -128,10 +155,12 @@ func New(server string, o Options) (*Client, error) {
 	}
 	sender.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	o.Poll, o.Idle = cmp.Or(o.Poll, defaultPoll), cmp.Or(o.Idle, defaultIdle)
-	return &Client{
-		server: at, http: &sender, options: o, origins: origins, retries: max(0, cmp.Or(o.Retries, defaultRetries)),
+	c := &Client{
+		server: e.at, http: &sender, options: o, origins: origins, retries: max(0, cmp.Or(o.Retries, defaultRetries)),
 		idle: o.Idle, ack: min(o.Idle, ackTimeout), session: session{protocol: stateless},
-	}, nil
+	}
+	c.transport = e.transport(c)
+	return c, nil
 }
 
 func parseURL(text string) (*url.URL, error) {

@@ -23,6 +23,8 @@ const (
 	// extensionStream repeats resourceStreaming where libraries between that know
 	// only the fields of MCP let it pass.
 	extensionStream = "io.github.repomcp/resource-stream"
+	// extensionBinary repeats binaryTransfer likewise.
+	extensionBinary = "io.github.repomcp/binary-transfer"
 	headerSession   = "Mcp-Session-Id"
 )
 
@@ -32,8 +34,15 @@ var clientInfo = map[string]any{"name": "repomcp-client", "version": "1"}
 // withSessions are the revisions with sessions, newest first.
 var withSessions = []string{"2025-11-25", "2025-06-18", "2025-03-26"}
 
-// Connect makes a client of the MCP endpoint at server, an http or https URL, and
-// agrees with it on a revision of the protocol.
+// Connect makes a client of the MCP endpoint at server and agrees with it on a
+// revision of the protocol. server is an http or https URL, a ws or wss URL, or
+// "stdio:" with a command behind it that starts the server:
+//
+//	stdio:repomcp stdio --root '/srv/our git'
+//
+// No shell reads the command: spaces separate its words, what stands between two
+// quotes of one kind (" or ') belongs to a word as it is, and nothing else has a
+// meaning. Close ends the connection and the program.
 func Connect(ctx context.Context, server string, o Options) (*Client, error) {
 	c, err := New(server, o)
 	if err != nil {
@@ -73,19 +82,26 @@ func (c *Client) negotiate(ctx context.Context) (session, error) {
 	}
 }
 
+// begun is a result of initialize.
+type begun struct {
+	ProtocolVersion string `json:"protocolVersion"`
+}
+
+// greeting is what initialize says.
+func (c *Client) greeting(protocol string) map[string]any {
+	return map[string]any{
+		"protocolVersion": protocol, "capabilities": c.capabilities(), "clientInfo": clientInfo,
+	}
+}
+
 // initialize begins a session.
 func (c *Client) initialize(ctx context.Context) (session, error) {
 	wish := c.options.Protocol
 	if !slices.Contains(withSessions, wish) {
 		wish = withSessions[0]
 	}
-	var server struct {
-		ProtocolVersion string `json:"protocolVersion"`
-	}
-	params := map[string]any{
-		"protocolVersion": wish, "capabilities": c.capabilities(), "clientInfo": clientInfo,
-	}
-	header, err := c.ask(ctx, session{}, methodInitialize, params, &server)
+	var server begun
+	header, err := c.ask(ctx, session{}, methodInitialize, c.greeting(wish), &server)
 	if err != nil {
 		return session{}, err
 	}
@@ -142,8 +158,13 @@ func (c *Client) capabilities() map[string]any {
 	if c.options.MaxStreamSize > 0 {
 		streaming["maxStreamSize"] = c.options.MaxStreamSize
 	}
+	beside := map[string]any{"supported": true}
+	if c.options.MaxStreamSize > 0 {
+		beside["maxBinarySize"] = c.options.MaxStreamSize
+	}
 	return map[string]any{
-		"resourceStreaming": streaming, "extensions": map[string]any{extensionStream: streaming},
+		"resourceStreaming": streaming, "binaryTransfer": beside,
+		"extensions": map[string]any{extensionStream: streaming, extensionBinary: beside},
 	}
 }
 

@@ -46,6 +46,7 @@ var (
 const (
 	codeNotFound = -32002
 	codeTooLarge = -32004
+	codeNoMethod = -32601
 
 	reasonNotFound = "not_found"
 	reasonBusy     = "busy"
@@ -93,7 +94,7 @@ func temporary(err error) bool {
 		return refused.Busy()
 	}
 	var untrusted *tls.CertificateVerificationError
-	return errors.Is(err, ErrNetwork) && !errors.As(err, &untrusted)
+	return errors.Is(err, ErrNetwork) && !errors.As(err, &untrusted) && !errors.Is(err, errOver)
 }
 
 // refused reports whether the server answered with an error that is not about who

@@ -12,6 +12,8 @@ import (
 type events struct {
 	lines *bufio.Scanner
 	close func() // ends the stream, wherever it is read
+	// receive, if any, has the messages in place of lines.
+	receive func() (message, error)
 }
 
 func newEvents(r io.Reader) *events {
@@ -23,6 +25,9 @@ func newEvents(r io.Reader) *events {
 // next waits for a message. Comments, which only show that somebody is there,
 // and events that are no messages are passed over.
 func (e *events) next() (m message, err error) {
+	if e.receive != nil {
+		return e.receive()
+	}
 	var data []byte
 	for e.lines.Scan() {
 		line := e.lines.Bytes()

@@ -4,3 +4,14 @@ import "time"
 
 // SetPatience is for how long a test waits for bytes, and for a stream of events.
 func SetPatience(c *Client, d time.Duration) { c.idle, c.ack = d, d }
+
+// SplitCommand is splitCommand.
+var SplitCommand = splitCommand
+
+// BreakConnection breaks the connection of a client, as a network does.
+func BreakConnection(c *Client) {
+	l := c.transport.(*line)
+	l.turn <- struct{}{}
+	defer func() { <-l.turn }()
+	_ = l.wire.carrier.(*socket).conn.CloseNow()
+}

@@ -28,40 +28,32 @@ const (
 func (c *Client) ask(ctx context.Context, s session, method string, params map[string]any, result any) (
 	header http.Header, err error,
 ) {
-	operation := method
-	if uri, ok := params["uri"].(string); ok {
-		operation += " " + uri
-	}
-	err = c.retry(ctx, func() error {
-		request, id, err := c.message(ctx, s, method, params)
-		if err != nil {
-			return err
-		}
-		reply, err := c.send(request, part{}) //nolint:bodyclose // readResult closes it
-		if err != nil {
-			return fmt.Errorf("%s: %w", operation, err)
-		}
-		header = reply.Header
-		return readResult(ctx, reply, id, operation, result)
+	err = c.retry(ctx, func() (err error) {
+		header, err = c.transport.exchange(ctx, s, outgoing{method, params}, result)
+		return err
 	})
 	return header, err
 }
 
-// message is the request of a message, whose answer is found by the id.
-func (c *Client) message(ctx context.Context, s session, method string, params map[string]any) (
-	request *http.Request, id int64, err error,
-) {
+// encode writes a message, whose answer is found by the id.
+func (c *Client) encode(s session, m outgoing) (text []byte, id int64, err error) {
 	id = c.ids.Add(1)
-	fields := map[string]any{"jsonrpc": "2.0", "method": method, "id": id}
+	fields := map[string]any{"jsonrpc": "2.0", "method": m.method, "id": id}
 	if s.protocol == stateless {
-		fields["params"] = c.with(params)
-	} else if params != nil {
-		fields["params"] = params
+		fields["params"] = c.with(m.params)
+	} else if m.params != nil {
+		fields["params"] = m.params
 	}
-	if method == methodInitialized {
-		delete(fields, "id") // it is a notification
+	if m.isNotification() {
+		delete(fields, "id")
 	}
-	body, err := json.Marshal(fields)
+	text, err = json.Marshal(fields)
+	return text, id, err
+}
+
+// message is the request of a message.
+func (c *Client) message(ctx context.Context, s session, m outgoing) (request *http.Request, id int64, err error) {
+	body, id, err := c.encode(s, m)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -69,8 +61,8 @@ func (c *Client) message(ctx context.Context, s session, method string, params m
 	if err != nil || s.protocol != stateless {
 		return request, id, err
 	}
-	request.Header.Set("Mcp-Method", method)
-	if uri, ok := params["uri"].(string); ok {
+	request.Header.Set("Mcp-Method", m.method)
+	if uri, ok := m.params["uri"].(string); ok {
 		request.Header.Set("Mcp-Name", headerText(uri))
 	}
 	return request, id, nil

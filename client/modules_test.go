@@ -29,7 +29,10 @@ func TestNothingOfTheServerComesWithIt(t *testing.T) {
 				packages = append(packages, name)
 			}
 		}
-		if len(modules) != 1 || !modules[own] || !slices.Equal(packages, []string{own + "/client"}) {
+		// WebSocket is not in the standard library, and that module needs no other.
+		// How bytes lie beside messages is written down once for both sides.
+		if len(modules) != 2 || !modules[own] || !modules["github.com/coder/websocket"] ||
+			!slices.Equal(packages, []string{own + "/internal/binary", own + "/client"}) {
 			t.Errorf("%s: the modules %v and the packages %v are needed", system, modules, packages)
 		}
 	}

@@ -27,28 +27,20 @@ type Content struct {
 // Read reads the first content of a resource; servers of files have one. What is
 // large is refused with [ErrTooLarge]: [Client.Stream] it.
 func (c *Client) Read(ctx context.Context, uri string) (*Content, error) {
-	var result struct {
-		Contents []struct {
-			URI, MIMEType, Text string
-			Blob                []byte
-			Meta                map[string]json.RawMessage `json:"_meta"`
-		} `json:"contents"`
-	}
+	var result contents
 	if err := c.inSession(ctx, func(s session) error {
 		_, err := c.ask(ctx, s, methodRead, map[string]any{"uri": uri}, &result)
 		return err
 	}); err != nil {
 		return nil, err
 	}
-	if len(result.Contents) == 0 {
-		return nil, fmt.Errorf("%s %s: the server's result has no content", methodRead, uri)
+	first, err := result.first(uri)
+	if err != nil {
+		return nil, err
 	}
-	first := result.Contents[0]
-	content := &Content{URI: cmp.Or(first.URI, uri), MIMEType: first.MIMEType, Bytes: first.Blob, Meta: first.Meta}
-	if first.Blob == nil {
-		content.Bytes = []byte(first.Text)
-	}
-	return content, nil
+	return &Content{
+		URI: cmp.Or(first.URI, uri), MIMEType: first.MIMEType, Bytes: first.bytes(), Meta: first.Meta,
+	}, nil
 }
 
 // next is the URI of the page that follows, or "".

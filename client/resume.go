@@ -93,6 +93,9 @@ func (b *body) mend(broken error) error {
 		return b.end()
 	}
 	_ = b.reply.Body.Close()
+	if errors.Is(broken, ErrDamaged) {
+		return fmt.Errorf("%s: %w", b.operation(), broken)
+	}
 	failure := fmt.Errorf("%s: %w", b.operation(), failed(b.ctx, broken))
 	for {
 		if b.read > 0 && b.tag == "" && temporary(failure) {
@@ -168,6 +171,9 @@ func (b *body) reopen() error {
 
 // whole asks for the bytes from the first one on.
 func (b *body) whole() (*http.Response, error) {
+	if b.beside {
+		return b.c.besides(b.ctx, b.uri)
+	}
 	if b.uri != "" {
 		return b.c.stream(b.ctx, b.uri, part{})
 	}

@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"net/http/httputil"
 	"net/url"
+	"os"
 	"path/filepath"
 	"runtime"
 	"strings"
@@ -36,6 +37,13 @@ import (
 // TestMain looks for goroutines that are left behind. Kept connections are
 // net/http's.
 func TestMain(m *testing.M) {
+	if len(os.Args) == 3 && os.Args[1] == stdioCommand {
+		if err := serveStdio(os.Args[2]); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			os.Exit(1)
+		}
+		return
+	}
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"))
 }
 

@@ -70,7 +70,9 @@ func openAddress(ctx context.Context, address string, o Options, have *Part) (*D
 
 // source is where the bytes of a download can be had.
 type source struct {
-	uri string // to ask for by resources/stream; "" where only an address was given
+	uri string // to ask for; "" where only an address was given
+	// beside has it asked for by resources/read, and else by resources/stream.
+	beside bool
 	// address is where the bytes last came from, or nil. It may have an entity tag
 	// of its own.
 	address    *url.URL
@@ -113,44 +115,21 @@ func (c *Client) begin(ctx context.Context, s source, have *Part) (*Download, er
 
 // stream asks for a resource by resources/stream, and follows to its bytes.
 func (c *Client) stream(ctx context.Context, uri string, p part) (reply *http.Response, err error) {
+	if isChecksum(p.tag) {
+		return c.besides(ctx, uri)
+	}
 	err = c.inSession(ctx, func(s session) error {
-		reply, err = c.streamed(ctx, s, uri, p) //nolint:bodyclose // a reply is closed by who takes it
+		reply, err = c.transport.stream(ctx, s, uri, p) //nolint:bodyclose // a reply is closed by who takes it
 		var refused *Error
 		if errors.As(err, &refused) && refused.Status == http.StatusGone {
-			reply, err = c.streamed(ctx, s, uri, p) //nolint:bodyclose // likewise
+			reply, err = c.transport.stream(ctx, s, uri, p) //nolint:bodyclose // likewise
+		}
+		if errors.As(err, &refused) && refused.Code == codeNoMethod {
+			reply, err = c.transport.beside(ctx, s, uri) //nolint:bodyclose // likewise
 		}
 		return err
 	})
 	return reply, err
-}
-
-func (c *Client) streamed(ctx context.Context, s session, uri string, p part) (*http.Response, error) {
-	operation := methodStream + " " + uri
-	request, id, err := c.message(ctx, s, methodStream, map[string]any{"uri": uri})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", operation, err)
-	}
-	request.Header.Set("Accept", "*/*")
-	request.Header.Set("Accept-Encoding", "identity")
-	reply, err := c.send(request, p)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", operation, err)
-	}
-	if reply.Request.Method != http.MethodPost || !isMessage(reply) {
-		return bytesOf(reply, operation)
-	}
-	var result struct{ DownloadURL string }
-	if err := readResult(ctx, reply, id, operation, &result); err != nil {
-		return nil, err
-	}
-	if result.DownloadURL == "" {
-		return nil, &Error{Operation: operation, Status: reply.StatusCode}
-	}
-	address, err := url.Parse(result.DownloadURL)
-	if err != nil {
-		return nil, fmt.Errorf("download of %s: the server gave a downloadUrl that is no URL", uri)
-	}
-	return c.get(ctx, address, "download of "+uri, p)
 }
 
 // get downloads from an address.
@@ -233,6 +212,9 @@ func isArchive(uri string) bool {
 // which are beside the endpoint, or nil. A guess that is wrong finds nothing, or
 // bytes with another ETag.
 func (c *Client) plainAddress(uri string) *url.URL {
+	if c.isWired() {
+		return nil // what is beside a connection need not be reached
+	}
 	path, query, _ := strings.Cut(uri, "?")
 	for _, form := range plainForms {
 		if !form.uri.MatchString(path) {

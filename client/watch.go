@@ -16,9 +16,10 @@ import (
 )
 
 const (
-	methodListen    = "subscriptions/listen"
-	methodSubscribe = "resources/subscribe"
-	eventUpdated    = "notifications/resources/updated"
+	methodListen      = "subscriptions/listen"
+	methodSubscribe   = "resources/subscribe"
+	methodUnsubscribe = "resources/unsubscribe"
+	eventUpdated      = "notifications/resources/updated"
 
 	// ackTimeout is how long a server may take to say that it tells of changes. A
 	// proxy that holds events back never lets it.
@@ -176,21 +177,11 @@ func (w *watch) take(ctx context.Context, t told) error {
 	}
 }
 
-// subscribe begins a stream of events within a time. A session of its own has no
-// other stream, and what is subscribed to ends with it.
+// subscribe begins a stream of events within a time.
 func (w *watch) subscribe(ctx context.Context) (*events, error) {
-	s, open := w.c.current(), w.openStateless
 	ctx, giveUp := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(w.c.ack, func() { giveUp(errNoEvents) })
-	var err error
-	if s.protocol != stateless {
-		open = w.openSession
-		s, err = w.c.initialize(ctx)
-	}
-	var stream *events
-	if err == nil {
-		stream, err = open(ctx, s)
-	}
+	stream, err := w.c.transport.listen(ctx, w)
 	if !timer.Stop() && errors.Is(context.Cause(ctx), errNoEvents) {
 		err = errNoEvents
 	}
@@ -202,11 +193,23 @@ func (w *watch) subscribe(ctx context.Context) (*events, error) {
 	return stream, nil
 }
 
+// listen implements [transport]. A session of its own has no other stream, and what
+// is subscribed to ends with it.
+func (h overHTTP) listen(ctx context.Context, w *watch) (*events, error) {
+	s := h.c.current()
+	if s.protocol == stateless {
+		return w.openStateless(ctx, s)
+	}
+	s, err := h.c.initialize(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return w.openSession(ctx, s)
+}
+
 // openStateless listens in 2026-07-28. The first event says what is told of.
 func (w *watch) openStateless(ctx context.Context, s session) (*events, error) {
-	request, id, err := w.c.message(ctx, s, methodListen, map[string]any{
-		"notifications": map[string]any{"resourceSubscriptions": w.uris},
-	})
+	request, id, err := w.c.message(ctx, s, w.listening())
 	if err != nil {
 		return nil, err
 	}
@@ -225,16 +228,26 @@ func (w *watch) openStateless(ctx context.Context, s session) (*events, error) {
 	if err := first.outcome(reply, methodListen, nil); err != nil {
 		return nil, err
 	}
+	return stream, w.begins(first)
+}
+
+// listening asks for events about what is watched.
+func (w *watch) listening() outgoing {
+	return outgoing{methodListen, map[string]any{"notifications": map[string]any{"resourceSubscriptions": w.uris}}}
+}
+
+// begins fails unless an acknowledgement names all that is watched.
+func (w *watch) begins(first message) error {
 	var begun struct {
 		Notifications struct{ ResourceSubscriptions []string }
 	}
 	_ = json.Unmarshal(first.Params, &begun) // what is no acknowledgement names nothing
 	for _, uri := range w.uris {
 		if !slices.Contains(begun.Notifications.ResourceSubscriptions, uri) {
-			return nil, errNoEvents
+			return errNoEvents
 		}
 	}
-	return stream, nil
+	return nil
 }
 
 // openSession subscribes in a session whose stream of events is open.

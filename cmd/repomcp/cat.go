@@ -16,11 +16,15 @@ func newCat(env environment) *cobra.Command {
 endpoint, left out where REPOMCP_URL has it; the address of a plain download, or a
 link, stands for both. A download that breaks goes on where it was.
 
+` + endpointHelp + `
+
 ` + exitCodesHelp,
 		Example: `  repomcp cat http://127.0.0.1:8080/mcp repo://hello/contents/README.md
-  repomcp cat http://127.0.0.1:8080/raw/hello/main/README.md`,
+  repomcp cat http://127.0.0.1:8080/raw/hello/main/README.md
+  repomcp cat 'stdio:repomcp stdio --root /srv/git' repo://hello/contents/README.md`,
 		Args: countArguments(1, 2, "name the endpoint and a resource, or one address"),
 		RunE: func(c *cobra.Command, args []string) (err error) {
+			defer r.close()
 			s, err := r.source(args)
 			if err != nil {
 				return err

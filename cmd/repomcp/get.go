@@ -36,6 +36,8 @@ func newGet(env environment) *cobra.Command {
 URL is the MCP endpoint, left out where REPOMCP_URL has it; the address of a plain
 download, or a link, stands for both.
 
+` + endpointHelp + `
+
 With --extract an archive (tar, tar.gz, tar.zst) is unpacked into a folder while it
 arrives; nothing is written outside of it. With --resume what came of a download
 that failed stays beside the file, as FILE.part, and the next one goes on there.
@@ -57,6 +59,7 @@ that failed stays beside the file, as FILE.part, and the next one goes on there.
 }
 
 func (f *getFlags) run(ctx context.Context, args []string) error {
+	defer f.close()
 	s, err := f.source(args)
 	if err != nil {
 		return err

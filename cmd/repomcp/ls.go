@@ -17,12 +17,15 @@ func newList(env environment) *cobra.Command {
 branches and tags (repo://REPO/refs), or a folder (repo://REPO/contents/PATH). URL
 is the server's MCP endpoint, left out where REPOMCP_URL has it.
 
+` + endpointHelp + `
+
 ` + exitCodesHelp,
 		Example: `  repomcp ls http://127.0.0.1:8080/mcp
-  repomcp ls http://127.0.0.1:8080/mcp repo://hello/refs
+  repomcp ls ws://127.0.0.1:8080/ws repo://hello/refs
   repomcp ls -l http://127.0.0.1:8080/mcp repo://hello/contents/src`,
 		Args: countArguments(0, 2, "name the endpoint and, if you like, a resource"),
 		RunE: func(c *cobra.Command, args []string) error {
+			defer r.close()
 			rest, err := r.endpoint(args)
 			if err != nil {
 				return err

@@ -30,10 +30,11 @@ type remote struct {
 	retries       int
 	poll          time.Duration // of a watch
 	json          bool
+	server        *client.Client // nil before one is needed
 }
 
 func (r *remote) define(set *pflag.FlagSet) {
-	set.StringVar(&r.url, "url", "", "the MCP endpoint, where it is not the first argument")
+	set.StringVar(&r.url, "url", "", "the MCP endpoint, where it is not the first argument: https://, wss:// or stdio:COMMAND")
 	set.StringVar(&r.authorization, "authorization", "",
 		"header of that name for the server's own origin; better given as REPOMCP_AUTHORIZATION")
 	set.StringVar(&r.protocol, "protocol", "", "revision of MCP to speak (default: the newest that both know)")
@@ -61,7 +62,7 @@ func (r *remote) options() client.Options {
 
 // endpoint takes the URL off the arguments, or finds it in the settings.
 func (r *remote) endpoint(args []string) (rest []string, err error) {
-	if len(args) > 0 && isURL(args[0]) {
+	if len(args) > 0 && isEndpoint(args[0]) {
 		r.url, args = args[0], args[1:]
 	}
 	if r.url == "" {
@@ -70,6 +71,14 @@ func (r *remote) endpoint(args []string) (rest []string, err error) {
 	return args, nil
 }
 
+// isEndpoint reports whether an argument is that, and not a resource.
+func isEndpoint(text string) bool {
+	return isURL(text) || isCommand(text) || strings.HasPrefix(text, "ws://") || strings.HasPrefix(text, "wss://")
+}
+
+// isCommand reports whether an endpoint is a program on this machine.
+func isCommand(endpoint string) bool { return strings.HasPrefix(endpoint, "stdio:") }
+
 func isURL(text string) bool {
 	return strings.HasPrefix(text, "http://") || strings.HasPrefix(text, "https://")
 }
@@ -77,7 +86,15 @@ func isURL(text string) bool {
 // connect agrees with the server on a protocol.
 func (r *remote) connect(ctx context.Context) (*client.Client, error) {
 	c, err := client.Connect(ctx, r.url, r.options())
+	r.server = c
 	return c, r.misused(err)
+}
+
+// close ends the connection to the server, and the program that was started for it.
+func (r *remote) close() {
+	if r.server != nil {
+		_ = r.server.Close() // nothing is left that could fail
+	}
 }
 
 // begin makes a client without a round trip, where the protocol allows it.
@@ -86,6 +103,7 @@ func (r *remote) begin(ctx context.Context) (*client.Client, error) {
 		return r.connect(ctx)
 	}
 	c, err := client.New(r.url, r.options())
+	r.server = c
 	return c, r.misused(err)
 }
 
@@ -201,6 +219,11 @@ func exitCode(err error) int {
 	}
 	return exitFailed
 }
+
+// endpointHelp is a part of the help of commands.
+const endpointHelp = `The endpoint is https://HOST/mcp, wss://HOST/ws, or stdio: with a command behind it
+that serves over its standard streams. No shell reads that command: spaces separate
+its words, and quotes (' or ") keep those that have spaces together.`
 
 // exitCodesHelp is a part of the help of commands.
 var exitCodesHelp = fmt.Sprintf(`The exit code is %d for success, %d for a wrong command line, %d where the server

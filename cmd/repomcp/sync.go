@@ -64,6 +64,7 @@ goes on, and follows every push until it is interrupted.
 }
 
 func (f *syncFlags) run(ctx context.Context, args []string) error {
+	defer f.close()
 	rest, err := f.endpoint(args)
 	if err != nil {
 		return err
@@ -103,6 +104,9 @@ func (f *syncFlags) run(ctx context.Context, args []string) error {
 
 // isLocal reports whether a server is on this machine.
 func isLocal(address string) bool {
+	if isCommand(address) {
+		return true
+	}
 	u, err := url.Parse(address)
 	if err != nil {
 		return false

@@ -1,0 +1,140 @@
+package client
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/binary"
+)
+
+// Fetch begins to read a resource with its bytes beside the answer (the Binary
+// Transfer RFC), and where the server cannot do that, within it. [Client.Stream]
+// chooses by itself. A download that breaks is asked for anew, and goes on where it
+// was if its bytes are the same; that takes a server that says their SHA-256 before
+// them.
+func (c *Client) Fetch(ctx context.Context, uri string) (*Download, error) {
+	return c.begin(ctx, source{uri: uri, beside: true}, nil)
+}
+
+// besides asks for bytes beside an answer.
+func (c *Client) besides(ctx context.Context, uri string) (reply *http.Response, err error) {
+	err = c.inSession(ctx, func(s session) error {
+		reply, err = c.transport.beside(ctx, s, uri) //nolint:bodyclose // a reply is closed by who takes it
+		return err
+	})
+	return reply, err
+}
+
+// content is one of a resource, as resources/read tells of it.
+type content struct {
+	URI, MIMEType string
+	Text          *string
+	Blob          []byte
+	BinaryRef     *binary.Ref
+	Meta          map[string]json.RawMessage `json:"_meta"`
+}
+
+// bytes are those that stand in the message.
+func (c content) bytes() []byte {
+	if c.Blob == nil && c.Text != nil {
+		return []byte(*c.Text)
+	}
+	return c.Blob
+}
+
+// contents is a result of resources/read.
+type contents struct {
+	Contents []content `json:"contents"`
+}
+
+func (c contents) refs() (refs []binary.Ref) {
+	for _, one := range c.Contents {
+		if one.BinaryRef != nil {
+			refs = append(refs, *one.BinaryRef)
+		}
+	}
+	return refs
+}
+
+func (c contents) first(uri string) (content, error) {
+	if len(c.Contents) == 0 {
+		return content{}, fmt.Errorf("%s %s: the server's result has no content", methodRead, uri)
+	}
+	return c.Contents[0], nil
+}
+
+// within makes a reply of what stands in a message.
+func (c *Client) within(uri string, result contents) (*http.Response, error) {
+	first, err := result.first(uri)
+	if err != nil {
+		return nil, err
+	}
+	if first.BinaryRef != nil {
+		return nil, fmt.Errorf("%s %s: %w: the bytes that the message names do not follow it", methodRead, uri,
+			ErrDamaged)
+	}
+	content := first.bytes()
+	sum := binary.Checksum(sha256.Sum256(content))
+	first.BinaryRef = &binary.Ref{Size: int64(len(content)), Checksum: &sum}
+	return c.replyOf(uri, first, io.NopCloser(bytes.NewReader(content))), nil
+}
+
+// tagPrefix begins the entity tags that are made of checksums.
+const tagPrefix = `"sha256-`
+
+// isChecksum reports whether an entity tag names bytes that [Client.Fetch] gives.
+func isChecksum(tag string) bool { return strings.HasPrefix(tag, tagPrefix) }
+
+// replyOf says of bytes what headers say of a download, so that what becomes of
+// them is the same.
+func (c *Client) replyOf(uri string, of content, body io.ReadCloser) *http.Response {
+	header := http.Header{}
+	header.Set("Content-Type", of.MIMEType)
+	header.Set("Content-Location", cmp.Or(of.URI, uri))
+	if sum := of.BinaryRef.Checksum; sum != nil {
+		text, _ := sum.MarshalText() // it never fails
+		header.Set("ETag", tagPrefix+string(text)+`"`)
+		header.Set("Repr-Digest", reprDigest(*sum))
+	}
+	return &http.Response{
+		StatusCode: http.StatusOK, Header: header, Trailer: http.Header{}, ContentLength: of.BinaryRef.Size, Body: body,
+		Request: &http.Request{Method: http.MethodPost, URL: c.server},
+	}
+}
+
+func reprDigest(sum binary.Checksum) string {
+	return "sha-256=:" + base64.StdEncoding.EncodeToString(sum[:]) + ":"
+}
+
+// broken is the error of a reply that cannot be gone on with.
+func (c *Client) broken(ctx context.Context, err error) error {
+	if err = damaged(err); errors.Is(err, ErrDamaged) {
+		return err
+	}
+	return failed(ctx, err)
+}
+
+// damages are the errors of this package for those of bytes beside messages.
+var damages = []struct{ is, as error }{
+	{binary.ErrSize, ErrLength}, {binary.ErrSum, ErrDigest},
+	{binary.ErrReply, ErrDamaged}, {binary.ErrFrame, ErrDamaged}, {binary.ErrChunk, ErrDamaged},
+	{binary.ErrStreamID, ErrDamaged}, {binary.ErrChecksum, ErrDamaged},
+}
+
+func damaged(err error) error {
+	for _, d := range damages {
+		if errors.Is(err, d.is) {
+			return fmt.Errorf("%w: %w", d.as, err)
+		}
+	}
+	return err
+}

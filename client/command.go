@@ -1,0 +1,132 @@
+package client
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os/exec"
+	"strings"
+	"sync"
+	"time"
+)
+
+const (
+	schemeStdio = "stdio:"
+	// grace is how long a program may take to end once its input has. Then it is
+	// killed.
+	grace = 5 * time.Second
+	// lastWords is how much of what a program wrote to its standard error is shown
+	// when it fails.
+	lastWords = 4 << 10
+)
+
+// errOver says that a server is gone for good: it is not started again, since what
+// it was asked before could be lost on it.
+var errOver = errors.New("the server's program has ended")
+
+// splitCommand splits the command of a stdio endpoint into its words, which spaces
+// separate. What stands between two quotes of one kind, " or ', belongs to a word as
+// it is. There is nothing else: no escapes, variables, patterns or operators.
+func splitCommand(text string) (words []string, err error) {
+	var word strings.Builder
+	begun, quote := false, rune(0)
+	for _, c := range text {
+		switch {
+		case quote != 0 && c == quote:
+			quote = 0
+		case quote == 0 && (c == '"' || c == '\''):
+			quote, begun = c, true
+		case quote == 0 && strings.ContainsRune(" \t\r\n", c):
+			if begun {
+				words = append(words, word.String())
+			}
+			word.Reset()
+			begun = false
+		default:
+			word.WriteRune(c)
+			begun = true
+		}
+	}
+	if begun {
+		words = append(words, word.String())
+	}
+	if quote != 0 {
+		return nil, fmt.Errorf("the quote %c in %q is not closed", quote, text)
+	}
+	return words, nil
+}
+
+// startCommand starts a program that serves over its standard streams. It outlives
+// ctx, which is that of the first request.
+func startCommand(words []string) (carrier, error) {
+	program := exec.CommandContext(context.Background(), words[0], words[1:]...) //nolint:gosec // the caller's choice
+	program.WaitDelay = grace
+	said := &tail{most: lastWords}
+	program.Stderr = said
+	in, err := program.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := program.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := program.Start(); err != nil {
+		return nil, fmt.Errorf("%w: %w", errOver, err)
+	}
+	return newPipe(out, in, func(reason error) error {
+		_ = in.Close() // the program may have ended
+		if !errors.Is(reason, io.ErrUnexpectedEOF) {
+			_ = out.Close() // likewise: what it still writes is not wanted
+		}
+		timer := time.AfterFunc(grace, func() { _ = program.Process.Kill() }) // likewise
+		ended := program.Wait()
+		timer.Stop()
+		if reason == nil {
+			return nil
+		}
+		return together(fmt.Errorf("%w: %w", errOver, reason), ended, said.words())
+	}), nil
+}
+
+// together joins what is known of a failure into one line.
+func together(errs ...error) error {
+	var all error
+	for _, err := range errs {
+		switch {
+		case all == nil:
+			all = err
+		case err != nil:
+			all = fmt.Errorf("%w; %w", all, err)
+		}
+	}
+	return all
+}
+
+// tail keeps the end of what is written to it.
+type tail struct {
+	most int
+	mu   sync.Mutex
+	text []byte
+}
+
+func (t *tail) Write(p []byte) (int, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.text = append(t.text, p...)
+	t.text = bytes.Clone(t.text[max(0, len(t.text)-t.most):])
+	return len(p), nil
+}
+
+// words are an error with what was written, or nil where that is nothing.
+func (t *tail) words() error {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	text := bytes.TrimSpace(t.text)
+	if len(text) == 0 {
+		return nil
+	}
+	return fmt.Errorf("it wrote: %s", bytes.ToValidUTF8(text, []byte("\uFFFD")))
+}

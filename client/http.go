@@ -1,0 +1,168 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+
+	"github.com/repomcp/repomcp/internal/binary"
+)
+
+// overHTTP sends each message in a request of its own. It implements [transport].
+type overHTTP struct{ c *Client }
+
+func (h overHTTP) close() error { return nil }
+
+func (h overHTTP) exchange(ctx context.Context, s session, m outgoing, result any) (http.Header, error) {
+	request, id, err := h.c.message(ctx, s, m)
+	if err != nil {
+		return nil, err
+	}
+	reply, err := h.c.send(request, part{}) //nolint:bodyclose // readResult closes it
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", m.operation(), err)
+	}
+	return reply.Header, readResult(ctx, reply, id, m.operation(), result)
+}
+
+func (h overHTTP) stream(ctx context.Context, s session, uri string, p part) (*http.Response, error) {
+	m := outgoing{methodStream, map[string]any{"uri": uri}}
+	request, id, err := h.c.message(ctx, s, m)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", m.operation(), err)
+	}
+	request.Header.Set("Accept", "*/*")
+	request.Header.Set("Accept-Encoding", "identity")
+	reply, err := h.c.send(request, p)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", m.operation(), err)
+	}
+	if reply.Request.Method != http.MethodPost || !isMessage(reply) {
+		return bytesOf(reply, m.operation())
+	}
+	var result struct{ DownloadURL string }
+	if err := readResult(ctx, reply, id, m.operation(), &result); err != nil {
+		return nil, err
+	}
+	if result.DownloadURL == "" {
+		return nil, &Error{Operation: m.operation(), Status: reply.StatusCode}
+	}
+	return h.c.led(ctx, result.DownloadURL, uri, p)
+}
+
+// led downloads from where the server leads to by a downloadUrl.
+func (c *Client) led(ctx context.Context, to, uri string, p part) (*http.Response, error) {
+	address, err := url.Parse(to)
+	if err != nil {
+		return nil, fmt.Errorf("download of %s: the server gave a downloadUrl that is no URL", uri)
+	}
+	return c.get(ctx, address, "download of "+uri, p)
+}
+
+func (h overHTTP) beside(ctx context.Context, s session, uri string) (*http.Response, error) {
+	m := reading(uri)
+	request, id, err := h.c.message(ctx, s, m)
+	if err != nil {
+		return nil, err
+	}
+	request.Header.Set("Accept", typeJSON+", "+typeEvents+", "+binary.TypeMultipart)
+	request.Header.Set("Accept-Encoding", "identity")
+	reply, err := h.c.send(request, part{})
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", m.operation(), err)
+	}
+	if isKind(reply, binary.TypeMultipart) {
+		return h.parts(ctx, reply, id, uri)
+	}
+	var result contents
+	if err := readResult(ctx, reply, id, m.operation(), &result); err != nil {
+		return nil, err
+	}
+	return h.c.within(uri, result)
+}
+
+// parts reads the message of a reply of several parts, up to the bytes of the first
+// content. It closes what is no such reply.
+func (h overHTTP) parts(ctx context.Context, reply *http.Response, id int64, uri string) (*http.Response, error) {
+	stream, first, parts, err := h.firstPart(reply, id, uri)
+	if err != nil {
+		_ = reply.Body.Close()
+		if refused := (*Error)(nil); errors.As(err, &refused) {
+			return nil, err
+		}
+		return nil, fmt.Errorf("%s: %w", reading(uri).operation(), h.c.broken(ctx, err))
+	}
+	made := h.c.replyOf(uri, first, &partBody{stream: stream, parts: parts, closer: reply.Body})
+	return made, nil
+}
+
+func (h overHTTP) firstPart(reply *http.Response, id int64, uri string) (
+	stream *binary.ReplyStream, first content, parts *binary.ReplyReader, err error,
+) {
+	parts, err = binary.NewReplyReader(reply.Body, reply.Header.Get("Content-Type"))
+	if err != nil {
+		return nil, first, nil, err
+	}
+	text, err := parts.Message()
+	if err != nil {
+		return nil, first, nil, err
+	}
+	var answer message
+	if json.Unmarshal(text, &answer) != nil || !answer.answers(id) {
+		return nil, first, nil, fmt.Errorf("%w: the first part is no answer", ErrDamaged)
+	}
+	var result contents
+	if err := answer.outcome(reply, reading(uri).operation(), &result); err != nil {
+		return nil, first, nil, unlessRefused(err)
+	}
+	for _, ref := range result.refs() {
+		if err := parts.Expect(ref); err != nil {
+			return nil, first, nil, err
+		}
+	}
+	if first, err = result.first(uri); err != nil {
+		return nil, first, nil, unlessRefused(err)
+	}
+	if first.BinaryRef == nil {
+		return nil, first, nil, fmt.Errorf("%w: a reply of parts whose message names none", ErrDamaged)
+	}
+	if stream, err = parts.Next(); errors.Is(err, io.EOF) {
+		err = io.ErrUnexpectedEOF
+	}
+	if err == nil && stream.Stream != first.BinaryRef.Stream {
+		err = fmt.Errorf("%w: its streams are not in the order of the message", ErrDamaged)
+	}
+	return stream, first, parts, err
+}
+
+// unlessRefused makes an error one of damage that is not the server's own.
+func unlessRefused(err error) error {
+	if refused := (*Error)(nil); errors.As(err, &refused) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrDamaged, err)
+}
+
+// partBody is the stream of a reply of parts. It ends when the reply has: a stream
+// whose reply is cut off behind it may be one that the server gave up.
+type partBody struct {
+	stream *binary.ReplyStream
+	parts  *binary.ReplyReader
+	closer io.Closer
+}
+
+func (b *partBody) Read(p []byte) (int, error) {
+	n, err := b.stream.Read(p)
+	if errors.Is(err, io.EOF) {
+		if _, behind := b.parts.Next(); behind != nil {
+			err = behind // io.EOF where the reply is whole
+		}
+	}
+	return n, damaged(err)
+}
+
+func (b *partBody) Close() error { return b.closer.Close() }

@@ -1,0 +1,263 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/binary"
+)
+
+// window is how many bytes of a stream wait for who reads them. Over WebSocket it
+// is what servers begin with.
+const window = 256 << 10
+
+// inflow is a stream of bytes that comes beside messages. The wire puts in what
+// comes, and one reader takes it out: io.EOF follows the last byte only when the
+// number of bytes is the one that was said, and then end has the SHA-256.
+type inflow struct {
+	wire     *wire
+	call     *call
+	declared binary.Ref
+
+	mu       sync.Mutex
+	ring     []byte
+	first    int // index of the oldest byte in ring
+	held     int // bytes in it
+	came     int64
+	sequence uint32      // of the frame that comes next
+	over     bool        // on a pipe: all came, but what is to be said of it
+	end      *binary.Ref // what was said at the end
+	err      error       // nil while more may come
+	changed  chan struct{}
+	room     chan struct{}
+
+	// Of frames to the server; guarded by mu as well.
+	taken int64 // bytes since the last credit
+	sent  uint32
+}
+
+func newInflow(w *wire, c *call, declared binary.Ref) *inflow {
+	size := int64(window)
+	if declared.Size >= 0 {
+		size = min(size, declared.Size)
+	}
+	return &inflow{
+		wire: w, call: c, declared: declared, ring: make([]byte, size),
+		changed: make(chan struct{}, 1), room: make(chan struct{}, 1),
+	}
+}
+
+// take is called by the wire with each piece of the stream.
+func (f *inflow) take(a arrival) {
+	if f.wire.carrier.mode() == binary.ModeFrames {
+		f.mu.Lock()
+		wanted := f.sequence
+		f.sequence++
+		f.mu.Unlock()
+		if a.sequence != wanted {
+			f.stop(fmt.Errorf("%w: frame %d came for frame %d", ErrDamaged, a.sequence, wanted))
+			return
+		}
+	}
+	switch {
+	case a.kind == binary.KindData:
+		f.put(a.data)
+	case a.kind == binary.KindEnd && a.end != nil:
+		f.close(*a.end)
+	case a.kind == binary.KindEnd && !f.declared.Ends():
+		f.close(f.declared)
+	case a.kind == binary.KindAbort && f.wire.carrier.mode() == binary.ModeFrames:
+		f.stop(gaveUp(string(a.data)))
+	case a.kind == binary.KindEnd || a.kind == binary.KindAbort:
+		f.mu.Lock()
+		f.over = true // a message says how
+		f.mu.Unlock()
+	default:
+		f.stop(fmt.Errorf("%w: a frame that servers do not send", ErrDamaged))
+	}
+}
+
+// put adds bytes. Over WebSocket there is room for what the server may send; on a
+// pipe all waits until there is.
+func (f *inflow) put(data []byte) {
+	for {
+		n, err := f.store(data)
+		if err != nil {
+			f.stop(err)
+		}
+		if data = data[n:]; err != nil || len(data) == 0 {
+			return
+		}
+		select {
+		case <-f.room:
+		case <-f.wire.done:
+			return
+		}
+		f.mu.Lock()
+		ended := f.err != nil
+		f.mu.Unlock()
+		if ended {
+			return
+		}
+	}
+}
+
+func (f *inflow) store(data []byte) (n int, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	defer signal(f.changed)
+	switch {
+	case f.err != nil:
+		return len(data), nil
+	case f.over:
+		return 0, fmt.Errorf("%w: bytes behind the end", ErrDamaged)
+	case f.declared.Size >= 0 && f.came+int64(len(data)) > f.declared.Size:
+		return 0, ErrLength
+	}
+	for n < len(data) && f.held < len(f.ring) {
+		at := (f.first + f.held) % len(f.ring)
+		free := min(len(f.ring)-at, len(f.ring)-f.held)
+		copied := copy(f.ring[at:at+free], data[n:])
+		f.held, n = f.held+copied, n+copied
+	}
+	f.came += int64(n)
+	if n < len(data) && f.wire.carrier.mode() == binary.ModeFrames {
+		return n, fmt.Errorf("%w: the server sends more than it was granted", ErrDamaged)
+	}
+	return n, nil
+}
+
+// close ends the stream with what was said of it.
+func (f *inflow) close(end binary.Ref) {
+	f.mu.Lock()
+	came, early := f.came, f.wire.carrier.mode() == binary.ModeChunks && f.declared.Ends() && !f.over
+	f.end = &end
+	f.mu.Unlock()
+	switch {
+	case end.Ends() || early:
+		f.stop(fmt.Errorf("%w: the end of the stream does not say what came", ErrDamaged))
+	case end.Size != came || f.declared.Size >= 0 && f.declared.Size != came:
+		f.stop(ErrLength)
+	default:
+		f.wire.forget(f)
+		f.finish(io.EOF)
+	}
+}
+
+// stop ends a stream that is not whole, here and at the server.
+func (f *inflow) stop(err error) {
+	if f.wire.forget(f) {
+		f.cancel()
+	}
+	f.finish(err)
+}
+
+// finish tells the reader how the stream ended. The first time counts.
+func (f *inflow) finish(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.err == nil {
+		f.err = err
+	}
+	signal(f.changed)
+	signal(f.room)
+}
+
+// forget lets go of a stream; what comes of it is passed over from now on. It
+// reports whether it was known.
+func (w *wire) forget(f *inflow) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	known := w.streams[f.declared.Stream] == f
+	if known {
+		delete(w.streams, f.declared.Stream)
+	}
+	return known
+}
+
+// cancel tells the server that no more is wanted.
+func (f *inflow) cancel() {
+	if f.wire.carrier.mode() != binary.ModeFrames {
+		f.wire.cancel(f.call.id)
+		return
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.wire.post(frame(binary.Frame{Stream: f.declared.Stream, Kind: binary.KindCancel, Sequence: f.sent}))
+	f.sent++
+}
+
+func (f *inflow) Read(p []byte) (int, error) {
+	for {
+		n, err := f.load(p)
+		if n > 0 || err != nil || len(p) == 0 {
+			return n, err
+		}
+		if err := f.await(); err != nil {
+			f.stop(err)
+			return 0, err
+		}
+	}
+}
+
+// load takes what is there, and grants the server as much again.
+func (f *inflow) load(p []byte) (n int, err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for n < len(p) && f.held > 0 {
+		copied := copy(p[n:], f.ring[f.first:min(len(f.ring), f.first+f.held)])
+		f.first = (f.first + copied) % len(f.ring)
+		f.held, n = f.held-copied, n+copied
+	}
+	if n == 0 {
+		return 0, f.err
+	}
+	signal(f.room)
+	f.taken += int64(n)
+	if f.wire.carrier.mode() == binary.ModeFrames && f.err == nil && f.taken >= window/2 {
+		f.wire.post(frame(binary.CreditFrame(f.declared.Stream, f.sent, f.taken)))
+		f.sent++
+		f.taken = 0
+	}
+	return n, nil
+}
+
+// await waits for something to come. Only the time in which somebody reads counts.
+func (f *inflow) await() error {
+	timer := time.NewTimer(f.wire.idle)
+	defer timer.Stop()
+	select {
+	case <-f.changed:
+		return nil
+	case <-f.call.ctx.Done():
+		return f.call.ctx.Err()
+	case <-timer.C:
+		return errIdle
+	}
+}
+
+// Close gives up what has not come yet.
+func (f *inflow) Close() error {
+	f.stop(fs.ErrClosed)
+	return nil
+}
+
+// flowBody is the body of a reply whose bytes come over a wire. Its SHA-256 is
+// behind it, as a trailer.
+type flowBody struct {
+	*inflow
+	trailer http.Header
+}
+
+func (b flowBody) Read(p []byte) (int, error) {
+	n, err := b.inflow.Read(p)
+	if errors.Is(err, io.EOF) && b.end != nil {
+		b.trailer.Set("Repr-Digest", reprDigest(*b.end.Checksum))
+	}
+	return n, err
+}

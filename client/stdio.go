@@ -1,0 +1,87 @@
+package client
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/repomcp/repomcp/internal/binary"
+)
+
+// pipe carries messages as lines, and bytes as chunks between two. It implements
+// [carrier].
+type pipe struct {
+	in     *bufio.Reader
+	out    io.Writer
+	end    func(reason error) error
+	buffer []byte // of chunks, since each is used up before the next
+}
+
+func newPipe(in io.Reader, out io.Writer, end func(error) error) *pipe {
+	return &pipe{
+		in: bufio.NewReaderSize(in, binary.MaxChunkData), out: out, end: end, buffer: make([]byte, binary.MaxChunkData),
+	}
+}
+
+func (p *pipe) mode() binary.Mode { return binary.ModeChunks }
+
+func (p *pipe) beside(context.Context) error { return nil }
+
+func (p *pipe) close(reason error) error { return p.end(reason) }
+
+func (p *pipe) send(o outgoingFrame) error {
+	_, err := p.out.Write(append(o.text, '\n'))
+	return err
+}
+
+func (p *pipe) receive() (arrival, error) {
+	for {
+		first, err := p.in.Peek(1)
+		switch {
+		case err != nil:
+			return arrival{}, err
+		case binary.IsChunk(first[0]):
+			return p.chunk()
+		}
+		line, err := p.line()
+		if err != nil || len(line) > 0 {
+			return arrival{message: line}, err
+		}
+	}
+}
+
+// chunk reads a piece of a stream.
+func (p *pipe) chunk() (arrival, error) {
+	c, err := binary.ReadChunk(p.in, p.buffer)
+	a := arrival{stream: c.Stream, kind: binary.KindData, data: c.Data}
+	switch {
+	case c.Aborted:
+		a.kind = binary.KindAbort
+	case c.Ends():
+		a.kind = binary.KindEnd
+	}
+	return a, err
+}
+
+// line reads a message; an empty line is none.
+func (p *pipe) line() (line []byte, err error) {
+	for {
+		piece, err := p.in.ReadSlice('\n')
+		if len(line)+len(piece) > maxMessage {
+			return nil, fmt.Errorf("%w: a message of more than %d bytes", ErrDamaged, maxMessage)
+		}
+		line = append(line, piece...)
+		switch {
+		case err == nil:
+			return bytes.TrimSpace(line), nil
+		case errors.Is(err, bufio.ErrBufferFull):
+		case errors.Is(err, io.EOF) && len(line) > 0:
+			return nil, io.ErrUnexpectedEOF
+		default:
+			return nil, err
+		}
+	}
+}
