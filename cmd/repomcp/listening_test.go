@@ -76,7 +76,9 @@ func TestAUnixSocketIsServed(t *testing.T) {
 		if err := p.cmd.Process.Kill(); err != nil {
 			t.Fatal(err)
 		}
-		_ = <-p.done // it was killed
+		if err := <-p.done; err == nil {
+			t.Error("a server that was killed ended as if it was not")
+		}
 	}
 	file := filepath.Join(t.TempDir(), "file")
 	if err := os.WriteFile(file, []byte("mine"), 0o600); err != nil {

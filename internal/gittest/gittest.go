@@ -167,17 +167,17 @@ func (r *Repo) Commit(branch string, files ...File) string {
 	ref := "refs/heads/" + branch
 	var in pieces
 	message := fmt.Sprintf("commit %d on %s\n", r.commits+1, branch)
-	fmt.Fprintf(&in, "feature done\nfeature get-mark\ncommit %s\nmark :1\n", ref)
-	fmt.Fprintf(&in, "committer A U Thor <author@example.com> %d +0000\n", firstCommitTime+60*r.commits)
-	fmt.Fprintf(&in, "data %d\n%s", len(message), message)
+	in.add("feature done\nfeature get-mark\ncommit %s\nmark :1\n", ref)
+	in.add("committer A U Thor <author@example.com> %d +0000\n", firstCommitTime+60*r.commits)
+	in.add("data %d\n%s", len(message), message)
 	if r.has(ref) {
-		fmt.Fprintf(&in, "from %s^0\n", ref)
+		in.add("from %s^0\n", ref)
 	}
-	in.WriteString("deleteall\n")
+	in.add("deleteall\n")
 	for _, f := range files {
 		writeFile(&in, f)
 	}
-	in.WriteString("\nget-mark :1\ndone\n")
+	in.add("\nget-mark :1\ndone\n")
 	r.commits++
 	return strings.TrimSpace(string(run(r.t, r.Dir, in.reader(), "fast-import", "--quiet", "--force")))
 }
@@ -200,28 +200,26 @@ func FastImport(f File) string {
 
 func writeFile(in *pieces, f File) {
 	if f.Mode == "160000" {
-		fmt.Fprintf(in, "M 160000 %s %s\n", f.Content, quote(f.Path))
+		in.add("M 160000 %s %s\n", f.Content, quote(f.Path))
 		return
 	}
-	fmt.Fprintf(in, "M %s inline %s\ndata %d\n", f.Mode, quote(f.Path), len(f.Content))
-	in.WriteString(f.Content)
-	in.WriteString("\n")
+	in.add("M %s inline %s\ndata %d\n", f.Mode, quote(f.Path), len(f.Content))
+	in.add("%s", f.Content)
+	in.add("\n")
 }
 
 // pieces are what a process reads, one after the other. Joined to one they would be
 // copied several times, which takes long for large files under the race detector.
 type pieces []string
 
-func (p *pieces) Write(piece []byte) (int, error) { return p.WriteString(string(piece)) }
-
-func (p *pieces) WriteString(piece string) (int, error) {
+func (p *pieces) add(format string, arguments ...any) {
 	const short = 32 << 10
+	piece := fmt.Sprintf(format, arguments...)
 	if last := len(*p) - 1; last >= 0 && len((*p)[last])+len(piece) <= short {
 		(*p)[last] += piece
 	} else {
 		*p = append(*p, piece)
 	}
-	return len(piece), nil
 }
 
 func (p *pieces) reader() io.Reader {
