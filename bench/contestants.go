@@ -98,7 +98,7 @@ func comparisons() []comparison {
 				{name: httpTarGz, command: atOnce(n, download+` -o /dev/null`), server: true},
 			}})
 	}
-	return slices.Concat(list, searches(), histories(), syncs())
+	return slices.Concat(list, searches(), histories(), syncs(), transfers())
 }
 
 func atOnce(n, command string) string {

@@ -101,6 +101,16 @@ large_files() {
     } | import
 }
 
+# one_file imports noise.bin of 64 MiB.
+one_file() {
+    {
+        printf 'commit refs/heads/main\ncommitter A U Thor <a@example.com> 1700000000 +0000\ndata 5\nnoise\n'
+        printf 'M 100644 inline noise.bin\ndata 67108864\n'
+        openssl enc -aes-128-ctr -nosalt -K 00 -iv 00 -in /dev/zero 2> /dev/null | head -c 67108864
+        printf '\ndone\n'
+    } | import
+}
+
 # long_history N imports N commits by 2,000 people over 4,000 files of 40 lines. Each
 # changes a line of one file or two; every fifth time a branch of up to five commits
 # begins some commits back and is merged. A clock in fifty is a day behind. The branch
@@ -168,6 +178,7 @@ c1k) small_files $((files / 100)) ;;
 c10k) small_files $((files / 10)) ;;
 c) small_files $files ;;
 e) large_files ;;
+noise) one_file ;;
 h) long_history $history && git -C "$dir" commit-graph write --reachable --changed-paths --split ;;
 h-bare) long_history $history ;;
 mirror) git clone --quiet --mirror --local "$REPOMCP_BENCH_REPO" "$dir" ;;

@@ -44,6 +44,7 @@ func corpora() []corpus {
 		{key: "c", title: "(c) 100,000 small files"},
 		{key: "sync", title: "(f) Go's source tree with its tests and documents, which is pushed to"},
 		{key: "e", title: "(e) two files of 1 GiB, noise and text", long: true},
+		{key: "noise", title: "one file of 64 MiB of noise"},
 		{key: "h", title: "(h) 400,000 commits with a commit-graph", long: true},
 		{key: "h-bare", title: "(h) without a commit-graph", long: true},
 	}

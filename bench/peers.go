@@ -60,6 +60,9 @@ func runPeer(ctx context.Context, args []string) (err error) {
 	if len(args) == 0 {
 		return errors.New("which peer?")
 	}
+	if args[0] == "fetch" && len(args) == 2 {
+		return fetchFile(ctx, args[1])
+	}
 	name, again := strings.CutSuffix(args[0], "-again")
 	answer := peers[name]
 	if answer == nil {

@@ -32,7 +32,7 @@ func startServer(ctx context.Context, binary, root string) (*server, error) {
 	// The context does not end the server: stop does, after its last reply.
 	//nolint:gosec,noctx // our own
 	cmd := exec.Command(binary, "serve", "--root", root, "--listen", "127.0.0.1:0", "--log-level", "error",
-		"--allowed-host", hostname())
+		"--allowed-host", hostname(), "--read-limit", "100MiB")
 	cmd.Env = isolated()
 	stderr, err := cmd.StderrPipe()
 	if err != nil {

@@ -139,7 +139,8 @@ func (l *line) stream(ctx context.Context, s session, uri string, p part) (*http
 		err = other
 	}
 	var refusal *Error
-	gone := errors.As(err, &refusal) && (refusal.NotFound() || refusal.Is(ErrTooLarge) || refusal.Status == http.StatusGone)
+	gone := errors.As(err, &refusal) &&
+		(refusal.NotFound() || refusal.Is(ErrTooLarge) || refusal.Status == http.StatusGone)
 	if gone || err != nil && refusal == nil && result.DownloadURL == "" {
 		return nil, err // the connection is no better for it
 	}

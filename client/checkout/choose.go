@@ -147,7 +147,8 @@ func (r *run) chooseFolder(m unpack.Member) (unpack.Choice, error) {
 		return skip, nil
 	}
 	r.disk.set(m.Path, missing)
-	return unpack.Choice{Replace: true}, errors.Join(r.note(record{path: m.Path, kind: plainFile, gone: true}), r.note(folder))
+	gone := record{path: m.Path, kind: plainFile, gone: true}
+	return unpack.Choice{Replace: true}, errors.Join(r.note(gone), r.note(folder))
 }
 
 // chooseOverFolder is for a file or a link where a folder is.

@@ -16,7 +16,9 @@ import (
 // stream begins the download of an archive, with patches where bytes count and the
 // server has them. One that does not know of them refuses the option; it is not
 // asked again.
-func (r *run) stream(ctx context.Context, c *client.Client, revision string, query url.Values) (*client.Download, error) {
+func (r *run) stream(
+	ctx context.Context, c *client.Client, revision string, query url.Values,
+) (*client.Download, error) {
 	o := r.options
 	if r.base == "" || o.Plain || o.DryRun || r.unpatched {
 		return c.Stream(ctx, o.archive(revision, query))

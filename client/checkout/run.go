@@ -127,7 +127,9 @@ type run struct {
 
 // take brings an archive into the folder: that of a revision, or what differs
 // from the base, or some paths of it only.
-func (f *folder) take(ctx context.Context, c *client.Client, revision, base string, some []string) (_ Result, err error) {
+func (f *folder) take(
+	ctx context.Context, c *client.Client, revision, base string, some []string,
+) (_ Result, err error) {
 	r := &run{folder: f, base: base, some: some, disk: newDisk(f.options.Dir), result: Result{Base: base}}
 	name := f.path(journalName)
 	if f.lock == nil {

@@ -34,7 +34,8 @@ type remote struct {
 }
 
 func (r *remote) define(set *pflag.FlagSet) {
-	set.StringVar(&r.url, "url", "", "the MCP endpoint, where it is not the first argument: https://, wss:// or stdio:COMMAND")
+	set.StringVar(&r.url, "url", "",
+		"the MCP endpoint, where it is not the first argument: https://, wss:// or stdio:COMMAND")
 	set.StringVar(&r.authorization, "authorization", "",
 		"header of that name for the server's own origin; better given as REPOMCP_AUTHORIZATION")
 	set.StringVar(&r.protocol, "protocol", "", "revision of MCP to speak (default: the newest that both know)")

@@ -76,7 +76,8 @@ cleanly on SIGTERM: downloads that are under way may finish within
 	set := command.Flags()
 	flags.define(set)
 	set.BoolVar(&flags.stdio, "stdio", false, "serve the program that started this one, as repomcp stdio does")
-	set.StringVar(&flags.listen, "listen", "127.0.0.1:8080", "address to listen on; port 0 picks a free one, and unix:PATH is a Unix socket")
+	set.StringVar(&flags.listen, "listen", "127.0.0.1:8080",
+		"address to listen on; port 0 picks a free one, and unix:PATH is a Unix socket")
 	set.StringVar(&flags.adminListen, "admin-listen", "",
 		"address of metrics, readiness and profiles, for the operator alone, such as 127.0.0.1:9090 (default: none)")
 	set.StringVar(&flags.tlsCert, "tls-cert", "",

@@ -109,7 +109,8 @@ func (g *Graph) layOut() error {
 	}
 	if g.base != nil {
 		g.first = g.base.Len()
-		if below.size < sha1.Size || g.base.checksum != [sha1.Size]byte(g.file.at(below.from+below.size-sha1.Size, sha1.Size)) {
+		if below.size < sha1.Size ||
+			g.base.checksum != [sha1.Size]byte(g.file.at(below.from+below.size-sha1.Size, sha1.Size)) {
 			return ErrMalformed
 		}
 	}

@@ -95,7 +95,8 @@ func Open(root string, options Options) (*Catalogue, error) {
 	}
 	c := &Catalogue{
 		root: dir, store: store, options: options, logger: logger,
-		parents: newKnownParents(options.GraphBytes), shapes: newShapes(options.CommitGraphBytes), layerChecks: newLayerChecks(),
+		parents: newKnownParents(options.GraphBytes), shapes: newShapes(options.CommitGraphBytes),
+		layerChecks: newLayerChecks(),
 	}
 	if err := c.rescan(0); err != nil {
 		return nil, errors.Join(err, c.Close())

@@ -30,8 +30,8 @@
 //
 // Limits: a stream holds [WriterBlocks] blocks of up to [BlockSize] bytes, and
 // more only from a stock that all streams of the Compressor share: one for each
-// worker, so that one is filled while each has one. Every worker may hold two encoders of one and of two times that size
-// and room for a frame. A decoder needs BlockSize bytes for its window. A
+// worker, so that one is filled while each has one. Every worker may hold two encoders
+// of one and of two times that size and room for a frame. A decoder needs BlockSize bytes for its window. A
 // destination that blocks for ever blocks Write for ever, for which the destination
 // needs a deadline of its own; the context is looked at between the writes to it.
 package zstd
