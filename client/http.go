@@ -37,6 +37,7 @@ func (h overHTTP) stream(ctx context.Context, s session, uri string, p part) (*h
 	}
 	request.Header.Set("Accept", "*/*")
 	request.Header.Set("Accept-Encoding", "identity")
+	request.Header.Set(headerWanted, wantedDigest)
 	reply, err := h.c.send(request, p)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", m.operation(), err)

@@ -69,6 +69,13 @@ func (c *Client) follow(request *http.Request, p part) (*http.Response, error) {
 	return nil, errors.New("the server redirects without end")
 }
 
+// The digest of a download is worth more than its length, where a server has not
+// both (RFC 9530): without it nothing tells bytes that were changed on their way.
+const (
+	headerWanted = "Want-Repr-Digest"
+	wantedDigest = "sha-256=10"
+)
+
 // getting is a request for bytes. They are to come as they are: net/http would
 // have them compressed on the way, and their length and digest would be lost.
 func (c *Client) getting(ctx context.Context, from *url.URL) (*http.Request, error) {
@@ -77,6 +84,7 @@ func (c *Client) getting(ctx context.Context, from *url.URL) (*http.Request, err
 		return nil, err
 	}
 	request.Header.Set("Accept-Encoding", "identity")
+	request.Header.Set(headerWanted, wantedDigest)
 	return request, nil
 }
 

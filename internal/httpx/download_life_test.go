@@ -10,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptrace"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -106,7 +107,17 @@ func TestDigestFollowsAndIsRemembered(t *testing.T) {
 	if digestOf(t, part.header.Get("Repr-Digest")) != string(sum[:]) {
 		t.Errorf("a part: %v", part.header)
 	}
-	// The length of a tar is known at once, its digest afterwards.
+	// The length of a tar is known at once, its digest afterwards; it comes behind the
+	// bytes for who would rather have that.
+	for wanted, follows := range map[string]bool{"sha-256=10": true, "sha-512=3, sha-256": true, "sha-256=0": false} {
+		path := "/archive/team/app/main.tar?prefix=" + strconv.Itoa(len(wanted)) + "/"
+		got, trailer := s.fetchTrailer(t, http.MethodGet, path, "Want-Repr-Digest: "+wanted)
+		sum := sha256.Sum256(got.body)
+		if (got.header.Get("Content-Length") == "") != follows || (len(trailer) > 0) != follows ||
+			follows && digestOf(t, trailer.Get("Repr-Digest")) != string(sum[:]) {
+			t.Errorf("%s: %v, trailer %v", wanted, got.header, trailer)
+		}
+	}
 	path = "/archive/team/app/main.tar"
 	first, trailer = s.fetchTrailer(t, http.MethodGet, path)
 	sum = sha256.Sum256(first.body)
@@ -192,7 +203,10 @@ func TestClientGoneWhileItsRangeIsCountedStopsTheWork(t *testing.T) {
 		t.Fatal(err)
 	}
 	request.Header.Set("Range", "bytes=9999999-")
-	time.AfterFunc(20*time.Millisecond, cancel)
+	// A request that was not sent is not handled, and not logged.
+	request = request.WithContext(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+		WroteRequest: func(httptrace.WroteRequestInfo) { time.AfterFunc(20*time.Millisecond, cancel) },
+	}))
 	if _, err := s.client.Do(request); !errors.Is(err, context.Canceled) {
 		t.Fatalf("the client was faster: %v", err)
 	}

@@ -142,12 +142,25 @@ func announceDigest(r *http.Request, h http.Header, content *resources.Content, 
 		h.Set(headerDigest, digestText(content.Digest))
 		return false
 	}
-	follows := content.Digests() && d.status == http.StatusOK && d.length == resources.UnknownSize &&
-		r.ProtoAtLeast(1, 1)
+	follows := content.Digests() && d.status == http.StatusOK && r.ProtoAtLeast(1, 1) &&
+		(d.length == resources.UnknownSize || wantsDigest(r))
 	if follows {
+		h.Del("Content-Length")
 		h.Set("Trailer", headerDigest)
 	}
 	return follows
+}
+
+// wantsDigest reports whether a client would rather have the digest than the length
+// (RFC 9530, Want-Repr-Digest): a reply that says its length has no place behind it.
+func wantsDigest(r *http.Request) bool {
+	for member := range strings.SplitSeq(r.Header.Get("Want-Repr-Digest"), ",") {
+		algorithm, preference, _ := strings.Cut(strings.TrimSpace(member), "=")
+		if strings.EqualFold(algorithm, "sha-256") && preference != "0" {
+			return true
+		}
+	}
+	return false
 }
 
 // unblockAfter ends the writes of a reply, also one that waits for the client, when
