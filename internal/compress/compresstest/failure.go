@@ -122,11 +122,17 @@ func (c *Codec) CheckAllocations(t *testing.T, block int) {
 			t.Fatal(err)
 		}
 	}
-	if n := testing.AllocsPerRun(20, func() {
-		if _, err := zw.Write(data); err != nil {
-			t.Fatal(err)
-		}
-	}); n >= 1 {
+	// What the runtime allocates meanwhile, for a collection say, is counted as well, but
+	// not each time.
+	n := 1.0
+	for try := 0; n >= 1 && try < 5; try++ {
+		n = testing.AllocsPerRun(20, func() {
+			if _, err := zw.Write(data); err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	if n >= 1 {
 		t.Errorf("%v allocations for each block", n)
 	}
 }
