@@ -23,15 +23,22 @@ func histories() []comparison {
 		{"ahead and behind", "rev-list --left-right --count main...old", "count main old"},
 		{"reachable", "merge-base --is-ancestor old~1 main", "reachable main old"},
 	} {
-		list = append(list, comparison{key: "history", title: q.title, corpora: []string{"h", "h-bare"},
-			contestants: []contestant{
-				{name: "git", command: `exec git --git-dir "$REPO" ` + q.git},
-				{name: "repomcp, a process of its own", command: "exec $PEER history " + q.own},
-				{name: "repomcp, asked before", command: "exec $PEER history-again " + q.own},
-			}})
+		asked := []contestant{
+			{name: "git", command: `exec git --git-dir "$REPO" ` + q.git},
+			{name: "repomcp, a process of its own", command: "exec $PEER history " + q.own},
+			{name: "repomcp, asked before", command: "exec $PEER history-again " + q.own},
+		}
+		if !strings.HasSuffix(q.own, "old") {
+			asked = append(asked, contestant{name: "repomcp, asked of another path before",
+				command: "exec $PEER history-next " + q.own})
+		}
+		list = append(list, comparison{key: "history", title: q.title, corpora: []string{"h", "h-bare"}, contestants: asked})
 	}
 	return list
 }
+
+// otherPath is in the generated history, and no question is about it.
+const otherPath = "part03/group1/file2.txt"
 
 // askHistory takes the question, a branch, and another branch or a path.
 func askHistory(ctx context.Context, p peer) (answer string, err error) {

@@ -55,7 +55,8 @@ var peers = map[string]func(context.Context, peer) (string, error){
 }
 
 // runPeer answers, as the shell's commands of other contestants do; and where the name
-// ends so once more, and reports the time of that.
+// ends with -again once more, and reports the time of that. Where it ends with -next,
+// the first question is about another path.
 func runPeer(ctx context.Context, args []string) (err error) {
 	if len(args) == 0 {
 		return errors.New("which peer?")
@@ -64,6 +65,7 @@ func runPeer(ctx context.Context, args []string) (err error) {
 		return fetchFile(ctx, args[1])
 	}
 	name, again := strings.CutSuffix(args[0], "-again")
+	name, next := strings.CutSuffix(name, "-next")
 	answer := peers[name]
 	if answer == nil {
 		return fmt.Errorf("there is no peer %q", name)
@@ -77,8 +79,12 @@ func runPeer(ctx context.Context, args []string) (err error) {
 	defer scheduler.Close()
 	searcher := search.New(catalogue, scheduler, search.Options{FileBytes: 256 << 20})
 	p := peer{catalogue, history.NewFacts(0), searcher, args[1:]}
-	text, err := answer(ctx, p)
-	if err == nil && again {
+	first := p
+	if next {
+		first.args = append(slices.Clone(args[1:len(args)-1]), otherPath)
+	}
+	text, err := answer(ctx, first)
+	if err == nil && (again || next) {
 		start := time.Now()
 		text, err = answer(ctx, p)
 		fmt.Fprintf(os.Stderr, "%s%.6f\n", measuredPrefix, time.Since(start).Seconds())

@@ -61,7 +61,7 @@ func (s *resolver) window() *window {
 // entryAt reads the header of the entry of the next link. What was read of its
 // data is returned too: with the header n bytes or more.
 func (s *resolver) entryAt(at Place, n int64) (entry, []byte, error) {
-	if len(s.links) == 0 && !s.own.leadsTo(at.pack, at.off) {
+	if len(s.links) == 0 && !s.own.leadsTo(at.pack, at.off) && !s.own.endsNear(at.pack, at.off) {
 		s.own, s.other = s.other, s.own
 	}
 	b, err := s.window().from(at.pack, at.off, n)

@@ -35,6 +35,13 @@ func (w *window) leadsTo(p *Pack, off int64) bool {
 	return w.pack == p && off >= w.start && off <= w.end()+nearRead
 }
 
+// endsNear reports whether a place is so near before the window that objects are
+// likely read against the order in which they lie: of a pack that was not written
+// by git-repack(1), the newest ones lie last.
+func (w *window) endsNear(p *Pack, off int64) bool {
+	return w.pack == p && packHeader <= off && off < w.start && w.start-off <= nearRead
+}
+
 // from returns at least n bytes of a pack from off on, and fewer only at its end.
 // They stay until the next call.
 func (w *window) from(p *Pack, off, n int64) ([]byte, error) {
@@ -42,19 +49,25 @@ func (w *window) from(p *Pack, off, n int64) ([]byte, error) {
 	if onward && min(off+n, p.end) <= w.end() {
 		return w.bytes[off-w.start:], nil
 	}
-	if n = max(n, firstRead); onward {
+	n = max(n, firstRead)
+	start := off
+	switch {
+	case onward:
 		n = max(n, aheadRead)
+	case w.endsNear(p, off):
+		start = max(packHeader, min(off, off+n-aheadRead))
+		n += off - start
 	}
 	if int64(cap(w.buf)) < n {
 		w.buf = make([]byte, n)
 	}
 	w.pack = nil
-	bytes, err := p.read(off, w.buf[:n])
+	bytes, err := p.read(start, w.buf[:n])
 	if err != nil {
 		return nil, err
 	}
-	w.pack, w.start, w.bytes = p, off, bytes
-	return bytes, nil
+	w.pack, w.start, w.bytes = p, start, bytes
+	return bytes[off-start:], nil
 }
 
 // trim drops what one huge object made of the buffer.
