@@ -30,5 +30,9 @@ EXPOSE 8080
 # Clients reach the container by localhost, by its host name or its addresses; any
 # other name, such as that of a service, has to be given: --allowed-host NAME, or
 # -e REPOMCP_ALLOWED_HOST=NAME. Probes of /healthz may use any.
+# It listens for other machines, and starts only when it knows who may ask. Make a token with
+# "repomcp token new NAME --tokens access/tokens", let user 65532 read it, and mount the folder:
+#   docker run -v ./access:/run/repomcp:ro -e REPOMCP_TOKENS=/run/repomcp/tokens …
+# or, where all who can reach the container may read everything, -e REPOMCP_INSECURE_NO_AUTH=true.
 ENTRYPOINT ["/usr/local/bin/repomcp"]
 CMD ["serve", "--root", "/srv/git", "--listen", "0.0.0.0:8080"]

@@ -16,16 +16,23 @@ const module = "github.com/repomcp/repomcp/"
 // arrows say which of the module's packages each package may import. What is
 // not here may not be.
 var arrows = map[string][]string{
-	"cmd/repomcp":     {"client", "client/checkout", "client/unpack", "internal/admin", "internal/archive", "internal/cache", "internal/history", "internal/httpx", "internal/links", "internal/mcp", "internal/metrics", "internal/repos", "internal/resources", "internal/search", "internal/stdio", "internal/tools", "internal/tools/prompts", "internal/watch"},
+	"cmd/repomcp":     {"client", "client/checkout", "client/unpack", "internal/access", "internal/access/oauth", "internal/access/tokens", "internal/admin", "internal/archive", "internal/cache", "internal/credentials", "internal/history", "internal/httpx", "internal/links", "internal/mcp", "internal/metrics", "internal/repos", "internal/resources", "internal/search", "internal/stdio", "internal/tools", "internal/tools/prompts", "internal/watch"},
 	"client":          {"internal/binary"},
 	"client/checkout": {"client", "client/unpack"},
 	"client/unpack":   {},
 	"internal/access": {},
-	"internal/httpx":  {"internal/access", "internal/binary", "internal/links", "internal/mcp", "internal/mcp/duplex", "internal/panics", "internal/resources"},
+	// Whose a token is: one of a file, or one of an authorization server.
+	"internal/access/tokens": {"internal/access", "internal/livefile"},
+	"internal/access/oauth":  {"internal/access"},
+	// Imported by tests only, as gittest is.
+	"internal/access/oauth/issuertest": {},
+	"internal/credentials":             {},
+	"internal/livefile":                {},
+	"internal/httpx":                   {"internal/access", "internal/binary", "internal/links", "internal/mcp", "internal/mcp/duplex", "internal/panics", "internal/resources"},
 	// What the operator asks: nothing that serves clients knows of it.
 	"internal/admin":   {"internal/repos"},
 	"internal/metrics": {"internal/cache", "internal/httpx", "internal/mcp", "internal/repos", "internal/watch", "internal/workers"},
-	"internal/mcp":     {"internal/archive", "internal/binary", "internal/links", "internal/repos", "internal/repos/newest", "internal/resources", "internal/watch"},
+	"internal/mcp":     {"internal/access", "internal/archive", "internal/binary", "internal/links", "internal/repos", "internal/repos/newest", "internal/resources", "internal/watch"},
 	// One client, both ways; WebSocket and stdio are two ways to carry it.
 	"internal/mcp/duplex": {"internal/binary", "internal/mcp", "internal/panics", "internal/resources"},
 	"internal/stdio":      {"internal/binary", "internal/mcp", "internal/mcp/duplex", "internal/panics"},
@@ -77,7 +84,7 @@ var arrows = map[string][]string{
 	"internal/objects/object": {"internal/inflate", "internal/lru", "internal/panics"},
 	// Imported by tests only, as gittest is.
 	"internal/objects/packtest": {"internal/gittest", "internal/objects/object"},
-	"internal/links":            {},
+	"internal/links":            {"internal/livefile"},
 	"internal/binary":           {},
 	"internal/cache":            {"internal/panics"},
 
@@ -124,25 +131,27 @@ var arrows = map[string][]string{
 // fences say which packages may import a library, by the beginning of its
 // path. Tests are free to.
 var fences = map[string][]string{
-	"github.com/labstack/echo":    {"internal/httpx"},
-	"github.com/coder/websocket":  {"client", "internal/httpx"},
-	"github.com/mark3labs/mcp-go": {"internal/mcp", "internal/tools", "internal/tools/prompts"},
-	"github.com/go-git":           {"internal/repos", "bench"},
-	"github.com/klauspost":        {"client/unpack", "internal/archive/zip", "internal/compress/gzip", "internal/compress/zstd"},
-	"github.com/ulikunitz":        {"internal/compress/xz"},
-	"github.com/redis":            {"internal/cache", "internal/links", "cmd/repomcp"},
-	"github.com/fsnotify":         {"internal/watch"},
-	"github.com/sony/gobreaker":   {"internal/cache", "internal/links"},
-	"github.com/minio":            {"internal/cache"},
-	"gocloud.dev":                 {"internal/cache"},
-	"github.com/spf13":            {"cmd/repomcp"},
-	"github.com/knadh":            {"cmd/repomcp"},
-	"github.com/schollz":          {"cmd/repomcp"},
-	"os/exec":                     {"client", "internal/compress/compresstest", "internal/gittest", "bench"},
-	"unsafe":                      {},
-	"net/http":                    {"client", "internal/admin", "internal/httpx", "internal/metrics", "bench"},
-	"github.com/prometheus":       {"internal/metrics"},
-	"github.com/coreos":           {"cmd/repomcp"},
+	"github.com/labstack/echo":     {"internal/httpx"},
+	"github.com/coder/websocket":   {"client", "internal/httpx"},
+	"github.com/mark3labs/mcp-go":  {"internal/mcp", "internal/tools", "internal/tools/prompts"},
+	"github.com/go-git":            {"internal/repos", "bench"},
+	"github.com/klauspost":         {"client/unpack", "internal/archive/zip", "internal/compress/gzip", "internal/compress/zstd"},
+	"github.com/ulikunitz":         {"internal/compress/xz"},
+	"github.com/redis":             {"internal/cache", "internal/links", "cmd/repomcp"},
+	"github.com/fsnotify":          {"internal/watch"},
+	"github.com/sony/gobreaker":    {"internal/cache", "internal/links"},
+	"github.com/minio":             {"internal/cache"},
+	"gocloud.dev":                  {"internal/cache"},
+	"github.com/spf13":             {"cmd/repomcp"},
+	"github.com/knadh":             {"cmd/repomcp"},
+	"github.com/schollz":           {"cmd/repomcp"},
+	"os/exec":                      {"client", "internal/compress/compresstest", "internal/gittest", "bench"},
+	"unsafe":                       {},
+	"net/http":                     {"client", "internal/access/oauth", "internal/access/oauth/issuertest", "internal/admin", "internal/httpx", "internal/metrics", "bench"},
+	"github.com/prometheus":        {"internal/metrics"},
+	"github.com/coreos/go-systemd": {"cmd/repomcp"},
+	"github.com/coreos/go-oidc":    {"internal/access/oauth"},
+	"github.com/go-jose":           {"internal/access/oauth", "internal/access/oauth/issuertest"},
 
 	// Tests may have a server of mcp-go to talk to.
 	"github.com/mark3labs/mcp-go/server": {},

@@ -79,6 +79,9 @@ func (e *Error) NotFound() bool { return e.Reason == reasonNotFound || e.Code ==
 // Busy reports whether the same request may succeed in a while.
 func (e *Error) Busy() bool { return slices.Contains(passing, e.Status) || e.Reason == reasonBusy }
 
+// Unauthorized reports whether the server wants credentials, or other ones.
+func (e *Error) Unauthorized() bool { return e.Status == http.StatusUnauthorized }
+
 // passing are the statuses of what may be over in a moment.
 var passing = []int{
 	http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,

@@ -11,5 +11,7 @@ COPY $TARGETPLATFORM/repomcp /usr/local/bin/repomcp
 COPY --from=folders --chown=65532:65532 /out/cache /var/cache/repomcp
 USER 65532:65532
 EXPOSE 8080
+# Other machines can connect: it starts with REPOMCP_TOKENS or REPOMCP_OAUTH_ISSUER alone, or
+# with REPOMCP_INSECURE_NO_AUTH=true.
 ENTRYPOINT ["/usr/local/bin/repomcp"]
 CMD ["serve", "--root", "/srv/git", "--listen", "0.0.0.0:8080"]

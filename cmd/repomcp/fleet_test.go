@@ -17,6 +17,7 @@ import (
 
 	"github.com/knadh/koanf/parsers/yaml"
 
+	"github.com/repomcp/repomcp/internal/access/tokens"
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
@@ -35,6 +36,9 @@ type fleet struct {
 	redis    *server
 	gateway  *server
 	bucket   string // its folder
+	token    string // of the clients
+
+	transport *http.Transport
 }
 
 // server is a process that a test started; it alone is ended.
@@ -204,7 +208,7 @@ func settingsOfReplicas(t *testing.T) []map[string]string {
 func newFleet(t *testing.T) *fleet {
 	t.Helper()
 	path := programs(t, "haproxy", "redis-server", "versitygw")
-	f := &fleet{t: t, origin: gittest.New(t)}
+	f := &fleet{t: t, origin: gittest.New(t), transport: &http.Transport{DisableCompression: true}}
 	fillOrigin(f.origin)
 	dir := t.TempDir()
 	f.bucket = filepath.Join(dir, "s3", "archives")
@@ -227,7 +231,7 @@ func newFleet(t *testing.T) *fleet {
 			map[string]string{
 				"redis:6379": redis, "http://s3:7070": f.gateway.url(), "http://127.0.0.1:7070": f.gateway.url(),
 				"http://127.0.0.1:8080": "http://" + balancer,
-				"/run/secrets":          keys(t, dir), "${S3_SECRET:?set it, for example in .env}": "secret",
+				"/run/repomcp": f.access(dir), "/run/secrets": keys(t, dir), "${S3_SECRET:?set it, for example in .env}": "secret",
 			}))
 	}
 	config, err := filepath.Abs("../../deploy/haproxy.cfg")
@@ -247,6 +251,32 @@ func newFleet(t *testing.T) *fleet {
 	}
 	f.balancer = launch(t, balancer, func() *exec.Cmd { return haproxy("-db") })
 	return f
+}
+
+// access is a folder with the file of tokens, of which one is for the clients.
+func (f *fleet) access(dir string) string {
+	f.t.Helper()
+	if f.token != "" {
+		return dir
+	}
+	token, entry, err := tokens.New("clients", nil, 0, time.Now())
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if err := tokens.Add(filepath.Join(dir, "tokens"), entry); err != nil {
+		f.t.Fatal(err)
+	}
+	f.token = token
+	return dir
+}
+
+// RoundTrip sends a request with the token of the clients, but not to the bucket.
+func (f *fleet) RoundTrip(r *http.Request) (*http.Response, error) {
+	r = r.Clone(r.Context())
+	if r.Header.Del("Authorization"); r.URL.Host != f.gateway.address {
+		r.Header.Set("Authorization", "Bearer "+f.token)
+	}
+	return f.transport.RoundTrip(r)
 }
 
 // keys are the secrets of compose.yaml.

@@ -28,14 +28,14 @@ type story struct {
 
 func newStory(t *testing.T) *story {
 	s := &story{fleet: newFleet(t), wanted: make(map[string][]byte)}
-	s.client = &http.Client{Transport: &http.Transport{DisableCompression: true}, CheckRedirect: func(r *http.Request, _ []*http.Request) error {
+	s.client = &http.Client{Transport: s.fleet, CheckRedirect: func(r *http.Request, _ []*http.Request) error {
 		s.follows.Add(1)
 		if r.URL.Host != s.gateway.address || r.Method != http.MethodGet {
 			return fmt.Errorf("redirected to %s of %s", r.Method, r.URL)
 		}
 		return nil
 	}}
-	t.Cleanup(s.client.CloseIdleConnections)
+	t.Cleanup(s.transport.CloseIdleConnections)
 	return s
 }
 

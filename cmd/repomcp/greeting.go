@@ -103,11 +103,30 @@ func addresses() []netip.Addr {
 	return found
 }
 
-const exposed = "other machines can connect, and the server asks nobody who they are"
+// What a server is told that lets in more than it may be meant to.
+const (
+	exposed = "other machines can connect, and the server asks nobody who they are"
+	inClear = "other machines can connect, and tokens can be read on their way: serve HTTPS (--tls-cert), or put a " +
+		"proxy in front that does and tell its address (--public-url)"
+)
+
+// warningOf is what to warn of, or "".
+func warningOf(flags serveFlags, at reach, asks bool) string {
+	switch {
+	case !at.everybody:
+		return ""
+	case !asks:
+		return exposed
+	case flags.tlsCert == "" && !strings.HasPrefix(flags.publicURL, "https://"):
+		return inClear
+	default:
+		return ""
+	}
+}
 
 // greet writes what was started and how to use it: on a terminal, or as the first
 // lines of a log of JSON.
-func greet(w io.Writer, flags serveFlags, at reach, count int, logger *slog.Logger) error {
+func greet(w io.Writer, flags serveFlags, at reach, asks bool, count int, logger *slog.Logger) error {
 	base := strings.TrimSuffix(flags.publicURL, "/")
 	if base == "" {
 		base = at.base
@@ -116,16 +135,21 @@ func greet(w io.Writer, flags serveFlags, at reach, count int, logger *slog.Logg
 	if flags.logFormat == "json" {
 		logger.Info("listening", "address", at.shown(), "mcp", endpoint, "repositories", count, "root", flags.root,
 			"version", version())
-		if at.everybody {
-			logger.Warn(exposed, "hosts", at.names)
+		if warning := warningOf(flags, at, asks); warning != "" {
+			logger.Warn(warning, "hosts", at.names)
 		}
 		return nil
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "repomcp %s\nlistening on %s, serving %s below %s\n", version(), at.shown(), plural(count), flags.root)
+	if warning := warningOf(flags, at, asks); warning != "" {
+		fmt.Fprintf(&b, "warning: %s\n", warning)
+	}
 	if at.everybody {
-		fmt.Fprintf(&b, "warning: %s\nclients that use another name than %s need --allowed-host NAME\n", exposed,
-			strings.Join(at.names, ", "))
+		fmt.Fprintf(&b, "clients that use another name than %s need --allowed-host NAME\n", strings.Join(at.names, ", "))
+	}
+	if asks {
+		b.WriteString("clients have to send a token, as Authorization: Bearer TOKEN\n")
 	}
 	fmt.Fprintf(&b, `
 Claude Code   claude mcp add --transport http repomcp %[1]s

@@ -17,7 +17,7 @@ func TestHelmChart(t *testing.T) {
 		t.Skip("helm is missing")
 	}
 	const chart = "../../deploy/helm"
-	if said, err := exec.Command("helm", "lint", "--strict", chart, "--set", "mirrors.existingClaim=mirrors").
+	if said, err := exec.Command("helm", "lint", "--strict", chart, "--set", "mirrors.existingClaim=mirrors,authentication.existingSecret=tokens").
 		CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, said)
 	}
@@ -32,6 +32,7 @@ func TestHelmChart(t *testing.T) {
 		says  string
 	}{
 		{nil, "mirrors.existingClaim"},
+		{[]string{"--set", "mirrors.existingClaim=m"}, "authentication.existingSecret"},
 		{[]string{"--set", "mirrors.existingClaim=m,replicas=2"}, "keys.existingSecret"},
 		{[]string{"--set", "mirrors.existingClaim=m,replica=2"}, "replica"},
 	} {
@@ -39,19 +40,21 @@ func TestHelmChart(t *testing.T) {
 			t.Errorf("%q: %v: %s", c.flags, err, said)
 		}
 	}
-	least, err := render("--set", "mirrors.existingClaim=m")
+	least, err := render("--set", "mirrors.existingClaim=m,authentication.insecureNoAuth=true")
 	if err != nil {
 		t.Fatal(least)
 	}
 	checkChart(t, least, 4)
 	most, err := render("--set", "mirrors.volume.nfs.server=nas,mirrors.volume.nfs.path=/git,replicas=3,cache.bytes=8GB",
 		"--set", "keys.existingSecret=keys,settings.max-archive-entries=30000000,settings.allowed-host={git.example}",
+		"--set", "authentication.existingSecret=tokens,authentication.issuer=https://login.example",
 		"--set", "settings.public-url=https://git.example,settings.hide-refs={refs/pull,!refs/pull/7}")
 	if err != nil {
 		t.Fatal(most)
 	}
 	checkChart(t, most, 5)
-	for _, want := range []string{"git-repomcp.mirrors.svc.cluster.local", "git.example", "max-archive-entries: 30000000"} {
+	for _, want := range []string{"git-repomcp.mirrors.svc.cluster.local", "git.example", "max-archive-entries: 30000000", "secretName: \"tokens\"",
+		"oauth-issuer: https://login.example", "tokens: /run/secrets/repomcp-tokens/tokens"} {
 		if !strings.Contains(most, want) {
 			t.Errorf("%s is missing", want)
 		}

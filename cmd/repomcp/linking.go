@@ -16,9 +16,6 @@ import (
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
-// reloadInterval is how long a new key or a revocation takes to be seen.
-const reloadInterval = 2 * time.Second
-
 // deliveryNames are the values of --delivery.
 var deliveryNames = map[string]mcp.Delivery{
 	"auto": mcp.DeliveryAny, "direct": mcp.DeliveryDirect, "url": mcp.DeliveryURL,
@@ -136,31 +133,14 @@ func (l *linking) load(f linkFlags) (err error) {
 // watch follows changes of the files until ctx ends. A file that cannot be
 // read any more is logged, and what was read before is kept.
 func (l *linking) watch(ctx context.Context) {
-	ticker := time.NewTicker(reloadInterval)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		if l.keys != nil {
-			l.follow("link keys", l.keys.ReloadIfChanged)
-		}
-		if l.revocations != nil {
-			l.follow("link revocations", l.revocations.ReloadIfChanged)
-		}
+	var files []followed
+	if l.keys != nil {
+		files = append(files, followed{"link keys", l.keys.ReloadIfChanged})
 	}
-}
-
-func (l *linking) follow(what string, reload func() (bool, error)) {
-	changed, err := reload()
-	switch {
-	case err != nil:
-		l.logger.Error("a file was not read again; what it said before stays", "file", what, "error", err)
-	case changed:
-		l.logger.Info("a file was read again", "file", what)
+	if l.revocations != nil {
+		files = append(files, followed{"link revocations", l.revocations.ReloadIfChanged})
 	}
+	followFiles(ctx, l.logger, files...)
 }
 
 func (l *linking) close() error {

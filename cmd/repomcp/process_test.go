@@ -302,7 +302,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 // Whoever listens on all interfaces is told an address that works, and machines
 // are asked by their names.
 func TestWildcardListenerPrintsAnAddressThatWorks(t *testing.T) {
-	p, said := launchBy(t, "", "../../testrepos", "--listen", "0.0.0.0:0", "--log-format", "json")
+	p, said := launchBy(t, "", "../../testrepos", "--listen", "0.0.0.0:0", "--insecure-no-auth", "--log-format", "json")
 	if status, body := p.get(t, p.url+"/repositories"); status != http.StatusOK {
 		t.Errorf("%s: %d %s", p.url, status, body)
 	}

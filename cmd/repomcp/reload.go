@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 )
@@ -39,7 +40,9 @@ func (r reloads) follow(ctx context.Context, logger *slog.Logger) {
 }
 
 // reloads of a server.
-func (f serveFlags) reloads(c *cobra.Command, level *slog.LevelVar, cert *certificate, l *linking) reloads {
+func (f serveFlags) reloads(
+	c *cobra.Command, level *slog.LevelVar, cert *certificate, a *authentication, l *linking,
+) reloads {
 	list := reloads{{"log level", func() error {
 		name, err := fileSetting(c, "log-level")
 		if err != nil {
@@ -50,6 +53,7 @@ func (f serveFlags) reloads(c *cobra.Command, level *slog.LevelVar, cert *certif
 	if cert != nil {
 		list = append(list, reloads{{"certificate", cert.reload}}...)
 	}
+	list = append(list, a.reload()...)
 	if l.keys != nil && f.links.keyFile != "" {
 		list = append(list, reloads{{"link keys", func() error { _, err := l.keys.ReloadIfChanged(); return err }}}...)
 	}
@@ -60,4 +64,36 @@ func (f serveFlags) reloads(c *cobra.Command, level *slog.LevelVar, cert *certif
 		}}}...)
 	}
 	return list
+}
+
+// reloadInterval is how long a new key, a token or a revocation takes to be seen.
+const reloadInterval = 2 * time.Second
+
+// followed is a file that is read again when it has changed.
+type followed struct {
+	what   string
+	reload func() (changed bool, err error)
+}
+
+// followFiles reads files again as they change, until ctx ends. One that cannot be read
+// any more is logged, and what it said before stays.
+func followFiles(ctx context.Context, logger *slog.Logger, files ...followed) {
+	ticker := time.NewTicker(reloadInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		for _, f := range files {
+			changed, err := f.reload()
+			switch {
+			case err != nil:
+				logger.Error("a file was not read again; what it said before stays", "file", f.what, "error", err)
+			case changed:
+				logger.Info("a file was read again", "file", f.what)
+			}
+		}
+	}
 }

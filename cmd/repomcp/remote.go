@@ -20,24 +20,24 @@ import (
 
 // remote is what the commands have in common that ask a server.
 type remote struct {
-	env           environment
-	url           string
-	authorization string
-	protocol      string
-	origins       []string
-	maxBytes      int64
-	idle          time.Duration
-	retries       int
-	poll          time.Duration // of a watch
-	json          bool
-	server        *client.Client // nil before one is needed
+	env      environment
+	own      ownCredentials
+	url      string
+	protocol string
+	origins  []string
+	maxBytes int64
+	idle     time.Duration
+	retries  int
+	poll     time.Duration // of a watch
+	json     bool
+	server   *client.Client // nil before one is needed
 }
 
 func (r *remote) define(set *pflag.FlagSet) {
 	set.StringVar(&r.url, "url", "",
 		"the MCP endpoint, where it is not the first argument: https://, wss:// or stdio:COMMAND")
-	set.StringVar(&r.authorization, "authorization", "",
-		"header of that name for the server's own origin; better given as REPOMCP_AUTHORIZATION")
+	r.own.env = r.env
+	r.own.define(set)
 	set.StringVar(&r.protocol, "protocol", "", "revision of MCP to speak (default: the newest that both know)")
 	set.StringSliceVar(&r.origins, "origin", nil,
 		"origin besides the server's own that downloads may come from, as https://HOST (repeatable)")
@@ -50,15 +50,17 @@ func (r *remote) define(set *pflag.FlagSet) {
 // defaultRetries are some seconds, as long as a server takes to be replaced.
 const defaultRetries = 6
 
-func (r *remote) options() client.Options {
+// options are those of a client of a server, by its address.
+func (r *remote) options(server string) (client.Options, error) {
+	authorization, err := r.own.header(server)
 	retries := r.retries
 	if retries == 0 {
 		retries = -1 // as package client has it
 	}
 	return client.Options{
-		Authorization: r.authorization, Protocol: r.protocol, Origins: r.origins, MaxStreamSize: r.maxBytes,
+		Authorization: authorization, Protocol: r.protocol, Origins: r.origins, MaxStreamSize: r.maxBytes,
 		Idle: r.idle, Retries: retries, Poll: r.poll,
-	}
+	}, err
 }
 
 // endpoint takes the URL off the arguments, or finds it in the settings.
@@ -86,7 +88,11 @@ func isURL(text string) bool {
 
 // connect agrees with the server on a protocol.
 func (r *remote) connect(ctx context.Context) (*client.Client, error) {
-	c, err := client.Connect(ctx, r.url, r.options())
+	options, err := r.options(r.url)
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.Connect(ctx, r.url, options)
 	r.server = c
 	return c, r.misused(err)
 }
@@ -103,7 +109,11 @@ func (r *remote) begin(ctx context.Context) (*client.Client, error) {
 	if r.protocol != "" {
 		return r.connect(ctx)
 	}
-	c, err := client.New(r.url, r.options())
+	options, err := r.options(r.url)
+	if err != nil {
+		return nil, err
+	}
+	c, err := client.New(r.url, options)
 	r.server = c
 	return c, r.misused(err)
 }
@@ -136,11 +146,16 @@ func (r *remote) source(args []string) (source, error) {
 
 // open begins the download, behind the part that is there.
 func (r *remote) open(ctx context.Context, s source, have *client.Part) (*client.Download, error) {
-	switch {
-	case s.uri == "" && have == nil:
-		return client.Open(ctx, s.address, r.options())
-	case s.uri == "":
-		return client.OpenRest(ctx, s.address, *have, r.options())
+	if s.uri == "" {
+		options, err := r.options(s.address)
+		switch {
+		case err != nil:
+			return nil, err
+		case have == nil:
+			return client.Open(ctx, s.address, options)
+		default:
+			return client.OpenRest(ctx, s.address, *have, options)
+		}
 	}
 	c, err := r.connect(ctx)
 	if err != nil {

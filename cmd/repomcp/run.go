@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/repomcp/repomcp/client"
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/repos"
 )
@@ -117,8 +118,8 @@ command line wins over the environment, and that over the file.`,
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
 	root.AddCommand(newServe(env), newStdio(env), newArchive(env), newList(env), newCat(env), newGet(env), newSync(env),
-		newVersion(env), newManual())
-	for _, command := range root.Commands() {
+		newToken(env), newLogin(env), newLogout(env), newVersion(env), newManual())
+	for _, command := range below(root) {
 		inner := command.PreRunE
 		command.PreRunE = func(c *cobra.Command, args []string) error {
 			if err := applySettings(c, env.lookup); err != nil {
@@ -131,6 +132,14 @@ command line wins over the environment, and that over the file.`,
 		}
 	}
 	return root
+}
+
+// below are all commands of a command, and theirs.
+func below(c *cobra.Command) (list []*cobra.Command) {
+	for _, inner := range c.Commands() {
+		list = append(append(list, inner), below(inner)...)
+	}
+	return list
 }
 
 func noCommand(root *cobra.Command, name string) error {
@@ -174,6 +183,9 @@ func explain(err error) string {
 	}
 	if syntax := (*repos.RevisionError)(nil); errors.As(err, &syntax) {
 		return syntax.Error()
+	}
+	if refused := (*client.Error)(nil); errors.As(err, &refused) && refused.Unauthorized() {
+		return err.Error() + "; " + askToLogIn
 	}
 	for _, e := range explanations {
 		if errors.Is(err, e.is) {

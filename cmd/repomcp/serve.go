@@ -37,6 +37,7 @@ type serveFlags struct {
 	maxConnections int
 	writeTimeout   time.Duration
 	sessionKeyFile string
+	authentication authenticationFlags
 	links          linkFlags
 	cache          cacheFlags
 }
@@ -96,6 +97,7 @@ cleanly on SIGTERM: downloads that are under way may finish within
 	set.StringVar(&flags.sessionKeyFile, "session-key-file", "",
 		"file with a secret of 32 bytes or more that signs session ids; servers that share it accept each other's "+
 			"sessions")
+	flags.authentication.define(set)
 	flags.links.define(set)
 	flags.cache.define(set)
 	return command
@@ -144,6 +146,11 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 	}
 	listener := sockets.clients
 	defer sockets.close()
+	at := reachOf(scheme(cert), listener.Addr())
+	asking, err := flags.authentication.open(flags.publicURL, at, logger)
+	if err != nil {
+		return err
+	}
 	operator := newAdministration(sockets.admin, logger)
 	linking, err := flags.ownLinks().open(flags.publicURL, scheme(cert), listener.Addr(), logger)
 	if err != nil {
@@ -159,15 +166,14 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 		mcp.Options{Delivery: linking.delivery, Sessions: mcp.NewSessions(key)}); err != nil {
 		return err
 	}
-	at := reachOf(scheme(cert), listener.Addr())
 	server := httpx.New(httpx.Options{
 		MCP: served.messages, Resources: served.resources, AllowedHosts: append(hosts, at.names...),
 		AllowedOrigins: flags.allowedOrigins,
-		PublicURL:      flags.publicURL, TLS: cert.config(),
+		PublicURL:      flags.publicURL, Authentication: asking.Authentication, TLS: cert.config(),
 		WriteTimeout: flags.writeTimeout, Connections: flags.maxConnections, Health: served.catalogue.Check,
 		Observer: operator.observer(), Logger: logger,
 	})
-	if err := greet(env.stderr, flags, at, len(served.catalogue.Names()), logger); err != nil {
+	if err := greet(env.stderr, flags, at, asking.asks(), len(served.catalogue.Names()), logger); err != nil {
 		return err
 	}
 	serving = true
@@ -175,8 +181,8 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 		Catalogue: served.catalogue, Scheduler: served.engine.Scheduler(), Subscriptions: served.subscriptions,
 		Cache: caching.cache, Server: server,
 	})()
-	stop := runUntil(ctx, append(served.background(flags.mirrorFlags), linking.watch, caching.watch,
-		func(ctx context.Context) { flags.reloads(c, level, cert, linking).follow(ctx, logger) })...)
+	stop := runUntil(ctx, append(append(served.background(flags.mirrorFlags), asking.background()...), linking.watch,
+		caching.watch, func(ctx context.Context) { flags.reloads(c, level, cert, asking, linking).follow(ctx, logger) })...)
 	defer stop()
 	notifySystemd(logger, daemon.SdNotifyReady)
 	defer context.AfterFunc(ctx, func() { notifySystemd(logger, daemon.SdNotifyStopping) })()

@@ -69,7 +69,7 @@ func variable(flag *pflag.Flag) string {
 // warnOfSettings warns of variables that are no setting of any command.
 func warnOfSettings(logger *slog.Logger, root *cobra.Command, environ []string) {
 	known := map[string]bool{variable(root.PersistentFlags().Lookup("config")): true}
-	for _, command := range root.Commands() {
+	for _, command := range below(root) {
 		command.Flags().VisitAll(func(flag *pflag.Flag) { known[variable(flag)] = true })
 	}
 	for _, pair := range environ {
@@ -155,7 +155,7 @@ func fileSetting(c *cobra.Command, name string) (string, error) {
 }
 
 func anyCommandHas(root *cobra.Command, name string) bool {
-	for _, command := range root.Commands() {
+	for _, command := range below(root) {
 		if command.Flags().Lookup(name) != nil {
 			return true
 		}

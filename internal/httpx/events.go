@@ -17,7 +17,9 @@ import (
 // until a buffer is full.
 func eventHeaders(h http.Header) {
 	h.Set("Content-Type", typeEvents)
-	h.Set("Cache-Control", "no-cache")
+	if h.Get("Cache-Control") == "" {
+		h.Set("Cache-Control", "no-cache")
+	}
 	h.Set("X-Accel-Buffering", "no")
 }
 

@@ -54,7 +54,7 @@ func (s *Server) link(c echo.Context) error {
 	}
 	tag, resume := resumed(r)
 	linked, err := s.options.Resources.OpenLink(r.Context(), token, resources.LinkUse{
-		Method: r.Method, Principal: mcp.Principal(r.Header.Get(mcp.HeaderSession)), Resume: resume,
+		Method: r.Method, Principal: mcp.Principal(r.Context(), r.Header.Get(mcp.HeaderSession)), Resume: resume,
 	})
 	if err != nil {
 		return s.refuseLink(c, err)
@@ -99,6 +99,11 @@ func (s *Server) refuseLink(c echo.Context, err error) error {
 		case http.StatusServiceUnavailable:
 			h.Set("Retry-After", retryAfter)
 		case http.StatusUnauthorized:
+			if s.options.Authentication.Verifier != nil {
+				s.challenge(c, "")
+				return refuse(c, f.status, "The link is for who asked for it. Send the same credentials, or ask "+
+					"resources/stream again with your own.")
+			}
 			h.Set("WWW-Authenticate", mcp.HeaderSession) // one is demanded by RFC 9110
 		}
 		return refuse(c, f.status, f.text)

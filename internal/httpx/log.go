@@ -10,6 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
@@ -59,6 +60,9 @@ func (s *Server) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 			if rpc, ok := c.Get(keyRPC).(string); ok {
 				attributes = append(attributes, slog.String("rpc", logged(rpc)))
 			}
+			if why, ok := c.Get(keyDenied).(string); ok {
+				attributes = append(attributes, slog.String("denied", logged(why)))
+			}
 			attributes = append(append(attributes, account.Attributes()...), client(r)...)
 			s.logger.LogAttrs(ctx, slog.LevelInfo, "request", append(attributes, slog.String("request_id", id))...)
 		}()
@@ -77,7 +81,7 @@ func (s *Server) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 func client(r *http.Request) []slog.Attr {
 	list := []slog.Attr{slog.String("client", hostName(r.RemoteAddr))}
 	for _, f := range []struct{ name, value string }{
-		{"forwarded_for", r.Header.Get("X-Forwarded-For")}, {"user_agent", r.UserAgent()},
+		{"principal", access.PrincipalOf(r.Context()).ID}, {"forwarded_for", r.Header.Get("X-Forwarded-For")}, {"user_agent", r.UserAgent()},
 		{"query", withoutSecrets(r.URL.RawQuery)},
 	} {
 		if f.value != "" {
@@ -113,5 +117,9 @@ func withoutSecrets(rawQuery string) string {
 	return strings.Join(pairs, "&")
 }
 
-// keyRPC of the echo context names the JSON-RPC method for the log.
-const keyRPC = "rpc"
+// What the echo context has for the log: the JSON-RPC method, and why a request was not
+// let in.
+const (
+	keyRPC    = "rpc"
+	keyDenied = "denied"
+)

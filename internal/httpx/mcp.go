@@ -134,7 +134,7 @@ var sessionStatus = map[mcp.SessionState]struct {
 // admit applies the rules of the transport. A status that is not 0 is that of
 // a session that cannot be used.
 func (s *Server) admit(r *http.Request, message mcp.Message) (*mcp.Request, int, *mcp.Error) {
-	request, session, failure := s.options.MCP.Admit(message, r.Header.Get)
+	request, session, failure := s.options.MCP.Admit(r.Context(), message, r.Header.Get)
 	if problem := sessionStatus[session]; problem.status != 0 {
 		return nil, problem.status, &mcp.Error{Reason: mcp.ReasonRequest, Message: problem.text}
 	}

@@ -65,6 +65,8 @@ type Options struct {
 	Health func() error
 	// Sockets is how many WebSocket connections may be open; 0 means 512.
 	Sockets int
+	// Authentication is how the server finds out who asks.
+	Authentication Authentication
 	// TLS has HTTPS served; nil: HTTP is. It needs a certificate.
 	TLS *tls.Config
 	// Observer is told what is served; nil: nobody is.
@@ -137,6 +139,7 @@ func (s *Server) routes() *echo.Echo {
 	if len(s.options.AllowedOrigins) > 0 {
 		e.Pre(s.cors())
 	}
+	e.Pre(s.authenticate)
 	e.POST(mcpPath, s.post)
 	e.GET(mcpPath, s.openEvents)
 	e.DELETE(mcpPath, s.endSession)
@@ -151,9 +154,11 @@ func (s *Server) routes() *echo.Echo {
 	e.GET(linkPath+"*", s.link)
 	e.HEAD(linkPath+"*", s.link)
 	e.GET(healthPath, s.health)
-	for path, document := range map[string]echo.HandlerFunc{
-		cardPath: s.card, earlierCardPath: s.card, catalogPath: s.catalog,
-	} {
+	documents := map[string]echo.HandlerFunc{cardPath: s.card, earlierCardPath: s.card, catalogPath: s.catalog}
+	if s.options.Authentication.Issuer != "" {
+		documents[metadataPath], documents[hostMetadataPath] = s.metadata, s.metadata
+	}
+	for path, document := range documents {
 		e.Match([]string{http.MethodGet, http.MethodHead}, path, document)
 	}
 	for _, route := range e.Routes() {
@@ -165,6 +170,10 @@ func (s *Server) routes() *echo.Echo {
 // cors lets pages of allowed origins read replies. checkOrigin has already
 // refused all others.
 func (s *Server) cors() echo.MiddlewareFunc {
+	exposed := exposedHeaders
+	if s.options.Authentication.Verifier != nil {
+		exposed = append([]string{"WWW-Authenticate"}, exposed...)
+	}
 	return middleware.CORSWithConfig(middleware.CORSConfig{
 		Skipper:      isLink,
 		AllowOrigins: s.options.AllowedOrigins,
@@ -173,7 +182,7 @@ func (s *Server) cors() echo.MiddlewareFunc {
 			"Accept", "Authorization", "Content-Type", mcp.HeaderSession, mcp.HeaderVersion,
 			mcp.HeaderMethod, mcp.HeaderName, mcp.HeaderEventID, mcp.HeaderTools,
 		}, conditionHeaders...),
-		ExposeHeaders: exposedHeaders,
+		ExposeHeaders: exposed,
 	})
 }
 

@@ -85,6 +85,8 @@ type targetOptions struct {
 	binaryLimit int64
 	// heartbeat of event streams
 	heartbeat time.Duration
+	// authorization of the sessions that are opened
+	authorization string
 }
 
 func newTarget(t *testing.T, options targetOptions) *target {
@@ -97,7 +99,7 @@ func newTarget(t *testing.T, options targetOptions) *target {
 	}
 	s.serve(t, options)
 	for _, version := range []string{batchVersion, sessionVersion} {
-		s.sessions[version] = s.initialize(t, version, `{"resourceStreaming":{}}`)
+		s.sessions[version] = s.initializeAs(t, options.authorization, version, `{"resourceStreaming":{}}`)
 	}
 	return s
 }
@@ -236,7 +238,17 @@ func manyCommits(t *testing.T, repo *gittest.Repo) string {
 // initialize opens a session and returns its id.
 func (s *target) initialize(t *testing.T, version, capabilities string) string {
 	t.Helper()
-	a := s.do(t, &call{header: plainHeader(), body: []byte(`{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"` + version +
+	return s.initializeAs(t, "", version, capabilities)
+}
+
+// initializeAs is initialize with credentials, unless they are "".
+func (s *target) initializeAs(t *testing.T, authorization, version, capabilities string) string {
+	t.Helper()
+	header := plainHeader()
+	if authorization != "" {
+		header.Set("Authorization", authorization)
+	}
+	a := s.do(t, &call{header: header, body: []byte(`{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"` + version +
 		`","capabilities":` + capabilities + `,"clientInfo":{"name":"test","version":"1"}}}`)})
 	id := a.header.Get("Mcp-Session-Id")
 	if a.status != http.StatusOK || id == "" {

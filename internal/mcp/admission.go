@@ -1,12 +1,14 @@
 package mcp
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/binary"
 	"github.com/repomcp/repomcp/internal/resources"
 )
@@ -69,10 +71,10 @@ func (h headers) get(name string) string {
 // Admit decides the era of a message that came over HTTP and applies the rules of
 // its transport: versions, required headers, sessions. The rules for
 // resources/stream are by construction those of every other method. header
-// returns a header's value, or "".
-func (s *Server) Admit(message Message, header func(string) string) (*Request, SessionState, *Error) {
+// returns a header's value, or "". A session is one of the context's principal.
+func (s *Server) Admit(ctx context.Context, message Message, header func(string) string) (*Request, SessionState, *Error) {
 	r := &Request{Message: message, tools: splitNames(header(HeaderTools))}
-	state, failure := s.admit(r, header, func() (SessionState, *Error) { return s.enterSession(r, header) })
+	state, failure := s.admit(r, header, func() (SessionState, *Error) { return s.enterSession(ctx, r, header) })
 	return r, state, r.About(failure)
 }
 
@@ -95,7 +97,7 @@ func (s *Server) admit(r *Request, header headers, session func() (SessionState,
 }
 
 // enterSession finds the session that a request over HTTP names.
-func (s *Server) enterSession(r *Request, header headers) (SessionState, *Error) {
+func (s *Server) enterSession(ctx context.Context, r *Request, header headers) (SessionState, *Error) {
 	r.Version = header(HeaderVersion)
 	if r.Method == MethodInitialize {
 		return SessionPresent, nil
@@ -104,7 +106,7 @@ func (s *Server) enterSession(r *Request, header headers) (SessionState, *Error)
 	if id == "" {
 		return SessionMissing, nil
 	}
-	claims, err := s.sessions.Parse(id)
+	claims, err := s.sessions.Parse(id, access.PrincipalOf(ctx).ID)
 	if err != nil {
 		return SessionUnknown, nil
 	}

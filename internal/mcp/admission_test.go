@@ -32,7 +32,7 @@ type admission struct {
 
 func TestAdmissionIsDecidedByVersionHeadersAndSession(t *testing.T) {
 	sessions := NewSessions([]byte("key"))
-	id, err := sessions.Mint(Claims{Version: sessionVersion})
+	id, err := sessions.Mint(Claims{Version: sessionVersion}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -112,7 +112,7 @@ func TestAdmissionIsDecidedByVersionHeadersAndSession(t *testing.T) {
 				header.Set(key, value)
 			}
 			message := Message{ID: json.RawMessage("1"), Method: method, Params: readParams(json.RawMessage(test.params))}
-			request, state, failure := server.Admit(message, header.Get)
+			request, state, failure := server.Admit(t.Context(), message, header.Get)
 			got := admission{era: request.Era, version: request.Version, session: state}
 			if failure != nil {
 				got.reason = failure.Reason
@@ -138,17 +138,17 @@ var claimed = Claims{
 
 func TestSessionIDThatWasAlteredIsRefused(t *testing.T) {
 	sessions := NewSessions([]byte("key"))
-	id, err := sessions.Mint(claimed)
+	id, err := sessions.Mint(claimed, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := sessions.Parse(id); err != nil || got.Version != claimed.Version || got.Stream != claimed.Stream || got.Binary != claimed.Binary {
+	if got, err := sessions.Parse(id, ""); err != nil || got.Version != claimed.Version || got.Stream != claimed.Stream || got.Binary != claimed.Binary {
 		t.Fatalf("the id itself: %+v, %v", got, err)
 	}
 	cases := 0
 	refuse := func(what, altered string) {
 		cases++
-		if claims, err := sessions.Parse(altered); err == nil {
+		if claims, err := sessions.Parse(altered, ""); err == nil {
 			t.Errorf("%s: %q is accepted: %+v", what, altered, claims)
 		}
 	}
@@ -186,7 +186,7 @@ func TestForgedSessionIDIsRefused(t *testing.T) {
 	}
 	payload := base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"v":"2025-11-25","s":{},"n":"x","t":%d}`, time.Now().Unix()))
 	sessions := NewSessions([]byte(key))
-	if _, err := sessions.Parse(payload + "." + sign(key, sessionKeyPurpose+payload)); err != nil {
+	if _, err := sessions.Parse(payload + "." + sign(key, sessionKeyPurpose+payload), ""); err != nil {
 		t.Fatalf("the form of ids is another than this test takes it for: %v", err)
 	}
 	junk := base64.RawURLEncoding.EncodeToString([]byte("junk"))
@@ -203,7 +203,7 @@ func TestForgedSessionIDIsRefused(t *testing.T) {
 		"signed, without a time":    "e30." + sign(key, sessionKeyPurpose+"e30"),
 	}
 	for what, id := range forged {
-		if claims, err := sessions.Parse(id); err == nil {
+		if claims, err := sessions.Parse(id, ""); err == nil {
 			t.Errorf("%s: accepted: %+v", what, claims)
 		}
 	}
@@ -214,7 +214,7 @@ func TestSessionIDEnds(t *testing.T) {
 	start := time.Unix(1_800_000_000, 0)
 	clock := start
 	here, replica, stranger := sessionsAt("key", &clock), sessionsAt("key", &clock), sessionsAt("other", &clock)
-	id, err := here.Mint(claimed)
+	id, err := here.Mint(claimed, "")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -226,11 +226,11 @@ func TestSessionIDEnds(t *testing.T) {
 	for after, want := range tests {
 		clock = start.Add(after)
 		for _, s := range []*Sessions{here, replica} {
-			if _, err := s.Parse(id); (err == nil) != want {
+			if _, err := s.Parse(id, ""); (err == nil) != want {
 				t.Errorf("%v after it was made: %v, want accepted %t", after, err, want)
 			}
 		}
-		if _, err := stranger.Parse(id); err == nil {
+		if _, err := stranger.Parse(id, ""); err == nil {
 			t.Errorf("%v after it was made: accepted with another key", after)
 		}
 	}
@@ -242,7 +242,7 @@ func TestSessionIDsAreNeverTheSame(t *testing.T) {
 	sessions := sessionsAt("key", &clock)
 	seen := make(map[string]bool)
 	for range 1000 {
-		id, err := sessions.Mint(claimed)
+		id, err := sessions.Mint(claimed, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -257,12 +257,12 @@ func TestSessionIDsAreNeverTheSame(t *testing.T) {
 		}
 	}
 	// Without a key each server makes its own.
-	id, err := NewSessions(nil).Mint(claimed)
+	id, err := NewSessions(nil).Mint(claimed, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, other := range map[string]*Sessions{"random": NewSessions(nil), "empty": {key: []byte{}, now: time.Now}, "given": sessions} {
-		if _, err := other.Parse(id); err == nil {
+		if _, err := other.Parse(id, ""); err == nil {
 			t.Errorf("an id of a random key is accepted with the %s one", name)
 		}
 	}

@@ -138,12 +138,17 @@ type downloadResult struct {
 }
 
 // DownloadReply is the reply to a resources/stream request that tells where the
-// content is to be had. What a session asked for is good for that session only.
+// content is to be had. What a session asked for is good for that session only or, where
+// the server knows who asks, for that principal.
 func (s *Server) DownloadReply(ctx context.Context, r *Request, content *resources.Content) ([]byte, *Error) {
 	if !s.resources.CanLink(ctx) {
 		return nil, r.noLinks(false)
 	}
-	url, link, err := s.resources.DownloadLink(content, Principal(r.Session))
+	bound := ""
+	if r.Session != "" {
+		bound = Principal(ctx, r.Session)
+	}
+	url, link, err := s.resources.DownloadLink(content, bound)
 	switch {
 	case errors.Is(err, links.ErrRevoked) || errors.Is(err, links.ErrTooLong):
 		failure := r.notStreamed("There are no download URLs of this resource. Send POST /mcp with Accept: */* and "+

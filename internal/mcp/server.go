@@ -10,6 +10,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
@@ -162,7 +163,7 @@ func (s *Server) Answer(ctx context.Context, r *Request) Reply {
 		return reply
 	}
 	// Nothing is kept of a session: its id says all.
-	id, err := s.sessions.Mint(*r.begun)
+	id, err := s.sessions.Mint(*r.begun, access.PrincipalOf(ctx).ID)
 	if err != nil {
 		return r.reply(ctx, nil, resources.Internal(err))
 	}

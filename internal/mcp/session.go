@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"context"
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
@@ -9,6 +10,8 @@ import (
 	"errors"
 	"strings"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/access"
 )
 
 // sessionLife is how long a session id is accepted. A client whose id is
@@ -49,32 +52,38 @@ func NewSessions(key []byte) *Sessions {
 // sessionKeyPurpose separates these signatures from others with the same key.
 const sessionKeyPurpose = "repomcp session id v1\x00"
 
-func (s *Sessions) sign(payload string) string {
+// sign signs for a principal, by its id. The id is no part of what is signed visibly: a
+// session id says nothing about who has it. A payload has no NUL.
+func (s *Sessions) sign(payload, principal string) string {
 	mac := hmac.New(sha256.New, s.key)
 	mac.Write([]byte(sessionKeyPurpose + payload))
+	if principal != "" {
+		mac.Write([]byte("\x00" + principal))
+	}
 	return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// Mint signs a new id. It is visible ASCII, as the specification asks.
-func (s *Sessions) Mint(claims Claims) (string, error) {
+// Mint signs a new id, which is good for a principal alone; "" is anybody where nobody
+// is asked. It is visible ASCII, as the specification asks.
+func (s *Sessions) Mint(claims Claims, principal string) (string, error) {
 	claims.Nonce, claims.Issued = rand.Text(), s.now().Unix()
 	content, err := json.Marshal(claims)
 	if err != nil {
 		return "", err
 	}
 	payload := base64.RawURLEncoding.EncodeToString(content)
-	return payload + "." + s.sign(payload), nil
+	return payload + "." + s.sign(payload, principal), nil
 }
 
-// errSession refuses a session id: forged, altered or expired.
+// errSession refuses a session id: forged, altered, expired or of another principal.
 var errSession = errors.New("session id is not valid")
 
-// Parse checks an id and returns what it says.
-func (s *Sessions) Parse(id string) (Claims, error) {
+// Parse checks an id that a principal sent, and returns what it says.
+func (s *Sessions) Parse(id, principal string) (Claims, error) {
 	payload, signature, ok := strings.Cut(id, ".")
 	// The texts are compared: decoding passes over line ends, and a session
 	// has one id.
-	if !ok || !hmac.Equal([]byte(signature), []byte(s.sign(payload))) {
+	if !ok || !hmac.Equal([]byte(signature), []byte(s.sign(payload, principal))) {
 		return Claims{}, errSession
 	}
 	var claims Claims
@@ -91,8 +100,12 @@ func (s *Sessions) Parse(id string) (Claims, error) {
 // principals of links that only a session may use begin with this.
 const sessionPrincipal = "session:"
 
-// Principal is who asks with a session id, for links; "" without one.
-func Principal(session string) string {
+// Principal is who asks, for links: the principal where the server knows one, or else the
+// session; "" without either.
+func Principal(ctx context.Context, session string) string {
+	if asks := access.PrincipalOf(ctx); asks.ID != "" {
+		return asks.ID
+	}
 	if session == "" {
 		return ""
 	}

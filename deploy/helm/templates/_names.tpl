@@ -25,6 +25,15 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- $inner := printf "%s.%s" $name .Release.Namespace }}
 {{- $hosts := list $name $inner (printf "%s.svc" $inner) (printf "%s.svc.cluster.local" $inner) }}
 {{- $settings := dict "root" "/srv/git" "listen" "0.0.0.0:8080" "log-format" "json" }}
+{{- if .Values.authentication.existingSecret }}
+{{- $_ := set $settings "tokens" "/run/secrets/repomcp-tokens/tokens" }}
+{{- end }}
+{{- if .Values.authentication.issuer }}
+{{- $_ := set $settings "oauth-issuer" .Values.authentication.issuer }}
+{{- end }}
+{{- if .Values.authentication.insecureNoAuth }}
+{{- $_ := set $settings "insecure-no-auth" true }}
+{{- end }}
 {{- if .Values.keys.existingSecret }}
 {{- $_ := set $settings "session-key-file" "/run/secrets/repomcp/session-key" }}
 {{- $_ := set $settings "link-key-file" "/run/secrets/repomcp/link-keys" }}

@@ -1,0 +1,145 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/repomcp/repomcp/internal/access"
+	"github.com/repomcp/repomcp/internal/access/oauth"
+	"github.com/repomcp/repomcp/internal/access/tokens"
+	"github.com/repomcp/repomcp/internal/httpx"
+)
+
+// defaultScope is what a token of an issuer has to be for.
+const defaultScope = "repomcp:read"
+
+// authenticationFlags are how a server finds out who asks.
+type authenticationFlags struct {
+	tokens      string
+	issuer      string
+	audience    string
+	scope       string
+	groupsClaim string
+	insecure    bool
+}
+
+func (f *authenticationFlags) define(set *pflag.FlagSet) {
+	set.StringVar(&f.tokens, "tokens", "",
+		"file with the tokens that let clients in, as hashes; repomcp token new writes it, and changes are followed")
+	set.StringVar(&f.issuer, "oauth-issuer", "",
+		"authorization server whose tokens (JWT) let clients in, such as https://login.example.com")
+	set.StringVar(&f.audience, "oauth-audience", "",
+		"what tokens of the issuer have to be for (default: the MCP endpoint's address)")
+	set.StringVar(&f.scope, "oauth-scope", defaultScope, "scope that tokens of the issuer need; empty: none")
+	set.StringVar(&f.groupsClaim, "oauth-groups-claim", "groups",
+		"claim with the groups of who asks; dots lead into objects: realm_access.roles")
+	set.BoolVar(&f.insecure, "insecure-no-auth", false,
+		"ask nobody who they are although other machines can connect: something in front does, or all may read all")
+}
+
+// authentication is that of a server and its parts, which may be nil.
+type authentication struct {
+	httpx.Authentication
+	tokens *tokens.Store
+	issuer *oauth.Issuer
+	logger *slog.Logger
+}
+
+// open reads the tokens. Clients reach the server at the public URL or, without one, where
+// it listens.
+func (f authenticationFlags) open(publicURL string, at reach, logger *slog.Logger) (*authentication, error) {
+	a := &authentication{logger: logger}
+	if f.tokens == "" && f.issuer == "" {
+		return a, f.refuseOpenDoor(at)
+	}
+	if f.insecure {
+		return nil, &usageError{errors.New("--insecure-no-auth asks nobody, and --tokens and --oauth-issuer ask " +
+			"everybody: leave out the one or the others")}
+	}
+	verifiers := access.Verifiers{Prefix: tokens.Prefix}
+	if f.tokens != "" {
+		var scopes []string
+		if f.scope != "" {
+			scopes = []string{f.scope}
+		}
+		var err error
+		if a.tokens, err = tokens.Open(f.tokens, scopes, time.Now); err != nil {
+			return nil, &usageError{fmt.Errorf("--tokens: %w; repomcp token new makes the file", err)}
+		}
+		verifiers.Static = a.tokens
+		logger.Info("tokens were read", "file", f.tokens, "tokens", a.tokens.Count())
+	}
+	if f.issuer != "" {
+		audience, err := f.audienceAt(publicURL, at)
+		if err != nil {
+			return nil, err
+		}
+		a.issuer, err = oauth.New(oauth.Options{
+			URL: f.issuer, Audience: audience, Scope: f.scope, GroupsClaim: f.groupsClaim, Logger: logger,
+		})
+		if err != nil {
+			return nil, &usageError{fmt.Errorf("--oauth-issuer: %w", err)}
+		}
+		verifiers.Issued = a.issuer
+		logger.Info("tokens of an issuer are accepted", "issuer", f.issuer, "audience", audience, "scope", f.scope)
+	}
+	a.Authentication = httpx.Authentication{Verifier: verifiers, Issuer: f.issuer, Scope: f.scope}
+	return a, nil
+}
+
+// refuseOpenDoor refuses to let other machines in unasked, unless that is wanted.
+func (f authenticationFlags) refuseOpenDoor(at reach) error {
+	if !at.everybody || f.insecure {
+		return nil
+	}
+	return &usageError{fmt.Errorf("%s: make a token with \"repomcp token new NAME --tokens FILE\" and start with "+
+		"--tokens FILE; or name an authorization server with --oauth-issuer; or listen on 127.0.0.1 or a Unix socket; "+
+		"or, if all who can connect may read everything, start with --insecure-no-auth", exposed)}
+}
+
+// audienceAt is the address of the endpoint, which is what clients ask the issuer for a
+// token for (RFC 8707), unless the operator names another one.
+func (f authenticationFlags) audienceAt(publicURL string, at reach) (string, error) {
+	switch {
+	case f.audience != "":
+		return f.audience, nil
+	case publicURL != "":
+		return strings.TrimSuffix(publicURL, "/") + "/mcp", nil
+	case at.everybody || at.socket != "":
+		return "", &usageError{errors.New("--oauth-issuer needs --public-url, the address under which clients reach " +
+			"the server: tokens name it as their audience. Where they name something else, give --oauth-audience")}
+	default:
+		return at.base + "/mcp", nil
+	}
+}
+
+// background is what has to run while the server does: it follows the file of tokens and
+// the keys of the issuer.
+func (a *authentication) background() (functions []func(context.Context)) {
+	if a.tokens != nil {
+		functions = append(functions, func(ctx context.Context) {
+			followFiles(ctx, a.logger, followed{"tokens", a.tokens.ReloadIfChanged})
+		})
+	}
+	if a.issuer != nil {
+		functions = append(functions, a.issuer.Follow)
+	}
+	return functions
+}
+
+// reload has the file of tokens read again, if there is one.
+func (a *authentication) reload() reloads {
+	if a.tokens == nil {
+		return nil
+	}
+	return reloads{{"tokens", a.tokens.Reload}}
+}
+
+// asks reports whether clients have to say who they are.
+func (a *authentication) asks() bool { return a.Verifier != nil }

@@ -1,0 +1,154 @@
+// Package oauth checks the tokens of an authorization server, as an OAuth 2.1 resource
+// server does: JSON Web Tokens that it signed for this server (RFC 9068), with keys that
+// it publishes. No token is sent anywhere.
+package oauth
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+
+	"github.com/repomcp/repomcp/internal/access"
+)
+
+const (
+	// leeway is by how much the clocks of issuer and server may differ.
+	leeway = time.Minute
+	// maxSubjectBytes is that of OpenID Connect, and bounds what ids and links hold.
+	maxSubjectBytes = 255
+	// defaultGroupsClaim is what most authorization servers call it.
+	defaultGroupsClaim = "groups"
+)
+
+// algorithms are those that sign with a key of which only the other half is public. What
+// is missing is none, and all of HMAC: its key would be the public one.
+var algorithms = []string{
+	oidc.RS256, oidc.RS384, oidc.RS512, oidc.PS256, oidc.PS384, oidc.PS512, oidc.ES256, oidc.ES384, oidc.ES512,
+	oidc.EdDSA,
+}
+
+// Options of an [Issuer]. URL and Audience are required.
+type Options struct {
+	// URL is that of the authorization server, as its tokens name it in "iss".
+	URL string
+	// Audience has to be among those that a token names in "aud".
+	Audience string
+	// Scope has to be among those of a token; "" wants none.
+	Scope string
+	// GroupsClaim names the groups, or roles, of who asks; "" is groups. Dots lead
+	// into objects: realm_access.roles.
+	GroupsClaim string
+	// HTTP carries requests to the issuer; nil is the usual way.
+	HTTP http.RoundTripper
+	// Now is the clock; nil is that of the machine.
+	Now    func() time.Time
+	Logger *slog.Logger
+}
+
+// Issuer is an authorization server whose tokens are accepted. Several goroutines may
+// use it.
+type Issuer struct {
+	options  Options
+	keys     *keySet
+	verifier *oidc.IDTokenVerifier
+}
+
+// New makes an issuer; nothing is asked of it before a token has to be checked.
+func New(o Options) (*Issuer, error) {
+	at, err := url.Parse(o.URL)
+	if err != nil || at.Host == "" || at.RawQuery != "" || at.Fragment != "" || at.User != nil || !trusted(at) {
+		return nil, fmt.Errorf("%q is no issuer such as https://login.example.com, with https unless it is on this "+
+			"machine", o.URL)
+	}
+	if o.Audience == "" {
+		return nil, errors.New("the audience of tokens is not known")
+	}
+	o.GroupsClaim = cmp.Or(o.GroupsClaim, defaultGroupsClaim)
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	i := &Issuer{options: o, keys: newKeySet(o)}
+	i.verifier = oidc.NewVerifier(o.URL, i.keys, &oidc.Config{
+		ClientID: o.Audience, SupportedSigningAlgs: algorithms, Now: o.Now,
+		SkipExpiryCheck: true, // its leeways are not ours: see checkTimes
+	})
+	return i, nil
+}
+
+// trusted reports whether nobody between can change what an address answers.
+func trusted(at *url.URL) bool {
+	address, err := netip.ParseAddr(at.Hostname())
+	local := strings.EqualFold(at.Hostname(), "localhost") || err == nil && address.IsLoopback()
+	return at.Scheme == "https" || at.Scheme == "http" && local
+}
+
+// Follow has the issuer's keys fetched now and every so often, until ctx ends. Without it
+// that happens when a token names a key that is not known.
+func (i *Issuer) Follow(ctx context.Context) { i.keys.follow(ctx) }
+
+// Authenticate implements [access.Verifier].
+func (i *Issuer) Authenticate(ctx context.Context, token string) (access.Principal, error) {
+	var unavailable error
+	verified, err := i.verifier.Verify(withOutage(ctx, &unavailable), token)
+	if unavailable != nil {
+		return access.Principal{}, unavailable
+	}
+	if err != nil {
+		return access.Principal{}, fmt.Errorf("%w: %w", access.ErrInvalid, err)
+	}
+	var said claims
+	if err := verified.Claims(&said); err != nil {
+		return access.Principal{}, fmt.Errorf("%w: its claims cannot be read", access.ErrInvalid)
+	}
+	if err := i.checkTimes(verified.Expiry, said); err != nil {
+		return access.Principal{}, err
+	}
+	if !sane(verified.Subject) {
+		return access.Principal{}, fmt.Errorf("%w: its subject is none", access.ErrInvalid)
+	}
+	scopes := said.scopes()
+	if i.options.Scope != "" && !slices.Contains(scopes, i.options.Scope) {
+		return access.Principal{}, fmt.Errorf("%w: oauth:%s has not %s", access.ErrScope, verified.Subject,
+			i.options.Scope)
+	}
+	return access.Principal{
+		ID: "oauth:" + verified.Subject, Groups: said.groups(i.options.GroupsClaim), Scopes: scopes,
+	}, nil
+}
+
+// checkTimes wants a token to have an end, which has not come.
+func (i *Issuer) checkTimes(expiry time.Time, said claims) error {
+	now := i.options.Now()
+	notBefore, err := said.notBefore()
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: its nbf is no time", access.ErrInvalid)
+	case expiry.IsZero() || expiry.Unix() == 0:
+		return fmt.Errorf("%w: it never expires", access.ErrInvalid)
+	case !now.Before(expiry.Add(leeway)):
+		return fmt.Errorf("%w: it expired", access.ErrInvalid)
+	case now.Add(leeway).Before(notBefore):
+		return fmt.Errorf("%w: it is not valid yet", access.ErrInvalid)
+	default:
+		return nil
+	}
+}
+
+// sane refuses subjects that could not stand in a log or in a link.
+func sane(subject string) bool {
+	return subject != "" && len(subject) <= maxSubjectBytes && !strings.ContainsFunc(subject, unicode.IsControl)
+}

@@ -1,0 +1,11 @@
+// Package tokens knows the static bearer tokens of a server: who they were given to,
+// as a file of hashes from which no token can be made.
+//
+// The file has one token per line; empty lines and those that begin with # are skipped:
+//
+//	# name   hash of the token                                    made                  and, if any
+//	alice    sha256:q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA   2026-11-01T00:00:00Z  expires=2027-01-30T00:00:00Z groups=core,ops
+//
+// A token is [Prefix] and 26 letters and digits, of 130 random bits: no slow hash is needed
+// against guessing, and a scanner for secrets in source code finds it.
+package tokens

@@ -1,0 +1,137 @@
+package tokens
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/livefile"
+)
+
+// Errors of [Add] and [Remove].
+var (
+	// ErrTaken says that there is a token of this name.
+	ErrTaken = errors.New("there is a token of this name; revoke it first, or take another name")
+	// ErrUnknown says that there is no token of this name.
+	ErrUnknown = errors.New("there is no token of this name")
+	// ErrLocked says that another process writes the file.
+	ErrLocked = errors.New("another command changes the file")
+)
+
+// privateMode of a file that is made: hashes are no secrets, names of people may be.
+const privateMode = 0o600
+
+// List reads the entries of a file.
+func List(path string) ([]Entry, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return parse(text)
+}
+
+// Add writes an entry at the end of a file, which is made if there is none.
+func Add(path string, e Entry) error {
+	return edit(path, true, func(text string) (string, error) {
+		list, err := parse([]byte(text))
+		if err != nil {
+			return "", err
+		}
+		for _, other := range list {
+			if other.Name == e.Name {
+				return "", ErrTaken
+			}
+		}
+		if text != "" && !strings.HasSuffix(text, "\n") {
+			text += "\n"
+		}
+		return text + e.line() + "\n", nil
+	})
+}
+
+// Remove takes the entry of a name out of a file; comments and all other lines stay.
+func Remove(path, name string) error {
+	return edit(path, false, func(text string) (string, error) {
+		if _, err := parse([]byte(text)); err != nil {
+			return "", err
+		}
+		var rest strings.Builder
+		found := false
+		for line := range strings.Lines(text) {
+			if says(line) && nameOf(line) == name {
+				found = true
+				continue
+			}
+			rest.WriteString(line)
+		}
+		if !found {
+			return "", ErrUnknown
+		}
+		return rest.String(), nil
+	})
+}
+
+// edit replaces a file by a changed one, whole or not at all: a server that reads it
+// meanwhile sees the one or the other. Behind a symbolic link it is the file that is
+// replaced. The new file keeps the mode and, where that is allowed, the owner of the old
+// one, so that a server that could read it still can.
+func edit(path string, create bool, change func(text string) (string, error)) (err error) {
+	if target, err := filepath.EvalSymlinks(path); err == nil {
+		path = target
+	}
+	next := path + ".new"
+	file, err := os.OpenFile(next, os.O_WRONLY|os.O_CREATE|os.O_EXCL, privateMode)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%w: if none does, delete %s", ErrLocked, next)
+	}
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = os.Remove(next) // what failed is told already
+		}
+	}()
+	err = rewrite(file, path, create, change)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return err
+	}
+	return os.Rename(next, path)
+}
+
+func rewrite(file *os.File, path string, create bool, change func(text string) (string, error)) error {
+	text, err := os.ReadFile(path)
+	if err != nil && (!create || !errors.Is(err, fs.ErrNotExist)) {
+		return err
+	}
+	changed, err := change(string(text))
+	if err != nil {
+		return err
+	}
+	if len(changed) > livefile.MaxBytes {
+		return fmt.Errorf("the file would have more than %d bytes, which no server reads", livefile.MaxBytes)
+	}
+	if err := likeOld(file, path); err != nil {
+		return err
+	}
+	if _, err := file.WriteString(changed); err != nil {
+		return err
+	}
+	return file.Sync()
+}
+
+// likeOld gives a file the mode and the owner of the one that it replaces.
+func likeOld(file *os.File, path string) error {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	keepOwner(file, info)
+	return file.Chmod(info.Mode().Perm())
+}

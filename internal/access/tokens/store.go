@@ -1,0 +1,73 @@
+package tokens
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"fmt"
+	"sync/atomic"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/access"
+	"github.com/repomcp/repomcp/internal/livefile"
+)
+
+// Store is the tokens of a file, as they are now. Several goroutines may use it.
+type Store struct {
+	file    livefile.File
+	scopes  []string
+	now     func() time.Time
+	entries atomic.Pointer[[]Entry]
+}
+
+// Open reads a file of tokens, all of which have the scopes. A file without tokens lets
+// nobody in.
+func Open(path string, scopes []string, now func() time.Time) (*Store, error) {
+	s := &Store{file: livefile.File{Path: path, Contents: "tokens"}, scopes: scopes, now: now}
+	if err := s.Reload(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Reload reads the file again. An error changes no token.
+func (s *Store) Reload() error {
+	_, err := s.file.Read(true, s.parse)
+	return err
+}
+
+// ReloadIfChanged is Reload when the file is another one than was read. It reports
+// whether it was read. A file that cannot be read is an error each time.
+func (s *Store) ReloadIfChanged() (bool, error) { return s.file.Read(false, s.parse) }
+
+func (s *Store) parse(text []byte) error {
+	list, err := parse(text)
+	if err == nil {
+		s.entries.Store(&list)
+	}
+	return err
+}
+
+// Count is how many tokens there are, those that have expired among them.
+func (s *Store) Count() int { return len(*s.entries.Load()) }
+
+// Authenticate finds who a token was given to. It compares as much for a token that
+// nobody has as for any other. It implements [access.Verifier]; errors wrap
+// [access.ErrInvalid].
+func (s *Store) Authenticate(_ context.Context, token string) (access.Principal, error) {
+	hash := sha256.Sum256([]byte(token))
+	var found Entry
+	for _, e := range *s.entries.Load() {
+		if subtle.ConstantTimeCompare(hash[:], e.hash[:]) == 1 {
+			found = e
+		}
+	}
+	switch {
+	case found.Name == "":
+		return access.Principal{}, fmt.Errorf("%w: no such token", access.ErrInvalid)
+	case found.Expired(s.now()):
+		return access.Principal{}, fmt.Errorf("%w: the token %s has expired", access.ErrInvalid, found.Name)
+	default:
+		return access.Principal{ID: "token:" + found.Name, Groups: found.Groups, Scopes: s.scopes}, nil
+	}
+}

@@ -1,0 +1,187 @@
+package httpx
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"github.com/labstack/echo/v4"
+
+	"github.com/repomcp/repomcp/internal/access"
+)
+
+// Authentication is how the server finds out who asks. The zero value asks nobody.
+type Authentication struct {
+	Verifier access.Verifier
+	// Issuer is the authorization server that clients get tokens from; "" is none: they
+	// have been given tokens.
+	Issuer string
+	// Scope is what a token of the issuer has to be for; "" is anything.
+	Scope string
+}
+
+// metadataPath has what clients want to know to get a token (RFC 9728): that of the
+// endpoint, and below it that of the whole host, which some clients ask for instead.
+const (
+	metadataPath     = "/.well-known/oauth-protected-resource" + mcpPath
+	hostMetadataPath = "/.well-known/oauth-protected-resource"
+)
+
+// isPublic reports whether a request needs no token: anybody may know how the server is, and
+// how to talk to it. Clients look for more below /.well-known/ than there is, and should be
+// told so.
+func isPublic(r *http.Request) bool {
+	path := r.URL.Path
+	return (r.Method == http.MethodGet || r.Method == http.MethodHead) &&
+		(path == healthPath || path == cardPath || strings.HasPrefix(path, "/.well-known/"))
+}
+
+// What is wrong with the credentials themselves.
+var (
+	errNoToken   = errors.New("there are no credentials")
+	errMalformed = errors.New("the credentials are malformed")
+)
+
+// denials is the one table of what a request is told that is not let in. Texts and
+// statuses do not tell an unknown token from one that has expired or was withdrawn.
+var denials = []struct {
+	is     error
+	status int
+	code   string // of RFC 6750
+	text   string
+}{
+	{errNoToken, http.StatusUnauthorized, "",
+		"The server wants to know who asks. Send a token as Authorization: Bearer TOKEN, or as the password of HTTP " +
+			"Basic with any user name. Its operator gives out tokens."},
+	{errMalformed, http.StatusBadRequest, "invalid_request",
+		"The header Authorization is malformed. Send it once, as: Authorization: Bearer TOKEN."},
+	{access.ErrInvalid, http.StatusUnauthorized, "invalid_token",
+		"The token is not valid, or no longer. Send another one."},
+	{access.ErrScope, http.StatusForbidden, "insufficient_scope",
+		"The token was not given out for this server's contents. Get one for the scope that WWW-Authenticate names."},
+	{access.ErrUnavailable, http.StatusServiceUnavailable, "",
+		"The token cannot be checked now, for the authorization server does not answer. Try again in a few seconds."},
+}
+
+// authenticate finds out who asks, before anything of the request is looked at that costs
+// something. Who it is goes into the context; the credentials go nowhere.
+func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		r := c.Request()
+		if s.options.Authentication.Verifier == nil || isPublic(r) {
+			return next(c)
+		}
+		token, err := tokenOf(r.Header)
+		var asks access.Principal
+		if err == nil {
+			asks, err = s.options.Authentication.Verifier.Authenticate(r.Context(), token)
+		}
+		r.Header.Del("Authorization")
+		switch {
+		case err == nil:
+			c.SetRequest(r.WithContext(access.WithPrincipal(r.Context(), asks)))
+		case !isLink(c): // a link is a credential itself, and may want another one beside it
+			return s.deny(c, err)
+		}
+		// Handlers that know more say so. What one may read is not for others.
+		c.Response().Header().Set("Cache-Control", "private, no-cache")
+		return next(c)
+	}
+}
+
+// tokenOf takes the token out of a request's header: that of Bearer (RFC 6750), or the
+// password of Basic (RFC 7617), for programs that know nothing else. A URL has none: it
+// would be in logs and histories.
+func tokenOf(h http.Header) (string, error) {
+	values := h.Values("Authorization")
+	if len(values) == 0 {
+		return "", errNoToken
+	}
+	if len(values) > 1 {
+		return "", errMalformed
+	}
+	scheme, rest, _ := strings.Cut(values[0], " ")
+	token := strings.Trim(rest, " ")
+	switch {
+	case strings.EqualFold(scheme, "Bearer"):
+	case strings.EqualFold(scheme, "Basic"):
+		_, password, ok := (&http.Request{Header: h}).BasicAuth()
+		if !ok {
+			return "", errMalformed
+		}
+		token = password
+	default:
+		return "", errNoToken // of a scheme that means nothing here
+	}
+	if token == "" || strings.ContainsFunc(token, notOfTokens) {
+		return "", errMalformed
+	}
+	return token, nil
+}
+
+// notOfTokens tells the characters that a token has not (RFC 6750, section 2.1).
+func notOfTokens(r rune) bool {
+	return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("-._~+/=", r)
+}
+
+// deny replies to a request that is not let in. Why is for the log.
+func (s *Server) deny(c echo.Context, err error) error {
+	for _, d := range denials {
+		if !errors.Is(err, d.is) {
+			continue
+		}
+		c.Set(keyDenied, err.Error())
+		h := c.Response().Header()
+		h.Set("Cache-Control", "no-store")
+		if d.status == http.StatusServiceUnavailable {
+			h.Set("Retry-After", retryAfter)
+		} else {
+			s.challenge(c, d.code)
+		}
+		return refuse(c, d.status, d.text)
+	}
+	return err
+}
+
+// challenge says how to be let in: by a token, about which clients of OAuth find more in
+// the metadata, or by a password where somebody or curl asks for a file. Agents get no
+// challenge of Basic: a browser that runs one would ask its user for a password.
+func (s *Server) challenge(c echo.Context, code string) {
+	h, r := c.Response().Header(), c.Request()
+	bearer := []string{`realm="repomcp"`}
+	if code != "" {
+		bearer = append(bearer, `error="`+code+`"`)
+	}
+	if a := s.options.Authentication; a.Issuer != "" {
+		bearer = append(bearer, `resource_metadata="`+s.base(r)+metadataPath+`"`)
+		if a.Scope != "" {
+			bearer = append(bearer, `scope="`+a.Scope+`"`)
+		}
+	}
+	h.Add("WWW-Authenticate", "Bearer "+strings.Join(bearer, ", "))
+	if r.URL.Path != mcpPath && r.URL.Path != socketPath && code != "insufficient_scope" {
+		h.Add("WWW-Authenticate", `Basic realm="repomcp", charset="UTF-8"`)
+	}
+}
+
+// protectedResource is the metadata of RFC 9728.
+type protectedResource struct {
+	Resource string   `json:"resource"`
+	Servers  []string `json:"authorization_servers"`
+	Scopes   []string `json:"scopes_supported,omitempty"`
+	Methods  []string `json:"bearer_methods_supported"`
+	Name     string   `json:"resource_name"`
+}
+
+// metadata answers with where clients get tokens.
+func (s *Server) metadata(c echo.Context) error {
+	a := s.options.Authentication
+	document := protectedResource{
+		Resource: s.base(c.Request()) + mcpPath, Servers: []string{a.Issuer}, Methods: []string{"header"},
+		Name: s.options.MCP.Identity().Title,
+	}
+	if a.Scope != "" {
+		document.Scopes = []string{a.Scope}
+	}
+	return publish(c, typeJSON, document)
+}
