@@ -16,21 +16,24 @@ const module = "github.com/repomcp/repomcp/"
 // arrows say which of the module's packages each package may import. What is
 // not here may not be.
 var arrows = map[string][]string{
-	"cmd/repomcp":     {"client", "client/checkout", "client/unpack", "internal/admin", "internal/archive", "internal/cache", "internal/history", "internal/httpx", "internal/links", "internal/mcp", "internal/metrics", "internal/repos", "internal/resources", "internal/search", "internal/stdio", "internal/tools", "internal/tools/prompts", "internal/watch"},
+	"cmd/repomcp":     {"client", "client/checkout", "client/unpack", "internal/access/rules", "internal/admin", "internal/archive", "internal/cache", "internal/history", "internal/httpx", "internal/links", "internal/mcp", "internal/metrics", "internal/repos", "internal/resources", "internal/search", "internal/stdio", "internal/tools", "internal/tools/prompts", "internal/watch"},
 	"client":          {"internal/binary"},
 	"client/checkout": {"client", "client/unpack"},
 	"client/unpack":   {},
 	"internal/access": {},
-	"internal/httpx":  {"internal/access", "internal/binary", "internal/links", "internal/mcp", "internal/mcp/duplex", "internal/panics", "internal/resources"},
+	// A file says who may read what; whoever answers asks a repos.View.
+	"internal/access/rules": {"internal/access", "internal/lru", "internal/operatorfile", "internal/wildmatch"},
+	"internal/operatorfile": {},
+	"internal/httpx":        {"internal/access", "internal/binary", "internal/links", "internal/mcp", "internal/mcp/duplex", "internal/panics", "internal/resources"},
 	// What the operator asks: nothing that serves clients knows of it.
 	"internal/admin":   {"internal/repos"},
 	"internal/metrics": {"internal/cache", "internal/httpx", "internal/mcp", "internal/repos", "internal/watch", "internal/workers"},
-	"internal/mcp":     {"internal/archive", "internal/binary", "internal/links", "internal/repos", "internal/repos/newest", "internal/resources", "internal/watch"},
+	"internal/mcp":     {"internal/access", "internal/archive", "internal/binary", "internal/links", "internal/repos", "internal/repos/newest", "internal/resources", "internal/watch"},
 	// One client, both ways; WebSocket and stdio are two ways to carry it.
 	"internal/mcp/duplex": {"internal/binary", "internal/mcp", "internal/panics", "internal/resources"},
 	"internal/stdio":      {"internal/binary", "internal/mcp", "internal/mcp/duplex", "internal/panics"},
-	"internal/resources":  {"internal/archive", "internal/binary", "internal/cache", "internal/links", "internal/lru", "internal/repos"},
-	"internal/watch":      {"internal/panics", "internal/repos", "internal/resources"},
+	"internal/resources":  {"internal/access", "internal/archive", "internal/binary", "internal/cache", "internal/links", "internal/lru", "internal/repos"},
+	"internal/watch":      {"internal/access", "internal/panics", "internal/repos", "internal/resources"},
 	"internal/tools": {
 		"internal/archive", "internal/binary", "internal/cquote", "internal/diff", "internal/history", "internal/lfs", "internal/lru", "internal/mailmap", "internal/repos",
 		"internal/resources", "internal/search", "internal/search/pattern", "internal/tools/excerpt", "internal/tools/glob", "internal/tools/spelling",
@@ -77,7 +80,7 @@ var arrows = map[string][]string{
 	"internal/objects/object": {"internal/inflate", "internal/lru", "internal/panics"},
 	// Imported by tests only, as gittest is.
 	"internal/objects/packtest": {"internal/gittest", "internal/objects/object"},
-	"internal/links":            {},
+	"internal/links":            {"internal/operatorfile"},
 	"internal/binary":           {},
 	"internal/cache":            {"internal/panics"},
 
@@ -137,6 +140,7 @@ var fences = map[string][]string{
 	"gocloud.dev":                 {"internal/cache"},
 	"github.com/spf13":            {"cmd/repomcp"},
 	"github.com/knadh":            {"cmd/repomcp"},
+	"go.yaml.in":                  {"internal/access/rules"},
 	"github.com/schollz":          {"cmd/repomcp"},
 	"os/exec":                     {"client", "internal/compress/compresstest", "internal/gittest", "bench"},
 	"unsafe":                      {},

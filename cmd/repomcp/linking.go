@@ -145,22 +145,25 @@ func (l *linking) watch(ctx context.Context) {
 		case <-ticker.C:
 		}
 		if l.keys != nil {
-			l.follow("link keys", l.keys.ReloadIfChanged)
+			followFile(l.logger, "link keys", l.keys.ReloadIfChanged)
 		}
 		if l.revocations != nil {
-			l.follow("link revocations", l.revocations.ReloadIfChanged)
+			followFile(l.logger, "link revocations", l.revocations.ReloadIfChanged)
 		}
 	}
 }
 
-func (l *linking) follow(what string, reload func() (bool, error)) {
+// followFile reads a file of the operator again if it has changed, and reports whether
+// it has.
+func followFile(logger *slog.Logger, what string, reload func() (bool, error)) bool {
 	changed, err := reload()
 	switch {
 	case err != nil:
-		l.logger.Error("a file was not read again; what it said before stays", "file", what, "error", err)
+		logger.Error("a file was not read again; what it said before stays", "file", what, "error", err)
 	case changed:
-		l.logger.Info("a file was read again", "file", what)
+		logger.Info("a file was read again", "file", what)
 	}
+	return changed
 }
 
 func (l *linking) close() error {

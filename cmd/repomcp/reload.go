@@ -39,7 +39,9 @@ func (r reloads) follow(ctx context.Context, logger *slog.Logger) {
 }
 
 // reloads of a server.
-func (f serveFlags) reloads(c *cobra.Command, level *slog.LevelVar, cert *certificate, l *linking) reloads {
+func (f serveFlags) reloads(
+	c *cobra.Command, level *slog.LevelVar, cert *certificate, l *linking, a *accessControl,
+) reloads {
 	list := reloads{{"log level", func() error {
 		name, err := fileSetting(c, "log-level")
 		if err != nil {
@@ -49,6 +51,9 @@ func (f serveFlags) reloads(c *cobra.Command, level *slog.LevelVar, cert *certif
 	}}}
 	if cert != nil {
 		list = append(list, reloads{{"certificate", cert.reload}}...)
+	}
+	if a.rules != nil {
+		list = append(list, reloads{{"access rules", a.reload}}...)
 	}
 	if l.keys != nil && f.links.keyFile != "" {
 		list = append(list, reloads{{"link keys", func() error { _, err := l.keys.ReloadIfChanged(); return err }}}...)

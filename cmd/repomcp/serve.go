@@ -37,6 +37,7 @@ type serveFlags struct {
 	maxConnections int
 	writeTimeout   time.Duration
 	sessionKeyFile string
+	access         string
 	links          linkFlags
 	cache          cacheFlags
 }
@@ -96,6 +97,9 @@ cleanly on SIGTERM: downloads that are under way may finish within
 	set.StringVar(&flags.sessionKeyFile, "session-key-file", "",
 		"file with a secret of 32 bytes or more that signs session ids; servers that share it accept each other's "+
 			"sessions")
+	set.StringVar(&flags.access, "access", "",
+		"file with the rules of who may read which repositories (YAML), followed as it changes; without it all who are "+
+			"let in may read everything")
 	flags.links.define(set)
 	flags.cache.define(set)
 	return command
@@ -131,7 +135,11 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	served, err := flags.open(logger)
+	control, err := flags.accessControl(logger)
+	if err != nil {
+		return err
+	}
+	served, err := flags.open(logger, control.rules.Visible)
 	if err != nil {
 		return err
 	}
@@ -150,6 +158,7 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, linking.close()) }()
+	linking.Relevant = control.rules.Relevant
 	caching, err := flags.cache.open(ctx, flags.links.redis, logger)
 	if err != nil {
 		return err
@@ -159,6 +168,7 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 		mcp.Options{Delivery: linking.delivery, Sessions: mcp.NewSessions(key)}); err != nil {
 		return err
 	}
+	control.changed = served.subscriptions.Reconsider
 	at := reachOf(scheme(cert), listener.Addr())
 	server := httpx.New(httpx.Options{
 		MCP: served.messages, Resources: served.resources, AllowedHosts: append(hosts, at.names...),
@@ -175,8 +185,8 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 		Catalogue: served.catalogue, Scheduler: served.engine.Scheduler(), Subscriptions: served.subscriptions,
 		Cache: caching.cache, Server: server,
 	})()
-	stop := runUntil(ctx, append(served.background(flags.mirrorFlags), linking.watch, caching.watch,
-		func(ctx context.Context) { flags.reloads(c, level, cert, linking).follow(ctx, logger) })...)
+	stop := runUntil(ctx, append(served.background(flags.mirrorFlags), linking.watch, caching.watch, control.watch,
+		func(ctx context.Context) { flags.reloads(c, level, cert, linking, control).follow(ctx, logger) })...)
 	defer stop()
 	notifySystemd(logger, daemon.SdNotifyReady)
 	defer context.AfterFunc(ctx, func() { notifySystemd(logger, daemon.SdNotifyStopping) })()

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync/atomic"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/operatorfile"
 )
 
 // keyTag names a key in a token.
@@ -71,7 +73,7 @@ func (r ring) signer(now time.Time) *key {
 //
 //	echo "$(date -u +%FT%TZ) k$(date +%y%m%d) $(head -c 32 /dev/urandom | base64)"
 type Keyring struct {
-	file watchedFile // none when the key is random
+	file operatorfile.File // none when the key is random
 	keys atomic.Pointer[ring]
 }
 
@@ -90,7 +92,7 @@ func RandomKeyring() (*Keyring, error) {
 
 // LoadKeyring reads a key file.
 func LoadKeyring(path string) (*Keyring, error) {
-	kr := &Keyring{file: watchedFile{path: path, contents: "link keys"}}
+	kr := &Keyring{file: operatorfile.File{Path: path, Contents: "link keys", Limit: maxFileBytes}}
 	if err := kr.Reload(); err != nil {
 		return nil, err
 	}
@@ -99,14 +101,14 @@ func LoadKeyring(path string) (*Keyring, error) {
 
 // Reload reads the file again. An error changes no key.
 func (kr *Keyring) Reload() error {
-	_, err := kr.file.read(true, kr.parse)
+	_, err := kr.file.Read(true, kr.parse)
 	return err
 }
 
 // ReloadIfChanged is Reload when the file is another one than was read, by its
 // identity, size or time of change. It reports whether it was read. A file that
 // cannot be read is an error each time.
-func (kr *Keyring) ReloadIfChanged() (bool, error) { return kr.file.read(false, kr.parse) }
+func (kr *Keyring) ReloadIfChanged() (bool, error) { return kr.file.Read(false, kr.parse) }
 
 func (kr *Keyring) parse(text []byte) error {
 	keys, err := parseKeys(text)

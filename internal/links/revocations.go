@@ -7,10 +7,16 @@ import (
 	"strconv"
 	"strings"
 	"sync/atomic"
+
+	"github.com/repomcp/repomcp/internal/operatorfile"
 )
 
-// maxDenied bounds the patterns, each of which is tried on every link.
-const maxDenied = 1000
+const (
+	// maxDenied bounds the patterns, each of which is tried on every link.
+	maxDenied = 1000
+	// maxFileBytes bounds the files of this package: a thousand lines.
+	maxFileBytes = 256 << 10
+)
 
 // Revocations are what the operator has withdrawn. The zero value is nothing.
 // Several goroutines may use it.
@@ -28,7 +34,7 @@ const maxDenied = 1000
 // that were made under a smaller one are void. What follows the number is the
 // principal to the end of the line.
 type Revocations struct {
-	file  watchedFile
+	file  operatorfile.File
 	lists atomic.Pointer[revocationLists]
 }
 
@@ -39,7 +45,7 @@ type revocationLists struct {
 
 // LoadRevocations reads a revocation file.
 func LoadRevocations(path string) (*Revocations, error) {
-	r := &Revocations{file: watchedFile{path: path, contents: "link revocations"}}
+	r := &Revocations{file: operatorfile.File{Path: path, Contents: "link revocations", Limit: maxFileBytes}}
 	if err := r.Reload(); err != nil {
 		return nil, err
 	}
@@ -48,12 +54,12 @@ func LoadRevocations(path string) (*Revocations, error) {
 
 // Reload reads the file again. An error changes no list.
 func (r *Revocations) Reload() error {
-	_, err := r.file.read(true, r.parse)
+	_, err := r.file.Read(true, r.parse)
 	return err
 }
 
 // ReloadIfChanged does what [Keyring.ReloadIfChanged] does.
-func (r *Revocations) ReloadIfChanged() (bool, error) { return r.file.read(false, r.parse) }
+func (r *Revocations) ReloadIfChanged() (bool, error) { return r.file.Read(false, r.parse) }
 
 func (r *Revocations) parse(text []byte) error {
 	lists, err := parseRevocations(text)

@@ -31,7 +31,7 @@ type Request struct {
 	Mode          binary.Mode
 	AcceptsBinary bool
 
-	subscriber string   // what its subscriptions belong to: the session or the connection
+	connection string   // what its subscriptions belong to where there is no session
 	tools      []string // that the client has chosen; nil are all
 	begun      *Claims  // of the session that it began
 }
@@ -108,7 +108,7 @@ func (s *Server) enterSession(r *Request, header headers) (SessionState, *Error)
 	if err != nil {
 		return SessionUnknown, nil
 	}
-	r.Session, r.subscriber, r.Stream, r.Binary = id, id, claims.Stream, claims.Binary
+	r.Session, r.Stream, r.Binary = id, claims.Stream, claims.Binary
 	if r.Version == "" {
 		r.Version = claims.Version
 	}

@@ -143,7 +143,7 @@ func (s *Server) DownloadReply(ctx context.Context, r *Request, content *resourc
 	if !s.resources.CanLink(ctx) {
 		return nil, r.noLinks(false)
 	}
-	url, link, err := s.resources.DownloadLink(content, Principal(r.Session))
+	url, link, err := s.resources.DownloadLink(ctx, content, Principal(r.Session))
 	switch {
 	case errors.Is(err, links.ErrRevoked) || errors.Is(err, links.ErrTooLong):
 		failure := r.notStreamed("There are no download URLs of this resource. Send POST /mcp with Accept: */* and "+
