@@ -16,19 +16,21 @@ const module = "github.com/repomcp/repomcp/"
 // arrows say which of the module's packages each package may import. What is
 // not here may not be.
 var arrows = map[string][]string{
-	"cmd/repomcp":     {"client", "client/checkout", "client/unpack", "internal/access", "internal/access/oauth", "internal/access/tokens", "internal/admin", "internal/archive", "internal/cache", "internal/credentials", "internal/history", "internal/httpx", "internal/links", "internal/mcp", "internal/metrics", "internal/repos", "internal/resources", "internal/search", "internal/stdio", "internal/tools", "internal/tools/prompts", "internal/watch"},
+	"cmd/repomcp":     {"client", "client/checkout", "client/unpack", "internal/access", "internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/admin", "internal/archive", "internal/cache", "internal/credentials", "internal/history", "internal/httpx", "internal/links", "internal/mcp", "internal/metrics", "internal/repos", "internal/resources", "internal/search", "internal/stdio", "internal/tools", "internal/tools/prompts", "internal/watch"},
 	"client":          {"internal/binary"},
 	"client/checkout": {"client", "client/unpack"},
 	"client/unpack":   {},
 	"internal/access": {},
 	// Whose a token is: one of a file, or one of an authorization server.
-	"internal/access/tokens": {"internal/access", "internal/livefile"},
+	"internal/access/tokens": {"internal/access", "internal/operatorfile"},
 	"internal/access/oauth":  {"internal/access"},
 	// Imported by tests only, as gittest is.
 	"internal/access/oauth/issuertest": {},
 	"internal/credentials":             {},
-	"internal/livefile":                {},
-	"internal/httpx":                   {"internal/access", "internal/binary", "internal/links", "internal/mcp", "internal/mcp/duplex", "internal/panics", "internal/resources"},
+	// A file says who may read what; whoever answers asks a repos.View.
+	"internal/access/rules": {"internal/access", "internal/lru", "internal/operatorfile", "internal/wildmatch"},
+	"internal/operatorfile": {},
+	"internal/httpx":        {"internal/access", "internal/binary", "internal/links", "internal/mcp", "internal/mcp/duplex", "internal/panics", "internal/resources"},
 	// What the operator asks: nothing that serves clients knows of it.
 	"internal/admin":   {"internal/repos"},
 	"internal/metrics": {"internal/cache", "internal/httpx", "internal/mcp", "internal/repos", "internal/watch", "internal/workers"},
@@ -36,8 +38,8 @@ var arrows = map[string][]string{
 	// One client, both ways; WebSocket and stdio are two ways to carry it.
 	"internal/mcp/duplex": {"internal/binary", "internal/mcp", "internal/panics", "internal/resources"},
 	"internal/stdio":      {"internal/binary", "internal/mcp", "internal/mcp/duplex", "internal/panics"},
-	"internal/resources":  {"internal/archive", "internal/binary", "internal/cache", "internal/links", "internal/lru", "internal/repos"},
-	"internal/watch":      {"internal/panics", "internal/repos", "internal/resources"},
+	"internal/resources":  {"internal/access", "internal/archive", "internal/binary", "internal/cache", "internal/links", "internal/lru", "internal/repos"},
+	"internal/watch":      {"internal/access", "internal/panics", "internal/repos", "internal/resources"},
 	"internal/tools": {
 		"internal/archive", "internal/binary", "internal/cquote", "internal/diff", "internal/history", "internal/lfs", "internal/lru", "internal/mailmap", "internal/repos",
 		"internal/resources", "internal/search", "internal/search/pattern", "internal/tools/excerpt", "internal/tools/glob", "internal/tools/spelling",
@@ -84,7 +86,7 @@ var arrows = map[string][]string{
 	"internal/objects/object": {"internal/inflate", "internal/lru", "internal/panics"},
 	// Imported by tests only, as gittest is.
 	"internal/objects/packtest": {"internal/gittest", "internal/objects/object"},
-	"internal/links":            {"internal/livefile"},
+	"internal/links":            {"internal/operatorfile"},
 	"internal/binary":           {},
 	"internal/cache":            {"internal/panics"},
 
@@ -144,6 +146,7 @@ var fences = map[string][]string{
 	"gocloud.dev":                  {"internal/cache"},
 	"github.com/spf13":             {"cmd/repomcp"},
 	"github.com/knadh":             {"cmd/repomcp"},
+	"go.yaml.in":                   {"internal/access/rules"},
 	"github.com/schollz":           {"cmd/repomcp"},
 	"os/exec":                      {"client", "internal/compress/compresstest", "internal/gittest", "bench"},
 	"unsafe":                       {},

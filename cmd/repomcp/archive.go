@@ -157,7 +157,7 @@ func writeArchive(c *cobra.Command, env environment, flags archiveFlags, name, r
 		return &usageError{err}
 	}
 	defer engine.Close()
-	siblings := resources.NewSiblings(snapshot.Repository())
+	siblings := resources.NewSiblings(catalogue.View, snapshot.Repository())
 	defer func() { err = errors.Join(err, siblings.Close()) }()
 	flags.options.Format, flags.options.Siblings = format, siblings
 	plan, err := engine.Plan(c.Context(), snapshot, head, flags.options)

@@ -113,11 +113,14 @@ type mirrors struct {
 	logger        *slog.Logger
 }
 
-// open opens the folder; close it.
-func (f mirrorFlags) open(logger *slog.Logger) (*mirrors, error) {
+// open opens the folder; close it. Visible is that of [repos.Options].
+func (f mirrorFlags) open(
+	logger *slog.Logger, visible func(ctx context.Context) func(name string) bool,
+) (*mirrors, error) {
 	catalogue, err := repos.Open(f.root, repos.Options{
 		AllowUnreachable: f.allowUnreachable, HideRefs: f.hideRefs, Rescan: f.rescan,
-		GraphBytes: f.historyCache / 4, CommitGraphBytes: f.historyCache / 2, Logger: logger,
+		GraphBytes: f.historyCache / 4, CommitGraphBytes: f.historyCache / 2, Visible: visible,
+		Logger: logger,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("--root %s: %w", f.root, withoutPath(err))

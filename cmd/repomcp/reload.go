@@ -41,7 +41,7 @@ func (r reloads) follow(ctx context.Context, logger *slog.Logger) {
 
 // reloads of a server.
 func (f serveFlags) reloads(
-	c *cobra.Command, level *slog.LevelVar, cert *certificate, a *authentication, l *linking,
+	c *cobra.Command, level *slog.LevelVar, cert *certificate, a *authentication, control *accessControl, l *linking,
 ) reloads {
 	list := reloads{{"log level", func() error {
 		name, err := fileSetting(c, "log-level")
@@ -54,6 +54,9 @@ func (f serveFlags) reloads(
 		list = append(list, reloads{{"certificate", cert.reload}}...)
 	}
 	list = append(list, a.reload()...)
+	if control.rules != nil {
+		list = append(list, reloads{{"access rules", control.reload}}...)
+	}
 	if l.keys != nil && f.links.keyFile != "" {
 		list = append(list, reloads{{"link keys", func() error { _, err := l.keys.ReloadIfChanged(); return err }}}...)
 	}

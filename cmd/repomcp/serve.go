@@ -38,6 +38,7 @@ type serveFlags struct {
 	writeTimeout   time.Duration
 	sessionKeyFile string
 	authentication authenticationFlags
+	access         string
 	links          linkFlags
 	cache          cacheFlags
 }
@@ -98,6 +99,9 @@ cleanly on SIGTERM: downloads that are under way may finish within
 		"file with a secret of 32 bytes or more that signs session ids; servers that share it accept each other's "+
 			"sessions")
 	flags.authentication.define(set)
+	set.StringVar(&flags.access, "access", "",
+		"file with the rules of who may read which repositories (YAML), followed as it changes; without it all who are "+
+			"let in may read everything")
 	flags.links.define(set)
 	flags.cache.define(set)
 	return command
@@ -133,7 +137,11 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	served, err := flags.open(logger)
+	control, err := flags.accessControl(logger)
+	if err != nil {
+		return err
+	}
+	served, err := flags.open(logger, control.rules.Visible)
 	if err != nil {
 		return err
 	}
@@ -157,6 +165,7 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, linking.close()) }()
+	linking.Relevant = control.rules.Relevant
 	caching, err := flags.cache.open(ctx, flags.links.redis, logger)
 	if err != nil {
 		return err
@@ -166,6 +175,7 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 		mcp.Options{Delivery: linking.delivery, Sessions: mcp.NewSessions(key)}); err != nil {
 		return err
 	}
+	control.changed = served.subscriptions.Reconsider
 	server := httpx.New(httpx.Options{
 		MCP: served.messages, Resources: served.resources, AllowedHosts: append(hosts, at.names...),
 		AllowedOrigins: flags.allowedOrigins,
@@ -182,7 +192,9 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 		Cache: caching.cache, Server: server,
 	})()
 	stop := runUntil(ctx, append(append(served.background(flags.mirrorFlags), asking.background()...), linking.watch,
-		caching.watch, func(ctx context.Context) { flags.reloads(c, level, cert, asking, linking).follow(ctx, logger) })...)
+		caching.watch, control.watch, func(ctx context.Context) {
+			flags.reloads(c, level, cert, asking, control, linking).follow(ctx, logger)
+		})...)
 	defer stop()
 	notifySystemd(logger, daemon.SdNotifyReady)
 	defer context.AfterFunc(ctx, func() { notifySystemd(logger, daemon.SdNotifyStopping) })()

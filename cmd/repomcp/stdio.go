@@ -73,7 +73,7 @@ func serveStdio(c *cobra.Command, env environment, flags mirrorFlags) (err error
 	// A client that reads no more, or never read what is logged, is no reason to die
 	// half way: writing fails.
 	signal.Ignore(syscall.SIGPIPE)
-	served, err := flags.open(logger)
+	served, err := flags.open(logger, nil)
 	if err != nil {
 		return err
 	}

@@ -50,12 +50,13 @@ func modules(pairs ...string) gittest.File {
 
 // served opens submodules in the catalogue.
 type served struct {
+	view   repos.View
 	of     *repos.Repository
 	opened func(*repos.Snapshot)
 }
 
 func (s served) Open(ctx context.Context, url string, id repos.ID) (archive.Sibling, error) {
-	repository, err := s.of.Sibling(url)
+	repository, err := s.view.Sibling(s.of, url)
 	if err != nil {
 		return archive.Sibling{}, err
 	}
@@ -65,7 +66,7 @@ func (s served) Open(ctx context.Context, url string, id repos.ID) (archive.Sibl
 	}
 	s.opened(snapshot)
 	commit, err := snapshot.Resolve(ctx, id.String())
-	return archive.Sibling{Repository: repository.Name(), Source: snapshot, Commit: commit, Siblings: served{repository, s.opened}}, err
+	return archive.Sibling{Repository: repository.Name(), Source: snapshot, Commit: commit, Siblings: served{s.view, repository, s.opened}}, err
 }
 
 // plan makes the plan of the head of a repository, with its submodules.
@@ -110,7 +111,7 @@ func (g *group) plan(name string, options archive.Options) (*archive.Plan, error
 	if options.Format == "" {
 		options.Format = archive.Tar
 	}
-	options.Submodules, options.Siblings = archive.SubmodulesContent, served{repository, opened}
+	options.Submodules, options.Siblings = archive.SubmodulesContent, served{catalogue.View, repository, opened}
 	return engine.Plan(g.t.Context(), snapshot, commit, options)
 }
 

@@ -404,4 +404,3 @@ func checkGolden(t *testing.T, name string, got []byte) {
 	}
 	t.Fatalf("%s has %d lines, want %d", file, len(is), len(was))
 }
-

@@ -122,7 +122,7 @@ func (s *Server) deliver(c echo.Context, kind resources.Plain, content *resource
 		}
 	}
 	validatorHeaders(h, content)
-	s.fetchedHeader(h, content)
+	fetchedHeader(h, content)
 	s.linkHeader(h, r, content)
 	if !v.modified.IsZero() {
 		h.Set("Last-Modified", v.modified.UTC().Format(http.TimeFormat))
@@ -279,11 +279,8 @@ func (s *Server) linkHeader(h http.Header, r *http.Request, content *resources.C
 // caches, which an age would not.
 const headerFetched = "X-Repomcp-Mirror-Fetched"
 
-func (s *Server) fetchedHeader(h http.Header, content *resources.Content) {
-	if content.Repository == "" {
-		return // the list of all
-	}
-	if fetched := s.options.Resources.Fetched(content.Repository); !fetched.IsZero() {
+func fetchedHeader(h http.Header, content *resources.Content) {
+	if fetched := content.Fetched(); !fetched.IsZero() {
 		h.Set(headerFetched, fetched.UTC().Format(http.TimeFormat))
 	}
 }

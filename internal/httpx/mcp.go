@@ -271,7 +271,7 @@ func (s *Server) openEvents(c echo.Context) error {
 	if done, err := s.checkSession(c); done {
 		return err
 	}
-	events, ok := s.options.MCP.OpenEvents(r.Header.Get(mcp.HeaderSession))
+	events, ok := s.options.MCP.OpenEvents(r.Context(), r.Header.Get(mcp.HeaderSession))
 	if !ok {
 		return refuse(c, http.StatusConflict,
 			"The session already has an event stream. Close it before opening another.")

@@ -73,7 +73,7 @@ func (a *Authority) Mint(g Grant) (token string, l Link, err error) {
 		return "", Link{}, fmt.Errorf("%w: lifetime must be at least a second and at most %v", ErrGrant, MaxLifetime)
 	}
 	l = Link{
-		Grant: g, Host: a.options.Base.host, Epoch: a.options.Revocations.Epoch(g.Principal),
+		Grant: g, Host: a.options.Base.host, Epoch: a.options.Revocations.Epoch(g.accountable()),
 		Issued:  now.UTC().Truncate(time.Millisecond),
 		Expires: now.UTC().Add(g.Lifetime).Truncate(time.Second),
 	}
@@ -132,7 +132,7 @@ func (a *Authority) Verify(token string, use Use) (Link, error) {
 		{l.Issued.After(now.Add(maxSkew)), ErrForged, "it was made in the future; compare the clocks"},
 		{!now.Before(until), ErrExpired, ""},
 		{a.options.Revocations.Denied(l.Repository), ErrRevoked, "the repository is denied"},
-		{l.Epoch < a.options.Revocations.Epoch(l.Principal), ErrRevoked, "its principal has a later epoch"},
+		{l.Epoch < a.options.Revocations.Epoch(l.accountable()), ErrRevoked, "its principal has a later epoch"},
 		{use.Authenticated && l.Principal != "" && !equal(use.Principal, l.Principal), ErrCredentials,
 			"it is of another principal"},
 		{l.Bound && !use.Authenticated, ErrCredentials, ""},

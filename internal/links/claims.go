@@ -48,7 +48,7 @@ func (l Link) encode() ([]byte, error) {
 	for _, number := range []uint64{l.Epoch, l.Place.Maker, l.Place.Serial} {
 		b = binary.BigEndian.AppendUint64(b, number)
 	}
-	for _, text := range []string{l.Host, l.Repository, l.Resource, l.Asked, l.FileName, l.Principal} {
+	for _, text := range []string{l.Host, l.Repository, l.Resource, l.Asked, l.FileName, l.Principal, l.Reader, l.Rights} {
 		if len(text) > maxClaimsBytes {
 			return nil, fmt.Errorf("%w: at most %d bytes of claims", ErrTooLong, maxClaimsBytes)
 		}
@@ -84,7 +84,9 @@ func decodeClaims(b []byte) (Link, error) {
 	}
 	l.Lifetime = l.Expires.Sub(l.Issued)
 	rest := b[fixedClaimsBytes:]
-	for _, text := range []*string{&l.Host, &l.Repository, &l.Resource, &l.Asked, &l.FileName, &l.Principal} {
+	for _, text := range []*string{
+		&l.Host, &l.Repository, &l.Resource, &l.Asked, &l.FileName, &l.Principal, &l.Reader, &l.Rights,
+	} {
 		var ok bool
 		if *text, rest, ok = cutText(rest); !ok {
 			return Link{}, errClaims

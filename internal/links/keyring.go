@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/livefile"
+	"github.com/repomcp/repomcp/internal/operatorfile"
 )
 
 // keyTag names a key in a token.
@@ -73,7 +73,7 @@ func (r ring) signer(now time.Time) *key {
 //
 //	echo "$(date -u +%FT%TZ) k$(date +%y%m%d) $(head -c 32 /dev/urandom | base64)"
 type Keyring struct {
-	file livefile.File // none when the key is random
+	file operatorfile.File // none when the key is random
 	keys atomic.Pointer[ring]
 }
 
@@ -92,7 +92,7 @@ func RandomKeyring() (*Keyring, error) {
 
 // LoadKeyring reads a key file.
 func LoadKeyring(path string) (*Keyring, error) {
-	kr := &Keyring{file: livefile.File{Path: path, Contents: "link keys"}}
+	kr := &Keyring{file: operatorfile.File{Path: path, Contents: "link keys", Limit: maxFileBytes}}
 	if err := kr.Reload(); err != nil {
 		return nil, err
 	}

@@ -10,8 +10,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/repomcp/repomcp/internal/livefile"
 )
 
 // TestRotation follows two replicas through a rotation.
@@ -188,7 +186,7 @@ func TestReload(t *testing.T) {
 
 	for name, breakIt := range map[string]func(){
 		"nonsense": func() { write(t, path, "nonsense") },
-		"too big":  func() { write(t, path, first, "#"+repeatByte(livefile.MaxBytes)) },
+		"too big":  func() { write(t, path, first, "#"+repeatByte(maxFileBytes)) },
 		"a folder": func() { _ = os.Remove(path); _ = os.Mkdir(path, 0o700) },
 		"missing":  func() { _ = os.Remove(path) },
 	} {

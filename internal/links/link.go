@@ -1,6 +1,7 @@
 package links
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 )
@@ -58,6 +59,11 @@ type Grant struct {
 	// where nobody is asked. A request with the credentials of another one is
 	// refused; to a link without a principal no credentials mean anything.
 	Principal string
+	// Reader is the id of who asked for the link, "" for anybody, and Rights is what
+	// else decides on their access, in the caller's own words. Whoever opens the
+	// resource asks again whether they may read it.
+	Reader string
+	Rights string
 	// Bound makes the link worthless without the credentials of Principal. Links
 	// of kind [HTTP] cannot be: SEP-2166 forbids to ask for any.
 	Bound bool
@@ -78,7 +84,8 @@ type Link struct {
 	Host    string
 	Issued  time.Time // whole milliseconds
 	Expires time.Time // whole seconds
-	// Epoch of the principal when the link was made.
+	// Epoch of the reader when the link was made, or of the principal where the reader
+	// is anybody.
 	Epoch uint64
 	Nonce Nonce
 	// Place is where the uses of a single-use link are counted.
@@ -88,6 +95,9 @@ type Link struct {
 	// sent only to the first who redeems the link.
 	secret [secretBytes]byte
 }
+
+// accountable returns whose epoch counts.
+func (g Grant) accountable() string { return cmp.Or(g.Reader, g.Principal) }
 
 // check refuses with ErrGrant what no token may say.
 func (l Link) check() error {
@@ -110,7 +120,7 @@ func (l Link) check() error {
 			return fmt.Errorf("%w: %s", ErrGrant, rule.text)
 		}
 	}
-	if len(l.Principal) > maxPrincipalBytes || len(l.Host) > maxHostBytes {
+	if max(len(l.Principal), len(l.Reader)) > maxPrincipalBytes || len(l.Host) > maxHostBytes {
 		return fmt.Errorf("%w: a principal has at most %d bytes, a host %d", ErrTooLong, maxPrincipalBytes,
 			maxHostBytes)
 	}

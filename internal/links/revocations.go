@@ -8,11 +8,15 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/repomcp/repomcp/internal/livefile"
+	"github.com/repomcp/repomcp/internal/operatorfile"
 )
 
-// maxDenied bounds the patterns, each of which is tried on every link.
-const maxDenied = 1000
+const (
+	// maxDenied bounds the patterns, each of which is tried on every link.
+	maxDenied = 1000
+	// maxFileBytes bounds the files of this package: a thousand lines.
+	maxFileBytes = 256 << 10
+)
 
 // Revocations are what the operator has withdrawn. The zero value is nothing.
 // Several goroutines may use it.
@@ -30,7 +34,7 @@ const maxDenied = 1000
 // that were made under a smaller one are void. What follows the number is the
 // principal to the end of the line.
 type Revocations struct {
-	file  livefile.File
+	file  operatorfile.File
 	lists atomic.Pointer[revocationLists]
 }
 
@@ -41,7 +45,7 @@ type revocationLists struct {
 
 // LoadRevocations reads a revocation file.
 func LoadRevocations(path string) (*Revocations, error) {
-	r := &Revocations{file: livefile.File{Path: path, Contents: "link revocations"}}
+	r := &Revocations{file: operatorfile.File{Path: path, Contents: "link revocations", Limit: maxFileBytes}}
 	if err := r.Reload(); err != nil {
 		return nil, err
 	}

@@ -33,7 +33,7 @@ type Request struct {
 	Mode          binary.Mode
 	AcceptsBinary bool
 
-	subscriber string   // what its subscriptions belong to: the session or the connection
+	connection string   // what its subscriptions belong to where there is no session
 	tools      []string // that the client has chosen; nil are all
 	begun      *Claims  // of the session that it began
 }
@@ -110,7 +110,7 @@ func (s *Server) enterSession(ctx context.Context, r *Request, header headers) (
 	if err != nil {
 		return SessionUnknown, nil
 	}
-	r.Session, r.subscriber, r.Stream, r.Binary = id, id, claims.Stream, claims.Binary
+	r.Session, r.Stream, r.Binary = id, claims.Stream, claims.Binary
 	if r.Version == "" {
 		r.Version = claims.Version
 	}

@@ -50,12 +50,12 @@ func formatNames() []string {
 }
 
 func (c completions) repositories(context.Context, question) (answer, error) {
-	return answer{values: c.catalogue.Names()}, nil
+	return answer{values: c.view.Names()}, nil
 }
 
 // tipsOf the repository that was filled in before.
 func (c completions) tipsOf(q question) (*repos.Repository, *repos.Tips, error) {
-	repository, err := c.catalogue.Known(q.known["repo"])
+	repository, err := c.view.Known(q.known["repo"])
 	if err != nil {
 		return nil, nil, err
 	}
@@ -158,7 +158,7 @@ func revisionOf(known map[string]string) string {
 func (c completions) entries(
 	ctx context.Context, q question, wanted func(repos.TreeEntry) bool,
 ) (found answer, err error) {
-	repository, err := c.catalogue.Known(q.known["repo"])
+	repository, err := c.view.Known(q.known["repo"])
 	if err != nil {
 		return answer{}, err
 	}
@@ -227,7 +227,7 @@ func (c completions) queries(_ context.Context, q question) (answer, error) {
 	}
 	words := qualifiers
 	if name, ok := strings.CutPrefix(word, "repo:"); ok {
-		head, word, words = head+"repo:", name, c.catalogue.Names()
+		head, word, words = head+"repo:", name, c.view.Names()
 	}
 	found := answer{ranked: true}
 	if !presentable(head) {

@@ -25,8 +25,8 @@ const (
 // and the arguments of prompts. Names decide: an argument that is called as a
 // variable is completed as that. It never walks the root.
 type completions struct {
-	catalogue *repos.Catalogue
-	time      time.Duration // for one
+	view repos.View
+	time time.Duration // for one
 }
 
 // question is one completion that is asked for.
@@ -55,7 +55,7 @@ func (s *Server) complete(ctx context.Context, r *Request, params mcp.CompletePa
 	if template, ok := params.Ref.(mcp.ResourceReference); ok {
 		q.archive = strings.Contains(template.URI, "/archive/")
 	}
-	return &mcp.CompleteResult{Completion: completions{s.catalogue, s.options.completionTime}.complete(ctx, q)}, nil
+	return &mcp.CompleteResult{Completion: completions{s.catalogue.For(ctx), s.options.completionTime}.complete(ctx, q)}, nil
 }
 
 func (c completions) complete(ctx context.Context, q question) mcp.Completion {

@@ -56,7 +56,7 @@ func (c *Connection) Close() { c.server.subscriptions.Forget(c.id) } // nobody c
 
 // Admit is [Server.Admit] for a message that came without headers.
 func (c *Connection) Admit(message Message) (*Request, *Error) {
-	r := &Request{Message: message, Address: c.address, subscriber: c.id, tools: c.tools}
+	r := &Request{Message: message, Address: c.address, connection: c.id, tools: c.tools}
 	_, failure := c.server.admit(r, nil, func() (SessionState, *Error) { return SessionPresent, c.enterSession(r) })
 	return r, r.About(failure)
 }
@@ -76,14 +76,14 @@ func (c *Connection) enterSession(r *Request) *Error {
 
 // Notified takes a notification. Those that mean nothing here are passed over,
 // as JSON-RPC wants.
-func (c *Connection) Notified(message Message) {
+func (c *Connection) Notified(ctx context.Context, message Message) {
 	switch {
 	case message.Method == MethodCancelled:
 		c.cancelled(message.Params)
 	case message.Method == MethodInitialized && c.claims != nil:
 		// From now on the client may be told of changes. A second time changes
 		// nothing.
-		c.server.subscriptions.Connect(c.id, c.events.put)
+		c.server.subscriptions.Connect(ctx, c.id, c.events.put)
 	}
 }
 

@@ -167,7 +167,7 @@ func BenchmarkCrowd(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			timed := &timing{}
 			for i := 0; b.Loop(); i++ {
-				known := map[string]string{"repo": s.catalogue.Names()[i*7919%crowdSize]}
+				known := map[string]string{"repo": s.catalogue.For(b.Context()).Names()[i*7919%crowdSize]}
 				if c.variable == "unknown" {
 					c.variable, known["repo"] = "branch", "no/such/repository"
 				}

@@ -148,7 +148,7 @@ func (s *Server) DownloadReply(ctx context.Context, r *Request, content *resourc
 	if r.Session != "" {
 		bound = Principal(ctx, r.Session)
 	}
-	url, link, err := s.resources.DownloadLink(content, bound)
+	url, link, err := s.resources.DownloadLink(ctx, content, bound)
 	switch {
 	case errors.Is(err, links.ErrRevoked) || errors.Is(err, links.ErrTooLong):
 		failure := r.notStreamed("There are no download URLs of this resource. Send POST /mcp with Accept: */* and "+

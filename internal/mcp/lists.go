@@ -70,10 +70,11 @@ func (s *Server) listResources(ctx context.Context, r *Request, params mcp.Pagin
 		return nil, &Error{Reason: ReasonParams, Message: "The cursor is none of this server's. Take it from " +
 			"nextCursor of the result before, as it is, or begin without one."}
 	}
-	names, more := s.catalogue.Page(after, pageSize)
+	view := s.catalogue.For(ctx)
+	names, more := view.Page(after, pageSize)
 	result := &listResult{Resources: make([]listedResource, 0, 2*len(names))}
 	for _, name := range names {
-		if repository, err := s.catalogue.Known(name); err == nil {
+		if repository, err := view.Known(name); err == nil {
 			result.Resources = append(result.Resources, s.listed(ctx, repository)...)
 		}
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/watch"
 )
 
@@ -75,6 +76,20 @@ func (n notification) write(meta map[string]any, notify func(message []byte) err
 	return notify(message)
 }
 
+// subscriberOf a session is what its subscriptions belong to. It is another one for
+// each principal: who has found out the id of somebody else's session hears of
+// nothing that is watched in it.
+func subscriberOf(ctx context.Context, session string) string {
+	return access.PrincipalOf(ctx).ID + " " + session
+}
+
+func (r *Request) subscriber(ctx context.Context) string {
+	if r.Session == "" {
+		return r.connection
+	}
+	return subscriberOf(ctx, r.Session)
+}
+
 // listening knows which sessions have an event stream on this server: a session
 // may have one.
 type listening struct {
@@ -85,13 +100,14 @@ type listening struct {
 // Events is the event stream of a session.
 type Events struct {
 	server  *Server
-	session string
+	session string // as subscriberOf has it
 	outbox  outbox
 }
 
 // OpenEvents begins the event stream of a session, which has at most one at a
 // time. Close it.
-func (s *Server) OpenEvents(session string) (events *Events, ok bool) {
+func (s *Server) OpenEvents(ctx context.Context, session string) (events *Events, ok bool) {
+	session = subscriberOf(ctx, session)
 	s.listening.mu.Lock()
 	defer s.listening.mu.Unlock()
 	if s.listening.sessions[session] {
@@ -102,7 +118,7 @@ func (s *Server) OpenEvents(session string) (events *Events, ok bool) {
 	}
 	s.listening.sessions[session] = true
 	events = &Events{s, session, newOutbox()}
-	s.subscriptions.Connect(session, events.outbox.put)
+	s.subscriptions.Connect(ctx, session, events.outbox.put)
 	return events, true
 }
 

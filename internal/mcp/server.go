@@ -31,7 +31,7 @@ const (
 
 // Options of a [Server]. Catalogue, Resources and Subscriptions are required.
 type Options struct {
-	Catalogue *repos.Catalogue
+	Catalogue repos.Views
 	// Resources of the same catalogue.
 	Resources *resources.Service
 	// Subscriptions tell clients of changes while they run.
@@ -62,7 +62,7 @@ type Options struct {
 // Server answers MCP messages about the repositories of a catalogue.
 type Server struct {
 	options       Options
-	catalogue     *repos.Catalogue
+	catalogue     repos.Views
 	resources     *resources.Service
 	subscriptions *watch.Subscriptions
 	sessions      *Sessions

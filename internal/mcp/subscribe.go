@@ -14,15 +14,15 @@ import (
 
 // subscribe answers resources/subscribe.
 func (s *Server) subscribe(ctx context.Context, r *Request, _ mcp.SubscribeParams) (any, *Error) {
-	if err := s.subscriptions.Subscribe(ctx, r.subscriber, r.Address, r.Params.URI); err != nil {
+	if err := s.subscriptions.Subscribe(ctx, r.subscriber(ctx), r.Address, r.Params.URI); err != nil {
 		return nil, subscriptionError(err, r.Params.URI)
 	}
 	return &mcp.EmptyResult{}, nil
 }
 
 // unsubscribe answers resources/unsubscribe.
-func (s *Server) unsubscribe(_ context.Context, r *Request, _ mcp.UnsubscribeParams) (any, *Error) {
-	s.subscriptions.Unsubscribe(r.subscriber, r.Params.URI)
+func (s *Server) unsubscribe(ctx context.Context, r *Request, _ mcp.UnsubscribeParams) (any, *Error) {
+	s.subscriptions.Unsubscribe(r.subscriber(ctx), r.Params.URI)
 	return &mcp.EmptyResult{}, nil
 }
 

@@ -47,13 +47,20 @@ type Options struct {
 	// commits refs lead to; 0 means [DefaultCommitGraphBytes]. Files that are larger
 	// are not used.
 	CommitGraphBytes int64
+	// Visible returns which repositories the visitor of a request may know of, by
+	// their names. That it is nil, or returns nil, means all.
+	Visible func(ctx context.Context) func(name string) bool
 	// Logger gets what an operator wants to know; nil discards it.
 	Logger *slog.Logger
 }
 
 // Catalogue knows the repositories below one root. It may be used by any
 // number of goroutines.
+//
+// Its own methods are the operator's: they see everything. Whatever serves
+// visitors is given [Views] instead.
 type Catalogue struct {
+	View
 	root        *os.Root
 	store       *objects.Store
 	options     Options
@@ -68,6 +75,7 @@ type Catalogue struct {
 	scanned time.Time
 	names   []string // sorted
 	byName  map[string]*Repository
+	longest int // bytes of the longest name
 
 	told notices
 }
@@ -98,6 +106,7 @@ func Open(root string, options Options) (*Catalogue, error) {
 		parents: newKnownParents(options.GraphBytes), shapes: newShapes(options.CommitGraphBytes),
 		layerChecks: newLayerChecks(),
 	}
+	c.View = View{catalogue: c}
 	if err := c.rescan(0); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -161,91 +170,19 @@ type Usage = objects.Usage
 // Usage counts what is open now.
 func (c *Catalogue) Usage() Usage { return c.store.Usage() }
 
-// Names lists all repositories in byte order.
-func (c *Catalogue) Names() []string {
+// For returns what the visitor of a request may know of.
+func (c *Catalogue) For(ctx context.Context) View {
+	if c.options.Visible == nil {
+		return c.View
+	}
+	return View{catalogue: c, visible: c.options.Visible(ctx)}
+}
+
+// listing is all names in byte order.
+func (c *Catalogue) listing() []string {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
 	return c.names
-}
-
-// Page lists up to limit names that come after the given one, and whether
-// there are more. The cursor stays right while repositories come and go.
-func (c *Catalogue) Page(after string, limit int) (names []string, more bool) {
-	all := c.Names()
-	start, found := slices.BinarySearch(all, after)
-	if found {
-		start++
-	}
-	end := min(start+limit, len(all))
-	return all[start:end], end < len(all)
-}
-
-// Get looks a repository up by its name, or that with .git behind it.
-func (c *Catalogue) Get(name string) (*Repository, error) {
-	if r := c.lookup(name); r != nil {
-		return r, nil
-	}
-	if !validName(name) {
-		return nil, fmt.Errorf("repository: %w", ErrNotFound)
-	}
-	if err := c.rescan(missRescan); err != nil {
-		return nil, err
-	}
-	if r := c.lookup(name); r != nil {
-		return r, nil
-	}
-	return nil, fmt.Errorf("repository: %w", ErrNotFound)
-}
-
-// Snapshot takes a snapshot of a repository, which [Catalogue.Get] finds.
-func (c *Catalogue) Snapshot(name string) (*Snapshot, error) {
-	repository, err := c.Get(name)
-	if err != nil {
-		return nil, err
-	}
-	return repository.Snapshot()
-}
-
-// Known looks a repository up among those that the last walk found: the answer
-// is there at once, and may be old by as much as the listing.
-func (c *Catalogue) Known(name string) (*Repository, error) {
-	if r := c.lookup(name); r != nil {
-		return r, nil
-	}
-	return nil, fmt.Errorf("repository: %w", ErrNotFound)
-}
-
-// Longest finds the repository with the longest name that is the given path
-// or a leading part of it, ended by a slash, and returns what follows it.
-func (c *Catalogue) Longest(p string) (r *Repository, rest string, err error) {
-	if r, rest, err = c.LongestKnown(p); err == nil {
-		return r, rest, nil
-	}
-	if err := c.rescan(missRescan); err != nil {
-		return nil, "", err
-	}
-	return c.LongestKnown(p)
-}
-
-// LongestKnown is [Catalogue.Longest] among those that the last walk found, as
-// [Catalogue.Known] is.
-func (c *Catalogue) LongestKnown(p string) (r *Repository, rest string, err error) {
-	for end := len(p); end > 0; end = strings.LastIndexByte(p[:end], '/') {
-		if r := c.lookup(p[:end]); r != nil {
-			return r, p[end:], nil
-		}
-	}
-	return nil, "", fmt.Errorf("repository: %w", ErrNotFound)
-}
-
-// lookup takes the name of the folder, too: name.git is name.
-func (c *Catalogue) lookup(name string) *Repository {
-	c.mu.RLock()
-	defer c.mu.RUnlock()
-	if r := c.byName[name]; r != nil {
-		return r
-	}
-	return c.byName[strings.TrimSuffix(name, ".git")]
 }
 
 // rescan walks the root unless that was done less than age ago.
@@ -262,14 +199,14 @@ func (c *Catalogue) rescan(age time.Duration) error {
 	if err := c.walk(".", found); err != nil {
 		return fmt.Errorf("reading the root: %w", pathless(err))
 	}
-	names := make([]string, 0, len(found))
+	names, longest := make([]string, 0, len(found)), 0
 	for name := range found {
-		names = append(names, name)
+		names, longest = append(names, name), max(longest, len(name))
 	}
 	slices.Sort(names)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.names, c.byName, c.scanned = names, found, time.Now()
+	c.names, c.byName, c.longest, c.scanned = names, found, longest, time.Now()
 	return nil
 }
 

@@ -1,8 +1,6 @@
 package repos
 
 import (
-	"errors"
-	"fmt"
 	"net/url"
 	"slices"
 	"strings"
@@ -73,26 +71,6 @@ func submodules(settings []gitconfig.Setting) map[string]*config.Submodule {
 		}
 	}
 	return modules
-}
-
-// Sibling finds the repository of the same catalogue that the URL of a
-// submodule means. A relative URL (./ and ../) counts from this repository's
-// name, as gitmodules(5) says. Of another one the host and the path count, by
-// the longest end of them that is the name of a repository: of
-// https://host/group/lib.git those are host/group/lib and group/lib. A bare
-// last part is taken for a name only when it is the whole path. What fits
-// nothing is [ErrNotFound].
-//
-// That another repository of the same name is meant does no harm: a submodule
-// names its commit by the hash of its content.
-func (r *Repository) Sibling(rawURL string) (*Repository, error) {
-	for _, name := range siblingNames(r.name, rawURL) {
-		sibling, err := r.catalogue.Get(name)
-		if !errors.Is(err, ErrNotFound) {
-			return sibling, err
-		}
-	}
-	return nil, fmt.Errorf("submodule: %w", ErrNotFound)
 }
 
 // siblingNames are the names that an URL may mean, the best first.

@@ -84,7 +84,7 @@ func TestSiblingIsTheRepositoryThatAnURLMeans(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sibling, err := repository.Sibling(c.url)
+		sibling, err := catalogue.Sibling(repository, c.url)
 		switch {
 		case c.want == "" && !errors.Is(err, repos.ErrNotFound):
 			t.Errorf("%s: %.60q: %v, %v", c.of, c.url, sibling, err)

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/cache"
 	"github.com/repomcp/repomcp/internal/repos"
 )
@@ -28,13 +29,14 @@ type cachedBytes struct {
 // has it has opened the archive. It names the limits as well as the bytes, since
 // some of those are only met while an archive is written. What a weak ETag names
 // is made for each request.
-func (s *Service) connectCache(c *Content) {
+func (s *Service) connectCache(ctx context.Context, c *Content) {
 	if s.options.Cache == nil || c.Weak {
 		return
 	}
 	limits := fmt.Sprintf("%+v", s.options.ArchiveLimits)
 	c.cached = &cachedBytes{
-		cache: s.options.Cache, key: cache.KeyOf("archive", c.ETag, limits), build: s.builder(c.Frozen, c.ETag),
+		cache: s.options.Cache, key: cache.KeyOf("archive", c.ETag, limits),
+		build: s.builder(access.PrincipalOf(ctx), c.Frozen, c.ETag),
 	}
 }
 
@@ -43,18 +45,22 @@ func (s *Service) connectCache(c *Content) {
 // that the archive may be read, since no ref is asked. What is here and no longer
 // served was taken back, and is [repos.ErrNotFound] as ever.
 func (s *Service) openCached(ctx context.Context, uri string) (*Content, error) {
-	r, err := Parse(uri, names{s.catalogue})
+	r, err := Parse(uri, s.names(ctx))
 	if err != nil {
 		return nil, err
 	}
 	if r.Kind != Archive || s.options.Cache == nil {
 		return nil, repos.ErrNotFound
 	}
-	tag, err := s.absentTag(r)
+	repository, err := s.catalogue.For(ctx).Get(r.Repository)
 	if err != nil {
 		return nil, err
 	}
-	content := s.absentArchive(r, tag)
+	tag, err := s.absentTag(repository, r)
+	if err != nil {
+		return nil, err
+	}
+	content := s.absentArchive(ctx, repository, r, tag)
 	err = content.Find(ctx)
 	if err == nil && !content.fetched() {
 		err = repos.ErrNotFound
@@ -66,11 +72,7 @@ func (s *Service) openCached(ctx context.Context, uri string) (*Content, error) 
 }
 
 // absentTag is the ETag of an archive whose commit is not here.
-func (s *Service) absentTag(r Resource) (tag string, err error) {
-	repository, err := s.catalogue.Get(r.Repository)
-	if err != nil {
-		return "", err
-	}
+func (s *Service) absentTag(repository *repos.Repository, r Resource) (tag string, err error) {
 	snapshot, err := repository.Snapshot()
 	if err != nil {
 		return "", err
@@ -96,24 +98,26 @@ func (s *Service) absentTag(r Resource) (tag string, err error) {
 
 // absentArchive is an archive of a commit that is not here. Where its kept bytes turn
 // out to be damaged it is opened once more: the commit may have come.
-func (s *Service) absentArchive(r Resource, tag string) *Content {
+func (s *Service) absentArchive(
+	ctx context.Context, repository *repos.Repository, r Resource, tag string,
+) *Content {
 	id := r.Revision
 	c := &Content{
 		URI: r.String(), MIMEType: r.Options.Format.MediaType(), FileName: archiveName(r, id), Size: UnknownSize,
 		ETag: tag, Immutable: true, Streamable: true, Commit: id, Revision: id, Repository: r.Repository,
-		Frozen: r.String(), FrozenName: archiveName(r, id), close: func() error { return nil },
+		Frozen: r.String(), FrozenName: archiveName(r, id), mirror: repository, close: func() error { return nil },
 	}
-	c.write = s.builder(c.Frozen, tag)
+	c.write = s.builder(access.PrincipalOf(ctx), c.Frozen, tag)
 	c.remember(s.extents)
-	s.connectCache(c)
+	s.connectCache(ctx, c)
 	return c
 }
 
-// builder generates an archive from a snapshot of its own: it may go on when
-// the request that it was begun for has ended.
-func (s *Service) builder(uri, tag string) cache.Build {
+// builder generates an archive from a snapshot of its own, for the principal who has
+// opened it: it may go on when the request that it was begun for has ended.
+func (s *Service) builder(principal access.Principal, uri, tag string) cache.Build {
 	return func(ctx context.Context, w io.Writer) error {
-		content, err := s.Open(ctx, uri)
+		content, err := s.Open(access.WithPrincipal(ctx, principal), uri)
 		if err != nil {
 			return fmt.Errorf("%w: %w", errReopen, err)
 		}

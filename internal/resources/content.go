@@ -62,7 +62,8 @@ type Content struct {
 	// Meta is shown to clients in _meta.
 	Meta map[string]any
 
-	write func(ctx context.Context, w io.Writer) error
+	mirror *repos.Repository // nil for the list of all
+	write  func(ctx context.Context, w io.Writer) error
 	// writeRange writes a part without making all that is before it; nil where
 	// that cannot be done.
 	writeRange func(ctx context.Context, w io.Writer, offset, length int64) error
@@ -87,13 +88,21 @@ func (c *Content) Close() error {
 	return c.close()
 }
 
+// Fetched is when git last fetched into the repository; zero where that is not known.
+func (c *Content) Fetched() time.Time {
+	if c.mirror == nil {
+		return time.Time{}
+	}
+	return c.mirror.Fetched()
+}
+
 // opener finds one kind of resource in a snapshot. On success the content
 // owns the snapshot.
 type opener func(ctx context.Context, s *repos.Snapshot, r Resource) (*Content, error)
 
 // Open finds the resource that a URI names.
 func (s *Service) Open(ctx context.Context, uri string) (*Content, error) {
-	resource, err := Parse(uri, names{s.catalogue})
+	resource, err := Parse(uri, s.names(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -107,7 +116,7 @@ func (s *Service) Open(ctx context.Context, uri string) (*Content, error) {
 
 // OpenPage is Open, but of a list only a page.
 func (s *Service) OpenPage(ctx context.Context, uri string) (*Content, error) {
-	resource, err := Parse(uri, names{s.catalogue})
+	resource, err := Parse(uri, s.names(ctx))
 	if err != nil {
 		return nil, err
 	}
@@ -128,11 +137,7 @@ func (s *Service) openResource(ctx context.Context, resource Resource) (*Content
 
 // openWith takes a snapshot and finds a resource in it.
 func (s *Service) openWith(ctx context.Context, resource Resource, open opener) (*Content, error) {
-	repository, err := s.catalogue.Get(resource.Repository)
-	if err != nil {
-		return nil, err
-	}
-	snapshot, err := repository.Snapshot()
+	snapshot, err := s.catalogue.For(ctx).Snapshot(resource.Repository)
 	if err != nil {
 		return nil, err
 	}
@@ -142,10 +147,11 @@ func (s *Service) openWith(ctx context.Context, resource Resource, open opener) 
 		return nil, errors.Join(err, snapshot.Close())
 	}
 	AccountOf(ctx).find(content.Commit)
+	content.mirror = snapshot.Repository()
 	switch {
 	case resource.Kind == Archive:
 		content.remember(s.extents)
-		s.connectCache(content)
+		s.connectCache(ctx, content)
 	case content.prove != nil:
 		content.remember(s.files)
 	}
@@ -159,19 +165,23 @@ func (s *Service) openWith(ctx context.Context, resource Resource, open opener) 
 	return content, nil
 }
 
-// names looks names up for the parser.
-type names struct{ catalogue *repos.Catalogue }
+// names looks names up for the parser, among those that the visitor may know of.
+type names struct{ repos.View }
 
+func (s *Service) names(ctx context.Context) names { return names{s.catalogue.For(ctx)} }
+
+// LongestRepository implements [Namespace].
 func (n names) LongestRepository(p string) (name, rest string, err error) {
-	repository, rest, err := n.catalogue.Longest(p)
+	repository, rest, err := n.Longest(p)
 	if err != nil {
 		return "", "", err
 	}
 	return repository.Name(), rest, nil
 }
 
+// LongestRef implements [Namespace].
 func (n names) LongestRef(repository, prefix, p, marker string) (name, rest string, err error) {
-	r, err := n.catalogue.Get(repository)
+	r, err := n.Get(repository)
 	if err != nil {
 		return "", "", err
 	}
@@ -179,7 +189,7 @@ func (n names) LongestRef(repository, prefix, p, marker string) (name, rest stri
 }
 
 func (s *Service) openArchive(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*Content, error) {
-	siblings := NewSiblings(snapshot.Repository())
+	siblings := NewSiblings(s.catalogue.For(ctx), snapshot.Repository())
 	content, err := s.planArchive(ctx, snapshot, r, siblings)
 	if err != nil {
 		return nil, errors.Join(err, siblings.Close())

@@ -159,7 +159,7 @@ func (s *Service) openDownload(
 	if kind == PlainArchive && hasQuery {
 		locked, rawQuery, hasQuery = cutLock(rawQuery)
 	}
-	resource, err := ParseDownload(kind, rawPath, rawQuery, hasQuery, names{s.catalogue})
+	resource, err := ParseDownload(kind, rawPath, rawQuery, hasQuery, s.names(ctx))
 	if err != nil {
 		return nil, err
 	}

@@ -3,10 +3,12 @@ package resources
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/links"
 	"github.com/repomcp/repomcp/internal/repos"
 )
@@ -32,6 +34,9 @@ type Linking struct {
 	Lifetime time.Duration
 	// ManyUses lets a downloadUrl be used more than once.
 	ManyUses bool
+	// Relevant leaves out of a principal what decides nothing about access, so that a
+	// link is not longer than it need be; nil leaves nothing out.
+	Relevant func(access.Principal) access.Principal
 }
 
 // hereKey of a context says that its request came from here.
@@ -75,14 +80,23 @@ func (s *Service) LinkLifetime() time.Duration {
 
 // DownloadLink makes a URL for one download of a content, by the principal only
 // unless that is "".
-func (s *Service) DownloadLink(content *Content, principal string) (url string, link links.Link, err error) {
-	return s.link(content, links.Grant{
+func (s *Service) DownloadLink(
+	ctx context.Context, content *Content, principal string,
+) (url string, link links.Link, err error) {
+	return s.link(ctx, content, links.Grant{
 		Kind: links.Download, SingleUse: !s.options.Links.ManyUses, Principal: principal, Bound: principal != "",
 	})
 }
 
 // link makes a URL for a content as it is now: of a branch it names the commit.
-func (s *Service) link(content *Content, grant links.Grant) (url string, link links.Link, err error) {
+func (s *Service) link(
+	ctx context.Context, content *Content, grant links.Grant,
+) (url string, link links.Link, err error) {
+	reader := access.PrincipalOf(ctx)
+	if relevant := s.options.Links.Relevant; relevant != nil {
+		reader = relevant(reader)
+	}
+	grant.Reader, grant.Rights = reader.ID, rightsOf(reader)
 	grant.Methods = links.GET | links.HEAD
 	grant.Resource, grant.Repository, grant.Lifetime = content.Frozen, content.Repository, s.options.Links.lifetime()
 	if content.Asked != "" {
@@ -111,7 +125,7 @@ func (s *Service) LinkMeta(ctx context.Context, content *Content) map[string]any
 	if !s.CanLink(ctx) || !content.Streamable {
 		return nil
 	}
-	url, link, err := s.link(content, links.Grant{Kind: links.HTTP})
+	url, link, err := s.link(ctx, content, links.Grant{Kind: links.HTTP})
 	if err != nil {
 		s.logger.DebugContext(ctx, "a resource is shown without its httpUrl", "uri", content.URI, "error", err)
 		return nil
@@ -178,7 +192,8 @@ func (s *Service) OpenLink(ctx context.Context, token string, use LinkUse) (Link
 			return Linked{}, err
 		}
 	}
-	content, err := s.openFrozen(ctx, link)
+	// Whoever redeems it, what its reader may read now counts.
+	content, err := s.openFrozen(access.WithPrincipal(ctx, readerOf(link)), link)
 	if err != nil {
 		return Linked{}, err
 	}
@@ -186,14 +201,37 @@ func (s *Service) OpenLink(ctx context.Context, token string, use LinkUse) (Link
 	return Linked{content, link, use.Resume}, nil
 }
 
-// openFrozen opens what a link names, if need be from where it is kept: that
-// the bearer may read it was decided when the link was made.
+// linkRights are what a link says of its reader besides the id.
+type linkRights struct {
+	Groups []string `json:"groups,omitempty"`
+	Scopes []string `json:"scopes,omitempty"`
+}
+
+// rightsOf a principal, "" where nothing but the id decides.
+func rightsOf(p access.Principal) string {
+	if len(p.Groups)+len(p.Scopes) == 0 {
+		return ""
+	}
+	text, _ := json.Marshal(linkRights{p.Groups, p.Scopes}) // lists of texts
+	return string(text)
+}
+
+// readerOf a link. Rights that cannot be read are none.
+func readerOf(link links.Link) access.Principal {
+	var rights linkRights
+	_ = json.Unmarshal([]byte(link.Rights), &rights)
+	return access.Principal{ID: link.Reader, Groups: rights.Groups, Scopes: rights.Scopes}
+}
+
+// openFrozen opens what a link names, if need be from where it is kept: that the
+// commit may be read was decided when the link was made. The principal of the context is
+// the link's.
 func (s *Service) openFrozen(ctx context.Context, link links.Link) (*Content, error) {
 	content, err := s.Open(ctx, link.Resource)
 	if !errors.Is(err, repos.ErrNotFound) {
 		return content, err
 	}
-	if _, unknown := s.catalogue.Get(link.Repository); unknown != nil {
+	if _, unknown := s.catalogue.For(ctx).Get(link.Repository); unknown != nil {
 		return nil, err
 	}
 	content, err = s.openCached(ctx, link.Resource)

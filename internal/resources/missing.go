@@ -27,7 +27,7 @@ func (s *Service) missing(ctx context.Context, kind Plain, rawPath string, err e
 	if err != nil {
 		return ""
 	}
-	name, rest, err := names{s.catalogue}.LongestRepository(path)
+	name, rest, err := s.names(ctx).LongestRepository(path)
 	if err != nil {
 		return fmt.Sprintf("There is no repository %q. GET /repositories lists them.", Clip(Text(path)))
 	}
@@ -46,7 +46,7 @@ func (s *Service) missing(ctx context.Context, kind Plain, rawPath string, err e
 		}
 		revision = stem
 	case PlainRaw:
-		resource, err := parseRaw(name, rest, names{s.catalogue})
+		resource, err := parseRaw(name, rest, s.names(ctx))
 		if err != nil {
 			return ""
 		}
@@ -72,11 +72,7 @@ func noFormat(name string) string {
 
 // missingBelow looks for a revision and then for a path in it.
 func (s *Service) missingBelow(ctx context.Context, name, revision, path string) string {
-	repository, err := s.catalogue.Get(name)
-	if err != nil {
-		return ""
-	}
-	snapshot, err := repository.Snapshot()
+	snapshot, err := s.catalogue.For(ctx).Snapshot(name)
 	if err != nil {
 		return ""
 	}

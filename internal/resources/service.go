@@ -2,7 +2,6 @@ package resources
 
 import (
 	"log/slog"
-	"time"
 
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/cache"
@@ -11,7 +10,7 @@ import (
 
 // Options of a [Service]. Catalogue and Engine are required.
 type Options struct {
-	Catalogue *repos.Catalogue
+	Catalogue repos.Views
 	// Engine writes archives.
 	Engine        *archive.Engine
 	ArchiveLimits archive.Limits
@@ -28,7 +27,7 @@ type Options struct {
 // Service finds what URIs name in the repositories of a catalogue.
 type Service struct {
 	options   Options
-	catalogue *repos.Catalogue
+	catalogue repos.Views
 	logger    *slog.Logger
 	extents   *extents // of archives
 	files     *extents // apart, since many small files are read and few archives
@@ -47,14 +46,6 @@ func New(options Options) *Service {
 
 // Downloads reports whether contents can be had over HTTP.
 func (s *Service) Downloads() bool { return !s.options.NoHTTP }
-
-// Fetched is when git last fetched into a repository; zero where that is not known.
-func (s *Service) Fetched(repository string) time.Time {
-	if r, err := s.catalogue.Known(repository); err == nil {
-		return r.Fetched()
-	}
-	return time.Time{}
-}
 
 // Redirects reports whether a client may be sent to where archives are kept.
 func (s *Service) Redirects() bool { return s.options.Cache != nil && s.options.Cache.Redirects() }

@@ -10,10 +10,11 @@ import (
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
-// Siblings finds the submodules of a repository among the others of its
-// catalogue. It opens each of those once and holds it until Close, so that an
+// Siblings finds the submodules of a repository among the others that the visitor
+// may know of. It opens each of those once and holds it until Close, so that an
 // archive is made of one state of each.
 type Siblings struct {
+	view repos.View
 	of   *repos.Repository
 	held *heldSnapshots
 }
@@ -27,14 +28,14 @@ type heldSnapshots struct {
 
 // NewSiblings is for the submodules of one repository, and for those in them.
 // Close it when the archive is done.
-func NewSiblings(of *repos.Repository) *Siblings {
-	return &Siblings{of: of, held: &heldSnapshots{byName: make(map[string]*repos.Snapshot)}}
+func NewSiblings(view repos.View, of *repos.Repository) *Siblings {
+	return &Siblings{view: view, of: of, held: &heldSnapshots{byName: make(map[string]*repos.Snapshot)}}
 }
 
 // Open implements [archive.Siblings]: the commit has to be one that the other
 // repository serves.
 func (s *Siblings) Open(ctx context.Context, url string, commit repos.ID) (archive.Sibling, error) {
-	repository, err := s.of.Sibling(url)
+	repository, err := s.view.Sibling(s.of, url)
 	if err != nil {
 		return archive.Sibling{}, err
 	}
@@ -54,7 +55,7 @@ func (s *Siblings) Open(ctx context.Context, url string, commit repos.ID) (archi
 	}
 	return archive.Sibling{
 		Repository: repository.Name(), Source: snapshot, Commit: found,
-		Siblings: &Siblings{of: repository, held: s.held},
+		Siblings: &Siblings{view: s.view, of: repository, held: s.held},
 	}, nil
 }
 

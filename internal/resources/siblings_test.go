@@ -56,7 +56,7 @@ func TestSiblingsServeWhatTheirRepositoriesServe(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := NewSiblings(main)
+		s := NewSiblings(catalogue.View, main)
 		for _, c := range []struct {
 			url, commit string
 			served      bool

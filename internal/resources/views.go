@@ -262,7 +262,7 @@ func openRefs(ctx context.Context, s *repos.Snapshot, r Resource) (*Content, err
 
 // openCatalogue lists the repositories.
 func (s *Service) openCatalogue(ctx context.Context, r Resource) (*Content, error) {
-	names := s.catalogue.Names()
+	names := s.catalogue.For(ctx).Names()
 	start, end := r.window(names)
 	view := catalogueView{Count: len(names)}
 	if end < len(names) {

@@ -168,11 +168,15 @@ func TestCursorsOfOthersAreRefused(t *testing.T) {
 		"another ref":   {Query: words("hello"), Cursor: first.Cursor, Ref: "main"},
 		"no cursor":     {Query: words("hello"), Cursor: "no cursor"},
 		"cut short":     {Query: words("hello"), Cursor: first.Cursor[:len(first.Cursor)-20]},
-		"not allowed":   {Query: words("hello"), Cursor: first.Cursor, Allowed: func(string) bool { return false }},
 	} {
 		if result, err := b.Search(t.Context(), request); !errors.Is(err, search.ErrCursor) {
 			t.Errorf("%s: %+v, %v", name, result, err)
 		}
+	}
+	nothing := seeing(t.Context(), func(string) bool { return false })
+	if result, err := b.Search(nothing, search.Request{Query: words("hello"), Cursor: first.Cursor}); !errors.Is(err,
+		search.ErrCursor) {
+		t.Errorf("a repository that the visitor may not know of: %+v, %v", result, err)
 	}
 	// The commit is not served any more.
 	repo.Git("update-ref", "-d", "refs/heads/main")

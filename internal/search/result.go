@@ -15,9 +15,6 @@ type Request struct {
 	// Ref is the revision, as for [repos.Snapshot.Resolve]; the default branch
 	// when empty. Of several repositories those that lack it are left out.
 	Ref string
-	// Allowed says which repositories the caller may know of; nil allows all.
-	// Others do not exist for the search.
-	Allowed func(name string) bool
 	// Before and After are how many lines come with each matching one, at most
 	// MaxContext.
 	Before, After int

@@ -34,7 +34,7 @@ const (
 // Searcher searches the repositories of a catalogue. It may be used by any number
 // of goroutines.
 type Searcher struct {
-	catalogue *repos.Catalogue
+	catalogue repos.Views
 	scheduler *workers.Scheduler
 	options   Options
 	cache     *answerCache
@@ -43,7 +43,7 @@ type Searcher struct {
 
 // New makes the one searcher of a process. Files are searched by the scheduler's
 // workers.
-func New(catalogue *repos.Catalogue, scheduler *workers.Scheduler, options Options) *Searcher {
+func New(catalogue repos.Views, scheduler *workers.Scheduler, options Options) *Searcher {
 	setDefault(&options.CacheBytes, DefaultCacheBytes)
 	setDefault(&options.FileBytes, DefaultFileBytes)
 	return &Searcher{
@@ -56,6 +56,7 @@ func New(catalogue *repos.Catalogue, scheduler *workers.Scheduler, options Optio
 type search struct {
 	*Searcher
 	ctx      context.Context
+	view     repos.View
 	request  Request
 	limits   Limits
 	query    *compiled
@@ -87,7 +88,8 @@ type folder struct {
 	broken bool   // something below could not be searched
 }
 
-// Search runs a query. Mistakes in it are a [*QueryError], a cursor that does not
+// Search runs a query in the repositories that the visitor of the context may know
+// of; others do not exist for it. Mistakes in it are a [*QueryError], a cursor that does not
 // fit is [ErrCursor], and a repository that was named alone fails with its own error:
 // [repos.ErrNotFound] when it, or the ref, is not there. Problems with others are
 // in the result.
@@ -98,7 +100,7 @@ func (s *Searcher) Search(ctx context.Context, request Request) (*Result, error)
 	}
 	request.Before, request.After = min(max(request.Before, 0), MaxContext), min(max(request.After, 0), MaxContext)
 	run := &search{
-		Searcher: s, ctx: ctx, request: request, limits: request.Limits.withDefaults(), query: query,
+		Searcher: s, ctx: ctx, view: s.catalogue.For(ctx), request: request, limits: request.Limits.withDefaults(), query: query,
 		sum: query.sum(request.Ref), start: time.Now(), result: new(Result),
 		files: s.cache.forQuery(query.pattern.Key()),
 		trees: s.cache.forQuery(query.pattern.Key() + "\x00" + query.filterKey),
@@ -161,13 +163,13 @@ func (s *search) repositories() (names []string, single bool, err error) {
 			continue
 		}
 		// What the catalogue does not list yet, it finds by name.
-		if _, err := s.catalogue.Get(name); err != nil && !errors.Is(err, repos.ErrNotFound) &&
+		if _, err := s.view.Get(name); err != nil && !errors.Is(err, repos.ErrNotFound) &&
 			!errors.Is(err, repos.ErrInvalid) {
 			return nil, false, err
 		}
 	}
-	for _, name := range s.catalogue.Names() {
-		if s.allowed(name) && choice.selects(func(v string) bool { return matchRepository(v, name) }) {
+	for _, name := range s.view.Names() {
+		if choice.selects(func(v string) bool { return matchRepository(v, name) }) {
 			names = append(names, name)
 		}
 	}
@@ -180,10 +182,6 @@ func (s *search) repositories() (names []string, single bool, err error) {
 		}
 	}
 	return names, len(names) == 1 && len(choice.Any) == 1 && !isGlob(choice.Any[0]), nil
-}
-
-func (s *search) allowed(name string) bool {
-	return s.request.Allowed == nil || s.request.Allowed(name)
 }
 
 const (

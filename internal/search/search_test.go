@@ -193,7 +193,6 @@ func TestRefs(t *testing.T) {
 		{Query: words("needle"), Ref: "no-such-ref"},
 		{Query: parse(t, "needle repo:one"), Ref: "no-such-ref"},
 		{Query: parse(t, "needle repo:absent")},
-		{Query: parse(t, "needle repo:one"), Allowed: func(name string) bool { return name != "one" }},
 	} {
 		if _, err := b.Search(t.Context(), request); !errors.Is(err, repos.ErrNotFound) {
 			t.Errorf("%+v: %v", request, err)
@@ -203,7 +202,14 @@ func TestRefs(t *testing.T) {
 		result.Counts.Repositories != 0 {
 		t.Errorf("an empty repository: %+v", result)
 	}
-	result := b.find(search.Request{Query: words("hello"), Allowed: func(name string) bool { return name == "two" }})
+	two := seeing(t.Context(), func(name string) bool { return name == "two" })
+	if _, err := b.Search(two, search.Request{Query: parse(t, "needle repo:one")}); !errors.Is(err, repos.ErrNotFound) {
+		t.Errorf("a repository that the visitor may not know of: %v", err)
+	}
+	result, err := b.Search(two, search.Request{Query: words("hello")})
+	if err != nil || len(result.Files) == 0 {
+		t.Fatalf("%+v, %v", result, err)
+	}
 	for _, f := range result.Files {
 		if f.Repository != "two" {
 			t.Errorf("found in %s, which is not allowed", f.Repository)

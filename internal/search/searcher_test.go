@@ -1,6 +1,7 @@
 package search_test
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -28,7 +29,7 @@ type bench struct {
 
 func newBench(t testing.TB, root string, options search.Options) *bench {
 	t.Helper()
-	catalogue, err := repos.Open(root, repos.Options{})
+	catalogue, err := repos.Open(root, repos.Options{Visible: visibleTo})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,6 +41,18 @@ func newBench(t testing.TB, root string, options search.Options) *bench {
 		}
 	})
 	return &bench{search.New(catalogue, scheduler, options), t, root, catalogue, scheduler}
+}
+
+type visibleKey struct{}
+
+// seeing is a context whose visitor may know of some repositories alone.
+func seeing(ctx context.Context, visible func(name string) bool) context.Context {
+	return context.WithValue(ctx, visibleKey{}, visible)
+}
+
+func visibleTo(ctx context.Context) func(name string) bool {
+	visible, _ := ctx.Value(visibleKey{}).(func(name string) bool)
+	return visible
 }
 
 // fresh is a searcher that remembers nothing.

@@ -152,7 +152,7 @@ func (w *walk) root(tree repos.ID, from position) level {
 
 // open takes a snapshot and finds the commit to search.
 func (w *walk) open(ctx context.Context, name string, from position) (*target, repos.ID, error) {
-	snapshot, err := w.search.catalogue.Snapshot(name)
+	snapshot, err := w.search.view.Snapshot(name)
 	if err != nil {
 		return nil, repos.ID{}, err
 	}

@@ -69,26 +69,26 @@ const maxNameParts = 16
 
 // find looks the repository up. Where it is not what the caller called it, that is
 // noted on r.
-func (s *service) find(r *result, a place) (*repos.Repository, error) {
-	names := a.names()
+func (s *service) find(ctx context.Context, r *result, a place) (*repos.Repository, error) {
+	names, view := a.names(), s.catalogue.For(ctx)
 	for _, name := range names {
-		repository, err := s.catalogue.Get(name)
+		repository, err := view.Get(name)
 		if !errors.Is(err, repos.ErrNotFound) {
 			return repository, err
 		}
 	}
 	for _, name := range a.looseNames() {
-		if repository, err := s.catalogue.Known(name); err == nil {
+		if repository, err := view.Known(name); err == nil {
 			r.note("There is no repository %s; this is of %s.", quote(clip(names[0])), quote(name))
 			return repository, nil
 		}
 	}
-	return nil, s.noRepository(names[0])
+	return nil, noRepository(view, names[0])
 }
 
-func (s *service) noRepository(name string) error {
+func noRepository(view repos.View, name string) error {
 	return say("There is no repository %s that you may read.%s Find names with search_repositories.",
-		quote(clip(name)), didYouMean(spelling.Closest(clip(name), s.catalogue.Names(), maxSuggested)))
+		quote(clip(name)), didYouMean(spelling.Closest(clip(name), view.Names(), maxSuggested)))
 }
 
 // visit is a call that reads one repository, with the result that it fills.
@@ -99,9 +99,9 @@ type visit struct {
 }
 
 // visit opens a repository for run, and closes it.
-func (s *service) visit(a place, run func(v *visit) error) (r *result, err error) {
+func (s *service) visit(ctx context.Context, a place, run func(v *visit) error) (r *result, err error) {
 	r = &result{}
-	snapshot, err := s.open(r, a)
+	snapshot, err := s.open(ctx, r, a)
 	if err != nil {
 		return nil, err
 	}
@@ -114,7 +114,7 @@ func inRepository[A interface{ repository() place }](
 	run func(*visit, context.Context, A) error,
 ) func(*service, context.Context, A) (*result, error) {
 	return func(s *service, ctx context.Context, a A) (*result, error) {
-		return s.visit(a.repository(), func(v *visit) error { return run(v, ctx, a) })
+		return s.visit(ctx, a.repository(), func(v *visit) error { return run(v, ctx, a) })
 	}
 }
 
@@ -122,14 +122,14 @@ func (a place) repository() place { return a }
 
 // open takes a snapshot of the repository. The answer is the same for one that does
 // not exist and one that the caller may not read.
-func (s *service) open(r *result, a place) (*repos.Snapshot, error) {
-	repository, err := s.find(r, a)
+func (s *service) open(ctx context.Context, r *result, a place) (*repos.Snapshot, error) {
+	repository, err := s.find(ctx, r, a)
 	if err != nil {
 		return nil, err
 	}
 	snapshot, err := repository.Snapshot()
 	if errors.Is(err, repos.ErrNotFound) {
-		return nil, s.noRepository(repository.Name())
+		return nil, noRepository(s.catalogue.For(ctx), repository.Name())
 	}
 	return snapshot, err
 }

@@ -111,13 +111,13 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 		Limits: search.Limits{Lines: a.perPage, OutputBytes: foundBytes},
 	}
 	if a.repo != "" {
-		if r, err = s.visit(a.place, func(v *visit) error { return v.oneRepository(ctx, a, &request) }); err != nil {
+		if r, err = s.visit(ctx, a.place, func(v *visit) error { return v.oneRepository(ctx, a, &request) }); err != nil {
 			return nil, err
 		}
 	}
 	found, err := s.searchToFit(ctx, &request)
 	if isAbsent(err) {
-		return nil, s.notSearched(request)
+		return nil, s.notSearched(ctx, request)
 	}
 	if err == nil {
 		err = found.failure(request)
@@ -144,13 +144,14 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 
 // notSearched returns the error for a repository of the query that is not there, or
 // for a ref that none has.
-func (s *service) notSearched(request search.Request) error {
-	known := s.catalogue.Names()
+func (s *service) notSearched(ctx context.Context, request search.Request) error {
+	view := s.catalogue.For(ctx)
+	known := view.Names()
 	for _, name := range request.Query.Repositories.Any {
 		if !strings.ContainsAny(name, glob.Signs) && !slices.ContainsFunc(known, func(k string) bool {
 			return strings.EqualFold(k, name)
 		}) {
-			return s.noRepository(name)
+			return noRepository(view, name)
 		}
 	}
 	return say("No repository that is searched has the branch, tag or commit %s. Without ref it is the default "+

@@ -5,6 +5,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/repomcp/repomcp/internal/repos"
 )
 
 type searchArguments struct {
@@ -50,7 +52,8 @@ func (s *service) matching(ctx context.Context, query string) ([]string, error) 
 	query = strings.ToLower(strings.TrimSpace(query))
 	words := strings.Fields(query)
 	var ranked [4][]string
-	for _, name := range s.catalogue.Names() {
+	view := s.catalogue.For(ctx)
+	for _, name := range view.Names() {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
@@ -61,7 +64,7 @@ func (s *service) matching(ctx context.Context, query string) ([]string, error) 
 		case query == path.Base(lower):
 			rank = 1
 		case hasAll(lower, words):
-		case hasAll(lower+" "+strings.ToLower(s.described(name)), words):
+		case hasAll(lower+" "+strings.ToLower(described(view, name)), words):
 			rank = 3
 		default:
 			continue
@@ -76,8 +79,8 @@ func hasAll(text string, words []string) bool {
 }
 
 // described returns the description of a repository, "" when it is gone by now.
-func (s *service) described(name string) string {
-	repository, err := s.catalogue.Known(name)
+func described(view repos.View, name string) string {
+	repository, err := view.Known(name)
 	if err != nil {
 		return ""
 	}

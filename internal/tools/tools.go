@@ -62,7 +62,7 @@ import (
 
 // Options of the tools. All but the Logger are required.
 type Options struct {
-	Catalogue *repos.Catalogue
+	Catalogue repos.Views
 	// Resources of the same catalogue.
 	Resources *resources.Service
 	Searcher  *search.Searcher
@@ -77,7 +77,7 @@ type Options struct {
 
 // service is what the tools work with.
 type service struct {
-	catalogue *repos.Catalogue
+	catalogue repos.Views
 	resources *resources.Service
 	searcher  *search.Searcher
 	facts     *history.Facts

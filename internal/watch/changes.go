@@ -35,8 +35,11 @@ func (s *Subscriptions) Run(ctx context.Context) {
 		case <-s.wake:
 		case now := <-ticker.C:
 			if listed := s.catalogue.Names(); !slices.Equal(listed, names) {
+				s.listChanged(names, listed)
 				names = listed
-				s.listChanged()
+			}
+			if s.reconsider.Swap(false) {
+				s.rulesChanged()
 			}
 			if now.Sub(swept) > sweepEvery {
 				swept = now
@@ -75,10 +78,42 @@ func (s *Subscriptions) lookAgain() {
 	clear(s.unclear)
 }
 
-// listChanged follows repositories that came or went.
-func (s *Subscriptions) listChanged() {
+// listChanged follows repositories that came or went. Who may know of none of them is
+// told nothing.
+func (s *Subscriptions) listChanged(before, now []string) {
+	moved := slices.Concat(without(before, now), without(now, before))
 	s.mu.Lock()
-	s.announce()
+	for _, c := range s.clients {
+		if slices.ContainsFunc(moved, s.view(c.principal).Sees) {
+			s.announce(c)
+		}
+	}
+	s.mu.Unlock()
+	s.rebind()
+}
+
+// without returns the names of a list that another one, which is sorted, lacks.
+func without(list, other []string) []string {
+	return slices.DeleteFunc(slices.Clone(list), func(name string) bool {
+		_, both := slices.BinarySearch(other, name)
+		return both
+	})
+}
+
+// Reconsider says that the rules of what may be read have changed: subscriptions of
+// what may no longer be read become those of nothing, as if it had been deleted.
+func (s *Subscriptions) Reconsider() { s.reconsider.Store(true) }
+
+// rulesChanged compares what each client may know of with what it was before.
+func (s *Subscriptions) rulesChanged() {
+	s.mu.Lock()
+	for _, c := range s.clients {
+		now := s.view(c.principal)
+		if !slices.Equal(c.listed.Names(), now.Names()) {
+			s.announce(c)
+		}
+		c.listed = now
+	}
 	s.mu.Unlock()
 	s.rebind()
 }
@@ -94,7 +129,7 @@ func (s *Subscriptions) rebind() {
 	s.mu.Lock()
 	for name, list := range s.byRepository {
 		for sub := range list {
-			if to := s.repositoryOf(sub.uri); to == nil && name != "" || to != nil && to.Name() != name {
+			if to := s.repositoryOf(sub); to == nil && name != "" || to != nil && to.Name() != name {
 				moves = append(moves, move{sub, name, to})
 			}
 		}
@@ -121,13 +156,13 @@ func (s *Subscriptions) rebind() {
 	}
 }
 
-// repositoryOf a URI, as the catalogue has it, or nil.
-func (s *Subscriptions) repositoryOf(uri string) *repos.Repository {
-	path, err := resources.PathOf(uri)
+// repositoryOf a subscription, as its client may know of it, or nil.
+func (s *Subscriptions) repositoryOf(sub *subscription) *repos.Repository {
+	path, err := resources.PathOf(sub.uri)
 	if err != nil {
 		return nil
 	}
-	repository, _, err := s.catalogue.LongestKnown(path)
+	repository, _, err := s.view(sub.client.principal).LongestKnown(path)
 	if err != nil {
 		return nil
 	}

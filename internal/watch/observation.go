@@ -75,10 +75,8 @@ func (g *observation) LongestRef(_, prefix, p, marker string) (name, rest string
 	return g.tips.LongestRef(prefix, p, marker)
 }
 
-// state of a resource, given that it was before. What a caller may read is to
-// be decided here and where [resources.Service.Open] is called; for one that it may not,
-// the answer is that of what does not exist. An error means that the state
-// cannot be told now.
+// state of a resource, given that it was before. Only who may know of the repository
+// is bound to it, and so asks. An error means that the state cannot be told now.
 func (g *observation) state(ctx context.Context, uri string, before state) (state, error) {
 	o := g.look(uri)
 	switch {

@@ -6,6 +6,9 @@ import (
 	"maps"
 	"slices"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/access"
+	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // Change is what a client is told of.
@@ -22,6 +25,10 @@ type Send func(Change) error
 // its key.
 type client struct {
 	key string // in Subscriptions.clients
+	// principal is whose rights count, and listed what they saw of the list of
+	// repositories when the rules were last considered.
+	principal access.Principal
+	listed    repos.View
 	// send is nil while nobody listens.
 	send Send
 	// lists says whether the client wants to know of changes of the list.
@@ -48,8 +55,8 @@ func (s *Subscriptions) Open(
 ) (_ *Stream, refused map[string]error) {
 	s.mu.Lock()
 	s.streams++
-	c := &client{key: fmt.Sprintf("listen %d", s.streams), subscriptions: make(map[string]*subscription), lists: lists}
-	s.clients[c.key] = c
+	c := s.newClient(ctx, fmt.Sprintf("listen %d", s.streams))
+	c.lists = lists
 	s.mu.Unlock()
 	return &Stream{s, c}, s.add(ctx, func() *client { return c }, address, uris)
 }
@@ -64,23 +71,36 @@ func (t *Stream) Begin(send Send) {
 // Close ends the subscriptions.
 func (t *Stream) Close() { t.subscriptions.Forget(t.client.key) }
 
-// ofSession finds the client of a session, or makes it. The caller holds s.mu,
-// and has the client released when it adds nothing to it.
-func (s *Subscriptions) ofSession(session string) *client {
+// newClient makes a client for the principal of a context. The caller holds s.mu.
+func (s *Subscriptions) newClient(ctx context.Context, key string) *client {
+	c := &client{
+		key: key, principal: access.PrincipalOf(ctx), listed: s.catalogue.For(ctx),
+		subscriptions: make(map[string]*subscription),
+	}
+	s.clients[key] = c
+	return c
+}
+
+// ofSession finds the client of a session, or makes it. The rights of the principal
+// are those that he came with last. The caller holds s.mu, and has the client
+// released when it adds nothing to it.
+func (s *Subscriptions) ofSession(ctx context.Context, session string) *client {
 	c := s.clients[session]
 	if c == nil {
-		c = &client{key: session, subscriptions: make(map[string]*subscription), lists: true, gone: time.Now()}
-		s.clients[session] = c
+		c = s.newClient(ctx, session)
+		c.lists, c.gone = true, time.Now()
 	}
+	c.principal = access.PrincipalOf(ctx)
 	return c
 }
 
 // Connect has a session told of changes from now on, those that it missed
-// included.
-func (s *Subscriptions) Connect(session string, send Send) {
+// included. A session is that of one principal: who names it puts his id into the
+// name.
+func (s *Subscriptions) Connect(ctx context.Context, session string, send Send) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	c := s.ofSession(session)
+	c := s.ofSession(ctx, session)
 	c.send, c.gone = send, time.Time{}
 }
 
@@ -172,14 +192,17 @@ func (s *Subscriptions) updated(sub *subscription) {
 	s.waiting[sub.client] = true
 }
 
-// announce has all clients told that the list changed. The caller holds s.mu.
-func (s *Subscriptions) announce() {
-	for _, c := range s.clients {
-		if c.lists {
-			c.listChanged = true
-			s.waiting[c] = true
-		}
+// announce has a client told that the list changed. The caller holds s.mu.
+func (s *Subscriptions) announce(c *client) {
+	if c.lists {
+		c.listChanged = true
+		s.waiting[c] = true
 	}
+}
+
+// view is what a principal may know of as the rules are now.
+func (s *Subscriptions) view(p access.Principal) repos.View {
+	return s.catalogue.For(access.WithPrincipal(context.Background(), p))
 }
 
 // deliver tells waiting clients what they do not know. What a client's queue
@@ -188,14 +211,15 @@ func (s *Subscriptions) deliver() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.waiting {
-		if c.send != nil && c.flush() {
+		if c.send != nil && c.flush(s.view(c.principal)) {
 			delete(s.waiting, c)
 		}
 	}
 }
 
-// flush sends what is pending, and reports whether that was all.
-func (c *client) flush() bool {
+// flush sends what is pending, and reports whether that was all. Of a repository that
+// the client may no longer know of nothing is sent, not even what came before that.
+func (c *client) flush(view repos.View) bool {
 	if c.listChanged {
 		if c.send(Change{}) != nil {
 			return false
@@ -203,6 +227,10 @@ func (c *client) flush() bool {
 		c.listChanged = false
 	}
 	for i, sub := range c.pending {
+		if _, err := view.Known(sub.repository); sub.repository != "" && err != nil {
+			sub.pending = false
+			continue
+		}
 		if c.send(Change{sub.uri}) != nil {
 			c.pending = slices.Delete(c.pending, 0, i)
 			return false

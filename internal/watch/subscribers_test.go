@@ -133,7 +133,7 @@ func TestSessionsAreForgottenAfterTheirGrace(t *testing.T) {
 	if err := s.Subscribe(t.Context(), "one", "", branchURI); err != nil {
 		t.Fatal(err)
 	}
-	s.Connect("one", make(ear, 1).send)
+	s.Connect(t.Context(), "one", make(ear, 1).send)
 	s.sweep(time.Now().Add(2 * sessionGrace))
 	expect("connected", 1, 1)
 	s.Disconnect("one")
@@ -181,7 +181,7 @@ func TestNewTakeThePlaceOfThoseWithoutAStream(t *testing.T) {
 		}
 		return sessions
 	}
-	s.Connect("a", make(ear, 1).send)
+	s.Connect(t.Context(), "a", make(ear, 1).send)
 	for _, c := range []struct{ session, address, uri string }{
 		{"a", "10.0.0.1", branchURI}, {"b", "10.0.0.1", branchURI}, {"c", "10.0.0.2", branchURI}, {"d", "10.0.0.3", branchURI},
 	} {
@@ -220,7 +220,7 @@ func TestNewTakeThePlaceOfThoseWithoutAStream(t *testing.T) {
 func TestSubscriptionsOfAllWithAStreamAreNotEvicted(t *testing.T) {
 	s := subscriptionsOf(t, t.TempDir(), Options{Total: 2})
 	for _, session := range []string{"a", "b"} {
-		s.Connect(session, make(ear, 1).send)
+		s.Connect(t.Context(), session, make(ear, 1).send)
 		if err := s.Subscribe(t.Context(), session, "", branchURI); err != nil {
 			t.Fatal(err)
 		}

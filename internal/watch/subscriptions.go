@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/repomcp/repomcp/internal/repos"
@@ -57,6 +58,8 @@ type Subscriptions struct {
 	logger    *slog.Logger
 	watcher   *refWatcher
 	wake      chan struct{} // there is a dirty repository
+
+	reconsider atomic.Bool // the rules of what may be read have changed
 
 	mu           sync.Mutex
 	clients      map[string]*client // by session, or by the number of a stream
@@ -109,11 +112,12 @@ func (s *Subscriptions) Count() int {
 }
 
 // Subscribe adds a resource to what a session watches; the address is that of its
-// client, or "". What does not exist can be subscribed to: it may come, and
-// whether it exists must not show. The error is a [*BoundError], [ErrCatalogue],
-// or one of the URI.
+// client, or "". What does not exist, to the principal of the context, can be subscribed
+// to: it may come, and whether it exists must not show. The error is a
+// [*BoundError], [ErrCatalogue], or one of the URI.
 func (s *Subscriptions) Subscribe(ctx context.Context, session, address, uri string) error {
-	return s.add(ctx, func() *client { return s.ofSession(session) }, address, []string{uri})[uri]
+	find := func() *client { return s.ofSession(ctx, session) }
+	return s.add(ctx, find, address, []string{uri})[uri]
 }
 
 // Unsubscribe ends that a session watches a resource.
@@ -162,7 +166,7 @@ func (s *Subscriptions) add(
 	for _, uri := range uris {
 		added, err := s.reserve(find, uri, address)
 		if err == nil && added != nil {
-			if err = s.bind(added); err != nil {
+			if err = s.bind(ctx, added); err != nil {
 				s.drop(added)
 			}
 		}
@@ -213,7 +217,7 @@ func (s *Subscriptions) reserve(find func() *client, uri, address string) (*subs
 
 // bind finds the repository of a subscription that nobody else knows yet, and
 // has it watched: what changes from now on is noticed.
-func (s *Subscriptions) bind(added *subscription) error {
+func (s *Subscriptions) bind(ctx context.Context, added *subscription) error {
 	if resources.IsCatalogue(added.uri) {
 		return ErrCatalogue
 	}
@@ -224,7 +228,7 @@ func (s *Subscriptions) bind(added *subscription) error {
 	if err != nil {
 		return nil // of another scheme: nothing will ever be heard of it
 	}
-	repository, _, err := s.catalogue.Longest(path)
+	repository, _, err := s.catalogue.For(ctx).Longest(path)
 	if errors.Is(err, repos.ErrNotFound) {
 		return nil // it may come
 	}

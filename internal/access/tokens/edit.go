@@ -7,8 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-
-	"github.com/repomcp/repomcp/internal/livefile"
 )
 
 // Errors of [Add] and [Remove].
@@ -111,8 +109,8 @@ func rewrite(file *os.File, path string, create bool, change func(text string) (
 	if err != nil {
 		return err
 	}
-	if len(changed) > livefile.MaxBytes {
-		return fmt.Errorf("the file would have more than %d bytes, which no server reads", livefile.MaxBytes)
+	if len(changed) > maxFileBytes {
+		return fmt.Errorf("the file would have more than %d bytes, which no server reads", maxFileBytes)
 	}
 	if err := likeOld(file, path); err != nil {
 		return err

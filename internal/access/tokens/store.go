@@ -9,12 +9,15 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/access"
-	"github.com/repomcp/repomcp/internal/livefile"
+	"github.com/repomcp/repomcp/internal/operatorfile"
 )
+
+// maxFileBytes bounds a file: some thousand tokens.
+const maxFileBytes = 256 << 10
 
 // Store is the tokens of a file, as they are now. Several goroutines may use it.
 type Store struct {
-	file    livefile.File
+	file    operatorfile.File
 	scopes  []string
 	now     func() time.Time
 	entries atomic.Pointer[[]Entry]
@@ -23,7 +26,7 @@ type Store struct {
 // Open reads a file of tokens, all of which have the scopes. A file without tokens lets
 // nobody in.
 func Open(path string, scopes []string, now func() time.Time) (*Store, error) {
-	s := &Store{file: livefile.File{Path: path, Contents: "tokens"}, scopes: scopes, now: now}
+	s := &Store{file: operatorfile.File{Path: path, Contents: "tokens", Limit: maxFileBytes}, scopes: scopes, now: now}
 	if err := s.Reload(); err != nil {
 		return nil, err
 	}

@@ -18,7 +18,7 @@ import (
 func (c *Conversation) take(ctx context.Context, body []byte) {
 	messages, batch, failure := mcp.ParseMessages(body)
 	if failure == nil && !batch && !messages[0].IsRequest() {
-		c.client.Notified(messages[0]) // what it cancels may have all the slots, or hold up the end
+		c.client.Notified(ctx, messages[0]) // what it cancels may have all the slots, or hold up the end
 		return
 	}
 	if !c.enter() {
@@ -115,7 +115,7 @@ func (c *Conversation) batch(ctx context.Context, messages []mcp.Message) (work 
 	var replies []func() []byte
 	for _, request := range admitted {
 		if !request.IsRequest() {
-			c.client.Notified(request.Message)
+			c.client.Notified(ctx, request.Message)
 			continue
 		}
 		ctx, _ := resources.WithAccount(ctx)

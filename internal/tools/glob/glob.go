@@ -37,7 +37,7 @@ type Glob struct {
 func Path(pattern string, fold bool) (Glob, error) {
 	nameOnly := !strings.Contains(pattern, "/")
 	pattern = strings.TrimPrefix(strings.TrimPrefix(pattern, "./"), "/")
-	if malformed(pattern) {
+	if wildmatch.Malformed(pattern) {
 		return Glob{}, ErrMalformed
 	}
 	g, err := Name(pattern)
@@ -69,49 +69,6 @@ func (g Glob) Match(file string) bool {
 		}
 	}
 	return false
-}
-
-// malformed reports a pattern that matches nothing: one with a set that is not
-// closed, or with a backslash at its end. A bracket that comes first in a set is
-// a member of it, and one within a class such as [:alpha:] does not end it.
-func malformed(pattern string) bool {
-	for i := 0; i < len(pattern); i++ {
-		switch pattern[i] {
-		case '\\':
-			i++
-			if i == len(pattern) {
-				return true
-			}
-		case '[':
-			size := setSize(pattern[i:])
-			if size == 0 {
-				return true
-			}
-			i += size - 1
-		}
-	}
-	return false
-}
-
-// setSize returns the length of the set that a pattern begins with; 0 if it has no end.
-func setSize(pattern string) int {
-	i := len("[")
-	if i < len(pattern) && (pattern[i] == '!' || pattern[i] == '^') {
-		i++
-	}
-	for first := i; i < len(pattern); i++ {
-		switch {
-		case pattern[i] == ']' && i > first:
-			return i + 1
-		case pattern[i] == '\\':
-			i++
-		case strings.HasPrefix(pattern[i:], "[:"):
-			if end := strings.Index(pattern[i+len("[:"):], ":]"); end >= 0 {
-				i += len("[:") + end + len(":]") - 1
-			}
-		}
-	}
-	return 0
 }
 
 // expandBraces writes {a,b} out, the first pair of braces in each pattern first.

@@ -1,5 +1,6 @@
-// Package livefile reads small files of the operator again when they have changed.
-package livefile
+// Package operatorfile reads small files that the operator changes while the server
+// runs: keys, lists, rules.
+package operatorfile
 
 import (
 	"errors"
@@ -10,13 +11,12 @@ import (
 	"sync"
 )
 
-// MaxBytes bounds a file: some thousand lines.
-const MaxBytes = 256 << 10
-
-// File is a file that is read again when it has changed. Several goroutines may use it.
+// File is a file of the operator that is read again when it has changed. Several
+// goroutines may use it. The zero value is no file.
 type File struct {
 	Path     string // "" for none
-	Contents string // for errors
+	Contents string // what is in it, for errors
+	Limit    int64  // the most bytes that it may have
 
 	mu   sync.Mutex // guards info and the order of reads
 	info fs.FileInfo
@@ -31,7 +31,7 @@ func (f *File) Read(always bool, parse func(text []byte) error) (bool, error) {
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	text, info, err := readSmall(f.Path, f.info, always)
+	text, info, err := f.text(always)
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", f.Contents, err)
 	}
@@ -45,10 +45,10 @@ func (f *File) Read(always bool, parse func(text []byte) error) (bool, error) {
 	return true, nil
 }
 
-// readSmall reads a file. The text is nil when the file is that of known,
+// text reads the file. The text is nil when the file is the one that was read before,
 // unless always is set.
-func readSmall(path string, known fs.FileInfo, always bool) (text []byte, info fs.FileInfo, err error) {
-	file, err := os.Open(path)
+func (f *File) text(always bool) (text []byte, info fs.FileInfo, err error) {
+	file, err := os.Open(f.Path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -56,13 +56,13 @@ func readSmall(path string, known fs.FileInfo, always bool) (text []byte, info f
 	if info, err = file.Stat(); err != nil {
 		return nil, nil, err
 	}
-	if !always && known != nil && os.SameFile(info, known) && info.Size() == known.Size() &&
+	if known := f.info; !always && known != nil && os.SameFile(info, known) && info.Size() == known.Size() &&
 		info.ModTime().Equal(known.ModTime()) {
 		return nil, info, nil
 	}
-	text, err = io.ReadAll(io.LimitReader(file, MaxBytes+1))
-	if err == nil && len(text) > MaxBytes {
-		err = fmt.Errorf("%s has more than %d bytes", path, MaxBytes)
+	text, err = io.ReadAll(io.LimitReader(file, f.Limit+1))
+	if err == nil && int64(len(text)) > f.Limit {
+		err = fmt.Errorf("%s has more than %d bytes", f.Path, f.Limit)
 	}
 	if text == nil {
 		text = []byte{}
