@@ -19,6 +19,7 @@ import (
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/metrics"
 	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/statuspage"
 )
 
 // minSessionKeyBytes is the length from which a key cannot be guessed.
@@ -162,6 +163,7 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 	at := reachOf(scheme(cert), listener.Addr())
 	server := httpx.New(httpx.Options{
 		MCP: served.messages, Resources: served.resources, AllowedHosts: append(hosts, at.names...),
+		Page:           statuspage.New(statuspage.Options{Catalogue: served.catalogue, Version: version()}),
 		AllowedOrigins: flags.allowedOrigins,
 		PublicURL:      flags.publicURL, TLS: cert.config(),
 		WriteTimeout: flags.writeTimeout, Connections: flags.maxConnections, Health: served.catalogue.Check,

@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/statuspage"
 )
 
 const typePlain = "text/plain; charset=utf-8"
@@ -38,8 +39,31 @@ var downloadStatus = map[resources.Reason]int{
 const grammar = "Plain downloads are /archive/{repository}/{ref}.{format}, /raw/{repository}/{ref}/{path}, " +
 	"/refs/{repository} and /repositories."
 
-// page is what GET / says: it is met in browsers.
-const page = `repomcp serves git repositories: to agents over MCP (Model Context Protocol), and
+// home answers GET and HEAD of /: a page to browsers, which name HTML, and a text to
+// all else.
+func (s *Server) home(c echo.Context) error {
+	r, h := c.Request(), c.Response().Header()
+	h.Set("Vary", "Accept")
+	html, named := preference(strings.Join(r.Header.Values("Accept"), ","), "text/html")
+	if s.options.Page == nil || !html || !named {
+		return c.String(http.StatusOK, overview)
+	}
+	body, err := s.options.Page.Render(r.Context(), statuspage.Visit{
+		Base: s.base(r), Endpoint: mcpPath, Query: r.URL.Query(),
+	})
+	if err != nil {
+		return err
+	}
+	h.Set("Content-Security-Policy", s.options.Page.Policy())
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-store") // it is for who asked, and of this moment
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	return c.HTMLBlob(http.StatusOK, body)
+}
+
+// overview is what GET / says to programs.
+const overview = `repomcp serves git repositories: to agents over MCP (Model Context Protocol), and
 as plain downloads.
 
   /mcp                                     the address to give to an agent, as "HTTP" or "streamable HTTP"
