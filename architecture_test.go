@@ -16,7 +16,7 @@ const module = "github.com/repomcp/repomcp/"
 // arrows say which of the module's packages each package may import. What is
 // not here may not be.
 var arrows = map[string][]string{
-	"cmd/repomcp":     {"client", "client/checkout", "client/unpack", "internal/admin", "internal/archive", "internal/cache", "internal/history", "internal/httpx", "internal/links", "internal/mcp", "internal/metrics", "internal/repos", "internal/resources", "internal/search", "internal/statuspage", "internal/stdio", "internal/tools", "internal/tools/prompts", "internal/watch"},
+	"cmd/repomcp":     {"client", "client/checkout", "client/unpack", "internal/admin", "internal/archive", "internal/cache", "internal/history", "internal/httpx", "internal/links", "internal/mcp", "internal/metrics", "internal/refresh", "internal/repos", "internal/resources", "internal/search", "internal/statuspage", "internal/stdio", "internal/tools", "internal/tools/prompts", "internal/watch"},
 	"client":          {"internal/binary"},
 	"client/checkout": {"client", "client/unpack"},
 	"client/unpack":   {},
@@ -26,12 +26,13 @@ var arrows = map[string][]string{
 	"internal/statuspage": {"internal/access", "internal/repos"},
 	// What the operator asks: nothing that serves clients knows of it.
 	"internal/admin":   {"internal/repos"},
-	"internal/metrics": {"internal/cache", "internal/httpx", "internal/mcp", "internal/repos", "internal/watch", "internal/workers"},
+	"internal/metrics": {"internal/cache", "internal/httpx", "internal/mcp", "internal/refresh", "internal/repos", "internal/watch", "internal/workers"},
 	"internal/mcp":     {"internal/archive", "internal/binary", "internal/links", "internal/repos", "internal/repos/newest", "internal/resources", "internal/watch"},
 	// One client, both ways; WebSocket and stdio are two ways to carry it.
 	"internal/mcp/duplex": {"internal/binary", "internal/mcp", "internal/panics", "internal/resources"},
 	"internal/stdio":      {"internal/binary", "internal/mcp", "internal/mcp/duplex", "internal/panics"},
-	"internal/resources":  {"internal/archive", "internal/binary", "internal/cache", "internal/links", "internal/lru", "internal/repos"},
+	"internal/resources":  {"internal/archive", "internal/binary", "internal/cache", "internal/links", "internal/lru", "internal/refresh", "internal/repos"},
+	"internal/refresh":    {"internal/panics", "internal/repos"},
 	"internal/watch":      {"internal/panics", "internal/repos", "internal/resources"},
 	"internal/tools": {
 		"internal/archive", "internal/binary", "internal/cquote", "internal/diff", "internal/history", "internal/lfs", "internal/lru", "internal/mailmap", "internal/repos",
@@ -140,9 +141,9 @@ var fences = map[string][]string{
 	"github.com/spf13":            {"cmd/repomcp"},
 	"github.com/knadh":            {"cmd/repomcp"},
 	"github.com/schollz":          {"cmd/repomcp"},
-	"os/exec":                     {"client", "internal/compress/compresstest", "internal/gittest", "bench"},
+	"os/exec":                     {"client", "internal/compress/compresstest", "internal/gittest", "internal/refresh", "bench"},
 	"unsafe":                      {},
-	"net/http":                    {"client", "internal/admin", "internal/httpx", "internal/metrics", "bench"},
+	"net/http":                    {"client", "internal/admin", "internal/httpx", "internal/metrics", "internal/refresh", "bench"},
 	"github.com/prometheus":       {"internal/metrics"},
 	"github.com/coreos":           {"cmd/repomcp"},
 

@@ -108,6 +108,7 @@ func (s *Server) download(kind resources.Plain) echo.HandlerFunc {
 
 // refuseDownload replies with a plain text that says what to do.
 func (s *Server) refuseDownload(c echo.Context, failure *resources.Error) error {
+	staleHeader(c)
 	h := c.Response().Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -146,7 +147,7 @@ func (s *Server) deliver(c echo.Context, kind resources.Plain, content *resource
 		}
 	}
 	validatorHeaders(h, content)
-	s.fetchedHeader(h, content)
+	s.fetchedHeader(c, content)
 	s.linkHeader(h, r, content)
 	if !v.modified.IsZero() {
 		h.Set("Last-Modified", v.modified.UTC().Format(http.TimeFormat))
@@ -303,12 +304,23 @@ func (s *Server) linkHeader(h http.Header, r *http.Request, content *resources.C
 // caches, which an age would not.
 const headerFetched = "X-Repomcp-Mirror-Fetched"
 
-func (s *Server) fetchedHeader(h http.Header, content *resources.Content) {
+// headerStale is "true" where the mirror is older than it should be, and is about to be
+// fetched.
+const headerStale = "X-Repomcp-Mirror-Stale"
+
+func staleHeader(c echo.Context) {
+	if resources.AccountOf(c.Request().Context()).Stale() {
+		c.Response().Header().Set(headerStale, "true")
+	}
+}
+
+func (s *Server) fetchedHeader(c echo.Context, content *resources.Content) {
+	staleHeader(c)
 	if content.Repository == "" {
 		return // the list of all
 	}
 	if fetched := s.options.Resources.Fetched(content.Repository); !fetched.IsZero() {
-		h.Set(headerFetched, fetched.UTC().Format(http.TimeFormat))
+		c.Response().Header().Set(headerFetched, fetched.UTC().Format(http.TimeFormat))
 	}
 }
 

@@ -186,7 +186,7 @@ var (
 		"Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since",
 	}
 	exposedHeaders = []string{
-		mcp.HeaderSession, headerResourceURI, headerResourceType, headerDigest, headerFetched, "Content-Location",
+		mcp.HeaderSession, headerResourceURI, headerResourceType, headerDigest, headerFetched, headerStale, "Content-Location",
 		"Accept-Ranges",
 		"Content-Disposition", "Content-Length", "Content-Range", "ETag", "Last-Modified", "Link", "Retry-After",
 	}
