@@ -16,7 +16,7 @@ const module = "github.com/repomcp/repomcp/"
 // arrows say which of the module's packages each package may import. What is
 // not here may not be.
 var arrows = map[string][]string{
-	"cmd/repomcp":     {"client", "client/checkout", "client/unpack", "internal/access", "internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/admin", "internal/archive", "internal/cache", "internal/credentials", "internal/history", "internal/httpx", "internal/links", "internal/mcp", "internal/metrics", "internal/repos", "internal/resources", "internal/search", "internal/stdio", "internal/tools", "internal/tools/prompts", "internal/watch"},
+	"cmd/repomcp":     {"client", "client/checkout", "client/unpack", "internal/access", "internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/admin", "internal/archive", "internal/cache", "internal/credentials", "internal/history", "internal/httpx", "internal/links", "internal/mcp", "internal/metrics", "internal/refresh", "internal/repos", "internal/resources", "internal/search", "internal/statuspage", "internal/stdio", "internal/tools", "internal/tools/prompts", "internal/watch"},
 	"client":          {"internal/binary"},
 	"client/checkout": {"client", "client/unpack"},
 	"client/unpack":   {},
@@ -30,15 +30,18 @@ var arrows = map[string][]string{
 	// A file says who may read what; whoever answers asks a repos.View.
 	"internal/access/rules": {"internal/access", "internal/lru", "internal/operatorfile", "internal/wildmatch"},
 	"internal/operatorfile": {},
-	"internal/httpx":        {"internal/access", "internal/binary", "internal/links", "internal/mcp", "internal/mcp/duplex", "internal/panics", "internal/resources"},
+	"internal/httpx":        {"internal/access", "internal/binary", "internal/links", "internal/mcp", "internal/mcp/duplex", "internal/panics", "internal/resources", "internal/statuspage"},
+	// What a browser is shown: httpx alone knows how it gets there.
+	"internal/statuspage": {"internal/access", "internal/repos"},
 	// What the operator asks: nothing that serves clients knows of it.
 	"internal/admin":   {"internal/repos"},
-	"internal/metrics": {"internal/cache", "internal/httpx", "internal/mcp", "internal/repos", "internal/watch", "internal/workers"},
+	"internal/metrics": {"internal/cache", "internal/httpx", "internal/mcp", "internal/refresh", "internal/repos", "internal/watch", "internal/workers"},
 	"internal/mcp":     {"internal/access", "internal/archive", "internal/binary", "internal/links", "internal/repos", "internal/repos/newest", "internal/resources", "internal/watch"},
 	// One client, both ways; WebSocket and stdio are two ways to carry it.
 	"internal/mcp/duplex": {"internal/binary", "internal/mcp", "internal/panics", "internal/resources"},
 	"internal/stdio":      {"internal/binary", "internal/mcp", "internal/mcp/duplex", "internal/panics"},
-	"internal/resources":  {"internal/access", "internal/archive", "internal/binary", "internal/cache", "internal/links", "internal/lru", "internal/repos"},
+	"internal/resources":  {"internal/access", "internal/archive", "internal/binary", "internal/cache", "internal/links", "internal/lru", "internal/refresh", "internal/repos"},
+	"internal/refresh":    {"internal/panics", "internal/repos"},
 	"internal/watch":      {"internal/access", "internal/panics", "internal/repos", "internal/resources"},
 	"internal/tools": {
 		"internal/archive", "internal/binary", "internal/cquote", "internal/diff", "internal/history", "internal/lfs", "internal/lru", "internal/mailmap", "internal/repos",
@@ -139,7 +142,7 @@ var fences = map[string][]string{
 	"github.com/go-git":            {"internal/repos", "bench"},
 	"github.com/klauspost":         {"client/unpack", "internal/archive/zip", "internal/compress/gzip", "internal/compress/zstd"},
 	"github.com/ulikunitz":         {"internal/compress/xz"},
-	"github.com/redis":             {"internal/cache", "internal/links", "cmd/repomcp"},
+	"github.com/redis":             {"cmd/repomcp", "internal/cache", "internal/links"},
 	"github.com/fsnotify":          {"internal/watch"},
 	"github.com/sony/gobreaker":    {"internal/cache", "internal/links"},
 	"github.com/minio":             {"internal/cache"},
@@ -148,9 +151,9 @@ var fences = map[string][]string{
 	"github.com/knadh":             {"cmd/repomcp"},
 	"go.yaml.in":                   {"internal/access/rules"},
 	"github.com/schollz":           {"cmd/repomcp"},
-	"os/exec":                      {"client", "internal/compress/compresstest", "internal/gittest", "bench"},
+	"os/exec":                      {"client", "internal/compress/compresstest", "internal/gittest", "internal/refresh", "bench"},
 	"unsafe":                       {},
-	"net/http":                     {"client", "internal/access/oauth", "internal/access/oauth/issuertest", "internal/admin", "internal/httpx", "internal/metrics", "bench"},
+	"net/http":                     {"client", "internal/access/oauth", "internal/access/oauth/issuertest", "internal/admin", "internal/httpx", "internal/metrics", "internal/refresh", "bench"},
 	"github.com/prometheus":        {"internal/metrics"},
 	"github.com/coreos/go-systemd": {"cmd/repomcp"},
 	"github.com/coreos/go-oidc":    {"internal/access/oauth"},

@@ -61,7 +61,7 @@ func TestTheAdminListenerTellsWhatTheServerDoes(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{
-		"/healthz": "^ok\n$", "/readyz": "^ok\n$", "/readyz?verbose": `^ok\nmirror "repo" fetched \d+s ago\n$`,
+		"/healthz": "^ok\n$", "/readyz": "^ok\n$", "/readyz?verbose": `^ok\nmirrors: 1 fetched; the oldest fetch was \d+s ago\nmirror "repo" fetched \d+s ago\n$`,
 		"/debug/pprof/goroutine?debug=1": "^goroutine profile: ", "/debug/pprof/": "(?i)heap",
 	} {
 		if status, body := p.get(t, admin+path); status != http.StatusOK || !regexp.MustCompile(want).MatchString(body) {

@@ -44,7 +44,7 @@ func TestHelmChart(t *testing.T) {
 	if err != nil {
 		t.Fatal(least)
 	}
-	checkChart(t, least, 4)
+	checkChart(t, least, 4, "/healthz http")
 	most, err := render("--set", "mirrors.volume.nfs.server=nas,mirrors.volume.nfs.path=/git,replicas=3,cache.bytes=8GB",
 		"--set", "keys.existingSecret=keys,settings.max-archive-entries=30000000,settings.allowed-host={git.example}",
 		"--set", "authentication.existingSecret=tokens,authentication.issuer=https://login.example",
@@ -52,7 +52,21 @@ func TestHelmChart(t *testing.T) {
 	if err != nil {
 		t.Fatal(most)
 	}
-	checkChart(t, most, 5)
+	checkChart(t, most, 5, "/healthz http")
+	for listen, probed := range map[string]string{
+		"0.0.0.0:9090": "/readyz admin", ":9": "/readyz admin", "[::]:9090": "/readyz admin",
+		"127.0.0.1:9090": "/healthz http", "localhost:9090": "/healthz http", "[::1]:9090": "/healthz http", "unix:/run/x/1": "/healthz http",
+	} {
+		rendered, err := render("--set", "mirrors.existingClaim=m", "--set-string", "settings.admin-listen="+listen)
+		if err != nil {
+			t.Fatal(rendered)
+		}
+		checkChart(t, rendered, 4, probed)
+		port := listen[strings.LastIndexByte(listen, ':')+1:]
+		if named := strings.Contains(rendered, "{name: admin, containerPort: "+port+"}"); named != (probed == "/readyz admin") {
+			t.Errorf("%s: the port is named: %v", listen, named)
+		}
+	}
 	for _, want := range []string{"git-repomcp.mirrors.svc.cluster.local", "git.example", "max-archive-entries: 30000000", "secretName: \"tokens\"",
 		"oauth-issuer: https://login.example", "tokens: /run/secrets/repomcp-tokens/tokens"} {
 		if !strings.Contains(most, want) {
@@ -78,8 +92,10 @@ type manifestOf struct {
 						Escalation bool `yaml:"allowPrivilegeEscalation"`
 					} `yaml:"securityContext"`
 					LivenessProbe  map[string]any `yaml:"livenessProbe"`
-					ReadinessProbe map[string]any `yaml:"readinessProbe"`
-					VolumeMounts   []struct {
+					ReadinessProbe struct {
+						HTTPGet struct{ Path, Port string } `yaml:"httpGet"`
+					} `yaml:"readinessProbe"`
+					VolumeMounts []struct {
 						Name, MountPath string
 						ReadOnly        bool `yaml:"readOnly"`
 					} `yaml:"volumeMounts"`
@@ -89,7 +105,8 @@ type manifestOf struct {
 	}
 }
 
-func checkChart(t *testing.T, rendered string, kinds int) {
+// checkChart compares the path and the port of the readiness probe as well.
+func checkChart(t *testing.T, rendered string, kinds int, probed string) {
 	t.Helper()
 	decoder, seen := yaml.NewDecoder(bufio.NewReader(strings.NewReader(rendered))), 0
 	for {
@@ -118,7 +135,7 @@ func checkChart(t *testing.T, rendered string, kinds int) {
 			pod := m.Spec.Template.Spec
 			c := pod.Containers[0]
 			if !pod.SecurityContext.RunAsNonRoot || !c.SecurityContext.ReadOnly || c.SecurityContext.Escalation ||
-				c.LivenessProbe == nil || c.ReadinessProbe == nil {
+				c.LivenessProbe == nil || c.ReadinessProbe.HTTPGet.Path+" "+c.ReadinessProbe.HTTPGet.Port != probed {
 				t.Errorf("%+v", pod)
 			}
 			for _, mount := range c.VolumeMounts {

@@ -16,6 +16,7 @@ import (
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/mcp"
+	"github.com/repomcp/repomcp/internal/refresh"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/search"
@@ -28,6 +29,9 @@ var errNoRoot = &usageError{errors.New("name the folder of the git mirrors with 
 
 // defaultHistoryCache is what its parts take by default.
 const defaultHistoryCache = history.DefaultFactsBytes + repos.DefaultGraphBytes + repos.DefaultCommitGraphBytes
+
+// minFetchAge keeps a hook from being called for every request.
+const minFetchAge = time.Second
 
 // mirrorFlags are the settings of what is served, over whatever transport.
 type mirrorFlags struct {
@@ -46,6 +50,8 @@ type mirrorFlags struct {
 	historyCache     int64
 	noEvents         bool
 	maxSubscriptions int
+	fetchHook        string
+	fetchAge         time.Duration
 	drainTimeout     time.Duration
 	logFormat        string
 	logLevel         string
@@ -72,6 +78,9 @@ func (f *mirrorFlags) define(set *pflag.FlagSet) {
 	set.IntVar(&f.level, "compression-level", 0, "of archives, 1 (fast) to 9 (small); 0 picks a good one")
 	set.DurationVar(&f.rescan, "rescan", 10*time.Second,
 		"how often the folder is searched for new and deleted repositories")
+	set.StringVar(&f.fetchHook, "fetch-hook", "",
+		"program, or http(s) address, that has a mirror fetched when it is asked for and old; answers do not wait for it")
+	set.DurationVar(&f.fetchAge, "fetch-age", refresh.DefaultAge, "from which age on --fetch-hook is called")
 	set.BoolVar(&f.noEvents, "no-file-events", false,
 		"look for changes of watched repositories twice a second instead of having the kernel tell (inotify)")
 	set.IntVar(&f.maxSubscriptions, "max-subscriptions", 10_000,
@@ -109,6 +118,7 @@ type mirrors struct {
 	engine        *archive.Engine
 	resources     *resources.Service
 	subscriptions *watch.Subscriptions
+	refresher     *refresh.Refresher // nil: mirrors stay as they are
 	messages      *mcp.Server
 	logger        *slog.Logger
 }
@@ -139,6 +149,11 @@ func (m *mirrors) close() error {
 
 // assemble makes what answers. The options are those of the transport alone.
 func (m *mirrors) assemble(f mirrorFlags, contents resources.Options, messages mcp.Options) error {
+	var err error
+	if m.refresher, err = f.refresher(m.logger); err != nil {
+		return err
+	}
+	contents.Refresher = m.refresher
 	contents.Catalogue, contents.Engine, contents.ArchiveLimits = m.catalogue, m.engine, f.limits
 	contents.Logger = m.logger
 	m.resources = resources.New(contents)
@@ -167,9 +182,27 @@ func (m *mirrors) assemble(f mirrorFlags, contents resources.Options, messages m
 	return nil
 }
 
+// refresher calls --fetch-hook.
+func (f mirrorFlags) refresher(logger *slog.Logger) (*refresh.Refresher, error) {
+	if f.fetchHook == "" {
+		return nil, nil
+	}
+	if f.fetchAge < minFetchAge {
+		return nil, &usageError{fmt.Errorf("--fetch-age %s: the least is %s", f.fetchAge, minFetchAge)}
+	}
+	r, err := refresh.New(refresh.Options{Hook: f.fetchHook, Age: f.fetchAge, Logger: logger})
+	if err != nil {
+		return nil, &usageError{fmt.Errorf("--fetch-hook: %w", err)}
+	}
+	return r, nil
+}
+
 // background is what runs while it is served.
 func (m *mirrors) background(f mirrorFlags) []func(context.Context) {
 	background := []func(context.Context){m.catalogue.Watch, m.subscriptions.Run}
+	if m.refresher != nil {
+		background = append(background, m.refresher.Run)
+	}
 	if f.verify {
 		background = append(background, m.catalogue.Verify)
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/metrics"
 	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/statuspage"
 )
 
 // minSessionKeyBytes is the length from which a key cannot be guessed.
@@ -178,6 +179,7 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 	control.changed = served.subscriptions.Reconsider
 	server := httpx.New(httpx.Options{
 		MCP: served.messages, Resources: served.resources, AllowedHosts: append(hosts, at.names...),
+		Page:           statuspage.New(statuspage.Options{Catalogue: served.catalogue, Version: version()}),
 		AllowedOrigins: flags.allowedOrigins,
 		PublicURL:      flags.publicURL, Authentication: asking.Authentication, TLS: cert.config(),
 		WriteTimeout: flags.writeTimeout, Connections: flags.maxConnections, Health: served.catalogue.Check,
@@ -189,7 +191,7 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 	serving = true
 	defer operator.serve(ctx, hosts, metrics.Sources{
 		Catalogue: served.catalogue, Scheduler: served.engine.Scheduler(), Subscriptions: served.subscriptions,
-		Cache: caching.cache, Server: server,
+		Cache: caching.cache, Server: server, Refresher: served.refresher,
 	})()
 	stop := runUntil(ctx, append(append(served.background(flags.mirrorFlags), asking.background()...), linking.watch,
 		caching.watch, control.watch, func(ctx context.Context) {

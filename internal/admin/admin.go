@@ -125,21 +125,54 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	plain(w, status, text)
 }
 
-// mirrors lists how long ago each mirror was fetched, one to a line.
+// mirrors sums up how old the mirrors are, and lists them, one to a line.
 func (s *Server) mirrors(now time.Time) string {
 	var b strings.Builder
+	counts := make(map[repos.FetchState]int)
+	var oldest time.Time
 	for _, name := range s.options.Catalogue.Names() {
 		repository, err := s.options.Catalogue.Known(name)
 		if err != nil {
 			continue // it has just gone
 		}
-		fmt.Fprintf(&b, "mirror %q %s\n", name, age(repository, now))
+		last, err := repository.LastFetch()
+		if err != nil {
+			last.State = unreadable
+		}
+		counts[last.State]++
+		if last.State == repos.FetchDone && (oldest.IsZero() || last.At.Before(oldest)) {
+			oldest = last.At
+		}
+		fmt.Fprintf(&b, "mirror %q %s\n", name, age(last, err, now))
 	}
-	return b.String()
+	return summary(counts, oldest, now) + b.String()
 }
 
-func age(repository *repos.Repository, now time.Time) string {
-	last, err := repository.LastFetch()
+// unreadable is the state of a mirror that does not tell when it was fetched.
+const unreadable repos.FetchState = "unreadable"
+
+// summary is a line of how many mirrors are in which state.
+func summary(counts map[repos.FetchState]int, oldest, now time.Time) string {
+	var parts []string
+	for _, state := range []struct {
+		state repos.FetchState
+		says  string
+	}{
+		{repos.FetchDone, "fetched"}, {repos.FetchUnfinished, "with an unfinished fetch"}, {repos.FetchNever, "never fetched"},
+		{unreadable, "unreadable"},
+	} {
+		if n := counts[state.state]; n > 0 || state.state == repos.FetchDone {
+			parts = append(parts, fmt.Sprintf("%d %s", n, state.says))
+		}
+	}
+	text := "mirrors: " + strings.Join(parts, ", ")
+	if !oldest.IsZero() {
+		text += fmt.Sprintf("; the oldest fetch was %s ago", now.Sub(oldest).Round(time.Second))
+	}
+	return text + "\n"
+}
+
+func age(last repos.Fetch, err error, now time.Time) string {
 	switch {
 	case err != nil:
 		return "unreadable: " + err.Error()

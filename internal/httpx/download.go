@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/statuspage"
 )
 
 const typePlain = "text/plain; charset=utf-8"
@@ -38,8 +39,31 @@ var downloadStatus = map[resources.Reason]int{
 const grammar = "Plain downloads are /archive/{repository}/{ref}.{format}, /raw/{repository}/{ref}/{path}, " +
 	"/refs/{repository} and /repositories."
 
-// page is what GET / says: it is met in browsers.
-const page = `repomcp serves git repositories: to agents over MCP (Model Context Protocol), and
+// home answers GET and HEAD of /: a page to browsers, which name HTML, and a text to
+// all else.
+func (s *Server) home(c echo.Context) error {
+	r, h := c.Request(), c.Response().Header()
+	h.Set("Vary", "Accept")
+	html, named := preference(strings.Join(r.Header.Values("Accept"), ","), "text/html")
+	if s.options.Page == nil || !html || !named {
+		return c.String(http.StatusOK, overview)
+	}
+	body, err := s.options.Page.Render(r.Context(), statuspage.Visit{
+		Base: s.base(r), Endpoint: mcpPath, Query: r.URL.Query(),
+	})
+	if err != nil {
+		return err
+	}
+	h.Set("Content-Security-Policy", s.options.Page.Policy())
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("Referrer-Policy", "no-referrer")
+	h.Set("Cache-Control", "no-store") // it is for who asked, and of this moment
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	return c.HTMLBlob(http.StatusOK, body)
+}
+
+// overview is what GET / says to programs.
+const overview = `repomcp serves git repositories: to agents over MCP (Model Context Protocol), and
 as plain downloads.
 
   /mcp                                     the address to give to an agent, as "HTTP" or "streamable HTTP"
@@ -84,6 +108,7 @@ func (s *Server) download(kind resources.Plain) echo.HandlerFunc {
 
 // refuseDownload replies with a plain text that says what to do.
 func (s *Server) refuseDownload(c echo.Context, failure *resources.Error) error {
+	staleHeader(c)
 	h := c.Response().Header()
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
@@ -122,7 +147,7 @@ func (s *Server) deliver(c echo.Context, kind resources.Plain, content *resource
 		}
 	}
 	validatorHeaders(h, content)
-	fetchedHeader(h, content)
+	fetchedHeader(c, content)
 	s.linkHeader(h, r, content)
 	if !v.modified.IsZero() {
 		h.Set("Last-Modified", v.modified.UTC().Format(http.TimeFormat))
@@ -279,9 +304,20 @@ func (s *Server) linkHeader(h http.Header, r *http.Request, content *resources.C
 // caches, which an age would not.
 const headerFetched = "X-Repomcp-Mirror-Fetched"
 
-func fetchedHeader(h http.Header, content *resources.Content) {
+// headerStale is "true" where the mirror is older than it should be, and is about to be
+// fetched.
+const headerStale = "X-Repomcp-Mirror-Stale"
+
+func staleHeader(c echo.Context) {
+	if resources.AccountOf(c.Request().Context()).Stale() {
+		c.Response().Header().Set(headerStale, "true")
+	}
+}
+
+func fetchedHeader(c echo.Context, content *resources.Content) {
+	staleHeader(c)
 	if fetched := content.Fetched(); !fetched.IsZero() {
-		h.Set(headerFetched, fetched.UTC().Format(http.TimeFormat))
+		c.Response().Header().Set(headerFetched, fetched.UTC().Format(http.TimeFormat))
 	}
 }
 

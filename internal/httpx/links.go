@@ -121,7 +121,7 @@ func (s *Server) deliverLink(c echo.Context, linked resources.Linked) error {
 		pinned: content.Immutable && !content.Weak,
 	}
 	h.Set("Cache-Control", "no-store")
-	fetchedHeader(h, content)
+	fetchedHeader(c, content)
 	switch precondition(unmarked(r.Header), v) {
 	case http.StatusPreconditionFailed:
 		return refuse(c, http.StatusPreconditionFailed,

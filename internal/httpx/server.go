@@ -15,6 +15,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/statuspage"
 )
 
 const (
@@ -44,6 +45,8 @@ type Options struct {
 	MCP *mcp.Server
 	// Resources are those of plain downloads and links.
 	Resources *resources.Service
+	// Page is what browsers are shown at /; nil: a text.
+	Page *statuspage.Page
 	// AllowedHosts are names that the Host header may have besides those of
 	// the loopback interface, without ports.
 	AllowedHosts []string
@@ -150,7 +153,7 @@ func (s *Server) routes() *echo.Echo {
 		e.Match([]string{http.MethodGet, http.MethodHead}, "/"+string(kind)+below, s.download(kind))
 	}
 	e.GET("/repositories/", s.download(resources.PlainRepositories))
-	e.GET("/", func(c echo.Context) error { return c.String(http.StatusOK, page) })
+	e.Match([]string{http.MethodGet, http.MethodHead}, "/", s.home)
 	e.GET(linkPath+"*", s.link)
 	e.HEAD(linkPath+"*", s.link)
 	e.GET(healthPath, s.health)
@@ -192,7 +195,7 @@ var (
 		"Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since",
 	}
 	exposedHeaders = []string{
-		mcp.HeaderSession, headerResourceURI, headerResourceType, headerDigest, headerFetched, "Content-Location",
+		mcp.HeaderSession, headerResourceURI, headerResourceType, headerDigest, headerFetched, headerStale, "Content-Location",
 		"Accept-Ranges",
 		"Content-Disposition", "Content-Length", "Content-Range", "ETag", "Last-Modified", "Link", "Retry-After",
 	}

@@ -4,6 +4,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/repomcp/repomcp/internal/cache"
+	"github.com/repomcp/repomcp/internal/refresh"
 )
 
 func describe(name, help string, labels ...string) *prometheus.Desc {
@@ -110,4 +111,26 @@ func (c cacheCollector) Collect(to chan<- prometheus.Metric) {
 	send(to, cacheBytes, prometheus.GaugeValue, stats.Bytes)
 	send(to, cacheEntries, prometheus.GaugeValue, stats.Entries)
 	send(to, cacheEvicted, prometheus.CounterValue, stats.Evicted)
+}
+
+// hookCollector has the counts of the calls of the fetch hook.
+type hookCollector struct{ refresher *refresh.Refresher }
+
+var (
+	hookCalls = describe("fetch_hook_calls_total",
+		"Calls of the fetch hook that were done, failed, or dropped since too many waited.", "result")
+	hookPending = describe("fetch_hook_calls", "Calls of the fetch hook by what they do: wait or run.", "state")
+)
+
+// Describe implements [prometheus.Collector].
+func (c hookCollector) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(c, to) }
+
+// Collect implements [prometheus.Collector].
+func (c hookCollector) Collect(to chan<- prometheus.Metric) {
+	stats := c.refresher.Stats()
+	send(to, hookCalls, prometheus.CounterValue, stats.Done, "done")
+	send(to, hookCalls, prometheus.CounterValue, stats.Failed, "failed")
+	send(to, hookCalls, prometheus.CounterValue, stats.Dropped, "dropped")
+	send(to, hookPending, prometheus.GaugeValue, stats.Waiting, "waiting")
+	send(to, hookPending, prometheus.GaugeValue, stats.Running, "running")
 }

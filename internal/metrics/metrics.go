@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/repomcp/repomcp/internal/cache"
+	"github.com/repomcp/repomcp/internal/refresh"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/watch"
 	"github.com/repomcp/repomcp/internal/workers"
@@ -50,7 +51,8 @@ type Sources struct {
 	Catalogue     *repos.Catalogue
 	Scheduler     *workers.Scheduler
 	Subscriptions *watch.Subscriptions
-	Cache         *cache.Cache // nil: there is none
+	Cache         *cache.Cache       // nil: there is none
+	Refresher     *refresh.Refresher // nil: there is none
 	// Server counts connections.
 	Server interface {
 		Connections() int
@@ -63,6 +65,9 @@ func (m *Metrics) Read(s Sources) {
 	m.registry.MustRegister(newGauges(s), newMirrors(s.Catalogue))
 	if s.Cache != nil {
 		m.registry.MustRegister(cacheCollector{s.Cache})
+	}
+	if s.Refresher != nil {
+		m.registry.MustRegister(hookCollector{s.Refresher})
 	}
 }
 

@@ -3,6 +3,7 @@ package repos
 import (
 	"errors"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -20,6 +21,12 @@ type Repository struct {
 
 // Name is the repository's path below the root without .git.
 func (r *Repository) Name() string { return r.name }
+
+// Folder is where git has the repository on this machine. It is for programs of the
+// operator, and never for clients.
+func (r *Repository) Folder() string {
+	return filepath.Join(r.catalogue.root.Name(), filepath.FromSlash(r.dir))
+}
 
 // Snapshot opens the repository as it is now. Packs are held open, so that
 // others may repack or delete the repository meanwhile.

@@ -11,7 +11,7 @@ import (
 type Account struct {
 	mu                            sync.Mutex
 	tool, repository, ref, commit string
-	failed                        bool
+	failed, stale                 bool
 }
 
 type keyAccount struct{}
@@ -48,17 +48,32 @@ func (a *Account) Call(tool, repository, ref string) {
 	a.tool, a.repository, a.ref = tool, repository, ref
 }
 
-// ask notes which resource was asked for, and find which commit it is of.
+// ask notes which resource was asked for.
 func (a *Account) ask(repository, ref string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.repository, a.ref = repository, ref
 }
 
-func (a *Account) find(commit string) {
+// Find notes the commit that was found; of several, the last.
+func (a *Account) Find(commit string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	a.commit = commit
+}
+
+// outdate notes that the mirror that is answered from is older than it should be.
+func (a *Account) outdate() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.stale = true
+}
+
+// Stale reports whether it is.
+func (a *Account) Stale() bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.stale
 }
 
 // Failed reports whether the request was answered with an error of MCP or of a
@@ -88,6 +103,9 @@ func (a *Account) Attributes() []slog.Attr {
 		if fact.value != "" {
 			list = append(list, slog.String(fact.name, Clip(Text(fact.value))))
 		}
+	}
+	if a.stale {
+		list = append(list, slog.Bool("stale", true))
 	}
 	return list
 }

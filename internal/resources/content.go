@@ -104,6 +104,7 @@ type opener func(ctx context.Context, s *repos.Snapshot, r Resource) (*Content, 
 func (s *Service) Open(ctx context.Context, uri string) (*Content, error) {
 	resource, err := Parse(uri, s.names(ctx))
 	if err != nil {
+		s.freshenMissed(ctx, err)
 		return nil, err
 	}
 	content, err := s.openResource(ctx, resource)
@@ -118,6 +119,7 @@ func (s *Service) Open(ctx context.Context, uri string) (*Content, error) {
 func (s *Service) OpenPage(ctx context.Context, uri string) (*Content, error) {
 	resource, err := Parse(uri, s.names(ctx))
 	if err != nil {
+		s.freshenMissed(ctx, err)
 		return nil, err
 	}
 	resource.paged = true
@@ -142,12 +144,20 @@ func (s *Service) openWith(ctx context.Context, resource Resource, open opener) 
 		return nil, err
 	}
 	AccountOf(ctx).ask(resource.Repository, resource.Revision)
+	repository := snapshot.Repository()
+	stale := !resource.isPinned() && s.Freshen(ctx, repository)
 	content, err := open(ctx, snapshot, resource)
 	if err != nil {
+		if resource.isPinned() && errors.Is(err, repos.ErrNotFound) {
+			s.Freshen(ctx, repository) // it may have the commit then
+		}
 		return nil, errors.Join(err, snapshot.Close())
 	}
-	AccountOf(ctx).find(content.Commit)
-	content.mirror = snapshot.Repository()
+	if stale {
+		content.Meta = MergeMeta(content.Meta, StaleMeta(repository))
+	}
+	AccountOf(ctx).Find(content.Commit)
+	content.mirror = repository
 	switch {
 	case resource.Kind == Archive:
 		content.remember(s.extents)
@@ -185,7 +195,11 @@ func (n names) LongestRef(repository, prefix, p, marker string) (name, rest stri
 	if err != nil {
 		return "", "", err
 	}
-	return r.LongestRef(prefix, p, marker)
+	name, rest, err = r.LongestRef(prefix, p, marker)
+	if errors.Is(err, repos.ErrNotFound) {
+		err = &missedRef{r, err}
+	}
+	return name, rest, err
 }
 
 func (s *Service) openArchive(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*Content, error) {

@@ -161,6 +161,7 @@ func (s *Service) openDownload(
 	}
 	resource, err := ParseDownload(kind, rawPath, rawQuery, hasQuery, s.names(ctx))
 	if err != nil {
+		s.freshenMissed(ctx, err)
 		return nil, err
 	}
 	content, err := s.openPlain(ctx, resource)

@@ -154,6 +154,9 @@ var reported = []Reason{ReasonInternal, ReasonCorruptRepo, ReasonUnreadableRepo,
 // operator must know of.
 func (s *Service) Failure(ctx context.Context, err error, uri string) *Error {
 	failure := AsError(err, uri)
+	if AccountOf(ctx).Stale() {
+		failure = failure.With("mirrorStale", true)
+	}
 	if slices.Contains(reported, failure.Reason) && !errors.Is(failure.Cause, context.Canceled) {
 		s.logger.ErrorContext(ctx, "a request "+
 			"failed", "reason", failure.Reason, "uri", failure.Data["uri"], "error", failure.Cause)

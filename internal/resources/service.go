@@ -5,6 +5,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/cache"
+	"github.com/repomcp/repomcp/internal/refresh"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -18,6 +19,8 @@ type Options struct {
 	Cache *cache.Cache
 	// Links makes addresses that need no credentials.
 	Links Linking
+	// Refresher has mirrors refreshed that are old; nil leaves that to others.
+	Refresher *refresh.Refresher
 	// NoHTTP says that no HTTP server runs: contents are to be had by the methods of
 	// MCP alone.
 	NoHTTP bool

@@ -25,6 +25,7 @@ type repositoryCard struct {
 	Archives      string      `json:"archives,omitempty" jsonschema:"Address of archives by ref"`
 	Files         string      `json:"files,omitempty" jsonschema:"Address of files by ref and path"`
 	Fetched       string      `json:"fetched,omitempty" jsonschema:"When the mirror was last fetched, where git noted it"`
+	Stale         bool        `json:"stale,omitempty" jsonschema:"It is older than it should be, and is being refreshed"`
 	remarks
 }
 
@@ -38,6 +39,8 @@ type commitCard struct {
 }
 
 func (v *visit) getRepository(ctx context.Context, _ place) error {
+	// A fetch that ends meanwhile leaves a card that says what it was made of.
+	stale := v.resources.Freshen(ctx, v.snapshot.Repository())
 	refs, err := v.snapshot.Refs()
 	if err != nil {
 		return err
@@ -56,6 +59,9 @@ func (v *visit) getRepository(ctx context.Context, _ place) error {
 	}
 	if fetched := v.snapshot.Repository().Fetched(); !fetched.IsZero() {
 		card.Fetched = fetched.UTC().Format(time.RFC3339)
+	}
+	if card.Stale = stale; stale {
+		v.note(refreshed)
 	}
 	card.Branches, card.Tags = len(branches(refs)), len(tags(refs))
 	if err := v.addHead(card); err != nil {
@@ -133,5 +139,8 @@ func (c *repositoryCard) lines() []string {
 	add("archives", c.Archives)
 	add("files", c.Files)
 	add("fetched", c.Fetched)
+	if c.Stale {
+		add("stale", "true")
+	}
 	return lines
 }

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/tools/spelling"
 )
 
@@ -98,23 +100,38 @@ type visit struct {
 	snapshot *repos.Snapshot
 }
 
+// isPinned reports whether an answer is the same for ever: nothing but ids names what is
+// asked for.
+func (place) isPinned() bool { return false }
+
 // visit opens a repository for run, and closes it.
-func (s *service) visit(ctx context.Context, a place, run func(v *visit) error) (r *result, err error) {
+func (s *service) visit(ctx context.Context, a target, run func(v *visit) error) (r *result, err error) {
 	r = &result{}
-	snapshot, err := s.open(ctx, r, a)
+	snapshot, err := s.open(ctx, r, a.repository())
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	return r, run(&visit{s, r, snapshot})
+	stale := !a.isPinned() && s.resources.Freshen(ctx, snapshot.Repository())
+	err = run(&visit{s, r, snapshot})
+	if stale {
+		r.meta = resources.StaleMeta(snapshot.Repository())
+	}
+	return r, err
+}
+
+// target is what arguments name.
+type target interface {
+	repository() place
+	isPinned() bool
 }
 
 // inRepository makes a tool of a function that reads one repository.
-func inRepository[A interface{ repository() place }](
+func inRepository[A target](
 	run func(*visit, context.Context, A) error,
 ) func(*service, context.Context, A) (*result, error) {
 	return func(s *service, ctx context.Context, a A) (*result, error) {
-		return s.visit(ctx, a.repository(), func(v *visit) error { return run(v, ctx, a) })
+		return s.visit(ctx, a, func(v *visit) error { return run(v, ctx, a) })
 	}
 }
 
@@ -144,6 +161,12 @@ func (a *revision) define(p *parameters) {
 	a.place.define(p)
 	p.text(&a.ref, "ref", "Branch, tag or commit; default branch if omitted.")
 	p.text(&a.sha, "sha", "Commit id, which is taken instead of ref.").hide()
+}
+
+// isPinned is that of place, for tools that answer of one commit.
+func (a revision) isPinned() bool {
+	_, err := repos.ParseID(cmp.Or(a.sha, a.ref))
+	return err == nil
 }
 
 // commonDefaultBranches are default branches that agents name without having looked.
@@ -179,6 +202,7 @@ func (v *visit) commit(ctx context.Context, a revision) (f found, err error) {
 	}
 	defer func() {
 		if err == nil { // the result may have its id
+			resources.AccountOf(ctx).Find(f.ID.String())
 			v.trees.remember(f.repository, f.ID, "", f.Tree)
 		}
 	}()
@@ -198,8 +222,15 @@ func (v *visit) commit(ctx context.Context, a revision) (f found, err error) {
 	if slices.Contains(commonDefaultBranches, strings.TrimPrefix(strings.TrimPrefix(f.ref, "refs/"), "heads/")) {
 		return v.useDefaultBranch(ctx, f)
 	}
-	return found{}, noRevision(v.snapshot, f.ref)
+	err = noRevision(v.snapshot, f.ref)
+	if v.resources.Freshen(ctx, v.snapshot.Repository()) { // it may have the commit then
+		err = say("%s %s", err, refreshed)
+	}
+	return found{}, err
 }
+
+// refreshed is what is said of a mirror that is older than it should be.
+const refreshed = "The mirror is older than it should be, and is being refreshed: try again in a minute."
 
 // noRevision returns the error for a branch, tag or commit that is not there, with
 // similar names.

@@ -42,8 +42,9 @@ type result struct {
 	notes      []string
 	asides     []string // where there is more; left out when there is no room
 	links      []mcp.Content
-	attached   []mcp.Content // whose bytes follow the result
-	stopped    bool          // the tree is too large to be walked
+	attached   []mcp.Content  // whose bytes follow the result
+	stopped    bool           // the tree is too large to be walked
+	meta       map[string]any // of the whole
 }
 
 // noted is data that has a place for the notes.
@@ -96,6 +97,11 @@ func (r *result) render() *mcp.CallToolResult {
 	out.Content = slices.Concat(out.Content, r.attached, r.links)
 	if r.data != nil {
 		out.StructuredContent, out.Meta = r.data, ofRepository()
+	}
+	if r.meta != nil && out.Meta == nil {
+		out.Meta = mcp.NewMetaFromMap(r.meta)
+	} else if r.meta != nil {
+		maps.Copy(out.Meta.AdditionalFields, r.meta)
 	}
 	return out
 }

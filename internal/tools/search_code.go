@@ -111,7 +111,7 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 		Limits: search.Limits{Lines: a.perPage, OutputBytes: foundBytes},
 	}
 	if a.repo != "" {
-		if r, err = s.visit(ctx, a.place, func(v *visit) error { return v.oneRepository(ctx, a, &request) }); err != nil {
+		if r, err = s.visit(ctx, a, func(v *visit) error { return v.oneRepository(ctx, a, &request) }); err != nil {
 			return nil, err
 		}
 	}

@@ -46,3 +46,9 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- $_ := set $settings "allowed-host" (concat $hosts (get .Values.settings "allowed-host" | default list)) }}
 {{- toYaml $settings }}
 {{- end }}
+
+{{- /* The port of the admin listener, where the kubelet can reach it; else nothing. */ -}}
+{{- define "repomcp.adminPort" -}}
+{{- $listen := get .Values.settings "admin-listen" | default "" }}
+{{- if not (regexMatch "^(127\\.|localhost:|\\[::1\\]|unix:)" $listen) }}{{ regexFind "[0-9]+$" $listen }}{{ end -}}
+{{- end }}

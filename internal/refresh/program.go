@@ -1,0 +1,88 @@
+package refresh
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+const (
+	// gracePeriod is how long a program may clean up after SIGTERM: git removes its locks.
+	gracePeriod = 2 * time.Second
+	// maxOutputBytes of what a program said last are logged when it fails.
+	maxOutputBytes = 500
+)
+
+// program is a hook that is a program. It is started without a shell, in the mirror's
+// folder, with the repository's name as its argument.
+type program struct{ path string }
+
+// newProgram checks that there is such a program.
+func newProgram(hook string) (*program, error) {
+	found, err := exec.LookPath(hook)
+	if err != nil {
+		return nil, fmt.Errorf("there is no such program: %w", withoutName(err))
+	}
+	// It is started in other folders.
+	absolute, err := filepath.Abs(found)
+	if err != nil {
+		return nil, err
+	}
+	return &program{absolute}, nil
+}
+
+func withoutName(err error) error {
+	if e := (*exec.Error)(nil); errors.As(err, &e) {
+		return e.Err
+	}
+	return err
+}
+
+// call implements hook. Success is the exit code 0. What the program leaves running in
+// the background after that is left alone.
+func (p *program) call(ctx context.Context, m mirror) error {
+	fetched := ""
+	if !m.fetched.IsZero() {
+		fetched = m.fetched.UTC().Format(time.RFC3339)
+	}
+	command := exec.CommandContext(ctx, p.path, m.name) //nolint:gosec // the operator named it, and the catalogue has the name
+	command.Dir = m.folder
+	command.Env = append(os.Environ(), "REPOMCP_MIRROR="+m.folder, "REPOMCP_FETCHED="+fetched,
+		"GIT_TERMINAL_PROMPT=0") // nobody is there to ask
+	said := &tail{}
+	command.Stdout, command.Stderr = said, said
+	ownGroup(command)
+	command.WaitDelay = gracePeriod
+	err := command.Run()
+	if err != nil && ctx.Err() != nil {
+		killGroup(command)
+	}
+	switch {
+	case err == nil || errors.Is(err, exec.ErrWaitDelay) && ctx.Err() == nil:
+		return nil
+	case said.String() == "":
+		return err
+	default:
+		return fmt.Errorf("%w: %s", err, said)
+	}
+}
+
+func (p *program) close() {}
+
+// tail keeps the end of what is written.
+type tail struct{ last []byte }
+
+func (t *tail) Write(b []byte) (int, error) {
+	t.last = append(t.last, b[max(0, len(b)-maxOutputBytes):]...)
+	t.last = t.last[max(0, len(t.last)-maxOutputBytes):]
+	return len(b), nil
+}
+
+func (t *tail) String() string {
+	return strings.TrimSpace(strings.ToValidUTF8(string(t.last), "\uFFFD"))
+}
