@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/objects"
+	"github.com/repomcp/repomcp/internal/repos/quarantine"
 )
 
 const (
@@ -70,6 +71,7 @@ type Catalogue struct {
 	byName  map[string]*Repository
 
 	told notices
+	ward *quarantine.Ward
 }
 
 // Open walks the root once and returns its catalogue. Close it when done.
@@ -98,6 +100,7 @@ func Open(root string, options Options) (*Catalogue, error) {
 		parents: newKnownParents(options.GraphBytes), shapes: newShapes(options.CommitGraphBytes),
 		layerChecks: newLayerChecks(),
 	}
+	c.ward = c.newWard()
 	if err := c.rescan(0); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -270,6 +273,7 @@ func (c *Catalogue) rescan(age time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.names, c.byName, c.scanned = names, found, time.Now()
+	c.forgetGone(found)
 	return nil
 }
 
@@ -435,6 +439,9 @@ func hasFile(entries []fs.DirEntry, name string) bool {
 func hasDir(entries []fs.DirEntry, name string) bool {
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name && e.IsDir() })
 }
+
+// list lists a folder below the root in byte order.
+func (c *Catalogue) list(dir string) ([]fs.DirEntry, error) { return readDir(c.root, dir) }
 
 // readDir lists a folder in byte order.
 func readDir(root *os.Root, dir string) ([]fs.DirEntry, error) {

@@ -14,6 +14,12 @@ import (
 // A tag stands for the commit that it leads to; what leads to none is
 // [ErrNotFound].
 func (s *Snapshot) Resolve(ctx context.Context, revision string) (Commit, error) {
+	commit, err := s.resolve(ctx, revision)
+	s.repository.notice(err)
+	return commit, err
+}
+
+func (s *Snapshot) resolve(ctx context.Context, revision string) (Commit, error) {
 	object, err := s.ResolveObject(ctx, revision)
 	if err != nil {
 		return Commit{}, err
