@@ -75,7 +75,7 @@ var arrows = map[string][]string{
 	"internal/pretty":  {"internal/charset", "internal/mailmap", "internal/message", "internal/repos", "internal/repos/newest", "internal/wildmatch"},
 	"internal/repos": {
 		"internal/charset", "internal/commitgraph", "internal/gitconfig", "internal/lru", "internal/message", "internal/objects",
-		"internal/panics", "internal/repos/stamp",
+		"internal/panics", "internal/repos/quarantine", "internal/repos/stamp",
 	},
 	"internal/diff": {},
 	"internal/objects": {
@@ -121,6 +121,7 @@ var arrows = map[string][]string{
 	"internal/panics":             {},
 	"internal/gitconfig":          {},
 	"internal/repos/newest":       {},
+	"internal/repos/quarantine":   {"internal/panics"},
 	"internal/repos/stamp":        {},
 	// Imported by tests only, as gittest is.
 	"internal/repos/repostest": {"internal/repos"},

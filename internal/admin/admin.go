@@ -109,8 +109,9 @@ func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
 	plain(w, http.StatusOK, "ok\n")
 }
 
-// readyz says whether clients should be sent here, and with ?verbose why, and how
-// old each mirror is.
+// readyz says whether clients should be sent here, how many repositories are set
+// aside, if any, and with ?verbose how old each mirror is. One that cannot be read is
+// no reason to send clients elsewhere, who would miss the others.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	status, text := http.StatusOK, "ok\n"
 	if err := s.options.Health(); err != nil {
@@ -118,6 +119,9 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	}
 	if s.draining.Load() {
 		status, text = http.StatusServiceUnavailable, "the server is stopping\n"
+	}
+	if n := len(s.options.Catalogue.Quarantined()); n > 0 {
+		text += fmt.Sprintf("%d repositories are set aside\n", n)
 	}
 	if r.URL.Query().Has("verbose") {
 		text += s.mirrors(time.Now())
@@ -143,7 +147,7 @@ func (s *Server) mirrors(now time.Time) string {
 		if last.State == repos.FetchDone && (oldest.IsZero() || last.At.Before(oldest)) {
 			oldest = last.At
 		}
-		fmt.Fprintf(&b, "mirror %q %s\n", name, age(last, err, now))
+		fmt.Fprintf(&b, "mirror %q %s%s\n", name, age(last, err, now), aside(repository))
 	}
 	return summary(counts, oldest, now) + b.String()
 }
@@ -183,6 +187,13 @@ func age(last repos.Fetch, err error, now time.Time) string {
 	default:
 		return fmt.Sprintf("fetched %s ago", now.Sub(last.At).Round(time.Second))
 	}
+}
+
+func aside(repository *repos.Repository) string {
+	if repository.Quarantined() {
+		return ", set aside"
+	}
+	return ""
 }
 
 func plain(w http.ResponseWriter, status int, text string) {

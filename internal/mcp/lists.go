@@ -131,6 +131,9 @@ func (s *Server) listed(ctx context.Context, repository *repos.Repository) []lis
 		URI: resources.Resource{Repository: name}.String(), Name: name, MIMEType: resources.TypeJSON,
 		Description: "A git repository: description, default branch, head commit, counts and links.",
 	}
+	if repository.Quarantined() {
+		card.Description = "A git repository that cannot be read at the moment, and is set aside."
+	}
 	ref, head := repository.HeadTip()
 	if ref == "" {
 		return []listedResource{card}

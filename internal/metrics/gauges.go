@@ -25,6 +25,8 @@ type gauges struct {
 	watched     *prometheus.Desc
 	connections *prometheus.Desc
 	sockets     *prometheus.Desc
+	quarantined *prometheus.Desc
+	quarantines *prometheus.Desc
 }
 
 func newGauges(s Sources) gauges {
@@ -37,6 +39,8 @@ func newGauges(s Sources) gauges {
 		watched:     describe("subscriptions", "Resources that clients watch."),
 		connections: describe("connections_open", "Connections of clients, WebSocket among them."),
 		sockets:     describe("websocket_connections_open", "WebSocket connections."),
+		quarantined: describe("repositories_quarantined", "Repositories that cannot be read and are set aside now."),
+		quarantines: describe("quarantines_total", "How often one was set aside, by why: damage or panic.", "why"),
 	}
 }
 
@@ -58,6 +62,10 @@ func (g gauges) Collect(to chan<- prometheus.Metric) {
 	gauge(g.watched, int64(g.sources.Subscriptions.Count()))
 	gauge(g.connections, int64(g.sources.Server.Connections()))
 	gauge(g.sockets, int64(g.sources.Server.Sockets()))
+	gauge(g.quarantined, int64(len(g.sources.Catalogue.Quarantined())))
+	quarantines := g.sources.Catalogue.QuarantineCounts()
+	send(to, g.quarantines, prometheus.CounterValue, quarantines.Panics, "panic")
+	send(to, g.quarantines, prometheus.CounterValue, quarantines.Damages, "damage")
 }
 
 // cacheCollector has the counts of the cache of archives.

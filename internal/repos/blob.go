@@ -12,12 +12,14 @@ import (
 // Blob is the content of a file, read as a stream of exactly Size bytes. It was
 // compared with its id before the first of them.
 type Blob struct {
-	object *objects.Object
+	repository *Repository
+	object     *objects.Object
 }
 
 // Blob opens the content of a file of any size. Close it. The first time a
 // large one is read to its end for that: see [objects.Snapshot.OpenSound].
-func (s *Snapshot) Blob(ctx context.Context, id ID) (*Blob, error) {
+func (s *Snapshot) Blob(ctx context.Context, id ID) (blob *Blob, err error) {
+	defer s.repository.contain(&err)
 	object, err := s.objects.OpenSound(ctx, id)
 	if err != nil {
 		return nil, domainError(err)
@@ -25,7 +27,7 @@ func (s *Snapshot) Blob(ctx context.Context, id ID) (*Blob, error) {
 	if err := mustBeBlob(id, object.Type()); err != nil {
 		return nil, errors.Join(err, object.Close())
 	}
-	return &Blob{object: object}, nil
+	return &Blob{s.repository, object}, nil
 }
 
 func mustBeBlob(id ID, kind objects.Type) error {
@@ -51,6 +53,7 @@ func (s *Snapshot) ProveBlob(ctx context.Context, id ID, begin func() io.Writer)
 // its header tells. Neither is compared with anything: it is for guesses, such as
 // what kind of file it is.
 func (s *Snapshot) PeekBlob(id ID, most int64) (head []byte, size int64, err error) {
+	defer s.repository.contain(&err)
 	object, err := s.objects.Open(id)
 	if err != nil {
 		return nil, 0, domainError(err)
@@ -71,8 +74,9 @@ func (b *Blob) Size() int64 { return b.object.Size() }
 
 // Read implements [io.Reader]. It reads exactly Size bytes and then returns io.EOF, or
 // an error that matches [ErrCorrupt].
-func (b *Blob) Read(p []byte) (int, error) {
-	n, err := b.object.Read(p)
+func (b *Blob) Read(p []byte) (n int, err error) {
+	defer b.repository.contain(&err)
+	n, err = b.object.Read(p)
 	if err != nil && !errors.Is(err, io.EOF) {
 		err = domainError(err)
 	}
@@ -86,6 +90,7 @@ func (b *Blob) WriteTo(w io.Writer) (int64, error) {
 	var corrupt *objects.CorruptError
 	if errors.As(err, &corrupt) {
 		err = domainError(err)
+		b.repository.containPanic(err)
 	}
 	return n, err
 }
@@ -96,7 +101,8 @@ func (b *Blob) Close() error { return b.object.Close() }
 // ReadBlob appends the whole content of a file to buf and returns what that
 // becomes. The content is compared with its id. A file of more than limit
 // bytes is [ErrTooLarge], found before any of it is read.
-func (s *Snapshot) ReadBlob(id ID, limit int64, buf []byte) ([]byte, error) {
+func (s *Snapshot) ReadBlob(id ID, limit int64, buf []byte) (content []byte, err error) {
+	defer s.repository.contain(&err)
 	kind, data, err := s.objects.ReadVerified(id, limit, buf)
 	if err != nil {
 		return buf, domainError(err)
@@ -109,7 +115,8 @@ func (s *Snapshot) ReadBlob(id ID, limit int64, buf []byte) ([]byte, error) {
 
 // Size is the length of a blob's content in bytes, read from headers only. It is
 // not compared with anything.
-func (s *Snapshot) Size(blob ID) (int64, error) {
-	_, size, err := s.objects.Stat(blob)
+func (s *Snapshot) Size(blob ID) (size int64, err error) {
+	defer s.repository.contain(&err)
+	_, size, err = s.objects.Stat(blob)
 	return size, domainError(err)
 }

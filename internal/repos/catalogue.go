@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/objects"
+	"github.com/repomcp/repomcp/internal/repos/quarantine"
 )
 
 const (
@@ -78,6 +79,7 @@ type Catalogue struct {
 	longest int // bytes of the longest name
 
 	told notices
+	ward *quarantine.Ward
 }
 
 // Open walks the root once and returns its catalogue. Close it when done.
@@ -106,7 +108,7 @@ func Open(root string, options Options) (*Catalogue, error) {
 		parents: newKnownParents(options.GraphBytes), shapes: newShapes(options.CommitGraphBytes),
 		layerChecks: newLayerChecks(),
 	}
-	c.View = View{catalogue: c}
+	c.View, c.ward = View{catalogue: c}, c.newWard()
 	if err := c.rescan(0); err != nil {
 		return nil, errors.Join(err, c.Close())
 	}
@@ -207,6 +209,7 @@ func (c *Catalogue) rescan(age time.Duration) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.names, c.byName, c.longest, c.scanned = names, found, longest, time.Now()
+	c.forgetGone(found)
 	return nil
 }
 
@@ -372,6 +375,9 @@ func hasFile(entries []fs.DirEntry, name string) bool {
 func hasDir(entries []fs.DirEntry, name string) bool {
 	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name && e.IsDir() })
 }
+
+// list lists a folder below the root in byte order.
+func (c *Catalogue) list(dir string) ([]fs.DirEntry, error) { return readDir(c.root, dir) }
 
 // readDir lists a folder in byte order.
 func readDir(root *os.Root, dir string) ([]fs.DirEntry, error) {

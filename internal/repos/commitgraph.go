@@ -212,7 +212,11 @@ func (r *Repository) commitGraph() *commitgraph.Graph {
 	if same {
 		return graph
 	}
-	graph, size, err := r.readCommitGraph()
+	var size int64
+	err := panics.Catch(func() (err error) { // a graph that makes it panic is one that is not used
+		graph, size, err = r.readCommitGraph()
+		return err
+	})
 	switch key := r.dir + graphFile; {
 	case err == nil:
 		c.told.over(key)

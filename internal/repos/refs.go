@@ -71,6 +71,9 @@ type refFiles struct {
 
 // refFiles are the refs as the repository's configuration has them served.
 func (r *Repository) refFiles() (refFiles, error) {
+	if err := r.admit(); err != nil {
+		return refFiles{}, err
+	}
 	database, err := r.catalogue.store.Open(r.dir)
 	if err != nil {
 		return refFiles{}, fmt.Errorf("repository: %w", domainError(err))

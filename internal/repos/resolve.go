@@ -14,6 +14,12 @@ import (
 // A tag stands for the commit that it leads to; what leads to none is
 // [ErrNotFound].
 func (s *Snapshot) Resolve(ctx context.Context, revision string) (Commit, error) {
+	commit, err := s.resolve(ctx, revision)
+	s.repository.notice(err)
+	return commit, err
+}
+
+func (s *Snapshot) resolve(ctx context.Context, revision string) (Commit, error) {
 	object, err := s.ResolveObject(ctx, revision)
 	if err != nil {
 		return Commit{}, err
@@ -116,10 +122,32 @@ func (s *Snapshot) resolveID(ctx context.Context, hex string) (ID, error) {
 			return ID{}, errors.Join(failure, err)
 		}
 		return id, nil
+	case errors.Is(err, ErrNotFound):
+		if doubt := s.doubt(id); doubt != nil {
+			return ID{}, doubt
+		}
+		return ID{}, err
 	case err != nil:
 		return ID{}, err
 	}
 	return id, s.authorise(ctx, commit)
+}
+
+// doubt returns why an object that was not found is not known to be absent: a ref that
+// cannot be read may lead to it, or the history led to it before.
+func (s *Snapshot) doubt(id ID) error {
+	reach, damaged, err := s.reach()
+	if err = errors.Join(err, damaged); err != nil {
+		return err
+	}
+	if known, _ := reach.look([]ID{id}); len(known) > 0 {
+		return damage(id, errors.New("a ref leads to it, but it is missing"))
+	}
+	// What refs lead to may be remembered from when they could be read.
+	if _, err = s.Head(); errors.Is(err, ErrCorrupt) {
+		return err
+	}
+	return nil
 }
 
 // authorise refuses commits that no served ref leads to, with the error of

@@ -29,8 +29,20 @@ func (r *Repository) Folder() string {
 }
 
 // Snapshot opens the repository as it is now. Packs are held open, so that
-// others may repack or delete the repository meanwhile.
+// others may repack or delete the repository meanwhile. It is [ErrQuarantined] for
+// one that is set aside.
 func (r *Repository) Snapshot() (*Snapshot, error) {
+	if err := r.admit(); err != nil {
+		return nil, err
+	}
+	snapshot, err := r.open()
+	r.notice(err)
+	return snapshot, err
+}
+
+// open is Snapshot without asking the ward.
+func (r *Repository) open() (s *Snapshot, err error) {
+	defer r.contain(&err)
 	database, err := r.catalogue.store.Open(r.dir)
 	if err != nil {
 		return nil, fmt.Errorf("repository: %w", domainError(err))
@@ -67,7 +79,8 @@ func (s *Snapshot) Repository() *Repository { return s.repository }
 // Head is the default branch with its commit, or the detached commit with the
 // name HEAD. It is [ErrEmpty] when the repository has no ref yet, and [ErrUnborn]
 // when it has others.
-func (s *Snapshot) Head() (Ref, error) {
+func (s *Snapshot) Head() (head Ref, err error) {
+	defer s.repository.contain(&err)
 	name, raw, ok, err := s.refs.follow("HEAD")
 	if err != nil {
 		return Ref{}, err
@@ -111,7 +124,10 @@ func (s *Snapshot) Tags() ([]Ref, error) {
 	})
 }
 
-func (s *Snapshot) refsBelow(prefix string, read func(name string, raw rawRef) (Ref, error)) ([]Ref, error) {
+func (s *Snapshot) refsBelow(
+	prefix string, read func(name string, raw rawRef) (Ref, error),
+) (list []Ref, err error) {
+	defer s.repository.contain(&err)
 	names, raws, err := s.refs.all()
 	if err != nil {
 		return nil, err
@@ -142,11 +158,15 @@ func (s *Snapshot) refsOf(
 		refs = append(refs, ref)
 	}
 	s.repository.reportDamage(refs)
+	if at := slices.IndexFunc(refs, func(ref Ref) bool { return ref.Damage != nil }); at >= 0 {
+		s.repository.notice(refs[at].Damage)
+	}
 	return refs, nil
 }
 
 // Ref reads one served ref by its full name.
-func (s *Snapshot) Ref(name string) (Ref, error) {
+func (s *Snapshot) Ref(name string) (ref Ref, err error) {
+	defer s.repository.contain(&err)
 	if !validRefName(name) || s.refs.hide.hides(name) {
 		return Ref{}, fmt.Errorf("ref: %w", ErrNotFound)
 	}
@@ -190,7 +210,8 @@ const maxTagDepth = 64
 var errTagDepth = errors.New("too many tags of tags")
 
 // peel follows annotated tags from id to a commit.
-func (s *Snapshot) peel(id ID) (ID, error) {
+func (s *Snapshot) peel(id ID) (commit ID, err error) {
+	defer s.repository.contain(&err)
 	for range maxTagDepth {
 		kind, _, err := s.objects.Stat(id)
 		if err != nil {
@@ -231,7 +252,8 @@ func (s *Snapshot) notCommit(id ID) error {
 }
 
 // Commit reads a commit.
-func (s *Snapshot) Commit(id ID) (Commit, error) {
+func (s *Snapshot) Commit(id ID) (commit Commit, err error) {
+	defer s.repository.contain(&err)
 	content, err := s.read(id, objects.Commit, maxCommitBytes)
 	if err != nil {
 		return Commit{}, err
@@ -243,6 +265,7 @@ func (s *Snapshot) Commit(id ID) (Commit, error) {
 // given prefix, such as refs/heads/. The rest is empty, or begins with the
 // marker as a whole segment: "/contents".
 func (r *Repository) LongestRef(prefix, p, marker string) (name, rest string, err error) {
+	defer r.contain(&err)
 	var candidates []string
 	for _, end := range refEnds(p, marker) {
 		candidates = append(candidates, prefix+p[:end])

@@ -35,7 +35,8 @@ func (s *Snapshot) StoredTree(id ID, buf []byte) (StoredTree, error) {
 	return StoredTree{id, content}, err
 }
 
-func (s *Snapshot) scan(id ID, want objects.Type, limit int64, buf []byte) ([]byte, error) {
+func (s *Snapshot) scan(id ID, want objects.Type, limit int64, buf []byte) (content []byte, err error) {
+	defer s.repository.contain(&err)
 	kind, content, err := s.objects.ReadVerified(id, limit, buf)
 	switch {
 	case errors.Is(err, objects.ErrTooLarge):
@@ -59,7 +60,8 @@ func mustExist(id ID, err error) error {
 }
 
 // read returns the whole content of an object of a known type.
-func (s *Snapshot) read(id ID, want objects.Type, limit int64) ([]byte, error) {
+func (s *Snapshot) read(id ID, want objects.Type, limit int64) (content []byte, err error) {
+	defer s.repository.contain(&err)
 	kind, content, err := s.objects.ReadVerified(id, limit, nil)
 	switch {
 	case errors.Is(err, objects.ErrTooLarge):

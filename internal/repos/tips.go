@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io/fs"
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/repos/stamp"
@@ -22,12 +21,13 @@ type Tips struct {
 }
 
 // Tips reads all served refs. A repository that is gone is [ErrNotFound].
-func (r *Repository) Tips() (*Tips, error) {
+func (r *Repository) Tips() (tips *Tips, err error) {
+	defer r.contain(&err)
 	files, err := r.refFiles()
 	if err != nil {
 		return nil, err
 	}
-	tips, _, err := files.tips()
+	tips, _, err = files.tips()
 	return tips, err
 }
 
@@ -118,15 +118,24 @@ func refEnds(p, marker string) []int {
 // HEAD itself when it is detached; the name is "" when there is no commit. No
 // object is read.
 func (r *Repository) HeadTip() (name string, id ID) {
-	files, err := r.refFiles()
+	name, id, err := r.headTip()
 	if err != nil {
 		return "", ID{}
 	}
+	return name, id
+}
+
+func (r *Repository) headTip() (name string, id ID, err error) {
+	defer r.contain(&err)
+	files, err := r.refFiles()
+	if err != nil {
+		return "", ID{}, err
+	}
 	name, raw, ok, err := files.follow("HEAD")
 	if err != nil || !ok {
-		return "", ID{}
+		return "", ID{}, err
 	}
-	return name, raw.id
+	return name, raw.id, nil
 }
 
 // CommitOf follows annotated tags from an object to its commit. Whether that is
@@ -138,7 +147,5 @@ type RefStamp = stamp.Refs
 
 // RefStamp looks at them.
 func (r *Repository) RefStamp() RefStamp {
-	return stamp.OfRefs(
-		r.catalogue.root, r.dir, func(dir string) ([]fs.DirEntry, error) { return readDir(r.catalogue.root, dir) },
-	)
+	return stamp.OfRefs(r.catalogue.root, r.dir, r.catalogue.list)
 }

@@ -74,7 +74,8 @@ type TreeEntry struct {
 }
 
 // Tree reads one folder, in git's order: by name, as if folders ended in "/".
-func (s *Snapshot) Tree(id ID) ([]TreeEntry, error) {
+func (s *Snapshot) Tree(id ID) (entries []TreeEntry, err error) {
+	defer s.repository.contain(&err)
 	content, err := s.read(id, objects.Tree, maxTreeBytes)
 	if err != nil {
 		return nil, err
@@ -87,6 +88,7 @@ func (s *Snapshot) Tree(id ID) ([]TreeEntry, error) {
 // when that is "". More says that others follow. A name that is not there is
 // [ErrNotFound].
 func (s *Snapshot) TreePage(id ID, after string, limit int) (entries []TreeEntry, more bool, err error) {
+	defer s.repository.contain(&err)
 	content, err := s.read(id, objects.Tree, maxTreeBytes)
 	if err != nil {
 		return nil, false, err

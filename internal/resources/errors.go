@@ -74,6 +74,9 @@ var failures = []struct {
 	{repos.ErrOutside, ReasonIncompleteRepo, "The mirror borrows objects from a folder outside of the server's " +
 		"root (objects/info/alternates), where the server does not read. Ask the operator to move that folder " +
 		"below the root, or to copy its objects with git repack -a."},
+	{repos.ErrQuarantined, ReasonCorruptRepo, "The repository cannot be read, and is set aside: it is tried again when " +
+		"its files change, or within a minute. Other repositories are served. If it stays, ask the operator to run " +
+		"git fsck on the mirror."},
 	{repos.ErrCorrupt, ReasonCorruptRepo, "The repository's data is damaged or just being changed. Try again; if " +
 		"it stays, ask the operator to run git fsck on the mirror."},
 	{repos.ErrUnsupported, ReasonUnsupportedRepo, "The repository uses a storage format that this server does not " +
@@ -132,7 +135,11 @@ func AsError(err error, uri string) *Error {
 	}
 	for _, f := range failures {
 		if errors.Is(err, f.is) {
-			return (&Error{Reason: f.reason, Message: f.message, Cause: err}).With("uri", uri)
+			e = &Error{Reason: f.reason, Message: f.message, Cause: err}
+			if errors.Is(f.is, repos.ErrQuarantined) {
+				e = e.With("quarantined", true)
+			}
+			return e.With("uri", uri)
 		}
 	}
 	return Internal(err).With("uri", uri)
@@ -150,6 +157,13 @@ func Internal(err error) *Error {
 // reported are the failures that only an operator can mend.
 var reported = []Reason{ReasonInternal, ReasonCorruptRepo, ReasonUnreadableRepo, ReasonIncompleteRepo}
 
+// isNews reports whether a failure is for the log: who cancels knows it, and that a
+// repository is set aside was said when it was.
+func (e *Error) isNews() bool {
+	return slices.Contains(reported, e.Reason) && !errors.Is(e.Cause, context.Canceled) &&
+		!errors.Is(e.Cause, repos.ErrQuarantined)
+}
+
 // Failure translates an error of a content for the client, and logs what an
 // operator must know of.
 func (s *Service) Failure(ctx context.Context, err error, uri string) *Error {
@@ -157,7 +171,7 @@ func (s *Service) Failure(ctx context.Context, err error, uri string) *Error {
 	if AccountOf(ctx).Stale() {
 		failure = failure.With("mirrorStale", true)
 	}
-	if slices.Contains(reported, failure.Reason) && !errors.Is(failure.Cause, context.Canceled) {
+	if failure.isNews() {
 		s.logger.ErrorContext(ctx, "a request "+
 			"failed", "reason", failure.Reason, "uri", failure.Data["uri"], "error", failure.Cause)
 	}

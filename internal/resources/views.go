@@ -68,6 +68,8 @@ type catalogueView struct {
 type repositoryView struct {
 	Name string `json:"name"`
 	URI  string `json:"uri"`
+	// Quarantined says that the repository cannot be read at the moment.
+	Quarantined bool `json:"quarantined,omitempty"`
 }
 
 type refView struct {
@@ -270,7 +272,10 @@ func (s *Service) openCatalogue(ctx context.Context, r Resource) (*Content, erro
 	}
 	shown := listing{view, "repositories", end - start, func(i int) any {
 		name := names[start+i]
-		return repositoryView{Text(name), Resource{Repository: name}.String()}
+		repository, err := s.catalogue.Known(name)
+		return repositoryView{
+			Text(name), Resource{Repository: name}.String(), err == nil && repository.Quarantined(),
+		}
 	}}
 	content, err := shown.content(ctx, outline(r))
 	if err == nil {

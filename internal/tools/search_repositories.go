@@ -2,6 +2,7 @@ package tools
 
 import (
 	"context"
+	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -41,8 +42,30 @@ func (s *service) searchRepositories(ctx context.Context, a searchArguments) (*r
 	}
 	data := &repositoryList{}
 	data.Repositories, data.pages = list(r, a.paging, len(names), nameItems(names[start:end]))
+	s.noteQuarantined(r, names[start:end])
 	r.data = data
 	return r, s.pointRepositories(ctx, r, data.pages, len(data.Repositories))
+}
+
+// noteQuarantined says which of the repositories that are shown cannot be read.
+func (s *service) noteQuarantined(r *result, names []string) {
+	var aside []string
+	for _, name := range names {
+		if repository, err := s.catalogue.Known(name); err == nil && repository.Quarantined() {
+			aside = append(aside, quote(clip(name)))
+		}
+	}
+	if shown := aside[:min(len(aside), maxSuggested)]; len(shown) > 0 {
+		r.note("Cannot be read at the moment: %s%s.", strings.Join(shown, ", "), andMore(len(aside)-len(shown)))
+	}
+}
+
+// andMore is how many names are not shown.
+func andMore(n int) string {
+	if n == 0 {
+		return ""
+	}
+	return fmt.Sprintf(" and %d more", n)
 }
 
 // matching returns the repositories that have all the words in name or description.

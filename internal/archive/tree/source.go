@@ -38,10 +38,11 @@ type Folder struct {
 	Entries []repos.TreeEntry
 }
 
-// ReadFolder reads a tree.
+// ReadFolder reads a tree that a commit, a tag or another tree names: where it is
+// missing that is damage.
 func ReadFolder(source Source, id repos.ID) (Folder, error) {
 	entries, err := source.Tree(id)
-	return Folder{source, id, entries}, err
+	return Folder{source, id, entries}, Damaged(err)
 }
 
 func (f Folder) find(name string) (repos.TreeEntry, bool) {

@@ -67,6 +67,9 @@ func (o *Object) readAhead(free <-chan *[]byte, full chan<- piece) {
 		if o.left == 0 && errors.Is(err, io.ErrUnexpectedEOF) {
 			err = io.EOF // a last piece that is not full
 		}
+		if panicked := (*panics.Error)(nil); errors.As(err, &panicked) {
+			err = o.failed(err) // damage of the object, and no fault of the writer
+		}
 		full <- piece{buf, n, err} // has room for all buffers
 		if err != nil {
 			return

@@ -66,6 +66,34 @@ func OfRefs(root *os.Root, dir string, list func(dir string) ([]fs.DirEntry, err
 	return w.stamp
 }
 
+// besideObjects are the files and folders that decide how objects are read. The
+// folder of objects itself shows which of those for loose ones were touched.
+var besideObjects = []string{"objects", "objects/info", "objects/info/commit-graphs", "objects/pack"}
+
+// OfAll differs whenever Refs does, and when a pack, an index, a commit-graph, the
+// list of alternates or the configuration was touched, or a loose object came or
+// went. What is in alternates is not looked at.
+func OfAll(root *os.Root, dir string, list func(dir string) ([]fs.DirEntry, error)) [sha256.Size]byte {
+	refs := OfRefs(root, dir, list)
+	w := walk{root: root, dir: dir, list: list, sum: sha256.New()}
+	w.sum.Write(refs.Sum[:])
+	for _, name := range []string{"config", "shallow"} {
+		info, err := root.Lstat(path.Join(dir, name))
+		w.entry(name, info, err)
+	}
+	for _, folder := range besideObjects {
+		entries, err := list(path.Join(dir, folder))
+		if err != nil {
+			w.entry(folder, nil, err)
+		}
+		for _, entry := range entries {
+			info, err := entry.Info()
+			w.entry(folder+"/"+entry.Name(), info, err)
+		}
+	}
+	return [sha256.Size]byte(w.sum.Sum(nil))
+}
+
 type walk struct {
 	root  *os.Root
 	dir   string

@@ -1,0 +1,304 @@
+package repos
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/panics"
+)
+
+// lines is a log.
+type lines struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) count(text string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Count(l.text.String(), text)
+}
+
+// ward is a catalogue with a repository "a" to harm and one "b" beside it.
+func ward(t *testing.T) (c *Catalogue, a *gittest.Repo, log *lines) {
+	t.Helper()
+	root := t.TempDir()
+	a = gittest.At(t, filepath.Join(root, "a.git"))
+	a.Commit("main", gittest.Regular("f", "1\n"))
+	a.Commit("main", gittest.Regular("f", "2\n"))
+	a.Git("tag", "v1", "main~1")
+	gittest.At(t, filepath.Join(root, "b.git")).Commit("main", gittest.Regular("f", "1\n"))
+	log = new(lines)
+	c, err := Open(root, Options{Logger: slog.New(slog.NewTextHandler(log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = c.Close() })
+	return c, a, log
+}
+
+// resolve asks for a branch as a request does.
+func resolve(t *testing.T, c *Catalogue, name string) error {
+	t.Helper()
+	s, err := c.Snapshot(name)
+	if err != nil {
+		return err
+	}
+	_, err = s.Resolve(t.Context(), "main")
+	return errors.Join(err, s.Close())
+}
+
+// await fails unless the repository is served within two seconds.
+func await(t *testing.T, c *Catalogue, name string) {
+	t.Helper()
+	var err error
+	for deadline := time.Now().Add(2 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		if err = resolve(t, c, name); err == nil {
+			return
+		}
+	}
+	t.Errorf("%s is still refused: %v", name, err)
+}
+
+// Every way to read that panics fails as damage, and sets the repository aside: the
+// object database of the snapshot is taken away, over which the real code panics.
+func TestAPanicOverARepositoryIsDamageAndSetsItAside(t *testing.T) {
+	t.Parallel()
+	ctx := context.Background()
+	for name, read := range map[string]func(s *Snapshot, id ID) error{
+		"Commit":   func(s *Snapshot, id ID) error { _, err := s.Commit(id); return err },
+		"Tree":     func(s *Snapshot, id ID) error { _, err := s.Tree(id); return err },
+		"TreePage": func(s *Snapshot, id ID) error { _, _, err := s.TreePage(id, "", 10); return err },
+		"Stored":   func(s *Snapshot, id ID) error { _, err := s.StoredTree(id, nil); return err },
+		"Raw":      func(s *Snapshot, id ID) error { _, err := s.RawCommit(id); return err },
+		"Blob":     func(s *Snapshot, id ID) error { _, err := s.Blob(ctx, id); return err },
+		"ReadBlob": func(s *Snapshot, id ID) error { _, err := s.ReadBlob(id, 10, nil); return err },
+		"PeekBlob": func(s *Snapshot, id ID) error { _, _, err := s.PeekBlob(id, 10); return err },
+		"Size":     func(s *Snapshot, id ID) error { _, err := s.Size(id); return err },
+		"Resolve":  func(s *Snapshot, _ ID) error { _, err := s.Resolve(ctx, "main"); return err },
+		"Treeish":  func(s *Snapshot, _ ID) error { _, err := s.ResolveTreeish(ctx, "main"); return err },
+		"Head":     func(s *Snapshot, _ ID) error { _, err := s.Head(); return err },
+		"Ref":      func(s *Snapshot, _ ID) error { _, err := s.Ref("refs/tags/v1"); return err },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, _, log := ward(t)
+			s, err := c.Snapshot("a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			held := s.objects
+			s.objects = nil
+			err = read(s, ID{1})
+			s.objects = held
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+			var panicked *panics.Error
+			if !errors.Is(err, ErrCorrupt) || !errors.As(err, &panicked) || len(panicked.Stack) == 0 {
+				t.Errorf("it failed with %v", err)
+			}
+			for range 10 {
+				if err := resolve(t, c, "a"); !errors.Is(err, ErrQuarantined) || !errors.Is(err, ErrCorrupt) {
+					t.Fatalf("it is served: %v", err)
+				}
+				if err := resolve(t, c, "b"); err != nil {
+					t.Errorf("the other one: %v", err)
+				}
+			}
+			if names := c.Quarantined(); len(names) != 1 || names[0] != "a" || c.QuarantineCounts().Panics != 1 {
+				t.Errorf("%q, %+v", names, c.QuarantineCounts())
+			}
+			if log.count("a repository is set aside") != 1 || log.count("panic=true") != 1 {
+				t.Errorf("the log has %s", log.text.String())
+			}
+			if await(t, c, "a"); log.count("no longer set aside") != 1 { // nothing is wrong with it
+				t.Errorf("the log has %s", log.text.String())
+			}
+		})
+	}
+}
+
+// Refs that are read without their objects fail in the same way.
+func TestAPanicOverRefsIsDamage(t *testing.T) {
+	for name, read := range map[string]func(r *Repository) error{
+		"Tips":       func(r *Repository) error { _, err := r.Tips(); return err },
+		"LongestRef": func(r *Repository) error { _, _, err := r.LongestRef("refs/heads/", "main", "contents"); return err },
+		"HeadTip": func(r *Repository) error {
+			if name, _ := r.HeadTip(); name == "" {
+				return ErrCorrupt
+			}
+			return nil
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c, _, _ := ward(t)
+			r, err := c.Get("a")
+			if err != nil {
+				t.Fatal(err)
+			}
+			store := c.store
+			c.store = nil
+			defer func() { c.store = store }()
+			if err := read(r); !errors.Is(err, ErrCorrupt) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// One object that is missing takes nothing else away, however often it is asked for.
+func TestDamageInPartTakesNothingElse(t *testing.T) {
+	t.Parallel()
+	for name, object := range map[string]string{
+		"commit of the default branch": "main", "its folder": "main^{tree}", "a file": "main:f", "an old commit": "main~1",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, repo, _ := ward(t)
+			repo.Commit("other", gittest.Regular("g", "3\n"))
+			id := repo.Git("rev-parse", object)
+			if err := os.Remove(filepath.Join(repo.Dir, "objects", id[:2], id[2:])); err != nil {
+				t.Fatal(err)
+			}
+			for range 20 {
+				s, err := c.Snapshot("a")
+				if err != nil {
+					t.Fatal(err)
+				}
+				_, _ = s.Resolve(t.Context(), "main")
+				if refs, err := s.Refs(); err != nil || len(refs) != 3 {
+					t.Errorf("%d refs, %v", len(refs), err)
+				}
+				if _, err := s.Resolve(t.Context(), "other"); err != nil {
+					t.Errorf("another branch: %v", err)
+				}
+				if err := s.Close(); err != nil {
+					t.Error(err)
+				}
+			}
+			if len(c.Quarantined()) != 0 || c.QuarantineCounts().Damages != 0 {
+				t.Errorf("it was set aside: %+v", c.QuarantineCounts())
+			}
+		})
+	}
+}
+
+// A repository of which nothing can be read is set aside, and is back as soon as it is
+// mended, by a new file or in place.
+func TestARepositoryWithoutAnythingIsSetAsideUntilItIsMended(t *testing.T) {
+	t.Parallel()
+	for name, damage := range map[string]struct {
+		file string
+		cut  func(content []byte) []byte
+	}{
+		"index of half its length": {"objects/pack/*.idx", func(c []byte) []byte { return c[:len(c)/2] }},
+		"index of another version": {"objects/pack/*.idx", func(c []byte) []byte { return append([]byte("\xfftOc\x00\x00\x00\x07"), c[8:]...) }},
+		"pack of its head alone":   {"objects/pack/*.pack", func(c []byte) []byte { return c[:12] }},
+		"no pack":                  {"objects/pack/*.pack", func([]byte) []byte { return nil }},
+		"refs that are none":       {"packed-refs", func(c []byte) []byte { return append([]byte("no ref\n"), c...) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, repo, log := ward(t)
+			repo.Git("gc", "-q")
+			names, err := filepath.Glob(filepath.Join(repo.Dir, damage.file))
+			if err != nil || len(names) != 1 {
+				t.Fatal(names, err)
+			}
+			sound, err := os.ReadFile(names[0])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := os.Chmod(names[0], 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if err := os.WriteFile(names[0], damage.cut(sound), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			for range 10 {
+				if err := resolve(t, c, "a"); !errors.Is(err, ErrCorrupt) {
+					t.Fatalf("it is served: %v", err)
+				}
+			}
+			if err := resolve(t, c, "a"); !errors.Is(err, ErrQuarantined) {
+				t.Errorf("it is not set aside: %v", err)
+			}
+			if r, err := c.Get("a"); err != nil || !r.Quarantined() {
+				t.Errorf("it does not say so: %v", err)
+			}
+			if err := resolve(t, c, "b"); err != nil {
+				t.Errorf("the other one: %v", err)
+			}
+			if err := os.WriteFile(names[0], sound, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			await(t, c, "a")
+			if log.count("a repository is set aside") != 1 || log.count("no longer set aside") != 1 {
+				t.Errorf("the log has %s", log.text.String())
+			}
+		})
+	}
+}
+
+// A repository that is deleted while it is set aside is not found, and a new one in its
+// place is served.
+func TestWhatIsSetAsideMayGo(t *testing.T) {
+	t.Parallel()
+	c, repo, _ := ward(t)
+	r, err := c.Get("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.ward.Panicked(subject{r}, ErrCorrupt)
+	if err := os.RemoveAll(repo.Dir); err != nil {
+		t.Fatal(err)
+	}
+	time.Sleep(250 * time.Millisecond)
+	if err := resolve(t, c, "a"); !errors.Is(err, ErrNotFound) {
+		t.Errorf("it is gone: %v", err)
+	}
+	if err := c.rescan(0); err != nil {
+		t.Fatal(err)
+	}
+	gittest.At(t, repo.Dir).Commit("main", gittest.Regular("f", "1\n"))
+	if err := c.rescan(0); err != nil {
+		t.Fatal(err)
+	}
+	if err := resolve(t, c, "a"); err != nil {
+		t.Errorf("the new one: %v", err)
+	}
+}
+
+// Watchers are told nothing of a repository that is set aside: its refs did not change.
+func TestWhatIsSetAsideHasNoTips(t *testing.T) {
+	c, _, _ := ward(t)
+	r, err := c.Get("a")
+	if err != nil {
+		t.Fatal(err)
+	}
+	c.ward.Panicked(subject{r}, ErrCorrupt)
+	if _, err := r.Tips(); !errors.Is(err, ErrQuarantined) || errors.Is(err, ErrNotFound) {
+		t.Errorf("Tips: %v", err)
+	}
+	if name, _ := r.HeadTip(); name != "" {
+		t.Errorf("HeadTip: %s", name)
+	}
+	if _, err := r.Snapshot(); !errors.Is(err, ErrQuarantined) || errors.Is(err, context.Canceled) {
+		t.Errorf("Snapshot: %v", err)
+	}
+}
