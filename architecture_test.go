@@ -16,23 +16,24 @@ const module = "github.com/repomcp/repomcp/"
 // arrows say which of the module's packages each package may import. What is
 // not here may not be.
 var arrows = map[string][]string{
-	"cmd/repomcp":     {"client", "client/checkout", "client/unpack", "internal/admin", "internal/archive", "internal/cache", "internal/history", "internal/httpx", "internal/links", "internal/mcp", "internal/metrics", "internal/repos", "internal/resources", "internal/search", "internal/stdio", "internal/tools", "internal/tools/prompts", "internal/watch"},
+	"cmd/repomcp":     {"client", "client/checkout", "client/unpack", "internal/admin", "internal/archive", "internal/cache", "internal/history", "internal/httpx", "internal/limits", "internal/links", "internal/mcp", "internal/metrics", "internal/repos", "internal/resources", "internal/search", "internal/stdio", "internal/tools", "internal/tools/prompts", "internal/watch"},
 	"client":          {"internal/binary"},
 	"client/checkout": {"client", "client/unpack"},
 	"client/unpack":   {},
 	"internal/access": {},
-	"internal/httpx":  {"internal/access", "internal/binary", "internal/links", "internal/mcp", "internal/mcp/duplex", "internal/panics", "internal/resources"},
+	"internal/limits": {"internal/access"},
+	"internal/httpx":  {"internal/access", "internal/binary", "internal/limits", "internal/links", "internal/mcp", "internal/mcp/duplex", "internal/panics", "internal/resources"},
 	// What the operator asks: nothing that serves clients knows of it.
 	"internal/admin":   {"internal/repos"},
-	"internal/metrics": {"internal/cache", "internal/httpx", "internal/mcp", "internal/repos", "internal/watch", "internal/workers"},
-	"internal/mcp":     {"internal/archive", "internal/binary", "internal/links", "internal/repos", "internal/repos/newest", "internal/resources", "internal/watch"},
+	"internal/metrics": {"internal/cache", "internal/httpx", "internal/limits", "internal/mcp", "internal/repos", "internal/watch", "internal/workers"},
+	"internal/mcp":     {"internal/archive", "internal/binary", "internal/limits", "internal/links", "internal/repos", "internal/repos/newest", "internal/resources", "internal/watch"},
 	// One client, both ways; WebSocket and stdio are two ways to carry it.
-	"internal/mcp/duplex": {"internal/binary", "internal/mcp", "internal/panics", "internal/resources"},
+	"internal/mcp/duplex": {"internal/binary", "internal/limits", "internal/mcp", "internal/panics", "internal/resources"},
 	"internal/stdio":      {"internal/binary", "internal/mcp", "internal/mcp/duplex", "internal/panics"},
-	"internal/resources":  {"internal/archive", "internal/binary", "internal/cache", "internal/links", "internal/lru", "internal/repos"},
+	"internal/resources":  {"internal/access", "internal/archive", "internal/binary", "internal/cache", "internal/limits", "internal/links", "internal/lru", "internal/repos"},
 	"internal/watch":      {"internal/panics", "internal/repos", "internal/resources"},
 	"internal/tools": {
-		"internal/archive", "internal/binary", "internal/cquote", "internal/diff", "internal/history", "internal/lfs", "internal/lru", "internal/mailmap", "internal/repos",
+		"internal/archive", "internal/binary", "internal/cquote", "internal/diff", "internal/history", "internal/lfs", "internal/limits", "internal/lru", "internal/mailmap", "internal/repos",
 		"internal/resources", "internal/search", "internal/search/pattern", "internal/tools/excerpt", "internal/tools/glob", "internal/tools/spelling",
 	},
 	"internal/tools/excerpt":  {"internal/diff"},
@@ -143,6 +144,7 @@ var fences = map[string][]string{
 	"net/http":                    {"client", "internal/admin", "internal/httpx", "internal/metrics", "bench"},
 	"github.com/prometheus":       {"internal/metrics"},
 	"github.com/coreos":           {"cmd/repomcp"},
+	"github.com/KimMachineGun":    {"internal/limits"},
 
 	// Tests may have a server of mcp-go to talk to.
 	"github.com/mark3labs/mcp-go/server": {},

@@ -131,7 +131,7 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	served, err := flags.open(logger)
+	served, err := flags.open(flags.limit(env), logger)
 	if err != nil {
 		return err
 	}
@@ -165,6 +165,7 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 		AllowedOrigins: flags.allowedOrigins,
 		PublicURL:      flags.publicURL, TLS: cert.config(),
 		WriteTimeout: flags.writeTimeout, Connections: flags.maxConnections, Health: served.catalogue.Check,
+		Limits:   served.limits,
 		Observer: operator.observer(), Logger: logger,
 	})
 	if err := greet(env.stderr, flags, at, len(served.catalogue.Names()), logger); err != nil {

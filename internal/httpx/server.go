@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
 
+	"github.com/repomcp/repomcp/internal/limits"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"
 )
@@ -63,6 +64,8 @@ type Options struct {
 	// Health fails, and says why, when the server cannot do its work. Nil: it
 	// always can.
 	Health func() error
+	// Limits is asked before large bodies are read; nil limits nothing.
+	Limits *limits.Limiter
 	// Sockets is how many WebSocket connections may be open; 0 means 512.
 	Sockets int
 	// TLS has HTTPS served; nil: HTTP is. It needs a certificate.
