@@ -67,7 +67,6 @@ var format = blocks.Format{
 	Own:      WriterBlocks,
 	Size:     sizeAt,
 	Largest:  BlockSize,
-	Growth:   overhead,
 	Front:    withheld,
 	Withheld: withheld,
 	Percent:  percent,
