@@ -16,7 +16,7 @@ const module = "github.com/repomcp/repomcp/"
 // arrows say which of the module's packages each package may import. What is
 // not here may not be.
 var arrows = map[string][]string{
-	"cmd/repomcp":     {"client", "client/checkout", "client/unpack", "internal/access", "internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/admin", "internal/archive", "internal/cache", "internal/credentials", "internal/history", "internal/httpx", "internal/links", "internal/mcp", "internal/metrics", "internal/refresh", "internal/repos", "internal/resources", "internal/search", "internal/statuspage", "internal/stdio", "internal/tools", "internal/tools/prompts", "internal/watch"},
+	"cmd/repomcp":     {"client", "client/checkout", "client/unpack", "internal/access", "internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/admin", "internal/archive", "internal/cache", "internal/credentials", "internal/history", "internal/httpx", "internal/limits", "internal/links", "internal/mcp", "internal/metrics", "internal/refresh", "internal/repos", "internal/resources", "internal/search", "internal/statuspage", "internal/stdio", "internal/tools", "internal/tools/prompts", "internal/watch"},
 	"client":          {"internal/binary"},
 	"client/checkout": {"client", "client/unpack"},
 	"client/unpack":   {},
@@ -30,21 +30,22 @@ var arrows = map[string][]string{
 	// A file says who may read what; whoever answers asks a repos.View.
 	"internal/access/rules": {"internal/access", "internal/lru", "internal/operatorfile", "internal/wildmatch"},
 	"internal/operatorfile": {},
-	"internal/httpx":        {"internal/access", "internal/binary", "internal/links", "internal/mcp", "internal/mcp/duplex", "internal/panics", "internal/resources", "internal/statuspage"},
+	"internal/httpx":        {"internal/access", "internal/binary", "internal/limits", "internal/links", "internal/mcp", "internal/mcp/duplex", "internal/panics", "internal/resources", "internal/statuspage"},
 	// What a browser is shown: httpx alone knows how it gets there.
 	"internal/statuspage": {"internal/access", "internal/repos"},
 	// What the operator asks: nothing that serves clients knows of it.
 	"internal/admin":   {"internal/repos"},
-	"internal/metrics": {"internal/cache", "internal/httpx", "internal/mcp", "internal/refresh", "internal/repos", "internal/watch", "internal/workers"},
-	"internal/mcp":     {"internal/access", "internal/archive", "internal/binary", "internal/links", "internal/repos", "internal/repos/newest", "internal/resources", "internal/watch"},
+	"internal/metrics": {"internal/cache", "internal/httpx", "internal/limits", "internal/mcp", "internal/refresh", "internal/repos", "internal/watch", "internal/workers"},
+	"internal/mcp":     {"internal/access", "internal/archive", "internal/binary", "internal/limits", "internal/links", "internal/repos", "internal/repos/newest", "internal/resources", "internal/watch"},
+	"internal/limits":  {"internal/access"},
 	// One client, both ways; WebSocket and stdio are two ways to carry it.
-	"internal/mcp/duplex": {"internal/binary", "internal/mcp", "internal/panics", "internal/resources"},
+	"internal/mcp/duplex": {"internal/binary", "internal/limits", "internal/mcp", "internal/panics", "internal/resources"},
 	"internal/stdio":      {"internal/binary", "internal/mcp", "internal/mcp/duplex", "internal/panics"},
-	"internal/resources":  {"internal/access", "internal/archive", "internal/binary", "internal/cache", "internal/links", "internal/lru", "internal/refresh", "internal/repos"},
+	"internal/resources":  {"internal/access", "internal/archive", "internal/binary", "internal/cache", "internal/limits", "internal/links", "internal/lru", "internal/refresh", "internal/repos"},
 	"internal/refresh":    {"internal/panics", "internal/repos"},
 	"internal/watch":      {"internal/access", "internal/panics", "internal/repos", "internal/resources"},
 	"internal/tools": {
-		"internal/archive", "internal/binary", "internal/cquote", "internal/diff", "internal/history", "internal/lfs", "internal/lru", "internal/mailmap", "internal/repos",
+		"internal/archive", "internal/binary", "internal/cquote", "internal/diff", "internal/history", "internal/lfs", "internal/limits", "internal/lru", "internal/mailmap", "internal/repos",
 		"internal/resources", "internal/search", "internal/search/pattern", "internal/tools/excerpt", "internal/tools/glob", "internal/tools/spelling",
 	},
 	"internal/tools/excerpt":  {"internal/diff"},
@@ -156,6 +157,7 @@ var fences = map[string][]string{
 	"unsafe":                       {},
 	"net/http":                     {"client", "internal/access/oauth", "internal/access/oauth/issuertest", "internal/admin", "internal/httpx", "internal/metrics", "internal/refresh", "bench"},
 	"github.com/prometheus":        {"internal/metrics"},
+	"github.com/KimMachineGun":     {"internal/limits"},
 	"github.com/coreos/go-systemd": {"cmd/repomcp"},
 	"github.com/coreos/go-oidc":    {"internal/access/oauth"},
 	"github.com/go-jose":           {"internal/access/oauth", "internal/access/oauth/issuertest"},

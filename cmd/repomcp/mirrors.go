@@ -15,6 +15,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/history"
+	"github.com/repomcp/repomcp/internal/limits"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/refresh"
 	"github.com/repomcp/repomcp/internal/repos"
@@ -52,6 +53,9 @@ type mirrorFlags struct {
 	maxSubscriptions int
 	fetchHook        string
 	fetchAge         time.Duration
+	limiting         limitFlags
+	workers          int // of archives; 0: as many as there are processors
+	cachesChosen     func() bool
 	drainTimeout     time.Duration
 	logFormat        string
 	logLevel         string
@@ -97,6 +101,8 @@ func (f *mirrorFlags) define(set *pflag.FlagSet) {
 			"addresses")
 	set.BoolVar(&f.verify, "verify", false,
 		"read all packs and commit-graphs once in the background and log damage")
+	f.cachesChosen = func() bool { return set.Changed("search-cache") || set.Changed("history-cache") }
+	f.limiting.define(set)
 	set.DurationVar(&f.drainTimeout, "drain-timeout", 30*time.Second, "how long downloads may take after SIGTERM")
 	set.StringVar(&f.logFormat, "log-format", "text", "text or json")
 	set.StringVar(&f.logLevel, "log-level", "info", "debug, info, warn or error")
@@ -120,12 +126,13 @@ type mirrors struct {
 	subscriptions *watch.Subscriptions
 	refresher     *refresh.Refresher // nil: mirrors stay as they are
 	messages      *mcp.Server
+	limits        *limits.Limiter
 	logger        *slog.Logger
 }
 
 // open opens the folder; close it. Visible is that of [repos.Options].
 func (f mirrorFlags) open(
-	logger *slog.Logger, visible func(ctx context.Context) func(name string) bool,
+	limiter *limits.Limiter, logger *slog.Logger, visible func(ctx context.Context) func(name string) bool,
 ) (*mirrors, error) {
 	catalogue, err := repos.Open(f.root, repos.Options{
 		AllowUnreachable: f.allowUnreachable, HideRefs: f.hideRefs, Rescan: f.rescan,
@@ -135,11 +142,11 @@ func (f mirrorFlags) open(
 	if err != nil {
 		return nil, fmt.Errorf("--root %s: %w", f.root, withoutPath(err))
 	}
-	engine, err := archive.NewEngine(archive.EngineOptions{Level: f.level})
+	engine, err := archive.NewEngine(archive.EngineOptions{Level: f.level, Workers: f.workers})
 	if err != nil {
 		return nil, errors.Join(&usageError{err}, catalogue.Close())
 	}
-	return &mirrors{catalogue: catalogue, engine: engine, logger: logger}, nil
+	return &mirrors{catalogue: catalogue, engine: engine, limits: limiter, logger: logger}, nil
 }
 
 func (m *mirrors) close() error {
@@ -155,7 +162,7 @@ func (m *mirrors) assemble(f mirrorFlags, contents resources.Options, messages m
 	}
 	contents.Refresher = m.refresher
 	contents.Catalogue, contents.Engine, contents.ArchiveLimits = m.catalogue, m.engine, f.limits
-	contents.Logger = m.logger
+	contents.Limits, contents.Logger = m.limits, m.logger
 	m.resources = resources.New(contents)
 	m.subscriptions = watch.New(watch.Options{
 		Catalogue: m.catalogue, NoEvents: f.noEvents, Total: f.maxSubscriptions, Logger: m.logger,
@@ -169,7 +176,7 @@ func (m *mirrors) assemble(f mirrorFlags, contents resources.Options, messages m
 		m.messages.AddPrompt(prompt.Prompt, prompt.Write)
 	}
 	offered, err := tools.Choose(tools.New(tools.Options{
-		Catalogue: m.catalogue, Resources: m.resources, NoLinks: f.noLinks, Logger: m.logger,
+		Catalogue: m.catalogue, Resources: m.resources, NoLinks: f.noLinks, Limits: m.limits, Logger: m.logger,
 		Searcher: search.New(m.catalogue, m.engine.Scheduler(), search.Options{CacheBytes: f.searchCache}),
 		Facts:    history.NewFacts(f.historyCache / 4),
 	}), f.tools)

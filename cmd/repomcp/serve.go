@@ -142,7 +142,7 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	served, err := flags.open(logger, control.rules.Visible)
+	served, err := flags.open(flags.limit(env), logger, control.rules.Visible)
 	if err != nil {
 		return err
 	}
@@ -183,6 +183,7 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 		AllowedOrigins: flags.allowedOrigins,
 		PublicURL:      flags.publicURL, Authentication: asking.Authentication, TLS: cert.config(),
 		WriteTimeout: flags.writeTimeout, Connections: flags.maxConnections, Health: served.catalogue.Check,
+		Limits:   served.limits,
 		Observer: operator.observer(), Logger: logger,
 	})
 	if err := greet(env.stderr, flags, at, asking.asks(), len(served.catalogue.Names()), logger); err != nil {

@@ -73,7 +73,8 @@ func serveStdio(c *cobra.Command, env environment, flags mirrorFlags) (err error
 	// A client that reads no more, or never read what is logged, is no reason to die
 	// half way: writing fails.
 	signal.Ignore(syscall.SIGPIPE)
-	served, err := flags.open(logger, nil)
+	flags.limiting.share = 100 // there is one client
+	served, err := flags.open(flags.limit(env), logger, nil)
 	if err != nil {
 		return err
 	}

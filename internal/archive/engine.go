@@ -88,6 +88,22 @@ func (e *Engine) encoder(format Format) string {
 	}
 }
 
+// ownMemory is what one archive holds of its own: entries that are made, with what they
+// are read from, and its folders.
+const ownMemory = ownRuns*(runBuffer+inlineBytes) + 256<<10
+
+// compressed is what a compressor adds to that.
+var compressedMemory = map[Format]int64{
+	TarGz:  gzip.WriterBlocks * gzip.BlockMemory,
+	TarZst: zstd.WriterBlocks * zstd.BlockSize,
+	TarXz:  xz.WriterBlocks * xz.BlockSize,
+	Zip:    gzip.WriterBlocks * gzip.BlockMemory,
+}
+
+// Memory is what an archive of a format takes at most while it is written, however large
+// it is, beside what all archives share.
+func (f Format) Memory() int64 { return ownMemory + compressedMemory[f] }
+
 // compressor is a stream that has no end unless it is closed.
 type compressor interface {
 	io.WriteCloser

@@ -101,16 +101,33 @@ func (c *Cache) Redirects() bool { return c.objects != nil && c.objects.Public !
 // object storage and the lease, within their limits, not for bytes. The media
 // type is what object storage answers with. Close the entry.
 func (c *Cache) Get(ctx context.Context, key Key, mediaType string, build Build) (*Entry, error) {
+	return c.Begin(ctx, key, mediaType, build, func() {})
+}
+
+// Begin is Get that tells when the build that it began has ended. Where it began none
+// it does so at once.
+func (c *Cache) Begin(ctx context.Context, key Key, mediaType string, build Build, ended func()) (*Entry, error) {
 	e := &Entry{cache: c, key: key, mediaType: mediaType, build: build}
+	launched := false
+	defer func() {
+		if !launched {
+			ended()
+		}
+	}()
 	if e.fromDisk() {
 		return e, nil
 	}
-	f, r, err := c.join(request{key: key, mediaType: mediaType, build: build, locate: true, unlessStored: true})
+	q := request{key: key, mediaType: mediaType, build: build, locate: true, unlessStored: true, ended: func() func() {
+		launched = true
+		return ended
+	}}
+	f, r, err := c.join(q)
 	if errors.Is(err, errStored) {
 		if e.fromDisk() {
 			return e, nil
 		}
-		f, r, err = c.join(request{key: key, mediaType: mediaType, build: build, locate: true})
+		q.unlessStored = false
+		f, r, err = c.join(q)
 	}
 	if err != nil {
 		return nil, err
@@ -129,6 +146,25 @@ func (c *Cache) Get(ctx context.Context, key Key, mediaType string, build Build)
 	c.count.remoteHits.Add(1)
 	e.object, e.known = f.object, &f.object.Identity
 	return e, nil
+}
+
+// Has reports whether the bytes of a key are on disk, or being built so that [Cache.Get]
+// joins. It asks nobody else.
+func (c *Cache) Has(key Key) bool {
+	if c.disk.has(key) {
+		return true
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	f := c.flights[key]
+	if f == nil {
+		return false
+	}
+	r, ok := f.spool.attach(0, false)
+	if ok {
+		r.close()
+	}
+	return ok
 }
 
 // Find is Get without a build: it finds what is whole. Parts of what is not
@@ -157,6 +193,9 @@ type request struct {
 	object       *object   // build from it
 	expected     *Identity // what the bytes must be, where that is known
 	unlessStored bool      // begin nothing that is on disk by now
+	// ended is called when the build is begun, and returns what is to be called when
+	// it has ended. Nil: nobody wants to know.
+	ended func() func()
 }
 
 // errStored says that the build ended since the disk was looked at.
@@ -207,6 +246,10 @@ func (c *Cache) launch(q request) *flight {
 	f := &flight{request: q, cache: c, users: 1, located: make(chan struct{})}
 	f.ctx, f.cancel = context.WithCancelCause(c.ctx)
 	f.spool = growingSpool(c.pool, max(1, c.options.WindowBytes/chunkBytes))
+	f.told = func() {}
+	if q.ended != nil {
+		f.told = q.ended()
+	}
 	c.wg.Add(1)
 	return f
 }

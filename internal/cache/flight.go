@@ -27,6 +27,7 @@ type flight struct {
 	spool   *spool
 	private bool // not to be joined, kept or uploaded
 	users   int  // guarded by the cache's lock
+	told    func()
 
 	// located is closed once it is known whether there is an object; before
 	// that, object is not read.
@@ -37,6 +38,7 @@ type flight struct {
 func (f *flight) run() {
 	c := f.cache
 	defer c.wg.Done()
+	defer f.told()
 	defer f.spool.release()
 	defer f.cancel(nil)
 	release := func() {}

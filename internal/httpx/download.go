@@ -9,6 +9,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/repomcp/repomcp/internal/limits"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/statuspage"
 )
@@ -33,6 +34,19 @@ var downloadStatus = map[resources.Reason]int{
 	resources.ReasonIncompleteRepo:  http.StatusNotImplemented,
 	resources.ReasonBusy:            http.StatusServiceUnavailable,
 	resources.ReasonInternal:        http.StatusInternalServerError,
+}
+
+// refusalStatus is that of a request that was not let in.
+var refusalStatus = map[limits.Reason]int{
+	limits.Client:     http.StatusTooManyRequests,
+	limits.Repository: http.StatusServiceUnavailable,
+	limits.Server:     http.StatusServiceUnavailable,
+}
+
+// refusalHeaders say when to come again. It returns the status.
+func refusalHeaders(h http.Header, refusal *limits.Refusal) (status int) {
+	h.Set("Retry-After", strconv.Itoa(int(refusal.RetryAfter.Seconds())))
+	return refusalStatus[refusal.Reason]
 }
 
 // grammar ends the messages for what cannot be found by its URL.
@@ -117,7 +131,9 @@ func (s *Server) refuseDownload(c echo.Context, failure *resources.Error) error 
 		text += "\n" + grammar
 	}
 	status := downloadStatus[failure.Reason]
-	if status == http.StatusServiceUnavailable {
+	if refusal := limits.RefusalOf(failure); refusal != nil {
+		status = refusalHeaders(h, refusal)
+	} else if status == http.StatusServiceUnavailable {
 		h.Set("Retry-After", retryAfter)
 	}
 	return refuse(c, status, text)
@@ -199,7 +215,11 @@ func (s *Server) deliverPart(
 // prepare decides which bytes are sent, and begins to fetch them if they are all.
 // What is kept has a length that need not be measured.
 func prepare(r *http.Request, content *resources.Content) (delivery, error) {
-	if _, ranged := askedRange(r, content); !ranged && r.Method == http.MethodGet {
+	_, ranged := askedRange(r, content)
+	if err := reserve(r, content, ranged); err != nil {
+		return delivery{}, err
+	}
+	if !ranged && r.Method == http.MethodGet {
 		if err := content.Fetch(r.Context()); err != nil {
 			return delivery{}, err
 		}
@@ -209,6 +229,14 @@ func prepare(r *http.Request, content *resources.Content) (delivery, error) {
 		return delivery{}, err
 	}
 	return d, d.fetch(r, content)
+}
+
+// reserve takes what sending a content needs. A HEAD sends none.
+func reserve(r *http.Request, content *resources.Content, ranged bool) error {
+	if r.Method == http.MethodHead {
+		return nil
+	}
+	return content.Reserve(r.Context(), ranged)
 }
 
 // fetch begins to fetch a whole content, when it is sure that its bytes will be

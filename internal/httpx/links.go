@@ -130,6 +130,10 @@ func (s *Server) deliverLink(c echo.Context, linked resources.Linked) error {
 		h.Set("ETag", v.etag)
 		return c.NoContent(http.StatusNotModified)
 	}
+	_, ranged := askedRange(r, content)
+	if err := reserve(r, content, ranged); err != nil {
+		return s.refuseLink(c, err)
+	}
 	d, err := selectPart(r, content)
 	if err != nil {
 		return s.refuseLink(c, err)

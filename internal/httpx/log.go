@@ -11,6 +11,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/repomcp/repomcp/internal/access"
+	"github.com/repomcp/repomcp/internal/limits"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
@@ -46,7 +47,9 @@ func (s *Server) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 			id = rand.Text()
 		}
 		c.Response().Header().Set(headerRequestID, id)
-		ctx, account := resources.WithAccount(c.Request().Context())
+		ctx, account := resources.WithAccount(access.WithAddress(c.Request().Context(), clientNetwork(c.Request())))
+		ctx, release := limits.WithKept(ctx)
+		defer release()
 		c.SetRequest(c.Request().WithContext(ctx))
 		s.observer.RequestBegan()
 		defer func() {

@@ -5,17 +5,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"mime"
 	"net/http"
 	"net/netip"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/repomcp/repomcp/internal/binary"
+	"github.com/repomcp/repomcp/internal/limits"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"
 )
@@ -36,7 +35,10 @@ func (s *Server) post(c echo.Context) error {
 	if r.Header.Get("Content-Encoding") != "" {
 		return refuse(c, http.StatusUnsupportedMediaType, "Send the message without Content-Encoding.")
 	}
-	body, err := readBody(c)
+	body, err := s.readBody(c)
+	if refusal := limits.RefusalOf(err); refusal != nil {
+		return s.fail(c, nil, resources.Refused(refusal), eraOf(r))
+	}
 	if err != nil {
 		return err
 	}
@@ -48,28 +50,6 @@ func (s *Server) post(c echo.Context) error {
 		return s.batch(c, messages)
 	default:
 		return s.single(c, messages[0])
-	}
-}
-
-// readBody reads at most maxBodyBytes within readBodyTimeout.
-func readBody(c echo.Context) ([]byte, error) {
-	control := http.NewResponseController(c.Response())
-	// A recorder of a test has no deadlines.
-	_ = control.SetReadDeadline(time.Now().Add(readBodyTimeout))
-	body, err := io.ReadAll(http.MaxBytesReader(c.Response(), c.Request().Body, maxBodyBytes))
-	// The deadline must go: when it passed later, net/http would take the
-	// client for gone and cancel the request.
-	_ = control.SetReadDeadline(time.Time{})
-	var tooLarge *http.MaxBytesError
-	switch {
-	case errors.As(err, &tooLarge):
-		return nil, echo.ErrStatusRequestEntityTooLarge
-	case err != nil:
-		return nil, echo.ErrBadRequest
-	default:
-		c.Set(keyBodyRead, true)
-		c.Response().Header().Del("Connection")
-		return body, nil
 	}
 }
 
@@ -178,6 +158,9 @@ func (s *Server) answer(c echo.Context, request *mcp.Request) error {
 	if request.Era == mcp.ModernEra {
 		status = statusOf(reply.Code, request.Era)
 	}
+	if reply.Refusal != nil {
+		status = refusalHeaders(h, reply.Refusal)
+	}
 	h.Set("Content-Length", strconv.Itoa(len(reply.Message)))
 	return s.reply(c, status, reply.Message)
 }
@@ -224,11 +207,13 @@ func (s *Server) batchReplies(c echo.Context, requests []*mcp.Request) error {
 			s.options.MCP.Notified(request)
 			continue
 		}
-		reply := s.batched(c.Request(), request)
+		reply, release := s.batched(c.Request(), request)
 		if separator == "[" {
 			w.Header().Set("Content-Type", typeJSON)
 		}
-		if _, err := w.Write(append([]byte(separator), bytes.TrimSpace(reply)...)); err != nil {
+		_, err := w.Write(append([]byte(separator), bytes.TrimSpace(reply)...))
+		release()
+		if err != nil {
 			return err
 		}
 		separator = ","
@@ -240,15 +225,17 @@ func (s *Server) batchReplies(c echo.Context, requests []*mcp.Request) error {
 	return err
 }
 
-// batched answers one request of a batch.
-func (s *Server) batched(r *http.Request, request *mcp.Request) []byte {
-	ctx, end := s.options.MCP.Begin(r.Context(), request)
+// batched answers one request of a batch. What was reserved for the reply is given back
+// by release.
+func (s *Server) batched(r *http.Request, request *mcp.Request) (reply []byte, release func()) {
+	ctx, release := limits.WithKept(r.Context())
+	ctx, end := s.options.MCP.Begin(ctx, request)
 	defer end()
-	reply := s.options.MCP.Answer(ctx, request)
+	answer := s.options.MCP.Answer(ctx, request)
 	if failure := cancelled(ctx, request); failure != nil {
-		return mcp.ErrorReply(request.ID, failure, request.Era)
+		return mcp.ErrorReply(request.ID, failure, request.Era), release
 	}
-	return reply.Message
+	return answer.Message, release
 }
 
 // openEvents answers GET /mcp: the event stream of a session.
@@ -343,7 +330,11 @@ func statusOf(code int, era mcp.Era) int {
 // fail replies with a JSON-RPC error.
 func (s *Server) fail(c echo.Context, id json.RawMessage, failure *mcp.Error, era mcp.Era) error {
 	resources.AccountOf(c.Request().Context()).Fail()
-	return s.reply(c, statusOf(mcp.Code(failure, era), era), mcp.ErrorReply(id, failure, era))
+	status := statusOf(mcp.Code(failure, era), era)
+	if refusal := limits.RefusalOf(failure); refusal != nil {
+		status = refusalHeaders(c.Response().Header(), refusal)
+	}
+	return s.reply(c, status, mcp.ErrorReply(id, failure, era))
 }
 
 func (s *Server) reply(c echo.Context, status int, message []byte) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
 
+	"github.com/repomcp/repomcp/internal/limits"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/statuspage"
@@ -66,6 +67,8 @@ type Options struct {
 	// Health fails, and says why, when the server cannot do its work. Nil: it
 	// always can.
 	Health func() error
+	// Limits is asked before large bodies are read; nil limits nothing.
+	Limits *limits.Limiter
 	// Sockets is how many WebSocket connections may be open; 0 means 512.
 	Sockets int
 	// Authentication is how the server finds out who asks.

@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/repomcp/repomcp/internal/binary"
+	"github.com/repomcp/repomcp/internal/limits"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/mcp/duplex"
 	"github.com/repomcp/repomcp/internal/panics"
@@ -157,7 +158,9 @@ func (s *socket) read(ctx context.Context) (websocket.MessageType, []byte, error
 		body = io.LimitReader(body, maxFrameBytes+1)
 	}
 	defer time.AfterFunc(readBodyTimeout, cancel).Stop()
-	whole, err := io.ReadAll(body)
+	ctx, release := limits.WithKept(ctx)
+	defer release()
+	whole, err := readBounded(ctx, s.server.options.Limits, body, maxBodyBytes, maxBodyBytes)
 	return kind, whole, err
 }
 
@@ -168,6 +171,8 @@ func (s *socket) refuse(err error) {
 	switch {
 	case errors.As(err, &b):
 		_ = s.conn.Close(b.status, b.reason) // the client may be gone
+	case limits.RefusalOf(err) != nil:
+		_ = s.conn.Close(websocket.StatusTryAgainLater, "The server is busy. Connect again in a few seconds.")
 	case errors.Is(err, websocket.ErrMessageTooBig):
 		_ = s.conn.Close(websocket.StatusMessageTooBig, "A message may have 1 MiB.")
 	}

@@ -30,6 +30,9 @@ func (s *Server) readContents(ctx context.Context, uri string) (mcp.ResourceCont
 	if err != nil {
 		return nil, err
 	}
+	if err := content.ReserveRead(ctx, s.options.ReadLimit); err != nil {
+		return nil, errors.Join(err, content.Close())
+	}
 	whole, err := content.ReadAll(ctx, s.options.ReadLimit)
 	meta := resources.MergeMeta(content.Meta, s.resources.LinkMeta(ctx, content))
 	err = errors.Join(err, content.Close())

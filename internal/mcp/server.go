@@ -12,6 +12,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/limits"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/watch"
@@ -134,6 +135,8 @@ type Reply struct {
 	Message []byte
 	// Code of the error in it, or 0.
 	Code int
+	// Refusal is why the server did not let it in; nil where it did.
+	Refusal *limits.Refusal
 	// Session is the id of the session that it begins, or "".
 	Session string
 	// Attachments are the streams that the message names, whose bytes follow it. Who
@@ -185,7 +188,10 @@ func (r *Request) reply(ctx context.Context, result any, failure *Error) Reply {
 		failure = resources.Internal(err)
 	}
 	resources.AccountOf(ctx).Fail()
-	return Reply{Message: ErrorReply(r.ID, r.About(failure), r.Era), Code: Code(failure, r.Era)}
+	return Reply{
+		Message: ErrorReply(r.ID, r.About(failure), r.Era), Code: Code(failure, r.Era),
+		Refusal: limits.RefusalOf(failure),
+	}
 }
 
 // Identity is what the server says of itself, to clients that ask for it in the

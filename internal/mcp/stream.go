@@ -51,6 +51,9 @@ func (s *Server) close(ctx context.Context, content *resources.Content) {
 // Fetch is [resources.Content.Fetch] for a resources/stream request, whose client
 // may not accept what turns out to be there.
 func (s *Server) Fetch(ctx context.Context, r *Request, content *resources.Content) *Error {
+	if err := content.Reserve(ctx, false); err != nil {
+		return s.resources.Failure(ctx, err, content.URI)
+	}
 	if err := content.Fetch(ctx); err != nil {
 		return s.resources.Failure(ctx, err, content.URI)
 	}

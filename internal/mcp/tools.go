@@ -9,6 +9,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/repomcp/repomcp/internal/limits"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
@@ -63,6 +64,9 @@ func (s *Server) callTool(ctx context.Context, r *Request, params mcp.CallToolPa
 		return result, nil
 	}
 	account.Fail()
+	if refusal := limits.RefusalOf(err); refusal != nil {
+		return nil, resources.Refused(refusal).With("method", r.Method)
+	}
 	if err = errors.Join(err, resources.AttachmentsOf(ctx).Close()); err != nil { // a failure names none
 		s.logger.ErrorContext(ctx, "a tool failed", "tool", params.Name, "error", err)
 		return nil, resources.Internal(err).With("method", r.Method)

@@ -109,6 +109,9 @@ func (a *Attachments) admit(ctx context.Context, content *Content) error {
 	if err := a.refuse(content); err != nil {
 		return err
 	}
+	if err := content.Reserve(ctx, false); err != nil {
+		return err
+	}
 	if err := content.Identify(ctx); err != nil {
 		return err
 	}

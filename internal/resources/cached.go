@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync/atomic"
 
 	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/cache"
+	"github.com/repomcp/repomcp/internal/limits"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -22,7 +24,8 @@ type cachedBytes struct {
 	cache *cache.Cache
 	key   cache.Key
 	build cache.Build
-	entry *cache.Entry // once they were found or asked for
+	lent  *atomic.Pointer[limits.Grant] // what was reserved for the first build
+	entry *cache.Entry                  // once they were found or asked for
 }
 
 // connectCache connects an archive with the cache. The key gives no access: whoever
@@ -33,10 +36,31 @@ func (s *Service) connectCache(ctx context.Context, c *Content) {
 	if s.options.Cache == nil || c.Weak {
 		return
 	}
-	limits := fmt.Sprintf("%+v", s.options.ArchiveLimits)
+	largest := fmt.Sprintf("%+v", s.options.ArchiveLimits)
+	lent := new(atomic.Pointer[limits.Grant])
 	c.cached = &cachedBytes{
-		cache: s.options.Cache, key: cache.KeyOf("archive", c.ETag, limits),
-		build: s.builder(access.PrincipalOf(ctx), c.Frozen, c.ETag),
+		cache: s.options.Cache, key: cache.KeyOf("archive", c.ETag, largest), lent: lent,
+		build: s.accounted(ctx, c, lent, s.builder(access.PrincipalOf(ctx), c.Frozen, c.ETag)),
+	}
+}
+
+// accounted is a build on the account of who asked for it. The first has what was
+// reserved before; one that takes its place, for a client that was too slow for it,
+// reserves as much.
+func (s *Service) accounted(
+	ctx context.Context, c *Content, lent *atomic.Pointer[limits.Grant], build cache.Build,
+) cache.Build {
+	client, repository, memory := access.ClientOf(ctx), c.Repository, c.memory
+	return func(ctx context.Context, w io.Writer) error {
+		ctx = access.WithAddress(ctx, client)
+		if lent.Swap(nil) == nil {
+			grant, err := s.options.Limits.Stream(ctx, repository, memory)
+			if err != nil {
+				return err
+			}
+			defer grant.Release()
+		}
+		return build(ctx, w)
 	}
 }
 
@@ -105,11 +129,13 @@ func (s *Service) absentArchive(
 	c := &Content{
 		URI: r.String(), MIMEType: r.Options.Format.MediaType(), FileName: archiveName(r, id), Size: UnknownSize,
 		ETag: tag, Immutable: true, Streamable: true, Commit: id, Revision: id, Repository: r.Repository,
-		Frozen: r.String(), FrozenName: archiveName(r, id), mirror: repository, close: func() error { return nil },
+		Frozen: r.String(), FrozenName: archiveName(r, id), memory: r.Options.Format.Memory(), mirror: repository,
+		close: func() error { return nil },
 	}
 	c.write = s.builder(access.PrincipalOf(ctx), c.Frozen, tag)
 	c.remember(s.extents)
 	s.connectCache(ctx, c)
+	c.limits = s.options.Limits
 	return c
 }
 
@@ -144,7 +170,7 @@ func (c *Content) Fetch(ctx context.Context) error {
 	if c.cached == nil || c.cached.entry != nil {
 		return nil
 	}
-	entry, err := c.cached.cache.Get(ctx, c.cached.key, c.MIMEType, c.cached.build)
+	entry, err := c.cached.cache.Begin(ctx, c.cached.key, c.MIMEType, c.cached.build, c.lend())
 	if err != nil {
 		return err
 	}

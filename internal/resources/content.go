@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/limits"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -77,11 +78,15 @@ type Content struct {
 	tag     string       // that extents know it by
 	certain bool         // so many bytes were made, or compared with an id
 	cached  *cachedBytes // nil: the bytes are generated for each request
+	limits  *limits.Limiter
+	memory  int64         // that its bytes take on their way
+	grant   *limits.Grant // what was reserved for it
 }
 
 // Close releases the repository, and what is kept of the bytes.
 func (c *Content) Close() error {
 	c.release()
+	c.grant.Release()
 	if c.close == nil {
 		return nil
 	}
@@ -158,6 +163,7 @@ func (s *Service) openWith(ctx context.Context, resource Resource, open opener) 
 	}
 	AccountOf(ctx).Find(content.Commit)
 	content.mirror = repository
+	content.limits = s.options.Limits
 	switch {
 	case resource.Kind == Archive:
 		content.remember(s.extents)
@@ -221,6 +227,13 @@ func (s *Service) planArchive(
 	}
 	options := r.Options
 	options.Limits, options.Siblings = s.options.ArchiveLimits, siblings
+	if options.Base != "" { // both trees are looked at
+		grant, err := s.options.Limits.Call(ctx, r.Repository, compareMemory)
+		if err != nil {
+			return nil, err
+		}
+		defer grant.Release()
+	}
 	plan, err := s.options.Engine.Plan(ctx, snapshot, head, options)
 	if err != nil {
 		return nil, err
@@ -245,7 +258,7 @@ func (s *Service) planArchive(
 		ETag: validator.Tag, Weak: validator.Weak, Immutable: immutable, Streamable: true, Meta: meta, Commit: commit,
 		Revision: head.Revision, Modified: head.When, Repository: r.Repository, Frozen: r.String(),
 		FrozenName: archiveName(r, head.ID.String()), write: plan.WriteTo, writeRange: plan.WriteRange,
-		measure: measureOf(plan), plan: plan,
+		measure: measureOf(plan), plan: plan, memory: r.Options.Format.Memory(),
 	}, nil
 }
 
@@ -332,8 +345,8 @@ func openFile(snapshot *repos.Snapshot, r Resource, entry repos.TreeEntry) (*Con
 	}
 	return &Content{
 		URI: r.String(), MIMEType: kind, FileName: path.Base(r.Path), Size: size, ETag: entry.ID.String(),
-		Streamable: true,
-		write:      func(ctx context.Context, w io.Writer) error { return copyBlob(ctx, w, snapshot, entry.ID) },
+		Streamable: true, memory: fileMemory,
+		write: func(ctx context.Context, w io.Writer) error { return copyBlob(ctx, w, snapshot, entry.ID) },
 		prove: func(ctx context.Context, begin func() io.Writer) (int64, error) {
 			size, err := snapshot.ProveBlob(ctx, entry.ID, begin)
 			return size, missingBlob(err)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/cache"
+	"github.com/repomcp/repomcp/internal/limits"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -102,6 +103,9 @@ func AsError(err error, uri string) *Error {
 	var e *Error
 	if errors.As(err, &e) {
 		return e.With("uri", uri)
+	}
+	if refusal := limits.RefusalOf(err); refusal != nil {
+		return Refused(refusal).With("uri", uri)
 	}
 	var ambiguous *repos.AmbiguousError
 	if errors.As(err, &ambiguous) {

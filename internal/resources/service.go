@@ -5,6 +5,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/cache"
+	"github.com/repomcp/repomcp/internal/limits"
 	"github.com/repomcp/repomcp/internal/refresh"
 	"github.com/repomcp/repomcp/internal/repos"
 )
@@ -17,6 +18,8 @@ type Options struct {
 	ArchiveLimits archive.Limits
 	// Cache keeps archives; nil generates them for each request.
 	Cache *cache.Cache
+	// Limits is asked before contents are sent; nil limits nothing.
+	Limits *limits.Limiter
 	// Links makes addresses that need no credentials.
 	Links Linking
 	// Refresher has mirrors refreshed that are old; nil leaves that to others.

@@ -264,7 +264,8 @@ func openRefs(ctx context.Context, s *repos.Snapshot, r Resource) (*Content, err
 
 // openCatalogue lists the repositories.
 func (s *Service) openCatalogue(ctx context.Context, r Resource) (*Content, error) {
-	names := s.catalogue.For(ctx).Names()
+	known := s.catalogue.For(ctx)
+	names := known.Names()
 	start, end := r.window(names)
 	view := catalogueView{Count: len(names)}
 	if end < len(names) {
@@ -272,7 +273,7 @@ func (s *Service) openCatalogue(ctx context.Context, r Resource) (*Content, erro
 	}
 	shown := listing{view, "repositories", end - start, func(i int) any {
 		name := names[start+i]
-		repository, err := s.catalogue.Known(name)
+		repository, err := known.Known(name)
 		return repositoryView{
 			Text(name), Resource{Repository: name}.String(), err == nil && repository.Quarantined(),
 		}

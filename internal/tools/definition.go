@@ -9,6 +9,8 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/repomcp/repomcp/internal/limits"
 )
 
 // metaMaxResult tells Claude Code how many characters of a tool's result to show
@@ -94,10 +96,21 @@ func (d definition) canBeCut() bool {
 }
 
 // handler runs the tool. A failure is a result as well, for the model to read and do
-// better.
+// better; but that the server is busy is one of the protocol, so that the program waits
+// and not the model.
 func (d definition) handler(s *service) Handler {
 	return func(ctx context.Context, call mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		if memory := memories[d.name]; memory > 0 {
+			grant, err := s.limits.Call(ctx, call.GetString("repo", ""), memory)
+			if err != nil {
+				return nil, err
+			}
+			defer grant.Release()
+		}
 		r, err := d.call(ctx, s, call.Params.Arguments)
+		if limits.RefusalOf(err) != nil {
+			return nil, err
+		}
 		if err != nil {
 			return s.failed(ctx, d.name, err), nil
 		}

@@ -42,16 +42,16 @@ func (s *service) searchRepositories(ctx context.Context, a searchArguments) (*r
 	}
 	data := &repositoryList{}
 	data.Repositories, data.pages = list(r, a.paging, len(names), nameItems(names[start:end]))
-	s.noteQuarantined(r, names[start:end])
+	noteQuarantined(r, s.catalogue.For(ctx), names[start:end])
 	r.data = data
 	return r, s.pointRepositories(ctx, r, data.pages, len(data.Repositories))
 }
 
 // noteQuarantined says which of the repositories that are shown cannot be read.
-func (s *service) noteQuarantined(r *result, names []string) {
+func noteQuarantined(r *result, known repos.View, names []string) {
 	var aside []string
 	for _, name := range names {
-		if repository, err := s.catalogue.Known(name); err == nil && repository.Quarantined() {
+		if repository, err := known.Known(name); err == nil && repository.Quarantined() {
 			aside = append(aside, quote(clip(name)))
 		}
 	}

@@ -54,6 +54,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/repomcp/repomcp/internal/history"
+	"github.com/repomcp/repomcp/internal/limits"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/search"
@@ -71,6 +72,8 @@ type Options struct {
 	// NoLinks leaves links out of results. The addresses stand in the text and the
 	// data.
 	NoLinks bool
+	// Limits is asked before what is costly; nil limits nothing.
+	Limits *limits.Limiter
 	// Logger gets what an operator wants to know; nil discards it.
 	Logger *slog.Logger
 }
@@ -83,6 +86,7 @@ type service struct {
 	facts     *history.Facts
 	trees     handedTrees
 	noLinks   bool
+	limits    *limits.Limiter
 	logger    *slog.Logger
 }
 
@@ -135,6 +139,19 @@ var table = []definition{
 		archiveLink{}, inRepository((*visit).getArchiveLink)),
 }
 
+// memories are what calls take at most, as large histories have shown. Lists of
+// repositories, branches and tags are cheap, and always answered.
+var memories = map[string]int64{
+	"get_repository_tree": 4 << 20,
+	"get_file_contents":   4 << 20,
+	"find_files":          4 << 20,
+	"search_code":         6 << 20,
+	"list_commits":        6 << 20,
+	"get_commit":          6 << 20,
+	"compare_commits":     10 << 20,
+	"get_file_blame":      24 << 20,
+}
+
 // Tool is what agents are told of a tool, and what runs it.
 type Tool struct {
 	mcp.Tool
@@ -148,7 +165,7 @@ type Handler = func(ctx context.Context, call mcp.CallToolRequest) (*mcp.CallToo
 func New(o Options) []Tool {
 	s := &service{
 		catalogue: o.Catalogue, resources: o.Resources, searcher: o.Searcher, facts: o.Facts, trees: newHandedTrees(),
-		noLinks: o.NoLinks, logger: o.Logger,
+		noLinks: o.NoLinks, limits: o.Limits, logger: o.Logger,
 	}
 	if s.logger == nil {
 		s.logger = slog.New(slog.DiscardHandler)

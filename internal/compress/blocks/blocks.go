@@ -26,7 +26,9 @@
 //   - A stream in its steady state allocates nothing.
 //
 // Limits: a stream holds at most [Format.Own] blocks, and more only from a stock
-// that all streams of the Pool share. A destination that blocks for ever blocks
+// that all streams of the Pool share; besides, what becomes of so many until it is
+// written. Where a pool is bounded, streams wait for blocks, but never for the
+// destination of another. A destination that blocks for ever blocks
 // Write for ever, for which the destination needs a deadline of its own; the
 // context is looked at between the writes to it.
 package blocks
@@ -58,7 +60,7 @@ type Format struct {
 	Name string
 
 	// Own is the number of blocks that every stream may hold however many
-	// streams there are, at least one.
+	// streams there are, at least one; where the pool is bounded when it is its turn.
 	Own int
 
 	// Size returns the input of the block with that number, from 1 to Largest.
@@ -66,15 +68,11 @@ type Format struct {
 	Size    func(number int) int
 	Largest int
 
-	// Growth is how much longer an encoded block may be than its input. What is
-	// longer still costs an allocation.
-	Growth int
-
 	// History is how many of the bytes before a block its encoder gets, or all
 	// there are if there are fewer.
 	History int
 
-	// Front is room for what is written in one piece with a block before it: the
+	// Front is room for what is written in one piece with a block's output before it: the
 	// header or what was withheld, the longer of the two.
 	Front int
 
@@ -102,6 +100,13 @@ type Pool struct {
 // without giving each of fifty as much memory.
 func New(sched *workers.Scheduler, format Format, shared int) *Pool {
 	return &Pool{sched: sched, format: &format, stock: newStock(&format, max(shared, 0))}
+}
+
+// Bounded has the pool lend so many blocks at a time at most, however many streams there
+// are: a stream that has none waits for its turn. Call it before the first stream.
+func (p *Pool) Bounded(most int) *Pool {
+	p.stock.most = max(most, p.format.Own+p.stock.shared)
+	return p
 }
 
 // Open starts a stream to dst. The header, of at most Format.Front bytes, is

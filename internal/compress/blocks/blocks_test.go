@@ -32,7 +32,6 @@ var format = Format{
 	Own:      own,
 	Size:     func(number int) int { return min(1000<<min(number, 8), blockSize) },
 	Largest:  blockSize,
-	Growth:   sumLen + 1,
 	History:  historyLen,
 	Front:    6,
 	Withheld: 3,
@@ -124,7 +123,7 @@ func TestStreamIsItsBlocksInOrder(t *testing.T) {
 		"more than a small block": func(f *Format) { f.Withheld, f.Front = 1100, 1100 },
 		"no history":              func(f *Format) { f.History = 0 },
 		"history over blocks":     func(f *Format) { f.History = 2500 },
-		"more growth than room":   func(f *Format) { f.History, f.Growth = 0, 0 },
+		"more growth than room":   func(f *Format) { f.History = 0 },
 	}
 	for name, change := range formats {
 		f := format

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"runtime"
+	"sync"
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/compress/compresstest"
@@ -274,7 +275,7 @@ func TestSlowDestination_GivesSharedBlocksBack(t *testing.T) {
 	defer zw.Abort()
 	release := occupy(t, s)
 	data := make([]byte, blockSize)
-	for zw.held() < own+8 { // all are taken while the workers are the bottleneck
+	for held(zw) < own+8 { // all are taken while the workers are the bottleneck
 		if _, err := zw.Write(data[:100]); err != nil {
 			t.Fatal(err)
 		}
@@ -285,8 +286,109 @@ func TestSlowDestination_GivesSharedBlocksBack(t *testing.T) {
 	if _, err := zw.Write(data); err != nil {
 		t.Fatal(err)
 	}
-	if held := zw.held(); held > own {
+	if held := held(zw); held > own {
 		t.Errorf("%d blocks are held though all were finished", held)
+	}
+}
+
+// held is how many blocks a stream has.
+func held(s *Stream) int {
+	s.pool.stock.mu.Lock()
+	defer s.pool.stock.mu.Unlock()
+	return s.blocks.held
+}
+
+// stopped takes nothing until it is released.
+type stopped struct {
+	entered  sync.Once
+	reached  func()
+	released chan struct{}
+}
+
+func (s *stopped) Write(p []byte) (int, error) {
+	s.entered.Do(s.reached)
+	<-s.released
+	return len(p), nil
+}
+
+// However many readers stop, their streams keep no block of a bounded pool, and it never
+// lends more than its bound.
+func TestBoundedPool_IsNotHeldByReaders(t *testing.T) {
+	s := workers.New(2)
+	defer s.Close()
+	f := format
+	f.Own = 1
+	c := New(s, f, 1).Bounded(3)
+	data := sample(ramp + 4*blockSize)
+	want := whole(f, data)
+	const readers = 20
+	var stuck, ended sync.WaitGroup
+	stuck.Add(readers)
+	released := make(chan struct{})
+	for range readers {
+		ended.Go(func() {
+			zw := open(c, context.Background(), &stopped{reached: stuck.Done, released: released})
+			_, err := zw.Write(data)
+			if err := errors.Join(err, zw.Close(trailer)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	stuck.Wait()
+	for _, step := range []int{97, len(data)} {
+		if got := compress(t, c, step, data); !bytes.Equal(got, want) {
+			t.Error("beside readers that stopped: other bytes")
+		}
+	}
+	c.stock.mu.Lock()
+	if c.stock.lent > 3 || len(c.stock.free)+c.stock.lent > 3 {
+		t.Errorf("%d are lent and %d free, of 3", c.stock.lent, len(c.stock.free))
+	}
+	c.stock.mu.Unlock()
+	close(released)
+	ended.Wait()
+	settled(t, c)
+}
+
+// A stream that waits for its turn ends with its context, and keeps nobody behind it.
+func TestBoundedPool_CancelledTurn(t *testing.T) {
+	s := workers.New(1)
+	defer s.Close()
+	f := format
+	f.Own = 1
+	c := New(s, f, 0).Bounded(1)
+	first := open(c, context.Background(), io.Discard)
+	if _, err := first.Write(make([]byte, 1)); err != nil { // it has the only block
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 2)
+	write := func(ctx context.Context) {
+		zw := open(c, ctx, io.Discard)
+		_, err := zw.Write(make([]byte, 1))
+		zw.Abort()
+		ended <- err
+	}
+	go write(ctx)
+	awaitWaiting(c, 1)
+	go write(context.Background())
+	awaitWaiting(c, 2)
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("the cancelled one: %v", err)
+	}
+	first.Abort()
+	if err := <-ended; err != nil {
+		t.Errorf("the one behind it: %v", err)
+	}
+	settled(t, c)
+}
+
+func awaitWaiting(c *Pool, want int) {
+	for waiting := 0; waiting < want; runtime.Gosched() {
+		c.stock.mu.Lock()
+		waiting = len(c.stock.waiting)
+		c.stock.mu.Unlock()
 	}
 }
 

@@ -20,11 +20,12 @@ type Stream struct {
 	encoder Encoder
 	queue   *workers.Queue
 
-	current *block   // being filled, or nil
-	window  []*block // with the workers, or finished, in the order of the stream
-	number  int      // of the next block
-	history []byte   // the last bytes of the input before it
-	pending []byte   // goes before the next output: the header, or what is withheld
+	blocks  account
+	current *block // being filled, or nil
+	window  []*job // with the workers, or finished, in the order of the stream
+	number  int    // of the next block
+	history []byte // the last bytes of the input before it
+	pending []byte // goes before the next output: the header, or what is withheld
 
 	err    error // why Write refuses; ErrClosed after a successful Close
 	result error // of Close
@@ -46,7 +47,7 @@ func (s *Stream) Write(p []byte) (int, error) {
 		if err := s.begin(); err != nil {
 			return taken, s.fail(err)
 		}
-		n := s.current.fill(p)
+		n := s.current.fill(s.pool.format, p)
 		p, taken = p[n:], taken+n
 		if s.current.full() {
 			if err := s.submit(); err != nil {
@@ -55,9 +56,12 @@ func (s *Stream) Write(p []byte) (int, error) {
 		}
 	}
 	// A block is written as soon as it is finished, not when the next is
-	// needed: the source may be slow.
-	if err := s.drainFinished(); err != nil {
-		return taken, s.fail(err)
+	// needed: the source may be slow. But where others wait for blocks, a slow
+	// reader must not keep the one that is being filled.
+	if s.current == nil || taken == 0 || s.pool.stock.most == 0 {
+		if err := s.drainFinished(); err != nil {
+			return taken, s.fail(err)
+		}
 	}
 	return taken, nil
 }
@@ -109,19 +113,25 @@ func (s *Stream) begin() error {
 	if s.current != nil {
 		return nil
 	}
-	if s.held() >= s.pool.format.Own {
-		// Shared blocks are for streams that wait for workers. One that waits
-		// for its destination must first bring out what is finished, or slow
-		// readers would hoard them.
-		if err := s.drainFinished(); err != nil {
-			return err
-		}
-	}
+	f, stock := s.pool.format, s.pool.stock
 	for {
-		if b := s.pool.stock.take(s.held()); b != nil {
-			b.reset(s.encoder, s.number, s.history)
-			s.current = b
-			return nil
+		if len(s.window) >= f.Own {
+			// Shared blocks are for streams that wait for workers. One that waits
+			// for its destination must first bring out what is finished.
+			if err := s.drainFinished(); err != nil {
+				return err
+			}
+		}
+		if len(s.window) < f.Own+stock.shared {
+			b, err := stock.take(s.ctx, &s.blocks)
+			if err != nil {
+				return err
+			}
+			if b != nil {
+				b.reset(f, s.number, s.history)
+				s.current = b
+				return nil
+			}
 		}
 		if err := s.drainOldest(); err != nil {
 			return err
@@ -135,12 +145,14 @@ func (s *Stream) submit() error {
 		return context.Cause(s.ctx)
 	}
 	b := s.current
+	// Before Submit, since the worker gives the block back.
+	s.history = append(s.history[:0], b.tail(s.pool.format)...)
+	cost := b.input * s.pool.format.Percent / 100
+	j := s.pool.job(s.encoder, s.number, b)
 	s.number++
-	// Before Submit, since the worker overwrites the input.
-	s.history = append(s.history[:0], b.tail()...)
-	s.window = append(s.window, b)
+	s.window = append(s.window, j)
 	s.current = nil
-	return s.queue.Submit(b, b.input*s.pool.format.Percent/100)
+	return s.queue.Submit(j, cost)
 }
 
 // drainFinished writes the blocks that are ready, without waiting for others.
@@ -158,21 +170,21 @@ func (s *Stream) drainOldest() error {
 	if s.ctx.Err() != nil {
 		return context.Cause(s.ctx)
 	}
-	b := s.window[0]
+	j := s.window[0]
 	select {
-	case <-b.done:
+	case <-j.done:
 	case <-s.ctx.Done():
 		return context.Cause(s.ctx)
 	case <-s.queue.Done():
 		return s.queue.Err()
 	}
-	if b.err != nil {
-		return b.err
+	if j.err != nil {
+		return j.err
 	}
-	if err := s.writeBlock(b); err != nil {
+	if err := s.writeOutput(j); err != nil {
 		return err
 	}
-	s.pool.stock.put(b, s.held())
+	s.pool.stock.recycle(j)
 	// Shift rather than reslice, to keep the room of the few there are.
 	copy(s.window, s.window[1:])
 	s.window[len(s.window)-1] = nil
@@ -180,14 +192,14 @@ func (s *Stream) drainOldest() error {
 	return nil
 }
 
-// writeBlock writes what is pending and the block's output but what is withheld
-// of it, in one piece.
-func (s *Stream) writeBlock(b *block) error {
+// writeOutput writes what is pending and a block's output but what is withheld of it, in
+// one piece.
+func (s *Stream) writeOutput(j *job) error {
 	start := s.pool.format.Front - len(s.pending)
-	copy(b.output[start:], s.pending)
-	end := max(start, len(b.output)-s.pool.format.Withheld)
-	s.pending = append(s.pending[:0], b.output[end:]...)
-	return s.write(b.output[start:end])
+	copy(j.output[start:], s.pending)
+	end := max(start, len(j.output)-s.pool.format.Withheld)
+	s.pending = append(s.pending[:0], j.output[end:]...)
+	return s.write(j.output[start:end])
 }
 
 // write is one write to the destination.
@@ -200,14 +212,6 @@ func (s *Stream) write(p []byte) error {
 		return fmt.Errorf("write: %w", err)
 	}
 	return nil
-}
-
-// held returns how many blocks the stream has.
-func (s *Stream) held() int {
-	if s.current != nil {
-		return len(s.window) + 1
-	}
-	return len(s.window)
 }
 
 // fail keeps the error and gives everything back.
@@ -228,13 +232,11 @@ func (s *Stream) release() {
 	}
 	s.ended = true
 	s.queue.Close()
-	for held := s.held(); held > 0; held-- {
-		b := s.current
-		if n := len(s.window); n > 0 {
-			b = s.window[n-1]
-			s.window = s.window[:n-1]
-		}
-		s.pool.stock.put(b, held)
+	for _, j := range s.window {
+		j.giveBack() // it was not run
+	}
+	if s.current != nil {
+		s.pool.stock.put(s.current)
 	}
 	s.current, s.window, s.history = nil, nil, nil
 	s.pool.stock.leave()

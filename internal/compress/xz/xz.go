@@ -38,6 +38,9 @@ import (
 const EncoderVersion = "xz1"
 
 const (
+	// WriterBlocks is what every stream may hold however many there are.
+	WriterBlocks = 1
+
 	// BlockSize is the input of one xz stream, and the dictionary that a decoder
 	// needs.
 	BlockSize = 2 << 20
@@ -61,10 +64,9 @@ const (
 
 var format = blocks.Format{
 	Name:     "xz",
-	Own:      1,
+	Own:      WriterBlocks,
 	Size:     sizeAt,
 	Largest:  BlockSize,
-	Growth:   overhead,
 	Front:    withheld,
 	Withheld: withheld,
 	Percent:  percent,

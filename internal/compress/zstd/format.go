@@ -8,6 +8,11 @@ const (
 	// many compete for the workers that no shared ones are left.
 	WriterBlocks = 1
 
+	// waitingBlocks, and blocksPerWorker for each worker, are lent at a time: one that
+	// is compressed, one that waits, and those that are being filled meanwhile.
+	waitingBlocks   = 4
+	blocksPerWorker = 2
+
 	// BlockSize is the input of one frame.
 	BlockSize = 6 << 20
 
@@ -37,7 +42,6 @@ var format = blocks.Format{
 	Own:      WriterBlocks,
 	Size:     sizeAt,
 	Largest:  BlockSize,
-	Growth:   overhead,
 	Front:    withheld,
 	Withheld: withheld,
 	Percent:  percent,

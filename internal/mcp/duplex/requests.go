@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/limits"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"
 )
@@ -68,6 +69,7 @@ func (c *Conversation) begin(ctx context.Context, messages []mcp.Message, batch 
 // of its own.
 func (c *Conversation) single(ctx context.Context, message mcp.Message, free func()) (work func()) {
 	ctx, _ = resources.WithAccount(ctx)
+	ctx, release := limits.WithKept(ctx)
 	request, failure := c.client.Admit(message)
 	request.Mode, request.AcceptsBinary = c.options.Mode, true
 	var call *mcp.Call
@@ -81,6 +83,7 @@ func (c *Conversation) single(ctx context.Context, message mcp.Message, free fun
 		return nil
 	}
 	work = func() {
+		defer release()
 		defer end()
 		defer call.End()
 		if request.IsListen() {
@@ -121,6 +124,8 @@ func (c *Conversation) batch(ctx context.Context, messages []mcp.Message) (work 
 		ctx, _ := resources.WithAccount(ctx)
 		call, failure := c.client.Start(ctx, request)
 		replies = append(replies, func() []byte {
+			ctx, release := limits.WithKept(ctx)
+			defer release()
 			if failure != nil {
 				return bytes.TrimSpace(mcp.ErrorReply(request.ID, failure, request.Era))
 			}

@@ -1,0 +1,76 @@
+package main
+
+import (
+	"math"
+	"runtime"
+	"runtime/debug"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"github.com/repomcp/repomcp/internal/limits"
+)
+
+// limitFlags are the settings of what requests may take.
+type limitFlags struct {
+	memory        int64
+	streams       int
+	calls         int
+	perRepository int
+	share         int
+	patience      time.Duration
+}
+
+func (f *limitFlags) define(set *pflag.FlagSet) {
+	set.Var(newSize(&f.memory, 0), "memory-budget",
+		"memory that the process stays within; 0: GOMEMLIMIT, else nine tenths of the container's, else half of the "+
+			"machine's")
+	set.IntVar(&f.streams, "max-streams", 0,
+		"archives and files that are sent at a time; 0: as memory allows, at most 2048")
+	set.IntVar(&f.calls, "max-calls", 0,
+		"searches, blames and other costly calls that run at a time; 0: 8 for each processor")
+	set.IntVar(&f.perRepository, "max-per-repository", 0,
+		"streams, and calls, that may be about one repository; 0: three quarters of all")
+	set.IntVar(&f.share, "client-share", limits.DefaultShare,
+		"part of the memory, the streams, the calls and the queue that one client may have, in percent")
+	set.DurationVar(&f.patience, "queue-time", limits.DefaultPatience,
+		"how long a request waits for its turn before it is refused")
+}
+
+// unlimited is what GOMEMLIMIT=off is.
+const unlimited = math.MaxInt64
+
+// budget is the memory that the process has.
+func (f *limitFlags) budget(env environment) int64 {
+	if f.memory > 0 {
+		return f.memory
+	}
+	if _, chosen := env.lookup("GOMEMLIMIT"); chosen {
+		if limit := debug.SetMemoryLimit(-1); limit != unlimited {
+			return limit
+		}
+	}
+	return limits.ProcessMemory()
+}
+
+// limit divides the memory: caches whose size nobody chose get smaller where it is
+// small.
+func (f *mirrorFlags) limit(env environment) *limits.Limiter {
+	memory := f.limiting.budget(env)
+	if f.limiting.memory > 0 {
+		debug.SetMemoryLimit(memory)
+	} else {
+		env.limitMemory(memory)
+	}
+	if caches := limits.Caches(memory); !f.cachesChosen() && f.historyCache+f.searchCache > caches {
+		f.searchCache = caches / 5
+		f.historyCache = caches - f.searchCache
+	}
+	f.workers = limits.Workers(memory, runtime.GOMAXPROCS(0))
+	l := f.limiting
+	return limits.New(limits.Options{
+		Memory:  limits.Requests(memory, f.historyCache+f.searchCache, f.workers),
+		Streams: l.streams, Calls: l.calls, PerRepository: l.perRepository, Share: min(l.share, 100),
+		Patience: l.patience,
+	})
+}

@@ -1,0 +1,310 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"maps"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/gittest"
+)
+
+// load is how many clients of each kind come at the same time, and what the server may
+// take meanwhile.
+type load struct {
+	gzip, zstd, blames, bodies int
+	memory                     int64 // of the process
+	duration                   time.Duration
+	health                     time.Duration // how late a look at the health may be answered
+}
+
+// The first is what every run can afford; the other wants REPOMCP_SOAK=1 and
+// REPOMCP_BENCH_REPO, a mirror of git.git.
+var (
+	briefLoad = load{
+		gzip: 60, zstd: 30, blames: 30, bodies: 60, memory: 256 << 20, duration: 3 * time.Second, health: time.Second,
+	}
+	soakLoad = load{
+		gzip: 1000, zstd: 500, blames: 500, bodies: 500, memory: 512 << 20, duration: 40 * time.Second,
+		health: 100 * time.Millisecond,
+	}
+)
+
+// rushAddresses is from how many addresses they come.
+const rushAddresses = 24
+
+// However much is asked for at once: some are served, the others are told to come
+// later, the process stays within its memory, and it says that it is well.
+func TestOverloadIsSurvived(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("it reads /proc")
+	}
+	l, root, refs, file := briefLoad, "", []string{"main"}, "long.txt"
+	name := "repo"
+	if mirror := os.Getenv("REPOMCP_BENCH_REPO"); mirror != "" && os.Getenv("REPOMCP_SOAK") == "1" {
+		l, root, name, file = soakLoad, filepath.Dir(mirror), strings.TrimSuffix(filepath.Base(mirror), ".git"), "po/de.po"
+		refs = nil
+		for major := 20; major < 45; major++ {
+			refs = append(refs, fmt.Sprintf("v2.%d.0", major))
+		}
+	} else {
+		root = blamedRoot(t, name, file)
+	}
+	p := start(t, root, "--memory-budget", strconv.FormatInt(l.memory*9/10, 10), "--queue-time", "2s", "--log-level", "error")
+	confined := confine(t, p.cmd.Process.Pid, l.memory)
+	c := &rush{t: t, p: p, statuses: make(map[string]map[int]int)}
+	ctx, cancel := context.WithTimeout(t.Context(), l.duration)
+	defer cancel()
+	var all sync.WaitGroup
+	var worst time.Duration
+	all.Go(func() { worst = p.watchHealth(ctx) })
+	for _, k := range []struct {
+		kind string
+		n    int
+		ask  func(ctx context.Context, i int) (*http.Request, error)
+	}{
+		{"tar.gz", l.gzip, c.download(name, refs, "tar.gz")},
+		{"tar.zst", l.zstd, c.download(name, refs, "tar.zst")},
+		{"blame", l.blames, c.blame(name, refs, file)},
+		{"body", l.bodies, c.body},
+	} {
+		for i := range k.n {
+			all.Go(func() { c.run(ctx, k.kind, i, k.ask) })
+		}
+	}
+	all.Wait()
+	peak := residentPeak(t, p.cmd.Process.Pid)
+	t.Logf("peak %d MiB of %d, in a cgroup: %v; health within %v; %v", peak>>20, l.memory>>20, confined, worst, c.statuses)
+	if peak > l.memory {
+		t.Errorf("the process took %d MiB of %d", peak>>20, l.memory>>20)
+	}
+	if worst > l.health {
+		t.Errorf("the health was told after %v", worst)
+	}
+	refused := 0
+	for kind, statuses := range c.statuses {
+		if statuses[http.StatusOK] == 0 && kind != "body" {
+			t.Errorf("no %s was served: %v", kind, statuses)
+		}
+		refused += statuses[http.StatusTooManyRequests] + statuses[http.StatusServiceUnavailable]
+		for _, status := range slices.Sorted(maps.Keys(statuses)) {
+			if !slices.Contains([]int{0, http.StatusOK, http.StatusTooManyRequests, http.StatusServiceUnavailable}, status) {
+				t.Errorf("%s: status %d, %d times", kind, status, statuses[status])
+			}
+		}
+	}
+	if refused == 0 {
+		t.Error("nobody was refused: that is no load")
+	}
+	if status := p.status("/archive/" + name + "/" + refs[0] + ".tar"); status != http.StatusOK {
+		t.Errorf("afterwards an archive is answered with %d", status)
+	}
+}
+
+// blamedRoot has a repository with a file that takes a while to blame.
+func blamedRoot(t *testing.T, name, file string) (root string) {
+	root = t.TempDir()
+	repo := gittest.At(t, filepath.Join(root, name+".git"))
+	lines := strings.Split(strings.Repeat("a line of a text that many have written\n", 4000), "\n")
+	for commit := range 40 {
+		for i := commit; i < len(lines); i += 41 {
+			lines[i] = fmt.Sprint("line ", i, " of commit ", commit)
+		}
+		repo.Commit("main", gittest.Regular(file, strings.Join(lines, "\n")))
+	}
+	repo.Commit("main", gittest.Regular(file, strings.Join(lines, "\n")), gittest.Regular("noise", gittest.Noise(16<<20)))
+	return root
+}
+
+// rush are the clients of a test.
+type rush struct {
+	t  *testing.T
+	p  *process
+	mu sync.Mutex
+	// statuses are counted by what was asked for; 0 is no reply before the end.
+	statuses map[string]map[int]int
+}
+
+func (c *rush) count(kind string, status int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.statuses[kind] == nil {
+		c.statuses[kind] = make(map[int]int)
+	}
+	c.statuses[kind][status]++
+}
+
+// run sends one request from an address of its own, and reads the reply slowly.
+func (c *rush) run(ctx context.Context, kind string, i int, ask func(context.Context, int) (*http.Request, error)) {
+	dialer := &net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 1, byte(2+i%rushAddresses))}}
+	transport := &http.Transport{DisableKeepAlives: true, DialContext: func(
+		ctx context.Context, network, address string,
+	) (net.Conn, error) {
+		conn, err := dialer.DialContext(ctx, network, address)
+		if tcp, ok := conn.(*net.TCPConn); ok {
+			_ = tcp.SetReadBuffer(16 << 10)
+		}
+		return conn, err
+	}}
+	request, err := ask(ctx, i)
+	if err != nil {
+		c.t.Error(err)
+		return
+	}
+	reply, err := transport.RoundTrip(request)
+	if err != nil {
+		c.count(kind, 0)
+		return
+	}
+	defer func() { _ = reply.Body.Close() }()
+	c.count(kind, reply.StatusCode)
+	if reply.StatusCode != http.StatusOK {
+		if seconds, err := strconv.Atoi(reply.Header.Get("Retry-After")); err != nil || seconds < 1 {
+			c.t.Errorf("%s: %s with Retry-After %q", kind, reply.Status, reply.Header.Get("Retry-After"))
+		}
+		return
+	}
+	for ctx.Err() == nil {
+		if _, err := io.CopyN(io.Discard, reply.Body, 1<<10); err != nil {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+}
+
+// download asks for archives of which no two are alike.
+func (c *rush) download(repo string, refs []string, format string) func(context.Context, int) (*http.Request, error) {
+	return func(ctx context.Context, i int) (*http.Request, error) {
+		url := fmt.Sprintf("%s/archive/%s/%s.%s?prefix=p%d/", c.p.url, repo, refs[i%len(refs)], format, i)
+		return http.NewRequestWithContext(ctx, http.MethodGet, url, nil)
+	}
+}
+
+func (c *rush) blame(repo string, refs []string, file string) func(context.Context, int) (*http.Request, error) {
+	return func(ctx context.Context, i int) (*http.Request, error) {
+		return c.message(ctx, strings.NewReader(fmt.Sprintf(`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":`+
+			`{"name":"get_file_blame","arguments":{"repo":%q,"ref":%q,"path":%q},"_meta":`+
+			`{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`,
+			repo, refs[i%len(refs)], file)), "tools/call", "get_file_blame")
+	}
+}
+
+// body sends a megabyte but for its end.
+func (c *rush) body(ctx context.Context, _ int) (*http.Request, error) {
+	r, w := io.Pipe()
+	context.AfterFunc(ctx, func() { _ = w.Close() })
+	go func() {
+		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"`+strings.Repeat("x", 1<<20-100))
+	}()
+	request, err := c.message(ctx, r, "ping", "")
+	if err == nil {
+		request.ContentLength = 1 << 20
+	}
+	return request, err
+}
+
+func (c *rush) message(ctx context.Context, body io.Reader, method, name string) (*http.Request, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodPost, c.p.url+"/mcp", body)
+	if err != nil {
+		return nil, err
+	}
+	request.Header = http.Header{
+		"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
+		"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {method},
+	}
+	if name != "" {
+		request.Header.Set("Mcp-Name", name)
+	}
+	return request, nil
+}
+
+// watchHealth asks how the server is, over new connections, and returns how long the
+// longest reply took.
+func (p *process) watchHealth(ctx context.Context) (worst time.Duration) {
+	probe := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 10 * time.Second}
+	for ; ctx.Err() == nil; time.Sleep(50 * time.Millisecond) {
+		start := time.Now()
+		request, err := http.NewRequestWithContext(context.WithoutCancel(ctx), http.MethodGet, p.url+"/healthz", nil)
+		if err != nil {
+			p.tb.Error(err)
+			return worst
+		}
+		reply, err := probe.Do(request)
+		if err != nil {
+			p.tb.Errorf("after %v: %v", time.Since(start), err)
+			return worst
+		}
+		_ = reply.Body.Close()
+		if reply.StatusCode != http.StatusOK {
+			p.tb.Errorf("the health: %s", reply.Status)
+		}
+		worst = max(worst, time.Since(start))
+	}
+	return worst
+}
+
+// status is how a download is answered, which is not read.
+func (p *process) status(path string) int {
+	p.tb.Helper()
+	request, err := http.NewRequestWithContext(context.Background(), http.MethodGet, p.url+path, nil)
+	if err != nil {
+		p.tb.Fatal(err)
+	}
+	reply, err := p.client.Do(request)
+	if err != nil {
+		p.tb.Fatal(err)
+	}
+	_ = reply.Body.Close()
+	return reply.StatusCode
+}
+
+// confine puts a process into a control group of so much memory, where that can be done.
+func confine(t *testing.T, pid int, memory int64) bool {
+	group := "/sys/fs/cgroup/memory/repomcp-test-" + strconv.Itoa(pid)
+	if os.Mkdir(group, 0o755) != nil {
+		return false
+	}
+	t.Cleanup(func() {
+		for range 100 { // until the process has gone
+			if os.Remove(group) == nil {
+				return
+			}
+			time.Sleep(50 * time.Millisecond)
+		}
+	})
+	write := func(name string, n int64) bool {
+		return os.WriteFile(filepath.Join(group, name), []byte(strconv.FormatInt(n, 10)), 0o644) == nil
+	}
+	return write("memory.limit_in_bytes", memory) && write("cgroup.procs", int64(pid))
+}
+
+// residentPeak is the most that a process had in memory. It fails when that has ended.
+func residentPeak(t *testing.T, pid int) int64 {
+	t.Helper()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for line := range strings.Lines(string(status)) {
+		if value, ok := strings.CutPrefix(line, "VmHWM:"); ok {
+			kib, err := strconv.ParseInt(strings.Fields(value)[0], 10, 64)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return kib << 10
+		}
+	}
+	t.Fatal("the process has ended")
+	return 0
+}

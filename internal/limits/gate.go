@@ -1,0 +1,294 @@
+package limits
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"time"
+)
+
+// bounds of a gate. None is 0.
+type bounds struct {
+	memory                     int64
+	running, queue             int
+	clientMemory               int64
+	clientRunning, clientQueue int
+	perRepository              int
+	patience                   time.Duration
+}
+
+// work is what a request asks to be let in for.
+type work struct {
+	client, repository string
+	memory             int64
+}
+
+// gate lets requests in as long as their sum keeps the bounds.
+type gate struct {
+	bounds
+	whenFull func() // nil: nobody is told
+
+	mu           sync.Mutex
+	used         usage
+	clients      map[string]*client // those that have something or wait
+	repositories map[string]int     // how many run
+	waiting      int
+	arrived      uint64
+	refused      map[Reason]int64
+}
+
+// usage is what runs.
+type usage struct {
+	memory  int64
+	running int
+}
+
+func (u *usage) add(memory int64)  { u.memory, u.running = u.memory+memory, u.running+1 }
+func (u *usage) take(memory int64) { u.memory, u.running = u.memory-memory, u.running-1 }
+
+// client is one of those that share the gate.
+type client struct {
+	used  usage
+	queue []*ticket // in the order in which they came
+}
+
+// ticket is one request that waits.
+type ticket struct {
+	work
+	number uint64
+	let    chan struct{} // closed when it is let in
+}
+
+// Grant is what a request has reserved. A nil one is nothing.
+type Grant struct {
+	gate *gate
+	work work
+	with *Grant // is released as well
+	once sync.Once
+}
+
+// Release gives back what was reserved. More often than once does no harm.
+func (g *Grant) Release() {
+	if g == nil {
+		return
+	}
+	g.once.Do(func() {
+		g.gate.leave(g.work)
+		g.with.Release()
+	})
+}
+
+func newGate(b bounds) *gate {
+	return &gate{
+		bounds: b, clients: make(map[string]*client), repositories: make(map[string]int),
+		refused: make(map[Reason]int64),
+	}
+}
+
+// pass waits until a request is let in. What needs more memory than a client may have
+// runs when it has nothing else.
+func (g *gate) pass(ctx context.Context, w work) (*Grant, error) {
+	w.memory = min(w.memory, g.clientMemory)
+	t, refusal := g.arrive(w)
+	if refusal != nil {
+		return nil, refusal
+	}
+	grant := &Grant{gate: g, work: w}
+	select {
+	case <-t.let:
+		return grant, nil
+	default:
+	}
+	g.tell(t)
+	patience := time.NewTimer(g.patience)
+	defer patience.Stop()
+	var err error
+	select {
+	case <-t.let:
+		return grant, nil
+	case <-ctx.Done():
+		err = context.Cause(ctx)
+	case <-patience.C:
+	}
+	refusal, let := g.abandon(t, err == nil)
+	switch {
+	case refusal != nil:
+		return nil, refusal
+	case err == nil:
+		return grant, nil // at the last moment
+	case let:
+		grant.Release()
+	}
+	return nil, err
+}
+
+// arrive queues a request, and lets in who can be. It is refused where it would have to
+// wait and the queue is full.
+func (g *gate) arrive(w work) (*ticket, *Refusal) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	c := g.clients[w.client]
+	if c == nil {
+		c = new(client)
+		g.clients[w.client] = c
+	}
+	g.arrived++
+	t := &ticket{work: w, number: g.arrived, let: make(chan struct{})}
+	c.queue = append(c.queue, t)
+	g.waiting++
+	g.dispatch()
+	select {
+	case <-t.let:
+		return t, nil
+	default:
+	}
+	switch {
+	case len(c.queue) > g.clientQueue:
+		return nil, g.refuse(t, Client)
+	case g.waiting > g.queue:
+		return nil, g.refuse(t, g.obstacle(t))
+	default:
+		return t, nil
+	}
+}
+
+// abandon takes a request out of the queue, unless it was let in meanwhile. Who had no
+// more patience is refused.
+func (g *gate) abandon(t *ticket, impatient bool) (refusal *Refusal, let bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	select {
+	case <-t.let:
+		return nil, true
+	default:
+	}
+	if impatient {
+		return g.refuse(t, g.obstacle(t)), false
+	}
+	g.drop(t)
+	return nil, false
+}
+
+// refuse counts a refusal. The caller holds mu.
+func (g *gate) refuse(t *ticket, why Reason) *Refusal {
+	g.drop(t)
+	g.refused[why]++
+	return &Refusal{Reason: why, RetryAfter: retryAfter}
+}
+
+// drop takes a request out of its client's queue; others behind it may fit. The caller
+// holds mu.
+func (g *gate) drop(t *ticket) {
+	g.remove(t)
+	g.forget(t.client)
+	g.dispatch()
+}
+
+func (g *gate) remove(t *ticket) {
+	c := g.clients[t.client]
+	at := slices.Index(c.queue, t)
+	c.queue = slices.Delete(c.queue, at, at+1)
+	g.waiting--
+}
+
+// forget keeps nothing of a client that has nothing. The caller holds mu.
+func (g *gate) forget(name string) {
+	if c := g.clients[name]; c.used.running == 0 && len(c.queue) == 0 {
+		delete(g.clients, name)
+	}
+}
+
+// leave gives back what a request had.
+func (g *gate) leave(w work) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.used.take(w.memory)
+	g.clients[w.client].used.take(w.memory)
+	if g.repositories[w.repository]--; g.repositories[w.repository] == 0 {
+		delete(g.repositories, w.repository)
+	}
+	g.forget(w.client)
+	g.dispatch()
+}
+
+// dispatch lets in whose turn it is, as long as they fit. It does not pass over one
+// that needs more than is left: smaller ones would keep it waiting for ever. The caller
+// holds mu.
+func (g *gate) dispatch() {
+	for {
+		t := g.next()
+		if t == nil || !g.fits(t.work) {
+			return
+		}
+		g.remove(t)
+		g.used.add(t.memory)
+		g.clients[t.client].used.add(t.memory)
+		g.repositories[t.repository]++
+		close(t.let)
+	}
+}
+
+// next is the first request that its client and its repository have room for, of the
+// client that has least. The caller holds mu.
+func (g *gate) next() (best *ticket) {
+	var least usage
+	for _, c := range g.clients {
+		at := slices.IndexFunc(c.queue, func(t *ticket) bool {
+			reason := g.obstacle(t)
+			return reason != Client && reason != Repository
+		})
+		if at < 0 {
+			continue
+		}
+		if t := c.queue[at]; best == nil || c.used.less(least) || c.used == least && t.number < best.number {
+			best, least = t, c.used
+		}
+	}
+	return best
+}
+
+func (u usage) less(v usage) bool {
+	return u.memory < v.memory || u.memory == v.memory && u.running < v.running
+}
+
+// obstacle is why a request is not let in, but for others whose turn comes before. The
+// caller holds mu.
+func (g *gate) obstacle(t *ticket) Reason {
+	used := g.clients[t.client].used
+	switch {
+	case used.running >= g.clientRunning || used.memory+t.memory > g.clientMemory:
+		return Client
+	case t.repository != "" && g.repositories[t.repository] >= g.perRepository:
+		return Repository
+	default:
+		return Server
+	}
+}
+
+// fits reports whether there is room for a request. The caller holds mu.
+func (g *gate) fits(w work) bool {
+	return g.used.running < g.running && g.used.memory+w.memory <= g.memory
+}
+
+// tell says that a request waits though its client has not had its share.
+func (g *gate) tell(t *ticket) {
+	g.mu.Lock()
+	full := g.clients[t.client] != nil && g.obstacle(t) == Server
+	g.mu.Unlock()
+	if full && g.whenFull != nil {
+		g.whenFull()
+	}
+}
+
+func (g *gate) state(name string) State {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s := State{
+		Gate: name, Running: g.used.running, Waiting: g.waiting, Memory: g.used.memory, Limit: g.memory,
+		RefusedByReason: make(map[Reason]int64),
+	}
+	for _, reason := range Reasons() {
+		s.RefusedByReason[reason] = g.refused[reason]
+	}
+	return s
+}

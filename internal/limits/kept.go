@@ -1,0 +1,49 @@
+package limits
+
+import (
+	"context"
+	"sync"
+)
+
+// kept are grants that are needed until a request has its reply.
+type kept struct {
+	mu     sync.Mutex
+	grants []*Grant
+	over   bool
+}
+
+type keptKey struct{}
+
+// WithKept returns a context for one request, whose grants release gives back.
+func WithKept(ctx context.Context) (_ context.Context, release func()) {
+	k := new(kept)
+	return context.WithValue(ctx, keptKey{}, k), k.release
+}
+
+// Keep holds a grant until the request has its reply. Where nobody says when that is,
+// it is given back at once.
+func Keep(ctx context.Context, grant *Grant) {
+	k, ok := ctx.Value(keptKey{}).(*kept)
+	if !ok || !k.add(grant) {
+		grant.Release()
+	}
+}
+
+func (k *kept) add(grant *Grant) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if !k.over {
+		k.grants = append(k.grants, grant)
+	}
+	return !k.over
+}
+
+func (k *kept) release() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.over = true
+	for _, grant := range k.grants {
+		grant.Release()
+	}
+	k.grants = nil
+}

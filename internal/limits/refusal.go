@@ -1,0 +1,45 @@
+package limits
+
+import (
+	"errors"
+	"time"
+)
+
+// Reason is why a request was refused.
+type Reason string
+
+// The reasons. With the first one others would have been let in.
+const (
+	// Client: its own share is used up.
+	Client Reason = "client"
+	// Repository: too many requests are about the same one.
+	Repository Reason = "repository"
+	// Server: all there is is in use.
+	Server Reason = "server"
+)
+
+// Reasons lists them.
+func Reasons() []Reason { return []Reason{Client, Repository, Server} }
+
+// Refusal is the error of a request that is not let in. It did nothing, and may be
+// sent again.
+type Refusal struct {
+	Reason Reason
+	// RetryAfter is when that may help.
+	RetryAfter time.Duration
+}
+
+// retryAfter is when who was refused may come again: as long as a small download takes.
+const retryAfter = 5 * time.Second
+
+// Error implements error.
+func (r *Refusal) Error() string {
+	return "refused: what the " + string(r.Reason) + " may have is in use"
+}
+
+// RefusalOf finds a refusal in an error, or nil.
+func RefusalOf(err error) *Refusal {
+	var refusal *Refusal
+	errors.As(err, &refusal)
+	return refusal
+}
