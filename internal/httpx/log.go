@@ -45,7 +45,7 @@ func (s *Server) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 			id = rand.Text()
 		}
 		c.Response().Header().Set(headerRequestID, id)
-		ctx, account := resources.WithAccount(c.Request().Context())
+		ctx, account := s.account(c.Request().Context())
 		c.SetRequest(c.Request().WithContext(ctx))
 		s.observer.RequestBegan()
 		defer func() {

@@ -183,8 +183,9 @@ func (r *Request) reply(ctx context.Context, result any, failure *Error) Reply {
 		}
 		failure = resources.Internal(err)
 	}
-	resources.AccountOf(ctx).Fail()
-	return Reply{Message: ErrorReply(r.ID, r.About(failure), r.Era), Code: Code(failure, r.Era)}
+	code := Code(failure, r.Era)
+	resources.AccountOf(ctx).FailWith(code)
+	return Reply{Message: ErrorReply(r.ID, r.About(failure), r.Era), Code: code}
 }
 
 // Identity is what the server says of itself, to clients that ask for it in the

@@ -140,6 +140,7 @@ func (c *Content) Fetch(ctx context.Context) error {
 	if c.cached == nil || c.cached.entry != nil {
 		return nil
 	}
+	defer AccountOf(ctx).Stage("cache")()
 	entry, err := c.cached.cache.Get(ctx, c.cached.key, c.MIMEType, c.cached.build)
 	if err != nil {
 		return err

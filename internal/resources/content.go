@@ -128,6 +128,7 @@ func (s *Service) openResource(ctx context.Context, resource Resource) (*Content
 
 // openWith takes a snapshot and finds a resource in it.
 func (s *Service) openWith(ctx context.Context, resource Resource, open opener) (*Content, error) {
+	defer AccountOf(ctx).Stage("open")()
 	repository, err := s.catalogue.Get(resource.Repository)
 	if err != nil {
 		return nil, err
@@ -141,7 +142,7 @@ func (s *Service) openWith(ctx context.Context, resource Resource, open opener) 
 	if err != nil {
 		return nil, errors.Join(err, snapshot.Close())
 	}
-	AccountOf(ctx).find(content.Commit)
+	AccountOf(ctx).Find(content.Commit)
 	switch {
 	case resource.Kind == Archive:
 		content.remember(s.extents)
@@ -191,10 +192,13 @@ func (s *Service) openArchive(ctx context.Context, snapshot *repos.Snapshot, r R
 func (s *Service) planArchive(
 	ctx context.Context, snapshot *repos.Snapshot, r Resource, siblings archive.Siblings,
 ) (*Content, error) {
+	resolved := AccountOf(ctx).Stage("resolve")
 	head, err := snapshot.ResolveTreeish(ctx, r.Revision)
+	resolved()
 	if err != nil {
 		return nil, err
 	}
+	defer AccountOf(ctx).Stage("plan")()
 	options := r.Options
 	options.Limits, options.Siblings = s.options.ArchiveLimits, siblings
 	plan, err := s.options.Engine.Plan(ctx, snapshot, head, options)

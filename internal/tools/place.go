@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/tools/spelling"
 )
 
@@ -180,6 +181,7 @@ func (v *visit) commit(ctx context.Context, a revision) (f found, err error) {
 	defer func() {
 		if err == nil { // the result may have its id
 			v.trees.remember(f.repository, f.ID, "", f.Tree)
+			resources.AccountOf(ctx).Find(f.ID.String())
 		}
 	}()
 	if f.ref == "" {
