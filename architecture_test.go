@@ -16,16 +16,17 @@ const module = "github.com/repomcp/repomcp/"
 // arrows say which of the module's packages each package may import. What is
 // not here may not be.
 var arrows = map[string][]string{
-	"cmd/repomcp":     {"client", "client/checkout", "client/unpack", "internal/admin", "internal/archive", "internal/cache", "internal/history", "internal/httpx", "internal/links", "internal/mcp", "internal/metrics", "internal/repos", "internal/resources", "internal/search", "internal/stdio", "internal/tools", "internal/tools/prompts", "internal/watch"},
+	"cmd/repomcp":     {"client", "client/checkout", "client/unpack", "internal/admin", "internal/archive", "internal/cache", "internal/history", "internal/httpx", "internal/links", "internal/mcp", "internal/metrics", "internal/repos", "internal/resources", "internal/search", "internal/stdio", "internal/telemetry", "internal/tools", "internal/tools/prompts", "internal/watch"},
 	"client":          {"internal/binary"},
 	"client/checkout": {"client", "client/unpack"},
 	"client/unpack":   {},
 	"internal/access": {},
 	"internal/httpx":  {"internal/access", "internal/binary", "internal/links", "internal/mcp", "internal/mcp/duplex", "internal/panics", "internal/resources"},
 	// What the operator asks: nothing that serves clients knows of it.
-	"internal/admin":   {"internal/repos"},
-	"internal/metrics": {"internal/cache", "internal/httpx", "internal/mcp", "internal/repos", "internal/watch", "internal/workers"},
-	"internal/mcp":     {"internal/archive", "internal/binary", "internal/links", "internal/repos", "internal/repos/newest", "internal/resources", "internal/watch"},
+	"internal/admin":     {"internal/repos"},
+	"internal/metrics":   {"internal/cache", "internal/httpx", "internal/mcp", "internal/repos", "internal/watch", "internal/workers"},
+	"internal/telemetry": {"internal/httpx", "internal/mcp", "internal/resources"},
+	"internal/mcp":       {"internal/archive", "internal/binary", "internal/links", "internal/repos", "internal/repos/newest", "internal/resources", "internal/watch"},
 	// One client, both ways; WebSocket and stdio are two ways to carry it.
 	"internal/mcp/duplex": {"internal/binary", "internal/mcp", "internal/panics", "internal/resources"},
 	"internal/stdio":      {"internal/binary", "internal/mcp", "internal/mcp/duplex", "internal/panics"},
@@ -140,8 +141,10 @@ var fences = map[string][]string{
 	"github.com/schollz":          {"cmd/repomcp"},
 	"os/exec":                     {"client", "internal/compress/compresstest", "internal/gittest", "bench"},
 	"unsafe":                      {},
-	"net/http":                    {"client", "internal/admin", "internal/httpx", "internal/metrics", "bench"},
-	"github.com/prometheus":       {"internal/metrics"},
+	"net/http":                    {"client", "internal/admin", "internal/httpx", "internal/metrics", "internal/telemetry", "bench"},
+	"github.com/prometheus":       {"internal/metrics", "internal/telemetry"},
+	"go.opentelemetry.io":         {"internal/telemetry"},
+	"google.golang.org/protobuf":  {"internal/telemetry"},
 	"github.com/coreos":           {"cmd/repomcp"},
 
 	// Tests may have a server of mcp-go to talk to.

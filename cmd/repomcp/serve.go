@@ -144,7 +144,11 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 	}
 	listener := sockets.clients
 	defer sockets.close()
-	operator := newAdministration(sockets.admin, logger)
+	operator, err := newAdministration(env, sockets.admin, logger)
+	if err != nil {
+		return err
+	}
+	defer operator.close()
 	linking, err := flags.ownLinks().open(flags.publicURL, scheme(cert), listener.Addr(), logger)
 	if err != nil {
 		return err
@@ -165,7 +169,7 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 		AllowedOrigins: flags.allowedOrigins,
 		PublicURL:      flags.publicURL, TLS: cert.config(),
 		WriteTimeout: flags.writeTimeout, Connections: flags.maxConnections, Health: served.catalogue.Check,
-		Observer: operator.observer(), Logger: logger,
+		Observer: operator.observer(), Stages: operator.telemetry != nil, Logger: logger,
 	})
 	if err := greet(env.stderr, flags, at, len(served.catalogue.Names()), logger); err != nil {
 		return err

@@ -44,7 +44,9 @@ type Request struct {
 // RequestDetails are what else is known of a request. Nothing of them is made for it:
 // who wants none of it pays nothing.
 type RequestDetails struct {
-	HTTP    *http.Request
+	HTTP *http.Request
+	// Pattern is that of the route, such as /archive/*; "" where Route is.
+	Pattern string
 	Account *resources.Account
 	Origin  mcp.Origin
 }
@@ -157,7 +159,7 @@ func (s *Server) observe(c echo.Context, account *resources.Account, outcome str
 	}
 	// A path that no route has keeps what the router compared last.
 	if route := c.Path(); s.paths[route] {
-		r.Route = strings.TrimSuffix(route, "*")
+		r.Route, r.Details.Pattern = strings.TrimSuffix(route, "*"), route
 	}
 	s.observer.Request(r)
 	if request, ok := c.Get(keyRequest).(*mcp.Request); ok {

@@ -53,6 +53,7 @@ type Session struct {
 	Transport string
 	Version   string // of the protocol
 	Took      time.Duration
+	Origin    Origin
 }
 
 // TraceContext names what a message is a part of (W3C Trace Context), as it was sent:

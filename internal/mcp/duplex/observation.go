@@ -53,7 +53,7 @@ func (c *Conversation) refuse(ctx context.Context, request *mcp.Request, failure
 func (c *Conversation) tellOfEnd(began time.Time) {
 	if version := c.client.Protocol(); version != "" && c.options.Observer != nil {
 		c.options.Observer.Session(mcp.Session{
-			Transport: c.options.Transport, Version: version, Took: time.Since(began),
+			Transport: c.options.Transport, Version: version, Took: time.Since(began), Origin: c.options.Origin,
 		})
 	}
 }
