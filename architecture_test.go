@@ -16,7 +16,7 @@ const module = "github.com/repomcp/repomcp/"
 // arrows say which of the module's packages each package may import. What is
 // not here may not be.
 var arrows = map[string][]string{
-	"cmd/repomcp":     {"client", "client/checkout", "client/unpack", "internal/access", "internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/admin", "internal/archive", "internal/cache", "internal/credentials", "internal/history", "internal/httpx", "internal/limits", "internal/links", "internal/mcp", "internal/metrics", "internal/refresh", "internal/repos", "internal/resources", "internal/search", "internal/statuspage", "internal/stdio", "internal/tools", "internal/tools/prompts", "internal/watch"},
+	"cmd/repomcp":     {"client", "client/checkout", "client/unpack", "internal/access", "internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/admin", "internal/archive", "internal/cache", "internal/credentials", "internal/history", "internal/httpx", "internal/limits", "internal/links", "internal/mcp", "internal/metrics", "internal/refresh", "internal/repos", "internal/resources", "internal/search", "internal/statuspage", "internal/stdio", "internal/telemetry", "internal/tools", "internal/tools/prompts", "internal/watch"},
 	"client":          {"internal/binary"},
 	"client/checkout": {"client", "client/unpack"},
 	"client/unpack":   {},
@@ -34,10 +34,11 @@ var arrows = map[string][]string{
 	// What a browser is shown: httpx alone knows how it gets there.
 	"internal/statuspage": {"internal/access", "internal/repos"},
 	// What the operator asks: nothing that serves clients knows of it.
-	"internal/admin":   {"internal/repos"},
-	"internal/metrics": {"internal/cache", "internal/httpx", "internal/limits", "internal/mcp", "internal/refresh", "internal/repos", "internal/watch", "internal/workers"},
-	"internal/mcp":     {"internal/access", "internal/archive", "internal/binary", "internal/limits", "internal/links", "internal/repos", "internal/repos/newest", "internal/resources", "internal/watch"},
-	"internal/limits":  {"internal/access"},
+	"internal/admin":     {"internal/repos"},
+	"internal/metrics":   {"internal/cache", "internal/httpx", "internal/limits", "internal/mcp", "internal/refresh", "internal/repos", "internal/watch", "internal/workers"},
+	"internal/telemetry": {"internal/httpx", "internal/mcp", "internal/resources"},
+	"internal/mcp":       {"internal/access", "internal/archive", "internal/binary", "internal/limits", "internal/links", "internal/repos", "internal/repos/newest", "internal/resources", "internal/watch"},
+	"internal/limits":    {"internal/access"},
 	// One client, both ways; WebSocket and stdio are two ways to carry it.
 	"internal/mcp/duplex": {"internal/binary", "internal/limits", "internal/mcp", "internal/panics", "internal/resources"},
 	"internal/stdio":      {"internal/binary", "internal/mcp", "internal/mcp/duplex", "internal/panics"},
@@ -155,8 +156,10 @@ var fences = map[string][]string{
 	"github.com/schollz":           {"cmd/repomcp"},
 	"os/exec":                      {"client", "internal/compress/compresstest", "internal/gittest", "internal/refresh", "bench"},
 	"unsafe":                       {},
-	"net/http":                     {"client", "internal/access/oauth", "internal/access/oauth/issuertest", "internal/admin", "internal/httpx", "internal/metrics", "internal/refresh", "bench"},
-	"github.com/prometheus":        {"internal/metrics"},
+	"net/http":                     {"client", "internal/access/oauth", "internal/access/oauth/issuertest", "internal/admin", "internal/httpx", "internal/metrics", "internal/refresh", "internal/telemetry", "bench"},
+	"github.com/prometheus":        {"internal/metrics", "internal/telemetry"},
+	"go.opentelemetry.io":          {"internal/telemetry"},
+	"google.golang.org/protobuf":   {"internal/telemetry"},
 	"github.com/KimMachineGun":     {"internal/limits"},
 	"github.com/coreos/go-systemd": {"cmd/repomcp"},
 	"github.com/coreos/go-oidc":    {"internal/access/oauth"},

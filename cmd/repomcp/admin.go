@@ -8,45 +8,75 @@ import (
 	"github.com/repomcp/repomcp/internal/admin"
 	"github.com/repomcp/repomcp/internal/httpx"
 	"github.com/repomcp/repomcp/internal/metrics"
+	"github.com/repomcp/repomcp/internal/telemetry"
 )
 
-// administration is what the operator asks; empty where there is no listener for it.
+// administration is what the operator asks, and what is sent to a collector; empty
+// where there is neither a listener for it nor a collector.
 type administration struct {
-	listener net.Listener
-	metrics  *metrics.Metrics
-	reach    reach
-	logger   *slog.Logger
+	listener  net.Listener
+	metrics   *metrics.Metrics
+	telemetry *telemetry.Telemetry
+	reach     reach
+	logger    *slog.Logger
 }
 
-// newAdministration uses a listener, or nil.
-func newAdministration(listener net.Listener, logger *slog.Logger) *administration {
+// newAdministration uses a listener, or nil. Close it.
+func newAdministration(env environment, listener net.Listener, logger *slog.Logger) (*administration, error) {
 	a := &administration{listener: listener, logger: logger}
-	if listener == nil {
-		return a
+	settings := telemetry.Read(env.lookup, logger)
+	if listener != nil || settings.Metrics() {
+		a.metrics = metrics.New(version())
 	}
-	a.metrics, a.reach = metrics.New(version()), reachOf("http", listener.Addr())
-	if a.reach.everybody {
+	if err := a.startTelemetry(settings); err != nil || listener == nil {
+		return a, err
+	}
+	if a.reach = reachOf("http", listener.Addr()); a.reach.everybody {
 		logger.Warn("other machines can connect to the admin listener, which asks nobody who they are; it tells the " +
 			"names of all repositories")
 	}
-	return a
+	return a, nil
 }
 
-// observer is nil where nobody asks for the numbers.
-func (a *administration) observer() httpx.Observer {
-	if a.metrics == nil {
+func (a *administration) startTelemetry(settings *telemetry.Settings) (err error) {
+	if settings == nil {
 		return nil
 	}
-	return a.metrics
+	options := telemetry.Options{Settings: settings, Version: version(), Logger: a.logger}
+	if a.metrics != nil {
+		options.Gatherer = a.metrics
+	}
+	a.telemetry, err = telemetry.Start(options)
+	return err
+}
+
+// close sends what is left.
+func (a *administration) close() {
+	if a.telemetry != nil {
+		a.telemetry.Close()
+	}
+}
+
+// observer is who counts, and makes traces.
+func (a *administration) observer() (all httpx.Observers) {
+	if a.metrics != nil {
+		all = append(all, a.metrics)
+	}
+	if a.telemetry != nil {
+		all = append(all, a.telemetry)
+	}
+	return all
 }
 
 // serve answers the operator until stop is called, also while downloads finish after
 // the end of ctx. Then the server is not ready.
 func (a *administration) serve(ctx context.Context, hosts []string, sources metrics.Sources) (stop func()) {
+	if a.metrics != nil {
+		a.metrics.Read(sources)
+	}
 	if a.listener == nil {
 		return func() {}
 	}
-	a.metrics.Read(sources)
 	server := admin.New(admin.Options{
 		Metrics: a.metrics.Handler(), Catalogue: sources.Catalogue, Health: sources.Catalogue.Check,
 		Hosts: append(hosts, a.reach.names...), Logger: a.logger,

@@ -160,7 +160,11 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 	if err != nil {
 		return err
 	}
-	operator := newAdministration(sockets.admin, logger)
+	operator, err := newAdministration(env, sockets.admin, logger)
+	if err != nil {
+		return err
+	}
+	defer operator.close()
 	linking, err := flags.ownLinks().open(flags.publicURL, scheme(cert), listener.Addr(), logger)
 	if err != nil {
 		return err
@@ -183,8 +187,7 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 		AllowedOrigins: flags.allowedOrigins,
 		PublicURL:      flags.publicURL, Authentication: asking.Authentication, TLS: cert.config(),
 		WriteTimeout: flags.writeTimeout, Connections: flags.maxConnections, Health: served.catalogue.Check,
-		Limits:   served.limits,
-		Observer: operator.observer(), Logger: logger,
+		Limits: served.limits, Observer: operator.observer(), Stages: operator.telemetry != nil, Logger: logger,
 	})
 	if err := greet(env.stderr, flags, at, asking.asks(), len(served.catalogue.Names()), logger); err != nil {
 		return err

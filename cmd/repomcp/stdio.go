@@ -82,11 +82,17 @@ func serveStdio(c *cobra.Command, env environment, flags mirrorFlags) (err error
 	if err := served.assemble(flags, resources.Options{NoHTTP: true}, mcp.Options{}); err != nil {
 		return err
 	}
+	operator, err := newAdministration(env, nil, logger)
+	if err != nil {
+		return err
+	}
+	defer operator.close()
 	greetStdio(env.stderr, flags, len(served.catalogue.Names()), isTerminal(env.stdout), logger)
 	stop := runUntil(c.Context(), served.background(flags)...)
 	defer stop()
 	return stdio.Serve(c.Context(), stdio.Options{
-		MCP: served.messages, In: c.InOrStdin(), Out: env.stdout, Drain: flags.drainTimeout, Logger: logger,
+		MCP: served.messages, In: c.InOrStdin(), Out: env.stdout, Drain: flags.drainTimeout,
+		Observer: operator.observer(), Stages: operator.telemetry != nil, Logger: logger,
 	})
 }
 

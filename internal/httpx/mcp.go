@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -63,9 +64,8 @@ func eraOf(r *http.Request) mcp.Era {
 func (s *Server) single(c echo.Context, message mcp.Message) error {
 	c.Set(keyRPC, message.Method)
 	request, status, failure := s.admit(c.Request(), message)
-	if request != nil {
-		request.Mode, request.AcceptsBinary = binary.ModeMultipart, acceptsParts(c.Request())
-	}
+	c.Set(keyRequest, request)
+	request.Mode, request.AcceptsBinary = binary.ModeMultipart, acceptsParts(c.Request())
 	if status != 0 {
 		return s.reply(c, status, mcp.ErrorReply(message.ID, failure, mcp.SessionEra))
 	}
@@ -116,7 +116,7 @@ var sessionStatus = map[mcp.SessionState]struct {
 func (s *Server) admit(r *http.Request, message mcp.Message) (*mcp.Request, int, *mcp.Error) {
 	request, session, failure := s.options.MCP.Admit(r.Context(), message, r.Header.Get)
 	if problem := sessionStatus[session]; problem.status != 0 {
-		return nil, problem.status, &mcp.Error{Reason: mcp.ReasonRequest, Message: problem.text}
+		return request, problem.status, &mcp.Error{Reason: mcp.ReasonRequest, Message: problem.text}
 	}
 	request.Address = clientNetwork(r)
 	return request, 0, failure
@@ -207,7 +207,7 @@ func (s *Server) batchReplies(c echo.Context, requests []*mcp.Request) error {
 			s.options.MCP.Notified(request)
 			continue
 		}
-		reply, release := s.batched(c.Request(), request)
+		reply, release := s.batched(c, request)
 		if separator == "[" {
 			w.Header().Set("Content-Type", typeJSON)
 		}
@@ -227,15 +227,31 @@ func (s *Server) batchReplies(c echo.Context, requests []*mcp.Request) error {
 
 // batched answers one request of a batch. What was reserved for the reply is given back
 // by release.
-func (s *Server) batched(r *http.Request, request *mcp.Request) (reply []byte, release func()) {
-	ctx, release := limits.WithKept(r.Context())
+func (s *Server) batched(c echo.Context, request *mcp.Request) (message []byte, release func()) {
+	start, outcome := time.Now(), outcomeAborted
+	ctx, account := s.account(c.Request().Context())
+	defer func() {
+		resources.AccountOf(c.Request().Context()).Join(account)
+		s.observeMessage(c, request, account, outcome, int64(len(message)), time.Since(start))
+	}()
+	ctx, release = limits.WithKept(ctx)
 	ctx, end := s.options.MCP.Begin(ctx, request)
 	defer end()
 	answer := s.options.MCP.Answer(ctx, request)
+	outcome = outcomeOf(account)
 	if failure := cancelled(ctx, request); failure != nil {
+		outcome = outcomeError
 		return mcp.ErrorReply(request.ID, failure, request.Era), release
 	}
 	return answer.Message, release
+}
+
+// outcomeOf is how a message was answered.
+func outcomeOf(account *resources.Account) string {
+	if account.Failed() {
+		return outcomeError
+	}
+	return outcomeDone
 }
 
 // openEvents answers GET /mcp: the event stream of a session.
@@ -329,8 +345,9 @@ func statusOf(code int, era mcp.Era) int {
 
 // fail replies with a JSON-RPC error.
 func (s *Server) fail(c echo.Context, id json.RawMessage, failure *mcp.Error, era mcp.Era) error {
-	resources.AccountOf(c.Request().Context()).Fail()
-	status := statusOf(mcp.Code(failure, era), era)
+	code := mcp.Code(failure, era)
+	resources.AccountOf(c.Request().Context()).FailWith(code)
+	status := statusOf(code, era)
 	if refusal := limits.RefusalOf(failure); refusal != nil {
 		status = refusalHeaders(c.Response().Header(), refusal)
 	}

@@ -1,11 +1,15 @@
 package httpx
 
 import (
+	"context"
+	"net/http"
 	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/repomcp/repomcp/internal/access"
+	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
@@ -14,9 +18,9 @@ type Observer interface {
 	// RequestBegan tells of an HTTP request, and Request of its end.
 	RequestBegan()
 	Request(Request)
-	// Message tells of the end of a message of MCP, which came as an HTTP request of
-	// its own or over WebSocket.
-	Message(Message)
+	// Observer is told of messages of MCP, whether they came as HTTP requests, in a
+	// batch of one or over WebSocket.
+	mcp.Observer
 	// StreamBegan tells that bytes of a resource begin, and StreamEnded that they
 	// ended; those that are not whole were aborted.
 	StreamBegan()
@@ -34,16 +38,80 @@ type Request struct {
 	Status  int
 	Bytes   int64 // of the reply's body
 	Took    time.Duration
+	Details RequestDetails
 }
 
-// Message is a message of MCP that was answered.
-type Message struct {
-	Transport string // http or websocket
-	Method    string // as the client wrote it
-	Tool      string // that was called; "" for none
-	Outcome   string
-	Bytes     int64
-	Took      time.Duration
+// RequestDetails are what else is known of a request. Nothing of them is made for it:
+// who wants none of it pays nothing.
+type RequestDetails struct {
+	HTTP *http.Request
+	// Pattern is that of the route, such as /archive/*; "" where Route is.
+	Pattern string
+	Account *resources.Account
+	Origin  mcp.Origin
+}
+
+// Path and Query are those of the URL, as they may be logged: without secrets.
+func (d RequestDetails) Path() string { return logged(withoutToken(d.HTTP.URL.Path)) }
+
+// Query is "" where there is none.
+func (d RequestDetails) Query() string { return logged(withoutSecrets(d.HTTP.URL.RawQuery)) }
+
+// Host is the name under which the server was asked, without a port.
+func (d RequestDetails) Host() string { return logged(hostName(d.HTTP.Host)) }
+
+// CarriesMessages reports whether the request was one for messages of MCP, of which
+// observers are told apart.
+func (d RequestDetails) CarriesMessages() bool {
+	return d.HTTP.URL.Path == mcpPath || d.HTTP.URL.Path == socketPath
+}
+
+// Probes reports whether somebody asked how the server is.
+func (d RequestDetails) Probes() bool { return d.HTTP.URL.Path == healthPath }
+
+// Observers are told everything, each in turn.
+type Observers []Observer
+
+// RequestBegan implements [Observer].
+func (o Observers) RequestBegan() {
+	for _, each := range o {
+		each.RequestBegan()
+	}
+}
+
+// Request implements [Observer].
+func (o Observers) Request(r Request) {
+	for _, each := range o {
+		each.Request(r)
+	}
+}
+
+// Message implements [mcp.Observer].
+func (o Observers) Message(m mcp.Exchange) {
+	for _, each := range o {
+		each.Message(m)
+	}
+}
+
+// Session implements [mcp.Observer].
+func (o Observers) Session(ended mcp.Session) {
+	for _, each := range o {
+		each.Session(ended)
+	}
+}
+
+// StreamBegan implements [Observer].
+func (o Observers) StreamBegan() {
+	for _, each := range o {
+		each.StreamBegan()
+	}
+}
+
+// StreamEnded implements [Observer].
+func (o Observers) StreamEnded(whole bool) {
+	for _, each := range o {
+		each.StreamEnded(whole)
+	}
 }
 
 // The transports of messages.
@@ -52,36 +120,61 @@ const (
 	transportSocket = "websocket"
 )
 
-// nobody is the observer of a server that has none.
-type nobody struct{}
+// keyRequest of the echo context is the message of MCP that an HTTP request carries.
+const keyRequest = "request"
 
-func (nobody) RequestBegan()    {}
-func (nobody) Request(Request)  {}
-func (nobody) Message(Message)  {}
-func (nobody) StreamBegan()     {}
-func (nobody) StreamEnded(bool) {}
+// account gives a request an account, with its stages where somebody wants them.
+func (s *Server) account(ctx context.Context) (context.Context, *resources.Account) {
+	ctx, account := resources.WithAccount(ctx)
+	if s.options.Stages {
+		account.KeepStages()
+	}
+	return ctx, account
+}
+
+// origin is where a request came from.
+func origin(c echo.Context) mcp.Origin {
+	r := c.Request()
+	return mcp.Origin{
+		Client: hostName(r.RemoteAddr), RequestID: c.Response().Header().Get(headerRequestID),
+		Principal: access.PrincipalOf(r.Context()).ID, Trace: traceContext(r.Header),
+	}
+}
+
+// traceContext is what the headers of W3C Trace Context say. A parent that is given
+// twice is none.
+func traceContext(h http.Header) mcp.TraceContext {
+	parents := h["Traceparent"]
+	if len(parents) != 1 {
+		return mcp.TraceContext{}
+	}
+	return mcp.TraceContext{Parent: parents[0], State: strings.Join(h["Tracestate"], ",")}
+}
 
 // observe tells of a request over HTTP, and of the message in it.
 func (s *Server) observe(c echo.Context, account *resources.Account, outcome string, took time.Duration) {
 	r := Request{
 		Method: c.Request().Method, Outcome: outcome, Status: c.Response().Status, Bytes: c.Response().Size, Took: took,
+		Details: RequestDetails{HTTP: c.Request(), Account: account, Origin: origin(c)},
 	}
 	// A path that no route has keeps what the router compared last.
 	if route := c.Path(); s.paths[route] {
-		r.Route = strings.TrimSuffix(route, "*")
+		r.Route, r.Details.Pattern = strings.TrimSuffix(route, "*"), route
 	}
 	s.observer.Request(r)
-	if rpc, ok := c.Get(keyRPC).(string); ok {
-		s.observer.Message(Message{
-			Transport: transportHTTP, Method: rpc, Tool: account.Tool(), Outcome: outcome, Bytes: r.Bytes, Took: took,
-		})
+	if request, ok := c.Get(keyRequest).(*mcp.Request); ok {
+		s.observeMessage(c, request, account, outcome, r.Bytes, took)
 	}
 }
 
-// observeSocket tells of a message over WebSocket.
-func (s *Server) observeSocket(method, tool, outcome string, length int64, took time.Duration) {
-	s.observer.Message(Message{
-		Transport: transportSocket, Method: method, Tool: tool, Outcome: outcome, Bytes: length, Took: took,
+// observeMessage tells of a message over HTTP.
+func (s *Server) observeMessage(
+	c echo.Context, request *mcp.Request, account *resources.Account, outcome string, length int64, took time.Duration,
+) {
+	s.observer.Message(mcp.Exchange{
+		Transport: transportHTTP, Method: request.Method, Tool: account.Tool(), Outcome: outcome, Bytes: length,
+		Took:    took,
+		Details: mcp.Details{Request: request, Account: account, Origin: origin(c), Status: c.Response().Status},
 	})
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
+	"github.com/repomcp/repomcp/internal/mcp"
 )
 
 // notebook writes down what a server tells of.
@@ -19,7 +20,7 @@ type notebook struct {
 	began    int
 	open     int
 	requests []httpx.Request
-	messages []httpx.Message
+	messages []mcp.Exchange
 	streams  map[bool]int
 	ended    chan struct{}
 }
@@ -30,9 +31,10 @@ func (n *notebook) Request(r httpx.Request) {
 	n.note(func() { n.requests = append(n.requests, r) })
 	n.ended <- struct{}{}
 }
-func (n *notebook) Message(m httpx.Message) { n.note(func() { n.messages = append(n.messages, m) }) }
-func (n *notebook) StreamBegan()            { n.note(func() { n.open++ }) }
-func (n *notebook) StreamEnded(whole bool)  { n.note(func() { n.open--; n.streams[whole]++ }) }
+func (n *notebook) Message(m mcp.Exchange) { n.note(func() { n.messages = append(n.messages, m) }) }
+func (n *notebook) Session(mcp.Session)    {}
+func (n *notebook) StreamBegan()           { n.note(func() { n.open++ }) }
+func (n *notebook) StreamEnded(whole bool) { n.note(func() { n.open--; n.streams[whole]++ }) }
 
 func (n *notebook) note(do func()) {
 	n.mu.Lock()
@@ -75,7 +77,7 @@ func TestObserversAreToldOfEachRequest(t *testing.T) {
 		if c.want.Outcome == "error" {
 			c.want.Bytes = got.Bytes // that of the explanation
 		}
-		c.want.Took = got.Took
+		c.want.Took, c.want.Details = got.Took, got.Details
 		if got != c.want || got.Took <= 0 {
 			t.Errorf("%s %s: %+v, want %+v", c.verb, c.path, got, c.want)
 		}
@@ -101,15 +103,15 @@ func TestObserversAreToldOfMessagesAndBrokenStreams(t *testing.T) {
 	n.await(t, "a stream", func() bool { return n.open == 1 })
 	_ = response.Body.Close() // which breaks it off
 	n.await(t, "its end", func() bool { return n.open == 0 && n.streams[false] == 1 })
-	for _, want := range []httpx.Message{
+	for _, want := range []mcp.Exchange{
 		{Transport: "websocket", Method: methodRead, Outcome: "error"},
 		{Transport: "http", Method: methodStream, Outcome: "aborted"},
 		{Transport: "http", Method: "initialize", Outcome: "done"},
 	} {
 		n.await(t, want.Method, func() bool {
-			return slices.ContainsFunc(n.messages, func(m httpx.Message) bool {
+			return slices.ContainsFunc(n.messages, func(m mcp.Exchange) bool {
 				valid := m.Took > 0 && (m.Bytes > 0 || m.Outcome == "aborted")
-				m.Took, m.Bytes = 0, 0
+				m.Took, m.Bytes, m.Details = 0, 0, mcp.Details{}
 				return valid && m == want
 			})
 		})

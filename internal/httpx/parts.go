@@ -32,7 +32,9 @@ func partsHeaders(h http.Header, contentType string) {
 // last boundary is never there.
 func (s *Server) sendParts(c echo.Context, reply mcp.Reply) {
 	ctx := c.Request().Context()
-	w := &streamWriter{response: c.Response()}
+	account := resources.AccountOf(ctx)
+	defer account.Stage("send")()
+	w := &streamWriter{response: c.Response(), account: account}
 	parts := binary.NewReplyWriter(w)
 	partsHeaders(c.Response().Header(), parts.ContentType())
 	defer unblockAfter(ctx, c)()

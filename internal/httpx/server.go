@@ -77,7 +77,9 @@ type Options struct {
 	TLS *tls.Config
 	// Observer is told what is served; nil: nobody is.
 	Observer Observer
-	Logger   *slog.Logger
+	// Stages has the observer told what requests spend their time on.
+	Stages bool
+	Logger *slog.Logger
 }
 
 // Server is the HTTP server. There is no global write timeout: what bounds
@@ -103,7 +105,7 @@ func New(options Options) *Server {
 		options.Sockets = defaultSockets
 	}
 	if options.Observer == nil {
-		options.Observer = nobody{}
+		options.Observer = Observers{}
 	}
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)

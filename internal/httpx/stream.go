@@ -107,7 +107,9 @@ func (s *Server) send(c echo.Context, content *resources.Content, d delivery) {
 	whole := false
 	defer func() { s.observer.StreamEnded(whole) }()
 	announced := announceDigest(c.Request(), h, content, d)
-	w := &streamWriter{response: c.Response(), limit: d.limit}
+	account := resources.AccountOf(ctx)
+	defer account.Stage("send")()
+	w := &streamWriter{response: c.Response(), account: account, limit: d.limit}
 	// A write that waits for the client ends with the request, which the client
 	// can cancel from another connection.
 	defer unblockAfter(ctx, c)()
@@ -308,6 +310,7 @@ var errStreamLimit = errors.New("the stream is larger than the client's maxStrea
 // streamWriter writes the body of a stream, and counts it.
 type streamWriter struct {
 	response *echo.Response
+	account  *resources.Account
 	limit    int64 // 0: none
 	written  int64
 }
@@ -321,6 +324,9 @@ func (w *streamWriter) start(status int) error {
 func (w *streamWriter) Write(p []byte) (int, error) {
 	if w.limit > 0 && w.written+int64(len(p)) > w.limit {
 		return 0, errStreamLimit
+	}
+	if w.written == 0 && len(p) > 0 {
+		w.account.Mark("first byte")
 	}
 	n, err := w.response.Write(p)
 	w.written += int64(n)

@@ -65,7 +65,7 @@ func (s *Server) websocket(c echo.Context) (err error) {
 	opened.conn.SetReadLimit(maxBodyBytes)
 	// The log finds the request that opened the connection.
 	from := append(client(r), slog.String("request_id", c.Response().Header().Get(headerRequestID)))
-	opened.serve(r.Context(), s.options.MCP.Connect(address, r.Header.Get(mcp.HeaderTools)), from)
+	opened.serve(r.Context(), s.options.MCP.Connect(address, r.Header.Get(mcp.HeaderTools)), origin(c), from)
 	return nil
 }
 
@@ -98,7 +98,7 @@ func newSocket(s *Server) *socket {
 }
 
 // serve returns when the connection has ended and nothing runs for it any more.
-func (s *socket) serve(ctx context.Context, client *mcp.Connection, from []slog.Attr) {
+func (s *socket) serve(ctx context.Context, client *mcp.Connection, of mcp.Origin, from []slog.Attr) {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	s.closing = panics.NewGroup(cancel)
@@ -108,7 +108,7 @@ func (s *socket) serve(ctx context.Context, client *mcp.Connection, from []slog.
 	s.talk = duplex.New(duplex.Options{
 		Client: client, Mode: binary.ModeFrames, Stopping: s.server.draining, Beside: s.keepAlive,
 		Logger: s.server.logger, Place: slog.String("path", socketPath), From: from,
-		Observe: s.server.observeSocket,
+		Observer: s.server.observer, Transport: transportSocket, Origin: of, Stages: s.server.options.Stages,
 	}, s)
 	_ = s.talk.Serve(ctx) // the client has been told why, if it could be
 }

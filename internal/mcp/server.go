@@ -187,10 +187,10 @@ func (r *Request) reply(ctx context.Context, result any, failure *Error) Reply {
 		}
 		failure = resources.Internal(err)
 	}
-	resources.AccountOf(ctx).Fail()
+	code := Code(failure, r.Era)
+	resources.AccountOf(ctx).FailWith(code)
 	return Reply{
-		Message: ErrorReply(r.ID, r.About(failure), r.Era), Code: Code(failure, r.Era),
-		Refusal: limits.RefusalOf(failure),
+		Message: ErrorReply(r.ID, r.About(failure), r.Era), Code: code, Refusal: limits.RefusalOf(failure),
 	}
 }
 

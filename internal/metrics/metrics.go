@@ -9,10 +9,12 @@ package metrics
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+	dto "github.com/prometheus/client_model/go"
 
 	"github.com/repomcp/repomcp/internal/cache"
 	"github.com/repomcp/repomcp/internal/refresh"
@@ -69,6 +71,15 @@ func (m *Metrics) Read(s Sources) {
 	if s.Refresher != nil {
 		m.registry.MustRegister(hookCollector{s.Refresher})
 	}
+}
+
+// Gather implements [prometheus.Gatherer]: it has all that is sent elsewhere, which is
+// all but the series of single repositories.
+func (m *Metrics) Gather() ([]*dto.MetricFamily, error) {
+	families, err := m.registry.Gather()
+	return slices.DeleteFunc(families, func(f *dto.MetricFamily) bool {
+		return f.GetName() == prometheus.BuildFQName(namespace, "", mirrorFetched)
+	}), err
 }
 
 // Handler answers with the numbers, in the text formats of Prometheus.

@@ -13,6 +13,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/cache"
 	"github.com/repomcp/repomcp/internal/httpx"
+	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/metrics"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/watch"
@@ -109,7 +110,7 @@ func TestWhatIsServedIsCounted(t *testing.T) {
 		m.Request(httpx.Request{Route: "/raw/", Method: "GET", Outcome: "done", Status: 206, Bytes: 10, Took: 3 * time.Millisecond})
 	}
 	m.RequestBegan()
-	m.Message(httpx.Message{Transport: "websocket", Method: "tools/call", Tool: "get_commit", Outcome: "error"})
+	m.Message(mcp.Exchange{Transport: "websocket", Method: "tools/call", Tool: "get_commit", Outcome: "error"})
 	for _, whole := range []bool{true, false, false} {
 		m.StreamBegan()
 		m.StreamEnded(whole)
@@ -140,7 +141,7 @@ func TestClientsMakeNoSeries(t *testing.T) {
 	tell := func(method string) {
 		m.RequestBegan()
 		m.Request(httpx.Request{Method: method, Outcome: "error", Status: 404})
-		m.Message(httpx.Message{Transport: "http", Method: method, Outcome: "error"})
+		m.Message(mcp.Exchange{Transport: "http", Method: method, Outcome: "error"})
 	}
 	tell("first")
 	before := len(scrape(t, m))

@@ -13,6 +13,8 @@ import (
 )
 
 const (
+	// mirrorFetched has a series for each repository.
+	mirrorFetched = "mirror_fetched_timestamp_seconds"
 	// MaxMirrorSeries is how many repositories have a series: those that were fetched
 	// the longest ago, which are the ones that somebody has to look after.
 	MaxMirrorSeries = 500
@@ -49,7 +51,7 @@ func newMirrors(c *repos.Catalogue) *mirrors {
 		catalogue: c,
 		states: describe("mirrors", "Repositories by their last git fetch: done, unfinished (it failed, or is under way), "+
 			"never or unreadable.", "last_fetch"),
-		fetched: describe("mirror_fetched_timestamp_seconds",
+		fetched: describe(mirrorFetched,
 			"When the last git fetch ended, of the repositories where that is the longest ago.", "repository"),
 		oldest: describe("mirror_fetched_oldest_timestamp_seconds",
 			"The earliest of these times; 0 where there is none."),

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/httpx"
+	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/metrics"
 )
 
@@ -35,7 +36,7 @@ func everything(t *testing.T) map[string][]string {
 func exercise(m *metrics.Metrics) {
 	m.RequestBegan()
 	m.Request(httpx.Request{Route: "/raw/", Method: "GET", Outcome: "done", Status: 200})
-	m.Message(httpx.Message{Transport: "http", Method: "ping", Outcome: "done"})
+	m.Message(mcp.Exchange{Transport: "http", Method: "ping", Outcome: "done"})
 	m.StreamBegan()
 	m.StreamEnded(true)
 }

@@ -2,6 +2,7 @@ package metrics
 
 import (
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -17,28 +18,12 @@ const other = "other"
 // out of memory to a download over a slow line.
 var durations = []float64{.001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60, 300, 1800}
 
-// httpMethods and mcpMethods are those that have a label of their own.
-var (
-	httpMethods = set(http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete, http.MethodOptions)
-	mcpMethods  = set(
-		mcp.MethodInitialize, mcp.MethodInitialized, mcp.MethodCancelled, mcp.MethodDiscover, mcp.MethodPing,
-		mcp.MethodList, mcp.MethodTemplates, mcp.MethodRead, mcp.MethodStream, mcp.MethodSubscribe,
-		mcp.MethodUnsubscribe, mcp.MethodListen, mcp.MethodComplete, mcp.MethodToolsList, mcp.MethodToolsCall,
-		"prompts/list", mcp.MethodPromptsGet,
-	)
-)
+// httpMethods are those that have a label of their own.
+var httpMethods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete, http.MethodOptions}
 
-func set(values ...string) map[string]bool {
-	known := make(map[string]bool, len(values))
-	for _, value := range values {
-		known[value] = true
-	}
-	return known
-}
-
-// known is a value if there is a label for it.
-func known(values map[string]bool, value string) string {
-	if values[value] {
+// label is a value if it is one of those that there are.
+func label(value string, known bool) string {
+	if known {
 		return value
 	}
 	return other
@@ -108,17 +93,21 @@ func (r *requests) Request(q httpx.Request) {
 		route = other
 	}
 	class := strconv.Itoa(q.Status/100) + "xx"
-	r.total.WithLabelValues(route, known(httpMethods, q.Method), q.Outcome, class).Inc()
+	r.total.WithLabelValues(route, label(q.Method, slices.Contains(httpMethods, q.Method)), q.Outcome, class).Inc()
 	r.seconds.WithLabelValues(route).Observe(q.Took.Seconds())
 	r.bytes.WithLabelValues(route).Add(float64(q.Bytes))
 }
 
-// Message implements [httpx.Observer].
-func (r *requests) Message(m httpx.Message) {
-	rpc := known(mcpMethods, m.Method)
+// Message implements [mcp.Observer].
+func (r *requests) Message(m mcp.Exchange) {
+	rpc := label(m.Method, mcp.IsMethod(m.Method))
 	r.messages.WithLabelValues(m.Transport, rpc, m.Tool, m.Outcome).Inc()
 	r.messageSeconds.WithLabelValues(rpc, m.Tool).Observe(m.Took.Seconds())
 }
+
+// Session implements [mcp.Observer]. How many connections there are is read from the
+// server.
+func (r *requests) Session(mcp.Session) {}
 
 // StreamBegan implements [httpx.Observer].
 func (r *requests) StreamBegan() {

@@ -3,15 +3,30 @@ package resources
 import (
 	"context"
 	"log/slog"
+	"slices"
 	"sync"
+	"time"
 )
 
-// Account is what the log says of a request beside its HTTP: what was asked for,
-// and whether it was had. Who serves the request fills it in.
+// Account is what logs and traces say of a request beside its HTTP: what was asked
+// for, and whether it was had. Who serves the request fills it in.
 type Account struct {
 	mu                            sync.Mutex
 	tool, repository, ref, commit string
 	failed, stale                 bool
+	code                          int
+	timed                         bool
+	stages                        []Stage
+}
+
+// maxStages bounds what is kept of one request, which may open many resources.
+const maxStages = 32
+
+// Stage is a part of the work that a request took, or a moment of it, which has no
+// end.
+type Stage struct {
+	Name       string
+	Begin, End time.Time
 }
 
 type keyAccount struct{}
@@ -41,6 +56,72 @@ func (a *Account) Fail() {
 	a.failed = true
 }
 
+// FailWith is Fail with the code that the error has in the protocol.
+func (a *Account) FailWith(code int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.failed, a.code = true, code
+}
+
+// Code is that of the error that the request was answered with; 0 where that has
+// none, or there was none.
+func (a *Account) Code() int {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.code
+}
+
+// KeepStages has stages kept from now on. Nothing is kept, or allocated, without it.
+func (a *Account) KeepStages() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.timed = true
+}
+
+// Stage begins a part of the work; end ends it.
+func (a *Account) Stage(name string) (end func()) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.timed || len(a.stages) == maxStages {
+		return func() {}
+	}
+	i := len(a.stages)
+	a.stages = append(a.stages, Stage{Name: name, Begin: time.Now()})
+	return func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		a.stages[i].End = time.Now()
+	}
+}
+
+// Mark notes a moment.
+func (a *Account) Mark(name string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.timed && len(a.stages) < maxStages {
+		a.stages = append(a.stages, Stage{Name: name, Begin: time.Now()})
+	}
+}
+
+// Stages are those that were kept, in the order in which they began.
+func (a *Account) Stages() []Stage {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.stages)
+}
+
+// Join takes over what another account says: that of a request which is a part of
+// this one.
+func (a *Account) Join(part *Account) {
+	part.mu.Lock()
+	tool, repository, ref, commit, failed := part.tool, part.repository, part.ref, part.commit, part.failed
+	part.mu.Unlock()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.tool, a.repository, a.ref, a.commit = tool, repository, ref, commit
+	a.failed = a.failed || failed
+}
+
 // Call notes which tool was called, and on what.
 func (a *Account) Call(tool, repository, ref string) {
 	a.mu.Lock()
@@ -55,7 +136,7 @@ func (a *Account) ask(repository, ref string) {
 	a.repository, a.ref = repository, ref
 }
 
-// Find notes the commit that was found; of several, the last.
+// Find notes the commit that was found; of several, the last. "" is none.
 func (a *Account) Find(commit string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -89,6 +170,14 @@ func (a *Account) Tool() string {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.tool
+}
+
+// Found is which repository was asked for, and the commit that it was about; "" for
+// what is not known.
+func (a *Account) Found() (repository, commit string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return Clip(Text(a.repository)), a.commit
 }
 
 // Attributes are the facts for a line of the log, without those that nobody

@@ -170,6 +170,7 @@ func (c *Content) Fetch(ctx context.Context) error {
 	if c.cached == nil || c.cached.entry != nil {
 		return nil
 	}
+	defer AccountOf(ctx).Stage("cache")()
 	entry, err := c.cached.cache.Begin(ctx, c.cached.key, c.MIMEType, c.cached.build, c.lend())
 	if err != nil {
 		return err

@@ -144,6 +144,7 @@ func (s *Service) openResource(ctx context.Context, resource Resource) (*Content
 
 // openWith takes a snapshot and finds a resource in it.
 func (s *Service) openWith(ctx context.Context, resource Resource, open opener) (*Content, error) {
+	defer AccountOf(ctx).Stage("open")()
 	snapshot, err := s.catalogue.For(ctx).Snapshot(resource.Repository)
 	if err != nil {
 		return nil, err
@@ -221,10 +222,13 @@ func (s *Service) openArchive(ctx context.Context, snapshot *repos.Snapshot, r R
 func (s *Service) planArchive(
 	ctx context.Context, snapshot *repos.Snapshot, r Resource, siblings archive.Siblings,
 ) (*Content, error) {
+	resolved := AccountOf(ctx).Stage("resolve")
 	head, err := snapshot.ResolveTreeish(ctx, r.Revision)
+	resolved()
 	if err != nil {
 		return nil, err
 	}
+	defer AccountOf(ctx).Stage("plan")()
 	options := r.Options
 	options.Limits, options.Siblings = s.options.ArchiveLimits, siblings
 	if options.Base != "" { // both trees are looked at

@@ -26,6 +26,8 @@ const (
 	// defaultDrain is long enough for a slow answer. Clients that want the process to
 	// end sooner send SIGTERM.
 	defaultDrain = 30 * time.Second
+	// transport is its name in the log, and for observers.
+	transport = "stdio"
 )
 
 // Options of [Serve]. MCP, In and Out are required.
@@ -38,8 +40,12 @@ type Options struct {
 	Out io.Writer
 	// Drain is how long requests may take after the end of the input, or once the
 	// context has ended; 0 means 30 s.
-	Drain  time.Duration
-	Logger *slog.Logger
+	Drain time.Duration
+	// Observer is told of messages; nil: nobody is. Stages has it told what they spent
+	// their time on.
+	Observer mcp.Observer
+	Stages   bool
+	Logger   *slog.Logger
 }
 
 // Why a client is not served any more.
@@ -71,7 +77,8 @@ func Serve(ctx context.Context, options Options) error {
 	defer context.AfterFunc(ctx, p.hurry)()
 	err := duplex.New(duplex.Options{
 		Client: options.MCP.Connect("", ""), Mode: binary.ModeChunks, Stopping: ctx, Logger: options.Logger,
-		Place: slog.String("transport", "stdio"),
+		Place: slog.String("transport", transport), Transport: transport, Observer: options.Observer,
+		Stages: options.Stages,
 	}, p).Serve(running)
 	switch cause := context.Cause(running); {
 	case errors.Is(cause, errLeft):

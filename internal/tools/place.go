@@ -204,6 +204,7 @@ func (v *visit) commit(ctx context.Context, a revision) (f found, err error) {
 		if err == nil { // the result may have its id
 			resources.AccountOf(ctx).Find(f.ID.String())
 			v.trees.remember(f.repository, f.ID, "", f.Tree)
+			resources.AccountOf(ctx).Find(f.ID.String())
 		}
 	}()
 	if f.ref == "" {

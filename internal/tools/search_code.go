@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/search/pattern"
 	"github.com/repomcp/repomcp/internal/tools/glob"
@@ -210,6 +211,7 @@ type searchResult struct{ *search.Result }
 // that the cursor is of the last line that is shown. What was searched once is
 // in the searcher's cache.
 func (s *service) searchToFit(ctx context.Context, request *search.Request) (searchResult, error) {
+	defer resources.AccountOf(ctx).Stage("search")()
 	for {
 		found, err := s.searcher.Search(ctx, *request)
 		if err != nil {

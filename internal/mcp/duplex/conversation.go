@@ -57,10 +57,13 @@ type Options struct {
 	// Place and From are what the log says of the connection and its client.
 	Place slog.Attr
 	From  []slog.Attr
-	// Observe is told of each request that ended: its method as the client wrote it,
-	// the tool that was called, how it went, the length of the reply and how long it
-	// took. Nil: nobody is.
-	Observe func(method, tool, outcome string, length int64, took time.Duration)
+	// Observer is told of each message that was handled, and of the end of the
+	// session; nil: nobody is. Transport and Origin are what it is told of where they
+	// came from, and Stages has it told what they spent their time on.
+	Observer  mcp.Observer
+	Transport string
+	Origin    mcp.Origin
+	Stages    bool
 }
 
 // Conversation is what is said over one connection.
@@ -103,6 +106,7 @@ func (c *Conversation) Stalls() int64 { return c.stalls.Load() }
 // more. The error is that of the last Read, or nil after [ErrEnd]; ctx ends all at
 // once.
 func (c *Conversation) Serve(ctx context.Context) error {
+	defer c.tellOfEnd(time.Now())
 	ctx, c.end = context.WithCancel(ctx)
 	c.draining, c.drain = context.WithCancel(c.options.Stopping)
 	defer c.drain()

@@ -20,6 +20,7 @@ func (c *Conversation) take(ctx context.Context, body []byte) {
 	messages, batch, failure := mcp.ParseMessages(body)
 	if failure == nil && !batch && !messages[0].IsRequest() {
 		c.client.Notified(ctx, messages[0]) // what it cancels may have all the slots, or hold up the end
+		c.tellOfNotice(messages[0])
 		return
 	}
 	if !c.enter() {
@@ -68,7 +69,7 @@ func (c *Conversation) begin(ctx context.Context, messages []mcp.Message, batch 
 // notifications lasts, and so does not keep its slot: their number has a limit
 // of its own.
 func (c *Conversation) single(ctx context.Context, message mcp.Message, free func()) (work func()) {
-	ctx, _ = resources.WithAccount(ctx)
+	ctx = c.account(ctx)
 	ctx, release := limits.WithKept(ctx)
 	request, failure := c.client.Admit(message)
 	request.Mode, request.AcceptsBinary = c.options.Mode, true
@@ -79,7 +80,7 @@ func (c *Conversation) single(ctx context.Context, message mcp.Message, free fun
 	}
 	if failure != nil {
 		end()
-		c.fail(ctx, message.ID, failure, request.Era)
+		c.refuse(ctx, request, failure)
 		return nil
 	}
 	work = func() {
@@ -119,9 +120,10 @@ func (c *Conversation) batch(ctx context.Context, messages []mcp.Message) (work 
 	for _, request := range admitted {
 		if !request.IsRequest() {
 			c.client.Notified(ctx, request.Message)
+			c.tellOfNotice(request.Message)
 			continue
 		}
-		ctx, _ := resources.WithAccount(ctx)
+		ctx := c.account(ctx)
 		call, failure := c.client.Start(ctx, request)
 		replies = append(replies, func() []byte {
 			ctx, release := limits.WithKept(ctx)
@@ -132,7 +134,7 @@ func (c *Conversation) batch(ctx context.Context, messages []mcp.Message) (work 
 			start := time.Now()
 			reply, outcome := c.answer(ctx, request, call)
 			call.End()
-			c.log(ctx, request.Method, outcome, int64(len(reply.Message)), time.Since(start))
+			c.log(ctx, request, outcome, int64(len(reply.Message)), time.Since(start))
 			return reply.Message
 		})
 	}
@@ -178,7 +180,7 @@ func (c *Conversation) reply(ctx context.Context, request *mcp.Request, call *mc
 	start := time.Now()
 	reply, outcome := c.answer(ctx, request, call)
 	length := int64(len(reply.Message))
-	defer func() { c.log(ctx, request.Method, outcome, length, time.Since(start)) }()
+	defer func() { c.log(ctx, request, outcome, length, time.Since(start)) }()
 	if reply.Message == nil {
 		return
 	}
@@ -191,6 +193,7 @@ func (c *Conversation) reply(ctx context.Context, request *mcp.Request, call *mc
 		return // a failure has ended the connection
 	}
 	free()
+	defer resources.AccountOf(ctx).Stage("send")()
 	sent, whole := c.carry(ctx, call, streams)
 	length += sent
 	if !whole {
@@ -217,13 +220,13 @@ func (c *Conversation) answer(
 	return reply, outcomeDone
 }
 
-// log writes one line per request, and has it counted.
-func (c *Conversation) log(ctx context.Context, method, outcome string, length int64, took time.Duration) {
-	if observe := c.options.Observe; observe != nil {
-		observe(method, resources.AccountOf(ctx).Tool(), outcome, length, took)
-	}
+// log writes one line per request, and tells of it.
+func (c *Conversation) log(
+	ctx context.Context, request *mcp.Request, outcome string, length int64, took time.Duration,
+) {
+	c.tell(ctx, request, outcome, length, took)
 	attributes := []slog.Attr{
-		c.options.Place, slog.String("rpc", strings.ToValidUTF8(resources.ClipLong(method), "\uFFFD")),
+		c.options.Place, slog.String("rpc", strings.ToValidUTF8(resources.ClipLong(request.Method), "\uFFFD")),
 		slog.String("outcome", outcome), slog.Int64("bytes", length), slog.Float64("seconds", took.Seconds()),
 	}
 	attributes = append(append(attributes, resources.AccountOf(ctx).Attributes()...), c.options.From...)

@@ -1,0 +1,111 @@
+package mcp
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/resources"
+)
+
+// Observer is told what became of messages, by many goroutines at a time, and must
+// not wait.
+type Observer interface {
+	// Message tells of the end of a message.
+	Message(Exchange)
+	// Session tells of the end of a connection that was a session. Sessions over HTTP
+	// are ids, which end nowhere.
+	Session(Session)
+}
+
+// Exchange is a message of MCP that was answered, whatever carried it.
+type Exchange struct {
+	Transport string // http, websocket or stdio
+	Method    string // as the client wrote it
+	Tool      string // that was called; "" for none
+	// Outcome is done, error, aborted or panicked.
+	Outcome string
+	Bytes   int64
+	Took    time.Duration
+	Details Details
+}
+
+// Details are what else is known of an exchange. Nothing of them is made for it: who
+// wants none of it pays nothing.
+type Details struct {
+	// Request is the message, of which only that is known for sure that was read from
+	// it: it may have been refused.
+	Request *Request
+	Account *resources.Account
+	Origin  Origin
+	Status  int // of HTTP; 0 for other transports
+}
+
+// Origin is where messages come from.
+type Origin struct {
+	Client    string // the address of the connection, without a port; "" where there is none
+	RequestID string // that finds the line of the log
+	Principal string // the id of who asks; "" for anybody
+	Trace     TraceContext
+}
+
+// Session is a connection that has ended.
+type Session struct {
+	Transport string
+	Version   string // of the protocol
+	Took      time.Duration
+	Origin    Origin
+}
+
+// TraceContext names what a message is a part of (W3C Trace Context), as it was sent:
+// it may be anything.
+type TraceContext struct{ Parent, State string }
+
+// The members of _meta that carry a trace context, without a prefix (SEP-414).
+const (
+	metaTraceParent = "traceparent"
+	metaTraceState  = "tracestate"
+)
+
+// TraceContext is that of the message itself.
+func (p Params) TraceContext() TraceContext {
+	return TraceContext{Parent: text(p.meta[metaTraceParent]), State: text(p.meta[metaTraceState])}
+}
+
+// Prompt is the name that a prompts/get asks for; "" for other methods.
+func (r *Request) Prompt() string {
+	if r.Method != MethodPromptsGet {
+		return ""
+	}
+	var params struct{ Name string } // in any case of letters, as the type of the params takes it
+	if json.Unmarshal(r.Params.Raw, &params) != nil {
+		return ""
+	}
+	return params.Name
+}
+
+// Protocol is the version of the protocol that the request was served with, as far as
+// one was agreed on.
+func (r *Request) Protocol() string {
+	if r.begun != nil {
+		return r.begun.Version
+	}
+	return r.Version
+}
+
+// Protocol is the version that initialize agreed on; "" before it.
+func (c *Connection) Protocol() string {
+	if c.claims == nil {
+		return ""
+	}
+	return c.claims.Version
+}
+
+// notified are the notifications of clients that mean something.
+var notified = map[string]bool{MethodInitialized: true, MethodCancelled: true}
+
+// IsMethod reports whether there is a method, or a notification, of that name in any
+// era.
+func IsMethod(name string) bool {
+	return methods[SessionEra][name] != nil || methods[ModernEra][name] != nil || notified[name] ||
+		name == MethodStream || name == MethodListen
+}

@@ -1,0 +1,253 @@
+package telemetry
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/codes"
+	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/repomcp/repomcp/internal/httpx"
+	"github.com/repomcp/repomcp/internal/mcp"
+	"github.com/repomcp/repomcp/internal/resources"
+)
+
+// unknown stands for what clients made up, as the semantic conventions have it.
+const unknown = "_OTHER"
+
+// RequestBegan implements [httpx.Observer].
+func (t *Telemetry) RequestBegan() {}
+
+// StreamBegan implements [httpx.Observer].
+func (t *Telemetry) StreamBegan() {}
+
+// StreamEnded implements [httpx.Observer].
+func (t *Telemetry) StreamEnded(bool) {}
+
+// networks are how a transport is called, by its name here.
+var networks = map[string]struct{ transport, protocol, version string }{
+	"http": {"tcp", "http", "1.1"}, "websocket": {"tcp", "websocket", ""}, "stdio": {"pipe", "", ""},
+}
+
+// network describes a transport, and what carries it: a client that has no address
+// came by a Unix socket.
+func network(transport string, from mcp.Origin) []attribute.KeyValue {
+	n := networks[transport]
+	if n.transport == "tcp" && clientOf(from) == "" {
+		n.transport = "unix"
+	}
+	return present(
+		attribute.String("network.transport", n.transport), attribute.String("network.protocol.name", n.protocol),
+		attribute.String("network.protocol.version", n.version),
+	)
+}
+
+// clientOf is the address of a client. That of a Unix socket has no name.
+func clientOf(from mcp.Origin) string { return strings.TrimPrefix(from.Client, "@") }
+
+// present leaves out what is empty.
+func present(list ...attribute.KeyValue) []attribute.KeyValue {
+	return slices.DeleteFunc(list, func(a attribute.KeyValue) bool {
+		return a.Value.Type() == attribute.STRING && a.Value.AsString() == ""
+	})
+}
+
+// Session implements [mcp.Observer].
+func (t *Telemetry) Session(s mcp.Session) {
+	attributes := append(network(s.Transport, s.Origin), attribute.String("mcp.protocol.version", s.Version))
+	t.sessions.Record(context.Background(), s.Took.Seconds(), metric.WithAttributes(attributes...))
+}
+
+// Message implements [mcp.Observer].
+func (t *Telemetry) Message(m mcp.Exchange) {
+	if m.Method == "" {
+		return // an answer to the server
+	}
+	facts := operation(m)
+	t.operations.Record(context.Background(), m.Took.Seconds(), metric.WithAttributes(facts...))
+	method, target := methodName(m.Method), m.Tool
+	if target == "" {
+		target = promptOf(m)
+	}
+	d := m.Details
+	t.span(spanned{
+		name: strings.TrimSpace(method + " " + target), took: m.Took, own: d.Request.Params.TraceContext(),
+		origin: d.Origin, account: d.Account, bytes: m.Bytes, failure: failureOf(m),
+	}, func() []attribute.KeyValue { return append(facts, details(d)...) })
+}
+
+// methodName is a method that there is.
+func methodName(method string) string {
+	if mcp.IsMethod(method) {
+		return method
+	}
+	return unknown
+}
+
+// promptOf is the prompt that was asked for, if there is one of that name.
+func promptOf(m mcp.Exchange) string {
+	if m.Outcome != "done" {
+		return ""
+	}
+	return m.Details.Request.Prompt()
+}
+
+// operation is what is said of a message in metrics, and in its span as well: each
+// attribute has few values.
+func operation(m mcp.Exchange) []attribute.KeyValue {
+	operation, version, code := "", m.Details.Request.Protocol(), ""
+	if m.Tool != "" {
+		operation = "execute_tool"
+	}
+	if !slices.Contains(mcp.Versions(), version) {
+		version = ""
+	}
+	if number := m.Details.Account.Code(); number != 0 {
+		code = strconv.Itoa(number)
+	}
+	return append(present(
+		attribute.String("mcp.method.name", methodName(m.Method)), attribute.String("gen_ai.tool.name", m.Tool),
+		attribute.String("gen_ai.operation.name", operation), attribute.String("gen_ai.prompt.name", promptOf(m)),
+		attribute.String("error.type", failureOf(m)), attribute.String("rpc.response.status_code", code),
+		attribute.String("mcp.protocol.version", version),
+	), network(m.Transport, m.Details.Origin)...)
+}
+
+// failureOf is the class of what went wrong, or "".
+func failureOf(m mcp.Exchange) string {
+	switch code := m.Details.Account.Code(); {
+	case m.Outcome == "done":
+		return ""
+	case m.Outcome != "error":
+		return m.Outcome // aborted, panicked
+	case code != 0:
+		return strconv.Itoa(code)
+	case m.Tool != "":
+		return "tool_error"
+	case m.Details.Status != 0:
+		return strconv.Itoa(m.Details.Status)
+	default:
+		return unknown
+	}
+}
+
+// details are what is said of a message in its span alone.
+func details(d mcp.Details) []attribute.KeyValue {
+	uri := ""
+	if repository, _ := d.Account.Found(); repository != "" {
+		// Of what is no resource it is not known what it has.
+		uri, _, _ = strings.Cut(d.Request.Params.URI, "?")
+	}
+	return present(
+		attribute.String("jsonrpc.request.id", requestID(d.Request.ID)),
+		attribute.String("mcp.resource.uri", resources.ClipLong(resources.Text(uri))),
+		attribute.String("mcp.session.id", sessionID(d.Request.Session)),
+	)
+}
+
+// requestID is the text of an id.
+func requestID(raw json.RawMessage) string {
+	var text string
+	if json.Unmarshal(raw, &text) != nil {
+		text = string(raw)
+	}
+	return resources.Clip(text)
+}
+
+// sessionID tells sessions apart. Who knows the id itself can use the session.
+func sessionID(id string) string {
+	if id == "" {
+		return ""
+	}
+	const bytes = 16
+	sum := sha256.Sum256([]byte(id))
+	return hex.EncodeToString(sum[:bytes])
+}
+
+// Request implements [httpx.Observer]. Messages have spans of their own, and whether
+// the server is well is asked all the time.
+func (t *Telemetry) Request(r httpx.Request) {
+	d := r.Details
+	if d.CarriesMessages() || d.Probes() {
+		return
+	}
+	method, failure := r.Method, ""
+	if !slices.Contains(httpMethods, method) {
+		method = unknown
+	}
+	switch {
+	case r.Outcome == "aborted":
+		failure = r.Outcome
+	case r.Status >= http.StatusInternalServerError:
+		failure = strconv.Itoa(r.Status)
+	}
+	t.span(spanned{
+		name: strings.TrimSpace(strings.Replace(method, unknown, "HTTP", 1) + " " + d.Pattern), took: r.Took,
+		origin: d.Origin, account: d.Account, bytes: r.Bytes, failure: failure,
+	}, func() []attribute.KeyValue {
+		scheme := "http"
+		if d.HTTP.TLS != nil {
+			scheme = "https"
+		}
+		return append(present(
+			attribute.String("http.request.method", method), attribute.String("http.route", d.Pattern),
+			attribute.String("url.path", d.Path()), attribute.String("url.query", d.Query()),
+			attribute.String("url.scheme", scheme), attribute.Int("http.response.status_code", r.Status),
+			attribute.String("server.address", d.Host()), attribute.String("error.type", failure),
+		), network("http", d.Origin)...)
+	})
+}
+
+// httpMethods are those that routes have.
+var httpMethods = []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete, http.MethodOptions}
+
+// spanned is what a span is made of.
+type spanned struct {
+	name    string
+	took    time.Duration // until now
+	own     mcp.TraceContext
+	origin  mcp.Origin
+	account *resources.Account
+	bytes   int64
+	failure string
+}
+
+// span makes the span of something that has just ended, with its stages. The
+// attributes are asked for only if somebody will see them.
+func (t *Telemetry) span(s spanned, attributes func() []attribute.KeyValue) {
+	end := time.Now()
+	ctx, links := parent(s.own, s.origin.Trace)
+	ctx, span := t.tracer.Start(ctx, s.name, trace.WithSpanKind(trace.SpanKindServer),
+		trace.WithTimestamp(end.Add(-s.took)), trace.WithLinks(links...))
+	defer span.End(trace.WithTimestamp(end))
+	if !span.IsRecording() {
+		return
+	}
+	span.SetAttributes(attributes()...)
+	repository, commit := s.account.Found()
+	span.SetAttributes(present(
+		attribute.String("client.address", clientOf(s.origin)), attribute.String("enduser.id", s.origin.Principal),
+		attribute.String("repomcp.request_id", s.origin.RequestID), attribute.String("repomcp.repository", repository),
+		attribute.String("repomcp.commit", commit), attribute.Int64("repomcp.bytes", s.bytes),
+	)...)
+	if s.failure != "" {
+		span.SetStatus(codes.Error, "")
+	}
+	for _, stage := range s.account.Stages() {
+		if stage.End.IsZero() {
+			span.AddEvent(stage.Name, trace.WithTimestamp(stage.Begin))
+			continue
+		}
+		_, part := t.tracer.Start(ctx, stage.Name, trace.WithTimestamp(stage.Begin))
+		part.End(trace.WithTimestamp(stage.End))
+	}
+}
