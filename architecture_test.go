@@ -16,7 +16,7 @@ const module = "github.com/repomcp/repomcp/"
 // arrows say which of the module's packages each package may import. What is
 // not here may not be.
 var arrows = map[string][]string{
-	"cmd/repomcp":     {"client", "client/checkout", "client/unpack", "internal/admin", "internal/archive", "internal/cache", "internal/history", "internal/httpx", "internal/links", "internal/mcp", "internal/metrics", "internal/repos", "internal/resources", "internal/search", "internal/stdio", "internal/tools", "internal/tools/prompts", "internal/watch"},
+	"cmd/repomcp":     {"client", "client/checkout", "client/unpack", "internal/admin", "internal/archive", "internal/cache", "internal/doctor", "internal/history", "internal/httpx", "internal/links", "internal/mcp", "internal/metrics", "internal/repos", "internal/resources", "internal/search", "internal/stdio", "internal/tools", "internal/tools/prompts", "internal/watch"},
 	"client":          {"internal/binary"},
 	"client/checkout": {"client", "client/unpack"},
 	"client/unpack":   {},
@@ -24,6 +24,7 @@ var arrows = map[string][]string{
 	"internal/httpx":  {"internal/access", "internal/binary", "internal/links", "internal/mcp", "internal/mcp/duplex", "internal/panics", "internal/resources"},
 	// What the operator asks: nothing that serves clients knows of it.
 	"internal/admin":   {"internal/repos"},
+	"internal/doctor":  {"internal/cache", "internal/links", "internal/panics", "internal/repos"},
 	"internal/metrics": {"internal/cache", "internal/httpx", "internal/mcp", "internal/repos", "internal/watch", "internal/workers"},
 	"internal/mcp":     {"internal/archive", "internal/binary", "internal/links", "internal/repos", "internal/repos/newest", "internal/resources", "internal/watch"},
 	// One client, both ways; WebSocket and stdio are two ways to carry it.
@@ -130,7 +131,7 @@ var fences = map[string][]string{
 	"github.com/go-git":           {"internal/repos", "bench"},
 	"github.com/klauspost":        {"client/unpack", "internal/archive/zip", "internal/compress/gzip", "internal/compress/zstd"},
 	"github.com/ulikunitz":        {"internal/compress/xz"},
-	"github.com/redis":            {"internal/cache", "internal/links", "cmd/repomcp"},
+	"github.com/redis":            {"internal/cache", "internal/doctor", "internal/links", "cmd/repomcp"},
 	"github.com/fsnotify":         {"internal/watch"},
 	"github.com/sony/gobreaker":   {"internal/cache", "internal/links"},
 	"github.com/minio":            {"internal/cache"},
@@ -140,7 +141,7 @@ var fences = map[string][]string{
 	"github.com/schollz":          {"cmd/repomcp"},
 	"os/exec":                     {"client", "internal/compress/compresstest", "internal/gittest", "bench"},
 	"unsafe":                      {},
-	"net/http":                    {"client", "internal/admin", "internal/httpx", "internal/metrics", "bench"},
+	"net/http":                    {"client", "internal/admin", "internal/doctor", "internal/httpx", "internal/metrics", "bench"},
 	"github.com/prometheus":       {"internal/metrics"},
 	"github.com/coreos":           {"cmd/repomcp"},
 
