@@ -16,7 +16,7 @@ const module = "github.com/repomcp/repomcp/"
 // arrows say which of the module's packages each package may import. What is
 // not here may not be.
 var arrows = map[string][]string{
-	"cmd/repomcp":     {"client", "client/checkout", "client/unpack", "internal/access", "internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/admin", "internal/archive", "internal/cache", "internal/credentials", "internal/history", "internal/httpx", "internal/limits", "internal/links", "internal/mcp", "internal/metrics", "internal/refresh", "internal/repos", "internal/resources", "internal/search", "internal/statuspage", "internal/stdio", "internal/telemetry", "internal/tools", "internal/tools/prompts", "internal/watch"},
+	"cmd/repomcp":     {"client", "client/checkout", "client/unpack", "internal/access", "internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/admin", "internal/archive", "internal/cache", "internal/credentials", "internal/doctor", "internal/history", "internal/httpx", "internal/limits", "internal/links", "internal/mcp", "internal/metrics", "internal/refresh", "internal/repos", "internal/resources", "internal/search", "internal/statuspage", "internal/stdio", "internal/telemetry", "internal/tools", "internal/tools/prompts", "internal/watch"},
 	"client":          {"internal/binary"},
 	"client/checkout": {"client", "client/unpack"},
 	"client/unpack":   {},
@@ -35,6 +35,7 @@ var arrows = map[string][]string{
 	"internal/statuspage": {"internal/access", "internal/repos"},
 	// What the operator asks: nothing that serves clients knows of it.
 	"internal/admin":     {"internal/repos"},
+	"internal/doctor":    {"internal/cache", "internal/links", "internal/panics", "internal/repos"},
 	"internal/metrics":   {"internal/cache", "internal/httpx", "internal/limits", "internal/mcp", "internal/refresh", "internal/repos", "internal/watch", "internal/workers"},
 	"internal/telemetry": {"internal/httpx", "internal/mcp", "internal/resources"},
 	"internal/mcp":       {"internal/access", "internal/archive", "internal/binary", "internal/limits", "internal/links", "internal/repos", "internal/repos/newest", "internal/resources", "internal/watch"},
@@ -145,7 +146,7 @@ var fences = map[string][]string{
 	"github.com/go-git":            {"internal/repos", "bench"},
 	"github.com/klauspost":         {"client/unpack", "internal/archive/zip", "internal/compress/gzip", "internal/compress/zstd"},
 	"github.com/ulikunitz":         {"internal/compress/xz"},
-	"github.com/redis":             {"cmd/repomcp", "internal/cache", "internal/links"},
+	"github.com/redis":             {"cmd/repomcp", "internal/cache", "internal/doctor", "internal/links"},
 	"github.com/fsnotify":          {"internal/watch"},
 	"github.com/sony/gobreaker":    {"internal/cache", "internal/links"},
 	"github.com/minio":             {"internal/cache"},
@@ -156,7 +157,7 @@ var fences = map[string][]string{
 	"github.com/schollz":           {"cmd/repomcp"},
 	"os/exec":                      {"client", "internal/compress/compresstest", "internal/gittest", "internal/refresh", "bench"},
 	"unsafe":                       {},
-	"net/http":                     {"client", "internal/access/oauth", "internal/access/oauth/issuertest", "internal/admin", "internal/httpx", "internal/metrics", "internal/refresh", "internal/telemetry", "bench"},
+	"net/http":                     {"client", "internal/access/oauth", "internal/access/oauth/issuertest", "internal/admin", "internal/doctor", "internal/httpx", "internal/metrics", "internal/refresh", "internal/telemetry", "bench"},
 	"github.com/prometheus":        {"internal/metrics", "internal/telemetry"},
 	"go.opentelemetry.io":          {"internal/telemetry"},
 	"google.golang.org/protobuf":   {"internal/telemetry"},

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# Fuzzes every target of the packages, by default of all, for a while; go test
-# takes only one target of one package at a time.
+# Fuzzes targets for a while: PACKAGE for all of a package, PACKAGE:TARGET for one,
+# and nothing for all there are. Each package is compiled once for all of its
+# targets, which go test would do once for each.
 #
-#   fuzz.sh 2000x ./internal/objects ./internal/inflate
+#   fuzz.sh 2000x ./internal/objects ./internal/inflate ./client:FuzzParts
 #
 # A number of executions, not a time: when a time runs out, the coordinator of
 # go test may report its own deadline as the target's failure
@@ -12,15 +13,38 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 budget=${1:-10000x}
 shift || true
-folders=$(go list -f '{{.Dir}}' "${@:-./...}")
-for folder in $folders; do
+declare -A wanted # the targets of a package, "" for all
+packages=()
+for argument in "$@"; do
+    package=${argument%%:*}
+    [[ -v wanted[$package] ]] || packages+=("$package")
+    wanted[$package]+=" $([[ $argument == *:* ]] && echo "${argument#*:}" || true)"
+done
+((${#packages[@]} > 0)) || mapfile -t packages < <(go list ./...)
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cache=$(go env GOCACHE)/fuzz # where go test has what it found before
+for package in "${packages[@]}"; do
+    read -r path folder < <(go list -f '{{.ImportPath}} {{.Dir}}' "$package")
     # go test -list would compile each package once more.
     targets=$(grep -hoE '^func Fuzz\w+' "$folder"/*_test.go 2> /dev/null | cut -c 6-) || true
-    if [[ -z $targets && $# -gt 0 ]]; then
-        echo "no fuzz target was found in $folder" >&2
+    if [[ -z $targets ]]; then
+        (($# == 0)) && continue
+        echo "no fuzz target was found in $package" >&2
         exit 1
     fi
-    for target in $targets; do
-        go test -run '^$' -fuzz "^$target\$" -fuzztime "$budget" "$folder"
+    chosen=$(xargs <<< "${wanted[$package]:-}")
+    for target in ${chosen:-$targets}; do
+        if [[ $'\n'$targets$'\n' != *$'\n'$target$'\n'* ]]; then
+            echo "$package has no target $target" >&2
+            exit 1
+        fi
+    done
+    go test -c -fuzz=. -o "$work/fuzz.test" "$package"
+    for target in ${chosen:-$targets}; do
+        echo "--- $target of $path"
+        (cd "$folder" && "$work/fuzz.test" -test.run='^$' -test.fuzz="^$target\$" -test.fuzztime="$budget" \
+            -test.fuzzcachedir="$cache/$path" -test.timeout=0)
     done
 done

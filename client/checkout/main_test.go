@@ -28,8 +28,8 @@ func TestMain(m *testing.M) {
 	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"),
 		goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"),
 		goleak.Cleanup(func(code int) {
-			if binary, err := program(); err == nil {
-				_ = os.RemoveAll(filepath.Dir(binary))
+			if built != "" {
+				_ = os.RemoveAll(built) // a temporary folder
 			}
 			os.Exit(code)
 		}))

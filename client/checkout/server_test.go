@@ -16,12 +16,16 @@ import (
 	"time"
 )
 
+// built is the folder with the server, "" as long as no test needs it.
+var built string
+
 // program builds the server once.
 var program = sync.OnceValues(func() (string, error) {
 	dir, err := os.MkdirTemp("", "repomcp-checkout-*")
 	if err != nil {
 		return "", err
 	}
+	built = dir
 	binary := filepath.Join(dir, "repomcp")
 	out, err := exec.Command("go", "build", "-o", binary, "github.com/repomcp/repomcp/cmd/repomcp").CombinedOutput()
 	_, _ = os.Stderr.Write(out)

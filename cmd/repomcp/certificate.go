@@ -14,14 +14,16 @@ type certificate struct {
 	current           atomic.Pointer[tls.Certificate]
 }
 
+var errHalfCertificate = errors.New(
+	"--tls-cert and --tls-key go together: the certificate with its chain, and its key")
+
 // certificate loads the files; nil where there are none.
 func (f serveFlags) certificate() (*certificate, error) {
 	if f.tlsCert == "" && f.tlsKey == "" {
 		return nil, nil
 	}
 	if f.tlsCert == "" || f.tlsKey == "" {
-		return nil, &usageError{errors.New("--tls-cert and --tls-key go together: the certificate with its chain, and " +
-			"its key")}
+		return nil, &usageError{errHalfCertificate}
 	}
 	c := &certificate{certFile: f.tlsCert, keyFile: f.tlsKey}
 	if err := c.reload(); err != nil {

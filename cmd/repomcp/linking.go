@@ -57,9 +57,9 @@ type linking struct {
 // open makes links begin with the public URL or else, on the loopback interface,
 // with the address that the server listens on.
 func (f linkFlags) open(publicURL, scheme string, listening net.Addr, logger *slog.Logger) (*linking, error) {
-	delivery, ok := deliveryNames[f.delivery]
-	if !ok {
-		return nil, &usageError{fmt.Errorf("--delivery %q is none of auto, direct and url", f.delivery)}
+	delivery, err := f.mode()
+	if err != nil {
+		return nil, err
 	}
 	l := &linking{logger: logger}
 	local := publicURL == ""
@@ -97,6 +97,23 @@ func (f linkFlags) open(publicURL, scheme string, listening net.Addr, logger *sl
 	return l, nil
 }
 
+// mode is what --delivery says.
+func (f linkFlags) mode() (mcp.Delivery, error) {
+	delivery, ok := deliveryNames[f.delivery]
+	if !ok {
+		return delivery, &usageError{fmt.Errorf("--delivery %q is none of auto, direct and url", f.delivery)}
+	}
+	return delivery, nil
+}
+
+// checkLifetime refuses links that would end at once, or never.
+func (f linkFlags) checkLifetime() error {
+	if f.lifetime < time.Second || f.lifetime > links.MaxLifetime {
+		return &usageError{fmt.Errorf("--link-lifetime must be from 1s to %v", links.MaxLifetime)}
+	}
+	return nil
+}
+
 // unlinked refuses settings that have no meaning without links.
 func (f linkFlags) unlinked(delivery mcp.Delivery) error {
 	if delivery == mcp.DeliveryURL || f.keyFile != "" || f.redis != "" {
@@ -107,8 +124,8 @@ func (f linkFlags) unlinked(delivery mcp.Delivery) error {
 
 // load reads the files, and finds Redis.
 func (l *linking) load(f linkFlags) (err error) {
-	if f.lifetime < time.Second || f.lifetime > links.MaxLifetime {
-		return &usageError{fmt.Errorf("--link-lifetime must be from 1s to %v", links.MaxLifetime)}
+	if err := f.checkLifetime(); err != nil {
+		return err
 	}
 	if f.keyFile == "" {
 		if l.keys, err = links.RandomKeyring(); err != nil {

@@ -131,6 +131,7 @@ command line wins over the environment, and that over the file.`,
 			return nil
 		}
 	}
+	root.AddCommand(newDoctor(env)) // which tells of settings that are wrong
 	return root
 }
 

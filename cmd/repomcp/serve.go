@@ -14,6 +14,7 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/repomcp/repomcp/internal/httpx"
 	"github.com/repomcp/repomcp/internal/mcp"
@@ -76,9 +77,15 @@ cleanly on SIGTERM: downloads that are under way may finish within
 			return serve(c, env, flags)
 		},
 	}
-	set := command.Flags()
+	command.Flags().BoolVar(&flags.stdio, "stdio", false,
+		"serve the program that started this one, as repomcp stdio does")
+	defineServing(command.Flags(), &flags)
+	return command
+}
+
+// defineServing defines the settings of a server, which doctor takes as well.
+func defineServing(set *pflag.FlagSet, flags *serveFlags) {
 	flags.define(set)
-	set.BoolVar(&flags.stdio, "stdio", false, "serve the program that started this one, as repomcp stdio does")
 	set.StringVar(&flags.listen, "listen", "127.0.0.1:8080",
 		"address to listen on; port 0 picks a free one, and unix:PATH is a Unix socket")
 	set.StringVar(&flags.adminListen, "admin-listen", "",
@@ -105,7 +112,6 @@ cleanly on SIGTERM: downloads that are under way may finish within
 			"let in may read everything")
 	flags.links.define(set)
 	flags.cache.define(set)
-	return command
 }
 
 func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {

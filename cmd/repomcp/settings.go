@@ -68,15 +68,23 @@ func variable(flag *pflag.Flag) string {
 
 // warnOfSettings warns of variables that are no setting of any command.
 func warnOfSettings(logger *slog.Logger, root *cobra.Command, environ []string) {
+	for _, name := range unknownVariables(root, environ) {
+		logger.Warn("an environment variable is no setting; repomcp serve --help lists them", "variable", name)
+	}
+}
+
+// unknownVariables returns the variables that are no setting of any command.
+func unknownVariables(root *cobra.Command, environ []string) (unknown []string) {
 	known := map[string]bool{variable(root.PersistentFlags().Lookup("config")): true}
 	for _, command := range below(root) {
 		command.Flags().VisitAll(func(flag *pflag.Flag) { known[variable(flag)] = true })
 	}
 	for _, pair := range environ {
 		if name, _, _ := strings.Cut(pair, "="); strings.HasPrefix(name, environmentPrefix) && !known[name] {
-			logger.Warn("an environment variable is no setting; repomcp serve --help lists them", "variable", name)
+			unknown = append(unknown, name)
 		}
 	}
+	return unknown
 }
 
 // refuseNegative refuses numbers and times below zero: none means anything.

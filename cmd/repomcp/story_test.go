@@ -5,10 +5,16 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
 	"crypto/sha256"
+	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"fmt"
 	"io"
+	"math/big"
 	"net"
 	"net/http"
 	"os"
@@ -16,6 +22,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"sort"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -40,6 +47,9 @@ func TestMain(m *testing.M) {
 //	tarlist FILE        print what a tar or tar.gz file holds
 //	gateway DIR         run an S3 server over a new folder, in which each folder is
 //	                    a bucket; sets $S3 to the URL of the bucket archives
+//	certificate CERT KEY NAME DAYS
+//	                    write a certificate for a name that ends in so many days, and
+//	                    its key
 //	transcript ERA FILE print what the requests in FILE result in; ERA is modern
 //	                    or session
 //
@@ -55,7 +65,7 @@ func TestStories(t *testing.T) {
 		UpdateScripts:       *update,
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"url": waitForURL, "http": sendRequest, "header": takeHeader, "tarlist": listTar, "await": await,
-			"transcript": transcribe, "gateway": runGateway,
+			"transcript": transcribe, "gateway": runGateway, "certificate": writeCertificate,
 		},
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("SAMPLES", samples)
@@ -121,6 +131,23 @@ func runGateway(ts *testscript.TestScript, _ bool, args []string) {
 		time.Sleep(20 * time.Millisecond)
 	}
 	ts.Fatalf("the S3 server does not listen")
+}
+
+func writeCertificate(ts *testscript.TestScript, _ bool, args []string) {
+	days, err := strconv.Atoi(args[3])
+	ts.Check(err)
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	ts.Check(err)
+	end := time.Now().Add(time.Duration(days)*24*time.Hour + time.Hour)
+	template := &x509.Certificate{
+		SerialNumber: big.NewInt(1), DNSNames: []string{args[2]}, NotBefore: end.AddDate(-1, 0, 0), NotAfter: end,
+	}
+	cert, err := x509.CreateCertificate(rand.Reader, template, template, &key.PublicKey, key)
+	ts.Check(err)
+	secret, err := x509.MarshalPKCS8PrivateKey(key)
+	ts.Check(err)
+	ts.Check(os.WriteFile(ts.MkAbs(args[0]), pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert}), 0o600))
+	ts.Check(os.WriteFile(ts.MkAbs(args[1]), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: secret}), 0o600))
 }
 
 // sendRequest fails when the body does not end properly; with "!" it must.

@@ -47,14 +47,22 @@ const (
 	maxValidatorBytes = 2_000_000
 )
 
+// CheckLevel fails for what is no compression level; 0 is one, which picks a good one.
+func CheckLevel(level int) error {
+	if level != 0 && (level < gzip.MinLevel || level > gzip.MaxLevel) {
+		return fmt.Errorf("compression level %d is not in %d to %d", level, gzip.MinLevel, gzip.MaxLevel)
+	}
+	return nil
+}
+
 // NewEngine starts the workers.
 func NewEngine(o EngineOptions) (*Engine, error) {
+	if err := CheckLevel(o.Level); err != nil {
+		return nil, err
+	}
 	e := &Engine{gzipLevel: o.Level, zstdLevel: o.Level}
 	if o.Level == 0 {
 		e.gzipLevel, e.zstdLevel = gzip.DefaultLevel, zstd.DefaultLevel
-	}
-	if e.gzipLevel < gzip.MinLevel || e.gzipLevel > gzip.MaxLevel {
-		return nil, fmt.Errorf("compression level %d is not in %d to %d", o.Level, gzip.MinLevel, gzip.MaxLevel)
 	}
 	e.validators = lru.New[string, bool](maxValidatorBytes)
 	e.trails = lru.New[string, *trail](maxTrails)

@@ -33,7 +33,11 @@ func ReadTag(snapshot *repos.Snapshot, id repos.ID) (Tag, error) {
 	if err != nil {
 		return Tag{}, err
 	}
-	t := Tag{ID: id}
+	return parseTag(id, raw)
+}
+
+func parseTag(id repos.ID, raw []byte) (t Tag, err error) {
+	t.ID = id
 	header, text, _ := strings.Cut(readable(raw), "\n\n")
 	for line := range strings.SplitSeq(header, "\n") {
 		switch key, value, _ := strings.Cut(line, " "); key {

@@ -26,8 +26,9 @@ func ParseBase(publicURL string) (Base, error) {
 		// The error of net/url quotes the URL, which may hold a password.
 		return Base{}, errors.New("the public URL is malformed; write one like https://git.example.com")
 	}
+	// A percent in the host is a zone of IPv6, which means nothing on another machine.
 	plain := u.Opaque == "" && u.User == nil && u.RawQuery == "" && !u.ForceQuery && u.Fragment == "" &&
-		!strings.Contains(publicURL, "#")
+		!strings.Contains(publicURL, "#") && !strings.Contains(u.Host, "%")
 	if !plain || u.Hostname() == "" || (u.Scheme != "https" && u.Scheme != "http") {
 		return Base{}, errors.New("the public URL must have a scheme and a host, and no user, query or fragment, " +
 			"like https://git.example.com")

@@ -117,3 +117,18 @@ func (kr *Keyring) parse(text []byte) error {
 	}
 	return err
 }
+
+// KeyInfo is what may be said of a key.
+type KeyInfo struct {
+	ID   string
+	From time.Time // it signs from then on
+}
+
+// Keys lists the keys by the dates that they sign from, without their secrets.
+func (kr *Keyring) Keys() []KeyInfo {
+	var list []KeyInfo
+	for _, k := range *kr.keys.Load() {
+		list = append(list, KeyInfo{k.id, k.from})
+	}
+	return list
+}

@@ -232,16 +232,21 @@ func (f refFiles) loose(name string) (rawRef, bool, error) {
 	case err != nil:
 		return rawRef{}, false, fmt.Errorf("reading a ref: %w", err)
 	}
-	line := strings.TrimRight(string(content), " \t\r\n")
+	return parseLoose(string(content)), true, nil
+}
+
+// parseLoose returns a ref with a fault for what is no ref.
+func parseLoose(content string) rawRef {
+	line := strings.TrimRight(content, " \t\r\n")
 	if target, ok := strings.CutPrefix(line, "ref:"); ok {
-		return rawRef{symbolic: strings.TrimLeft(target, " \t")}, true, nil
+		return rawRef{symbolic: strings.TrimLeft(target, " \t")}
 	}
 	digits, _, _ := strings.Cut(strings.Map(blank, line), " ")
 	id, err := ParseID(strings.ToLower(digits))
 	if err != nil || id.IsZero() {
-		return rawRef{fault: fmt.Errorf("ref: %w: %w", ErrCorrupt, errBadRef)}, true, nil
+		return rawRef{fault: fmt.Errorf("ref: %w: %w", ErrCorrupt, errBadRef)}
 	}
-	return rawRef{id: id}, true, nil
+	return rawRef{id: id}
 }
 
 // blank makes a space of what separates words.

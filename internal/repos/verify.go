@@ -31,7 +31,7 @@ func (c *Catalogue) verify(ctx context.Context, name string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	return errors.Join(domainError(snapshot.objects.Verify(ctx)), snapshot.verifyGraph(ctx))
+	return snapshot.verifyPacks(ctx)
 }
 
 // verifyGraph compares all of the commit-graph with the commits. What was pruned

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"io"
+	"slices"
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/objects/object"
@@ -173,4 +174,66 @@ func streamDelta(base, delta []byte, size int64) ([]byte, error) {
 		return nil, err
 	}
 	return object.New(&buffers, object.ID{}, object.Blob, size, d, damage).AppendTo(nil)
+}
+
+// multiIndex writes a multi-pack-index of two packs, without its checksum.
+func multiIndex(ids ...object.ID) []byte {
+	names := []byte("pack-a.idx\x00pack-b.idx\x00\x00\x00")
+	var fanout, list, offsets []byte
+	for b := range 256 {
+		n := uint32(0)
+		for _, id := range ids {
+			if int(id[0]) <= b {
+				n++
+			}
+		}
+		fanout = binary.BigEndian.AppendUint32(fanout, n)
+	}
+	for i, id := range ids {
+		list = append(list, id[:]...)
+		offsets = binary.BigEndian.AppendUint32(offsets, uint32(i%2))
+		offsets = binary.BigEndian.AppendUint32(offsets, uint32(12+i))
+	}
+	out := append([]byte("MIDX\x01\x01\x04\x00"), 0, 0, 0, 2)
+	at := uint64(midxHeader + 5*midxChunkEntry)
+	for _, c := range []struct {
+		name    string
+		content []byte
+	}{{"PNAM", names}, {"OIDF", fanout}, {"OIDL", list}, {"OOFF", offsets}, {"\x00\x00\x00\x00", nil}} {
+		out = binary.BigEndian.AppendUint64(append(out, c.name...), at)
+		at += uint64(len(c.content))
+	}
+	return append(append(append(append(out, names...), fanout...), list...), offsets...)
+}
+
+// FuzzMultiIndex: whatever the file says, it hints at packs that are there, and has no
+// more objects than bytes.
+func FuzzMultiIndex(f *testing.F) {
+	a, b := &Pack{stem: "pack/pack-a"}, &Pack{stem: "pack/pack-b"}
+	ids := []object.ID{packtest.Named("1"), packtest.Named("2"), packtest.Named("3")}
+	slices.SortFunc(ids, object.ID.Compare)
+	valid := multiIndex(ids...)
+	open := func(file []byte) (*MultiIndex, bool) {
+		m := &MultiIndex{idList: idList{table: &table{name: "fuzz", whole: file, size: int64(len(file)), memory: new(Budget)}, stride: object.IDSize}}
+		return m, m.layOut("pack", []*Pack{a, b})
+	}
+	if m, ok := open(valid); !ok || m.Hint(&ids[0]) != a || m.Hint(&ids[1]) != b {
+		f.Fatal("the seed is no multi-pack-index")
+	}
+	f.Add(valid, ids[0][:])
+	f.Add(valid[:len(valid)-5], ids[1][:])
+	f.Fuzz(func(t *testing.T, file, raw []byte) {
+		m, ok := open(file)
+		if !ok {
+			return
+		}
+		if int64(m.Count())*object.IDSize > int64(len(file)) {
+			t.Fatalf("%d objects in %d bytes", m.Count(), len(file))
+		}
+		var id object.ID
+		copy(id[:], raw)
+		if p := m.Hint(&id); p != nil && p != a && p != b {
+			t.Fatalf("it hints at %+v", p)
+		}
+	})
 }

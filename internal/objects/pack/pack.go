@@ -188,10 +188,8 @@ func (p *Pack) Verify(ctx context.Context) error {
 	if p.fault != nil {
 		return p.fault
 	}
-	if p.index.whole == nil { // another one was compared when it was read
-		if err := checkSum(ctx, p.index.file, p.index.size); err != nil {
-			return cmp.Or(ctx.Err(), object.Corrupt(p.indexName(), err))
-		}
+	if err := p.VerifyIndex(ctx); err != nil {
+		return err
 	}
 	sum, err := sumOf(ctx, p.file, p.end)
 	if ctx.Err() != nil {
@@ -201,6 +199,18 @@ func (p *Pack) Verify(ctx context.Context) error {
 		err = errChecksum
 	}
 	return p.damage(err)
+}
+
+// VerifyIndex compares the index alone with its checksum. It returns damage, also of the
+// ends of the pack that were looked at when it was opened, or the error of ctx.
+func (p *Pack) VerifyIndex(ctx context.Context) error {
+	if p.fault != nil || p.index.whole != nil { // one that was read whole was compared then
+		return p.fault
+	}
+	if err := checkSum(ctx, p.index.file, p.index.size); err != nil {
+		return cmp.Or(ctx.Err(), object.Corrupt(p.indexName(), err))
+	}
+	return nil
 }
 
 // damage wraps a failure to read the pack and remembers that there was one.

@@ -1,0 +1,128 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/doctor"
+	"github.com/repomcp/repomcp/internal/tools"
+)
+
+// errUnwell makes the process end with 1; the report has said why.
+var errUnwell = errors.New("there are faults")
+
+type doctorFlags struct {
+	serveFlags
+	deep   bool
+	asJSON bool
+}
+
+func newDoctor(env environment) *cobra.Command {
+	var flags doctorFlags
+	command := &cobra.Command{
+		Use:   "doctor --root DIR",
+		Short: "Tell what is wrong with mirrors, settings, keys, clock, Redis and object storage",
+		Long: `Look at what a server with the same settings would work with, and print a line
+for each check, the worst first: a fault is something that does not work, a
+warning something that will not for long, or not as well as it could.
+
+Give the flags, the environment and the --config file that serve gets, and run it
+as the same user. A server may run meanwhile. Nothing is written but a small
+object in the cache folder and in the bucket, which is removed again.
+
+The exit code is 0 without faults, 1 with some, and 2 for a wrong command line.`,
+		Example: `  repomcp doctor --root /srv/git
+  repomcp doctor --config /etc/repomcp.yaml --json
+  repomcp doctor --root /srv/git --deep`,
+		Args: takesNoArgument,
+		RunE: func(c *cobra.Command, _ []string) error {
+			refused := applySettings(c, env.lookup)
+			return examine(c, env, flags, refused)
+		},
+	}
+	defineServing(command.Flags(), &flags.serveFlags)
+	command.Flags().BoolVar(&flags.deep, "deep", false,
+		"also read all packs, loose objects and commit-graphs, and compare them with their checksums")
+	command.Flags().BoolVar(&flags.asJSON, "json", false, "print JSON, with all findings")
+	return command
+}
+
+func examine(c *cobra.Command, env environment, flags doctorFlags, refused error) error {
+	if flags.root == "" && refused == nil {
+		return errNoRoot
+	}
+	settings := flags.examined()
+	settings.Deep = flags.deep
+	settings.Unknown = unknownVariables(c.Root(), os.Environ())
+	if refused != nil {
+		settings.Refused = append(settings.Refused, refused)
+	}
+	report := doctor.Examine(c.Context(), settings)
+	if err := write(env.stdout, report, flags.asJSON); err != nil {
+		return err
+	}
+	if report.Faults > 0 {
+		return errUnwell
+	}
+	return nil
+}
+
+func write(w io.Writer, report doctor.Report, asJSON bool) error {
+	if !asJSON {
+		return report.WriteText(w)
+	}
+	encoder := json.NewEncoder(w)
+	encoder.SetIndent("", "  ")
+	encoder.SetEscapeHTML(false)
+	return encoder.Encode(report)
+}
+
+// refusals are for what a server ends with as soon as it has its settings. What is in
+// the files that they name is for package doctor.
+var refusals = []func(serveFlags) error{
+	func(f serveFlags) error { _, _, err := newLogger(io.Discard, f.mirrorFlags); return err },
+	func(f serveFlags) error { _, err := f.hosts(); return err },
+	func(f serveFlags) error { return f.cache.check() },
+	func(f serveFlags) error { _, err := f.links.mode(); return err },
+	func(f serveFlags) error { return f.links.checkLifetime() },
+	func(f serveFlags) error { return archive.CheckLevel(f.level) },
+	func(f serveFlags) error {
+		if _, err := tools.Choose(tools.New(tools.Options{}), f.tools); err != nil {
+			return fmt.Errorf("--tools: %w", err)
+		}
+		return nil
+	},
+	func(f serveFlags) error {
+		if (f.tlsCert == "") != (f.tlsKey == "") {
+			return errHalfCertificate
+		}
+		return nil
+	},
+}
+
+// examined are the settings of a server as its doctor wants them.
+func (f serveFlags) examined() doctor.Settings {
+	s := doctor.Settings{
+		Root: f.root, HideRefs: f.hideRefs, Listen: f.listen, AdminListen: f.adminListen, PublicURL: f.publicURL,
+		AllowedHosts: f.allowedHosts, Connections: f.maxConnections, Watched: f.maxSubscriptions,
+		Memory: f.historyCache + f.searchCache, TLSCert: f.tlsCert, TLSKey: f.tlsKey, SessionKey: f.sessionKeyFile,
+		LinkKeys: f.links.keyFile, Revocations: f.links.revocations,
+		Redis: f.links.redis, CacheDir: f.cache.dir, CacheBytes: f.cache.bytes, Bucket: f.cache.objects,
+		PublicBucket: f.cache.public,
+	}
+	if f.noEvents {
+		s.Watched = 0
+	}
+	for _, refuse := range refusals {
+		if err := refuse(f); err != nil {
+			s.Refused = append(s.Refused, err)
+		}
+	}
+	return s
+}
