@@ -2,10 +2,13 @@
 package repomcp_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -224,7 +227,10 @@ func TestImportsFollowTheArrows(t *testing.T) {
 // heavy are packages whose variables take longer to make than all others of the
 // program together. Each process would pay for that at its start, also one that only
 // writes an archive.
-var heavy = []string{"github.com/mark3labs/mcp-go/server", "github.com/santhosh-tekuri/jsonschema"}
+var heavy = []string{
+	"github.com/mark3labs/mcp-go/server", "github.com/santhosh-tekuri/jsonschema", "github.com/spf13/cobra/doc",
+	"github.com/russross/blackfriday",
+}
 
 func TestTheProgramStartsWithoutHeavyPackages(t *testing.T) {
 	for _, tags := range []string{"", "cloud"} {
@@ -242,6 +248,25 @@ func TestTheProgramStartsWithoutHeavyPackages(t *testing.T) {
 					t.Errorf("with the tags %q the program depends on %s", tags, dependency)
 				}
 			}
+		}
+	}
+}
+
+// A template calls methods by names that the linker does not know. Where one can be
+// executed, the linker keeps all methods of all types: the program is half as large
+// again, and takes longer to start.
+func TestTheProgramExecutesNoTemplates(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "repomcp")
+	if said, err := exec.CommandContext(t.Context(), "go", "build", "-o", file, "./cmd/repomcp").CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, said)
+	}
+	program, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for function, want := range map[string]bool{"main.newRoot": true, "text/template.(*state).evalField": false} {
+		if found := bytes.Contains(program, []byte(function)); found != want {
+			t.Errorf("the program has %s: %v", function, found)
 		}
 	}
 }

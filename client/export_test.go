@@ -15,3 +15,6 @@ func BreakConnection(c *Client) {
 	defer func() { <-l.turn }()
 	_ = l.wire.carrier.(*socket).conn.CloseNow()
 }
+
+// CommitOf is what a URI or an address says of the commit.
+var CommitOf = commitOf

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 )
@@ -163,16 +164,17 @@ func (d *Download) describe(h http.Header, asked string) {
 	d.Commit = cmp.Or(commitOf(d.URI), commitOf(immutable(h)))
 }
 
-// namesCommit are the places of a commit's id in URIs and in addresses. It is compiled
-// when it is needed: for the counts in it that takes longer than for all others.
-var namesCommit = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?:/archive/|/raw/|/sha/)(?:.*/)?([0-9a-f]{40}(?:[0-9a-f]{24})?)(?:[./]|$)`)
-})
-
+// commitOf returns the id of a commit that a URI or an address names, or "".
 func commitOf(address string) string {
 	path, _, _ := strings.Cut(address, "?")
-	if found := namesCommit().FindStringSubmatch(path); found != nil {
-		return found[1]
+	for _, place := range []string{"/archive/", "/raw/", "/sha/"} {
+		_, after, _ := strings.Cut(path, place)
+		for _, name := range slices.Backward(strings.Split(after, "/")) {
+			id, _, _ := strings.Cut(name, ".")
+			if (len(id) == 40 || len(id) == 64) && strings.Trim(id, "0123456789abcdef") == "" {
+				return id
+			}
+		}
 	}
 	return ""
 }
@@ -190,22 +192,27 @@ func immutable(h http.Header) string {
 }
 
 // plainForms are the plain routes, which know parts of downloads, by the forms of
-// URIs that have the same bytes.
+// URIs that have the same bytes. An expression is compiled when it is needed: programs
+// start that ask for nothing of the kind.
 var plainForms = []struct {
-	uri   *regexp.Regexp
+	uri   func() *regexp.Regexp
 	plain string
 }{
 	// Archives are first, see isArchive.
-	{regexp.MustCompile(`^repo://(.+)/archive/(.+)$`), "archive/$1/$2"},
-	{regexp.MustCompile(`^repo://(.+?)/sha/([0-9a-f]+)/contents/(.+)$`), "raw/$1/$2/$3"},
-	{regexp.MustCompile(`^repo://(.+?)/(refs/(?:heads|tags)/.+?)/contents/(.+)$`), "raw/$1/$2/$3"},
-	{regexp.MustCompile(`^repo://(.+?)/contents/(.+)$`), "raw/$1/HEAD/$2"},
+	{compiled(`^repo://(.+)/archive/(.+)$`), "archive/$1/$2"},
+	{compiled(`^repo://(.+?)/sha/([0-9a-f]+)/contents/(.+)$`), "raw/$1/$2/$3"},
+	{compiled(`^repo://(.+?)/(refs/(?:heads|tags)/.+?)/contents/(.+)$`), "raw/$1/$2/$3"},
+	{compiled(`^repo://(.+?)/contents/(.+)$`), "raw/$1/HEAD/$2"},
+}
+
+func compiled(expression string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expression) })
 }
 
 // isArchive tells the URIs of what is made to be streamed.
 func isArchive(uri string) bool {
 	path, _, _ := strings.Cut(uri, "?")
-	return plainForms[0].uri.MatchString(path)
+	return plainForms[0].uri().MatchString(path)
 }
 
 // plainAddress is where a resource is to be had on the plain routes of repomcp,
@@ -217,10 +224,10 @@ func (c *Client) plainAddress(uri string) *url.URL {
 	}
 	path, query, _ := strings.Cut(uri, "?")
 	for _, form := range plainForms {
-		if !form.uri.MatchString(path) {
+		if !form.uri().MatchString(path) {
 			continue
 		}
-		route := form.uri.ReplaceAllString(path, form.plain)
+		route := form.uri().ReplaceAllString(path, form.plain)
 		if query != "" {
 			route += "?" + query
 		}

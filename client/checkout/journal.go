@@ -3,9 +3,9 @@ package checkout
 import (
 	"errors"
 	"io"
-	"maps"
 	"os"
 	"slices"
+	"strings"
 )
 
 // journal is what a run does, each before it is done. A process that is killed has
@@ -86,14 +86,16 @@ func (s *sorted) next() (record, error) {
 
 // turn finds the records that follow in order.
 func (s *sorted) turn() error {
-	at, found, bound := s.start, make(map[string]placed), ""
+	at, bound, found := s.start, "", []placed(nil)
 	if _, err := s.file.Seek(at, io.SeekStart); err != nil {
 		return err
 	}
 	later := int64(-1) // where the first one is that does not follow yet
-	put := func(r placed) {
-		if later < 0 || r.at < later {
-			later = r.at
+	put := func(off ...placed) {
+		for _, r := range off {
+			if later < 0 || r.at < later {
+				later = r.at
+			}
 		}
 	}
 	for in := newScanner(s.file); ; {
@@ -110,37 +112,44 @@ func (s *sorted) turn() error {
 		}
 		here := placed{r, at}
 		at += int64(len(text)) + 1
-		switch first, known := found[r.path]; {
+		switch {
 		case s.some && r.path <= s.from:
-			continue
 		case bound != "" && r.path > bound:
 			put(here)
-			continue
-		case known:
-			here.at = first.at
+		default:
+			found = append(found, here)
 		}
-		if found[r.path] = here; len(found) >= 2*sortedAtOnce {
-			bound = halve(found, put)
+		if len(found) == 2*sortedAtOnce {
+			if found = arrange(found); len(found) > sortedAtOnce {
+				put(found[sortedAtOnce:]...)
+				found = found[:sortedAtOnce]
+				bound = found[sortedAtOnce-1].path
+			}
 		}
 	}
-	if len(found) > sortedAtOnce {
-		halve(found, put)
+	if found = arrange(found); len(found) > sortedAtOnce {
+		put(found[sortedAtOnce:]...)
+		found = found[:sortedAtOnce]
 	}
-	for _, path := range slices.Sorted(maps.Keys(found)) {
-		s.page = append(s.page, found[path].record)
-		s.from, s.some = path, true
+	for _, r := range found {
+		s.page = append(s.page, r.record)
+		s.from, s.some = r.path, true
 	}
 	s.start, s.last = later, later < 0
 	return nil
 }
 
-// halve keeps the first of the records, puts the others off, and returns the path of
-// the last that it keeps.
-func halve(found map[string]placed, put func(placed)) string {
-	paths := slices.Sorted(maps.Keys(found))
-	for _, path := range paths[sortedAtOnce:] {
-		put(found[path])
-		delete(found, path)
+// arrange sorts records by their paths. Of one path the last record stays, in the place
+// of the first.
+func arrange(found []placed) []placed {
+	slices.SortStableFunc(found, func(a, b placed) int { return strings.Compare(a.path, b.path) })
+	some := found[:0]
+	for _, r := range found {
+		if end := len(some) - 1; end >= 0 && some[end].path == r.path {
+			some[end].record = r.record
+		} else {
+			some = append(some, r)
+		}
 	}
-	return paths[sortedAtOnce-1]
+	return some
 }

@@ -30,7 +30,7 @@ func (u *Unpacker) mark() (*marker, sameness, error) {
 	if err := u.root.Mkdir(reservedFolder, 0o777); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, same, err
 	}
-	reserved, err := pin(u.root, reservedFolder, reservedFolder)
+	reserved, _, err := pin(u.root, reservedFolder, reservedFolder)
 	if err != nil {
 		return nil, same, err
 	}
@@ -70,7 +70,7 @@ func (m *marker) remove(root *os.Root) error {
 // looks at one file where there was none, and otherwise at every folder of the root.
 // Tar begins with it.
 func (u *Unpacker) Clean(ctx context.Context) error {
-	reserved, err := pin(u.root, reservedFolder, reservedFolder)
+	reserved, _, err := pin(u.root, reservedFolder, reservedFolder)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -118,7 +118,7 @@ func cleanEntry(ctx context.Context, root *os.Root, entry fs.DirEntry, path stri
 	case !entry.IsDir() || checkPath("", entry.Name()) != "" || ctx.Err() != nil:
 		return nil // such as .git: nothing is written there
 	}
-	inner, err := pin(root, entry.Name(), path)
+	inner, _, err := pin(root, entry.Name(), path)
 	if err != nil {
 		return readable(err)
 	}

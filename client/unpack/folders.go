@@ -51,10 +51,10 @@ type folders struct {
 	held  int       // bytes of names and links
 	// made is told of each folder that was not there before; nil means that none
 	// is made.
-	made func(*folder) error
+	made func(*folder, fs.FileInfo) error
 }
 
-func newFolders(root *os.Root, same *sameness, made func(*folder) error) *folders {
+func newFolders(root *os.Root, same *sameness, made func(*folder, fs.FileInfo) error) *folders {
 	s := &folders{same: same, made: made}
 	s.push(&folder{root: root})
 	return s
@@ -162,11 +162,12 @@ func (s *folders) open(f *folder) (*os.Root, error) {
 			return nil, err
 		}
 	}
-	if f.root, err = pin(parent, f.name, f.path); err != nil {
+	root, info, err := pin(parent, f.name, f.path)
+	if err != nil {
 		return nil, err
 	}
-	if made {
-		err = s.made(f)
+	if f.root = root; made {
+		err = s.made(f, info)
 	}
 	return f.root, err
 }
@@ -190,19 +191,19 @@ func (f *folder) make(parent *os.Root) (bool, error) {
 
 // pin opens a folder in another one, and no other than the one that is there: Root
 // follows links that stay inside.
-func pin(parent *os.Root, name, path string) (*os.Root, error) {
+func pin(parent *os.Root, name, path string) (*os.Root, fs.FileInfo, error) {
 	info, err := parent.Lstat(name)
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, nil, err
 	case info.Mode()&(fs.ModeSymlink|fs.ModeIrregular) != 0: // Windows' junctions are irregular
-		return nil, refuse(ThroughLink, path)
+		return nil, nil, refuse(ThroughLink, path)
 	case !info.IsDir():
-		return nil, refuse(InTheWay, path)
+		return nil, nil, refuse(InTheWay, path)
 	}
 	root, err := parent.OpenRoot(name)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	opened, err := root.Stat(".")
 	if err == nil && !os.SameFile(info, opened) {
@@ -210,7 +211,7 @@ func pin(parent *os.Root, name, path string) (*os.Root, error) {
 	}
 	if err != nil {
 		_ = root.Close() // only read from
-		return nil, err
+		return nil, nil, err
 	}
-	return root, nil
+	return root, opened, nil
 }

@@ -139,13 +139,18 @@ func (r *run) fits(m Member) error {
 // place checks the path, also against those before it, and returns the folder that
 // the member is in, or is.
 func (r *run) place(m Member) (*folder, error) {
-	if reason := checkPath(r.goos, m.Path); reason != "" {
+	dir, name := path.Split(m.Path)
+	unchecked := m.Path
+	if dir == r.checked {
+		unchecked = name // members of a folder come together
+	}
+	if reason := checkPath(r.goos, unchecked); reason != "" {
 		return nil, refuse(reason, m.Path)
 	}
+	r.checked = dir
 	if m.Kind == Folder {
 		return r.folders.give(m.Path)
 	}
-	dir, name := path.Split(m.Path)
 	f, err := r.folders.enter(strings.TrimSuffix(dir, "/"))
 	if err != nil {
 		return nil, err

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"io/fs"
 	"os"
 	"runtime"
 	"sync"
@@ -89,7 +90,8 @@ type run struct {
 	folders  *folders
 	links    []link
 	entries  int64
-	manifest bool // was taken
+	manifest bool   // was taken
+	checked  string // the folder of the last member: its name is a good one
 	marker   *marker
 	buffer   []byte // for files that flow
 	small    pool
@@ -148,10 +150,6 @@ func (r *run) ready(w Written) error {
 	return r.options.Ready(w)
 }
 
-func (r *run) madeFolder(f *folder) error {
-	info, err := f.root.Stat(".")
-	if err != nil {
-		return err
-	}
+func (r *run) madeFolder(f *folder, info fs.FileInfo) error {
 	return r.made(Written{Path: f.path, Kind: Folder, Mode: info.Mode(), ModTime: info.ModTime()})
 }

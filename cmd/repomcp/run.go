@@ -89,6 +89,7 @@ func run(ctx context.Context, args []string, lookup func(string) (string, bool),
 }
 
 func newRoot(env environment) *cobra.Command {
+	var asksVersion bool
 	root := &cobra.Command{
 		Use:   "repomcp",
 		Short: "Serve a folder of git mirrors over MCP and stream archives of them",
@@ -102,23 +103,29 @@ or in a YAML file named by --config, under the flag's name. A flag on the
 command line wins over the environment, and that over the file.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Version:       describe(),
 
 		SuggestionsMinimumDistance: 2, // letters, as in cobra's own messages
 		Args: func(c *cobra.Command, args []string) error {
-			if len(args) > 0 {
+			if len(args) > 0 && !asksVersion {
 				return noCommand(c, args[0])
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		RunE: func(c *cobra.Command, _ []string) error {
+			if asksVersion {
+				return printVersion(env)
+			}
+			return c.Help()
+		},
 	}
-	root.SetVersionTemplate("{{.Version}}")
+	// A template of cobra's would keep all methods of all types in the program, which
+	// makes it half as large again.
+	root.Flags().BoolVarP(&asksVersion, "version", "v", false, "version for repomcp")
 	root.PersistentFlags().String("config", "", "YAML file with settings, by the flags' names")
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
 	root.AddCommand(newServe(env), newStdio(env), newArchive(env), newList(env), newCat(env), newGet(env), newSync(env),
-		newToken(env), newLogin(env), newLogout(env), newVersion(env), newManual())
+		newToken(env), newLogin(env), newLogout(env), newVersion(env), newManual(env))
 	for _, command := range below(root) {
 		inner := command.PreRunE
 		command.PreRunE = func(c *cobra.Command, args []string) error {

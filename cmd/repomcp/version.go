@@ -78,9 +78,11 @@ func newVersion(env environment) *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprint(env.stdout, describe())
-			return err
-		},
+		RunE: func(*cobra.Command, []string) error { return printVersion(env) },
 	}
+}
+
+func printVersion(env environment) error {
+	_, err := fmt.Fprint(env.stdout, describe())
+	return err
 }

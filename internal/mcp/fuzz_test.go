@@ -16,16 +16,16 @@ func FuzzSession(f *testing.F) {
 	sessions.now = func() time.Time { return time.Unix(1_800_000_000, 0) }
 	// Mint would sign another one in each process that fuzzes.
 	payload := base64.RawURLEncoding.EncodeToString([]byte(`{"n":"once","t":1800000000}`))
-	minted := payload + "." + sessions.sign(payload)
+	minted := payload + "." + sessions.sign(payload, "token:ci")
 	f.Add(minted, []byte(`{"t":1800000000}`))
 	f.Add(minted[:len(minted)-1], []byte(`{"t":1}`))
 	f.Add(minted+"\n", []byte(`{"t":9223372036854775807}`))
 	f.Fuzz(func(t *testing.T, id string, content []byte) {
-		if _, err := sessions.Parse(id); (err == nil) != (id == minted) {
+		if _, err := sessions.Parse(id, "token:ci"); (err == nil) != (id == minted) {
 			t.Fatalf("%q: %v", id, err)
 		}
 		payload := base64.RawURLEncoding.EncodeToString(content)
-		claims, err := sessions.Parse(payload + "." + sessions.sign(payload))
+		claims, err := sessions.Parse(payload+"."+sessions.sign(payload, "token:ci"), "token:ci")
 		if err != nil {
 			return
 		}

@@ -3,6 +3,7 @@ package pretty
 import (
 	"regexp"
 	"strings"
+	"sync"
 
 	"github.com/repomcp/repomcp/internal/message"
 	"github.com/repomcp/repomcp/internal/repos"
@@ -47,15 +48,16 @@ func (f *Formatter) readCommit() (*commit, error) {
 	return c, nil
 }
 
+// What has no place in the names of files, compiled when it is needed.
 var (
-	notInFileNames = regexp.MustCompile(`[^\w.]+`)
-	severalDots    = regexp.MustCompile(`\.{2,}`)
+	notInFileNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^\w.]+`) })
+	severalDots    = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\.{2,}`) })
 )
 
 // sanitize makes a subject fit for the name of a file.
 func sanitize(subject string) string {
-	name := notInFileNames.ReplaceAllString(subject, "-")
-	name = severalDots.ReplaceAllString(name, ".")
+	name := notInFileNames().ReplaceAllString(subject, "-")
+	name = severalDots().ReplaceAllString(name, ".")
 	return strings.TrimRight(strings.TrimPrefix(name, "-"), ".-")
 }
 
