@@ -405,3 +405,41 @@ func checkGolden(t *testing.T, name string, got []byte) {
 	t.Fatalf("%s has %d lines, want %d", file, len(is), len(was))
 }
 
+// A session is no use to anybody but who began it: another one is told what is told of an id
+// that nobody has, byte by byte.
+func TestASessionIsOfWhoBeganIt(t *testing.T) {
+	t.Parallel()
+	d := newDoors(t, targetOptions{})
+	alice, other := d.sessions[sessionVersion], d.issued(t, nil)
+	invented := alice[:len(alice)-4] + "AAAA"
+	cases := 0
+	for _, verb := range []string{http.MethodPost, http.MethodGet, http.MethodDelete} {
+		ask := func(session, authorization string) answer {
+			c := d.getCall(session)
+			if verb == http.MethodPost {
+				c = d.call(sessionVersion, methodRead, map[string]any{"uri": "repo://hello"})
+				c.header.Set("Mcp-Session-Id", session)
+			}
+			c.verb, c.path = verb, "/mcp"
+			c.header.Set("Authorization", authorization)
+			cases++
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond) // an event stream has no end
+			defer cancel()
+			a, err := d.send(ctx, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return a
+		}
+		if a := ask(alice, d.alice()); a.status == http.StatusNotFound {
+			t.Errorf("%s: alice's own session: %v", verb, a)
+		}
+		theirs, nobodys := ask(alice, other), ask(invented, other)
+		if theirs.status != http.StatusNotFound || nobodys.status != theirs.status || !bytes.Equal(theirs.body, nobodys.body) {
+			t.Errorf("%s: %v and %v", verb, theirs, nobodys)
+		}
+	}
+	if cases != 9 {
+		t.Errorf("%d cases", cases)
+	}
+}

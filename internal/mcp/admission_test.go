@@ -186,7 +186,7 @@ func TestForgedSessionIDIsRefused(t *testing.T) {
 	}
 	payload := base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"v":"2025-11-25","s":{},"n":"x","t":%d}`, time.Now().Unix()))
 	sessions := NewSessions([]byte(key))
-	if _, err := sessions.Parse(payload + "." + sign(key, sessionKeyPurpose+payload), ""); err != nil {
+	if _, err := sessions.Parse(payload+"."+sign(key, sessionKeyPurpose+payload), ""); err != nil {
 		t.Fatalf("the form of ids is another than this test takes it for: %v", err)
 	}
 	junk := base64.RawURLEncoding.EncodeToString([]byte("junk"))
