@@ -12,8 +12,10 @@ import { UnauthorizedError } from "@modelcontextprotocol/sdk/client/auth.js";
 import { Client } from "@modelcontextprotocol/sdk/client/index.js";
 import { StreamableHTTPClientTransport } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 
+import { Provider } from "oidc-provider";
+
+import { agree, scope, startIssuer } from "../issuer.mjs";
 import { modernOptions, sessionOptions } from "./eras.mjs";
-import { agree, scope, startIssuer } from "./issuer.mjs";
 
 assert.ok(process.env.REPOMCP, "REPOMCP must be the program to test");
 
@@ -39,8 +41,8 @@ async function serve(...flags) {
 }
 
 before(async () => {
-  issuer = await startIssuer();
-  stingy = await startIssuer({ grants: "other:scope" });
+  issuer = await startIssuer(Provider);
+  stingy = await startIssuer(Provider, { grants: "other:scope" });
 });
 
 after(async () => {

@@ -231,7 +231,7 @@ func TestKindsOfKeys(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/.well-known/oauth-authorization-server/realm":
-			fmt.Fprintf(w, `{"issuer":%q,"jwks_uri":%q}`, at, at+"/keys")
+			_, _ = fmt.Fprintf(w, `{"issuer":%q,"jwks_uri":%q}`, at, at+"/keys")
 		case "/realm/keys":
 			_ = json.NewEncoder(w).Encode(keys)
 		default:
@@ -265,19 +265,19 @@ func TestBadMetadataLetsNobodyIn(t *testing.T) {
 	token := source.Token(t, source.Claims(audience, nil))
 	for name, answer := range map[string]http.HandlerFunc{
 		"another issuer": func(w http.ResponseWriter, _ *http.Request) {
-			fmt.Fprintf(w, `{"issuer":"https://evil.example","jwks_uri":%q}`, source.URL+"/keys")
+			_, _ = fmt.Fprintf(w, `{"issuer":"https://evil.example","jwks_uri":%q}`, source.URL+"/keys")
 		},
 		"plain keys": func(w http.ResponseWriter, r *http.Request) {
-			fmt.Fprintf(w, `{"issuer":"http://%s","jwks_uri":"http://keys.example/"}`, r.Host)
+			_, _ = fmt.Fprintf(w, `{"issuer":"http://%s","jwks_uri":"http://keys.example/"}`, r.Host)
 		},
 		"a plain redirect": func(w http.ResponseWriter, r *http.Request) {
 			http.Redirect(w, r, "http://keys.example/", http.StatusFound)
 		},
 		"redirects": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) },
-		"no JSON":   func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "hello") },
-		"too much":  func(w http.ResponseWriter, _ *http.Request) { fmt.Fprintf(w, `{"issuer":"%0*d"}`, 2<<20, 1) },
+		"no JSON":   func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "hello") },
+		"too much":  func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintf(w, `{"issuer":"%0*d"}`, 2<<20, 1) },
 		"no keys": func(w http.ResponseWriter, r *http.Request) {
-			fmt.Fprintf(w, `{"issuer":"http://%[1]s","jwks_uri":"http://%[1]s/keys","keys":[]}`, r.Host)
+			_, _ = fmt.Fprintf(w, `{"issuer":"http://%[1]s","jwks_uri":"http://%[1]s/keys","keys":[]}`, r.Host)
 		},
 		"an error": func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusInternalServerError) },
 	} {

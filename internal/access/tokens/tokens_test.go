@@ -179,7 +179,7 @@ func TestChangesKeepTheRest(t *testing.T) {
 	dir := t.TempDir()
 	path, link := filepath.Join(dir, "tokens"), filepath.Join(dir, "link")
 	write(t, path, "# first\r\n\n  # indented, without an end")
-	if err := os.Chmod(path, 0o640); err != nil { //nolint:gosec // what an operator may do
+	if err := os.Chmod(path, 0o640); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Symlink("tokens", link); err != nil {

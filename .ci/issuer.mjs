@@ -1,16 +1,14 @@
-// A real authorization server on the loopback interface: oidc-provider, with dynamic registration
-// of clients, PKCE, resource indicators (RFC 8707) and JSON Web Tokens. Its one user agrees to
-// everything.
+// A real authorization server on the loopback interface: the Provider of oidc-provider, with dynamic
+// registration of clients, PKCE, resource indicators (RFC 8707) and JSON Web Tokens. Its one user
+// agrees to everything.
 
 import { createServer } from "node:http";
-
-import { Provider } from "oidc-provider";
 
 export const scope = "repomcp:read";
 
 // startIssuer runs an issuer. Its tokens last for lifetime seconds, and those for a resource have
 // the scopes that it grants.
-export async function startIssuer({ grants = scope, lifetime = 600 } = {}) {
+export async function startIssuer(Provider, { grants = scope, lifetime = 600 } = {}) {
   let handler;
   const server = createServer((request, response) => handler(request, response));
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
