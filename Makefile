@@ -29,10 +29,11 @@ conformance:
 	npm --prefix .ci/conformance ci --ignore-scripts
 	.ci/conformance/run.sh $(URL)
 
-# The MCP Inspector's command line calls each tool; wants the same server.
-inspector:
+# The MCP Inspector's command line calls each tool; wants the same server. It logs in at
+# another one, which it starts.
+inspector: build
 	npm --prefix .ci/inspector ci --ignore-scripts
-	MCP_URL=$(URL) npm --prefix .ci/inspector test
+	MCP_URL=$(URL) REPOMCP=$(CURDIR)/repomcp npm --prefix .ci/inspector test
 
 ci:
 	.ci/run

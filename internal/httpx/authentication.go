@@ -1,13 +1,17 @@
 package httpx
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/labstack/echo/v4"
 
 	"github.com/repomcp/repomcp/internal/access"
+	"github.com/repomcp/repomcp/internal/panics"
 )
 
 // Authentication is how the server finds out who asks. The zero value asks nobody.
@@ -18,7 +22,14 @@ type Authentication struct {
 	Issuer string
 	// Scope is what a token of the issuer has to be for; "" is anything.
 	Scope string
+	// Recheck is how often credentials are looked at again while an event stream or a
+	// WebSocket connection lasts; 0 means 15 s. A download that has begun may end.
+	Recheck time.Duration
 }
+
+// defaultRecheck is how long somebody hears more who should not: about as long as a file
+// of tokens takes to be read again by all replicas.
+const defaultRecheck = 15 * time.Second
 
 // metadataPath has what clients want to know to get a token (RFC 9728): that of the
 // endpoint, and below it that of the whole host, which some clients ask for instead.
@@ -80,12 +91,49 @@ func (s *Server) authenticate(next echo.HandlerFunc) echo.HandlerFunc {
 		switch {
 		case err == nil:
 			c.SetRequest(r.WithContext(access.WithPrincipal(r.Context(), asks)))
+			c.Set(keyRecheck, func(ctx context.Context) error {
+				_, err := s.options.Authentication.Verifier.Authenticate(ctx, token)
+				return err
+			})
 		case !isLink(c): // a link is a credential itself, and may want another one beside it
 			return s.deny(c, err)
 		}
 		// Handlers that know more say so. What one may read is not for others.
 		c.Response().Header().Set("Cache-Control", "private, no-cache")
 		return next(c)
+	}
+}
+
+// keyRecheck of the echo context looks at the credentials again.
+const keyRecheck = "recheck"
+
+// letOut ends what lasts for long when the credentials that it was let in with are no longer
+// good. That they cannot be checked ends nothing. What it returns ends the looking.
+func (s *Server) letOut(c echo.Context, end func()) (stop func()) {
+	recheck, ok := c.Get(keyRecheck).(func(context.Context) error)
+	if !ok {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(c.Request().Context())
+	helpers := panics.NewGroup(end)
+	helpers.Go(func() {
+		ticker := time.NewTicker(cmp.Or(s.options.Authentication.Recheck, defaultRecheck))
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-ticker.C:
+			}
+			if err := recheck(ctx); errors.Is(err, access.ErrInvalid) || errors.Is(err, access.ErrScope) {
+				end()
+				return
+			}
+		}
+	})
+	return func() {
+		cancel()
+		helpers.Wait()
 	}
 }
 

@@ -7,7 +7,9 @@ import (
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"net/http"
 	"os"
@@ -18,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/coder/websocket"
 	"github.com/go-jose/go-jose/v4"
 
 	"github.com/repomcp/repomcp/internal/access"
@@ -36,6 +39,7 @@ const (
 type doors struct {
 	*target
 	issuer *issuertest.Issuer
+	file   string // of the tokens
 	store  *tokens.Store
 	// later is by how much the issuer's keys are older than they look.
 	later atomic.Int64
@@ -49,7 +53,7 @@ func (d *doors) now() time.Time { return time.Now().Add(time.Duration(d.later.Lo
 func newDoors(t *testing.T, options targetOptions) *doors {
 	t.Helper()
 	d := &doors{issuer: issuertest.Start(t), static: make(map[string]string)}
-	file := filepath.Join(t.TempDir(), "tokens")
+	d.file = filepath.Join(t.TempDir(), "tokens")
 	for name, life := range map[string]time.Duration{"alice": 0, "bob": time.Second, "carol": 0} {
 		made := time.Now()
 		if life > 0 {
@@ -59,31 +63,36 @@ func newDoors(t *testing.T, options targetOptions) *doors {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := tokens.Add(file, entry); err != nil {
+		if err := tokens.Add(d.file, entry); err != nil {
 			t.Fatal(err)
 		}
 		d.static[name] = token
 	}
 	var err error
-	if d.store, err = tokens.Open(file, []string{scope}, time.Now); err != nil {
+	if d.store, err = tokens.Open(d.file, []string{scope}, time.Now); err != nil {
 		t.Fatal(err)
 	}
-	if err := tokens.Remove(file, "carol"); err != nil {
-		t.Fatal(err)
-	}
-	if changed, err := d.store.ReloadIfChanged(); !changed || err != nil {
-		t.Fatal(changed, err)
-	}
+	d.revoke(t, "carol")
 	issued, err := oauth.New(oauth.Options{URL: d.issuer.URL, Audience: audience, Scope: scope, Now: d.now})
 	if err != nil {
 		t.Fatal(err)
 	}
 	options.http.Authentication = httpx.Authentication{
-		Verifier: access.Verifiers{Prefix: tokens.Prefix, Static: d.store, Issued: issued}, Issuer: d.issuer.URL, Scope: scope,
+		Recheck: 20 * time.Millisecond, Verifier: access.Verifiers{Prefix: tokens.Prefix, Static: d.store, Issued: issued}, Issuer: d.issuer.URL, Scope: scope,
 	}
 	options.authorization = d.alice()
 	d.target = newTarget(t, options)
 	return d
+}
+
+func (d *doors) revoke(t *testing.T, name string) {
+	t.Helper()
+	if err := tokens.Remove(d.file, name); err != nil {
+		t.Fatal(err)
+	}
+	if changed, err := d.store.ReloadIfChanged(); !changed || err != nil {
+		t.Fatal(changed, err)
+	}
 }
 
 func (d *doors) alice() string { return "Bearer " + d.static["alice"] }
@@ -403,4 +412,106 @@ func checkGolden(t *testing.T, name string, got []byte) {
 		}
 	}
 	t.Fatalf("%s has %d lines, want %d", file, len(is), len(was))
+}
+
+// A session is no use to anybody but who began it: another one is told what is told of an id
+// that nobody has, byte by byte.
+func TestASessionIsOfWhoBeganIt(t *testing.T) {
+	t.Parallel()
+	d := newDoors(t, targetOptions{})
+	alice, other := d.sessions[sessionVersion], d.issued(t, nil)
+	invented := alice[:len(alice)-4] + "AAAA"
+	cases := 0
+	for _, verb := range []string{http.MethodPost, http.MethodGet, http.MethodDelete} {
+		ask := func(session, authorization string) answer {
+			c := d.getCall(session)
+			if verb == http.MethodPost {
+				c = d.call(sessionVersion, methodRead, map[string]any{"uri": "repo://hello"})
+				c.header.Set("Mcp-Session-Id", session)
+			}
+			c.verb, c.path = verb, "/mcp"
+			c.header.Set("Authorization", authorization)
+			cases++
+			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond) // an event stream has no end
+			defer cancel()
+			a, err := d.send(ctx, c)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return a
+		}
+		if a := ask(alice, d.alice()); a.status == http.StatusNotFound {
+			t.Errorf("%s: alice's own session: %v", verb, a)
+		}
+		theirs, nobodys := ask(alice, other), ask(invented, other)
+		if theirs.status != http.StatusNotFound || nobodys.status != theirs.status || !bytes.Equal(theirs.body, nobodys.body) {
+			t.Errorf("%s: %v and %v", verb, theirs, nobodys)
+		}
+	}
+	if cases != 9 {
+		t.Errorf("%d cases", cases)
+	}
+}
+
+// What lasts ends soon after the token that it was begun with, and not before.
+func TestWhatLastsEndsWithItsToken(t *testing.T) {
+	t.Parallel()
+	d := newDoors(t, targetOptions{})
+	for name, c := range map[string]struct {
+		authorization string
+		end           func()
+	}{
+		"a revoked token": {d.alice(), func() { d.revoke(t, "alice") }},
+		"an expired one":  {d.issued(t, nil), func() { d.later.Add(int64(2 * time.Hour)) }},
+	} {
+		events := d.getCall(d.sessionOf(t, c.authorization, ""))
+		listen := d.call(modernVersion, "subscriptions/listen", map[string]any{"notifications": map[string]any{"resourcesListChanged": true}})
+		var ended []chan error
+		wait := func(what func() error) {
+			done := make(chan error, 1)
+			ended = append(ended, done)
+			go func() { done <- what() }()
+		}
+		for _, request := range []*call{events, listen} {
+			request.header.Set("Authorization", c.authorization)
+			reply, err := d.open(t.Context(), request)
+			if err != nil || reply.StatusCode != http.StatusOK {
+				t.Fatalf("%s: %v, %v", name, reply, err)
+			}
+			wait(func() error {
+				_, err := io.Copy(io.Discard, reply.Body)
+				return errors.Join(err, reply.Body.Close())
+			})
+		}
+		conn, _, err := websocket.Dial(t.Context(), d.url+"/ws", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {c.authorization}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		wait(func() error {
+			_, _, err := conn.Read(t.Context())
+			if websocket.CloseStatus(err) != 3000 {
+				return fmt.Errorf("the connection was closed with %w", err)
+			}
+			return nil
+		})
+		time.Sleep(100 * time.Millisecond) // some looks, which find nothing wrong
+		for i, done := range ended {
+			select {
+			case err := <-done:
+				t.Errorf("%s: %d ended by itself: %v", name, i, err)
+			default:
+			}
+		}
+		c.end()
+		for i, done := range ended {
+			select {
+			case err := <-done:
+				if err != nil {
+					t.Errorf("%s: %d: %v", name, i, err)
+				}
+			case <-time.After(hang):
+				t.Fatalf("%s: %d goes on", name, i)
+			}
+		}
+	}
 }

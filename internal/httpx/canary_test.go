@@ -91,6 +91,16 @@ func TestSecretsAreNotLogged(t *testing.T) {
 			ask(&call{verb: route.verb, path: route.path + fmt.Sprintf(form, canary(form+" of "+route.path))})
 		}
 	}
+	for scheme, form := range map[string]func(string) string{
+		"Bearer": func(token string) string { return "Bearer " + token }, "Basic": func(token string) string { return basic(token, token) },
+		"a scheme": func(token string) string { return token + " x" }, "two words": func(token string) string { return "Bearer x " + token },
+	} {
+		for _, route := range loggedRoutes {
+			token := canary(scheme + " of " + route.path)
+			secrets[form(token)] = "the header of " + scheme
+			ask(&call{verb: route.verb, path: route.path, header: http.Header{"Authorization": {form(token)}}})
+		}
+	}
 	// Sessions and links that are good.
 	ask(s.call(sessionVersion, "ping", nil))
 	for _, form := range []string{"/dl/%s", "//dl/%s", "/dl/%s/", "/dl/%s?x", "/dl/%s/file.tar", "/prefix/dl/%s", "/DL/%s"} {
@@ -122,5 +132,72 @@ func TestSecretsAreNotLogged(t *testing.T) {
 	}
 	if least := len(loggedRoutes)*(len(secretHeaders)+5) + 10; len(secrets) < least {
 		t.Errorf("%d secrets were tried, want %d", len(secrets), least)
+	}
+}
+
+// Nor are tokens in the log of a server that looks at them, whether it lets them in or not;
+// who they belong to is.
+func TestTokensAreNotLogged(t *testing.T) {
+	t.Parallel()
+	logged := &record{}
+	d := newDoors(t, targetOptions{
+		http: httpx.Options{Logger: slog.New(slog.NewJSONHandler(logged, &slog.HandlerOptions{Level: slog.LevelDebug}))},
+	})
+	secrets := make(map[string]string)
+	requests := len(d.sessions)
+	for _, sent := range tried {
+		if strings.Contains(sent.name, "the issuer is down") || strings.Contains(sent.name, "key has changed") {
+			continue
+		}
+		values := sent.make(t, d)
+		for _, value := range values {
+			for word := range strings.FieldsSeq(value) {
+				for part := range strings.SplitSeq(word, ".") { // a JSON Web Token has three
+					if len(part) > 12 {
+						secrets[part] = sent.name
+					}
+				}
+			}
+		}
+		for _, route := range loggedRoutes {
+			c := &call{verb: route.verb, path: route.path, header: http.Header{"Authorization": values}}
+			if sent.in != "" {
+				c.header, c.path = http.Header{}, route.path+"?"+sent.in+values[0]
+			}
+			d.do(t, c)
+			requests++
+		}
+	}
+	for name, token := range d.static {
+		secrets[token] = name
+	}
+	conn, _, err := websocket.Dial(t.Context(), d.url+"/ws", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {d.alice()}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := &socket{t, conn}
+	client.call(rpc(modernVersion, 1, methodRead, map[string]any{"uri": "repo://hello"}))
+	_ = conn.CloseNow() // so that the request ends
+	text := logged.await(t, requests+2)
+	for secret, what := range secrets {
+		if strings.Contains(text, secret) {
+			t.Errorf("the log has a part of %s: %s", what, secret)
+		}
+	}
+	for _, want := range []string{
+		`"principal":"token:alice"`, `"principal":"oauth:alice"`, `"denied":"the token is not valid: the token bob has expired"`,
+		`"denied":"the token is not valid: no such token"`, `"denied":"there are no credentials"`, `"rpc":"resources/read"`,
+	} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the log lacks %s", want)
+		}
+	}
+	if len(secrets) < 30 {
+		t.Errorf("%d secrets were tried", len(secrets))
+	}
+	for line := range strings.Lines(text) {
+		if strings.Contains(line, `"path":"/ws"`) && strings.Contains(line, methodRead) && !strings.Contains(line, "token:alice") {
+			t.Errorf("a message over WebSocket is nobody's: %s", line)
+		}
 	}
 }

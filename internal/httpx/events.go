@@ -29,6 +29,7 @@ func eventHeaders(h http.Header) {
 func (s *Server) listen(c echo.Context, request *mcp.Request) error {
 	ctx, cancel := context.WithCancel(c.Request().Context())
 	defer context.AfterFunc(s.draining, cancel)()
+	defer s.letOut(c, cancel)()
 	stream := &eventStream{w: c.Response()}
 	helpers := panics.NewGroup(cancel)
 	defer helpers.Wait()

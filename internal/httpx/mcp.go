@@ -283,6 +283,7 @@ func (s *Server) openEvents(c echo.Context) error {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
 	defer context.AfterFunc(s.draining, cancel)()
+	defer s.letOut(c, cancel)()
 	c.Response().Header().Set("Connection", "keep-alive")
 	stream := &eventStream{w: c.Response()}
 	if err := stream.write(); err != nil {

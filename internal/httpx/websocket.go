@@ -63,6 +63,7 @@ func (s *Server) websocket(c echo.Context) (err error) {
 		return nil // it has been replied to
 	}
 	opened.conn.SetReadLimit(maxBodyBytes)
+	defer s.letOut(c, func() { opened.refuse(errLetOut) })()
 	// The log finds the request that opened the connection.
 	from := append(client(r), slog.String("request_id", c.Response().Header().Get(headerRequestID)))
 	opened.serve(r.Context(), s.options.MCP.Connect(address, r.Header.Get(mcp.HeaderTools)), origin(c), from)
@@ -122,6 +123,9 @@ type breach struct {
 
 // Error implements error.
 func (b *breach) Error() string { return b.reason }
+
+// errLetOut says that the client may no longer be here (IANA, WebSocket Close Code Numbers).
+var errLetOut = &breach{3000, "The token is not valid any more. Connect again with another one."}
 
 // errBinary says that a frame was not of text.
 var errBinary = &breach{websocket.StatusUnsupportedData, "Send JSON-RPC messages in text frames."}

@@ -116,7 +116,9 @@ func (k *keySet) fetch(ctx context.Context) ([]jose.JSONWebKey, error) {
 	}
 	if now := k.now(); k.asked.IsZero() || now.Sub(k.asked) >= refetchPause {
 		// It does not end with the request that it is for: others have use of it.
-		k.ask(context.WithoutCancel(ctx))
+		asking, cancel := context.WithTimeout(context.WithoutCancel(ctx), askTimeout)
+		k.ask(asking)
+		cancel()
 		k.asked = now
 	}
 	if k.failure != nil {

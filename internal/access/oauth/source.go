@@ -15,7 +15,8 @@ import (
 )
 
 const (
-	// askTimeout is how long the issuer may take for a document.
+	// askTimeout is how long the issuer may take for its documents, and so how long a
+	// request waits that names an unknown key.
 	askTimeout = 10 * time.Second
 	// maxDocument is the size of its largest document: a hundred keys with certificates.
 	maxDocument = 1 << 20
@@ -31,7 +32,7 @@ type source struct {
 
 func newSource(issuer string, transport http.RoundTripper) source {
 	return source{issuer, &http.Client{
-		Transport: transport, Timeout: askTimeout,
+		Transport: transport,
 		CheckRedirect: func(next *http.Request, via []*http.Request) error {
 			if len(via) > maxRedirects || !trusted(next.URL) {
 				return errors.New("it leads on too often, or to plain http")
