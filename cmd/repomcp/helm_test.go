@@ -46,12 +46,14 @@ func TestHelmChart(t *testing.T) {
 	checkChart(t, least, 4)
 	most, err := render("--set", "mirrors.volume.nfs.server=nas,mirrors.volume.nfs.path=/git,replicas=3,cache.bytes=8GB",
 		"--set", "keys.existingSecret=keys,settings.max-archive-entries=30000000,settings.allowed-host={git.example}",
-		"--set", "settings.public-url=https://git.example,settings.hide-refs={refs/pull,!refs/pull/7}")
+		"--set", "settings.public-url=https://git.example,settings.hide-refs={refs/pull,!refs/pull/7}",
+		"--set-json", `access.rules=[{"groups":["platform"],"repositories":["platform/**"]}]`)
 	if err != nil {
 		t.Fatal(most)
 	}
 	checkChart(t, most, 5)
-	for _, want := range []string{"git-repomcp.mirrors.svc.cluster.local", "git.example", "max-archive-entries: 30000000"} {
+	for _, want := range []string{"git-repomcp.mirrors.svc.cluster.local", "git.example", "max-archive-entries: 30000000", "access: /etc/repomcp/access.yaml",
+		"access.yaml: |\n    rules:\n    - groups:\n      - platform\n      repositories:\n      - platform/**"} {
 		if !strings.Contains(most, want) {
 			t.Errorf("%s is missing", want)
 		}

@@ -10,7 +10,6 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -25,10 +24,10 @@ import (
 const tenants = 50
 
 // Canaries of a tenant: in the name of the repository, and in all that is in it.
+const canaryMark = "nest"
+
 func nameOf(tenant int) string { return fmt.Sprintf("team-%02d/nest%02dname", tenant, tenant) }
 func bodyOf(tenant int) string { return fmt.Sprintf("nest%02dbody", tenant) }
-
-var canaries = regexp.MustCompile(`nest(\d\d)(name|body)`)
 
 // nest makes the repositories of all tenants. Each has a branch with the same commit
 // as all others, so that what is remembered of that is shared, one of its own, and a
@@ -81,16 +80,22 @@ func strays(tenant int, a answer, asked string) (found []string) {
 		return []string{err.Error()}
 	}
 	text = append(text, header.Bytes()...)
-	for _, encoded := range regexp.MustCompile(`[A-Za-z0-9+/]{24,}={0,2}`).FindAll(a.body, -1) {
-		plain, _ := base64.StdEncoding.DecodeString(string(encoded)) // what is no base64 adds nothing
+	for _, encoded := range bytes.Split(a.body, []byte(`"blob":"`))[1:] {
+		encoded, _, _ = bytes.Cut(encoded, []byte(`"`))
+		plain, err := base64.StdEncoding.DecodeString(string(encoded))
+		if err != nil {
+			return []string{err.Error()}
+		}
 		text = append(text, plain...)
 	}
-	for _, match := range canaries.FindAllStringSubmatch(string(text), -1) {
-		if match[1] != fmt.Sprintf("%02d", tenant) && !strings.Contains(asked, match[0]) {
-			found = append(found, match[0])
+	for _, rest := range bytes.Split(text, []byte(canaryMark))[1:] {
+		if len(rest) > 0 && '0' <= rest[0] && rest[0] <= '9' { // an echo may have been cut before
+			found = append(found, canaryMark+string(rest[:min(len(rest), len("00name"))]))
 		}
 	}
-	return found
+	return slices.DeleteFunc(found, func(one string) bool {
+		return strings.HasPrefix(one, fmt.Sprintf(canaryMark+"%02d", tenant)) || strings.Contains(asked, one)
+	})
 }
 
 // tenantProbes are requests of one tenant about the repository of one, its own or
@@ -112,7 +117,7 @@ func tenantProbes(of int, head string) (list []probe) {
 		probe{method: "completion/complete", params: `{"ref":{"type":"ref/prompt","name":"x"},"argument":{"name":"ref","value":""},"context":{"arguments":{"repo":"%s"}}}`},
 	)
 	for tool, arguments := range map[string]string{
-		"search_repositories": `"query":"nest"`, "get_repository": `"repo":"%s"`, "list_branches": `"repo":"%s"`, "list_tags": `"repo":"%s"`,
+		"search_repositories": `"query":""`, "get_repository": `"repo":"%s"`, "list_branches": `"repo":"%s"`, "list_tags": `"repo":"%s"`,
 		"get_tag": `"repo":"%s","tag":"v` + bodyOf(of) + `"`, "get_repository_tree": `"repo":"%s","recursive":true`,
 		"get_file_contents": `"repo":"%s","path":"` + bodyOf(of) + `/file"`, "find_files": `"repo":"%s","query":"file"`,
 		"search_code": `"query":"common"`, "list_commits": `"repo":"%s"`, "get_commit": `"repo":"%s","sha":"` + head + `"`,
@@ -148,7 +153,7 @@ func TestFiftyPrincipalsAreIsolated(t *testing.T) {
 			}
 		})
 		running.Go(func() {
-			for _, of := range []int{tenant, next, (tenant + 7) % tenants} {
+			for _, of := range []int{tenant, next} {
 				for _, p := range tenantProbes(of, heads[of]) {
 					p := p.naming(nameOf(of))
 					var a answer
@@ -165,7 +170,7 @@ func TestFiftyPrincipalsAreIsolated(t *testing.T) {
 					if strings.Contains(asked, "modules") { // whose file has the name of the next
 						asked += nameOf((of + 1) % tenants)
 					}
-					if found := strays(tenant, a, asked); found != nil || a.err != nil {
+					if found := strays(tenant, a, asked); len(found) > 0 || a.err != nil {
 						t.Errorf("tenant %d, %v: %v of others, %v in %.700s", tenant, p, found, a.err, a.body)
 					}
 					switch mine := bytes.Contains(a.body, []byte(fmt.Sprintf("nest%02d", tenant))); {
@@ -184,11 +189,11 @@ func TestFiftyPrincipalsAreIsolated(t *testing.T) {
 	}
 	pushed.Wait()
 	// The test can tell: most own replies have the canaries, and most others are refusals.
-	if own.Load() < 25*tenants || foreign.Load() < 2*15*tenants || notified.Load() != tenants {
+	if own.Load() < 25*tenants || foreign.Load() < 15*tenants || notified.Load() != tenants {
 		t.Errorf("%d own replies, %d refusals, %d notified", own.Load(), foreign.Load(), notified.Load())
 	}
-	if c := w.cache.Stats(); c.Hits+c.Shared == 0 {
-		t.Errorf("no archive was shared: %+v", c)
+	if c := w.cache.Stats(); c.Hits+c.Shared == 0 || c.Failures > 0 {
+		t.Errorf("archives are not shared, or not made for those who may read them: %+v", c)
 	}
 }
 
