@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -177,12 +178,13 @@ type goPackage struct {
 	ImportPath string
 	Doc        string
 	Imports    []string
+	GoFiles    []string
 }
 
 // packages lists those of the larger build: the tag adds imports.
 func packages(t *testing.T) []goPackage {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-tags", "cloud", "-json=ImportPath,Doc,Imports", "./...").Output()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-tags", "cloud", "-json=ImportPath,Doc,Imports,GoFiles", "./...").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -221,6 +223,35 @@ func TestImportsFollowTheArrows(t *testing.T) {
 	}
 	if seen < len(arrows) {
 		t.Errorf("%d packages were looked at, the table has %d", seen, len(arrows))
+	}
+}
+
+// viewless are the packages that may reach a repository past the view of a visitor:
+// the operator's own work.
+var viewless = []string{"cmd/repomcp", "internal/admin", "internal/metrics", "internal/watch", "internal/repos", "internal/repos/repostest", "bench"}
+
+// What serves visitors is given repos.Views, so that it cannot forget to ask who asks.
+func TestVisitorsReachRepositoriesByTheirViews(t *testing.T) {
+	past := regexp.MustCompile(`repos\.(Catalogue|Open)\b`)
+	looked := 0
+	for _, p := range packages(t) {
+		name := strings.TrimPrefix(p.ImportPath, module)
+		if !slices.Contains(p.Imports, module+"internal/repos") || slices.Contains(viewless, name) {
+			continue
+		}
+		for _, file := range p.GoFiles {
+			text, err := os.ReadFile(filepath.Join(name, file))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if found := past.Find(text); found != nil {
+				t.Errorf("%s/%s has %s; take repos.Views", name, file, found)
+			}
+			looked++
+		}
+	}
+	if looked < 100 {
+		t.Errorf("%d files were looked at", looked)
 	}
 }
 

@@ -48,7 +48,8 @@ func TestHelmChart(t *testing.T) {
 	most, err := render("--set", "mirrors.volume.nfs.server=nas,mirrors.volume.nfs.path=/git,replicas=3,cache.bytes=8GB",
 		"--set", "keys.existingSecret=keys,settings.max-archive-entries=30000000,settings.allowed-host={git.example}",
 		"--set", "authentication.existingSecret=tokens,authentication.issuer=https://login.example",
-		"--set", "settings.public-url=https://git.example,settings.hide-refs={refs/pull,!refs/pull/7}")
+		"--set", "settings.public-url=https://git.example,settings.hide-refs={refs/pull,!refs/pull/7}",
+		"--set-json", `access.rules=[{"groups":["platform"],"repositories":["platform/**"]}]`)
 	if err != nil {
 		t.Fatal(most)
 	}
@@ -68,7 +69,8 @@ func TestHelmChart(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"git-repomcp.mirrors.svc.cluster.local", "git.example", "max-archive-entries: 30000000", "secretName: \"tokens\"",
-		"oauth-issuer: https://login.example", "tokens: /run/secrets/repomcp-tokens/tokens"} {
+		"oauth-issuer: https://login.example", "tokens: /run/secrets/repomcp-tokens/tokens", "access: /etc/repomcp/access.yaml",
+		"access.yaml: |\n    rules:\n    - groups:\n      - platform\n      repositories:\n      - platform/**"} {
 		if !strings.Contains(most, want) {
 			t.Errorf("%s is missing", want)
 		}

@@ -149,6 +149,16 @@ func TestRevocation(t *testing.T) {
 	verify(young, ErrRevoked)
 	last, _ := a.mustMint(t, grant())
 	verify(last, nil)
+	// Of a link with a reader that one's epoch counts, and no other.
+	set("epoch 3 token:reader")
+	g := grant()
+	g.Reader = "token:reader"
+	read, _ := a.mustMint(t, g)
+	verify(read, nil)
+	set("epoch 3 token:reader", "epoch 9 alice")
+	verify(read, nil)
+	set("epoch 4 token:reader")
+	verify(read, ErrRevoked)
 	set("# nothing any more")
 	verify(old, nil)
 	// A list that cannot be read leaves the last one in force.

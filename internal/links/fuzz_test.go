@@ -113,8 +113,8 @@ func FuzzRoundTrip(f *testing.F) {
 	f.Fuzz(func(t *testing.T, kind, methods byte, resource, repository, principal string, seconds uint32, single bool) {
 		g := Grant{
 			Kind: Kind(kind), Methods: Methods(methods), Resource: resource, Repository: repository,
-			Principal: principal,
-			Lifetime:  time.Duration(seconds) * time.Second, SingleUse: single,
+			Principal: principal, Reader: principal, Rights: repository,
+			Lifetime: time.Duration(seconds) * time.Second, SingleUse: single,
 		}
 		token, minted, err := a.Mint(g)
 		if err != nil {

@@ -162,9 +162,10 @@ func TestTrailingBits(t *testing.T) {
 func TestNothingReadable(t *testing.T) {
 	a := newAuthority(t, Options{})
 	g := grant()
+	g.Reader, g.Rights = "token:alice", "members of the reading room"
 	token, l := a.mustMint(t, g)
 	raw := rawOf(t, token)
-	for _, secret := range []string{g.Resource, g.Repository, g.Principal, commit, "git.example.com", "random",
+	for _, secret := range []string{g.Resource, g.Repository, g.Principal, g.Reader, g.Rights, commit, "git.example.com", "random",
 		"tar.gz"} {
 		for _, b := range [][]byte{raw, []byte(token)} {
 			if bytes.Contains(b, []byte(secret)) {
@@ -227,6 +228,8 @@ func TestLengthIsBounded(t *testing.T) {
 		"resource":   func(g *Grant) { g.Resource = repeatByte(1 << 17) },
 		"repository": func(g *Grant) { g.Repository = repeatByte(1 << 16) },
 		"principal":  func(g *Grant) { g.Principal = repeatByte(maxPrincipalBytes + 1) },
+		"reader":     func(g *Grant) { g.Reader = repeatByte(maxPrincipalBytes + 1) },
+		"rights":     func(g *Grant) { g.Rights = repeatByte(maxClaimsBytes) },
 	} {
 		g := grant()
 		change(&g)
@@ -350,7 +353,8 @@ func TestRoundTrip(t *testing.T) {
 		now.pass(time.Duration(random.Int64N(int64(time.Minute))))
 		g := Grant{
 			Kind: Kind(1 + i%2), Methods: Methods(1 + i%3), Resource: text(1, 4<<10), Repository: text(1, 300),
-			Principal: text(0, maxPrincipalBytes), SingleUse: i%5 < 2, Lifetime: time.Second +
+			Principal: text(0, maxPrincipalBytes/2), Reader: text(0, 100), Rights: text(0, 100),
+			SingleUse: i%5 < 2, Lifetime: time.Second +
 				time.Duration(random.Int64N(int64(MaxLifetime-time.Second)+1)),
 		}
 		g.Bound = g.Kind == Download && g.Principal != "" && i%7 < 3

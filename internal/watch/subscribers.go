@@ -227,7 +227,7 @@ func (c *client) flush(view repos.View) bool {
 		c.listChanged = false
 	}
 	for i, sub := range c.pending {
-		if _, err := view.Known(sub.repository); sub.repository != "" && err != nil {
+		if sub.repository != "" && !view.Sees(sub.repository) {
 			sub.pending = false
 			continue
 		}

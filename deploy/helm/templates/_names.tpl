@@ -38,6 +38,9 @@ helm.sh/chart: {{ .Chart.Name }}-{{ .Chart.Version }}
 {{- $_ := set $settings "session-key-file" "/run/secrets/repomcp/session-key" }}
 {{- $_ := set $settings "link-key-file" "/run/secrets/repomcp/link-keys" }}
 {{- end }}
+{{- if .Values.access.rules }}
+{{- $_ := set $settings "access" "/etc/repomcp/access.yaml" }}
+{{- end }}
 {{- if .Values.cache.bytes }}
 {{- $_ := set $settings "cache-dir" "/var/cache/repomcp" }}
 {{- $_ := set $settings "cache-bytes" .Values.cache.bytes }}

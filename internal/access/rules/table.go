@@ -11,11 +11,12 @@ import (
 )
 
 const (
-	// maxAnswerPatterns bounds the patterns in all answers that are remembered, of some
-	// hundred bytes each.
-	maxAnswerPatterns = 200_000
-	// answerCost is what an answer takes besides, in patterns.
-	answerCost = 20
+	// maxAnswerBytes bounds the answers that are remembered.
+	maxAnswerBytes = 16 << 20
+	// answerCost is what one takes besides its key and its patterns, and patternCost
+	// what one of those does: the texts are the rules'.
+	answerCost  = 500
+	patternCost = 80
 )
 
 // rule allows repositories to whoever fits all of the sets that it has.
@@ -47,7 +48,7 @@ type table struct {
 func newTable(list []rule) *table {
 	t := &table{
 		rules: list, groups: make(set), scopes: make(set),
-		answers: lru.New[string, *answer](maxAnswerPatterns),
+		answers: lru.New[string, *answer](maxAnswerBytes),
 	}
 	for _, r := range list {
 		for name := range r.groups {
@@ -77,21 +78,24 @@ func (t *table) of(p access.Principal) *answer {
 	if known, ok := t.answers.Get(key); ok {
 		return known
 	}
-	found := &answer{names: make(set), folders: make(set)}
+	found := &answer{names: make(set), folders: make(set), globs: make(map[string][]string)}
 	for i := range t.rules {
 		if t.rules[i].fits(p) {
 			found.add(t.rules[i].repositories)
 		}
 	}
-	return t.answers.GetOrPut(key, found, found.cost())
+	return t.answers.GetOrPut(key, found, int64(len(key)+answerCost+patternCost*found.patterns))
 }
 
 // answer is what one principal may know of.
 type answer struct {
-	all     bool
-	names   set
-	folders set      // with all below them
-	globs   []string // all other patterns
+	all      bool
+	patterns int // in all that follow
+	names    set
+	folders  set // with all below them
+	// globs are all other patterns, by their first part, or by "" where that is one, too:
+	// most rules are of one group each, and a name is tried on few.
+	globs map[string][]string
 }
 
 // everything is the pattern of all names, and below that of all below a folder.
@@ -110,14 +114,15 @@ func (a *answer) add(patterns []string) {
 			a.names[pattern] = true
 		case whole && literal >= len(folder):
 			a.folders[folder] = true
-		case !slices.Contains(a.globs, pattern):
-			a.globs = append(a.globs, pattern)
+		default:
+			first, _, _ := strings.Cut(pattern, "/")
+			if literal < len(first) {
+				first = ""
+			}
+			a.globs[first] = append(a.globs[first], pattern)
 		}
 	}
-}
-
-func (a *answer) cost() int64 {
-	return int64(answerCost + len(a.names) + len(a.folders) + len(a.globs))
+	a.patterns += len(patterns)
 }
 
 func (a *answer) allows(name string) bool {
@@ -132,7 +137,7 @@ func (a *answer) allows(name string) bool {
 		}
 	}
 	text := []byte(name)
-	return slices.ContainsFunc(a.globs, func(glob string) bool {
-		return wildmatch.Match(glob, text, wildmatch.PathName)
-	})
+	fits := func(glob string) bool { return wildmatch.Match(glob, text, wildmatch.PathName) }
+	first, _, _ := strings.Cut(name, "/")
+	return slices.ContainsFunc(a.globs[first], fits) || slices.ContainsFunc(a.globs[""], fits)
 }

@@ -1,0 +1,67 @@
+package main
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestAccessRulesAreFollowed(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "access.yaml")
+	write := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(file+".new", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Rename(file+".new", file); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const only = "rules:\n- anybody: true\n  repositories: [%]\n"
+	write(strings.Replace(only, "%", "hello", 1))
+	p, said := launchWith(t, "", nil, "--listen", "127.0.0.1:0", "--access", file)
+	at := regexp.MustCompile(`listening on (http://\S+),`)
+	said.await(t, at)
+	p.client = &http.Client{Transport: &http.Transport{DisableKeepAlives: true}}
+	url := at.FindStringSubmatch(said.String())[1]
+	sees := func(name string, want int) {
+		t.Helper()
+		status, body := p.get(t, url+"/refs/"+name)
+		if status != want {
+			t.Errorf("%s: %d, want %d: %s", name, status, want, body)
+		}
+	}
+	sees("hello", http.StatusOK)
+	sees("fork", http.StatusNotFound)
+	if status, body := p.get(t, url+"/repositories"); status != http.StatusOK || !strings.Contains(body, `"count":1,`) {
+		t.Errorf("%d: %s", status, body)
+	}
+
+	write(strings.Replace(only, "%", "fork", 1))
+	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
+		t.Fatal(err)
+	}
+	said.await(t, regexp.MustCompile(`read again" what="access rules"`))
+	sees("hello", http.StatusNotFound)
+	sees("fork", http.StatusOK)
+
+	write("rules: [\n") // it is followed without a signal, too
+	said.await(t, regexp.MustCompile(`level=ERROR .*file="access rules"`))
+	sees("hello", http.StatusNotFound)
+	sees("fork", http.StatusOK)
+
+	before := time.Now()
+	write(strings.Replace(only, "%", "hello, fork", 1))
+	said.await(t, regexp.MustCompile(`level=INFO msg="a file was read again" file="access rules"`))
+	if took := time.Since(before); took > 10*reloadInterval {
+		t.Errorf("a change was followed after %v", took)
+	}
+	sees("hello", http.StatusOK)
+	sees("fork", http.StatusOK)
+	p.stop(t)
+}

@@ -1,0 +1,92 @@
+package rules
+
+import (
+	"slices"
+	"testing"
+
+	"go.yaml.in/yaml/v3"
+
+	"github.com/repomcp/repomcp/internal/access"
+)
+
+// FuzzRules reads any text as a file of rules. What is accepted says who may read
+// what in every rule, decides as its rules do one by one, lets nobody read who fits no
+// rule, and means the same when it is written down again.
+func FuzzRules(f *testing.F) {
+	f.Add([]byte(sample))
+	f.Add([]byte("rules: []"))
+	f.Add([]byte("rules:\n- anybody: true\n  repositories: ['**']\n"))
+	f.Add([]byte("rules:\n- {groups: [a, b], scopes: [\"c\\nd\"], repositories: ['a/**/b', '[[:alpha:]]*', a.git]}\n"))
+	f.Add([]byte("rules:\n- &x {principals: [!!str 1], repositories: ['\\*']}\n- *x\n"))
+	f.Add([]byte("rules: [{anybody: yes, repositories: [a]}]"))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		list, err := parse(text)
+		if err != nil {
+			return
+		}
+		again, err := parse(written(t, list))
+		if err != nil {
+			t.Fatalf("what was written again: %v", err)
+		}
+		first, second := newTable(list), newTable(again)
+		principals := []access.Principal{{}, {ID: "\x00nobody", Groups: []string{"\x00none"}, Scopes: []string{"\x00none"}}}
+		names := []string{"a", "a/b", "a/b/c", "*", ""}
+		public := false
+		for _, r := range list {
+			who := access.Principal{}
+			for name := range r.principals {
+				who.ID = name
+			}
+			for name := range r.groups {
+				who.Groups = append(who.Groups, name)
+			}
+			for name := range r.scopes {
+				who.Scopes = append(who.Scopes, name)
+			}
+			if len(r.repositories) == 0 || r.anybody == (r.principals != nil || r.groups != nil || r.scopes != nil) {
+				t.Fatalf("a rule that is none: %+v", r)
+			}
+			public = public || r.anybody
+			if len(principals) < 10 {
+				principals, names = append(principals, who), append(names, r.repositories[0], r.repositories[0]+"/x")
+			}
+		}
+		for _, p := range principals {
+			for _, name := range names {
+				want := allowedPlainly(list, p, name)
+				if got := first.of(p).allows(name); got != want || second.of(p).allows(name) != want {
+					t.Errorf("%+v, %q: %v, want %v", p, name, got, want)
+				}
+			}
+		}
+		if stranger := first.of(principals[1]); !public && slices.ContainsFunc(names, stranger.allows) {
+			t.Error("somebody who fits no rule may read")
+		}
+	})
+}
+
+func written(t *testing.T, list []rule) []byte {
+	t.Helper()
+	file := map[string][]map[string]any{"rules": {}}
+	for _, r := range list {
+		one := map[string]any{"repositories": r.repositories}
+		for key, names := range map[string]set{"principals": r.principals, "groups": r.groups, "scopes": r.scopes} {
+			var texts []string
+			for name := range names {
+				texts = append(texts, name)
+			}
+			if names != nil {
+				one[key] = texts
+			}
+		}
+		if r.anybody {
+			one["anybody"] = true
+		}
+		file["rules"] = append(file["rules"], one)
+	}
+	text, err := yaml.Marshal(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
