@@ -16,12 +16,13 @@ const module = "github.com/repomcp/repomcp/"
 // arrows say which of the module's packages each package may import. What is
 // not here may not be.
 var arrows = map[string][]string{
-	"cmd/repomcp":     {"client", "client/checkout", "client/unpack", "internal/admin", "internal/archive", "internal/cache", "internal/history", "internal/httpx", "internal/links", "internal/mcp", "internal/metrics", "internal/refresh", "internal/repos", "internal/resources", "internal/search", "internal/statuspage", "internal/stdio", "internal/tools", "internal/tools/prompts", "internal/watch"},
-	"client":          {"internal/binary"},
-	"client/checkout": {"client", "client/unpack"},
-	"client/unpack":   {},
-	"internal/access": {},
-	"internal/httpx":  {"internal/access", "internal/binary", "internal/links", "internal/mcp", "internal/mcp/duplex", "internal/panics", "internal/resources", "internal/statuspage"},
+	"cmd/repomcp":        {"client", "client/checkout", "client/unpack", "internal/admin", "internal/archive", "internal/cache", "internal/forwarded", "internal/history", "internal/httpx", "internal/links", "internal/mcp", "internal/metrics", "internal/refresh", "internal/repos", "internal/resources", "internal/search", "internal/statuspage", "internal/stdio", "internal/tools", "internal/tools/prompts", "internal/watch"},
+	"client":             {"internal/binary"},
+	"client/checkout":    {"client", "client/unpack"},
+	"client/unpack":      {},
+	"internal/access":    {},
+	"internal/forwarded": {},
+	"internal/httpx":     {"internal/access", "internal/binary", "internal/forwarded", "internal/links", "internal/mcp", "internal/mcp/duplex", "internal/panics", "internal/resources", "internal/statuspage"},
 	// What a browser is shown: httpx alone knows how it gets there.
 	"internal/statuspage": {"internal/access", "internal/repos"},
 	// What the operator asks: nothing that serves clients knows of it.

@@ -15,6 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
+	"github.com/repomcp/repomcp/internal/forwarded"
 	"github.com/repomcp/repomcp/internal/httpx"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/metrics"
@@ -35,6 +36,7 @@ type serveFlags struct {
 	publicURL      string
 	allowedHosts   []string
 	allowedOrigins []string
+	trustedProxies []string
 	maxConnections int
 	writeTimeout   time.Duration
 	sessionKeyFile string
@@ -90,6 +92,8 @@ cleanly on SIGTERM: downloads that are under way may finish within
 		"name that the Host header may have, besides localhost and the public URL's (repeatable)")
 	set.StringSliceVar(&flags.allowedOrigins, "allowed-origin", nil,
 		"web origin whose pages may use the server, such as https://ide.example (repeatable)")
+	set.StringSliceVar(&flags.trustedProxies, "trusted-proxy", nil,
+		"address or network of a proxy whose X-Forwarded-For names the client, or unix for a Unix socket (repeatable)")
 	set.DurationVar(&flags.writeTimeout, "write-timeout", 2*time.Minute,
 		"how long a client may take nothing of what is sent before it is dropped")
 	set.IntVar(&flags.maxConnections, "max-connections", 0,
@@ -132,6 +136,10 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 	if err != nil {
 		return err
 	}
+	proxies, err := forwarded.Parse(flags.trustedProxies)
+	if err != nil {
+		return &usageError{fmt.Errorf("--trusted-proxy: %w", err)}
+	}
 	served, err := flags.open(logger)
 	if err != nil {
 		return err
@@ -164,8 +172,8 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 	server := httpx.New(httpx.Options{
 		MCP: served.messages, Resources: served.resources, AllowedHosts: append(hosts, at.names...),
 		Page:           statuspage.New(statuspage.Options{Catalogue: served.catalogue, Version: version()}),
-		AllowedOrigins: flags.allowedOrigins,
-		PublicURL:      flags.publicURL, TLS: cert.config(),
+		AllowedOrigins: flags.allowedOrigins, Proxies: proxies,
+		PublicURL: flags.publicURL, TLS: cert.config(),
 		WriteTimeout: flags.writeTimeout, Connections: flags.maxConnections, Health: served.catalogue.Check,
 		Observer: operator.observer(), Logger: logger,
 	})

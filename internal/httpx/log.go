@@ -10,6 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
@@ -40,6 +41,8 @@ const (
 func (s *Server) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start, outcome := time.Now(), outcomeAborted
+		// All that counts by address goes by that of the client.
+		c.Request().RemoteAddr = s.options.Proxies.Client(c.Request().RemoteAddr, c.Request().Header["X-Forwarded-For"])
 		id := c.Request().Header.Get(headerRequestID)
 		if len(id) > maxRequestID || !saneCharacters.MatchString(id) {
 			id = rand.Text()
@@ -76,6 +79,9 @@ func (s *Server) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 // client says who asked, and how.
 func client(r *http.Request) []slog.Attr {
 	list := []slog.Attr{slog.String("client", hostName(r.RemoteAddr))}
+	if id := access.PrincipalOf(r.Context()).ID; id != "" {
+		list = append(list, slog.String("principal", logged(id)))
+	}
 	for _, f := range []struct{ name, value string }{
 		{"forwarded_for", r.Header.Get("X-Forwarded-For")}, {"user_agent", r.UserAgent()},
 		{"query", withoutSecrets(r.URL.RawQuery)},

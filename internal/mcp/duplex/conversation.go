@@ -57,7 +57,7 @@ type Options struct {
 	// Place and From are what the log says of the connection and its client.
 	Place slog.Attr
 	From  []slog.Attr
-	// Observe is told of each request that ended: its method as the client wrote it,
+	// Observe is told of each message that was handled: its method as the client wrote it,
 	// the tool that was called, how it went, the length of the reply and how long it
 	// took. Nil: nobody is.
 	Observe func(method, tool, outcome string, length int64, took time.Duration)
@@ -128,7 +128,7 @@ func (c *Conversation) readAll(ctx context.Context) error {
 		case err == nil:
 			c.take(ctx, body)
 		case errors.As(err, &refusal):
-			c.fail(ctx, nil, refusal, mcp.SessionEra)
+			c.refuse(ctx, mcp.Message{}, refusal, mcp.SessionEra)
 		case errors.Is(err, ErrEnd):
 			c.drain()
 			select {
@@ -235,7 +235,9 @@ func (c *Conversation) inTurn(ctx context.Context, send func() error) error {
 	return err
 }
 
-// fail replies with a JSON-RPC error.
-func (c *Conversation) fail(ctx context.Context, id json.RawMessage, failure *mcp.Error, era mcp.Era) {
-	_ = c.write(ctx, bytes.TrimSpace(mcp.ErrorReply(id, failure, era))) // a failure has ended the connection
+// fail replies with a JSON-RPC error, and returns its length.
+func (c *Conversation) fail(ctx context.Context, id json.RawMessage, failure *mcp.Error, era mcp.Era) int64 {
+	reply := bytes.TrimSpace(mcp.ErrorReply(id, failure, era))
+	_ = c.write(ctx, reply) // a failure has ended the connection
+	return int64(len(reply))
 }

@@ -19,6 +19,7 @@ func (c *Conversation) take(ctx context.Context, body []byte) {
 	messages, batch, failure := mcp.ParseMessages(body)
 	if failure == nil && !batch && !messages[0].IsRequest() {
 		c.client.Notified(messages[0]) // what it cancels may have all the slots, or hold up the end
+		c.log(ctx, messages[0].Method, outcomeDone, 0, 0)
 		return
 	}
 	if !c.enter() {
@@ -26,7 +27,7 @@ func (c *Conversation) take(ctx context.Context, body []byte) {
 	}
 	var work func()
 	if failure != nil {
-		c.fail(ctx, nil, failure, mcp.SessionEra)
+		c.refuse(ctx, mcp.Message{}, failure, mcp.SessionEra)
 	} else {
 		work = c.begin(ctx, messages, batch)
 	}
@@ -77,7 +78,7 @@ func (c *Conversation) single(ctx context.Context, message mcp.Message, free fun
 	}
 	if failure != nil {
 		end()
-		c.fail(ctx, message.ID, failure, request.Era)
+		c.refuse(ctx, message, failure, request.Era)
 		return nil
 	}
 	work = func() {
@@ -107,7 +108,7 @@ func (c *Conversation) batch(ctx context.Context, messages []mcp.Message) (work 
 			failure = request.AdmitBatched()
 		}
 		if failure != nil {
-			c.fail(ctx, nil, failure, request.Era)
+			c.refuse(ctx, mcp.Message{Method: message.Method}, failure, request.Era)
 			return nil
 		}
 		admitted[i] = request
@@ -135,6 +136,11 @@ func (c *Conversation) batch(ctx context.Context, messages []mcp.Message) (work 
 		return nil
 	}
 	return func() { _ = c.message(ctx, joined(replies)) } // a failure has ended the connection
+}
+
+// refuse replies to a message that is not answered, and logs it.
+func (c *Conversation) refuse(ctx context.Context, message mcp.Message, failure *mcp.Error, era mcp.Era) {
+	c.log(ctx, message.Method, outcomeError, c.fail(ctx, message.ID, failure, era), 0)
 }
 
 // joined writes the replies that there are as an array.
@@ -212,7 +218,7 @@ func (c *Conversation) answer(
 	return reply, outcomeDone
 }
 
-// log writes one line per request, and has it counted.
+// log writes one line per message, and has it counted.
 func (c *Conversation) log(ctx context.Context, method, outcome string, length int64, took time.Duration) {
 	if observe := c.options.Observe; observe != nil {
 		observe(method, resources.AccountOf(ctx).Tool(), outcome, length, took)
