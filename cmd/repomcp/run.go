@@ -117,7 +117,7 @@ command line wins over the environment, and that over the file.`,
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
 	root.AddCommand(newServe(env), newStdio(env), newArchive(env), newList(env), newCat(env), newGet(env), newSync(env),
-		newVersion(env), newManual())
+		newVersion(env), newHealthcheck(), newManual())
 	for _, command := range root.Commands() {
 		inner := command.PreRunE
 		command.PreRunE = func(c *cobra.Command, args []string) error {

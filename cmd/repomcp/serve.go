@@ -26,6 +26,9 @@ import (
 // minSessionKeyBytes is the length from which a key cannot be guessed.
 const minSessionKeyBytes = 32
 
+// defaultListen is where only programs of this machine reach the server.
+const defaultListen = "127.0.0.1:8080"
+
 type serveFlags struct {
 	mirrorFlags
 	stdio          bool
@@ -79,7 +82,7 @@ cleanly on SIGTERM: downloads that are under way may finish within
 	set := command.Flags()
 	flags.define(set)
 	set.BoolVar(&flags.stdio, "stdio", false, "serve the program that started this one, as repomcp stdio does")
-	set.StringVar(&flags.listen, "listen", "127.0.0.1:8080",
+	set.StringVar(&flags.listen, "listen", defaultListen,
 		"address to listen on; port 0 picks a free one, and unix:PATH is a Unix socket")
 	set.StringVar(&flags.adminListen, "admin-listen", "",
 		"address of metrics, readiness and profiles, for the operator alone, such as 127.0.0.1:9090 (default: none)")
