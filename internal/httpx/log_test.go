@@ -2,6 +2,7 @@ package httpx_test
 
 import (
 	"encoding/json"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
@@ -121,7 +122,10 @@ func TestLogSaysWhoAskedForWhat(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				_ = response.Body.Close() // the log has all
+				if _, err := io.Copy(io.Discard, response.Body); err != nil {
+					t.Error(err)
+				}
+				_ = response.Body.Close() // it was only read
 			}
 		}
 		conn := dialAs(t, url, sent)
