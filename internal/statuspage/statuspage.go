@@ -104,15 +104,16 @@ func (p *Page) Render(ctx context.Context, v Visit) ([]byte, error) {
 		Authenticates: p.options.Authentication, Tokens: p.options.Tokens, Base: v.Base, Endpoint: v.Base + v.Endpoint,
 	}
 	shown.Clients = instructions(shown.Endpoint, p.options.Tokens)
-	all := p.readable(ctx)
-	shown.listing = list(all, v.Query)
+	readable := p.readable(ctx)
+	shown.listing = list(readable.Names(), v.Query)
 	now := time.Now()
 	for _, name := range shown.names {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if found, ok := p.row(name, v.Base, now); ok {
-			shown.Rows = append(shown.Rows, found)
+		// One that is not there has just been deleted.
+		if repository, err := readable.Known(name); err == nil {
+			shown.Rows = append(shown.Rows, newRow(repository, v.Base, now))
 		}
 	}
 	var out bytes.Buffer
@@ -122,9 +123,14 @@ func (p *Page) Render(ctx context.Context, v Visit) ([]byte, error) {
 	return out.Bytes(), nil
 }
 
-// readable lists the repositories that the visitor may read, in byte order. All else
-// that the page says of repositories is of these.
-func (p *Page) readable(context.Context) []string { return p.options.Catalogue.Names() }
+// repositories are those that a visitor may read.
+type repositories interface {
+	Names() []string
+	Known(name string) (*repos.Repository, error)
+}
+
+// readable has what the page says of repositories, and nothing else has.
+func (p *Page) readable(context.Context) repositories { return p.options.Catalogue }
 
 // listing is a page of the names that a visitor looks for.
 type listing struct {
