@@ -19,11 +19,12 @@ const module = "github.com/repomcp/repomcp/"
 // arrows say which of the module's packages each package may import. What is
 // not here may not be.
 var arrows = map[string][]string{
-	"cmd/repomcp":     {"client", "client/checkout", "client/unpack", "internal/access", "internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/admin", "internal/archive", "internal/cache", "internal/credentials", "internal/doctor", "internal/history", "internal/httpx", "internal/limits", "internal/links", "internal/mcp", "internal/metrics", "internal/refresh", "internal/repos", "internal/resources", "internal/search", "internal/statuspage", "internal/stdio", "internal/telemetry", "internal/tools", "internal/tools/prompts", "internal/watch"},
-	"client":          {"internal/binary"},
-	"client/checkout": {"client", "client/unpack"},
-	"client/unpack":   {},
-	"internal/access": {},
+	"cmd/repomcp":        {"client", "client/checkout", "client/unpack", "internal/access", "internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/admin", "internal/archive", "internal/cache", "internal/credentials", "internal/doctor", "internal/forwarded", "internal/history", "internal/httpx", "internal/limits", "internal/links", "internal/mcp", "internal/metrics", "internal/refresh", "internal/repos", "internal/resources", "internal/search", "internal/statuspage", "internal/stdio", "internal/telemetry", "internal/tools", "internal/tools/prompts", "internal/watch"},
+	"client":             {"internal/binary"},
+	"client/checkout":    {"client", "client/unpack"},
+	"client/unpack":      {},
+	"internal/access":    {},
+	"internal/forwarded": {},
 	// Whose a token is: one of a file, or one of an authorization server.
 	"internal/access/tokens": {"internal/access", "internal/operatorfile"},
 	"internal/access/oauth":  {"internal/access"},
@@ -33,7 +34,7 @@ var arrows = map[string][]string{
 	// A file says who may read what; whoever answers asks a repos.View.
 	"internal/access/rules": {"internal/access", "internal/lru", "internal/operatorfile", "internal/wildmatch"},
 	"internal/operatorfile": {},
-	"internal/httpx":        {"internal/access", "internal/binary", "internal/limits", "internal/links", "internal/mcp", "internal/mcp/duplex", "internal/panics", "internal/resources", "internal/statuspage"},
+	"internal/httpx":        {"internal/access", "internal/binary", "internal/forwarded", "internal/limits", "internal/links", "internal/mcp", "internal/mcp/duplex", "internal/panics", "internal/resources", "internal/statuspage"},
 	// What a browser is shown: httpx alone knows how it gets there.
 	"internal/statuspage": {"internal/access", "internal/repos"},
 	// What the operator asks: nothing that serves clients knows of it.

@@ -65,6 +65,9 @@ func TestAUnixSocketIsServed(t *testing.T) {
 	for range 2 { // the second finds what a process left that was killed
 		p, said := launchWith(t, "", nil, "--listen", "unix:"+path)
 		said.await(t, regexp.MustCompile("listening on unix:"+path))
+		if code, said := healthcheck(t, nil, "--listen", "unix:"+path); code != exitOK {
+			t.Errorf("the health over the socket: %d %s", code, said)
+		}
 		p.client = through("unix", path, nil)
 		if status, text := p.get(t, "http://localhost/repositories"); status != http.StatusOK || !strings.Contains(text, "repositories") {
 			t.Errorf("%d %s", status, text)
@@ -186,6 +189,9 @@ func TestHTTPSWithCertificatesThatChange(t *testing.T) {
 	at := regexp.MustCompile(`listening on https://(\S+),`)
 	said.await(t, at)
 	address := at.FindStringSubmatch(said.String())[1]
+	if code, told := healthcheck(t, nil, "--listen", address, "--tls-cert", certFile); code != exitOK {
+		t.Errorf("the health over HTTPS: %d %s", code, told)
+	}
 	get := func(cert []byte) error {
 		t.Helper()
 		parsed, err := x509.ParseCertificate(cert)

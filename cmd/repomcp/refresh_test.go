@@ -208,10 +208,11 @@ func TestAFailingHookIsCounted(t *testing.T) {
 	}
 }
 
-func TestWrongHooksAreRefused(t *testing.T) {
+func TestWrongHooksAndProxiesAreRefused(t *testing.T) {
 	t.Parallel()
 	for flags, want := range map[string]string{
 		"--fetch-hook=/none/such":              "--fetch-hook: there is no such program",
+		"--trusted-proxy=10.0.0.1:80":          `--trusted-proxy: "10.0.0.1:80" is no address`,
 		"--fetch-hook=https://":                "--fetch-hook: the address has no host",
 		"--fetch-hook=/bin/sh --fetch-age=1ms": "--fetch-age 1ms: the least is 1s",
 	} {

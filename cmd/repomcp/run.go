@@ -125,7 +125,7 @@ command line wins over the environment, and that over the file.`,
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)
 	root.AddCommand(newServe(env), newStdio(env), newArchive(env), newList(env), newCat(env), newGet(env), newSync(env),
-		newToken(env), newLogin(env), newLogout(env), newVersion(env), newManual(env))
+		newToken(env), newLogin(env), newLogout(env), newVersion(env), newHealthcheck(), newManual(env))
 	for _, command := range below(root) {
 		inner := command.PreRunE
 		command.PreRunE = func(c *cobra.Command, args []string) error {

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/repomcp/repomcp/internal/forwarded"
 	"github.com/repomcp/repomcp/internal/httpx"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/metrics"
@@ -25,6 +26,9 @@ import (
 
 // minSessionKeyBytes is the length from which a key cannot be guessed.
 const minSessionKeyBytes = 32
+
+// defaultListen is where only programs of this machine reach the server.
+const defaultListen = "127.0.0.1:8080"
 
 type serveFlags struct {
 	mirrorFlags
@@ -36,6 +40,7 @@ type serveFlags struct {
 	publicURL      string
 	allowedHosts   []string
 	allowedOrigins []string
+	trustedProxies []string
 	maxConnections int
 	writeTimeout   time.Duration
 	sessionKeyFile string
@@ -86,7 +91,7 @@ cleanly on SIGTERM: downloads that are under way may finish within
 // defineServing defines the settings of a server, which doctor takes as well.
 func defineServing(set *pflag.FlagSet, flags *serveFlags) {
 	flags.define(set)
-	set.StringVar(&flags.listen, "listen", "127.0.0.1:8080",
+	set.StringVar(&flags.listen, "listen", defaultListen,
 		"address to listen on; port 0 picks a free one, and unix:PATH is a Unix socket")
 	set.StringVar(&flags.adminListen, "admin-listen", "",
 		"address of metrics, readiness and profiles, for the operator alone, such as 127.0.0.1:9090 (default: none)")
@@ -99,6 +104,8 @@ func defineServing(set *pflag.FlagSet, flags *serveFlags) {
 		"name that the Host header may have, besides localhost and the public URL's (repeatable)")
 	set.StringSliceVar(&flags.allowedOrigins, "allowed-origin", nil,
 		"web origin whose pages may use the server, such as https://ide.example (repeatable)")
+	set.StringSliceVar(&flags.trustedProxies, "trusted-proxy", nil,
+		"address or network of a proxy whose X-Forwarded-For names the client, or unix for a Unix socket (repeatable)")
 	set.DurationVar(&flags.writeTimeout, "write-timeout", 2*time.Minute,
 		"how long a client may take nothing of what is sent before it is dropped")
 	set.IntVar(&flags.maxConnections, "max-connections", 0,
@@ -148,6 +155,10 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 	if err != nil {
 		return err
 	}
+	proxies, err := forwarded.Parse(flags.trustedProxies)
+	if err != nil {
+		return &usageError{fmt.Errorf("--trusted-proxy: %w", err)}
+	}
 	served, err := flags.open(flags.limit(env), logger, control.rules.Visible)
 	if err != nil {
 		return err
@@ -190,8 +201,8 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 	server := httpx.New(httpx.Options{
 		MCP: served.messages, Resources: served.resources, AllowedHosts: append(hosts, at.names...),
 		Page:           statuspage.New(statuspage.Options{Catalogue: served.catalogue, Version: version()}),
-		AllowedOrigins: flags.allowedOrigins,
-		PublicURL:      flags.publicURL, Authentication: asking.Authentication, TLS: cert.config(),
+		AllowedOrigins: flags.allowedOrigins, Proxies: proxies,
+		PublicURL: flags.publicURL, Authentication: asking.Authentication, TLS: cert.config(),
 		WriteTimeout: flags.writeTimeout, Connections: flags.maxConnections, Health: served.catalogue.Check,
 		Limits: served.limits, Observer: operator.observer(), Stages: operator.telemetry != nil, Logger: logger,
 	})

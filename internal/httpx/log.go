@@ -42,6 +42,8 @@ const (
 func (s *Server) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		start, outcome := time.Now(), outcomeAborted
+		// All that counts by address goes by that of the client.
+		c.Request().RemoteAddr = s.options.Proxies.Client(c.Request().RemoteAddr, c.Request().Header["X-Forwarded-For"])
 		id := c.Request().Header.Get(headerRequestID)
 		if len(id) > maxRequestID || !saneCharacters.MatchString(id) {
 			id = rand.Text()

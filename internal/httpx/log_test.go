@@ -2,12 +2,18 @@ package httpx_test
 
 import (
 	"encoding/json"
+	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/access"
+	"github.com/repomcp/repomcp/internal/forwarded"
+	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
 )
 
@@ -73,5 +79,108 @@ func TestInsaneRequestIDsAreReplaced(t *testing.T) {
 			t.Errorf("%q was replied with %q", id, got)
 		}
 		seen[got] = true
+	}
+}
+
+// asPrincipal serves what a server does to somebody who is known.
+func asPrincipal(t *testing.T, server *httpx.Server, id string) (url string) {
+	t.Helper()
+	known := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		server.Handler().ServeHTTP(w, r.WithContext(access.WithPrincipal(r.Context(), access.Principal{ID: id})))
+	}))
+	t.Cleanup(func() {
+		known.CloseClientConnections()
+		known.Close()
+	})
+	return known.URL
+}
+
+// Who asked, from where and for which commit is in the line of every message, over every
+// way; nobody else's X-Forwarded-For than a proxy's counts.
+func TestLogSaysWhoAskedForWhat(t *testing.T) {
+	t.Parallel()
+	logged := make(lines, 1000)
+	proxies, err := forwarded.Parse([]string{"127.0.0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, test := range []struct {
+		proxies forwarded.Proxies
+		client  string
+	}{{proxies, "198.51.100.3"}, {forwarded.Proxies{}, "127.0.0.1"}} {
+		s := newTarget(t, targetOptions{http: httpx.Options{Logger: slog.New(slog.NewJSONHandler(logged, nil)), Proxies: test.proxies}})
+		url := asPrincipal(t, s.server, "token:ci")
+		sent := http.Header{"X-Forwarded-For": {"10.9.8.7, 198.51.100.3"}}
+		get := func(path string) func() {
+			return func() {
+				request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url+path, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				request.Header = sent
+				response, err := s.client.Do(request)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := io.Copy(io.Discard, response.Body); err != nil {
+					t.Error(err)
+				}
+				_ = response.Body.Close() // it was only read
+			}
+		}
+		conn := dialAs(t, url, sent)
+		for name, c := range map[string]struct {
+			do   func()
+			want map[string]any
+		}{
+			"a download": {get("/archive/hello/main.tar"), map[string]any{"repository": "hello", "commit": s.head, "outcome": "done", "status": 200.0}},
+			"a refusal":  {get("/raw/none/main/f"), map[string]any{"outcome": "error", "status": 404.0}},
+			"over WebSocket": {func() {
+				conn.send(rpc(modernVersion, 1, methodRead, map[string]any{"uri": "repo://hello/contents/README.md"}))
+				conn.next()
+			}, map[string]any{"rpc": "resources/read", "repository": "hello", "commit": s.head, "outcome": "done", "path": "/ws"}},
+			"a notification over WebSocket": {func() {
+				conn.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
+			}, map[string]any{"rpc": "notifications/initialized", "outcome": "done", "path": "/ws"}},
+			"what is refused over WebSocket": {func() {
+				conn.send(`{"jsonrpc":"2.0","id":5,"method":"no/such"}`)
+				conn.next()
+			}, map[string]any{"rpc": "no/such", "outcome": "error", "path": "/ws"}},
+			"no message over WebSocket": {func() {
+				conn.send(`{"jsonrpc":`)
+				conn.next()
+			}, map[string]any{"rpc": "", "outcome": "error", "path": "/ws"}},
+		} {
+			fields := logOf(t, logged, c.do)
+			for field, want := range c.want {
+				if fields[field] != want {
+					t.Errorf("%s: %s is %v, want %v: %v", name, field, fields[field], want, fields)
+				}
+			}
+			_, timed := fields["seconds"].(float64)
+			_, sized := fields["bytes"].(float64)
+			if fields["principal"] != "token:ci" || fields["client"] != test.client || fields["forwarded_for"] != sent.Get("X-Forwarded-For") || !timed || !sized {
+				t.Errorf("%s: %v", name, fields)
+			}
+		}
+		if fields := logOf(t, logged, func() { s.do(t, &call{verb: http.MethodGet, path: "/repositories"}) }); fields["principal"] != nil {
+			t.Errorf("of nobody: %v", fields)
+		}
+	}
+}
+
+// The line of a tool has the commit that it answered of.
+func TestLogHasTheCommitOfATool(t *testing.T) {
+	t.Parallel()
+	s := serve(t)
+	head := s.repo("hello").Commit("main", gittest.Regular("f", "1\n"))
+	session := s.initialize()
+	text(t, s.post(session, map[string]any{"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": map[string]any{
+		"name": "get_file_contents", "arguments": map[string]any{"repo": "hello", "path": "f"},
+	}}))
+	s.log.waitFor(t, "tool=get_file_contents repository=hello commit="+head)
+	wrong := strings.Split(s.log.String(), "\n")
+	if slices.ContainsFunc(wrong, func(line string) bool { return strings.Contains(line, "principal=") }) {
+		t.Errorf("nobody has a name: %s", wrong)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
 
+	"github.com/repomcp/repomcp/internal/forwarded"
 	"github.com/repomcp/repomcp/internal/limits"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"
@@ -57,6 +58,8 @@ type Options struct {
 	// PublicURL is the address under which clients reach the server, such as
 	// https://git.example.com, for links to it; "" takes that of the request.
 	PublicURL string
+	// Proxies are those whose X-Forwarded-For says who the client is.
+	Proxies forwarded.Proxies
 	// WriteTimeout is how long a client may take nothing of what is sent; 0 means
 	// 2 min. It holds for connections that [Server.Serve] accepts.
 	WriteTimeout time.Duration

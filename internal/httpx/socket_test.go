@@ -3,6 +3,7 @@ package httpx_test
 import (
 	"context"
 	"encoding/json"
+	"net/http"
 	"testing"
 
 	"github.com/coder/websocket"
@@ -17,9 +18,15 @@ type socket struct {
 // dial opens a connection.
 func dial(t *testing.T, url string) *socket {
 	t.Helper()
+	return dialAs(t, url, nil)
+}
+
+// dialAs opens a connection with headers.
+func dialAs(t *testing.T, url string, header http.Header) *socket {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), hang)
 	defer cancel()
-	conn, _, err := websocket.Dial(ctx, url+"/ws", &websocket.DialOptions{Subprotocols: []string{"mcp"}})
+	conn, _, err := websocket.Dial(ctx, url+"/ws", &websocket.DialOptions{Subprotocols: []string{"mcp"}, HTTPHeader: header})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -33,19 +33,15 @@ type download struct{ Label, Address string }
 // shortID is how many digits of an id tell commits apart for people.
 const shortID = 10
 
-// newRow reads one repository. It is not there any more when it has just been deleted.
-func newRow(readable repos.View, name, base string, now time.Time) (r row, ok bool) {
-	repository, err := readable.Known(name)
-	if err != nil {
-		return row{}, false
-	}
-	r = row{Name: name, Description: repository.Description()}
+// newRow reads one repository.
+func newRow(repository *repos.Repository, base string, now time.Time) row {
+	r := row{Name: repository.Name(), Description: repository.Description()}
 	r.addFetch(repository, now)
 	r.State = r.addHead(repository)
 	if r.Commit != "" {
-		r.Downloads = downloads(name, base)
+		r.Downloads = downloads(r.Name, base)
 	}
-	return r, true
+	return r
 }
 
 // states are what the page says of a HEAD that leads to no commit; the first that

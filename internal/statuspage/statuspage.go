@@ -111,8 +111,9 @@ func (p *Page) Render(ctx context.Context, v Visit) ([]byte, error) {
 		if err := ctx.Err(); err != nil {
 			return nil, err
 		}
-		if found, ok := newRow(readable, name, v.Base, now); ok {
-			shown.Rows = append(shown.Rows, found)
+		// One that is not there has just been deleted.
+		if repository, err := readable.Known(name); err == nil {
+			shown.Rows = append(shown.Rows, newRow(repository, v.Base, now))
 		}
 	}
 	var out bytes.Buffer

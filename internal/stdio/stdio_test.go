@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"testing/iotest"
@@ -251,5 +253,45 @@ func TestBrokenStreamsAreErrors(t *testing.T) {
 	broken := errors.New("broken")
 	if err := connect(t, stdio.Options{In: iotest.ErrReader(broken)}).end(); !errors.Is(err, broken) || errors.Is(err, context.Canceled) {
 		t.Errorf("a broken input: %v", err)
+	}
+}
+
+// journal is a log that others write.
+type journal struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (j *journal) Write(b []byte) (int, error) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return j.text.Write(b)
+}
+
+// Every message has a line of the log: requests, notifications, those of a batch, and
+// what is refused.
+func TestEveryMessageIsLogged(t *testing.T) {
+	said := &journal{}
+	p := connect(t, stdio.Options{Logger: slog.New(slog.NewTextHandler(said, nil))})
+	p.initialize("2025-03-26")
+	p.call(rpc("2025-03-26", 1, "tools/call", map[string]any{"name": "get_file_contents", "arguments": map[string]any{"repo": "hello", "path": "README.md"}}))
+	p.call(rpc("2025-03-26", 2, "no/such", nil))
+	p.send(`[{"jsonrpc":"2.0","id":3,"method":"ping"},{"jsonrpc":"2.0","id":4,"method":"tools/list"}]` + "\n")
+	p.next()
+	p.send("no message\n")
+	p.next()
+	_ = p.in.Close()
+	if err := p.end(); err != nil {
+		t.Error(err)
+	}
+	log, head := said.text.String(), p.repo.Git("rev-parse", "HEAD")
+	for line, want := range map[string]int{
+		"msg=request transport=stdio": 7, "rpc=initialize outcome=done": 1, "rpc=notifications/initialized outcome=done": 1,
+		"rpc=tools/call outcome=done": 1, "tool=get_file_contents repository=hello commit=" + head: 1, "rpc=no/such outcome=error": 1,
+		"rpc=ping outcome=done": 1, "rpc=tools/list outcome=done": 1, `rpc="" outcome=error`: 1,
+	} {
+		if got := strings.Count(log, line); got != want {
+			t.Errorf("%d lines have %q, want %d:\n%s", got, line, want, log)
+		}
 	}
 }

@@ -132,7 +132,7 @@ func (c *Conversation) readAll(ctx context.Context) error {
 		case err == nil:
 			c.take(ctx, body)
 		case errors.As(err, &refusal):
-			c.fail(ctx, nil, refusal, mcp.SessionEra)
+			c.refuse(ctx, &mcp.Request{Era: mcp.SessionEra}, refusal)
 		case errors.Is(err, ErrEnd):
 			c.drain()
 			select {
@@ -239,7 +239,9 @@ func (c *Conversation) inTurn(ctx context.Context, send func() error) error {
 	return err
 }
 
-// fail replies with a JSON-RPC error.
-func (c *Conversation) fail(ctx context.Context, id json.RawMessage, failure *mcp.Error, era mcp.Era) {
-	_ = c.write(ctx, bytes.TrimSpace(mcp.ErrorReply(id, failure, era))) // a failure has ended the connection
+// fail replies with a JSON-RPC error, and returns its length.
+func (c *Conversation) fail(ctx context.Context, id json.RawMessage, failure *mcp.Error, era mcp.Era) int64 {
+	reply := bytes.TrimSpace(mcp.ErrorReply(id, failure, era))
+	_ = c.write(ctx, reply) // a failure has ended the connection
+	return int64(len(reply))
 }

@@ -31,22 +31,21 @@ func (c *Conversation) tell(
 	})
 }
 
-// tellOfNotice is tell for a notification, which takes no time. What a client answers
-// to the server is none.
-func (c *Conversation) tellOfNotice(message mcp.Message) {
+// noticed logs a notification, which takes no time. What a client answers to the server
+// is none.
+func (c *Conversation) noticed(ctx context.Context, message mcp.Message) {
 	if message.IsReply() {
 		return
 	}
-	request := &mcp.Request{Message: message, Version: c.client.Protocol()}
-	c.tell(context.Background(), request, outcomeDone, 0, 0)
+	c.log(ctx, &mcp.Request{Message: message, Version: c.client.Protocol()}, outcomeDone, 0, 0)
 }
 
-// refuse replies to a request that was not started, and tells of it.
+// refuse replies to a message that is not answered, and logs it.
 func (c *Conversation) refuse(ctx context.Context, request *mcp.Request, failure *mcp.Error) {
 	start := time.Now()
 	resources.AccountOf(ctx).FailWith(mcp.Code(failure, request.Era))
-	c.fail(ctx, request.ID, failure, request.Era)
-	c.tell(ctx, request, outcomeError, 0, time.Since(start))
+	length := c.fail(ctx, request.ID, failure, request.Era)
+	c.log(ctx, request, outcomeError, length, time.Since(start))
 }
 
 // tellOfEnd has the observer know that the connection has ended, if it was a session.

@@ -20,7 +20,7 @@ func (c *Conversation) take(ctx context.Context, body []byte) {
 	messages, batch, failure := mcp.ParseMessages(body)
 	if failure == nil && !batch && !messages[0].IsRequest() {
 		c.client.Notified(ctx, messages[0]) // what it cancels may have all the slots, or hold up the end
-		c.tellOfNotice(messages[0])
+		c.noticed(ctx, messages[0])
 		return
 	}
 	if !c.enter() {
@@ -28,7 +28,7 @@ func (c *Conversation) take(ctx context.Context, body []byte) {
 	}
 	var work func()
 	if failure != nil {
-		c.fail(ctx, nil, failure, mcp.SessionEra)
+		c.refuse(ctx, &mcp.Request{Era: mcp.SessionEra}, failure)
 	} else {
 		work = c.begin(ctx, messages, batch)
 	}
@@ -111,7 +111,7 @@ func (c *Conversation) batch(ctx context.Context, messages []mcp.Message) (work 
 			failure = request.AdmitBatched()
 		}
 		if failure != nil {
-			c.fail(ctx, nil, failure, request.Era)
+			c.refuse(ctx, &mcp.Request{Message: mcp.Message{Method: message.Method}, Era: request.Era}, failure)
 			return nil
 		}
 		admitted[i] = request
@@ -120,7 +120,7 @@ func (c *Conversation) batch(ctx context.Context, messages []mcp.Message) (work 
 	for _, request := range admitted {
 		if !request.IsRequest() {
 			c.client.Notified(ctx, request.Message)
-			c.tellOfNotice(request.Message)
+			c.noticed(ctx, request.Message)
 			continue
 		}
 		ctx := c.account(ctx)
@@ -220,7 +220,7 @@ func (c *Conversation) answer(
 	return reply, outcomeDone
 }
 
-// log writes one line per request, and tells of it.
+// log writes one line per message, and tells of it.
 func (c *Conversation) log(
 	ctx context.Context, request *mcp.Request, outcome string, length int64, took time.Duration,
 ) {

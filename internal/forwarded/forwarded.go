@@ -1,0 +1,93 @@
+// Package forwarded finds out who sent a request that came through proxies. Anybody can
+// send an X-Forwarded-For, so that only what proxies of the operator have added to it is
+// believed.
+package forwarded
+
+import (
+	"fmt"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// Socket stands in the list of proxies for whoever connects to a Unix socket.
+const Socket = "unix"
+
+// maxHops bounds what is read of a header.
+const maxHops = 32
+
+// Proxies are those that are believed. The zero value believes nobody.
+type Proxies struct {
+	networks []netip.Prefix
+	socket   bool
+}
+
+// Parse reads addresses, networks such as 10.0.0.0/8, and [Socket].
+func Parse(list []string) (Proxies, error) {
+	var p Proxies
+	for _, text := range list {
+		if text == Socket {
+			p.socket = true
+			continue
+		}
+		network, err := netip.ParsePrefix(text)
+		if address, addressErr := netip.ParseAddr(text); addressErr == nil && address.Zone() == "" {
+			network, err = netip.PrefixFrom(address, address.BitLen()), nil
+		}
+		if err != nil {
+			return Proxies{}, fmt.Errorf("%q is no address, no network such as 10.0.0.0/8 and not %s", text, Socket)
+		}
+		if network.Addr().Is4In6() {
+			return Proxies{}, fmt.Errorf("%q is an IPv4 address in the form of IPv6: write it as IPv4", text)
+		}
+		p.networks = append(p.networks, network.Masked())
+	}
+	return p, nil
+}
+
+// Client returns the address that a request came from, as host and port: remote is that of
+// the connection, and forwarded the values of X-Forwarded-For. Each proxy appends whom it
+// got the request from, so that the list is read from its end, up to the first that is no
+// proxy of the operator. What comes before that, anybody may have written. Where an entry
+// is no address the proxy that wrote it is the client.
+func (p Proxies) Client(remote string, forwarded []string) string {
+	if !p.believes(remote) {
+		return remote
+	}
+	hops := strings.Split(strings.Join(forwarded, ","), ",")
+	for i, hop := range slices.Backward(hops) {
+		address, ok := parse(strings.TrimSpace(hop))
+		if !ok || len(hops)-i > maxHops {
+			return remote
+		}
+		remote = netip.AddrPortFrom(address, 0).String()
+		if !p.contains(address) {
+			return remote
+		}
+	}
+	return remote
+}
+
+// believes reports whether a connection is one of a proxy. That of a Unix socket has no
+// address.
+func (p Proxies) believes(remote string) bool {
+	address, err := netip.ParseAddrPort(remote)
+	if err != nil {
+		return p.socket
+	}
+	return p.contains(address.Addr())
+}
+
+func (p Proxies) contains(address netip.Addr) bool {
+	address = address.Unmap().WithZone("")
+	return slices.ContainsFunc(p.networks, func(n netip.Prefix) bool { return n.Contains(address) })
+}
+
+// parse reads an address, which some proxies write with a port.
+func parse(hop string) (netip.Addr, bool) {
+	if address, err := netip.ParseAddr(strings.Trim(hop, "[]")); err == nil {
+		return address.Unmap(), true
+	}
+	at, err := netip.ParseAddrPort(hop)
+	return at.Addr().Unmap(), err == nil
+}
