@@ -82,7 +82,7 @@ func siblingNames(own, rawURL string) []string {
 		return relativeName(own, rawURL)
 	}
 	host, path, ok := splitURL(rawURL)
-	if !ok {
+	if !ok || host == "." || host == ".." {
 		return nil
 	}
 	parts, ok := nameParts(path)
