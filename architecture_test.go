@@ -22,7 +22,9 @@ var arrows = map[string][]string{
 	"client/unpack":   {},
 	"internal/access": {},
 	"internal/limits": {"internal/access"},
-	"internal/httpx":  {"internal/access", "internal/binary", "internal/limits", "internal/links", "internal/mcp", "internal/mcp/duplex", "internal/panics", "internal/resources"},
+	// Below the server, and knows nothing of it.
+	"internal/httpx/conns": {},
+	"internal/httpx":  {"internal/access", "internal/binary", "internal/httpx/conns", "internal/limits", "internal/links", "internal/mcp", "internal/mcp/duplex", "internal/panics", "internal/resources"},
 	// What the operator asks: nothing that serves clients knows of it.
 	"internal/admin":   {"internal/repos"},
 	"internal/metrics": {"internal/cache", "internal/httpx", "internal/limits", "internal/mcp", "internal/repos", "internal/watch", "internal/workers"},
@@ -141,7 +143,7 @@ var fences = map[string][]string{
 	"github.com/schollz":          {"cmd/repomcp"},
 	"os/exec":                     {"client", "internal/compress/compresstest", "internal/gittest", "bench"},
 	"unsafe":                      {},
-	"net/http":                    {"client", "internal/admin", "internal/httpx", "internal/metrics", "bench"},
+	"net/http":                    {"client", "internal/admin", "internal/httpx", "internal/httpx/conns", "internal/metrics", "bench"},
 	"github.com/prometheus":       {"internal/metrics"},
 	"github.com/coreos":           {"cmd/repomcp"},
 	"github.com/KimMachineGun":    {"internal/limits"},

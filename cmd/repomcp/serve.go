@@ -36,6 +36,7 @@ type serveFlags struct {
 	allowedOrigins []string
 	maxConnections int
 	writeTimeout   time.Duration
+	minRate        int64
 	sessionKeyFile string
 	links          linkFlags
 	cache          cacheFlags
@@ -91,6 +92,8 @@ cleanly on SIGTERM: downloads that are under way may finish within
 		"web origin whose pages may use the server, such as https://ide.example (repeatable)")
 	set.DurationVar(&flags.writeTimeout, "write-timeout", 2*time.Minute,
 		"how long a client may take nothing of what is sent before it is dropped")
+	set.Var(newSize(&flags.minRate, 8<<10), "min-rate",
+		"bytes a second that a client has to take while others find the server full; the slowest is dropped first")
 	set.IntVar(&flags.maxConnections, "max-connections", 0,
 		"connections that may be open; 0: half of the descriptors that the process may have, at most 10000")
 	set.StringVar(&flags.sessionKeyFile, "session-key-file", "",
@@ -165,7 +168,7 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 		AllowedOrigins: flags.allowedOrigins,
 		PublicURL:      flags.publicURL, TLS: cert.config(),
 		WriteTimeout: flags.writeTimeout, Connections: flags.maxConnections, Health: served.catalogue.Check,
-		Limits:   served.limits,
+		Limits: served.limits, MinRate: flags.minRate,
 		Observer: operator.observer(), Logger: logger,
 	})
 	if err := greet(env.stderr, flags, at, len(served.catalogue.Names()), logger); err != nil {
