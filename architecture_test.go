@@ -43,12 +43,12 @@ var arrows = map[string][]string{
 	"internal/tools/prompts":  {},
 	"internal/tools/spelling": {},
 	"internal/search": {
-		"internal/diff", "internal/lru", "internal/repos", "internal/search/language", "internal/search/pattern", "internal/wildmatch", "internal/workers",
+		"internal/access", "internal/diff", "internal/lru", "internal/repos", "internal/search/language", "internal/search/pattern", "internal/wildmatch", "internal/workers",
 	},
 	"internal/search/language": {},
 	"internal/search/pattern":  {},
 	"internal/archive": {
-		"internal/archive/attributes", "internal/archive/content", "internal/archive/delta", "internal/archive/pathspec",
+		"internal/access", "internal/archive/attributes", "internal/archive/content", "internal/archive/delta", "internal/archive/pathspec",
 		"internal/archive/tar", "internal/archive/tree", "internal/archive/zip", "internal/compress/gzip", "internal/compress/xz",
 		"internal/compress/zstd", "internal/lfs", "internal/lru", "internal/pretty", "internal/repos", "internal/workers",
 	},
@@ -87,7 +87,7 @@ var arrows = map[string][]string{
 	// In memory, for tests.
 	"internal/cache/cachetest": {},
 
-	"internal/compress/blocks": {"internal/workers"},
+	"internal/compress/blocks": {"internal/access", "internal/workers"},
 	"internal/compress/gzip":   {"internal/compress/blocks", "internal/workers"},
 	"internal/compress/xz":     {"internal/compress/blocks", "internal/workers"},
 	"internal/compress/zstd":   {"internal/compress/blocks", "internal/workers"},
