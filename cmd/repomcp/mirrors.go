@@ -35,6 +35,7 @@ type mirrorFlags struct {
 	root             string
 	allowUnreachable bool
 	hideRefs         []string
+	serveRefs        []string
 	readLimit        int64
 	binaryLimit      int64
 	limits           archive.Limits
@@ -60,6 +61,7 @@ func (f *mirrorFlags) define(set *pflag.FlagSet) {
 	set.BoolVar(&f.allowUnreachable, "allow-unreachable", false,
 		"also serve commits that no ref leads to, by their id")
 	set.StringSliceVar(&f.hideRefs, "hide-refs", nil, hideRefsUsage)
+	set.StringSliceVar(&f.serveRefs, "serve-refs", nil, serveRefsUsage)
 	set.Var(newSize(&f.readLimit, 4<<20), "read-limit",
 		"largest content of resources/read; larger ones need resources/stream")
 	set.Var(newSize(&f.binaryLimit, archive.DefaultBytes), "max-binary-bytes",
@@ -123,7 +125,7 @@ type mirrors struct {
 // open opens the folder; close it.
 func (f mirrorFlags) open(limiter *limits.Limiter, logger *slog.Logger) (*mirrors, error) {
 	catalogue, err := repos.Open(f.root, repos.Options{
-		AllowUnreachable: f.allowUnreachable, HideRefs: f.hideRefs, Rescan: f.rescan,
+		AllowUnreachable: f.allowUnreachable, HideRefs: f.hideRefs, ServeRefs: f.serveRefs, Rescan: f.rescan,
 		GraphBytes: f.historyCache / 4, CommitGraphBytes: f.historyCache / 2, Logger: logger,
 	})
 	if err != nil {

@@ -177,7 +177,7 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 	serving = true
 	defer operator.serve(ctx, hosts, metrics.Sources{
 		Catalogue: served.catalogue, Scheduler: served.engine.Scheduler(), Subscriptions: served.subscriptions,
-		Cache: caching.cache, Server: server,
+		Cache: caching.cache, Limits: served.limits, Server: server,
 	})()
 	stop := runUntil(ctx, append(served.background(flags.mirrorFlags), linking.watch, caching.watch,
 		func(ctx context.Context) { flags.reloads(c, level, cert, linking).follow(ctx, logger) })...)

@@ -15,6 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/repomcp/repomcp/internal/cache"
+	"github.com/repomcp/repomcp/internal/limits"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/watch"
 	"github.com/repomcp/repomcp/internal/workers"
@@ -51,6 +52,7 @@ type Sources struct {
 	Scheduler     *workers.Scheduler
 	Subscriptions *watch.Subscriptions
 	Cache         *cache.Cache // nil: there is none
+	Limits        *limits.Limiter
 	// Server counts connections.
 	Server interface {
 		Connections() int
@@ -60,7 +62,7 @@ type Sources struct {
 
 // Read has the sources read from now on. Call it once.
 func (m *Metrics) Read(s Sources) {
-	m.registry.MustRegister(newGauges(s), newMirrors(s.Catalogue))
+	m.registry.MustRegister(newGauges(s), newMirrors(s.Catalogue), gates{s.Limits})
 	if s.Cache != nil {
 		m.registry.MustRegister(cacheCollector{s.Cache})
 	}
