@@ -72,8 +72,11 @@ func TestOverloadIsSurvived(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), l.duration)
 	defer cancel()
 	var all sync.WaitGroup
-	var worst time.Duration
+	// What a process that does nothing needs beside all this is no fault of the server.
+	var worst, idle time.Duration
+	control := start(t, t.TempDir(), "--log-level", "error")
 	all.Go(func() { worst = p.watchHealth(ctx) })
+	all.Go(func() { idle = control.watchHealth(ctx) })
 	for _, k := range []struct {
 		kind string
 		n    int
@@ -90,12 +93,13 @@ func TestOverloadIsSurvived(t *testing.T) {
 	}
 	all.Wait()
 	peak := residentPeak(t, p.cmd.Process.Pid)
-	t.Logf("peak %d MiB of %d, in a cgroup: %v; health within %v; %v", peak>>20, l.memory>>20, confined, worst, c.statuses)
+	t.Logf("peak %d MiB of %d, in a cgroup: %v; health within %v, of an idle server %v; %v", peak>>20, l.memory>>20,
+		confined, worst, idle, c.statuses)
 	if peak > l.memory {
 		t.Errorf("the process took %d MiB of %d", peak>>20, l.memory>>20)
 	}
-	if worst > l.health {
-		t.Errorf("the health was told after %v", worst)
+	if worst > l.health+idle {
+		t.Errorf("the health was told after %v, by an idle server after %v", worst, idle)
 	}
 	// What is small in memory comes in first, so that of archives any may be served.
 	if c.statuses["tar.gz"][http.StatusOK]+c.statuses["tar.zst"][http.StatusOK] == 0 {

@@ -107,7 +107,9 @@ func TestDropSlow(t *testing.T) {
 	for conn := range c.open {
 		_ = conn.Conn.Close()
 	}
-	<-ended["fast"]
+	if err := <-ended["fast"]; err == nil {
+		t.Error("it was never closed")
+	}
 }
 
 // Those that wait are closed for new ones; where none waits, few are told so and the
