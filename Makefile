@@ -16,6 +16,7 @@ race:
 # The comparisons with git in their full volume, and streams of GiB.
 soak:
 	REPOMCP_SOAK=1 go test -timeout 120m ./internal/...
+	REPOMCP_SOAK=1 go test -run Overload ./cmd/repomcp
 
 lint:
 	golangci-lint run ./...

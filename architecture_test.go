@@ -19,12 +19,15 @@ const module = "github.com/repomcp/repomcp/"
 // arrows say which of the module's packages each package may import. What is
 // not here may not be.
 var arrows = map[string][]string{
-	"cmd/repomcp":        {"client", "client/checkout", "client/unpack", "internal/access", "internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/admin", "internal/archive", "internal/cache", "internal/credentials", "internal/doctor", "internal/forwarded", "internal/history", "internal/httpx", "internal/limits", "internal/links", "internal/mcp", "internal/metrics", "internal/refresh", "internal/repos", "internal/resources", "internal/search", "internal/statuspage", "internal/stdio", "internal/telemetry", "internal/tools", "internal/tools/prompts", "internal/watch"},
-	"client":             {"internal/binary"},
-	"client/checkout":    {"client", "client/unpack"},
-	"client/unpack":      {},
-	"internal/access":    {},
-	"internal/forwarded": {},
+	"cmd/repomcp":     {"client", "client/checkout", "client/unpack", "internal/access", "internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/admin", "internal/archive", "internal/cache", "internal/credentials", "internal/doctor", "internal/forwarded", "internal/history", "internal/httpx", "internal/limits", "internal/links", "internal/mcp", "internal/metrics", "internal/refresh", "internal/repos", "internal/resources", "internal/search", "internal/statuspage", "internal/stdio", "internal/telemetry", "internal/tools", "internal/tools/prompts", "internal/watch"},
+	"client":          {"internal/binary"},
+	"client/checkout": {"client", "client/unpack"},
+	"client/unpack":   {},
+	"internal/access": {},
+	"internal/limits": {"internal/access"},
+	// Below the server, and knows nothing of it.
+	"internal/httpx/conns": {},
+	"internal/forwarded":   {},
 	// Whose a token is: one of a file, or one of an authorization server.
 	"internal/access/tokens": {"internal/access", "internal/operatorfile"},
 	"internal/access/oauth":  {"internal/access"},
@@ -34,7 +37,7 @@ var arrows = map[string][]string{
 	// A file says who may read what; whoever answers asks a repos.View.
 	"internal/access/rules": {"internal/access", "internal/lru", "internal/operatorfile", "internal/wildmatch"},
 	"internal/operatorfile": {},
-	"internal/httpx":        {"internal/access", "internal/binary", "internal/forwarded", "internal/limits", "internal/links", "internal/mcp", "internal/mcp/duplex", "internal/panics", "internal/resources", "internal/statuspage"},
+	"internal/httpx":        {"internal/access", "internal/binary", "internal/forwarded", "internal/httpx/conns", "internal/limits", "internal/links", "internal/mcp", "internal/mcp/duplex", "internal/panics", "internal/resources", "internal/statuspage"},
 	// What a browser is shown: httpx alone knows how it gets there.
 	"internal/statuspage": {"internal/access", "internal/repos"},
 	// What the operator asks: nothing that serves clients knows of it.
@@ -59,12 +62,12 @@ var arrows = map[string][]string{
 	"internal/tools/prompts":  {},
 	"internal/tools/spelling": {},
 	"internal/search": {
-		"internal/diff", "internal/lru", "internal/repos", "internal/search/language", "internal/search/pattern", "internal/wildmatch", "internal/workers",
+		"internal/access", "internal/diff", "internal/lru", "internal/repos", "internal/search/language", "internal/search/pattern", "internal/wildmatch", "internal/workers",
 	},
 	"internal/search/language": {},
 	"internal/search/pattern":  {},
 	"internal/archive": {
-		"internal/archive/attributes", "internal/archive/content", "internal/archive/delta", "internal/archive/pathspec",
+		"internal/access", "internal/archive/attributes", "internal/archive/content", "internal/archive/delta", "internal/archive/pathspec",
 		"internal/archive/tar", "internal/archive/tree", "internal/archive/zip", "internal/compress/gzip", "internal/compress/xz",
 		"internal/compress/zstd", "internal/lfs", "internal/lru", "internal/pretty", "internal/repos", "internal/workers",
 	},
@@ -103,7 +106,7 @@ var arrows = map[string][]string{
 	// In memory, for tests.
 	"internal/cache/cachetest": {},
 
-	"internal/compress/blocks": {"internal/workers"},
+	"internal/compress/blocks": {"internal/access", "internal/workers"},
 	"internal/compress/gzip":   {"internal/compress/blocks", "internal/workers"},
 	"internal/compress/xz":     {"internal/compress/blocks", "internal/workers"},
 	"internal/compress/zstd":   {"internal/compress/blocks", "internal/workers"},
@@ -161,7 +164,7 @@ var fences = map[string][]string{
 	"github.com/schollz":           {"cmd/repomcp"},
 	"os/exec":                      {"client", "internal/compress/compresstest", "internal/gittest", "internal/refresh", "bench"},
 	"unsafe":                       {},
-	"net/http":                     {"client", "internal/access/oauth", "internal/access/oauth/issuertest", "internal/admin", "internal/doctor", "internal/httpx", "internal/metrics", "internal/refresh", "internal/telemetry", "bench"},
+	"net/http":                     {"client", "internal/access/oauth", "internal/access/oauth/issuertest", "internal/admin", "internal/doctor", "internal/httpx", "internal/httpx/conns", "internal/metrics", "internal/refresh", "internal/telemetry", "bench"},
 	"github.com/prometheus":        {"internal/metrics", "internal/telemetry"},
 	"go.opentelemetry.io":          {"internal/telemetry"},
 	"google.golang.org/protobuf":   {"internal/telemetry"},

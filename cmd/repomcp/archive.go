@@ -24,6 +24,7 @@ type archiveFlags struct {
 	dryRun           bool
 	allowUnreachable bool
 	hideRefs         []string
+	serveRefs        []string
 }
 
 func newArchive(env environment) *cobra.Command {
@@ -73,12 +74,17 @@ An output file appears only when the archive is whole.`,
 	set.IntVar(&flags.level, "compression-level", 0, "1 (fast) to 9 (small); 0 picks a good one")
 	set.BoolVar(&flags.allowUnreachable, "allow-unreachable", false, "also take commits that no ref leads to")
 	set.StringSliceVar(&flags.hideRefs, "hide-refs", nil, hideRefsUsage)
+	set.StringSliceVar(&flags.serveRefs, "serve-refs", nil, serveRefsUsage)
 	return command
 }
 
 // hideRefsUsage is the help of a flag that several commands have.
 const hideRefsUsage = "ref, or beginning of refs such as refs/pull, that is not served; with ! in front one that is " +
 	"(repeatable; as transfer.hideRefs of git, whose settings count first)"
+
+// serveRefsUsage is the same.
+const serveRefsUsage = "ref, or beginning of refs such as refs/heads, that alone is served unless it is hidden " +
+	"(repeatable; all without it)"
 
 func formatNames() string {
 	names := make([]string, 0, len(archive.Formats()))
@@ -137,7 +143,7 @@ func writeArchive(c *cobra.Command, env environment, flags archiveFlags, name, r
 	}
 	env.collect(archiveGarbage)
 	catalogue, err := repos.Open(flags.root, repos.Options{
-		AllowUnreachable: flags.allowUnreachable, HideRefs: flags.hideRefs,
+		AllowUnreachable: flags.allowUnreachable, HideRefs: flags.hideRefs, ServeRefs: flags.serveRefs,
 	})
 	if err != nil {
 		return fmt.Errorf("--root %s: %w", flags.root, withoutPath(err))

@@ -28,7 +28,7 @@ func (f *limitFlags) define(set *pflag.FlagSet) {
 	set.IntVar(&f.streams, "max-streams", 0,
 		"archives and files that are sent at a time; 0: as memory allows, at most 2048")
 	set.IntVar(&f.calls, "max-calls", 0,
-		"searches, blames and other costly calls that run at a time; 0: 8 for each processor")
+		"searches, blames and other costly calls that run at a time; 0: 4 for each processor")
 	set.IntVar(&f.perRepository, "max-per-repository", 0,
 		"streams, and calls, that may be about one repository; 0: three quarters of all")
 	set.IntVar(&f.share, "client-share", limits.DefaultShare,

@@ -39,6 +39,7 @@ type mirrorFlags struct {
 	root             string
 	allowUnreachable bool
 	hideRefs         []string
+	serveRefs        []string
 	readLimit        int64
 	binaryLimit      int64
 	limits           archive.Limits
@@ -66,6 +67,7 @@ func (f *mirrorFlags) define(set *pflag.FlagSet) {
 	set.BoolVar(&f.allowUnreachable, "allow-unreachable", false,
 		"also serve commits that no ref leads to, by their id")
 	set.StringSliceVar(&f.hideRefs, "hide-refs", nil, hideRefsUsage)
+	set.StringSliceVar(&f.serveRefs, "serve-refs", nil, serveRefsUsage)
 	set.Var(newSize(&f.readLimit, 4<<20), "read-limit",
 		"largest content of resources/read; larger ones need resources/stream")
 	set.Var(newSize(&f.binaryLimit, archive.DefaultBytes), "max-binary-bytes",
@@ -135,7 +137,7 @@ func (f mirrorFlags) open(
 	limiter *limits.Limiter, logger *slog.Logger, visible func(ctx context.Context) func(name string) bool,
 ) (*mirrors, error) {
 	catalogue, err := repos.Open(f.root, repos.Options{
-		AllowUnreachable: f.allowUnreachable, HideRefs: f.hideRefs, Rescan: f.rescan,
+		AllowUnreachable: f.allowUnreachable, HideRefs: f.hideRefs, ServeRefs: f.serveRefs, Rescan: f.rescan,
 		GraphBytes: f.historyCache / 4, CommitGraphBytes: f.historyCache / 2, Visible: visible,
 		Logger: logger,
 	})

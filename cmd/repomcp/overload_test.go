@@ -26,6 +26,7 @@ type load struct {
 	gzip, zstd, blames, bodies int
 	memory                     int64 // of the process
 	duration                   time.Duration
+	patience                   time.Duration
 	health                     time.Duration // how late a look at the health may be answered
 }
 
@@ -33,13 +34,17 @@ type load struct {
 // REPOMCP_BENCH_REPO, a mirror of git.git.
 var (
 	briefLoad = load{
-		gzip: 60, zstd: 30, blames: 30, bodies: 60, memory: 256 << 20, duration: 3 * time.Second, health: time.Second,
+		gzip: 60, zstd: 30, blames: 30, bodies: 60, memory: 256 << 20, duration: 3 * time.Second, patience: time.Second,
+		health: 2 * time.Second,
 	}
 	soakLoad = load{
-		gzip: 1000, zstd: 500, blames: 500, bodies: 500, memory: 512 << 20, duration: 40 * time.Second,
-		health: 100 * time.Millisecond,
+		gzip: 1000, zstd: 500, blames: 500, bodies: 500, memory: 512 << 20, duration: 90 * time.Second,
+		patience: 10 * time.Second, health: 100 * time.Millisecond,
 	}
 )
+
+// fine are the statuses of a server under load; 0 is that the client had no more patience.
+var fine = []int{0, http.StatusOK, http.StatusTooManyRequests, http.StatusServiceUnavailable}
 
 // rushAddresses is from how many addresses they come.
 const rushAddresses = 24
@@ -61,14 +66,17 @@ func TestOverloadIsSurvived(t *testing.T) {
 	} else {
 		root = blamedRoot(t, name, file)
 	}
-	p := start(t, root, "--memory-budget", strconv.FormatInt(l.memory*9/10, 10), "--queue-time", "2s", "--log-level", "error")
+	p := start(t, root, "--memory-budget", strconv.FormatInt(l.memory*9/10, 10), "--queue-time", l.patience.String(), "--log-level", "error")
 	confined := confine(t, p.cmd.Process.Pid, l.memory)
 	c := &rush{t: t, p: p, statuses: make(map[string]map[int]int)}
 	ctx, cancel := context.WithTimeout(t.Context(), l.duration)
 	defer cancel()
 	var all sync.WaitGroup
-	var worst time.Duration
+	// What a process that does nothing needs beside all this is no fault of the server.
+	var worst, idle time.Duration
+	control := start(t, t.TempDir(), "--log-level", "error")
 	all.Go(func() { worst = p.watchHealth(ctx) })
+	all.Go(func() { idle = control.watchHealth(ctx) })
 	for _, k := range []struct {
 		kind string
 		n    int
@@ -85,21 +93,27 @@ func TestOverloadIsSurvived(t *testing.T) {
 	}
 	all.Wait()
 	peak := residentPeak(t, p.cmd.Process.Pid)
-	t.Logf("peak %d MiB of %d, in a cgroup: %v; health within %v; %v", peak>>20, l.memory>>20, confined, worst, c.statuses)
+	t.Logf("peak %d MiB of %d, in a cgroup: %v; health within %v, of an idle server %v; %v", peak>>20, l.memory>>20,
+		confined, worst, idle, c.statuses)
 	if peak > l.memory {
 		t.Errorf("the process took %d MiB of %d", peak>>20, l.memory>>20)
 	}
-	if worst > l.health {
-		t.Errorf("the health was told after %v", worst)
+	if worst > l.health+idle {
+		t.Errorf("the health was told after %v, by an idle server after %v", worst, idle)
+	}
+	// What is small in memory comes in first, so that of archives any may be served.
+	if c.statuses["tar.gz"][http.StatusOK]+c.statuses["tar.zst"][http.StatusOK] == 0 {
+		t.Error("no archive was served")
+	}
+	if c.statuses["blame"][http.StatusOK] == 0 {
+		t.Error("no blame was answered")
 	}
 	refused := 0
 	for kind, statuses := range c.statuses {
-		if statuses[http.StatusOK] == 0 && kind != "body" {
-			t.Errorf("no %s was served: %v", kind, statuses)
-		}
 		refused += statuses[http.StatusTooManyRequests] + statuses[http.StatusServiceUnavailable]
 		for _, status := range slices.Sorted(maps.Keys(statuses)) {
-			if !slices.Contains([]int{0, http.StatusOK, http.StatusTooManyRequests, http.StatusServiceUnavailable}, status) {
+			unfinished := kind == "body" && status == http.StatusBadRequest // it was let in
+			if !unfinished && !slices.Contains(fine, status) {
 				t.Errorf("%s: status %d, %d times", kind, status, statuses[status])
 			}
 		}
@@ -117,8 +131,8 @@ func blamedRoot(t *testing.T, name, file string) (root string) {
 	root = t.TempDir()
 	repo := gittest.At(t, filepath.Join(root, name+".git"))
 	lines := strings.Split(strings.Repeat("a line of a text that many have written\n", 4000), "\n")
-	for commit := range 40 {
-		for i := commit; i < len(lines); i += 41 {
+	for commit := range 20 {
+		for i := commit; i < len(lines); i += 21 {
 			lines[i] = fmt.Sprint("line ", i, " of commit ", commit)
 		}
 		repo.Commit("main", gittest.Regular(file, strings.Join(lines, "\n")))
@@ -169,7 +183,7 @@ func (c *rush) run(ctx context.Context, kind string, i int, ask func(context.Con
 	}
 	defer func() { _ = reply.Body.Close() }()
 	c.count(kind, reply.StatusCode)
-	if reply.StatusCode != http.StatusOK {
+	if reply.StatusCode == http.StatusTooManyRequests || reply.StatusCode == http.StatusServiceUnavailable {
 		if seconds, err := strconv.Atoi(reply.Header.Get("Retry-After")); err != nil || seconds < 1 {
 			c.t.Errorf("%s: %s with Retry-After %q", kind, reply.Status, reply.Header.Get("Retry-After"))
 		}

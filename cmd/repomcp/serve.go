@@ -43,6 +43,7 @@ type serveFlags struct {
 	trustedProxies []string
 	maxConnections int
 	writeTimeout   time.Duration
+	minRate        int64
 	sessionKeyFile string
 	authentication authenticationFlags
 	access         string
@@ -108,6 +109,8 @@ func defineServing(set *pflag.FlagSet, flags *serveFlags) {
 		"address or network of a proxy whose X-Forwarded-For names the client, or unix for a Unix socket (repeatable)")
 	set.DurationVar(&flags.writeTimeout, "write-timeout", 2*time.Minute,
 		"how long a client may take nothing of what is sent before it is dropped")
+	set.Var(newSize(&flags.minRate, 8<<10), "min-rate",
+		"bytes a second that a client has to take while others find the server full; the slowest is dropped first")
 	set.IntVar(&flags.maxConnections, "max-connections", 0,
 		"connections that may be open; 0: half of the descriptors that the process may have, at most 10000")
 	set.StringVar(&flags.sessionKeyFile, "session-key-file", "",
@@ -204,7 +207,8 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 		AllowedOrigins: flags.allowedOrigins, Proxies: proxies,
 		PublicURL: flags.publicURL, Authentication: asking.Authentication, TLS: cert.config(),
 		WriteTimeout: flags.writeTimeout, Connections: flags.maxConnections, Health: served.catalogue.Check,
-		Limits: served.limits, Observer: operator.observer(), Stages: operator.telemetry != nil, Logger: logger,
+		Limits: served.limits, MinRate: flags.minRate,
+		Observer: operator.observer(), Stages: operator.telemetry != nil, Logger: logger,
 	})
 	if err := greet(env.stderr, flags, at, asking.asks(), len(served.catalogue.Names()), logger); err != nil {
 		return err
@@ -212,7 +216,7 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 	serving = true
 	defer operator.serve(ctx, hosts, metrics.Sources{
 		Catalogue: served.catalogue, Scheduler: served.engine.Scheduler(), Subscriptions: served.subscriptions,
-		Cache: caching.cache, Server: server, Refresher: served.refresher,
+		Cache: caching.cache, Limits: served.limits, Server: server, Refresher: served.refresher,
 	})()
 	stop := runUntil(ctx, append(append(served.background(flags.mirrorFlags), asking.background()...), linking.watch,
 		caching.watch, control.watch, func(ctx context.Context) {

@@ -6,6 +6,7 @@ import (
 	"io"
 	"slices"
 
+	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/archive/content"
 	"github.com/repomcp/repomcp/internal/workers"
 )
@@ -54,7 +55,7 @@ type pipeline struct {
 func (p *Plan) newPipeline(ctx context.Context, w io.Writer, layout layout, from *position) *pipeline {
 	return &pipeline{
 		engine: p.engine, ctx: ctx, plan: p, layout: layout, opener: from.opener,
-		queue: p.engine.sched.Queue(), walk: from.walk, more: true, size: firstRun, trail: p.trail(), w: w,
+		queue: p.engine.sched.QueueOf(access.ClientOf(ctx)), walk: from.walk, more: true, size: firstRun, trail: p.trail(), w: w,
 		done: from.entries, written: from.offset,
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/repomcp/repomcp/internal/httpx/conns"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"
 )
@@ -95,6 +96,19 @@ func checkHeaders(next echo.HandlerFunc) echo.HandlerFunc {
 			}
 		}
 		return next(c)
+	}
+}
+
+// checkCrowd refuses what comes over a connection beyond the bound.
+func checkCrowd(next echo.HandlerFunc) echo.HandlerFunc {
+	return func(c echo.Context) error {
+		if t := conns.Of(c.Request()); t == nil || !t.Crowded() || isHealth(c) {
+			return next(c)
+		}
+		h := c.Response().Header()
+		h.Set("Retry-After", retryAfter)
+		h.Set("Connection", "close")
+		return refuse(c, http.StatusServiceUnavailable, "Too many connections are open. Try again in a few seconds.")
 	}
 }
 

@@ -180,7 +180,7 @@ func (s *Server) observeMessage(
 
 // Connections is how many connections are open, and Sockets how many of them speak
 // WebSocket.
-func (s *Server) Connections() int { return s.conns.count() }
+func (s *Server) Connections() int { return s.conns.Count() }
 
 // Sockets counts the connections over WebSocket.
 func (s *Server) Sockets() int { return s.sockets.count() }

@@ -427,7 +427,7 @@ func TestBinaryTransferIsDeclaredWhereItWorks(t *testing.T) {
 		}
 		return string(reply.Result.Capabilities.BinaryTransfer), string(reply.Result.Capabilities.Extensions["io.github.repomcp/binary-transfer"])
 	}
-	const form = `{"supported":true,"maxBinarySize":1099511627776,"supportedModes":["%s"]}`
+	const form = `{"supported":true,"maxBinarySize":10737418240,"supportedModes":["%s"]}`
 	initialize := map[string]any{"protocolVersion": sessionVersion, "clientInfo": map[string]any{"name": "test", "version": "1"}, "capabilities": map[string]any{}}
 	for _, raw := range []string{
 		text(t, s.post(http.Header{"Accept": {acceptBoth}}, map[string]any{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": initialize})),

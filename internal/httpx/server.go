@@ -14,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4/middleware"
 
 	"github.com/repomcp/repomcp/internal/forwarded"
+	"github.com/repomcp/repomcp/internal/httpx/conns"
 	"github.com/repomcp/repomcp/internal/limits"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"
@@ -36,7 +37,7 @@ const (
 	// maxBodyBytes of a request. MCP requests are a few hundred bytes.
 	maxBodyBytes = 1 << 20
 	// defaultWriteTimeout is how long a client may take nothing of what is sent:
-	// see pacedConn. A download may take days. It is longer than the 100 s that
+	// see [conns.Conn.Write]. A download may take days. It is longer than the 100 s that
 	// curl rests at most with --limit-rate, having read for as long at once.
 	defaultWriteTimeout = 2 * time.Minute
 )
@@ -63,6 +64,9 @@ type Options struct {
 	// WriteTimeout is how long a client may take nothing of what is sent; 0 means
 	// 2 min. It holds for connections that [Server.Serve] accepts.
 	WriteTimeout time.Duration
+	// MinRate is how many bytes a second a client has to take while others wait for
+	// room; 0: any. It holds for connections that [Server.Serve] accepts.
+	MinRate int64
 	// Connections is how many may be open. 0 means half of the descriptors that
 	// the process may have, which leaves the others for packs, and 10,000 at
 	// most. It holds for connections that [Server.Serve] accepts.
@@ -94,7 +98,7 @@ type Server struct {
 	paths    map[string]bool // of the routes
 	http     *http.Server
 	sockets  *sockets
-	conns    *connections
+	conns    *conns.Connections
 	draining context.Context
 	drain    context.CancelFunc
 }
@@ -115,16 +119,20 @@ func New(options Options) *Server {
 	}
 	s := &Server{
 		options: options, logger: options.Logger, observer: options.Observer, paths: make(map[string]bool),
-		sockets: newSockets(options.Sockets), conns: newConnections(options.Connections, options.WriteTimeout),
+		sockets: newSockets(options.Sockets),
+		conns: conns.New(conns.Options{
+			Most: options.Connections, Timeout: options.WriteTimeout, MinRate: options.MinRate,
+		}),
 	}
+	options.Limits.WhenFull(s.conns.DropSlow)
 	s.draining, s.drain = context.WithCancel(context.Background())
 	s.http = &http.Server{
 		Handler:           s.routes(),
 		ReadHeaderTimeout: readHeaderTimeout,
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
-		ConnContext:       withConn,
-		ConnState:         s.conns.changed,
+		ConnContext:       conns.WithConn,
+		ConnState:         s.conns.Changed,
 		TLSConfig:         options.TLS,
 		Protocols:         protocols(),
 		ErrorLog:          slog.NewLogLogger(options.Logger.Handler(), slog.LevelDebug),
@@ -211,9 +219,9 @@ var (
 
 // Serve accepts connections until Shutdown.
 func (s *Server) Serve(listener net.Listener) error {
-	serve := func() error { return s.http.Serve(bounded{listener, s.conns}) }
+	serve := func() error { return s.http.Serve(s.conns.Listener(listener)) }
 	if s.options.TLS != nil {
-		serve = func() error { return s.http.ServeTLS(bounded{listener, s.conns}, "", "") }
+		serve = func() error { return s.http.ServeTLS(s.conns.Listener(listener), "", "") }
 	}
 	if err := serve(); !errors.Is(err, http.ErrServerClosed) {
 		return err

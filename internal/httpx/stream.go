@@ -15,6 +15,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/repomcp/repomcp/internal/httpx/conns"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"
 )
@@ -173,7 +174,7 @@ func unblockAfter(ctx context.Context, c echo.Context) (stop func()) {
 	ended := make(chan struct{})
 	stopped := context.AfterFunc(ctx, func() {
 		defer close(ended)
-		if conn := connOf(c.Request()); conn != nil {
+		if conn := conns.Of(c.Request()); conn != nil {
 			_ = conn.Close() // what is written fails now, and so will what follows
 			return
 		}

@@ -123,7 +123,7 @@ func (s *target) serve(t *testing.T, options targetOptions) {
 		linking = options.links("http://" + listener.Addr().String())
 	}
 	options.http.Resources = resources.New(resources.Options{
-		Catalogue: catalogue, Engine: engine, ArchiveLimits: options.limits, Links: linking, Cache: options.cache,
+		Catalogue: catalogue, Engine: engine, ArchiveLimits: options.limits, Links: linking, Cache: options.cache, Limits: options.http.Limits,
 	})
 	options.http.MCP = mcp.New(mcp.Options{
 		Catalogue: catalogue, Resources: options.http.Resources, Subscriptions: watch.New(watch.Options{Catalogue: catalogue}),

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/repomcp/repomcp/internal/binary"
+	"github.com/repomcp/repomcp/internal/httpx/conns"
 	"github.com/repomcp/repomcp/internal/limits"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/mcp/duplex"
@@ -49,7 +49,9 @@ func (s *Server) websocket(c echo.Context) (err error) {
 	if s.draining.Err() != nil {
 		return refuse(c, http.StatusServiceUnavailable, "The server is about to stop. Try again in a few seconds.")
 	}
-	boundSendBuffer(r)
+	if conn := conns.Of(r); conn != nil {
+		conn.BoundSendBuffer(socketSendBuffer) // or a ping would come after megabytes
+	}
 	opened := newSocket(s)
 	opened.conn, err = websocket.Accept(c.Response(), r, &websocket.AcceptOptions{
 		Subprotocols: []string{socketProtocol},
@@ -68,16 +70,6 @@ func (s *Server) websocket(c echo.Context) (err error) {
 	from := append(client(r), slog.String("request_id", c.Response().Header().Get(headerRequestID)))
 	opened.serve(r.Context(), s.options.MCP.Connect(address, r.Header.Get(mcp.HeaderTools)), origin(c), from)
 	return nil
-}
-
-// boundSendBuffer keeps the kernel from taking megabytes for a client that is
-// slow: a ping would come after them.
-func boundSendBuffer(r *http.Request) {
-	if t := connOf(r); t != nil {
-		if conn, ok := t.Conn.(*net.TCPConn); ok {
-			_ = conn.SetWriteBuffer(socketSendBuffer) // it only fails for a connection that is gone
-		}
-	}
 }
 
 // socket is one WebSocket connection.

@@ -45,7 +45,13 @@ const (
 	defaultQueue = 256
 	// callsPerProcessor is how many calls run at a time for each processor. They
 	// wait for files now and then, and a long one should not hold up short ones.
-	callsPerProcessor = 8
+	callsPerProcessor = 4
+	// openingsPerProcessor is how many archives are looked at for each processor,
+	// before it is known whether a byte of them is sent: it takes milliseconds, and is
+	// refused to nobody who waits.
+	openingsPerProcessor = 2
+	// mostOpenings wait: as many as there may be connections.
+	mostOpenings = 10_000
 	// rangesPerClient is how many parts of generated archives one client has made at a
 	// time: all that comes before a part is generated for it.
 	rangesPerClient = 8
@@ -68,7 +74,7 @@ type Options struct {
 	// Streams is how many archives and files are sent at a time; 0 means
 	// [DefaultStreams].
 	Streams int
-	// Calls is how many costly calls run at a time; 0 means 8 for each processor.
+	// Calls is how many costly calls run at a time; 0 means 4 for each processor.
 	Calls int
 	// Share is what one client may have of each, in percent; 0 means [DefaultShare].
 	Share int
@@ -81,7 +87,7 @@ type Options struct {
 
 // Limiter has the gates that requests pass.
 type Limiter struct {
-	streams, calls, ranges, bodies *gate
+	streams, calls, ranges, bodies, openings *gate
 }
 
 // New makes a limiter.
@@ -110,11 +116,18 @@ func New(o Options) *Limiter {
 		}
 		return b
 	}
+	processors := runtime.GOMAXPROCS(0)
+	openings := bounds{
+		memory: 1, clientMemory: 1, running: openingsPerProcessor * processors, queue: mostOpenings,
+		clientRunning: openingsPerProcessor * processors, clientQueue: mostOpenings,
+		perRepository: openingsPerProcessor * processors, patience: o.Patience,
+	}
 	parts := part(streamParts, o.Streams)
 	parts.clientRunning = min(parts.clientRunning, rangesPerClient)
 	return &Limiter{
 		streams: newGate(part(streamParts, o.Streams)), calls: newGate(part(callParts, o.Calls)),
 		bodies: newGate(part(bodyParts, bodies)), ranges: newGate(parts),
+		openings: newGate(openings),
 	}
 }
 
@@ -153,6 +166,14 @@ func (l *Limiter) Call(ctx context.Context, repository string, memory int64) (*G
 	return l.calls.pass(ctx, work{access.ClientOf(ctx), repository, memory})
 }
 
+// Open waits for a turn to look at an archive.
+func (l *Limiter) Open(ctx context.Context) (*Grant, error) {
+	if l == nil {
+		return nil, nil
+	}
+	return l.openings.pass(ctx, work{client: access.ClientOf(ctx)})
+}
+
 // Body reserves what the body of a request takes while it is read and understood.
 func (l *Limiter) Body(ctx context.Context, memory int64) (*Grant, error) {
 	if l == nil {
@@ -174,7 +195,7 @@ type State struct {
 	Gate            string
 	Running         int
 	Waiting         int
-	Memory, Limit   int64
+	Memory, Limit   int64 // 0 where memory has no part in it
 	RefusedByReason map[Reason]int64
 }
 
@@ -184,6 +205,7 @@ func (l *Limiter) States() []State {
 		return nil
 	}
 	return []State{
-		l.streams.state("streams"), l.calls.state("calls"), l.ranges.state("parts"), l.bodies.state("bodies"),
+		l.streams.state("streams"), l.calls.state("calls"), l.ranges.state("parts"),
+		l.bodies.state("bodies"), l.openings.state("openings"),
 	}
 }

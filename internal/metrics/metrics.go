@@ -17,6 +17,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 
 	"github.com/repomcp/repomcp/internal/cache"
+	"github.com/repomcp/repomcp/internal/limits"
 	"github.com/repomcp/repomcp/internal/refresh"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/watch"
@@ -53,7 +54,8 @@ type Sources struct {
 	Catalogue     *repos.Catalogue
 	Scheduler     *workers.Scheduler
 	Subscriptions *watch.Subscriptions
-	Cache         *cache.Cache       // nil: there is none
+	Cache         *cache.Cache // nil: there is none
+	Limits        *limits.Limiter
 	Refresher     *refresh.Refresher // nil: there is none
 	// Server counts connections.
 	Server interface {
@@ -64,7 +66,7 @@ type Sources struct {
 
 // Read has the sources read from now on. Call it once.
 func (m *Metrics) Read(s Sources) {
-	m.registry.MustRegister(newGauges(s), newMirrors(s.Catalogue))
+	m.registry.MustRegister(newGauges(s), newMirrors(s.Catalogue), gates{s.Limits})
 	if s.Cache != nil {
 		m.registry.MustRegister(cacheCollector{s.Cache})
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/cache"
 	"github.com/repomcp/repomcp/internal/httpx"
+	"github.com/repomcp/repomcp/internal/limits"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/metrics"
 	"github.com/repomcp/repomcp/internal/repos"
@@ -45,7 +46,7 @@ func newMetrics(t *testing.T, root string) *metrics.Metrics {
 	m := metrics.New("1.2.3")
 	m.Read(metrics.Sources{
 		Catalogue: catalogue, Scheduler: scheduler, Subscriptions: watch.New(watch.Options{Catalogue: catalogue}),
-		Cache: archives, Server: counted{},
+		Cache: archives, Limits: limits.New(limits.Options{Memory: 1 << 30}), Server: counted{},
 	})
 	return m
 }

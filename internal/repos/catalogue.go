@@ -39,6 +39,9 @@ type Options struct {
 	// HideRefs are rules in the form of transfer.hideRefs (git-config(1)) that
 	// count after those of each repository's own configuration.
 	HideRefs []string
+	// ServeRefs are the only refs that are served, unless they are hidden: names such
+	// as refs/heads/main, or folders such as refs/tags. None means all.
+	ServeRefs []string
 	// Rescan is how often the root is walked; 0 means 10 seconds.
 	Rescan time.Duration
 	// GraphBytes bounds what is remembered of which commit comes after which; 0

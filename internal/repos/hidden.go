@@ -20,22 +20,38 @@ var hidingKeys = []string{"transfer.hiderefs", "uploadpack.hiderefs"}
 // hidingRules say which refs are not served, in the form of transfer.hideRefs in
 // git-config(1): a ref's name or the folder that it is in, after "!" what is
 // shown all the same. The last rule that fits counts.
-type hidingRules []string
+type hidingRules struct {
+	rules []string
+	// served are the only refs that may be shown: names, or the folders that they are
+	// in. None means all.
+	served []string
+}
 
 // hidingRules of a repository: those for all repositories, then the
 // repository's own, then the operator's, which so have the last word.
 func (c *Catalogue) hidingRules(database *objects.Database) hidingRules {
-	return slices.Concat(alwaysHidden, database.Configured(hidingKeys...), c.options.HideRefs)
+	return hidingRules{
+		slices.Concat(alwaysHidden, database.Configured(hidingKeys...), c.options.HideRefs), c.options.ServeRefs,
+	}
+}
+
+// within reports whether a rule is a ref's name or a folder that it is in.
+func within(name, rule string) bool {
+	rest, ok := strings.CutPrefix(name, strings.TrimRight(rule, "/"))
+	return ok && (rest == "" || rest[0] == '/')
 }
 
 // hides reports whether a ref is not served, by its full name.
-func (rules hidingRules) hides(name string) bool {
-	for _, rule := range slices.Backward(rules) {
+func (h hidingRules) hides(name string) bool {
+	listed := func(rule string) bool { return within(name, rule) }
+	if len(h.served) > 0 && !slices.ContainsFunc(h.served, listed) {
+		return true
+	}
+	for _, rule := range slices.Backward(h.rules) {
 		rule, shown := strings.CutPrefix(rule, "!")
 		// "^" has git match before it strips a namespace (gitnamespaces(7)), of
 		// which there are none here.
-		rule = strings.TrimRight(strings.TrimPrefix(rule, "^"), "/")
-		if rest, ok := strings.CutPrefix(name, rule); ok && (rest == "" || rest[0] == '/') {
+		if within(name, strings.TrimPrefix(rule, "^")) {
 			return !shown
 		}
 	}

@@ -297,6 +297,23 @@ func TestHiddenRefsAreNotServed(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.rules, got, c.want)
 		}
 	}
+	for _, c := range []struct{ served, rules, want string }{
+		{"refs/heads/ refs/pulled", "", "heads/main pulled"},
+		{"refs/heads refs/stash", "!refs/heads/hidden/shown", "heads/hidden/shown heads/main"},
+		{"refs", "refs/heads", "changes/1 pull/2/head pulled"},
+		{"refs/head", "", ""},
+	} {
+		options := repos.Options{ServeRefs: strings.Fields(c.served), HideRefs: strings.Fields(c.rules)}
+		if got := served(options); got != c.want {
+			t.Errorf("%s alone, %s: %q, want %q", c.served, c.rules, got, c.want)
+		}
+	}
+	only := snapshot(t, open(t, root, repos.Options{ServeRefs: []string{"refs/pulled"}}), "repo")
+	for revision, found := range map[string]bool{"main": false, "HEAD": false, "refs/changes/1": false, "refs/pulled": true} {
+		if _, err := only.Resolve(t.Context(), revision); found != (err == nil) {
+			t.Errorf("refs/pulled alone: Resolve(%q): %v", revision, err)
+		}
+	}
 	s := snapshot(t, open(t, root, repos.Options{}), "repo")
 	for _, revision := range []string{secret, secret[:10], "hidden/secret", "refs/heads/hidden/secret", "alias"} {
 		if _, err := s.Resolve(t.Context(), revision); !errors.Is(err, repos.ErrNotFound) {

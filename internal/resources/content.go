@@ -210,6 +210,11 @@ func (n names) LongestRef(repository, prefix, p, marker string) (name, rest stri
 }
 
 func (s *Service) openArchive(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*Content, error) {
+	turn, err := s.options.Limits.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer turn.Release()
 	siblings := NewSiblings(s.catalogue.For(ctx), snapshot.Repository())
 	content, err := s.planArchive(ctx, snapshot, r, siblings)
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/workers"
 )
@@ -109,7 +110,7 @@ func (s *Searcher) Search(ctx context.Context, request Request) (*Result, error)
 	if err != nil {
 		return nil, err
 	}
-	run.queue = s.scheduler.Queue()
+	run.queue = s.scheduler.QueueOf(access.ClientOf(ctx))
 	defer run.close()
 	if err := run.run(w); err != nil {
 		return nil, err

@@ -33,7 +33,7 @@ func TestEveryVersionIsServed(t *testing.T) {
 		} else {
 			greeting = p.initialize(version)
 		}
-		const modes = `"binaryTransfer":{"supported":true,"maxBinarySize":1099511627776,"supportedModes":["stream"]}`
+		const modes = `"binaryTransfer":{"supported":true,"maxBinarySize":10737418240,"supportedModes":["stream"]}`
 		if strings.Contains(strings.ToLower(greeting.raw), "resourcestream") || strings.Contains(greeting.raw, "resource-stream") || strings.Contains(greeting.raw, "resources/stream") || !strings.Contains(greeting.raw, modes) || !strings.Contains(greeting.raw, `"subscribe":true`) {
 			t.Errorf("%s: %s", version, greeting.raw)
 		}

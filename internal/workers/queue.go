@@ -1,16 +1,10 @@
 package workers
 
-import (
-	"container/heap"
-	"sync"
-)
+import "sync"
 
 // MinCost is the least a task is charged: about what it costs to hand one to a
 // worker, so that a flood of tasks that claim to be free is not free.
 const MinCost = 4 << 10
-
-// notReady is the place of a queue that is not among the ready ones.
-const notReady = -1
 
 // Task is a piece of work. An interface rather than a function, so that a
 // long-lived value can be submitted again and again without an allocation.
@@ -42,9 +36,8 @@ type Queue struct {
 	err     error // why the queue ended
 
 	// The queue's turn, see Scheduler.next; guarded by s.mu.
-	tag     int64
-	arrived uint64
-	place   int // index in s.ready
+	turn
+	client *client
 }
 
 type entry struct {
@@ -53,7 +46,7 @@ type entry struct {
 }
 
 func newQueue(s *Scheduler) *Queue {
-	return &Queue{s: s, done: make(chan struct{}), idle: sync.NewCond(&s.mu), place: notReady}
+	return &Queue{s: s, done: make(chan struct{}), idle: sync.NewCond(&s.mu), turn: turn{place: notReady}}
 }
 
 // Submit appends a task and returns at once. The cost says how long the task
@@ -108,10 +101,7 @@ func (q *Queue) end(err error) {
 	}
 	q.err = err
 	q.pending, q.head = nil, 0
-	if q.place != notReady {
-		heap.Remove(&q.s.ready, q.place)
-	}
-	delete(q.s.open, q)
+	q.s.retire(q)
 	close(q.done)
 }
 

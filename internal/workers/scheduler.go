@@ -19,7 +19,8 @@
 //   - At most as many tasks run at a time as there are workers.
 //   - Queues with pending tasks get equal shares of the submitted cost, however
 //     many tasks they have pending: a queue with one task waits for about one
-//     task of each of the others, never for all that was submitted before.
+//     task of each of the others, never for all that was submitted before. Those
+//     of one client share what a single one gets.
 //   - Tasks of one queue start in the order in which they were submitted. They
 //     may run at the same time and end in any order.
 //   - After [Queue.Close] returns, no task of the queue runs or will run.
@@ -49,13 +50,14 @@ type Scheduler struct {
 	size    int
 	running sync.WaitGroup // the workers' goroutines
 
-	mu     sync.Mutex
-	wake   *sync.Cond // on mu: a queue became ready, or closed was set
-	ready  readyQueues
-	open   map[*Queue]struct{}
-	clock  int64  // virtual time: the tag of the task started last
-	arrive uint64 // counts entries into ready, to break ties in turn
-	closed bool
+	mu      sync.Mutex
+	wake    *sync.Cond // on mu: a queue became ready, or closed was set
+	ready   turns      // of clients with pending tasks
+	open    map[*Queue]struct{}
+	clients map[string]*client
+	clock   int64  // virtual time: the tag of the client served last
+	arrive  uint64 // counts entries into ready, to break ties in turn
+	closed  bool
 }
 
 // New starts a scheduler with n workers, or GOMAXPROCS of them when n is not
@@ -64,7 +66,7 @@ func New(n int) *Scheduler {
 	if n <= 0 {
 		n = runtime.GOMAXPROCS(0)
 	}
-	s := &Scheduler{size: n, open: make(map[*Queue]struct{})}
+	s := &Scheduler{size: n, open: make(map[*Queue]struct{}), clients: make(map[string]*client)}
 	s.wake = sync.NewCond(&s.mu)
 	for range n {
 		s.running.Go(func() { s.work(newWorker()) })
@@ -87,10 +89,21 @@ func (s *Scheduler) Load() (pending, running int) {
 }
 
 // Queue opens a queue. On a closed scheduler the queue has already ended.
-func (s *Scheduler) Queue() *Queue {
+func (s *Scheduler) Queue() *Queue { return s.QueueOf("") }
+
+// QueueOf opens a queue of a client: all of its queues together have the share of one
+// that has no name, so that who asks for much waits for it.
+func (s *Scheduler) QueueOf(name string) *Queue {
 	q := newQueue(s)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	q.client = s.clients[name]
+	if q.client == nil {
+		q.client = &client{turn: turn{place: notReady}, name: name}
+	}
+	if q.client.queues++; name != "" {
+		s.clients[name] = q.client
+	}
 	if s.closed {
 		q.end(ErrClosed)
 		return q
@@ -138,36 +151,65 @@ func (s *Scheduler) work(w *Worker) {
 	}
 }
 
-// next takes the first task of the queue whose turn it is. The caller holds mu
-// and knows that a queue is ready.
+// next takes the first task of the queue whose turn it is, of the client whose turn it
+// is. The caller holds mu and knows that one is ready.
 //
-// This is start-time fair queueing: a queue's tag is the cost it has been
-// served, and the lowest tag goes first. With equal costs it is a plain
-// round-robin over the queues.
+// This is start-time fair queueing: a tag is the cost that has been served, and the
+// lowest tag goes first. With equal costs it is a plain round-robin over the clients, and
+// over the queues of each.
 func (s *Scheduler) next() (*Queue, Task) {
-	q := s.ready[0]
-	s.clock = q.tag
+	c := s.ready[0].(*client)
+	q := c.ready[0].(*Queue)
+	s.clock, c.clock = c.tag, q.tag
 	task, cost := q.pop()
 	q.running++
 	q.tag += cost
-	if q.empty() {
-		heap.Pop(&s.ready)
-		return q, task
+	c.tag += cost
+	s.again(&c.ready, q, q.empty())
+	s.again(&s.ready, c, len(c.ready) == 0)
+	return q, task
+}
+
+// again puts the first of those that are ready behind those with its tag, or takes it
+// out.
+func (s *Scheduler) again(ready *turns, first interface{ at() *turn }, over bool) {
+	if over {
+		heap.Pop(ready)
+		return
 	}
 	s.arrive++
-	q.arrived = s.arrive
-	heap.Fix(&s.ready, 0)
-	return q, task
+	first.at().arrived = s.arrive
+	heap.Fix(ready, 0)
 }
 
 // admit makes a queue with a first pending task ready. The caller holds mu.
 func (s *Scheduler) admit(q *Queue) {
-	// A queue that was idle starts now: unused turns are not saved up, or a
-	// queue that slept for a minute could then hold all workers for one.
-	q.tag = max(q.tag, s.clock)
+	// What was idle starts now: unused turns are not saved up, or a queue that slept
+	// for a minute could then hold all workers for one.
+	c := q.client
+	q.tag = max(q.tag, c.clock)
 	s.arrive++
 	q.arrived = s.arrive
-	heap.Push(&s.ready, q)
+	heap.Push(&c.ready, q)
+	if c.place == notReady {
+		c.tag, c.arrived = max(c.tag, s.clock), s.arrive
+		heap.Push(&s.ready, c)
+	}
+}
+
+// retire takes out a queue that has ended. The caller holds mu.
+func (s *Scheduler) retire(q *Queue) {
+	c := q.client
+	if q.place != notReady {
+		heap.Remove(&c.ready, q.place)
+		if len(c.ready) == 0 {
+			heap.Remove(&s.ready, c.place)
+		}
+	}
+	delete(s.open, q)
+	if c.queues--; c.queues == 0 {
+		delete(s.clients, c.name)
+	}
 }
 
 // run calls the task and returns its panic as an error.
@@ -181,36 +223,4 @@ func run(t Task, w *Worker) error {
 		w.forget()
 	}
 	return err
-}
-
-// readyQueues is a heap of the queues with pending tasks, next turn first.
-type readyQueues []*Queue
-
-func (r readyQueues) Len() int { return len(r) }
-
-func (r readyQueues) Less(i, j int) bool {
-	if r[i].tag != r[j].tag {
-		return r[i].tag < r[j].tag
-	}
-	return r[i].arrived < r[j].arrived
-}
-
-func (r readyQueues) Swap(i, j int) {
-	r[i], r[j] = r[j], r[i]
-	r[i].place, r[j].place = i, j
-}
-
-func (r *readyQueues) Push(q any) {
-	queue := q.(*Queue)
-	queue.place = len(*r)
-	*r = append(*r, queue)
-}
-
-func (r *readyQueues) Pop() any {
-	last := len(*r) - 1
-	q := (*r)[last]
-	(*r)[last] = nil
-	*r = (*r)[:last]
-	q.place = notReady
-	return q
 }

@@ -79,6 +79,51 @@ func TestQueuesTakeTurns(t *testing.T) {
 	}
 }
 
+// A client with many queues has the share of one with one, and its queues take turns.
+func TestQueuesOfAClientShareOnePart(t *testing.T) {
+	const crowd, tasks = 20, 10
+	ran := order(t, func(s *workers.Scheduler, mark func(*workers.Queue, int, int)) {
+		for range crowd {
+			q := s.QueueOf("crowd")
+			for range tasks {
+				mark(q, 0, workers.MinCost)
+			}
+		}
+		for id := 1; id <= 2; id++ {
+			q := s.QueueOf([]string{"", "single", ""}[id]) // one with a name, and one without
+			for range tasks {
+				mark(q, id, workers.MinCost)
+			}
+		}
+	})
+	counts := make([]int, 3)
+	for i, id := range ran[:3*tasks] {
+		if counts[id]++; counts[id] != i/3+1 {
+			t.Fatalf("task %d: client %d has run %d tasks", i, id, counts[id])
+		}
+	}
+}
+
+// What a client's queues leave behind is nothing: it begins anew.
+func TestClientsAreForgotten(t *testing.T) {
+	s := workers.New(1)
+	defer s.Close()
+	for range 3 {
+		first, second := s.QueueOf("a"), s.QueueOf("a")
+		var ran sync.WaitGroup
+		ran.Add(2)
+		for _, q := range []*workers.Queue{first, second} {
+			submit(t, q, func(*workers.Worker) { ran.Done() }, 1)
+		}
+		ran.Wait()
+		first.Close()
+		second.Close()
+		if n := s.Clients(); n != 0 {
+			t.Fatalf("%d clients are known", n)
+		}
+	}
+}
+
 func TestSharesAreOfCost_NotOfTasks(t *testing.T) {
 	const heavy, light, factor = 0, 1, 8
 	ran := order(t, func(s *workers.Scheduler, mark func(*workers.Queue, int, int)) {

@@ -7,17 +7,18 @@ import (
 
 // The bounds of one archive, where [Limits] do not say otherwise.
 const (
-	// DefaultEntries is more than any repository known, and less than a tree
-	// that was built to grow without end.
-	DefaultEntries = 10_000_000
-	// DefaultBytes of tar.
-	DefaultBytes = 1 << 40
+	// DefaultEntries is four times what the largest public trees have, such as
+	// Chromium's, and a tree that was built to grow without end ends there in seconds.
+	DefaultEntries = 2_000_000
+	// DefaultBytes of tar: twice the largest public trees, and what a gigabit brings in a
+	// minute and a half.
+	DefaultBytes = 10 << 30
 	// DefaultDepth of folders: more than any system lets a program nest.
 	DefaultDepth = 1024
 	// DefaultPathBytes is eight times what Linux can open.
 	DefaultPathBytes = 32 << 10
-	// DefaultBlobBytes of one file: what git itself can hardly write.
-	DefaultBlobBytes = 256 << 30
+	// DefaultBlobBytes of one file: the largest that GitHub takes, by git-lfs.
+	DefaultBlobBytes = 5 << 30
 )
 
 // ErrLimit says that an archive is larger than [Limits] allow.
@@ -60,8 +61,8 @@ func fill[T int | int64](limit *T, value T) {
 	}
 }
 
-// sizes reports whether the sizes of files are bounded more narrowly than any
-// machine does in the end, so that they should be looked at beforehand.
+// sizes reports whether the sizes of files are bounded more narrowly than by default, so
+// that they should be looked at beforehand: that takes the time of a small archive.
 func (l Limits) sizes() bool { return l.Bytes < DefaultBytes || l.BlobBytes < DefaultBlobBytes }
 
 // EntriesExceeded is the [ErrLimit] of an archive of too many entries.

@@ -60,9 +60,19 @@ func (j *job) Run(w *workers.Worker) {
 	f, b := j.pool.format, j.block
 	encoded, err := j.encoder.Encode(w, j.number, b.memory[f.History-b.history:f.History],
 		b.memory[f.History:f.History+b.input])
-	j.output, j.err = append(j.output[:f.Front], encoded...), err
+	j.output, j.err = append(j.room(f.Front+len(encoded)), encoded...), err
 	j.giveBack()
 	j.done <- struct{}{}
+}
+
+// room is the front of an output of that length. One that would leave much of its memory
+// unused gets other memory: there may be as many as there are slow readers.
+func (j *job) room(length int) []byte {
+	front := j.pool.format.Front
+	if cap(j.output) < length || cap(j.output) > 2*length {
+		j.output = make([]byte, front, length)
+	}
+	return j.output[:front]
 }
 
 // giveBack returns the block that no worker has any more.

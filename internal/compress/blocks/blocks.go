@@ -38,6 +38,7 @@ import (
 	"errors"
 	"io"
 
+	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/workers"
 )
 
@@ -116,7 +117,7 @@ func (p *Pool) Bounded(most int) *Pool {
 func (p *Pool) Open(ctx context.Context, dst io.Writer, encoder Encoder, header []byte) *Stream {
 	p.stock.join()
 	return &Stream{
-		ctx: ctx, dst: dst, pool: p, encoder: encoder, queue: p.sched.Queue(),
+		ctx: ctx, dst: dst, pool: p, encoder: encoder, queue: p.sched.QueueOf(access.ClientOf(ctx)),
 		pending: append(make([]byte, 0, p.format.Front), header...),
 	}
 }

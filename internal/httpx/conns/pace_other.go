@@ -1,6 +1,6 @@
 //go:build !linux
 
-package httpx
+package conns
 
 // unacknowledged is not asked for here: a client has to take so much in a
 // timeout that its kernel lets the next bytes be written.

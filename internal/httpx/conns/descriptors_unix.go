@@ -1,6 +1,6 @@
 //go:build unix
 
-package httpx
+package conns
 
 import "golang.org/x/sys/unix"
 

@@ -1,4 +1,4 @@
-package httpx
+package conns
 
 import "golang.org/x/sys/unix"
 

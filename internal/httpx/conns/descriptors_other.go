@@ -1,6 +1,6 @@
 //go:build !unix
 
-package httpx
+package conns
 
 // descriptors has no limit here.
 func descriptors() int { return 2 * mostConnections }

@@ -1,0 +1,56 @@
+package workers
+
+// notReady is the place of what is not among those that are ready.
+const notReady = -1
+
+// turn is when a client, or one of its queues, is next.
+type turn struct {
+	tag     int64  // the cost that it has been served
+	arrived uint64 // breaks ties in turn
+	place   int    // index among those that are ready
+}
+
+func (t *turn) at() *turn { return t }
+
+// client has queues that share one part of the workers. A queue that nobody names a
+// client for has one of its own.
+type client struct {
+	turn
+	name   string
+	ready  turns // its queues with pending tasks
+	queues int   // that are open
+	clock  int64 // the tag of the queue that was served last
+}
+
+// turns is a heap of clients, or of the queues of one, next turn first.
+type turns []interface{ at() *turn }
+
+func (r turns) Len() int { return len(r) }
+
+func (r turns) Less(i, j int) bool {
+	a, b := r[i].at(), r[j].at()
+	if a.tag != b.tag {
+		return a.tag < b.tag
+	}
+	return a.arrived < b.arrived
+}
+
+func (r turns) Swap(i, j int) {
+	r[i], r[j] = r[j], r[i]
+	r[i].at().place, r[j].at().place = i, j
+}
+
+func (r *turns) Push(v any) {
+	added := v.(interface{ at() *turn })
+	added.at().place = len(*r)
+	*r = append(*r, added)
+}
+
+func (r *turns) Pop() any {
+	last := len(*r) - 1
+	v := (*r)[last]
+	(*r)[last] = nil
+	*r = (*r)[:last]
+	v.at().place = notReady
+	return v
+}
