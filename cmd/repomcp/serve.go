@@ -107,6 +107,7 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 		return errNoRoot
 	}
 	env.collect(serveGarbage)
+	defer outliveReaders()()
 	logger, level, err := newLogger(env.stderr, flags.mirrorFlags)
 	if err != nil {
 		return err
@@ -167,9 +168,7 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 		WriteTimeout: flags.writeTimeout, Connections: flags.maxConnections, Health: served.catalogue.Check,
 		Observer: operator.observer(), Logger: logger,
 	})
-	if err := greet(env.stderr, flags, at, len(served.catalogue.Names()), logger); err != nil {
-		return err
-	}
+	greet(env.stderr, flags, at, len(served.catalogue.Names()), logger)
 	serving = true
 	defer operator.serve(ctx, hosts, metrics.Sources{
 		Catalogue: served.catalogue, Scheduler: served.engine.Scheduler(), Subscriptions: served.subscriptions,

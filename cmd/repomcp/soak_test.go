@@ -131,6 +131,9 @@ func (s *soak) kill() {
 	s.lives.Add(1)
 }
 
+// wasAway reports whether the server was killed since a life of it, and perhaps still is.
+func (s *soak) wasAway(life int64) bool { return life%2 == 1 || life != s.lives.Load() }
+
 func (s *soak) count(what string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -257,16 +260,22 @@ func (m *churnedMirror) replace() {
 	time.Sleep(time.Duration(m.random.IntN(300)) * time.Millisecond)
 	m.clone()
 	// Known again when the root was looked through, at the latest.
-	life := m.lives.Load()
+	life, status, body, err := m.lives.Load(), 0, []byte(nil), error(nil)
 	for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); time.Sleep(50 * time.Millisecond) {
-		status, _, err := m.p.fetch("/refs/" + m.name)
-		if err == nil && status == http.StatusOK || life != m.lives.Load() { // another server looks at its start
-			m.epoch.Add(1)
-			return
+		status, body, err = m.p.fetch("/refs/" + m.name)
+		if err == nil && status == http.StatusOK || m.wasAway(life) { // another server looks at its start
+			break
 		}
 	}
-	m.problem("%s does not come back", m.name)
+	if (err != nil || status != http.StatusOK) && !m.wasAway(life) {
+		m.problem("%s does not come back: %d %.300s, %v", m.name, status, body, err)
+	}
+	m.epoch.Add(1)
 }
+
+// wasGone reports whether the mirror was taken away since an epoch of it, and perhaps
+// still is.
+func (m *churnedMirror) wasGone(epoch int64) bool { return epoch%2 == 1 || epoch != m.epoch.Load() }
 
 // churn has one thing after the other happen to the mirror.
 func (m *churnedMirror) churn(ctx context.Context) {
@@ -376,11 +385,13 @@ func (s *soak) report(warm, end figures) {
 		fmt.Fprintf(&lines, "  %d %s", s.counts[what], what)
 	}
 	s.t.Log("counted:", lines.String())
-	for line := range strings.Lines(s.said.String()) {
-		if strings.Contains(line, "panic") {
+	said := strings.SplitAfter(s.said.String(), "\n")
+	for _, line := range said {
+		if strings.Contains(line, "panicked") || strings.Contains(line, "panic=true") {
 			s.t.Error(line)
 		}
 	}
+	s.t.Logf("the end of what the server says: %s", said[max(0, len(said)-10):])
 	if n := s.counts["problems"]; n > 0 {
 		s.t.Errorf("%d problems", n)
 	}

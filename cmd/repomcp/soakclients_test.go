@@ -68,7 +68,7 @@ func (c *asking) askOnce(name string, run func(*asking) error) {
 	epoch, life := c.m.epoch.Load(), c.lives.Load()
 	c.least = int(c.m.published.Load())
 	err := run(c)
-	excused := epoch%2 == 1 || epoch != c.m.epoch.Load() || life%2 == 1 || life != c.lives.Load()
+	excused := c.m.wasGone(epoch) || c.wasAway(life)
 	switch {
 	case err == nil:
 		c.count(name + ": right")
@@ -284,7 +284,7 @@ func (c *asking) stream() error {
 		return err
 	}
 	defer func() { _ = response.Body.Close() }() // only read from
-	if response.StatusCode != http.StatusOK {
+	if response.Header.Get("Mcp-Resource-Uri") == "" { // an error has a status of 200, too
 		text, err := io.ReadAll(response.Body)
 		return fmt.Errorf("%s: %.300s, %w", response.Status, text, err)
 	}
@@ -390,10 +390,8 @@ func (c *asking) sync() error {
 	epoch, life := c.m.epoch.Load(), c.lives.Load()
 	c.least = int(c.m.published.Load())
 	result, err := checkout.Sync(c.ctx, server, checkout.Options{Repository: c.m.name, Ref: "main", Dir: c.folder})
-	if epoch%2 == 1 || epoch != c.m.epoch.Load() || life%2 == 1 || life != c.lives.Load() {
-		if err != nil {
-			return nil // a mirror or the server was gone
-		}
+	if err != nil && (c.m.wasGone(epoch) || c.wasAway(life)) {
+		return errBusy
 	}
 	if errors.Is(err, checkout.ErrLocked) { // a git that was just started has the lock until it is git
 		return errBusy
