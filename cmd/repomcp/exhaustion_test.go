@@ -119,12 +119,12 @@ func TestAFullDiskTakesNothingAway(t *testing.T) {
 func TestDescriptorsRunOutAndComeBack(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
-	const mirrors = 12
+	const mirrors = 6
 	var want [mirrors][]byte
 	for i := range mirrors {
 		repo := gittest.At(t, filepath.Join(root, fmt.Sprintf("m%02d.git", i)))
 		repo.Commit("main", gittest.Regular("large", gittest.SeededNoise(uint64(i), 8<<20)))
-		repo.Git("gc", "-q")
+		repo.Git("-c", "core.compression=0", "repack", "-adFq")
 		want[i] = []byte(gittest.SeededNoise(uint64(i), 8<<20))
 	}
 	p, _ := launchBy(t, "ulimit -n 90;", root, "--max-connections", "1000", "--rescan", "100ms")

@@ -283,7 +283,7 @@ func (c *asking) stream() error {
 	if err != nil {
 		return err
 	}
-	defer func() { _ = response.Body.Close() }() // only read from
+	defer func() { _ = response.Body.Close() }()       // only read from
 	if response.Header.Get("Mcp-Resource-Uri") == "" { // an error has a status of 200, too
 		text, err := io.ReadAll(response.Body)
 		return fmt.Errorf("%s: %.300s, %w", response.Status, text, err)
