@@ -124,7 +124,9 @@ func (s *soak) kill() {
 	if err := s.p.cmd.Process.Kill(); err != nil {
 		s.t.Error(err)
 	}
-	<-s.p.done
+	if err := <-s.p.done; err == nil {
+		s.problem("a killed server ended well")
+	}
 	s.turn.Lock() // those who had begun have seen it
 	defer s.turn.Unlock()
 	s.launch()

@@ -312,7 +312,7 @@ func (c *asking) compareText(reply []byte) error {
 
 func (c *asking) read() error {
 	uri := "repo://" + c.m.name + "/refs/heads/main/contents/README.md"
-	_, body, err := c.p.message("resources/read", uri, map[string]any{"uri": uri})
+	body, err := c.p.message("resources/read", uri, map[string]any{"uri": uri})
 	if err != nil {
 		return err
 	}
@@ -329,7 +329,7 @@ func (c *asking) tool() error {
 		{"search_code", map[string]any{"query": "repo:" + c.m.name + " " + c.m.name}},
 		{"get_repository", map[string]any{"repo": c.m.name}},
 	}[c.random.IntN(4)]
-	_, body, err := c.p.message("tools/call", call.name, map[string]any{"name": call.name, "arguments": call.arguments})
+	body, err := c.p.message("tools/call", call.name, map[string]any{"name": call.name, "arguments": call.arguments})
 	switch {
 	case err != nil:
 		return err
