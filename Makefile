@@ -13,10 +13,12 @@ test:
 race:
 	go test -race ./...
 
-# The comparisons with git in their full volume, and streams of GiB.
+# The comparisons with git in their full volume, streams of GiB, and ten minutes of a
+# server under load whose mirrors are rewritten.
 soak:
 	REPOMCP_SOAK=1 go test -timeout 120m ./internal/...
 	REPOMCP_SOAK=1 go test -run Overload ./cmd/repomcp
+	REPOMCP_SOAK=1 go test -v -timeout 60m -run TestSoak ./cmd/repomcp
 
 lint:
 	golangci-lint run ./...

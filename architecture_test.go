@@ -46,7 +46,6 @@ var arrows = map[string][]string{
 	"internal/metrics":   {"internal/cache", "internal/httpx", "internal/limits", "internal/mcp", "internal/refresh", "internal/repos", "internal/watch", "internal/workers"},
 	"internal/telemetry": {"internal/httpx", "internal/mcp", "internal/resources"},
 	"internal/mcp":       {"internal/access", "internal/archive", "internal/binary", "internal/limits", "internal/links", "internal/repos", "internal/repos/newest", "internal/resources", "internal/watch"},
-	"internal/limits":    {"internal/access"},
 	// One client, both ways; WebSocket and stdio are two ways to carry it.
 	"internal/mcp/duplex": {"internal/binary", "internal/limits", "internal/mcp", "internal/panics", "internal/resources"},
 	"internal/stdio":      {"internal/binary", "internal/mcp", "internal/mcp/duplex", "internal/panics"},

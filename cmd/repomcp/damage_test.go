@@ -23,16 +23,16 @@ import (
 
 // message sends a request of the modern protocol about a resource or a tool, and
 // returns the whole reply.
-func (p *process) message(method, name string, params map[string]any) (status int, body []byte, err error) {
+func (p *process) message(method, name string, params map[string]any) (reply []byte, err error) {
 	params["_meta"] = map[string]any{"io.modelcontextprotocol/protocolVersion": "2026-07-28",
 		"io.modelcontextprotocol/clientCapabilities": map[string]any{"resourceStreaming": map[string]any{}}}
 	content, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": params})
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
 	request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, p.url+"/mcp", bytes.NewReader(content))
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
 	request.Header = http.Header{
 		"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream, */*"},
@@ -40,11 +40,10 @@ func (p *process) message(method, name string, params map[string]any) (status in
 	}
 	response, err := p.client.Do(request)
 	if err != nil {
-		return 0, nil, err
+		return nil, err
 	}
 	defer func() { _ = response.Body.Close() }() // only read from
-	body, err = io.ReadAll(response.Body)
-	return response.StatusCode, body, err
+	return io.ReadAll(response.Body)
 }
 
 // fetch gets a whole reply; err says that it broke.
@@ -342,7 +341,7 @@ func (m *patientMirror) ask() (refused int, reasons map[string]bool) {
 			method = "resources/stream"
 		}
 		uri = "repo://" + m.name + uri
-		_, body, err := m.p.message(method, uri, map[string]any{"uri": uri})
+		body, err := m.p.message(method, uri, map[string]any{"uri": uri})
 		if found := reasonOf.FindSubmatch(body); found != nil {
 			reasons[string(found[1])] = true
 			refused++
@@ -350,7 +349,7 @@ func (m *patientMirror) ask() (refused int, reasons map[string]bool) {
 			refused++
 		}
 	}
-	if _, body, err := m.p.message("tools/call", "get_repository", map[string]any{"name": "get_repository",
+	if body, err := m.p.message("tools/call", "get_repository", map[string]any{"name": "get_repository",
 		"arguments": map[string]any{"repo": m.name}}); err != nil || !bytes.Contains(body, []byte(`"content"`)) {
 		m.t.Errorf("get_repository: %v, %.300s", err, body)
 	}

@@ -125,8 +125,8 @@ func warningOf(flags serveFlags, at reach, asks bool) string {
 }
 
 // greet writes what was started and how to use it: on a terminal, or as the first
-// lines of a log of JSON.
-func greet(w io.Writer, flags serveFlags, at reach, asks bool, count int, logger *slog.Logger) error {
+// lines of a log of JSON. Where nobody can read that the server serves all the same.
+func greet(w io.Writer, flags serveFlags, at reach, asks bool, count int, logger *slog.Logger) {
 	base := strings.TrimSuffix(flags.publicURL, "/")
 	if base == "" {
 		base = at.base
@@ -138,7 +138,7 @@ func greet(w io.Writer, flags serveFlags, at reach, asks bool, count int, logger
 		if warning := warningOf(flags, at, asks); warning != "" {
 			logger.Warn(warning, "hosts", at.names)
 		}
-		return nil
+		return
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "repomcp %s\nlistening on %s, serving %s below %s\n", version(), at.shown(), plural(count), flags.root)
@@ -157,8 +157,7 @@ VS Code       .vscode/mcp.json  {"servers": {"repomcp": {"type": "http", "url": 
 Cursor        ~/.cursor/mcp.json  {"mcpServers": {"repomcp": {"url": "%[1]s"}}}
 
 `, endpoint)
-	_, err := io.WriteString(w, b.String())
-	return err
+	_, _ = io.WriteString(w, b.String())
 }
 
 func plural(count int) string {

@@ -7,7 +7,10 @@ import (
 	"io"
 	"io/fs"
 	"log/slog"
+	"os"
+	"os/signal"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -238,6 +241,14 @@ func withoutPath(err error) error {
 		return p.Err
 	}
 	return err
+}
+
+// outliveReaders has the process go on until stop is called when who read its standard
+// error is gone: a write to such a pipe would end it by SIGPIPE.
+func outliveReaders() (stop func()) {
+	broken := make(chan os.Signal, 1) // nobody receives: the write fails, and that is enough
+	signal.Notify(broken, syscall.SIGPIPE)
+	return func() { signal.Stop(broken) }
 }
 
 // newLogger makes a logger whose level can be changed later.

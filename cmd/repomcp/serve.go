@@ -130,6 +130,7 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 		return errNoRoot
 	}
 	env.collect(serveGarbage)
+	defer outliveReaders()()
 	logger, level, err := newLogger(env.stderr, flags.mirrorFlags)
 	if err != nil {
 		return err
@@ -203,16 +204,16 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 	control.changed = served.subscriptions.Reconsider
 	server := httpx.New(httpx.Options{
 		MCP: served.messages, Resources: served.resources, AllowedHosts: append(hosts, at.names...),
-		Page:           statuspage.New(statuspage.Options{Catalogue: served.catalogue, Version: version()}),
+		Page:           statuspage.New(statuspage.Options{
+			Catalogue: served.catalogue, Version: version(), Authentication: asking.asks(), Tokens: asking.tokens != nil,
+		}),
 		AllowedOrigins: flags.allowedOrigins, Proxies: proxies,
 		PublicURL: flags.publicURL, Authentication: asking.Authentication, TLS: cert.config(),
 		WriteTimeout: flags.writeTimeout, Connections: flags.maxConnections, Health: served.catalogue.Check,
 		Limits: served.limits, MinRate: flags.minRate,
 		Observer: operator.observer(), Stages: operator.telemetry != nil, Logger: logger,
 	})
-	if err := greet(env.stderr, flags, at, asking.asks(), len(served.catalogue.Names()), logger); err != nil {
-		return err
-	}
+	greet(env.stderr, flags, at, asking.asks(), len(served.catalogue.Names()), logger)
 	serving = true
 	defer operator.serve(ctx, hosts, metrics.Sources{
 		Catalogue: served.catalogue, Scheduler: served.engine.Scheduler(), Subscriptions: served.subscriptions,

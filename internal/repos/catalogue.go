@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/repomcp/repomcp/internal/objects"
@@ -201,7 +202,9 @@ func (c *Catalogue) rescan(age time.Duration) error {
 		return nil
 	}
 	found := make(map[string]*Repository)
-	if err := c.walk(".", found); err != nil {
+	if err := c.walk(".", found); noDescriptor(err) {
+		return readError("the root", err)
+	} else if err != nil {
 		return fmt.Errorf("reading the root: %w", pathless(err))
 	}
 	names, longest := make([]string, 0, len(found)), 0
@@ -223,8 +226,10 @@ func (c *Catalogue) walk(dir string, found map[string]*Repository) error {
 	if err != nil {
 		return err
 	}
-	git, isRepository := c.gitDir(dir, entries)
+	git, isRepository, err := c.gitDir(dir, entries)
 	switch {
+	case err != nil:
+		return err
 	case isRepository && git == dir:
 		c.add(found, strings.TrimSuffix(c.nameOf(dir), ".git"), dir)
 		return nil
@@ -238,14 +243,20 @@ func (c *Catalogue) walk(dir string, found map[string]*Repository) error {
 		)
 		return nil
 	}
-	c.links(dir, entries, found)
+	if err := c.links(dir, entries, found); err != nil {
+		return err
+	}
 	for _, entry := range entries {
 		// Symbolic links are none: see links.
 		if !entry.IsDir() || entry.Name() == ".git" {
 			continue
 		}
 		below := path.Join(dir, entry.Name())
-		if err := c.walk(below, found); err != nil && !errors.Is(err, fs.ErrNotExist) && c.told.first(below) {
+		err := c.walk(below, found)
+		if noDescriptor(err) {
+			return err
+		}
+		if err != nil && !errors.Is(err, fs.ErrNotExist) && c.told.first(below) {
 			c.logger.Warn("a folder below the root cannot be read", "folder", below, "error", pathless(err))
 		}
 	}
@@ -254,23 +265,32 @@ func (c *Catalogue) walk(dir string, found map[string]*Repository) error {
 
 // gitDir is the folder with HEAD, objects and refs of the repository in a
 // folder: the folder itself when it is bare, or the .git in it.
-func (c *Catalogue) gitDir(dir string, entries []fs.DirEntry) (git string, ok bool) {
+func (c *Catalogue) gitDir(dir string, entries []fs.DirEntry) (git string, ok bool, err error) {
 	if isBare(entries) {
-		return dir, true
+		return dir, true, nil
 	}
 	if !hasDir(entries, ".git") {
-		return "", false
+		return "", false, nil
 	}
 	git = path.Join(dir, ".git")
 	inner, err := readDir(c.root, git)
-	return git, err == nil && isBare(inner)
+	if noDescriptor(err) {
+		return "", false, err
+	}
+	return git, err == nil && isBare(inner), nil
+}
+
+// noDescriptor reports whether a folder could not be opened for want of a descriptor:
+// then nothing is known of what is in it, and the listing before is the better one.
+func noDescriptor(err error) bool {
+	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }
 
 // links adds the repositories that symbolic links of a folder lead to, under the
 // links' names. A link to anything else is not followed, so that no folder is
 // walked twice, and the operator is told of those that lead out of the root: in
 // one line for a folder, since some have thousands.
-func (c *Catalogue) links(dir string, entries []fs.DirEntry, found map[string]*Repository) {
+func (c *Catalogue) links(dir string, entries []fs.DirEntry, found map[string]*Repository) error {
 	out := 0
 	first := ""
 	for _, entry := range entries {
@@ -285,7 +305,9 @@ func (c *Catalogue) links(dir string, entries []fs.DirEntry, found map[string]*R
 				first = link
 			}
 		case err == nil: // others lead nowhere
-			c.addLinked(found, link, target)
+			if err := c.addLinked(found, link, target); err != nil {
+				return err
+			}
 		}
 	}
 	if out > 0 && c.told.first(path.Join(dir, "links")) {
@@ -293,6 +315,7 @@ func (c *Catalogue) links(dir string, entries []fs.DirEntry, found map[string]*R
 			"symbolic links lead out of the root and are not followed", "folder", dir, "links", out, "first", first,
 		)
 	}
+	return nil
 }
 
 var errOutside = errors.New("leads out of the root")
@@ -316,14 +339,19 @@ func (c *Catalogue) inside(link string) (string, error) {
 	return filepath.ToSlash(below), nil
 }
 
-func (c *Catalogue) addLinked(found map[string]*Repository, link, target string) {
+func (c *Catalogue) addLinked(found map[string]*Repository, link, target string) error {
 	entries, err := readDir(c.root, target)
-	if err != nil {
-		return // most links lead to files
+	if noDescriptor(err) {
+		return err
 	}
-	if git, ok := c.gitDir(target, entries); ok {
+	if err != nil {
+		return nil // most links lead to files
+	}
+	git, ok, err := c.gitDir(target, entries)
+	if ok {
 		c.add(found, strings.TrimSuffix(link, ".git"), git)
 	}
+	return err
 }
 
 // nameOf is the name of the repository in a folder: its path below the root,

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"slices"
 	"strings"
-	"syscall"
 
 	"github.com/repomcp/repomcp/internal/objects"
 )
@@ -96,7 +95,7 @@ func readError(what string, err error) error {
 	switch err = pathless(err); {
 	case errors.Is(err, fs.ErrPermission):
 		err = fmt.Errorf("%w: %w", ErrDenied, err)
-	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+	case noDescriptor(err):
 		err = fmt.Errorf("%w: %w", ErrBusy, err)
 	default:
 		err = fmt.Errorf("%w: %w", ErrCorrupt, err)

@@ -114,7 +114,7 @@ func FuzzHidingRules(f *testing.F) {
 				hidden = !shows
 			}
 		}
-		if got := hidingRules(rules).hides(name); got != hidden {
+		if got := (hidingRules{rules: rules}).hides(name); got != hidden {
 			t.Fatalf("%q hide %q: %v", rules, name, got)
 		}
 	})
