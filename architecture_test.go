@@ -235,7 +235,8 @@ func TestTheProgramStartsWithoutHeavyPackages(t *testing.T) {
 // again, and takes longer to start.
 func TestTheProgramExecutesNoTemplates(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "repomcp")
-	if said, err := exec.CommandContext(t.Context(), "go", "build", "-o", file, "./cmd/repomcp").CombinedOutput(); err != nil {
+	build := exec.CommandContext(t.Context(), "go", "build", "-ldflags=-s -w", "-o", file, "./cmd/repomcp")
+	if said, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, said)
 	}
 	program, err := os.ReadFile(file)
