@@ -27,7 +27,8 @@ var program = sync.OnceValues(func() (string, error) {
 	}
 	built = dir
 	binary := filepath.Join(dir, "repomcp")
-	out, err := exec.Command("go", "build", "-o", binary, "github.com/repomcp/repomcp/cmd/repomcp").CombinedOutput()
+	build := exec.Command("go", "build", "-ldflags=-s -w", "-o", binary, "github.com/repomcp/repomcp/cmd/repomcp")
+	out, err := build.CombinedOutput()
 	_, _ = os.Stderr.Write(out)
 	return binary, err
 })

@@ -204,7 +204,7 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 	control.changed = served.subscriptions.Reconsider
 	server := httpx.New(httpx.Options{
 		MCP: served.messages, Resources: served.resources, AllowedHosts: append(hosts, at.names...),
-		Page:           statuspage.New(statuspage.Options{
+		Page: statuspage.New(statuspage.Options{
 			Catalogue: served.catalogue, Version: version(), Authentication: asking.asks(), Tokens: asking.tokens != nil,
 		}),
 		AllowedOrigins: flags.allowedOrigins, Proxies: proxies,

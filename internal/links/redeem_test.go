@@ -344,7 +344,7 @@ func TestUsedLinksTakeNothingFromOthers(t *testing.T) {
 	now := newClock()
 	a := newAuthority(t, Options{Nonces: NewMemory(0, now.Now), Now: now.Now})
 	_, others := a.mustMint(t, singleUse())
-	for range 120_000 {
+	for range 8 * pageLinks {
 		_, l := a.mustMint(t, singleUse())
 		if _, err := a.Redeem(t.Context(), l, Resume{}); err != nil {
 			t.Fatal(err)
