@@ -114,7 +114,8 @@ func (i *Issuer) Claims(audience string, changed map[string]any) map[string]any 
 	now := time.Now()
 	claims := map[string]any{
 		"iss": i.URL, "aud": []string{audience, "another"}, "sub": "alice",
-		"exp": now.Add(time.Hour).Unix(), "iat": now.Unix(), "nbf": now.Unix(), "scope": "openid repomcp:read", "groups": []string{"core"},
+		"exp": now.Add(time.Hour).Unix(), "iat": now.Unix(), "nbf": now.Unix(),
+		"scope": "openid repomcp:read", "groups": []string{"core"},
 	}
 	maps.Copy(claims, changed)
 	maps.DeleteFunc(claims, func(_ string, value any) bool { return value == nil })
