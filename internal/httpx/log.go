@@ -86,7 +86,8 @@ func (s *Server) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 func client(r *http.Request) []slog.Attr {
 	list := []slog.Attr{slog.String("client", hostName(r.RemoteAddr))}
 	for _, f := range []struct{ name, value string }{
-		{"principal", access.PrincipalOf(r.Context()).ID}, {"forwarded_for", r.Header.Get("X-Forwarded-For")}, {"user_agent", r.UserAgent()},
+		{"principal", access.PrincipalOf(r.Context()).ID},
+		{"forwarded_for", r.Header.Get("X-Forwarded-For")}, {"user_agent", r.UserAgent()},
 		{"query", withoutSecrets(r.URL.RawQuery)},
 	} {
 		if f.value != "" {

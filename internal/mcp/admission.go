@@ -72,7 +72,9 @@ func (h headers) get(name string) string {
 // its transport: versions, required headers, sessions. The rules for
 // resources/stream are by construction those of every other method. header
 // returns a header's value, or "". A session is one of the context's principal.
-func (s *Server) Admit(ctx context.Context, message Message, header func(string) string) (*Request, SessionState, *Error) {
+func (s *Server) Admit(
+	ctx context.Context, message Message, header func(string) string,
+) (*Request, SessionState, *Error) {
 	r := &Request{Message: message, tools: splitNames(header(HeaderTools))}
 	state, failure := s.admit(r, header, func() (SessionState, *Error) { return s.enterSession(ctx, r, header) })
 	return r, state, r.About(failure)

@@ -291,3 +291,21 @@ func TestStreamLimitIsNeverReadAsMoreThanItSays(t *testing.T) {
 	}
 	t.Logf("%d cases", len(tests))
 }
+
+// An id is good for the principal that it was made for, and for nobody where nobody was asked.
+func TestASessionIDIsOfOnePrincipal(t *testing.T) {
+	t.Parallel()
+	sessions := NewSessions(nil)
+	principals := []string{"", "token:alice", "token:alice2", "oauth:alice"}
+	for _, owner := range principals {
+		id, err := sessions.Mint(Claims{Version: sessionVersion}, owner)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, other := range principals {
+			if _, err := sessions.Parse(id, other); (err == nil) != (owner == other) {
+				t.Errorf("the session of %q, sent by %q: %v", owner, other, err)
+			}
+		}
+	}
+}

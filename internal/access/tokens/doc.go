@@ -3,8 +3,11 @@
 //
 // The file has one token per line; empty lines and those that begin with # are skipped:
 //
-//	# name   hash of the token                                    made                  and, if any
-//	alice    sha256:q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA   2026-11-01T00:00:00Z  expires=2027-01-30T00:00:00Z groups=core,ops
+//	# name  hash of the token                                   made                  and, if any
+//	ci      sha256:q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA  2026-11-01T00:00:00Z  groups=core,ops
+//
+// Behind the date may also be "expires=" and another date, after which the token is no
+// longer good.
 //
 // A token is [Prefix] and 26 letters and digits, of 130 random bits: no slow hash is needed
 // against guessing, and a scanner for secrets in source code finds it.

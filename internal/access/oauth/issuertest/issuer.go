@@ -65,7 +65,9 @@ func (i *Issuer) serve(w http.ResponseWriter, r *http.Request) {
 
 // published is the set of keys, with some of kinds that are of no use.
 func (i *Issuer) published() map[string]any {
-	list := []any{map[string]any{"kty": "unheard-of", "kid": "x"}, map[string]any{"kty": "oct", "kid": "y", "k": "c2VjcmV0"}}
+	list := []any{
+		map[string]any{"kty": "unheard-of", "kid": "x"}, map[string]any{"kty": "oct", "kid": "y", "k": "c2VjcmV0"},
+	}
 	for _, key := range i.keys {
 		list = append(list, jose.JSONWebKey{Key: &key.Private.PublicKey, KeyID: key.ID, Algorithm: "RS256", Use: "sig"})
 	}
@@ -111,8 +113,9 @@ func (i *Issuer) Fetches() int {
 func (i *Issuer) Claims(audience string, changed map[string]any) map[string]any {
 	now := time.Now()
 	claims := map[string]any{
-		"iss": i.URL, "aud": []string{audience, "another"}, "sub": "alice", "exp": now.Add(time.Hour).Unix(), "iat": now.Unix(),
-		"nbf": now.Unix(), "scope": "openid repomcp:read", "groups": []string{"core"},
+		"iss": i.URL, "aud": []string{audience, "another"}, "sub": "alice",
+		"exp": now.Add(time.Hour).Unix(), "iat": now.Unix(), "nbf": now.Unix(),
+		"scope": "openid repomcp:read", "groups": []string{"core"},
 	}
 	maps.Copy(claims, changed)
 	maps.DeleteFunc(claims, func(_ string, value any) bool { return value == nil })
