@@ -55,7 +55,8 @@ func (s *Server) complete(ctx context.Context, r *Request, params mcp.CompletePa
 	if template, ok := params.Ref.(mcp.ResourceReference); ok {
 		q.archive = strings.Contains(template.URI, "/archive/")
 	}
-	return &mcp.CompleteResult{Completion: completions{s.catalogue.For(ctx), s.options.completionTime}.complete(ctx, q)}, nil
+	c := completions{s.catalogue.For(ctx), s.options.completionTime}
+	return &mcp.CompleteResult{Completion: c.complete(ctx, q)}, nil
 }
 
 func (c completions) complete(ctx context.Context, q question) mcp.Completion {

@@ -101,7 +101,8 @@ func (s *Searcher) Search(ctx context.Context, request Request) (*Result, error)
 	}
 	request.Before, request.After = min(max(request.Before, 0), MaxContext), min(max(request.After, 0), MaxContext)
 	run := &search{
-		Searcher: s, ctx: ctx, view: s.catalogue.For(ctx), request: request, limits: request.Limits.withDefaults(), query: query,
+		Searcher: s, ctx: ctx, view: s.catalogue.For(ctx),
+		request: request, limits: request.Limits.withDefaults(), query: query,
 		sum: query.sum(request.Ref), start: time.Now(), result: new(Result),
 		files: s.cache.forQuery(query.pattern.Key()),
 		trees: s.cache.forQuery(query.pattern.Key() + "\x00" + query.filterKey),
