@@ -8,10 +8,8 @@ const (
 	// many compete for the workers that no shared ones are left.
 	WriterBlocks = 1
 
-	// waitingBlocks, and blocksPerWorker for each worker, are lent at a time: one that
-	// is compressed, one that waits, and those that are being filled meanwhile.
-	waitingBlocks   = 4
-	blocksPerWorker = 2
+	// fillingBlocks, and one for each worker that compresses, are lent at a time.
+	fillingBlocks = 3
 
 	// BlockSize is the input of one frame.
 	BlockSize = 6 << 20
