@@ -203,12 +203,14 @@ func (m *churnedMirror) git(dir string, arguments ...string) {
 	}
 }
 
-// events are what happens to mirrors, by how often.
-var events = []struct {
+// event is what happens to mirrors.
+type event struct {
 	name   string
-	weight int
+	weight int // how often
 	do     func(m *churnedMirror)
-}{
+}
+
+var events = []event{
 	{"push", 10, func(m *churnedMirror) { m.push(false) }},
 	{"force-push", 4, func(m *churnedMirror) { m.push(true) }},
 	{"repack", 3, func(m *churnedMirror) { m.git(m.dir, "-c", "pack.threads=1", "repack", "-adfq") }},
@@ -279,25 +281,33 @@ func (m *churnedMirror) replace() {
 // still is.
 func (m *churnedMirror) wasGone(epoch int64) bool { return epoch%2 == 1 || epoch != m.epoch.Load() }
 
-// churn has one thing after the other happen to the mirror.
-func (m *churnedMirror) churn(ctx context.Context) {
+// churn has one thing after the other happen to the mirror: first its share of all that
+// may, and then by chance.
+func (m *churnedMirror) churn(ctx context.Context, share int) {
+	for ; ctx.Err() == nil; share += churned {
+		m.turn.RLock()
+		e := &events[min(share, len(events)-1)]
+		if share >= len(events) {
+			e = m.anyEvent()
+		}
+		e.do(m)
+		m.count(e.name)
+		m.turn.RUnlock()
+		time.Sleep(time.Duration(30+m.random.IntN(40)) * time.Millisecond)
+	}
+}
+
+func (m *churnedMirror) anyEvent() *event {
 	total := 0
 	for _, e := range events {
 		total += e.weight
 	}
-	for ctx.Err() == nil {
-		m.turn.RLock()
-		at := m.random.IntN(total)
-		for _, e := range events {
-			if at -= e.weight; at < 0 {
-				e.do(m)
-				m.count(e.name)
-				break
-			}
-		}
-		m.turn.RUnlock()
-		time.Sleep(time.Duration(30+m.random.IntN(40)) * time.Millisecond)
+	at, left := 0, m.random.IntN(total)
+	for left >= events[at].weight {
+		left -= events[at].weight
+		at++
 	}
+	return &events[at]
 }
 
 // figures of the server while it has nothing to do.
@@ -342,12 +352,12 @@ func (s *soak) measure() (f figures) {
 func TestSoak(t *testing.T) {
 	t.Parallel()
 	s := newSoak(t)
-	phase := time.Duration(gittest.Volume(2, 150)) * time.Second
+	phase := time.Duration(gittest.Volume(1500, 150_000)) * time.Millisecond
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
 	var running sync.WaitGroup
-	for _, m := range s.mirrors[1:] {
-		running.Go(func() { m.churn(ctx) })
+	for i, m := range s.mirrors[1:] {
+		running.Go(func() { m.churn(ctx, i) })
 	}
 	for i, c := range soakClients {
 		for n := range c.count {
@@ -405,7 +415,7 @@ func (s *soak) report(warm, end figures) {
 		s.t.Error("goroutines or descriptors are left behind")
 	}
 	for _, e := range events {
-		if s.counts[e.name] == 0 && e.weight > 1 {
+		if s.counts[e.name] == 0 {
 			s.t.Errorf("there was no %s", e.name)
 		}
 	}
