@@ -89,7 +89,6 @@ func run(ctx context.Context, args []string, lookup func(string) (string, bool),
 }
 
 func newRoot(env environment) *cobra.Command {
-	var asksVersion bool
 	root := &cobra.Command{
 		Use:   "repomcp",
 		Short: "Serve a folder of git mirrors over MCP and stream archives of them",
@@ -103,24 +102,18 @@ or in a YAML file named by --config, under the flag's name. A flag on the
 command line wins over the environment, and that over the file.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
+		Version:       describe(),
 
 		SuggestionsMinimumDistance: 2, // letters, as in cobra's own messages
 		Args: func(c *cobra.Command, args []string) error {
-			if len(args) > 0 && !asksVersion {
+			if len(args) > 0 {
 				return noCommand(c, args[0])
 			}
 			return nil
 		},
-		RunE: func(c *cobra.Command, _ []string) error {
-			if asksVersion {
-				return printVersion(env)
-			}
-			return c.Help()
-		},
+		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
-	// A template of cobra's would keep all methods of all types in the program, which
-	// makes it half as large again.
-	root.Flags().BoolVarP(&asksVersion, "version", "v", false, "version for repomcp")
+	root.SetVersionTemplate("{{.Version}}")
 	root.PersistentFlags().String("config", "", "YAML file with settings, by the flags' names")
 	root.SetOut(env.stdout)
 	root.SetErr(env.stderr)

@@ -78,11 +78,9 @@ func newVersion(env environment) *cobra.Command {
 			}
 			return nil
 		},
-		RunE: func(*cobra.Command, []string) error { return printVersion(env) },
+		RunE: func(*cobra.Command, []string) error {
+			_, err := fmt.Fprint(env.stdout, describe())
+			return err
+		},
 	}
-}
-
-func printVersion(env environment) error {
-	_, err := fmt.Fprint(env.stdout, describe())
-	return err
 }
