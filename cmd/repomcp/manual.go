@@ -47,6 +47,7 @@ func newManual(env environment) *cobra.Command {
 // writeManual writes the page of a command, and of all below it.
 func writeManual(c *cobra.Command, folder, date string) error {
 	c.InitDefaultHelpFlag()
+	c.InitDefaultVersionFlag()
 	file := filepath.Join(folder, pageName(c)+".1")
 	if err := os.WriteFile(file, []byte(manualPage(c, date)), 0o644); err != nil { //nolint:gosec // for everybody
 		return err
