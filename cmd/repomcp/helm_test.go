@@ -58,7 +58,8 @@ func TestHelmChart(t *testing.T) {
 		"0.0.0.0:9090": "/readyz admin", ":9": "/readyz admin", "[::]:9090": "/readyz admin",
 		"127.0.0.1:9090": "/healthz http", "localhost:9090": "/healthz http", "[::1]:9090": "/healthz http", "unix:/run/x/1": "/healthz http",
 	} {
-		rendered, err := render("--set", "mirrors.existingClaim=m", "--set-string", "settings.admin-listen="+listen)
+		rendered, err := render("--set", "mirrors.existingClaim=m,authentication.insecureNoAuth=true",
+			"--set-string", "settings.admin-listen="+listen)
 		if err != nil {
 			t.Fatal(rendered)
 		}
