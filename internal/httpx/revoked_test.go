@@ -237,12 +237,19 @@ func TestASessionOfAnotherPrincipalTellsNothing(t *testing.T) {
 	const uri = "repo://room/refs/heads/main"
 	told := member.events(t, uri)
 	thief := &visitor{walled: w, principal: access.Principal{ID: "token:thief"}, session: member.session}
-	heard := thief.events(t, uri)
+	subscribe := []byte(`{"jsonrpc":"2.0","id":1,"method":"resources/subscribe","params":{"uri":"` + uri + `"}}`)
+	for verb, body := range map[string][]byte{http.MethodGet: nil, http.MethodPost: subscribe} {
+		if a := thief.ask(verb, "/mcp", http.Header{
+			"Accept": {"application/json, text/event-stream"}, "Content-Type": {"application/json"},
+			"Mcp-Protocol-Version": {sessionVersion}, "Mcp-Session-Id": {thief.session},
+		}, body); a.status != http.StatusNotFound {
+			t.Errorf("%s: %v", verb, a)
+		}
+	}
 	repo.Commit("main", gittest.Regular("a", "2"))
 	if event := <-told; !strings.Contains(event, uri) {
 		t.Errorf("the member is told %s", event)
 	}
-	nothingWithin(t, heard, 100*time.Millisecond)
 }
 
 func TestAWithdrawnRightEndsWhatIsKept(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 	"github.com/repomcp/repomcp/internal/limits"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/metrics"
+	"github.com/repomcp/repomcp/internal/refresh"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/watch"
 	"github.com/repomcp/repomcp/internal/workers"
@@ -43,10 +44,15 @@ func newMetrics(t *testing.T, root string) *metrics.Metrics {
 			t.Error(err)
 		}
 	})
+	hook, err := refresh.New(refresh.Options{Hook: "http://127.0.0.1:1/"})
+	if err != nil {
+		t.Fatal(err)
+	}
 	m := metrics.New("1.2.3")
 	m.Read(metrics.Sources{
 		Catalogue: catalogue, Scheduler: scheduler, Subscriptions: watch.New(watch.Options{Catalogue: catalogue}),
 		Cache: archives, Limits: limits.New(limits.Options{Memory: 1 << 30}), Server: counted{},
+		Refresher: hook,
 	})
 	return m
 }
