@@ -26,7 +26,7 @@ const (
 	walkTitle   = "## From download to a private server\n"
 	// walkCommands is how many the section has at least: fewer were found means that
 	// they are not understood, or that the walk has become shorter.
-	walkCommands = 52
+	walkCommands = 53
 )
 
 // standIns are programs that the walk must not run on the machine of a test. Each notes
@@ -392,5 +392,25 @@ func (w *walk) checkService() {
 	// The unit starts the program and the configuration of the walk.
 	if !strings.Contains(string(want), "ExecStart=/usr/local/bin/repomcp serve --config /etc/repomcp/config.yaml\n") {
 		t.Errorf("the unit starts something else: %s", want)
+	}
+}
+
+var pageSection = regexp.MustCompile(`(?m)^## (.+)$`)
+
+// The table at the top of the page leads to all of its sections, in their order.
+func TestDocumentationOfOperatingHasAllSections(t *testing.T) {
+	page, err := os.ReadFile(operatePage)
+	if err != nil {
+		t.Fatal(err)
+	}
+	contents, _, _ := strings.Cut(string(page), "\n## ")
+	at := 0
+	for _, section := range pageSection.FindAllStringSubmatch(string(page), -1) {
+		anchor := strings.ToLower(strings.ReplaceAll(strings.ReplaceAll(section[1], ",", ""), " ", "-"))
+		found := strings.Index(contents[at:], "["+section[1]+"](#"+anchor+")")
+		if found < 0 {
+			t.Fatalf("the table does not lead to %q, or in another order", section[1])
+		}
+		at += found
 	}
 }
