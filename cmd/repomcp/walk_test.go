@@ -378,6 +378,11 @@ func (w *walk) checkService() {
 	if err != nil || !regexp.MustCompile(`(?m)^build:\n\t.* -o repomcp \./cmd/repomcp$`).Match(makefile) {
 		t.Errorf("make build does not make the program: %v", err)
 	}
+	// The server of the terminal has ended before that of systemd begins.
+	log, err := os.ReadFile(filepath.Join(w.home, "repomcp.log"))
+	if err != nil || !strings.Contains(string(log), "msg=stopped clean=true") {
+		t.Errorf("the server has not ended: %v, %s", err, log)
+	}
 	if got := strings.Join(w.noted("systemctl"), " "); got != "daemon-reload enable --now repomcp" {
 		t.Errorf("systemctl was called with %s", got)
 	}
