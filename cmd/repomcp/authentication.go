@@ -55,23 +55,14 @@ type authentication struct {
 // it listens.
 func (f authenticationFlags) open(publicURL string, at reach, logger *slog.Logger) (*authentication, error) {
 	a := &authentication{logger: logger}
-	if f.tokens == "" && f.issuer == "" {
+	if !f.asks() {
 		return a, f.refuseOpenDoor(at)
 	}
-	if f.insecure {
-		return nil, &usageError{errors.New("--insecure-no-auth asks nobody, and --tokens and --oauth-issuer ask " +
-			"everybody: leave out the one or the others")}
+	if err := a.openTokens(f); err != nil {
+		return nil, err
 	}
 	verifiers := access.Verifiers{Prefix: tokens.Prefix}
-	if f.tokens != "" {
-		var scopes []string
-		if f.scope != "" {
-			scopes = []string{f.scope}
-		}
-		var err error
-		if a.tokens, err = tokens.Open(f.tokens, scopes, time.Now); err != nil {
-			return nil, &usageError{fmt.Errorf("--tokens: %w; repomcp token new makes the file", err)}
-		}
+	if a.tokens != nil {
 		verifiers.Static = a.tokens
 		logger.Info("tokens were read", "file", f.tokens, "tokens", a.tokens.Count())
 	}
@@ -92,6 +83,28 @@ func (f authenticationFlags) open(publicURL string, at reach, logger *slog.Logge
 	a.Authentication = httpx.Authentication{Verifier: verifiers, Issuer: f.issuer, Scope: f.scope}
 	return a, nil
 }
+
+// openTokens reads the tokens, if there is a file of them.
+func (a *authentication) openTokens(f authenticationFlags) (err error) {
+	if f.insecure && f.asks() {
+		return &usageError{errors.New("--insecure-no-auth asks nobody, and --tokens and --oauth-issuer ask " +
+			"everybody: leave out the one or the others")}
+	}
+	if f.tokens == "" {
+		return nil
+	}
+	var scopes []string
+	if f.scope != "" {
+		scopes = []string{f.scope}
+	}
+	if a.tokens, err = tokens.Open(f.tokens, scopes, time.Now); err != nil {
+		return &usageError{fmt.Errorf("--tokens: %w; repomcp token new makes the file", err)}
+	}
+	return nil
+}
+
+// asks reports whether clients are to say who they are.
+func (f authenticationFlags) asks() bool { return f.tokens != "" || f.issuer != "" }
 
 // refuseOpenDoor refuses to let other machines in unasked, unless that is wanted.
 func (f authenticationFlags) refuseOpenDoor(at reach) error {

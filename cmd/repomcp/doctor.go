@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
 
 	"github.com/spf13/cobra"
@@ -88,6 +89,8 @@ func write(w io.Writer, report doctor.Report, asJSON bool) error {
 var refusals = []func(serveFlags) error{
 	func(f serveFlags) error { _, _, err := newLogger(io.Discard, f.mirrorFlags); return err },
 	func(f serveFlags) error { _, err := f.hosts(); return err },
+	func(f serveFlags) error { return new(authentication).openTokens(f.authentication) },
+	func(f serveFlags) error { _, err := f.accessControl(slog.New(slog.DiscardHandler)); return err },
 	func(f serveFlags) error { return f.cache.check() },
 	func(f serveFlags) error { _, err := f.links.mode(); return err },
 	func(f serveFlags) error { return f.links.checkLifetime() },
@@ -110,7 +113,7 @@ var refusals = []func(serveFlags) error{
 func (f serveFlags) examined() doctor.Settings {
 	s := doctor.Settings{
 		Root: f.root, HideRefs: f.hideRefs, Listen: f.listen, AdminListen: f.adminListen, PublicURL: f.publicURL,
-		AllowedHosts: f.allowedHosts, Connections: f.maxConnections, Watched: f.maxSubscriptions,
+		AllowedHosts: f.allowedHosts, Asks: f.authentication.asks(), Open: f.authentication.insecure, Connections: f.maxConnections, Watched: f.maxSubscriptions,
 		Memory: f.historyCache + f.searchCache, TLSCert: f.tlsCert, TLSKey: f.tlsKey, SessionKey: f.sessionKeyFile,
 		LinkKeys: f.links.keyFile, Revocations: f.links.revocations,
 		Redis: f.links.redis, CacheDir: f.cache.dir, CacheBytes: f.cache.bytes, Bucket: f.cache.objects,

@@ -29,8 +29,10 @@ type Settings struct {
 	Listen, AdminListen string
 	PublicURL           string
 	AllowedHosts        []string
-	Connections         int // 0: half of the descriptors
-	Watched             int // how many resources clients may watch; 0: the kernel is not asked
+	Asks                bool // clients have to say who they are
+	Open                bool // nobody has to, and that is wanted
+	Connections         int  // 0: half of the descriptors
+	Watched             int  // how many resources clients may watch; 0: the kernel is not asked
 	Memory              int64
 
 	TLSCert, TLSKey string
