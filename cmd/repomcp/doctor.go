@@ -39,7 +39,7 @@ object in the cache folder and in the bucket, which is removed again.
 
 The exit code is 0 without faults, 1 with some, and 2 for a wrong command line.`,
 		Example: `  repomcp doctor --root /srv/git
-  repomcp doctor --config /etc/repomcp.yaml --json
+  repomcp doctor --config /etc/repomcp/config.yaml --json
   repomcp doctor --root /srv/git --deep`,
 		Args: takesNoArgument,
 		RunE: func(c *cobra.Command, _ []string) error {
