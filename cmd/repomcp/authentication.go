@@ -55,12 +55,8 @@ type authentication struct {
 // it listens.
 func (f authenticationFlags) open(publicURL string, at reach, logger *slog.Logger) (*authentication, error) {
 	a := &authentication{logger: logger}
-	if f.tokens == "" && f.issuer == "" {
-		return a, f.refuseOpenDoor(at)
-	}
-	if f.insecure {
-		return nil, &usageError{errors.New("--insecure-no-auth asks nobody, and --tokens and --oauth-issuer ask " +
-			"everybody: leave out the one or the others")}
+	if err := f.check(publicURL, at); err != nil || !f.asks() {
+		return a, err
 	}
 	verifiers := access.Verifiers{Prefix: tokens.Prefix}
 	if f.tokens != "" {
@@ -91,6 +87,25 @@ func (f authenticationFlags) open(publicURL string, at reach, logger *slog.Logge
 	}
 	a.Authentication = httpx.Authentication{Verifier: verifiers, Issuer: f.issuer, Scope: f.scope}
 	return a, nil
+}
+
+// asks reports whether clients have to say who they are.
+func (f authenticationFlags) asks() bool { return f.tokens != "" || f.issuer != "" }
+
+// check refuses what the flags cannot mean, whatever is in the files that they name.
+func (f authenticationFlags) check(publicURL string, at reach) error {
+	switch {
+	case !f.asks():
+		return f.refuseOpenDoor(at)
+	case f.insecure:
+		return &usageError{errors.New("--insecure-no-auth asks nobody, and --tokens and --oauth-issuer ask " +
+			"everybody: leave out the one or the others")}
+	case f.issuer != "":
+		_, err := f.audienceAt(publicURL, at)
+		return err
+	default:
+		return nil
+	}
 }
 
 // refuseOpenDoor refuses to let other machines in unasked, unless that is wanted.

@@ -26,7 +26,7 @@ func isLocal(address string) bool {
 
 func (e *examination) checkListening(ctx context.Context) {
 	for _, at := range []struct{ flag, address, danger string }{
-		{"--listen", e.Listen, "others than this machine reach it, and the server asks nobody who they are"},
+		{"--listen", e.Listen, e.Exposure},
 		{"--admin-listen", e.AdminListen, "others than this machine reach metrics, profiles and all names of mirrors"},
 	} {
 		if at.address == "" {
@@ -34,13 +34,17 @@ func (e *examination) checkListening(ctx context.Context) {
 		}
 		if err := understood(ctx, at.address); err != nil {
 			e.fault(at.flag+" "+at.address, err.Error(), "write HOST:PORT or unix:PATH")
-		} else if !isLocal(at.address) {
+		} else if !isLocal(at.address) && at.danger != "" {
 			e.warn(at.flag+" "+at.address, at.danger, "listen on 127.0.0.1, or let a proxy or a network of its own "+
 				"decide who reaches it")
 		}
 	}
-	if e.quiet() {
+	switch {
+	case !e.quiet():
+	case isLocal(e.Listen):
 		e.ok(e.Listen + " is reached from this machine alone")
+	default:
+		e.ok(e.Listen + " is reached by others, who have to say who they are")
 	}
 }
 
