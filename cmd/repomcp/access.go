@@ -16,15 +16,23 @@ type accessControl struct {
 	logger  *slog.Logger
 }
 
+// checkAccess refuses flags that rules cannot go with.
+func (f serveFlags) checkAccess() error {
+	if f.access == "" || !f.allowUnreachable {
+		return nil
+	}
+	return &usageError{errors.New("--allow-unreachable shows what no ref leads to, also of repositories that " +
+		"objects are borrowed from, which --access may forbid; leave one of them out")}
+}
+
 // accessControl reads the rules, if there are any.
 func (f serveFlags) accessControl(logger *slog.Logger) (*accessControl, error) {
 	a := &accessControl{changed: func() {}, logger: logger}
 	if f.access == "" {
 		return a, nil
 	}
-	if f.allowUnreachable {
-		return nil, &usageError{errors.New("--allow-unreachable shows what no ref leads to, also of repositories that " +
-			"objects are borrowed from, which --access may forbid; leave one of them out")}
+	if err := f.checkAccess(); err != nil {
+		return nil, err
 	}
 	held, err := rules.Load(f.access)
 	if err != nil {

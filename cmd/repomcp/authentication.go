@@ -55,14 +55,19 @@ type authentication struct {
 // it listens.
 func (f authenticationFlags) open(publicURL string, at reach, logger *slog.Logger) (*authentication, error) {
 	a := &authentication{logger: logger}
-	if !f.asks() {
-		return a, f.refuseOpenDoor(at)
-	}
-	if err := a.openTokens(f); err != nil {
-		return nil, err
+	if err := f.check(publicURL, at); err != nil || !f.asks() {
+		return a, err
 	}
 	verifiers := access.Verifiers{Prefix: tokens.Prefix}
-	if a.tokens != nil {
+	if f.tokens != "" {
+		var scopes []string
+		if f.scope != "" {
+			scopes = []string{f.scope}
+		}
+		var err error
+		if a.tokens, err = tokens.Open(f.tokens, scopes, time.Now); err != nil {
+			return nil, &usageError{fmt.Errorf("--tokens: %w; repomcp token new makes the file", err)}
+		}
 		verifiers.Static = a.tokens
 		logger.Info("tokens were read", "file", f.tokens, "tokens", a.tokens.Count())
 	}
@@ -84,27 +89,24 @@ func (f authenticationFlags) open(publicURL string, at reach, logger *slog.Logge
 	return a, nil
 }
 
-// openTokens reads the tokens, if there is a file of them.
-func (a *authentication) openTokens(f authenticationFlags) (err error) {
-	if f.insecure && f.asks() {
+// asks reports whether clients have to say who they are.
+func (f authenticationFlags) asks() bool { return f.tokens != "" || f.issuer != "" }
+
+// check refuses what the flags cannot mean, whatever is in the files that they name.
+func (f authenticationFlags) check(publicURL string, at reach) error {
+	switch {
+	case !f.asks():
+		return f.refuseOpenDoor(at)
+	case f.insecure:
 		return &usageError{errors.New("--insecure-no-auth asks nobody, and --tokens and --oauth-issuer ask " +
 			"everybody: leave out the one or the others")}
-	}
-	if f.tokens == "" {
+	case f.issuer != "":
+		_, err := f.audienceAt(publicURL, at)
+		return err
+	default:
 		return nil
 	}
-	var scopes []string
-	if f.scope != "" {
-		scopes = []string{f.scope}
-	}
-	if a.tokens, err = tokens.Open(f.tokens, scopes, time.Now); err != nil {
-		return &usageError{fmt.Errorf("--tokens: %w; repomcp token new makes the file", err)}
-	}
-	return nil
 }
-
-// asks reports whether clients are to say who they are.
-func (f authenticationFlags) asks() bool { return f.tokens != "" || f.issuer != "" }
 
 // refuseOpenDoor refuses to let other machines in unasked, unless that is wanted.
 func (f authenticationFlags) refuseOpenDoor(at reach) error {

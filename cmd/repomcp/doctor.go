@@ -5,13 +5,15 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log/slog"
+	"net"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
 
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/doctor"
+	"github.com/repomcp/repomcp/internal/forwarded"
 	"github.com/repomcp/repomcp/internal/tools"
 )
 
@@ -28,7 +30,7 @@ func newDoctor(env environment) *cobra.Command {
 	var flags doctorFlags
 	command := &cobra.Command{
 		Use:   "doctor --root DIR",
-		Short: "Tell what is wrong with mirrors, settings, keys, clock, Redis and object storage",
+		Short: "Tell what is wrong with mirrors, settings, tokens, rules, keys, clock, Redis and object storage",
 		Long: `Look at what a server with the same settings would work with, and print a line
 for each check, the worst first: a fault is something that does not work, a
 warning something that will not for long, or not as well as it could.
@@ -58,7 +60,7 @@ func examine(c *cobra.Command, env environment, flags doctorFlags, refused error
 	if flags.root == "" && refused == nil {
 		return errNoRoot
 	}
-	settings := flags.examined()
+	settings := flags.examined(env)
 	settings.Deep = flags.deep
 	settings.Unknown = unknownVariables(c.Root(), os.Environ())
 	if refused != nil {
@@ -89,8 +91,6 @@ func write(w io.Writer, report doctor.Report, asJSON bool) error {
 var refusals = []func(serveFlags) error{
 	func(f serveFlags) error { _, _, err := newLogger(io.Discard, f.mirrorFlags); return err },
 	func(f serveFlags) error { _, err := f.hosts(); return err },
-	func(f serveFlags) error { return new(authentication).openTokens(f.authentication) },
-	func(f serveFlags) error { _, err := f.accessControl(slog.New(slog.DiscardHandler)); return err },
 	func(f serveFlags) error { return f.cache.check() },
 	func(f serveFlags) error { _, err := f.links.mode(); return err },
 	func(f serveFlags) error { return f.links.checkLifetime() },
@@ -107,13 +107,55 @@ var refusals = []func(serveFlags) error{
 		}
 		return nil
 	},
+	func(f serveFlags) error { return f.authentication.check(f.publicURL, f.intendedReach()) },
+	serveFlags.checkAccess,
+	func(f serveFlags) error { return f.checkFetchAge() },
+	func(f serveFlags) error {
+		if _, err := forwarded.Parse(f.trustedProxies); err != nil {
+			return fmt.Errorf("--trusted-proxy: %w", err)
+		}
+		return nil
+	},
+}
+
+// intendedReach is how clients could connect if the server listened. A listener that
+// nobody understands is for package doctor.
+func (f serveFlags) intendedReach() reach {
+	at := "http"
+	if f.tlsCert != "" {
+		at = "https"
+	}
+	if path, ok := strings.CutPrefix(f.listen, unixPrefix); ok {
+		return reachOf(at, &net.UnixAddr{Name: path, Net: "unix"})
+	}
+	address, err := net.ResolveTCPAddr("tcp", f.listen)
+	if err != nil {
+		return reach{}
+	}
+	if address.IP == nil {
+		address.IP = net.IPv6unspecified
+	}
+	return reachOf(at, address)
+}
+
+// asking is how a server finds out who asks. The audience is "" where it is not known.
+func (f serveFlags) asking(at reach) doctor.Asking {
+	a := doctor.Asking{Tokens: f.authentication.tokens, Issuer: f.authentication.issuer, Access: f.access}
+	if a.Issuer != "" {
+		a.Audience, _ = f.authentication.audienceAt(f.publicURL, at) // why is among the refusals
+	}
+	return a
 }
 
 // examined are the settings of a server as its doctor wants them.
-func (f serveFlags) examined() doctor.Settings {
+func (f serveFlags) examined(env environment) doctor.Settings {
+	budget, at := f.limiting.budget(env), f.intendedReach()
+	f.fitCaches(budget)
 	s := doctor.Settings{
+		Asking: f.asking(at), Exposure: warningOf(f, at, f.authentication.asks()), TrustedProxies: f.trustedProxies,
+		FetchHook: f.fetchHook, Budget: budget,
 		Root: f.root, HideRefs: f.hideRefs, Listen: f.listen, AdminListen: f.adminListen, PublicURL: f.publicURL,
-		AllowedHosts: f.allowedHosts, Asks: f.authentication.asks(), Open: f.authentication.insecure, Connections: f.maxConnections, Watched: f.maxSubscriptions,
+		AllowedHosts: f.allowedHosts, Connections: f.maxConnections, Watched: f.maxSubscriptions,
 		Memory: f.historyCache + f.searchCache, TLSCert: f.tlsCert, TLSKey: f.tlsKey, SessionKey: f.sessionKeyFile,
 		LinkKeys: f.links.keyFile, Revocations: f.links.revocations,
 		Redis: f.links.redis, CacheDir: f.cache.dir, CacheBytes: f.cache.bytes, Bucket: f.cache.objects,

@@ -53,8 +53,15 @@ func (f *limitFlags) budget(env environment) int64 {
 	return limits.ProcessMemory()
 }
 
-// limit divides the memory: caches whose size nobody chose get smaller where it is
-// small.
+// fitCaches has caches whose size nobody chose get smaller where the memory is small.
+func (f *mirrorFlags) fitCaches(memory int64) {
+	if caches := limits.Caches(memory); !f.cachesChosen() && f.historyCache+f.searchCache > caches {
+		f.searchCache = caches / 5
+		f.historyCache = caches - f.searchCache
+	}
+}
+
+// limit divides the memory.
 func (f *mirrorFlags) limit(env environment) *limits.Limiter {
 	memory := f.limiting.budget(env)
 	if f.limiting.memory > 0 {
@@ -62,10 +69,7 @@ func (f *mirrorFlags) limit(env environment) *limits.Limiter {
 	} else {
 		env.limitMemory(memory)
 	}
-	if caches := limits.Caches(memory); !f.cachesChosen() && f.historyCache+f.searchCache > caches {
-		f.searchCache = caches / 5
-		f.historyCache = caches - f.searchCache
-	}
+	f.fitCaches(memory)
 	f.workers = limits.Workers(memory, runtime.GOMAXPROCS(0))
 	l := f.limiting
 	return limits.New(limits.Options{

@@ -194,13 +194,17 @@ func (m *mirrors) assemble(f mirrorFlags, contents resources.Options, messages m
 	return nil
 }
 
+func (f mirrorFlags) checkFetchAge() error {
+	if f.fetchHook == "" || f.fetchAge >= minFetchAge {
+		return nil
+	}
+	return &usageError{fmt.Errorf("--fetch-age %s: the least is %s", f.fetchAge, minFetchAge)}
+}
+
 // refresher calls --fetch-hook.
 func (f mirrorFlags) refresher(logger *slog.Logger) (*refresh.Refresher, error) {
-	if f.fetchHook == "" {
-		return nil, nil
-	}
-	if f.fetchAge < minFetchAge {
-		return nil, &usageError{fmt.Errorf("--fetch-age %s: the least is %s", f.fetchAge, minFetchAge)}
+	if err := f.checkFetchAge(); err != nil || f.fetchHook == "" {
+		return nil, err
 	}
 	r, err := refresh.New(refresh.Options{Hook: f.fetchHook, Age: f.fetchAge, Logger: logger})
 	if err != nil {

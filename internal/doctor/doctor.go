@@ -1,5 +1,5 @@
 // Package doctor looks for what is wrong with a server that is to be started, or
-// runs: its mirrors, settings, keys, clock, Redis and object storage. It writes
+// runs: its mirrors, settings, tokens, rules, keys, clock, Redis and object storage. It writes
 // nothing but a small object in the cache folder and in the bucket, as the server
 // would, and removes it.
 package doctor
@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/access/tokens"
 	"github.com/repomcp/repomcp/internal/panics"
 )
 
@@ -29,11 +30,16 @@ type Settings struct {
 	Listen, AdminListen string
 	PublicURL           string
 	AllowedHosts        []string
-	Asks                bool // clients have to say who they are
-	Open                bool // nobody has to, and that is wanted
-	Connections         int  // 0: half of the descriptors
-	Watched             int  // how many resources clients may watch; 0: the kernel is not asked
-	Memory              int64
+	TrustedProxies      []string
+	// Exposure is what the server warns of where it listens; "" for nothing.
+	Exposure    string
+	Connections int   // 0: half of the descriptors
+	Watched     int   // how many resources clients may watch; 0: the kernel is not asked
+	Budget      int64 // memory that the process stays within
+	Memory      int64 // of that, what caches may take
+
+	Asking    Asking
+	FetchHook string
 
 	TLSCert, TLSKey string
 	SessionKey      string
@@ -82,6 +88,8 @@ type examination struct {
 	now     func() time.Time
 	// mirrors is filled by the check of the root, which is the first.
 	mirrors mirrors
+	// tokens are filled by their check, before that of the rules.
+	tokens []tokens.Entry
 	// clocks are those of other machines, by what they are.
 	clocks map[string]reading
 
@@ -106,7 +114,12 @@ var checks = []struct {
 	{"inotify", (*examination).checkWatches},
 	{"listen", (*examination).checkListening},
 	{"hosts", (*examination).checkHosts},
+	{"proxies", (*examination).checkProxies},
 	{"tls", (*examination).checkCertificate},
+	{"tokens", (*examination).checkTokens},
+	{"access", (*examination).checkAccess},
+	{"issuer", (*examination).checkIssuer},
+	{"fetch hook", (*examination).checkFetchHook},
 	{"session key", (*examination).checkSessionKey},
 	{"link keys", (*examination).checkLinkKeys},
 	{"revocations", (*examination).checkRevocations},

@@ -4,9 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"net/url"
-	"runtime/debug"
 	"time"
 )
 
@@ -25,14 +23,13 @@ const (
 type machine struct {
 	descriptors int64 // 0: not known
 	memory      int64 // of the container; 0: no limit
-	goMemory    int64 // GOMEMLIMIT; math.MaxInt64: none
 	watches     int64 // of inotify; 0: not known
 	free        func(dir string) (int64, error)
 }
 
 func thisMachine() machine {
 	return machine{
-		descriptors: descriptorLimit(), memory: memoryLimit(), goMemory: debug.SetMemoryLimit(-1),
+		descriptors: descriptorLimit(), memory: memoryLimit(),
 		watches: watchLimit(), free: freeBytes,
 	}
 }
@@ -60,25 +57,16 @@ func (e *examination) checkDescriptors(context.Context) {
 }
 
 func (e *examination) checkMemory(context.Context) {
-	limit, aim := e.machine.memory, e.machine.goMemory
-	switch {
-	case limit == 0 && aim == math.MaxInt64:
-		e.ok("no limit")
-		return
-	case limit == 0:
-		limit = aim
-	case aim == math.MaxInt64:
-		e.warn("", "the container's limit is "+size(limit)+", of which Go does not know",
-			fmt.Sprintf("set GOMEMLIMIT=%dMiB", limit/10*9>>20))
-	case aim >= limit:
-		e.warn("GOMEMLIMIT", size(aim)+" is not below the container's limit of "+size(limit),
-			fmt.Sprintf("set GOMEMLIMIT=%dMiB", limit/10*9>>20))
+	limit, budget := e.machine.memory, e.Budget
+	if limit > 0 && budget >= limit {
+		e.warn("", "the server keeps within "+size(budget)+", which is not below the container's limit of "+size(limit),
+			fmt.Sprintf("leave out --memory-budget and GOMEMLIMIT, or set them to %dMiB", limit/10*9>>20))
 	}
-	if e.Memory > limit/2 {
-		e.warn("", "--history-cache and --search-cache may take "+size(e.Memory)+" of "+size(limit), "lower them")
+	if e.Memory > budget/2 {
+		e.warn("", "--history-cache and --search-cache may take "+size(e.Memory)+" of "+size(budget), "lower them")
 	}
 	if e.quiet() {
-		e.ok(size(limit))
+		e.ok("the server keeps within " + size(budget))
 	}
 }
 

@@ -36,6 +36,7 @@ const (
 
 // mirrors is what is known of all repositories.
 type mirrors struct {
+	names   []string // sorted
 	count   int
 	packs   int
 	states  map[repos.FetchState]int
@@ -87,7 +88,7 @@ func (e *examination) checkRoot(ctx context.Context) {
 		e.addNotice(record)
 	}
 	names := catalogue.Names()
-	e.mirrors = mirrors{count: len(names), states: make(map[repos.FetchState]int)}
+	e.mirrors = mirrors{names: names, count: len(names), states: make(map[repos.FetchState]int)}
 	if len(names) > 0 {
 		e.ok(fmt.Sprintf("%s below %s", counted(len(names), "repository", "repositories"), e.Root))
 	}

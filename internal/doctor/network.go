@@ -25,17 +25,18 @@ func isLocal(address string) bool {
 }
 
 func (e *examination) checkListening(ctx context.Context) {
-	for _, at := range []struct {
-		flag, address string
-		exposed       func(listener string)
-	}{{"--listen", e.Listen, e.checkOpenDoor}, {"--admin-listen", e.AdminListen, e.warnOfAdmin}} {
+	for _, at := range []struct{ flag, address, danger string }{
+		{"--listen", e.Listen, e.Exposure},
+		{"--admin-listen", e.AdminListen, "others than this machine reach metrics, profiles and all names of mirrors"},
+	} {
 		if at.address == "" {
 			continue
 		}
 		if err := understood(ctx, at.address); err != nil {
 			e.fault(at.flag+" "+at.address, err.Error(), "write HOST:PORT or unix:PATH")
-		} else if !isLocal(at.address) {
-			at.exposed(at.flag + " " + at.address)
+		} else if !isLocal(at.address) && at.danger != "" {
+			e.warn(at.flag+" "+at.address, at.danger, "listen on 127.0.0.1, or let a proxy or a network of its own "+
+				"decide who reaches it")
 		}
 	}
 	switch {
@@ -43,26 +44,8 @@ func (e *examination) checkListening(ctx context.Context) {
 	case isLocal(e.Listen):
 		e.ok(e.Listen + " is reached from this machine alone")
 	default:
-		e.ok(e.Listen + " is reached from others than this machine, which have to say who they are")
+		e.ok(e.Listen + " is reached by others, who have to say who they are")
 	}
-}
-
-const reachLess = "listen on 127.0.0.1, or let a proxy or a network of its own decide who reaches it"
-
-// checkOpenDoor is for a listener that others than this machine reach.
-func (e *examination) checkOpenDoor(listener string) {
-	const danger = "others than this machine reach it, and the server asks nobody who they are"
-	switch {
-	case e.Asks:
-	case e.Open:
-		e.warn(listener, danger, reachLess)
-	default:
-		e.fault(listener, danger, "it does not start without --tokens or --oauth-issuer; or listen on 127.0.0.1")
-	}
-}
-
-func (e *examination) warnOfAdmin(listener string) {
-	e.warn(listener, "others than this machine reach metrics, profiles and all names of mirrors", reachLess)
 }
 
 // understood fails when nothing can listen at an address.

@@ -30,6 +30,7 @@ import (
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/search"
+	"github.com/repomcp/repomcp/internal/statuspage"
 	"github.com/repomcp/repomcp/internal/tools"
 	"github.com/repomcp/repomcp/internal/watch"
 )
@@ -86,7 +87,9 @@ func newWalled(t *testing.T, text string, build func(root string)) *walled {
 	}) {
 		messages.AddTool(tool.Tool, tool.Handler)
 	}
-	handler := httpx.New(httpx.Options{MCP: messages, Resources: found, Sockets: 1000}).Handler()
+	handler := httpx.New(httpx.Options{
+		MCP: messages, Resources: found, Sockets: 1000, Page: statuspage.New(statuspage.Options{Catalogue: w.catalogue}),
+	}).Handler()
 	server.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		var p access.Principal
 		_ = json.Unmarshal([]byte(r.Header.Get(headerPrincipal)), &p) // without one it is anybody

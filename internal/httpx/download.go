@@ -53,6 +53,10 @@ func refusalHeaders(h http.Header, refusal *limits.Refusal) (status int) {
 const grammar = "Plain downloads are /archive/{repository}/{ref}.{format}, /raw/{repository}/{ref}/{path}, " +
 	"/refs/{repository} and /repositories."
 
+// pageMemory is what the status page takes: it opens the repositories that it shows, one
+// after another.
+const pageMemory = 4 << 20
+
 // home answers GET and HEAD of /: a page to browsers, which name HTML, and a text to
 // all else.
 func (s *Server) home(c echo.Context) error {
@@ -62,6 +66,14 @@ func (s *Server) home(c echo.Context) error {
 	if s.options.Page == nil || !html || !named {
 		return c.String(http.StatusOK, overview)
 	}
+	grant, err := s.options.Limits.Call(r.Context(), "", pageMemory)
+	if refusal := limits.RefusalOf(err); refusal != nil {
+		return s.refuseDownload(c, resources.Refused(refusal))
+	}
+	if err != nil {
+		return err
+	}
+	defer grant.Release()
 	body, err := s.options.Page.Render(r.Context(), statuspage.Visit{
 		Base: s.base(r), Endpoint: mcpPath, Query: r.URL.Query(),
 	})

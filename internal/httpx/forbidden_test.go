@@ -60,6 +60,9 @@ func plainProbes(commit, tag string) (list []probe) {
 			list = append(list, probe{verb: http.MethodGet, path: path, header: header})
 		}
 	}
+	for _, query := range []string{"", "?q=%s", "?q=room&page=2", "?page=%s"} {
+		list = append(list, probe{verb: http.MethodGet, path: "/" + query, header: http.Header{"Accept": {"text/html"}}})
+	}
 	return list
 }
 

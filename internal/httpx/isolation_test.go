@@ -108,6 +108,9 @@ func tenantProbes(of int, head string) (list []probe) {
 	} {
 		list = append(list, probe{verb: http.MethodGet, path: path})
 	}
+	for _, query := range []string{"", "?q=%s", "?q=team"} {
+		list = append(list, probe{verb: http.MethodGet, path: "/" + query, header: http.Header{"Accept": {"text/html"}}})
+	}
 	for _, uri := range []string{"repo://%s", "repo://%s/refs", "repo://%s/contents", "repo://%s/archive/shared.tar", "repo://"} {
 		list = append(list, probe{method: methodRead, params: fmt.Sprintf(`{"uri":%q}`, uri)}, probe{method: methodStream, params: fmt.Sprintf(`{"uri":%q}`, uri)})
 	}
@@ -158,7 +161,7 @@ func TestFiftyPrincipalsAreIsolated(t *testing.T) {
 					p := p.naming(nameOf(of))
 					var a answer
 					if p.method == "" {
-						a = v.ask(p.verb, p.path, nil, nil)
+						a = v.ask(p.verb, p.path, p.header, nil)
 					} else {
 						var params map[string]any
 						if err := json.Unmarshal([]byte(p.params), &params); err != nil {

@@ -74,6 +74,7 @@ func TestRefusalsAreProperReplies(t *testing.T) {
 				refused(path, s.get(t, path))
 				refused("part of "+path, s.get(t, path, "Range: bytes=-1"))
 			}
+			refused("the status page", s.get(t, "/", "Accept: text/html"))
 			link := at(t, s.downloadURL(t, modernVersion, "repo://hello/archive/main.tar"))
 			for range 2 { // the link is not used up
 				refused("a link", s.get(t, link))
@@ -108,7 +109,7 @@ func TestRefusalsAreProperReplies(t *testing.T) {
 			a := s.get(t, "/refs/hello")
 			tag := s.fetch(t, http.MethodHead, "/archive/hello/main.tar.gz").header.Get("ETag")
 			for path, answered := range map[string]answer{
-				"/refs/hello": a, "/repositories": s.get(t, "/repositories"), "/healthz": s.get(t, "/healthz"),
+				"/refs/hello": a, "/repositories": s.get(t, "/repositories"), "/": s.get(t, "/"), "/healthz": s.get(t, "/healthz"),
 				"HEAD": s.fetch(t, http.MethodHead, "/raw/hello/main/README.md"),
 				"list": s.do(t, s.call(modernVersion, "resources/list", nil)),
 			} {

@@ -49,6 +49,9 @@ type RequestDetails struct {
 	Pattern string
 	Account *resources.Account
 	Origin  mcp.Origin
+	// Told says that observers are told of a message that the request carried, too. One
+	// that was refused before it was read has none.
+	Told bool
 }
 
 // Path and Query are those of the URL, as they may be logged: without secrets.
@@ -60,8 +63,7 @@ func (d RequestDetails) Query() string { return logged(withoutSecrets(d.HTTP.URL
 // Host is the name under which the server was asked, without a port.
 func (d RequestDetails) Host() string { return logged(hostName(d.HTTP.Host)) }
 
-// CarriesMessages reports whether the request was one for messages of MCP, of which
-// observers are told apart.
+// CarriesMessages reports whether the request was one for messages of MCP.
 func (d RequestDetails) CarriesMessages() bool {
 	return d.HTTP.URL.Path == mcpPath || d.HTTP.URL.Path == socketPath
 }
@@ -161,8 +163,10 @@ func (s *Server) observe(c echo.Context, account *resources.Account, outcome str
 	if route := c.Path(); s.paths[route] {
 		r.Route, r.Details.Pattern = strings.TrimSuffix(route, "*"), route
 	}
+	request, ok := c.Get(keyRequest).(*mcp.Request)
+	r.Details.Told = ok
 	s.observer.Request(r)
-	if request, ok := c.Get(keyRequest).(*mcp.Request); ok {
+	if ok {
 		s.observeMessage(c, request, account, outcome, r.Bytes, took)
 	}
 }

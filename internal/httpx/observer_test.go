@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -84,6 +85,55 @@ func TestObserversAreToldOfEachRequest(t *testing.T) {
 	}
 	if n.began != len(n.requests) || n.open != 0 || n.streams[true] != 1 || n.streams[false] != 0 {
 		t.Errorf("%d began of %d, %d streams are open, ended: %v", n.began, len(n.requests), n.open, n.streams)
+	}
+}
+
+// What is refused is told of once: as a request, and as a message only if that was read.
+func TestObserversAreToldOfRefusals(t *testing.T) {
+	t.Parallel()
+	const outside = "192.0.2.1"
+	n := &notebook{streams: make(map[bool]int), ended: make(chan struct{}, 1000)}
+	d := newDoors(t, targetOptions{http: httpx.Options{Observer: n, Limits: occupied(t, "token:alice", outside)}})
+	for range d.sessions {
+		<-n.ended // initialize
+	}
+	large := d.call(modernVersion, "resources/list", map[string]any{"x": strings.Repeat("x", 100<<10)})
+	read := d.call(modernVersion, methodRead, map[string]any{"uri": "repo://hello/contents/README.md"})
+	for what, c := range map[string]struct {
+		call          *call
+		authorization string
+		status        int
+		told          bool
+	}{
+		"a message of nobody":  {read, "", http.StatusUnauthorized, false},
+		"a file for nobody":    {&call{verb: http.MethodGet, path: "/raw/hello/main/README.md"}, "", http.StatusUnauthorized, false},
+		"a connection":         {&call{verb: http.MethodGet, path: "/ws"}, "Bearer rmcp_wrong", http.StatusUnauthorized, false},
+		"a body without room":  {large, d.alice(), http.StatusTooManyRequests, false},
+		"a file without room":  {&call{verb: http.MethodGet, path: "/raw/hello/main/README.md"}, d.alice(), http.StatusTooManyRequests, false},
+		"a reply without room": {read, d.alice(), http.StatusTooManyRequests, true},
+	} {
+		n.messages = nil
+		asked := *c.call
+		asked.header = asked.header.Clone()
+		if asked.header == nil {
+			asked.header = make(http.Header)
+		}
+		asked.header.Del("Authorization")
+		if c.authorization != "" {
+			asked.header.Set("Authorization", c.authorization)
+		}
+		d.do(t, &asked)
+		select {
+		case <-n.ended:
+		case <-time.After(hang):
+			t.Fatal("nothing was told of a request")
+		}
+		n.mu.Lock()
+		got := n.requests[len(n.requests)-1]
+		n.mu.Unlock()
+		if got.Status != c.status || got.Outcome != "error" || got.Details.Told != c.told {
+			t.Errorf("%s: %d, %s, a message was told of: %v", what, got.Status, got.Outcome, got.Details.Told)
+		}
 	}
 }
 

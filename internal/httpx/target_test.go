@@ -24,6 +24,7 @@ import (
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/statuspage"
 	"github.com/repomcp/repomcp/internal/watch"
 )
 
@@ -129,6 +130,7 @@ func (s *target) serve(t *testing.T, options targetOptions) {
 		Catalogue: catalogue, Resources: options.http.Resources, Subscriptions: watch.New(watch.Options{Catalogue: catalogue}),
 		Version: "test", Sessions: mcp.NewSessions(options.key), Delivery: options.delivery, Heartbeat: options.heartbeat, BinaryLimit: options.binaryLimit,
 	})
+	options.http.Page = statuspage.New(statuspage.Options{Catalogue: catalogue})
 	server := httpx.New(options.http)
 	s.server = server
 	served := make(chan error, 1)

@@ -173,11 +173,11 @@ func sessionID(id string) string {
 	return hex.EncodeToString(sum[:bytes])
 }
 
-// Request implements [httpx.Observer]. Messages have spans of their own, and whether
-// the server is well is asked all the time.
+// Request implements [httpx.Observer]. Messages have spans of their own, unless they were
+// refused before they were read, and whether the server is well is asked all the time.
 func (t *Telemetry) Request(r httpx.Request) {
 	d := r.Details
-	if d.CarriesMessages() || d.Probes() {
+	if d.Probes() || d.CarriesMessages() && (d.Told || r.Status < http.StatusBadRequest) {
 		return
 	}
 	method, failure := r.Method, ""

@@ -100,6 +100,13 @@ func trusted(at *url.URL) bool {
 // that happens when a token names a key that is not known.
 func (i *Issuer) Follow(ctx context.Context) { i.keys.follow(ctx) }
 
+// Keys asks the issuer for the keys that it signs with, and returns how many there are. It
+// fails as long as the issuer cannot be asked.
+func (i *Issuer) Keys(ctx context.Context) (int, error) {
+	keys, err := i.keys.fetch(ctx)
+	return len(keys), err
+}
+
 // Authenticate implements [access.Verifier].
 func (i *Issuer) Authenticate(ctx context.Context, token string) (access.Principal, error) {
 	var unavailable error
