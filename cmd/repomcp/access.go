@@ -7,6 +7,7 @@ import (
 	"log/slog"
 
 	"github.com/repomcp/repomcp/internal/access/rules"
+	"github.com/repomcp/repomcp/internal/cli"
 )
 
 // accessControl is the rules of who may read what, and who is told when they change.
@@ -23,12 +24,13 @@ func (f serveFlags) accessControl(logger *slog.Logger) (*accessControl, error) {
 		return a, nil
 	}
 	if f.allowUnreachable {
-		return nil, &usageError{errors.New("--allow-unreachable shows what no ref leads to, also of repositories that " +
+		return nil, &cli.UsageError{Err: errors.New("--allow-unreachable shows what no ref leads to, also of repositories that " +
 			"objects are borrowed from, which --access may forbid; leave one of them out")}
+
 	}
 	held, err := rules.Load(f.access)
 	if err != nil {
-		return nil, &usageError{fmt.Errorf("--access: %w", err)}
+		return nil, &cli.UsageError{Err: fmt.Errorf("--access: %w", err)}
 	}
 	a.rules = held
 	return a, nil

@@ -13,6 +13,7 @@ import (
 	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/access/oauth"
 	"github.com/repomcp/repomcp/internal/access/tokens"
+	"github.com/repomcp/repomcp/internal/cli"
 	"github.com/repomcp/repomcp/internal/httpx"
 )
 
@@ -59,8 +60,9 @@ func (f authenticationFlags) open(publicURL string, at reach, logger *slog.Logge
 		return a, f.refuseOpenDoor(at)
 	}
 	if f.insecure {
-		return nil, &usageError{errors.New("--insecure-no-auth asks nobody, and --tokens and --oauth-issuer ask " +
+		return nil, &cli.UsageError{Err: errors.New("--insecure-no-auth asks nobody, and --tokens and --oauth-issuer ask " +
 			"everybody: leave out the one or the others")}
+
 	}
 	verifiers := access.Verifiers{Prefix: tokens.Prefix}
 	if f.tokens != "" {
@@ -70,7 +72,7 @@ func (f authenticationFlags) open(publicURL string, at reach, logger *slog.Logge
 		}
 		var err error
 		if a.tokens, err = tokens.Open(f.tokens, scopes, time.Now); err != nil {
-			return nil, &usageError{fmt.Errorf("--tokens: %w; repomcp token new makes the file", err)}
+			return nil, &cli.UsageError{Err: fmt.Errorf("--tokens: %w; repomcp token new makes the file", err)}
 		}
 		verifiers.Static = a.tokens
 		logger.Info("tokens were read", "file", f.tokens, "tokens", a.tokens.Count())
@@ -84,7 +86,7 @@ func (f authenticationFlags) open(publicURL string, at reach, logger *slog.Logge
 			URL: f.issuer, Audience: audience, Scope: f.scope, GroupsClaim: f.groupsClaim, Logger: logger,
 		})
 		if err != nil {
-			return nil, &usageError{fmt.Errorf("--oauth-issuer: %w", err)}
+			return nil, &cli.UsageError{Err: fmt.Errorf("--oauth-issuer: %w", err)}
 		}
 		verifiers.Issued = a.issuer
 		logger.Info("tokens of an issuer are accepted", "issuer", f.issuer, "audience", audience, "scope", f.scope)
@@ -98,9 +100,10 @@ func (f authenticationFlags) refuseOpenDoor(at reach) error {
 	if !at.everybody || f.insecure {
 		return nil
 	}
-	return &usageError{fmt.Errorf("%s: make a token with \"repomcp token new NAME --tokens FILE\" and start with "+
+	return &cli.UsageError{Err: fmt.Errorf("%s: make a token with \"repomcp token new NAME --tokens FILE\" and start with "+
 		"--tokens FILE; or name an authorization server with --oauth-issuer; or listen on 127.0.0.1 or a Unix socket; "+
 		"or, if all who can connect may read everything, start with --insecure-no-auth", exposed)}
+
 }
 
 // audienceAt is the address of the endpoint, which is what clients ask the issuer for a
@@ -112,8 +115,9 @@ func (f authenticationFlags) audienceAt(publicURL string, at reach) (string, err
 	case publicURL != "":
 		return strings.TrimSuffix(publicURL, "/") + "/mcp", nil
 	case at.everybody || at.socket != "":
-		return "", &usageError{errors.New("--oauth-issuer needs --public-url, the address under which clients reach " +
+		return "", &cli.UsageError{Err: errors.New("--oauth-issuer needs --public-url, the address under which clients reach " +
 			"the server: tokens name it as their audience. Where they name something else, give --oauth-audience")}
+
 	default:
 		return at.base + "/mcp", nil
 	}
