@@ -19,7 +19,10 @@ const module = "github.com/repomcp/repomcp/"
 // arrows say which of the module's packages each package may import. What is
 // not here may not be.
 var arrows = map[string][]string{
-	"cmd/repomcp":     {"client", "client/checkout", "client/unpack", "internal/access", "internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/admin", "internal/archive", "internal/cache", "internal/credentials", "internal/doctor", "internal/forwarded", "internal/history", "internal/httpx", "internal/limits", "internal/links", "internal/mcp", "internal/metrics", "internal/refresh", "internal/repos", "internal/resources", "internal/search", "internal/statuspage", "internal/stdio", "internal/telemetry", "internal/tools", "internal/tools/prompts", "internal/watch"},
+	"cmd/repomcp":     {"client", "internal/access", "internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/admin", "internal/archive", "internal/cache", "internal/cli", "internal/doctor", "internal/forwarded", "internal/history", "internal/httpx", "internal/limits", "internal/links", "internal/mcp", "internal/metrics", "internal/refresh", "internal/remote", "internal/repos", "internal/resources", "internal/search", "internal/statuspage", "internal/stdio", "internal/telemetry", "internal/tools", "internal/tools/prompts", "internal/watch"},
+	// What its commands share, and those that ask a server instead of being one.
+	"internal/cli":    {},
+	"internal/remote": {"client", "client/checkout", "client/unpack", "internal/cli", "internal/credentials"},
 	"client":          {"internal/binary"},
 	"client/checkout": {"client", "client/unpack"},
 	"client/unpack":   {},
@@ -157,10 +160,10 @@ var fences = map[string][]string{
 	"github.com/sony/gobreaker":    {"internal/cache", "internal/links"},
 	"github.com/minio":             {"internal/cache"},
 	"gocloud.dev":                  {"internal/cache"},
-	"github.com/spf13":             {"cmd/repomcp"},
-	"github.com/knadh":             {"cmd/repomcp"},
+	"github.com/spf13":             {"cmd/repomcp", "internal/cli", "internal/remote"},
+	"github.com/knadh":             {"internal/cli"},
 	"go.yaml.in":                   {"internal/access/rules"},
-	"github.com/schollz":           {"cmd/repomcp"},
+	"github.com/schollz":           {"internal/remote"},
 	"os/exec":                      {"client", "internal/compress/compresstest", "internal/gittest", "internal/refresh", "bench"},
 	"unsafe":                       {},
 	"net/http":                     {"client", "internal/access/oauth", "internal/access/oauth/issuertest", "internal/admin", "internal/doctor", "internal/httpx", "internal/httpx/conns", "internal/metrics", "internal/refresh", "internal/telemetry", "bench"},
@@ -181,12 +184,14 @@ type goPackage struct {
 	Doc        string
 	Imports    []string
 	GoFiles    []string
+
+	IgnoredGoFiles []string
 }
 
 // packages lists those of the larger build: the tag adds imports.
 func packages(t *testing.T) []goPackage {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-tags", "cloud", "-json=ImportPath,Doc,Imports,GoFiles", "./...").Output()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-tags", "cloud", "-json=ImportPath,Doc,Imports,GoFiles,IgnoredGoFiles", "./...").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -282,6 +287,30 @@ func TestTheProgramStartsWithoutHeavyPackages(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// maxFiles is how many files of a package a reader finds the way among. What has more
+// is several packages.
+const maxFiles = 25
+
+func TestNoPackageHasManyFiles(t *testing.T) {
+	seen := 0
+	for _, p := range packages(t) {
+		// Those of other systems and tags are read as well.
+		files := len(p.GoFiles)
+		for _, name := range p.IgnoredGoFiles {
+			if !strings.HasSuffix(name, "_test.go") {
+				files++
+			}
+		}
+		if files > maxFiles {
+			t.Errorf("package %s has %d files, more than %d", p.ImportPath, files, maxFiles)
+		}
+		seen += files
+	}
+	if seen < len(arrows) {
+		t.Errorf("%d files were counted in %d packages", seen, len(arrows))
 	}
 }
 

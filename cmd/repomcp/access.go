@@ -7,6 +7,7 @@ import (
 	"log/slog"
 
 	"github.com/repomcp/repomcp/internal/access/rules"
+	"github.com/repomcp/repomcp/internal/cli"
 )
 
 // accessControl is the rules of who may read what, and who is told when they change.
@@ -21,8 +22,8 @@ func (f serveFlags) checkAccess() error {
 	if f.access == "" || !f.allowUnreachable {
 		return nil
 	}
-	return &usageError{errors.New("--allow-unreachable shows what no ref leads to, also of repositories that " +
-		"objects are borrowed from, which --access may forbid; leave one of them out")}
+	return cli.Misused(errors.New("--allow-unreachable shows what no ref leads to, also of repositories that " +
+		"objects are borrowed from, which --access may forbid; leave one of them out"))
 }
 
 // accessControl reads the rules, if there are any.
@@ -36,7 +37,7 @@ func (f serveFlags) accessControl(logger *slog.Logger) (*accessControl, error) {
 	}
 	held, err := rules.Load(f.access)
 	if err != nil {
-		return nil, &usageError{fmt.Errorf("--access: %w", err)}
+		return nil, cli.Misused(fmt.Errorf("--access: %w", err))
 	}
 	a.rules = held
 	return a, nil

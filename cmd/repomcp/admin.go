@@ -6,6 +6,7 @@ import (
 	"net"
 
 	"github.com/repomcp/repomcp/internal/admin"
+	"github.com/repomcp/repomcp/internal/cli"
 	"github.com/repomcp/repomcp/internal/httpx"
 	"github.com/repomcp/repomcp/internal/metrics"
 	"github.com/repomcp/repomcp/internal/telemetry"
@@ -22,9 +23,9 @@ type administration struct {
 }
 
 // newAdministration uses a listener, or nil. Close it.
-func newAdministration(env environment, listener net.Listener, logger *slog.Logger) (*administration, error) {
+func newAdministration(env cli.Environment, listener net.Listener, logger *slog.Logger) (*administration, error) {
 	a := &administration{listener: listener, logger: logger}
-	settings := telemetry.Read(env.lookup, logger)
+	settings := telemetry.Read(env.Lookup, logger)
 	if listener != nil || settings.Metrics() {
 		a.metrics = metrics.New(version())
 	}

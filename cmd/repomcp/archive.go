@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/cli"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
 )
@@ -27,7 +28,7 @@ type archiveFlags struct {
 	serveRefs        []string
 }
 
-func newArchive(env environment) *cobra.Command {
+func newArchive(env cli.Environment) *cobra.Command {
 	var flags archiveFlags
 	command := &cobra.Command{
 		Use:   "archive --root DIR REPO [REVISION]",
@@ -51,7 +52,7 @@ An output file appears only when the archive is whole.`,
   repomcp archive --root testrepos hello main --path src --exclude '*.md' | tar tzf -`,
 		Args: func(c *cobra.Command, args []string) error {
 			if err := cobra.RangeArgs(1, 2)(c, args); err != nil {
-				return &usageError{fmt.Errorf("name a repository and, if you like, a revision: %w", err)}
+				return cli.Misused(fmt.Errorf("name a repository and, if you like, a revision: %w", err))
 			}
 			return nil
 		},
@@ -121,19 +122,19 @@ func (f archiveFlags) parseFormat() (archive.Format, error) {
 			return format, nil
 		}
 		if extension := filepath.Ext(f.output); extension != "" && !strings.HasPrefix(f.output, "/dev/") {
-			return "", &usageError{fmt.Errorf("-o %s: %s is none of the formats %s; name one with --format", f.output,
-				extension, formatNames())}
+			return "", cli.Misused(fmt.Errorf("-o %s: %s is none of the formats %s; name one with --format", f.output,
+				extension, formatNames()))
 		}
 		name = string(archive.TarGz)
 	}
 	format, ok := archive.ParseFormat(name)
 	if !ok {
-		return "", &usageError{fmt.Errorf("--format %q is none of %s", name, formatNames())}
+		return "", cli.Misused(fmt.Errorf("--format %q is none of %s", name, formatNames()))
 	}
 	return format, nil
 }
 
-func writeArchive(c *cobra.Command, env environment, flags archiveFlags, name, revision string) (err error) {
+func writeArchive(c *cobra.Command, env cli.Environment, flags archiveFlags, name, revision string) (err error) {
 	format, err := flags.parseFormat()
 	if err != nil {
 		return err
@@ -141,7 +142,7 @@ func writeArchive(c *cobra.Command, env environment, flags archiveFlags, name, r
 	if flags.root == "" {
 		return errNoRoot
 	}
-	env.collect(archiveGarbage)
+	env.Collect(cli.ArchiveGarbage)
 	catalogue, err := repos.Open(flags.root, repos.Options{
 		AllowUnreachable: flags.allowUnreachable, HideRefs: flags.hideRefs, ServeRefs: flags.serveRefs,
 	})
@@ -160,7 +161,7 @@ func writeArchive(c *cobra.Command, env environment, flags archiveFlags, name, r
 	}
 	engine, err := archive.NewEngine(archive.EngineOptions{Level: flags.level})
 	if err != nil {
-		return &usageError{err}
+		return cli.Misused(err)
 	}
 	defer engine.Close()
 	siblings := resources.NewSiblings(catalogue.View, snapshot.Repository())
@@ -168,15 +169,15 @@ func writeArchive(c *cobra.Command, env environment, flags archiveFlags, name, r
 	flags.options.Format, flags.options.Siblings = format, siblings
 	plan, err := engine.Plan(c.Context(), snapshot, head, flags.options)
 	if errors.Is(err, archive.ErrOption) {
-		return &usageError{err}
+		return cli.Misused(err)
 	}
 	if err != nil {
 		return err
 	}
 	if flags.dryRun {
-		return printMeasure(c.Context(), env.stdout, plan)
+		return printMeasure(c.Context(), env.Stdout, plan)
 	}
-	return writeOutput(flags.output, env.stdout, func(w io.Writer) error { return plan.WriteTo(c.Context(), w) })
+	return cli.WriteOutput(flags.output, env.Stdout, func(w io.Writer) error { return plan.WriteTo(c.Context(), w) })
 }
 
 func printMeasure(ctx context.Context, w io.Writer, plan *archive.Plan) error {

@@ -13,6 +13,7 @@ import (
 	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/access/oauth"
 	"github.com/repomcp/repomcp/internal/access/tokens"
+	"github.com/repomcp/repomcp/internal/cli"
 	"github.com/repomcp/repomcp/internal/httpx"
 )
 
@@ -66,7 +67,7 @@ func (f authenticationFlags) open(publicURL string, at reach, logger *slog.Logge
 		}
 		var err error
 		if a.tokens, err = tokens.Open(f.tokens, scopes, time.Now); err != nil {
-			return nil, &usageError{fmt.Errorf("--tokens: %w; repomcp token new makes the file", err)}
+			return nil, cli.Misused(fmt.Errorf("--tokens: %w; repomcp token new makes the file", err))
 		}
 		verifiers.Static = a.tokens
 		logger.Info("tokens were read", "file", f.tokens, "tokens", a.tokens.Count())
@@ -80,7 +81,7 @@ func (f authenticationFlags) open(publicURL string, at reach, logger *slog.Logge
 			URL: f.issuer, Audience: audience, Scope: f.scope, GroupsClaim: f.groupsClaim, Logger: logger,
 		})
 		if err != nil {
-			return nil, &usageError{fmt.Errorf("--oauth-issuer: %w", err)}
+			return nil, cli.Misused(fmt.Errorf("--oauth-issuer: %w", err))
 		}
 		verifiers.Issued = a.issuer
 		logger.Info("tokens of an issuer are accepted", "issuer", f.issuer, "audience", audience, "scope", f.scope)
@@ -98,8 +99,8 @@ func (f authenticationFlags) check(publicURL string, at reach) error {
 	case !f.asks():
 		return f.refuseOpenDoor(at)
 	case f.insecure:
-		return &usageError{errors.New("--insecure-no-auth asks nobody, and --tokens and --oauth-issuer ask " +
-			"everybody: leave out the one or the others")}
+		return cli.Misused(errors.New("--insecure-no-auth asks nobody, and --tokens and --oauth-issuer ask " +
+			"everybody: leave out the one or the others"))
 	case f.issuer != "":
 		_, err := f.audienceAt(publicURL, at)
 		return err
@@ -113,9 +114,10 @@ func (f authenticationFlags) refuseOpenDoor(at reach) error {
 	if !at.everybody || f.insecure {
 		return nil
 	}
-	return &usageError{fmt.Errorf("%s: make a token with \"repomcp token new NAME --tokens FILE\" and start with "+
+	return cli.Misused(fmt.Errorf("%s: make a token with \"repomcp token new NAME --tokens FILE\" and start with "+
 		"--tokens FILE; or name an authorization server with --oauth-issuer; or listen on 127.0.0.1 or a Unix socket; "+
-		"or, if all who can connect may read everything, start with --insecure-no-auth", exposed)}
+		"or, if all who can connect may read everything, start with --insecure-no-auth", exposed))
+
 }
 
 // audienceAt is the address of the endpoint, which is what clients ask the issuer for a
@@ -127,8 +129,9 @@ func (f authenticationFlags) audienceAt(publicURL string, at reach) (string, err
 	case publicURL != "":
 		return strings.TrimSuffix(publicURL, "/") + "/mcp", nil
 	case at.everybody || at.socket != "":
-		return "", &usageError{errors.New("--oauth-issuer needs --public-url, the address under which clients reach " +
-			"the server: tokens name it as their audience. Where they name something else, give --oauth-audience")}
+		return "", cli.Misused(errors.New("--oauth-issuer needs --public-url, the address under which clients reach " +
+			"the server: tokens name it as their audience. Where they name something else, give --oauth-audience"))
+
 	default:
 		return at.base + "/mcp", nil
 	}

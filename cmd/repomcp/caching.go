@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/repomcp/repomcp/internal/cache"
+	"github.com/repomcp/repomcp/internal/cli"
 )
 
 // faultInterval is how often new faults of the cache are logged: one line for
@@ -26,7 +27,7 @@ type cacheFlags struct {
 
 func (f *cacheFlags) define(set *pflag.FlagSet) {
 	set.StringVar(&f.dir, "cache-dir", "", "folder for archives that were made before; of this process alone")
-	set.Var(newSize(&f.bytes, 0), "cache-bytes", "what the archives in --cache-dir may take; 0 makes each archive anew")
+	set.Var(cli.NewSize(&f.bytes, 0), "cache-bytes", "what the archives in --cache-dir may take; 0 makes each archive anew")
 	set.StringVar(&f.objects, "object-store", "",
 		"bucket that servers share archives in, as s3://BUCKET?region=REGION, or azblob://CONTAINER, gs://BUCKET and "+
 			"file:///DIR of builds with the tag cloud; needs --cache-bytes")
@@ -71,7 +72,7 @@ type caching struct {
 func (f cacheFlags) open(ctx context.Context, redisURL string, logger *slog.Logger) (*caching, error) {
 	c := &caching{logger: logger}
 	if err := f.check(); err != nil {
-		return nil, &usageError{err}
+		return nil, cli.Misused(err)
 	}
 	if f.bytes == 0 {
 		return c, nil
@@ -86,7 +87,7 @@ func (f cacheFlags) open(ctx context.Context, redisURL string, logger *slog.Logg
 		if redisURL != "" {
 			o, err := cache.RedisOptions(redisURL)
 			if err != nil {
-				return nil, errors.Join(&usageError{fmt.Errorf("--redis: %w", err)}, c.close())
+				return nil, errors.Join(cli.Misused(fmt.Errorf("--redis: %w", err)), c.close())
 			}
 			c.redis = redis.NewClient(o)
 			options.Leases = cache.NewRedisLeases(c.redis)
@@ -119,7 +120,7 @@ func (c *caching) openObjects(ctx context.Context, f cacheFlags) (*cache.Objects
 		}
 		bucket, err := cache.OpenBucket(context.WithoutCancel(ctx), b.url)
 		if err != nil {
-			return nil, &usageError{fmt.Errorf("%s: %w", b.flag, err)}
+			return nil, cli.Misused(fmt.Errorf("%s: %w", b.flag, err))
 		}
 		c.buckets = append(c.buckets, bucket)
 		*b.to = bucket
@@ -130,7 +131,7 @@ func (c *caching) openObjects(ctx context.Context, f cacheFlags) (*cache.Objects
 	}
 	switch err := objects.CheckRedirects(ctx); {
 	case errors.Is(err, cache.ErrInsecure):
-		return nil, &usageError{fmt.Errorf("--object-store-public: %w", err)}
+		return nil, cli.Misused(fmt.Errorf("--object-store-public: %w", err))
 	case err != nil:
 		// Credentials may come later.
 		c.logger.Warn("clients are not redirected as long as no URL can be signed", "error", err)

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"sync/atomic"
+
+	"github.com/repomcp/repomcp/internal/cli"
 )
 
 // certificate is that of the server, from two files. It may be read again while it
@@ -23,11 +25,11 @@ func (f serveFlags) certificate() (*certificate, error) {
 		return nil, nil
 	}
 	if f.tlsCert == "" || f.tlsKey == "" {
-		return nil, &usageError{errHalfCertificate}
+		return nil, cli.Misused(errHalfCertificate)
 	}
 	c := &certificate{certFile: f.tlsCert, keyFile: f.tlsKey}
 	if err := c.reload(); err != nil {
-		return nil, &usageError{err}
+		return nil, cli.Misused(err)
 	}
 	return c, nil
 }

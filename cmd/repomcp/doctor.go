@@ -12,6 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/cli"
 	"github.com/repomcp/repomcp/internal/doctor"
 	"github.com/repomcp/repomcp/internal/forwarded"
 	"github.com/repomcp/repomcp/internal/tools"
@@ -26,7 +27,7 @@ type doctorFlags struct {
 	asJSON bool
 }
 
-func newDoctor(env environment) *cobra.Command {
+func newDoctor(env cli.Environment) *cobra.Command {
 	var flags doctorFlags
 	command := &cobra.Command{
 		Use:   "doctor --root DIR",
@@ -45,7 +46,7 @@ The exit code is 0 without faults, 1 with some, and 2 for a wrong command line.`
   repomcp doctor --root /srv/git --deep`,
 		Args: takesNoArgument,
 		RunE: func(c *cobra.Command, _ []string) error {
-			refused := applySettings(c, env.lookup)
+			refused := cli.ApplySettings(c, env.Lookup)
 			return examine(c, env, flags, refused)
 		},
 	}
@@ -56,18 +57,18 @@ The exit code is 0 without faults, 1 with some, and 2 for a wrong command line.`
 	return command
 }
 
-func examine(c *cobra.Command, env environment, flags doctorFlags, refused error) error {
+func examine(c *cobra.Command, env cli.Environment, flags doctorFlags, refused error) error {
 	if flags.root == "" && refused == nil {
 		return errNoRoot
 	}
 	settings := flags.examined(env)
 	settings.Deep = flags.deep
-	settings.Unknown = unknownVariables(c.Root(), os.Environ())
+	settings.Unknown = cli.UnknownVariables(c.Root(), os.Environ())
 	if refused != nil {
 		settings.Refused = append(settings.Refused, refused)
 	}
 	report := doctor.Examine(c.Context(), settings)
-	if err := write(env.stdout, report, flags.asJSON); err != nil {
+	if err := write(env.Stdout, report, flags.asJSON); err != nil {
 		return err
 	}
 	if report.Faults > 0 {
@@ -148,7 +149,7 @@ func (f serveFlags) asking(at reach) doctor.Asking {
 }
 
 // examined are the settings of a server as its doctor wants them.
-func (f serveFlags) examined(env environment) doctor.Settings {
+func (f serveFlags) examined(env cli.Environment) doctor.Settings {
 	budget, at := f.limiting.budget(env), f.intendedReach()
 	f.fitCaches(budget)
 	s := doctor.Settings{

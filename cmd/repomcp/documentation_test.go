@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/cli"
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
@@ -51,7 +52,7 @@ func serveSamples(t *testing.T, flags ...string) *peer {
 	}()
 	t.Cleanup(func() {
 		cancel()
-		if code := <-ended; code != exitOK {
+		if code := <-ended; code != cli.ExitOK {
 			t.Errorf("the server ended with %d", code)
 		}
 	})

@@ -18,6 +18,7 @@ import (
 
 	"github.com/coder/websocket"
 
+	"github.com/repomcp/repomcp/internal/cli"
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
@@ -235,8 +236,8 @@ func TestWhatOutlivesTheDrainTimeIsBroken(t *testing.T) {
 		t.Fatal(err)
 	}
 	var exit *exec.ExitError
-	if err := <-c.p.done; !errors.As(err, &exit) || exit.ExitCode() != exitSignal {
-		t.Errorf("the server ended with %v, want exit code %d", err, exitSignal)
+	if err := <-c.p.done; !errors.As(err, &exit) || exit.ExitCode() != cli.ExitSignal {
+		t.Errorf("the server ended with %v, want exit code %d", err, cli.ExitSignal)
 	}
 	if whole := c.finish(t, 0, slow); whole != 0 {
 		t.Errorf("%d downloads are whole although nobody read them", whole)

@@ -22,7 +22,9 @@ import (
 
 	"github.com/repomcp/repomcp/client"
 	"github.com/repomcp/repomcp/client/checkout"
+	"github.com/repomcp/repomcp/internal/cli"
 	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/remote"
 )
 
 // damage is what a proxy does to the bytes of one connection's replies from some
@@ -270,12 +272,12 @@ func TestFaultsOnTheWay(t *testing.T) {
 		result, err := f.sync(1+random.IntN(3), random.IntN(2) == 0)
 		proxy.plan(0, "", 0, 0)
 		about := fmt.Sprintf("round %d, %s within %d bytes of %d connections", round, kind, within, connections)
-		code := exitOK
+		code := cli.ExitOK
 		if err != nil {
-			code = exitCode(err)
+			code = remote.ExitCode(err)
 		}
 		outcomes[fmt.Sprintf("code %d", code)]++
-		if code != exitOK {
+		if code != cli.ExitOK {
 			t.Logf("%s: code %d: %v", about, code, err)
 		}
 		f.judge(about, code, result, err, heads[at])
@@ -295,17 +297,17 @@ func (f *faultFolder) judge(about string, code int, result checkout.Result, err 
 	f.t.Helper()
 	got := f.read()
 	switch code {
-	case exitOK:
+	case cli.ExitOK:
 		if result.KeptCount != 0 || !maps.Equal(got, head) {
 			f.t.Fatalf("%s: in step, and has %d files of %d, %d kept", about, len(got), len(head), result.KeptCount)
 		}
-	case exitNetwork, exitRefused, exitFailed:
+	case cli.ExitNetwork, cli.ExitRefused, cli.ExitFailed:
 		for path, content := range got {
 			if content != f.before[path] && content != head[path] {
 				f.t.Errorf("%s: code %d (%v), and %s is neither the old nor the new one", about, code, err, path)
 			}
 		}
-	case exitDamaged: // what came before that was noticed is replaced by the next run
+	case cli.ExitDamaged: // what came before that was noticed is replaced by the next run
 	default:
 		f.t.Errorf("%s: code %d: %v", about, code, err)
 	}
@@ -340,8 +342,8 @@ func TestProcessesEndByTheirCodes(t *testing.T) {
 		kind         string
 		within, code int
 	}{
-		{"cut", 0, exitNetwork}, {"stall", 0, exitNetwork}, {"noise", 0, exitNetwork}, {"byte", -20_000, exitDamaged},
-		{"", 0, exitOK},
+		{"cut", 0, cli.ExitNetwork}, {"stall", 0, cli.ExitNetwork}, {"noise", 0, cli.ExitNetwork}, {"byte", -20_000, cli.ExitDamaged},
+		{"", 0, cli.ExitOK},
 	} {
 		proxy.plan(1, c.kind, c.within, 1000)
 		f := &faultFolder{t: t, dir: filepath.Join(t.TempDir(), "in")}
@@ -351,7 +353,7 @@ func TestProcessesEndByTheirCodes(t *testing.T) {
 		if code := command.ProcessState.ExitCode(); code != c.code {
 			t.Errorf("%s: code %d, %v: %.300s", c.kind, code, err, out)
 		}
-		if c.code == exitOK && !maps.Equal(f.read(), heads[len(heads)-1]) {
+		if c.code == cli.ExitOK && !maps.Equal(f.read(), heads[len(heads)-1]) {
 			t.Errorf("the folder has %d files", len(f.read()))
 		}
 	}

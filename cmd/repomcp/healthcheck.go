@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/repomcp/repomcp/internal/admin"
+	"github.com/repomcp/repomcp/internal/cli"
 )
 
 // newHealthcheck is for containers, which have no other program to ask with.
@@ -24,7 +25,7 @@ environment or in a configuration file the same are used here.`,
   REPOMCP_LISTEN=unix:/run/repomcp/socket repomcp healthcheck`,
 		Args: func(c *cobra.Command, args []string) error {
 			if err := cobra.NoArgs(c, args); err != nil {
-				return &usageError{err}
+				return cli.Misused(err)
 			}
 			return nil
 		},

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/repomcp/repomcp/internal/cli"
 )
 
 // healthcheck runs the command, and returns its exit code and what it says.
@@ -27,26 +29,26 @@ func TestHealthcheckAsksTheServer(t *testing.T) {
 	address := strings.TrimPrefix(p.url, "http://")
 	_, port, _ := strings.Cut(address, ":")
 	for _, listen := range []string{address, ":" + port, "0.0.0.0:" + port, "localhost:" + port} {
-		if code, said := healthcheck(t, nil, "--listen", listen); code != exitOK || said != "" {
+		if code, said := healthcheck(t, nil, "--listen", listen); code != cli.ExitOK || said != "" {
 			t.Errorf("%s: %d %s", listen, code, said)
 		}
 	}
-	if code, said := healthcheck(t, []string{"REPOMCP_LISTEN=" + address, "REPOMCP_ROOT=" + root}); code != exitOK || said != "" {
+	if code, said := healthcheck(t, []string{"REPOMCP_LISTEN=" + address, "REPOMCP_ROOT=" + root}); code != cli.ExitOK || said != "" {
 		t.Errorf("from the environment: %d %s", code, said)
 	}
-	if code, said := healthcheck(t, nil, "--listen", address, "--tls-cert", "x"); code != exitFailed || !strings.Contains(said, "no answer at") {
+	if code, said := healthcheck(t, nil, "--listen", address, "--tls-cert", "x"); code != cli.ExitFailed || !strings.Contains(said, "no answer at") {
 		t.Errorf("HTTPS of a server that speaks HTTP: %d %s", code, said)
 	}
 	if err := os.Rename(root, root+"2"); err != nil {
 		t.Fatal(err)
 	}
-	if code, said := healthcheck(t, nil, "--listen", address); code != exitFailed || !strings.Contains(said, "the server is not well: 503") {
+	if code, said := healthcheck(t, nil, "--listen", address); code != cli.ExitFailed || !strings.Contains(said, "the server is not well: 503") {
 		t.Errorf("without its root: %d %s", code, said)
 	}
-	if code, said := healthcheck(t, nil, "--listen", "127.0.0.1:1"); code != exitFailed || !strings.Contains(said, "no answer at 127.0.0.1:1") {
+	if code, said := healthcheck(t, nil, "--listen", "127.0.0.1:1"); code != cli.ExitFailed || !strings.Contains(said, "no answer at 127.0.0.1:1") {
 		t.Errorf("where nobody listens: %d %s", code, said)
 	}
-	if code, _ := healthcheck(t, nil, "word"); code != exitUsage {
+	if code, _ := healthcheck(t, nil, "word"); code != cli.ExitUsage {
 		t.Errorf("with an argument: %d", code)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/repomcp/repomcp/internal/cli"
 )
 
 // The chart is rendered by helm itself, and the program takes the settings in it.
@@ -124,14 +126,14 @@ func checkChart(t *testing.T, rendered string, kinds int, probed string) {
 			if err := os.WriteFile(file, []byte(m.Data["config.yaml"]), 0o600); err != nil {
 				t.Fatal(err)
 			}
-			serve, _, err := newRoot(environment{}).Find([]string{"serve"})
+			serve, _, err := newRoot(cli.Environment{}).Find([]string{"serve"})
 			if err != nil {
 				t.Fatal(err)
 			}
 			if err := serve.ParseFlags([]string{"--config", file}); err != nil {
 				t.Fatal(err)
 			}
-			if err := applySettings(serve, func(string) (string, bool) { return "", false }); err != nil {
+			if err := cli.ApplySettings(serve, func(string) (string, bool) { return "", false }); err != nil {
 				t.Error(err)
 			}
 		case "Deployment":

@@ -8,6 +8,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/repomcp/repomcp/internal/cli"
 	"github.com/repomcp/repomcp/internal/limits"
 )
 
@@ -22,7 +23,7 @@ type limitFlags struct {
 }
 
 func (f *limitFlags) define(set *pflag.FlagSet) {
-	set.Var(newSize(&f.memory, 0), "memory-budget",
+	set.Var(cli.NewSize(&f.memory, 0), "memory-budget",
 		"memory that the process stays within; 0: GOMEMLIMIT, else nine tenths of the container's, else half of the "+
 			"machine's")
 	set.IntVar(&f.streams, "max-streams", 0,
@@ -41,11 +42,11 @@ func (f *limitFlags) define(set *pflag.FlagSet) {
 const unlimited = math.MaxInt64
 
 // budget is the memory that the process has.
-func (f *limitFlags) budget(env environment) int64 {
+func (f *limitFlags) budget(env cli.Environment) int64 {
 	if f.memory > 0 {
 		return f.memory
 	}
-	if _, chosen := env.lookup("GOMEMLIMIT"); chosen {
+	if _, chosen := env.Lookup("GOMEMLIMIT"); chosen {
 		if limit := debug.SetMemoryLimit(-1); limit != unlimited {
 			return limit
 		}
@@ -62,12 +63,12 @@ func (f *mirrorFlags) fitCaches(memory int64) {
 }
 
 // limit divides the memory.
-func (f *mirrorFlags) limit(env environment) *limits.Limiter {
+func (f *mirrorFlags) limit(env cli.Environment) *limits.Limiter {
 	memory := f.limiting.budget(env)
 	if f.limiting.memory > 0 {
 		debug.SetMemoryLimit(memory)
 	} else {
-		env.limitMemory(memory)
+		env.LimitMemory(memory)
 	}
 	f.fitCaches(memory)
 	f.workers = limits.Workers(memory, runtime.GOMAXPROCS(0))

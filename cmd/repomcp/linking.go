@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/pflag"
 
+	"github.com/repomcp/repomcp/internal/cli"
 	"github.com/repomcp/repomcp/internal/links"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"
@@ -71,7 +72,7 @@ func (f linkFlags) open(publicURL, scheme string, listening net.Addr, logger *sl
 	}
 	base, err := links.ParseBase(publicURL)
 	if err != nil {
-		return nil, &usageError{fmt.Errorf("--public-url: %w", err)}
+		return nil, cli.Misused(fmt.Errorf("--public-url: %w", err))
 	}
 	if err := l.load(f); err != nil {
 		return nil, errors.Join(err, l.close())
@@ -82,7 +83,7 @@ func (f linkFlags) open(publicURL, scheme string, listening net.Addr, logger *sl
 	}
 	authority, err := links.New(options)
 	if err != nil {
-		return nil, errors.Join(&usageError{err}, l.close())
+		return nil, errors.Join(cli.Misused(err), l.close())
 	}
 	switch {
 	case f.keyFile == "" && !local:
@@ -101,7 +102,7 @@ func (f linkFlags) open(publicURL, scheme string, listening net.Addr, logger *sl
 func (f linkFlags) mode() (mcp.Delivery, error) {
 	delivery, ok := deliveryNames[f.delivery]
 	if !ok {
-		return delivery, &usageError{fmt.Errorf("--delivery %q is none of auto, direct and url", f.delivery)}
+		return delivery, cli.Misused(fmt.Errorf("--delivery %q is none of auto, direct and url", f.delivery))
 	}
 	return delivery, nil
 }
@@ -109,7 +110,7 @@ func (f linkFlags) mode() (mcp.Delivery, error) {
 // checkLifetime refuses links that would end at once, or never.
 func (f linkFlags) checkLifetime() error {
 	if f.lifetime < time.Second || f.lifetime > links.MaxLifetime {
-		return &usageError{fmt.Errorf("--link-lifetime must be from 1s to %v", links.MaxLifetime)}
+		return cli.Misused(fmt.Errorf("--link-lifetime must be from 1s to %v", links.MaxLifetime))
 	}
 	return nil
 }
@@ -117,7 +118,7 @@ func (f linkFlags) checkLifetime() error {
 // unlinked refuses settings that have no meaning without links.
 func (f linkFlags) unlinked(delivery mcp.Delivery) error {
 	if delivery == mcp.DeliveryURL || f.keyFile != "" || f.redis != "" {
-		return &usageError{errors.New("links need --public-url, the address under which clients reach the server")}
+		return cli.Misused(errors.New("links need --public-url, the address under which clients reach the server"))
 	}
 	return nil
 }
@@ -132,16 +133,16 @@ func (l *linking) load(f linkFlags) (err error) {
 			return err
 		}
 	} else if l.keys, err = links.LoadKeyring(f.keyFile); err != nil {
-		return &usageError{fmt.Errorf("--link-key-file: %w", err)}
+		return cli.Misused(fmt.Errorf("--link-key-file: %w", err))
 	}
 	if f.revocations != "" {
 		if l.revocations, err = links.LoadRevocations(f.revocations); err != nil {
-			return &usageError{fmt.Errorf("--link-revocations: %w", err)}
+			return cli.Misused(fmt.Errorf("--link-revocations: %w", err))
 		}
 	}
 	if f.redis != "" {
 		if l.redis, err = links.NewRedis(f.redis, time.Now); err != nil {
-			return &usageError{fmt.Errorf("--redis: %w", err)}
+			return cli.Misused(fmt.Errorf("--redis: %w", err))
 		}
 	}
 	return nil

@@ -14,6 +14,8 @@ import (
 
 	"github.com/coreos/go-systemd/v22/activation"
 	"github.com/coreos/go-systemd/v22/daemon"
+
+	"github.com/repomcp/repomcp/internal/cli"
 )
 
 const (
@@ -41,8 +43,8 @@ func inheritSockets() (found sockets, err error) {
 				place = &found.admin
 			}
 			if listener == nil || *place != nil {
-				return found, &usageError{fmt.Errorf("systemd passed a socket %q that has no use: one stream socket is "+
-					"for clients, and one with FileDescriptorName=%s for the operator", name, adminSocket)}
+				return found, cli.Misused(fmt.Errorf("systemd passed a socket %q that has no use: one stream socket is "+
+					"for clients, and one with FileDescriptorName=%s for the operator", name, adminSocket))
 			}
 			*place = listener
 		}

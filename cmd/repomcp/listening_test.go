@@ -22,6 +22,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/cli"
 )
 
 // launchWith starts the program by a shell that sets variables, with files that it
@@ -65,7 +67,7 @@ func TestAUnixSocketIsServed(t *testing.T) {
 	for range 2 { // the second finds what a process left that was killed
 		p, said := launchWith(t, "", nil, "--listen", "unix:"+path)
 		said.await(t, regexp.MustCompile("listening on unix:"+path))
-		if code, said := healthcheck(t, nil, "--listen", "unix:"+path); code != exitOK {
+		if code, said := healthcheck(t, nil, "--listen", "unix:"+path); code != cli.ExitOK {
 			t.Errorf("the health over the socket: %d %s", code, said)
 		}
 		p.client = through("unix", path, nil)
@@ -189,7 +191,7 @@ func TestHTTPSWithCertificatesThatChange(t *testing.T) {
 	at := regexp.MustCompile(`listening on https://(\S+),`)
 	said.await(t, at)
 	address := at.FindStringSubmatch(said.String())[1]
-	if code, told := healthcheck(t, nil, "--listen", address, "--tls-cert", certFile); code != exitOK {
+	if code, told := healthcheck(t, nil, "--listen", address, "--tls-cert", certFile); code != cli.ExitOK {
 		t.Errorf("the health over HTTPS: %d %s", code, told)
 	}
 	get := func(cert []byte) error {

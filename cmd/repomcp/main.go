@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+
+	"github.com/repomcp/repomcp/internal/cli"
 )
 
 func main() { os.Exit(mainCode()) }
@@ -22,7 +24,7 @@ func mainCode() int {
 		<-signals
 		// What runs in the background was started with SIGINT ignored, so that
 		// letting the system handle the second one would do nothing.
-		os.Exit(exitSignal)
+		os.Exit(cli.ExitSignal)
 	}()
 	return run(ctx, os.Args[1:], os.LookupEnv, os.Stdout, os.Stderr)
 }

@@ -12,18 +12,20 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"github.com/repomcp/repomcp/internal/cli"
 )
 
 // newManual is for those who make packages. The date of the pages is SOURCE_DATE_EPOCH,
 // so that builds can be repeated, or today's.
-func newManual(env environment) *cobra.Command {
+func newManual(env cli.Environment) *cobra.Command {
 	return &cobra.Command{
 		Use:    "man DIR",
 		Short:  "Write the manual pages of all commands into a folder",
 		Hidden: true,
 		Args: func(c *cobra.Command, args []string) error {
 			if err := cobra.ExactArgs(1)(c, args); err != nil {
-				return &usageError{fmt.Errorf("name the folder that the pages go into: %w", err)}
+				return cli.Misused(fmt.Errorf("name the folder that the pages go into: %w", err))
 			}
 			return nil
 		},
@@ -32,10 +34,10 @@ func newManual(env environment) *cobra.Command {
 				return err
 			}
 			date := time.Now()
-			if epoch, ok := env.lookup("SOURCE_DATE_EPOCH"); ok {
+			if epoch, ok := env.Lookup("SOURCE_DATE_EPOCH"); ok {
 				seconds, err := strconv.ParseInt(epoch, 10, 64)
 				if err != nil {
-					return &usageError{fmt.Errorf("SOURCE_DATE_EPOCH is a number of seconds, not %q", epoch)}
+					return cli.Misused(fmt.Errorf("SOURCE_DATE_EPOCH is a number of seconds, not %q", epoch))
 				}
 				date = time.Unix(seconds, 0)
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/cli"
 	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/limits"
 	"github.com/repomcp/repomcp/internal/mcp"
@@ -29,7 +30,7 @@ import (
 	"github.com/repomcp/repomcp/internal/watch"
 )
 
-var errNoRoot = &usageError{errors.New("name the folder of the git mirrors with --root DIR or REPOMCP_ROOT")}
+var errNoRoot = cli.Misused(errors.New("name the folder of the git mirrors with --root DIR or REPOMCP_ROOT"))
 
 // defaultHistoryCache is what its parts take by default.
 const defaultHistoryCache = history.DefaultFactsBytes + repos.DefaultGraphBytes + repos.DefaultCommitGraphBytes
@@ -71,18 +72,18 @@ func (f *mirrorFlags) define(set *pflag.FlagSet) {
 		"also serve commits that no ref leads to, by their id")
 	set.StringSliceVar(&f.hideRefs, "hide-refs", nil, hideRefsUsage)
 	set.StringSliceVar(&f.serveRefs, "serve-refs", nil, serveRefsUsage)
-	set.Var(newSize(&f.readLimit, 4<<20), "read-limit",
+	set.Var(cli.NewSize(&f.readLimit, 4<<20), "read-limit",
 		"largest content of resources/read; larger ones need resources/stream")
-	set.Var(newSize(&f.binaryLimit, archive.DefaultBytes), "max-binary-bytes",
+	set.Var(cli.NewSize(&f.binaryLimit, archive.DefaultBytes), "max-binary-bytes",
 		"largest content that follows a reply as bytes (binary transfer)")
-	set.Var(newSize(&f.limits.Bytes, archive.DefaultBytes), "max-archive-bytes", "largest archive, by its tar")
+	set.Var(cli.NewSize(&f.limits.Bytes, archive.DefaultBytes), "max-archive-bytes", "largest archive, by its tar")
 	set.Int64Var(&f.limits.Entries, "max-archive-entries", archive.DefaultEntries,
 		"largest number of entries of an archive")
 	set.IntVar(&f.limits.Depth, "max-archive-depth", archive.DefaultDepth,
 		"deepest nesting of folders in an archive")
 	set.IntVar(&f.limits.PathBytes, "max-archive-path", archive.DefaultPathBytes,
 		"longest path in an archive, in bytes")
-	set.Var(newSize(&f.limits.BlobBytes, archive.DefaultBlobBytes), "max-archive-file",
+	set.Var(cli.NewSize(&f.limits.BlobBytes, archive.DefaultBlobBytes), "max-archive-file",
 		"largest file in an archive")
 	set.IntVar(&f.level, "compression-level", 0, "of archives, 1 (fast) to 9 (small); 0 picks a good one")
 	set.DurationVar(&f.rescan, "rescan", 10*time.Second,
@@ -94,9 +95,9 @@ func (f *mirrorFlags) define(set *pflag.FlagSet) {
 		"look for changes of watched repositories twice a second instead of having the kernel tell (inotify)")
 	set.IntVar(&f.maxSubscriptions, "max-subscriptions", 10_000,
 		"how many resources all clients together may watch")
-	set.Var(newSize(&f.searchCache, search.DefaultCacheBytes), "search-cache",
+	set.Var(cli.NewSize(&f.searchCache, search.DefaultCacheBytes), "search-cache",
 		"memory for the results of earlier code searches")
-	set.Var(newSize(&f.historyCache, defaultHistoryCache), "history-cache",
+	set.Var(cli.NewSize(&f.historyCache, defaultHistoryCache), "history-cache",
 		"memory for what is known of commits and paths: half of it for commit-graph files and which commits may be "+
 			"read, a quarter for logs, blames and comparisons, a quarter for the parents of commits")
 	set.StringSliceVar(&f.tools, "tools", nil,
@@ -116,8 +117,8 @@ func (f *mirrorFlags) define(set *pflag.FlagSet) {
 // takesNoArgument refuses arguments: what is served is named by a flag.
 func takesNoArgument(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return &usageError{fmt.Errorf("%s takes no argument %q; name the folder of the mirrors with --root %s", c.Name(),
-			args[0], args[0])}
+		return cli.Misused(fmt.Errorf("%s takes no argument %q; name the folder of the mirrors with --root %s", c.Name(),
+			args[0], args[0]))
 	}
 	return nil
 }
@@ -149,7 +150,7 @@ func (f mirrorFlags) open(
 	}
 	engine, err := archive.NewEngine(archive.EngineOptions{Level: f.level, Workers: f.workers})
 	if err != nil {
-		return nil, errors.Join(&usageError{err}, catalogue.Close())
+		return nil, errors.Join(cli.Misused(err), catalogue.Close())
 	}
 	return &mirrors{catalogue: catalogue, engine: engine, limits: limiter, logger: logger}, nil
 }
@@ -186,7 +187,7 @@ func (m *mirrors) assemble(f mirrorFlags, contents resources.Options, messages m
 		Facts:    history.NewFacts(f.historyCache / 4),
 	}), f.tools)
 	if err != nil {
-		return &usageError{fmt.Errorf("--tools: %w", err)}
+		return cli.Misused(fmt.Errorf("--tools: %w", err))
 	}
 	for _, tool := range offered {
 		m.messages.AddTool(tool.Tool, tool.Handler)
@@ -198,7 +199,7 @@ func (f mirrorFlags) checkFetchAge() error {
 	if f.fetchHook == "" || f.fetchAge >= minFetchAge {
 		return nil
 	}
-	return &usageError{fmt.Errorf("--fetch-age %s: the least is %s", f.fetchAge, minFetchAge)}
+	return cli.Misused(fmt.Errorf("--fetch-age %s: the least is %s", f.fetchAge, minFetchAge))
 }
 
 // refresher calls --fetch-hook.
@@ -208,7 +209,7 @@ func (f mirrorFlags) refresher(logger *slog.Logger) (*refresh.Refresher, error) 
 	}
 	r, err := refresh.New(refresh.Options{Hook: f.fetchHook, Age: f.fetchAge, Logger: logger})
 	if err != nil {
-		return nil, &usageError{fmt.Errorf("--fetch-hook: %w", err)}
+		return nil, cli.Misused(fmt.Errorf("--fetch-hook: %w", err))
 	}
 	return r, nil
 }
@@ -259,7 +260,7 @@ func outliveReaders() (stop func()) {
 func newLogger(w io.Writer, flags mirrorFlags) (*slog.Logger, *slog.LevelVar, error) {
 	level := new(slog.LevelVar)
 	if err := setLevel(level, flags.logLevel); err != nil {
-		return nil, nil, &usageError{err}
+		return nil, nil, cli.Misused(err)
 	}
 	options := &slog.HandlerOptions{Level: level}
 	switch flags.logFormat {
@@ -268,7 +269,7 @@ func newLogger(w io.Writer, flags mirrorFlags) (*slog.Logger, *slog.LevelVar, er
 	case "json":
 		return slog.New(slog.NewJSONHandler(w, options)), level, nil
 	default:
-		return nil, nil, &usageError{fmt.Errorf("--log-format %q is neither text nor json", flags.logFormat)}
+		return nil, nil, cli.Misused(fmt.Errorf("--log-format %q is neither text nor json", flags.logFormat))
 	}
 }
 

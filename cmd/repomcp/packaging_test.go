@@ -16,6 +16,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 	"go.yaml.in/yaml/v3"
+
+	"github.com/repomcp/repomcp/internal/cli"
 )
 
 // The modules that have the schemas, and where. They are no part of this one: go test
@@ -171,7 +173,7 @@ func checkImage(t *testing.T, file string) {
 	if command == nil || json.Unmarshal(command[1], &words) != nil || len(words) < 2 {
 		t.Fatalf("%s: %s", file, command)
 	}
-	if found, _, err := newRoot(environment{}).Find(words); err != nil || found.ParseFlags(words[1:]) != nil {
+	if found, _, err := newRoot(cli.Environment{}).Find(words); err != nil || found.ParseFlags(words[1:]) != nil {
 		t.Errorf("%s: %v: %v", file, words, err)
 	}
 }
@@ -293,7 +295,7 @@ func TestSampleConfiguration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	serve, _, err := newRoot(environment{}).Find([]string{"serve"})
+	serve, _, err := newRoot(cli.Environment{}).Find([]string{"serve"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -325,7 +327,7 @@ func TestSampleConfiguration(t *testing.T) {
 		if err := serve.ParseFlags([]string{"--config", file}); err != nil {
 			t.Fatal(err)
 		}
-		if err := applySettings(serve, func(string) (string, bool) { return "", false }); err != nil {
+		if err := cli.ApplySettings(serve, func(string) (string, bool) { return "", false }); err != nil {
 			t.Errorf("%s: %v", file, err)
 		}
 	}
@@ -343,7 +345,7 @@ func TestSystemdUnit(t *testing.T) {
 		t.Fatal("the unit starts nothing")
 	}
 	words := strings.Fields(string(command[1]))
-	if found, _, err := newRoot(environment{}).Find(words); err != nil || found.ParseFlags(words[1:]) != nil {
+	if found, _, err := newRoot(cli.Environment{}).Find(words); err != nil || found.ParseFlags(words[1:]) != nil {
 		t.Errorf("%q: %v", words, err)
 	}
 	if _, err := exec.LookPath("systemd-analyze"); err != nil {
@@ -383,7 +385,7 @@ func TestManualHasEveryCommand(t *testing.T) {
 		t.Fatalf("%v: %s", err, said)
 	}
 	groff, _ := exec.LookPath("groff")
-	names := commandsBelow(newRoot(environment{}))
+	names := commandsBelow(newRoot(cli.Environment{}))
 	if len(names) < 8 {
 		t.Errorf("only %q", names)
 	}

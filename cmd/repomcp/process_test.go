@@ -24,6 +24,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/cli"
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
@@ -167,8 +168,8 @@ func TestEndOfTheDrainTimeAbortsVisibly(t *testing.T) {
 		t.Fatal(err)
 	}
 	var exit *exec.ExitError
-	if err := <-p.done; !errors.As(err, &exit) || exit.ExitCode() != exitFailed {
-		t.Errorf("the server ended with %v, want exit code %d", err, exitFailed)
+	if err := <-p.done; !errors.As(err, &exit) || exit.ExitCode() != cli.ExitFailed {
+		t.Errorf("the server ended with %v, want exit code %d", err, cli.ExitFailed)
 	}
 	if n, err := io.Copy(io.Discard, body); err == nil {
 		t.Errorf("after the drain time the stream ended cleanly, %d bytes on", n)
@@ -291,7 +292,7 @@ func TestSecondSignalEndsAtOnce(t *testing.T) {
 	select {
 	case err := <-p.done:
 		var exit *exec.ExitError
-		if !errors.As(err, &exit) || exit.ExitCode() != exitSignal {
+		if !errors.As(err, &exit) || exit.ExitCode() != cli.ExitSignal {
 			t.Errorf("the server ended with %v", err)
 		}
 	case <-time.After(time.Minute):

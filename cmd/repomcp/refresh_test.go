@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/cli"
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
@@ -219,7 +220,7 @@ func TestWrongHooksAndProxiesAreRefused(t *testing.T) {
 		arguments := append([]string{"serve", "--root", t.TempDir(), "--listen", "127.0.0.1:0"}, strings.Fields(flags)...)
 		command := exec.CommandContext(within(t), program(t), arguments...)
 		said, _ := command.CombinedOutput() // the code says how it went
-		if command.ProcessState.ExitCode() != exitUsage || !strings.Contains(string(said), want) {
+		if command.ProcessState.ExitCode() != cli.ExitUsage || !strings.Contains(string(said), want) {
 			t.Errorf("%s: %v %s", flags, command.ProcessState, said)
 		}
 	}

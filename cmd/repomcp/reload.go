@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/repomcp/repomcp/internal/cli"
 )
 
 // reloads is what SIGHUP has read again, by what it is.
@@ -44,7 +46,7 @@ func (f serveFlags) reloads(
 	c *cobra.Command, level *slog.LevelVar, cert *certificate, a *authentication, control *accessControl, l *linking,
 ) reloads {
 	list := reloads{{"log level", func() error {
-		name, err := fileSetting(c, "log-level")
+		name, err := cli.FileSetting(c, "log-level")
 		if err != nil {
 			return err
 		}

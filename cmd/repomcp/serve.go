@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/repomcp/repomcp/internal/cli"
 	"github.com/repomcp/repomcp/internal/forwarded"
 	"github.com/repomcp/repomcp/internal/httpx"
 	"github.com/repomcp/repomcp/internal/mcp"
@@ -51,7 +52,7 @@ type serveFlags struct {
 	cache          cacheFlags
 }
 
-func newServe(env environment) *cobra.Command {
+func newServe(env cli.Environment) *cobra.Command {
 	var flags serveFlags
 	command := &cobra.Command{
 		Use:   "serve --root DIR",
@@ -109,7 +110,7 @@ func defineServing(set *pflag.FlagSet, flags *serveFlags) {
 		"address or network of a proxy whose X-Forwarded-For names the client, or unix for a Unix socket (repeatable)")
 	set.DurationVar(&flags.writeTimeout, "write-timeout", 2*time.Minute,
 		"how long a client may take nothing of what is sent before it is dropped")
-	set.Var(newSize(&flags.minRate, 8<<10), "min-rate",
+	set.Var(cli.NewSize(&flags.minRate, 8<<10), "min-rate",
 		"bytes a second that a client has to take while others find the server full; the slowest is dropped first")
 	set.IntVar(&flags.maxConnections, "max-connections", 0,
 		"connections that may be open; 0: half of the descriptors that the process may have, at most 10000")
@@ -124,14 +125,14 @@ func defineServing(set *pflag.FlagSet, flags *serveFlags) {
 	flags.cache.define(set)
 }
 
-func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
+func serve(c *cobra.Command, env cli.Environment, flags serveFlags) (err error) {
 	ctx := c.Context()
 	if flags.root == "" {
 		return errNoRoot
 	}
-	env.collect(serveGarbage)
+	env.Collect(cli.ServeGarbage)
 	defer outliveReaders()()
-	logger, level, err := newLogger(env.stderr, flags.mirrorFlags)
+	logger, level, err := newLogger(env.Stderr, flags.mirrorFlags)
 	if err != nil {
 		return err
 	}
@@ -141,7 +142,7 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 			logger.Info("stopped", "clean", err == nil)
 		}
 	}()
-	warnOfSettings(logger, c.Root(), os.Environ())
+	cli.WarnOfSettings(logger, c.Root(), os.Environ())
 	warnOfReaders(logger, flags.sessionKeyFile, flags.links.keyFile, flags.tlsKey)
 	cert, err := flags.certificate()
 	if err != nil {
@@ -161,7 +162,7 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 	}
 	proxies, err := forwarded.Parse(flags.trustedProxies)
 	if err != nil {
-		return &usageError{fmt.Errorf("--trusted-proxy: %w", err)}
+		return cli.Misused(fmt.Errorf("--trusted-proxy: %w", err))
 	}
 	served, err := flags.open(flags.limit(env), logger, control.rules.Visible)
 	if err != nil {
@@ -213,7 +214,7 @@ func serve(c *cobra.Command, env environment, flags serveFlags) (err error) {
 		Limits: served.limits, MinRate: flags.minRate,
 		Observer: operator.observer(), Stages: operator.telemetry != nil, Logger: logger,
 	})
-	greet(env.stderr, flags, at, asking.asks(), len(served.catalogue.Names()), logger)
+	greet(env.Stderr, flags, at, asking.asks(), len(served.catalogue.Names()), logger)
 	serving = true
 	defer operator.serve(ctx, hosts, metrics.Sources{
 		Catalogue: served.catalogue, Scheduler: served.engine.Scheduler(), Subscriptions: served.subscriptions,
@@ -276,8 +277,8 @@ func (f serveFlags) sessionKey() ([]byte, error) {
 		return nil, fmt.Errorf("session key: %w", err)
 	}
 	if key = bytes.TrimSpace(key); len(key) < minSessionKeyBytes {
-		return nil, &usageError{fmt.Errorf("session key: the file needs %d bytes or more, for example from: openssl "+
-			"rand -base64 48", minSessionKeyBytes)}
+		return nil, cli.Misused(fmt.Errorf("session key: the file needs %d bytes or more, for example from: openssl "+
+			"rand -base64 48", minSessionKeyBytes))
 	}
 	return key, nil
 }
@@ -289,8 +290,8 @@ func (f serveFlags) hosts() ([]string, error) {
 	}
 	u, err := url.Parse(f.publicURL)
 	if err != nil || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return nil, &usageError{fmt.Errorf("--public-url %q is no address such as https://git.example.com",
-			f.publicURL)}
+		return nil, cli.Misused(fmt.Errorf("--public-url %q is no address such as https://git.example.com",
+			f.publicURL))
 	}
 	return append([]string{u.Hostname()}, f.allowedHosts...), nil
 }

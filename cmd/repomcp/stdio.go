@@ -13,12 +13,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/repomcp/repomcp/internal/cli"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/stdio"
 )
 
-func newStdio(env environment) *cobra.Command {
+func newStdio(env cli.Environment) *cobra.Command {
 	var flags mirrorFlags
 	command := &cobra.Command{
 		Use:   "stdio --root DIR",
@@ -55,21 +56,21 @@ func refuseListening(given *pflag.FlagSet) error {
 	if others == nil {
 		return nil
 	}
-	return &usageError{fmt.Errorf("with --stdio no HTTP server runs: leave %s out", strings.Join(others, ", "))}
+	return cli.Misused(fmt.Errorf("with --stdio no HTTP server runs: leave %s out", strings.Join(others, ", ")))
 }
 
 // serveStdio serves over the standard streams. Nothing but messages may get to the
 // standard output.
-func serveStdio(c *cobra.Command, env environment, flags mirrorFlags) (err error) {
+func serveStdio(c *cobra.Command, env cli.Environment, flags mirrorFlags) (err error) {
 	if flags.root == "" {
 		return errNoRoot
 	}
-	env.collect(serveGarbage)
-	logger, _, err := newLogger(env.stderr, flags)
+	env.Collect(cli.ServeGarbage)
+	logger, _, err := newLogger(env.Stderr, flags)
 	if err != nil {
 		return err
 	}
-	warnOfSettings(logger, c.Root(), os.Environ())
+	cli.WarnOfSettings(logger, c.Root(), os.Environ())
 	// A client that reads no more, or never read what is logged, is no reason to die
 	// half way: writing fails.
 	signal.Ignore(syscall.SIGPIPE)
@@ -87,11 +88,11 @@ func serveStdio(c *cobra.Command, env environment, flags mirrorFlags) (err error
 		return err
 	}
 	defer operator.close()
-	greetStdio(env.stderr, flags, len(served.catalogue.Names()), isTerminal(env.stdout), logger)
+	greetStdio(env.Stderr, flags, len(served.catalogue.Names()), cli.IsTerminal(env.Stdout), logger)
 	stop := runUntil(c.Context(), served.background(flags)...)
 	defer stop()
 	return stdio.Serve(c.Context(), stdio.Options{
-		MCP: served.messages, In: c.InOrStdin(), Out: env.stdout, Drain: flags.drainTimeout,
+		MCP: served.messages, In: c.InOrStdin(), Out: env.Stdout, Drain: flags.drainTimeout,
 		Observer: operator.observer(), Stages: operator.telemetry != nil, Logger: logger,
 	})
 }

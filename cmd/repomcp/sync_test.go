@@ -13,6 +13,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/repomcp/repomcp/client/checkout"
+	"github.com/repomcp/repomcp/internal/cli"
 )
 
 // recipe finds a block of docs/sync.md below a heading.
@@ -113,7 +114,11 @@ func TestDocumentationOfSync(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	newSync(environment{}).Flags().VisitAll(func(flag *pflag.Flag) {
+	command, _, err := newRoot(cli.Environment{}).Find([]string{"sync"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	command.Flags().VisitAll(func(flag *pflag.Flag) {
 		if !strings.Contains(string(page), "`--"+flag.Name+"`") {
 			t.Errorf("docs/sync.md lacks --%s", flag.Name)
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/repomcp/repomcp/internal/access/tokens"
+	"github.com/repomcp/repomcp/internal/cli"
 )
 
 // day is that of a token's life: nobody counts months in hours.
@@ -18,11 +19,11 @@ const day = 24 * time.Hour
 
 // tokenFlags are what the commands about tokens have in common.
 type tokenFlags struct {
-	env  environment
+	env  cli.Environment
 	file string
 }
 
-func newToken(env environment) *cobra.Command {
+func newToken(env cli.Environment) *cobra.Command {
 	f := &tokenFlags{env: env}
 	command := &cobra.Command{
 		Use:   "token",
@@ -33,7 +34,7 @@ follows its changes within seconds. The file is replaced, never written into, an
 what else is in it stays.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return &usageError{fmt.Errorf("there is no command \"token %s\": there are new, list and revoke", args[0])}
+				return cli.Misused(fmt.Errorf("there is no command \"token %s\": there are new, list and revoke", args[0]))
 			}
 			return nil
 		},
@@ -44,7 +45,7 @@ what else is in it stays.`,
 	return command
 }
 
-var errNoTokens = &usageError{errors.New("name the file of the tokens with --tokens FILE, or in REPOMCP_TOKENS")}
+var errNoTokens = cli.Misused(errors.New("name the file of the tokens with --tokens FILE, or in REPOMCP_TOKENS"))
 
 func (f *tokenFlags) newNew() *cobra.Command {
 	var groups []string
@@ -56,19 +57,19 @@ func (f *tokenFlags) newNew() *cobra.Command {
 It is kept nowhere: who loses it gets another one.`,
 		Example: `  repomcp token new alice --tokens /etc/repomcp/tokens
   repomcp token new ci --group build --expires 90d --tokens /etc/repomcp/tokens`,
-		Args: countArguments(1, 1, "name the token, such as the person or the machine that it is for"),
+		Args: cli.CountArguments(1, 1, "name the token, such as the person or the machine that it is for"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if f.file == "" {
 				return errNoTokens
 			}
 			token, entry, err := tokens.New(args[0], groups, time.Duration(life), time.Now())
 			if err != nil {
-				return &usageError{err}
+				return cli.Misused(err)
 			}
 			if err := tokens.Add(f.file, entry); err != nil {
 				return fmt.Errorf("tokens in %s: %w", f.file, err)
 			}
-			_, err = fmt.Fprintln(f.env.stdout, token)
+			_, err = fmt.Fprintln(f.env.Stdout, token)
 			return err
 		},
 	}
@@ -96,7 +97,7 @@ func (f *tokenFlags) newList() *cobra.Command {
 }
 
 func (f *tokenFlags) print(list []tokens.Entry, now time.Time) error {
-	table := tabwriter.NewWriter(f.env.stdout, 0, 0, 2, ' ', 0)
+	table := tabwriter.NewWriter(f.env.Stdout, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "NAME\tMADE\tEXPIRES\tGROUPS") // Flush fails if this does
 	for _, e := range list {
 		expires := "never"
@@ -116,7 +117,7 @@ func (f *tokenFlags) newRevoke() *cobra.Command {
 	return &cobra.Command{
 		Use:   "revoke NAME --tokens FILE",
 		Short: "Take a token out of the file, so that it lets nobody in any more",
-		Args:  countArguments(1, 1, "name the token that is to be revoked"),
+		Args:  cli.CountArguments(1, 1, "name the token that is to be revoked"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if f.file == "" {
 				return errNoTokens

@@ -7,6 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/repomcp/repomcp/internal/cli"
 	"github.com/repomcp/repomcp/internal/mcp"
 )
 
@@ -68,18 +69,18 @@ func describe() string {
 		runtime.GOARCH, mcp.Versions())
 }
 
-func newVersion(env environment) *cobra.Command {
+func newVersion(env cli.Environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version and the protocol versions it speaks",
 		Args: func(c *cobra.Command, args []string) error {
 			if err := cobra.NoArgs(c, args); err != nil {
-				return &usageError{err}
+				return cli.Misused(err)
 			}
 			return nil
 		},
 		RunE: func(*cobra.Command, []string) error {
-			_, err := fmt.Fprint(env.stdout, describe())
+			_, err := fmt.Fprint(env.Stdout, describe())
 			return err
 		},
 	}

@@ -39,6 +39,9 @@ func ParseSubmodules(content []byte) map[string]string {
 			continue
 		}
 		path := strings.TrimSuffix(m.Path, "/")
+		if path == "" {
+			continue
+		}
 		urls[path] = m.URL
 		claims[path]++
 	}

@@ -1,4 +1,4 @@
-package main
+package remote
 
 import (
 	"bufio"
@@ -16,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/repomcp/repomcp/client"
+	"github.com/repomcp/repomcp/internal/cli"
 	"github.com/repomcp/repomcp/internal/credentials"
 )
 
@@ -24,7 +25,7 @@ const maxTokenBytes = 16 << 10
 
 // ownCredentials are what a command asks a server with.
 type ownCredentials struct {
-	env           environment
+	env           cli.Environment
 	authorization string
 	token         string
 	tokenFile     string
@@ -48,14 +49,14 @@ func (o *ownCredentials) header(server string) (string, error) {
 	case o.tokenFile != "":
 		text, err := os.ReadFile(o.tokenFile)
 		if err != nil {
-			return "", &usageError{fmt.Errorf("--token-file: %w", err)}
+			return "", cli.Misused(fmt.Errorf("--token-file: %w", err))
 		}
 		if token, err = tokenIn(string(text)); err != nil {
-			return "", &usageError{fmt.Errorf("--token-file: %w", err)}
+			return "", cli.Misused(fmt.Errorf("--token-file: %w", err))
 		}
 	default:
 		origin := credentials.Origin(server)
-		store, err := o.env.credentials()
+		store, err := storeOf(o.env)
 		if origin == "" || err != nil { // who has no folder has stored nothing
 			return "", nil //nolint:nilerr // see above
 		}
@@ -78,9 +79,9 @@ func tokenIn(text string) (string, error) {
 	return fields[0], nil
 }
 
-// credentials is where this user's logins are stored.
-func (e environment) credentials() (credentials.Store, error) {
-	if folder, ok := e.lookup("XDG_CONFIG_HOME"); ok && filepath.IsAbs(folder) {
+// storeOf is where this user's logins are stored.
+func storeOf(env cli.Environment) (credentials.Store, error) {
+	if folder, ok := env.Lookup("XDG_CONFIG_HOME"); ok && filepath.IsAbs(folder) {
 		return credentials.At(folder), nil
 	}
 	home, err := os.UserHomeDir()
@@ -90,10 +91,10 @@ func (e environment) credentials() (credentials.Store, error) {
 	return credentials.At(filepath.Join(home, ".config")), nil
 }
 
-// askToLogIn is what a command says that a server did not let in.
-const askToLogIn = "run \"repomcp login URL\" with the address of the server"
+// AskToLogIn is what a command says that a server did not let in.
+const AskToLogIn = "run \"repomcp login URL\" with the address of the server"
 
-func newLogin(env environment) *cobra.Command {
+func newLogin(env cli.Environment) *cobra.Command {
 	var token string
 	command := &cobra.Command{
 		Use:   "login URL",
@@ -107,60 +108,60 @@ server's address without a path. No other server is ever sent the token.
 what is stored.`,
 		Example: `  repomcp login https://git.example.com
   repomcp login https://git.example.com < token`,
-		Args: countArguments(1, 1, "name the server, such as https://git.example.com"),
+		Args: cli.CountArguments(1, 1, "name the server, such as https://git.example.com"),
 		RunE: func(c *cobra.Command, args []string) error { return logIn(c.Context(), env, args[0], token) },
 	}
 	command.Flags().StringVar(&token, "token", "", "the token; other users of this machine see it while the command runs")
 	return command
 }
 
-func newLogout(env environment) *cobra.Command {
+func newLogout(env cli.Environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "logout URL",
 		Short: "Forget the token for a server",
 		Long: `Forget the token that repomcp login stored for a server. It is still good for whoever
 else has it: the server's operator revokes it.`,
-		Args: countArguments(1, 1, "name the server, such as https://git.example.com"),
+		Args: cli.CountArguments(1, 1, "name the server, such as https://git.example.com"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			origin := credentials.Origin(args[0])
 			if origin == "" {
 				return errNoServer
 			}
-			store, err := env.credentials()
+			store, err := storeOf(env)
 			if err != nil {
 				return err
 			}
 			found, err := store.Forget(origin)
 			if err == nil && !found {
-				_, err = fmt.Fprintf(env.stderr, "nothing was stored for %s\n", origin)
+				_, err = fmt.Fprintf(env.Stderr, "nothing was stored for %s\n", origin)
 			}
 			return err
 		},
 	}
 }
 
-var errNoServer = &usageError{errors.New("name a server by its address, such as https://git.example.com")}
+var errNoServer = cli.Misused(errors.New("name a server by its address, such as https://git.example.com"))
 
 // logIn stores a token that a server takes.
-func logIn(ctx context.Context, env environment, server, token string) error {
+func logIn(ctx context.Context, env cli.Environment, server, token string) error {
 	origin := credentials.Origin(server)
 	if origin == "" {
 		return errNoServer
 	}
-	store, err := env.credentials()
+	store, err := storeOf(env)
 	if err != nil {
 		return err
 	}
 	if strings.HasPrefix(origin, "http://") && !onThisMachine(origin) {
-		_, _ = fmt.Fprintln(env.stderr, "warning: over plain http anyone on the way can read the token")
+		_, _ = fmt.Fprintln(env.Stderr, "warning: over plain http anyone on the way can read the token")
 	}
 	if token == "" {
-		token, err = readToken(os.Stdin, env.stderr, origin)
+		token, err = readToken(os.Stdin, env.Stderr, origin)
 	} else {
 		token, err = tokenIn(token)
 	}
 	if err != nil {
-		return &usageError{err}
+		return cli.Misused(err)
 	}
 	if err := tryToken(ctx, endpointOf(server), token); err != nil {
 		return err
@@ -168,7 +169,7 @@ func logIn(ctx context.Context, env environment, server, token string) error {
 	if err := store.Keep(origin, token); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(env.stderr, "stored for %s in %s\n", origin, store.Path())
+	_, err = fmt.Fprintf(env.Stderr, "stored for %s in %s\n", origin, store.Path())
 	return err
 }
 

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -20,19 +20,19 @@ var units = []struct {
 	{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"kB", 1e3}, {"B", 1}, {"", 1},
 }
 
-// size is a flag for a number of bytes, with or without a unit.
-type size struct{ bytes *int64 }
+// Size is a flag for a number of bytes, with or without a unit.
+type Size struct{ bytes *int64 }
 
-var _ pflag.Value = size{}
+var _ pflag.Value = Size{}
 
-// newSize makes a flag's value with a default.
-func newSize(bytes *int64, preset int64) size {
+// NewSize makes a flag's value with a default.
+func NewSize(bytes *int64, preset int64) Size {
 	*bytes = preset
-	return size{bytes}
+	return Size{bytes}
 }
 
 // Set implements [pflag.Value].
-func (s size) Set(text string) error {
+func (s Size) Set(text string) error {
 	digits := strings.TrimRight(text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ ")
 	unit := strings.TrimSpace(text[len(digits):])
 	n, err := strconv.ParseInt(digits, 10, 64)
@@ -56,7 +56,7 @@ func (s size) Set(text string) error {
 }
 
 // String implements [pflag.Value]: in the largest unit without a fraction.
-func (s size) String() string {
+func (s Size) String() string {
 	if s.bytes == nil || *s.bytes == 0 {
 		return "0"
 	}
@@ -69,4 +69,4 @@ func (s size) String() string {
 }
 
 // Type implements [pflag.Value].
-func (s size) Type() string { return "size" }
+func (s Size) Type() string { return "size" }

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -9,11 +9,11 @@ import (
 	"github.com/mattn/go-isatty"
 )
 
-// writeOutput has write fill the file of that name; "-" is the standard output.
-func writeOutput(name string, stdout io.Writer, write func(io.Writer) error) error {
+// WriteOutput has write fill the file of that name; "-" is the standard output.
+func WriteOutput(name string, stdout io.Writer, write func(io.Writer) error) error {
 	if name == "-" {
-		if isTerminal(stdout) {
-			return &usageError{errors.New("an archive is not shown on a terminal; name a file with -o, or pipe it on")}
+		if IsTerminal(stdout) {
+			return &UsageError{errors.New("an archive is not shown on a terminal; name a file with -o, or pipe it on")}
 		}
 		if file, ok := stdout.(*os.File); ok {
 			widen(file)
@@ -55,7 +55,8 @@ func writeWhole(name string, write func(io.Writer) error) error {
 	return nil
 }
 
-func isTerminal(w io.Writer) bool {
+// IsTerminal reports whether somebody reads along.
+func IsTerminal(w io.Writer) bool {
 	file, ok := w.(*os.File)
 	return ok && isatty.IsTerminal(file.Fd())
 }

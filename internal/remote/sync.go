@@ -1,4 +1,4 @@
-package main
+package remote
 
 import (
 	"context"
@@ -12,20 +12,21 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/repomcp/repomcp/client/checkout"
+	"github.com/repomcp/repomcp/internal/cli"
 )
 
 // errKept ends a sync that brought all but what somebody changed.
 var errKept = errors.New("files that were changed here are kept; --force overwrites them")
 
 type syncFlags struct {
-	remote
+	target
 	options checkout.Options
 	watch   bool
 	once    bool
 }
 
-func newSync(env environment) *cobra.Command {
-	f := &syncFlags{remote: remote{env: env}}
+func newSync(env cli.Environment) *cobra.Command {
+	f := &syncFlags{target: target{env: env}}
 	command := &cobra.Command{
 		Use:   "sync [URL] REPO[@REF] DIR",
 		Short: "Keep a folder in step with a branch of a server",
@@ -38,11 +39,11 @@ the same are not touched; only what sync itself wrote is removed. With --watch i
 goes on, and follows every push until it is interrupted.
 
 %s It is %d where changed files were kept, and
-%d while another sync has the folder.`, exitCodesHelp, exitKept, exitLocked),
+%d while another sync has the folder.`, exitCodesHelp, cli.ExitKept, cli.ExitLocked),
 		Example: `  repomcp sync http://127.0.0.1:8080/mcp hello@main hello
   repomcp sync http://127.0.0.1:8080/mcp hello hello --watch
   repomcp sync http://127.0.0.1:8080/mcp hello@v1.0.0 docs --path docs --dry-run`,
-		Args: countArguments(2, 3, "name the endpoint, a repository and a folder"),
+		Args: cli.CountArguments(2, 3, "name the endpoint, a repository and a folder"),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
 	}
 	set := command.Flags()
@@ -72,14 +73,14 @@ func (f *syncFlags) run(ctx context.Context, args []string) error {
 	o := &f.options
 	switch {
 	case len(rest) != 2:
-		return &usageError{errors.New("name a repository and a folder")}
+		return cli.Misused(errors.New("name a repository and a folder"))
 	case o.Profile != checkout.ProfileFull && o.Profile != checkout.ProfileArchive:
-		return &usageError{fmt.Errorf("--profile %q is neither full nor archive", o.Profile)}
+		return cli.Misused(fmt.Errorf("--profile %q is neither full nor archive", o.Profile))
 	case f.watch && !f.once && o.DryRun:
-		return &usageError{errors.New("--dry-run does not go with --watch")}
+		return cli.Misused(errors.New("--dry-run does not go with --watch"))
 	}
-	f.env.limitMemory(unpackMemory)
-	f.env.collect(archiveGarbage)
+	f.env.LimitMemory(unpackMemory)
+	f.env.Collect(cli.ArchiveGarbage)
 	o.Repository, o.Ref, _ = strings.Cut(rest[0], "@")
 	o.Dir, o.Plain = rest[1], isLocal(f.url)
 	c, err := f.begin(ctx)
@@ -130,7 +131,7 @@ func (s *syncProgress) show(e checkout.Event) {
 	switch e.Event {
 	case checkout.EventProgress:
 		if s.bar == nil {
-			s.bar = s.remote.bar(sizeOrUnknown(e.Size), s.options.Repository)
+			s.bar = s.target.bar(sizeOrUnknown(e.Size), s.options.Repository)
 		}
 		_ = s.bar.Set64(e.Bytes) // a terminal that is gone
 	case checkout.EventWrite, checkout.EventDelete:
@@ -139,10 +140,10 @@ func (s *syncProgress) show(e checkout.Event) {
 		}
 	case checkout.EventKeep:
 		s.end()
-		_, _ = fmt.Fprintf(s.env.stderr, "repomcp: kept %s: %s\n", e.Path, e.Reason)
+		_, _ = fmt.Fprintf(s.env.Stderr, "repomcp: kept %s: %s\n", e.Path, e.Reason)
 	case checkout.EventRetry:
 		s.end()
-		_, _ = fmt.Fprintf(s.env.stderr, "repomcp: %s; trying again\n", e.Error)
+		_, _ = fmt.Fprintf(s.env.Stderr, "repomcp: %s; trying again\n", e.Error)
 	case checkout.EventDone:
 		s.end()
 		s.print("%s %.12s: %d written, %d deleted, %d kept\n", s.options.Repository, e.Commit, e.Result.Written,
@@ -167,5 +168,5 @@ func (s *syncProgress) end() {
 }
 
 func (s *syncProgress) print(format string, args ...any) {
-	_, _ = fmt.Fprintf(s.env.stdout, format, args...) // likewise
+	_, _ = fmt.Fprintf(s.env.Stdout, format, args...) // likewise
 }

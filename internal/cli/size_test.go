@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"math"
@@ -12,20 +12,20 @@ func TestSizesTakeUnits(t *testing.T) {
 		"9223372036854775807": math.MaxInt64,
 	} {
 		var got int64
-		if err := newSize(&got, 1).Set(text); err != nil || got != want {
+		if err := NewSize(&got, 1).Set(text); err != nil || got != want {
 			t.Errorf("%s: %d, %v, want %d", text, got, err, want)
 		}
 	}
 	for _, text := range []string{"", "MB", "-1", "-4MB", "4XB", "4.5MB", "1e9", "4M", "9223372036854775807kB",
 		"99999999999999999999"} {
 		got := int64(7)
-		if err := newSize(&got, 7).Set(text); err == nil || got != 7 {
+		if err := NewSize(&got, 7).Set(text); err == nil || got != 7 {
 			t.Errorf("%q is taken for %d", text, got)
 		}
 	}
 	for bytes, want := range map[int64]string{0: "0", 4 << 20: "4MiB", 1e9: "1GB", 1 << 40: "1TiB", 256 << 30: "256GiB",
 		1001: "1001B"} {
-		if got := newSize(&bytes, bytes).String(); got != want {
+		if got := NewSize(&bytes, bytes).String(); got != want {
 			t.Errorf("%d is shown as %s, want %s", bytes, got, want)
 		}
 	}

@@ -1,14 +1,16 @@
-package main
+package remote
 
 import (
 	"errors"
 	"io"
 
 	"github.com/spf13/cobra"
+
+	"github.com/repomcp/repomcp/internal/cli"
 )
 
-func newCat(env environment) *cobra.Command {
-	r := &remote{env: env}
+func newCat(env cli.Environment) *cobra.Command {
+	r := &target{env: env}
 	command := &cobra.Command{
 		Use:   "cat [URL] URI",
 		Short: "Print a file or an archive of a server",
@@ -22,7 +24,7 @@ link, stands for both. A download that breaks goes on where it was.
 		Example: `  repomcp cat http://127.0.0.1:8080/mcp repo://hello/contents/README.md
   repomcp cat http://127.0.0.1:8080/raw/hello/main/README.md
   repomcp cat 'stdio:repomcp stdio --root /srv/git' repo://hello/contents/README.md`,
-		Args: countArguments(1, 2, "name the endpoint and a resource, or one address"),
+		Args: cli.CountArguments(1, 2, "name the endpoint and a resource, or one address"),
 		RunE: func(c *cobra.Command, args []string) (err error) {
 			defer r.close()
 			s, err := r.source(args)
@@ -34,7 +36,7 @@ link, stands for both. A download that breaks goes on where it was.
 				return err
 			}
 			defer func() { err = errors.Join(err, d.Close()) }()
-			_, err = io.Copy(env.stdout, d)
+			_, err = io.Copy(env.Stdout, d)
 			return err
 		},
 	}

@@ -1,4 +1,4 @@
-package main
+package cli
 
 import (
 	"errors"
@@ -22,9 +22,9 @@ const (
 	fromFile = "from the config file"
 )
 
-// applySettings fills the flags that the command line did not give from the
+// ApplySettings fills the flags that the command line did not give from the
 // environment and then from the config file.
-func applySettings(c *cobra.Command, lookup func(string) (string, bool)) error {
+func ApplySettings(c *cobra.Command, lookup func(string) (string, bool)) error {
 	if err := applyEnvironment(c.Flags(), lookup); err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func applyEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) 
 			return
 		}
 		if err := flags.Set(flag.Name, value); err != nil {
-			failed = fmt.Errorf("environment variable %s: %w", name, plainError(err))
+			failed = fmt.Errorf("environment variable %s: %w", name, PlainError(err))
 		}
 	})
 	return failed
@@ -66,17 +66,17 @@ func variable(flag *pflag.Flag) string {
 	return environmentPrefix + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
 }
 
-// warnOfSettings warns of variables that are no setting of any command.
-func warnOfSettings(logger *slog.Logger, root *cobra.Command, environ []string) {
-	for _, name := range unknownVariables(root, environ) {
+// WarnOfSettings warns of variables that are no setting of any command.
+func WarnOfSettings(logger *slog.Logger, root *cobra.Command, environ []string) {
+	for _, name := range UnknownVariables(root, environ) {
 		logger.Warn("an environment variable is no setting; repomcp serve --help lists them", "variable", name)
 	}
 }
 
-// unknownVariables returns the variables that are no setting of any command.
-func unknownVariables(root *cobra.Command, environ []string) (unknown []string) {
+// UnknownVariables returns the variables that are no setting of any command.
+func UnknownVariables(root *cobra.Command, environ []string) (unknown []string) {
 	known := map[string]bool{variable(root.PersistentFlags().Lookup("config")): true}
-	for _, command := range below(root) {
+	for _, command := range Below(root) {
 		command.Flags().VisitAll(func(flag *pflag.Flag) { known[variable(flag)] = true })
 	}
 	for _, pair := range environ {
@@ -99,8 +99,8 @@ func refuseNegative(flags *pflag.FlagSet) error {
 	return errors.Join(failed...)
 }
 
-// plainError says what is wrong with a value without the words of the code that read it.
-func plainError(err error) error {
+// PlainError says what is wrong with a value without the words of the code that read it.
+func PlainError(err error) error {
 	text := err.Error()
 	switch {
 	case strings.Contains(text, "missing unit in duration"):
@@ -134,7 +134,7 @@ func applyFile(c *cobra.Command, settings *koanf.Koanf, path string) error {
 			value = strings.Join(list, ",")
 		}
 		if err := c.Flags().Set(key, value); err != nil {
-			return fmt.Errorf("config file %s: %w", path, plainError(err))
+			return fmt.Errorf("config file %s: %w", path, PlainError(err))
 		}
 		if err := c.Flags().SetAnnotation(key, fromFile, nil); err != nil {
 			return err
@@ -143,9 +143,9 @@ func applyFile(c *cobra.Command, settings *koanf.Koanf, path string) error {
 	return nil
 }
 
-// fileSetting is a setting as it would be if the program was started now: what the
+// FileSetting is a setting as it would be if the program was started now: what the
 // command line or the environment said stays, and the file is read again.
-func fileSetting(c *cobra.Command, name string) (string, error) {
+func FileSetting(c *cobra.Command, name string) (string, error) {
 	flag := c.Flags().Lookup(name)
 	_, fromTheFile := flag.Annotations[fromFile]
 	path, err := c.Flags().GetString("config")
@@ -163,10 +163,18 @@ func fileSetting(c *cobra.Command, name string) (string, error) {
 }
 
 func anyCommandHas(root *cobra.Command, name string) bool {
-	for _, command := range below(root) {
+	for _, command := range Below(root) {
 		if command.Flags().Lookup(name) != nil {
 			return true
 		}
 	}
 	return false
+}
+
+// Below are all commands of a command, and theirs.
+func Below(c *cobra.Command) (list []*cobra.Command) {
+	for _, inner := range c.Commands() {
+		list = append(append(list, inner), Below(inner)...)
+	}
+	return list
 }

@@ -1,4 +1,4 @@
-package main
+package remote
 
 import (
 	"fmt"
@@ -6,10 +6,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/repomcp/repomcp/client"
+	"github.com/repomcp/repomcp/internal/cli"
 )
 
-func newList(env environment) *cobra.Command {
-	r, long := &remote{env: env}, false
+func newList(env cli.Environment) *cobra.Command {
+	r, long := &target{env: env}, false
 	command := &cobra.Command{
 		Use:   "ls [URL] [URI]",
 		Short: "List repositories, branches and tags, or files of a server",
@@ -23,7 +24,7 @@ is the server's MCP endpoint, left out where REPOMCP_URL has it.
 		Example: `  repomcp ls http://127.0.0.1:8080/mcp
   repomcp ls ws://127.0.0.1:8080/ws repo://hello/refs
   repomcp ls -l http://127.0.0.1:8080/mcp repo://hello/contents/src`,
-		Args: countArguments(0, 2, "name the endpoint and, if you like, a resource"),
+		Args: cli.CountArguments(0, 2, "name the endpoint and, if you like, a resource"),
 		RunE: func(c *cobra.Command, args []string) error {
 			defer r.close()
 			rest, err := r.endpoint(args)
@@ -54,13 +55,13 @@ is the server's MCP endpoint, left out where REPOMCP_URL has it.
 	return command
 }
 
-func (r *remote) printEntry(e client.Entry, long bool) error {
+func (r *target) printEntry(e client.Entry, long bool) error {
 	if r.json {
 		r.tell(e)
 		return nil
 	}
 	if !long {
-		_, err := fmt.Fprintln(r.env.stdout, e.Name)
+		_, err := fmt.Fprintln(r.env.Stdout, e.Name)
 		return err
 	}
 	kind, id, size := e.Type, e.ID, "-"
@@ -76,6 +77,6 @@ func (r *remote) printEntry(e client.Entry, long bool) error {
 	if e.Size >= 0 {
 		size = fmt.Sprint(e.Size)
 	}
-	_, err := fmt.Fprintf(r.env.stdout, "%-10s %10s %s\t%s\n", kind, size, id, e.Name)
+	_, err := fmt.Fprintf(r.env.Stdout, "%-10s %10s %s\t%s\n", kind, size, id, e.Name)
 	return err
 }

@@ -1,4 +1,6 @@
-package main
+// Package remote holds the commands that ask a server: ls, cat, get, sync, and login and
+// logout, which say as whom.
+package remote
 
 import (
 	"context"
@@ -16,11 +18,17 @@ import (
 	"github.com/repomcp/repomcp/client"
 	"github.com/repomcp/repomcp/client/checkout"
 	"github.com/repomcp/repomcp/client/unpack"
+	"github.com/repomcp/repomcp/internal/cli"
 )
 
-// remote is what the commands have in common that ask a server.
-type remote struct {
-	env      environment
+// Commands are those that ask a server.
+func Commands(env cli.Environment) []*cobra.Command {
+	return []*cobra.Command{newList(env), newCat(env), newGet(env), newSync(env), newLogin(env), newLogout(env)}
+}
+
+// target is the server that a command asks, and how it is asked.
+type target struct {
+	env      cli.Environment
 	own      ownCredentials
 	url      string
 	protocol string
@@ -33,7 +41,7 @@ type remote struct {
 	server   *client.Client // nil before one is needed
 }
 
-func (r *remote) define(set *pflag.FlagSet) {
+func (r *target) define(set *pflag.FlagSet) {
 	set.StringVar(&r.url, "url", "",
 		"the MCP endpoint, where it is not the first argument: https://, wss:// or stdio:COMMAND")
 	r.own.env = r.env
@@ -41,7 +49,7 @@ func (r *remote) define(set *pflag.FlagSet) {
 	set.StringVar(&r.protocol, "protocol", "", "revision of MCP to speak (default: the newest that both know)")
 	set.StringSliceVar(&r.origins, "origin", nil,
 		"origin besides the server's own that downloads may come from, as https://HOST (repeatable)")
-	set.Var(newSize(&r.maxBytes, 0), "max-bytes", "the largest download that is taken; 0 is any")
+	set.Var(cli.NewSize(&r.maxBytes, 0), "max-bytes", "the largest download that is taken; 0 is any")
 	set.DurationVar(&r.idle, "idle-timeout", 0, "for how long the server may give nothing (default 1m30s)")
 	set.IntVar(&r.retries, "retries", defaultRetries, "how often in a row a request is sent again that failed")
 	set.BoolVar(&r.json, "json", false, "print one JSON object per line")
@@ -51,7 +59,7 @@ func (r *remote) define(set *pflag.FlagSet) {
 const defaultRetries = 6
 
 // options are those of a client of a server, by its address.
-func (r *remote) options(server string) (client.Options, error) {
+func (r *target) options(server string) (client.Options, error) {
 	authorization, err := r.own.header(server)
 	retries := r.retries
 	if retries == 0 {
@@ -64,12 +72,12 @@ func (r *remote) options(server string) (client.Options, error) {
 }
 
 // endpoint takes the URL off the arguments, or finds it in the settings.
-func (r *remote) endpoint(args []string) (rest []string, err error) {
+func (r *target) endpoint(args []string) (rest []string, err error) {
 	if len(args) > 0 && isEndpoint(args[0]) {
 		r.url, args = args[0], args[1:]
 	}
 	if r.url == "" {
-		return nil, &usageError{errors.New("name the MCP endpoint, as the first argument or in REPOMCP_URL")}
+		return nil, cli.Misused(errors.New("name the MCP endpoint, as the first argument or in REPOMCP_URL"))
 	}
 	return args, nil
 }
@@ -87,7 +95,7 @@ func isURL(text string) bool {
 }
 
 // connect agrees with the server on a protocol.
-func (r *remote) connect(ctx context.Context) (*client.Client, error) {
+func (r *target) connect(ctx context.Context) (*client.Client, error) {
 	options, err := r.options(r.url)
 	if err != nil {
 		return nil, err
@@ -98,14 +106,14 @@ func (r *remote) connect(ctx context.Context) (*client.Client, error) {
 }
 
 // close ends the connection to the server, and the program that was started for it.
-func (r *remote) close() {
+func (r *target) close() {
 	if r.server != nil {
 		_ = r.server.Close() // nothing is left that could fail
 	}
 }
 
 // begin makes a client without a round trip, where the protocol allows it.
-func (r *remote) begin(ctx context.Context) (*client.Client, error) {
+func (r *target) begin(ctx context.Context) (*client.Client, error) {
 	if r.protocol != "" {
 		return r.connect(ctx)
 	}
@@ -119,18 +127,18 @@ func (r *remote) begin(ctx context.Context) (*client.Client, error) {
 }
 
 // misused says that an error before the first request is one of the command line.
-func (r *remote) misused(err error) error {
-	if err == nil || exitCode(err) != exitFailed || errors.Is(err, context.Canceled) {
+func (r *target) misused(err error) error {
+	if err == nil || ExitCode(err) != cli.ExitFailed || errors.Is(err, context.Canceled) {
 		return err
 	}
-	return &usageError{err}
+	return cli.Misused(err)
 }
 
 // source is what cat and get download.
 type source struct{ address, uri string }
 
 // source finds out which of both forms the arguments have.
-func (r *remote) source(args []string) (source, error) {
+func (r *target) source(args []string) (source, error) {
 	if len(args) == 1 && isURL(args[0]) {
 		return source{address: args[0]}, nil
 	}
@@ -139,13 +147,13 @@ func (r *remote) source(args []string) (source, error) {
 		return source{}, err
 	}
 	if len(rest) != 1 {
-		return source{}, &usageError{errors.New("name one resource")}
+		return source{}, cli.Misused(errors.New("name one resource"))
 	}
 	return source{uri: rest[0]}, nil
 }
 
 // open begins the download, behind the part that is there.
-func (r *remote) open(ctx context.Context, s source, have *client.Part) (*client.Download, error) {
+func (r *target) open(ctx context.Context, s source, have *client.Part) (*client.Download, error) {
 	if s.uri == "" {
 		options, err := r.options(s.address)
 		switch {
@@ -168,16 +176,16 @@ func (r *remote) open(ctx context.Context, s source, have *client.Part) (*client
 }
 
 // tell prints an event for a program that embeds this one.
-func (r *remote) tell(e any) {
+func (r *target) tell(e any) {
 	if r.json {
-		_ = json.NewEncoder(r.env.stdout).Encode(e) // a reader that is gone learns nothing
+		_ = json.NewEncoder(r.env.Stdout).Encode(e) // a reader that is gone learns nothing
 	}
 }
 
 // bar shows progress on a terminal, and is silent elsewhere.
-func (r *remote) bar(size int64, what string) *progressbar.ProgressBar {
-	out := r.env.stderr
-	if r.json || !isTerminal(out) {
+func (r *target) bar(size int64, what string) *progressbar.ProgressBar {
+	out := r.env.Stderr
+	if r.json || !cli.IsTerminal(out) {
 		out = io.Discard
 	}
 	return progressbar.NewOptions64(size, progressbar.OptionSetWriter(out), progressbar.OptionShowBytes(true),
@@ -185,55 +193,49 @@ func (r *remote) bar(size int64, what string) *progressbar.ProgressBar {
 		progressbar.OptionSetPredictTime(size > 0))
 }
 
-// countArguments refuses another number of them.
-func countArguments(least, most int, text string) cobra.PositionalArgs {
-	return func(_ *cobra.Command, args []string) error {
-		if len(args) < least || len(args) > most {
-			return &usageError{errors.New(text)}
-		}
-		return nil
-	}
-}
+// unpackMemory is what the garbage collector aims at where an archive is unpacked. With
+// the program itself, that takes less than 64 MiB.
+const unpackMemory = 32 << 20
 
 // failures are the exit codes of errors that a program can tell apart.
 var failures = []struct {
 	is   error
 	code int
 }{
-	{errKept, exitKept},
-	{checkout.ErrLocked, exitLocked},
-	{checkout.ErrGone, exitRefused},
-	{client.ErrOrigin, exitRefused},
-	{client.ErrInsecure, exitRefused},
-	{client.ErrTooLarge, exitRefused},
-	{client.ErrDamaged, exitDamaged},
-	{client.ErrNotResumed, exitNetwork},
-	{client.ErrNetwork, exitNetwork},
-	{unpack.ErrDamaged, exitDamaged},
-	{unpack.ErrContent, exitDamaged},
-	{unpack.ErrPatch, exitDamaged},
+	{errKept, cli.ExitKept},
+	{checkout.ErrLocked, cli.ExitLocked},
+	{checkout.ErrGone, cli.ExitRefused},
+	{client.ErrOrigin, cli.ExitRefused},
+	{client.ErrInsecure, cli.ExitRefused},
+	{client.ErrTooLarge, cli.ExitRefused},
+	{client.ErrDamaged, cli.ExitDamaged},
+	{client.ErrNotResumed, cli.ExitNetwork},
+	{client.ErrNetwork, cli.ExitNetwork},
+	{unpack.ErrDamaged, cli.ExitDamaged},
+	{unpack.ErrContent, cli.ExitDamaged},
+	{unpack.ErrPatch, cli.ExitDamaged},
 }
 
-// exitCode is that of a command that failed.
-func exitCode(err error) int {
-	usage, refused := (*usageError)(nil), (*client.Error)(nil)
+// ExitCode is that of a command that failed.
+func ExitCode(err error) int {
+	usage, refused := (*cli.UsageError)(nil), (*client.Error)(nil)
 	unsafe, limit := (*unpack.RefusedError)(nil), (*unpack.LimitError)(nil)
 	switch {
 	case errors.As(err, &usage):
-		return exitUsage
+		return cli.ExitUsage
 	case errors.As(err, &unsafe) || errors.As(err, &limit):
-		return exitDamaged
+		return cli.ExitDamaged
 	case errors.As(err, &refused) && refused.Busy():
-		return exitNetwork
+		return cli.ExitNetwork
 	case errors.As(err, &refused):
-		return exitRefused
+		return cli.ExitRefused
 	}
 	for _, f := range failures {
 		if errors.Is(err, f.is) {
 			return f.code
 		}
 	}
-	return exitFailed
+	return cli.ExitFailed
 }
 
 // endpointHelp is a part of the help of commands.
@@ -244,4 +246,4 @@ its words, and quotes (' or ") keep those that have spaces together.`
 // exitCodesHelp is a part of the help of commands.
 var exitCodesHelp = fmt.Sprintf(`The exit code is %d for success, %d for a wrong command line, %d where the server
 cannot be reached, %d where it refuses, %d for damaged or unsafe content, and %d
-for anything else.`, exitOK, exitUsage, exitNetwork, exitRefused, exitDamaged, exitFailed)
+for anything else.`, cli.ExitOK, cli.ExitUsage, cli.ExitNetwork, cli.ExitRefused, cli.ExitDamaged, cli.ExitFailed)

@@ -1,4 +1,4 @@
-package main
+package remote
 
 import (
 	"context"
@@ -17,18 +17,19 @@ import (
 	"github.com/repomcp/repomcp/client"
 	"github.com/repomcp/repomcp/client/checkout"
 	"github.com/repomcp/repomcp/client/unpack"
+	"github.com/repomcp/repomcp/internal/cli"
 )
 
 type getFlags struct {
-	remote
+	target
 	output  string
 	extract bool
 	resume  bool
 	links   bool
 }
 
-func newGet(env environment) *cobra.Command {
-	f := &getFlags{remote: remote{env: env}}
+func newGet(env cli.Environment) *cobra.Command {
+	f := &getFlags{target: target{env: env}}
 	command := &cobra.Command{
 		Use:   "get [URL] URI",
 		Short: "Download a file or an archive of a server, or unpack it",
@@ -45,7 +46,7 @@ that failed stays beside the file, as FILE.part, and the next one goes on there.
 ` + exitCodesHelp,
 		Example: `  repomcp get http://127.0.0.1:8080/mcp repo://hello/archive/main.tar.gz -o hello.tar.gz
   repomcp get http://127.0.0.1:8080/archive/hello/main.tar.zst --extract -o hello`,
-		Args: countArguments(1, 2, "name the endpoint and a resource, or one address"),
+		Args: cli.CountArguments(1, 2, "name the endpoint and a resource, or one address"),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
 	}
 	set := command.Flags()
@@ -66,9 +67,9 @@ func (f *getFlags) run(ctx context.Context, args []string) error {
 	}
 	switch {
 	case f.extract && f.resume:
-		err = &usageError{errors.New("--resume is for files; what --extract has written is not taken up again")}
+		err = cli.Misused(errors.New("--resume is for files; what --extract has written is not taken up again"))
 	case f.extract && (f.output == "" || f.output == "-"):
-		err = &usageError{errors.New("--extract needs a folder: -o DIR")}
+		err = cli.Misused(errors.New("--extract needs a folder: -o DIR"))
 	case f.extract:
 		err = f.unpack(ctx, s)
 	case f.output == "-":
@@ -107,7 +108,7 @@ func (f *getFlags) fetch(ctx context.Context, s source, name string) error {
 		return err
 	}
 	defer func() { _ = d.Close() }() // only read from
-	err = writeOutput(name, f.env.stdout, func(w io.Writer) error { return f.copy(w, d, 0) })
+	err = cli.WriteOutput(name, f.env.Stdout, func(w io.Writer) error { return f.copy(w, d, 0) })
 	if err == nil && name != "-" {
 		f.done(d, name)
 	}
@@ -163,8 +164,8 @@ func (f *getFlags) copy(w io.Writer, d *client.Download, from int64) error {
 
 // unpack writes an archive into a folder.
 func (f *getFlags) unpack(ctx context.Context, s source) error {
-	f.env.limitMemory(unpackMemory)
-	f.env.collect(archiveGarbage)
+	f.env.LimitMemory(unpackMemory)
+	f.env.Collect(cli.ArchiveGarbage)
 	d, err := f.open(ctx, s, nil)
 	if err != nil {
 		return err
@@ -181,7 +182,7 @@ func (f *getFlags) unpack(ctx context.Context, s source) error {
 	report, err := unpack.New(root, unpack.Options{AllowExternalSymlinks: f.links}).Tar(ctx, in)
 	end()
 	for _, path := range report.Warnings {
-		_, _ = fmt.Fprintf(f.env.stderr, "repomcp: an editor or a shell may run %s by itself\n", path)
+		_, _ = fmt.Fprintf(f.env.Stderr, "repomcp: an editor or a shell may run %s by itself\n", path)
 	}
 	if err = errors.Join(err, root.Close()); err == nil {
 		f.tell(checkout.Event{Event: checkout.EventDone, Path: f.output, Commit: d.Commit, Bytes: report.Bytes})
@@ -240,7 +241,7 @@ func (f *getFlags) openRest(ctx context.Context, s source, part, tag string) (*c
 	}
 	d, err := f.open(ctx, s, &client.Part{ETag: string(etag), Content: have})
 	if errors.Is(err, client.ErrNotResumed) {
-		_, _ = fmt.Fprintln(f.env.stderr, "repomcp: the server has other bytes by now; the download begins anew")
+		_, _ = fmt.Fprintln(f.env.Stderr, "repomcp: the server has other bytes by now; the download begins anew")
 		d, err = f.open(ctx, s, nil)
 		return d, 0, err
 	}
