@@ -19,7 +19,7 @@ const module = "github.com/repomcp/repomcp/"
 // arrows say which of the module's packages each package may import. What is
 // not here may not be.
 var arrows = map[string][]string{
-	"cmd/repomcp":     {"client", "internal/access", "internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/admin", "internal/archive", "internal/cache", "internal/cli", "internal/doctor", "internal/forwarded", "internal/history", "internal/httpx", "internal/limits", "internal/links", "internal/mcp", "internal/metrics", "internal/refresh", "internal/remote", "internal/repos", "internal/resources", "internal/search", "internal/statuspage", "internal/stdio", "internal/telemetry", "internal/tools", "internal/tools/prompts", "internal/watch"},
+	"cmd/repomcp": {"client", "internal/access", "internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/admin", "internal/archive", "internal/cache", "internal/cli", "internal/doctor", "internal/forwarded", "internal/history", "internal/httpx", "internal/limits", "internal/links", "internal/mcp", "internal/metrics", "internal/refresh", "internal/remote", "internal/repos", "internal/resources", "internal/search", "internal/statuspage", "internal/stdio", "internal/telemetry", "internal/tools", "internal/tools/prompts", "internal/watch"},
 	// What its commands share, and those that ask a server instead of being one.
 	"internal/cli":    {},
 	"internal/remote": {"client", "client/checkout", "client/unpack", "internal/cli", "internal/credentials"},
