@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"sync/atomic"
 
 	"github.com/repomcp/repomcp/internal/archive/zip"
 	"github.com/repomcp/repomcp/internal/compress/gzip"
@@ -35,6 +36,7 @@ type Engine struct {
 	runs       sync.Pool
 	patchers   sync.Pool
 	extra      chan struct{}            // runs that archives may have beyond their own
+	writing    atomic.Int64             // archives that are written
 	validators *lru.Cache[string, bool] // whether the tag of an archive is weak
 	trails     *lru.Cache[string, *trail]
 }
@@ -78,6 +80,14 @@ func NewEngine(o EngineOptions) (*Engine, error) {
 		e.extra <- struct{}{}
 	}
 	return e, nil
+}
+
+// ownRuns is how many runs an archive may have of its own by now.
+func (e *Engine) ownRuns() int {
+	if e.writing.Load() > int64(cap(e.extra)) {
+		return crowdedRuns
+	}
+	return ownRuns
 }
 
 // encoder names the function from members to bytes of a format.

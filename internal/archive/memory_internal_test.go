@@ -2,6 +2,7 @@ package archive
 
 import (
 	"fmt"
+	"sync/atomic"
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/gittest"
@@ -21,3 +22,17 @@ func TestValidatorsTakeWhatTheyMay(t *testing.T) {
 		return engine
 	})
 }
+
+// CountRuns counts the runs that the plan's engine makes from now on. No other archive
+// may be written at the time.
+func (p *Plan) CountRuns() *atomic.Int64 {
+	made, newRun := new(atomic.Int64), p.engine.runs.New
+	p.engine.runs.New = func() any {
+		made.Add(1)
+		return newRun()
+	}
+	return made
+}
+
+// SharedRuns is how many runs the archives of the plan's engine share.
+func (p *Plan) SharedRuns() int { return cap(p.engine.extra) }

@@ -15,6 +15,9 @@ const (
 	// ownRuns is how many runs every archive has under way: one that is being
 	// written and one that is being made.
 	ownRuns = 2
+	// crowdedRuns is how many it has where there are more archives than runs to
+	// share: the others keep the workers busy while one is being written.
+	crowdedRuns = 1
 	// sharedRuns is how many more there may be of all archives together, for
 	// each worker: a single archive can keep all workers busy, and fifty do not
 	// need as much memory each.
@@ -53,6 +56,7 @@ type pipeline struct {
 // newPipeline starts at an offset: what the archive has before it is taken for
 // written.
 func (p *Plan) newPipeline(ctx context.Context, w io.Writer, layout layout, from *position) *pipeline {
+	p.engine.writing.Add(1)
 	return &pipeline{
 		engine: p.engine, ctx: ctx, plan: p, layout: layout, opener: from.opener,
 		queue: p.engine.sched.QueueOf(access.ClientOf(ctx)), walk: from.walk, more: true, size: firstRun, trail: p.trail(), w: w,
@@ -92,7 +96,7 @@ func (l *pipeline) rest() error {
 
 // fill hands out runs until as many as allowed are under way.
 func (l *pipeline) fill() error {
-	for l.more && (len(l.window) < ownRuns || l.borrow()) {
+	for l.more && (len(l.window) < l.engine.ownRuns() || l.borrow()) {
 		r := l.engine.runs.Get().(*run)
 		r.reset(l.ctx, l.plan, l.layout, l.size)
 		l.size = l.nextSize()
@@ -255,6 +259,7 @@ func (l *pipeline) mark(r *run) {
 // but what they took from the engine is given back.
 func (l *pipeline) release() {
 	l.queue.Close()
+	l.engine.writing.Add(-1)
 	for _, r := range l.window {
 		r.clearOutput()
 	}

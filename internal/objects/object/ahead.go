@@ -33,6 +33,9 @@ func (o *Object) WriteTo(w io.Writer) (int64, error) {
 	if o.left <= pieceBytes {
 		return o.writeRest(w)
 	}
+	if _, inMemory := o.source.(*content); inMemory {
+		return o.writeInTurn(w)
+	}
 	left, sum := o.left, o.hash
 	o.hash = nil // of the goroutine's concern no more
 	free, full := make(chan *[]byte, pieces), make(chan piece, pieces)
@@ -124,4 +127,24 @@ func (o *Object) writeRest(w io.Writer) (int64, error) {
 	}
 	n, err := w.Write(content)
 	return int64(n), err
+}
+
+// writeInTurn writes what is in memory, where there is nothing to wait for: reading
+// it ahead would take memory for no time.
+func (o *Object) writeInTurn(w io.Writer) (total int64, err error) {
+	buf := o.buffers.takePiece()
+	defer o.buffers.givePiece(buf)
+	for o.left > 0 {
+		content := (*buf)[:min(o.left, pieceBytes)]
+		if _, err := io.ReadFull(o, content); err != nil {
+			return total, err
+		}
+		n, err := w.Write(content)
+		total += int64(n)
+		if err != nil {
+			o.err = err
+			return total, err
+		}
+	}
+	return total, nil
 }
