@@ -25,7 +25,7 @@ type piece struct {
 	err error // io.EOF after the last
 }
 
-// WriteTo writes the rest of the object. A large one is read ahead by a
+// WriteTo writes the rest of the object. A large one that is not in memory is read ahead by a
 // goroutine, which has ended when WriteTo returns: inflating takes as long as
 // hashing and writing together. As with Read, the last bytes are written only
 // after all checks have passed.
