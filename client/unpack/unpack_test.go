@@ -264,7 +264,7 @@ func TestEndOfTheContext(t *testing.T) {
 	p := newPlace(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	blocks := 0
-	header := rawHeader("endless", '0', "77777777777\x00")
+	header := rawHeader("endless", '0', "00777777777\x00") // 128 MiB, which disks have
 	_, err := New(p.root, Options{}).Tar(ctx, &endless{bytes.NewReader(header), func() {
 		if blocks++; blocks == 20 {
 			cancel()

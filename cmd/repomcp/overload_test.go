@@ -66,7 +66,7 @@ func TestOverloadIsSurvived(t *testing.T) {
 	} else {
 		root = blamedRoot(t, name, file)
 	}
-	p := start(t, root, "--memory-budget", strconv.FormatInt(l.memory*9/10, 10), "--queue-time", l.patience.String(), "--log-level", "error")
+	p := startPlain(t, root, "--memory-budget", strconv.FormatInt(l.memory*9/10, 10), "--queue-time", l.patience.String(), "--log-level", "error")
 	confined := confine(t, p.cmd.Process.Pid, l.memory)
 	c := &rush{t: t, p: p, statuses: make(map[string]map[int]int)}
 	ctx, cancel := context.WithTimeout(t.Context(), l.duration)

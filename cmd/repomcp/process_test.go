@@ -51,7 +51,24 @@ func program(tb testing.TB) (binary string) {
 // start runs the program, which serves root until the test ends.
 func start(tb testing.TB, root string, flags ...string) *process {
 	tb.Helper()
-	binary := program(tb)
+	return startProgram(tb, program(tb), root, flags...)
+}
+
+// startPlain is start for the program without the race detector, which takes several
+// times the memory.
+func startPlain(tb testing.TB, root string, flags ...string) *process {
+	tb.Helper()
+	binary := filepath.Join(tb.TempDir(), "repomcp")
+	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", binary, ".")
+	build.Env = append(os.Environ(), "GOFLAGS=", "CGO_ENABLED=0")
+	if said, err := build.CombinedOutput(); err != nil {
+		tb.Fatalf("%v: %s", err, said)
+	}
+	return startProgram(tb, binary, root, flags...)
+}
+
+func startProgram(tb testing.TB, binary, root string, flags ...string) *process {
+	tb.Helper()
 	p := &process{tb: tb, done: make(chan error, 1), client: &http.Client{Transport: &http.Transport{}}}
 	p.cmd = exec.Command(binary, append([]string{"serve", "--root", root, "--listen", "127.0.0.1:0"}, flags...)...)
 	stderr, err := p.cmd.StderrPipe()
