@@ -12,6 +12,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 )
 
 const (
@@ -71,7 +72,8 @@ func (s Store) Forget(origin string) (bool, error) {
 
 func (s Store) read() (d document, err error) {
 	text, err := os.ReadFile(s.path)
-	if errors.Is(err, fs.ErrNotExist) {
+	// Services often have a home that is no folder, such as /dev/null.
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
 		return document{Version: revision}, nil
 	}
 	if err != nil {

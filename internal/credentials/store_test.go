@@ -72,3 +72,19 @@ func TestOrigin(t *testing.T) {
 		}
 	}
 }
+
+// A home that is no folder has no credentials, and that is no failure.
+func TestAHomeThatIsNoFolderHasNoTokens(t *testing.T) {
+	t.Parallel()
+	home := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(home, nil, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := At(filepath.Join(home, ".config"))
+	if token, err := s.Token("https://a.example"); token != "" || err != nil {
+		t.Errorf("%q, %v", token, err)
+	}
+	if s.Keep("https://a.example", "token") == nil {
+		t.Error("a token was kept in nothing")
+	}
+}
