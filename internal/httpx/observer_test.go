@@ -112,7 +112,6 @@ func TestObserversAreToldOfRefusals(t *testing.T) {
 		"a file without room":  {&call{verb: http.MethodGet, path: "/raw/hello/main/README.md"}, d.alice(), http.StatusTooManyRequests, false},
 		"a reply without room": {read, d.alice(), http.StatusTooManyRequests, true},
 	} {
-		n.messages = nil
 		asked := *c.call
 		asked.header = asked.header.Clone()
 		if asked.header == nil {
