@@ -27,6 +27,10 @@ const (
 	// looksBetween are the looks after which a server that told of nothing is asked
 	// again to do so.
 	looksBetween = 20
+	// lookAgainAfter is longer than a server waits for the end of a push. It tells of
+	// what differs then from what it told last: whoever has seen a state between the
+	// two that was taken back meanwhile is told of nothing.
+	lookAgainAfter = 2 * time.Second
 )
 
 // State is what a watched resource is.
@@ -65,7 +69,8 @@ func (c *Client) Watch(ctx context.Context, uris ...string) iter.Seq2[State, err
 		// What has not ended by itself ends with the loop.
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		w := &watch{c: c, uris: uris, yield: yield, states: make(map[string]State)}
+		w := &watch{c: c, uris: uris, yield: yield, states: make(map[string]State), again: time.NewTimer(lookAgainAfter)}
+		defer w.again.Stop()
 		if err := w.run(ctx); !errors.Is(err, errLeft) {
 			yield(State{}, err)
 		}
@@ -84,6 +89,7 @@ type watch struct {
 	uris   []string
 	yield  func(State, error) bool
 	states map[string]State // that were given, by URI
+	again  *time.Timer      // of the look after one that found something new
 	pauses backoff
 }
 
@@ -154,6 +160,8 @@ func (w *watch) listen(ctx context.Context) error {
 			unproven.Stop()
 			err = w.take(ctx, t)
 		case <-unproven.C:
+			err = w.lookAtAll(ctx)
+		case <-w.again.C:
 			err = w.lookAtAll(ctx)
 		}
 		if err != nil {
@@ -313,6 +321,7 @@ func (w *watch) look(ctx context.Context, uri string) error {
 	if known && now.ETag == before.ETag && now.Missing == before.Missing {
 		return nil
 	}
+	w.again.Reset(lookAgainAfter)
 	w.states[uri] = State{ETag: now.ETag, Commit: now.Commit, Missing: now.Missing, how: now.how}
 	if !w.yield(now, nil) {
 		return errLeft
