@@ -40,11 +40,13 @@ func (e *Engine) Plan(ctx context.Context, source Source, head repos.Treeish, op
 	if err := p.selectEntries(ctx); err != nil {
 		return nil, err
 	}
-	if err := p.selection.SurveyQuickly(ctx); err != nil {
-		return nil, err
-	}
 	if options.Base != "" {
 		if err := p.differ(ctx); err != nil {
+			return nil, err
+		}
+	}
+	if p.changes == nil { // the comparison keeps the limits itself
+		if err := p.selection.SurveyQuickly(ctx); err != nil {
 			return nil, err
 		}
 	}
