@@ -28,16 +28,16 @@ func TestOverloadKeepsGoodput(t *testing.T) {
 	}
 	alone := p.latency(1000)
 	ctx, cancel := context.WithCancel(t.Context())
-	c := &rush{t: t, p: p, statuses: make(map[string]map[int]int)}
+	c := newRush(rushOrders{URL: p.url, Repository: "repo", Refs: []string{"main"}})
 	var slow sync.WaitGroup
 	for i := range 200 {
-		slow.Go(func() { c.run(ctx, "slow", i, c.download("repo", []string{"main"}, "tar.gz")) })
+		slow.Go(func() { c.run(ctx, "slow", i, c.download("tar.gz")) })
 	}
 	time.Sleep(5 * time.Second) // all have what their buffers hold
 	beside := p.latency(1000)
 	cancel()
 	slow.Wait()
-	t.Logf("the slowest of 100 small files: %v alone, %v beside 200 slow readers (%v)", alone, beside, c.statuses)
+	t.Logf("the slowest of 100 small files: %v alone, %v beside 200 slow readers (%v)", alone, beside, c.report.Statuses)
 	if beside > max(2*alone, 5*time.Millisecond) {
 		t.Error("that is more than twice as long")
 	}

@@ -33,7 +33,7 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	testscript.Main(m, map[string]func(){"repomcp": main})
+	testscript.Main(m, map[string]func(){"repomcp": main, "rush": rushMain})
 }
 
 // TestStories runs the whole program against the stories in testdata. What

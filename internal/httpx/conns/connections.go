@@ -17,6 +17,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -103,6 +104,9 @@ type bounded struct {
 // Accept implements [net.Listener].
 func (l bounded) Accept() (net.Conn, error) {
 	for {
+		// Of a crowd that comes at once each is answered before the next is let in: what
+		// waits then waits in the kernel, and not before other work of the process.
+		runtime.Gosched()
 		conn, err := l.Listener.Accept()
 		if err != nil {
 			return nil, err
