@@ -35,6 +35,9 @@ func (f *folder) sync(ctx context.Context, c *client.Client, now *client.State) 
 	}
 }
 
+// nothingNew is more than an archive without changes has, in bytes.
+const nothingNew = 64 << 10
+
 // begunAnew tells the errors of an archive that another attempt may bring whole.
 func begunAnew(err error) bool {
 	switch {
@@ -151,6 +154,8 @@ func (f *folder) take(
 	}
 	defer func() { _ = d.Close() }() // only read from
 	if base != "" && d.Commit == base {
+		// To the server, what is read to its end was not broken off.
+		_, _ = io.CopyN(io.Discard, d, nothingNew)
 		r.result.Commit = base
 		return r.result, nil
 	}
