@@ -2,11 +2,15 @@ package httpx_test
 
 import (
 	"encoding/base64"
+	"errors"
 	"fmt"
+	"io/fs"
 	"net/http"
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/repomcp/repomcp/internal/gittest"
 )
@@ -248,5 +252,44 @@ func TestForbiddenIsUnknownOverWebSocket(t *testing.T) {
 	}
 	if compared < 600 || told < compared/3 {
 		t.Errorf("%d replies were compared; to who may read %d are others", compared, told)
+	}
+}
+
+// What is forbidden stays unknown when it is damaged as well, and set aside.
+func TestForbiddenIsUnknownInQuarantine(t *testing.T) {
+	t.Parallel()
+	build, commit, tag := twoRooms(t)
+	var objects string
+	w := newWalled(t, openRules, func(root string) {
+		build(root)
+		objects = filepath.Join(root, hiddenName+".git", "objects")
+	})
+	outside, inside := w.as("outsider"), w.as("insider")
+	damage := func(name string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		return errors.Join(os.Chmod(name, 0o600), os.WriteFile(name, []byte("no object"), 0o600))
+	}
+	if err := filepath.WalkDir(objects, damage); err != nil {
+		t.Fatal(err)
+	}
+	asked := "/archive/" + hiddenName + "/main.tar"
+	for end := time.Now().Add(10 * time.Second); !strings.Contains(string(inside.get(asked).body), "set aside"); {
+		if time.Now().After(end) {
+			t.Fatalf("it is not in quarantine: %s", inside.get(asked).body)
+		}
+	}
+	hidden, absent := strings.NewReplacer(hiddenName, "NAME"), strings.NewReplacer(absentName, "NAME")
+	compared := 0
+	for _, p := range append(plainProbes(*commit, *tag), messageProbes(*commit)...) {
+		forbidden := hidden.Replace(outside.probe(t, modernVersion, p.naming(hiddenName)))
+		if unknown := absent.Replace(outside.probe(t, modernVersion, p.naming(absentName))); forbidden != unknown {
+			t.Errorf("%v:\nforbidden %.400s\n\nunknown %.400s", p, forbidden, unknown)
+		}
+		compared++
+	}
+	if compared < 500 {
+		t.Errorf("%d replies were compared", compared)
 	}
 }
