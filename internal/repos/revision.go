@@ -81,10 +81,7 @@ func cutStep(suffix string) (step, string, error) {
 		}
 		return step{mark: '{', kind: kind}, rest, nil
 	}
-	end := 0
-	for end < len(rest) && rest[end] >= '0' && rest[end] <= '9' {
-		end++
-	}
+	end := leadingDigits(rest)
 	if end == 0 {
 		return step{mark: mark, n: 1}, rest, nil
 	}
