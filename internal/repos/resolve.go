@@ -177,7 +177,7 @@ func (s *Snapshot) resolveAbbreviation(ctx context.Context, prefix string) (ID, 
 	}
 	var commits []ID
 	for _, id := range ids {
-		kind, _, err := s.objects.Stat(id)
+		kind, err := s.objects.Type(id)
 		if err == nil && kind == objects.Commit {
 			commits = append(commits, id)
 		}
@@ -263,7 +263,7 @@ func (s *Snapshot) dateTag(t *Treeish) error {
 
 // Has reports whether an object of any kind is here, served or not.
 func (s *Snapshot) Has(id ID) (bool, error) {
-	_, _, err := s.objects.Stat(id)
+	_, err := s.objects.Type(id)
 	if err = domainError(err); errors.Is(err, ErrNotFound) {
 		return false, nil
 	}

@@ -161,7 +161,7 @@ func (c *climb) peelTo(id ID, kind string) (ID, error) {
 		return c.peel(id)
 	}
 	for range maxTagDepth {
-		found, _, err := c.objects.Stat(id)
+		found, err := c.objects.Type(id)
 		if err != nil {
 			return ID{}, mustExist(id, domainError(err))
 		}

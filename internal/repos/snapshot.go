@@ -207,7 +207,7 @@ var errTagDepth = errors.New("too many tags of tags")
 func (s *Snapshot) peel(id ID) (commit ID, err error) {
 	defer s.repository.contain(&err)
 	for range maxTagDepth {
-		kind, _, err := s.objects.Stat(id)
+		kind, err := s.objects.Type(id)
 		if err != nil {
 			return ID{}, domainError(err)
 		}
