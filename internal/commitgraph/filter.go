@@ -91,16 +91,6 @@ func (g *Graph) MayChange(at uint32, p Path) bool {
 	return true
 }
 
-// HasFilters reports whether any layer has filters of changed paths.
-func (g *Graph) HasFilters() bool {
-	for ; g != nil; g = g.base {
-		if g.hasFilters() {
-			return true
-		}
-	}
-	return false
-}
-
 func (g *Graph) hasFilters() bool { return g.filterEnds.size > 0 }
 
 func (g *Graph) contains(filter []byte, h [2]uint32) bool {

@@ -173,7 +173,7 @@ func TestFiltersMissNoChange(t *testing.T) {
 		repo := history(t, 600)
 		write(repo)
 		graph := open(t, repo)
-		if !graph.HasFilters() {
+		if !graph.hasFilters() {
 			t.Fatal("there are no filters")
 		}
 		same, said := 0, 0

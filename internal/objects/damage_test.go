@@ -108,7 +108,7 @@ func TestPipeInPlaceOfAnObjectDoesNotBlock(t *testing.T) {
 	}
 	makePipe(t, name)
 	snap := snapshot(t, newStore(t, nil, repo), repo)
-	if _, _, err := snap.Stat(id); !errors.Is(err, ErrCorrupt) {
+	if _, _, err := stat(snap, id); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("Stat gives %v", err)
 	}
 }

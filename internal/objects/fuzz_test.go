@@ -80,7 +80,7 @@ func FuzzPack(f *testing.F) {
 			case err != nil && (errors.Is(err, io.EOF) || !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrTooLarge) && !errors.Is(err, ErrNotFound)):
 				t.Fatalf("not a typed error: %v", err)
 			}
-			stated, size, err := snapshot.Stat(id)
+			stated, size, err := stat(snapshot, id)
 			if len(content) > 0 && (err != nil || stated != kind || size != int64(len(content))) {
 				t.Fatalf("%v has %d bytes, then %d: %v", id, len(content), size, err)
 			}

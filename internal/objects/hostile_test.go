@@ -111,7 +111,7 @@ var errEither = errors.New("damage or the right content")
 // readHostile reads an object in every way. No way may end early without an
 // error, or say io.EOF.
 func readHostile(snap *Snapshot, id ID) error {
-	_, size, statErr := snap.Stat(id)
+	_, size, statErr := stat(snap, id)
 	_, data, readErr := snap.ReadVerified(id, 1<<62, nil)
 	var streamErr error
 	object, err := snap.Open(id)
@@ -183,7 +183,7 @@ func TestChainOfAnyDepthIsReadWhenAllowed(t *testing.T) {
 		if err != nil || kind != Blob || string(data) != "start" {
 			t.Errorf("%v %q %v", kind, data, err)
 		}
-		if kind, size, err := snap.Stat(packtest.Named("link 4999")); err != nil || kind != Blob || size != 5 {
+		if kind, size, err := stat(snap, packtest.Named("link 4999")); err != nil || kind != Blob || size != 5 {
 			t.Errorf("%v %d %v", kind, size, err)
 		}
 	}

@@ -9,29 +9,38 @@ import (
 	"github.com/repomcp/repomcp/internal/objects/pack"
 )
 
-// Stat returns the type and the size of an object without inflating more than
-// headers: an entry's, a delta's, or a loose object's.
-func (s *Snapshot) Stat(id ID) (kind Type, size int64, err error) {
+// Type returns the type of an object, and inflates nothing.
+func (s *Snapshot) Type(id ID) (Type, error) {
+	return readHeader(s, id, s.db.store.packs.Type, (*Object).Type)
+}
+
+// Size returns the size of an object without inflating more than headers. Of an object
+// that is stored as a delta its base is not looked at.
+func (s *Snapshot) Size(id ID) (int64, error) {
+	return readHeader(s, id, s.db.store.packs.Size, (*Object).Size)
+}
+
+// readHeader returns what the header of an object tells.
+func readHeader[T any](
+	s *Snapshot, id ID, packed func(pack.Place, pack.Elsewhere) (T, error), loose func(*Object) T,
+) (told T, err error) {
 	if err := s.enter(); err != nil {
-		return 0, 0, err
+		return told, err
 	}
 	defer s.leave()
 	err = s.locate(id, func(v *view, at pack.Place) (err error) {
 		if at.Pack() != nil {
-			kind, size, err = v.store.packs.Stat(at, v)
+			told, err = packed(at, v)
 			return err
 		}
 		object, err := v.OpenLoose(id)
 		if err != nil {
 			return err
 		}
-		kind, size = object.Type(), object.Size()
+		told = loose(object)
 		return object.Close()
 	})
-	if err != nil {
-		return 0, 0, err
-	}
-	return kind, size, nil
+	return told, err
 }
 
 // sharedObject is the largest object that is kept for other readers: a larger

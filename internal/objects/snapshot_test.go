@@ -77,7 +77,7 @@ func TestAbsentObjectIsNotFound(t *testing.T) {
 	repo.Git("repack", "-adq")
 	snap := snapshot(t, newStore(t, nil, repo), repo)
 	absent := packtest.SumOf(Blob, []byte("never stored"))
-	if _, _, err := snap.Stat(absent); !errors.Is(err, ErrNotFound) {
+	if _, _, err := stat(snap, absent); !errors.Is(err, ErrNotFound) {
 		t.Errorf("Stat: %v", err)
 	}
 	if _, _, err := snap.ReadVerified(absent, 10, nil); !errors.Is(err, ErrNotFound) {
@@ -91,7 +91,7 @@ func TestAbsentObjectIsNotFound(t *testing.T) {
 func TestEmptyRepositoryHasNoObjects(t *testing.T) {
 	repo := gittest.New(t)
 	snap := snapshot(t, newStore(t, nil, repo), repo)
-	if _, _, err := snap.Stat(packtest.SumOf(Tree, nil)); !errors.Is(err, ErrNotFound) {
+	if _, _, err := stat(snap, packtest.SumOf(Tree, nil)); !errors.Is(err, ErrNotFound) {
 		t.Errorf("Stat: %v", err)
 	}
 	if ids, err := snap.Prefix("0000", 10); len(ids) > 0 || err != nil {

@@ -117,6 +117,6 @@ func (s *Snapshot) ReadBlob(id ID, limit int64, buf []byte) (content []byte, err
 // not compared with anything.
 func (s *Snapshot) Size(blob ID) (size int64, err error) {
 	defer s.repository.contain(&err)
-	_, size, err = s.objects.Stat(blob)
+	size, err = s.objects.Size(blob)
 	return size, domainError(err)
 }

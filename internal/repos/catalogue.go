@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"log/slog"
+	"maps"
 	"os"
 	"path"
 	"path/filepath"
@@ -207,11 +208,10 @@ func (c *Catalogue) rescan(age time.Duration) error {
 	} else if err != nil {
 		return fmt.Errorf("reading the root: %w", pathless(err))
 	}
-	names, longest := make([]string, 0, len(found)), 0
-	for name := range found {
-		names, longest = append(names, name), max(longest, len(name))
+	names, longest := slices.Sorted(maps.Keys(found)), 0
+	for _, name := range names {
+		longest = max(longest, len(name))
 	}
-	slices.Sort(names)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.names, c.byName, c.longest, c.scanned = names, found, longest, time.Now()
@@ -236,7 +236,7 @@ func (c *Catalogue) walk(dir string, found map[string]*Repository) error {
 	case isRepository:
 		c.add(found, c.nameOf(dir), git)
 		return nil
-	case hasFile(entries, ".git"):
+	case has(entries, ".git", regular):
 		c.leaveOut(
 			dir,
 			"its .git is a file: it is a linked worktree, a submodule or has its repository elsewhere; serve that",
@@ -269,7 +269,7 @@ func (c *Catalogue) gitDir(dir string, entries []fs.DirEntry) (git string, ok bo
 	if isBare(entries) {
 		return dir, true, nil
 	}
-	if !hasDir(entries, ".git") {
+	if !has(entries, ".git", fs.ModeDir) {
 		return "", false, nil
 	}
 	git = path.Join(dir, ".git")
@@ -366,18 +366,15 @@ func (c *Catalogue) nameOf(dir string) string {
 // add keeps the first of two folders with the same name: a.git and a sort in
 // a fixed order, so that the choice is stable.
 func (c *Catalogue) add(found map[string]*Repository, name, dir string) {
-	problem := ""
 	switch {
 	case !validName(name):
-		problem = "its name cannot be served: names have letters, digits and " + nameMarks +
-			", and no part of them begins with a dot or dash"
+		c.leaveOut(dir, "its name cannot be served: names have letters, digits and "+nameMarks+
+			", and no part of them begins with a dot or dash")
 	case found[name] != nil:
-		problem = "another folder has the same name"
+		c.leaveOut(dir, "another folder has the same name")
 	default:
 		found[name] = &Repository{catalogue: c, name: name, dir: dir}
-		return
 	}
-	c.leaveOut(dir, problem)
 }
 
 // leaveOut tells the operator once why a repository is not served.
@@ -390,21 +387,14 @@ func (c *Catalogue) leaveOut(dir, reason string) {
 // isBare reports whether a folder has what git knows a repository by: HEAD,
 // objects and refs (gitrepository-layout(5)).
 func isBare(entries []fs.DirEntry) bool {
-	var head bool
-	for _, entry := range entries {
-		if entry.Name() == "HEAD" && entry.Type().IsRegular() {
-			head = true
-		}
-	}
-	return head && hasDir(entries, "objects") && hasDir(entries, "refs")
+	return has(entries, "HEAD", regular) && has(entries, "objects", fs.ModeDir) && has(entries, "refs", fs.ModeDir)
 }
 
-func hasFile(entries []fs.DirEntry, name string) bool {
-	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name && e.Type().IsRegular() })
-}
+// regular is the type of a file that is nothing special.
+const regular fs.FileMode = 0
 
-func hasDir(entries []fs.DirEntry, name string) bool {
-	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name && e.IsDir() })
+func has(entries []fs.DirEntry, name string, kind fs.FileMode) bool {
+	return slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == name && e.Type() == kind })
 }
 
 // list lists a folder below the root in byte order.

@@ -88,7 +88,7 @@ func ParseCommitLinks(id ID, raw []byte) (l CommitLinks, err error) {
 		return CommitLinks{}, damage(id, errNoTree)
 	}
 	l.Tree = tree
-	for hasPrefix(rest, parentLine) && len(rest) > len(parentLine)+idDigits {
+	for bytes.HasPrefix(rest, []byte(parentLine)) && len(rest) > len(parentLine)+idDigits {
 		var parent ID
 		if rest, parent, ok = cutIDLine(rest, parentLine); !ok {
 			return CommitLinks{}, damage(id, errBadParent)
@@ -99,13 +99,9 @@ func ParseCommitLinks(id ID, raw []byte) (l CommitLinks, err error) {
 	return l, nil
 }
 
-func hasPrefix(b []byte, prefix string) bool {
-	return len(b) >= len(prefix) && string(b[:len(prefix)]) == prefix
-}
-
 func cutIDLine(raw []byte, key string) (rest []byte, id ID, ok bool) {
 	end := len(key) + idDigits
-	if len(raw) <= end || !hasPrefix(raw, key) || raw[end] != '\n' {
+	if len(raw) <= end || !bytes.HasPrefix(raw, []byte(key)) || raw[end] != '\n' {
 		return raw, ID{}, false
 	}
 	if _, err := hex.Decode(id[:], raw[len(key):end]); err != nil {

@@ -43,14 +43,7 @@ func (s *Snapshot) Condition(ctx context.Context) (Condition, error) {
 		return Condition{}, err
 	}
 	c := Condition{Condition: stored, Refs: len(refs), Shallow: s.isCut(), Graph: s.CommitGraph() != nil}
-	for _, ref := range refs {
-		if ref.Damage == nil {
-			continue
-		}
-		if c.Damaged++; c.Damaged == 1 {
-			c.FirstDamaged = ref
-		}
-	}
+	c.Damaged, c.FirstDamaged = damagedOf(refs)
 	_, c.Head = s.Head()
 	return c, nil
 }

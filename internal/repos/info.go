@@ -18,9 +18,6 @@ const maxDescriptionBytes = 1024
 
 // Description is the text of the repository's description file, as gitweb
 // shows it, or "". Git's placeholder for an unnamed repository counts as none.
-func (s *Snapshot) Description() string { return s.repository.Description() }
-
-// Description is [Snapshot.Description] without opening the repository.
 func (r *Repository) Description() string {
 	file, _, err := objects.OpenRegular(r.catalogue.root, r.dir+"/description")
 	if err != nil {

@@ -103,24 +103,10 @@ func (o *LFSObject) check() error {
 }
 
 // WriteTo implements [io.WriterTo]. Errors are those of Read, or the writer's.
-func (o *LFSObject) WriteTo(w io.Writer) (written int64, err error) {
+func (o *LFSObject) WriteTo(w io.Writer) (int64, error) {
 	buffer := make([]byte, min(o.left+1, lfsBufferBytes))
-	for {
-		n, err := o.Read(buffer)
-		if n > 0 {
-			m, err := w.Write(buffer[:n])
-			written += int64(m)
-			if err != nil {
-				return written, err
-			}
-		}
-		if errors.Is(err, io.EOF) {
-			return written, nil
-		}
-		if err != nil {
-			return written, err
-		}
-	}
+	// As a reader and a writer alone, for io.CopyBuffer would ask for other methods.
+	return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{o}, buffer)
 }
 
 // Close releases the stream.

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -78,7 +79,11 @@ func (r *Repository) refFiles() (refFiles, error) {
 	if err != nil {
 		return refFiles{}, fmt.Errorf("repository: %w", domainError(err))
 	}
-	return refFiles{root: r.catalogue.root, dir: r.dir, hide: r.catalogue.hidingRules(database)}, nil
+	return r.refFilesOf(database), nil
+}
+
+func (r *Repository) refFilesOf(database *objects.Database) refFiles {
+	return refFiles{root: r.catalogue.root, dir: r.dir, hide: r.catalogue.hidingRules(database)}
 }
 
 // rawRef is a ref as it is stored.
@@ -159,7 +164,7 @@ func (f refFiles) follow(name string) (final string, ref rawRef, ok bool, err er
 	return name, rawRef{}, false, nil
 }
 
-// all calls yield for each ref of the repository, in the order of their names.
+// all returns the refs of the repository, hidden ones too, with their names in order.
 func (f refFiles) all() (names []string, refs map[string]rawRef, err error) {
 	refs = make(map[string]rawRef)
 	if err := f.walkLoose("refs", refs); err != nil {
@@ -174,12 +179,7 @@ func (f refFiles) all() (names []string, refs map[string]rawRef, err error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	names = make([]string, 0, len(refs))
-	for name := range refs {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	return names, refs, nil
+	return slices.Sorted(maps.Keys(refs)), refs, nil
 }
 
 func (f refFiles) walkLoose(dir string, refs map[string]rawRef) error {

@@ -45,15 +45,22 @@ func (s *Snapshot) resolve(ctx context.Context, revision string) (Commit, error)
 // [AmbiguousError] for an abbreviation of several served commits, and a
 // [RevisionError] for forms that are not understood.
 func (s *Snapshot) ResolveObject(ctx context.Context, revision string) (ID, error) {
+	_, object, _, err := s.resolveSteps(ctx, revision)
+	return object, err
+}
+
+// resolveSteps returns what the name in a revision means, and the object to which the
+// suffixes behind it lead from there.
+func (s *Snapshot) resolveSteps(ctx context.Context, revision string) (named, object ID, suffixes string, err error) {
 	name, steps, err := splitRevision(revision)
 	if err != nil {
-		return ID{}, err
+		return ID{}, ID{}, "", err
 	}
-	id, err := s.resolveName(ctx, name)
-	if err != nil {
-		return ID{}, err
+	if named, err = s.resolveName(ctx, name); err != nil {
+		return ID{}, ID{}, "", err
 	}
-	return s.climb(ctx, id, steps)
+	object, err = s.climb(ctx, named, steps)
+	return named, object, revision[len(name):], err
 }
 
 // RefPrefixes are what may be left out of a ref's full name, in the order in
@@ -91,19 +98,10 @@ func (s *Snapshot) resolveName(ctx context.Context, name string) (ID, error) {
 // abbreviated id at its end, which alone counts: <describeOutput> of
 // gitrevisions(7). Other revisions stay as they are.
 func describedID(revision string) string {
-	name, id, ok := cutLast(revision, "-g")
-	if !ok || name == "" {
-		return revision
+	if at := strings.LastIndex(revision, "-g"); at > 0 {
+		return revision[at+len("-g"):]
 	}
-	return id
-}
-
-func cutLast(s, sep string) (before, after string, found bool) {
-	i := strings.LastIndex(s, sep)
-	if i < 0 {
-		return s, "", false
-	}
-	return s[:i], s[i+len(sep):], true
+	return revision
 }
 
 // resolveID accepts the id of a commit, or of an annotated tag that leads to
@@ -179,7 +177,7 @@ func (s *Snapshot) resolveAbbreviation(ctx context.Context, prefix string) (ID, 
 	}
 	var commits []ID
 	for _, id := range ids {
-		kind, _, err := s.objects.Stat(id)
+		kind, err := s.objects.Type(id)
 		if err == nil && kind == objects.Commit {
 			commits = append(commits, id)
 		}
@@ -233,30 +231,16 @@ func (s *Snapshot) ResolveTreeish(ctx context.Context, revision string) (Treeish
 	if !errors.Is(err, errNotCommit) {
 		return Treeish{}, err
 	}
-	name, steps, err := splitRevision(revision)
+	named, id, suffixes, err := s.resolveSteps(ctx, revision)
 	if err != nil {
 		return Treeish{}, err
 	}
-	named, err := s.resolveName(ctx, name)
-	if err != nil {
-		return Treeish{}, err
-	}
-	id, err := s.climb(ctx, named, steps)
-	if err != nil {
-		return Treeish{}, err
-	}
-	t := Treeish{Revision: named.String() + revision[len(name):], ID: id, When: time.Unix(0, 0).UTC()}
-	if t.Tree, err = s.treeOf(id); err != nil {
-		return Treeish{}, err
+	t := Treeish{Revision: named.String() + suffixes, ID: id, When: time.Unix(0, 0).UTC()}
+	c := climb{Snapshot: s}
+	if t.Tree, err = c.peelTo(id, objects.Tree.String()); err != nil {
+		return Treeish{}, mustExist(id, err)
 	}
 	return t, s.dateTag(&t)
-}
-
-// treeOf follows tags from an object to a tree.
-func (s *Snapshot) treeOf(id ID) (ID, error) {
-	c := climb{Snapshot: s}
-	tree, err := c.peelTo(id, objects.Tree.String())
-	return tree, mustExist(id, err)
 }
 
 // dateTag notes when somebody made the tag that a tree is had by.
@@ -279,7 +263,7 @@ func (s *Snapshot) dateTag(t *Treeish) error {
 
 // Has reports whether an object of any kind is here, served or not.
 func (s *Snapshot) Has(id ID) (bool, error) {
-	_, _, err := s.objects.Stat(id)
+	_, err := s.objects.Type(id)
 	if err = domainError(err); errors.Is(err, ErrNotFound) {
 		return false, nil
 	}

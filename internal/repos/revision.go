@@ -81,10 +81,7 @@ func cutStep(suffix string) (step, string, error) {
 		}
 		return step{mark: '{', kind: kind}, rest, nil
 	}
-	end := 0
-	for end < len(rest) && rest[end] >= '0' && rest[end] <= '9' {
-		end++
-	}
+	end := leadingDigits(rest)
 	if end == 0 {
 		return step{mark: mark, n: 1}, rest, nil
 	}
@@ -164,7 +161,7 @@ func (c *climb) peelTo(id ID, kind string) (ID, error) {
 		return c.peel(id)
 	}
 	for range maxTagDepth {
-		found, _, err := c.objects.Stat(id)
+		found, err := c.objects.Type(id)
 		if err != nil {
 			return ID{}, mustExist(id, domainError(err))
 		}

@@ -51,10 +51,7 @@ func (r *Repository) open() (s *Snapshot, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("repository: %w", domainError(err))
 	}
-	return &Snapshot{
-		repository: r, refs: refFiles{root: r.catalogue.root, dir: r.dir, hide: r.catalogue.hidingRules(database)},
-		objects: pinned,
-	}, nil
+	return &Snapshot{repository: r, refs: r.refFilesOf(database), objects: pinned}, nil
 }
 
 // Snapshot is a repository held open for one request. Its objects cannot be
@@ -158,9 +155,6 @@ func (s *Snapshot) refsOf(
 		refs = append(refs, ref)
 	}
 	s.repository.reportDamage(refs)
-	if at := slices.IndexFunc(refs, func(ref Ref) bool { return ref.Damage != nil }); at >= 0 {
-		s.repository.notice(refs[at].Damage)
-	}
 	return refs, nil
 }
 
@@ -213,7 +207,7 @@ var errTagDepth = errors.New("too many tags of tags")
 func (s *Snapshot) peel(id ID) (commit ID, err error) {
 	defer s.repository.contain(&err)
 	for range maxTagDepth {
-		kind, _, err := s.objects.Stat(id)
+		kind, err := s.objects.Type(id)
 		if err != nil {
 			return ID{}, domainError(err)
 		}

@@ -33,13 +33,7 @@ func (v View) Names() []string {
 	if v.visible == nil {
 		return all
 	}
-	names := make([]string, 0, len(all))
-	for _, name := range all {
-		if v.Sees(name) {
-			names = append(names, name)
-		}
-	}
-	return names
+	return slices.DeleteFunc(slices.Clone(all), func(name string) bool { return !v.visible(name) })
 }
 
 // Page lists up to limit names that come after the given one, and whether

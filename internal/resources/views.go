@@ -199,7 +199,7 @@ func openCard(_ context.Context, s *repos.Snapshot, r Resource) (*Content, error
 	if err != nil {
 		return nil, err
 	}
-	view := cardView{Name: r.Repository, Description: s.Description(), DefaultBranch: Text(branch)}
+	view := cardView{Name: r.Repository, Description: s.Repository().Description(), DefaultBranch: Text(branch)}
 	for _, ref := range refs {
 		switch {
 		case ref.Branch() != "":

@@ -47,7 +47,7 @@ func (v *visit) getRepository(ctx context.Context, _ place) error {
 	}
 	name := v.snapshot.Repository().Name()
 	card := &repositoryCard{
-		Name: quote(name), Description: line(v.snapshot.Description()),
+		Name: quote(name), Description: line(v.snapshot.Repository().Description()),
 		URI: resources.Resource{Repository: name}.String(), RefsURI: refsOf(name).String(),
 	}
 	branch, err := v.snapshot.DefaultBranch()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"slices"
 
 	"github.com/repomcp/repomcp/internal/inflate"
 )
@@ -83,12 +84,8 @@ func About(id ID, err error) error {
 
 // IsVerdict says whether err is to be handed on as it is.
 func IsVerdict(err error) bool {
-	for _, verdict := range []error{ErrCorrupt, ErrTooLarge, ErrBusy, ErrDenied, ErrClosed, ErrNotFound} {
-		if errors.Is(err, verdict) {
-			return true
-		}
-	}
-	return false
+	verdicts := []error{ErrCorrupt, ErrTooLarge, ErrBusy, ErrDenied, ErrClosed, ErrNotFound}
+	return slices.ContainsFunc(verdicts, func(verdict error) bool { return errors.Is(err, verdict) })
 }
 
 // WithoutPath takes the name of the file out of an error.

@@ -164,9 +164,8 @@ const trustedSize = 1 << 20
 
 // AppendTo appends the rest of the object to buf.
 func (o *Object) AppendTo(buf []byte) ([]byte, error) {
-	if o.left == 0 { // reading on makes the checks, unless they were made
-		var none [1]byte
-		if _, err := o.Read(none[:]); !errors.Is(err, io.EOF) {
+	if o.left == 0 {
+		if err := o.end(); err != nil {
 			return nil, err
 		}
 	}
@@ -179,6 +178,15 @@ func (o *Object) AppendTo(buf []byte) ([]byte, error) {
 		}
 	}
 	return buf, nil
+}
+
+// end makes the checks of an object of which all was read, unless they were made.
+func (o *Object) end() error {
+	var none [1]byte
+	if _, err := o.Read(none[:]); !errors.Is(err, io.EOF) {
+		return err
+	}
+	return nil
 }
 
 // Grow lengthens b by n bytes, whose content is not defined.

@@ -38,7 +38,8 @@ func NewCache(limit int64) *Cache {
 }
 
 func (c *Cache) shard(key cacheKey) *lru.Cache[cacheKey, inflated] {
-	return c.shards[spread(key.offset)>>(64-cacheBits)]
+	const goldenRatio = 0x9e3779b97f4a7c15 // of 64 bits: spreads neighbours, in the upper bits best
+	return c.shards[uint64(key.offset)*goldenRatio>>(64-cacheBits)]
 }
 
 // Get returns the object at a place, if it is there. Its bytes must not be changed.

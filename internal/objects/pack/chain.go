@@ -80,13 +80,9 @@ func (s *resolver) baseOf(l link) (Place, error) {
 	return next, nil
 }
 
-// typeOf returns the type of the base of a chain, which is that of the whole chain,
-// and remembers it for every link.
+// typeOf returns the type of the base of a chain, which is that of the whole chain.
 func (s *resolver) typeOf(at Place) (kind object.Type, err error) {
 	loose, err := s.descend(at, func(at Place) (l link, done bool, err error) {
-		if kind, done = at.pack.types.get(at.off); done {
-			return l, true, nil
-		}
 		e, _, err := s.entryAt(at, longestEntryHeader)
 		kind = e.kind
 		return link{Place: at, entry: e}, !e.isDelta(), err
@@ -97,9 +93,6 @@ func (s *resolver) typeOf(at Place) (kind object.Type, err error) {
 	if loose != nil {
 		kind = loose.Type()
 		_ = loose.Close() // only its header was read
-	}
-	for _, l := range s.links {
-		l.pack.types.put(l.off, kind)
 	}
 	return kind, nil
 }

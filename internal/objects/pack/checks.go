@@ -27,12 +27,11 @@ type checks struct {
 	delay    time.Duration
 	ctx      context.Context // ends with the reader
 	end      context.CancelFunc
-	done     sync.WaitGroup
 	verdicts *lru.Cache[string, verdict] // by the name of the file
 
-	mu      sync.Mutex
-	waiting []*Pack
-	running bool
+	starting sync.Mutex // or closing
+	running  sync.WaitGroup
+	reading  sync.Mutex // one index at a time
 }
 
 // verdict is what was found out of an index file.
@@ -56,42 +55,26 @@ func (c *checks) known(p *Pack) (err error, known bool) {
 	return v.err, true
 }
 
-// add has the index of a pack compared by a goroutine that ends when none is left,
-// or returns what was found out before.
+// add has the index of a pack compared by a goroutine, or returns what was found out
+// before.
 func (c *checks) add(p *Pack) error {
 	if err, known := c.known(p); known {
 		return err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.ctx.Err() != nil {
-		return nil
-	}
-	c.waiting = append(c.waiting, p)
-	if !c.running {
-		c.running = true
-		c.done.Go(c.run)
+	c.starting.Lock()
+	defer c.starting.Unlock()
+	if c.ctx.Err() == nil {
+		c.running.Go(func() {
+			select {
+			case <-c.ctx.Done():
+			case <-time.After(c.delay):
+				c.reading.Lock()
+				defer c.reading.Unlock()
+				c.judge(p)
+			}
+		})
 	}
 	return nil
-}
-
-func (c *checks) run() {
-	select {
-	case <-c.ctx.Done():
-	case <-time.After(c.delay):
-	}
-	for {
-		c.mu.Lock()
-		if len(c.waiting) == 0 || c.ctx.Err() != nil {
-			c.waiting, c.running = nil, false
-			c.mu.Unlock()
-			return
-		}
-		next := c.waiting[0]
-		c.waiting = c.waiting[1:]
-		c.mu.Unlock()
-		c.judge(next)
-	}
 }
 
 // judge reads an index unless there is a verdict on it. A file that cannot be read,
@@ -133,8 +116,8 @@ func (c *checks) compare(p *Pack) error {
 
 // close ends what runs, and waits for it.
 func (c *checks) close() {
-	c.mu.Lock() // add starts nothing from here on
+	c.starting.Lock() // add starts nothing from here on
 	c.end()
-	c.mu.Unlock()
-	c.done.Wait()
+	c.starting.Unlock()
+	c.running.Wait()
 }

@@ -35,7 +35,6 @@ type Pack struct {
 	file  *os.File
 	end   int64 // where the trailing checksum begins
 	index *index
-	types typeTable
 	fault error // a *CorruptError
 
 	info, indexInfo fs.FileInfo // when they were opened

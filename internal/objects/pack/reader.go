@@ -66,24 +66,24 @@ func NewReader(root *os.Root, buffers *object.Buffers, limits Limits) *Reader {
 // Close ends the comparisons of indexes. Packs that are open stay so.
 func (r *Reader) Close() { r.checks.close() }
 
-// Stat returns the type and the size of the object at a place without inflating
-// more than headers: an entry's or a delta's.
-func (r *Reader) Stat(at Place, elsewhere Elsewhere) (object.Type, int64, error) {
+// Type returns the type of the object at a place. It inflates nothing.
+func (r *Reader) Type(at Place, elsewhere Elsewhere) (object.Type, error) {
+	s := r.take(elsewhere)
+	defer r.give(s)
+	return s.typeOf(at)
+}
+
+// Size returns the size of the object at a place without inflating more than the header
+// of a delta.
+func (r *Reader) Size(at Place, elsewhere Elsewhere) (int64, error) {
 	s := r.take(elsewhere)
 	defer r.give(s)
 	e, head, err := s.entryAt(at, statRead)
-	if err != nil {
-		return 0, 0, err
-	}
-	if !e.isDelta() {
-		return e.kind, e.size, nil
+	if err != nil || !e.isDelta() {
+		return e.size, err
 	}
 	_, size, err := s.deltaHeader(at, e, head)
-	if err != nil {
-		return 0, 0, err
-	}
-	kind, err := s.typeOf(at)
-	return kind, size, err
+	return size, err
 }
 
 // AppendVerified appends the object at a place to buf, compared with its id. One of
