@@ -71,7 +71,7 @@ func stream(ctx context.Context, c Conversion, w io.Writer, src Source, id strin
 	if err != nil {
 		return err
 	}
-	return m.WriteTo(ctx, w)
+	return m.CopyTo(w)
 }
 
 // closeable lets a test see that each reading was closed.
@@ -147,7 +147,7 @@ func TestAContentThatChangesIsAnError(t *testing.T) {
 		}}
 		m, err := decide(test.line).Measure(t.Context(), src, "")
 		if err == nil {
-			err = m.WriteTo(t.Context(), io.Discard)
+			err = m.CopyTo(io.Discard)
 		}
 		if !errors.Is(err, errChanged) {
 			t.Errorf("%s: %v, want %v", test.line, err, errChanged)

@@ -11,7 +11,7 @@
 //
 //	m, err := c.Measure(ctx, source, id)      // a large one: reads it once or more
 //	header(m.Size())
-//	err = m.WriteTo(ctx, w)
+//	err = m.CopyTo(w)
 //
 // Symbolic links are never converted, and no file above [BigFileThreshold] is.
 //

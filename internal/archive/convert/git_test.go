@@ -90,7 +90,7 @@ func all(t testing.TB, c Conversion, content string) string {
 			t.Fatal(err)
 		}
 		var measured bytes.Buffer
-		if err := m.WriteTo(t.Context(), &measured); err != nil {
+		if err := m.CopyTo(&measured); err != nil {
 			t.Fatal(err)
 		}
 		if measured.String() != want || m.Size() != int64(len(want)) {

@@ -39,7 +39,7 @@ type Measured struct {
 
 	crlf bool  // LF becomes CRLF
 	size int64 // of the result
-	src  Source
+	read reading
 }
 
 // reading gives a content to a stage, from beginning to end.
@@ -56,20 +56,19 @@ func (c Conversion) measure(ctx context.Context, src Source, id string, hold int
 	if c.refused {
 		return nil, ErrEncodingValue
 	}
-	m := &Measured{c: c, id: id, hold: hold, src: src}
-	read := src.reading(ctx)
+	m := &Measured{c: c, id: id, hold: hold, read: src.reading(ctx)}
 	if c.ident && src.Size > int64(hold) {
-		if err := m.findLongIdents(read); err != nil {
+		if err := m.findLongIdents(); err != nil {
 			return nil, err
 		}
 	}
-	if err := m.decideLineEndings(read); err != nil {
+	if err := m.decideLineEndings(); err != nil {
 		return nil, err
 	}
-	err := m.count(read)
+	err := m.count()
 	if errors.Is(err, errNotEncodable) {
 		m.c.charset = charset.Charset{}
-		err = m.count(read)
+		err = m.count()
 	}
 	return m, err
 }
@@ -77,11 +76,11 @@ func (c Conversion) measure(ctx context.Context, src Source, id string, hold int
 // Size is that of the converted content, in bytes.
 func (m *Measured) Size() int64 { return m.size }
 
-// WriteTo writes the converted content to w: [Measured.Size] bytes, or an
+// CopyTo writes the converted content to w: [Measured.Size] bytes, or an
 // error.
-func (m *Measured) WriteTo(ctx context.Context, w io.Writer) error {
+func (m *Measured) CopyTo(w io.Writer) error {
 	out := newOutput(w)
-	err := m.src.reading(ctx)(m.chain(out))
+	err := m.read(m.chain(out))
 	if errors.Is(err, errNotEncodable) || err == nil && out.n != m.size {
 		return errChanged
 	}
@@ -89,30 +88,30 @@ func (m *Measured) WriteTo(ctx context.Context, w io.Writer) error {
 }
 
 // findLongIdents decides about each `$Id:` too long to hold.
-func (m *Measured) findLongIdents(read reading) error {
+func (m *Measured) findLongIdents() error {
 	s := &identStage{next: &counter{}, hold: m.hold, searching: true}
-	err := read(s)
+	err := m.read(s)
 	m.long = s.long
 	return err
 }
 
 // decideLineEndings looks at the content after `$Id$` has been written into
 // it, as git does.
-func (m *Measured) decideLineEndings(read reading) error {
+func (m *Measured) decideLineEndings() error {
 	m.crlf = m.c.eol == toCRLF
 	if m.c.eol != toCRLFAuto {
 		return nil
 	}
 	var s statistics
-	err := read(m.identify(&s))
+	err := m.read(m.identify(&s))
 	m.crlf = s.isTextWithoutCR()
 	return err
 }
 
 // count finds the size of the result, or errNotEncodable.
-func (m *Measured) count(read reading) error {
+func (m *Measured) count() error {
 	var n counter
-	err := read(m.chain(&n))
+	err := m.read(m.chain(&n))
 	m.size = n.n
 	return err
 }
