@@ -100,7 +100,7 @@ func (o *Opener) Open(e tree.Entry) (size int64, write func(io.Writer) error, er
 	if err != nil {
 		return 0, nil, err
 	}
-	return measured.Size(), func(w io.Writer) error { return measured.WriteTo(o.ctx, w) }, nil
+	return measured.Size(), measured.CopyTo, nil
 }
 
 // Size is the length of a file's content as [Opener.Open] makes it, or of a

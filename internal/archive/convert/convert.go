@@ -87,22 +87,21 @@ func (c Conversion) Append(dst, content []byte, id string) ([]byte, error) {
 		return dst, ErrEncodingValue
 	}
 	// The content is in memory anyway: an `$Id:` may be held whole.
-	p := passes{c: c, id: id, hold: len(content) + 1}
-	whole := func(s stage) error {
+	m := Measured{c: c, id: id, hold: len(content) + 1, read: func(s stage) error {
 		if err := s.write(content); err != nil {
 			return err
 		}
 		return s.end()
-	}
-	if err := p.decideLineEndings(whole); err != nil {
+	}}
+	if err := m.decideLineEndings(); err != nil {
 		return dst, err
 	}
 	before := len(dst)
 	out := &appended{dst}
-	err := whole(p.chain(out))
+	err := m.read(m.chain(out))
 	if errors.Is(err, errNotEncodable) {
-		p.c.charset, out.b = charset.Charset{}, out.b[:before]
-		err = whole(p.chain(out))
+		m.c.charset, out.b = charset.Charset{}, out.b[:before]
+		err = m.read(m.chain(out))
 	}
 	return out.b, err
 }

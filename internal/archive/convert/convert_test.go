@@ -65,6 +65,15 @@ func FuzzAppendAndStreamAgree(f *testing.F) {
 	})
 }
 
+// stream writes the converted content of src.
+func stream(ctx context.Context, c Conversion, w io.Writer, src Source, id string) error {
+	m, err := c.Measure(ctx, src, id)
+	if err != nil {
+		return err
+	}
+	return m.CopyTo(w)
+}
+
 // closeable lets a test see that each reading was closed.
 type closeable struct {
 	io.Reader
@@ -83,11 +92,11 @@ func TestStreamClosesWhatItOpens(t *testing.T) {
 		return closeable{strings.NewReader("a\n"), &open}, nil
 	}}
 	c := decide("ident text=auto eol=crlf working-tree-encoding=UTF-16")
-	if err := c.Stream(t.Context(), io.Discard, src, ""); err != nil || open != 0 || opened == 0 {
+	if err := stream(t.Context(), c, io.Discard, src, ""); err != nil || open != 0 || opened == 0 {
 		t.Errorf("%v; %d of %d are open", err, open, opened)
 	}
 	c, _ = Decide(attributes.Attributes{Ident: attributes.Value{State: attributes.Set}})
-	if err := c.Stream(t.Context(), failingWriter{}, src, ""); !errors.Is(err, io.ErrClosedPipe) || open != 0 {
+	if err := stream(t.Context(), c, failingWriter{}, src, ""); !errors.Is(err, io.ErrClosedPipe) || open != 0 {
 		t.Errorf("%v; %d of %d are open", err, open, opened)
 	}
 }
@@ -114,7 +123,7 @@ func TestStreamReportsWhatIsWrongWithTheSource(t *testing.T) {
 		"late errors": {Source{Size: 3, Open: reader("a\n", broken)}, broken},
 	} {
 		for _, line := range []string{"eol=crlf", "text=auto eol=crlf", "ident", "working-tree-encoding=UTF-16"} {
-			if err := decide(line).Stream(t.Context(), io.Discard, test.src, ""); !errors.Is(err, test.want) {
+			if err := stream(t.Context(), decide(line), io.Discard, test.src, ""); !errors.Is(err, test.want) {
 				t.Errorf("%s, %s: %v, want %v", name, line, err, test.want)
 			}
 		}
@@ -138,7 +147,7 @@ func TestAContentThatChangesIsAnError(t *testing.T) {
 		}}
 		m, err := decide(test.line).Measure(t.Context(), src, "")
 		if err == nil {
-			err = m.WriteTo(t.Context(), io.Discard)
+			err = m.CopyTo(io.Discard)
 		}
 		if !errors.Is(err, errChanged) {
 			t.Errorf("%s: %v, want %v", test.line, err, errChanged)
@@ -152,7 +161,7 @@ func TestACancelledContextEndsAStream(t *testing.T) {
 	endless := Source{Size: 1 << 60, Open: func() (io.ReadCloser, error) {
 		return io.NopCloser(&repeated{text: []byte("line\n"), left: 1 << 60, after: 1 << 20, then: func() { cancel(why) }}), nil
 	}}
-	if err := decide("eol=crlf").Stream(ctx, io.Discard, endless, ""); !errors.Is(err, why) {
+	if err := stream(ctx, decide("eol=crlf"), io.Discard, endless, ""); !errors.Is(err, why) {
 		t.Errorf("%v, want %v", err, why)
 	}
 }
@@ -197,7 +206,7 @@ func TestStreamsNeedLittleMemory(t *testing.T) {
 		}}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		if err := decide(test.line).Stream(t.Context(), io.Discard, src, strings.Repeat("a", 40)); err != nil {
+		if err := stream(t.Context(), decide(test.line), io.Discard, src, strings.Repeat("a", 40)); err != nil {
 			t.Fatal(err)
 		}
 		runtime.ReadMemStats(&after)

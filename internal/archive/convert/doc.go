@@ -11,9 +11,7 @@
 //
 //	m, err := c.Measure(ctx, source, id)      // a large one: reads it once or more
 //	header(m.Size())
-//	err = m.WriteTo(ctx, w)
-//
-//	err = c.Stream(ctx, w, source, id)        // if the size is not needed
+//	err = m.CopyTo(w)
 //
 // Symbolic links are never converted, and no file above [BigFileThreshold] is.
 //
@@ -22,7 +20,7 @@
 //     git would take from its configuration (core.eol, core.autocrlf) is taken
 //     as not set, on a system whose lines end in LF; and no filter is run,
 //     whatever the attribute `filter` says.
-//   - Append and a stream give the same bytes, in whatever pieces the source
+//   - Append and Measure give the same bytes, in whatever pieces the source
 //     hands out the content.
 //   - A content that cannot be encoded stays as it was before that step, whole,
 //     as in git, which only complains on standard error.
@@ -32,6 +30,6 @@
 //
 // Limits: a stream holds up to four pieces of 64 KiB: what was read, an `$Id:`
 // that has no end yet, what was encoded, and what is to be written; and one byte
-// for each `$Id:` that is longer. It reads the content up to four times, each
+// for each `$Id:` that is longer. It reads the content up to five times, each
 // time in linear time.
 package convert

@@ -8,27 +8,8 @@ import (
 	"github.com/repomcp/repomcp/internal/wildmatch"
 )
 
-// The kinds of errors.
-var (
-	ErrSyntax    = errors.New("not a pathspec")
-	ErrUnmatched = errors.New("did not match any files")
-)
-
-// An Error names a pathspec, as it was given, and what is wrong with it.
-type Error struct {
-	Pathspec string
-	Reason   string // what is allowed instead, or ""
-	Err      error  // ErrSyntax or ErrUnmatched
-}
-
-func (e *Error) Error() string {
-	if errors.Is(e.Err, ErrUnmatched) {
-		return fmt.Sprintf("pathspec %q %v", e.Pathspec, e.Err)
-	}
-	return fmt.Sprintf("%q is %v: %s", e.Pathspec, e.Err, e.Reason)
-}
-
-func (e *Error) Unwrap() error { return e.Err }
+// ErrSyntax refuses a text. The error names it, and what is allowed instead.
+var ErrSyntax = errors.New("not a pathspec")
 
 // magic is what a pathspec says of itself before the path.
 type magic uint8
@@ -66,7 +47,7 @@ var everything = item{}
 // parse reads a pathspec: its magic, and the path or glob after it.
 func parse(text string) (item, error) {
 	fail := func(reason string) (item, error) {
-		return item{}, &Error{Pathspec: text, Reason: reason, Err: ErrSyntax}
+		return item{}, fmt.Errorf("%q is %w: %s", text, ErrSyntax, reason)
 	}
 	switch {
 	case text == "":

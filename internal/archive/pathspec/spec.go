@@ -11,7 +11,7 @@ type Spec struct {
 
 // New reads pathspecs. Those of excludes take paths away, as if they began with
 // ":(exclude)", and may have other magic. Without any, everything is selected.
-// It fails with an [*Error] of [ErrSyntax].
+// It fails with [ErrSyntax].
 func New(paths, excludes []string) (*Spec, error) {
 	s := &Spec{}
 	for i, text := range append(paths[:len(paths):len(paths)], excludes...) {
@@ -23,7 +23,7 @@ func New(paths, excludes []string) (*Spec, error) {
 			it.magic |= exclude
 		}
 		s.add(it)
-		check := Check{text: text}
+		var check Check
 		check.alone.add(it)
 		check.alone.complete()
 		s.checks = append(s.checks, check)
@@ -45,20 +45,6 @@ func (s *Spec) complete() {
 	if len(s.include) == 0 {
 		s.include = append(s.include, everything)
 	}
-}
-
-// All reports whether everything is selected, so that [Spec.Match] need not be
-// asked.
-func (s *Spec) All() bool {
-	if len(s.exclude) > 0 {
-		return false
-	}
-	for i := range s.include {
-		if s.include[i].match == "" {
-			return true
-		}
-	}
-	return false
 }
 
 // Match reports whether a file or gitlink is selected, or whether something in
@@ -104,10 +90,7 @@ func (s *Spec) Checks() []Check { return s.checks }
 //
 // For most, [Check.Path] gives the one path to look up. For others a walk calls
 // [Check.Match] until something is found.
-type Check struct {
-	text  string
-	alone Spec
-}
+type Check struct{ alone Spec }
 
 // Path is the path that must be there, if the pathspec is just that; it must be
 // a folder or a gitlink if folder is true.
@@ -143,9 +126,4 @@ func (s *Spec) selectsFolder(path []byte) bool {
 		}
 	}
 	return s.include[0].selectsFolder(path)
-}
-
-// Err is the [*Error] of a check that found nothing.
-func (c *Check) Err() error {
-	return &Error{Pathspec: c.text, Err: ErrUnmatched}
 }
