@@ -201,7 +201,7 @@ func (f file) pointFile(ctx context.Context) error {
 }
 
 func (f file) locate(ctx context.Context) (resources.Location, error) {
-	return f.resources.Locate(ctx, resources.Resource{
+	return f.Resources.Locate(ctx, resources.Resource{
 		Repository: f.at.repository, Kind: resources.Contents, Revision: f.at.ID.String(), Path: f.entry.path,
 	})
 }

@@ -24,7 +24,7 @@ func (a *tagArguments) define(p *parameters) {
 
 func (v *visit) getTag(_ context.Context, a tagArguments) error {
 	name := strings.TrimPrefix(strings.TrimPrefix(unquoteName(a.tag), "refs/"), "tags/")
-	shown, repository := quote(clip(name)), quote(v.snapshot.Repository().Name())
+	shown, repository := quote(clip(name)), quote(v.name())
 	ref, err := v.snapshot.Ref("refs/tags/" + name)
 	if isAbsent(err) {
 		return say("There is no tag %s in %s. Find tags with list_tags and query.", shown, repository)

@@ -146,7 +146,7 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 // notSearched returns the error for a repository of the query that is not there, or
 // for a ref that none has.
 func (s *service) notSearched(ctx context.Context, request search.Request) error {
-	view := s.catalogue.For(ctx)
+	view := s.Catalogue.For(ctx)
 	known := view.Names()
 	for _, name := range request.Query.Repositories.Any {
 		if !strings.ContainsAny(name, glob.Signs) && !slices.ContainsFunc(known, func(k string) bool {
@@ -213,7 +213,7 @@ type searchResult struct{ *search.Result }
 func (s *service) searchToFit(ctx context.Context, request *search.Request) (searchResult, error) {
 	defer resources.AccountOf(ctx).Stage("search")()
 	for {
-		found, err := s.searcher.Search(ctx, *request)
+		found, err := s.Searcher.Search(ctx, *request)
 		if err != nil {
 			return searchResult{}, err
 		}
