@@ -17,7 +17,7 @@ type compareArguments struct {
 
 func (a *compareArguments) define(p *parameters) {
 	a.place.define(p)
-	p.text(&a.base, "base", "Branch, tag or commit.").require()
+	p.text(&a.base, "base", "Branch, tag or commit.").required = true
 	p.text(&a.head, "head", "The default branch if omitted.")
 	p.flag(&a.twoDot, "two_dot", "Files as git diff base..head; otherwise base...head, as GitHub.")
 	a.changeView.define(p, detailStats)

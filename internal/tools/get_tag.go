@@ -19,7 +19,7 @@ type tagArguments struct {
 
 func (a *tagArguments) define(p *parameters) {
 	a.place.define(p)
-	p.text(&a.tag, "tag", "Name of the tag.").require()
+	p.text(&a.tag, "tag", "Name of the tag.").required = true
 }
 
 func (v *visit) getTag(_ context.Context, a tagArguments) error {

@@ -17,8 +17,8 @@ import (
 type place struct{ repo, owner string }
 
 func (a *place) define(p *parameters) {
-	p.text(&a.repo, "repo", "Full name, from search_repositories.").require()
-	p.text(&a.owner, "owner", "First part of the full name, when repo has only the rest of it.").hide()
+	p.text(&a.repo, "repo", "Full name, from search_repositories.").required = true
+	p.text(&a.owner, "owner", "First part of the full name, when repo has only the rest of it.").hidden = true
 }
 
 // names returns the names that may be meant, the likeliest first. Agents also pass an
@@ -163,7 +163,7 @@ type revision struct {
 func (a *revision) define(p *parameters) {
 	a.place.define(p)
 	p.text(&a.ref, "ref", "Branch, tag or commit; default branch if omitted.")
-	p.text(&a.sha, "sha", "Commit id, which is taken instead of ref.").hide()
+	p.text(&a.sha, "sha", "Commit id, which is taken instead of ref.").hidden = true
 }
 
 // isPinned is that of place, for tools that answer of one commit.
