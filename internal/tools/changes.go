@@ -41,8 +41,8 @@ func (a *changeView) define(p *parameters, detail string) {
 	p.choice(&a.detail, "detail", "none: no files; stats: files with counts of changed lines; full_patch: the lines.",
 		detailNone, detailStats, detailPatch)
 	p.texts(&a.paths, "paths", "Only these files and folders.")
-	p.count(&a.context, "context_lines", "Of a patch: unchanged lines around each change.", maxContextLines)
-	p.number(&a.patchLine, "patch_line", "Of a patch: line to continue at.", math.MaxInt32)
+	p.number(&a.context, "context_lines", "Of a patch: unchanged lines around each change.", 0, maxContextLines)
+	p.number(&a.patchLine, "patch_line", "Of a patch: line to continue at.", 1, math.MaxInt32)
 	a.paging.define(p, 100, 300)
 }
 

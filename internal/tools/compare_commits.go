@@ -17,7 +17,7 @@ type compareArguments struct {
 
 func (a *compareArguments) define(p *parameters) {
 	a.place.define(p)
-	p.text(&a.base, "base", "Branch, tag or commit.").require()
+	p.text(&a.base, "base", "Branch, tag or commit.").required = true
 	p.text(&a.head, "head", "The default branch if omitted.")
 	p.flag(&a.twoDot, "two_dot", "Files as git diff base..head; otherwise base...head, as GitHub.")
 	a.changeView.define(p, detailStats)
@@ -52,7 +52,7 @@ func (v *visit) compareCommits(ctx context.Context, a compareArguments) error {
 	if a.detail == detailNone {
 		return nil
 	}
-	comparison, err := history.CompareCommits(ctx, v.snapshot, v.facts, c.from, c.head.ID, a.compare)
+	comparison, err := history.CompareCommits(ctx, v.snapshot, v.Facts, c.from, c.head.ID, a.compare)
 	if err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func (v *visit) sides(ctx context.Context, a compareArguments) (c comparedCommit
 	if c.head, err = v.commit(ctx, revision{ref: a.head}); err != nil {
 		return c, err
 	}
-	common, err := history.MergeBase(ctx, v.snapshot, v.facts, c.base.ID, c.head.ID)
+	common, err := history.MergeBase(ctx, v.snapshot, v.Facts, c.base.ID, c.head.ID)
 	unrelated := isAbsent(err)
 	if err != nil && !unrelated {
 		return c, err
@@ -77,7 +77,7 @@ func (v *visit) sides(ctx context.Context, a compareArguments) (c comparedCommit
 		return c, say("%s and %s have no commit in common. Compare them themselves with two_dot=true.",
 			c.base.revision(), c.head.revision())
 	}
-	ahead, behind, err := history.AheadBehind(ctx, v.snapshot, v.facts, c.base.ID, c.head.ID)
+	ahead, behind, err := history.AheadBehind(ctx, v.snapshot, v.Facts, c.base.ID, c.head.ID)
 	if err != nil {
 		return c, err
 	}

@@ -101,7 +101,7 @@ func (d definition) canBeCut() bool {
 func (d definition) handler(s *service) Handler {
 	return func(ctx context.Context, call mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if memory := memories[d.name]; memory > 0 {
-			grant, err := s.limits.Call(ctx, call.GetString("repo", ""), memory)
+			grant, err := s.Limits.Call(ctx, call.GetString("repo", ""), memory)
 			if err != nil {
 				return nil, err
 			}
@@ -114,7 +114,7 @@ func (d definition) handler(s *service) Handler {
 		if err != nil {
 			return s.failed(ctx, d.name, err), nil
 		}
-		if s.noLinks {
+		if s.NoLinks {
 			r.links = nil
 		}
 		return r.render(), nil

@@ -22,7 +22,7 @@ func (v *visit) pointManifest(ctx context.Context, at found, of pages, shown int
 	if of.Page > 1 || shown == of.Total || v.stopped {
 		return nil
 	}
-	h, err := v.resources.Locate(ctx, archiveOf(at.repository, at.ID.String(), archive.Options{
+	h, err := v.Resources.Locate(ctx, archiveOf(at.repository, at.ID.String(), archive.Options{
 		Format: archive.Manifest, Profile: archive.ProfileFull,
 	}))
 	if errors.Is(err, archive.ErrLimit) {
@@ -41,7 +41,7 @@ func (v *visit) pointRefs(ctx context.Context, of pages, shown int) error {
 	if of.Page > 1 || shown == of.Total {
 		return nil
 	}
-	h, err := v.resources.Locate(ctx, refsOf(v.snapshot.Repository().Name()))
+	h, err := v.Resources.Locate(ctx, refsOf(v.name()))
 	if err != nil {
 		return err
 	}
@@ -55,7 +55,7 @@ func (s *service) pointRepositories(ctx context.Context, r *result, of pages, sh
 	if of.Page > 1 || shown == of.Total {
 		return nil
 	}
-	h, err := s.resources.Locate(ctx, resources.Resource{Kind: resources.Catalogue})
+	h, err := s.Resources.Locate(ctx, resources.Resource{Kind: resources.Catalogue})
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (s *service) pointRepositories(ctx context.Context, r *result, of pages, sh
 // pointTree points what was found in a commit at an archive of all its files. A
 // page that can have no such archive is shown without.
 func (s *service) pointTree(ctx context.Context, r *result, repository, commit string) {
-	h, err := s.resources.Locate(ctx, archiveOf(repository, commit, archive.Options{
+	h, err := s.Resources.Locate(ctx, archiveOf(repository, commit, archive.Options{
 		Format: archive.TarGz, Profile: archive.ProfileFull,
 	}))
 	if err != nil {
@@ -82,7 +82,7 @@ func (c *changes) pointFiles(ctx context.Context) {
 	if !c.from.IsZero() {
 		options.Base, options.Fallback = c.from.String(), archive.FallbackFull
 	}
-	h, err := c.resources.Locate(ctx, archiveOf(c.snapshot.Repository().Name(), c.to.String(), options))
+	h, err := c.Resources.Locate(ctx, archiveOf(c.name(), c.to.String(), options))
 	if err != nil {
 		return
 	}
@@ -192,7 +192,7 @@ type attachedResource struct {
 
 // attachFile has the bytes of a file that is no text follow the result.
 func (f file) attachFile(ctx context.Context, attachments *resources.Attachments, uri string) error {
-	content, err := f.resources.Open(ctx, uri)
+	content, err := f.Resources.Open(ctx, uri)
 	if err != nil {
 		return err
 	}

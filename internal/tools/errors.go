@@ -89,7 +89,7 @@ var failures = []struct {
 func (s *service) failed(ctx context.Context, name string, err error) *mcp.CallToolResult {
 	text, unexpected := words(err)
 	if unexpected {
-		s.logger.ErrorContext(ctx, "a tool failed", "tool", name, "error", err)
+		s.Logger.ErrorContext(ctx, "a tool failed", "tool", name, "error", err)
 	}
 	return mcp.NewToolResultError(text)
 }

@@ -111,7 +111,7 @@ func (v *visit) getArchiveLink(ctx context.Context, a archiveArguments) error {
 	if err != nil {
 		return err
 	}
-	h, err := v.resources.LocateMeasured(ctx, archiveOf(at.repository, at.name, a.options))
+	h, err := v.Resources.LocateMeasured(ctx, archiveOf(at.repository, at.name, a.options))
 	if err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (v *visit) treeish(ctx context.Context, a revision) (treeish, error) {
 	}
 	if t, err := v.snapshot.ResolveTreeish(ctx, ref); err == nil && t.Commit.IsZero() {
 		v.note("%s leads to a folder, and to no commit.", quote(clip(ref)))
-		at := found{repository: v.snapshot.Repository().Name(), ref: ref}
+		at := found{repository: v.name(), ref: ref}
 		at.ID = t.ID
 		return treeish{at, t.Revision}, nil
 	}

@@ -33,9 +33,9 @@ type blameArguments struct {
 
 func (a *blameArguments) define(p *parameters) {
 	a.revision.define(p)
-	p.text(&a.path, "path", pathDescription).require()
-	p.number(&a.start, "start_line", "", math.MaxInt32)
-	p.number(&a.end, "end_line", fmt.Sprintf("At most %d lines at once.", maxBlamedLines), math.MaxInt32)
+	p.text(&a.path, "path", pathDescription).required = true
+	p.number(&a.start, "start_line", "", 1, math.MaxInt32)
+	p.number(&a.end, "end_line", fmt.Sprintf("At most %d lines at once.", maxBlamedLines), 1, math.MaxInt32)
 	defineMailmap(p, &a.mailmap)
 }
 
@@ -80,7 +80,7 @@ func (v *visit) getFileBlame(ctx context.Context, a blameArguments) error {
 	if err != nil {
 		return err
 	}
-	found, err := history.Blame(ctx, v.snapshot, v.facts, history.BlameOptions{
+	found, err := history.Blame(ctx, v.snapshot, v.Facts, history.BlameOptions{
 		Commit: at.ID, Path: e.path, First: a.start, Last: last, Mailmap: names,
 	})
 	if errors.Is(err, repos.ErrInvalid) && a.start == 1 {

@@ -37,8 +37,8 @@ func (a lineRange) check() error {
 func (a *fileArguments) define(p *parameters) {
 	a.revision.define(p)
 	p.text(&a.path, "path", "File or folder; the root if omitted.")
-	p.number(&a.start, "start_line", "First line of a file, from 1.", math.MaxInt32)
-	p.number(&a.end, "end_line", "Last line.", math.MaxInt32)
+	p.number(&a.start, "start_line", "First line of a file, from 1.", 1, math.MaxInt32)
+	p.number(&a.end, "end_line", "Last line.", 1, math.MaxInt32)
 	a.paging.define(p, 100, 500)
 }
 
@@ -201,7 +201,7 @@ func (f file) pointFile(ctx context.Context) error {
 }
 
 func (f file) locate(ctx context.Context) (resources.Location, error) {
-	return f.resources.Locate(ctx, resources.Resource{
+	return f.Resources.Locate(ctx, resources.Resource{
 		Repository: f.at.repository, Kind: resources.Contents, Revision: f.at.ID.String(), Path: f.entry.path,
 	})
 }

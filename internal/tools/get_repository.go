@@ -40,12 +40,12 @@ type commitCard struct {
 
 func (v *visit) getRepository(ctx context.Context, _ place) error {
 	// A fetch that ends meanwhile leaves a card that says what it was made of.
-	stale := v.resources.Freshen(ctx, v.snapshot.Repository())
+	stale := v.Resources.Freshen(ctx, v.snapshot.Repository())
 	refs, err := v.snapshot.Refs()
 	if err != nil {
 		return err
 	}
-	name := v.snapshot.Repository().Name()
+	name := v.name()
 	card := &repositoryCard{
 		Name: quote(name), Description: line(v.snapshot.Repository().Description()),
 		URI: resources.Resource{Repository: name}.String(), RefsURI: refsOf(name).String(),
@@ -77,7 +77,7 @@ func (v *visit) getRepository(ctx context.Context, _ place) error {
 // addDownloads adds the addresses of plain downloads, where it is known under which name
 // clients reach the server.
 func (s *service) addDownloads(ctx context.Context, c *repositoryCard, repository string) error {
-	refs, err := s.resources.Locate(ctx, refsOf(repository))
+	refs, err := s.Resources.Locate(ctx, refsOf(repository))
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (v *visit) addHead(c *repositoryCard) error {
 	if err != nil {
 		return err
 	}
-	v.trees.remember(v.snapshot.Repository().Name(), commit.ID, "", commit.Tree)
+	v.rememberTree(commit.ID, "", commit.Tree)
 	c.Head = &commitCard{
 		SHA: commit.ID.String(), Tree: commit.Tree.String(), Date: commit.Committer.When().Format(time.RFC3339),
 		Author: line(commit.Author.Name), Subject: line(commit.Subject()),

@@ -148,7 +148,7 @@ func (v *visit) listTree(ctx context.Context, at found, folder entry, view treeV
 			return nil, err
 		}
 		if e.Mode.IsDir() {
-			v.trees.remember(at.repository, at.ID, e.path, e.ID)
+			v.rememberTree(at.ID, e.path, e.ID)
 		}
 		items = append(items, item[entryData]{shown.line(), shown})
 	}

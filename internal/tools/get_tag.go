@@ -19,12 +19,12 @@ type tagArguments struct {
 
 func (a *tagArguments) define(p *parameters) {
 	a.place.define(p)
-	p.text(&a.tag, "tag", "Name of the tag.").require()
+	p.text(&a.tag, "tag", "Name of the tag.").required = true
 }
 
 func (v *visit) getTag(_ context.Context, a tagArguments) error {
 	name := strings.TrimPrefix(strings.TrimPrefix(unquoteName(a.tag), "refs/"), "tags/")
-	shown, repository := quote(clip(name)), quote(v.snapshot.Repository().Name())
+	shown, repository := quote(clip(name)), quote(v.name())
 	ref, err := v.snapshot.Ref("refs/tags/" + name)
 	if isAbsent(err) {
 		return say("There is no tag %s in %s. Find tags with list_tags and query.", shown, repository)

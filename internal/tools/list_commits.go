@@ -267,7 +267,7 @@ func (v *visit) logToFit(
 	ctx context.Context, o history.LogOptions, most int,
 ) (history.LogPage, []item[commitItem], error) {
 	for {
-		page, err := history.Log(ctx, v.snapshot, v.facts, o)
+		page, err := history.Log(ctx, v.snapshot, v.Facts, o)
 		if err != nil {
 			return page, nil, err
 		}

@@ -110,7 +110,7 @@ func (v *visit) listRefs(
 	if err != nil {
 		return err
 	}
-	name := v.snapshot.Repository().Name()
+	name := v.name()
 	refs := choose(all)
 	if count := len(refs); count == 0 {
 		v.note("%s has no %s.", quote(name), kind)
@@ -191,7 +191,7 @@ func (v *visit) containing(ctx context.Context, commit string, refs []shortRef) 
 	for i, ref := range refs {
 		tips[i] = ref.Commit
 	}
-	leads, err := history.Containing(ctx, v.snapshot, v.facts, target.ID, tips)
+	leads, err := history.Containing(ctx, v.snapshot, v.Facts, target.ID, tips)
 	if err != nil {
 		return nil, err
 	}
@@ -218,7 +218,7 @@ func (v *visit) sortByDate(ctx context.Context, refs []shortRef) error {
 	for i, ref := range refs {
 		stored[i] = ref.Ref
 	}
-	dates, err := history.RefDates(ctx, v.snapshot, v.facts, stored)
+	dates, err := history.RefDates(ctx, v.snapshot, v.Facts, stored)
 	if err != nil {
 		return err
 	}

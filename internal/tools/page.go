@@ -13,9 +13,9 @@ type paging struct{ page, perPage int }
 
 // define adds arguments whose names say enough.
 func (a *paging) define(p *parameters, preset, most int) {
-	p.number(&a.page, "page", "", math.MaxInt32)
+	p.number(&a.page, "page", "", 1, math.MaxInt32)
 	a.page, a.perPage = 1, preset
-	p.number(&a.perPage, "perPage", "", most)
+	p.number(&a.perPage, "perPage", "", 1, most)
 }
 
 // pages is embedded in the data of tools with pages.

@@ -3,6 +3,7 @@ package tools
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
@@ -29,7 +30,9 @@ type parameter struct {
 	name     string
 	schema   *jsonschema.Schema
 	required bool
-	hidden   bool
+	// hidden leaves an argument out of the schema, which every request of an agent pays
+	// for. Agents may know it from other servers.
+	hidden bool
 	// set takes a value of JSON that is not null, and says what is wrong with
 	// it, as the rest of a sentence.
 	set func(value any) (problem string)
@@ -43,13 +46,6 @@ func (p *parameters) add(name, description, kind string, preset any, set func(an
 	p.list = append(p.list, q)
 	return q
 }
-
-// require makes an argument required.
-func (q *parameter) require() { q.required = true }
-
-// hide leaves an argument out of the schema, which every request of an agent pays for.
-// Agents may know it from other servers.
-func (q *parameter) hide() { q.hidden = true }
 
 // text adds a text of one line or more.
 func (p *parameters) text(to *string, name, description string) *parameter {
@@ -94,32 +90,24 @@ func (p *parameters) choice(to *string, name, description string, choices ...str
 	}
 }
 
-// number adds a whole number from 1 on, which may be a text: some agents write one. A default of 0 is none.
-func (p *parameters) number(to *int, name, description string, high int) {
+// number adds a whole number, which may be a text: some agents write one. A default
+// below low is none; of math.MaxInt32 nothing is said.
+func (p *parameters) number(to *int, name, description string, low, high int) {
 	var preset any
-	if *to != 0 {
+	if *to >= low {
 		preset = *to
 	}
-	p.whole(to, name, description, 1, high, preset)
-}
-
-// count adds a whole number from 0 on.
-func (p *parameters) count(to *int, name, description string, high int) {
-	p.whole(to, name, description, 0, high, *to)
-}
-
-func (p *parameters) whole(to *int, name, description string, low, high int, preset any) {
-	lowest := float64(low)
 	q := p.add(name, description, "integer", preset, func(value any) string {
 		n, ok := numberOf(value)
-		if !ok || n < lowest || n > float64(high) {
-			if high == math.MaxInt32 {
-				return fmt.Sprintf("must be a whole number from %d", low)
-			}
+		switch inside := ok && n >= float64(low) && n <= float64(high); {
+		case inside:
+			*to = int(n)
+			return ""
+		case high == math.MaxInt32:
+			return fmt.Sprintf("must be a whole number from %d", low)
+		default:
 			return fmt.Sprintf("must be a whole number from %d to %d", low, high)
 		}
-		*to = int(n)
-		return ""
 	})
 	if top := float64(high); high != math.MaxInt32 {
 		q.schema.Maximum = &top
@@ -238,16 +226,11 @@ func (p *parameters) names() []string {
 // than the one that was asked.
 func (p *parameters) refuseUnknown(values map[string]any) error {
 	known := p.names()
-	var unknown []string
-	for name := range values {
-		if !slices.Contains(known, name) {
-			unknown = append(unknown, name)
-		}
-	}
+	unknown := slices.DeleteFunc(slices.Sorted(maps.Keys(values)),
+		func(name string) bool { return slices.Contains(known, name) })
 	if len(unknown) == 0 {
 		return nil
 	}
-	slices.Sort(unknown)
 	hint := didYouMean(spelling.Closest(clip(unknown[0]), known, 1))
 	return say("There is no argument %s.%s This tool has: %s.", quote(clip(unknown[0])), hint,
 		strings.Join(known, ", "))

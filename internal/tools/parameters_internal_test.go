@@ -18,7 +18,7 @@ type sampleArguments struct {
 func (a *sampleArguments) define(p *parameters) {
 	a.place.define(p)
 	a.format = "tar"
-	p.number(&a.start, "start_line", "First line.", 1000)
+	p.number(&a.start, "start_line", "First line.", 1, 1000)
 	p.flag(&a.deep, "recursive", "All.")
 	p.choice(&a.format, "format", "Kind.", "tar", "zip")
 	p.texts(&a.paths, "paths", "Paths.")

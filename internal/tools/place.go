@@ -17,8 +17,8 @@ import (
 type place struct{ repo, owner string }
 
 func (a *place) define(p *parameters) {
-	p.text(&a.repo, "repo", "Full name, from search_repositories.").require()
-	p.text(&a.owner, "owner", "First part of the full name, when repo has only the rest of it.").hide()
+	p.text(&a.repo, "repo", "Full name, from search_repositories.").required = true
+	p.text(&a.owner, "owner", "First part of the full name, when repo has only the rest of it.").hidden = true
 }
 
 // names returns the names that may be meant, the likeliest first. Agents also pass an
@@ -72,7 +72,7 @@ const maxNameParts = 16
 // find looks the repository up. Where it is not what the caller called it, that is
 // noted on r.
 func (s *service) find(ctx context.Context, r *result, a place) (*repos.Repository, error) {
-	names, view := a.names(), s.catalogue.For(ctx)
+	names, view := a.names(), s.Catalogue.For(ctx)
 	for _, name := range names {
 		repository, err := view.Get(name)
 		if !errors.Is(err, repos.ErrNotFound) {
@@ -100,6 +100,9 @@ type visit struct {
 	snapshot *repos.Snapshot
 }
 
+// name returns the full name of the repository.
+func (v *visit) name() string { return v.snapshot.Repository().Name() }
+
 // isPinned reports whether an answer is the same for ever: nothing but ids names what is
 // asked for.
 func (place) isPinned() bool { return false }
@@ -112,7 +115,7 @@ func (s *service) visit(ctx context.Context, a target, run func(v *visit) error)
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	stale := !a.isPinned() && s.resources.Freshen(ctx, snapshot.Repository())
+	stale := !a.isPinned() && s.Resources.Freshen(ctx, snapshot.Repository())
 	err = run(&visit{s, r, snapshot})
 	if stale {
 		r.meta = resources.StaleMeta(snapshot.Repository())
@@ -146,7 +149,7 @@ func (s *service) open(ctx context.Context, r *result, a place) (*repos.Snapshot
 	}
 	snapshot, err := repository.Snapshot()
 	if errors.Is(err, repos.ErrNotFound) {
-		return nil, noRepository(s.catalogue.For(ctx), repository.Name())
+		return nil, noRepository(s.Catalogue.For(ctx), repository.Name())
 	}
 	return snapshot, err
 }
@@ -160,7 +163,7 @@ type revision struct {
 func (a *revision) define(p *parameters) {
 	a.place.define(p)
 	p.text(&a.ref, "ref", "Branch, tag or commit; default branch if omitted.")
-	p.text(&a.sha, "sha", "Commit id, which is taken instead of ref.").hide()
+	p.text(&a.sha, "sha", "Commit id, which is taken instead of ref.").hidden = true
 }
 
 // isPinned is that of place, for tools that answer of one commit.
@@ -196,15 +199,14 @@ func (f found) revision() string {
 
 // commit finds the commit, and notes what was taken instead of what was asked for.
 func (v *visit) commit(ctx context.Context, a revision) (f found, err error) {
-	f = found{repository: v.snapshot.Repository().Name(), ref: unquoteName(a.ref)}
+	f = found{repository: v.name(), ref: unquoteName(a.ref)}
 	if a.sha != "" {
 		f.ref = a.sha
 	}
 	defer func() {
 		if err == nil { // the result may have its id
 			resources.AccountOf(ctx).Find(f.ID.String())
-			v.trees.remember(f.repository, f.ID, "", f.Tree)
-			resources.AccountOf(ctx).Find(f.ID.String())
+			v.rememberTree(f.ID, "", f.Tree)
 		}
 	}()
 	if f.ref == "" {
@@ -224,7 +226,7 @@ func (v *visit) commit(ctx context.Context, a revision) (f found, err error) {
 		return v.useDefaultBranch(ctx, f)
 	}
 	err = noRevision(v.snapshot, f.ref)
-	if v.resources.Freshen(ctx, v.snapshot.Repository()) { // it may have the commit then
+	if v.Resources.Freshen(ctx, v.snapshot.Repository()) { // it may have the commit then
 		err = say("%s %s", err, refreshed)
 	}
 	return found{}, err

@@ -53,20 +53,20 @@ type codeArguments struct {
 
 func (a *codeArguments) define(p *parameters) {
 	a.syntax, a.letters, a.perPage = syntaxWords, caseSmart, defaultFoundLines
-	p.text(&a.query, "query", `Such as parseURL, "func main" language:go, or retry path:src/net -path:test.`).require()
+	p.text(&a.query, "query", `Such as parseURL, "func main" language:go, or retry path:src/net -path:test.`).required = true
 	p.text(&a.repo, "repo", "Repository to search; all if omitted. repo:team/* in the query selects several.")
 	p.text(&a.owner, "owner",
-		"First part of the full name, when repo has only the rest of it; alone: all repositories below it.").hide()
+		"First part of the full name, when repo has only the rest of it; alone: all repositories below it.").hidden = true
 	p.text(&a.ref, "ref", "Branch, tag or commit; default branches if omitted.")
-	p.text(&a.sha, "sha", "Commit id, which is taken instead of ref.").hide()
+	p.text(&a.sha, "sha", "Commit id, which is taken instead of ref.").hidden = true
 	p.text(&a.path, "path", "As path: in the query: part of the path, its beginning (/src), or a glob (src/**/*.go).")
 	p.choice(&a.syntax, "syntax",
 		"words: a file must have all of them; text: the query exactly as it is, no qualifiers; regexp: RE2, such as "+
 			"^func Parse to find a definition.", syntaxWords, syntaxText, syntaxRegexp)
 	p.choice(&a.letters, "case", "smart: case matters if the query has an upper case letter.", caseSmart, "sensitive",
 		"insensitive")
-	p.count(&a.context, "context_lines", "Lines to show around each match.", search.MaxContext)
-	p.number(&a.perPage, "perPage", "Matching lines per result.", maxFoundLines)
+	p.number(&a.context, "context_lines", "Lines to show around each match.", 0, search.MaxContext)
+	p.number(&a.perPage, "perPage", "Matching lines per result.", 1, maxFoundLines)
 	p.text(&a.cursor, "cursor", cursorDescription)
 }
 
@@ -146,7 +146,7 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 // notSearched returns the error for a repository of the query that is not there, or
 // for a ref that none has.
 func (s *service) notSearched(ctx context.Context, request search.Request) error {
-	view := s.catalogue.For(ctx)
+	view := s.Catalogue.For(ctx)
 	known := view.Names()
 	for _, name := range request.Query.Repositories.Any {
 		if !strings.ContainsAny(name, glob.Signs) && !slices.ContainsFunc(known, func(k string) bool {
@@ -213,7 +213,7 @@ type searchResult struct{ *search.Result }
 func (s *service) searchToFit(ctx context.Context, request *search.Request) (searchResult, error) {
 	defer resources.AccountOf(ctx).Stage("search")()
 	for {
-		found, err := s.searcher.Search(ctx, *request)
+		found, err := s.Searcher.Search(ctx, *request)
 		if err != nil {
 			return searchResult{}, err
 		}

@@ -42,7 +42,7 @@ func (s *service) searchRepositories(ctx context.Context, a searchArguments) (*r
 	}
 	data := &repositoryList{}
 	data.Repositories, data.pages = list(r, a.paging, len(names), nameItems(names[start:end]))
-	noteQuarantined(r, s.catalogue.For(ctx), names[start:end])
+	noteQuarantined(r, s.Catalogue.For(ctx), names[start:end])
 	r.data = data
 	return r, s.pointRepositories(ctx, r, data.pages, len(data.Repositories))
 }
@@ -75,7 +75,7 @@ func (s *service) matching(ctx context.Context, query string) ([]string, error) 
 	query = strings.ToLower(strings.TrimSpace(query))
 	words := strings.Fields(query)
 	var ranked [4][]string
-	view := s.catalogue.For(ctx)
+	view := s.Catalogue.For(ctx)
 	for _, name := range view.Names() {
 		if err := ctx.Err(); err != nil {
 			return nil, err

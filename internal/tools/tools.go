@@ -55,6 +55,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/limits"
+	"github.com/repomcp/repomcp/internal/lru"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/search"
@@ -80,14 +81,8 @@ type Options struct {
 
 // service is what the tools work with.
 type service struct {
-	catalogue repos.Views
-	resources *resources.Service
-	searcher  *search.Searcher
-	facts     *history.Facts
-	trees     handedTrees
-	noLinks   bool
-	limits    *limits.Limiter
-	logger    *slog.Logger
+	Options
+	trees handedTrees
 }
 
 // table has the tools in the order in which they are documented. MCP lists them
@@ -163,12 +158,9 @@ type Handler = func(ctx context.Context, call mcp.CallToolRequest) (*mcp.CallToo
 
 // New lists the tools.
 func New(o Options) []Tool {
-	s := &service{
-		catalogue: o.Catalogue, resources: o.Resources, searcher: o.Searcher, facts: o.Facts, trees: newHandedTrees(),
-		noLinks: o.NoLinks, limits: o.Limits, logger: o.Logger,
-	}
-	if s.logger == nil {
-		s.logger = slog.New(slog.DiscardHandler)
+	s := &service{o, lru.New[treeKey, treePlace](maxHandedTrees)}
+	if s.Logger == nil {
+		s.Logger = slog.New(slog.DiscardHandler)
 	}
 	list := make([]Tool, len(table))
 	for i, d := range table {

@@ -15,12 +15,10 @@ const (
 	maxHandedPath = 256
 )
 
-// handedTrees remembers where the trees are whose ids results had. An id alone
+// handedTrees remember where the trees are whose ids results had. An id alone
 // says nothing of which commit leads to it: a tree is served only by way of a
 // commit that is, which is looked at anew each time.
-type handedTrees struct {
-	places *lru.Cache[treeKey, treePlace]
-}
+type handedTrees = *lru.Cache[treeKey, treePlace]
 
 type treeKey struct {
 	repository string
@@ -32,14 +30,10 @@ type treePlace struct {
 	path   string // "" is the root
 }
 
-func newHandedTrees() handedTrees {
-	return handedTrees{lru.New[treeKey, treePlace](maxHandedTrees)}
-}
-
-// remember notes that a result has the id of a tree, or that it may have.
-func (h handedTrees) remember(repository string, commit repos.ID, path string, tree repos.ID) {
+// rememberTree notes that a result has the id of a tree, or that it may have.
+func (v *visit) rememberTree(commit repos.ID, path string, tree repos.ID) {
 	if len(path) <= maxHandedPath {
-		h.places.Put(treeKey{repository, tree}, treePlace{commit, path}, 1)
+		v.trees.Put(treeKey{v.name(), tree}, treePlace{commit, path}, 1)
 	}
 }
 
@@ -51,11 +45,11 @@ func (v *visit) treeByID(ctx context.Context, id string) (at found, path string,
 		return at, "", false, nil
 	}
 	revision := "HEAD"
-	place, known := v.trees.places.Get(treeKey{v.snapshot.Repository().Name(), tree})
+	place, known := v.trees.Get(treeKey{v.name(), tree})
 	if known {
 		revision = place.commit.String()
 	}
-	at = found{repository: v.snapshot.Repository().Name()}
+	at = found{repository: v.name()}
 	if at.Commit, err = v.snapshot.Resolve(ctx, revision); err != nil {
 		return at, "", false, gone(err)
 	}
