@@ -48,7 +48,7 @@ func New(options Options) (*Authority, error) {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	if options.Keys.keys.Load().signer(options.Now()) == nil {
+	if options.Keys.Value().signer(options.Now()) == nil {
 		return nil, errors.New("every link key signs from a later date on; add one whose date has come")
 	}
 	return &Authority{options}, nil
@@ -65,7 +65,7 @@ func (a *Authority) Mint(g Grant) (token string, l Link, err error) {
 		return "", Link{}, fmt.Errorf("%w: the repository is denied", ErrRevoked)
 	}
 	now := a.options.Now()
-	k := a.options.Keys.keys.Load().signer(now)
+	k := a.options.Keys.Value().signer(now)
 	if k == nil {
 		return "", Link{}, fmt.Errorf("%w: every key of the ring signs from a later date on", ErrGrant)
 	}
@@ -113,7 +113,7 @@ type Use struct {
 // [ErrRevoked] and [ErrCredentials]. For a single-use link the answer is not
 // complete before [Authority.Redeem].
 func (a *Authority) Verify(token string, use Use) (Link, error) {
-	l, err := open(token, a.options.Keys.keys.Load().find)
+	l, err := open(token, a.options.Keys.Value().find)
 	if err != nil {
 		return Link{}, err
 	}

@@ -70,7 +70,7 @@ func TestSameIDOtherKey(t *testing.T) {
 	}
 	// Its tag put into the token does not make it the other's.
 	raw := rawOf(t, token)
-	tag := (*b.options.Keys.keys.Load())[0].tag
+	tag := b.options.Keys.Value()[0].tag
 	copy(raw[1:], tag[:])
 	if _, err := b.Verify(encoding.EncodeToString(raw), use()); !errors.Is(err, ErrForged) {
 		t.Error(err)
