@@ -113,7 +113,7 @@ func TestRevocation(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := newClock()
-	a := newAuthority(t, Options{Revocations: revocations, Now: now.Now, Nonces: NewMemory(0, now.Now)})
+	a := newAuthority(t, Options{Revocations: revocations, Now: now.Now, Nonces: NewMemory(now.Now)})
 	old, _ := a.mustMint(t, grant())
 	single, _ := a.mustMint(t, singleUse())
 	set := func(lines ...string) {

@@ -23,7 +23,7 @@ func fuzzed(f *testing.F) (*Authority, *key) {
 		f.Fatal(err)
 	}
 	now := newClock()
-	a, err := New(Options{Keys: ring, Base: base, Nonces: NewMemory(0, now.Now), Now: now.Now})
+	a, err := New(Options{Keys: ring, Base: base, Nonces: NewMemory(now.Now), Now: now.Now})
 	if err != nil {
 		f.Fatal(err)
 	}

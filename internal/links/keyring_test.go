@@ -215,7 +215,7 @@ func TestReloadWhileInUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := newAuthority(t, Options{Keys: ring, Nonces: NewMemory(0, nil)})
+	a := newAuthority(t, Options{Keys: ring, Nonces: NewMemory(time.Now)})
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {

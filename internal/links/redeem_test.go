@@ -15,7 +15,7 @@ import (
 // on. Two replicas get one each; pass moves the store's clock along.
 var stores = map[string]func(t *testing.T, now func() time.Time) (a, b Nonces, pass func(time.Duration)){
 	"memory": func(_ *testing.T, now func() time.Time) (Nonces, Nonces, func(time.Duration)) {
-		m := NewMemory(0, now)
+		m := NewMemory(now)
 		return m, m, func(time.Duration) {}
 	},
 	"miniredis": miniredisStores,
@@ -84,7 +84,7 @@ func TestRedeem(t *testing.T) {
 // a caller might then use the link for the first time.
 func TestExpiredLinkIsNotUsedByAResume(t *testing.T) {
 	now := newClock()
-	a := newAuthority(t, Options{Nonces: NewMemory(0, now.Now), Now: now.Now})
+	a := newAuthority(t, Options{Nonces: NewMemory(now.Now), Now: now.Now})
 	token, _ := a.mustMint(t, singleUse())
 	now.pass(6 * time.Minute)
 	u := use()
@@ -178,7 +178,7 @@ func TestPeekUsesNothing(t *testing.T) {
 func TestReplicaThatIsBehind(t *testing.T) {
 	right, behind := newClock(), newClock()
 	right.pass(maxSkew)
-	shared := NewMemory(0, right.Now)
+	shared := NewMemory(right.Now)
 	ring := randomRing(t)
 	a := newAuthority(t, Options{Keys: ring, Nonces: shared, Now: right.Now, Grace: time.Second})
 	b := newAuthority(t, Options{Keys: ring, Nonces: shared, Now: behind.Now, Grace: time.Second})
@@ -305,7 +305,8 @@ func TestNonces(t *testing.T) {
 // is made is bounded; a page is dropped when all of it may be forgotten.
 func TestMemoryIsBounded(t *testing.T) {
 	now := newClock()
-	m := NewMemory(2*pageLinks, now.Now)
+	m := NewMemory(now.Now)
+	m.limit = 2
 	a := newAuthority(t, Options{Nonces: m, Now: now.Now})
 	var kept Link
 	for i := range 2 * pageLinks {
@@ -342,7 +343,7 @@ func TestMemoryIsBounded(t *testing.T) {
 // TestUsedLinksTakeNothingFromOthers: one client uses links as fast as it can.
 func TestUsedLinksTakeNothingFromOthers(t *testing.T) {
 	now := newClock()
-	a := newAuthority(t, Options{Nonces: NewMemory(0, now.Now), Now: now.Now})
+	a := newAuthority(t, Options{Nonces: NewMemory(now.Now), Now: now.Now})
 	_, others := a.mustMint(t, singleUse())
 	for range 8 * pageLinks {
 		_, l := a.mustMint(t, singleUse())
@@ -362,11 +363,11 @@ func TestUsedLinksTakeNothingFromOthers(t *testing.T) {
 func TestMemoryAfterARestart(t *testing.T) {
 	now := newClock()
 	ring := randomRing(t)
-	before := newAuthority(t, Options{Keys: ring, Nonces: NewMemory(0, now.Now), Now: now.Now})
+	before := newAuthority(t, Options{Keys: ring, Nonces: NewMemory(now.Now), Now: now.Now})
 	token, _ := before.mustMint(t, singleUse())
 	lasting, _ := before.mustMint(t, grant())
 	now.pass(time.Millisecond)
-	after := newAuthority(t, Options{Keys: ring, Nonces: NewMemory(0, now.Now), Now: now.Now})
+	after := newAuthority(t, Options{Keys: ring, Nonces: NewMemory(now.Now), Now: now.Now})
 	l, err := after.Verify(token, use())
 	if err != nil {
 		t.Fatal(err)
@@ -389,7 +390,7 @@ func TestMemoryAfterARestart(t *testing.T) {
 
 func TestRedeemWithoutNonces(t *testing.T) {
 	ring := randomRing(t)
-	with := newAuthority(t, Options{Keys: ring, Nonces: NewMemory(0, nil)})
+	with := newAuthority(t, Options{Keys: ring, Nonces: NewMemory(time.Now)})
 	without := newAuthority(t, Options{Keys: ring})
 	token, _ := with.mustMint(t, singleUse())
 	l, err := without.Verify(token, use())
@@ -403,7 +404,7 @@ func TestRedeemWithoutNonces(t *testing.T) {
 
 func TestETags(t *testing.T) {
 	now := newClock()
-	a := newAuthority(t, Options{Nonces: NewMemory(0, now.Now), Now: now.Now})
+	a := newAuthority(t, Options{Nonces: NewMemory(now.Now), Now: now.Now})
 	for _, etag := range []string{"", "abc", "a~b", "abc~", "v1-" + commit, "~" + repeatByte(22)} {
 		_, l := a.mustMint(t, singleUse())
 		r, err := a.Redeem(t.Context(), l, Resume{})

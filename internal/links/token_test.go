@@ -340,7 +340,7 @@ func bound(t *testing.T, l Link) []byte {
 // texts, and finds them in the token.
 func TestRoundTrip(t *testing.T) {
 	now := newClock()
-	a := newAuthority(t, Options{Now: now.Now, Nonces: NewMemory(0, now.Now)})
+	a := newAuthority(t, Options{Now: now.Now, Nonces: NewMemory(now.Now)})
 	random := rand.New(rand.NewPCG(1, 2))
 	text := func(least, most int) string {
 		b := make([]byte, least+random.IntN(most-least+1))
