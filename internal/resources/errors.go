@@ -172,7 +172,7 @@ func (e *Error) isNews() bool {
 // operator must know of.
 func (s *Service) Failure(ctx context.Context, err error, uri string) *Error {
 	failure := AsError(err, uri)
-	if AccountOf(ctx).Stale() {
+	if AccountOf(ctx).Facts().Stale {
 		failure = failure.With("mirrorStale", true)
 	}
 	if failure.isNews() {
