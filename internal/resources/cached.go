@@ -125,17 +125,11 @@ func (s *Service) absentTag(repository *repos.Repository, r Resource) (tag strin
 func (s *Service) absentArchive(
 	ctx context.Context, repository *repos.Repository, r Resource, tag string,
 ) *Content {
-	id := r.Revision
-	c := &Content{
-		URI: r.String(), MIMEType: r.Options.Format.MediaType(), FileName: archiveName(r, id), Size: UnknownSize,
-		ETag: tag, Immutable: true, Streamable: true, Commit: id, Revision: id, Repository: r.Repository,
-		Frozen: r.String(), FrozenName: archiveName(r, id), memory: r.Options.Format.Memory(), mirror: repository,
-		close: func() error { return nil },
-	}
+	c := describedArchive(r, r.Revision, tag)
+	c.Immutable, c.Commit, c.mirror, c.limits = true, r.Revision, repository, s.options.Limits
 	c.write = s.builder(access.PrincipalOf(ctx), c.Frozen, tag)
 	c.remember(s.extents)
 	s.connectCache(ctx, c)
-	c.limits = s.options.Limits
 	return c
 }
 
@@ -245,16 +239,4 @@ func (c *Content) writeCached(ctx context.Context, w io.Writer) error {
 	}
 	whole, _ := c.cached.entry.Identity()
 	return c.noteIdentity(whole)
-}
-
-// countWriter counts what it is to pass on, also what failed to be written:
-// there were that many bytes.
-type countWriter struct {
-	w       io.Writer
-	offered int64
-}
-
-func (c *countWriter) Write(p []byte) (int, error) {
-	c.offered += int64(len(p))
-	return c.w.Write(p)
 }
