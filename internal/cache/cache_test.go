@@ -93,7 +93,7 @@ func TestNoRequestFallsBetweenBuildAndDisk(t *testing.T) {
 		}
 		// The disk was looked at before the build ended, the builds after.
 		idle(c)
-		if _, _, err := c.join(request{key: key, build: s.build, unlessStored: true}); !errors.Is(err, errStored) {
+		if _, _, err := c.join(&request{key: key, build: s.build, unlessStored: true}); !errors.Is(err, errStored) {
 			t.Errorf("a build begins of what is on disk: %v", err)
 		}
 	}
@@ -182,27 +182,6 @@ func TestABuildEndsWithItsLastClient(t *testing.T) {
 			t.Errorf("%d builds", n)
 		}
 	})
-}
-
-func TestAnAbandonedBuildCanFillTheDisk(t *testing.T) {
-	g := newGate(chunkBytes)
-	s := &source{bytes: content(1, 3*chunkBytes), before: g.wait}
-	c := testCache(t, Options{Disk: testDisk(t, t.TempDir(), 1<<30), FinishAbandoned: true})
-	e, err := c.Get(t.Context(), KeyOf("x"), media, s.build)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// Once there is a byte there is a file.
-	if err := e.WriteRange(t.Context(), io.Discard, 0, 1); err != nil {
-		t.Fatal(err)
-	}
-	e.Close()
-	close(g.open)
-	idle(c)
-	mustRead(t, c, KeyOf("x"), s)
-	if stats := c.Stats(); s.runs.Load() != 1 || stats.Abandoned != 0 || stats.Hits != 1 {
-		t.Errorf("%d builds, %+v", s.runs.Load(), stats)
-	}
 }
 
 func TestAnErrorReachesAllAndIsNotKept(t *testing.T) {

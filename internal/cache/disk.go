@@ -19,8 +19,7 @@ import (
 var ErrInUse = errors.New("the cache folder is in use by another process")
 
 const (
-	// entryBytes is what the index takes for a file, and maxEntries bounds it.
-	entryBytes = 350
+	// maxEntries bounds the index, which takes some 350 bytes for a file.
 	maxEntries = 100_000
 	// blockBytes is what the smallest file takes.
 	blockBytes = 4096
@@ -201,17 +200,15 @@ func (d *Disk) open(key Key) (*spool, bool) {
 	sp, err := d.load(s)
 	switch {
 	case err == nil:
+		// A failure makes the order of eviction worse, and nothing else.
+		_ = d.folder.touch(s.name, when)
 	case errors.Is(err, errDamaged) || errors.Is(err, io.EOF) || errors.Is(err, fs.ErrNotExist):
 		d.drop(s)
-		return nil, false
 	default:
 		// The file may be sound: there may be too many open files, for example.
 		d.count.faults.Add(1)
-		return nil, false
 	}
-	// A failure makes the order of eviction worse, and nothing else.
-	_ = d.folder.touch(s.name, when)
-	return sp, true
+	return sp, err == nil
 }
 
 // has reports whether there is a file, good or not.

@@ -20,14 +20,13 @@ const leasePoll = 250 * time.Millisecond
 
 // flight is one build and its readers.
 type flight struct {
-	request
+	*request
 	cache   *Cache
 	ctx     context.Context
 	cancel  context.CancelCauseFunc
 	spool   *spool
 	private bool // not to be joined, kept or uploaded
 	users   int  // guarded by the cache's lock
-	told    func()
 
 	// located is closed once it is known whether there is an object; before
 	// that, object is not read.
@@ -38,7 +37,7 @@ type flight struct {
 func (f *flight) run() {
 	c := f.cache
 	defer c.wg.Done()
-	defer f.told()
+	defer f.ended()
 	defer f.spool.release()
 	defer f.cancel(nil)
 	release := func() {}
@@ -160,13 +159,13 @@ func (c *Cache) locate(ctx context.Context, key Key) (*object, func()) {
 		return nil, none
 	}
 	object, err := c.objects.find(ctx, key)
-	if object != nil || err != nil {
+	if object != nil || err != nil || c.options.Leases == nil {
 		return object, none
 	}
 	deadline := time.NewTimer(c.options.LeaseWait)
 	defer deadline.Stop()
 	for waited := false; ; waited = true {
-		release, err := c.leases.Take(ctx, key)
+		release, err := c.options.Leases.Take(ctx, key)
 		if err != nil {
 			c.count.leaseFaults.Add(1)
 			return nil, none

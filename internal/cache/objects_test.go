@@ -345,8 +345,8 @@ func TestObjectStorageThatDoesNotAnswer(t *testing.T) {
 func TestAnUploadThatHangs(t *testing.T) {
 	b := gatewayBucket(t, "http://"+silent(t))
 	defer func() { _ = b.Close() }()
-	o := NewObjects(ObjectsOptions{Bucket: b, Uploads: 1})
-	o.stall = 100 * time.Millisecond
+	o := NewObjects(ObjectsOptions{Bucket: b})
+	o.stall, o.slots = 100*time.Millisecond, make(chan struct{}, 1)
 	for _, disk := range []bool{true, false} {
 		c := New(Options{Objects: o, WindowBytes: 2 * chunkBytes})
 		if disk {
