@@ -99,14 +99,9 @@ func (c *Cache) Redirects() bool { return c.objects.Public != nil }
 
 // Get finds the bytes of a key, or joins or begins their build. It waits for
 // object storage and the lease, within their limits, not for bytes. The media
-// type is what object storage answers with. Close the entry.
-func (c *Cache) Get(ctx context.Context, key Key, mediaType string, build Build) (*Entry, error) {
-	return c.Begin(ctx, key, mediaType, build, func() {})
-}
-
-// Begin is Get that tells when the build that it began has ended. Where it began none
-// it does so at once.
-func (c *Cache) Begin(ctx context.Context, key Key, mediaType string, build Build, ended func()) (*Entry, error) {
+// type is what object storage answers with. Close the entry. It calls ended when the
+// build that it began has ended, or at once where it began none.
+func (c *Cache) Get(ctx context.Context, key Key, mediaType string, build Build, ended func()) (*Entry, error) {
 	e := &Entry{cache: c, key: key, mediaType: mediaType, build: build}
 	q := &request{key: key, mediaType: mediaType, build: build, locate: true, unlessStored: true, ended: ended}
 	if e.fromDisk() {

@@ -39,7 +39,7 @@ const (
 // Files are "{key}.{random}", so that a new file never takes the name of an
 // old one that is about to be removed. What has other names is left alone.
 type Disk struct {
-	folder folder // nil: off
+	folder folder // nil: nothing is kept
 	limit  int64
 	pool   *sync.Pool
 
@@ -65,12 +65,8 @@ type DiskStats struct {
 }
 
 // OpenDisk opens a folder, makes it if need be, and removes what a crash left
-// unfinished. A limit of 0 bytes is a disk that keeps nothing and touches
-// nothing. Only one process at a time can have a folder: [ErrInUse].
+// unfinished. Only one process at a time can have a folder: [ErrInUse].
 func OpenDisk(dir string, limit int64) (*Disk, error) {
-	if limit <= 0 {
-		return newDisk(nil, 0)
-	}
 	f, err := openFolder(dir)
 	if err != nil {
 		return nil, err
@@ -84,19 +80,11 @@ func OpenDisk(dir string, limit int64) (*Disk, error) {
 
 func newDisk(f folder, limit int64) (*Disk, error) {
 	d := &Disk{folder: f, limit: limit, pool: newChunks(), index: make(map[Key]*list.Element)}
-	if f == nil {
-		return d, nil
-	}
 	return d, d.scan()
 }
 
 // Close releases the folder. Entries that are open can still be read.
-func (d *Disk) Close() error {
-	if d.folder == nil {
-		return nil
-	}
-	return d.folder.close()
-}
+func (d *Disk) Close() error { return d.folder.close() }
 
 // stored is a file of the index.
 type stored struct {

@@ -165,7 +165,7 @@ func (c *Content) Fetch(ctx context.Context) error {
 		return nil
 	}
 	defer AccountOf(ctx).Stage("cache")()
-	entry, err := c.cached.cache.Begin(ctx, c.cached.key, c.MIMEType, c.cached.build, c.lend())
+	entry, err := c.cached.cache.Get(ctx, c.cached.key, c.MIMEType, c.cached.build, c.lend())
 	if err != nil {
 		return err
 	}
