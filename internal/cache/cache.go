@@ -184,6 +184,7 @@ type request struct {
 	object       *object   // build from it
 	expected     *Identity // what the bytes must be, where that is known
 	unlessStored bool      // begin nothing that is on disk by now
+	private      bool      // not to be joined, kept or uploaded
 	ended        func()    // called when the build has ended
 }
 
@@ -197,7 +198,7 @@ func (c *Cache) join(q *request) (*flight, *reader, error) {
 	if c.closed {
 		return nil, nil, ErrClosed
 	}
-	if f := c.flights[q.key]; f != nil {
+	if f := c.flights[q.key]; f != nil && !q.private {
 		if r, ok := f.spool.attach(q.pos, false); ok {
 			f.users++
 			c.count.shared.Add(1)
@@ -209,34 +210,16 @@ func (c *Cache) join(q *request) (*flight, *reader, error) {
 	if q.unlessStored && c.disk.has(q.key) {
 		return nil, nil, errStored
 	}
-	f := c.launch(q)
-	c.flights[q.key] = f
-	r, _ := f.spool.attach(q.pos, false)
-	go f.run()
-	return f, r, nil
-}
-
-// beginPrivate begins a build that nobody else joins.
-func (c *Cache) beginPrivate(q *request) (*flight, *reader, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return nil, nil, ErrClosed
-	}
-	f := c.launch(q)
-	f.private = true
-	r, _ := f.spool.attach(q.pos, false)
-	go f.run()
-	return f, r, nil
-}
-
-// launch makes a flight with one user. It is called with the lock held.
-func (c *Cache) launch(q *request) *flight {
 	f := &flight{request: q, cache: c, users: 1, located: make(chan struct{})}
 	f.ctx, f.cancel = context.WithCancelCause(c.ctx)
 	f.spool = growingSpool(c.pool, max(1, c.options.WindowBytes/chunkBytes))
+	if !q.private {
+		c.flights[q.key] = f
+	}
+	r, _ := f.spool.attach(q.pos, false) // nothing is lost yet
 	c.wg.Add(1)
-	return f
+	go f.run()
+	return f, r, nil
 }
 
 // leave ends one user's part in a flight. With the last user the flight ends, unless

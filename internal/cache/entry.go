@@ -128,13 +128,10 @@ func (e *Entry) begin(pos int64) error {
 		return nil
 	}
 	q := &request{
-		key: e.key, mediaType: e.mediaType, build: e.build, pos: pos, object: e.object, expected: e.known, ended: func() {},
+		key: e.key, mediaType: e.mediaType, build: e.build, pos: pos, object: e.object, expected: e.known,
+		private: e.losses > 1, ended: func() {},
 	}
-	join := e.cache.join
-	if e.losses > 1 {
-		join = e.cache.beginPrivate
-	}
-	f, r, err := join(q)
+	f, r, err := e.cache.join(q)
 	if err == nil {
 		e.flight, e.reader = f, r
 	}

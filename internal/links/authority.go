@@ -21,26 +21,20 @@ type Options struct {
 	Nonces Nonces
 	// Revocations may be nil.
 	Revocations *Revocations
-	// Grace is how long after its expiry the download of a single-use link may be
-	// resumed; 0 means 15 minutes.
-	Grace time.Duration
 	// Now is the clock; nil means the machine's.
 	Now func() time.Time
 }
 
 // Authority makes links and checks them. Several goroutines may use it.
-type Authority struct{ options Options }
+type Authority struct {
+	options Options
+	grace   time.Duration // defaultGrace, but in tests
+}
 
 // New makes an authority.
 func New(options Options) (*Authority, error) {
 	if options.Keys == nil || options.Base.host == "" {
 		return nil, errors.New("links need keys and a public URL")
-	}
-	if options.Grace < 0 {
-		return nil, errors.New("the grace of single-use links is negative")
-	}
-	if options.Grace == 0 {
-		options.Grace = defaultGrace
 	}
 	if options.Revocations == nil {
 		options.Revocations = &Revocations{}
@@ -51,7 +45,7 @@ func New(options Options) (*Authority, error) {
 	if options.Keys.Value().signer(options.Now()) == nil {
 		return nil, errors.New("every link key signs from a later date on; add one whose date has come")
 	}
-	return &Authority{options}, nil
+	return &Authority{options, defaultGrace}, nil
 }
 
 // Mint makes a link. The caller has checked that the principal may read the
@@ -120,7 +114,7 @@ func (a *Authority) Verify(token string, use Use) (Link, error) {
 	now := a.options.Now()
 	until := l.Expires
 	if l.SingleUse && use.Resume != "" {
-		until = until.Add(a.options.Grace)
+		until = until.Add(a.grace)
 	}
 	for _, rule := range []struct {
 		broken bool

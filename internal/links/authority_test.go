@@ -97,7 +97,6 @@ func TestNewRefuses(t *testing.T) {
 	for name, o := range map[string]Options{
 		"no keys":         {Base: base},
 		"no base":         {Keys: randomRing(t)},
-		"negative grace":  {Keys: randomRing(t), Base: base, Grace: -1},
 		"only later keys": {Keys: loadRing(t, keyLine("2999-01-01T00:00:00Z", "later")), Base: base},
 	} {
 		if _, err := New(o); err == nil {

@@ -29,8 +29,9 @@ func TestRedeem(t *testing.T) {
 			na, nb, passStore := store(t, now.Now)
 			pass := func(d time.Duration) { now.pass(d); passStore(d) }
 			ring := randomRing(t)
-			a := newAuthority(t, Options{Keys: ring, Nonces: na, Now: now.Now, Grace: 10 * time.Minute})
-			b := newAuthority(t, Options{Keys: ring, Nonces: nb, Now: now.Now, Grace: 10 * time.Minute})
+			a := newAuthority(t, Options{Keys: ring, Nonces: na, Now: now.Now})
+			b := newAuthority(t, Options{Keys: ring, Nonces: nb, Now: now.Now})
+			a.grace, b.grace = 10*time.Minute, 10*time.Minute
 			token, l := a.mustMint(t, singleUse())
 			redeem := func(by *Authority, resume string, want error) Redemption {
 				t.Helper()
@@ -180,8 +181,9 @@ func TestReplicaThatIsBehind(t *testing.T) {
 	right.pass(maxSkew)
 	shared := NewMemory(right.Now)
 	ring := randomRing(t)
-	a := newAuthority(t, Options{Keys: ring, Nonces: shared, Now: right.Now, Grace: time.Second})
-	b := newAuthority(t, Options{Keys: ring, Nonces: shared, Now: behind.Now, Grace: time.Second})
+	a := newAuthority(t, Options{Keys: ring, Nonces: shared, Now: right.Now})
+	b := newAuthority(t, Options{Keys: ring, Nonces: shared, Now: behind.Now})
+	a.grace, b.grace = time.Second, time.Second
 	token, l := a.mustMint(t, singleUse())
 	if _, err := a.Redeem(t.Context(), l, Resume{}); err != nil {
 		t.Fatal(err)
