@@ -36,22 +36,14 @@ func (s *Service) connectCache(ctx context.Context, c *Content) {
 	if s.options.Cache == nil || c.Weak {
 		return
 	}
-	largest := fmt.Sprintf("%+v", s.options.ArchiveLimits)
-	lent := new(atomic.Pointer[limits.Grant])
-	c.cached = &cachedBytes{
-		cache: s.options.Cache, key: cache.KeyOf("archive", c.ETag, largest), lent: lent,
-		build: s.accounted(ctx, c, lent, s.builder(access.PrincipalOf(ctx), c.Frozen, c.ETag)),
-	}
-}
-
-// accounted is a build on the account of who asked for it. The first has what was
-// reserved before; one that takes its place, for a client that was too slow for it,
-// reserves as much.
-func (s *Service) accounted(
-	ctx context.Context, c *Content, lent *atomic.Pointer[limits.Grant], build cache.Build,
-) cache.Build {
 	client, repository, memory := access.ClientOf(ctx), c.Repository, c.memory
-	return func(ctx context.Context, w io.Writer) error {
+	generate, lent := s.builder(access.PrincipalOf(ctx), c.Frozen, c.ETag), new(atomic.Pointer[limits.Grant])
+	largest := fmt.Sprintf("%+v", s.options.ArchiveLimits)
+	c.cached = &cachedBytes{cache: s.options.Cache, key: cache.KeyOf("archive", c.ETag, largest), lent: lent}
+	// A build is on the account of who asked for it. The first has what was reserved
+	// before; one that takes its place, for a client that was too slow for it, reserves
+	// as much.
+	c.cached.build = func(ctx context.Context, w io.Writer) error {
 		ctx = access.WithAddress(ctx, client)
 		if lent.Swap(nil) == nil {
 			grant, err := s.options.Limits.Stream(ctx, repository, memory)
@@ -60,7 +52,7 @@ func (s *Service) accounted(
 			}
 			defer grant.Release()
 		}
-		return build(ctx, w)
+		return generate(ctx, w)
 	}
 }
 
