@@ -77,7 +77,7 @@ func (f linkFlags) open(publicURL, scheme string, listening net.Addr, logger *sl
 	if err := l.load(f); err != nil {
 		return nil, errors.Join(err, l.close())
 	}
-	options := links.Options{Keys: l.keys, Base: base, Revocations: l.revocations, Nonces: links.NewMemory(0, time.Now)}
+	options := links.Options{Keys: l.keys, Base: base, Revocations: l.revocations, Nonces: links.NewMemory(time.Now)}
 	if l.redis != nil {
 		options.Nonces = l.redis
 	}

@@ -22,6 +22,14 @@ const (
 	defaultLeaseWait = 5 * time.Second
 )
 
+// Leases let one replica at a time build a key. They only save work: a build
+// is right without one.
+type Leases interface {
+	// Take returns a function that ends the lease, or nil when another replica
+	// has it. The lease holds until then, or the process ends.
+	Take(ctx context.Context, key Key) (release func(), err error)
+}
+
 // Options are the parts of a cache; each may be left out.
 type Options struct {
 	Disk    *Disk
@@ -34,9 +42,6 @@ type Options struct {
 	LeaseWait time.Duration
 	// WindowBytes is the memory of a build that has no disk. Default 1 MiB.
 	WindowBytes int
-	// FinishAbandoned lets builds go on after the last client left, to fill the
-	// disk. Anybody who can start a build can then have it run to its end.
-	FinishAbandoned bool
 }
 
 // Cache finds bytes or has them built.
@@ -44,7 +49,6 @@ type Cache struct {
 	options Options
 	disk    *Disk
 	objects *Objects
-	leases  Leases
 	pool    *sync.Pool
 
 	ctx    context.Context // of all builds
@@ -69,17 +73,13 @@ func New(o Options) *Cache {
 		o.LeaseWait = defaultLeaseWait
 	}
 	c := &Cache{
-		options: o, disk: o.Disk, objects: o.Objects, leases: o.Leases, pool: newChunks(),
-		flights: make(map[Key]*flight),
+		options: o, disk: o.Disk, objects: o.Objects, pool: newChunks(), flights: make(map[Key]*flight),
 	}
 	if c.disk == nil {
 		c.disk = &Disk{}
 	}
 	if c.objects == nil {
 		c.objects = &Objects{}
-	}
-	if c.leases == nil {
-		c.leases = NoLeases{}
 	}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	return c
@@ -95,39 +95,30 @@ func (c *Cache) Close() {
 }
 
 // Redirects reports whether there is a place that [Entry.Redirect] leads to.
-func (c *Cache) Redirects() bool { return c.objects != nil && c.objects.Public != nil }
+func (c *Cache) Redirects() bool { return c.objects.Public != nil }
 
 // Get finds the bytes of a key, or joins or begins their build. It waits for
 // object storage and the lease, within their limits, not for bytes. The media
-// type is what object storage answers with. Close the entry.
-func (c *Cache) Get(ctx context.Context, key Key, mediaType string, build Build) (*Entry, error) {
-	return c.Begin(ctx, key, mediaType, build, func() {})
-}
-
-// Begin is Get that tells when the build that it began has ended. Where it began none
-// it does so at once.
-func (c *Cache) Begin(ctx context.Context, key Key, mediaType string, build Build, ended func()) (*Entry, error) {
+// type is what object storage answers with. Close the entry. It calls ended when the
+// build that it began has ended, or at once where it began none.
+func (c *Cache) Get(ctx context.Context, key Key, mediaType string, build Build, ended func()) (*Entry, error) {
 	e := &Entry{cache: c, key: key, mediaType: mediaType, build: build}
-	launched := false
-	defer func() {
-		if !launched {
-			ended()
-		}
-	}()
+	q := &request{key: key, mediaType: mediaType, build: build, locate: true, unlessStored: true, ended: ended}
 	if e.fromDisk() {
+		ended()
 		return e, nil
 	}
-	q := request{key: key, mediaType: mediaType, build: build, locate: true, unlessStored: true, ended: func() func() {
-		launched = true
-		return ended
-	}}
 	f, r, err := c.join(q)
 	if errors.Is(err, errStored) {
 		if e.fromDisk() {
+			ended()
 			return e, nil
 		}
 		q.unlessStored = false
 		f, r, err = c.join(q)
+	}
+	if err != nil || f.request != q {
+		ended()
 	}
 	if err != nil {
 		return nil, err
@@ -138,7 +129,7 @@ func (c *Cache) Begin(ctx context.Context, key Key, mediaType string, build Buil
 		return nil, err
 	}
 	if f.object == nil {
-		e.attach(f, r)
+		e.flight, e.reader = f, r
 		return e, nil
 	}
 	r.close()
@@ -193,22 +184,21 @@ type request struct {
 	object       *object   // build from it
 	expected     *Identity // what the bytes must be, where that is known
 	unlessStored bool      // begin nothing that is on disk by now
-	// ended is called when the build is begun, and returns what is to be called when
-	// it has ended. Nil: nobody wants to know.
-	ended func() func()
+	private      bool      // not to be joined, kept or uploaded
+	ended        func()    // called when the build has ended
 }
 
 // errStored says that the build ended since the disk was looked at.
 var errStored = errors.New("the bytes are on disk by now")
 
 // join attaches to the build of a key, or begins it.
-func (c *Cache) join(q request) (*flight, *reader, error) {
+func (c *Cache) join(q *request) (*flight, *reader, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return nil, nil, ErrClosed
 	}
-	if f := c.flights[q.key]; f != nil {
+	if f := c.flights[q.key]; f != nil && !q.private {
 		if r, ok := f.spool.attach(q.pos, false); ok {
 			f.users++
 			c.count.shared.Add(1)
@@ -220,48 +210,25 @@ func (c *Cache) join(q request) (*flight, *reader, error) {
 	if q.unlessStored && c.disk.has(q.key) {
 		return nil, nil, errStored
 	}
-	f := c.launch(q)
-	c.flights[q.key] = f
-	r, _ := f.spool.attach(q.pos, false)
-	go f.run()
-	return f, r, nil
-}
-
-// beginPrivate begins a build that nobody else joins.
-func (c *Cache) beginPrivate(q request) (*flight, *reader, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.closed {
-		return nil, nil, ErrClosed
-	}
-	f := c.launch(q)
-	f.private = true
-	r, _ := f.spool.attach(q.pos, false)
-	go f.run()
-	return f, r, nil
-}
-
-// launch makes a flight with one user. It is called with the lock held.
-func (c *Cache) launch(q request) *flight {
 	f := &flight{request: q, cache: c, users: 1, located: make(chan struct{})}
 	f.ctx, f.cancel = context.WithCancelCause(c.ctx)
 	f.spool = growingSpool(c.pool, max(1, c.options.WindowBytes/chunkBytes))
-	f.told = func() {}
-	if q.ended != nil {
-		f.told = q.ended()
+	if !q.private {
+		c.flights[q.key] = f
 	}
+	r, _ := f.spool.attach(q.pos, false) // nothing is lost yet
 	c.wg.Add(1)
-	return f
+	go f.run()
+	return f, r, nil
 }
 
 // leave ends one user's part in a flight. With the last user the flight ends, unless
-// all is built, or FinishAbandoned lets it fill the disk; nobody can join it from then
-// on.
+// all is built; nobody can join it from then on.
 func (c *Cache) leave(f *flight) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	f.users--
-	if f.users > 0 || f.spool.complete() || c.options.FinishAbandoned && f.spool.onDisk() {
+	if f.users > 0 || f.spool.complete() {
 		return
 	}
 	c.removeFlight(f)

@@ -45,7 +45,7 @@ func TestManyRequestsCauseOneBuild(t *testing.T) {
 		var right, arrived atomic.Int64
 		for range clients {
 			wg.Go(func() {
-				e, err := c.Get(t.Context(), key, media, s.build)
+				e, err := c.Get(t.Context(), key, media, s.build, unheard)
 				if arrived.Add(1); err != nil {
 					t.Error(err)
 					return
@@ -93,7 +93,7 @@ func TestNoRequestFallsBetweenBuildAndDisk(t *testing.T) {
 		}
 		// The disk was looked at before the build ended, the builds after.
 		idle(c)
-		if _, _, err := c.join(request{key: key, build: s.build, unlessStored: true}); !errors.Is(err, errStored) {
+		if _, _, err := c.join(&request{key: key, build: s.build, unlessStored: true}); !errors.Is(err, errStored) {
 			t.Errorf("a build begins of what is on disk: %v", err)
 		}
 	}
@@ -123,13 +123,13 @@ func TestALeaderThatLeavesHarmsNobody(t *testing.T) {
 		c := testCache(t, o)
 		key := KeyOf("x")
 		ctx, cancel := context.WithCancel(t.Context())
-		leader, err := c.Get(ctx, key, media, s.build)
+		leader, err := c.Get(ctx, key, media, s.build, unheard)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var wg sync.WaitGroup
 		for range 5 {
-			e, err := c.Get(t.Context(), key, media, nil)
+			e, err := c.Get(t.Context(), key, media, nil, unheard)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -162,11 +162,11 @@ func TestABuildEndsWithItsLastClient(t *testing.T) {
 		s := &source{bytes: content(1, 3*chunkBytes), before: g.wait}
 		c := testCache(t, o)
 		key := KeyOf("x")
-		first, err := c.Get(t.Context(), key, media, s.build)
+		first, err := c.Get(t.Context(), key, media, s.build, unheard)
 		if err != nil {
 			t.Fatal(err)
 		}
-		second, err := c.Get(t.Context(), key, media, s.build)
+		second, err := c.Get(t.Context(), key, media, s.build, unheard)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -184,27 +184,6 @@ func TestABuildEndsWithItsLastClient(t *testing.T) {
 	})
 }
 
-func TestAnAbandonedBuildCanFillTheDisk(t *testing.T) {
-	g := newGate(chunkBytes)
-	s := &source{bytes: content(1, 3*chunkBytes), before: g.wait}
-	c := testCache(t, Options{Disk: testDisk(t, t.TempDir(), 1<<30), FinishAbandoned: true})
-	e, err := c.Get(t.Context(), KeyOf("x"), media, s.build)
-	if err != nil {
-		t.Fatal(err)
-	}
-	// Once there is a byte there is a file.
-	if err := e.WriteRange(t.Context(), io.Discard, 0, 1); err != nil {
-		t.Fatal(err)
-	}
-	e.Close()
-	close(g.open)
-	idle(c)
-	mustRead(t, c, KeyOf("x"), s)
-	if stats := c.Stats(); s.runs.Load() != 1 || stats.Abandoned != 0 || stats.Hits != 1 {
-		t.Errorf("%d builds, %+v", s.runs.Load(), stats)
-	}
-}
-
 func TestAnErrorReachesAllAndIsNotKept(t *testing.T) {
 	bothWays(t, func(t *testing.T, o Options) {
 		broken := errors.New("a damaged object")
@@ -220,7 +199,7 @@ func TestAnErrorReachesAllAndIsNotKept(t *testing.T) {
 		key := KeyOf("x")
 		var wg sync.WaitGroup
 		for range 20 {
-			e, err := c.Get(t.Context(), key, media, s.build)
+			e, err := c.Get(t.Context(), key, media, s.build, unheard)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -258,7 +237,7 @@ func TestACarelessBuildIsNotWhole(t *testing.T) {
 		_, _ = w.Write(content(2, 10))
 		return nil
 	}
-	e, err := c.Get(t.Context(), KeyOf("x"), media, careless)
+	e, err := c.Get(t.Context(), KeyOf("x"), media, careless, unheard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +256,7 @@ func TestAnotherBuildMustAgree(t *testing.T) {
 	key := KeyOf("x")
 	mustRead(t, c, key, s)
 	idle(c)
-	e, err := c.Get(t.Context(), key, media, (&source{bytes: content(2, 3*chunkBytes)}).build)
+	e, err := c.Get(t.Context(), key, media, (&source{bytes: content(2, 3*chunkBytes)}).build, unheard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -297,7 +276,7 @@ func TestCloseEndsBuilds(t *testing.T) {
 	bothWays(t, func(t *testing.T, o Options) {
 		s := &source{bytes: content(1, 3*chunkBytes), before: newGate(chunkBytes).wait}
 		c := New(o)
-		e, err := c.Get(t.Context(), KeyOf("x"), media, s.build)
+		e, err := c.Get(t.Context(), KeyOf("x"), media, s.build, unheard)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -306,7 +285,7 @@ func TestCloseEndsBuilds(t *testing.T) {
 		if err := e.WriteTo(t.Context(), io.Discard); !errors.Is(err, ErrClosed) {
 			t.Errorf("a client gets %v", err)
 		}
-		if _, err := c.Get(t.Context(), KeyOf("x"), media, s.build); !errors.Is(err, ErrClosed) {
+		if _, err := c.Get(t.Context(), KeyOf("x"), media, s.build, unheard); !errors.Is(err, ErrClosed) {
 			t.Errorf("a new one gets %v", err)
 		}
 	})
@@ -330,7 +309,7 @@ func TestStorm(t *testing.T) {
 			for range rounds {
 				i := random.IntN(keys)
 				s := sources[i]
-				e, err := c.Get(t.Context(), KeyOf("storm", string(rune('a'+i))), media, s.build)
+				e, err := c.Get(t.Context(), KeyOf("storm", string(rune('a'+i))), media, s.build, unheard)
 				if err != nil {
 					t.Error(err)
 					continue

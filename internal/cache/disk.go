@@ -19,8 +19,7 @@ import (
 var ErrInUse = errors.New("the cache folder is in use by another process")
 
 const (
-	// entryBytes is what the index takes for a file, and maxEntries bounds it.
-	entryBytes = 350
+	// maxEntries bounds the index, which takes some 350 bytes for a file.
 	maxEntries = 100_000
 	// blockBytes is what the smallest file takes.
 	blockBytes = 4096
@@ -40,7 +39,7 @@ const (
 // Files are "{key}.{random}", so that a new file never takes the name of an
 // old one that is about to be removed. What has other names is left alone.
 type Disk struct {
-	folder folder // nil: off
+	folder folder // nil: nothing is kept
 	limit  int64
 	pool   *sync.Pool
 
@@ -66,12 +65,8 @@ type DiskStats struct {
 }
 
 // OpenDisk opens a folder, makes it if need be, and removes what a crash left
-// unfinished. A limit of 0 bytes is a disk that keeps nothing and touches
-// nothing. Only one process at a time can have a folder: [ErrInUse].
+// unfinished. Only one process at a time can have a folder: [ErrInUse].
 func OpenDisk(dir string, limit int64) (*Disk, error) {
-	if limit <= 0 {
-		return newDisk(nil, 0)
-	}
 	f, err := openFolder(dir)
 	if err != nil {
 		return nil, err
@@ -85,19 +80,11 @@ func OpenDisk(dir string, limit int64) (*Disk, error) {
 
 func newDisk(f folder, limit int64) (*Disk, error) {
 	d := &Disk{folder: f, limit: limit, pool: newChunks(), index: make(map[Key]*list.Element)}
-	if f == nil {
-		return d, nil
-	}
 	return d, d.scan()
 }
 
 // Close releases the folder. Entries that are open can still be read.
-func (d *Disk) Close() error {
-	if d.folder == nil {
-		return nil
-	}
-	return d.folder.close()
-}
+func (d *Disk) Close() error { return d.folder.close() }
 
 // stored is a file of the index.
 type stored struct {
@@ -201,17 +188,15 @@ func (d *Disk) open(key Key) (*spool, bool) {
 	sp, err := d.load(s)
 	switch {
 	case err == nil:
+		// A failure makes the order of eviction worse, and nothing else.
+		_ = d.folder.touch(s.name, when)
 	case errors.Is(err, errDamaged) || errors.Is(err, io.EOF) || errors.Is(err, fs.ErrNotExist):
 		d.drop(s)
-		return nil, false
 	default:
 		// The file may be sound: there may be too many open files, for example.
 		d.count.faults.Add(1)
-		return nil, false
 	}
-	// A failure makes the order of eviction worse, and nothing else.
-	_ = d.folder.touch(s.name, when)
-	return sp, true
+	return sp, err == nil
 }
 
 // has reports whether there is a file, good or not.

@@ -132,7 +132,7 @@ func alterOne(t *testing.T, c *Cache, key Key, s *source, do func(*os.File) erro
 	var e *Entry
 	if open {
 		var err error
-		if e, err = c.Get(t.Context(), key, media, s.build); err != nil {
+		if e, err = c.Get(t.Context(), key, media, s.build, unheard); err != nil {
 			return err
 		}
 		defer e.Close()
@@ -203,7 +203,7 @@ func neverFinish(dir string) {
 	}
 	c := New(Options{Disk: d})
 	whole := &source{bytes: content(4, 3*chunkBytes)}
-	e, _ := c.Get(context.Background(), KeyOf("whole"), media, whole.build)
+	e, _ := c.Get(context.Background(), KeyOf("whole"), media, whole.build, unheard)
 	_ = e.WriteTo(context.Background(), io.Discard)
 	e.Close()
 	c.wg.Wait()
@@ -214,7 +214,7 @@ func neverFinish(dir string) {
 		}
 		return nil
 	}}
-	e, _ = c.Get(context.Background(), KeyOf("half"), media, half.build)
+	e, _ = c.Get(context.Background(), KeyOf("half"), media, half.build, unheard)
 	_ = e.WriteTo(context.Background(), io.Discard)
 	os.Exit(1)
 }
@@ -372,17 +372,5 @@ func TestForeignFilesAreLeftAlone(t *testing.T) {
 	d := testDisk(t, dir, 1<<20)
 	if s := d.stats(); s.Entries != 0 || s.Bytes != 0 || len(files(t, dir, "")) != len(names)+1 {
 		t.Errorf("%+v %v", s, files(t, dir, ""))
-	}
-}
-
-func TestNoBytesIsOff(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "none")
-	c := testCache(t, Options{Disk: testDisk(t, dir, 0)})
-	s := &source{bytes: content(1, 3*chunkBytes)}
-	mustRead(t, c, KeyOf("x"), s)
-	idle(c) // else the second may still join the first
-	mustRead(t, c, KeyOf("x"), s)
-	if _, err := os.Stat(dir); err == nil || s.runs.Load() != 2 {
-		t.Errorf("%v, %d builds", err, s.runs.Load())
 	}
 }

@@ -70,12 +70,12 @@ func (w *draft) write(p []byte) bool {
 }
 
 // commit seals the bytes, and renames the file last of all. The draft cannot be used
-// after it, whatever it reports.
-func (w *draft) commit(s seal) bool {
+// after it.
+func (w *draft) commit(s seal) {
 	d := w.disk
 	table, footer := s.encode(w.key)
 	if !w.write(append(table, footer...)) {
-		return false
+		return
 	}
 	d.mu.Lock()
 	when := d.tick()
@@ -92,13 +92,12 @@ func (w *draft) commit(s seal) bool {
 		w.discard()
 		// The file may have its name, which is only not certain to last.
 		_ = d.folder.remove(w.name)
-		return false
+		return
 	}
 	d.mu.Lock()
 	names := append(d.insert(&stored{key: w.key, name: w.name, cost: w.reserved}), d.evict(0)...)
 	d.mu.Unlock()
 	d.remove(names)
-	return true
 }
 
 // discard removes the file. Its readers can go on.

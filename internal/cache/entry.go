@@ -121,25 +121,21 @@ func (e *Entry) fromDisk() bool {
 	return true
 }
 
-func (e *Entry) attach(f *flight, r *reader) { e.flight, e.reader = f, r }
-
 // begin attaches a reader where there is none. A client that lost the second build as
 // well would be too slow for the third: it gets a build at its own pace.
 func (e *Entry) begin(pos int64) error {
 	if e.reader != nil {
 		return nil
 	}
-	q := request{key: e.key, mediaType: e.mediaType, build: e.build, pos: pos, object: e.object, expected: e.known}
-	join := e.cache.join
-	if e.losses > 1 {
-		join = e.cache.beginPrivate
+	q := &request{
+		key: e.key, mediaType: e.mediaType, build: e.build, pos: pos, object: e.object, expected: e.known,
+		private: e.losses > 1, ended: func() {},
 	}
-	f, r, err := join(q)
-	if err != nil {
-		return err
+	f, r, err := e.cache.join(q)
+	if err == nil {
+		e.flight, e.reader = f, r
 	}
-	e.attach(f, r)
-	return nil
+	return err
 }
 
 // detachUnless moves the reader to a place, and detaches it where that is not possible.

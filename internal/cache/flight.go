@@ -20,14 +20,12 @@ const leasePoll = 250 * time.Millisecond
 
 // flight is one build and its readers.
 type flight struct {
-	request
-	cache   *Cache
-	ctx     context.Context
-	cancel  context.CancelCauseFunc
-	spool   *spool
-	private bool // not to be joined, kept or uploaded
-	users   int  // guarded by the cache's lock
-	told    func()
+	*request
+	cache  *Cache
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+	spool  *spool
+	users  int // guarded by the cache's lock
 
 	// located is closed once it is known whether there is an object; before
 	// that, object is not read.
@@ -38,7 +36,7 @@ type flight struct {
 func (f *flight) run() {
 	c := f.cache
 	defer c.wg.Done()
-	defer f.told()
+	defer f.ended()
 	defer f.spool.release()
 	defer f.cancel(nil)
 	release := func() {}
@@ -57,13 +55,8 @@ func (f *flight) run() {
 		return
 	}
 	close(f.located)
-	var w *spoolWriter
 	var damaged atomic.Bool
-	if f.private {
-		w = newSpoolWriter(f.ctx, f.spool, nil)
-	} else {
-		w = newSpoolWriter(f.ctx, f.spool, f.draft(&damaged))
-	}
+	w := newSpoolWriter(f.ctx, f.spool, f.draft(&damaged))
 	uploaded := f.upload()
 	if uploaded == nil {
 		// Others would wait for an object that never comes.
@@ -79,8 +72,11 @@ func (f *flight) run() {
 	}
 }
 
-// draft begins the file of a flight. A damaged one is not kept.
+// draft begins the file of a flight, if it is to have one. A damaged one is not kept.
 func (f *flight) draft(damaged *atomic.Bool) *draft {
+	if f.private {
+		return nil
+	}
 	d := f.cache.disk.create(f.key)
 	if d != nil {
 		f.spool.useFile(d.file, func() {
@@ -124,7 +120,11 @@ func (f *flight) finish(w *spoolWriter, err error, damaged *atomic.Bool) {
 		}
 	}
 	if err != nil {
-		c.failed(err)
+		if errors.Is(err, errAbandoned) {
+			c.count.abandoned.Add(1)
+		} else {
+			c.count.failures.Add(1)
+		}
 		// Requests after the failure build again.
 		c.retire(f)
 		f.spool.end(Identity{}, err)
@@ -144,14 +144,6 @@ func (f *flight) finish(w *spoolWriter, err error, damaged *atomic.Bool) {
 	c.retire(f)
 }
 
-func (c *Cache) failed(err error) {
-	if errors.Is(err, errAbandoned) {
-		c.count.abandoned.Add(1)
-		return
-	}
-	c.count.failures.Add(1)
-}
-
 // locate asks object storage, and takes the lease if the bytes are not there. Where
 // another replica has the lease, it waits for that one's object, for a bounded time.
 func (c *Cache) locate(ctx context.Context, key Key) (*object, func()) {
@@ -160,13 +152,13 @@ func (c *Cache) locate(ctx context.Context, key Key) (*object, func()) {
 		return nil, none
 	}
 	object, err := c.objects.find(ctx, key)
-	if object != nil || err != nil {
+	if object != nil || err != nil || c.options.Leases == nil {
 		return object, none
 	}
 	deadline := time.NewTimer(c.options.LeaseWait)
 	defer deadline.Stop()
 	for waited := false; ; waited = true {
-		release, err := c.leases.Take(ctx, key)
+		release, err := c.options.Leases.Take(ctx, key)
 		if err != nil {
 			c.count.leaseFaults.Add(1)
 			return nil, none

@@ -25,6 +25,7 @@ func TestIndexTakesWhatItMay(t *testing.T) {
 	}
 	again := testCache(t, Options{Disk: testDisk(t, t.TempDir(), 1<<30)}) // what a first use makes is not the index
 	mustRead(t, again, key(0), s)
+	const entryBytes = 350 // of the index, for a file
 	gittest.HeapFits(t, number*entryBytes, func() any {
 		c := testCache(t, Options{Disk: testDisk(t, dir, 1<<30)})
 		for i := range number {

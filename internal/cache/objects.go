@@ -25,7 +25,9 @@ const (
 	// no digest in its metadata, since those are sent before the first byte.
 	sealSuffix = ".seal"
 
-	defaultUploads = 4
+	// uploadsAtOnce is how many may run, each with buffers of 15 MiB. Builds beyond are
+	// not uploaded.
+	uploadsAtOnce = 4
 	// stallTime is how long object storage may take to accept a chunk.
 	stallTime = 30 * time.Second
 	// readStallTime is how long a client waits for a chunk before the bytes are
@@ -40,9 +42,6 @@ type ObjectsOptions struct {
 	// Public is the same bucket under the address that clients reach, and signs
 	// URLs. Nil: there are no redirects.
 	Public Bucket
-	// Uploads is how many may run at a time, each with buffers of 15 MiB. Builds
-	// beyond are not uploaded. Default 4.
-	Uploads int
 }
 
 // Objects keeps whole bytes in object storage: "{key}" has them and "{key}.seal",
@@ -69,12 +68,9 @@ type ObjectStats struct {
 
 // NewObjects uses buckets that are open.
 func NewObjects(o ObjectsOptions) *Objects {
-	if o.Uploads <= 0 {
-		o.Uploads = defaultUploads
-	}
 	return &Objects{
 		ObjectsOptions: o, breaker: newBreaker[*object]("objects"),
-		slots: make(chan struct{}, o.Uploads), stall: stallTime, slow: readStallTime,
+		slots: make(chan struct{}, uploadsAtOnce), stall: stallTime, slow: readStallTime,
 	}
 }
 

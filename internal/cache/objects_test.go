@@ -70,7 +70,7 @@ func TestReplicasShareObjects(t *testing.T) {
 				t.Errorf("%+v", stats)
 			}
 			second := replica(t, b)
-			e, err := second.Get(t.Context(), key, media, s.build)
+			e, err := second.Get(t.Context(), key, media, s.build, unheard)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -110,7 +110,7 @@ func TestAnAbortedBuildLeavesNoObject(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 			left := &source{bytes: content(1, size), before: newGate(size - pieceBytes).wait}
-			e, err := c.Get(t.Context(), KeyOf("left"), media, left.build)
+			e, err := c.Get(t.Context(), KeyOf("left"), media, left.build, unheard)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -217,7 +217,7 @@ func TestRedirects(t *testing.T) {
 	b := &cachetest.Bucket{Base: "https://files.example/"}
 	s := &source{bytes: content(1, 1000)}
 	first := testCache(t, Options{Objects: NewObjects(ObjectsOptions{Bucket: b})})
-	e, err := first.Get(t.Context(), KeyOf("x"), media, s.build)
+	e, err := first.Get(t.Context(), KeyOf("x"), media, s.build, unheard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -231,7 +231,7 @@ func TestRedirects(t *testing.T) {
 	idle(first)
 	for public, want := range map[Bucket]bool{nil: false, b: true} {
 		c := testCache(t, Options{Objects: NewObjects(ObjectsOptions{Bucket: b, Public: public})})
-		e, err := c.Get(t.Context(), KeyOf("x"), media, s.build)
+		e, err := c.Get(t.Context(), KeyOf("x"), media, s.build, unheard)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -320,7 +320,7 @@ func TestObjectStorageThatDoesNotAnswer(t *testing.T) {
 			defer cancel()
 			for i := range 2 * tripAfter {
 				s := &source{bytes: content(uint64(i), chunkBytes)}
-				e, err := c.Get(ctx, KeyOf(fmt.Sprint(i)), media, s.build)
+				e, err := c.Get(ctx, KeyOf(fmt.Sprint(i)), media, s.build, unheard)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -345,8 +345,8 @@ func TestObjectStorageThatDoesNotAnswer(t *testing.T) {
 func TestAnUploadThatHangs(t *testing.T) {
 	b := gatewayBucket(t, "http://"+silent(t))
 	defer func() { _ = b.Close() }()
-	o := NewObjects(ObjectsOptions{Bucket: b, Uploads: 1})
-	o.stall = 100 * time.Millisecond
+	o := NewObjects(ObjectsOptions{Bucket: b})
+	o.stall, o.slots = 100*time.Millisecond, make(chan struct{}, 1)
 	for _, disk := range []bool{true, false} {
 		c := New(Options{Objects: o, WindowBytes: 2 * chunkBytes})
 		if disk {
@@ -372,7 +372,7 @@ func TestAnObjectThatStopsHalfWay(t *testing.T) {
 	idle(c)
 	second := replica(t, b)
 	second.objects.slow = 200 * time.Millisecond
-	e, err := second.Get(t.Context(), KeyOf("x"), media, s.build)
+	e, err := second.Get(t.Context(), KeyOf("x"), media, s.build, unheard)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -111,7 +111,7 @@ func TestARealRedirect(t *testing.T) {
 	c := testCache(t, Options{Objects: o, Disk: testDisk(t, t.TempDir(), 1<<30)})
 	mustRead(t, c, KeyOf("x"), s)
 	idle(c)
-	e, err := testCache(t, Options{Objects: o}).Get(t.Context(), KeyOf("x"), media, s.build)
+	e, err := testCache(t, Options{Objects: o}).Get(t.Context(), KeyOf("x"), media, s.build, unheard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -171,7 +171,7 @@ func TestAnAbortedMultipartUpload(t *testing.T) {
 	const size = 4 * partBytes
 	gate := newGate(size - pieceBytes)
 	c := testCache(t, Options{Disk: testDisk(t, t.TempDir(), 1<<30), Objects: NewObjects(ObjectsOptions{Bucket: b})})
-	e, err := c.Get(t.Context(), KeyOf("x"), media, (&source{bytes: content(1, size), before: gate.wait}).build)
+	e, err := c.Get(t.Context(), KeyOf("x"), media, (&source{bytes: content(1, size), before: gate.wait}).build, unheard)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -43,7 +43,7 @@ func TestASlowClientSlowsNobody(t *testing.T) {
 			var wg sync.WaitGroup
 			ends := make([]time.Duration, 3)
 			for i, pause := range []time.Duration{time.Hour, time.Minute, 0} {
-				e, err := c.Get(t.Context(), key, media, s.build)
+				e, err := c.Get(t.Context(), key, media, s.build, unheard)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -78,7 +78,7 @@ func TestTheWindowIsBounded(t *testing.T) {
 			made.Store(int64(offset))
 			return nil
 		}}
-		e, err := c.Get(t.Context(), KeyOf("x"), media, s.build)
+		e, err := c.Get(t.Context(), KeyOf("x"), media, s.build, unheard)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -106,7 +106,7 @@ func TestTheWindowIsBounded(t *testing.T) {
 func TestAClientCanStopWaiting(t *testing.T) {
 	s := &source{bytes: content(1, 3*chunkBytes), before: newGate(0).wait}
 	c := testCache(t, Options{})
-	e, err := c.Get(t.Context(), KeyOf("x"), media, s.build)
+	e, err := c.Get(t.Context(), KeyOf("x"), media, s.build, unheard)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -119,13 +119,6 @@ func (s *spool) attach(pos int64, passive bool) (*reader, bool) {
 // lost reports whether a chunk is neither in the file nor in memory.
 func (s *spool) lost(k int64) bool { return k >= s.filed && k < s.first }
 
-// onDisk reports whether the bytes go to a file.
-func (s *spool) onDisk() bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.filing
-}
-
 // complete reports whether all bytes are there; the file may not be kept yet.
 func (s *spool) complete() bool {
 	s.mu.Lock()

@@ -93,7 +93,8 @@ func (o *Objects) store(ctx context.Context, key Key, mediaType string, r *reade
 	case err != nil || failed != nil:
 		return errors.Join(err, failed)
 	}
-	table, footer := seal{Identity: whole, table: r.spool.table()}.encode(key)
+	// The spool has ended: its digests change no more.
+	table, footer := seal{Identity: whole, table: r.spool.sums}.encode(key)
 	watch.Reset(o.stall)
 	return o.Bucket.Upload(ctx, key.String()+sealSuffix, "application/octet-stream",
 		bytes.NewReader(append(footer, table...)))
@@ -112,13 +113,6 @@ func (s *spool) failed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.err != nil
-}
-
-// table returns the digests of a spool that has ended.
-func (s *spool) table() []sum {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.sums
 }
 
 // watchedWriter bounds each write, and not the time between two.

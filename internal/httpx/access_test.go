@@ -115,7 +115,7 @@ func (w *walled) linking() resources.Linking {
 		w.t.Fatal(err)
 	}
 	c := &clock{}
-	authority, err := links.New(links.Options{Keys: keys, Base: base, Nonces: links.NewMemory(10_000, c.now), Now: c.now})
+	authority, err := links.New(links.Options{Keys: keys, Base: base, Nonces: links.NewMemory(c.now), Now: c.now})
 	if err != nil {
 		w.t.Fatal(err)
 	}

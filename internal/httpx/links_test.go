@@ -44,7 +44,7 @@ func newLinks(t *testing.T) *withLinks {
 		t.Fatal(err)
 	}
 	c := &clock{}
-	return &withLinks{keys: keys, nonces: links.NewMemory(1000, c.now), clock: c}
+	return &withLinks{keys: keys, nonces: links.NewMemory(c.now), clock: c}
 }
 
 func (l *withLinks) linking(t *testing.T) func(string) resources.Linking {

@@ -75,7 +75,7 @@ func (s *Server) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 			c.Error(err)
 		}
 		outcome = outcomeDone
-		if c.Response().Status >= http.StatusBadRequest || account.Failed() {
+		if c.Response().Status >= http.StatusBadRequest || account.Facts().Failed {
 			outcome = outcomeError
 		}
 		return nil

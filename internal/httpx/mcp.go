@@ -248,7 +248,7 @@ func (s *Server) batched(c echo.Context, request *mcp.Request) (message []byte, 
 
 // outcomeOf is how a message was answered.
 func outcomeOf(account *resources.Account) string {
-	if account.Failed() {
+	if account.Facts().Failed {
 		return outcomeError
 	}
 	return outcomeDone
@@ -347,7 +347,7 @@ func statusOf(code int, era mcp.Era) int {
 // fail replies with a JSON-RPC error.
 func (s *Server) fail(c echo.Context, id json.RawMessage, failure *mcp.Error, era mcp.Era) error {
 	code := mcp.Code(failure, era)
-	resources.AccountOf(c.Request().Context()).FailWith(code)
+	resources.AccountOf(c.Request().Context()).Fail(code)
 	status := statusOf(code, era)
 	if refusal := limits.RefusalOf(failure); refusal != nil {
 		status = refusalHeaders(c.Response().Header(), refusal)

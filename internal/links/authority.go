@@ -21,26 +21,20 @@ type Options struct {
 	Nonces Nonces
 	// Revocations may be nil.
 	Revocations *Revocations
-	// Grace is how long after its expiry the download of a single-use link may be
-	// resumed; 0 means 15 minutes.
-	Grace time.Duration
 	// Now is the clock; nil means the machine's.
 	Now func() time.Time
 }
 
 // Authority makes links and checks them. Several goroutines may use it.
-type Authority struct{ options Options }
+type Authority struct {
+	options Options
+	grace   time.Duration // defaultGrace, but in tests
+}
 
 // New makes an authority.
 func New(options Options) (*Authority, error) {
 	if options.Keys == nil || options.Base.host == "" {
 		return nil, errors.New("links need keys and a public URL")
-	}
-	if options.Grace < 0 {
-		return nil, errors.New("the grace of single-use links is negative")
-	}
-	if options.Grace == 0 {
-		options.Grace = defaultGrace
 	}
 	if options.Revocations == nil {
 		options.Revocations = &Revocations{}
@@ -48,10 +42,10 @@ func New(options Options) (*Authority, error) {
 	if options.Now == nil {
 		options.Now = time.Now
 	}
-	if options.Keys.keys.Load().signer(options.Now()) == nil {
+	if options.Keys.Value().signer(options.Now()) == nil {
 		return nil, errors.New("every link key signs from a later date on; add one whose date has come")
 	}
-	return &Authority{options}, nil
+	return &Authority{options, defaultGrace}, nil
 }
 
 // Mint makes a link. The caller has checked that the principal may read the
@@ -65,7 +59,7 @@ func (a *Authority) Mint(g Grant) (token string, l Link, err error) {
 		return "", Link{}, fmt.Errorf("%w: the repository is denied", ErrRevoked)
 	}
 	now := a.options.Now()
-	k := a.options.Keys.keys.Load().signer(now)
+	k := a.options.Keys.Value().signer(now)
 	if k == nil {
 		return "", Link{}, fmt.Errorf("%w: every key of the ring signs from a later date on", ErrGrant)
 	}
@@ -113,14 +107,14 @@ type Use struct {
 // [ErrRevoked] and [ErrCredentials]. For a single-use link the answer is not
 // complete before [Authority.Redeem].
 func (a *Authority) Verify(token string, use Use) (Link, error) {
-	l, err := open(token, a.options.Keys.keys.Load().find)
+	l, err := open(token, a.options.Keys.Value().find)
 	if err != nil {
 		return Link{}, err
 	}
 	now := a.options.Now()
 	until := l.Expires
 	if l.SingleUse && use.Resume != "" {
-		until = until.Add(a.options.Grace)
+		until = until.Add(a.grace)
 	}
 	for _, rule := range []struct {
 		broken bool

@@ -97,7 +97,6 @@ func TestNewRefuses(t *testing.T) {
 	for name, o := range map[string]Options{
 		"no keys":         {Base: base},
 		"no base":         {Keys: randomRing(t)},
-		"negative grace":  {Keys: randomRing(t), Base: base, Grace: -1},
 		"only later keys": {Keys: loadRing(t, keyLine("2999-01-01T00:00:00Z", "later")), Base: base},
 	} {
 		if _, err := New(o); err == nil {
@@ -113,7 +112,7 @@ func TestRevocation(t *testing.T) {
 		t.Fatal(err)
 	}
 	now := newClock()
-	a := newAuthority(t, Options{Revocations: revocations, Now: now.Now, Nonces: NewMemory(0, now.Now)})
+	a := newAuthority(t, Options{Revocations: revocations, Now: now.Now, Nonces: NewMemory(now.Now)})
 	old, _ := a.mustMint(t, grant())
 	single, _ := a.mustMint(t, singleUse())
 	set := func(lines ...string) {

@@ -1,6 +1,7 @@
 package links
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -92,7 +93,7 @@ func decodeClaims(b []byte) (Link, error) {
 			return Link{}, errClaims
 		}
 	}
-	if len(b)%paddingBytes != 0 || len(rest) >= paddingBytes || !allZero(rest) || l.check() != nil {
+	if len(b)%paddingBytes != 0 || len(rest) >= paddingBytes || len(bytes.TrimLeft(rest, "\x00")) > 0 || l.check() != nil {
 		return Link{}, errClaims
 	}
 	return l, nil
@@ -107,13 +108,4 @@ func cutText(b []byte) (text string, rest []byte, ok bool) {
 		return "", nil, false
 	}
 	return string(b[2 : 2+n]), b[2+n:], true
-}
-
-func allZero(b []byte) bool {
-	for _, c := range b {
-		if c != 0 {
-			return false
-		}
-	}
-	return true
 }

@@ -5,6 +5,8 @@ import (
 	"encoding/base64"
 	"testing"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/operatorfile"
 )
 
 // fuzzed is an authority with a fixed key and time, so that findings repeat.
@@ -15,14 +17,13 @@ func fuzzed(f *testing.F) (*Authority, *key) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	ring := &Keyring{}
-	ring.keys.Store(&keys)
+	ring := &Keyring{operatorfile.Fixed(keys)}
 	base, err := ParseBase("https://git.example.com")
 	if err != nil {
 		f.Fatal(err)
 	}
 	now := newClock()
-	a, err := New(Options{Keys: ring, Base: base, Nonces: NewMemory(0, now.Now), Now: now.Now})
+	a, err := New(Options{Keys: ring, Base: base, Nonces: NewMemory(now.Now), Now: now.Now})
 	if err != nil {
 		f.Fatal(err)
 	}
@@ -160,8 +161,7 @@ func FuzzRevocations(f *testing.F) {
 		if err != nil {
 			return
 		}
-		r := &Revocations{}
-		r.lists.Store(lists)
+		r := &Revocations{operatorfile.Fixed(lists)}
 		if r.Denied(name) && !r.Denied(name+"/below") {
 			t.Fatalf("%q is denied and what is below it is not", name)
 		}

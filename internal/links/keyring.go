@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"slices"
-	"sync/atomic"
 	"time"
 
 	"github.com/repomcp/repomcp/internal/operatorfile"
@@ -72,10 +71,7 @@ func (r ring) signer(now time.Time) *key {
 // by
 //
 //	echo "$(date -u +%FT%TZ) k$(date +%y%m%d) $(head -c 32 /dev/urandom | base64)"
-type Keyring struct {
-	file operatorfile.File // none when the key is random
-	keys atomic.Pointer[ring]
-}
+type Keyring struct{ *operatorfile.File[ring] }
 
 // RandomKeyring has one new key: its links die with the process.
 func RandomKeyring() (*Keyring, error) {
@@ -85,37 +81,16 @@ func RandomKeyring() (*Keyring, error) {
 	if err != nil {
 		return nil, err
 	}
-	kr := &Keyring{}
-	kr.keys.Store(&ring{k})
-	return kr, nil
+	return &Keyring{operatorfile.Fixed(ring{k})}, nil
 }
 
 // LoadKeyring reads a key file.
 func LoadKeyring(path string) (*Keyring, error) {
-	kr := &Keyring{file: operatorfile.File{Path: path, Contents: "link keys", Limit: maxFileBytes}}
-	if err := kr.Reload(); err != nil {
+	file, err := operatorfile.Open(path, "link keys", maxFileBytes, parseKeys)
+	if err != nil {
 		return nil, err
 	}
-	return kr, nil
-}
-
-// Reload reads the file again. An error changes no key.
-func (kr *Keyring) Reload() error {
-	_, err := kr.file.Read(true, kr.parse)
-	return err
-}
-
-// ReloadIfChanged is Reload when the file is another one than was read, by its
-// identity, size or time of change. It reports whether it was read. A file that
-// cannot be read is an error each time.
-func (kr *Keyring) ReloadIfChanged() (bool, error) { return kr.file.Read(false, kr.parse) }
-
-func (kr *Keyring) parse(text []byte) error {
-	keys, err := parseKeys(text)
-	if err == nil {
-		kr.keys.Store(&keys)
-	}
-	return err
+	return &Keyring{file}, nil
 }
 
 // KeyInfo is what may be said of a key.
@@ -127,7 +102,7 @@ type KeyInfo struct {
 // Keys lists the keys by the dates that they sign from, without their secrets.
 func (kr *Keyring) Keys() []KeyInfo {
 	var list []KeyInfo
-	for _, k := range *kr.keys.Load() {
+	for _, k := range kr.Value() {
 		list = append(list, KeyInfo{k.id, k.from})
 	}
 	return list

@@ -70,7 +70,7 @@ func TestSameIDOtherKey(t *testing.T) {
 	}
 	// Its tag put into the token does not make it the other's.
 	raw := rawOf(t, token)
-	tag := (*b.options.Keys.keys.Load())[0].tag
+	tag := b.options.Keys.Value()[0].tag
 	copy(raw[1:], tag[:])
 	if _, err := b.Verify(encoding.EncodeToString(raw), use()); !errors.Is(err, ErrForged) {
 		t.Error(err)
@@ -215,7 +215,7 @@ func TestReloadWhileInUse(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	a := newAuthority(t, Options{Keys: ring, Nonces: NewMemory(0, nil)})
+	a := newAuthority(t, Options{Keys: ring, Nonces: NewMemory(time.Now)})
 	var group sync.WaitGroup
 	for range 4 {
 		group.Go(func() {

@@ -44,9 +44,9 @@ const (
 	// pageLinks is how many links share a page of a [Memory], which is dropped
 	// when the last of them may be forgotten.
 	pageLinks = 4096
-	// defaultMemoryLinks is 16 MiB: within five minutes as many links would have
-	// to be made as 50,000 requests per second ask for.
-	defaultMemoryLinks = 4096 * pageLinks
+	// maxPages is 16 MiB: within five minutes as many links would have to be made as
+	// 50,000 requests per second ask for.
+	maxPages = 4096
 )
 
 // errMemoryFull says that there are too many live links.
@@ -58,7 +58,7 @@ var errMemoryFull = errors.New("too many links were made lately; use Redis, or l
 // used. Replicas need [Redis] instead.
 type Memory struct {
 	now   func() time.Time
-	limit int // pages
+	limit int // pages; tests have fewer
 	maker uint64
 
 	mu    sync.Mutex
@@ -74,22 +74,13 @@ type page struct {
 	forget time.Time // the latest of the links
 }
 
-// NewMemory makes an empty record of at most limit live links, rounded up to
-// thousands; 0 means 16 million. When there are as many no further links are
-// made: to forget one would make it good again. now is the clock; nil means the
-// machine's.
-func NewMemory(limit int, now func() time.Time) *Memory {
-	if limit <= 0 {
-		limit = defaultMemoryLinks
-	}
-	if now == nil {
-		now = time.Now
-	}
+// NewMemory makes an empty record of at most 16 million live links. When there are as
+// many no further links are made: to forget one would make it good again.
+func NewMemory(now func() time.Time) *Memory {
 	var maker [8]byte
 	_, _ = rand.Read(maker[:]) // it does not fail (crypto/rand)
 	return &Memory{
-		now: now, limit: (limit + pageLinks - 1) / pageLinks, maker: binary.BigEndian.Uint64(maker[:]),
-		pages: make(map[uint64]*page),
+		now: now, limit: maxPages, maker: binary.BigEndian.Uint64(maker[:]), pages: make(map[uint64]*page),
 	}
 }
 

@@ -119,7 +119,7 @@ func (a *Authority) claim(l Link) Claim {
 // forget returns the time from which no replica accepts a link. Another replica's clock
 // may be behind: to it the link lives longer.
 func (a *Authority) forget(expires time.Time) time.Time {
-	return expires.Add(a.options.Grace + 2*maxSkew)
+	return expires.Add(a.grace + 2*maxSkew)
 }
 
 func (l Link) redemption() Redemption {

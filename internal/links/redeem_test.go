@@ -15,7 +15,7 @@ import (
 // on. Two replicas get one each; pass moves the store's clock along.
 var stores = map[string]func(t *testing.T, now func() time.Time) (a, b Nonces, pass func(time.Duration)){
 	"memory": func(_ *testing.T, now func() time.Time) (Nonces, Nonces, func(time.Duration)) {
-		m := NewMemory(0, now)
+		m := NewMemory(now)
 		return m, m, func(time.Duration) {}
 	},
 	"miniredis": miniredisStores,
@@ -29,8 +29,9 @@ func TestRedeem(t *testing.T) {
 			na, nb, passStore := store(t, now.Now)
 			pass := func(d time.Duration) { now.pass(d); passStore(d) }
 			ring := randomRing(t)
-			a := newAuthority(t, Options{Keys: ring, Nonces: na, Now: now.Now, Grace: 10 * time.Minute})
-			b := newAuthority(t, Options{Keys: ring, Nonces: nb, Now: now.Now, Grace: 10 * time.Minute})
+			a := newAuthority(t, Options{Keys: ring, Nonces: na, Now: now.Now})
+			b := newAuthority(t, Options{Keys: ring, Nonces: nb, Now: now.Now})
+			a.grace, b.grace = 10*time.Minute, 10*time.Minute
 			token, l := a.mustMint(t, singleUse())
 			redeem := func(by *Authority, resume string, want error) Redemption {
 				t.Helper()
@@ -84,7 +85,7 @@ func TestRedeem(t *testing.T) {
 // a caller might then use the link for the first time.
 func TestExpiredLinkIsNotUsedByAResume(t *testing.T) {
 	now := newClock()
-	a := newAuthority(t, Options{Nonces: NewMemory(0, now.Now), Now: now.Now})
+	a := newAuthority(t, Options{Nonces: NewMemory(now.Now), Now: now.Now})
 	token, _ := a.mustMint(t, singleUse())
 	now.pass(6 * time.Minute)
 	u := use()
@@ -178,10 +179,11 @@ func TestPeekUsesNothing(t *testing.T) {
 func TestReplicaThatIsBehind(t *testing.T) {
 	right, behind := newClock(), newClock()
 	right.pass(maxSkew)
-	shared := NewMemory(0, right.Now)
+	shared := NewMemory(right.Now)
 	ring := randomRing(t)
-	a := newAuthority(t, Options{Keys: ring, Nonces: shared, Now: right.Now, Grace: time.Second})
-	b := newAuthority(t, Options{Keys: ring, Nonces: shared, Now: behind.Now, Grace: time.Second})
+	a := newAuthority(t, Options{Keys: ring, Nonces: shared, Now: right.Now})
+	b := newAuthority(t, Options{Keys: ring, Nonces: shared, Now: behind.Now})
+	a.grace, b.grace = time.Second, time.Second
 	token, l := a.mustMint(t, singleUse())
 	if _, err := a.Redeem(t.Context(), l, Resume{}); err != nil {
 		t.Fatal(err)
@@ -305,7 +307,8 @@ func TestNonces(t *testing.T) {
 // is made is bounded; a page is dropped when all of it may be forgotten.
 func TestMemoryIsBounded(t *testing.T) {
 	now := newClock()
-	m := NewMemory(2*pageLinks, now.Now)
+	m := NewMemory(now.Now)
+	m.limit = 2
 	a := newAuthority(t, Options{Nonces: m, Now: now.Now})
 	var kept Link
 	for i := range 2 * pageLinks {
@@ -342,7 +345,7 @@ func TestMemoryIsBounded(t *testing.T) {
 // TestUsedLinksTakeNothingFromOthers: one client uses links as fast as it can.
 func TestUsedLinksTakeNothingFromOthers(t *testing.T) {
 	now := newClock()
-	a := newAuthority(t, Options{Nonces: NewMemory(0, now.Now), Now: now.Now})
+	a := newAuthority(t, Options{Nonces: NewMemory(now.Now), Now: now.Now})
 	_, others := a.mustMint(t, singleUse())
 	for range 8 * pageLinks {
 		_, l := a.mustMint(t, singleUse())
@@ -362,11 +365,11 @@ func TestUsedLinksTakeNothingFromOthers(t *testing.T) {
 func TestMemoryAfterARestart(t *testing.T) {
 	now := newClock()
 	ring := randomRing(t)
-	before := newAuthority(t, Options{Keys: ring, Nonces: NewMemory(0, now.Now), Now: now.Now})
+	before := newAuthority(t, Options{Keys: ring, Nonces: NewMemory(now.Now), Now: now.Now})
 	token, _ := before.mustMint(t, singleUse())
 	lasting, _ := before.mustMint(t, grant())
 	now.pass(time.Millisecond)
-	after := newAuthority(t, Options{Keys: ring, Nonces: NewMemory(0, now.Now), Now: now.Now})
+	after := newAuthority(t, Options{Keys: ring, Nonces: NewMemory(now.Now), Now: now.Now})
 	l, err := after.Verify(token, use())
 	if err != nil {
 		t.Fatal(err)
@@ -389,7 +392,7 @@ func TestMemoryAfterARestart(t *testing.T) {
 
 func TestRedeemWithoutNonces(t *testing.T) {
 	ring := randomRing(t)
-	with := newAuthority(t, Options{Keys: ring, Nonces: NewMemory(0, nil)})
+	with := newAuthority(t, Options{Keys: ring, Nonces: NewMemory(time.Now)})
 	without := newAuthority(t, Options{Keys: ring})
 	token, _ := with.mustMint(t, singleUse())
 	l, err := without.Verify(token, use())
@@ -403,7 +406,7 @@ func TestRedeemWithoutNonces(t *testing.T) {
 
 func TestETags(t *testing.T) {
 	now := newClock()
-	a := newAuthority(t, Options{Nonces: NewMemory(0, now.Now), Now: now.Now})
+	a := newAuthority(t, Options{Nonces: NewMemory(now.Now), Now: now.Now})
 	for _, etag := range []string{"", "abc", "a~b", "abc~", "v1-" + commit, "~" + repeatByte(22)} {
 		_, l := a.mustMint(t, singleUse())
 		r, err := a.Redeem(t.Context(), l, Resume{})

@@ -40,8 +40,7 @@ type Redis struct {
 }
 
 // NewRedis makes a record in the Redis at a URL: redis://, rediss:// (TLS) or
-// unix://. It does not connect; [Redis.Ping] does. now is the clock; nil means
-// the machine's.
+// unix://. It does not connect yet.
 func NewRedis(url string, now func() time.Time) (*Redis, error) {
 	options, err := redis.ParseURL(url)
 	if err != nil {
@@ -59,9 +58,6 @@ func NewRedis(url string, now func() time.Time) (*Redis, error) {
 	// Neither is of use to us, and both cost a connection a round trip.
 	options.DisableIdentity = true
 	options.MaintNotificationsConfig = &maintnotifications.Config{Mode: maintnotifications.ModeDisabled}
-	if now == nil {
-		now = time.Now
-	}
 	return &Redis{client: redis.NewClient(options), breaker: newBreaker(), now: now}, nil
 }
 
@@ -75,13 +71,6 @@ func newBreaker() *gobreaker.CircuitBreaker[int] {
 
 // Close ends the connections.
 func (r *Redis) Close() error { return r.client.Close() }
-
-// Ping asks whether Redis answers, for a health check. It passes the breaker by.
-func (r *Redis) Ping(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, redisTimeout)
-	defer cancel()
-	return r.client.Ping(ctx).Err()
-}
 
 // Reserve implements [Nonces]: uses are found by the nonce, wherever they happen.
 func (r *Redis) Reserve(time.Time) (Place, error) { return Place{}, nil }

@@ -128,7 +128,7 @@ func TestRealRedis(t *testing.T) {
 		t.Error(err)
 	}
 	r := connect(t, address, now)
-	if err := r.Ping(t.Context()); err != nil {
+	if err := r.client.Ping(t.Context()).Err(); err != nil {
 		t.Error(err)
 	}
 	key := redisKey(l.Nonce)
@@ -290,7 +290,7 @@ func TestRedisFaults(t *testing.T) {
 			if _, err := a.Redeem(t.Context(), l, Resume{}); !errors.Is(err, gobreaker.ErrOpenState) {
 				t.Errorf("with the breaker open: %v", err)
 			}
-			if err := store.Ping(t.Context()); err == nil {
+			if err := store.client.Ping(t.Context()).Err(); err == nil {
 				t.Error("Redis answers to a ping")
 			}
 			_, lasting := a.mustMint(t, grant())
@@ -426,7 +426,7 @@ func TestRedisRecordsSomethingElse(t *testing.T) {
 func TestRedisURL(t *testing.T) {
 	for _, url := range []string{"", "localhost:6379", "http://localhost", "redis://user:hunter2@host:port",
 		"redis://h/hunter2", "redis://:hunter2@%zz"} {
-		r, err := NewRedis(url, nil)
+		r, err := NewRedis(url, time.Now)
 		if err == nil {
 			t.Errorf("%q is taken", url)
 			_ = r.Close()
@@ -436,7 +436,7 @@ func TestRedisURL(t *testing.T) {
 	}
 	for _, url := range []string{"redis://localhost", "rediss://u:p@host:1/2", "unix:///run/redis.sock",
 		"redis://h?read_timeout=1h&max_retries=9&dial_timeout=1h&pool_timeout=1h&write_timeout=-1"} {
-		r, err := NewRedis(url, nil)
+		r, err := NewRedis(url, time.Now)
 		if err != nil {
 			t.Errorf("%q: %v", url, err)
 			continue

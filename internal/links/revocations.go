@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 
 	"github.com/repomcp/repomcp/internal/operatorfile"
 )
@@ -34,8 +34,7 @@ const (
 // that were made under a smaller one are void. What follows the number is the
 // principal to the end of the line.
 type Revocations struct {
-	file  operatorfile.File
-	lists atomic.Pointer[revocationLists]
+	*operatorfile.File[revocationLists]
 }
 
 type revocationLists struct {
@@ -45,40 +44,23 @@ type revocationLists struct {
 
 // LoadRevocations reads a revocation file.
 func LoadRevocations(path string) (*Revocations, error) {
-	r := &Revocations{file: operatorfile.File{Path: path, Contents: "link revocations", Limit: maxFileBytes}}
-	if err := r.Reload(); err != nil {
+	file, err := operatorfile.Open(path, "link revocations", maxFileBytes, parseRevocations)
+	if err != nil {
 		return nil, err
 	}
-	return r, nil
+	return &Revocations{file}, nil
 }
 
-// Reload reads the file again. An error changes no list.
-func (r *Revocations) Reload() error {
-	_, err := r.file.Read(true, r.parse)
-	return err
-}
-
-// ReloadIfChanged does what [Keyring.ReloadIfChanged] does.
-func (r *Revocations) ReloadIfChanged() (bool, error) { return r.file.Read(false, r.parse) }
-
-func (r *Revocations) parse(text []byte) error {
-	lists, err := parseRevocations(text)
-	if err == nil {
-		r.lists.Store(lists)
-	}
-	return err
-}
-
-func parseRevocations(text []byte) (*revocationLists, error) {
-	lists := &revocationLists{epochs: map[string]uint64{}}
+func parseRevocations(text []byte) (revocationLists, error) {
+	lists := revocationLists{epochs: map[string]uint64{}}
 	for number, line := range lines(text) {
 		word, rest := cutWord(line)
 		add := map[string]func(string) error{"deny": lists.deny, "epoch": lists.epoch}[word]
 		if add == nil {
-			return nil, fmt.Errorf("line %d: write deny PATTERN or epoch NUMBER PRINCIPAL", number)
+			return revocationLists{}, fmt.Errorf("line %d: write deny PATTERN or epoch NUMBER PRINCIPAL", number)
 		}
 		if err := add(rest); err != nil {
-			return nil, fmt.Errorf("line %d: %w", number, err)
+			return revocationLists{}, fmt.Errorf("line %d: %w", number, err)
 		}
 	}
 	return lists, nil
@@ -120,24 +102,11 @@ func (l *revocationLists) epoch(rest string) error {
 
 // Denied reports whether a repository is on the deny list.
 func (r *Revocations) Denied(repository string) bool {
-	lists := r.load()
-	for _, pattern := range lists.denied {
-		if matchesFolder(pattern, repository) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(r.Value().denied, func(pattern string) bool { return matchesFolder(pattern, repository) })
 }
 
 // Epoch returns the number of a principal that links are made under.
-func (r *Revocations) Epoch(principal string) uint64 { return r.load().epochs[principal] }
-
-func (r *Revocations) load() *revocationLists {
-	if lists := r.lists.Load(); lists != nil {
-		return lists
-	}
-	return &revocationLists{}
-}
+func (r *Revocations) Epoch(principal string) uint64 { return r.Value().epochs[principal] }
 
 // matchesFolder reports whether a pattern matches a name or a folder above it.
 func matchesFolder(pattern, name string) bool {

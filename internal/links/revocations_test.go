@@ -5,6 +5,8 @@ import (
 	"os"
 	"strings"
 	"testing"
+
+	"github.com/repomcp/repomcp/internal/operatorfile"
 )
 
 func TestDenied(t *testing.T) {
@@ -46,8 +48,7 @@ func TestDenied(t *testing.T) {
 			t.Errorf("%q: %v", test.pattern, err)
 			continue
 		}
-		r := &Revocations{}
-		r.lists.Store(lists)
+		r := &Revocations{operatorfile.Fixed(lists)}
 		if got := r.Denied(test.name); got != test.want {
 			t.Errorf("deny %s: %s is %v", test.pattern, test.name, got)
 		}

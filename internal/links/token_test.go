@@ -118,7 +118,7 @@ func reversed(s string) string {
 // TestTheSealHoldsAlone alters what is sealed and signs it anew.
 func TestTheSealHoldsAlone(t *testing.T) {
 	a := newAuthority(t, Options{})
-	k := (*a.options.Keys.keys.Load())[0]
+	k := a.options.Keys.Value()[0]
 	token, _ := a.mustMint(t, grant())
 	raw := rawOf(t, token)
 	body := raw[:len(raw)-macBytes]
@@ -266,7 +266,7 @@ func signed(t *testing.T, k *key, version byte, claims []byte) string {
 func TestSignedNonsense(t *testing.T) {
 	now := newClock()
 	a := newAuthority(t, Options{Now: now.Now})
-	k := (*a.options.Keys.keys.Load())[0]
+	k := a.options.Keys.Value()[0]
 	_, l := a.mustMint(t, grant())
 	good, err := l.encode()
 	if err != nil {
@@ -340,7 +340,7 @@ func bound(t *testing.T, l Link) []byte {
 // texts, and finds them in the token.
 func TestRoundTrip(t *testing.T) {
 	now := newClock()
-	a := newAuthority(t, Options{Now: now.Now, Nonces: NewMemory(0, now.Now)})
+	a := newAuthority(t, Options{Now: now.Now, Nonces: NewMemory(now.Now)})
 	random := rand.New(rand.NewPCG(1, 2))
 	text := func(least, most int) string {
 		b := make([]byte, least+random.IntN(most-least+1))

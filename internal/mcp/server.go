@@ -188,7 +188,7 @@ func (r *Request) reply(ctx context.Context, result any, failure *Error) Reply {
 		failure = resources.Internal(err)
 	}
 	code := Code(failure, r.Era)
-	resources.AccountOf(ctx).FailWith(code)
+	resources.AccountOf(ctx).Fail(code)
 	return Reply{
 		Message: ErrorReply(r.ID, r.About(failure), r.Era), Code: code, Refusal: limits.RefusalOf(failure),
 	}

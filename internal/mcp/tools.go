@@ -63,7 +63,7 @@ func (s *Server) callTool(ctx context.Context, r *Request, params mcp.CallToolPa
 	if err == nil && !result.IsError {
 		return result, nil
 	}
-	account.Fail()
+	account.Fail(0)
 	if refusal := limits.RefusalOf(err); refusal != nil {
 		return nil, resources.Refused(refusal).With("method", r.Method)
 	}

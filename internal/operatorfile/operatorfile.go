@@ -9,46 +9,83 @@ import (
 	"io/fs"
 	"os"
 	"sync"
+	"sync/atomic"
 )
 
-// File is a file of the operator that is read again when it has changed. Several
-// goroutines may use it. The zero value is no file.
-type File struct {
-	Path     string // "" for none
-	Contents string // what is in it, for errors
-	Limit    int64  // the most bytes that it may have
+// File is a file of the operator, and what it said when it was read last. Several
+// goroutines may use it. Nil is no file: it says nothing, and never changes.
+type File[T any] struct {
+	path     string // "" for none
+	contents string
+	limit    int64
+	parse    func(text []byte) (T, error)
+	value    atomic.Pointer[T]
 
 	mu   sync.Mutex // guards info and the order of reads
 	info fs.FileInfo
 }
 
-// Read reads the file and has it parsed, if it is another one than was read before or
-// always is set. It reports whether it was. A text that cannot be parsed does not count
-// as read.
-func (f *File) Read(always bool, parse func(text []byte) error) (bool, error) {
-	if f.Path == "" {
+// Open reads a file of at most limit bytes. For errors, contents is what is in it.
+func Open[T any](path, contents string, limit int64, parse func(text []byte) (T, error)) (*File[T], error) {
+	f := &File[T]{path: path, contents: contents, limit: limit, parse: parse}
+	if err := f.Reload(); err != nil {
+		return nil, err
+	}
+	return f, nil
+}
+
+// Fixed is what a file would say that never changes.
+func Fixed[T any](value T) *File[T] {
+	f := &File[T]{}
+	f.value.Store(&value)
+	return f
+}
+
+// Value returns what the file says; the zero value is nothing.
+func (f *File[T]) Value() (value T) {
+	if f == nil {
+		return value
+	}
+	return *f.value.Load()
+}
+
+// Reload reads the file again. An error changes nothing of what it says.
+func (f *File[T]) Reload() error {
+	_, err := f.read(true)
+	return err
+}
+
+// ReloadIfChanged is Reload when the file is another one than was read, by its
+// identity, size or time of change. It reports whether it was read. A file that
+// cannot be read or parsed is an error each time.
+func (f *File[T]) ReloadIfChanged() (bool, error) { return f.read(false) }
+
+func (f *File[T]) read(always bool) (bool, error) {
+	if f == nil || f.path == "" {
 		return false, nil
 	}
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	text, info, err := f.text(always)
 	if err != nil {
-		return false, fmt.Errorf("%s: %w", f.Contents, err)
+		return false, fmt.Errorf("%s: %w", f.contents, err)
 	}
 	if text == nil {
 		return false, nil
 	}
-	if err := parse(text); err != nil {
-		return false, fmt.Errorf("%s in %s: %w", f.Contents, f.Path, err)
+	value, err := f.parse(text)
+	if err != nil {
+		return false, fmt.Errorf("%s in %s: %w", f.contents, f.path, err)
 	}
 	f.info = info
+	f.value.Store(&value)
 	return true, nil
 }
 
 // text reads the file. The text is nil when the file is the one that was read before,
 // unless always is set.
-func (f *File) text(always bool) (text []byte, info fs.FileInfo, err error) {
-	file, err := os.Open(f.Path)
+func (f *File[T]) text(always bool) (text []byte, info fs.FileInfo, err error) {
+	file, err := os.Open(f.path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -60,12 +97,9 @@ func (f *File) text(always bool) (text []byte, info fs.FileInfo, err error) {
 		info.ModTime().Equal(known.ModTime()) {
 		return nil, info, nil
 	}
-	text, err = io.ReadAll(io.LimitReader(file, f.Limit+1))
-	if err == nil && int64(len(text)) > f.Limit {
-		err = fmt.Errorf("%s has more than %d bytes", f.Path, f.Limit)
-	}
-	if text == nil {
-		text = []byte{}
+	text, err = io.ReadAll(io.LimitReader(file, f.limit+1))
+	if err == nil && int64(len(text)) > f.limit {
+		err = fmt.Errorf("%s has more than %d bytes", f.path, f.limit)
 	}
 	return text, info, err
 }

@@ -11,12 +11,23 @@ import (
 // Account is what logs and traces say of a request beside its HTTP: what was asked
 // for, and whether it was had. Who serves the request fills it in.
 type Account struct {
-	mu                            sync.Mutex
-	tool, repository, ref, commit string
-	failed, stale                 bool
-	code                          int
-	timed                         bool
-	stages                        []Stage
+	mu     sync.Mutex
+	facts  Facts
+	timed  bool
+	stages []Stage
+}
+
+// Facts are what an account says of a request; the zero values are what is not known.
+type Facts struct {
+	// Tool is the tool that was called, which exists. Repository and Ref are what was
+	// asked for, and Commit is what was found; of several, the last.
+	Tool, Repository, Ref, Commit string
+	// Failed says that the request was answered with an error of MCP or of a tool, which
+	// HTTP knows nothing of. Code is that of the error, if it has one in the protocol.
+	Failed bool
+	Code   int
+	// Stale says that the mirror that is answered from is older than it should be.
+	Stale bool
 }
 
 // maxStages bounds what is kept of one request, which may open many resources.
@@ -45,30 +56,68 @@ func AccountOf(ctx context.Context) *Account {
 	return &Account{}
 }
 
-// Fail says that the request is answered with an error. Nobody need have asked
-// for an account.
-func (a *Account) Fail() {
-	if a == nil {
-		return
+// Facts are those that are known so far. Names are cut to what a line of a log has room
+// for.
+func (a *Account) Facts() Facts {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.facts
+}
+
+func (a *Account) note(change func(*Facts)) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	change(&a.facts)
+}
+
+// Fail says that the request is answered with an error. The code is the one that it has
+// in the protocol, or 0.
+func (a *Account) Fail(code int) {
+	a.note(func(f *Facts) { f.Failed, f.Code = true, code })
+}
+
+// Call notes which tool was called, and on what.
+func (a *Account) Call(tool, repository, ref string) {
+	a.note(func(f *Facts) { f.Tool, f.Repository, f.Ref = tool, Clip(Text(repository)), Clip(Text(ref)) })
+}
+
+// ask notes which resource was asked for.
+func (a *Account) ask(repository, ref string) {
+	a.note(func(f *Facts) { f.Repository, f.Ref = Clip(Text(repository)), Clip(Text(ref)) })
+}
+
+// Find notes the commit that was found.
+func (a *Account) Find(commit string) { a.note(func(f *Facts) { f.Commit = commit }) }
+
+// outdate notes that the mirror is old.
+func (a *Account) outdate() { a.note(func(f *Facts) { f.Stale = true }) }
+
+// Join takes over what another account says: that of a request which is a part of
+// this one.
+func (a *Account) Join(part *Account) {
+	added := part.Facts()
+	a.note(func(f *Facts) {
+		f.Tool, f.Repository, f.Ref, f.Commit = added.Tool, added.Repository, added.Ref, added.Commit
+		f.Failed = f.Failed || added.Failed
+	})
+}
+
+// Attributes are the facts for a line of the log, without those that nobody
+// knows.
+func (a *Account) Attributes() []slog.Attr {
+	facts := a.Facts()
+	var list []slog.Attr
+	for _, fact := range []struct{ name, value string }{
+		{"tool", facts.Tool}, {"repository", facts.Repository}, {"ref", facts.Ref}, {"commit", facts.Commit},
+	} {
+		if fact.value != "" {
+			list = append(list, slog.String(fact.name, fact.value))
+		}
 	}
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.failed = true
-}
-
-// FailWith is Fail with the code that the error has in the protocol.
-func (a *Account) FailWith(code int) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.failed, a.code = true, code
-}
-
-// Code is that of the error that the request was answered with; 0 where that has
-// none, or there was none.
-func (a *Account) Code() int {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.code
+	if facts.Stale {
+		list = append(list, slog.Bool("stale", true))
+	}
+	return list
 }
 
 // KeepStages has stages kept from now on. Nothing is kept, or allocated, without it.
@@ -95,106 +144,11 @@ func (a *Account) Stage(name string) (end func()) {
 }
 
 // Mark notes a moment.
-func (a *Account) Mark(name string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	if a.timed && len(a.stages) < maxStages {
-		a.stages = append(a.stages, Stage{Name: name, Begin: time.Now()})
-	}
-}
+func (a *Account) Mark(name string) { a.Stage(name) }
 
 // Stages are those that were kept, in the order in which they began.
 func (a *Account) Stages() []Stage {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return slices.Clone(a.stages)
-}
-
-// Join takes over what another account says: that of a request which is a part of
-// this one.
-func (a *Account) Join(part *Account) {
-	part.mu.Lock()
-	tool, repository, ref, commit, failed := part.tool, part.repository, part.ref, part.commit, part.failed
-	part.mu.Unlock()
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.tool, a.repository, a.ref, a.commit = tool, repository, ref, commit
-	a.failed = a.failed || failed
-}
-
-// Call notes which tool was called, and on what.
-func (a *Account) Call(tool, repository, ref string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.tool, a.repository, a.ref = tool, repository, ref
-}
-
-// ask notes which resource was asked for.
-func (a *Account) ask(repository, ref string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.repository, a.ref = repository, ref
-}
-
-// Find notes the commit that was found; of several, the last. "" is none.
-func (a *Account) Find(commit string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.commit = commit
-}
-
-// outdate notes that the mirror that is answered from is older than it should be.
-func (a *Account) outdate() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.stale = true
-}
-
-// Stale reports whether it is.
-func (a *Account) Stale() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.stale
-}
-
-// Failed reports whether the request was answered with an error of MCP or of a
-// tool, which HTTP knows nothing of.
-func (a *Account) Failed() bool {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.failed
-}
-
-// Tool is the tool that was called, which exists; "" where none was.
-func (a *Account) Tool() string {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.tool
-}
-
-// Found is which repository was asked for, and the commit that it was about; "" for
-// what is not known.
-func (a *Account) Found() (repository, commit string) {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return Clip(Text(a.repository)), a.commit
-}
-
-// Attributes are the facts for a line of the log, without those that nobody
-// knows.
-func (a *Account) Attributes() []slog.Attr {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	var list []slog.Attr
-	for _, fact := range []struct{ name, value string }{
-		{"tool", a.tool}, {"repository", a.repository}, {"ref", a.ref}, {"commit", a.commit},
-	} {
-		if fact.value != "" {
-			list = append(list, slog.String(fact.name, Clip(Text(fact.value))))
-		}
-	}
-	if a.stale {
-		list = append(list, slog.Bool("stale", true))
-	}
-	return list
 }

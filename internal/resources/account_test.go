@@ -51,14 +51,14 @@ func TestAccountsOfPartsAreJoined(t *testing.T) {
 		_, account := resources.WithAccount(t.Context())
 		account.Call(part.tool, "repo", "main")
 		if part.code != 0 {
-			account.FailWith(part.code)
+			account.Fail(part.code)
 		}
-		if account.Code() != part.code || account.Failed() != (part.code != 0) {
-			t.Errorf("%d, %v", account.Code(), account.Failed())
+		if account.Facts().Code != part.code || account.Facts().Failed != (part.code != 0) {
+			t.Errorf("%d, %v", account.Facts().Code, account.Facts().Failed)
 		}
 		whole.Join(account)
 	}
-	if repository, _ := whole.Found(); whole.Tool() != "second" || !whole.Failed() || repository != "repo" {
-		t.Errorf("%q, %v, %q", whole.Tool(), whole.Failed(), repository)
+	if whole.Facts().Tool != "second" || !whole.Facts().Failed || whole.Facts().Repository != "repo" {
+		t.Errorf("%q, %v, %q", whole.Facts().Tool, whole.Facts().Failed, whole.Facts().Repository)
 	}
 }

@@ -23,7 +23,7 @@ type Attachment struct {
 // WriteTo writes the bytes, once. It returns what they have turned out to be, size
 // and checksum; an error means that they are not whole, or not those of Ref.
 func (a *Attachment) WriteTo(ctx context.Context, w io.Writer) (whole binary.Ref, err error) {
-	out := &limitWriter{w: w, limit: a.limit}
+	out := &limitWriter{w: w, limit: a.limit, excess: errAttachmentLimit}
 	if err := a.content.WriteTo(ctx, out); err != nil {
 		return binary.Ref{}, err
 	}
@@ -52,15 +52,17 @@ func checksumOf(digest []byte) *binary.Checksum {
 // client or the server allows.
 var errAttachmentLimit = errors.New("the stream is larger than maxBinarySize")
 
-// limitWriter counts what it passes on, and stops at a limit.
+// limitWriter counts what it passes on, and fails with excess where that were more
+// than a limit.
 type limitWriter struct {
 	w              io.Writer
 	limit, written int64
+	excess         error
 }
 
 func (l *limitWriter) Write(p []byte) (int, error) {
 	if l.written+int64(len(p)) > l.limit {
-		return 0, errAttachmentLimit
+		return 0, l.excess
 	}
 	n, err := l.w.Write(p)
 	l.written += int64(n)
@@ -163,10 +165,10 @@ func (c *Content) Identify(ctx context.Context) error {
 		return c.Measure(ctx)
 	}
 	sum := sha256.New()
-	var length counter
-	if err := c.write(ctx, io.MultiWriter(sum, &length)); err != nil {
+	counted := &countWriter{w: sum}
+	if err := c.write(ctx, counted); err != nil {
 		return err
 	}
-	c.Size, c.Digest = int64(length), sum.Sum(nil)
+	c.Size, c.Digest = counted.offered, sum.Sum(nil)
 	return nil
 }

@@ -36,22 +36,14 @@ func (s *Service) connectCache(ctx context.Context, c *Content) {
 	if s.options.Cache == nil || c.Weak {
 		return
 	}
-	largest := fmt.Sprintf("%+v", s.options.ArchiveLimits)
-	lent := new(atomic.Pointer[limits.Grant])
-	c.cached = &cachedBytes{
-		cache: s.options.Cache, key: cache.KeyOf("archive", c.ETag, largest), lent: lent,
-		build: s.accounted(ctx, c, lent, s.builder(access.PrincipalOf(ctx), c.Frozen, c.ETag)),
-	}
-}
-
-// accounted is a build on the account of who asked for it. The first has what was
-// reserved before; one that takes its place, for a client that was too slow for it,
-// reserves as much.
-func (s *Service) accounted(
-	ctx context.Context, c *Content, lent *atomic.Pointer[limits.Grant], build cache.Build,
-) cache.Build {
 	client, repository, memory := access.ClientOf(ctx), c.Repository, c.memory
-	return func(ctx context.Context, w io.Writer) error {
+	generate, lent := s.builder(access.PrincipalOf(ctx), c.Frozen, c.ETag), new(atomic.Pointer[limits.Grant])
+	largest := fmt.Sprintf("%+v", s.options.ArchiveLimits)
+	c.cached = &cachedBytes{cache: s.options.Cache, key: cache.KeyOf("archive", c.ETag, largest), lent: lent}
+	// A build is on the account of who asked for it. The first has what was reserved
+	// before; one that takes its place, for a client that was too slow for it, reserves
+	// as much.
+	c.cached.build = func(ctx context.Context, w io.Writer) error {
 		ctx = access.WithAddress(ctx, client)
 		if lent.Swap(nil) == nil {
 			grant, err := s.options.Limits.Stream(ctx, repository, memory)
@@ -60,7 +52,7 @@ func (s *Service) accounted(
 			}
 			defer grant.Release()
 		}
-		return build(ctx, w)
+		return generate(ctx, w)
 	}
 }
 
@@ -125,17 +117,11 @@ func (s *Service) absentTag(repository *repos.Repository, r Resource) (tag strin
 func (s *Service) absentArchive(
 	ctx context.Context, repository *repos.Repository, r Resource, tag string,
 ) *Content {
-	id := r.Revision
-	c := &Content{
-		URI: r.String(), MIMEType: r.Options.Format.MediaType(), FileName: archiveName(r, id), Size: UnknownSize,
-		ETag: tag, Immutable: true, Streamable: true, Commit: id, Revision: id, Repository: r.Repository,
-		Frozen: r.String(), FrozenName: archiveName(r, id), memory: r.Options.Format.Memory(), mirror: repository,
-		close: func() error { return nil },
-	}
+	c := describedArchive(r, r.Revision, tag)
+	c.Immutable, c.Commit, c.mirror, c.limits = true, r.Revision, repository, s.options.Limits
 	c.write = s.builder(access.PrincipalOf(ctx), c.Frozen, tag)
 	c.remember(s.extents)
 	s.connectCache(ctx, c)
-	c.limits = s.options.Limits
 	return c
 }
 
@@ -171,7 +157,7 @@ func (c *Content) Fetch(ctx context.Context) error {
 		return nil
 	}
 	defer AccountOf(ctx).Stage("cache")()
-	entry, err := c.cached.cache.Begin(ctx, c.cached.key, c.MIMEType, c.cached.build, c.lend())
+	entry, err := c.cached.cache.Get(ctx, c.cached.key, c.MIMEType, c.cached.build, c.lend())
 	if err != nil {
 		return err
 	}
@@ -245,16 +231,4 @@ func (c *Content) writeCached(ctx context.Context, w io.Writer) error {
 	}
 	whole, _ := c.cached.entry.Identity()
 	return c.noteIdentity(whole)
-}
-
-// countWriter counts what it is to pass on, also what failed to be written:
-// there were that many bytes.
-type countWriter struct {
-	w       io.Writer
-	offered int64
-}
-
-func (c *countWriter) Write(p []byte) (int, error) {
-	c.offered += int64(len(p))
-	return c.w.Write(p)
 }

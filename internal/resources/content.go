@@ -68,29 +68,27 @@ type Content struct {
 	// writeRange writes a part without making all that is before it; nil where
 	// that cannot be done.
 	writeRange func(ctx context.Context, w io.Writer, offset, length int64) error
-	// measure is the length, known without reading files; nil where it is not.
-	measure func(ctx context.Context) (int64, error)
 	// prove compares a file with its id; nil for all that is no file.
 	prove   func(ctx context.Context, begin func() io.Writer) (size int64, err error)
-	plan    *archive.Plan // of archives
-	close   func() error
-	extents *extents     // of archives, and of files
-	tag     string       // that extents know it by
-	certain bool         // so many bytes were made, or compared with an id
-	cached  *cachedBytes // nil: the bytes are generated for each request
+	plan    *archive.Plan // of archives whose commit is here
+	held    []io.Closer   // in the order in which they are closed
+	extents *extents      // of archives, and of files
+	tag     string        // that extents know it by
+	certain bool          // so many bytes were made, or compared with an id
+	cached  *cachedBytes  // nil: the bytes are generated for each request
 	limits  *limits.Limiter
 	memory  int64         // that its bytes take on their way
 	grant   *limits.Grant // what was reserved for it
 }
 
 // Close releases the repository, and what is kept of the bytes.
-func (c *Content) Close() error {
+func (c *Content) Close() (err error) {
 	c.release()
 	c.grant.Release()
-	if c.close == nil {
-		return nil
+	for _, held := range c.held {
+		err = errors.Join(err, held.Close())
 	}
-	return c.close()
+	return err
 }
 
 // Fetched is when git last fetched into the repository; zero where that is not known.
@@ -107,27 +105,25 @@ type opener func(ctx context.Context, s *repos.Snapshot, r Resource) (*Content, 
 
 // Open finds the resource that a URI names.
 func (s *Service) Open(ctx context.Context, uri string) (*Content, error) {
-	resource, err := Parse(uri, s.names(ctx))
-	if err != nil {
-		s.freshenMissed(ctx, err)
-		return nil, err
+	content, err := s.open(ctx, uri, false)
+	if err == nil {
+		content.Asked = uri
 	}
-	content, err := s.openResource(ctx, resource)
-	if err != nil {
-		return nil, err
-	}
-	content.Asked = uri
-	return content, nil
+	return content, err
 }
 
 // OpenPage is Open, but of a list only a page.
 func (s *Service) OpenPage(ctx context.Context, uri string) (*Content, error) {
+	return s.open(ctx, uri, true)
+}
+
+func (s *Service) open(ctx context.Context, uri string, paged bool) (*Content, error) {
 	resource, err := Parse(uri, s.names(ctx))
 	if err != nil {
 		s.freshenMissed(ctx, err)
 		return nil, err
 	}
-	resource.paged = true
+	resource.paged = paged
 	return s.openResource(ctx, resource)
 }
 
@@ -172,13 +168,7 @@ func (s *Service) openWith(ctx context.Context, resource Resource, open opener) 
 	case content.prove != nil:
 		content.remember(s.files)
 	}
-	inner := content.close
-	content.close = func() error {
-		if inner == nil {
-			return snapshot.Close()
-		}
-		return errors.Join(inner(), snapshot.Close())
-	}
+	content.held = append(content.held, snapshot)
 	return content, nil
 }
 
@@ -220,7 +210,7 @@ func (s *Service) openArchive(ctx context.Context, snapshot *repos.Snapshot, r R
 	if err != nil {
 		return nil, errors.Join(err, siblings.Close())
 	}
-	content.close = siblings.Close
+	content.held = []io.Closer{siblings}
 	return content, nil
 }
 
@@ -251,35 +241,31 @@ func (s *Service) planArchive(
 	if err != nil {
 		return nil, err
 	}
-	meta := map[string]any{metaID: head.ID.String()}
-	commit := ""
-	if !head.Commit.IsZero() {
-		commit = head.Commit.String()
-		meta = map[string]any{metaCommit: commit}
-	}
-	name := archiveName(r, head.ID.String())
+	asked := r
+	r.Revision, r.Options = head.Revision, plan.Options()
+	content := describedArchive(r, head.ID.String(), validator.Tag)
+	content.FileName = archiveName(asked, head.ID.String())
 	// Another base than the one that was asked for is that which a name had at
 	// the moment, or none, as long as this one is not served.
-	immutable := r.Revision == head.Revision && r.Options.Base == plan.Options().Base && !validator.Weak
-	r.Revision, r.Options = head.Revision, plan.Options()
-	return &Content{
-		URI: r.String(), MIMEType: r.Options.Format.MediaType(), FileName: name, Size: UnknownSize,
-		ETag: validator.Tag, Weak: validator.Weak, Immutable: immutable, Streamable: true, Meta: meta, Commit: commit,
-		Revision: head.Revision, Modified: head.When, Repository: r.Repository, Frozen: r.String(),
-		FrozenName: archiveName(r, head.ID.String()), write: plan.WriteTo, writeRange: plan.WriteRange,
-		measure: measureOf(plan), plan: plan, memory: r.Options.Format.Memory(),
-	}, nil
+	content.Immutable = asked.Revision == r.Revision && asked.Options.Base == r.Options.Base && !validator.Weak
+	content.Weak, content.Modified = validator.Weak, head.When
+	content.Meta = map[string]any{metaID: head.ID.String()}
+	if !head.Commit.IsZero() {
+		content.Commit = head.Commit.String()
+		content.Meta = map[string]any{metaCommit: content.Commit}
+	}
+	content.plan, content.write, content.writeRange = plan, plan.WriteTo, plan.WriteRange
+	return content, nil
 }
 
-// measureOf is how the length of an archive is known before it is written, or
-// nil: only a plain tar's is.
-func measureOf(plan *archive.Plan) func(context.Context) (int64, error) {
-	if plan.Options().Format != archive.Tar {
-		return nil
-	}
-	return func(ctx context.Context) (int64, error) {
-		m, err := plan.Measure(ctx)
-		return m.Bytes, err
+// describedArchive is an archive by the id of what it is of. Nothing can be written of
+// it yet.
+func describedArchive(r Resource, id, tag string) *Content {
+	name := archiveName(r, id)
+	return &Content{
+		URI: r.String(), MIMEType: r.Options.Format.MediaType(), FileName: name, Size: UnknownSize, ETag: tag,
+		Streamable: true, Revision: r.Revision, Repository: r.Repository, Frozen: r.String(), FrozenName: name,
+		memory: r.Options.Format.Memory(),
 	}
 }
 
@@ -408,24 +394,9 @@ func (c *Content) ReadAll(ctx context.Context, limit int64) ([]byte, error) {
 	if c.Size > limit {
 		return nil, ErrTooLarge
 	}
-	var out cappedBuffer
-	out.limit = limit
-	if err := c.write(ctx, &out); err != nil {
-		return nil, err
-	}
-	return out.Bytes(), nil
-}
-
-type cappedBuffer struct {
-	bytes.Buffer
-	limit int64
-}
-
-func (b *cappedBuffer) Write(p []byte) (int, error) {
-	if int64(b.Len()+len(p)) > b.limit {
-		return 0, ErrTooLarge
-	}
-	return b.Buffer.Write(p)
+	var out bytes.Buffer
+	err := c.write(ctx, &limitWriter{w: &out, limit: limit, excess: ErrTooLarge})
+	return out.Bytes(), err
 }
 
 // Text makes a JSON text of any name: what is not UTF-8 is replaced, and the

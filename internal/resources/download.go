@@ -39,7 +39,7 @@ func IsOption(name string) bool {
 }
 
 // plainForms are what may follow the repository's name in a plain URL.
-var plainForms = map[Plain]func(name, rest string, names Namespace) (Resource, error){
+var plainForms = map[Plain]shape{
 	PlainArchive: parseArchive, PlainRaw: parseRaw, PlainRefs: parsePlainRefs, PlainRepositories: parseNothing,
 }
 
@@ -55,23 +55,13 @@ func ParseDownload(kind Plain, rawPath, rawQuery string, hasQuery bool, names Na
 	if err != nil {
 		return Resource{}, err
 	}
-	if kind == PlainRepositories && rawPath == "" {
-		catalogue := Resource{Kind: Catalogue}
-		return catalogue, catalogue.applyQuery(query)
+	path := ""
+	if kind != PlainRepositories || rawPath != "" {
+		if path, err = decodePath(rawPath); err != nil {
+			return Resource{}, err
+		}
 	}
-	path, err := decodePath(rawPath)
-	if err != nil {
-		return Resource{}, err
-	}
-	name, rest, err := names.LongestRepository(path)
-	if err != nil {
-		return Resource{}, err
-	}
-	resource, err := plainForms[kind](name, strings.TrimPrefix(rest, "/"), names)
-	if err != nil {
-		return Resource{}, err
-	}
-	return resource, resource.applyQuery(query)
+	return parseNamed(path, query, names, plainForms[kind])
 }
 
 // parseRaw finds where a ref ends. HEAD and full ids are not looked up: a
@@ -255,14 +245,14 @@ func plainRoute(r Resource, content *Content) string {
 	repository := "/" + escape(r.Repository, pathBytes)
 	switch r.Kind {
 	case Catalogue:
-		return "/" + string(PlainRepositories) + r.listQuery()
+		return "/" + string(PlainRepositories) + r.query()
 	case Refs:
-		return "/" + string(PlainRefs) + repository + r.listQuery()
+		return "/" + string(PlainRefs) + repository + r.query()
 	case Contents:
 		return "/" + string(PlainRaw) + repository + "/" + content.Revision + "/" + escape(r.Path, pathBytes)
 	}
-	name := escape(content.Revision, pathBytes) + "." + string(r.Options.Format)
-	route := "/" + string(PlainArchive) + repository + "/" + name
+	r.Revision = content.Revision
+	route := "/" + string(PlainArchive) + repository + "/" + r.archiveFile()
 	if _, options, ok := strings.Cut(content.URI, "?"); ok {
 		route += "?" + options
 	}

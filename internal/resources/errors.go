@@ -99,54 +99,52 @@ var failures = []struct {
 }
 
 // AsError translates an error of the domain for the client.
-func AsError(err error, uri string) *Error {
-	var e *Error
-	if errors.As(err, &e) {
-		return e.With("uri", uri)
+func AsError(err error, uri string) *Error { return asError(err).With("uri", uri) }
+
+func asError(err error) *Error {
+	if own := (*Error)(nil); errors.As(err, &own) {
+		return own
 	}
 	if refusal := limits.RefusalOf(err); refusal != nil {
-		return Refused(refusal).With("uri", uri)
+		return Refused(refusal)
 	}
-	var ambiguous *repos.AmbiguousError
-	if errors.As(err, &ambiguous) {
+	if ambiguous := (*repos.AmbiguousError)(nil); errors.As(err, &ambiguous) {
 		candidates := make([]string, len(ambiguous.Candidates))
 		for i, id := range ambiguous.Candidates {
 			candidates[i] = id.String()
 		}
-		e = &Error{Reason: ReasonAmbiguous, Cause: err, Message: "The abbreviated commit id fits several commits. " +
+		e := &Error{Reason: ReasonAmbiguous, Cause: err, Message: "The abbreviated commit id fits several commits. " +
 			"Give more digits: " + strings.Join(candidates, ", ") + "."}
-		return e.With("candidates", candidates).With("uri", uri)
+		return e.With("candidates", candidates)
 	}
 	if errors.Is(err, archive.ErrOption) {
 		what := strings.TrimPrefix(err.Error(), ErrURI.Error()+": ")
-		return (&Error{Reason: ReasonURI, Message: "Malformed resource " +
-			"URI: " + what + ".", Cause: err}).With("uri", uri)
+		return &Error{Reason: ReasonURI, Message: "Malformed resource URI: " + what + ".", Cause: err}
 	}
 	if syntax := (*repos.RevisionError)(nil); errors.As(err, &syntax) {
-		return (&Error{Reason: ReasonURI, Message: sentence(syntax.Error()), Cause: err}).With("uri", uri)
+		return &Error{Reason: ReasonURI, Message: sentence(syntax.Error()), Cause: err}
 	}
-	var nothing *archive.NoMatchError
-	if errors.As(err, &nothing) {
-		e = &Error{Reason: ReasonNotFound, Cause: err, Message: "The option " + nothing.Error() + ". Read " +
+	if nothing := (*archive.NoMatchError)(nil); errors.As(err, &nothing) {
+		e := &Error{Reason: ReasonNotFound, Cause: err, Message: "The option " + nothing.Error() + ". Read " +
 			"repo://{repo}/contents for what there is."}
-		return e.With("option", nothing.Option).With("value", Text(nothing.Value)).With("uri", uri)
+		return e.With("option", nothing.Option).With("value", Text(nothing.Value))
 	}
-	var needed *archive.FullNeededError
-	if errors.As(err, &needed) {
-		e = &Error{Reason: ReasonFullNeeded, Cause: err, Message: "There is no difference to be " +
+	if needed := (*archive.FullNeededError)(nil); errors.As(err, &needed) {
+		e := &Error{Reason: ReasonFullNeeded, Cause: err, Message: "There is no difference to be " +
 			"had: " + needed.Error() + ". Ask again without base, or with fallback=full."}
-		return e.With("cause", needed.Reason).With("uri", uri)
+		return e.With("cause", needed.Reason)
 	}
 	for _, f := range failures {
-		if errors.Is(err, f.is) {
-			e = &Error{Reason: f.reason, Message: f.message, Cause: err}
-			if errors.Is(f.is, repos.ErrQuarantined) {
-				e = e.With("quarantined", true)
-			}
-			return e.With("uri", uri)
+		if !errors.Is(err, f.is) {
+			continue
 		}
+		e := &Error{Reason: f.reason, Message: f.message, Cause: err}
+		if errors.Is(f.is, repos.ErrQuarantined) {
+			e = e.With("quarantined", true)
+		}
+		return e
 	}
-	return Internal(err).With("uri", uri)
+	return Internal(err)
 }
 
 // sentence is the text of an error as a sentence of its own.
@@ -172,7 +170,7 @@ func (e *Error) isNews() bool {
 // operator must know of.
 func (s *Service) Failure(ctx context.Context, err error, uri string) *Error {
 	failure := AsError(err, uri)
-	if AccountOf(ctx).Stale() {
+	if AccountOf(ctx).Facts().Stale {
 		failure = failure.With("mirrorStale", true)
 	}
 	if failure.isNews() {

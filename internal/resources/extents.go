@@ -33,13 +33,11 @@ type extent struct {
 type extents struct {
 	known *lru.Cache[string, extent]
 
-	mu       sync.Mutex // of what adds to known, and of counting
-	counting map[string]chan struct{}
+	adding   sync.Mutex
+	counting sync.Map // from tag to chan struct{}
 }
 
-func newExtents() *extents {
-	return &extents{known: lru.New[string, extent](maxExtentBytes), counting: make(map[string]chan struct{})}
-}
+func newExtents() *extents { return &extents{known: lru.New[string, extent](maxExtentBytes)} }
 
 func (e *extents) get(tag string) (extent, bool) {
 	known, ok := e.known.Get(tag)
@@ -51,8 +49,8 @@ func (e *extents) get(tag string) (extent, bool) {
 
 // put adds to what is known; it takes nothing away.
 func (e *extents) put(tag string, x extent) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
+	e.adding.Lock()
+	defer e.adding.Unlock()
 	known, _ := e.get(tag)
 	known.atLeast, known.measured = max(known.atLeast, x.atLeast), max(known.measured, x.measured)
 	if x.size != UnknownSize {
@@ -68,23 +66,17 @@ func (e *extents) put(tag string, x extent) {
 // parts of one archive side by side must not have it generated for each of
 // them. Call done at the end.
 func (e *extents) begin(ctx context.Context, tag string) (done func(), err error) {
+	mine := make(chan struct{})
 	for {
-		e.mu.Lock()
-		other := e.counting[tag]
-		if other == nil {
-			mine := make(chan struct{})
-			e.counting[tag] = mine
-			e.mu.Unlock()
+		other, taken := e.counting.LoadOrStore(tag, mine)
+		if !taken {
 			return func() {
-				e.mu.Lock()
-				delete(e.counting, tag)
-				e.mu.Unlock()
+				e.counting.Delete(tag)
 				close(mine)
 			}, nil
 		}
-		e.mu.Unlock()
 		select {
-		case <-other:
+		case <-other.(chan struct{}):
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"time"
 
 	"github.com/repomcp/repomcp/internal/access"
@@ -62,20 +63,12 @@ func (s *Service) address(ctx context.Context) string {
 	return s.options.Links.Base.Address()
 }
 
-// lifetime of links.
-func (l Linking) lifetime() time.Duration {
-	if l.Lifetime == 0 {
-		return defaultLinkLifetime
-	}
-	return l.Lifetime
-}
-
 // LinkLifetime is how long links are good for; 0 when there are none.
 func (s *Service) LinkLifetime() time.Duration {
 	if s.options.Links.Authority == nil {
 		return 0
 	}
-	return s.options.Links.lifetime()
+	return s.options.Links.Lifetime
 }
 
 // DownloadLink makes a URL for one download of a content, by the principal only
@@ -98,7 +91,7 @@ func (s *Service) link(
 	}
 	grant.Reader, grant.Rights = reader.ID, rightsOf(reader)
 	grant.Methods = links.GET | links.HEAD
-	grant.Resource, grant.Repository, grant.Lifetime = content.Frozen, content.Repository, s.options.Links.lifetime()
+	grant.Resource, grant.Repository, grant.Lifetime = content.Frozen, content.Repository, s.options.Links.Lifetime
 	if content.Asked != "" {
 		grant.Asked, grant.FileName = toldByLink(content.Asked), toldByLink(content.FileName)
 	}
@@ -259,10 +252,7 @@ func MergeMeta(meta, more map[string]any) map[string]any {
 		return meta
 	}
 	merged := make(map[string]any, len(meta)+len(more))
-	for _, m := range []map[string]any{meta, more} {
-		for key, value := range m {
-			merged[key] = value
-		}
-	}
+	maps.Copy(merged, meta)
+	maps.Copy(merged, more)
 	return merged
 }

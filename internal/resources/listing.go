@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"context"
 	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
 	"io"
 )
@@ -58,23 +57,19 @@ func (l listing) write(ctx context.Context, w io.Writer) error {
 	return out.Flush()
 }
 
-// content measures a listing, and names its bytes by writing them once.
-func (l listing) content(ctx context.Context, c *Content) (*Content, error) {
+// fill makes a listing what a content has: it is measured, and its bytes are named, by
+// writing them once. The page that follows has the URI next, if there is one.
+func (l listing) fill(ctx context.Context, c *Content, next string) (*Content, error) {
 	sum := sha256.New()
-	var length counter
-	if err := l.write(ctx, io.MultiWriter(sum, &length)); err != nil {
+	counted := &countWriter{w: sum}
+	if err := l.write(ctx, counted); err != nil {
 		return nil, err
 	}
-	c.Size, c.ETag, c.write = int64(length), hex.EncodeToString(sum.Sum(nil)[:etagBytes]), l.write
+	c.Size, c.ETag, c.write = counted.offered, etagOf(sum.Sum(nil)), l.write
+	if next != "" {
+		c.Meta = map[string]any{metaNext: next}
+	}
 	return c, nil
-}
-
-// counter counts the bytes that are written to it.
-type counter int64
-
-func (c *counter) Write(p []byte) (int, error) {
-	*c += counter(len(p))
-	return len(p), nil
 }
 
 // compact is a view in one line. Names may hold any character; HTML's are no

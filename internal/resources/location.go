@@ -33,46 +33,31 @@ type Location struct {
 	Route string
 	// Base is the commit that a delta is from.
 	Base string
-}
-
-// MeasuredLocation is that of an archive.
-type MeasuredLocation struct {
-	Location
-	// Extent is of the tar before compression; Measured says that it is known. A
+	// Extent is of an archive's tar before compression; nil while it is not known. A
 	// manifest has none.
-	Extent   archive.Measure
-	Measured bool
+	Extent *archive.Measure
 }
 
 // Locate finds where a resource is to be had as it is now: of a branch it names
 // the commit.
 func (s *Service) Locate(ctx context.Context, r Resource) (Location, error) {
-	return s.locate(ctx, r, func(*archive.Plan) {})
+	return s.locate(ctx, r, false)
 }
 
 // LocateMeasured finds an archive as [Service.Locate] does, and measures it, for
 // which all of its trees are read. It takes two seconds at most.
-func (s *Service) LocateMeasured(ctx context.Context, r Resource) (m MeasuredLocation, err error) {
-	m.Location, err = s.locate(ctx, r, func(plan *archive.Plan) {
-		if r.Options.Format != archive.Manifest {
-			m.Extent, m.Measured = measured(ctx, plan)
-		}
-	})
-	if m.Measured && r.Options.Format == archive.Tar {
-		m.Size = m.Extent.Bytes
-	}
-	return m, err
+func (s *Service) LocateMeasured(ctx context.Context, r Resource) (Location, error) {
+	return s.locate(ctx, r, true)
 }
 
-// locate shows the plan of an archive to measure.
-func (s *Service) locate(ctx context.Context, r Resource, measure func(*archive.Plan)) (_ Location, err error) {
+func (s *Service) locate(ctx context.Context, r Resource, measure bool) (l Location, err error) {
 	r.Options = r.Options.Canonical()
 	content, err := s.openLocated(ctx, r)
 	if err != nil {
 		return Location{}, err
 	}
 	defer func() { err = errors.Join(err, content.Close()) }()
-	l := Location{URI: content.Frozen, MIMEType: content.MIMEType, FileName: content.FrozenName, Size: content.Size}
+	l = Location{URI: content.Frozen, MIMEType: content.MIMEType, FileName: content.FrozenName, Size: content.Size}
 	if content.Streamable && s.Downloads() {
 		l.Route = plainRoute(r, content)
 	}
@@ -81,7 +66,12 @@ func (s *Service) locate(ctx context.Context, r Resource, measure func(*archive.
 	}
 	if content.plan != nil {
 		l.Base = content.plan.Options().Base
-		measure(content.plan)
+		if measure && r.Options.Format != archive.Manifest {
+			l.Extent = measured(ctx, content.plan)
+		}
+	}
+	if l.Extent != nil && r.Options.Format == archive.Tar {
+		l.Size = l.Extent.Bytes
 	}
 	l.Meta = s.LinkMeta(ctx, content)
 	l.HTTP, _ = l.Meta[MetaHTTP].(string)
@@ -98,11 +88,14 @@ func (s *Service) openLocated(ctx context.Context, r Resource) (*Content, error)
 	return s.openResource(ctx, r)
 }
 
-// measured is the extent of an archive when it is found quickly. What goes wrong
-// goes wrong in the download as well, and is told of there.
-func measured(ctx context.Context, plan *archive.Plan) (archive.Measure, bool) {
+// measured is the extent of an archive when it is found quickly, or nil. What goes
+// wrong goes wrong in the download as well, and is told of there.
+func measured(ctx context.Context, plan *archive.Plan) *archive.Measure {
 	ctx, cancel := context.WithTimeout(ctx, measureWithin)
 	defer cancel()
 	m, err := plan.Measure(ctx)
-	return m, err == nil
+	if err != nil {
+		return nil
+	}
+	return &m
 }

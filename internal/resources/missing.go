@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
 	"strings"
 
@@ -61,11 +62,7 @@ func noFormat(name string) string {
 		formats = append(formats, string(f))
 	}
 	slices.Sort(formats)
-	last := name[strings.LastIndexByte(name, '/')+1:]
-	_, format, ok := strings.Cut(last, ".")
-	if i := strings.LastIndexByte(last, '.'); ok {
-		format = last[i+1:]
-	}
+	format := strings.TrimPrefix(path.Ext(name), ".")
 	return fmt.Sprintf("There is no format %q. End the URL with one of: "+
 		".%s.", Clip(Text(format)), strings.Join(formats, ", ."))
 }

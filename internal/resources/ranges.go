@@ -5,8 +5,9 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
+
+	"github.com/repomcp/repomcp/internal/archive"
 )
 
 // remember connects a content with what earlier ones of the same ETag taught.
@@ -45,20 +46,20 @@ func (c *Content) WriteTo(ctx context.Context, w io.Writer) error {
 	if !c.Digests() || c.Digest != nil {
 		return c.write(ctx, w)
 	}
-	hashed := &hashWriter{w: w, hash: sha256.New()}
-	announced := c.Size
-	err := c.write(ctx, hashed)
+	announced, sum := c.Size, sha256.New()
+	counted := &countWriter{w: io.MultiWriter(sum, w)}
+	err := c.write(ctx, counted)
 	switch {
 	case c.Weak && err == nil:
-		c.Digest = hashed.hash.Sum(nil)
+		c.Digest = sum.Sum(nil)
 	case c.Weak:
 	case err == nil:
-		c.noteWhole(hashed.offered, hashed.hash.Sum(nil))
+		c.noteWhole(counted.offered, sum.Sum(nil))
 	default:
-		c.extents.put(c.tag, extent{size: UnknownSize, atLeast: hashed.offered})
+		c.extents.put(c.tag, extent{size: UnknownSize, atLeast: counted.offered})
 	}
-	if err == nil && announced != UnknownSize && hashed.offered != announced {
-		err = fmt.Errorf("%d bytes were made of %d", hashed.offered, announced)
+	if err == nil && announced != UnknownSize && counted.offered != announced {
+		err = fmt.Errorf("%d bytes were made of %d", counted.offered, announced)
 	}
 	return err
 }
@@ -69,18 +70,16 @@ func (c *Content) noteWhole(size int64, digest []byte) {
 	c.extents.put(c.tag, extent{size: size, digest: digest})
 }
 
-// hashWriter hashes what it passes on. Offered counts what failed to be written
-// as well: there were that many bytes.
-type hashWriter struct {
+// countWriter counts what it is to pass on, also what failed to be written:
+// there were that many bytes.
+type countWriter struct {
 	w       io.Writer
-	hash    hash.Hash
 	offered int64
 }
 
-func (h *hashWriter) Write(p []byte) (int, error) {
-	h.offered += int64(len(p))
-	h.hash.Write(p)
-	return h.w.Write(p)
+func (c *countWriter) Write(p []byte) (int, error) {
+	c.offered += int64(len(p))
+	return c.w.Write(p)
 }
 
 // Measure makes Size known where no file has to be read for it: of a plain tar
@@ -90,16 +89,16 @@ func (c *Content) Measure(ctx context.Context) error {
 	if c.prove != nil {
 		return c.Count(ctx)
 	}
-	if c.Size != UnknownSize || c.measure == nil {
+	if c.Size != UnknownSize || c.plan == nil || c.plan.Options().Format != archive.Tar {
 		return nil
 	}
-	size, err := c.measure(ctx)
+	measured, err := c.plan.Measure(ctx)
 	if err != nil {
 		return err
 	}
-	c.Size = size
-	if c.extents != nil && !c.Weak {
-		c.extents.put(c.tag, extent{size: UnknownSize, measured: size})
+	c.Size = measured.Bytes
+	if !c.Weak {
+		c.extents.put(c.tag, extent{size: UnknownSize, measured: c.Size})
 	}
 	return nil
 }

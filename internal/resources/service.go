@@ -44,6 +44,9 @@ func New(options Options) *Service {
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
+	if options.Links.Lifetime == 0 {
+		options.Links.Lifetime = defaultLinkLifetime
+	}
 	return &Service{
 		options: options, catalogue: options.Catalogue, logger: options.Logger, extents: newExtents(),
 		files: newExtents(),

@@ -16,20 +16,16 @@ import (
 type Siblings struct {
 	view repos.View
 	of   *repos.Repository
-	held *heldSnapshots
+	mu   *sync.Mutex                // of held; both are shared with the siblings of siblings
+	held map[string]*repos.Snapshot // by name
 }
 
 var _ archive.Siblings = (*Siblings)(nil)
 
-type heldSnapshots struct {
-	mu     sync.Mutex
-	byName map[string]*repos.Snapshot
-}
-
 // NewSiblings is for the submodules of one repository, and for those in them.
 // Close it when the archive is done.
 func NewSiblings(view repos.View, of *repos.Repository) *Siblings {
-	return &Siblings{view: view, of: of, held: &heldSnapshots{byName: make(map[string]*repos.Snapshot)}}
+	return &Siblings{view: view, of: of, mu: &sync.Mutex{}, held: make(map[string]*repos.Snapshot)}
 }
 
 // Open implements [archive.Siblings]: the commit has to be one that the other
@@ -39,7 +35,7 @@ func (s *Siblings) Open(ctx context.Context, url string, commit repos.ID) (archi
 	if err != nil {
 		return archive.Sibling{}, err
 	}
-	snapshot, err := s.held.open(repository)
+	snapshot, err := s.hold(repository)
 	if errors.Is(err, repos.ErrUnsupported) {
 		return archive.Sibling{}, fmt.Errorf("submodule: %w: %w", repos.ErrNotFound, err)
 	}
@@ -55,32 +51,31 @@ func (s *Siblings) Open(ctx context.Context, url string, commit repos.ID) (archi
 	}
 	return archive.Sibling{
 		Repository: repository.Name(), Source: snapshot, Commit: found,
-		Siblings: &Siblings{view: s.view, of: repository, held: s.held},
+		Siblings: &Siblings{view: s.view, of: repository, mu: s.mu, held: s.held},
 	}, nil
 }
 
-func (h *heldSnapshots) open(repository *repos.Repository) (*repos.Snapshot, error) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if snapshot := h.byName[repository.Name()]; snapshot != nil {
+// hold opens a repository that is not open yet.
+func (s *Siblings) hold(repository *repos.Repository) (*repos.Snapshot, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if snapshot := s.held[repository.Name()]; snapshot != nil {
 		return snapshot, nil
 	}
 	snapshot, err := repository.Snapshot()
-	if err != nil {
-		return nil, err
+	if err == nil {
+		s.held[repository.Name()] = snapshot
 	}
-	h.byName[repository.Name()] = snapshot
-	return snapshot, nil
+	return snapshot, err
 }
 
 // Close releases the repositories.
-func (s *Siblings) Close() error {
-	s.held.mu.Lock()
-	defer s.held.mu.Unlock()
-	var failed []error
-	for _, snapshot := range s.held.byName {
-		failed = append(failed, snapshot.Close())
+func (s *Siblings) Close() (err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, snapshot := range s.held {
+		err = errors.Join(err, snapshot.Close())
 	}
-	clear(s.held.byName)
-	return errors.Join(failed...)
+	clear(s.held)
+	return err
 }

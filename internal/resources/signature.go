@@ -1,12 +1,8 @@
 package resources
 
 import (
-	"bytes"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"errors"
-	"io"
 
 	"github.com/repomcp/repomcp/internal/repos"
 )
@@ -29,20 +25,14 @@ func openSignature(ctx context.Context, s *repos.Snapshot, r Resource) (*Content
 		return nil, err
 	}
 	id := commit.ID.String()
-	name := archiveName(r, id) + signatureSuffix
 	byCommit := r
 	byCommit.Revision = id
-	sum := sha256.Sum256(signature)
-	return &Content{
-		URI: r.String(), MIMEType: mimeSignature, FileName: name, Size: int64(len(signature)),
-		ETag: hex.EncodeToString(sum[:16]), Streamable: true, Commit: id, Revision: id, Repository: r.Repository,
-		Frozen: byCommit.String(), FrozenName: archiveName(byCommit, id) + signatureSuffix,
-		Meta: map[string]any{metaCommit: id},
-		write: func(_ context.Context, w io.Writer) error {
-			_, err := io.Copy(w, bytes.NewReader(signature))
-			return err
-		},
-	}, nil
+	content := Content{
+		URI: r.String(), MIMEType: mimeSignature, FileName: archiveName(r, id) + signatureSuffix, Streamable: true,
+		Commit: id, Revision: id, Repository: r.Repository, Frozen: byCommit.String(),
+		FrozenName: archiveName(byCommit, id) + signatureSuffix, Meta: map[string]any{metaCommit: id},
+	}
+	return content.holding(signature), nil
 }
 
 // targets are what a signature may be noted on: the tag object that the

@@ -3,6 +3,7 @@ package resources
 import (
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/archive"
@@ -75,26 +76,28 @@ type Namespace interface {
 // Percent-encoding is undone once, here, and nowhere after: slashes may be
 // encoded or not, and no name is ever joined to a path of the host.
 func Parse(uri string, names Namespace) (Resource, error) {
-	if IsCatalogue(uri) {
-		_, rawQuery, hasQuery := strings.Cut(uri, "?")
-		query, err := parseQuery(rawQuery, hasQuery)
-		if err != nil {
-			return Resource{}, err
-		}
-		catalogue := Resource{Kind: Catalogue}
-		return catalogue, catalogue.applyQuery(query)
-	}
 	path, query, err := decode(uri)
 	if err != nil {
 		return Resource{}, err
 	}
-	name, rest, err := names.LongestRepository(path)
-	if err != nil {
-		return Resource{}, err
-	}
-	resource, err := parseBelow(name, strings.TrimPrefix(rest, "/"), names)
-	if err != nil {
-		return Resource{}, err
+	return parseNamed(path, query, names, parseBelow)
+}
+
+// shape is a form that a URI has after the repository's name.
+type shape func(name, rest string, names Namespace) (Resource, error)
+
+// parseNamed finds where the repository's name ends in a path. The empty path is the
+// catalogue's.
+func parseNamed(path string, query []pair, names Namespace, below shape) (Resource, error) {
+	resource := Resource{Kind: Catalogue}
+	if path != "" {
+		name, rest, err := names.LongestRepository(path)
+		if err != nil {
+			return Resource{}, err
+		}
+		if resource, err = below(name, strings.TrimPrefix(rest, "/"), names); err != nil {
+			return Resource{}, err
+		}
 	}
 	return resource, resource.applyQuery(query)
 }
@@ -105,7 +108,7 @@ func IsCatalogue(uri string) bool {
 	return strings.EqualFold(before, Scheme) && len(uri) <= MaxURIBytes
 }
 
-// decode takes the path and the options out of the URI of what a repository has.
+// decode takes the path and the options out of a URI. The path of the catalogue is "".
 func decode(uri string) (path string, query []pair, err error) {
 	if len(uri) > MaxURIBytes {
 		return "", nil, fmt.Errorf("%w: longer than %d bytes", ErrURI, MaxURIBytes)
@@ -114,16 +117,17 @@ func decode(uri string) (path string, query []pair, err error) {
 		return "", nil, fmt.Errorf("another scheme: %w", repos.ErrNotFound)
 	}
 	rawPath, rawQuery, hasQuery := strings.Cut(uri[len(Scheme):], "?")
-	if path, err = decodePath(rawPath); err != nil {
-		return "", nil, err
+	if rawPath != "" {
+		if path, err = decodePath(rawPath); err != nil {
+			return "", nil, err
+		}
 	}
 	query, err = parseQuery(rawQuery, hasQuery)
 	return path, query, err
 }
 
-// shapes are the forms that a URI has after the repository's name, by their
-// first segment.
-var shapes = map[string]func(name, rest string, names Namespace) (Resource, error){
+// shapes are those of URIs, by their first segment.
+var shapes = map[string]shape{
 	"":         parseCard,
 	"refs":     parseRefs,
 	"contents": parseContents,
@@ -195,14 +199,12 @@ func parseArchive(name, rest string, _ Namespace) (Resource, error) {
 
 // applyQuery takes the options of an archive, and those of lists.
 func (r *Resource) applyQuery(query []pair) error {
+	set := r.setListOption
+	if r.Kind == Archive {
+		set = r.Options.Set
+	}
 	for _, q := range query {
-		if r.Kind != Archive {
-			if err := r.applyListOption(q); err != nil {
-				return err
-			}
-			continue
-		}
-		if err := r.Options.Set(q.key, q.value); err != nil {
+		if err := set(q.key, q.value); err != nil {
 			return fmt.Errorf("%w: %w", ErrURI, err)
 		}
 	}
@@ -216,16 +218,16 @@ func (r *Resource) applyQuery(query []pair) error {
 	return nil
 }
 
-// applyListOption takes an option of a folder or a list, each at most once.
-func (r *Resource) applyListOption(q pair) error {
+// setListOption takes an option of a folder or a list, each at most once.
+func (r *Resource) setListOption(key, value string) error {
 	isList := r.Kind == Refs || r.Kind == Catalogue || r.Kind == Contents
 	switch {
-	case q.key == "after" && isList && r.After == "" && q.value != "":
-		r.After = q.value
-	case q.key == "all" && r.Kind == Refs && !r.All && q.value == "1":
+	case key == "after" && isList && r.After == "" && value != "":
+		r.After = value
+	case key == "all" && r.Kind == Refs && !r.All && value == "1":
 		r.All = true
 	default:
-		return fmt.Errorf("%w: option %q is unknown here", ErrURI, q.key)
+		return fmt.Errorf("option %q is unknown here", key)
 	}
 	return nil
 }
@@ -248,36 +250,35 @@ func (r Resource) String() string {
 			b.WriteString("/" + escape(r.Path, pathBytes))
 		}
 	case Archive:
-		b.WriteString("/archive/" + escape(r.Revision, pathBytes) + "." + string(r.Options.Format))
-		b.WriteString(r.query())
+		b.WriteString("/archive/" + r.archiveFile())
 	case Signature:
-		b.WriteString("/archive/" + escape(r.Revision, pathBytes) + "." + string(r.Options.Format) + signatureSuffix)
+		b.WriteString("/archive/" + r.archiveFile() + signatureSuffix)
 	}
-	b.WriteString(r.listQuery())
+	b.WriteString(r.query())
 	return b.String()
 }
 
-// listQuery has the options of folders and lists.
-func (r Resource) listQuery() string {
-	var options []string
-	if r.All {
-		options = append(options, "all=1")
-	}
-	if r.After != "" {
-		options = append(options, "after="+escape(r.After, queryBytes))
-	}
-	if len(options) == 0 {
-		return ""
-	}
-	return "?" + strings.Join(options, "&")
+// archiveFile is the last part of the URI of an archive.
+func (r Resource) archiveFile() string {
+	return escape(r.Revision, pathBytes) + "." + string(r.Options.Format)
 }
 
 // query has the options that are not at their default.
 func (r Resource) query() string {
+	var options [][2]string
+	if r.Kind == Archive {
+		options = r.Options.Values()
+	}
+	if r.All {
+		options = append(options, [2]string{"all", "1"})
+	}
+	if r.After != "" {
+		options = append(options, [2]string{"after", r.After})
+	}
 	var b strings.Builder
-	for i, value := range r.Options.Values() {
+	for i, option := range options {
 		b.WriteByte("?&"[min(i, 1)])
-		b.WriteString(value[0] + "=" + escape(value[1], queryBytes))
+		b.WriteString(option[0] + "=" + escape(option[1], queryBytes))
 	}
 	return b.String()
 }
@@ -336,37 +337,14 @@ func parseQuery(raw string, present bool) ([]pair, error) {
 // unescape undoes percent-encoding once. NUL is refused: no name of git has
 // it, and C programs end at it.
 func unescape(s string) (string, error) {
-	var b strings.Builder
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c == '%' {
-			if i+2 >= len(s) || !isHexDigit(s[i+1]) || !isHexDigit(s[i+2]) {
-				return "", fmt.Errorf("%w: it has a broken percent-encoding", ErrURI)
-			}
-			c = hexValue(s[i+1])<<4 | hexValue(s[i+2])
-			i += 2
-		}
-		if c == 0 {
-			return "", fmt.Errorf("%w: it has a NUL byte", ErrURI)
-		}
-		b.WriteByte(c)
+	plain, err := url.PathUnescape(s)
+	if err != nil {
+		return "", fmt.Errorf("%w: it has a broken percent-encoding", ErrURI)
 	}
-	return b.String(), nil
-}
-
-func isHexDigit(c byte) bool {
-	return c >= '0' && c <= '9' || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F'
-}
-
-func hexValue(c byte) byte {
-	switch {
-	case c <= '9':
-		return c - '0'
-	case c <= 'F':
-		return c - 'A' + 10
-	default:
-		return c - 'a' + 10
+	if strings.Contains(plain, "\x00") {
+		return "", fmt.Errorf("%w: it has a NUL byte", ErrURI)
 	}
+	return plain, nil
 }
 
 // The bytes besides letters and digits that RFC 3986 allows unencoded in a

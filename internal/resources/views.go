@@ -116,8 +116,8 @@ type submodule struct {
 	Commit string `json:"commit"`
 }
 
-// etagBytes of a digest are enough to tell contents apart.
-const etagBytes = 16
+// etagOf a digest has as much of it as is enough to tell contents apart.
+func etagOf(digest []byte) string { return hex.EncodeToString(digest[:16]) }
 
 // jsonContent renders a view.
 func jsonContent(r Resource, view any) (*Content, error) {
@@ -125,15 +125,18 @@ func jsonContent(r Resource, view any) (*Content, error) {
 	if err != nil {
 		return nil, err
 	}
-	text = append(text, '\n')
+	return described(r).holding(append(text, '\n')), nil
+}
+
+// holding makes bytes in memory those of a content.
+func (c *Content) holding(text []byte) *Content {
 	sum := sha256.Sum256(text)
-	content := described(r)
-	content.Size, content.ETag = int64(len(text)), hex.EncodeToString(sum[:etagBytes])
-	content.write = func(_ context.Context, w io.Writer) error {
+	c.Size, c.ETag = int64(len(text)), etagOf(sum[:])
+	c.write = func(_ context.Context, w io.Writer) error {
 		_, err := w.Write(text)
 		return err
 	}
-	return content, nil
+	return c
 }
 
 // described is a view of which nothing is written yet.
@@ -162,13 +165,6 @@ func (r Resource) next(last string) string {
 	return r.String()
 }
 
-// pointTo notes where a list goes on.
-func (c *Content) pointTo(next string) {
-	if next != "" {
-		c.Meta = MergeMeta(c.Meta, map[string]any{metaNext: next})
-	}
-}
-
 // outline is a list of which nothing was read: what a link to it says. It is
 // downloaded as files are, by a URI that says no commit: it is the list of that
 // moment.
@@ -183,11 +179,17 @@ func outline(r Resource) *Content {
 	}
 }
 
-func viewCommit(c repos.Commit) commitView {
-	return commitView{
+// viewHead shows the commit at a ref, and where the files and the archive are.
+func viewHead(s *repos.Snapshot, id repos.ID, contents, packed Resource) (*commitView, linksView, error) {
+	c, err := s.Commit(id)
+	if err != nil {
+		return nil, linksView{}, err
+	}
+	contents.Kind, packed.Kind, packed.Options.Format = Contents, Archive, archive.TarGz
+	return &commitView{
 		Commit: c.ID.String(), Tree: c.Tree.String(), Time: c.Committer.When().Format(time.RFC3339),
 		Author: Text(c.Author.Name), Subject: Text(c.Subject()),
-	}
+	}, linksView{Contents: contents.String(), Archive: packed.String()}, nil
 }
 
 func openCard(_ context.Context, s *repos.Snapshot, r Resource) (*Content, error) {
@@ -208,7 +210,6 @@ func openCard(_ context.Context, s *repos.Snapshot, r Resource) (*Content, error
 			view.Tags++
 		}
 	}
-	view.Links.Refs = Resource{Repository: r.Repository, Kind: Refs}.String()
 	head, err := s.Head()
 	switch {
 	case err != nil && !errors.Is(err, repos.ErrEmpty):
@@ -216,18 +217,12 @@ func openCard(_ context.Context, s *repos.Snapshot, r Resource) (*Content, error
 	case err != nil:
 		view.Empty = !errors.Is(err, repos.ErrUnborn)
 	default:
-		commit, err := s.Commit(head.Commit)
-		if err != nil {
+		packed := Resource{Repository: r.Repository, Revision: head.Name}
+		if view.Head, view.Links, err = viewHead(s, head.Commit, Resource{Repository: r.Repository}, packed); err != nil {
 			return nil, err
 		}
-		shown := viewCommit(commit)
-		view.Head = &shown
-		view.Links.Contents = Resource{Repository: r.Repository, Kind: Contents}.String()
-		view.Links.Archive = Resource{
-			Repository: r.Repository, Kind: Archive, Revision: head.Name,
-			Options: archive.Options{Format: archive.TarGz},
-		}.String()
 	}
+	view.Links.Refs = Resource{Repository: r.Repository, Kind: Refs}.String()
 	return jsonContent(r, view)
 }
 
@@ -255,11 +250,7 @@ func openRefs(ctx context.Context, s *repos.Snapshot, r Resource) (*Content, err
 		view.Next = r.next(names[end-1])
 	}
 	shown := listing{view, "refs", end - start, func(i int) any { return viewRef(r.Repository, refs[start+i]) }}
-	content, err := shown.content(ctx, outline(r))
-	if err == nil {
-		content.pointTo(view.Next)
-	}
-	return content, err
+	return shown.fill(ctx, outline(r), view.Next)
 }
 
 // openCatalogue lists the repositories.
@@ -278,11 +269,7 @@ func (s *Service) openCatalogue(ctx context.Context, r Resource) (*Content, erro
 			Text(name), Resource{Repository: name}.String(), err == nil && repository.Quarantined(),
 		}
 	}}
-	content, err := shown.content(ctx, outline(r))
-	if err == nil {
-		content.pointTo(view.Next)
-	}
-	return content, err
+	return shown.fill(ctx, outline(r), view.Next)
 }
 
 func viewRef(repository string, ref repos.Ref) refView {
@@ -313,17 +300,10 @@ func openRef(_ context.Context, s *repos.Snapshot, r Resource) (*Content, error)
 	}
 	view := oneRefView{Repository: r.Repository, refView: viewRef(r.Repository, ref)}
 	if !ref.Commit.IsZero() {
-		commit, err := s.Commit(ref.Commit)
-		if err != nil {
+		named := Resource{Repository: r.Repository, Revision: r.Revision}
+		if view.Head, view.Links, err = viewHead(s, ref.Commit, named, named); err != nil {
 			return nil, err
 		}
-		shown := viewCommit(commit)
-		view.Head = &shown
-		view.Links.Contents = Resource{Repository: r.Repository, Kind: Contents, Revision: r.Revision}.String()
-		view.Links.Archive = Resource{
-			Repository: r.Repository, Kind: Archive, Revision: r.Revision,
-			Options: archive.Options{Format: archive.TarGz},
-		}.String()
 	}
 	return jsonContent(r, view)
 }
@@ -358,10 +338,7 @@ func openFolder(
 		}
 	}
 	list := listing{view, "entries", len(shown), func(i int) any { return shown[i] }}
-	if content, err = list.content(ctx, content); err == nil {
-		content.pointTo(view.Next)
-	}
-	return content, err
+	return list.fill(ctx, content, view.Next)
 }
 
 func viewEntry(s *repos.Snapshot, r Resource, entry repos.TreeEntry) (entryView, error) {

@@ -111,7 +111,7 @@ func operation(m mcp.Exchange) []attribute.KeyValue {
 	if !slices.Contains(mcp.Versions(), version) {
 		version = ""
 	}
-	if number := m.Details.Account.Code(); number != 0 {
+	if number := m.Details.Account.Facts().Code; number != 0 {
 		code = strconv.Itoa(number)
 	}
 	return append(present(
@@ -124,7 +124,7 @@ func operation(m mcp.Exchange) []attribute.KeyValue {
 
 // failureOf is the class of what went wrong, or "".
 func failureOf(m mcp.Exchange) string {
-	switch code := m.Details.Account.Code(); {
+	switch code := m.Details.Account.Facts().Code; {
 	case m.Outcome == "done":
 		return ""
 	case m.Outcome != "error":
@@ -143,7 +143,7 @@ func failureOf(m mcp.Exchange) string {
 // details are what is said of a message in its span alone.
 func details(d mcp.Details) []attribute.KeyValue {
 	uri := ""
-	if repository, _ := d.Account.Found(); repository != "" {
+	if d.Account.Facts().Repository != "" {
 		// Of what is no resource it is not known what it has.
 		uri, _, _ = strings.Cut(d.Request.Params.URI, "?")
 	}
@@ -233,11 +233,11 @@ func (t *Telemetry) span(s spanned, attributes func() []attribute.KeyValue) {
 		return
 	}
 	span.SetAttributes(attributes()...)
-	repository, commit := s.account.Found()
+	facts := s.account.Facts()
 	span.SetAttributes(present(
 		attribute.String("client.address", clientOf(s.origin)), attribute.String("enduser.id", s.origin.Principal),
-		attribute.String("repomcp.request_id", s.origin.RequestID), attribute.String("repomcp.repository", repository),
-		attribute.String("repomcp.commit", commit), attribute.Int64("repomcp.bytes", s.bytes),
+		attribute.String("repomcp.request_id", s.origin.RequestID), attribute.String("repomcp.repository", facts.Repository),
+		attribute.String("repomcp.commit", facts.Commit), attribute.Int64("repomcp.bytes", s.bytes),
 	)...)
 	if s.failure != "" {
 		span.SetStatus(codes.Error, "")

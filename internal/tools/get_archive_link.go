@@ -127,7 +127,7 @@ func (v *visit) getArchiveLink(ctx context.Context, a archiveArguments) error {
 	if h.Size != resources.UnknownSize {
 		data.Size = &h.Size
 	}
-	if h.Measured {
+	if h.Extent != nil {
 		data.TarSize, data.Entries, data.Ignored = &h.Extent.Bytes, &h.Extent.Entries, &h.Extent.Ignored
 	}
 	v.lines, v.data = data.lines(at), data
@@ -135,7 +135,7 @@ func (v *visit) getArchiveLink(ctx context.Context, a archiveArguments) error {
 		v.note("No HTTP server runs, so that there is no address. On the machine of the server, with the folder that it "+
 			"serves for DIR, this writes the archive: %s", archiveCommand(at.repository, at.name, a.options, h.FileName))
 	}
-	v.addLink(h.Location, fmt.Sprintf("Archive of %s", at))
+	v.addLink(h, fmt.Sprintf("Archive of %s", at))
 	return nil
 }
 

@@ -23,7 +23,7 @@ const unclearEvery = 2 * time.Second
 func (s *Subscriptions) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
-	running.Go(func() { s.watcher.Run(ctx, s.lookAll) })
+	running.Go(func() { s.watcher.Run(ctx, s.look) })
 	ticker := time.NewTicker(retryEvery)
 	defer ticker.Stop()
 	names, swept, cleared := s.catalogue.Names(), time.Now(), time.Now()
@@ -55,10 +55,8 @@ func (s *Subscriptions) Run(ctx context.Context) {
 	}
 }
 
-// look has the subscriptions of a repository compared soon.
-func (s *Subscriptions) look(name string) { s.lookAll([]string{name}) }
-
-func (s *Subscriptions) lookAll(names []string) {
+// look has the subscriptions of repositories compared soon.
+func (s *Subscriptions) look(names []string) {
 	s.mu.Lock()
 	for _, name := range names {
 		s.dirty[name] = true
@@ -180,22 +178,15 @@ func (s *Subscriptions) lookAtDirty(ctx context.Context) {
 		// The repository may have come while the subscription was being made.
 		s.rebind()
 	}
-	var running sync.WaitGroup
-	slots := make(chan struct{}, lookers)
-	for _, name := range names {
-		slots <- struct{}{}
-		running.Go(func() {
-			defer func() { <-slots }()
-			err := panics.Catch(func() error {
-				s.compare(ctx, name)
-				return nil
-			})
-			if err != nil {
-				s.logger.Error("comparing what is watched panicked", "repository", name, "error", err)
-			}
+	lookAtEach(names, func(name string) {
+		err := panics.Catch(func() error {
+			s.compare(ctx, name)
+			return nil
 		})
-	}
-	running.Wait()
+		if err != nil {
+			s.logger.Error("comparing what is watched panicked", "repository", name, "error", err)
+		}
+	})
 }
 
 // compare looks once at a repository, and finds who is to be told of what.

@@ -185,28 +185,32 @@ func (w *refWatcher) pause(pending bool) time.Duration {
 // round looks at what is due, and returns what has come to rest since it
 // changed, and whether there are changes that have not.
 func (w *refWatcher) round(now time.Time) (names []string, pending bool) {
-	entries := w.all()
+	due := slices.DeleteFunc(w.all(), func(e *watched) bool { return !e.isDue(now) })
 	var mu sync.Mutex
+	lookAtEach(due, func(entry *watched) {
+		report, wait := w.step(entry)
+		mu.Lock()
+		defer mu.Unlock()
+		if report {
+			names = append(names, entry.name)
+		}
+		pending = pending || wait
+	})
+	return names, pending
+}
+
+// lookAtEach returns when all are looked at, so many at once.
+func lookAtEach[T any](list []T, look func(T)) {
 	var running sync.WaitGroup
 	slots := make(chan struct{}, lookers)
-	for _, entry := range entries {
-		if !entry.isDue(now) {
-			continue
-		}
+	for _, each := range list {
 		slots <- struct{}{}
 		running.Go(func() {
 			defer func() { <-slots }()
-			report, wait := w.step(entry)
-			mu.Lock()
-			defer mu.Unlock()
-			if report {
-				names = append(names, entry.name)
-			}
-			pending = pending || wait
+			look(each)
 		})
 	}
 	running.Wait()
-	return names, pending
 }
 
 // all lists what is watched.

@@ -130,9 +130,12 @@ func (s *Subscriptions) Forget(session string) {
 // id is signed, and says all that is needed when it comes back. The caller holds
 // s.mu.
 func (s *Subscriptions) release(c *client) {
-	if len(c.subscriptions) > 0 || c.gone.IsZero() {
-		return
+	if len(c.subscriptions) == 0 && !c.gone.IsZero() {
+		s.removeClient(c)
 	}
+}
+
+func (s *Subscriptions) removeClient(c *client) {
 	c.ended = true
 	delete(s.clients, c.key)
 	delete(s.waiting, c)
@@ -145,9 +148,7 @@ func (s *Subscriptions) forgetClient(c *client) []*subscription {
 	for _, sub := range ended {
 		s.end(sub)
 	}
-	c.ended = true
-	delete(s.clients, c.key)
-	delete(s.waiting, c)
+	s.removeClient(c)
 	return ended
 }
 

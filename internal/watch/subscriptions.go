@@ -123,15 +123,14 @@ func (s *Subscriptions) Subscribe(ctx context.Context, session, address, uri str
 // Unsubscribe ends that a session watches a resource.
 func (s *Subscriptions) Unsubscribe(session, uri string) {
 	s.mu.Lock()
-	var ended *subscription
+	var sub *subscription
 	if c := s.clients[session]; c != nil {
-		ended = c.subscriptions[uri]
-	}
-	if ended != nil {
-		s.end(ended)
+		sub = c.subscriptions[uri]
 	}
 	s.mu.Unlock()
-	s.unwatch(ended)
+	if sub != nil {
+		s.drop(sub)
+	}
 }
 
 // Bound is one of those of [Options].
@@ -268,7 +267,7 @@ func (s *Subscriptions) begin(ctx context.Context, name string, list []*subscrip
 		}
 		s.mu.Unlock()
 	}
-	s.look(name)
+	s.look([]string{name})
 }
 
 // index makes a subscription known as one of a repository. The caller holds
@@ -305,16 +304,16 @@ func (s *Subscriptions) unindex(sub *subscription) {
 	}
 }
 
-// unwatch ends the watching of what ended subscriptions were of; nil is none.
+// unwatch ends the watching of what ended subscriptions were of.
 func (s *Subscriptions) unwatch(ended ...*subscription) {
 	for _, sub := range ended {
-		if sub != nil && sub.repository != "" {
+		if sub.repository != "" {
 			s.watcher.Remove(sub.repository)
 		}
 	}
 }
 
-// drop ends a subscription that could not be made, unless its client has ended.
+// drop ends a subscription, unless that was done meanwhile.
 func (s *Subscriptions) drop(sub *subscription) {
 	s.mu.Lock()
 	ended := sub.ended

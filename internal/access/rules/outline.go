@@ -11,7 +11,7 @@ import (
 // Principals are the ids that rules name, sorted.
 func (r *Rules) Principals() []string {
 	ids := make(set)
-	for _, rule := range r.table.Load().rules {
+	for _, rule := range r.Value().rules {
 		maps.Copy(ids, rule.principals)
 	}
 	return slices.Sorted(maps.Keys(ids))
@@ -19,14 +19,14 @@ func (r *Rules) Principals() []string {
 
 // Asks reports whether a rule is for some and not for anybody.
 func (r *Rules) Asks() bool {
-	return slices.ContainsFunc(r.table.Load().rules, func(rule rule) bool { return !rule.anybody })
+	return slices.ContainsFunc(r.Value().rules, func(rule rule) bool { return !rule.anybody })
 }
 
 // Idle are the patterns that fit none of the names, which are sorted. Each is there once,
 // in the order of the rules.
 func (r *Rules) Idle(names []string) (idle []string) {
 	seen := make(set)
-	for _, rule := range r.table.Load().rules {
+	for _, rule := range r.Value().rules {
 		for _, pattern := range rule.repositories {
 			if !seen[pattern] && !fitsOne(pattern, names) {
 				idle = append(idle, pattern)

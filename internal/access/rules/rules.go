@@ -33,7 +33,6 @@ package rules
 
 import (
 	"context"
-	"sync/atomic"
 
 	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/operatorfile"
@@ -44,36 +43,23 @@ const maxFileBytes = 1 << 20
 
 // Rules are those of a file, as it was when it was read last. Several goroutines may
 // use them. Nil is no file: everybody may know of everything.
-type Rules struct {
-	file  operatorfile.File
-	table atomic.Pointer[table]
-}
+type Rules struct{ *operatorfile.File[*table] }
 
 // Load reads a file.
 func Load(path string) (*Rules, error) {
-	r := &Rules{file: operatorfile.File{Path: path, Contents: "access rules", Limit: maxFileBytes}}
-	if err := r.Reload(); err != nil {
+	file, err := operatorfile.Open(path, "access rules", maxFileBytes, parseTable)
+	if err != nil {
 		return nil, err
 	}
-	return r, nil
+	return &Rules{file}, nil
 }
 
-// Reload reads the file again. An error changes no rule.
-func (r *Rules) Reload() error {
-	_, err := r.file.Read(true, r.parse)
-	return err
-}
-
-// ReloadIfChanged reads the file again if it has changed, and reports whether it was
-// read. An error changes no rule.
-func (r *Rules) ReloadIfChanged() (bool, error) { return r.file.Read(false, r.parse) }
-
-func (r *Rules) parse(text []byte) error {
+func parseTable(text []byte) (*table, error) {
 	list, err := parse(text)
-	if err == nil {
-		r.table.Store(newTable(list))
+	if err != nil {
+		return nil, err
 	}
-	return err
+	return newTable(list), nil
 }
 
 // Visible returns which repositories the principal of a context may know of, by the
@@ -82,7 +68,7 @@ func (r *Rules) Visible(ctx context.Context) func(name string) bool {
 	if r == nil {
 		return nil
 	}
-	return r.table.Load().of(access.PrincipalOf(ctx)).allows
+	return r.Value().of(access.PrincipalOf(ctx)).allows
 }
 
 // Relevant returns a principal as far as the rules can tell it from others: without
@@ -91,5 +77,5 @@ func (r *Rules) Relevant(p access.Principal) access.Principal {
 	if r == nil {
 		return access.Principal{ID: p.ID}
 	}
-	return r.table.Load().relevant(p)
+	return r.Value().relevant(p)
 }

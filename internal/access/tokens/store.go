@@ -5,7 +5,6 @@ import (
 	"crypto/sha256"
 	"crypto/subtle"
 	"fmt"
-	"sync/atomic"
 	"time"
 
 	"github.com/repomcp/repomcp/internal/access"
@@ -17,42 +16,23 @@ const maxFileBytes = 256 << 10
 
 // Store is the tokens of a file, as they are now. Several goroutines may use it.
 type Store struct {
-	file    operatorfile.File
-	scopes  []string
-	now     func() time.Time
-	entries atomic.Pointer[[]Entry]
+	*operatorfile.File[[]Entry]
+	scopes []string
+	now    func() time.Time
 }
 
 // Open reads a file of tokens, all of which have the scopes. A file without tokens lets
 // nobody in.
 func Open(path string, scopes []string, now func() time.Time) (*Store, error) {
-	s := &Store{file: operatorfile.File{Path: path, Contents: "tokens", Limit: maxFileBytes}, scopes: scopes, now: now}
-	if err := s.Reload(); err != nil {
+	file, err := operatorfile.Open(path, "tokens", maxFileBytes, parse)
+	if err != nil {
 		return nil, err
 	}
-	return s, nil
-}
-
-// Reload reads the file again. An error changes no token.
-func (s *Store) Reload() error {
-	_, err := s.file.Read(true, s.parse)
-	return err
-}
-
-// ReloadIfChanged is Reload when the file is another one than was read. It reports
-// whether it was read. A file that cannot be read is an error each time.
-func (s *Store) ReloadIfChanged() (bool, error) { return s.file.Read(false, s.parse) }
-
-func (s *Store) parse(text []byte) error {
-	list, err := parse(text)
-	if err == nil {
-		s.entries.Store(&list)
-	}
-	return err
+	return &Store{file, scopes, now}, nil
 }
 
 // Count is how many tokens there are, those that have expired among them.
-func (s *Store) Count() int { return len(*s.entries.Load()) }
+func (s *Store) Count() int { return len(s.Value()) }
 
 // Authenticate finds who a token was given to. It compares as much for a token that
 // nobody has as for any other. It implements [access.Verifier]; errors wrap
@@ -60,7 +40,7 @@ func (s *Store) Count() int { return len(*s.entries.Load()) }
 func (s *Store) Authenticate(_ context.Context, token string) (access.Principal, error) {
 	hash := sha256.Sum256([]byte(token))
 	var found Entry
-	for _, e := range *s.entries.Load() {
+	for _, e := range s.Value() {
 		if subtle.ConstantTimeCompare(hash[:], e.hash[:]) == 1 {
 			found = e
 		}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/access"
+	"github.com/repomcp/repomcp/internal/operatorfile"
 )
 
 func write(t *testing.T, path, text string) {
@@ -266,8 +267,7 @@ func BenchmarkUnknownToken(b *testing.B) {
 		}
 		list = append(list, e)
 	}
-	s := &Store{now: time.Now}
-	s.entries.Store(&list)
+	s := &Store{File: operatorfile.Fixed(list), now: time.Now}
 	for b.Loop() {
 		_, _ = s.Authenticate(context.Background(), Prefix+"AAAAAAAAAAAAAAAAAAAAAAAAAA")
 	}

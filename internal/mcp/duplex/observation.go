@@ -26,7 +26,7 @@ func (c *Conversation) tell(
 	}
 	account := resources.AccountOf(ctx)
 	c.options.Observer.Message(mcp.Exchange{
-		Transport: c.options.Transport, Method: request.Method, Tool: account.Tool(), Outcome: outcome, Bytes: length,
+		Transport: c.options.Transport, Method: request.Method, Tool: account.Facts().Tool, Outcome: outcome, Bytes: length,
 		Took: took, Details: mcp.Details{Request: request, Account: account, Origin: c.options.Origin},
 	})
 }
@@ -43,7 +43,7 @@ func (c *Conversation) noticed(ctx context.Context, message mcp.Message) {
 // refuse replies to a message that is not answered, and logs it.
 func (c *Conversation) refuse(ctx context.Context, request *mcp.Request, failure *mcp.Error) {
 	start := time.Now()
-	resources.AccountOf(ctx).FailWith(mcp.Code(failure, request.Era))
+	resources.AccountOf(ctx).Fail(mcp.Code(failure, request.Era))
 	length := c.fail(ctx, request.ID, failure, request.Era)
 	c.log(ctx, request, outcomeError, length, time.Since(start))
 }

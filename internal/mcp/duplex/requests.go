@@ -214,7 +214,7 @@ func (c *Conversation) answer(
 		}
 	}()
 	reply = call.Answer(func(notification []byte) error { return c.write(ctx, notification) })
-	if resources.AccountOf(ctx).Failed() {
+	if resources.AccountOf(ctx).Facts().Failed {
 		return reply, outcomeError
 	}
 	return reply, outcomeDone
