@@ -53,17 +53,6 @@ func (s *Server) capabilities(ctx context.Context, r *Request) capabilities {
 	return c
 }
 
-// initializeResult is [mcp.InitializeResult] with members of drafts.
-type initializeResult struct {
-	Capabilities    capabilities       `json:"capabilities"`
-	Instructions    string             `json:"instructions"`
-	ProtocolVersion string             `json:"protocolVersion"`
-	ServerInfo      mcp.Implementation `json:"serverInfo"`
-}
-
-// complement adds nothing: there are no sessions in the modern era.
-func (*initializeResult) complement(mcp.CacheableResult) {}
-
 // initialize answers the request that begins a session.
 func (s *Server) initialize(ctx context.Context, r *Request, params mcp.InitializeParams) (any, *Error) {
 	claims := Claims{
@@ -72,31 +61,16 @@ func (s *Server) initialize(ctx context.Context, r *Request, params mcp.Initiali
 		Binary:  parseBinaryCapability(r.Params.members[paramCapabilities]),
 	}
 	r.begun = &claims
-	return &initializeResult{
-		ProtocolVersion: claims.Version, Capabilities: s.capabilities(ctx, r), ServerInfo: s.implementation(),
-		Instructions: s.instructions(),
+	return members{
+		"protocolVersion": claims.Version, "capabilities": s.capabilities(ctx, r), "serverInfo": s.implementation(),
+		"instructions": s.instructions(),
 	}, nil
-}
-
-// discoverResult is [mcp.DiscoverResult] with members of drafts.
-type discoverResult struct {
-	Meta              *mcp.Meta      `json:"_meta,omitempty"`
-	CacheScope        mcp.CacheScope `json:"cacheScope,omitempty"`
-	Capabilities      capabilities   `json:"capabilities"`
-	Instructions      string         `json:"instructions"`
-	ResultType        mcp.ResultType `json:"resultType,omitempty"`
-	SupportedVersions []string       `json:"supportedVersions"`
-	TTL               *int64         `json:"ttlMs,omitempty"`
-}
-
-func (d *discoverResult) complement(c mcp.CacheableResult) {
-	d.Meta, d.ResultType, d.CacheScope, d.TTL = c.Meta, c.ResultType, c.CacheScope, c.TTLMs
 }
 
 // discover answers server/discover, which the modern era has instead.
 func (s *Server) discover(ctx context.Context, r *Request, _ struct{}) (any, *Error) {
-	return &discoverResult{
-		SupportedVersions: Versions(), Capabilities: s.capabilities(ctx, r), Instructions: s.instructions(),
+	return members{
+		"supportedVersions": Versions(), "capabilities": s.capabilities(ctx, r), "instructions": s.instructions(),
 	}, nil
 }
 

@@ -126,11 +126,8 @@ var levels = []mcp.LoggingLevel{
 	mcp.LoggingLevelError, mcp.LoggingLevelCritical, mcp.LoggingLevelAlert, mcp.LoggingLevelEmergency,
 }
 
-// ownResult is a result with members of drafts, which mcp-go's types do not have.
-type ownResult interface {
-	// complement takes over what 2026-07-28 wants of a result that may be kept.
-	complement(c mcp.CacheableResult)
-}
+// members are a result with members of drafts, which mcp-go's types do not have.
+type members map[string]any
 
 // complement adds to a result what 2026-07-28 wants of all.
 func (s *Server) complement(r *Request, result any) {
@@ -138,10 +135,11 @@ func (s *Server) complement(r *Request, result any) {
 		return
 	}
 	switch result := result.(type) {
-	case ownResult:
+	case members:
 		var all mcp.CacheableResult
 		s.stamp(r, &all)
-		result.complement(all)
+		result["_meta"], result["resultType"] = all.Meta, all.ResultType
+		result["cacheScope"], result["ttlMs"] = all.CacheScope, all.TTLMs
 	case mcp.ResultMetadata:
 		s.stamp(r, result)
 	}

@@ -178,7 +178,8 @@ func (s *Server) Answer(ctx context.Context, r *Request) Reply {
 func (r *Request) reply(ctx context.Context, result any, failure *Error) Reply {
 	if failure == nil {
 		var envelope any = mcp.JSONRPCResponse{JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(r.ID), Result: result}
-		if _, own := result.(ownResult); own {
+		switch result.(type) {
+		case members, downloadResult:
 			envelope = map[string]any{"jsonrpc": mcp.JSONRPC_VERSION, "id": r.ID, "result": result}
 		}
 		message, err := json.Marshal(envelope)
