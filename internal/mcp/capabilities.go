@@ -6,6 +6,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/repomcp/repomcp/internal/binary"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
@@ -74,25 +75,39 @@ func (s *Server) discover(ctx context.Context, r *Request, _ struct{}) (any, *Er
 	}, nil
 }
 
-// StreamCapability is the client capability resourceStreaming of SEP-2532.
-type StreamCapability struct {
+// TransferCapability is a client capability for bytes: resourceStreaming of SEP-2532, or
+// binaryTransfer of the Binary Transfer RFC.
+type TransferCapability struct {
 	Declared bool `json:"d,omitempty"`
+	// Preferred is the only mode of binaryTransfer that the client wants; "" leaves it
+	// to the transport.
+	Preferred binary.Mode `json:"p,omitempty"`
 	// MaxSize is the largest stream in bytes that the client accepts; 0 means
 	// any.
 	MaxSize int64 `json:"m,omitempty"`
-	// BadSize says that maxStreamSize is there and is no size. Streams are then
-	// refused: a limit that cannot be read must not be taken for none.
+	// BadSize says that the size is there and is none. Streams are then refused: a
+	// limit that cannot be read must not be taken for none.
 	BadSize bool `json:"b,omitempty"`
 }
 
-// parseStreamCapability reads the capability from raw client capabilities.
-func parseStreamCapability(capabilities json.RawMessage) StreamCapability {
+// The members of the capabilities that have the largest stream.
+const (
+	maxStreamSize = "maxStreamSize"
+	maxBinarySize = "maxBinarySize"
+)
+
+// parseStreamCapability reads resourceStreaming from raw client capabilities.
+func parseStreamCapability(capabilities json.RawMessage) (c TransferCapability) {
 	settings := declared(capabilities, paramStreaming, ExtensionStream)
-	if settings == nil {
-		return StreamCapability{}
-	}
-	size, bad := declaredSize(settings, "maxStreamSize")
-	return StreamCapability{Declared: true, MaxSize: size, BadSize: bad}
+	c.Declared = settings != nil
+	c.MaxSize, c.BadSize = declaredSize(settings, maxStreamSize)
+	return c
+}
+
+// badSize refuses what a client that declared no size with its capability asks for.
+func badSize(capability, member string) *Error {
+	return &Error{Reason: ReasonParams, Message: "The " + member + " of the client capability " + capability +
+		" must be a number of bytes, 1 or more. Leave it out to accept any size."}
 }
 
 // declared are the settings of a capability of a draft, or nil where it is not

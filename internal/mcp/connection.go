@@ -135,7 +135,7 @@ func (c *Connection) stream(ctx context.Context, r *Request) []byte {
 // Pump writes the notifications of the connection's session until ctx ends or a
 // write fails.
 func (c *Connection) Pump(ctx context.Context, notify func(message []byte) error) {
-	c.events.forward(ctx, nil, notify)
+	c.events.forward(ctx, nil, notify, nil, nil)
 }
 
 // Call is a request of a [Connection] in flight: until it has been answered, or

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -69,7 +70,7 @@ type Server struct {
 	sessions      *Sessions
 	logger        *slog.Logger
 	calls         calls
-	listening     listening
+	listening     sync.Map     // the sessions that have an event stream, as subscriberOf has them
 	pings         atomic.Int64 // ids of those that were sent
 	tools         []mcp.Tool   // by their names
 	handlers      map[string]ToolHandler
@@ -117,6 +118,7 @@ func New(options Options) *Server {
 	return &Server{
 		options: options, catalogue: options.Catalogue, resources: options.Resources,
 		subscriptions: options.Subscriptions, sessions: options.Sessions, logger: options.Logger,
+		calls:    calls{running: make(map[callKey][]*context.CancelCauseFunc)},
 		handlers: make(map[string]ToolHandler), writers: make(map[string]PromptWriter),
 	}
 }

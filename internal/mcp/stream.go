@@ -74,8 +74,7 @@ func (r *Request) refusesStreams() *Error {
 			Data: map[string]any{"requiredCapabilities": map[string]any{paramStreaming: map[string]any{}}},
 		}
 	case r.Stream.BadSize:
-		return &Error{Reason: ReasonParams, Message: "The maxStreamSize of the client capability resourceStreaming " +
-			"must be a number of bytes, 1 or more. Leave it out to accept any size."}
+		return badSize(paramStreaming, maxStreamSize)
 	default:
 		return nil
 	}
