@@ -62,7 +62,6 @@ func eraOf(r *http.Request) mcp.Era {
 }
 
 func (s *Server) single(c echo.Context, message mcp.Message) error {
-	c.Set(keyRPC, message.Method)
 	request, status, failure := s.admit(c.Request(), message)
 	c.Set(keyRequest, request)
 	request.Mode, request.AcceptsBinary = binary.ModeMultipart, acceptsParts(c.Request())
@@ -140,7 +139,7 @@ func clientNetwork(r *http.Request) string {
 func (s *Server) answer(c echo.Context, request *mcp.Request) error {
 	ctx := c.Request().Context()
 	reply := s.options.MCP.Answer(ctx, request)
-	defer s.closeAttachments(reply.Attachments)
+	defer s.close(reply.Attachments)
 	if failure := cancelled(ctx, request); failure != nil {
 		return s.fail(c, request.ID, failure, request.Era)
 	}
@@ -228,7 +227,7 @@ func (s *Server) batchReplies(c echo.Context, requests []*mcp.Request) error {
 // batched answers one request of a batch. What was reserved for the reply is given back
 // by release.
 func (s *Server) batched(c echo.Context, request *mcp.Request) (message []byte, release func()) {
-	start, outcome := time.Now(), outcomeAborted
+	start, outcome := time.Now(), mcp.OutcomeAborted
 	ctx, account := s.account(c.Request().Context())
 	defer func() {
 		resources.AccountOf(c.Request().Context()).Join(account)
@@ -238,20 +237,12 @@ func (s *Server) batched(c echo.Context, request *mcp.Request) (message []byte, 
 	ctx, end := s.options.MCP.Begin(ctx, request)
 	defer end()
 	answer := s.options.MCP.Answer(ctx, request)
-	outcome = outcomeOf(account)
+	outcome = mcp.OutcomeOf(account)
 	if failure := cancelled(ctx, request); failure != nil {
-		outcome = outcomeError
+		outcome = mcp.OutcomeError
 		return mcp.ErrorReply(request.ID, failure, request.Era), release
 	}
 	return answer.Message, release
-}
-
-// outcomeOf is how a message was answered.
-func outcomeOf(account *resources.Account) string {
-	if account.Failed() {
-		return outcomeError
-	}
-	return outcomeDone
 }
 
 // openEvents answers GET /mcp: the event stream of a session.

@@ -76,9 +76,3 @@ func sendPart(
 	}
 	return parts.End(whole)
 }
-
-func (s *Server) closeAttachments(attachments *resources.Attachments) {
-	if err := attachments.Close(); err != nil {
-		s.logger.Error("closing a resource failed", "error", err)
-	}
-}

@@ -77,7 +77,7 @@ func acceptsContent(r *http.Request, content *resources.Content) bool {
 	return admitted || !named && accepts(accept, typeBytes)
 }
 
-func (s *Server) close(content *resources.Content) {
+func (s *Server) close(content io.Closer) {
 	if err := content.Close(); err != nil {
 		s.logger.Error("closing a resource failed", "error", err)
 	}

@@ -107,13 +107,6 @@ func (s *Server) attachments(r *Request) (*resources.Attachments, *Error) {
 	return resources.NewAttachments(limit), nil
 }
 
-// drop releases the attachments of a reply that names none.
-func (s *Server) drop(ctx context.Context, attachments *resources.Attachments) {
-	if err := attachments.Close(); err != nil {
-		s.logger.ErrorContext(ctx, "closing a resource failed", "error", err)
-	}
-}
-
 // The notifications of a pipe, whose chunks have no room for what they say.
 const (
 	methodBinaryEnd     = "notifications/binary/end"

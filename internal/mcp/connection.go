@@ -209,7 +209,7 @@ func (c *Call) Answer(notify func(message []byte) error) Reply {
 		reply.Message = bytes.TrimSpace(reply.Message)
 		return reply
 	}
-	c.connection.server.drop(c.context, reply.Attachments)
+	c.connection.server.close(c.context, reply.Attachments)
 	return Reply{}
 }
 

@@ -156,7 +156,7 @@ func (s *Server) Answer(ctx context.Context, r *Request) Reply {
 	answered := false
 	defer func() {
 		if !answered {
-			s.drop(ctx, attachments)
+			s.close(ctx, attachments)
 		}
 	}()
 	result, failure := s.serve(resources.WithAttachments(ctx, attachments), r)

@@ -166,14 +166,6 @@ func joined(replies []func() []byte) func(io.Writer) error {
 	}
 }
 
-// The outcomes of a request, as the log has them.
-const (
-	outcomeDone     = "done"
-	outcomeError    = "error" // the reply says that something failed
-	outcomePanicked = "panicked"
-	outcomeAborted  = "aborted" // a stream of the reply is not whole
-)
-
 // reply answers a request and sends what its reply names. What waits for its client
 // then does not keep its slot.
 func (c *Conversation) reply(ctx context.Context, request *mcp.Request, call *mcp.Call, free func()) {
@@ -197,7 +189,7 @@ func (c *Conversation) reply(ctx context.Context, request *mcp.Request, call *mc
 	sent, whole := c.carry(ctx, call, streams)
 	length += sent
 	if !whole {
-		outcome = outcomeAborted
+		outcome = mcp.OutcomeAborted
 	}
 }
 
@@ -210,14 +202,11 @@ func (c *Conversation) answer(
 			c.options.Logger.Error("a handler panicked", "panic", cause)
 			failure := resources.Internal(nil)
 			reply = mcp.Reply{Message: bytes.TrimSpace(mcp.ErrorReply(request.ID, failure, request.Era))}
-			outcome = outcomePanicked
+			outcome = mcp.OutcomePanicked
 		}
 	}()
 	reply = call.Answer(func(notification []byte) error { return c.write(ctx, notification) })
-	if resources.AccountOf(ctx).Failed() {
-		return reply, outcomeError
-	}
-	return reply, outcomeDone
+	return reply, mcp.OutcomeOf(resources.AccountOf(ctx))
 }
 
 // log writes one line per message, and tells of it.
