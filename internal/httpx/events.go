@@ -2,6 +2,7 @@ package httpx
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"net/http"
 	"sync"
@@ -12,16 +13,6 @@ import (
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/panics"
 )
-
-// eventHeaders are those of every event stream. Nginx would hold events back
-// until a buffer is full.
-func eventHeaders(h http.Header) {
-	h.Set("Content-Type", typeEvents)
-	if h.Get("Cache-Control") == "" {
-		h.Set("Cache-Control", "no-cache")
-	}
-	h.Set("X-Accel-Buffering", "no")
-}
 
 // listen answers subscriptions/listen with an event stream, which ends with
 // the result of the request: when the server stops, or at once when there is
@@ -68,7 +59,10 @@ func (e *eventStream) write(parts ...[]byte) error {
 	defer e.mu.Unlock()
 	if !e.begun {
 		e.begun = true
-		eventHeaders(e.w.Header())
+		h := e.w.Header()
+		h.Set("Content-Type", typeEvents)
+		h.Set("Cache-Control", cmp.Or(h.Get("Cache-Control"), "no-cache"))
+		h.Set("X-Accel-Buffering", "no") // nginx would hold events back until a buffer is full
 	}
 	if _, err := e.w.Write(bytes.Join(parts, nil)); err != nil {
 		return err

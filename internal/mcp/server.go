@@ -1,9 +1,13 @@
 package mcp
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"iter"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -97,24 +101,12 @@ The same as resources: repo://{repo}/refs, repo://{repo}/contents/{path}, and re
 
 // New makes a server.
 func New(options Options) *Server {
-	if options.ReadLimit == 0 {
-		options.ReadLimit = defaultReadLimit
-	}
-	if options.BinaryLimit == 0 {
-		options.BinaryLimit = archive.DefaultBytes
-	}
-	if options.completionTime == 0 {
-		options.completionTime = defaultCompletionTime
-	}
-	if options.Heartbeat == 0 {
-		options.Heartbeat = defaultHeartbeat
-	}
-	if options.Sessions == nil {
-		options.Sessions = NewSessions(nil)
-	}
-	if options.Logger == nil {
-		options.Logger = slog.New(slog.DiscardHandler)
-	}
+	options.ReadLimit = cmp.Or(options.ReadLimit, defaultReadLimit)
+	options.BinaryLimit = cmp.Or(options.BinaryLimit, archive.DefaultBytes)
+	options.completionTime = cmp.Or(options.completionTime, defaultCompletionTime)
+	options.Heartbeat = cmp.Or(options.Heartbeat, defaultHeartbeat)
+	options.Sessions = cmp.Or(options.Sessions, NewSessions(nil))
+	options.Logger = cmp.Or(options.Logger, slog.New(slog.DiscardHandler))
 	return &Server{
 		options: options, catalogue: options.Catalogue, resources: options.Resources,
 		subscriptions: options.Subscriptions, sessions: options.Sessions, logger: options.Logger,
@@ -195,6 +187,23 @@ func (r *Request) reply(ctx context.Context, result any, failure *Error) Reply {
 	return Reply{
 		Message: ErrorReply(r.ID, r.About(failure), r.Era), Code: code, Refusal: limits.RefusalOf(failure),
 	}
+}
+
+// WriteBatch writes replies as one array, each before the next is made, and reports
+// whether there were any: of none nothing is written.
+func WriteBatch(w io.Writer, replies iter.Seq[[]byte]) (begun bool, err error) {
+	separator := "["
+	for reply := range replies {
+		if _, err := w.Write(append([]byte(separator), bytes.TrimSpace(reply)...)); err != nil {
+			return true, err
+		}
+		separator = ","
+	}
+	if separator == "[" {
+		return false, nil
+	}
+	_, err = io.WriteString(w, "]")
+	return true, err
 }
 
 // Identity is what the server says of itself, to clients that ask for it in the

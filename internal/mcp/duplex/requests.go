@@ -141,28 +141,17 @@ func (c *Conversation) batch(ctx context.Context, messages []mcp.Message) (work 
 	if replies == nil {
 		return nil
 	}
-	return func() { _ = c.message(ctx, joined(replies)) } // a failure has ended the connection
-}
-
-// joined writes the replies that there are as an array.
-func joined(replies []func() []byte) func(io.Writer) error {
-	return func(w io.Writer) error {
-		separator := "["
-		for _, reply := range replies {
-			text := reply()
-			if text == nil {
-				continue
-			}
-			if _, err := w.Write(append([]byte(separator), text...)); err != nil {
-				return err
-			}
-			separator = ","
-		}
-		if separator == "[" {
-			return nil // all were cancelled
-		}
-		_, err := w.Write([]byte("]"))
-		return err
+	return func() {
+		_ = c.message(ctx, func(w io.Writer) error { // a failure has ended the connection
+			_, err := mcp.WriteBatch(w, func(yield func([]byte) bool) {
+				for _, reply := range replies {
+					if text := reply(); text != nil && !yield(text) { // nil: it was cancelled
+						return
+					}
+				}
+			})
+			return err
+		})
 	}
 }
 
