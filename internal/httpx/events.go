@@ -73,6 +73,20 @@ func (e *eventStream) write(parts ...[]byte) error {
 // keepAlive writes a comment every so often once the stream has begun, until ctx
 // ends; that it cannot be written ends the stream.
 func (e *eventStream) keepAlive(ctx context.Context, end func(), every time.Duration) {
+	repeat(ctx, every, func() (more bool) {
+		e.mu.Lock()
+		begun := e.begun
+		e.mu.Unlock()
+		if begun && e.write(comment) != nil {
+			end()
+			return false
+		}
+		return true
+	})
+}
+
+// repeat does something every so often until ctx ends or there is no more to do.
+func repeat(ctx context.Context, every time.Duration, do func() (more bool)) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
@@ -81,11 +95,7 @@ func (e *eventStream) keepAlive(ctx context.Context, end func(), every time.Dura
 			return
 		case <-ticker.C:
 		}
-		e.mu.Lock()
-		begun := e.begun
-		e.mu.Unlock()
-		if begun && e.write(comment) != nil {
-			end()
+		if !do() {
 			return
 		}
 	}

@@ -121,6 +121,5 @@ var notified = map[string]bool{MethodInitialized: true, MethodCancelled: true}
 // IsMethod reports whether there is a method, or a notification, of that name in any
 // era.
 func IsMethod(name string) bool {
-	return methods[SessionEra][name] != nil || methods[ModernEra][name] != nil || notified[name] ||
-		name == MethodStream || name == MethodListen
+	return methods[name].serve != nil || notified[name] || name == MethodStream || name == MethodListen
 }
