@@ -104,7 +104,7 @@ func newLinking(t *testing.T, address string) resources.Linking {
 	if err != nil {
 		t.Fatal(err)
 	}
-	authority, err := links.New(links.Options{Keys: keys, Base: base, Nonces: links.NewMemory(1000, time.Now), Now: time.Now})
+	authority, err := links.New(links.Options{Keys: keys, Base: base, Nonces: links.NewMemory(time.Now), Now: time.Now})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,10 +2,7 @@
 // the [Principal] into the context of the request; all below takes it from there.
 package access
 
-import (
-	"context"
-	"slices"
-)
+import "context"
 
 // Principal is who asks. The zero value is anybody: a server without authentication
 // has no other.
@@ -19,9 +16,6 @@ type Principal struct {
 	// Scopes are those of the token. A static token has all.
 	Scopes []string
 }
-
-// HasScope reports whether the principal's token was given out for a scope.
-func (p Principal) HasScope(scope string) bool { return slices.Contains(p.Scopes, scope) }
 
 type key struct{}
 

@@ -4,6 +4,8 @@ import (
 	"crypto/rand"
 	"encoding/hex"
 	"errors"
+	"fmt"
+	"strings"
 )
 
 // StreamIDBytes is the length of an id in frames and chunks.
@@ -41,22 +43,9 @@ func (id StreamID) check() error {
 	return nil
 }
 
-// groups are where the hyphens of the text stand between: the bytes of an id.
-var groups = [...]struct{ start, end int }{{0, 4}, {4, 6}, {6, 8}, {8, 10}, {10, 16}}
-
-// textBytes is the length of an id as a text.
-const textBytes = 2*StreamIDBytes + len(groups) - 1
-
 // String returns the id as it stands in messages.
 func (id StreamID) String() string {
-	text := make([]byte, 0, textBytes)
-	for i, g := range groups {
-		if i > 0 {
-			text = append(text, '-')
-		}
-		text = hex.AppendEncode(text, id[g.start:g.end])
-	}
-	return string(text)
+	return fmt.Sprintf("%x-%x-%x-%x-%x", id[:4], id[4:6], id[6:8], id[8:10], id[10:])
 }
 
 // MarshalText implements [encoding.TextMarshaler].
@@ -71,18 +60,11 @@ func (id *StreamID) UnmarshalText(text []byte) (err error) {
 // ParseStreamID reads what String writes, and nothing else. The error is
 // [ErrStreamID].
 func ParseStreamID(text string) (id StreamID, err error) {
-	if len(text) != textBytes {
+	raw, err := hex.DecodeString(strings.ReplaceAll(text, "-", ""))
+	if err != nil || len(raw) != len(id) {
 		return StreamID{}, ErrStreamID
 	}
-	at := 0
-	for _, g := range groups {
-		digits := 2 * (g.end - g.start)
-		if _, err := hex.Decode(id[g.start:g.end], []byte(text[at:at+digits])); err != nil {
-			return StreamID{}, ErrStreamID
-		}
-		at += digits + 1
-	}
-	if id.String() != text { // capitals, and other things than hyphens
+	if id = StreamID(raw); id.String() != text { // capitals, and hyphens at other places
 		return StreamID{}, ErrStreamID
 	}
 	return id, id.check()

@@ -2,20 +2,25 @@ package httpx
 
 import (
 	"mime"
+	"net/http"
 	"strconv"
 	"strings"
 )
 
-// accepts reports whether an Accept header (RFC 9110, section 12.5.1) admits a
-// media type. Unlike in the RFC, an absent header admits nothing: MCP requires
-// it.
-func accepts(header, mediaType string) bool {
-	admitted, _ := preference(header, mediaType)
+// accepts reports whether the Accept header of a request admits a media type.
+func accepts(r *http.Request, mediaType string) bool {
+	admitted, _ := preference(r, mediaType)
 	return admitted
 }
 
 // preference is accepts, and reports as well whether the header names the type.
-func preference(header, mediaType string) (admitted, named bool) {
+func preference(r *http.Request, mediaType string) (admitted, named bool) {
+	return readAccept(strings.Join(r.Header.Values("Accept"), ","), mediaType)
+}
+
+// readAccept evaluates an Accept header (RFC 9110, section 12.5.1). Unlike in the RFC,
+// an absent one admits nothing: MCP requires it.
+func readAccept(header, mediaType string) (admitted, named bool) {
 	class, _, _ := strings.Cut(mediaType, "/")
 	const exact = 2
 	best := -1

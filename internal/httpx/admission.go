@@ -64,7 +64,7 @@ func (s *Server) checkOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 func checkSite(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
-		if strings.HasPrefix(r.URL.Path, linkPath) {
+		if isLink(c) {
 			return next(c)
 		}
 		c.Response().Header().Set("Cross-Origin-Resource-Policy", "same-origin")

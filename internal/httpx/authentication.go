@@ -117,19 +117,13 @@ func (s *Server) letOut(c echo.Context, end func()) (stop func()) {
 	ctx, cancel := context.WithCancel(c.Request().Context())
 	helpers := panics.NewGroup(end)
 	helpers.Go(func() {
-		ticker := time.NewTicker(cmp.Or(s.options.Authentication.Recheck, defaultRecheck))
-		defer ticker.Stop()
-		for {
-			select {
-			case <-ctx.Done():
-				return
-			case <-ticker.C:
-			}
+		repeat(ctx, cmp.Or(s.options.Authentication.Recheck, defaultRecheck), func() (more bool) {
 			if err := recheck(ctx); errors.Is(err, access.ErrInvalid) || errors.Is(err, access.ErrScope) {
 				end()
-				return
+				return false
 			}
-		}
+			return true
+		})
 	})
 	return func() {
 		cancel()

@@ -14,6 +14,13 @@ type validators struct {
 	pinned bool
 }
 
+// sendDate says when the content was modified, if that is known.
+func (v validators) sendDate(h http.Header) {
+	if !v.modified.IsZero() {
+		h.Set("Last-Modified", v.modified.UTC().Format(http.TimeFormat))
+	}
+}
+
 // precondition evaluates a GET or HEAD request's conditions in the order of RFC
 // 9110, section 13.2.2. It returns 0 when the request is to be answered as if
 // there were none, 304 or 412.

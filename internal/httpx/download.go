@@ -62,7 +62,7 @@ const pageMemory = 4 << 20
 func (s *Server) home(c echo.Context) error {
 	r, h := c.Request(), c.Response().Header()
 	h.Set("Vary", "Accept")
-	html, named := preference(strings.Join(r.Header.Values("Accept"), ","), "text/html")
+	html, named := preference(r, "text/html")
 	if s.options.Page == nil || !html || !named {
 		return c.String(http.StatusOK, overview)
 	}
@@ -154,10 +154,7 @@ func (s *Server) refuseDownload(c echo.Context, failure *resources.Error) error 
 // deliver answers with a content that was found.
 func (s *Server) deliver(c echo.Context, kind resources.Plain, content *resources.Content) error {
 	r, h := c.Request(), c.Response().Header()
-	now := time.Now()
-	v := validators{
-		etag: entityTag(content), modified: lastModified(content, now), pinned: content.Immutable && !content.Weak,
-	}
+	v := validatorsOf(content)
 	status := precondition(r.Header, v)
 	if status == http.StatusPreconditionFailed {
 		h.Set("Cache-Control", "no-store")
@@ -177,9 +174,7 @@ func (s *Server) deliver(c echo.Context, kind resources.Plain, content *resource
 	validatorHeaders(h, content)
 	fetchedHeader(c, content)
 	s.linkHeader(h, r, content)
-	if !v.modified.IsZero() {
-		h.Set("Last-Modified", v.modified.UTC().Format(http.TimeFormat))
-	}
+	v.sendDate(h)
 	if status == http.StatusNotModified {
 		return c.NoContent(status)
 	}
@@ -314,6 +309,12 @@ func askedRange(r *http.Request, content *resources.Content) (byteRange, bool) {
 		return byteRange{}, false
 	}
 	return parseRange(header)
+}
+
+func validatorsOf(content *resources.Content) validators {
+	return validators{
+		etag: entityTag(content), modified: lastModified(content, time.Now()), pinned: content.Immutable && !content.Weak,
+	}
 }
 
 // lastModified is the date of the commit, or zero when it has none that a

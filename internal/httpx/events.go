@@ -2,6 +2,7 @@ package httpx
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"net/http"
 	"sync"
@@ -12,16 +13,6 @@ import (
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/panics"
 )
-
-// eventHeaders are those of every event stream. Nginx would hold events back
-// until a buffer is full.
-func eventHeaders(h http.Header) {
-	h.Set("Content-Type", typeEvents)
-	if h.Get("Cache-Control") == "" {
-		h.Set("Cache-Control", "no-cache")
-	}
-	h.Set("X-Accel-Buffering", "no")
-}
 
 // listen answers subscriptions/listen with an event stream, which ends with
 // the result of the request: when the server stops, or at once when there is
@@ -68,7 +59,10 @@ func (e *eventStream) write(parts ...[]byte) error {
 	defer e.mu.Unlock()
 	if !e.begun {
 		e.begun = true
-		eventHeaders(e.w.Header())
+		h := e.w.Header()
+		h.Set("Content-Type", typeEvents)
+		h.Set("Cache-Control", cmp.Or(h.Get("Cache-Control"), "no-cache"))
+		h.Set("X-Accel-Buffering", "no") // nginx would hold events back until a buffer is full
 	}
 	if _, err := e.w.Write(bytes.Join(parts, nil)); err != nil {
 		return err
@@ -79,6 +73,20 @@ func (e *eventStream) write(parts ...[]byte) error {
 // keepAlive writes a comment every so often once the stream has begun, until ctx
 // ends; that it cannot be written ends the stream.
 func (e *eventStream) keepAlive(ctx context.Context, end func(), every time.Duration) {
+	repeat(ctx, every, func() (more bool) {
+		e.mu.Lock()
+		begun := e.begun
+		e.mu.Unlock()
+		if begun && e.write(comment) != nil {
+			end()
+			return false
+		}
+		return true
+	})
+}
+
+// repeat does something every so often until ctx ends or there is no more to do.
+func repeat(ctx context.Context, every time.Duration, do func() (more bool)) {
 	ticker := time.NewTicker(every)
 	defer ticker.Stop()
 	for {
@@ -87,11 +95,7 @@ func (e *eventStream) keepAlive(ctx context.Context, end func(), every time.Dura
 			return
 		case <-ticker.C:
 		}
-		e.mu.Lock()
-		begun := e.begun
-		e.mu.Unlock()
-		if begun && e.write(comment) != nil {
-			end()
+		if !do() {
 			return
 		}
 	}

@@ -3,6 +3,7 @@ package httpx
 import (
 	"context"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/coder/websocket"
@@ -37,26 +38,20 @@ type frameWriter struct {
 	message io.WriteCloser // nil before the first frame
 }
 
-func (w *frameWriter) Write(p []byte) (int, error) {
-	total := 0
-	for len(p) > 0 {
-		n, err := w.frame(p[:min(len(p), socketChunk)])
-		total += n
-		if err != nil {
-			return total, err
-		}
-		p = p[n:]
-	}
-	return total, nil
-}
-
-func (w *frameWriter) frame(p []byte) (n int, err error) {
-	if w.message == nil {
+func (w *frameWriter) Write(p []byte) (written int, err error) {
+	if w.message == nil && len(p) > 0 {
 		if w.message, err = w.conn.Writer(w.ctx, websocket.MessageText); err != nil {
 			return 0, err
 		}
 	}
-	return w.message.Write(p)
+	for frame := range slices.Chunk(p, socketChunk) {
+		n, err := w.message.Write(frame)
+		written += n
+		if err != nil {
+			return written, err
+		}
+	}
+	return written, nil
 }
 
 func (w *frameWriter) close() error {

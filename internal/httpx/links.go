@@ -5,7 +5,6 @@ import (
 	"net"
 	"net/http"
 	"strings"
-	"time"
 
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
@@ -116,10 +115,7 @@ func (s *Server) refuseLink(c echo.Context, err error) error {
 func (s *Server) deliverLink(c echo.Context, linked resources.Linked) error {
 	r, h, content := c.Request(), c.Response().Header(), linked.Content
 	etag := content.ETag
-	v := validators{
-		etag: entityTag(content), modified: lastModified(content, time.Now()),
-		pinned: content.Immutable && !content.Weak,
-	}
+	v := validatorsOf(content)
 	h.Set("Cache-Control", "no-store")
 	fetchedHeader(c, content)
 	switch precondition(unmarked(r.Header), v) {
@@ -158,9 +154,7 @@ func (s *Server) deliverLink(c echo.Context, linked resources.Linked) error {
 		}
 	}
 	content.ETag = etag
-	if !v.modified.IsZero() {
-		h.Set("Last-Modified", v.modified.UTC().Format(http.TimeFormat))
-	}
+	v.sendDate(h)
 	d.secret = true
 	// What stands for the reply to a resources/stream looks like it; who has an
 	// httpUrl compares the type with that of the resource.

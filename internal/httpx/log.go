@@ -12,6 +12,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/limits"
+	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
@@ -28,20 +29,11 @@ const (
 // state, to be compiled whenever any command starts.
 var saneCharacters = regexp.MustCompile(`^[A-Za-z0-9._:/+=-]+$`)
 
-// The outcomes of a request.
-const (
-	outcomeDone = "done"
-	// outcomeError: there was a reply, and it says that something failed.
-	outcomeError = "error"
-	// outcomeAborted: the reply did not end.
-	outcomeAborted = "aborted"
-)
-
 // logRequest writes one line per request, at its end, and gives the request the
 // id that finds the line.
 func (s *Server) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
-		start, outcome := time.Now(), outcomeAborted
+		start, outcome := time.Now(), mcp.OutcomeAborted
 		// All that counts by address goes by that of the client.
 		c.Request().RemoteAddr = s.options.Proxies.Client(c.Request().RemoteAddr, c.Request().Header["X-Forwarded-For"])
 		id := c.Request().Header.Get(headerRequestID)
@@ -62,8 +54,8 @@ func (s *Server) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 				slog.Int("status", c.Response().Status), slog.String("outcome", outcome),
 				slog.Int64("bytes", c.Response().Size), slog.Float64("seconds", took.Seconds()),
 			}
-			if rpc, ok := c.Get(keyRPC).(string); ok {
-				attributes = append(attributes, slog.String("rpc", logged(rpc)))
+			if request, ok := c.Get(keyRequest).(*mcp.Request); ok {
+				attributes = append(attributes, slog.String("rpc", logged(request.Method)))
 			}
 			if why, ok := c.Get(keyDenied).(string); ok {
 				attributes = append(attributes, slog.String("denied", logged(why)))
@@ -74,9 +66,9 @@ func (s *Server) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 		if err := next(c); err != nil {
 			c.Error(err)
 		}
-		outcome = outcomeDone
-		if c.Response().Status >= http.StatusBadRequest || account.Facts().Failed {
-			outcome = outcomeError
+		outcome = mcp.OutcomeOf(account)
+		if c.Response().Status >= http.StatusBadRequest {
+			outcome = mcp.OutcomeError
 		}
 		return nil
 	}
@@ -123,9 +115,5 @@ func withoutSecrets(rawQuery string) string {
 	return strings.Join(pairs, "&")
 }
 
-// What the echo context has for the log: the JSON-RPC method, and why a request was not
-// let in.
-const (
-	keyRPC    = "rpc"
-	keyDenied = "denied"
-)
+// keyDenied of the echo context is why a request was not let in, for the log.
+const keyDenied = "denied"

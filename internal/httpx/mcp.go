@@ -1,7 +1,6 @@
 package httpx
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,7 +8,6 @@ import (
 	"net/http"
 	"net/netip"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/labstack/echo/v4"
@@ -62,15 +60,11 @@ func eraOf(r *http.Request) mcp.Era {
 }
 
 func (s *Server) single(c echo.Context, message mcp.Message) error {
-	c.Set(keyRPC, message.Method)
-	request, status, failure := s.admit(c.Request(), message)
+	request, done, err := s.admit(c, message, message.ID)
 	c.Set(keyRequest, request)
-	request.Mode, request.AcceptsBinary = binary.ModeMultipart, acceptsParts(c.Request())
-	if status != 0 {
-		return s.reply(c, status, mcp.ErrorReply(message.ID, failure, mcp.SessionEra))
-	}
-	if failure != nil {
-		return s.fail(c, message.ID, failure, request.Era)
+	request.Mode, request.AcceptsBinary = binary.ModeMultipart, accepts(c.Request(), binary.TypeMultipart)
+	if done {
+		return err
 	}
 	if !admitsReply(c.Request(), message) {
 		return refuse(c, http.StatusNotAcceptable, "Send Accept: application/json, text/event-stream.")
@@ -96,8 +90,7 @@ func (s *Server) single(c echo.Context, message mcp.Message) error {
 // since the server may choose; a stream is bytes, so that only its errors have
 // a kind that is known before.
 func admitsReply(r *http.Request, message mcp.Message) bool {
-	accept := strings.Join(r.Header.Values("Accept"), ",")
-	return accepts(accept, typeJSON) && (message.Method == mcp.MethodStream || accepts(accept, typeEvents))
+	return accepts(r, typeJSON) && (message.Method == mcp.MethodStream || accepts(r, typeEvents))
 }
 
 // sessionStatus are the statuses of the transport for sessions, with what to
@@ -111,15 +104,22 @@ var sessionStatus = map[mcp.SessionState]struct {
 	mcp.SessionUnknown: {http.StatusNotFound, "The session is unknown or has expired. Send initialize again."},
 }
 
-// admit applies the rules of the transport. A status that is not 0 is that of
-// a session that cannot be used.
-func (s *Server) admit(r *http.Request, message mcp.Message) (*mcp.Request, int, *mcp.Error) {
+// admit applies the rules of the transport. It replies, to the id, when the message
+// breaks one or its session cannot be used.
+func (s *Server) admit(
+	c echo.Context, message mcp.Message, id json.RawMessage,
+) (request *mcp.Request, done bool, err error) {
+	r := c.Request()
 	request, session, failure := s.options.MCP.Admit(r.Context(), message, r.Header.Get)
 	if problem := sessionStatus[session]; problem.status != 0 {
-		return request, problem.status, &mcp.Error{Reason: mcp.ReasonRequest, Message: problem.text}
+		failure = &mcp.Error{Reason: mcp.ReasonRequest, Message: problem.text}
+		return request, true, s.reply(c, problem.status, mcp.ErrorReply(id, failure, mcp.SessionEra))
 	}
 	request.Address = clientNetwork(r)
-	return request, 0, failure
+	if failure != nil {
+		return request, true, s.fail(c, id, failure, request.Era)
+	}
+	return request, false, nil
 }
 
 // clientNetwork is the address of a request's client as what shares are counted
@@ -140,7 +140,7 @@ func clientNetwork(r *http.Request) string {
 func (s *Server) answer(c echo.Context, request *mcp.Request) error {
 	ctx := c.Request().Context()
 	reply := s.options.MCP.Answer(ctx, request)
-	defer s.closeAttachments(reply.Attachments)
+	defer s.close(reply.Attachments)
 	if failure := cancelled(ctx, request); failure != nil {
 		return s.fail(c, request.ID, failure, request.Era)
 	}
@@ -181,14 +181,11 @@ func cancelled(ctx context.Context, request *mcp.Request) *mcp.Error {
 func (s *Server) batch(c echo.Context, messages []mcp.Message) error {
 	requests := make([]*mcp.Request, len(messages))
 	for i, message := range messages {
-		request, status, failure := s.admit(c.Request(), message)
-		if status != 0 {
-			return s.reply(c, status, mcp.ErrorReply(nil, failure, mcp.SessionEra))
+		request, done, err := s.admit(c, message, nil)
+		if done {
+			return err
 		}
-		if failure == nil {
-			failure = request.AdmitBatched()
-		}
-		if failure != nil {
+		if failure := request.AdmitBatched(); failure != nil {
 			return s.fail(c, nil, failure, request.Era)
 		}
 		if !admitsReply(c.Request(), message) {
@@ -201,34 +198,36 @@ func (s *Server) batch(c echo.Context, messages []mcp.Message) error {
 
 func (s *Server) batchReplies(c echo.Context, requests []*mcp.Request) error {
 	w := c.Response()
-	separator := "["
-	for _, request := range requests {
-		if !request.IsRequest() {
-			s.options.MCP.Notified(request)
-			continue
+	w.Header().Set("Content-Type", typeJSON)
+	begun, err := mcp.WriteBatch(w, func(yield func([]byte) bool) {
+		for _, request := range requests {
+			if !request.IsRequest() {
+				s.options.MCP.Notified(request)
+				continue
+			}
+			reply, release := s.batched(c, request)
+			more := yield(reply)
+			release()
+			if !more {
+				return
+			}
 		}
-		reply, release := s.batched(c, request)
-		if separator == "[" {
-			w.Header().Set("Content-Type", typeJSON)
-		}
-		_, err := w.Write(append([]byte(separator), bytes.TrimSpace(reply)...))
-		release()
-		if err != nil {
-			return err
-		}
-		separator = ","
+	})
+	if err != nil {
+		return err
 	}
-	if separator == "[" {
+	if !begun {
+		w.Header().Del("Content-Type")
 		return c.NoContent(http.StatusAccepted)
 	}
-	_, err := w.Write([]byte("]\n"))
+	_, err = w.Write([]byte("\n"))
 	return err
 }
 
 // batched answers one request of a batch. What was reserved for the reply is given back
 // by release.
 func (s *Server) batched(c echo.Context, request *mcp.Request) (message []byte, release func()) {
-	start, outcome := time.Now(), outcomeAborted
+	start, outcome := time.Now(), mcp.OutcomeAborted
 	ctx, account := s.account(c.Request().Context())
 	defer func() {
 		resources.AccountOf(c.Request().Context()).Join(account)
@@ -238,20 +237,12 @@ func (s *Server) batched(c echo.Context, request *mcp.Request) (message []byte, 
 	ctx, end := s.options.MCP.Begin(ctx, request)
 	defer end()
 	answer := s.options.MCP.Answer(ctx, request)
-	outcome = outcomeOf(account)
+	outcome = mcp.OutcomeOf(account)
 	if failure := cancelled(ctx, request); failure != nil {
-		outcome = outcomeError
+		outcome = mcp.OutcomeError
 		return mcp.ErrorReply(request.ID, failure, request.Era), release
 	}
 	return answer.Message, release
-}
-
-// outcomeOf is how a message was answered.
-func outcomeOf(account *resources.Account) string {
-	if account.Facts().Failed {
-		return outcomeError
-	}
-	return outcomeDone
 }
 
 // openEvents answers GET /mcp: the event stream of a session.
@@ -268,10 +259,10 @@ func (s *Server) openEvents(c echo.Context) error {
 			"server-to-client messages use subscriptions/listen", http.StatusMethodNotAllowed)
 		return nil
 	}
-	if !accepts(strings.Join(r.Header.Values("Accept"), ","), typeEvents) {
+	if !accepts(r, typeEvents) {
 		return refuse(c, http.StatusNotAcceptable, "Send Accept: text/event-stream.")
 	}
-	if done, err := s.checkSession(c); done {
+	if _, done, err := s.admit(c, sessionProbe, nil); done {
 		return err
 	}
 	events, ok := s.options.MCP.OpenEvents(r.Context(), r.Header.Get(mcp.HeaderSession))
@@ -301,24 +292,15 @@ func (s *Server) endSession(c echo.Context) error {
 		return refuse(c, http.StatusMethodNotAllowed,
 			"There are no sessions since 2026-07-28. Send requests with POST only.")
 	}
-	if done, err := s.checkSession(c); done {
+	if _, done, err := s.admit(c, sessionProbe, nil); done {
 		return err
 	}
 	c.Response().Header().Set("Allow", "GET, POST")
 	return refuse(c, http.StatusMethodNotAllowed, "Sessions end by themselves. Forget the id.")
 }
 
-// checkSession replies when a request without a body has no usable session.
-func (s *Server) checkSession(c echo.Context) (done bool, err error) {
-	request, status, failure := s.admit(c.Request(), mcp.Message{Method: "ping"})
-	if status != 0 {
-		return true, s.reply(c, status, mcp.ErrorReply(nil, failure, mcp.SessionEra))
-	}
-	if failure != nil {
-		return true, s.fail(c, nil, failure, request.Era)
-	}
-	return false, nil
-}
+// sessionProbe stands for a request without a body, which has to have a usable session.
+var sessionProbe = mcp.Message{Method: "ping"}
 
 // statuses of JSON-RPC errors in the modern era (2026-07-28, transports); in
 // the session era only what is no message at all has one.

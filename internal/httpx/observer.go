@@ -54,7 +54,7 @@ type RequestDetails struct {
 	Told bool
 }
 
-// Path and Query are those of the URL, as they may be logged: without secrets.
+// Path is that of the URL, as it may be logged: without secrets. So is Query.
 func (d RequestDetails) Path() string { return logged(withoutToken(d.HTTP.URL.Path)) }
 
 // Query is "" where there is none.
@@ -74,47 +74,29 @@ func (d RequestDetails) Probes() bool { return d.HTTP.URL.Path == healthPath }
 // Observers are told everything, each in turn.
 type Observers []Observer
 
-// RequestBegan implements [Observer].
-func (o Observers) RequestBegan() {
-	for _, each := range o {
-		each.RequestBegan()
+func (o Observers) each(tell func(Observer)) {
+	for _, observer := range o {
+		tell(observer)
 	}
 }
+
+// RequestBegan implements [Observer].
+func (o Observers) RequestBegan() { o.each(Observer.RequestBegan) }
 
 // Request implements [Observer].
-func (o Observers) Request(r Request) {
-	for _, each := range o {
-		each.Request(r)
-	}
-}
+func (o Observers) Request(r Request) { o.each(func(each Observer) { each.Request(r) }) }
 
 // Message implements [mcp.Observer].
-func (o Observers) Message(m mcp.Exchange) {
-	for _, each := range o {
-		each.Message(m)
-	}
-}
+func (o Observers) Message(m mcp.Exchange) { o.each(func(each Observer) { each.Message(m) }) }
 
 // Session implements [mcp.Observer].
-func (o Observers) Session(ended mcp.Session) {
-	for _, each := range o {
-		each.Session(ended)
-	}
-}
+func (o Observers) Session(ended mcp.Session) { o.each(func(each Observer) { each.Session(ended) }) }
 
 // StreamBegan implements [Observer].
-func (o Observers) StreamBegan() {
-	for _, each := range o {
-		each.StreamBegan()
-	}
-}
+func (o Observers) StreamBegan() { o.each(Observer.StreamBegan) }
 
 // StreamEnded implements [Observer].
-func (o Observers) StreamEnded(whole bool) {
-	for _, each := range o {
-		each.StreamEnded(whole)
-	}
-}
+func (o Observers) StreamEnded(whole bool) { o.each(func(each Observer) { each.StreamEnded(whole) }) }
 
 // The transports of messages.
 const (
@@ -182,8 +164,7 @@ func (s *Server) observeMessage(
 	})
 }
 
-// Connections is how many connections are open, and Sockets how many of them speak
-// WebSocket.
+// Connections is how many connections are open.
 func (s *Server) Connections() int { return s.conns.Count() }
 
 // Sockets counts the connections over WebSocket.

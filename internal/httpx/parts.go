@@ -3,7 +3,6 @@ package httpx
 import (
 	"context"
 	"net/http"
-	"strings"
 
 	"github.com/labstack/echo/v4"
 
@@ -11,21 +10,6 @@ import (
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"
 )
-
-// acceptsParts reports whether a reply may have bytes beside its message. Clients
-// that know only messages do not say so.
-func acceptsParts(r *http.Request) bool {
-	return accepts(strings.Join(r.Header.Values("Accept"), ","), binary.TypeMultipart)
-}
-
-// partsHeaders are those of a reply with parts. It names streams that nobody gets
-// again.
-func partsHeaders(h http.Header, contentType string) {
-	h.Set("Content-Type", contentType)
-	h.Set("Cache-Control", "no-store")
-	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("X-Accel-Buffering", "no")
-}
 
 // sendParts writes a reply with the streams that it names: see [binary.ReplyWriter].
 // It returns when all was written, and aborts the connection otherwise, so that the
@@ -36,7 +20,11 @@ func (s *Server) sendParts(c echo.Context, reply mcp.Reply) {
 	defer account.Stage("send")()
 	w := &streamWriter{response: c.Response(), account: account}
 	parts := binary.NewReplyWriter(w)
-	partsHeaders(c.Response().Header(), parts.ContentType())
+	h := c.Response().Header()
+	h.Set("Content-Type", parts.ContentType())
+	h.Set("Cache-Control", "no-store") // it names streams that nobody gets again
+	h.Set("X-Content-Type-Options", "nosniff")
+	h.Set("X-Accel-Buffering", "no")
 	defer unblockAfter(ctx, c)()
 	err := w.start(http.StatusOK)
 	if err == nil {
@@ -75,10 +63,4 @@ func sendPart(
 		return err
 	}
 	return parts.End(whole)
-}
-
-func (s *Server) closeAttachments(attachments *resources.Attachments) {
-	if err := attachments.Close(); err != nil {
-		s.logger.Error("closing a resource failed", "error", err)
-	}
 }

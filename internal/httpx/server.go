@@ -1,6 +1,7 @@
 package httpx
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -105,18 +106,12 @@ type Server struct {
 
 // New makes a server.
 func New(options Options) *Server {
-	if options.WriteTimeout == 0 {
-		options.WriteTimeout = defaultWriteTimeout
-	}
-	if options.Sockets == 0 {
-		options.Sockets = defaultSockets
-	}
+	options.WriteTimeout = cmp.Or(options.WriteTimeout, defaultWriteTimeout)
+	options.Sockets = cmp.Or(options.Sockets, defaultSockets)
 	if options.Observer == nil {
 		options.Observer = Observers{}
 	}
-	if options.Logger == nil {
-		options.Logger = slog.New(slog.DiscardHandler)
-	}
+	options.Logger = cmp.Or(options.Logger, slog.New(slog.DiscardHandler))
 	s := &Server{
 		options: options, logger: options.Logger, observer: options.Observer, paths: make(map[string]bool),
 		sockets: newSockets(options.Sockets),

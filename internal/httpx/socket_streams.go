@@ -44,8 +44,7 @@ type socketStreams struct {
 
 	mu      sync.Mutex
 	running map[binary.StreamID]*socketStream
-	ended   []binary.StreamID // the last endedStreams of them, as a ring
-	closed  int               // streams that have ended, ever
+	ended   []binary.StreamID // the last endedStreams of them
 	opened  int               // streams, ever
 	sent    int64             // bytes of all streams
 	frames  int64             // that came
@@ -197,10 +196,6 @@ func (s *socketStream) Close() {
 	s.owner.mu.Lock()
 	defer s.owner.mu.Unlock()
 	delete(s.owner.running, s.id)
-	if len(s.owner.ended) < endedStreams {
-		s.owner.ended = append(s.owner.ended, s.id)
-	} else {
-		s.owner.ended[s.owner.closed%endedStreams] = s.id
-	}
-	s.owner.closed++
+	s.owner.ended = append(s.owner.ended, s.id)
+	s.owner.ended = s.owner.ended[max(len(s.owner.ended)-endedStreams, 0):]
 }

@@ -58,9 +58,14 @@ func (s *Server) stream(c echo.Context, request *mcp.Request) error {
 			return err
 		}
 	}
-	streamHeaders(c.Response().Header(), content)
+	h := c.Response().Header()
+	contentHeaders(h, content)
+	streamType(h, content.MIMEType)
+	if content.Size != resources.UnknownSize {
+		h.Set("Content-Length", strconv.FormatInt(content.Size, 10))
+	}
 	// A part can be asked for where the content has a URL, not of a POST.
-	c.Response().Header().Set("Accept-Ranges", "none")
+	h.Set("Accept-Ranges", "none")
 	s.send(c, content, d)
 	return nil
 }
@@ -69,15 +74,14 @@ func (s *Server) stream(c echo.Context, request *mcp.Request) error {
 // their type, or, where it does not name that, as bytes of any kind.
 func acceptsContent(r *http.Request, content *resources.Content) bool {
 	base, _, _ := strings.Cut(content.MIMEType, ";")
-	accept := strings.Join(r.Header.Values("Accept"), ",")
 	if base == typeJSON {
-		return accepts(accept, typeBytes) // that is what it is sent as
+		return accepts(r, typeBytes) // that is what it is sent as
 	}
-	admitted, named := preference(accept, base)
-	return admitted || !named && accepts(accept, typeBytes)
+	admitted, named := preference(r, base)
+	return admitted || !named && accepts(r, typeBytes)
 }
 
-func (s *Server) close(content *resources.Content) {
+func (s *Server) close(content io.Closer) {
 	if err := content.Close(); err != nil {
 		s.logger.Error("closing a resource failed", "error", err)
 	}
@@ -204,16 +208,6 @@ func abort(c echo.Context) {
 		}
 	}
 	panic(http.ErrAbortHandler)
-}
-
-// streamHeaders describe the bytes of a resources/stream before the first of
-// them.
-func streamHeaders(h http.Header, content *resources.Content) {
-	contentHeaders(h, content)
-	streamType(h, content.MIMEType)
-	if content.Size != resources.UnknownSize {
-		h.Set("Content-Length", strconv.FormatInt(content.Size, 10))
-	}
 }
 
 // ownType sends a content under its own type.

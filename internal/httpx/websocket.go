@@ -187,16 +187,9 @@ func (s *socket) allowControl() bool {
 // keepAlive pings, and drops a client that does not answer although its answer
 // would have been read.
 func (s *socket) keepAlive(ctx context.Context) {
-	ticker := time.NewTicker(socketPing)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+	repeat(ctx, socketPing, func() (more bool) {
 		if s.talk.Writing() {
-			continue // what is being written has a bound
+			return true // what is being written has a bound
 		}
 		stalls := s.talk.Stalls()
 		pinging, cancel := context.WithTimeout(ctx, s.server.options.WriteTimeout)
@@ -204,9 +197,10 @@ func (s *socket) keepAlive(ctx context.Context) {
 		cancel()
 		if err != nil && stalls%2 == 0 && stalls == s.talk.Stalls() {
 			_ = s.conn.CloseNow() // it may have been closed
-			return
+			return false
 		}
-	}
+		return true
+	})
 }
 
 // Leave implements [duplex.Transport].

@@ -87,7 +87,7 @@ func newGate(b bounds) *gate {
 
 // pass waits until a request is let in. What needs more memory than a client may have
 // runs when it has nothing else.
-func (g *gate) pass(ctx context.Context, w work) (*Grant, error) {
+func (g *gate) pass(ctx context.Context, w work) (_ *Grant, err error) {
 	w.memory = min(w.memory, g.clientMemory)
 	t, refusal := g.arrive(w)
 	if refusal != nil {
@@ -102,24 +102,17 @@ func (g *gate) pass(ctx context.Context, w work) (*Grant, error) {
 	g.tell(t)
 	patience := time.NewTimer(g.patience)
 	defer patience.Stop()
-	var err error
 	select {
 	case <-t.let:
-		return grant, nil
 	case <-ctx.Done():
-		err = context.Cause(ctx)
+		err = g.abandon(t, context.Cause(ctx))
 	case <-patience.C:
+		err = g.abandon(t, nil)
 	}
-	refusal, let := g.abandon(t, err == nil)
-	switch {
-	case refusal != nil:
-		return nil, refusal
-	case err == nil:
-		return grant, nil // at the last moment
-	case let:
-		grant.Release()
+	if err != nil {
+		return nil, err
 	}
-	return nil, err
+	return grant, nil
 }
 
 // arrive queues a request, and lets in who can be. It is refused where it would have to
@@ -152,21 +145,21 @@ func (g *gate) arrive(w work) (*ticket, *Refusal) {
 	}
 }
 
-// abandon takes a request out of the queue, unless it was let in meanwhile. Who had no
-// more patience is refused.
-func (g *gate) abandon(t *ticket, impatient bool) (refusal *Refusal, let bool) {
+// abandon takes a request out of the queue, for a cause or else because it has waited
+// long enough: then it is refused. It returns nil where it was let in meanwhile.
+func (g *gate) abandon(t *ticket, cause error) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	select {
 	case <-t.let:
-		return nil, true
+		return nil
 	default:
 	}
-	if impatient {
-		return g.refuse(t, g.obstacle(t)), false
+	if cause == nil {
+		return g.refuse(t, g.obstacle(t))
 	}
 	g.drop(t)
-	return nil, false
+	return cause
 }
 
 // refuse counts a refusal. The caller holds mu.

@@ -23,6 +23,7 @@
 package limits
 
 import (
+	"cmp"
 	"context"
 	"runtime"
 	"time"
@@ -92,35 +93,24 @@ type Limiter struct {
 
 // New makes a limiter.
 func New(o Options) *Limiter {
-	if o.Streams <= 0 {
-		o.Streams = DefaultStreams
-	}
-	if o.Calls <= 0 {
-		o.Calls = callsPerProcessor * runtime.GOMAXPROCS(0)
-	}
-	if o.Share <= 0 {
-		o.Share = DefaultShare
-	}
-	if o.Patience <= 0 {
-		o.Patience = DefaultPatience
-	}
+	processors := runtime.GOMAXPROCS(0)
+	o.Streams = cmp.Or(max(o.Streams, 0), DefaultStreams)
+	o.Calls = cmp.Or(max(o.Calls, 0), callsPerProcessor*processors)
+	o.Share = cmp.Or(max(o.Share, 0), DefaultShare)
+	o.Patience = cmp.Or(max(o.Patience, 0), DefaultPatience)
 	part := func(parts int64, most int) bounds {
 		memory := max(o.Memory*parts/partsOfMemory, 1)
-		b := bounds{
-			memory: memory, running: most, perRepository: o.PerRepository, queue: defaultQueue, patience: o.Patience,
+		return bounds{
+			memory: memory, running: most, queue: defaultQueue, patience: o.Patience,
 			clientMemory:  max(memory*int64(o.Share)/100, 1),
 			clientRunning: max(most*o.Share/100, 1), clientQueue: max(defaultQueue*o.Share/100, 1),
+			perRepository: cmp.Or(max(o.PerRepository, 0), most*3/4, 1),
 		}
-		if b.perRepository <= 0 {
-			b.perRepository = max(most*3/4, 1)
-		}
-		return b
 	}
-	processors := runtime.GOMAXPROCS(0)
+	looks := openingsPerProcessor * processors
 	openings := bounds{
-		memory: 1, clientMemory: 1, running: openingsPerProcessor * processors, queue: mostOpenings,
-		clientRunning: openingsPerProcessor * processors, clientQueue: mostOpenings,
-		perRepository: openingsPerProcessor * processors, patience: o.Patience,
+		memory: 1, clientMemory: 1, running: looks, queue: mostOpenings, clientRunning: looks,
+		clientQueue: mostOpenings, perRepository: looks, patience: o.Patience,
 	}
 	parts := part(streamParts, o.Streams)
 	parts.clientRunning = min(parts.clientRunning, rangesPerClient)

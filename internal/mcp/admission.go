@@ -19,8 +19,8 @@ type Request struct {
 	Era Era
 	// Version of the protocol; "" when the client did not say.
 	Version string
-	Stream  StreamCapability
-	Binary  BinaryCapability
+	Stream  TransferCapability
+	Binary  TransferCapability
 	// Session is the id of the HTTP session that the request belongs to; "" in
 	// the modern era, which has none, before initialize and without HTTP.
 	Session string

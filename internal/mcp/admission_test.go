@@ -133,7 +133,7 @@ func sessionsAt(key string, clock *time.Time) *Sessions {
 }
 
 var claimed = Claims{
-	Version: sessionVersion, Stream: StreamCapability{Declared: true, MaxSize: 42}, Binary: BinaryCapability{Declared: true, MaxSize: 43, Preferred: binary.ModeFrames},
+	Version: sessionVersion, Stream: TransferCapability{Declared: true, MaxSize: 42}, Binary: TransferCapability{Declared: true, MaxSize: 43, Preferred: binary.ModeFrames},
 }
 
 func TestSessionIDThatWasAlteredIsRefused(t *testing.T) {
@@ -270,9 +270,9 @@ func TestSessionIDsAreNeverTheSame(t *testing.T) {
 }
 
 func TestStreamLimitIsNeverReadAsMoreThanItSays(t *testing.T) {
-	declared := func(limit int64) StreamCapability { return StreamCapability{Declared: true, MaxSize: limit} }
-	none, bad := StreamCapability{}, StreamCapability{Declared: true, BadSize: true}
-	tests := map[string]StreamCapability{
+	declared := func(limit int64) TransferCapability { return TransferCapability{Declared: true, MaxSize: limit} }
+	none, bad := TransferCapability{}, TransferCapability{Declared: true, BadSize: true}
+	tests := map[string]TransferCapability{
 		``: none, `null`: none, `[]`: none, `5`: none, `"x"`: none, `{}`: none, `{`: none, `true`: none,
 		`{"resourceStreaming":null}`: none, `{"resourceStreaming":[]}`: none, `{"resourceStreaming":true}`: none, `{"resourceStreaming":1}`: none, `{"resourceStreaming":"{}"}`: none,
 		`{"ResourceStreaming":{}}`: none, `{"resourcestreaming":{}}`: none, `{"resource\u017ftreaming":{}}`: none,

@@ -30,32 +30,18 @@ func (s *Server) binaryCapability(r *Request) *binaryCapability {
 	return &binaryCapability{Supported: true, MaxSize: s.options.BinaryLimit, Modes: []binary.Mode{r.Mode}}
 }
 
-// BinaryCapability is the client capability binaryTransfer of the Binary Transfer
-// RFC.
-type BinaryCapability struct {
-	Declared bool `json:"d,omitempty"`
-	// Preferred is the only mode that the client wants; "" leaves it to the
-	// transport.
-	Preferred binary.Mode `json:"p,omitempty"`
-	// MaxSize is the largest stream in bytes that the client accepts; 0 means any.
-	MaxSize int64 `json:"m,omitempty"`
-	// BadSize says that maxBinarySize is there and is no size: see
-	// [StreamCapability].
-	BadSize bool `json:"b,omitempty"`
-}
-
 // foreignMode is a preferred mode that no transport has.
 const foreignMode binary.Mode = "?"
 
-// parseBinaryCapability reads the capability from raw client capabilities. Without
+// parseBinaryCapability reads binaryTransfer from raw client capabilities. Without
 // supported being true it is not declared.
-func parseBinaryCapability(capabilities json.RawMessage) BinaryCapability {
+func parseBinaryCapability(capabilities json.RawMessage) TransferCapability {
 	settings := declared(capabilities, paramBinary, ExtensionBinary)
 	if string(settings["supported"]) != "true" {
-		return BinaryCapability{}
+		return TransferCapability{}
 	}
-	c := BinaryCapability{Declared: true}
-	c.MaxSize, c.BadSize = declaredSize(settings, "maxBinarySize")
+	c := TransferCapability{Declared: true}
+	c.MaxSize, c.BadSize = declaredSize(settings, maxBinarySize)
 	if raw, ok := settings["preferredMode"]; ok && string(raw) != "null" {
 		c.Preferred = foreignMode
 		switch mode := binary.Mode(text(raw)); mode {
@@ -112,21 +98,13 @@ func (s *Server) attachments(r *Request) (*resources.Attachments, *Error) {
 	case !asked || !r.takesBinary():
 		return nil, nil
 	case r.Binary.BadSize:
-		return nil, &Error{Reason: ReasonParams, Message: "The maxBinarySize of the client capability " +
-			"binaryTransfer must be a number of bytes, 1 or more. Leave it out to accept any size."}
+		return nil, badSize(paramBinary, maxBinarySize)
 	}
 	limit := s.options.BinaryLimit
 	if r.Binary.MaxSize > 0 {
 		limit = min(limit, r.Binary.MaxSize)
 	}
 	return resources.NewAttachments(limit), nil
-}
-
-// drop releases the attachments of a reply that names none.
-func (s *Server) drop(ctx context.Context, attachments *resources.Attachments) {
-	if err := attachments.Close(); err != nil {
-		s.logger.ErrorContext(ctx, "closing a resource failed", "error", err)
-	}
 }
 
 // The notifications of a pipe, whose chunks have no room for what they say.

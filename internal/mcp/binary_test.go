@@ -8,10 +8,10 @@ import (
 )
 
 func TestBinaryCapabilityIsReadStrictly(t *testing.T) {
-	none, bad := BinaryCapability{}, BinaryCapability{Declared: true, BadSize: true}
-	sized := func(limit int64) BinaryCapability { return BinaryCapability{Declared: true, MaxSize: limit} }
-	prefers := func(mode binary.Mode) BinaryCapability { return BinaryCapability{Declared: true, Preferred: mode} }
-	tests := map[string]BinaryCapability{
+	none, bad := TransferCapability{}, TransferCapability{Declared: true, BadSize: true}
+	sized := func(limit int64) TransferCapability { return TransferCapability{Declared: true, MaxSize: limit} }
+	prefers := func(mode binary.Mode) TransferCapability { return TransferCapability{Declared: true, Preferred: mode} }
+	tests := map[string]TransferCapability{
 		``: none, `null`: none, `[]`: none, `{}`: none, `{`: none, `{"binaryTransfer":null}`: none, `{"binaryTransfer":true}`: none, `{"binaryTransfer":{}}`: none,
 		`{"binaryTransfer":{"supported":false}}`: none, `{"binaryTransfer":{"supported":null}}`: none, `{"binaryTransfer":{"supported":1}}`: none, `{"binaryTransfer":{"supported":"true"}}`: none,
 		`{"binaryTransfer":{"Supported":true}}`: none, `{"BinaryTransfer":{"supported":true}}`: none, `{"binaryTransfer":{"maxBinarySize":5}}`: none,

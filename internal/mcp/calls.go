@@ -57,9 +57,6 @@ func (p Params) cancelledID() (id string, ok bool) {
 func (c *calls) add(key callKey, cancel *context.CancelCauseFunc) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.running == nil {
-		c.running = make(map[callKey][]*context.CancelCauseFunc)
-	}
 	c.running[key] = append(c.running[key], cancel)
 }
 

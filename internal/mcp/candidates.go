@@ -17,8 +17,8 @@ type source func(ctx context.Context, q question) (answer, error)
 func (c completions) sources() map[string]source {
 	return map[string]source{
 		"repo":       c.repositories,
-		"branch":     c.branches,
-		"tag":        c.tags,
+		"branch":     c.named(branchesOf),
+		"tag":        c.named(tagsOf),
 		"ref":        c.revisions,
 		"base":       c.revisions,
 		"head":       c.revisions,
@@ -63,20 +63,15 @@ func (c completions) tipsOf(q question) (*repos.Repository, *repos.Tips, error) 
 	return repository, tips, err
 }
 
-func (c completions) branches(_ context.Context, q question) (answer, error) {
-	_, tips, err := c.tipsOf(q)
-	if err != nil {
-		return answer{}, err
+// named are names of refs of the repository.
+func (c completions) named(of func(*repos.Tips) []string) source {
+	return func(_ context.Context, q question) (answer, error) {
+		_, tips, err := c.tipsOf(q)
+		if err != nil {
+			return answer{}, err
+		}
+		return answer{values: of(tips)}, nil
 	}
-	return answer{values: branchesOf(tips)}, nil
-}
-
-func (c completions) tags(_ context.Context, q question) (answer, error) {
-	_, tips, err := c.tipsOf(q)
-	if err != nil {
-		return answer{}, err
-	}
-	return answer{values: namesBelow(tips, "refs/tags/")}, nil
 }
 
 // branchesOf a repository by their short names, the default branch first.
@@ -87,6 +82,8 @@ func branchesOf(tips *repos.Tips) []string {
 	}
 	return names
 }
+
+func tagsOf(tips *repos.Tips) []string { return namesBelow(tips, "refs/tags/") }
 
 func namesBelow(tips *repos.Tips, prefix string) []string {
 	var names []string
@@ -119,7 +116,7 @@ func (c completions) revisions(ctx context.Context, q question) (answer, error) 
 		}
 		values = append(values, branch)
 	}
-	found := answer{values: rank(append(values, namesBelow(tips, "refs/tags/")...), q.typed), ranked: true}
+	found := answer{values: rank(append(values, tagsOf(tips)...), q.typed), ranked: true}
 	if isHexPrefix(q.typed) {
 		ids, err := c.shortIDs(ctx, q)
 		if err != nil {
@@ -182,22 +179,26 @@ func (c completions) entries(
 	}
 	var names []string
 	for _, entry := range list {
-		switch {
-		case !wanted(entry):
-		case entry.Mode.IsDir():
-			names = append(names, entry.Name+"/")
-		default:
-			names = append(names, entry.Name)
+		name := entry.Name
+		if entry.Mode.IsDir() {
+			name += "/"
+		}
+		if wanted(entry) {
+			names = append(names, name)
 		}
 	}
-	if !presentable(folder) {
-		return answer{}, nil
+	return completeLast(folder, last, names), nil
+}
+
+// completeLast completes the last part of what is typed by one of the words.
+func completeLast(head, last string, words []string) answer {
+	found := answer{ranked: true}
+	if presentable(head) {
+		for _, word := range rank(words, last) {
+			found.values = append(found.values, head+word)
+		}
 	}
-	for _, name := range rank(names, last) {
-		found.values = append(found.values, folder+name)
-	}
-	found.ranked = true
-	return found, nil
+	return found
 }
 
 // prefixes are the folders that people put an archive into.
@@ -229,12 +230,5 @@ func (c completions) queries(_ context.Context, q question) (answer, error) {
 	if name, ok := strings.CutPrefix(word, "repo:"); ok {
 		head, word, words = head+"repo:", name, c.view.Names()
 	}
-	found := answer{ranked: true}
-	if !presentable(head) {
-		return found, nil
-	}
-	for _, value := range rank(words, word) {
-		found.values = append(found.values, head+value)
-	}
-	return found, nil
+	return completeLast(head, word, words), nil
 }

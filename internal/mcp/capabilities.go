@@ -6,6 +6,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/repomcp/repomcp/internal/binary"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
@@ -53,17 +54,6 @@ func (s *Server) capabilities(ctx context.Context, r *Request) capabilities {
 	return c
 }
 
-// initializeResult is [mcp.InitializeResult] with members of drafts.
-type initializeResult struct {
-	Capabilities    capabilities       `json:"capabilities"`
-	Instructions    string             `json:"instructions"`
-	ProtocolVersion string             `json:"protocolVersion"`
-	ServerInfo      mcp.Implementation `json:"serverInfo"`
-}
-
-// complement adds nothing: there are no sessions in the modern era.
-func (*initializeResult) complement(mcp.CacheableResult) {}
-
 // initialize answers the request that begins a session.
 func (s *Server) initialize(ctx context.Context, r *Request, params mcp.InitializeParams) (any, *Error) {
 	claims := Claims{
@@ -72,53 +62,52 @@ func (s *Server) initialize(ctx context.Context, r *Request, params mcp.Initiali
 		Binary:  parseBinaryCapability(r.Params.members[paramCapabilities]),
 	}
 	r.begun = &claims
-	return &initializeResult{
-		ProtocolVersion: claims.Version, Capabilities: s.capabilities(ctx, r), ServerInfo: s.implementation(),
-		Instructions: s.instructions(),
+	return members{
+		"protocolVersion": claims.Version, "capabilities": s.capabilities(ctx, r), "serverInfo": s.implementation(),
+		"instructions": s.instructions(),
 	}, nil
-}
-
-// discoverResult is [mcp.DiscoverResult] with members of drafts.
-type discoverResult struct {
-	Meta              *mcp.Meta      `json:"_meta,omitempty"`
-	CacheScope        mcp.CacheScope `json:"cacheScope,omitempty"`
-	Capabilities      capabilities   `json:"capabilities"`
-	Instructions      string         `json:"instructions"`
-	ResultType        mcp.ResultType `json:"resultType,omitempty"`
-	SupportedVersions []string       `json:"supportedVersions"`
-	TTL               *int64         `json:"ttlMs,omitempty"`
-}
-
-func (d *discoverResult) complement(c mcp.CacheableResult) {
-	d.Meta, d.ResultType, d.CacheScope, d.TTL = c.Meta, c.ResultType, c.CacheScope, c.TTLMs
 }
 
 // discover answers server/discover, which the modern era has instead.
 func (s *Server) discover(ctx context.Context, r *Request, _ struct{}) (any, *Error) {
-	return &discoverResult{
-		SupportedVersions: Versions(), Capabilities: s.capabilities(ctx, r), Instructions: s.instructions(),
+	return members{
+		"supportedVersions": Versions(), "capabilities": s.capabilities(ctx, r), "instructions": s.instructions(),
 	}, nil
 }
 
-// StreamCapability is the client capability resourceStreaming of SEP-2532.
-type StreamCapability struct {
+// TransferCapability is a client capability for bytes: resourceStreaming of SEP-2532, or
+// binaryTransfer of the Binary Transfer RFC.
+type TransferCapability struct {
 	Declared bool `json:"d,omitempty"`
+	// Preferred is the only mode of binaryTransfer that the client wants; "" leaves it
+	// to the transport.
+	Preferred binary.Mode `json:"p,omitempty"`
 	// MaxSize is the largest stream in bytes that the client accepts; 0 means
 	// any.
 	MaxSize int64 `json:"m,omitempty"`
-	// BadSize says that maxStreamSize is there and is no size. Streams are then
-	// refused: a limit that cannot be read must not be taken for none.
+	// BadSize says that the size is there and is none. Streams are then refused: a
+	// limit that cannot be read must not be taken for none.
 	BadSize bool `json:"b,omitempty"`
 }
 
-// parseStreamCapability reads the capability from raw client capabilities.
-func parseStreamCapability(capabilities json.RawMessage) StreamCapability {
+// The members of the capabilities that have the largest stream.
+const (
+	maxStreamSize = "maxStreamSize"
+	maxBinarySize = "maxBinarySize"
+)
+
+// parseStreamCapability reads resourceStreaming from raw client capabilities.
+func parseStreamCapability(capabilities json.RawMessage) (c TransferCapability) {
 	settings := declared(capabilities, paramStreaming, ExtensionStream)
-	if settings == nil {
-		return StreamCapability{}
-	}
-	size, bad := declaredSize(settings, "maxStreamSize")
-	return StreamCapability{Declared: true, MaxSize: size, BadSize: bad}
+	c.Declared = settings != nil
+	c.MaxSize, c.BadSize = declaredSize(settings, maxStreamSize)
+	return c
+}
+
+// badSize refuses what a client that declared no size with its capability asks for.
+func badSize(capability, member string) *Error {
+	return &Error{Reason: ReasonParams, Message: "The " + member + " of the client capability " + capability +
+		" must be a number of bytes, 1 or more. Leave it out to accept any size."}
 }
 
 // declared are the settings of a capability of a draft, or nil where it is not

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 	"unicode"
@@ -102,28 +103,17 @@ func rank(candidates []string, typed string) []string {
 
 // match tells how well a candidate fits: 0 is best, 3 not at all.
 func match(candidate, typed string) int {
-	at := strings.Index(candidate, typed)
+	begins := func(separator string) bool { return strings.Contains(candidate, separator+typed) }
 	switch {
-	case at < 0:
-		return 3
-	case at == 0:
+	case strings.HasPrefix(candidate, typed):
 		return 0
+	case !strings.Contains(candidate, typed):
+		return 3
+	case slices.ContainsFunc([]string{"/", "-", "_", "."}, begins):
+		return 1
+	default:
+		return 2
 	}
-	for ; at >= 0; at = next(candidate, typed, at) {
-		if strings.IndexByte("/-_.", candidate[at-1]) >= 0 {
-			return 1
-		}
-	}
-	return 2
-}
-
-// next is the place of the next occurrence, or -1.
-func next(candidate, typed string, at int) int {
-	following := strings.Index(candidate[at+1:], typed)
-	if following < 0 {
-		return -1
-	}
-	return at + 1 + following
 }
 
 // presentable reports whether a name can be shown and typed: others are left

@@ -35,10 +35,8 @@ type Connection struct {
 	tools   []string // that the client has chosen; nil are all
 	claims  *Claims  // nil before initialize
 
-	mu      sync.Mutex
-	calls   map[string]*Call // requests in flight, by their raw ids
-	listens int
-	streams int // requests whose replies have bytes beside them, or may have
+	mu    sync.Mutex
+	calls map[string]*Call // requests in flight, by their raw ids
 }
 
 // Connect makes a connection; Close has to follow. The address is that of
@@ -135,7 +133,7 @@ func (c *Connection) stream(ctx context.Context, r *Request) []byte {
 // Pump writes the notifications of the connection's session until ctx ends or a
 // write fails.
 func (c *Connection) Pump(ctx context.Context, notify func(message []byte) error) {
-	c.events.forward(ctx, nil, notify)
+	c.events.forward(ctx, nil, notify, nil, nil)
 }
 
 // Call is a request of a [Connection] in flight: until it has been answered, or
@@ -145,8 +143,6 @@ type Call struct {
 	request    *Request
 	context    context.Context
 	end        context.CancelFunc
-	listens    bool
-	streams    bool
 
 	// Guarded by Connection.mu.
 	cancelled bool // by the client, who then wants no reply
@@ -156,21 +152,30 @@ type Call struct {
 // Start makes an admitted request known, so that it can be cancelled. [Call.Answer]
 // has to follow, once, and then [Call.End].
 func (c *Connection) Start(ctx context.Context, r *Request) (*Call, *Error) {
-	call := &Call{connection: c, request: r, listens: r.IsListen(), streams: r.streams()}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if failure := c.refuse(call); failure != nil {
+	if failure := c.refuse(r); failure != nil {
 		return nil, failure
 	}
-	c.count(call, 1)
+	call := &Call{connection: c, request: r}
 	call.context, call.end = context.WithCancel(ctx)
 	c.calls[string(r.ID)] = call
 	return call, nil
 }
 
+// count returns how many of the requests in flight are of a kind.
+func (c *Connection) count(kind func(*Request) bool) (n int) {
+	for _, call := range c.calls {
+		if kind(call.request) {
+			n++
+		}
+	}
+	return n
+}
+
 // refuse says why a request cannot be started now, or nil.
-func (c *Connection) refuse(call *Call) *Error {
-	same := c.calls[string(call.request.ID)]
+func (c *Connection) refuse(r *Request) *Error {
+	same := c.calls[string(r.ID)]
 	switch {
 	case same != nil && same.answered:
 		return invalidRequest("The id is that of a request whose streams have not ended yet. Give each request an " +
@@ -178,25 +183,16 @@ func (c *Connection) refuse(call *Call) *Error {
 	case same != nil:
 		return invalidRequest("The id is that of a request that has not been answered yet. Give each request " +
 			"an id of its own.")
-	case call.listens && c.listens >= maxListens:
+	case r.IsListen() && c.count((*Request).IsListen) >= maxListens:
 		return &Error{Reason: ReasonRequest, Message: fmt.Sprintf("A connection has at most %d streams of "+
 			"subscriptions/listen. End one with notifications/cancelled first.", maxListens)}
-	case call.streams && c.streams >= maxStreams:
+	case r.streams() && c.count((*Request).streams) >= maxStreams:
 		failure := &Error{Reason: resources.ReasonBusy, Message: fmt.Sprintf("A connection has at most %d binary "+
 			"streams at a time. Wait for the end of one, or cancel one, and ask again; or ask without "+
 			"transferMode.", maxStreams)}
-		return call.request.About(failure.With("limit", maxStreams))
+		return r.About(failure.With("limit", maxStreams))
 	default:
 		return nil
-	}
-}
-
-func (c *Connection) count(call *Call, difference int) {
-	if call.listens {
-		c.listens += difference
-	}
-	if call.streams {
-		c.streams += difference
 	}
 }
 
@@ -209,7 +205,7 @@ func (c *Call) Answer(notify func(message []byte) error) Reply {
 		reply.Message = bytes.TrimSpace(reply.Message)
 		return reply
 	}
-	c.connection.server.drop(c.context, reply.Attachments)
+	c.connection.server.close(c.context, reply.Attachments)
 	return Reply{}
 }
 
@@ -232,9 +228,7 @@ func (c *Call) End() {
 	c.end()
 	c.connection.mu.Lock()
 	defer c.connection.mu.Unlock()
-	id := string(c.request.ID)
-	if c.connection.calls[id] == c {
+	if id := string(c.request.ID); c.connection.calls[id] == c {
 		delete(c.connection.calls, id)
-		c.connection.count(c, -1)
 	}
 }

@@ -166,9 +166,6 @@ func (s *Server) DownloadReply(ctx context.Context, r *Request, content *resourc
 	return reply.Message, nil
 }
 
-// complement adds nothing: it has what is wanted, and may not be kept.
-func (downloadResult) complement(mcp.CacheableResult) {}
-
 // downloadResult has what 2026-07-28 wants of every result, which mcp-go adds to
 // all others.
 func (s *Server) downloadResult(r *Request, content *resources.Content, url string, link links.Link) downloadResult {

@@ -17,16 +17,31 @@ type Observer interface {
 	Session(Session)
 }
 
+// The outcomes of a message, and of an HTTP request.
+const (
+	OutcomeDone     = "done"
+	OutcomeError    = "error"   // there was a reply, and it says that something failed
+	OutcomeAborted  = "aborted" // the reply, or a stream of it, did not end
+	OutcomePanicked = "panicked"
+)
+
+// OutcomeOf is how a message was answered that has an account.
+func OutcomeOf(account *resources.Account) string {
+	if account.Facts().Failed {
+		return OutcomeError
+	}
+	return OutcomeDone
+}
+
 // Exchange is a message of MCP that was answered, whatever carried it.
 type Exchange struct {
 	Transport string // http, websocket or stdio
 	Method    string // as the client wrote it
 	Tool      string // that was called; "" for none
-	// Outcome is done, error, aborted or panicked.
-	Outcome string
-	Bytes   int64
-	Took    time.Duration
-	Details Details
+	Outcome   string
+	Bytes     int64
+	Took      time.Duration
+	Details   Details
 }
 
 // Details are what else is known of an exchange. Nothing of them is made for it: who
@@ -106,6 +121,5 @@ var notified = map[string]bool{MethodInitialized: true, MethodCancelled: true}
 // IsMethod reports whether there is a method, or a notification, of that name in any
 // era.
 func IsMethod(name string) bool {
-	return methods[SessionEra][name] != nil || methods[ModernEra][name] != nil || notified[name] ||
-		name == MethodStream || name == MethodListen
+	return methods[name].serve != nil || notified[name] || name == MethodStream || name == MethodListen
 }

@@ -46,19 +46,6 @@ type listedResource struct {
 	URI              string         `json:"uri"`
 }
 
-type listResult struct {
-	Meta       *mcp.Meta        `json:"_meta,omitempty"`
-	CacheScope mcp.CacheScope   `json:"cacheScope,omitempty"`
-	NextCursor mcp.Cursor       `json:"nextCursor,omitempty"`
-	Resources  []listedResource `json:"resources"`
-	ResultType mcp.ResultType   `json:"resultType,omitempty"`
-	TTL        *int64           `json:"ttlMs,omitempty"`
-}
-
-func (l *listResult) complement(c mcp.CacheableResult) {
-	l.Meta, l.ResultType, l.CacheScope, l.TTL = c.Meta, c.ResultType, c.CacheScope, c.TTLMs
-}
-
 // listResources answers resources/list with a page of the catalogue.
 func (s *Server) listResources(ctx context.Context, r *Request, params mcp.PaginatedParams) (any, *Error) {
 	decoded, failure := decodeCursor(r, params.Cursor)
@@ -72,14 +59,15 @@ func (s *Server) listResources(ctx context.Context, r *Request, params mcp.Pagin
 	}
 	view := s.catalogue.For(ctx)
 	names, more := view.Page(after, pageSize)
-	result := &listResult{Resources: make([]listedResource, 0, 2*len(names))}
+	list := make([]listedResource, 0, 2*len(names))
 	for _, name := range names {
 		if repository, err := view.Known(name); err == nil {
-			result.Resources = append(result.Resources, s.listed(ctx, repository)...)
+			list = append(list, s.listed(ctx, repository)...)
 		}
 	}
+	result := members{"resources": list}
 	if more {
-		result.NextCursor = cursorAfter(names[len(names)-1])
+		result["nextCursor"] = cursorAfter(names[len(names)-1])
 	}
 	return result, nil
 }

@@ -9,8 +9,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/mark3labs/mcp-go/mcp"
-
-	"github.com/repomcp/repomcp/internal/resources"
 )
 
 const (
@@ -32,10 +30,6 @@ type Message struct {
 	ID     json.RawMessage
 	Method string
 	Params Params
-	// Raw is the message with nothing in it but the members that JSON-RPC
-	// knows, so that no other reader of it can find a second method or id in a
-	// spelling that it takes for the same.
-	Raw json.RawMessage
 }
 
 // IsRequest reports whether the message wants a reply.
@@ -111,11 +105,9 @@ func parseMessage(raw json.RawMessage) (Message, *Error) {
 	}
 	var message Message
 	if id, ok := members["id"]; ok {
-		canonical, ok := canonicalID(id)
-		if !ok {
+		if message.ID, ok = canonicalID(id); !ok {
 			return Message{}, invalidRequest(`The member "id" must be a string or an integer.`)
 		}
-		message.ID, members["id"] = canonical, canonical
 	}
 	if method, ok := members["method"]; ok {
 		if err := json.Unmarshal(method, &message.Method); err != nil || message.Method == "" {
@@ -135,23 +127,7 @@ func parseMessage(raw json.RawMessage) (Message, *Error) {
 	if message.Method == "" && (message.ID == nil || !answers) {
 		return Message{}, invalidRequest("The message is neither a request nor a notification nor a reply.")
 	}
-	var err error
-	message.Raw, err = json.Marshal(known(members))
-	if err != nil {
-		return Message{}, resources.Internal(err)
-	}
 	return message, nil
-}
-
-// known keeps the members that JSON-RPC 2.0 defines.
-func known(members map[string]json.RawMessage) map[string]json.RawMessage {
-	kept := make(map[string]json.RawMessage, len(members))
-	for _, name := range []string{"jsonrpc", "id", "method", "params", "result", "error"} {
-		if value, ok := members[name]; ok {
-			kept[name] = value
-		}
-	}
-	return kept
 }
 
 const (

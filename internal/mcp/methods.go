@@ -33,35 +33,28 @@ const (
 // handler answers a request with a result, or says why not.
 type handler func(s *Server, ctx context.Context, r *Request) (any, *Error)
 
-// methods are those that there are, by era.
-var methods = [...]map[string]handler{
-	SessionEra: {
-		MethodInitialize:  handle((*Server).initialize),
-		MethodPing:        handle((*Server).ping),
-		MethodSetLevel:    handle((*Server).setLevel),
-		MethodList:        handle((*Server).listResources),
-		MethodTemplates:   handle((*Server).listTemplates),
-		MethodRead:        handle((*Server).read),
-		MethodSubscribe:   handle((*Server).subscribe),
-		MethodUnsubscribe: handle((*Server).unsubscribe),
-		MethodComplete:    handle((*Server).complete),
-		MethodToolsList:   handle((*Server).listTools),
-		MethodToolsCall:   handle((*Server).callTool),
-		MethodPromptsList: handle((*Server).listPrompts),
-		MethodPromptsGet:  handle((*Server).getPrompt),
-	},
-	ModernEra: {
-		MethodDiscover:    handle((*Server).discover),
-		MethodList:        handle((*Server).listResources),
-		MethodTemplates:   handle((*Server).listTemplates),
-		MethodRead:        handle((*Server).read),
-		MethodComplete:    handle((*Server).complete),
-		MethodToolsList:   handle((*Server).listTools),
-		MethodToolsCall:   handle((*Server).callTool),
-		MethodPromptsList: handle((*Server).listPrompts),
-		MethodPromptsGet:  handle((*Server).getPrompt),
-	},
+// methods are those that there are, and the eras that have them.
+var methods = map[string]struct {
+	serve handler
+	eras  []Era
+}{
+	MethodInitialize:  {handle((*Server).initialize), []Era{SessionEra}},
+	MethodPing:        {handle((*Server).ping), []Era{SessionEra}},
+	MethodSetLevel:    {handle((*Server).setLevel), []Era{SessionEra}},
+	MethodSubscribe:   {handle((*Server).subscribe), []Era{SessionEra}},
+	MethodUnsubscribe: {handle((*Server).unsubscribe), []Era{SessionEra}},
+	MethodDiscover:    {handle((*Server).discover), []Era{ModernEra}},
+	MethodList:        {handle((*Server).listResources), bothEras},
+	MethodTemplates:   {handle((*Server).listTemplates), bothEras},
+	MethodRead:        {handle((*Server).read), bothEras},
+	MethodComplete:    {handle((*Server).complete), bothEras},
+	MethodToolsList:   {handle((*Server).listTools), bothEras},
+	MethodToolsCall:   {handle((*Server).callTool), bothEras},
+	MethodPromptsList: {handle((*Server).listPrompts), bothEras},
+	MethodPromptsGet:  {handle((*Server).getPrompt), bothEras},
 }
+
+var bothEras = []Era{SessionEra, ModernEra}
 
 // handle has the params of a method read as those of their type.
 func handle[P any](serve func(s *Server, ctx context.Context, r *Request, params P) (any, *Error)) handler {
@@ -90,11 +83,11 @@ func parseParams[P any](r *Request) (params P, failure *Error) {
 
 // serve finds who answers a request.
 func (s *Server) serve(ctx context.Context, r *Request) (any, *Error) {
-	serve := methods[r.Era][r.Method]
-	if serve == nil {
-		serve = handle((*Server).refuseMethod)
+	method := methods[r.Method]
+	if !slices.Contains(method.eras, r.Era) {
+		method.serve = handle((*Server).refuseMethod)
 	}
-	result, failure := serve(s, ctx, r)
+	result, failure := method.serve(s, ctx, r)
 	if failure == nil {
 		s.complement(r, result)
 	}
@@ -126,11 +119,8 @@ var levels = []mcp.LoggingLevel{
 	mcp.LoggingLevelError, mcp.LoggingLevelCritical, mcp.LoggingLevelAlert, mcp.LoggingLevelEmergency,
 }
 
-// ownResult is a result with members of drafts, which mcp-go's types do not have.
-type ownResult interface {
-	// complement takes over what 2026-07-28 wants of a result that may be kept.
-	complement(c mcp.CacheableResult)
-}
+// members are a result with members of drafts, which mcp-go's types do not have.
+type members map[string]any
 
 // complement adds to a result what 2026-07-28 wants of all.
 func (s *Server) complement(r *Request, result any) {
@@ -138,10 +128,11 @@ func (s *Server) complement(r *Request, result any) {
 		return
 	}
 	switch result := result.(type) {
-	case ownResult:
+	case members:
 		var all mcp.CacheableResult
 		s.stamp(r, &all)
-		result.complement(all)
+		result["_meta"], result["resultType"] = all.Meta, all.ResultType
+		result["cacheScope"], result["ttlMs"] = all.CacheScope, all.TTLMs
 	case mcp.ResultMetadata:
 		s.stamp(r, result)
 	}

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -18,9 +18,10 @@ import (
 // them. What changes meanwhile is told of once there is room.
 const outboxLength = 100
 
-// notification is a message that wants no answer.
+// notification is a message whose answer, if it wants one, means nothing.
 type notification struct {
 	JSONRPC string         `json:"jsonrpc"`
+	ID      int64          `json:"id,omitempty"` // of a ping
 	Method  string         `json:"method"`
 	Params  map[string]any `json:"params,omitempty"`
 }
@@ -48,16 +49,23 @@ func (o outbox) put(change watch.Change) error {
 }
 
 // forward writes what comes, with the meta in each, until ctx ends or a write
-// fails.
-func (o outbox) forward(ctx context.Context, meta map[string]any, notify func(message []byte) error) {
+// fails. At each of the ticks, which may be nil, it writes a ping: that keeps a
+// stream open through proxies.
+func (o outbox) forward(
+	ctx context.Context, meta map[string]any, notify func(message []byte) error, ticks <-chan time.Time,
+	pings *atomic.Int64,
+) {
 	for {
+		var n notification
 		select {
 		case <-ctx.Done():
 			return
-		case n := <-o:
-			if n.write(meta, notify) != nil {
-				return
-			}
+		case n = <-o:
+		case <-ticks:
+			n = notification{JSONRPC: mcp.JSONRPC_VERSION, ID: pings.Add(1), Method: MethodPing}
+		}
+		if n.write(meta, notify) != nil {
+			return
 		}
 	}
 }
@@ -90,13 +98,6 @@ func (r *Request) subscriber(ctx context.Context) string {
 	return subscriberOf(ctx, r.Session)
 }
 
-// listening knows which sessions have an event stream on this server: a session
-// may have one.
-type listening struct {
-	mu       sync.Mutex
-	sessions map[string]bool
-}
-
 // Events is the event stream of a session.
 type Events struct {
 	server  *Server
@@ -108,15 +109,9 @@ type Events struct {
 // time. Close it.
 func (s *Server) OpenEvents(ctx context.Context, session string) (events *Events, ok bool) {
 	session = subscriberOf(ctx, session)
-	s.listening.mu.Lock()
-	defer s.listening.mu.Unlock()
-	if s.listening.sessions[session] {
+	if _, taken := s.listening.LoadOrStore(session, true); taken {
 		return nil, false
 	}
-	if s.listening.sessions == nil {
-		s.listening.sessions = make(map[string]bool)
-	}
-	s.listening.sessions[session] = true
 	events = &Events{s, session, newOutbox()}
 	s.subscriptions.Connect(ctx, session, events.outbox.put)
 	return events, true
@@ -125,17 +120,7 @@ func (s *Server) OpenEvents(ctx context.Context, session string) (events *Events
 // Close ends the stream. What the session watches stays for a while.
 func (e *Events) Close() {
 	e.server.subscriptions.Disconnect(e.session)
-	e.server.listening.mu.Lock()
-	defer e.server.listening.mu.Unlock()
-	delete(e.server.listening.sessions, e.session)
-}
-
-// ping is a request to the client, whose answer means nothing: it keeps a stream
-// open through proxies.
-type ping struct {
-	JSONRPC string `json:"jsonrpc"`
-	ID      int64  `json:"id"`
-	Method  string `json:"method"`
+	e.server.listening.Delete(e.session)
 }
 
 // Run writes notifications, and a ping every so often, until ctx ends or a write
@@ -143,26 +128,5 @@ type ping struct {
 func (e *Events) Run(ctx context.Context, write func(message []byte) error) {
 	ticker := time.NewTicker(e.server.options.Heartbeat)
 	defer ticker.Stop()
-	for {
-		var err error
-		select {
-		case <-ctx.Done():
-			return
-		case n := <-e.outbox:
-			err = n.write(nil, write)
-		case <-ticker.C:
-			err = e.ping(write)
-		}
-		if err != nil {
-			return
-		}
-	}
-}
-
-func (e *Events) ping(write func(message []byte) error) error {
-	message, err := json.Marshal(ping{mcp.JSONRPC_VERSION, e.server.pings.Add(1), MethodPing})
-	if err != nil {
-		return err
-	}
-	return write(message)
+	e.outbox.forward(ctx, nil, write, ticker.C, &e.server.pings)
 }

@@ -1,10 +1,15 @@
 package mcp
 
 import (
+	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
+	"iter"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -69,7 +74,7 @@ type Server struct {
 	sessions      *Sessions
 	logger        *slog.Logger
 	calls         calls
-	listening     listening
+	listening     sync.Map     // the sessions that have an event stream, as subscriberOf has them
 	pings         atomic.Int64 // ids of those that were sent
 	tools         []mcp.Tool   // by their names
 	handlers      map[string]ToolHandler
@@ -96,27 +101,16 @@ The same as resources: repo://{repo}/refs, repo://{repo}/contents/{path}, and re
 
 // New makes a server.
 func New(options Options) *Server {
-	if options.ReadLimit == 0 {
-		options.ReadLimit = defaultReadLimit
-	}
-	if options.BinaryLimit == 0 {
-		options.BinaryLimit = archive.DefaultBytes
-	}
-	if options.completionTime == 0 {
-		options.completionTime = defaultCompletionTime
-	}
-	if options.Heartbeat == 0 {
-		options.Heartbeat = defaultHeartbeat
-	}
-	if options.Sessions == nil {
-		options.Sessions = NewSessions(nil)
-	}
-	if options.Logger == nil {
-		options.Logger = slog.New(slog.DiscardHandler)
-	}
+	options.ReadLimit = cmp.Or(options.ReadLimit, defaultReadLimit)
+	options.BinaryLimit = cmp.Or(options.BinaryLimit, archive.DefaultBytes)
+	options.completionTime = cmp.Or(options.completionTime, defaultCompletionTime)
+	options.Heartbeat = cmp.Or(options.Heartbeat, defaultHeartbeat)
+	options.Sessions = cmp.Or(options.Sessions, NewSessions(nil))
+	options.Logger = cmp.Or(options.Logger, slog.New(slog.DiscardHandler))
 	return &Server{
 		options: options, catalogue: options.Catalogue, resources: options.Resources,
 		subscriptions: options.Subscriptions, sessions: options.Sessions, logger: options.Logger,
+		calls:    calls{running: make(map[callKey][]*context.CancelCauseFunc)},
 		handlers: make(map[string]ToolHandler), writers: make(map[string]PromptWriter),
 	}
 }
@@ -154,7 +148,7 @@ func (s *Server) Answer(ctx context.Context, r *Request) Reply {
 	answered := false
 	defer func() {
 		if !answered {
-			s.drop(ctx, attachments)
+			s.close(ctx, attachments)
 		}
 	}()
 	result, failure := s.serve(resources.WithAttachments(ctx, attachments), r)
@@ -178,7 +172,8 @@ func (s *Server) Answer(ctx context.Context, r *Request) Reply {
 func (r *Request) reply(ctx context.Context, result any, failure *Error) Reply {
 	if failure == nil {
 		var envelope any = mcp.JSONRPCResponse{JSONRPC: mcp.JSONRPC_VERSION, ID: mcp.NewRequestId(r.ID), Result: result}
-		if _, own := result.(ownResult); own {
+		switch result.(type) {
+		case members, downloadResult:
 			envelope = map[string]any{"jsonrpc": mcp.JSONRPC_VERSION, "id": r.ID, "result": result}
 		}
 		message, err := json.Marshal(envelope)
@@ -192,6 +187,23 @@ func (r *Request) reply(ctx context.Context, result any, failure *Error) Reply {
 	return Reply{
 		Message: ErrorReply(r.ID, r.About(failure), r.Era), Code: code, Refusal: limits.RefusalOf(failure),
 	}
+}
+
+// WriteBatch writes replies as one array, each before the next is made, and reports
+// whether there were any: of none nothing is written.
+func WriteBatch(w io.Writer, replies iter.Seq[[]byte]) (begun bool, err error) {
+	separator := "["
+	for reply := range replies {
+		if _, err := w.Write(append([]byte(separator), bytes.TrimSpace(reply)...)); err != nil {
+			return true, err
+		}
+		separator = ","
+	}
+	if separator == "[" {
+		return false, nil
+	}
+	_, err = io.WriteString(w, "]")
+	return true, err
 }
 
 // Identity is what the server says of itself, to clients that ask for it in the

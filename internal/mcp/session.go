@@ -24,9 +24,9 @@ type Claims struct {
 	// Version of the protocol that initialize agreed on.
 	Version string `json:"v"`
 	// Stream is the client's resourceStreaming capability.
-	Stream StreamCapability `json:"s"`
+	Stream TransferCapability `json:"s"`
 	// Binary is the client's binaryTransfer capability.
-	Binary BinaryCapability `json:"x,omitzero"`
+	Binary TransferCapability `json:"x,omitzero"`
 	// Nonce tells sessions apart and makes ids impossible to guess.
 	Nonce string `json:"n"`
 	// Issued is when, in seconds since 1970.

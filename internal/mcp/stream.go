@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"fmt"
+	"io"
 
 	"github.com/repomcp/repomcp/internal/resources"
 )
@@ -42,7 +43,7 @@ func (s *Server) Stream(ctx context.Context, r *Request) (*resources.Content, *E
 	return content, nil
 }
 
-func (s *Server) close(ctx context.Context, content *resources.Content) {
+func (s *Server) close(ctx context.Context, content io.Closer) {
 	if err := content.Close(); err != nil {
 		s.logger.ErrorContext(ctx, "closing a resource failed", "error", err)
 	}
@@ -74,8 +75,7 @@ func (r *Request) refusesStreams() *Error {
 			Data: map[string]any{"requiredCapabilities": map[string]any{paramStreaming: map[string]any{}}},
 		}
 	case r.Stream.BadSize:
-		return &Error{Reason: ReasonParams, Message: "The maxStreamSize of the client capability resourceStreaming " +
-			"must be a number of bytes, 1 or more. Leave it out to accept any size."}
+		return badSize(paramStreaming, maxStreamSize)
 	default:
 		return nil
 	}

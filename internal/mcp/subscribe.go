@@ -90,6 +90,6 @@ func (s *Server) listen(
 	if acknowledgement.write(meta, notify) == nil && !established.IsEmpty() {
 		events := newOutbox()
 		stream.Begin(events.put)
-		events.forward(ctx, meta, notify)
+		events.forward(ctx, meta, notify, nil, nil)
 	}
 }

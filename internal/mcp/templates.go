@@ -23,18 +23,6 @@ type template struct {
 	URI         string         `json:"uriTemplate"`
 }
 
-type templatesResult struct {
-	Meta       *mcp.Meta      `json:"_meta,omitempty"`
-	CacheScope mcp.CacheScope `json:"cacheScope,omitempty"`
-	Templates  []template     `json:"resourceTemplates"`
-	ResultType mcp.ResultType `json:"resultType,omitempty"`
-	TTL        *int64         `json:"ttlMs,omitempty"`
-}
-
-func (l *templatesResult) complement(c mcp.CacheableResult) {
-	l.Meta, l.ResultType, l.CacheScope, l.TTL = c.Meta, c.ResultType, c.CacheScope, c.TTLMs
-}
-
 // GetName implements [mcp.Named].
 func (t template) GetName() string { return t.Name }
 
@@ -44,7 +32,7 @@ func (s *Server) listTemplates(_ context.Context, r *Request, params mcp.Paginat
 	if failure != nil {
 		return nil, failure
 	}
-	return &templatesResult{Templates: left}, nil
+	return members{"resourceTemplates": left}, nil
 }
 
 // templates are the grammar of [resources.Parse] as RFC 6570 templates, by their

@@ -2,6 +2,7 @@ package stdio
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,12 +62,8 @@ var ErrCutOff = errors.New("requests were cut off")
 // requests in flight are answered before. It fails when one was not, or when a
 // stream breaks.
 func Serve(ctx context.Context, options Options) error {
-	if options.Drain == 0 {
-		options.Drain = defaultDrain
-	}
-	if options.Logger == nil {
-		options.Logger = slog.New(slog.DiscardHandler)
-	}
+	options.Drain = cmp.Or(options.Drain, defaultDrain)
+	options.Logger = cmp.Or(options.Logger, slog.New(slog.DiscardHandler))
 	running, end := context.WithCancelCause(context.WithoutCancel(ctx))
 	defer end(nil)
 	p := &pipes{

@@ -78,9 +78,7 @@ func New(o Options) (*Issuer, error) {
 	if o.Now == nil {
 		o.Now = time.Now
 	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
+	o.Logger = cmp.Or(o.Logger, slog.New(slog.DiscardHandler))
 	i := &Issuer{options: o, keys: newKeySet(o)}
 	i.verifier = oidc.NewVerifier(o.URL, i.keys, &oidc.Config{
 		ClientID: o.Audience, SupportedSigningAlgs: algorithms, Now: o.Now,

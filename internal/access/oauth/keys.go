@@ -64,8 +64,8 @@ func (k *keySet) VerifySignature(ctx context.Context, token string) ([]byte, err
 		return nil, errors.New("it is no JSON Web Token with one signature")
 	}
 	if keys := k.known.Load(); keys != nil {
-		if payload, known := verify(signed, *keys); payload != nil || known {
-			return payload, unlessVerified(payload)
+		if payload, known, err := verify(signed, *keys); known {
+			return payload, err
 		}
 	}
 	keys, err := k.fetch(ctx) // the issuer may have new ones
@@ -75,20 +75,13 @@ func (k *keySet) VerifySignature(ctx context.Context, token string) ([]byte, err
 		}
 		return nil, err
 	}
-	payload, _ := verify(signed, keys)
-	return payload, unlessVerified(payload)
+	payload, _, err := verify(signed, keys)
+	return payload, err
 }
 
-func unlessVerified(payload []byte) error {
-	if payload == nil {
-		return errSignature
-	}
-	return nil
-}
-
-// verify returns what was signed, or nil, and whether the key that the token names is
-// known. A token that names none may be of any.
-func verify(signed *jose.JSONWebSignature, keys []jose.JSONWebKey) (payload []byte, known bool) {
+// verify returns what was signed, or [errSignature], and whether the key that the token
+// names is known, or the one that has signed it: a token that names none may be of any.
+func verify(signed *jose.JSONWebSignature, keys []jose.JSONWebKey) (payload []byte, known bool, err error) {
 	header := signed.Signatures[0].Header
 	for _, key := range keys {
 		if header.KeyID != "" && key.KeyID != header.KeyID {
@@ -99,10 +92,10 @@ func verify(signed *jose.JSONWebSignature, keys []jose.JSONWebKey) (payload []by
 			continue
 		}
 		if payload, err := signed.Verify(key.Key); err == nil {
-			return payload, true
+			return payload, true, nil
 		}
 	}
-	return nil, known
+	return nil, known, errSignature
 }
 
 // fetch asks the issuer for its keys, unless it was asked a moment ago. An error says that

@@ -67,7 +67,7 @@ func TestATokenIsKnownUntilItExpiresOrIsRevoked(t *testing.T) {
 		}
 	}
 	check("at first", "token:alice", "token:bob@build-1.x")
-	if who, err := store.Authenticate(t.Context(), alice); err != nil || !slices.Equal(who.Groups, []string{"a", "b"}) || !who.HasScope("read") {
+	if who, err := store.Authenticate(t.Context(), alice); err != nil || !slices.Equal(who.Groups, []string{"a", "b"}) || !slices.Contains(who.Scopes, "read") {
 		t.Errorf("%+v, %v", who, err)
 	}
 	for _, other := range []string{"", Prefix, alice + "A", alice[:len(alice)-1], strings.ToLower(alice), "alice", bob[len(Prefix):]} {

@@ -37,7 +37,7 @@ func (c *Conversation) noticed(ctx context.Context, message mcp.Message) {
 	if message.IsReply() {
 		return
 	}
-	c.log(ctx, &mcp.Request{Message: message, Version: c.client.Protocol()}, outcomeDone, 0, 0)
+	c.log(ctx, &mcp.Request{Message: message, Version: c.client.Protocol()}, mcp.OutcomeDone, 0, 0)
 }
 
 // refuse replies to a message that is not answered, and logs it.
@@ -45,7 +45,7 @@ func (c *Conversation) refuse(ctx context.Context, request *mcp.Request, failure
 	start := time.Now()
 	resources.AccountOf(ctx).Fail(mcp.Code(failure, request.Era))
 	length := c.fail(ctx, request.ID, failure, request.Era)
-	c.log(ctx, request, outcomeError, length, time.Since(start))
+	c.log(ctx, request, mcp.OutcomeError, length, time.Since(start))
 }
 
 // tellOfEnd has the observer know that the connection has ended, if it was a session.

@@ -141,38 +141,19 @@ func (c *Conversation) batch(ctx context.Context, messages []mcp.Message) (work 
 	if replies == nil {
 		return nil
 	}
-	return func() { _ = c.message(ctx, joined(replies)) } // a failure has ended the connection
-}
-
-// joined writes the replies that there are as an array.
-func joined(replies []func() []byte) func(io.Writer) error {
-	return func(w io.Writer) error {
-		separator := "["
-		for _, reply := range replies {
-			text := reply()
-			if text == nil {
-				continue
-			}
-			if _, err := w.Write(append([]byte(separator), text...)); err != nil {
-				return err
-			}
-			separator = ","
-		}
-		if separator == "[" {
-			return nil // all were cancelled
-		}
-		_, err := w.Write([]byte("]"))
-		return err
+	return func() {
+		_ = c.message(ctx, func(w io.Writer) error { // a failure has ended the connection
+			_, err := mcp.WriteBatch(w, func(yield func([]byte) bool) {
+				for _, reply := range replies {
+					if text := reply(); text != nil && !yield(text) { // nil: it was cancelled
+						return
+					}
+				}
+			})
+			return err
+		})
 	}
 }
-
-// The outcomes of a request, as the log has them.
-const (
-	outcomeDone     = "done"
-	outcomeError    = "error" // the reply says that something failed
-	outcomePanicked = "panicked"
-	outcomeAborted  = "aborted" // a stream of the reply is not whole
-)
 
 // reply answers a request and sends what its reply names. What waits for its client
 // then does not keep its slot.
@@ -197,7 +178,7 @@ func (c *Conversation) reply(ctx context.Context, request *mcp.Request, call *mc
 	sent, whole := c.carry(ctx, call, streams)
 	length += sent
 	if !whole {
-		outcome = outcomeAborted
+		outcome = mcp.OutcomeAborted
 	}
 }
 
@@ -210,14 +191,11 @@ func (c *Conversation) answer(
 			c.options.Logger.Error("a handler panicked", "panic", cause)
 			failure := resources.Internal(nil)
 			reply = mcp.Reply{Message: bytes.TrimSpace(mcp.ErrorReply(request.ID, failure, request.Era))}
-			outcome = outcomePanicked
+			outcome = mcp.OutcomePanicked
 		}
 	}()
 	reply = call.Answer(func(notification []byte) error { return c.write(ctx, notification) })
-	if resources.AccountOf(ctx).Facts().Failed {
-		return reply, outcomeError
-	}
-	return reply, outcomeDone
+	return reply, mcp.OutcomeOf(resources.AccountOf(ctx))
 }
 
 // log writes one line per message, and tells of it.
