@@ -45,7 +45,7 @@ var arrows = map[string][]string{
 	"internal/statuspage": {"internal/access", "internal/repos"},
 	// What the operator asks: nothing that serves clients knows of it.
 	"internal/admin":     {"internal/repos"},
-	"internal/doctor":    {"internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/cache", "internal/links", "internal/panics", "internal/refresh", "internal/repos"},
+	"internal/doctor":    {"internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/cache", "internal/limits", "internal/links", "internal/panics", "internal/refresh", "internal/repos"},
 	"internal/metrics":   {"internal/cache", "internal/httpx", "internal/limits", "internal/mcp", "internal/refresh", "internal/repos", "internal/watch", "internal/workers"},
 	"internal/telemetry": {"internal/httpx", "internal/mcp", "internal/resources"},
 	"internal/mcp":       {"internal/access", "internal/archive", "internal/binary", "internal/limits", "internal/links", "internal/repos", "internal/repos/newest", "internal/resources", "internal/watch"},

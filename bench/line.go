@@ -2,8 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
-	"io"
 	"net"
 	"sync"
 	"time"
@@ -22,10 +20,39 @@ const (
 // direction, for all connections together. That a connection costs a round trip to
 // begin is paid with its first bytes. Windows that grow are not imitated.
 type line struct {
-	listener net.Listener
-	to       string
+	net.Listener
 	running  sync.WaitGroup
 	up, down lane
+}
+
+func openLine(ctx context.Context, to string) (*line, error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(hostname(), "0"))
+	if err != nil {
+		return nil, err
+	}
+	l := &line{Listener: listener}
+	l.running.Go(func() {
+		for {
+			in, err := l.Accept()
+			if err != nil {
+				return
+			}
+			out, err := (&net.Dialer{}).DialContext(ctx, "tcp", to)
+			if err != nil {
+				_ = in.Close()
+				continue
+			}
+			l.running.Go(func() { l.up.carry(out, in, time.Now().Add(3*oneWay)) })
+			l.running.Go(func() { l.down.carry(in, out, time.Now()) })
+		}
+	})
+	return l, nil
+}
+
+// close waits for connections, which end with the servers or the clients.
+func (l *line) close() {
+	_ = l.Close()
+	l.running.Wait()
 }
 
 // lane is one direction.
@@ -45,77 +72,30 @@ func (l *lane) leave(n int) time.Time {
 	return l.free
 }
 
-func openLine(ctx context.Context, to string) (*line, error) {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(hostname(), "0"))
-	if err != nil {
-		return nil, err
+// carry copies one direction to its end. Nothing comes before the earliest time.
+func (l *lane) carry(to, from net.Conn, earliest time.Time) {
+	type carried struct {
+		bytes []byte
+		due   time.Time
 	}
-	l := &line{listener: listener, to: to}
-	l.running.Go(func() { l.accept(ctx) })
-	return l, nil
-}
-
-func (l *line) port() string {
-	_, port, _ := net.SplitHostPort(l.listener.Addr().String())
-	return port
-}
-
-// close waits for connections, which end with the servers or the clients.
-func (l *line) close() {
-	_ = l.listener.Close()
-	l.running.Wait()
-}
-
-func (l *line) accept(ctx context.Context) {
-	for {
-		in, err := l.listener.Accept()
-		if err != nil {
-			return
-		}
-		out, err := (&net.Dialer{}).DialContext(ctx, "tcp", l.to)
-		if err != nil {
-			_ = in.Close()
-			continue
-		}
-		l.running.Go(func() { l.up.carry(out, in, 2*oneWay) })
-		l.running.Go(func() { l.down.carry(in, out, 0) })
-	}
-}
-
-// carried are bytes on their way.
-type carried struct {
-	bytes []byte
-	due   time.Time
-}
-
-// carry copies one direction to its end. What comes first is later by a delay.
-func (l *lane) carry(to, from net.Conn, delay time.Duration) {
-	way, began := make(chan carried, underWay), time.Now()
+	way := make(chan carried, underWay)
 	go func() {
 		defer close(way)
-		for {
-			bytes := make([]byte, packet)
-			n, err := from.Read(bytes)
+		for err := error(nil); err == nil; {
+			bytes, n := make([]byte, packet), 0
+			n, err = from.Read(bytes)
 			due := l.leave(n).Add(oneWay)
-			if early := began.Add(delay + oneWay); due.Before(early) {
-				due = early
+			if due.Before(earliest) {
+				due = earliest
 			}
 			way <- carried{bytes[:n], due}
-			if err != nil {
-				return
-			}
 		}
 	}()
-	var err error
 	for c := range way {
-		if time.Sleep(time.Until(c.due)); err == nil {
-			_, err = to.Write(c.bytes)
-		}
-		if err != nil {
-			_ = from.Close()
+		time.Sleep(time.Until(c.due))
+		if _, err := to.Write(c.bytes); err != nil {
+			_ = from.Close() // what still comes is lost
 		}
 	}
-	if half, ok := to.(interface{ CloseWrite() error }); ok && !errors.Is(err, io.EOF) {
-		_ = half.CloseWrite()
-	}
+	_ = to.(*net.TCPConn).CloseWrite() // the other end may have closed it
 }

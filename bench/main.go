@@ -15,8 +15,8 @@
 // after. Memory is sampled from /proc, anonymous and mapped pages apart,
 // because a mapped pack belongs to the page cache and not to the process.
 //
-// contestants.go is the table of who is compared with whom, and on what;
-// targets.go is the table of what is wanted. Linux only.
+// contestants.sh has the tables of who is compared with whom, on what, and of what is
+// wanted; corpora.sh makes the repositories. Linux only.
 package main
 
 import (
@@ -26,7 +26,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"slices"
@@ -38,8 +37,7 @@ import (
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	err := run(ctx, os.Args[1:])
-	if err != nil && !errors.Is(err, flag.ErrHelp) {
+	if err := run(ctx, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
@@ -51,9 +49,9 @@ type bench struct {
 	rounds    int
 	dir       string // folder that keeps the generated repositories and the program under test
 	selection string // keys of repositories and comparisons, with commas between; "" means all
+	tables    tables
 	start     time.Time
 	results   []result
-	updates   string // the tables of the bytes of updates
 }
 
 func run(ctx context.Context, args []string) error {
@@ -81,13 +79,15 @@ func run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	b.progress("building repomcp")
-	//nolint:gosec // our own
-	build := exec.CommandContext(ctx, "go", "build", "-o", b.binary(), "github.com/repomcp/repomcp/cmd/repomcp")
-	if out, err := build.CombinedOutput(); err != nil {
-		return fmt.Errorf("go build: %w\n%s", err, out)
+	if b.tables, err = readTables(ctx); err != nil {
+		return err
 	}
-	failed := b.measure(ctx)
+	b.progress("building repomcp")
+	const build = `exec go build -o "$1" github.com/repomcp/repomcp/cmd/repomcp`
+	if _, err := shell(ctx, nil, build, b.binary()); err != nil {
+		return fmt.Errorf("go build: %w", err)
+	}
+	failed := b.measureAll(ctx)
 	return errors.Join(failed, report.write(b.markdown(ctx)))
 }
 
@@ -105,23 +105,14 @@ func (b *bench) progress(format string, args ...any) {
 	fmt.Fprintf(os.Stderr, "%7.1f s  %s\n", time.Since(b.start).Seconds(), fmt.Sprintf(format, args...))
 }
 
-// result is what the rounds of one comparison on one repository found.
-type result struct {
-	comparison comparison
-	corpus     corpus
-	usages     map[string][]usage // by contestant, round by round
-	failures   map[string]error
-}
-
-// measure goes through the selected repositories and comparisons. A contestant
+// measureAll goes through the selected repositories and comparisons. A contestant
 // that fails has no figures; the others go on.
-func (b *bench) measure(ctx context.Context) error {
-	var failed error
-	for _, c := range corpora() {
-		selected := slices.DeleteFunc(comparisons(), func(k comparison) bool {
+func (b *bench) measureAll(ctx context.Context) (failed error) {
+	for _, c := range b.tables.corpora {
+		selected := slices.DeleteFunc(slices.Clone(b.tables.comparisons), func(k comparison) bool {
 			return !slices.Contains(k.corpora, c.key) || !b.wants(c.key, k.key)
 		})
-		if len(selected) == 0 && !b.wantsUpdates(c) {
+		if len(selected) == 0 {
 			continue
 		}
 		if err := b.prepare(ctx, &c); err != nil {
@@ -135,76 +126,73 @@ func (b *bench) measure(ctx context.Context) error {
 	return failed
 }
 
-func (b *bench) compareAll(ctx context.Context, c corpus, selected []comparison) (err error) {
-	p := place{}
-	if c.key == "sync" {
-		if p.lab, err = b.openLab(ctx, &c); err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, p.lab.close()) }()
-	}
-	if p.server, err = startServer(ctx, b.binary(), c.root); err != nil {
+func (b *bench) compareAll(ctx context.Context, c corpus, selected []comparison) (failed error) {
+	p := place{dir: filepath.Join(b.dir, "lab")}
+	defer func() { failed = errors.Join(failed, p.close()) }()
+	if err := p.open(ctx, c, b.binary()); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, p.server.stop()) }()
-	if p.lab != nil {
-		if err := p.lab.serve(ctx, c.root, p.server.url); err != nil {
-			return err
-		}
-	}
-	p.corpus = c
-	var failed error
 	for _, k := range selected {
 		b.progress("%s: %s", c.title, k.title)
-		r := b.compare(ctx, k, p)
+		r := result{k, c, map[string][]usage{}, map[string]error{}}
+		b.compare(ctx, p, r)
 		for name, cause := range r.failures {
 			failed = errors.Join(failed, fmt.Errorf("%s, %s: %w", c.title, name, cause))
 		}
 		b.results = append(b.results, r)
 	}
-	return errors.Join(failed, b.compareUpdates(ctx, c, p.server))
+	return failed
+}
+
+// result is what the rounds of one comparison on one repository found.
+type result struct {
+	comparison
+	corpus   corpus
+	usages   map[string][]usage // by contestant, round by round
+	failures map[string]error
 }
 
 // compare interleaves the contestants, in one order and then in the other, so
 // that none always follows the same one.
-func (b *bench) compare(ctx context.Context, k comparison, p place) result {
-	r := result{k, p.corpus, map[string][]usage{}, map[string]error{}}
-	rounds := cmp.Or(k.rounds, b.rounds)
-	if p.corpus.long || k.long {
-		rounds = min(rounds, 3)
+func (b *bench) compare(ctx context.Context, p place, r result) {
+	const longRounds = 3 // are enough where one takes minutes
+	rounds := cmp.Or(r.rounds, b.rounds)
+	if r.corpus.long {
+		rounds = min(rounds, longRounds)
 	}
 	for round := range rounds {
-		turn := slices.Clone(k.contestants)
+		turn := slices.Clone(r.contestants)
 		if round%2 == 1 {
 			slices.Reverse(turn)
 		}
-		r.each(ctx, turn, func(one contestant) error { return b.runAside(ctx, p, k, one, round, one.setup) })
-		r.each(ctx, turn[:1], func(one contestant) error { return b.runAside(ctx, p, k, one, round, k.change) })
-		r.each(ctx, turn, func(one contestant) error {
-			u, err := b.runContestant(ctx, p, k, one, round)
-			if err == nil {
-				r.usages[one.name] = append(r.usages[one.name], u)
-				b.progress("round %d of %d, %s: %.3f s", round+1, rounds, one.name, u.wall.Seconds())
-			}
-			return err
-		})
+		for _, one := range turn {
+			r.attempt(ctx, one, func() error { return p.runAside(ctx, r.comparison, one, round, one.setup) })
+		}
+		r.attempt(ctx, turn[0], func() error { return p.runAside(ctx, r.comparison, turn[0], round, r.change) })
+		for _, one := range turn {
+			r.attempt(ctx, one, func() error {
+				u, err := p.measure(ctx, r.comparison, one, round)
+				if err == nil {
+					r.usages[one.name] = append(r.usages[one.name], u)
+					b.progress("round %d of %d, %s: %.3f s", round+1, rounds, one.name, u[wall])
+				}
+				return err
+			})
+		}
 	}
-	for _, one := range k.contestants { // also after a failure or an interruption: it ends what was started
-		if err := b.runAside(context.WithoutCancel(ctx), p, k, one, rounds, one.end); err != nil {
+	for _, one := range r.contestants { // also after a failure or an interruption: it ends what was started
+		if err := p.runAside(context.WithoutCancel(ctx), r.comparison, one, rounds, one.end); err != nil {
 			r.failures[one.name] = errors.Join(r.failures[one.name], err)
 		}
 	}
-	return r
 }
 
-// each does something with the contestants that have not failed.
-func (r result) each(ctx context.Context, contestants []contestant, do func(contestant) error) {
-	for _, one := range contestants {
-		if r.failures[one.name] != nil || ctx.Err() != nil {
-			continue
-		}
-		if err := do(one); err != nil {
-			r.failures[one.name] = err
-		}
+// attempt does something with a contestant unless it has failed.
+func (r result) attempt(ctx context.Context, one contestant, do func() error) {
+	if r.failures[one.name] != nil || ctx.Err() != nil {
+		return
+	}
+	if err := do(); err != nil {
+		r.failures[one.name] = err
 	}
 }

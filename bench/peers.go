@@ -20,6 +20,7 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/storer"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 
+	"github.com/repomcp/repomcp/client"
 	"github.com/repomcp/repomcp/internal/history"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/search"
@@ -34,27 +35,24 @@ const peerCommand = "peer"
 // a part of itself.
 const measuredPrefix = "bench-seconds: "
 
-// searchTerms are what is searched for.
-var searchTerms = []pattern.Term{
-	{Text: "must be a non-nil"},
-	{Text: "return"},
-	{Text: `func \([a-z]+ \*[A-Z][A-Za-z]*\) (Read|Write)[A-Z]`, Regexp: true},
-}
+// otherPath is in the generated history, and no question is about it.
+const otherPath = "part03/group1/file2.txt"
 
 // peer answers as repomcp does, from the repository of the environment.
 type peer struct {
 	catalogue *repos.Catalogue
 	facts     *history.Facts
 	searcher  *search.Searcher
-	args      []string
 }
 
 // peers are the contestants that this program is.
-var peers = map[string]func(context.Context, peer) (string, error){
-	"blobs-go-git": readGoGit, "blobs": readBlobs, "sizes": readSizes, "history": askHistory, "search": searchHead,
+var peers = map[string]func(ctx context.Context, p peer, args []string) (string, error){
+	"blobs-go-git": readGoGit, "search": searchHead, "blobs": inSnapshot(readBlobs),
+	"sizes": inSnapshot(readSizes), "log": ofBranch(askLog), "blame": ofBranch(askBlame),
+	"merge-base": ofBranch(askMergeBase), "count": ofBranch(askCount), "reachable": ofBranch(askReachable),
 }
 
-// runPeer answers, as the shell's commands of other contestants do; and where the name
+// runPeer answers, as the commands of other contestants do; and where the name
 // ends with -again once more, and reports the time of that. Where it ends with -next,
 // the first question is about another path.
 func runPeer(ctx context.Context, args []string) (err error) {
@@ -62,11 +60,11 @@ func runPeer(ctx context.Context, args []string) (err error) {
 		return errors.New("which peer?")
 	}
 	if args[0] == "fetch" && len(args) == 2 {
-		return fetchFile(ctx, args[1])
+		return fetch(ctx, args[1])
 	}
 	name, again := strings.CutSuffix(args[0], "-again")
 	name, next := strings.CutSuffix(name, "-next")
-	answer := peers[name]
+	answer, args := peers[name], args[1:]
 	if answer == nil {
 		return fmt.Errorf("there is no peer %q", name)
 	}
@@ -77,16 +75,15 @@ func runPeer(ctx context.Context, args []string) (err error) {
 	defer func() { err = errors.Join(err, catalogue.Close()) }()
 	scheduler := workers.New(0)
 	defer scheduler.Close()
-	searcher := search.New(catalogue, scheduler, search.Options{FileBytes: 256 << 20})
-	p := peer{catalogue, history.NewFacts(0), searcher, args[1:]}
-	first := p
+	p := peer{catalogue, history.NewFacts(0), search.New(catalogue, scheduler, search.Options{FileBytes: 256 << 20})}
+	earlier := slices.Clone(args)
 	if next {
-		first.args = append(slices.Clone(args[1:len(args)-1]), otherPath)
+		earlier[len(args)-1] = otherPath
 	}
-	text, err := answer(ctx, first)
+	text, err := answer(ctx, p, earlier)
 	if err == nil && (again || next) {
 		start := time.Now()
-		text, err = answer(ctx, p)
+		text, err = answer(ctx, p, args)
 		fmt.Fprintf(os.Stderr, "%s%.6f\n", measuredPrefix, time.Since(start).Seconds())
 	}
 	fmt.Print(text)
@@ -95,7 +92,7 @@ func runPeer(ctx context.Context, args []string) (err error) {
 
 // readGoGit reads each file of HEAD, with the storage and the defaults of
 // go-git's PlainOpen.
-func readGoGit(context.Context, peer) (string, error) {
+func readGoGit(context.Context, peer, []string) (string, error) {
 	storage := filesystem.NewStorage(osfs.New(os.Getenv("REPO")), cache.NewObjectLRUDefault())
 	head, err := storer.ResolveReference(storage, plumbing.HEAD)
 	if err != nil {
@@ -120,47 +117,49 @@ func readGoGit(context.Context, peer) (string, error) {
 	})
 }
 
-func listBlobs(s *repos.Snapshot, tree repos.ID) (list []repos.ID, err error) {
-	entries, err := s.Tree(tree)
-	if err != nil {
-		return nil, err
+// inSnapshot opens the repository for a question, and closes it after.
+func inSnapshot(
+	answer func(context.Context, *repos.Snapshot, peer, []string) (string, error),
+) func(context.Context, peer, []string) (string, error) {
+	return func(ctx context.Context, p peer, args []string) (_ string, err error) {
+		snapshot, err := p.catalogue.Snapshot(repositoryName)
+		if err != nil {
+			return "", err
+		}
+		defer func() { err = errors.Join(err, snapshot.Close()) }()
+		return answer(ctx, snapshot, p, args)
 	}
+}
+
+// share lets as many goroutines as there are processors take an equal part of the
+// blobs of HEAD.
+func share(ctx context.Context, s *repos.Snapshot, do func([]repos.ID) error) (string, error) {
+	commit, err := s.Resolve(ctx, "HEAD")
+	if err != nil {
+		return "", err
+	}
+	entries, err := s.Tree(commit.Tree)
+	if err != nil {
+		return "", err
+	}
+	var blobs []repos.ID
 	for e, err := range repos.WalkTree("", entries, func(e repos.WalkedEntry) ([]repos.TreeEntry, error) {
 		if !e.Mode.IsDir() {
 			return nil, nil
 		}
 		return s.Tree(e.ID)
 	}) {
-		switch {
-		case err != nil:
-			return nil, err
-		case !e.Mode.IsDir() && !e.Mode.IsGitlink():
-			list = append(list, e.ID)
+		if err != nil {
+			return "", err
 		}
-	}
-	return list, nil
-}
-
-// share lets as many goroutines as there are processors take an equal part of the
-// blobs of HEAD.
-func share(ctx context.Context, p peer, do func(*repos.Snapshot, []repos.ID) error) (_ string, err error) {
-	snapshot, err := p.catalogue.Snapshot(repositoryName)
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	commit, err := snapshot.Resolve(ctx, "HEAD")
-	if err != nil {
-		return "", err
-	}
-	blobs, err := listBlobs(snapshot, commit.Tree)
-	if err != nil {
-		return "", err
+		if !e.Mode.IsDir() && !e.Mode.IsGitlink() {
+			blobs = append(blobs, e.ID)
+		}
 	}
 	n := runtime.GOMAXPROCS(0)
 	results := make(chan error, n)
 	for i := range n {
-		go func() { results <- do(snapshot, blobs[i*len(blobs)/n:(i+1)*len(blobs)/n]) }()
+		go func() { results <- do(blobs[i*len(blobs)/n : (i+1)*len(blobs)/n]) }()
 	}
 	for range n {
 		err = errors.Join(err, <-results)
@@ -168,9 +167,9 @@ func share(ctx context.Context, p peer, do func(*repos.Snapshot, []repos.ID) err
 	return "", err
 }
 
-func readBlobs(ctx context.Context, p peer) (string, error) {
+func readBlobs(ctx context.Context, s *repos.Snapshot, _ peer, _ []string) (string, error) {
 	const largest = 1 << 30 // of a blob of these repositories
-	return share(ctx, p, func(s *repos.Snapshot, part []repos.ID) (err error) {
+	return share(ctx, s, func(part []repos.ID) (err error) {
 		var buffer []byte
 		for i := 0; i < len(part) && err == nil; i++ {
 			buffer, err = s.ReadBlob(part[i], largest, buffer[:0])
@@ -179,8 +178,8 @@ func readBlobs(ctx context.Context, p peer) (string, error) {
 	})
 }
 
-func readSizes(ctx context.Context, p peer) (string, error) {
-	return share(ctx, p, func(s *repos.Snapshot, part []repos.ID) (err error) {
+func readSizes(ctx context.Context, s *repos.Snapshot, _ peer, _ []string) (string, error) {
+	return share(ctx, s, func(part []repos.ID) (err error) {
 		for i := 0; i < len(part) && err == nil; i++ {
 			_, err = s.Size(part[i])
 		}
@@ -188,18 +187,19 @@ func readSizes(ctx context.Context, p peer) (string, error) {
 	})
 }
 
-// searchHead gives the lines of HEAD that fit, as git grep -n does.
-func searchHead(ctx context.Context, p peer) (string, error) {
-	at := slices.IndexFunc(searchTerms, func(t pattern.Term) bool { return slices.Equal(p.args, []string{t.Text}) })
-	if at < 0 {
-		return "", fmt.Errorf("%q is not searched for", p.args)
+// searchHead gives the lines of HEAD that fit, as git grep -n does: of -F a text, and of
+// -E an expression.
+func searchHead(ctx context.Context, p peer, args []string) (string, error) {
+	if len(args) != 2 {
+		return "", fmt.Errorf("%q is nothing to search for", args)
 	}
-	query := search.Query{
-		Terms: searchTerms[at : at+1], Case: pattern.Sensitive,
-		Repositories: search.Choice{Any: []string{repositoryName}},
-	}
-	unlimited := search.Limits{Lines: math.MaxInt, OutputBytes: math.MaxInt, ReadBytes: math.MaxInt64, Time: time.Hour}
-	result, err := p.searcher.Search(ctx, search.Request{Query: query, Limits: unlimited})
+	result, err := p.searcher.Search(ctx, search.Request{
+		Query: search.Query{
+			Terms: []pattern.Term{{Text: args[1], Regexp: args[0] == "-E"}}, Case: pattern.Sensitive,
+			Repositories: search.Choice{Any: []string{repositoryName}},
+		},
+		Limits: search.Limits{Lines: math.MaxInt, OutputBytes: math.MaxInt, ReadBytes: math.MaxInt64, Time: time.Hour},
+	})
 	if err != nil {
 		return "", err
 	}
@@ -213,4 +213,82 @@ func searchHead(ctx context.Context, p peer) (string, error) {
 		}
 	}
 	return text.String(), nil
+}
+
+// question is about the history of a branch, and another branch or a path in it.
+type question struct {
+	*repos.Snapshot
+	facts     *history.Facts
+	main, old repos.ID // old is zero where a path is asked about
+	path      string
+}
+
+// ofBranch takes the name of a branch, and of another one or a path.
+func ofBranch(
+	answer func(context.Context, question) (string, error),
+) func(context.Context, peer, []string) (string, error) {
+	return inSnapshot(func(ctx context.Context, s *repos.Snapshot, p peer, args []string) (string, error) {
+		if len(args) != 2 {
+			return "", fmt.Errorf("%q is no question about history", args)
+		}
+		main, err := s.Ref("refs/heads/" + args[0])
+		if err != nil {
+			return "", err
+		}
+		old, _ := s.Ref("refs/heads/" + args[1]) // a path is none
+		return answer(ctx, question{s, p.facts, main.Commit, old.Commit, args[1]})
+	})
+}
+
+func askLog(ctx context.Context, q question) (string, error) {
+	var answer strings.Builder
+	page, err := history.Log(ctx, q.Snapshot, q.facts, history.LogOptions{Start: q.main, Paths: []string{q.path}})
+	for _, c := range page.Commits {
+		fmt.Fprintf(&answer, "commit %s\nAuthor: %s <%s>\n%s\n", c.ID, c.Author.Name, c.Author.Email, c.Message)
+	}
+	return answer.String(), err
+}
+
+func askBlame(ctx context.Context, q question) (string, error) {
+	var answer strings.Builder
+	blamed, err := history.Blame(ctx, q.Snapshot, q.facts, history.BlameOptions{Commit: q.main, Path: q.path})
+	for _, r := range blamed.Ranges {
+		fmt.Fprintf(&answer, "%s %d %d %d\n", r.Commit, r.Original, r.Line, r.Count)
+	}
+	return answer.String(), err
+}
+
+func askMergeBase(ctx context.Context, q question) (string, error) {
+	base, err := history.MergeBase(ctx, q.Snapshot, q.facts, q.main, q.old)
+	return base.String() + "\n", err
+}
+
+func askCount(ctx context.Context, q question) (string, error) {
+	ahead, behind, err := history.AheadBehind(ctx, q.Snapshot, q.facts, q.old, q.main)
+	return fmt.Sprintf("%d\t%d\n", ahead, behind), err
+}
+
+// askReachable is about the commit before the other branch, of which no ref is.
+func askReachable(ctx context.Context, q question) (string, error) {
+	commit, err := q.Commit(q.old)
+	if err != nil {
+		return "", err
+	}
+	_, err = q.Resolve(ctx, commit.Parents[0].String())
+	return "", err
+}
+
+// fetch downloads the file of noise with the Go client, as bytes beside the answer.
+func fetch(ctx context.Context, endpoint string) (err error) {
+	c, err := client.Connect(ctx, endpoint, client.Options{})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, c.Close()) }()
+	d, err := c.Fetch(ctx, "repo://"+repositoryName+"/contents/noise.bin")
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(os.Stdout, d)
+	return errors.Join(err, d.Close())
 }

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 const (
@@ -22,20 +24,26 @@ const (
 	sampleShare = 20
 )
 
-// usage is what one measurement found.
-type usage struct {
-	wall, cpu, first  time.Duration // until all has ended; of all processes; until the first byte
-	bytes             int64         // of standard output
-	anonymous, mapped int64         // peaks of resident memory, summed over the processes
-}
+// usage is what one measurement found, by quantity.
+type usage [mapped + 1]float64
 
-// Quantities of a usage, as numbers for the arithmetic.
-func wall(u usage) float64      { return u.wall.Seconds() }
-func cpu(u usage) float64       { return u.cpu.Seconds() }
-func first(u usage) float64     { return u.first.Seconds() }
-func size(u usage) float64      { return float64(u.bytes) }
-func anonymous(u usage) float64 { return float64(u.anonymous) }
-func mapped(u usage) float64    { return float64(u.mapped) }
+// quantity is what is measured.
+type quantity int
+
+// The quantities, in seconds or MiB but for the first byte.
+const (
+	wall      quantity = iota // until all has ended
+	cpu                       // of all processes
+	first                     // until the first byte, in milliseconds
+	size                      // of standard output
+	anonymous                 // peaks of resident memory, summed over the processes
+	mapped
+)
+
+// quantities are their names in the table of targets.
+var quantities = []string{"wall", "cpu", "first", "size", "anonymous", "mapped"}
+
+const mebibyte = 1 << 20
 
 // isolated is an environment in which nobody's configuration of git counts.
 func isolated() []string {
@@ -46,36 +54,62 @@ func isolated() []string {
 	}
 }
 
-// measureCommand runs a command of the shell and reads its output to the end.
-// The memory is that of the process pid, or of the command's where pid is 0.
-func measureCommand(ctx context.Context, command string, environment []string, pid int) (u usage, err error) {
-	cmd := exec.CommandContext(ctx, "sh", "-c", command) //nolint:gosec // from the table of contestants
+// shell runs a script that is not measured, and returns what it says.
+func shell(ctx context.Context, environment []string, script string, args ...string) (string, error) {
+	//nolint:gosec // our own scripts
+	cmd := exec.CommandContext(ctx, "sh", append([]string{"-c", script, "sh"}, args...)...)
+	cmd.Env = environment
+	said, err := cmd.CombinedOutput()
+	if err != nil {
+		return "", fmt.Errorf("%w: %s", err, said)
+	}
+	return strings.TrimSpace(string(said)), nil
+}
+
+// measureCommand runs a command of the shell and reads its output to the end. Time of
+// the processor and memory are those of the server, or of the command where it is 0.
+func measureCommand(ctx context.Context, command string, environment []string, server int) (u usage, err error) {
+	cmd := exec.CommandContext(ctx, "sh", "-c", commands+command) //nolint:gosec // from the table of contestants
 	var said bytes.Buffer
 	cmd.Env, cmd.Stderr = environment, &said
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return u, err
 	}
-	start := time.Now()
+	before, start := processorClock(server), time.Now()
 	if err := cmd.Start(); err != nil {
 		return u, err
 	}
-	if pid == 0 {
+	pid := server
+	if server == 0 {
 		pid = cmd.Process.Pid
 	}
 	end, peak := make(chan struct{}), make(chan usage)
 	go sampleMemory(pid, end, peak)
-	u.bytes, u.first, err = drain(start, out)
+	for buffer := make([]byte, readBufferBytes); err == nil; {
+		var count int
+		count, err = out.Read(buffer)
+		if count > 0 && u[size] == 0 {
+			u[first] = float64(time.Since(start)) / float64(time.Millisecond)
+		}
+		u[size] += float64(count) / mebibyte
+	}
 	close(end)
 	memory := <-peak
-	u.anonymous, u.mapped = memory.anonymous, memory.mapped
+	u[anonymous], u[mapped] = memory[anonymous], memory[mapped]
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
 	// The processor time of a shell includes that of all it waited for.
 	err = errors.Join(err, cmd.Wait())
-	u.wall = time.Since(start)
+	u[wall] = time.Since(start).Seconds()
 	if err != nil {
 		return u, fmt.Errorf("%w: %s", err, bytes.TrimSpace(said.Bytes()))
 	}
-	u.cpu = cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()
+	u[cpu] = (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
+	if server != 0 {
+		u[cpu] = (processorClock(server) - before).Seconds()
+	}
 	u.correct(said.String())
 	return u, nil
 }
@@ -86,27 +120,17 @@ func (u *usage) correct(said string) {
 	_, rest, ok := strings.Cut(said, measuredPrefix)
 	text, _, _ := strings.Cut(rest, "\n")
 	if seconds, err := strconv.ParseFloat(text, 64); ok && err == nil {
-		u.wall = time.Duration(seconds * float64(time.Second))
-		u.cpu, u.first = u.wall, u.wall
+		u[wall], u[cpu], u[first] = seconds, seconds, 1000*seconds
 	}
 }
 
-// drain reads to the end and notes when the first byte came.
-func drain(start time.Time, r io.Reader) (n int64, first time.Duration, err error) {
-	buffer := make([]byte, readBufferBytes)
-	for {
-		read, err := r.Read(buffer)
-		if read > 0 && n == 0 {
-			first = time.Since(start)
-		}
-		n += int64(read)
-		if errors.Is(err, io.EOF) {
-			return n, first, nil
-		}
-		if err != nil {
-			return n, first, err
-		}
-	}
+// processorClock is the processor time of another process, by the id of its
+// clock as clock_getcpuclockid(3) makes it. /proc/PID/stat has it too, but in
+// steps of 10 ms, which is longer than a small archive takes.
+func processorClock(pid int) time.Duration {
+	var t unix.Timespec
+	_ = unix.ClockGettime(int32(^pid<<3|2), &t) // of a server that has ended the command fails
+	return time.Duration(t.Nano())
 }
 
 // sampleMemory keeps the greatest sums over a process and its descendants.
@@ -114,8 +138,9 @@ func sampleMemory(pid int, end <-chan struct{}, peak chan<- usage) {
 	var most usage
 	for ended := false; !ended; {
 		start := time.Now()
-		now := residentMemory(pid)
-		most.anonymous, most.mapped = max(most.anonymous, now.anonymous), max(most.mapped, now.mapped)
+		var now usage
+		now.addMemory(pid)
+		most[anonymous], most[mapped] = max(most[anonymous], now[anonymous]), max(most[mapped], now[mapped])
 		select {
 		case <-end:
 			ended = true
@@ -125,29 +150,24 @@ func sampleMemory(pid int, end <-chan struct{}, peak chan<- usage) {
 	peak <- most
 }
 
-// residentMemory is what a process and its descendants have now
-// (proc_pid_status(5)); nothing once it has ended.
-func residentMemory(pid int) (m usage) {
+// addMemory adds what a process and its descendants have now (proc_pid_status(5));
+// nothing once it has ended.
+func (u *usage) addMemory(pid int) {
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // an ended process has none
-	m.anonymous = kibibytes(status, "\nRssAnon:")
-	m.mapped = kibibytes(status, "\nRssFile:") + kibibytes(status, "\nRssShmem:")
-	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
-	for _, field := range strings.Fields(string(children)) {
-		child, err := strconv.Atoi(field)
-		if err == nil {
-			of := residentMemory(child)
-			m.anonymous, m.mapped = m.anonymous+of.anonymous, m.mapped+of.mapped
+	for line := range strings.Lines(string(status)) {
+		name, rest, _ := strings.Cut(line, ":")
+		kibibytes, _ := strconv.ParseFloat(strings.TrimSpace(strings.TrimSuffix(rest, "kB\n")), 64)
+		switch name {
+		case "RssAnon":
+			u[anonymous] += kibibytes / 1024
+		case "RssFile", "RssShmem":
+			u[mapped] += kibibytes / 1024
 		}
 	}
-	return m
-}
-
-func kibibytes(status []byte, name string) int64 {
-	_, rest, _ := bytes.Cut(status, []byte(name))
-	line, _, _ := bytes.Cut(rest, []byte("kB"))
-	value, err := strconv.ParseInt(string(bytes.TrimSpace(line)), 10, 64)
-	if err != nil {
-		return 0 // a kernel thread or an ended process has no such line
+	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	for _, field := range strings.Fields(string(children)) {
+		if child, err := strconv.Atoi(field); err == nil {
+			u.addMemory(child)
+		}
 	}
-	return value << 10
 }

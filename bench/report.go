@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"os/exec"
 	"slices"
 	"strconv"
 	"strings"
@@ -52,8 +51,8 @@ func (f reportFile) write(text string) error {
 func (b *bench) markdown(ctx context.Context) string {
 	var text strings.Builder
 	text.WriteString("## Beside git, compressors and go-git\n\nTo repeat it: `make bench`\n\n")
-	machine, _ := exec.CommandContext(ctx, "sh", "-c", facts).Output() // what cannot be found is left empty
-	for line := range strings.Lines(string(machine)) {
+	machine, _ := shell(ctx, nil, commands+"facts") // what cannot be found is left empty
+	for line := range strings.Lines(machine) {
 		text.WriteString("* " + strings.TrimSpace(line) + "\n")
 	}
 	fmt.Fprintf(&text, "* the run took %s\n", time.Since(b.start).Round(time.Second))
@@ -63,38 +62,62 @@ func (b *bench) markdown(ctx context.Context) string {
 		text.WriteString("\n**A trial on small repositories: the verdicts mean nothing.**\n")
 	}
 	for _, r := range b.results {
-		fmt.Fprintf(&text, "\n### %s: %s\n\n", r.corpus.title, r.comparison.title)
-		text.WriteString("| | wall s | × | CPU s | × | first byte ms | MiB | × " +
-			"| anonymous MiB | mapped MiB | rounds |\n")
-		text.WriteString("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n")
-		for _, one := range r.comparison.contestants {
-			text.WriteString(r.row(one.name))
+		fmt.Fprintf(&text, "\n### %s: %s\n\n%s", r.corpus.title, r.heading(), columns[r.updates])
+		for _, one := range r.contestants {
+			row := []string{one.name, "failed"}
+			if r.failures[one.name] == nil {
+				row = r.row(one.name)
+			}
+			text.WriteString("| " + strings.Join(row, " | ") + " |\n")
 		}
 	}
-	text.WriteString(b.updates)
 	text.WriteString("\n### Wanted and measured\n\n| | wanted | measured | verdict |\n|---|---|---|---|\n")
-	for _, t := range targets() {
+	for _, t := range b.tables.targets {
 		text.WriteString(t.row(b.results))
 	}
 	return text.String()
 }
 
-func (r result) row(name string) string {
-	if r.failures[name] != nil {
-		return "| " + name + " | failed |\n"
+// columns of a comparison, and of one of updates.
+var columns = map[bool]string{
+	false: "| | wall s | × | CPU s | × | first byte ms | MiB | × | anonymous MiB | mapped MiB | rounds |\n" +
+		"|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|\n",
+	true: "| | median | × | × in nine of ten | all |\n|---|--:|--:|--:|--:|\n",
+}
+
+// heading counts the steps of updates: a short history has fewer than are asked for.
+func (r result) heading() string {
+	if base := r.contestants[0].name; r.updates {
+		return fmt.Sprintf(r.title, len(r.ratios(base, base, size)))
 	}
-	const mebibyte = 1 << 20
-	base := r.comparison.contestants[0].name
-	cells := []string{
-		name,
-		figure(r.median(name, wall)), figure(r.ratio(name, base, wall)),
-		figure(r.median(name, cpu)), figure(r.ratio(name, base, cpu)),
-		figure(r.median(name, first) * 1000),
-		figure(r.median(name, size) / mebibyte), figure(r.ratio(name, base, size)),
-		figure(r.median(name, anonymous) / mebibyte), figure(r.median(name, mapped) / mebibyte),
-		strconv.Itoa(len(r.usages[name])),
+	return r.title
+}
+
+// row of one contestant, as the columns have it.
+func (r result) row(name string) []string {
+	base := r.contestants[0].name
+	if r.updates {
+		bytes, sum := []float64{}, 0.0
+		for _, mebibytes := range r.values(name, size) {
+			if mebibytes > 0 { // there was such a step
+				bytes, sum = append(bytes, mebibytes*mebibyte), sum+mebibytes*mebibyte
+			}
+		}
+		ratios := slices.Sorted(slices.Values(r.ratios(name, base, size)))
+		ninth := math.NaN()
+		if n := len(ratios); n > 0 {
+			ninth = ratios[(9*n+9)/10-1]
+		}
+		return []string{name, fmt.Sprintf("%.0f", median(bytes)), figure(median(ratios)), figure(ninth), fmt.Sprintf("%.0f", sum)}
 	}
-	return "| " + strings.Join(cells, " | ") + " |\n"
+	cells := []string{name}
+	for of := wall; of <= mapped; of++ {
+		cells = append(cells, figure(median(r.values(name, of))))
+		if of == wall || of == cpu || of == size {
+			cells = append(cells, figure(median(r.ratios(name, base, of))))
+		}
+	}
+	return append(cells, strconv.Itoa(len(r.usages[name])))
 }
 
 // figure shows three digits; "–" stands for what was not measured.
@@ -109,29 +132,23 @@ func figure(v float64) string {
 	}
 }
 
-func (r result) values(name string, of func(usage) float64) []float64 {
-	var values []float64
+func (r result) values(name string, of quantity) (values []float64) {
 	for _, u := range r.usages[name] {
-		values = append(values, of(u))
+		values = append(values, u[of])
 	}
 	return values
 }
 
-func (r result) median(name string, of func(usage) float64) float64 {
-	return median(r.values(name, of))
-}
-
-// ratio of one contestant to another. Both of one pair were measured in the same
+// ratios of one contestant to another. Both of one pair were measured in the same
 // round, so that what slowed the machine in that round slowed both.
-func (r result) ratio(name, to string, of func(usage) float64) float64 {
+func (r result) ratios(name, to string, of quantity) (ratios []float64) {
 	ours, theirs := r.values(name, of), r.values(to, of)
-	var ratios []float64
 	for i := range min(len(ours), len(theirs)) {
 		if theirs[i] != 0 {
 			ratios = append(ratios, ours[i]/theirs[i])
 		}
 	}
-	return median(ratios)
+	return ratios
 }
 
 // median of the values; NaN when there are none.
@@ -146,10 +163,3 @@ func median(values []float64) float64 {
 	}
 	return (sorted[middle-1] + sorted[middle]) / 2
 }
-
-// facts are those of the machine and of the programs, a line each.
-const facts = `
-echo "date: $(date -u +%F)"
-echo "machine: $(sed -n 's/^model name[^:]*: //p' /proc/cpuinfo | head -n 1), $(nproc) processors, Linux $(uname -r)"
-echo "load at the end, of 1, 5 and 15 minutes, the run's own included: $(cut -d ' ' -f 1-3 /proc/loadavg)"
-echo "repomcp $(git describe --always --dirty), $(git version), $(go env GOVERSION), zstd $(zstd --version | grep -o 'v[0-9.]*')"`

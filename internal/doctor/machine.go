@@ -5,7 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
+	"os"
+	"strconv"
+	"strings"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/limits"
 )
 
 const (
@@ -29,9 +34,15 @@ type machine struct {
 
 func thisMachine() machine {
 	return machine{
-		descriptors: descriptorLimit(), memory: memoryLimit(),
-		watches: watchLimit(), free: freeBytes,
+		descriptors: descriptorLimit(), memory: limits.ContainerMemory(), watches: watchLimit(), free: freeBytes,
 	}
+}
+
+// watchLimit is how many folders Linux watches for a user (inotify(7)).
+func watchLimit() int64 {
+	text, _ := os.ReadFile("/proc/sys/fs/inotify/max_user_watches") // elsewhere there is none
+	limit, _ := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	return limit
 }
 
 func (e *examination) checkDescriptors(context.Context) {

@@ -14,11 +14,21 @@ const (
 	perWorker = 32 << 20
 )
 
+// ContainerMemory is the smallest limit of the process's control group and those above
+// it; 0 without one.
+func ContainerMemory() int64 {
+	limit, err := memlimit.FromCgroup()
+	if err != nil {
+		return 0
+	}
+	return int64(limit)
+}
+
 // ProcessMemory is what the process should stay within where nobody says it: nine
 // tenths of the limit of its control group, or half of the machine's memory.
 func ProcessMemory() int64 {
-	if limit, err := memlimit.FromCgroup(); err == nil {
-		return int64(limit / 10 * 9)
+	if limit := ContainerMemory(); limit > 0 {
+		return limit / 10 * 9
 	}
 	if memory, err := memlimit.FromSystem(); err == nil {
 		return int64(memory / 2)

@@ -4,7 +4,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/repomcp/repomcp/internal/cache"
-	"github.com/repomcp/repomcp/internal/refresh"
 )
 
 func describe(name, help string, labels ...string) *prometheus.Desc {
@@ -15,61 +14,48 @@ func send(to chan<- prometheus.Metric, what *prometheus.Desc, kind prometheus.Va
 	to <- prometheus.MustNewConstMetric(what, kind, float64(n), labels...)
 }
 
-// gauges are what there is at the moment.
-type gauges struct {
-	sources     Sources
-	snapshots   *prometheus.Desc
-	descriptors *prometheus.Desc
-	tasks       *prometheus.Desc
-	workers     *prometheus.Desc
-	watched     *prometheus.Desc
-	connections *prometheus.Desc
-	sockets     *prometheus.Desc
-	quarantined *prometheus.Desc
-	quarantines *prometheus.Desc
-}
-
-func newGauges(s Sources) gauges {
-	return gauges{
-		sources:     s,
-		snapshots:   describe("snapshots_open", "States of repositories that requests hold."),
-		descriptors: describe("pack_descriptors_open", "Descriptors of packs and their indexes, in use or kept."),
-		tasks:       describe("worker_tasks", "Tasks of archives and searches, by what they do: wait or run.", "state"),
-		workers:     describe("workers", "How many tasks run at most."),
-		watched:     describe("subscriptions", "Resources that clients watch."),
-		connections: describe("connections_open", "Connections of clients, WebSocket among them."),
-		sockets:     describe("websocket_connections_open", "WebSocket connections."),
-		quarantined: describe("repositories_quarantined", "Repositories that cannot be read and are set aside now."),
-		quarantines: describe("quarantines_total", "How often one was set aside, by why: damage or panic.", "why"),
-	}
-}
+// reader sends what it reads of a source whenever somebody asks for the numbers. It
+// implements [prometheus.Collector].
+type reader func(to chan<- prometheus.Metric)
 
 // Describe implements [prometheus.Collector].
-func (g gauges) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(g, to) }
+func (r reader) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(r, to) }
 
 // Collect implements [prometheus.Collector].
-func (g gauges) Collect(to chan<- prometheus.Metric) {
-	gauge := func(what *prometheus.Desc, n int64, labels ...string) {
-		send(to, what, prometheus.GaugeValue, n, labels...)
-	}
-	usage := g.sources.Catalogue.Usage()
-	gauge(g.snapshots, usage.Snapshots)
-	gauge(g.descriptors, usage.Descriptors)
-	pending, running := g.sources.Scheduler.Load()
-	gauge(g.tasks, int64(pending), "waiting")
-	gauge(g.tasks, int64(running), "running")
-	gauge(g.workers, int64(g.sources.Scheduler.Workers()))
-	gauge(g.watched, int64(g.sources.Subscriptions.Count()))
-	gauge(g.connections, int64(g.sources.Server.Connections()))
-	gauge(g.sockets, int64(g.sources.Server.Sockets()))
-	gauge(g.quarantined, int64(len(g.sources.Catalogue.Quarantined())))
-	quarantines := g.sources.Catalogue.QuarantineCounts()
-	send(to, g.quarantines, prometheus.CounterValue, quarantines.Panics, "panic")
-	send(to, g.quarantines, prometheus.CounterValue, quarantines.Damages, "damage")
-}
+func (r reader) Collect(to chan<- prometheus.Metric) { r(to) }
 
-// cacheCollector has the counts of the cache of archives.
-type cacheCollector struct{ cache *cache.Cache }
+var (
+	snapshots   = describe("snapshots_open", "States of repositories that requests hold.")
+	descriptors = describe("pack_descriptors_open", "Descriptors of packs and their indexes, in use or kept.")
+	tasks       = describe("worker_tasks", "Tasks of archives and searches, by what they do: wait or run.", "state")
+	workerCount = describe("workers", "How many tasks run at most.")
+	watched     = describe("subscriptions", "Resources that clients watch.")
+	connections = describe("connections_open", "Connections of clients, WebSocket among them.")
+	sockets     = describe("websocket_connections_open", "WebSocket connections.")
+	quarantined = describe("repositories_quarantined", "Repositories that cannot be read and are set aside now.")
+	quarantines = describe("quarantines_total", "How often one was set aside, by why: damage or panic.", "why")
+)
+
+// readState sends what there is at the moment.
+func (s Sources) readState(to chan<- prometheus.Metric) {
+	usage, counts := s.Catalogue.Usage(), s.Catalogue.QuarantineCounts()
+	pending, running := s.Scheduler.Load()
+	for _, gauge := range []struct {
+		what  *prometheus.Desc
+		n     int64
+		label []string
+	}{
+		{snapshots, usage.Snapshots, nil}, {descriptors, usage.Descriptors, nil},
+		{tasks, int64(pending), []string{"waiting"}}, {tasks, int64(running), []string{"running"}},
+		{workerCount, int64(s.Scheduler.Workers()), nil}, {watched, int64(s.Subscriptions.Count()), nil},
+		{connections, int64(s.Server.Connections()), nil}, {sockets, int64(s.Server.Sockets()), nil},
+		{quarantined, int64(len(s.Catalogue.Quarantined())), nil},
+	} {
+		send(to, gauge.what, prometheus.GaugeValue, gauge.n, gauge.label...)
+	}
+	send(to, quarantines, prometheus.CounterValue, counts.Panics, "panic")
+	send(to, quarantines, prometheus.CounterValue, counts.Damages, "damage")
+}
 
 var (
 	cacheRequests = describe("cache_requests_total",
@@ -107,12 +93,9 @@ var cacheCounts = []struct {
 	{cacheUploads, "dropped", func(s *cache.Stats) int64 { return s.UploadDrops }},
 }
 
-// Describe implements [prometheus.Collector].
-func (c cacheCollector) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(c, to) }
-
-// Collect implements [prometheus.Collector].
-func (c cacheCollector) Collect(to chan<- prometheus.Metric) {
-	stats := c.cache.Stats()
+// readCache sends the counts of the cache of archives.
+func (s Sources) readCache(to chan<- prometheus.Metric) {
+	stats := s.Cache.Stats()
 	for _, count := range cacheCounts {
 		send(to, count.what, prometheus.CounterValue, count.count(&stats), count.label)
 	}
@@ -121,24 +104,45 @@ func (c cacheCollector) Collect(to chan<- prometheus.Metric) {
 	send(to, cacheEvicted, prometheus.CounterValue, stats.Evicted)
 }
 
-// hookCollector has the counts of the calls of the fetch hook.
-type hookCollector struct{ refresher *refresh.Refresher }
-
 var (
 	hookCalls = describe("fetch_hook_calls_total",
 		"Calls of the fetch hook that were done, failed, or dropped since too many waited.", "result")
 	hookPending = describe("fetch_hook_calls", "Calls of the fetch hook by what they do: wait or run.", "state")
 )
 
-// Describe implements [prometheus.Collector].
-func (c hookCollector) Describe(to chan<- *prometheus.Desc) { prometheus.DescribeByCollect(c, to) }
-
-// Collect implements [prometheus.Collector].
-func (c hookCollector) Collect(to chan<- prometheus.Metric) {
-	stats := c.refresher.Stats()
+// readHook sends the counts of the calls of the fetch hook.
+func (s Sources) readHook(to chan<- prometheus.Metric) {
+	stats := s.Refresher.Stats()
 	send(to, hookCalls, prometheus.CounterValue, stats.Done, "done")
 	send(to, hookCalls, prometheus.CounterValue, stats.Failed, "failed")
 	send(to, hookCalls, prometheus.CounterValue, stats.Dropped, "dropped")
 	send(to, hookPending, prometheus.GaugeValue, stats.Waiting, "waiting")
 	send(to, hookPending, prometheus.GaugeValue, stats.Running, "running")
+}
+
+var (
+	gateRunning = describe("limit_running", "Requests that were let in, by what was looked at.", "gate")
+	gateWaiting = describe("limit_waiting", "Requests that wait for their turn.", "gate")
+	gateMemory  = describe("limit_reserved_bytes", "Memory that requests have reserved.", "gate")
+	gateLimit   = describe("limit_bytes", "Memory that requests may reserve.", "gate")
+	gateRefused = describe("limit_refused_total",
+		"Requests that were refused, by what was in use: all that a client, a repository or the server may have.",
+		"gate", "reason")
+)
+
+// readGates sends what requests have reserved, by the gates that they pass.
+func (s Sources) readGates(to chan<- prometheus.Metric) {
+	for _, gate := range s.Limits.States() {
+		for _, gauge := range []struct {
+			what *prometheus.Desc
+			n    int64
+		}{
+			{gateRunning, int64(gate.Running)}, {gateWaiting, int64(gate.Waiting)}, {gateMemory, gate.Memory}, {gateLimit, gate.Limit},
+		} {
+			send(to, gauge.what, prometheus.GaugeValue, gauge.n, gate.Gate)
+		}
+		for reason, n := range gate.RefusedByReason {
+			send(to, gateRefused, prometheus.CounterValue, n, gate.Gate, string(reason))
+		}
+	}
 }

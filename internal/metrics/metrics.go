@@ -66,12 +66,12 @@ type Sources struct {
 
 // Read has the sources read from now on. Call it once.
 func (m *Metrics) Read(s Sources) {
-	m.registry.MustRegister(newGauges(s), newMirrors(s.Catalogue), gates{s.Limits})
+	m.registry.MustRegister(reader(s.readState), &mirrors{catalogue: s.Catalogue}, reader(s.readGates))
 	if s.Cache != nil {
-		m.registry.MustRegister(cacheCollector{s.Cache})
+		m.registry.MustRegister(reader(s.readCache))
 	}
 	if s.Refresher != nil {
-		m.registry.MustRegister(hookCollector{s.Refresher})
+		m.registry.MustRegister(reader(s.readHook))
 	}
 }
 

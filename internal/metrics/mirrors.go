@@ -26,9 +26,6 @@ const (
 // mirrors have the times of the last fetches.
 type mirrors struct {
 	catalogue *repos.Catalogue
-	states    *prometheus.Desc
-	fetched   *prometheus.Desc
-	oldest    *prometheus.Desc
 
 	mu     sync.Mutex
 	looked time.Time
@@ -46,21 +43,18 @@ type mirror struct {
 	at   time.Time
 }
 
-func newMirrors(c *repos.Catalogue) *mirrors {
-	return &mirrors{
-		catalogue: c,
-		states: describe("mirrors", "Repositories by their last git fetch: done, unfinished (it failed, or is under way), "+
-			"never or unreadable.", "last_fetch"),
-		fetched: describe(mirrorFetched,
-			"When the last git fetch ended, of the repositories where that is the longest ago.", "repository"),
-		oldest: describe("mirror_fetched_oldest_timestamp_seconds",
-			"The earliest of these times; 0 where there is none."),
-	}
-}
+var (
+	mirrorStates = describe("mirrors", "Repositories by their last git fetch: done, unfinished (it failed, or is under "+
+		"way), never or unreadable.", "last_fetch")
+	fetched = describe(mirrorFetched, "When the last git fetch ended, of the repositories where that is the longest ago.",
+		"repository")
+	oldestFetch = describe("mirror_fetched_oldest_timestamp_seconds",
+		"The earliest of these times; 0 where there is none.")
+)
 
-// Describe implements [prometheus.Collector].
+// Describe implements [prometheus.Collector], without a look.
 func (m *mirrors) Describe(to chan<- *prometheus.Desc) {
-	for _, what := range []*prometheus.Desc{m.states, m.fetched, m.oldest} {
+	for _, what := range []*prometheus.Desc{mirrorStates, fetched, oldestFetch} {
 		to <- what
 	}
 }
@@ -69,15 +63,15 @@ func (m *mirrors) Describe(to chan<- *prometheus.Desc) {
 func (m *mirrors) Collect(to chan<- prometheus.Metric) {
 	found := m.look(time.Now())
 	for _, state := range []repos.FetchState{repos.FetchDone, repos.FetchUnfinished, repos.FetchNever, unreadable} {
-		send(to, m.states, prometheus.GaugeValue, found.states[state], string(state))
+		send(to, mirrorStates, prometheus.GaugeValue, found.states[state], string(state))
 	}
 	oldest := int64(0)
 	if len(found.done) > 0 {
 		oldest = found.done[0].at.Unix()
 	}
-	send(to, m.oldest, prometheus.GaugeValue, oldest)
+	send(to, oldestFetch, prometheus.GaugeValue, oldest)
 	for _, mirror := range found.done[:min(len(found.done), MaxMirrorSeries)] {
-		send(to, m.fetched, prometheus.GaugeValue, mirror.at.Unix(), strings.ToValidUTF8(mirror.name, "\uFFFD"))
+		send(to, fetched, prometheus.GaugeValue, mirror.at.Unix(), strings.ToValidUTF8(mirror.name, "\uFFFD"))
 	}
 }
 
