@@ -20,8 +20,10 @@ type named struct {
 	ref  rawRef
 }
 
-func packedIn(content string) (list []named, err error) {
-	err = scanPackedRefs(strings.NewReader(content), func(name string, ref rawRef) bool {
+func packedIn(content string) ([]named, error) { return wantedIn(content, nil) }
+
+func wantedIn(content string, wanted func(name []byte) bool) (list []named, err error) {
+	err = scanPackedRefs(strings.NewReader(content), wanted, func(name string, ref rawRef) bool {
 		list = append(list, named{name, ref})
 		return true
 	})
@@ -41,7 +43,13 @@ func FuzzPackedRefs(f *testing.F) {
 			t.Fatalf("%d refs in %d lines", len(list), strings.Count(content, "\n")+1)
 		}
 		var again strings.Builder
-		for _, n := range list {
+		for i, n := range list {
+			// Whoever wants one name gets the same of it, whatever else is there.
+			alone, failure := wantedIn(content, func(name []byte) bool { return string(name) == n.name })
+			same := slices.DeleteFunc(slices.Clone(list), func(o named) bool { return o.name != n.name })
+			if i < 4 && err == nil && (failure != nil || !slices.Equal(alone, same)) {
+				t.Fatalf("%q alone: %v, %v, not %v", n.name, alone, failure, same)
+			}
 			if !validRefName(n.name) || n.ref.symbolic != "" || n.ref.fault != nil || !strings.Contains(content, n.ref.id.String()+" "+n.name) {
 				t.Fatalf("%q was read as %q", content, n.name)
 			}

@@ -100,11 +100,10 @@ func (f refFiles) lookup(name string) (rawRef, bool, error) {
 	if ok || err != nil {
 		return ref, ok, err
 	}
-	err = f.packed(func(n string, r rawRef) bool {
-		if n == name {
-			ref, ok = r, true
-		}
-		return !ok
+	wanted := func(line []byte) bool { return string(line) == name }
+	err = f.packed(wanted, func(_ string, r rawRef) bool {
+		ref, ok = r, true
+		return false
 	})
 	return ref, ok, err
 }
@@ -131,7 +130,8 @@ func (f refFiles) first(names []string) (string, error) {
 			best = i
 		}
 	}
-	err := f.packed(func(name string, _ rawRef) bool {
+	wanted := func(name []byte) bool { _, ok := rank[string(name)]; return ok }
+	err := f.packed(wanted, func(name string, _ rawRef) bool {
 		if i, ok := rank[name]; ok && i < best {
 			best = i
 		}
@@ -170,7 +170,7 @@ func (f refFiles) all() (names []string, refs map[string]rawRef, err error) {
 	if err := f.walkLoose("refs", refs); err != nil {
 		return nil, nil, err
 	}
-	err = f.packed(func(name string, ref rawRef) bool {
+	err = f.packed(nil, func(name string, ref rawRef) bool {
 		if _, ok := refs[name]; !ok {
 			refs[name] = ref
 		}
@@ -281,10 +281,10 @@ func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// packed calls yield for each line of packed-refs until it returns false. The
-// format is that of git-pack-refs(1): "ID NAME" lines, each followed
+// packed calls yield for each wanted line of packed-refs until it returns false; nil
+// wants all. The format is that of git-pack-refs(1): "ID NAME" lines, each followed
 // by "^ID" when it is an annotated tag.
-func (f refFiles) packed(yield func(name string, ref rawRef) bool) error {
+func (f refFiles) packed(wanted func(name []byte) bool, yield func(name string, ref rawRef) bool) error {
 	file, info, err := objects.OpenRegular(f.root, path.Join(f.dir, "packed-refs"))
 	if errors.Is(err, objects.ErrNotFound) {
 		return nil
@@ -299,7 +299,7 @@ func (f refFiles) packed(yield func(name string, ref rawRef) bool) error {
 	if err := checkLastLine(file, info.Size()); err != nil {
 		return fmt.Errorf("reading packed refs: %w", err)
 	}
-	return scanPackedRefs(file, yield)
+	return scanPackedRefs(file, wanted, yield)
 }
 
 var (
@@ -323,7 +323,9 @@ func checkLastLine(file *os.File, size int64) error {
 	return nil
 }
 
-func scanPackedRefs(file io.Reader, yield func(name string, ref rawRef) bool) error {
+// scanPackedRefs reads no id that is not wanted: that is most of the work where there
+// are thousands of refs.
+func scanPackedRefs(file io.Reader, wanted func(name []byte) bool, yield func(name string, ref rawRef) bool) error {
 	var name string
 	var ref rawRef
 	scanner := bufio.NewScanner(file)
@@ -332,6 +334,9 @@ func scanPackedRefs(file io.Reader, yield func(name string, ref rawRef) bool) er
 		line := scanner.Bytes()
 		var err error
 		if peeled, ok := bytes.CutPrefix(line, []byte("^")); ok {
+			if name == "" {
+				continue
+			}
 			if ref.peeled, err = ParseID(string(peeled)); err != nil {
 				return fmt.Errorf("reading packed refs: %w: %w", ErrCorrupt, errBadLine)
 			}
@@ -339,6 +344,10 @@ func scanPackedRefs(file io.Reader, yield func(name string, ref rawRef) bool) er
 		}
 		if name != "" && !yield(name, ref) {
 			return nil
+		}
+		if at := bytes.IndexByte(line, ' '); wanted != nil && at == fullIDLength && !wanted(line[at+1:]) {
+			name = ""
+			continue
 		}
 		if name, ref, err = parsePackedRef(string(line)); err != nil {
 			return fmt.Errorf("reading packed refs: %w: %w", ErrCorrupt, err)
