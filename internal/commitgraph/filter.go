@@ -3,6 +3,7 @@ package commitgraph
 import (
 	"math/bits"
 	"strings"
+	"unicode/utf8"
 )
 
 const (
@@ -55,10 +56,7 @@ type Path struct {
 
 // NewPath prepares questions about a file or folder.
 func NewPath(path string) Path {
-	p := Path{ascii: true}
-	for i := range len(path) {
-		p.ascii = p.ascii && path[i] < 0x80
-	}
+	p := Path{ascii: strings.IndexFunc(path, func(c rune) bool { return c >= utf8.RuneSelf }) < 0}
 	for rest := strings.TrimSuffix(path, "/"); rest != ""; {
 		p.hashes = append(p.hashes, [2]uint32{murmur3(firstSeed, rest), murmur3(secondSeed, rest)})
 		rest = rest[:max(strings.LastIndexByte(rest, '/'), 0)]

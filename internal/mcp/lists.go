@@ -122,8 +122,8 @@ func (s *Server) listed(ctx context.Context, repository *repos.Repository) []lis
 	if repository.Quarantined() {
 		card.Description = "A git repository that cannot be read at the moment, and is set aside."
 	}
-	ref, head := repository.HeadTip()
-	if ref == "" {
+	ref, head, err := repository.HeadTip()
+	if err != nil || ref == "" {
 		return []listedResource{card}
 	}
 	r := resources.Resource{

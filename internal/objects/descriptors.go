@@ -170,20 +170,30 @@ func (d *descriptors) closeSet(set *packSet) {
 	for _, p := range set.packs {
 		if d.sets[p]--; d.sets[p] == 0 {
 			delete(d.sets, p)
-			d.used -= p.Descriptors()
-			p.Close()
+			d.closeFile(p)
 		}
 	}
 	if set.midx != nil {
-		d.used -= set.midx.Descriptors()
-		set.midx.Close()
+		d.closeFile(set.midx)
 	}
 }
 
-// discard closes a multi-pack-index of a set that did not come to be.
-func (d *descriptors) discard(m *pack.MultiIndex) {
-	if m != nil {
-		d.release(m.Descriptors())
-		m.Close()
+// discard closes what was opened for a set that did not come to be.
+func (d *descriptors) discard(packs []*pack.Pack, midx *pack.MultiIndex) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, p := range packs {
+		d.closeFile(p)
 	}
+	if midx != nil {
+		d.closeFile(midx)
+	}
+}
+
+func (d *descriptors) closeFile(file interface {
+	Descriptors() int
+	Close()
+}) {
+	d.used -= file.Descriptors()
+	file.Close()
 }

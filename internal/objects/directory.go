@@ -109,7 +109,7 @@ func (d *directory) read(old *packSet) (*packSet, error) {
 		set := &packSet{state: state}
 		opened, err := d.openAll(set, old, names, attempt < readAttempts)
 		if err != nil {
-			d.discard(opened)
+			d.store.descriptors.discard(opened, nil)
 			if errors.Is(err, errVanished) {
 				continue
 			}
@@ -117,7 +117,7 @@ func (d *directory) read(old *packSet) (*packSet, error) {
 		}
 		d.openMultiIndex(set, names)
 		if old != nil && set.equal(old) {
-			d.store.descriptors.discard(set.midx)
+			d.store.descriptors.discard(nil, set.midx)
 			old.state = state // guarded by d.mu
 			return old, nil
 		}
@@ -209,14 +209,6 @@ func (d *directory) openMultiIndex(set *packSet, names map[string]bool) {
 		counts.release(1)
 	} else {
 		counts.release(1 - set.midx.Descriptors())
-	}
-}
-
-// discard closes packs that were opened for a set that did not come to be.
-func (d *directory) discard(opened []*pack.Pack) {
-	for _, p := range opened {
-		d.store.descriptors.release(p.Descriptors())
-		p.Close()
 	}
 }
 

@@ -35,8 +35,8 @@ func FuzzAlternates(f *testing.F) {
 // The index is sound, and says of three ids where they are.
 func FuzzPack(f *testing.F) {
 	base := packtest.Whole("the base of deltas")
-	delta := packtest.OnOffset("x", int64(len(base.Head)+len(base.Data)), packtest.Delta(18, 3, 3, 'a', 'b', 'c'))
-	other := packtest.OnID("y", base.ID, packtest.Delta(18, 4, 0x90, 4))
+	delta := onOffset("x", int64(len(base.Head)+len(base.Data)), packtest.Delta(18, 3, 3, 'a', 'b', 'c'))
+	other := onID("y", base.ID, packtest.Delta(18, 4, 0x90, 4))
 	whole := func(entries ...packtest.Entry) (all []byte) {
 		for _, e := range entries {
 			all = append(append(all, e.Head...), e.Data...)

@@ -24,26 +24,26 @@ func TestHostilePacksAreRefusedInBoundedMemory(t *testing.T) {
 		ask  ID
 		want error
 	}{
-		{"ofs-delta on itself", packtest.New(base, packtest.OnOffset("x", 0, packtest.Delta(size, 1, 1, 'a'))), packtest.Named("x"), ErrCorrupt},
-		{"ofs-delta before the pack", packtest.New(base, packtest.OnOffset("x", 1<<20, packtest.Delta(size, 1, 1, 'a'))), packtest.Named("x"), ErrCorrupt},
-		{"ofs-delta into the header", packtest.New(base, packtest.OnOffset("x", back+8, packtest.Delta(size, 1, 1, 'a'))), packtest.Named("x"), ErrCorrupt},
-		{"ofs-delta into the middle of an entry", packtest.New(base, packtest.OnOffset("x", back-3, packtest.Delta(size, 1, 1, 'a'))), packtest.Named("x"), ErrCorrupt},
+		{"ofs-delta on itself", packtest.New(base, onOffset("x", 0, packtest.Delta(size, 1, 1, 'a'))), packtest.Named("x"), ErrCorrupt},
+		{"ofs-delta before the pack", packtest.New(base, onOffset("x", 1<<20, packtest.Delta(size, 1, 1, 'a'))), packtest.Named("x"), ErrCorrupt},
+		{"ofs-delta into the header", packtest.New(base, onOffset("x", back+8, packtest.Delta(size, 1, 1, 'a'))), packtest.Named("x"), ErrCorrupt},
+		{"ofs-delta into the middle of an entry", packtest.New(base, onOffset("x", back-3, packtest.Delta(size, 1, 1, 'a'))), packtest.Named("x"), ErrCorrupt},
 		{"distance without end", packtest.New(base, packtest.Entry{ID: packtest.Named("x"), Head: packtest.EntryHead(6, 4, bytes.Repeat([]byte{0xff}, 24)...)}), packtest.Named("x"), ErrCorrupt},
-		{"ref-delta on itself", packtest.New(packtest.OnID("x", packtest.Named("x"), packtest.Delta(size, 1, 1, 'a'))), packtest.Named("x"), ErrCorrupt},
-		{"ref-deltas in a cycle", packtest.New(packtest.OnID("x", packtest.Named("y"), packtest.Delta(1, 1, 1, 'a')), packtest.OnID("y", packtest.Named("x"), packtest.Delta(1, 1, 1, 'a'))), packtest.Named("x"), ErrCorrupt},
-		{"ref-delta without base", packtest.New(packtest.OnID("x", packtest.Named("nothing"), packtest.Delta(size, 1, 1, 'a'))), packtest.Named("x"), ErrCorrupt},
+		{"ref-delta on itself", packtest.New(onID("x", packtest.Named("x"), packtest.Delta(size, 1, 1, 'a'))), packtest.Named("x"), ErrCorrupt},
+		{"ref-deltas in a cycle", packtest.New(onID("x", packtest.Named("y"), packtest.Delta(1, 1, 1, 'a')), onID("y", packtest.Named("x"), packtest.Delta(1, 1, 1, 'a'))), packtest.Named("x"), ErrCorrupt},
+		{"ref-delta without base", packtest.New(onID("x", packtest.Named("nothing"), packtest.Delta(size, 1, 1, 'a'))), packtest.Named("x"), ErrCorrupt},
 		{"chain of 5000", chain(5000), packtest.Named("link 5000"), ErrTooLarge},
-		{"copy beyond the base", packtest.New(base, packtest.OnOffset("x", back, packtest.Delta(size, 10, 0x91, byte(size-5), 10))), packtest.Named("x"), ErrCorrupt},
-		{"copy from beyond the base", packtest.New(base, packtest.OnOffset("x", back, packtest.Delta(size, 10, 0x9f, 0xff, 0xff, 0xff, 0xff, 10))), packtest.Named("x"), ErrCorrupt},
-		{"result longer than declared", packtest.New(base, packtest.OnOffset("x", back, packtest.Delta(size, 2, 3, 'a', 'b', 'c'))), packtest.Named("x"), ErrCorrupt},
-		{"result shorter than declared", packtest.New(base, packtest.OnOffset("x", back, packtest.Delta(size, 9, 3, 'a', 'b', 'c'))), packtest.Named("x"), ErrCorrupt},
-		{"another size of the base", packtest.New(base, packtest.OnOffset("x", back, packtest.Delta(size+1, 3, 3, 'a', 'b', 'c'))), packtest.Named("x"), ErrCorrupt},
-		{"reserved instruction", packtest.New(base, packtest.OnOffset("x", back, packtest.Delta(size, 3, 0, 3, 'a', 'b', 'c'))), packtest.Named("x"), ErrCorrupt},
-		{"literal beyond the delta", packtest.New(base, packtest.OnOffset("x", back, packtest.Delta(size, 9, 9, 'a'))), packtest.Named("x"), ErrCorrupt},
-		{"copy cut off", packtest.New(base, packtest.OnOffset("x", back, packtest.Delta(size, 9, 0xff, 1))), packtest.Named("x"), ErrCorrupt},
-		{"empty delta", packtest.New(base, packtest.OnOffset("x", back, nil)), packtest.Named("x"), ErrCorrupt},
-		{"delta of a size of 2^63", packtest.New(base, packtest.OnOffset("x", back, packtest.Delta(size, 1<<63, 3, 'a', 'b', 'c'))), packtest.Named("x"), ErrCorrupt},
-		{"delta of a result of 2^50", packtest.New(base, packtest.OnOffset("x", back, packtest.Delta(size, 1<<50, 3, 'a', 'b', 'c'))), packtest.Named("x"), ErrCorrupt},
+		{"copy beyond the base", packtest.New(base, onOffset("x", back, packtest.Delta(size, 10, 0x91, byte(size-5), 10))), packtest.Named("x"), ErrCorrupt},
+		{"copy from beyond the base", packtest.New(base, onOffset("x", back, packtest.Delta(size, 10, 0x9f, 0xff, 0xff, 0xff, 0xff, 10))), packtest.Named("x"), ErrCorrupt},
+		{"result longer than declared", packtest.New(base, onOffset("x", back, packtest.Delta(size, 2, 3, 'a', 'b', 'c'))), packtest.Named("x"), ErrCorrupt},
+		{"result shorter than declared", packtest.New(base, onOffset("x", back, packtest.Delta(size, 9, 3, 'a', 'b', 'c'))), packtest.Named("x"), ErrCorrupt},
+		{"another size of the base", packtest.New(base, onOffset("x", back, packtest.Delta(size+1, 3, 3, 'a', 'b', 'c'))), packtest.Named("x"), ErrCorrupt},
+		{"reserved instruction", packtest.New(base, onOffset("x", back, packtest.Delta(size, 3, 0, 3, 'a', 'b', 'c'))), packtest.Named("x"), ErrCorrupt},
+		{"literal beyond the delta", packtest.New(base, onOffset("x", back, packtest.Delta(size, 9, 9, 'a'))), packtest.Named("x"), ErrCorrupt},
+		{"copy cut off", packtest.New(base, onOffset("x", back, packtest.Delta(size, 9, 0xff, 1))), packtest.Named("x"), ErrCorrupt},
+		{"empty delta", packtest.New(base, onOffset("x", back, nil)), packtest.Named("x"), ErrCorrupt},
+		{"delta of a size of 2^63", packtest.New(base, onOffset("x", back, packtest.Delta(size, 1<<63, 3, 'a', 'b', 'c'))), packtest.Named("x"), ErrCorrupt},
+		{"delta of a result of 2^50", packtest.New(base, onOffset("x", back, packtest.Delta(size, 1<<50, 3, 'a', 'b', 'c'))), packtest.Named("x"), ErrCorrupt},
 		{"64 MiB where 10 bytes are declared", packtest.New(packtest.Entry{ID: packtest.Named("x"), Head: packtest.EntryHead(3, 10), Data: bomb}), packtest.Named("x"), ErrCorrupt},
 		{"64 MiB where 10 bytes of delta are declared", packtest.New(base, packtest.Entry{ID: packtest.Named("x"), Head: packtest.EntryHead(6, 10, packtest.Distance(back)...), Data: bomb}), packtest.Named("x"), ErrCorrupt},
 		{"2^40 bytes declared", packtest.New(packtest.Entry{ID: packtest.Named("x"), Head: packtest.EntryHead(3, 1<<40), Data: packtest.Deflated([]byte("x"))}), packtest.Named("x"), ErrCorrupt},
@@ -163,7 +163,7 @@ func spoilt(e packtest.Entry) packtest.Entry {
 // chain is a pack of deltas, each on the one before.
 func chain(depth int) *packtest.Pack {
 	start := packtest.Whole("start")
-	link := packtest.OnOffset("", int64(len(start.Head)+len(start.Data)), packtest.Delta(5, 5, 0x90, 5))
+	link := onOffset("", int64(len(start.Head)+len(start.Data)), packtest.Delta(5, 5, 0x90, 5))
 	entries := []packtest.Entry{start}
 	for i := 1; i <= depth; i++ {
 		link.ID = packtest.Named(fmt.Sprint("link ", i))
@@ -193,7 +193,7 @@ func TestDeltaThatMultipliesIsStreamedInFixedMemory(t *testing.T) {
 	base := packtest.Whole(strings.Repeat("b", 1<<16))
 	instructions := bytes.Repeat([]byte{0x80}, 4096) // each copies 64 KiB
 	repo := gittest.New(t)
-	packtest.New(base, packtest.OnOffset("x", int64(len(base.Head)+len(base.Data)), packtest.Delta(1<<16, 4096<<16, instructions...))).Write(t, repo)
+	packtest.New(base, onOffset("x", int64(len(base.Head)+len(base.Data)), packtest.Delta(1<<16, 4096<<16, instructions...))).Write(t, repo)
 	snap := snapshot(t, newStore(t, nil, repo), repo)
 	object, err := snap.Open(packtest.Named("x"))
 	if err != nil {
@@ -255,4 +255,20 @@ func TestEveryByteOfAPackChanged(t *testing.T) {
 	}
 	s.CloseIdle(0)
 	compare(t, snapshot(t, s, repo), all)
+}
+
+// onOffset is an ofs-delta under an id of its own.
+func onOffset(name string, back int64, data []byte) packtest.Entry {
+	return packtest.Entry{
+		ID: packtest.Named(name), Head: packtest.EntryHead(6, uint64(len(data)), packtest.Distance(back)...),
+		Data: packtest.Deflated(data),
+	}
+}
+
+// onID is a ref-delta under an id of its own.
+func onID(name string, base ID, data []byte) packtest.Entry {
+	return packtest.Entry{
+		ID: packtest.Named(name), Head: packtest.EntryHead(7, uint64(len(data)), base[:]...),
+		Data: packtest.Deflated(data),
+	}
 }

@@ -43,7 +43,7 @@ func TestPackOfMoreThan4GiB(t *testing.T) {
 	base := packtest.Whole("the base of a delta")
 	end := int64(packHeader + len(base.Head) + len(base.Data))
 	const far = 5 << 30
-	far1 := packtest.OnOffset("far", far-packHeader, packtest.Delta(19, 4, 0x91, 4, 4))
+	far1 := onOffset("far", far-packHeader, packtest.Delta(19, 4, 0x91, 4, 4))
 	far1.ID = packtest.SumOf(Blob, []byte("base"))
 	far1.Offset, base.Offset = far, packHeader
 	header := binary.BigEndian.AppendUint32([]byte("PACK\x00\x00\x00\x02"), 2)

@@ -139,7 +139,7 @@ func TestAPanicOverRefsIsDamage(t *testing.T) {
 		"Tips":       func(r *Repository) error { _, err := r.Tips(); return err },
 		"LongestRef": func(r *Repository) error { _, _, err := r.LongestRef("refs/heads/", "main", "contents"); return err },
 		"HeadTip": func(r *Repository) error {
-			if name, _ := r.HeadTip(); name == "" {
+			if name, _, _ := r.HeadTip(); name == "" {
 				return ErrCorrupt
 			}
 			return nil
@@ -295,7 +295,7 @@ func TestWhatIsSetAsideHasNoTips(t *testing.T) {
 	if _, err := r.Tips(); !errors.Is(err, ErrQuarantined) || errors.Is(err, ErrNotFound) {
 		t.Errorf("Tips: %v", err)
 	}
-	if name, _ := r.HeadTip(); name != "" {
+	if name, _, _ := r.HeadTip(); name != "" {
 		t.Errorf("HeadTip: %s", name)
 	}
 	if _, err := r.Snapshot(); !errors.Is(err, ErrQuarantined) || errors.Is(err, context.Canceled) {

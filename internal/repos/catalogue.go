@@ -367,7 +367,7 @@ func (c *Catalogue) nameOf(dir string) string {
 // a fixed order, so that the choice is stable.
 func (c *Catalogue) add(found map[string]*Repository, name, dir string) {
 	switch {
-	case !validName(name):
+	case !IsName(name):
 		c.leaveOut(dir, "its name cannot be served: names have letters, digits and "+nameMarks+
 			", and no part of them begins with a dot or dash")
 	case found[name] != nil:

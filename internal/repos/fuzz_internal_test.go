@@ -264,7 +264,7 @@ func FuzzSubmoduleURL(f *testing.F) {
 	f.Add("group/own", "https://example.com/group/lib.git")
 	f.Add("group/own", "../lib")
 	f.Fuzz(func(t *testing.T, own, raw string) {
-		if !validName(own) {
+		if !IsName(own) {
 			return
 		}
 		for _, name := range siblingNames(own, raw) {
@@ -279,7 +279,7 @@ func FuzzSubmoduleURL(f *testing.F) {
 func FuzzRepositoryName(f *testing.F) {
 	f.Add("group/lib-1.0")
 	f.Fuzz(func(t *testing.T, name string) {
-		if !validName(name) {
+		if !IsName(name) {
 			return
 		}
 		if !filepath.IsLocal(name) || filepath.ToSlash(filepath.Clean(name)) != name || !utf8.ValidString(name) ||

@@ -94,15 +94,6 @@ func (s *Snapshot) isCut() bool {
 	return err == nil && info.Size() > 0
 }
 
-// isShallow reports whether a commit is missing because the repository was
-// cloned without its older history.
-func (s *Snapshot) isShallow(err error) bool {
-	if !errors.Is(err, ErrNotFound) && !errors.Is(err, ErrPartial) && !errors.Is(err, ErrOutside) {
-		return false
-	}
-	return s.isCut()
-}
-
 // Fetch is what a repository tells of its last git fetch. Git notes that in
 // FETCH_HEAD (git-fetch(1)): it empties the file first, and writes what came when
 // the other side has told what it has. The times of other files tell less: refs

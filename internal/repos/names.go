@@ -10,11 +10,11 @@ import (
 // folder that can exist below the root fits.
 const maxNameBytes = 4096
 
-// validName reports whether a relative path can be the name of a repository.
+// IsName reports whether a relative path can be the name of a repository.
 // The rule keeps names that a URI, a shell and a log line can carry safely;
 // it is not what protects the file system, since names are only looked up in
 // the catalogue and never joined to a path.
-func validName(name string) bool {
+func IsName(name string) bool {
 	if name == "" || len(name) > maxNameBytes || !utf8.ValidString(name) {
 		return false
 	}
@@ -63,6 +63,3 @@ func validRefName(name string) bool {
 	}
 	return true
 }
-
-// IsName reports whether a text can be the name of a repository.
-func IsName(name string) bool { return validName(name) }

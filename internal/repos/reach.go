@@ -2,6 +2,7 @@ package repos
 
 import (
 	"context"
+	"errors"
 	"sync"
 
 	"github.com/repomcp/repomcp/internal/commitgraph"
@@ -196,12 +197,6 @@ func (g *knownParents) put(id ID, parents []ID) {
 	g.parents[id] = parents
 }
 
-// reachable reports whether a served ref, or HEAD, leads to the commit.
-func (s *Snapshot) reachable(ctx context.Context, want ID) (bool, error) {
-	found, err := s.reachableOf(ctx, []ID{want})
-	return len(found) > 0, err
-}
-
 // reachableOf returns those of the commits, in their order, that a served ref or
 // HEAD leads to. What is learned is remembered until the refs change. Where none is
 // found and a ref cannot be read, that is an error: the ref may lead to them.
@@ -274,7 +269,8 @@ func (s *Snapshot) parents(id ID) ([]ID, error) {
 	}
 	commit, err := s.Commit(id)
 	if err != nil {
-		if s.isShallow(err) {
+		missing := errors.Is(err, ErrNotFound) || errors.Is(err, ErrPartial) || errors.Is(err, ErrOutside)
+		if missing && s.isCut() {
 			return nil, nil
 		}
 		return nil, mustExist(id, err)

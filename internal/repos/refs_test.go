@@ -231,7 +231,7 @@ func TestNamedPipesAreNotWaitedFor(t *testing.T) {
 			t.Fatal(err)
 		}
 		_ = repository.Description()
-		_, _ = repository.HeadTip()
+		_, _, _ = repository.HeadTip()
 		_, tipsErr := repository.Tips()
 		_ = repository.RefStamp()
 		_, _, _ = repository.LongestRef("refs/heads/", "main", "")

@@ -154,14 +154,11 @@ func (s *Snapshot) authorise(ctx context.Context, id ID) error {
 	if s.repository.catalogue.options.AllowUnreachable {
 		return nil
 	}
-	ok, err := s.reachable(ctx, id)
-	if err != nil {
-		return err
+	found, err := s.reachableOf(ctx, []ID{id})
+	if err == nil && len(found) == 0 {
+		err = fmt.Errorf("revision: %w", ErrNotFound)
 	}
-	if !ok {
-		return fmt.Errorf("revision: %w", ErrNotFound)
-	}
-	return nil
+	return err
 }
 
 // maxCandidates bounds the objects that one abbreviation is compared with. Four

@@ -1,6 +1,7 @@
 package repos
 
 import (
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -45,11 +46,7 @@ func ParseSubmodules(content []byte) map[string]string {
 		urls[path] = m.URL
 		claims[path]++
 	}
-	for path, n := range claims {
-		if n > 1 {
-			delete(urls, path)
-		}
-	}
+	maps.DeleteFunc(urls, func(path, _ string) bool { return claims[path] > 1 })
 	return urls
 }
 

@@ -115,17 +115,9 @@ func refEnds(p, marker string) []int {
 }
 
 // HeadTip is the branch that HEAD leads to with the object that it holds, or
-// HEAD itself when it is detached; the name is "" when there is no commit. No
-// object is read.
-func (r *Repository) HeadTip() (name string, id ID) {
-	name, id, err := r.headTip()
-	if err != nil {
-		return "", ID{}
-	}
-	return name, id
-}
-
-func (r *Repository) headTip() (name string, id ID, err error) {
+// HEAD itself when it is detached; the name is "" when there is no commit, or an
+// error. No object is read.
+func (r *Repository) HeadTip() (name string, id ID, err error) {
 	defer r.contain(&err)
 	files, err := r.refFiles()
 	if err != nil {

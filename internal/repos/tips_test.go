@@ -83,7 +83,7 @@ func TestTipsAreThoseOfGit(t *testing.T) {
 		if stamps[stamp.Sum] = step.name; repository.RefStamp().Sum != stamp.Sum {
 			t.Errorf("%s: the stamp changes by itself", step.name)
 		}
-		if name, id := repository.HeadTip(); name != "" && fmt.Sprint(id) != repo.Git("rev-parse", "HEAD") {
+		if name, id, _ := repository.HeadTip(); name != "" && fmt.Sprint(id) != repo.Git("rev-parse", "HEAD") {
 			t.Errorf("%s: HEAD is %s at %s", step.name, name, id)
 		}
 	}

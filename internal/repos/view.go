@@ -58,19 +58,14 @@ func (v View) Page(after string, limit int) (names []string, more bool) {
 
 // Get looks a repository up by its name, or that with .git behind it.
 func (v View) Get(name string) (*Repository, error) {
-	if r := v.lookup(name); r != nil {
-		return r, nil
-	}
-	if !validName(name) {
-		return nil, fmt.Errorf("repository: %w", ErrNotFound)
+	r, err := v.Known(name)
+	if err == nil || !IsName(name) {
+		return r, err
 	}
 	if err := v.catalogue.rescan(missRescan); err != nil {
 		return nil, err
 	}
-	if r := v.lookup(name); r != nil {
-		return r, nil
-	}
-	return nil, fmt.Errorf("repository: %w", ErrNotFound)
+	return v.Known(name)
 }
 
 // Snapshot takes a snapshot of a repository, which [View.Get] finds.

@@ -43,8 +43,8 @@ func (c *content) Close() { c.rest = nil }
 
 // Stream is a source that inflates from a file in a fixed buffer.
 type Stream struct {
-	inflater *inflate.Reader
-	buffers  *Buffers
+	*inflate.Reader
+	buffers *Buffers
 }
 
 // Inflate returns a source of the zlib stream at off, which has at most length
@@ -62,17 +62,8 @@ func (b *Buffers) Inflate(file io.ReaderAt, off, length int64) (*Stream, error) 
 	return s, nil
 }
 
-// Read reads inflated bytes.
-func (s *Stream) Read(p []byte) (int, error) { return s.inflater.Read(p) }
-
-// SkipChecksum leaves the stream's own checksum uncompared.
-func (s *Stream) SkipChecksum() { s.inflater.SkipChecksum() }
-
-// More says whether bytes of the file follow the stream, of which all was read.
-func (s *Stream) More() (bool, error) { return s.inflater.More() }
-
 // Close gives the buffers back.
 func (s *Stream) Close() {
-	s.inflater.Release()
-	s.buffers.inflaters.Put(s.inflater)
+	s.Release()
+	s.buffers.inflaters.Put(s.Reader)
 }

@@ -127,12 +127,9 @@ func Distance(n int64) []byte {
 }
 
 // Deflated is the zlib stream of content.
-func Deflated(content []byte) []byte { return DeflatedAt(zlib.DefaultCompression, content) }
-
-// DeflatedAt is the same at a level of compress/zlib.
-func DeflatedAt(level int, content []byte) []byte {
+func Deflated(content []byte) []byte {
 	var b bytes.Buffer
-	w, _ := zlib.NewWriterLevel(&b, level)
+	w := zlib.NewWriter(&b)
 	_, _ = w.Write(content)
 	_ = w.Close()
 	return b.Bytes()
@@ -150,16 +147,6 @@ func Whole(content string) Entry {
 func Delta(base, result uint64, instructions ...byte) []byte {
 	b := binary.AppendUvarint(nil, base)
 	return append(binary.AppendUvarint(b, result), instructions...)
-}
-
-// OnOffset is an ofs-delta under an id of its own.
-func OnOffset(name string, back int64, data []byte) Entry {
-	return Entry{ID: Named(name), Head: EntryHead(6, uint64(len(data)), Distance(back)...), Data: Deflated(data)}
-}
-
-// OnID is a ref-delta under an id of its own.
-func OnID(name string, base object.ID, data []byte) Entry {
-	return Entry{ID: Named(name), Head: EntryHead(7, uint64(len(data)), base[:]...), Data: Deflated(data)}
 }
 
 // SumOf is the id of an object with the given type and content.

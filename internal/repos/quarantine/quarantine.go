@@ -9,8 +9,8 @@ package quarantine
 import (
 	"crypto/sha256"
 	"fmt"
+	"maps"
 	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/repomcp/repomcp/internal/panics"
@@ -81,11 +81,9 @@ type Ward struct {
 	entered func(Case)
 	left    func(Case)
 
-	aside           atomic.Int64 // patients that are; most of the time there is none
-	panics, damages atomic.Int64
-
 	mu       sync.Mutex
 	patients map[string]*patient
+	counts   Counts
 }
 
 // patient is guarded by the ward's lock.
@@ -111,9 +109,6 @@ func New(now func() time.Time, entered, left func(Case)) *Ward {
 // Admit returns nil when the repository may be read, or a [*Refusal]. It examines the
 // repository where that is due.
 func (w *Ward) Admit(s Subject) error {
-	if w.aside.Load() == 0 {
-		return nil
-	}
 	w.mu.Lock()
 	p, now := w.patients[s.Key()], w.now()
 	if p == nil || !p.aside {
@@ -155,7 +150,6 @@ func (w *Ward) Admit(s Subject) error {
 // release unlocks the ward.
 func (w *Ward) release(p *patient, now time.Time) error {
 	p.aside, p.released, p.strikes = false, now, 0
-	w.aside.Add(-1)
 	ended := p.Case
 	w.mu.Unlock()
 	w.left(ended)
@@ -192,7 +186,7 @@ func (w *Ward) Damaged(s Subject) {
 		w.mu.Unlock()
 		return
 	}
-	w.damages.Add(1)
+	w.counts.Damages++
 	w.setAside(p, stamp, Case{Key: s.Key(), Cause: fault})
 }
 
@@ -205,7 +199,7 @@ func (w *Ward) Panicked(s Subject, cause error) {
 		w.mu.Unlock()
 		return
 	}
-	w.panics.Add(1)
+	w.counts.Panics++
 	w.setAside(p, stamp, Case{Key: s.Key(), Cause: cause, Panicked: true})
 }
 
@@ -218,7 +212,6 @@ func (w *Ward) setAside(p *patient, stamp Stamp, c Case) {
 	}
 	c.Since, c.Again = now, now.Add(pause)
 	p.Case, p.aside, p.stamp, p.pause, p.look = c, true, stamp, pause, now.Add(lookEvery)
-	w.aside.Add(1)
 	w.mu.Unlock()
 	w.entered(c)
 }
@@ -235,9 +228,6 @@ func (w *Ward) patient(key string) *patient {
 
 // Case returns why a repository is set aside, if it is.
 func (w *Ward) Case(key string) (c Case, aside bool) {
-	if w.aside.Load() == 0 {
-		return Case{}, false
-	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if p := w.patients[key]; p != nil && p.aside {
@@ -247,19 +237,15 @@ func (w *Ward) Case(key string) (c Case, aside bool) {
 }
 
 // Counts tells how many were set aside since the ward was made.
-func (w *Ward) Counts() Counts { return Counts{w.panics.Load(), w.damages.Load()} }
+func (w *Ward) Counts() Counts {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.counts
+}
 
 // Forget drops what is known of repositories that are no longer there.
 func (w *Ward) Forget(gone func(key string) bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	for key, p := range w.patients {
-		if p.examining || !gone(key) {
-			continue
-		}
-		if p.aside {
-			w.aside.Add(-1)
-		}
-		delete(w.patients, key)
-	}
+	maps.DeleteFunc(w.patients, func(key string, p *patient) bool { return !p.examining && gone(key) })
 }

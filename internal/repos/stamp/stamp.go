@@ -55,10 +55,7 @@ var beside = []string{"HEAD", "packed-refs", "description"}
 func OfRefs(root *os.Root, dir string, list func(dir string) ([]fs.DirEntry, error)) Refs {
 	w := walk{root: root, dir: dir, list: list, sum: sha256.New()}
 	w.folder("")
-	for _, name := range beside {
-		info, err := root.Lstat(path.Join(dir, name))
-		w.entry(name, info, err)
-	}
+	w.files(beside)
 	// Branches and tags first: they are what is watched when there are more
 	// folders than may be.
 	w.below("refs", func(name string) bool { return name != "refs/heads" && name != "refs/tags" })
@@ -77,10 +74,7 @@ func OfAll(root *os.Root, dir string, list func(dir string) ([]fs.DirEntry, erro
 	refs := OfRefs(root, dir, list)
 	w := walk{root: root, dir: dir, list: list, sum: sha256.New()}
 	w.sum.Write(refs.Sum[:])
-	for _, name := range []string{"config", "shallow"} {
-		info, err := root.Lstat(path.Join(dir, name))
-		w.entry(name, info, err)
-	}
+	w.files([]string{"config", "shallow"})
 	for _, folder := range besideObjects {
 		entries, err := list(path.Join(dir, folder))
 		if err != nil {
@@ -110,6 +104,13 @@ func (w *walk) folder(name string) {
 	}
 	w.stamp.Folders = append(w.stamp.Folders,
 		filepath.Join(w.root.Name(), filepath.FromSlash(w.dir), filepath.FromSlash(name)))
+}
+
+func (w *walk) files(names []string) {
+	for _, name := range names {
+		info, err := w.root.Lstat(path.Join(w.dir, name))
+		w.entry(name, info, err)
+	}
 }
 
 // entry adds what tells a file from the one that was there before.
