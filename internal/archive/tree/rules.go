@@ -66,7 +66,7 @@ func (r *Rules) Treatment(path []byte, mode repos.Mode) (t *Treatment, ignored b
 		return nil, false
 	}
 	found := r.stack.Lookup(path, mode.IsDir() || mode.IsGitlink())
-	return treat(mode, found, r.lfs), found.ExportIgnore.IsSet()
+	return treat(mode, found, r.lfs), found[attributes.ExportIgnore].IsSet()
 }
 
 // AttributesFile finds the entry with a folder's attributes.
