@@ -5,9 +5,9 @@
 // stream:
 //
 //	sched := workers.New(0)
-//	c := gzip.New(sched)
+//	c, err := gzip.New(sched, gzip.DefaultLevel)
 //
-//	zw, err := c.NewWriter(ctx, destination, gzip.DefaultLevel)
+//	zw := c.NewWriter(ctx, destination)
 //	defer zw.Abort()                // nothing after a successful Close
 //	_, err = io.Copy(zw, source)
 //	err = zw.Close()                // the trailer is written here, or never
@@ -64,25 +64,26 @@ const (
 	DefaultLevel = 6
 )
 
-// ErrClosed is returned by Write after Close or Abort.
-var ErrClosed = blocks.ErrClosed
-
 // Compressor is what all streams of a process have in common: the workers,
 // their deflate compressors, and the memory of the blocks. Its methods are safe
 // for concurrent use. It needs no closing; the scheduler does, after the last
 // Writer.
 type Compressor struct {
+	level     int
 	pool      *blocks.Pool
-	deflaters [MaxLevel + 1]*workers.Slot[*deflater]
+	deflaters *workers.Slot[*deflater]
 }
 
 // New returns a compressor on the workers of sched.
-func New(sched *workers.Scheduler) *Compressor {
-	c := &Compressor{pool: blocks.New(sched, format, sched.Workers())}
-	for level := MinLevel; level <= MaxLevel; level++ {
-		c.deflaters[level] = workers.NewSlot(func() *deflater { return newDeflater(level) })
+func New(sched *workers.Scheduler, level int) (*Compressor, error) {
+	if level < MinLevel || level > MaxLevel {
+		return nil, fmt.Errorf("gzip: level %d is not in %d to %d", level, MinLevel, MaxLevel)
 	}
-	return c
+	return &Compressor{
+		level:     level,
+		pool:      blocks.New(sched, format, sched.Workers()),
+		deflaters: workers.NewSlot(func() *deflater { return newDeflater(level) }),
+	}, nil
 }
 
 // Deflate appends data to dst as one raw deflate stream (RFC 1951), which is a
@@ -90,21 +91,10 @@ func New(sched *workers.Scheduler) *Compressor {
 // scheduler, on whose worker w it runs, and for data that was read whole: it
 // takes as long as the data is, and memory for the output only. Data that does
 // not compress grows by 5 bytes for each 64 KiB and a few more.
-func (c *Compressor) Deflate(w *workers.Worker, level int, dst, data []byte) ([]byte, error) {
-	if err := checkLevel(level); err != nil {
-		return dst, err
-	}
-	out, err := c.deflaters[level].Of(w).whole(dst, data)
+func (c *Compressor) Deflate(w *workers.Worker, dst, data []byte) ([]byte, error) {
+	out, err := c.deflaters.Of(w).whole(dst, data)
 	if err != nil {
 		return dst, fmt.Errorf("gzip: %w", err)
 	}
 	return out, nil
-}
-
-// checkLevel says whether there is such a level.
-func checkLevel(level int) error {
-	if level < MinLevel || level > MaxLevel {
-		return fmt.Errorf("gzip: level %d is not in %d to %d", level, MinLevel, MaxLevel)
-	}
-	return nil
 }
