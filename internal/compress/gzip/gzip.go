@@ -22,22 +22,15 @@
 // that have their own: [Compressor.NewRawWriter] for a long stream, and
 // [Compressor.Deflate] for a short one that a worker has in memory.
 //
-// Promises:
-//   - The output is a function of the input, the level and [EncoderVersion]. The
-//     number of processors and workers, the sizes of the writes, the time and
-//     other streams have no part in it.
+// Promises, beside those of blocks:
+//   - The output is a function of the input, the level and [EncoderVersion].
 //   - A stream that failed, was cancelled or was aborted has no trailer and no
 //     final block, so that no reader takes it for complete.
-//   - The output is written by the goroutine that calls Write and Close: the
-//     package starts none, and after Close or Abort no worker touches the
-//     stream. Workers never wait for a destination.
 //   - The first bytes leave early: the first blocks are small.
 //
 // Limits: a Writer holds at most [WriterBlocks] blocks of [BlockMemory] bytes,
 // and more only from a stock that all Writers of the Compressor share: one for
-// each worker, so that one is ready when another is finished. A destination that
-// blocks for ever blocks Write for ever, for which the destination needs a
-// deadline of its own; the context is looked at between the writes to it.
+// each worker, so that one is ready when another is finished.
 package gzip
 
 import (

@@ -17,25 +17,17 @@
 // decoder reads, and some in parallel. How blocks are lent, passed to workers and
 // written in order is the package blocks.
 //
-// Promises:
-//   - The output is a function of the input, the level and [EncoderVersion]. The
-//     number of processors and workers, the sizes of the writes, the time and
-//     other streams have no part in it.
-//   - A stream that failed, was cancelled or was aborted ends within a frame, so
-//     that no reader takes it for complete.
-//   - The output is written by the goroutine that calls Write and Close: the
-//     package starts none, and after Close or Abort no worker touches the
-//     stream. Workers never wait for a destination.
-//   - The first bytes leave early: the first blocks are small.
+// Its promises are those of gzip and blocks: the output is a function of the input,
+// the level and [EncoderVersion]. A stream that failed, was cancelled or was aborted
+// ends within a frame, so that no reader takes it for complete.
 //
 // Limits: a stream holds [WriterBlocks] blocks of up to [BlockSize] bytes, and
 // more only from a stock that all streams of the Compressor share: one for each
 // worker, so that one is filled while each has one. All streams together have one
 // block, and one more for each worker; who has none waits for its turn, never for
-// the reader of another. Until it is read, a stream has what became of a block. Every worker may hold two encoders
-// of one and of two times that size and room for a frame. A decoder needs BlockSize bytes for its window. A
-// destination that blocks for ever blocks Write for ever, for which the destination
-// needs a deadline of its own; the context is looked at between the writes to it.
+// the reader of another. Until it is read, a stream has what became of a block. Every
+// worker may hold two encoders of one and of two times that size and room for a frame.
+// A decoder needs BlockSize bytes for its window.
 package zstd
 
 import (
