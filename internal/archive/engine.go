@@ -1,7 +1,9 @@
 package archive
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"sync"
@@ -62,15 +64,20 @@ func NewEngine(o EngineOptions) (*Engine, error) {
 	if err := CheckLevel(o.Level); err != nil {
 		return nil, err
 	}
-	e := &Engine{gzipLevel: o.Level, zstdLevel: o.Level}
-	if o.Level == 0 {
-		e.gzipLevel, e.zstdLevel = gzip.DefaultLevel, zstd.DefaultLevel
+	e := &Engine{
+		sched:      workers.New(o.Workers),
+		gzipLevel:  cmp.Or(o.Level, gzip.DefaultLevel),
+		zstdLevel:  cmp.Or(o.Level, zstd.DefaultLevel),
+		validators: lru.New[string, bool](maxValidatorBytes),
+		trails:     lru.New[string, *trail](maxTrails),
 	}
-	e.validators = lru.New[string, bool](maxValidatorBytes)
-	e.trails = lru.New[string, *trail](maxTrails)
-	e.sched = workers.New(o.Workers)
-	e.gzip = gzip.New(e.sched)
-	e.zstd = zstd.New(e.sched)
+	var gzipErr, zstdErr error
+	e.gzip, gzipErr = gzip.New(e.sched, e.gzipLevel)
+	e.zstd, zstdErr = zstd.New(e.sched, e.zstdLevel)
+	if err := errors.Join(gzipErr, zstdErr); err != nil {
+		e.Close()
+		return nil, err
+	}
 	e.xz = xz.New(e.sched)
 	buffers := newLargeBuffers(e.sched.Workers() + 1)
 	e.runs.New = func() any { return newRun(buffers) }
@@ -129,14 +136,14 @@ type compressor interface {
 }
 
 // compress begins a compressed stream.
-func (e *Engine) compress(ctx context.Context, w io.Writer, format Format) (compressor, error) {
+func (e *Engine) compress(ctx context.Context, w io.Writer, format Format) compressor {
 	switch format {
 	case TarZst:
-		return e.zstd.NewWriter(ctx, w, e.zstdLevel)
+		return e.zstd.NewWriter(ctx, w)
 	case TarXz:
-		return e.xz.NewWriter(ctx, w), nil
+		return e.xz.NewWriter(ctx, w)
 	default:
-		return e.gzip.NewWriter(ctx, w, e.gzipLevel)
+		return e.gzip.NewWriter(ctx, w)
 	}
 }
 

@@ -53,80 +53,65 @@ type Options struct {
 
 // parameter is an option as text, in a query or on a command line.
 type parameter struct {
-	name   string
-	repeat bool
-	usage  string
-	get    func(Options) []string
-	set    func(*Options, string) error
+	name    string
+	repeat  bool
+	usage   string
+	choices []string // the default and what else there is; none: any text
+	get     func(Options) []string
+	set     func(*Options, string)
 }
 
 // parameters is the one table of options, in the order of the canonical form.
 var parameters = []parameter{
-	{
-		"path", true, "take only what this git pathspec matches",
-		func(o Options) []string { return o.Paths },
-		func(o *Options, v string) error { o.Paths = append(o.Paths, v); return nil },
-	},
-	{
-		"exclude", true, "leave out what this git pathspec matches",
-		func(o Options) []string { return o.Exclude },
-		func(o *Options, v string) error { o.Exclude = append(o.Exclude, v); return nil },
-	},
-	{
-		"prefix", false, "put this before every path; end it with / for a folder",
-		func(o Options) []string { return valueList(o.Prefix, "") },
-		func(o *Options, v string) error { o.Prefix = v; return nil },
-	},
-	{
-		"strip", false, "take only what is in this folder, and leave its name out of the paths",
-		func(o Options) []string { return valueList(o.Strip, "") },
-		func(o *Options, v string) error { o.Strip = v; return nil },
-	},
-	{
-		"profile", false,
-		"archive: as git archive, with .gitattributes applied; full: the complete tree as it is stored",
-		func(o Options) []string { return valueList(string(o.Profile), string(ProfileArchive)) },
-		func(o *Options, v string) error { o.Profile = Profile(v); return nil },
-	},
-	{
-		"base", false, "write only what differs from this revision, with the list of what is to be deleted",
-		func(o Options) []string { return valueList(o.Base, "") },
-		func(o *Options, v string) error { o.Base = v; return nil },
-	},
-	{
-		"delta", false,
-		"patch: with base, write modified files as what turns the old content into the new, where that is smaller; " +
+	repeated("path", "take only what this git pathspec matches", func(o *Options) *[]string { return &o.Paths }),
+	repeated("exclude", "leave out what this git pathspec matches", func(o *Options) *[]string { return &o.Exclude }),
+	single("prefix", "put this before every path; end it with / for a folder",
+		func(o *Options) *string { return &o.Prefix }),
+	single("strip", "take only what is in this folder, and leave its name out of the paths",
+		func(o *Options) *string { return &o.Strip }),
+	single("profile", "archive: as git archive, with .gitattributes applied; full: the complete tree as it is stored",
+		func(o *Options) *Profile { return &o.Profile }, ProfileArchive, ProfileFull),
+	single("base", "write only what differs from this revision, with the list of what is to be deleted",
+		func(o *Options) *string { return &o.Base }),
+	single("delta",
+		"patch: with base, write modified files as what turns the old content into the new, where that is smaller; "+
 			"files: write them whole",
-		func(o Options) []string { return valueList(string(o.Delta), string(DeltaFiles)) },
-		func(o *Options, v string) error { o.Delta = Delta(v); return nil },
-	},
-	{
-		"fallback", false, "full: write the whole archive where a difference from base cannot be had",
-		func(o Options) []string { return valueList(o.Fallback, "") },
-		func(o *Options, v string) error { o.Fallback = v; return nil },
-	},
-	{
-		"lfs", false,
-		"content: replace pointers of git-lfs (with profile=archive those of files with filter=lfs) by their " +
+		func(o *Options) *Delta { return &o.Delta }, DeltaFiles, DeltaPatch),
+	single("fallback", "full: write the whole archive where a difference from base cannot be had",
+		func(o *Options) *string { return &o.Fallback }),
+	single("lfs",
+		"content: replace pointers of git-lfs (with profile=archive those of files with filter=lfs) by their "+
 			"content, where the mirror has it; pointers: leave them",
-		func(o Options) []string { return valueList(string(o.LFS), string(LFSPointers)) },
-		func(o *Options, v string) error { o.LFS = LFS(v); return nil },
-	},
-	{
-		"submodules", false,
-		"content: fill the folders of submodules whose repository is served here too; omit: leave them empty, as git " +
+		func(o *Options) *LFS { return &o.LFS }, LFSPointers, LFSContent),
+	single("submodules",
+		"content: fill the folders of submodules whose repository is served here too; omit: leave them empty, as git "+
 			"archive",
-		func(o Options) []string { return valueList(string(o.Submodules), string(SubmodulesOmit)) },
-		func(o *Options, v string) error { o.Submodules = Submodules(v); return nil },
-	},
+		func(o *Options) *Submodules { return &o.Submodules }, SubmodulesOmit, SubmodulesContent),
 }
 
-// valueList has what is said by an option; its default is nothing.
-func valueList(v, usual string) []string {
-	if v == "" || v == usual {
-		return nil
+// repeated is an option that may be given several times.
+func repeated(name, usage string, field func(*Options) *[]string) parameter {
+	return parameter{
+		name: name, usage: usage, repeat: true,
+		get: func(o Options) []string { return *field(&o) },
+		set: func(o *Options, v string) { *field(o) = append(*field(o), v) },
 	}
-	return []string{v}
+}
+
+// single is an option with one value. The first of its choices says nothing.
+func single[T ~string](name, usage string, field func(*Options) *T, choices ...T) parameter {
+	p := parameter{name: name, usage: usage, set: func(o *Options, v string) { *field(o) = T(v) }}
+	for _, c := range choices {
+		p.choices = append(p.choices, string(c))
+	}
+	p.get = func(o Options) []string {
+		v := *field(&o)
+		if v == "" || len(choices) > 0 && v == choices[0] {
+			return nil
+		}
+		return []string{string(v)}
+	}
+	return p
 }
 
 // Parameter describes an option for a command line or a URI template.
@@ -159,7 +144,8 @@ func (o *Options) Set(name, value string) error {
 	case !parameters[at].repeat && len(parameters[at].get(*o)) > 0:
 		return fmt.Errorf("%w %q is given twice", ErrOption, name)
 	}
-	return parameters[at].set(o, value)
+	parameters[at].set(o, value)
+	return nil
 }
 
 func parameterNames() string {
@@ -220,14 +206,9 @@ func (o Options) Check() error {
 	if mediaTypes[o.Format] == "" {
 		return fmt.Errorf("%w \"format\": %q is unknown", ErrOption, o.Format)
 	}
-	for _, choice := range [][4]string{
-		{"profile", string(o.Profile), string(ProfileArchive), string(ProfileFull)},
-		{"delta", string(o.Delta), string(DeltaFiles), string(DeltaPatch)},
-		{"lfs", string(o.LFS), string(LFSPointers), string(LFSContent)},
-		{"submodules", string(o.Submodules), string(SubmodulesOmit), string(SubmodulesContent)},
-	} {
-		if value := choice[1]; value != "" && value != choice[2] && value != choice[3] {
-			return fmt.Errorf("%w %q: %q is neither %q nor %q", ErrOption, choice[0], value, choice[2], choice[3])
+	for _, p := range parameters {
+		if given := p.get(o); len(p.choices) > 0 && len(given) > 0 && !slices.Contains(p.choices, given[0]) {
+			return fmt.Errorf("%w %q: %q is neither %q nor %q", ErrOption, p.name, given[0], p.choices[0], p.choices[1])
 		}
 	}
 	if o.Base != "" && o.takesOutside() {

@@ -104,11 +104,7 @@ func (p *Plan) Options() Options { return p.options }
 func (p *Plan) WriteTo(ctx context.Context, w io.Writer) error {
 	switch p.options.Format {
 	case Zip:
-		layout, err := p.zipLayout()
-		if err != nil {
-			return err
-		}
-		return p.write(ctx, w, layout)
+		return p.write(ctx, w, p.zipLayout())
 	case TarGz, TarZst, TarXz:
 		return p.compressed(ctx, w)
 	case Manifest:
@@ -120,10 +116,7 @@ func (p *Plan) WriteTo(ctx context.Context, w io.Writer) error {
 
 // compressed writes the tar through a compressor.
 func (p *Plan) compressed(ctx context.Context, w io.Writer) error {
-	zw, err := p.engine.compress(ctx, w, p.options.Format)
-	if err != nil {
-		return err
-	}
+	zw := p.engine.compress(ctx, w, p.options.Format)
 	// Without Close there is no end: a broken stream never looks whole.
 	defer zw.Abort()
 	if err := p.write(ctx, zw, p.tarLayout()); err != nil {

@@ -18,12 +18,9 @@ type zipLayout struct {
 	directory *zip.Directory
 }
 
-func (p *Plan) zipLayout() (*zipLayout, error) {
-	format, err := zip.New(p.engine.gzip, p.engine.gzipLevel, int64(p.head.Date))
-	if err != nil {
-		return nil, err
-	}
-	return &zipLayout{format: format, directory: format.NewDirectory()}, nil
+func (p *Plan) zipLayout() *zipLayout {
+	format := zip.New(p.engine.gzip, int64(p.head.Date))
+	return &zipLayout{format: format, directory: format.NewDirectory()}
 }
 
 func (z *zipLayout) opening(out []byte, p *Plan) ([]byte, error) {

@@ -34,8 +34,10 @@ type Repo struct {
 	Dir string
 
 	t       testing.TB
+	made    bool // here, and not found
 	commits int
-	deflate *zlib.Writer // of [Repo.Store]: a new one takes longer than a small object
+	heads   map[string]string // of branches, as [Repo.Commit] left them
+	deflate *zlib.Writer      // of [Repo.Store]: a new one takes longer than a small object
 }
 
 // New makes an empty bare repository in a temporary directory of the test.
@@ -48,12 +50,14 @@ func New(t testing.TB) *Repo {
 // repository that is there already stays as it is.
 func At(t testing.TB, dir string) *Repo {
 	t.Helper()
-	if _, err := os.Stat(filepath.Join(dir, "HEAD")); errors.Is(err, fs.ErrNotExist) {
+	_, err := os.Stat(filepath.Join(dir, "HEAD"))
+	missing := errors.Is(err, fs.ErrNotExist)
+	if missing {
 		if err := initialize(dir); err != nil {
 			t.Fatal(err)
 		}
 	}
-	return &Repo{Dir: dir, t: t}
+	return &Repo{Dir: dir, t: t, made: missing, heads: make(map[string]string)}
 }
 
 // initialize makes what `git init --bare --template=` does, without a process of
@@ -73,7 +77,9 @@ func initialize(dir string) error {
 }
 
 // Existing is a repository that is there already, to ask git about.
-func Existing(t testing.TB, dir string) *Repo { return &Repo{Dir: dir, t: t} }
+func Existing(t testing.TB, dir string) *Repo {
+	return &Repo{Dir: dir, t: t, heads: make(map[string]string)}
+}
 
 // Git runs git in the repository and returns its standard output without the
 // final newline. The test ends when git fails.
@@ -138,19 +144,48 @@ func Gitlink(path, commit string) File { return File{path, "160000", commit} }
 // It is loose and there without a git process, of which thousands take long.
 func (r *Repo) Store(kind, content string) string {
 	r.t.Helper()
+	id, packed := r.deflated(kind, content)
+	r.WriteFile(loosePath(id), packed)
+	return id
+}
+
+// storeOnce is [Repo.Store] as git does it: an object that is there stays, and a reader
+// sees all of a new one.
+func (r *Repo) storeOnce(kind, content string) string {
+	r.t.Helper()
+	id, packed := r.deflated(kind, content)
+	if _, err := os.Stat(filepath.Join(r.Dir, loosePath(id))); err != nil {
+		r.writeWhole(loosePath(id), packed)
+	}
+	return id
+}
+
+func loosePath(id string) string { return "objects/" + id[:2] + "/" + id[2:] }
+
+// writeWhole writes a file that no reader sees a part of.
+func (r *Repo) writeWhole(name string, content []byte) {
+	r.t.Helper()
+	r.WriteFile(name+".lock", content)
+	path := filepath.Join(r.Dir, name)
+	if err := os.Rename(path+".lock", path); err != nil {
+		r.t.Fatal(err)
+	}
+}
+
+// deflated is an object's id and the file that it is.
+func (r *Repo) deflated(kind, content string) (id string, packed []byte) {
+	r.t.Helper()
 	object := fmt.Sprintf("%s %d\x00%s", kind, len(content), content)
-	id := fmt.Sprintf("%x", sha1.Sum([]byte(object)))
-	var packed bytes.Buffer
+	var out bytes.Buffer
 	if r.deflate == nil {
 		r.deflate = zlib.NewWriter(nil)
 	}
-	r.deflate.Reset(&packed)
+	r.deflate.Reset(&out)
 	_, err := io.WriteString(r.deflate, object)
 	if err := errors.Join(err, r.deflate.Close()); err != nil {
 		r.t.Fatal(err)
 	}
-	r.WriteFile("objects/"+id[:2]+"/"+id[2:], packed.Bytes())
-	return id
+	return fmt.Sprintf("%x", sha1.Sum([]byte(object))), out.Bytes()
 }
 
 // SetRef makes a ref hold an object, without a git process.
@@ -165,10 +200,22 @@ func (r *Repo) SetRef(name, id string) {
 func (r *Repo) Commit(branch string, files ...File) string {
 	r.t.Helper()
 	ref := "refs/heads/" + branch
-	var in pieces
 	message := fmt.Sprintf("commit %d on %s\n", r.commits+1, branch)
+	date := firstCommitTime + 60*r.commits
+	r.commits++
+	id, ok := r.commitLoosely(ref, message, date, files)
+	if !ok {
+		id = r.fastImport(ref, message, date, files)
+	}
+	r.heads[ref] = id
+	return id
+}
+
+func (r *Repo) fastImport(ref, message string, date int, files []File) string {
+	r.t.Helper()
+	var in pieces
 	in.add("feature done\nfeature get-mark\ncommit %s\nmark :1\n", ref)
-	in.add("committer A U Thor <author@example.com> %d +0000\n", firstCommitTime+60*r.commits)
+	in.add("committer A U Thor <author@example.com> %d +0000\n", date)
 	in.add("data %d\n%s", len(message), message)
 	if r.has(ref) {
 		in.add("from %s^0\n", ref)
@@ -178,7 +225,6 @@ func (r *Repo) Commit(branch string, files ...File) string {
 		writeFile(&in, f)
 	}
 	in.add("\nget-mark :1\ndone\n")
-	r.commits++
 	arguments := []string{"fast-import", "--quiet", "--force"}
 	if hasNoiseAlone(files) {
 		// git stores noise as it is, after it has tried for long to compress it.

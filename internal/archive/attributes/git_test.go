@@ -281,7 +281,7 @@ func archive(files []gittest.File) []string {
 		}
 	}
 	stack := attributes.NewStack(nil)
-	ignored := func(path string) bool { return evaluate(stack, contents, path).ExportIgnore.IsSet() }
+	ignored := func(path string) bool { return evaluate(stack, contents, path)[attributes.ExportIgnore].IsSet() }
 	var paths []string
 	for _, f := range files {
 		path := f.Path

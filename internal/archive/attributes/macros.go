@@ -2,33 +2,34 @@ package attributes
 
 import "slices"
 
-// id is the number of an attribute: one of those of [Attributes], or a macro
+// ID is the number of an attribute: one of those of [Attributes], or a macro
 // that can set one of them.
-type id int32
+type ID int32
 
+// The attributes that an archive depends on.
 const (
-	exportIgnore id = iota
-	exportSubst
-	text
-	crlf
-	eol
-	ident
-	filter
-	workingTreeEncoding
-	diff
+	ExportIgnore ID = iota
+	ExportSubst
+	Text
+	CRLF
+	EOL
+	Ident
+	Filter
+	WorkingTreeEncoding
+	Diff    // whether zip marks a file as text
 	outputs // how many they are: macros come after them
 )
 
-var outputIDs = map[string]id{
-	"export-ignore":         exportIgnore,
-	"export-subst":          exportSubst,
-	"text":                  text,
-	"crlf":                  crlf,
-	"eol":                   eol,
-	"ident":                 ident,
-	"filter":                filter,
-	"working-tree-encoding": workingTreeEncoding,
-	"diff":                  diff,
+var outputIDs = map[string]ID{
+	"export-ignore":         ExportIgnore,
+	"export-subst":          ExportSubst,
+	"text":                  Text,
+	"crlf":                  CRLF,
+	"eol":                   EOL,
+	"ident":                 Ident,
+	"filter":                Filter,
+	"working-tree-encoding": WorkingTreeEncoding,
+	"diff":                  Diff,
 }
 
 // builtin is the macro that git defines itself.
@@ -36,14 +37,14 @@ const builtin = "[attr]binary -diff -merge -text\n"
 
 // assignment is one word after a pattern.
 type assignment struct {
-	id    id
+	id    ID
 	value Value
 }
 
 // macros are the definitions that hold in a tree. They come from the root, so
 // that they are the same for all of its paths.
 type macros struct {
-	ids   map[string]id
+	ids   map[string]ID
 	words [][]assignment // of the macro with the id
 }
 
@@ -59,14 +60,14 @@ func defineMacros(files []source) macros {
 			}
 		})
 	}
-	m := macros{ids: make(map[string]id)}
+	m := macros{ids: make(map[string]ID)}
 	for name, output := range outputIDs {
 		m.ids[name] = output
 	}
 	names := relevant(states)
 	for i, name := range names {
 		if _, output := outputIDs[name]; !output {
-			m.ids[name] = outputs + id(i)
+			m.ids[name] = outputs + ID(i)
 		}
 	}
 	m.words = make([][]assignment, int(outputs)+len(names))

@@ -93,7 +93,7 @@ func (s *Stack) Lookup(path []byte, folder bool) Attributes {
 	for i := len(s.frames) - 1; i > 0; i-- {
 		s.apply(&s.frames[i], &about)
 	}
-	return e.attributes()
+	return e.values
 }
 
 // apply goes through the rules of a file from the last one, which weighs most.
@@ -113,7 +113,7 @@ type evaluation struct {
 	round   uint64   // this evaluation
 	changed bool     // values has something
 	missing int      // outputs that are not known
-	values  [outputs]Value
+	values  Attributes
 	todo    [][]assignment // words of macros that are being expanded
 }
 
@@ -151,24 +151,6 @@ func (e *evaluation) assign(words []assignment, macros [][]assignment) {
 		if a.value.State == Set && len(macros[a.id]) > 0 {
 			e.todo = append(e.todo, macros[a.id])
 		}
-	}
-}
-
-func (e *evaluation) attributes() Attributes {
-	if !e.changed {
-		return Attributes{}
-	}
-	v := &e.values
-	return Attributes{
-		ExportIgnore:        v[exportIgnore],
-		ExportSubst:         v[exportSubst],
-		Text:                v[text],
-		CRLF:                v[crlf],
-		EOL:                 v[eol],
-		Ident:               v[ident],
-		Filter:              v[filter],
-		WorkingTreeEncoding: v[workingTreeEncoding],
-		Diff:                v[diff],
 	}
 }
 

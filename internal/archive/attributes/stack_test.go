@@ -35,9 +35,9 @@ func list(a attributes.Attributes) string {
 		name  string
 		value attributes.Value
 	}{
-		{"export-ignore", a.ExportIgnore}, {"export-subst", a.ExportSubst}, {"text", a.Text}, {"crlf", a.CRLF},
-		{"eol", a.EOL}, {"ident", a.Ident}, {"filter", a.Filter},
-		{"working-tree-encoding", a.WorkingTreeEncoding}, {"diff", a.Diff},
+		{"export-ignore", a[attributes.ExportIgnore]}, {"export-subst", a[attributes.ExportSubst]}, {"text", a[attributes.Text]}, {"crlf", a[attributes.CRLF]},
+		{"eol", a[attributes.EOL]}, {"ident", a[attributes.Ident]}, {"filter", a[attributes.Filter]},
+		{"working-tree-encoding", a[attributes.WorkingTreeEncoding]}, {"diff", a[attributes.Diff]},
 	} {
 		switch v.value.State {
 		case attributes.Set:
@@ -249,8 +249,8 @@ func FuzzStack(f *testing.F) {
 		for _, file := range []string{info, root, folder} {
 			mentioned = mentioned || attributes.CanMention([]byte(file), "export-subst")
 		}
-		if !mentioned && got.ExportSubst != (attributes.Value{}) {
-			t.Errorf("export-subst %+v comes from nowhere", got.ExportSubst)
+		if !mentioned && got[attributes.ExportSubst] != (attributes.Value{}) {
+			t.Errorf("export-subst %+v comes from nowhere", got[attributes.ExportSubst])
 		}
 	})
 }

@@ -24,10 +24,5 @@ func (v Value) IsSet() bool { return v.State == Set }
 // Is reports whether the attribute has this value.
 func (v Value) Is(text string) bool { return v.State == Valued && v.Text == text }
 
-// Attributes are those of one path that an archive depends on.
-type Attributes struct {
-	ExportIgnore, ExportSubst      Value
-	Text, CRLF, EOL, Ident, Filter Value
-	WorkingTreeEncoding            Value
-	Diff                           Value // whether zip marks a file as text
-}
+// Attributes are those of one path that an archive depends on, by their [ID].
+type Attributes [outputs]Value

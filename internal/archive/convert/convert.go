@@ -38,9 +38,9 @@ type Conversion struct {
 // Decide returns what has to be done to the content of a regular file with
 // these attributes. ok is false if that is nothing.
 func Decide(a attributes.Attributes) (c Conversion, ok bool) {
-	c.ident = a.Ident.IsSet()
+	c.ident = a[attributes.Ident].IsSet()
 	c.eol = decideLineEndings(a)
-	c.charset, c.refused = decideCharset(a.WorkingTreeEncoding)
+	c.charset, c.refused = decideCharset(a[attributes.WorkingTreeEncoding])
 	return c, c != Conversion{}
 }
 
@@ -48,12 +48,12 @@ func Decide(a attributes.Attributes) (c Conversion, ok bool) {
 // Only eol=crlf ever adds a CR, for "text" alone means the line endings of the
 // system.
 func decideLineEndings(a attributes.Attributes) lineEndings {
-	if !a.EOL.Is("crlf") {
+	if !a[attributes.EOL].Is("crlf") {
 		return keepLF
 	}
-	v := a.Text
+	v := a[attributes.Text]
 	if !saysText(v) {
-		v = a.CRLF // what `text` was called before git 1.7.2
+		v = a[attributes.CRLF] // what `text` was called before git 1.7.2
 	}
 	switch {
 	case v.State == attributes.Unset:

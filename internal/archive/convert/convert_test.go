@@ -95,7 +95,7 @@ func TestStreamClosesWhatItOpens(t *testing.T) {
 	if err := stream(t.Context(), c, io.Discard, src, ""); err != nil || open != 0 || opened == 0 {
 		t.Errorf("%v; %d of %d are open", err, open, opened)
 	}
-	c, _ = Decide(attributes.Attributes{Ident: attributes.Value{State: attributes.Set}})
+	c, _ = Decide(attributes.Attributes{attributes.Ident: attributes.Value{State: attributes.Set}})
 	if err := stream(t.Context(), c, failingWriter{}, src, ""); !errors.Is(err, io.ErrClosedPipe) || open != 0 {
 		t.Errorf("%v; %d of %d are open", err, open, opened)
 	}

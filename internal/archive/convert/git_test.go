@@ -41,9 +41,9 @@ func value(line, name string) attributes.Value {
 
 func decide(line string) Conversion {
 	c, _ := Decide(attributes.Attributes{
-		Text: value(line, "text"), CRLF: value(line, "crlf"), EOL: value(line, "eol"),
-		Ident: value(line, "ident"), Filter: value(line, "filter"),
-		WorkingTreeEncoding: value(line, "working-tree-encoding"),
+		attributes.Text: value(line, "text"), attributes.CRLF: value(line, "crlf"), attributes.EOL: value(line, "eol"),
+		attributes.Ident: value(line, "ident"), attributes.Filter: value(line, "filter"),
+		attributes.WorkingTreeEncoding: value(line, "working-tree-encoding"),
 	})
 	return c
 }

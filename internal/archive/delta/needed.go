@@ -1,6 +1,7 @@
 package delta
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/repos"
@@ -33,10 +34,5 @@ func (e *FullNeededError) Error() string { return "a full archive is needed: " +
 // reserved reports whether a folder has the name of ours, also on a system
 // that takes upper case for lower.
 func reserved(entries []repos.TreeEntry) bool {
-	for _, e := range entries {
-		if strings.EqualFold(e.Name, ReservedFolder) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(entries, func(e repos.TreeEntry) bool { return strings.EqualFold(e.Name, ReservedFolder) })
 }

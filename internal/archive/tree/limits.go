@@ -1,6 +1,7 @@
 package tree
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 )
@@ -47,17 +48,12 @@ type Limits struct {
 
 // WithDefaults returns limits without zeros.
 func (l Limits) WithDefaults() Limits {
-	fill(&l.Entries, DefaultEntries)
-	fill(&l.Bytes, DefaultBytes)
-	fill(&l.Depth, DefaultDepth)
-	fill(&l.PathBytes, DefaultPathBytes)
-	fill(&l.BlobBytes, DefaultBlobBytes)
-	return l
-}
-
-func fill[T int | int64](limit *T, value T) {
-	if *limit == 0 {
-		*limit = value
+	return Limits{
+		Entries:   cmp.Or(l.Entries, DefaultEntries),
+		Bytes:     cmp.Or(l.Bytes, DefaultBytes),
+		Depth:     cmp.Or(l.Depth, DefaultDepth),
+		PathBytes: cmp.Or(l.PathBytes, DefaultPathBytes),
+		BlobBytes: cmp.Or(l.BlobBytes, DefaultBlobBytes),
 	}
 }
 
@@ -71,9 +67,7 @@ func (l Limits) EntriesExceeded() error {
 }
 
 // BytesExceeded is that of too many bytes.
-func (l Limits) BytesExceeded() error {
-	return fmt.Errorf("%w: more than %d bytes", ErrLimit, l.Bytes)
-}
+func (l Limits) BytesExceeded() error { return fmt.Errorf("%w: more than %d bytes", ErrLimit, l.Bytes) }
 
 // BlobExceeded is that of a file that is too large.
 func (l Limits) BlobExceeded() error {

@@ -66,17 +66,12 @@ func (r *Rules) Treatment(path []byte, mode repos.Mode) (t *Treatment, ignored b
 		return nil, false
 	}
 	found := r.stack.Lookup(path, mode.IsDir() || mode.IsGitlink())
-	return treat(mode, found, r.lfs), found.ExportIgnore.IsSet()
+	return treat(mode, found, r.lfs), found[attributes.ExportIgnore].IsSet()
 }
 
 // AttributesFile finds the entry with a folder's attributes.
 func AttributesFile(entries []repos.TreeEntry) (repos.TreeEntry, bool) {
-	for _, e := range entries {
-		if isAttributesFile(e) {
-			return e, true
-		}
-	}
-	return repos.TreeEntry{}, false
+	return firstOf(entries, isAttributesFile)
 }
 
 // isAttributesFile reports whether a folder's entry says how files are archived.

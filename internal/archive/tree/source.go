@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/repomcp/repomcp/internal/pretty"
 	"github.com/repomcp/repomcp/internal/repos"
@@ -46,10 +47,12 @@ func ReadFolder(source Source, id repos.ID) (Folder, error) {
 }
 
 func (f Folder) find(name string) (repos.TreeEntry, bool) {
-	for _, e := range f.Entries {
-		if e.Name == name {
-			return e, true
-		}
+	return firstOf(f.Entries, func(e repos.TreeEntry) bool { return e.Name == name })
+}
+
+func firstOf(entries []repos.TreeEntry, is func(repos.TreeEntry) bool) (repos.TreeEntry, bool) {
+	if at := slices.IndexFunc(entries, is); at >= 0 {
+		return entries[at], true
 	}
 	return repos.TreeEntry{}, false
 }

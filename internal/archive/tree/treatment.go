@@ -28,11 +28,11 @@ var mayBePointer = &Treatment{LFS: true}
 // treat says what the attributes of an entry ask for. Only the content of
 // regular files is changed; lfs says that pointers stand for their objects.
 func treat(mode repos.Mode, a attributes.Attributes, lfs bool) *Treatment {
-	t := Treatment{Diff: a.Diff}
+	t := Treatment{Diff: a[attributes.Diff]}
 	if mode.IsRegular() {
 		t.Conversion, t.Converts = convert.Decide(a)
-		t.Substitutes = a.ExportSubst.IsSet()
-		t.LFS = lfs && a.Filter.Is(filterLFS)
+		t.Substitutes = a[attributes.ExportSubst].IsSet()
+		t.LFS = lfs && a[attributes.Filter].Is(filterLFS)
 	}
 	if t.Changes() || t.LFS {
 		allocated := t // only here: most files have no treatment

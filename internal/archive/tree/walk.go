@@ -174,8 +174,7 @@ func (w *Walk) visitFolder(b *Batch, e repos.TreeEntry, m *Module) error {
 	}
 	// Trees of trees that hold nothing make no entry, but can be without end:
 	// they count as well, and can be cancelled.
-	w.entered++
-	if w.entered > w.selection.Limits.Entries {
+	if w.entered++; w.entered > w.selection.Limits.Entries {
 		return w.selection.Limits.EntriesExceeded()
 	}
 	if err := context.Cause(w.ctx); err != nil {
@@ -219,8 +218,7 @@ func (w *Walk) addFolders(b *Batch) error {
 }
 
 func (w *Walk) add(b *Batch, e Entry) error {
-	w.entries++
-	if w.entries > w.selection.Limits.Entries {
+	if w.entries++; w.entries > w.selection.Limits.Entries {
 		return w.selection.Limits.EntriesExceeded()
 	}
 	e.Path = e.Path[w.strip:]

@@ -27,9 +27,6 @@ type Directory struct {
 // NewDirectory returns the directory of an archive without members.
 func (f *Format) NewDirectory() *Directory { return &Directory{format: f} }
 
-// Length is that of the members added so far, and so of the archive.
-func (d *Directory) Length() int64 { return int64(d.length) }
-
 // Add takes the records of members, as Append and Finish made them, in the
 // order in which the members are written. It keeps no part of records.
 func (d *Directory) Add(records []byte) {

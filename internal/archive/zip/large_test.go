@@ -22,7 +22,7 @@ func fake(path string, size, compressed uint64) []byte {
 // readFake reads the directory of an archive whose members are not there.
 func readFake(t *testing.T, d *Directory, comment string) (*stdzip.Reader, []byte) {
 	t.Helper()
-	from := d.Length()
+	from := int64(d.length)
 	var out bytes.Buffer
 	if err := d.Write(&out, comment); err != nil {
 		t.Fatal(err)
@@ -41,7 +41,7 @@ func TestLargeSizesAndOffsets(t *testing.T) {
 	}
 	var offsets []int64
 	for i, size := range sizes {
-		offsets = append(offsets, d.Length())
+		offsets = append(offsets, int64(d.length))
 		d.Add(fake(fmt.Sprint(i), size, size+10))
 	}
 	zr, raw := readFake(t, d, commitID)
@@ -136,8 +136,8 @@ func streamZeros(t *testing.T, size int64) (archive []byte, descriptorAt int64) 
 	descriptorAt = int64(out.Len()) - int64(len(s.record.descriptor(nil)))
 	d := f.NewDirectory()
 	d.Add(records)
-	if d.Length() != int64(out.Len()) {
-		t.Errorf("%d bytes, not %d", out.Len(), d.Length())
+	if int64(d.length) != int64(out.Len()) {
+		t.Errorf("%d bytes, not %d", out.Len(), int64(d.length))
 	}
 	if err := d.Write(&out, ""); err != nil {
 		t.Fatal(err)

@@ -18,8 +18,7 @@ const wideFrom = 1 << 31
 //
 // Files are deflated unless that would not make them shorter, everything else
 // is stored. For a moment out takes the worst that deflate does: 5 bytes for
-// each 64 KiB beyond the content. [Overhead] is a member's length beyond its
-// content and path.
+// each 64 KiB beyond the content.
 func (f *Format) Append(
 	w *workers.Worker, out, records []byte, m Member, content []byte,
 ) (longer, more []byte, err error) {
@@ -40,7 +39,7 @@ func (f *Format) Append(
 		return append(longer, content...), r.appendTo(records, 0), nil
 	}
 	start := len(longer)
-	longer, err = f.compressor.Deflate(w, f.level, longer, content)
+	longer, err = f.compressor.Deflate(w, longer, content)
 	if err != nil {
 		return out, records, fmt.Errorf("zip: %w", err)
 	}
@@ -54,7 +53,3 @@ func (f *Format) Append(
 	order.PutUint32(header[localCompressedAt:], narrow(r.compressed))
 	return longer, r.appendTo(records, 0), nil
 }
-
-// Overhead is what a member that was appended takes beyond its content, as far
-// as that is stored, and its path.
-const Overhead = localSize + mtimeSize

@@ -57,10 +57,7 @@ func (f *Format) Stream(ctx context.Context, dst io.Writer, m Member, size int64
 		return nil, err
 	}
 	s.dst.n = 0
-	s.z, err = f.compressor.NewRawWriter(ctx, &s.dst, f.level)
-	if err != nil {
-		return nil, fmt.Errorf("zip: %w", err)
-	}
+	s.z = f.compressor.NewRawWriter(ctx, &s.dst)
 	return s, nil
 }
 

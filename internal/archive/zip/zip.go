@@ -4,7 +4,7 @@
 // A process has one gzip.Compressor on its scheduler, an archive one [Format]
 // and one [Directory]:
 //
-//	f, err := zip.New(compressor, gzip.DefaultLevel, commitTime)
+//	f := zip.New(compressor, commitTime)
 //	directory := f.NewDirectory()
 //
 //	// In tasks of the scheduler, each with buffers of its own:
@@ -26,8 +26,7 @@
 //
 // The members follow one another without a gap from the archive's first byte,
 // so that nobody needs to know where a member will be when it is made: the
-// directory adds their lengths up. [Directory.Length] is what must have been
-// written by then.
+// directory adds their lengths up.
 //
 // Every field is what git archive writes with TZ=UTC: members follow each other
 // in the order of git's tree walk, which the caller has, folders are members, and
@@ -62,7 +61,6 @@ package zip
 import (
 	"bytes"
 	"errors"
-	"fmt"
 
 	"github.com/repomcp/repomcp/internal/compress/gzip"
 )
@@ -91,22 +89,17 @@ var (
 // use.
 type Format struct {
 	compressor *gzip.Compressor
-	level      int
 	date, time uint16 // MS-DOS
 	mtime      uint32 // Unix
 }
 
 // New returns the format of an archive whose members have the given time, in
-// seconds since 1970, and are compressed at a level from gzip.MinLevel to
-// gzip.MaxLevel.
-func New(c *gzip.Compressor, level int, mtime int64) (*Format, error) {
-	if level < gzip.MinLevel || level > gzip.MaxLevel {
-		return nil, fmt.Errorf("zip: level %d is not in %d to %d", level, gzip.MinLevel, gzip.MaxLevel)
-	}
+// seconds since 1970.
+func New(c *gzip.Compressor, mtime int64) *Format {
 	mtime = max(mtime, 0) // what git reads when a commit's time is negative
-	f := &Format{compressor: c, level: level, mtime: uint32(mtime)}
+	f := &Format{compressor: c, mtime: uint32(mtime)}
 	f.date, f.time = dosTime(mtime)
-	return f, nil
+	return f
 }
 
 // Content says whether a file is text, for unzip -a. It comes from the file's

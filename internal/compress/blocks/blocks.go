@@ -8,10 +8,10 @@
 //
 //	pool := blocks.New(sched, format, shared)       // one for the process
 //
-//	s := pool.Open(ctx, destination, encoder, header)
+//	s := pool.Open(ctx, destination, encoder, header, trailer)
 //	defer s.Abort()                                 // nothing after a successful Close
 //	_, err = io.Copy(s, source)
-//	err = s.Close(trailer)                          // written here, or never
+//	err = s.Close()                                 // the trailer is written here, or never
 //
 // Promises:
 //   - The output is header, what the encoder makes of each block, and trailer. As
@@ -82,6 +82,10 @@ type Format struct {
 	// any block could be that of the stream.
 	Withheld int
 
+	// Empty is the stream without input, for formats whose blocks are files of their
+	// own that may be put one after another: nothing would be no file.
+	Empty string
+
 	// Percent is how much time a byte takes of what it takes at gzip's default
 	// level, which is the unit of cost of the workers.
 	Percent int
@@ -111,13 +115,26 @@ func (p *Pool) Bounded(most int) *Pool {
 }
 
 // Open starts a stream to dst. The header, of at most Format.Front bytes, is
-// written with the first block, or with the trailer if there is none. A
-// cancelled context ends the stream with the context's cause, within the time
-// that one block and one write to dst take.
-func (p *Pool) Open(ctx context.Context, dst io.Writer, encoder Encoder, header []byte) *Stream {
+// written with the first block, or with the trailer if there is none. The trailer is
+// asked for when all else is written; nil is none. A cancelled context ends the stream
+// with the context's cause, within the time that one block and one write to dst take.
+func (p *Pool) Open(
+	ctx context.Context, dst io.Writer, encoder Encoder, header []byte, trailer func() []byte,
+) *Stream {
 	p.stock.join()
 	return &Stream{
-		ctx: ctx, dst: dst, pool: p, encoder: encoder, queue: p.sched.QueueOf(access.ClientOf(ctx)),
+		ctx: ctx, dst: dst, pool: p, encoder: encoder, trailer: trailer, queue: p.sched.QueueOf(access.ClientOf(ctx)),
 		pending: append(make([]byte, 0, p.format.Front), header...),
 	}
+}
+
+// DoubledSize is the input of the block with a number where each is twice the one
+// before, up to the largest: the first byte leaves early, and a short stream still
+// occupies several workers. It depends on the position only and never on time, so
+// that the output does too.
+func DoubledSize(first, largest, number int) int {
+	for ; number > 0 && first < largest; number-- {
+		first *= 2
+	}
+	return min(first, largest)
 }

@@ -43,6 +43,8 @@ var (
 	trailer = []byte("trailer")
 )
 
+func end() []byte { return trailer }
+
 // turning is the encoder, with its workers' memory.
 type turning struct{ slot *workers.Slot[*[]byte] }
 
@@ -91,7 +93,7 @@ func newPool(t testing.TB, n int) *Pool {
 }
 
 func open(p *Pool, ctx context.Context, dst io.Writer) *Stream {
-	return p.Open(ctx, dst, newTurning(), header)
+	return p.Open(ctx, dst, newTurning(), header, end)
 }
 
 // compress writes data in pieces of at most step bytes.
@@ -107,7 +109,7 @@ func compress(t testing.TB, p *Pool, step int, data []byte) []byte {
 		}
 		data = data[n:]
 	}
-	if err := s.Close(trailer); err != nil {
+	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	return out.Bytes()
@@ -165,9 +167,9 @@ func TestEncoderFails_AtEachBlock(t *testing.T) {
 	data := sample(ramp + 2*blockSize)
 	for from := range 5 {
 		var out bytes.Buffer
-		s := p.Open(context.Background(), &out, refusing{newTurning(), from}, header)
+		s := p.Open(context.Background(), &out, refusing{newTurning(), from}, header, end)
 		_, writeErr := s.Write(data)
-		if err := s.Close(trailer); !errors.Is(err, errRefused) || writeErr != nil && !errors.Is(writeErr, errRefused) {
+		if err := s.Close(); !errors.Is(err, errRefused) || writeErr != nil && !errors.Is(writeErr, errRefused) {
 			t.Errorf("block %d: Write: %v, Close: %v", from, writeErr, err)
 		}
 		if !truncated(out.Bytes()) {

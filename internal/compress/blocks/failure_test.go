@@ -58,7 +58,7 @@ func TestDestinationFails_AtEachWrite(t *testing.T) {
 			dst := &compresstest.FailingWriter{Left: left, Short: short}
 			zw := open(c, context.Background(), dst)
 			_, writeErr := zw.Write(data)
-			closeErr := zw.Close(trailer)
+			closeErr := zw.Close()
 			if closeErr == nil {
 				if writeErr != nil || dst.Left != 0 {
 					t.Fatalf("Write: %v, Close: nil, %d writes left", writeErr, dst.Left)
@@ -74,7 +74,7 @@ func TestDestinationFails_AtEachWrite(t *testing.T) {
 			if _, err := zw.Write([]byte("x")); !errors.Is(err, want) {
 				t.Fatalf("Write after the failure: %v", err)
 			}
-			if err := zw.Close(trailer); !errors.Is(err, want) {
+			if err := zw.Close(); !errors.Is(err, want) {
 				t.Fatalf("second Close: %v", err)
 			}
 			settled(t, c)
@@ -91,13 +91,13 @@ func TestCloseAndAbort(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 2 {
-		if err := zw.Close(trailer); err != nil {
+		if err := zw.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	n := out.Len()
 	zw.Abort()
-	if err := zw.Close(trailer); err != nil {
+	if err := zw.Close(); err != nil {
 		t.Errorf("Close after Close and Abort: %v", err)
 	}
 	if _, err := zw.Write([]byte("x")); !errors.Is(err, ErrClosed) {
@@ -119,7 +119,7 @@ func TestAbort_LeavesAStreamWithoutEnd(t *testing.T) {
 		}
 		zw.Abort()
 		zw.Abort()
-		if err := zw.Close(trailer); !errors.Is(err, ErrClosed) {
+		if err := zw.Close(); !errors.Is(err, ErrClosed) {
 			t.Errorf("Close after Abort: %v", err)
 		}
 		if !truncated(out.Bytes()) {
@@ -182,7 +182,7 @@ func TestCancel_EndsAWaitingWrite(t *testing.T) {
 	if err := <-ended; !errors.Is(err, cause) {
 		t.Errorf("Write: %v", err)
 	}
-	if err := zw.Close(trailer); !errors.Is(err, cause) {
+	if err := zw.Close(); !errors.Is(err, cause) {
 		t.Errorf("Close: %v", err)
 	}
 	if out.Len() != 0 {
@@ -201,7 +201,7 @@ func TestCancel_BeforeClose_WritesNoTrailer(t *testing.T) {
 			t.Fatal(err)
 		}
 		cancel()
-		if err := zw.Close(trailer); !errors.Is(err, context.Canceled) {
+		if err := zw.Close(); !errors.Is(err, context.Canceled) {
 			t.Errorf("Close: %v", err)
 		}
 		if !truncated(out.Bytes()) {
@@ -220,7 +220,7 @@ func TestSchedulerClosed_EndsTheStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.Close()
-	if err := zw.Close(trailer); !errors.Is(err, workers.ErrClosed) {
+	if err := zw.Close(); !errors.Is(err, workers.ErrClosed) {
 		t.Errorf("Close: %v", err)
 	}
 	if !truncated(out.Bytes()) {
@@ -252,7 +252,7 @@ func TestSlowDestination_HoldsNoWorker(t *testing.T) {
 	ended := make(chan error)
 	go func() {
 		_, err := slow.Write(data)
-		ended <- errors.Join(err, slow.Close(trailer))
+		ended <- errors.Join(err, slow.Close())
 	}()
 	<-dst.blocked
 	// The only worker serves another stream from beginning to end meanwhile.
@@ -329,7 +329,7 @@ func TestBoundedPool_IsNotHeldByReaders(t *testing.T) {
 		ended.Go(func() {
 			zw := open(c, context.Background(), &stopped{reached: stuck.Done, released: released})
 			_, err := zw.Write(data)
-			if err := errors.Join(err, zw.Close(trailer)); err != nil {
+			if err := errors.Join(err, zw.Close()); err != nil {
 				t.Error(err)
 			}
 		})
@@ -463,7 +463,7 @@ func TestFiftyStreams_ProgressEvenly(t *testing.T) {
 		t.Errorf("one stream was %d blocks ahead of another", most)
 	}
 	for _, zw := range zws {
-		if err := zw.Close(trailer); err != nil {
+		if err := zw.Close(); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -484,7 +484,7 @@ func TestEndlessStream_StarvesNobody(t *testing.T) {
 			zw := open(c, context.Background(), io.Discard)
 			_, err := zw.Write(data)
 			if err == nil {
-				err = zw.Close(trailer)
+				err = zw.Close()
 			}
 			ended <- err
 		}()
@@ -544,10 +544,10 @@ func TestWorkerPanics_StreamFails(t *testing.T) {
 	c := newPool(t, 1)
 	damaged := turning{workers.NewSlot(func() *[]byte { panic("damaged") })}
 	var out bytes.Buffer
-	zw := c.Open(context.Background(), &out, damaged, header)
+	zw := c.Open(context.Background(), &out, damaged, header, end)
 	_, _ = zw.Write([]byte("text"))
 	var p *panics.Error
-	if err := zw.Close(trailer); !errors.As(err, &p) {
+	if err := zw.Close(); !errors.As(err, &p) {
 		t.Errorf("Close: %v", err)
 	}
 	if out.Len() != 0 {

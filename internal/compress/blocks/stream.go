@@ -18,6 +18,7 @@ type Stream struct {
 	dst     io.Writer
 	pool    *Pool
 	encoder Encoder
+	trailer func() []byte
 	queue   *workers.Queue
 
 	blocks  account
@@ -68,11 +69,11 @@ func (s *Stream) Write(p []byte) (int, error) {
 
 // Close encodes the rest and writes all, and the trailer behind it. After an
 // error it writes nothing and returns the error. Closing again returns the same.
-func (s *Stream) Close(trailer []byte) error {
+func (s *Stream) Close() error {
 	if s.err != nil {
 		return s.result
 	}
-	if err := s.finish(trailer); err != nil {
+	if err := s.finish(); err != nil {
 		return s.fail(err)
 	}
 	s.err = s.wrap(ErrClosed)
@@ -91,7 +92,7 @@ func (s *Stream) Abort() {
 }
 
 // finish writes all that is left of a good stream.
-func (s *Stream) finish(trailer []byte) error {
+func (s *Stream) finish() error {
 	if s.current != nil {
 		if err := s.submit(); err != nil {
 			return err
@@ -105,7 +106,13 @@ func (s *Stream) finish(trailer []byte) error {
 	if s.ctx.Err() != nil {
 		return context.Cause(s.ctx)
 	}
-	return s.write(append(s.pending, trailer...))
+	if s.number == 0 {
+		s.pending = append(s.pending, s.pool.format.Empty...)
+	}
+	if s.trailer != nil {
+		s.pending = append(s.pending, s.trailer()...)
+	}
+	return s.write(s.pending)
 }
 
 // begin sees to it that there is a block to fill.

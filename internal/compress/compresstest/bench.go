@@ -12,8 +12,6 @@ import (
 	"sync"
 	"testing"
 	"time"
-
-	"github.com/repomcp/repomcp/internal/workers"
 )
 
 // The benchmarks compress Go's own source tree, which whoever runs them has.
@@ -44,18 +42,14 @@ func SourceTar(b *testing.B) string {
 }
 
 // MeasureSpeed reports speed, memory and ratio of the streams that open starts.
-func MeasureSpeed(b *testing.B, data []byte, open func(dst io.Writer) (io.WriteCloser, error)) {
+func MeasureSpeed(b *testing.B, data []byte, open func(dst io.Writer) io.WriteCloser) {
 	b.Helper()
 	var size counter
 	b.SetBytes(int64(len(data)))
 	b.ReportAllocs()
 	for b.Loop() {
 		size = 0
-		zw, err := open(&size)
-		if err != nil {
-			b.Fatal(err)
-		}
-		copyPieces(b, zw, bytes.NewReader(data))
+		copyPieces(b, open(&size), bytes.NewReader(data))
 	}
 	b.ReportMetric(float64(size)/float64(len(data)), "out/in")
 }
@@ -83,9 +77,7 @@ func (c *Codec) BenchmarkLevels(b *testing.B, data []byte) {
 	for _, level := range c.Levels {
 		b.Run(fmt.Sprint(level), func(b *testing.B) {
 			compressor := c.Start(b, 0)
-			MeasureSpeed(b, data, func(dst io.Writer) (io.WriteCloser, error) {
-				return compressor(b.Context(), dst, level)
-			})
+			MeasureSpeed(b, data, func(dst io.Writer) io.WriteCloser { return compressor.Open(dst, level) })
 		})
 	}
 }
@@ -108,7 +100,7 @@ func (c *Codec) BenchmarkFirstByte(b *testing.B) {
 	for b.Loop() {
 		var dst firstWrite
 		start := time.Now()
-		copyPieces(b, compressor.Open(b, &dst, c.Default), bytes.NewReader(data))
+		copyPieces(b, compressor.Open(&dst, c.Default), bytes.NewReader(data))
 		wait += dst.at.Sub(start)
 	}
 	b.ReportMetric(float64(wait.Microseconds())/float64(b.N), "µs/first-byte")
@@ -120,9 +112,7 @@ func (c *Codec) BenchmarkMemory(b *testing.B) {
 	name := SourceTar(b)
 	for _, streams := range []int{1, 50} {
 		b.Run(fmt.Sprint(streams), func(b *testing.B) {
-			s := workers.New(0)
-			defer s.Close()
-			compressor := c.New(s)
+			compressor := c.Start(b, 0)
 			var most int
 			for b.Loop() {
 				var all sync.WaitGroup
@@ -152,12 +142,7 @@ func (c *Codec) compressFile(b *testing.B, compressor Compressor, name string) {
 		return
 	}
 	defer f.Close() //nolint:errcheck // read only
-	zw, err := compressor(b.Context(), io.Discard, c.Default)
-	if err != nil {
-		b.Error(err)
-		return
-	}
-	copyPieces(b, zw, f)
+	copyPieces(b, compressor.Open(io.Discard, c.Default), f)
 }
 
 // anonymousMemory returns the process's anonymous memory in KiB, where Linux

@@ -24,8 +24,11 @@ type Writer interface {
 	Abort()
 }
 
-// Compressor starts a stream to dst, at a level.
-type Compressor func(ctx context.Context, dst io.Writer, level int) (Writer, error)
+// Compressor starts streams at the levels of a [Codec].
+type Compressor map[int]Start
+
+// Start starts a stream to dst.
+type Start func(ctx context.Context, dst io.Writer) Writer
 
 // Command decodes its standard input, or only says whether it is complete.
 type Command struct {
@@ -36,8 +39,8 @@ type Command struct {
 // Codec is a compressor under test and what is to be expected of it. Sizes are
 // in bytes of input.
 type Codec struct {
-	// New returns the compressor on a scheduler.
-	New func(*workers.Scheduler) Compressor
+	// New makes a compressor of a level on a scheduler.
+	New func(s *workers.Scheduler, level int) (Start, error)
 	// Decode returns the content of one complete stream, and fails for anything
 	// else.
 	Decode func(stream []byte) ([]byte, error)
@@ -65,24 +68,25 @@ func (c *Codec) Start(t testing.TB, n int) Compressor {
 	t.Helper()
 	s := workers.New(n)
 	t.Cleanup(s.Close)
-	return c.New(s)
+	all := make(Compressor)
+	for _, level := range c.Levels {
+		start, err := c.New(s, level)
+		if err != nil {
+			t.Fatal(err)
+		}
+		all[level] = start
+	}
+	return all
 }
 
 // Open starts a stream that cannot be cancelled.
-func (c Compressor) Open(t testing.TB, dst io.Writer, level int) Writer {
-	t.Helper()
-	zw, err := c(context.Background(), dst, level)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return zw
-}
+func (c Compressor) Open(dst io.Writer, level int) Writer { return c[level](context.Background(), dst) }
 
 // Compress returns the stream of data, written in pieces of at most step bytes.
 func (c Compressor) Compress(t testing.TB, level, step int, data []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	zw := c.Open(t, &out, level)
+	zw := c.Open(&out, level)
 	defer zw.Abort()
 	for len(data) > 0 {
 		n := min(step, len(data))

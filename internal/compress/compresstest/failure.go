@@ -40,7 +40,7 @@ func (c *Codec) testDestinationFails(t *testing.T) {
 		left := 0
 		for ; ; left++ {
 			dst := &FailingWriter{Left: left, Short: short}
-			zw := compressor.Open(t, dst, c.Levels[0])
+			zw := compressor.Open(dst, c.Levels[0])
 			_, writeErr := zw.Write(data)
 			closeErr := zw.Close()
 			if closeErr == nil {
@@ -72,7 +72,7 @@ func (c *Codec) testAbort(t *testing.T) {
 	compressor := c.Start(t, 2)
 	for _, n := range []int{0, 1, c.FirstBlock, c.Long} {
 		var out bytes.Buffer
-		zw := compressor.Open(t, &out, c.Default)
+		zw := compressor.Open(&out, c.Default)
 		if _, err := zw.Write(c.Sample(n)[:n]); err != nil {
 			t.Fatal(err)
 		}
@@ -93,10 +93,7 @@ func (c *Codec) testCancel(t *testing.T) {
 	for _, n := range []int{0, 100, c.FirstBlock, c.Long} {
 		ctx, cancel := context.WithCancel(context.Background())
 		var out bytes.Buffer
-		zw, err := compressor(ctx, &out, c.Default)
-		if err != nil {
-			t.Fatal(err)
-		}
+		zw := compressor[c.Default](ctx, &out)
 		if _, err := zw.Write(make([]byte, n)); err != nil {
 			t.Fatal(err)
 		}
@@ -114,7 +111,7 @@ func (c *Codec) testCancel(t *testing.T) {
 // of the given size.
 func (c *Codec) CheckAllocations(t *testing.T, block int) {
 	t.Helper()
-	zw := c.Start(t, 2).Open(t, io.Discard, c.Levels[0])
+	zw := c.Start(t, 2).Open(io.Discard, c.Levels[0])
 	defer zw.Abort()
 	data := make([]byte, block)
 	for range 20 { // both workers have their compressor, the stock its blocks
@@ -137,12 +134,12 @@ func (c *Codec) CheckAllocations(t *testing.T, block int) {
 	}
 }
 
-// CheckPanic checks that a stream fails whose compressor panics at the given
-// level: it neither hangs nor ends well.
-func CheckPanic(t *testing.T, damaged Compressor, level int) {
+// CheckPanic checks that a stream fails whose compressor panics: it neither hangs nor
+// ends well.
+func CheckPanic(t *testing.T, damaged Start) {
 	t.Helper()
 	var out bytes.Buffer
-	zw := damaged.Open(t, &out, level)
+	zw := damaged(t.Context(), &out)
 	_, _ = zw.Write([]byte("text"))
 	var p *panics.Error
 	if err := zw.Close(); !errors.As(err, &p) {

@@ -2,11 +2,9 @@ package compresstest
 
 import (
 	"bytes"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -93,12 +91,13 @@ func (c *Codec) testRealDecoders(t *testing.T) {
 	}
 }
 
-// CheckRefused checks that no stream starts at levels that do not exist.
+// CheckRefused checks that there is no compressor of levels that do not exist.
 func (c *Codec) CheckRefused(t *testing.T, levels ...int) {
 	t.Helper()
-	compressor := c.Start(t, 1)
+	s := workers.New(1)
+	defer s.Close()
 	for _, level := range levels {
-		if _, err := compressor(context.Background(), io.Discard, level); err == nil {
+		if _, err := c.New(s, level); err == nil {
 			t.Errorf("level %d was accepted", level)
 		}
 	}
@@ -137,9 +136,7 @@ func (c *Codec) testSameBytes(t *testing.T) {
 // Fuzz looks for content that does not come back, or whose stream depends on
 // how it was written. The content is repeated up to some size.
 func (c *Codec) Fuzz(f *testing.F, size int) {
-	s := workers.New(2)
-	f.Cleanup(s.Close)
-	compressor := c.New(s)
+	compressor := c.Start(f, 2)
 	f.Add([]byte("hello"), uint64(1), uint8(1), uint16(3))
 	f.Add(Noise(1, 100), uint64(2), uint8(6), uint16(900))
 	f.Add([]byte{}, uint64(3), uint8(9), uint16(0))
@@ -156,7 +153,7 @@ func (c *Codec) Fuzz(f *testing.F, size int) {
 		}
 		r := rand.New(rand.NewPCG(splits, 0))
 		var out bytes.Buffer
-		zw := compressor.Open(t, &out, level)
+		zw := compressor.Open(&out, level)
 		defer zw.Abort()
 		for len(data) > 0 {
 			n := min(r.IntN(1<<r.IntN(18)), len(data))

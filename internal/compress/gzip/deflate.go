@@ -31,58 +31,48 @@ func newDeflater(level int) *deflater {
 	return &deflater{level: level, out: make(scratch, 0, BlockMemory)}
 }
 
-// ready returns the library's compressor for an input of that length.
-func (d *deflater) ready(length int) (*flate.Writer, error) {
-	if d.fw == nil || d.moved >= maxMoved {
-		fw, err := flate.NewWriter(nil, d.level)
-		if err != nil {
-			return nil, err
-		}
-		d.fw, d.moved = fw, 0
-	}
-	d.moved += length + 2*windowSize
-	return d.fw, nil
-}
-
 // deflate returns the compressed form of data, which ends on a byte boundary
 // and refers back to at most the 32 KiB of dictionary before it. The result is
 // valid until the next call and does not depend on earlier ones.
 func (d *deflater) deflate(dictionary, data []byte) ([]byte, error) {
-	fw, err := d.ready(len(data))
-	if err != nil {
-		return nil, err
-	}
 	d.out = d.out[:0]
-	fw.ResetDict(&d.out, dictionary)
-	// One Write for the block: the library cuts its own blocks by it.
-	if _, err := fw.Write(data); err != nil {
-		return nil, fmt.Errorf("deflate: %w", err)
-	}
-	if err := fw.Flush(); err != nil {
-		return nil, fmt.Errorf("deflate: %w", err)
-	}
-	return d.out, nil
+	err := d.compress(dictionary, data, (*flate.Writer).Flush)
+	return d.out, err
 }
 
 // whole appends data to dst as a deflate stream that ends. What it appends does
 // not depend on earlier calls.
 func (d *deflater) whole(dst, data []byte) ([]byte, error) {
-	fw, err := d.ready(len(data))
-	if err != nil {
-		return dst, err
-	}
 	// In place of the scratch, which saves copying the output.
 	kept := d.out
 	defer func() { d.out = kept }()
 	d.out = dst
-	fw.ResetDict(&d.out, nil)
-	if _, err := fw.Write(data); err != nil {
-		return dst, fmt.Errorf("deflate: %w", err)
-	}
-	if err := fw.Close(); err != nil {
-		return dst, fmt.Errorf("deflate: %w", err)
+	if err := d.compress(nil, data, (*flate.Writer).Close); err != nil {
+		return dst, err
 	}
 	return d.out, nil
+}
+
+// compress appends the compressed form of data to the scratch, up to some end.
+func (d *deflater) compress(dictionary, data []byte, end func(*flate.Writer) error) error {
+	if d.fw == nil || d.moved >= maxMoved {
+		fw, err := flate.NewWriter(nil, d.level)
+		if err != nil {
+			return err
+		}
+		d.fw, d.moved = fw, 0
+	}
+	d.moved += len(data) + 2*windowSize
+	d.fw.ResetDict(&d.out, dictionary)
+	// One Write for the block: the library cuts its own blocks by it.
+	_, err := d.fw.Write(data)
+	if err == nil {
+		err = end(d.fw)
+	}
+	if err != nil {
+		return fmt.Errorf("deflate: %w", err)
+	}
+	return nil
 }
 
 // scratch collects what the library writes in pieces of some hundred bytes.

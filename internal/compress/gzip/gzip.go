@@ -5,9 +5,9 @@
 // stream:
 //
 //	sched := workers.New(0)
-//	c := gzip.New(sched)
+//	c, err := gzip.New(sched, gzip.DefaultLevel)
 //
-//	zw, err := c.NewWriter(ctx, destination, gzip.DefaultLevel)
+//	zw := c.NewWriter(ctx, destination)
 //	defer zw.Abort()                // nothing after a successful Close
 //	_, err = io.Copy(zw, source)
 //	err = zw.Close()                // the trailer is written here, or never
@@ -22,22 +22,15 @@
 // that have their own: [Compressor.NewRawWriter] for a long stream, and
 // [Compressor.Deflate] for a short one that a worker has in memory.
 //
-// Promises:
-//   - The output is a function of the input, the level and [EncoderVersion]. The
-//     number of processors and workers, the sizes of the writes, the time and
-//     other streams have no part in it.
+// Promises, beside those of blocks:
+//   - The output is a function of the input, the level and [EncoderVersion].
 //   - A stream that failed, was cancelled or was aborted has no trailer and no
 //     final block, so that no reader takes it for complete.
-//   - The output is written by the goroutine that calls Write and Close: the
-//     package starts none, and after Close or Abort no worker touches the
-//     stream. Workers never wait for a destination.
 //   - The first bytes leave early: the first blocks are small.
 //
 // Limits: a Writer holds at most [WriterBlocks] blocks of [BlockMemory] bytes,
 // and more only from a stock that all Writers of the Compressor share: one for
-// each worker, so that one is ready when another is finished. A destination that
-// blocks for ever blocks Write for ever, for which the destination needs a
-// deadline of its own; the context is looked at between the writes to it.
+// each worker, so that one is ready when another is finished.
 package gzip
 
 import (
@@ -64,25 +57,26 @@ const (
 	DefaultLevel = 6
 )
 
-// ErrClosed is returned by Write after Close or Abort.
-var ErrClosed = blocks.ErrClosed
-
 // Compressor is what all streams of a process have in common: the workers,
 // their deflate compressors, and the memory of the blocks. Its methods are safe
 // for concurrent use. It needs no closing; the scheduler does, after the last
 // Writer.
 type Compressor struct {
+	level     int
 	pool      *blocks.Pool
-	deflaters [MaxLevel + 1]*workers.Slot[*deflater]
+	deflaters *workers.Slot[*deflater]
 }
 
 // New returns a compressor on the workers of sched.
-func New(sched *workers.Scheduler) *Compressor {
-	c := &Compressor{pool: blocks.New(sched, format, sched.Workers())}
-	for level := MinLevel; level <= MaxLevel; level++ {
-		c.deflaters[level] = workers.NewSlot(func() *deflater { return newDeflater(level) })
+func New(sched *workers.Scheduler, level int) (*Compressor, error) {
+	if level < MinLevel || level > MaxLevel {
+		return nil, fmt.Errorf("gzip: level %d is not in %d to %d", level, MinLevel, MaxLevel)
 	}
-	return c
+	return &Compressor{
+		level:     level,
+		pool:      blocks.New(sched, format, sched.Workers()),
+		deflaters: workers.NewSlot(func() *deflater { return newDeflater(level) }),
+	}, nil
 }
 
 // Deflate appends data to dst as one raw deflate stream (RFC 1951), which is a
@@ -90,21 +84,10 @@ func New(sched *workers.Scheduler) *Compressor {
 // scheduler, on whose worker w it runs, and for data that was read whole: it
 // takes as long as the data is, and memory for the output only. Data that does
 // not compress grows by 5 bytes for each 64 KiB and a few more.
-func (c *Compressor) Deflate(w *workers.Worker, level int, dst, data []byte) ([]byte, error) {
-	if err := checkLevel(level); err != nil {
-		return dst, err
-	}
-	out, err := c.deflaters[level].Of(w).whole(dst, data)
+func (c *Compressor) Deflate(w *workers.Worker, dst, data []byte) ([]byte, error) {
+	out, err := c.deflaters.Of(w).whole(dst, data)
 	if err != nil {
 		return dst, fmt.Errorf("gzip: %w", err)
 	}
 	return out, nil
-}
-
-// checkLevel says whether there is such a level.
-func checkLevel(level int) error {
-	if level < MinLevel || level > MaxLevel {
-		return fmt.Errorf("gzip: level %d is not in %d to %d", level, MinLevel, MaxLevel)
-	}
-	return nil
 }

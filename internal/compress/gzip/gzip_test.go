@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/repomcp/repomcp/internal/compress/blocks"
 	"github.com/repomcp/repomcp/internal/compress/compresstest"
 	"github.com/repomcp/repomcp/internal/workers"
 )
@@ -23,7 +24,10 @@ const ramp = 16<<10 + libraryBlock + 4*libraryBlock
 
 // codec says what the tests of all compressors expect of this one.
 var codec = compresstest.Codec{
-	New:    func(s *workers.Scheduler) compresstest.Compressor { return starter(New(s)) },
+	New: func(s *workers.Scheduler, level int) (compresstest.Start, error) {
+		c, err := New(s, level)
+		return starter(c), err
+	},
 	Decode: decode,
 	Commands: []compresstest.Command{
 		{Name: "gzip", Decode: []string{"-dc"}, Test: []string{"-t"}},
@@ -36,7 +40,7 @@ var codec = compresstest.Codec{
 	FirstBlock: 16 << 10,
 	Several:    ramp + BlockSize + 12345,
 	Long:       ramp + 2*BlockSize + 12345,
-	ErrClosed:  ErrClosed,
+	ErrClosed:  blocks.ErrClosed,
 	GoldenSize: ramp + 2*BlockSize + BlockSize/2,
 	Golden:     golden[EncoderVersion],
 }
@@ -48,22 +52,24 @@ func FuzzRoundTrip(f *testing.F)                     { codec.Fuzz(f, ramp+librar
 
 func TestWorkerPanics_StreamFails(t *testing.T) {
 	c := newCompressor(t, 1)
-	c.deflaters[MinLevel] = workers.NewSlot(func() *deflater { panic("damaged") })
-	compresstest.CheckPanic(t, starter(c), MinLevel)
+	c.deflaters = workers.NewSlot(func() *deflater { panic("damaged") })
+	compresstest.CheckPanic(t, starter(c))
 }
 
-func starter(c *Compressor) compresstest.Compressor {
-	return func(ctx context.Context, dst io.Writer, level int) (compresstest.Writer, error) {
-		return c.NewWriter(ctx, dst, level)
-	}
+func starter(c *Compressor) compresstest.Start {
+	return func(ctx context.Context, dst io.Writer) compresstest.Writer { return c.NewWriter(ctx, dst) }
 }
 
-// newCompressor returns one on n workers, which end with the test.
+// newCompressor returns one of the default level on n workers, which end with the test.
 func newCompressor(t testing.TB, n int) *Compressor {
 	t.Helper()
 	s := workers.New(n)
 	t.Cleanup(s.Close)
-	return New(s)
+	c, err := New(s, DefaultLevel)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
 }
 
 func mixture(n int) []byte { return compresstest.Mixture(n, windowSize) }

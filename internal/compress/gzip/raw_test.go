@@ -30,13 +30,10 @@ func inflate(t testing.TB, p []byte) []byte {
 	return data
 }
 
-func compressRaw(t testing.TB, c *Compressor, level int, data []byte) (out []byte, sum uint32) {
+func compressRaw(t testing.TB, c *Compressor, data []byte) (out []byte, sum uint32) {
 	t.Helper()
 	var b bytes.Buffer
-	zw, err := c.NewRawWriter(context.Background(), &b, level)
-	if err != nil {
-		t.Fatal(err)
-	}
+	zw := c.NewRawWriter(context.Background(), &b)
 	defer zw.Abort()
 	if _, err := zw.Write(data); err != nil {
 		t.Fatal(err)
@@ -55,14 +52,14 @@ func TestRawStream_IsTheMemberWithoutItsEnds(t *testing.T) {
 			continue
 		}
 		data := whole[:n]
-		raw, sum := compressRaw(t, c, DefaultLevel, data)
+		raw, sum := compressRaw(t, c, data)
 		if sum != crc32.ChecksumIEEE(data) {
 			t.Errorf("%d bytes: checksum %08x", n, sum)
 		}
 		if !bytes.Equal(inflate(t, raw), data) {
 			t.Fatalf("%d bytes came back as others", n)
 		}
-		member := starter(c).Compress(t, DefaultLevel, 1<<20, data)
+		member := compresstest.Compressor{DefaultLevel: starter(c)}.Compress(t, DefaultLevel, 1<<20, data)
 		if !bytes.Equal(member[10:len(member)-8], raw) {
 			t.Errorf("%d bytes: the raw stream is not what the member holds", n)
 		}
@@ -73,10 +70,7 @@ func TestRawStream_AbortedHasNoEnd(t *testing.T) {
 	c := newCompressor(t, 2)
 	for _, n := range []int{0, 1, ramp + BlockSize} {
 		var out bytes.Buffer
-		zw, err := c.NewRawWriter(context.Background(), &out, DefaultLevel)
-		if err != nil {
-			t.Fatal(err)
-		}
+		zw := c.NewRawWriter(context.Background(), &out)
 		if _, err := zw.Write(mixture(n)[:n]); err != nil {
 			t.Fatal(err)
 		}
@@ -105,10 +99,13 @@ func onWorkers(t testing.TB, sched *workers.Scheduler, n int, f func(w *workers.
 func TestDeflate(t *testing.T) {
 	sched := workers.New(2)
 	defer sched.Close()
-	c := New(sched)
 	whole := mixture(BlockSize + libraryBlock)
 	inputs := [][]byte{nil, {0}, whole[:100], whole[:libraryBlock], whole, compresstest.Noise(1, 300_000), compresstest.Prose(2, 5000), make([]byte, 1<<18)}
 	for level := MinLevel; level <= MaxLevel; level++ {
+		c, err := New(sched, level)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, data := range inputs {
 			want, err := newDeflater(level).whole([]byte("before"), data)
 			if err != nil {
@@ -122,18 +119,13 @@ func TestDeflate(t *testing.T) {
 			}
 			// By workers that have compressed other data, into their own memory.
 			onWorkers(t, sched, 4, func(w *workers.Worker) {
-				got, err := c.Deflate(w, level, []byte("before"), data)
+				got, err := c.Deflate(w, []byte("before"), data)
 				if err != nil || !bytes.Equal(got, want) {
 					t.Errorf("level %d: %d bytes: other bytes, %v", level, len(data), err)
 				}
 			})
 		}
 	}
-	onWorkers(t, sched, 1, func(w *workers.Worker) {
-		if _, err := c.Deflate(w, 0, nil, nil); err == nil {
-			t.Error("level 0 was accepted")
-		}
-	})
 }
 
 // A worker's compressor serves blocks and whole streams by turns.

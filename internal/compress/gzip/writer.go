@@ -16,7 +16,7 @@ import (
 // The first error stays: the stream's blocks are given back at once, and Write
 // and Close return the error from then on.
 type Writer struct {
-	stream *blocks.Stream
+	*blocks.Stream
 	raw    bool   // without the member's header and trailer
 	crc    uint32 // of what was taken
 	length uint32 // of it; modulo 2^32 (RFC 1952, ISIZE)
@@ -24,47 +24,34 @@ type Writer struct {
 
 // NewWriter starts a stream to dst. A cancelled context ends it with the
 // context's cause, within the time that one block and one write to dst take.
-func (c *Compressor) NewWriter(ctx context.Context, dst io.Writer, level int) (*Writer, error) {
-	if err := checkLevel(level); err != nil {
-		return nil, err
-	}
-	return &Writer{stream: c.pool.Open(ctx, dst, blockEncoder{c.deflaters[level]}, header(level))}, nil
+func (c *Compressor) NewWriter(ctx context.Context, dst io.Writer) *Writer {
+	return c.open(ctx, dst, header(c.level), false)
 }
 
 // NewRawWriter starts a stream to dst that is a deflate stream only (RFC 1951):
 // without the header and trailer that make it a gzip member. In all else it is
 // [Compressor.NewWriter].
-func (c *Compressor) NewRawWriter(ctx context.Context, dst io.Writer, level int) (*Writer, error) {
-	if err := checkLevel(level); err != nil {
-		return nil, err
-	}
-	return &Writer{stream: c.pool.Open(ctx, dst, blockEncoder{c.deflaters[level]}, nil), raw: true}, nil
+func (c *Compressor) NewRawWriter(ctx context.Context, dst io.Writer) *Writer {
+	return c.open(ctx, dst, nil, true)
+}
+
+func (c *Compressor) open(ctx context.Context, dst io.Writer, header []byte, raw bool) *Writer {
+	z := &Writer{raw: raw}
+	z.Stream = c.pool.Open(ctx, dst, blockEncoder{c.deflaters}, header, z.trailer)
+	return z
 }
 
 // Checksum returns the CRC-32 (RFC 1952, section 8) of the input after a
 // successful Close. Before, it is that of some beginning of the input.
 func (z *Writer) Checksum() uint32 { return z.crc }
 
-// Write takes p, hands full blocks to the workers, and writes to the
-// destination what they have finished. It waits for workers only if the stream
-// holds as many blocks as it may.
-//
-// Nothing is written between calls. A source that is about to wait for long can
-// write nothing, an empty p, to bring out what is finished.
+// Write is that of [blocks.Stream].
 func (z *Writer) Write(p []byte) (int, error) {
-	n, err := z.stream.Write(p)
+	n, err := z.Stream.Write(p)
 	z.crc = crc32.Update(z.crc, crc32.IEEETable, p[:n])
 	z.length += uint32(n)
 	return n, err
 }
-
-// Close compresses the rest, writes all and the trailer. After an error it
-// writes nothing and returns the error. Closing again returns the same.
-func (z *Writer) Close() error { return z.stream.Close(z.trailer()) }
-
-// Abort ends the stream without a trailer: a reader will notice. After Close,
-// or again, it does nothing; so it can be deferred.
-func (z *Writer) Abort() { z.stream.Abort() }
 
 // blockEncoder makes of blocks parts of a deflate stream.
 type blockEncoder struct{ slot *workers.Slot[*deflater] }

@@ -24,6 +24,7 @@
 package xz
 
 import (
+	"bytes"
 	"context"
 	"io"
 
@@ -69,6 +70,7 @@ var format = blocks.Format{
 	Largest:  BlockSize,
 	Front:    withheld,
 	Withheld: withheld,
+	Empty:    emptyStream,
 	Percent:  percent,
 }
 
@@ -80,21 +82,21 @@ func sizeAt(number int) int { return blocks.DoubledSize(firstSize, BlockSize, nu
 // last Writer.
 type Compressor struct {
 	pool    *blocks.Pool
-	outputs *workers.Slot[*output]
+	outputs *workers.Slot[*bytes.Buffer]
 }
 
 // New returns a compressor on the workers of sched.
 func New(sched *workers.Scheduler) *Compressor {
 	return &Compressor{
 		pool:    blocks.New(sched, format, sched.Workers()),
-		outputs: workers.NewSlot(func() *output { return &output{make([]byte, 0, BlockSize+overhead)} }),
+		outputs: workers.NewSlot(func() *bytes.Buffer { return bytes.NewBuffer(make([]byte, 0, BlockSize+overhead)) }),
 	}
 }
 
 // NewWriter starts a stream to dst. A cancelled context ends it with the
 // context's cause, within the time that one block and one write to dst take.
-func (c *Compressor) NewWriter(ctx context.Context, dst io.Writer) *blocks.Series {
-	return c.pool.OpenSeries(ctx, dst, blockEncoder{c.outputs}, emptyStream)
+func (c *Compressor) NewWriter(ctx context.Context, dst io.Writer) *blocks.Stream {
+	return c.pool.Open(ctx, dst, c, nil, nil)
 }
 
 // emptyStream is a file without input: a stream header, an index of no blocks
@@ -102,22 +104,10 @@ func (c *Compressor) NewWriter(ctx context.Context, dst io.Writer) *blocks.Serie
 const emptyStream = "\xfd7zXZ\x00\x00\x04\xe6\xd6\xb4\x46" + "\x00\x00\x00\x00\x1c\xdf\x44\x21" +
 	"\x1f\xb6\xf3\x7d\x01\x00\x00\x00\x00\x04YZ"
 
-// output is where a worker's blocks go.
-type output struct{ bytes []byte }
-
-// Write is [io.Writer]'s.
-func (o *output) Write(p []byte) (int, error) {
-	o.bytes = append(o.bytes, p...)
-	return len(p), nil
-}
-
-// blockEncoder makes an xz stream of each block.
-type blockEncoder struct{ slot *workers.Slot[*output] }
-
-// Encode is [blocks.Encoder]'s.
-func (e blockEncoder) Encode(w *workers.Worker, number int, _, data []byte) ([]byte, error) {
-	out := e.slot.Of(w)
-	out.bytes = out.bytes[:0]
+// Encode is [blocks.Encoder]'s: it makes an xz stream of each block.
+func (c *Compressor) Encode(w *workers.Worker, number int, _, data []byte) ([]byte, error) {
+	out := c.outputs.Of(w)
+	out.Reset()
 	config := xz.WriterConfig{DictCap: sizeAt(number), CheckSum: xz.CRC64}
 	zw, err := config.NewWriter(out)
 	if err != nil {
@@ -129,5 +119,5 @@ func (e blockEncoder) Encode(w *workers.Worker, number int, _, data []byte) ([]b
 	if err := zw.Close(); err != nil {
 		return nil, err
 	}
-	return out.bytes, nil
+	return out.Bytes(), nil
 }

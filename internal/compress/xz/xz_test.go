@@ -37,11 +37,9 @@ var codec = compresstest.Codec{
 
 func TestCodec(t *testing.T) { codec.Run(t) }
 
-func newCompressor(s *workers.Scheduler) compresstest.Compressor {
+func newCompressor(s *workers.Scheduler, _ int) (compresstest.Start, error) {
 	c := New(s)
-	return func(ctx context.Context, dst io.Writer, _ int) (compresstest.Writer, error) {
-		return c.NewWriter(ctx, dst), nil
-	}
+	return func(ctx context.Context, dst io.Writer) compresstest.Writer { return c.NewWriter(ctx, dst) }, nil
 }
 
 func decode(p []byte) ([]byte, error) {

@@ -75,7 +75,7 @@ func (l *libraries) take(effort zstd.EncoderLevel) (*library, error) {
 	if lib := l.used(effort); lib != nil && lib.moved < maxMoved {
 		return lib, nil
 	}
-	made, err := newLibrary(effort)
+	made, err := newEncoderOf(effort, window)
 	return &library{Encoder: made}, err
 }
 
@@ -126,18 +126,20 @@ func (e *encoder) frame(effort zstd.EncoderLevel, data []byte) ([]byte, error) {
 	return e.out, nil
 }
 
-func newLibrary(effort zstd.EncoderLevel) (*zstd.Encoder, error) {
-	return zstd.NewWriter(nil,
+// newEncoderOf makes the library's encoder for frames that a window holds whole. Its
+// frames have a checksum, unless more says otherwise.
+func newEncoderOf(effort zstd.EncoderLevel, window int, more ...zstd.EOption) (*zstd.Encoder, error) {
+	return zstd.NewWriter(nil, append([]zstd.EOption{
 		zstd.WithEncoderLevel(effort),
 		zstd.WithEncoderConcurrency(1), // for a call at a time
 		zstd.WithWindowSize(window),
-		// The window holds the whole frame, so that what this saves, room to
-		// slide it in, is not missed.
+		// What this saves, room to slide the window in, is not missed.
 		zstd.WithLowerEncoderMem(true),
-		zstd.WithSingleSegment(true), // or a small frame has no size
+		// Or a small frame has no size, and a dictionary is not in reach to the end.
+		zstd.WithSingleSegment(true),
 		// A third of a percent for nothing.
 		zstd.WithAllLitEntropyCompression(true),
 		zstd.WithZeroFrames(true),
 		zstd.WithEncoderCRC(true),
-	)
+	}, more...)...)
 }

@@ -43,8 +43,14 @@ var format = blocks.Format{
 	Largest:  BlockSize,
 	Front:    withheld,
 	Withheld: withheld,
+	Empty:    emptyFrame,
 	Percent:  percent,
 }
+
+// emptyFrame is the end of a stream without input, which would otherwise be no
+// zstd file (RFC 8878, section 3.1.1): magic number; a single segment of no
+// bytes; a last block, raw, of none. It needs no checksum.
+const emptyFrame = "\x28\xb5\x2f\xfd" + "\x20\x00" + "\x01\x00\x00"
 
 // sizeAt returns the input of the block with that number.
 func sizeAt(number int) int { return blocks.DoubledSize(firstSize, BlockSize, number) }

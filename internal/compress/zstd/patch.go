@@ -42,7 +42,8 @@ func (p *Patcher) Append(dst, before, after []byte, quick bool) ([]byte, error) 
 	dictionary := zstd.WithEncoderDictRaw(0, before)
 	var err error
 	if *encoder == nil {
-		*encoder, err = newPatchEncoder(effort, dictionary)
+		// Without a checksum: git's id of the result is compared.
+		*encoder, err = newEncoderOf(effort, patchWindow, zstd.WithEncoderCRC(false), dictionary)
 	} else {
 		err = (*encoder).ResetWithOptions(nil, dictionary)
 	}
@@ -50,18 +51,4 @@ func (p *Patcher) Append(dst, before, after []byte, quick bool) ([]byte, error) 
 		return dst, fmt.Errorf("encoder: %w", err)
 	}
 	return (*encoder).EncodeAll(after, dst), nil
-}
-
-func newPatchEncoder(effort zstd.EncoderLevel, dictionary zstd.EOption) (*zstd.Encoder, error) {
-	return zstd.NewWriter(nil,
-		zstd.WithEncoderLevel(effort),
-		zstd.WithEncoderConcurrency(1), // for a call at a time
-		zstd.WithWindowSize(patchWindow),
-		zstd.WithLowerEncoderMem(true),
-		zstd.WithSingleSegment(true), // all of the dictionary is in reach to the end
-		zstd.WithAllLitEntropyCompression(true),
-		zstd.WithZeroFrames(true),
-		zstd.WithEncoderCRC(false), // git's id of the result is compared
-		dictionary,
-	)
 }

@@ -4,9 +4,9 @@
 // It is used like the package gzip beside it:
 //
 //	sched := workers.New(0)
-//	c := zstd.New(sched)
+//	c, err := zstd.New(sched, zstd.DefaultLevel)
 //
-//	zw, err := c.NewWriter(ctx, destination, zstd.DefaultLevel)
+//	zw := c.NewWriter(ctx, destination)
 //	defer zw.Abort()                // nothing after a successful Close
 //	_, err = io.Copy(zw, source)
 //	err = zw.Close()
@@ -17,29 +17,23 @@
 // decoder reads, and some in parallel. How blocks are lent, passed to workers and
 // written in order is the package blocks.
 //
-// Promises:
-//   - The output is a function of the input, the level and [EncoderVersion]. The
-//     number of processors and workers, the sizes of the writes, the time and
-//     other streams have no part in it.
-//   - A stream that failed, was cancelled or was aborted ends within a frame, so
-//     that no reader takes it for complete.
-//   - The output is written by the goroutine that calls Write and Close: the
-//     package starts none, and after Close or Abort no worker touches the
-//     stream. Workers never wait for a destination.
-//   - The first bytes leave early: the first blocks are small.
+// Its promises are those of gzip and blocks: the output is a function of the input,
+// the level and [EncoderVersion]. A stream that failed, was cancelled or was aborted
+// ends within a frame, so that no reader takes it for complete.
 //
 // Limits: a stream holds [WriterBlocks] blocks of up to [BlockSize] bytes, and
 // more only from a stock that all streams of the Compressor share: one for each
 // worker, so that one is filled while each has one. All streams together have one
 // block, and one more for each worker; who has none waits for its turn, never for
-// the reader of another. Until it is read, a stream has what became of a block. Every worker may hold two encoders
-// of one and of two times that size and room for a frame. A decoder needs BlockSize bytes for its window. A
-// destination that blocks for ever blocks Write for ever, for which the destination
-// needs a deadline of its own; the context is looked at between the writes to it.
+// the reader of another. Until it is read, a stream has what became of a block. Every
+// worker may hold two encoders of one and of two times that size and room for a frame.
+// A decoder needs BlockSize bytes for its window.
 package zstd
 
 import (
+	"context"
 	"fmt"
+	"io"
 
 	"github.com/repomcp/repomcp/internal/compress/blocks"
 	"github.com/repomcp/repomcp/internal/workers"
@@ -61,31 +55,36 @@ const (
 	DefaultLevel = 3
 )
 
-// ErrClosed is returned by Write after Close or Abort.
-var ErrClosed = blocks.ErrClosed
-
 // Compressor is what all streams of a process have in common: the workers,
 // their encoders, and the memory of the blocks. Its methods are safe for
 // concurrent use. It needs no closing; the scheduler does, after the last
 // stream.
 type Compressor struct {
+	level    int
 	pool     *blocks.Pool
 	encoders *workers.Slot[*encoder]
 }
 
 // New returns a compressor on the workers of sched.
-func New(sched *workers.Scheduler) *Compressor {
+func New(sched *workers.Scheduler, level int) (*Compressor, error) {
+	if level < MinLevel || level > MaxLevel {
+		return nil, fmt.Errorf("zstd: level %d is not in %d to %d", level, MinLevel, MaxLevel)
+	}
 	libs := new(libraries)
 	return &Compressor{
+		level:    level,
 		pool:     blocks.New(sched, format, sched.Workers()).Bounded(fillingBlocks + sched.Workers()),
 		encoders: workers.NewSlot(func() *encoder { return newEncoder(libs) }),
-	}
+	}, nil
 }
 
-// checkLevel says whether there is such a level.
-func checkLevel(level int) error {
-	if level < MinLevel || level > MaxLevel {
-		return fmt.Errorf("zstd: level %d is not in %d to %d", level, MinLevel, MaxLevel)
-	}
-	return nil
+// NewWriter starts a stream to dst. A cancelled context ends it with the
+// context's cause, within the time that one block and one write to dst take.
+func (c *Compressor) NewWriter(ctx context.Context, dst io.Writer) *blocks.Stream {
+	return c.pool.Open(ctx, dst, c, nil, nil)
+}
+
+// Encode is [blocks.Encoder]'s: it makes a frame of each block.
+func (c *Compressor) Encode(w *workers.Worker, number int, _, data []byte) ([]byte, error) {
+	return c.encoders.Of(w).frame(effortAt(c.level, number), data)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"go.uber.org/goleak"
 
+	"github.com/repomcp/repomcp/internal/compress/blocks"
 	"github.com/repomcp/repomcp/internal/compress/compresstest"
 	"github.com/repomcp/repomcp/internal/workers"
 )
@@ -22,7 +23,10 @@ const ramp = BlockSize - firstSize
 
 // codec says what the tests of all compressors expect of this one.
 var codec = compresstest.Codec{
-	New:        func(s *workers.Scheduler) compresstest.Compressor { return starter(New(s)) },
+	New: func(s *workers.Scheduler, level int) (compresstest.Start, error) {
+		c, err := New(s, level)
+		return starter(c), err
+	},
 	Decode:     decode,
 	Commands:   []compresstest.Command{{Name: "zstd", Decode: []string{"-dcq", "--memory=8MB"}, Test: []string{"-tq"}}},
 	Levels:     []int{1, 2, 3, 4, 5}, // the others are as 5
@@ -32,7 +36,7 @@ var codec = compresstest.Codec{
 	FirstBlock: firstSize,
 	Several:    (1+2+4+8)*firstSize + 12345,
 	Long:       ramp + BlockSize + 12345,
-	ErrClosed:  ErrClosed,
+	ErrClosed:  blocks.ErrClosed,
 	GoldenSize: ramp + 2*BlockSize + BlockSize/2, // blocks of both efforts
 	Golden:     golden[EncoderVersion],
 }
@@ -45,15 +49,16 @@ func FuzzRoundTrip(f *testing.F)                     { codec.Fuzz(f, 4*firstSize
 func TestWorkerPanics_StreamFails(t *testing.T) {
 	s := workers.New(1)
 	defer s.Close()
-	c := New(s)
+	c, err := New(s, MinLevel)
+	if err != nil {
+		t.Fatal(err)
+	}
 	c.encoders = workers.NewSlot(func() *encoder { panic("damaged") })
-	compresstest.CheckPanic(t, starter(c), MinLevel)
+	compresstest.CheckPanic(t, starter(c))
 }
 
-func starter(c *Compressor) compresstest.Compressor {
-	return func(ctx context.Context, dst io.Writer, level int) (compresstest.Writer, error) {
-		return c.NewWriter(ctx, dst, level)
-	}
+func starter(c *Compressor) compresstest.Start {
+	return func(ctx context.Context, dst io.Writer) compresstest.Writer { return c.NewWriter(ctx, dst) }
 }
 
 func mixture(n int) []byte { return compresstest.Mixture(n, 30_000) }
