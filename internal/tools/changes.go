@@ -7,7 +7,6 @@ import (
 	"math"
 
 	"github.com/repomcp/repomcp/internal/history"
-	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )
 
@@ -67,8 +66,8 @@ type changes struct {
 	*visit
 	changeView
 	history.Comparison
-	compared int64    // bytes
-	from, to repos.ID // from is zero when there is nothing to be different from
+	compared     int64  // bytes
+	base, commit string // base is "" when there is nothing to be different from
 }
 
 // show adds the files to the result, after its content.
@@ -146,6 +145,12 @@ func statLine(file history.FileChange, stat history.FileStat) string {
 	default:
 		return fmt.Sprintf("%s +%d -%d %s", letter, stat.Added, stat.Deleted, names)
 	}
+}
+
+// pointFiles points at the files that differ, whole: there is no download of a patch, or
+// of its statistics.
+func (c *changes) pointFiles(ctx context.Context) {
+	c.pointArchive(ctx, c.result, c.name(), c.commit, c.base, "All files that differ, whole, are in the archive %s.")
 }
 
 // patch shows lines of the patch of all files.

@@ -56,7 +56,9 @@ func (v *visit) compareCommits(ctx context.Context, a compareArguments) error {
 	if err != nil {
 		return err
 	}
-	shown := changes{visit: v, changeView: a.changeView, Comparison: comparison, from: c.from, to: c.head.ID}
+	shown := changes{
+		visit: v, changeView: a.changeView, Comparison: comparison, base: c.from.String(), commit: c.head.ID.String(),
+	}
 	return shown.show(ctx)
 }
 

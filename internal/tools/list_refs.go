@@ -141,7 +141,7 @@ func (v *visit) listRefs(
 		v.note("The default branch is %s.", quote(clip(branch)))
 	}
 	data.Refs, data.pages = list(v.result, a.paging, len(refs), items)
-	return v.pointRefs(ctx, data.pages, len(data.Refs))
+	return v.pointAll(ctx, v.result, data.pages, len(data.Refs), "All branches and tags are in %s.", refsOf(name))
 }
 
 // selectRefs returns the refs that are asked for, in order.

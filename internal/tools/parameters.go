@@ -91,7 +91,7 @@ func (p *parameters) choice(to *string, name, description string, choices ...str
 }
 
 // number adds a whole number, which may be a text: some agents write one. A default
-// below low is none; of math.MaxInt32 nothing is said.
+// below low is none, and agents are not told of a high of math.MaxInt32.
 func (p *parameters) number(to *int, name, description string, low, high int) {
 	var preset any
 	if *to >= low {

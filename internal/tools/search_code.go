@@ -137,7 +137,8 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 	}
 	if found.Cursor != "" && a.cursor == "" {
 		for _, of := range found.commits() {
-			s.pointTree(ctx, r, of.Repository, of.Commit.String())
+			s.pointArchive(ctx, r, of.Repository, of.Commit.String(), "",
+				"All files of the commit are in its archive, %s.")
 		}
 	}
 	return r, nil

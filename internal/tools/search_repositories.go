@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/resources"
 )
 
 type searchArguments struct {
@@ -44,7 +45,8 @@ func (s *service) searchRepositories(ctx context.Context, a searchArguments) (*r
 	data.Repositories, data.pages = list(r, a.paging, len(names), nameItems(names[start:end]))
 	noteQuarantined(r, s.Catalogue.For(ctx), names[start:end])
 	r.data = data
-	return r, s.pointRepositories(ctx, r, data.pages, len(data.Repositories))
+	return r, s.pointAll(ctx, r, data.pages, len(data.Repositories), "All repositories are in %s.",
+		resources.Resource{Kind: resources.Catalogue})
 }
 
 // noteQuarantined says which of the repositories that are shown cannot be read.
