@@ -138,7 +138,7 @@ func (v *visit) listCommits(ctx context.Context, a logArguments) error {
 // noteMissing notes which paths are not there: that is another reason to find nothing.
 func (v *visit) noteMissing(ctx context.Context, at found, paths []string) {
 	for _, path := range paths {
-		_, err := lookup(ctx, v.snapshot, at, path)
+		_, err := v.lookup(ctx, at, path)
 		if missing := (*failure)(nil); errors.As(err, &missing) {
 			v.note("%s", missing.text)
 		}

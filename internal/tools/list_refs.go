@@ -128,7 +128,7 @@ func (v *visit) listRefs(
 	}
 	var items []item[refData]
 	for _, ref := range refs[start:end] {
-		shown, err := rowOf(v.snapshot, ref)
+		shown, err := v.describeRef(ref)
 		if err != nil {
 			return err
 		}
@@ -230,8 +230,8 @@ func (v *visit) sortByDate(ctx context.Context, refs []shortRef) error {
 	return nil
 }
 
-// rowOf reads the data of a ref. One that cannot be read is marked.
-func rowOf(snapshot *repos.Snapshot, ref shortRef) (refData, error) {
+// describeRef reads the data of a ref. One that cannot be read is marked.
+func (v *visit) describeRef(ref shortRef) (refData, error) {
 	d := refData{Name: quote(ref.short)}
 	if !ref.Commit.IsZero() {
 		d.SHA = ref.Commit.String()
@@ -245,7 +245,7 @@ func rowOf(snapshot *repos.Snapshot, ref shortRef) (refData, error) {
 	case ref.Target != ref.Commit:
 		d.Target = ref.Target.String()
 		var tag history.Tag
-		if tag, err = history.ReadTag(snapshot, ref.Target); err == nil && tag.Tagger.Zone != "" {
+		if tag, err = history.ReadTag(v.snapshot, ref.Target); err == nil && tag.Tagger.Zone != "" {
 			d.Date = timestamp(tag.Tagger)
 		}
 		d.Subject = clean(tag.Subject())
@@ -254,7 +254,7 @@ func rowOf(snapshot *repos.Snapshot, ref shortRef) (refData, error) {
 		}
 	case !ref.Commit.IsZero():
 		var commit history.Commit
-		if commit, err = history.ReadCommit(snapshot, ref.Commit); err == nil {
+		if commit, err = history.ReadCommit(v.snapshot, ref.Commit); err == nil {
 			d.Date, d.Subject = timestamp(commit.Committer), clean(commit.Subject())
 		}
 	}

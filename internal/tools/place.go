@@ -225,7 +225,7 @@ func (v *visit) commit(ctx context.Context, a revision) (f found, err error) {
 	if slices.Contains(commonDefaultBranches, strings.TrimPrefix(strings.TrimPrefix(f.ref, "refs/"), "heads/")) {
 		return v.useDefaultBranch(ctx, f)
 	}
-	err = noRevision(v.snapshot, f.ref)
+	err = v.noRevision(f.ref)
 	if v.Resources.Freshen(ctx, v.snapshot.Repository()) { // it may have the commit then
 		err = say("%s %s", err, refreshed)
 	}
@@ -237,9 +237,9 @@ const refreshed = "The mirror is older than it should be, and is being refreshed
 
 // noRevision returns the error for a branch, tag or commit that is not there, with
 // similar names.
-func noRevision(snapshot *repos.Snapshot, ref string) error {
+func (v *visit) noRevision(ref string) error {
 	var known []string
-	if refs, err := snapshot.Refs(); err == nil { // without them the error says less
+	if refs, err := v.snapshot.Refs(); err == nil { // without them the error says less
 		for _, r := range slices.Concat(branches(refs), tags(refs)) {
 			known = append(known, r.short)
 		}
@@ -250,7 +250,7 @@ func noRevision(snapshot *repos.Snapshot, ref string) error {
 	}
 	return say("There is no branch, tag or commit %s in %s.%s See list_branches and list_tags; where none is given, "+
 		"it is the default branch.",
-		quote(clip(ref)), snapshot.Repository().Name(), didYouMean(spelling.Closest(clip(short), known, maxSuggested)))
+		quote(clip(ref)), v.name(), didYouMean(spelling.Closest(clip(short), known, maxSuggested)))
 }
 
 func (v *visit) useDefaultBranch(ctx context.Context, f found) (found, error) {
