@@ -178,7 +178,6 @@ func (c *changes) patch(ctx context.Context) error {
 		return say("patch_line is %d, but the patch has %s.", c.patchLine, plural(w.Lines(), "line"))
 	}
 	c.content += x.Text
-	c.hasContent = c.content != ""
 	c.note("%s.", countDiffering(len(c.Files)))
 	if x.Replaced {
 		c.note("It is not all UTF-8: what is not is shown as U+FFFD.")

@@ -131,6 +131,5 @@ func (v *visit) addCommits(ctx context.Context, a compareArguments, c comparedCo
 	case len(paths) > 0:
 		v.note("Of %s, %d changed the paths.", plural(c.ahead, "commit"), len(items))
 	}
-	v.hasContent = v.content != ""
 	return nil
 }

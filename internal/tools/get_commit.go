@@ -45,7 +45,7 @@ func (v *visit) getCommit(ctx context.Context, a commitArguments) error {
 	}
 	commit := page.Commits[0] // a log begins with its start
 	if a.detail != detailPatch || a.patchLine == 1 {
-		v.content, v.hasContent = commitText(v.result, &commit), true
+		v.content = commitText(v.result, &commit)
 	}
 	v.note("%s.", at)
 	if len(commit.Parents) > 1 {

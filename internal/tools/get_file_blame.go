@@ -106,7 +106,7 @@ func (f file) showBlame(ctx context.Context, found history.BlameResult, a lineRa
 	}
 	v := blameView{data: data, found: found, size: jsonSize(data)}
 	v.fill(f.entry.path)
-	f.content, f.hasContent, f.data = v.text.String(), v.shown > 0, data
+	f.content, f.data = v.text.String(), data
 	a.start = max(a.start, 1)
 	last := a.start + v.shown - 1
 	f.note("%s of %s, %s.", quote(clip(f.entry.path)), f.at, plural(found.Lines, "line"))

@@ -132,7 +132,7 @@ func (f file) showLines(ctx context.Context, a lineRange) (err error) {
 			excerpt.MaxReadBytes)
 		return f.pointFile(ctx)
 	}
-	f.content, f.hasContent = x.Text, true
+	f.content, f.isText = x.Text, true
 	f.note("%s, %s.", facts, countLines(x))
 	return f.remark(ctx, x)
 }

@@ -43,7 +43,7 @@ func (v *visit) getTag(_ context.Context, a tagArguments) error {
 	if err != nil {
 		return err
 	}
-	v.content, v.hasContent = tagText(v.result, &tag), true
+	v.content = tagText(v.result, &tag)
 	v.note("%s of %s is an annotated tag.", shown, repository)
 	switch {
 	case ref.Commit.IsZero():
@@ -69,7 +69,7 @@ func (v *visit) lightweight(id repos.ID, name, repository string) error {
 		return err
 	}
 	i := commitLine(&commit, "")
-	v.content, v.hasContent = i.line+"\n", true
+	v.content = i.line + "\n"
 	v.note("%s of %s is a lightweight tag: a name of the commit %s, without tagger, message and signature.", name,
 		repository, id)
 	return nil

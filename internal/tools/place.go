@@ -107,18 +107,26 @@ func (v *visit) name() string { return v.snapshot.Repository().Name() }
 // asked for.
 func (place) isPinned() bool { return false }
 
-// visit opens a repository for run, and closes it.
+// visit opens a repository for run, and closes it. The answer is the same for one that
+// does not exist and one that the caller may not read.
 func (s *service) visit(ctx context.Context, a target, run func(v *visit) error) (r *result, err error) {
 	r = &result{}
-	snapshot, err := s.open(ctx, r, a.repository())
+	repository, err := s.find(ctx, r, a.repository())
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := repository.Snapshot()
+	if errors.Is(err, repos.ErrNotFound) {
+		err = noRepository(s.Catalogue.For(ctx), repository.Name())
+	}
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	stale := !a.isPinned() && s.Resources.Freshen(ctx, snapshot.Repository())
+	stale := !a.isPinned() && s.Resources.Freshen(ctx, repository)
 	err = run(&visit{s, r, snapshot})
 	if stale {
-		r.meta = resources.StaleMeta(snapshot.Repository())
+		r.meta = resources.StaleMeta(repository)
 	}
 	return r, err
 }
@@ -139,20 +147,6 @@ func inRepository[A target](
 }
 
 func (a place) repository() place { return a }
-
-// open takes a snapshot of the repository. The answer is the same for one that does
-// not exist and one that the caller may not read.
-func (s *service) open(ctx context.Context, r *result, a place) (*repos.Snapshot, error) {
-	repository, err := s.find(ctx, r, a)
-	if err != nil {
-		return nil, err
-	}
-	snapshot, err := repository.Snapshot()
-	if errors.Is(err, repos.ErrNotFound) {
-		return nil, noRepository(s.Catalogue.For(ctx), repository.Name())
-	}
-	return snapshot, err
-}
 
 // revision names a commit of a repository.
 type revision struct {

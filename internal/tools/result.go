@@ -34,17 +34,17 @@ const (
 // result of a tool. Notes are about the result: how much of the whole it is, how to
 // go on.
 type result struct {
-	content    string // of a repository
-	hasContent bool
-	lines      []string // of a list or a record, which are a repository's as well
-	data       noted    // the same for programs; nil for a tool without schema
-	next       string   // the argument to go on with, when the result was cut
-	notes      []string
-	asides     []string // where there is more; left out when there is no room
-	links      []mcp.Content
-	attached   []mcp.Content  // whose bytes follow the result
-	stopped    bool           // the tree is too large to be walked
-	meta       map[string]any // of the whole
+	content  string   // of a repository
+	isText   bool     // the content is that of a file, which may be empty
+	lines    []string // of a list or a record, which are a repository's as well
+	data     noted    // the same for programs; nil for a tool without schema
+	next     string   // the argument to go on with, when the result was cut
+	notes    []string
+	asides   []string // where there is more; left out when there is no room
+	links    []mcp.Content
+	attached []mcp.Content  // whose bytes follow the result
+	stopped  bool           // the tree is too large to be walked
+	meta     map[string]any // of the whole
 }
 
 // noted is data that has a place for the notes.
@@ -83,7 +83,7 @@ func (r *result) render() *mcp.CallToolResult {
 	r.fitNotes()
 	out := &mcp.CallToolResult{}
 	shown := r.repositoryText()
-	if shown != "" || r.hasContent {
+	if shown != "" || r.isText {
 		block := mcp.NewTextContent(shown)
 		block.Meta = ofRepository()
 		out.Content = append(out.Content, block)

@@ -126,8 +126,7 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 	if err != nil {
 		return nil, err
 	}
-	r.content, r.hasContent = found.text()
-	r.data = found.data()
+	r.content, r.data = found.text(), found.data()
 	found.note(r, request)
 	if found.cutsLines() {
 		r.note("Long lines are cut, and have … there; get_file_contents has them whole.")
@@ -219,12 +218,11 @@ func (s *service) searchToFit(ctx context.Context, request *search.Request) (sea
 			return searchResult{}, err
 		}
 		f := searchResult{found}
-		text, _ := f.text()
 		raw, err := json.Marshal(f.data().Files)
 		if err != nil {
 			return searchResult{}, err
 		}
-		size := len(text) + len(raw) + cursorsShown*len(found.Cursor)
+		size := len(f.text()) + len(raw) + cursorsShown*len(found.Cursor)
 		switch {
 		case size <= maxListedBytes, found.Lines <= 1 && request.Before == 0:
 			return f, nil
@@ -271,7 +269,7 @@ func lineText(l *search.Line) string {
 
 // text shows lines as git grep does, below a line for each commit: with colons
 // what was found, with hyphens what is around it.
-func (f searchResult) text() (text string, ok bool) {
+func (f searchResult) text() string {
 	var b strings.Builder
 	at := ""
 	for _, file := range f.Files {
@@ -280,9 +278,10 @@ func (f searchResult) text() (text string, ok bool) {
 			b.WriteString(above + "\n")
 		}
 		path, before := quote(file.Path), 0
+		inContext := slices.ContainsFunc(file.Lines, func(l search.Line) bool { return !l.Matches() })
 		for i := range file.Lines {
 			l := &file.Lines[i]
-			if before > 0 && l.Number > before+1 && f.hasContext(file) {
+			if before > 0 && l.Number > before+1 && inContext {
 				b.WriteString("--\n")
 			}
 			before = l.Number
@@ -293,7 +292,7 @@ func (f searchResult) text() (text string, ok bool) {
 			}
 		}
 	}
-	return b.String(), b.Len() > 0
+	return b.String()
 }
 
 // commits returns the first commits in which something was found, each as one of its
@@ -308,15 +307,6 @@ func (f searchResult) commits() (first []search.File) {
 		}
 	}
 	return first
-}
-
-func (f searchResult) hasContext(file search.File) bool {
-	for i := range file.Lines {
-		if !file.Lines[i].Matches() {
-			return true
-		}
-	}
-	return false
 }
 
 // note adds notes on what was searched, what was not, and how to go on.
