@@ -84,7 +84,7 @@ func (d definition) describe() mcp.Tool {
 		described.Meta = mcp.NewMetaFromMap(map[string]any{metaMaxResult: maxShownChars})
 	}
 	if d.data != nil {
-		described.RawOutputSchema = marshal(schemaOf(reflect.TypeOf(d.data)))
+		described.RawOutputSchema = marshal(schemaOf(d.data))
 	}
 	return described
 }
@@ -123,11 +123,8 @@ func (d definition) handler(s *service) Handler {
 
 // schemaOf infers the schema of data from its type, with the properties in the
 // order of the fields.
-func schemaOf(t reflect.Type) *jsonschema.Schema {
-	schema, err := jsonschema.ForType(t, &jsonschema.ForOptions{})
-	if err != nil {
-		panic(fmt.Sprintf("tools: internal error: %s has no schema: %v", t, err)) // a test describes every tool
-	}
+func schemaOf(data any) *jsonschema.Schema {
+	schema := must(jsonschema.ForType(reflect.TypeOf(data), &jsonschema.ForOptions{}))
 	neverNull(schema)
 	return schema
 }
@@ -146,11 +143,12 @@ func neverNull(s *jsonschema.Schema) {
 	}
 }
 
-// marshal writes a schema.
-func marshal(schema *jsonschema.Schema) json.RawMessage {
-	raw, err := json.Marshal(schema)
+func marshal(schema *jsonschema.Schema) json.RawMessage { return must(json.Marshal(schema)) }
+
+// must panics where a tool cannot be described: a test describes all.
+func must[T any](value T, err error) T {
 	if err != nil {
-		panic(fmt.Sprintf("tools: internal error: a schema cannot be written: %v", err)) // a test describes every tool
+		panic(fmt.Sprintf("tools: internal error: a tool cannot be described: %v", err))
 	}
-	return raw
+	return value
 }
