@@ -155,10 +155,8 @@ func (v *blameView) clip(content []byte) string {
 		shown = content[:maxBlamedText]
 		shown = shown[:excerpt.WholeRunes(shown)]
 	}
-	text := string(shown)
-	if !utf8.ValidString(text) {
-		text, v.replaced = strings.ToValidUTF8(text, string(utf8.RuneError)), true
-	}
+	text := strings.ToValidUTF8(string(shown), string(utf8.RuneError))
+	v.replaced = v.replaced || text != string(shown)
 	if len(shown) < len(content) {
 		text, v.clipped = text+"…", true
 	}

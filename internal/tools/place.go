@@ -235,7 +235,7 @@ func (v *visit) noRevision(ref string) error {
 	var known []string
 	if refs, err := v.snapshot.Refs(); err == nil { // without them the error says less
 		for _, r := range slices.Concat(branches(refs), tags(refs)) {
-			known = append(known, r.short)
+			known = append(known, shortName(r))
 		}
 	}
 	short := ref

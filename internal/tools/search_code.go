@@ -112,7 +112,13 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 		Limits: search.Limits{Lines: a.perPage, OutputBytes: foundBytes},
 	}
 	if a.repo != "" {
-		if r, err = s.visit(ctx, a, func(v *visit) error { return v.oneRepository(ctx, a, &request) }); err != nil {
+		// A branch that is not there may be replaced.
+		r, err = s.visit(ctx, a, func(v *visit) error {
+			at, err := v.commit(ctx, revision{ref: a.ref, sha: a.sha})
+			request.Ref, request.Query.Repositories.Any = at.resolved, []string{literal(at.repository)}
+			return err
+		})
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -190,18 +196,6 @@ func (a codeArguments) parse() (query search.Query, err error) {
 // literal escapes the characters that are special in a glob.
 func literal(name string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(name)
-}
-
-// oneRepository finds the repository and the ref of the arguments, with what is
-// taken instead of a branch that is not there.
-func (v *visit) oneRepository(ctx context.Context, a codeArguments, request *search.Request) error {
-	at, err := v.commit(ctx, revision{ref: a.ref, sha: a.sha})
-	if err != nil {
-		return err
-	}
-	request.Ref = at.resolved
-	request.Query.Repositories.Any = []string{literal(at.repository)}
-	return nil
 }
 
 // searchResult is shown as the result of the tool.
