@@ -23,11 +23,8 @@ const globDescription = `*.go (a name in any folder), src/**/*.{ts,tsx}, [!.]*`
 
 type findArguments struct {
 	revision
-	query         string
-	glob          string
-	path          string
-	caseSensitive bool
-	order         string
+	query, glob, path, order string
+	caseSensitive            bool
 	paging
 }
 

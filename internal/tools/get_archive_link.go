@@ -150,10 +150,7 @@ type treeish struct {
 
 // treeish finds what an archive is made of.
 func (v *visit) treeish(ctx context.Context, a revision) (treeish, error) {
-	ref := unquoteName(a.ref)
-	if a.sha != "" {
-		ref = a.sha
-	}
+	ref := a.commitName()
 	if t, err := v.snapshot.ResolveTreeish(ctx, ref); err == nil && t.Commit.IsZero() {
 		v.note("%s leads to a folder, and to no commit.", quote(clip(ref)))
 		at := found{repository: v.name(), ref: ref}

@@ -13,10 +13,8 @@ import (
 
 type treeArguments struct {
 	revision
-	treeSHA    string
-	path       string
-	pathFilter string
-	recursive  bool
+	treeSHA, path, pathFilter string
+	recursive                 bool
 	paging
 }
 

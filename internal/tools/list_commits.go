@@ -165,13 +165,9 @@ func (c commitRange) String() string {
 // (git-check-ref-format(1)); nothing on a side of them is HEAD.
 func (v *visit) commitRange(ctx context.Context, a logArguments) (c commitRange, err error) {
 	base, head := revision{ref: a.base}, a.revision
-	ref := unquoteName(head.ref)
-	if head.sha != "" {
-		ref = head.sha
-	}
-	if before, after, ok := strings.Cut(ref, ".."); ok {
+	if before, after, ok := strings.Cut(head.commitName(), ".."); ok {
 		if a.base != "" {
-			return c, say("Give base or a range such as %s, not both.", quote(clip(ref)))
+			return c, say("Give base or a range such as %s, not both.", quote(clip(head.commitName())))
 		}
 		after, c.symmetric = strings.CutPrefix(after, ".")
 		base, head, c.ranged = revision{ref: before}, revision{ref: after}, true

@@ -52,23 +52,19 @@ type refData struct {
 }
 
 func (d refData) line() string {
-	l := d.Name
-	if d.SHA != "" {
-		l += " " + d.SHA[:shownID]
-	}
-	if d.Target != "" {
-		l += " (object " + d.Target[:shownID] + ")"
-	}
-	if d.Date != "" {
-		l += " " + d.Date
-	}
-	if d.Subject != "" {
-		l += " " + untabbed(d.Subject)
+	start := func(id string) string { return id[:min(len(id), shownID)] }
+	line := d.Name
+	for _, part := range []struct{ before, text, after string }{
+		{" ", start(d.SHA), ""}, {" (object ", start(d.Target), ")"}, {" ", d.Date, ""}, {" ", untabbed(d.Subject), ""},
+	} {
+		if part.text != "" {
+			line += part.before + part.text + part.after
+		}
 	}
 	if d.Damaged {
-		l += " unreadable"
+		line += " unreadable"
 	}
-	return l
+	return line
 }
 
 func branches(refs []repos.Ref) []repos.Ref { return named(refs, repos.Ref.Branch) }

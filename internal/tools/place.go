@@ -166,6 +166,9 @@ func (a revision) isPinned() bool {
 	return err == nil
 }
 
+// commitName returns what names the commit, "" for the default branch.
+func (a revision) commitName() string { return cmp.Or(a.sha, unquoteName(a.ref)) }
+
 // commonDefaultBranches are default branches that agents name without having looked.
 var commonDefaultBranches = []string{"main", "master"}
 
@@ -193,10 +196,7 @@ func (f found) revision() string {
 
 // commit finds the commit, and notes what was taken instead of what was asked for.
 func (v *visit) commit(ctx context.Context, a revision) (f found, err error) {
-	f = found{repository: v.name(), ref: unquoteName(a.ref)}
-	if a.sha != "" {
-		f.ref = a.sha
-	}
+	f = found{repository: v.name(), ref: a.commitName()}
 	defer func() {
 		if err == nil { // the result may have its id
 			resources.AccountOf(ctx).Find(f.ID.String())

@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -106,15 +105,15 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 	if err != nil {
 		return nil, err
 	}
-	r := &result{}
+	r, of := &result{}, revision{ref: a.ref, sha: a.sha}
 	request := search.Request{
-		Query: query, Ref: cmp.Or(a.sha, unquoteName(a.ref)), Before: a.context, After: a.context, Cursor: a.cursor,
+		Query: query, Ref: of.commitName(), Before: a.context, After: a.context, Cursor: a.cursor,
 		Limits: search.Limits{Lines: a.perPage, OutputBytes: foundBytes},
 	}
 	if a.repo != "" {
 		// A branch that is not there may be replaced.
 		r, err = s.visit(ctx, a, func(v *visit) error {
-			at, err := v.commit(ctx, revision{ref: a.ref, sha: a.sha})
+			at, err := v.commit(ctx, of)
 			request.Ref, request.Query.Repositories.Any = at.resolved, []string{literal(at.repository)}
 			return err
 		})

@@ -2,7 +2,6 @@ package tools
 
 import (
 	"context"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
@@ -57,17 +56,11 @@ func noteQuarantined(r *result, known repos.View, names []string) {
 			aside = append(aside, quote(clip(name)))
 		}
 	}
-	if shown := aside[:min(len(aside), maxSuggested)]; len(shown) > 0 {
-		r.note("Cannot be read at the moment: %s%s.", strings.Join(shown, ", "), andMore(len(aside)-len(shown)))
+	if more := len(aside) - maxSuggested; more > 0 {
+		r.note("Cannot be read at the moment: %s and %d more.", strings.Join(aside[:maxSuggested], ", "), more)
+	} else if len(aside) > 0 {
+		r.note("Cannot be read at the moment: %s.", strings.Join(aside, ", "))
 	}
-}
-
-// andMore is how many names are not shown.
-func andMore(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" and %d more", n)
 }
 
 // matching returns the repositories that have all the words in name or description.
