@@ -183,13 +183,14 @@ func (c *changes) patch(ctx context.Context) error {
 		c.note("It is not all UTF-8: what is not is shown as U+FFFD.")
 	}
 	where := fmt.Sprintf("in file %d of %d, %s", at, len(c.Files), quote(clip(c.Files[at-1].NewPath)))
+	if x.Cut {
+		c.next = fmt.Sprintf("patch_line=%d", x.Last+1)
+	}
 	switch {
 	case x.Within > 0:
-		c.next = fmt.Sprintf("patch_line=%d", x.Last+1)
 		c.note("Truncated in line %d of the patch, which is long, %s. Go on with %s, or name other files with paths.",
 			x.Last, where, c.next)
 	case x.Cut:
-		c.next = fmt.Sprintf("patch_line=%d", x.Last+1)
 		c.note("Truncated after line %d of the patch, %s. Go on with %s, or name files with paths.", x.Last, where,
 			c.next)
 	case err != nil:

@@ -29,11 +29,12 @@ type definition struct {
 	// data is a value of the type of structuredContent; nil for a tool that
 	// returns text alone.
 	data any
-	// parameters are those of a fresh set of arguments.
-	parameters func() *parameters
-	// call reads the arguments and runs the tool.
-	call func(ctx context.Context, s *service, arguments any) (*result, error)
+	// bind returns a fresh set of parameters, and what reads arguments into them and
+	// runs the tool.
+	bind func() (*parameters, call)
 }
+
+type call func(ctx context.Context, s *service, arguments any) (*result, error)
 
 // argumentsOf is a pointer to a struct of arguments, which defines them.
 type argumentsOf[A any] interface {
@@ -46,41 +47,33 @@ type argumentsOf[A any] interface {
 func tool[A any, P argumentsOf[A]](
 	name, title, description string, data any, run func(*service, context.Context, A) (*result, error),
 ) definition {
-	fresh := func() (*A, *parameters) {
+	return definition{name, title, description, data, func() (*parameters, call) {
 		a, p := new(A), new(parameters)
 		P(a).define(p)
-		return a, p
-	}
-	return definition{
-		name: name, title: title, description: description, data: data,
-		parameters: func() *parameters {
-			_, p := fresh()
-			return p
-		},
-		call: func(ctx context.Context, s *service, arguments any) (*result, error) {
-			a, p := fresh()
+		return p, func(ctx context.Context, s *service, arguments any) (*result, error) {
 			if err := p.read(arguments); err != nil {
 				return nil, err
 			}
-			if arguments, ok := any(a).(interface{ check() error }); ok {
-				if err := arguments.check(); err != nil {
+			if checked, ok := any(a).(interface{ check() error }); ok {
+				if err := checked.check(); err != nil {
 					return nil, err
 				}
 			}
 			return run(s, ctx, *a)
-		},
-	}
+		}
+	}}
 }
 
 // describe returns the tool as MCP lists it. Every tool only reads, and asks no other
 // server; other annotations have no meaning then.
 func (d definition) describe() mcp.Tool {
 	yes, no := true, false
+	parameters, _ := d.bind()
 	described := mcp.Tool{
-		Name: d.name, Title: d.title, Description: d.description, RawInputSchema: marshal(d.parameters().schema()),
+		Name: d.name, Title: d.title, Description: d.description, RawInputSchema: marshal(parameters.schema()),
 		Annotations: mcp.ToolAnnotation{ReadOnlyHint: &yes, DestructiveHint: &no, OpenWorldHint: &no},
 	}
-	if d.canBeCut() {
+	if canBeCut(parameters) {
 		described.Meta = mcp.NewMetaFromMap(map[string]any{metaMaxResult: maxShownChars})
 	}
 	if d.data != nil {
@@ -89,9 +82,10 @@ func (d definition) describe() mcp.Tool {
 	return described
 }
 
-// canBeCut reports whether the tool shows texts, which may be as long as a result.
-func (d definition) canBeCut() bool {
-	names := d.parameters().names()
+// canBeCut reports whether a tool with these arguments shows texts, which may be as long
+// as a result.
+func canBeCut(arguments *parameters) bool {
+	names := arguments.names()
 	return slices.ContainsFunc(continuationArguments, func(name string) bool { return slices.Contains(names, name) })
 }
 
@@ -107,15 +101,13 @@ func (d definition) handler(s *service) Handler {
 			}
 			defer grant.Release()
 		}
-		r, err := d.call(ctx, s, call.Params.Arguments)
+		_, run := d.bind()
+		r, err := run(ctx, s, call.Params.Arguments)
 		if limits.RefusalOf(err) != nil {
 			return nil, err
 		}
 		if err != nil {
 			return s.failed(ctx, d.name, err), nil
-		}
-		if s.NoLinks {
-			r.links = nil
 		}
 		return r.render(), nil
 	}

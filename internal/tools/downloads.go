@@ -146,7 +146,7 @@ func (f file) attachFile(ctx context.Context, attachments *resources.Attachments
 		return err
 	}
 	f.note("They follow this result as the stream %s.", attached.Stream)
-	f.attached = append(f.attached, attachedContent(uri, attached))
+	f.files = append(f.files, attachedContent(uri, attached))
 	return nil
 }
 

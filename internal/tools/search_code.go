@@ -289,17 +289,10 @@ func (f searchResult) text() string {
 }
 
 // commits returns the first commits in which something was found, each as one of its
-// files.
-func (f searchResult) commits() (first []search.File) {
-	for _, file := range f.Files {
-		known := slices.ContainsFunc(first, func(of search.File) bool {
-			return of.Repository == file.Repository && of.Commit == file.Commit
-		})
-		if !known && len(first) < maxPointedCommits {
-			first = append(first, file)
-		}
-	}
-	return first
+// files, which are in order of the repositories.
+func (f searchResult) commits() []search.File {
+	first := slices.CompactFunc(slices.Clone(f.Files), func(a, b search.File) bool { return a.Repository == b.Repository })
+	return first[:min(len(first), maxPointedCommits)]
 }
 
 // note adds notes on what was searched, what was not, and how to go on.
