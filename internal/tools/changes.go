@@ -7,7 +7,6 @@ import (
 	"math"
 
 	"github.com/repomcp/repomcp/internal/history"
-	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )
 
@@ -67,8 +66,8 @@ type changes struct {
 	*visit
 	changeView
 	history.Comparison
-	compared int64    // bytes
-	from, to repos.ID // from is zero when there is nothing to be different from
+	compared     int64  // bytes
+	base, commit string // base is "" when there is nothing to be different from
 }
 
 // show adds the files to the result, after its content.
@@ -148,6 +147,12 @@ func statLine(file history.FileChange, stat history.FileStat) string {
 	}
 }
 
+// pointFiles points at the files that differ, whole: there is no download of a patch, or
+// of its statistics.
+func (c *changes) pointFiles(ctx context.Context) {
+	c.pointArchive(ctx, c.result, c.name(), c.commit, c.base, "All files that differ, whole, are in the archive %s.")
+}
+
 // patch shows lines of the patch of all files.
 func (c *changes) patch(ctx context.Context) error {
 	if c.content != "" {
@@ -173,19 +178,19 @@ func (c *changes) patch(ctx context.Context) error {
 		return say("patch_line is %d, but the patch has %s.", c.patchLine, plural(w.Lines(), "line"))
 	}
 	c.content += x.Text
-	c.hasContent = c.content != ""
 	c.note("%s.", countDiffering(len(c.Files)))
 	if x.Replaced {
 		c.note("It is not all UTF-8: what is not is shown as U+FFFD.")
 	}
 	where := fmt.Sprintf("in file %d of %d, %s", at, len(c.Files), quote(clip(c.Files[at-1].NewPath)))
+	if x.Cut {
+		c.next = fmt.Sprintf("patch_line=%d", x.Last+1)
+	}
 	switch {
 	case x.Within > 0:
-		c.next = fmt.Sprintf("patch_line=%d", x.Last+1)
 		c.note("Truncated in line %d of the patch, which is long, %s. Go on with %s, or name other files with paths.",
 			x.Last, where, c.next)
 	case x.Cut:
-		c.next = fmt.Sprintf("patch_line=%d", x.Last+1)
 		c.note("Truncated after line %d of the patch, %s. Go on with %s, or name files with paths.", x.Last, where,
 			c.next)
 	case err != nil:

@@ -27,7 +27,6 @@ func (a *compareArguments) define(p *parameters) {
 // comparedCommits are the two commits.
 type comparedCommits struct {
 	base, head found
-	dots       string
 	from       repos.ID // what is compared with head
 	ahead      int      // commits of head that base has not
 }
@@ -56,7 +55,9 @@ func (v *visit) compareCommits(ctx context.Context, a compareArguments) error {
 	if err != nil {
 		return err
 	}
-	shown := changes{visit: v, changeView: a.changeView, Comparison: comparison, from: c.from, to: c.head.ID}
+	shown := changes{
+		visit: v, changeView: a.changeView, Comparison: comparison, base: c.from.String(), commit: c.head.ID.String(),
+	}
 	return shown.show(ctx)
 }
 
@@ -81,11 +82,11 @@ func (v *visit) sides(ctx context.Context, a compareArguments) (c comparedCommit
 	if err != nil {
 		return c, err
 	}
-	c.dots, c.from, c.ahead = "...", common, ahead
-	if a.twoDot {
-		c.dots, c.from = "..", c.base.ID
+	dots := "..."
+	if c.from, c.ahead = common, ahead; a.twoDot {
+		dots, c.from = "..", c.base.ID
 	}
-	v.note("%s: %s%s%s.", c.base.repository, c.base.revision(), c.dots, c.head.revision())
+	v.note("%s: %s%s%s.", v.name(), c.base.revision(), dots, c.head.revision())
 	base := "They have no commit in common."
 	if !unrelated {
 		base = "The merge base is " + common.String() + "."
@@ -129,6 +130,5 @@ func (v *visit) addCommits(ctx context.Context, a compareArguments, c comparedCo
 	case len(paths) > 0:
 		v.note("Of %s, %d changed the paths.", plural(c.ahead, "commit"), len(items))
 	}
-	v.hasContent = v.content != ""
 	return nil
 }

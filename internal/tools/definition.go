@@ -29,11 +29,12 @@ type definition struct {
 	// data is a value of the type of structuredContent; nil for a tool that
 	// returns text alone.
 	data any
-	// parameters are those of a fresh set of arguments.
-	parameters func() *parameters
-	// call reads the arguments and runs the tool.
-	call func(ctx context.Context, s *service, arguments any) (*result, error)
+	// bind returns a fresh set of parameters, and what reads arguments into them and
+	// runs the tool.
+	bind func() (*parameters, call)
 }
+
+type call func(ctx context.Context, s *service, arguments any) (*result, error)
 
 // argumentsOf is a pointer to a struct of arguments, which defines them.
 type argumentsOf[A any] interface {
@@ -46,52 +47,45 @@ type argumentsOf[A any] interface {
 func tool[A any, P argumentsOf[A]](
 	name, title, description string, data any, run func(*service, context.Context, A) (*result, error),
 ) definition {
-	fresh := func() (*A, *parameters) {
+	return definition{name, title, description, data, func() (*parameters, call) {
 		a, p := new(A), new(parameters)
 		P(a).define(p)
-		return a, p
-	}
-	return definition{
-		name: name, title: title, description: description, data: data,
-		parameters: func() *parameters {
-			_, p := fresh()
-			return p
-		},
-		call: func(ctx context.Context, s *service, arguments any) (*result, error) {
-			a, p := fresh()
+		return p, func(ctx context.Context, s *service, arguments any) (*result, error) {
 			if err := p.read(arguments); err != nil {
 				return nil, err
 			}
-			if arguments, ok := any(a).(interface{ check() error }); ok {
-				if err := arguments.check(); err != nil {
+			if checked, ok := any(a).(interface{ check() error }); ok {
+				if err := checked.check(); err != nil {
 					return nil, err
 				}
 			}
 			return run(s, ctx, *a)
-		},
-	}
+		}
+	}}
 }
 
 // describe returns the tool as MCP lists it. Every tool only reads, and asks no other
 // server; other annotations have no meaning then.
 func (d definition) describe() mcp.Tool {
 	yes, no := true, false
+	parameters, _ := d.bind()
 	described := mcp.Tool{
-		Name: d.name, Title: d.title, Description: d.description, RawInputSchema: marshal(d.parameters().schema()),
+		Name: d.name, Title: d.title, Description: d.description, RawInputSchema: marshal(parameters.schema()),
 		Annotations: mcp.ToolAnnotation{ReadOnlyHint: &yes, DestructiveHint: &no, OpenWorldHint: &no},
 	}
-	if d.canBeCut() {
+	if canBeCut(parameters) {
 		described.Meta = mcp.NewMetaFromMap(map[string]any{metaMaxResult: maxShownChars})
 	}
 	if d.data != nil {
-		described.RawOutputSchema = marshal(schemaOf(reflect.TypeOf(d.data)))
+		described.RawOutputSchema = marshal(schemaOf(d.data))
 	}
 	return described
 }
 
-// canBeCut reports whether the tool shows texts, which may be as long as a result.
-func (d definition) canBeCut() bool {
-	names := d.parameters().names()
+// canBeCut reports whether a tool with these arguments shows texts, which may be as long
+// as a result.
+func canBeCut(arguments *parameters) bool {
+	names := arguments.names()
 	return slices.ContainsFunc(continuationArguments, func(name string) bool { return slices.Contains(names, name) })
 }
 
@@ -107,15 +101,13 @@ func (d definition) handler(s *service) Handler {
 			}
 			defer grant.Release()
 		}
-		r, err := d.call(ctx, s, call.Params.Arguments)
+		_, run := d.bind()
+		r, err := run(ctx, s, call.Params.Arguments)
 		if limits.RefusalOf(err) != nil {
 			return nil, err
 		}
 		if err != nil {
 			return s.failed(ctx, d.name, err), nil
-		}
-		if s.NoLinks {
-			r.links = nil
 		}
 		return r.render(), nil
 	}
@@ -123,11 +115,8 @@ func (d definition) handler(s *service) Handler {
 
 // schemaOf infers the schema of data from its type, with the properties in the
 // order of the fields.
-func schemaOf(t reflect.Type) *jsonschema.Schema {
-	schema, err := jsonschema.ForType(t, &jsonschema.ForOptions{})
-	if err != nil {
-		panic(fmt.Sprintf("tools: internal error: %s has no schema: %v", t, err)) // a test describes every tool
-	}
+func schemaOf(data any) *jsonschema.Schema {
+	schema := must(jsonschema.ForType(reflect.TypeOf(data), &jsonschema.ForOptions{}))
 	neverNull(schema)
 	return schema
 }
@@ -146,11 +135,12 @@ func neverNull(s *jsonschema.Schema) {
 	}
 }
 
-// marshal writes a schema.
-func marshal(schema *jsonschema.Schema) json.RawMessage {
-	raw, err := json.Marshal(schema)
+func marshal(schema *jsonschema.Schema) json.RawMessage { return must(json.Marshal(schema)) }
+
+// must panics where a tool cannot be described: a test describes all.
+func must[T any](value T, err error) T {
 	if err != nil {
-		panic(fmt.Sprintf("tools: internal error: a schema cannot be written: %v", err)) // a test describes every tool
+		panic(fmt.Sprintf("tools: internal error: a tool cannot be described: %v", err))
 	}
-	return raw
+	return value
 }

@@ -1,6 +1,7 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -16,77 +17,41 @@ import (
 // of hundreds of repositories.
 const maxPointedCommits = 3
 
-// pointManifest points a first page that does not have all items at a list of all
-// files with their ids.
-func (v *visit) pointManifest(ctx context.Context, at found, of pages, shown int) error {
-	if of.Page > 1 || shown == of.Total || v.stopped {
+// pointAll points a first page that does not have all items at a download of all. The
+// sentence has a place for its URI.
+func (s *service) pointAll(
+	ctx context.Context, r *result, of pages, shown int, sentence string, all resources.Resource,
+) error {
+	if of.Page > 1 || shown == of.Total || r.stopped {
 		return nil
 	}
-	h, err := v.Resources.Locate(ctx, archiveOf(at.repository, at.ID.String(), archive.Options{
-		Format: archive.Manifest, Profile: archive.ProfileFull,
-	}))
+	h, err := s.Resources.Locate(ctx, all)
 	if errors.Is(err, archive.ErrLimit) {
-		return nil // there is none of so large a tree
+		return nil // there is no manifest of so large a tree
 	}
 	if err != nil {
 		return err
 	}
-	v.noteDownload(h, "All entries of the commit are in its manifest, %s.", h.URI)
+	r.noteDownload(h, sentence, h.URI)
 	return nil
 }
 
-// pointRefs points a first page that does not have all branches or tags at the
-// list of all.
-func (v *visit) pointRefs(ctx context.Context, of pages, shown int) error {
-	if of.Page > 1 || shown == of.Total {
-		return nil
-	}
-	h, err := v.Resources.Locate(ctx, refsOf(v.name()))
-	if err != nil {
-		return err
-	}
-	v.noteDownload(h, "All branches and tags are in %s.", h.URI)
-	return nil
+// pointManifest points at a list of all files of a commit with their ids.
+func (v *visit) pointManifest(ctx context.Context, at found, of pages, shown int) error {
+	return v.pointAll(ctx, v.result, of, shown, "All entries of the commit are in its manifest, %s.",
+		archiveOf(at.repository, at.ID.String(), archive.Options{Format: archive.Manifest, Profile: archive.ProfileFull}))
 }
 
-// pointRepositories points a first page that does not have all that were found at
-// the list of all repositories.
-func (s *service) pointRepositories(ctx context.Context, r *result, of pages, shown int) error {
-	if of.Page > 1 || shown == of.Total {
-		return nil
+// pointArchive points what was found in a commit at an archive of all its files, or of
+// those that differ from a base. A result that can have no such archive is shown without.
+func (s *service) pointArchive(ctx context.Context, r *result, repository, commit, base, sentence string) {
+	options := archive.Options{Format: archive.TarGz, Profile: archive.ProfileFull, Base: base}
+	if base != "" {
+		options.Fallback = archive.FallbackFull
 	}
-	h, err := s.Resources.Locate(ctx, resources.Resource{Kind: resources.Catalogue})
-	if err != nil {
-		return err
+	if h, err := s.Resources.Locate(ctx, archiveOf(repository, commit, options)); err == nil {
+		r.noteDownload(h, sentence, h.URI)
 	}
-	r.noteDownload(h, "All repositories are in %s.", h.URI)
-	return nil
-}
-
-// pointTree points what was found in a commit at an archive of all its files. A
-// page that can have no such archive is shown without.
-func (s *service) pointTree(ctx context.Context, r *result, repository, commit string) {
-	h, err := s.Resources.Locate(ctx, archiveOf(repository, commit, archive.Options{
-		Format: archive.TarGz, Profile: archive.ProfileFull,
-	}))
-	if err != nil {
-		return
-	}
-	r.noteDownload(h, "All files of the commit are in its archive, %s.", h.URI)
-}
-
-// pointFiles points at an archive of the files that differ: there is no download of
-// a patch, or of its statistics. Where there is no such archive, nothing is noted.
-func (c *changes) pointFiles(ctx context.Context) {
-	options := archive.Options{Format: archive.TarGz, Profile: archive.ProfileFull}
-	if !c.from.IsZero() {
-		options.Base, options.Fallback = c.from.String(), archive.FallbackFull
-	}
-	h, err := c.Resources.Locate(ctx, archiveOf(c.name(), c.to.String(), options))
-	if err != nil {
-		return
-	}
-	c.noteDownload(h, "All files that differ, whole, are in the archive %s.", h.URI)
 }
 
 // archiveOf is an archive of a commit as a resource.
@@ -99,24 +64,12 @@ func refsOf(repository string) resources.Resource {
 	return resources.Resource{Repository: repository, Kind: resources.Refs}
 }
 
-// downloadCommand is the line that downloads it in a shell, or "" when nobody
-// knows from where.
-func downloadCommand(l resources.Location) string {
-	url := l.URL
-	if url == "" {
-		url = l.HTTP
-	}
-	if url == "" {
-		return ""
-	}
-	return "curl -fL -o " + safeFileName(l.FileName) + " " + shellQuote(url)
-}
-
-// howToDownload says so in a sentence with the command last.
+// howToDownload says it in a sentence, with the command for a shell last where it is
+// known from where.
 func howToDownload(l resources.Location) string {
-	switch command := downloadCommand(l); {
-	case command != "":
-		return "Download it with: " + command
+	switch url := cmp.Or(l.URL, l.HTTP); {
+	case url != "":
+		return "Download it with: curl -fL -o " + safeFileName(l.FileName) + " " + shellQuote(url)
 	case l.Route != "":
 		return "Download it from this server over HTTP: GET " + l.Route
 	default: // no HTTP server runs
@@ -163,29 +116,21 @@ func shellQuote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''
 // result (Binary Transfer RFC).
 const transferBinary = "binary"
 
-// attachedMedia is an image or a sound whose bytes follow the result.
-type attachedMedia struct {
-	mcp.ImageContent `json:"-"` // what makes it content
-
-	Meta         *mcp.Meta  `json:"_meta,omitempty"`
-	Type         string     `json:"type"`
-	TransferMode string     `json:"transferMode"`
-	MIMEType     string     `json:"mimeType"`
-	BinaryRef    binary.Ref `json:"binaryRef"`
-}
-
-// attachedFile is an embedded resource whose bytes follow the result.
-type attachedFile struct {
+// attachment is a block whose bytes follow the result: an image, a sound or an embedded
+// resource.
+type attachment struct {
 	mcp.EmbeddedResource `json:"-"` // what makes it content
 
-	Meta         *mcp.Meta        `json:"_meta,omitempty"`
-	Type         string           `json:"type"`
-	TransferMode string           `json:"transferMode"`
-	Resource     attachedResource `json:"resource"`
+	Meta         *mcp.Meta `json:"_meta,omitempty"`
+	Type         string    `json:"type"`
+	TransferMode string    `json:"transferMode"`
+	*attachedBytes
+	Resource *attachedBytes `json:"resource,omitempty"`
 }
 
-type attachedResource struct {
-	URI       string     `json:"uri"`
+// attachedBytes are those of the block itself, without a URI, or of its resource.
+type attachedBytes struct {
+	URI       string     `json:"uri,omitempty"`
 	MIMEType  string     `json:"mimeType"`
 	BinaryRef binary.Ref `json:"binaryRef"`
 }
@@ -201,21 +146,18 @@ func (f file) attachFile(ctx context.Context, attachments *resources.Attachments
 		return err
 	}
 	f.note("They follow this result as the stream %s.", attached.Stream)
-	f.attached = append(f.attached, attachedContent(uri, attached))
+	f.files = append(f.files, attachedContent(uri, attached))
 	return nil
 }
 
 // attachedContent is a block of the kind that the type is of.
 func attachedContent(uri string, attached *resources.Attachment) mcp.Content {
+	block := attachment{Meta: ofRepository(), TransferMode: transferBinary}
 	kind, _, _ := strings.Cut(attached.MIMEType, "/")
 	if kind == "image" || kind == "audio" {
-		return attachedMedia{
-			Meta: ofRepository(), Type: kind, TransferMode: transferBinary, MIMEType: attached.MIMEType,
-			BinaryRef: attached.Ref,
-		}
+		block.Type, block.attachedBytes = kind, &attachedBytes{"", attached.MIMEType, attached.Ref}
+	} else {
+		block.Type, block.Resource = "resource", &attachedBytes{uri, attached.MIMEType, attached.Ref}
 	}
-	return attachedFile{
-		Meta: ofRepository(), Type: "resource", TransferMode: transferBinary,
-		Resource: attachedResource{URI: uri, MIMEType: attached.MIMEType, BinaryRef: attached.Ref},
-	}
+	return block
 }

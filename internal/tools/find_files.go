@@ -23,11 +23,8 @@ const globDescription = `*.go (a name in any folder), src/**/*.{ts,tsx}, [!.]*`
 
 type findArguments struct {
 	revision
-	query         string
-	glob          string
-	path          string
-	caseSensitive bool
-	order         string
+	query, glob, path, order string
+	caseSensitive            bool
 	paging
 }
 
@@ -96,7 +93,7 @@ func (v *visit) findPaths(ctx context.Context, a findArguments, at found) ([]str
 	if err != nil {
 		return nil, err
 	}
-	folder, err := lookup(ctx, v.snapshot, at, name)
+	folder, err := v.lookup(ctx, at, name)
 	if err != nil {
 		return nil, err
 	}
@@ -108,13 +105,13 @@ func (v *visit) findPaths(ctx context.Context, a findArguments, at found) ([]str
 		below++ // the slash
 	}
 	var paths []string
-	w := walker{ctx: ctx, snapshot: v.snapshot, recursive: true, yield: func(e entry) bool {
+	err = v.walk(ctx, folder, true, func(e entry) bool {
 		if !e.Mode.IsDir() && len(paths) <= maxMatches && fits(e.path[below:]) {
 			paths = append(paths, e.path)
 		}
 		return true
-	}}
-	if err := noteStopped(v.result, w.walk(folder)); err != nil {
+	})
+	if err := noteStopped(v.result, err); err != nil {
 		return nil, err
 	}
 	if len(paths) > maxMatches {
@@ -178,19 +175,18 @@ func (a findArguments) rank(paths []string) {
 
 // alike suggests paths that end like one that is not there, as a sentence with a blank
 // before it.
-func alike(ctx context.Context, snapshot *repos.Snapshot, at found, missing string) string {
+func (v *visit) alike(ctx context.Context, at found, missing string) string {
 	const otherwise = " Look for it with find_files."
 	name := strings.ToLower(path.Base(missing))
 	var paths []string
-	w := walker{ctx: ctx, snapshot: snapshot, recursive: true, yield: func(e entry) bool {
-		if strings.ToLower(path.Base(e.path)) == name && len(paths) < maxAlike {
+	root := entry{TreeEntry: repos.TreeEntry{Mode: repos.ModeDir, ID: at.Tree}}
+	err := v.walk(ctx, root, true, func(e entry) bool {
+		if strings.ToLower(path.Base(e.path)) == name {
 			paths = append(paths, quote(e.path))
 		}
 		return len(paths) < maxAlike
-	}}
-	// An error here is no answer to the question: the path is not there.
-	if err := w.walk(entry{TreeEntry: repos.TreeEntry{Mode: repos.ModeDir, ID: at.Tree}}); err != nil ||
-		len(paths) == 0 {
+	})
+	if err != nil || len(paths) == 0 { // an error is no answer to the question: the path is not there
 		return otherwise
 	}
 	return " Did you mean " + strings.Join(paths, " or ") + "?"

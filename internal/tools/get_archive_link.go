@@ -16,10 +16,16 @@ const maxArchiveURI = 4 << 10
 type archiveArguments struct {
 	revision
 	format string
-	lists  map[string]*[]string // by the option's name
-	texts  map[string]*string
+	given  []*givenOption
 
 	options archive.Options // of all these
+}
+
+// givenOption has the values of an option, which is a list or a text.
+type givenOption struct {
+	name string
+	list []string
+	text string
 }
 
 // optionNames are those of options that have another name here.
@@ -52,34 +58,31 @@ func (a *archiveArguments) define(p *parameters) {
 		formats = append(formats, string(f))
 	}
 	p.choice(&a.format, "format", "manifest.json is the list of what the others hold.", formats...)
-	a.lists, a.texts = make(map[string]*[]string), make(map[string]*string)
 	for _, option := range archive.Parameters() {
 		if option.Name == programOption {
 			continue
 		}
+		given := &givenOption{name: option.Name}
+		a.given = append(a.given, given)
 		name, hint := cmp.Or(optionNames[option.Name], option.Name), cmp.Or(optionHints[option.Name], option.Usage)
 		if option.Repeat {
-			a.lists[option.Name] = new([]string)
-			p.texts(a.lists[option.Name], name, hint)
-			continue
+			p.texts(&given.list, name, hint)
+		} else {
+			p.text(&given.text, name, hint)
 		}
-		a.texts[option.Name] = new(string)
-		p.text(a.texts[option.Name], name, hint)
 	}
 }
 
 // check reads the options in the order of their table.
 func (a *archiveArguments) check() error {
 	a.options.Format = archive.Format(a.format)
-	for _, option := range archive.Parameters() {
-		var values []string
-		if option.Repeat {
-			values = *a.lists[option.Name]
-		} else if value := a.texts[option.Name]; value != nil && *value != "" {
-			values = []string{*value}
+	for _, given := range a.given {
+		values := given.list
+		if given.text != "" {
+			values = []string{given.text}
 		}
 		for _, value := range values {
-			if err := a.options.Set(option.Name, unquoteName(value)); err != nil {
+			if err := a.options.Set(given.name, unquoteName(value)); err != nil {
 				return err
 			}
 		}
@@ -147,10 +150,7 @@ type treeish struct {
 
 // treeish finds what an archive is made of.
 func (v *visit) treeish(ctx context.Context, a revision) (treeish, error) {
-	ref := unquoteName(a.ref)
-	if a.sha != "" {
-		ref = a.sha
-	}
+	ref := a.commitName()
 	if t, err := v.snapshot.ResolveTreeish(ctx, ref); err == nil && t.Commit.IsZero() {
 		v.note("%s leads to a folder, and to no commit.", quote(clip(ref)))
 		at := found{repository: v.name(), ref: ref}

@@ -45,7 +45,7 @@ func (v *visit) getCommit(ctx context.Context, a commitArguments) error {
 	}
 	commit := page.Commits[0] // a log begins with its start
 	if a.detail != detailPatch || a.patchLine == 1 {
-		v.content, v.hasContent = commitText(v.result, &commit), true
+		v.content = commitText(v.result, &commit)
 	}
 	v.note("%s.", at)
 	if len(commit.Parents) > 1 {
@@ -59,9 +59,9 @@ func (v *visit) getCommit(ctx context.Context, a commitArguments) error {
 	if err != nil {
 		return err
 	}
-	c := changes{visit: v, changeView: a.changeView, Comparison: comparison, to: at.ID}
+	c := changes{visit: v, changeView: a.changeView, Comparison: comparison, commit: at.ID.String()}
 	if len(commit.Parents) > 0 {
-		c.from = commit.Parents[0]
+		c.base = commit.Parents[0].String()
 	}
 	return c.show(ctx)
 }

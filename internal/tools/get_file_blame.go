@@ -106,7 +106,7 @@ func (f file) showBlame(ctx context.Context, found history.BlameResult, a lineRa
 	}
 	v := blameView{data: data, found: found, size: jsonSize(data)}
 	v.fill(f.entry.path)
-	f.content, f.hasContent, f.data = v.text.String(), v.shown > 0, data
+	f.content, f.data = v.text.String(), data
 	a.start = max(a.start, 1)
 	last := a.start + v.shown - 1
 	f.note("%s of %s, %s.", quote(clip(f.entry.path)), f.at, plural(found.Lines, "line"))
@@ -155,10 +155,8 @@ func (v *blameView) clip(content []byte) string {
 		shown = content[:maxBlamedText]
 		shown = shown[:excerpt.WholeRunes(shown)]
 	}
-	text := string(shown)
-	if !utf8.ValidString(text) {
-		text, v.replaced = strings.ToValidUTF8(text, string(utf8.RuneError)), true
-	}
+	text := strings.ToValidUTF8(string(shown), string(utf8.RuneError))
+	v.replaced = v.replaced || text != string(shown)
 	if len(shown) < len(content) {
 		text, v.clipped = text+"…", true
 	}

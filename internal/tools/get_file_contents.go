@@ -111,7 +111,8 @@ func (f file) showLines(ctx context.Context, a lineRange) (err error) {
 		facts += ", executable"
 	}
 	if blob.Size() < lfs.MaxBytes {
-		if pointer, ok := f.pointer(); ok {
+		content, err := f.snapshot.ReadBlob(f.entry.ID, lfs.MaxBytes, nil)
+		if pointer, ok := lfs.Parse(content); ok && err == nil {
 			f.note("%s.", facts)
 			return f.showPointer(ctx, pointer)
 		}
@@ -132,7 +133,7 @@ func (f file) showLines(ctx context.Context, a lineRange) (err error) {
 			excerpt.MaxReadBytes)
 		return f.pointFile(ctx)
 	}
-	f.content, f.hasContent = x.Text, true
+	f.content, f.isText = x.Text, true
 	f.note("%s, %s.", facts, countLines(x))
 	return f.remark(ctx, x)
 }
@@ -204,14 +205,6 @@ func (f file) locate(ctx context.Context) (resources.Location, error) {
 	return f.Resources.Locate(ctx, resources.Resource{
 		Repository: f.at.repository, Kind: resources.Contents, Revision: f.at.ID.String(), Path: f.entry.path,
 	})
-}
-
-func (f file) pointer() (lfs.Pointer, bool) {
-	content, err := f.snapshot.ReadBlob(f.entry.ID, lfs.MaxBytes, nil)
-	if err != nil {
-		return lfs.Pointer{}, false
-	}
-	return lfs.Parse(content)
 }
 
 // showPointer notes what a pointer of git-lfs stands for. The object itself is in

@@ -1,9 +1,10 @@
 package tools
 
 import (
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
+	"strconv"
 	"strings"
 	"time"
 
@@ -116,31 +117,22 @@ func (v *visit) addHead(c *repositoryCard) error {
 }
 
 // lines say what the data says.
-func (c *repositoryCard) lines() []string {
-	lines := []string{"name: " + c.Name}
-	add := func(key, value string) {
-		if value != "" {
-			lines = append(lines, key+": "+value)
-		}
-	}
-	add("description", c.Description)
-	add("default branch", c.DefaultBranch)
-	if c.Head != nil {
-		add("head", c.Head.SHA)
-		add("tree", c.Head.Tree)
-		add("date", c.Head.Date)
-		add("author", c.Head.Author)
-		add("subject", c.Head.Subject)
-	}
-	add("branches", fmt.Sprint(c.Branches))
-	add("tags", fmt.Sprint(c.Tags))
-	add("uri", c.URI)
-	add("refs uri", c.RefsURI)
-	add("archives", c.Archives)
-	add("files", c.Files)
-	add("fetched", c.Fetched)
+func (c *repositoryCard) lines() (lines []string) {
+	head := cmp.Or(c.Head, &commitCard{})
+	stale := ""
 	if c.Stale {
-		add("stale", "true")
+		stale = "true"
+	}
+	for _, fact := range [][2]string{
+		{"name", c.Name}, {"description", c.Description}, {"default branch", c.DefaultBranch},
+		{"head", head.SHA}, {"tree", head.Tree}, {"date", head.Date}, {"author", head.Author}, {"subject", head.Subject},
+		{"branches", strconv.Itoa(c.Branches)}, {"tags", strconv.Itoa(c.Tags)},
+		{"uri", c.URI}, {"refs uri", c.RefsURI}, {"archives", c.Archives}, {"files", c.Files},
+		{"fetched", c.Fetched}, {"stale", stale},
+	} {
+		if fact[1] != "" {
+			lines = append(lines, fact[0]+": "+fact[1])
+		}
 	}
 	return lines
 }

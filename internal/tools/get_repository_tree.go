@@ -13,10 +13,8 @@ import (
 
 type treeArguments struct {
 	revision
-	treeSHA    string
-	path       string
-	pathFilter string
-	recursive  bool
+	treeSHA, path, pathFilter string
+	recursive                 bool
 	paging
 }
 
@@ -64,7 +62,7 @@ func (v *visit) getRepositoryTree(ctx context.Context, a treeArguments) error {
 	if err != nil {
 		return err
 	}
-	folder, err := lookup(ctx, v.snapshot, at, name)
+	folder, err := v.lookup(ctx, at, name)
 	if err != nil {
 		return err
 	}
@@ -123,7 +121,7 @@ func pathFilter(filter string) (keep func(path string) bool, err error) {
 func (v *visit) listTree(ctx context.Context, at found, folder entry, view treeView) (*entryList, error) {
 	first, total := (view.page-1)*view.perPage, 0
 	var page []entry
-	w := walker{ctx: ctx, snapshot: v.snapshot, recursive: view.recursive, yield: func(e entry) bool {
+	err := v.walk(ctx, folder, view.recursive, func(e entry) bool {
 		if view.keep(e.path) {
 			if total >= first && len(page) < view.perPage {
 				page = append(page, e)
@@ -131,8 +129,8 @@ func (v *visit) listTree(ctx context.Context, at found, folder entry, view treeV
 			total++
 		}
 		return true
-	}}
-	if err := noteStopped(v.result, w.walk(folder)); err != nil {
+	})
+	if err := noteStopped(v.result, err); err != nil {
 		return nil, err
 	}
 	if _, _, err := view.window(total); err != nil {
@@ -143,7 +141,7 @@ func (v *visit) listTree(ctx context.Context, at found, folder entry, view treeV
 	}
 	var items []item[entryData]
 	for _, e := range page {
-		shown, err := describeEntry(v.snapshot, e)
+		shown, err := v.describeEntry(e)
 		if err != nil {
 			return nil, err
 		}
@@ -158,7 +156,7 @@ func (v *visit) listTree(ctx context.Context, at found, folder entry, view treeV
 	return data, v.pointManifest(ctx, at, data.pages, len(data.Tree))
 }
 
-func describeEntry(snapshot *repos.Snapshot, e entry) (entryData, error) {
+func (v *visit) describeEntry(e entry) (entryData, error) {
 	d := entryData{Path: quote(e.path), Mode: e.Mode.String(), Type: "blob", SHA: e.ID.String()}
 	switch {
 	case e.Mode.IsDir():
@@ -166,7 +164,7 @@ func describeEntry(snapshot *repos.Snapshot, e entry) (entryData, error) {
 	case e.Mode.IsGitlink():
 		d.Type = "commit"
 	default:
-		size, err := snapshot.Size(e.ID)
+		size, err := v.snapshot.Size(e.ID)
 		if err != nil {
 			return entryData{}, damageIfMissing(err)
 		}

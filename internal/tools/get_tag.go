@@ -6,7 +6,6 @@ import (
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/history"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // maxSignatureBytes is how much of a signature is shown; most have below 1,000.
@@ -33,7 +32,14 @@ func (v *visit) getTag(_ context.Context, a tagArguments) error {
 		return err
 	}
 	if ref.Target == ref.Commit {
-		return v.lightweight(ref.Commit, shown, repository)
+		commit, err := history.ReadCommit(v.snapshot, ref.Commit)
+		if err != nil {
+			return err
+		}
+		v.content = commitLine(&commit, "").line + "\n"
+		v.note("%s of %s is a lightweight tag: a name of the commit %s, without tagger, message and signature.", shown,
+			repository, ref.Commit)
+		return nil
 	}
 	tag, err := history.ReadTag(v.snapshot, ref.Target)
 	if isAbsent(err) {
@@ -43,7 +49,7 @@ func (v *visit) getTag(_ context.Context, a tagArguments) error {
 	if err != nil {
 		return err
 	}
-	v.content, v.hasContent = tagText(v.result, &tag), true
+	v.content = tagText(v.result, &tag)
 	v.note("%s of %s is an annotated tag.", shown, repository)
 	switch {
 	case ref.Commit.IsZero():
@@ -59,19 +65,6 @@ func (v *visit) getTag(_ context.Context, a tagArguments) error {
 	} else {
 		v.note("It is signed; the signature was not verified.")
 	}
-	return nil
-}
-
-// lightweight shows a tag that is a name and nothing else.
-func (v *visit) lightweight(id repos.ID, name, repository string) error {
-	commit, err := history.ReadCommit(v.snapshot, id)
-	if err != nil {
-		return err
-	}
-	i := commitLine(&commit, "")
-	v.content, v.hasContent = i.line+"\n", true
-	v.note("%s of %s is a lightweight tag: a name of the commit %s, without tagger, message and signature.", name,
-		repository, id)
 	return nil
 }
 

@@ -23,30 +23,28 @@ const maxMailmap = 1 << 20
 
 type logArguments struct {
 	revision
-	base                               string
-	path, author, since, until, cursor string
-	grep, pickaxe, pickaxeRegexp       string
-	firstParent, follow, mailmap       bool
+	base, path, since, until, grep, pickaxeRegexp string
+	mailmap                                       bool
 	paging
 
-	log history.LogOptions // of all these, without what ref and base say
+	log history.LogOptions // the other arguments, and all these but ref and base
 }
 
 func (a *logArguments) define(p *parameters) {
 	a.revision.define(p)
 	p.text(&a.base, "base", "Leave out what this leads to. ref takes base..head and base...head, too.")
 	p.text(&a.path, "path", "Only commits that changed this file or folder.")
-	p.text(&a.author, "author", "Part of the author's name or address.")
+	p.text(&a.log.Author, "author", "Part of the author's name or address.")
 	p.text(&a.grep, "grep", "Regexp (RE2) for a line of the message, in any case.")
-	p.text(&a.pickaxe, "pickaxe", "Text whose number in a file changes, as git log -S.")
+	p.text(&a.log.Pickaxe, "pickaxe", "Text whose number in a file changes, as git log -S.")
 	p.text(&a.pickaxeRegexp, "pickaxe_regexp", "Regexp of a changed line, as git log -G.")
 	p.text(&a.since, "since", "Committed from then on: 2026-01-31 or 2026-01-31T12:00:00Z.")
 	p.text(&a.until, "until", "Committed until then, a whole day included.")
-	p.flag(&a.firstParent, "first_parent", "Of merges follow the first parent only.")
-	p.flag(&a.follow, "follow", "Follow the file of path across renames.")
+	p.flag(&a.log.FirstParent, "first_parent", "Of merges follow the first parent only.")
+	p.flag(&a.log.Follow, "follow", "Follow the file of path across renames.")
 	defineMailmap(p, &a.mailmap)
 	a.paging.define(p, history.DefaultPage, 100)
-	p.text(&a.cursor, "cursor", cursorDescription)
+	p.text(&a.log.Cursor, "cursor", cursorDescription)
 }
 
 // defineMailmap adds the argument of tools that show people.
@@ -116,7 +114,7 @@ func (v *visit) listCommits(ctx context.Context, a logArguments) error {
 		v.next = "cursor=" + page.Next
 	}
 	switch {
-	case page.Stopped && a.pickaxe+a.pickaxeRegexp != "":
+	case page.Stopped && (options.Pickaxe != "" || options.PickaxeLines != nil):
 		v.note("Stopped after looking into the files of %s; with path or a range it is fewer. Go on with the same "+
 			"arguments and cursor=%s", plural(page.Looked, "commit"), page.Next)
 	case page.Stopped:
@@ -138,7 +136,7 @@ func (v *visit) listCommits(ctx context.Context, a logArguments) error {
 // noteMissing notes which paths are not there: that is another reason to find nothing.
 func (v *visit) noteMissing(ctx context.Context, at found, paths []string) {
 	for _, path := range paths {
-		_, err := lookup(ctx, v.snapshot, at, path)
+		_, err := v.lookup(ctx, at, path)
 		if missing := (*failure)(nil); errors.As(err, &missing) {
 			v.note("%s", missing.text)
 		}
@@ -167,13 +165,9 @@ func (c commitRange) String() string {
 // (git-check-ref-format(1)); nothing on a side of them is HEAD.
 func (v *visit) commitRange(ctx context.Context, a logArguments) (c commitRange, err error) {
 	base, head := revision{ref: a.base}, a.revision
-	ref := unquoteName(head.ref)
-	if head.sha != "" {
-		ref = head.sha
-	}
-	if before, after, ok := strings.Cut(ref, ".."); ok {
+	if before, after, ok := strings.Cut(head.commitName(), ".."); ok {
 		if a.base != "" {
-			return c, say("Give base or a range such as %s, not both.", quote(clip(ref)))
+			return c, say("Give base or a range such as %s, not both.", quote(clip(head.commitName())))
 		}
 		after, c.symmetric = strings.CutPrefix(after, ".")
 		base, head, c.ranged = revision{ref: before}, revision{ref: after}, true
@@ -189,9 +183,7 @@ func (v *visit) commitRange(ctx context.Context, a logArguments) (c commitRange,
 
 // check reads the arguments as options of a log.
 func (a *logArguments) check() error {
-	o := history.LogOptions{
-		Author: a.author, FirstParent: a.firstParent, Follow: a.follow, Limit: a.perPage, Cursor: a.cursor,
-	}
+	o := &a.log
 	path, err := treePath(a.path)
 	if err != nil {
 		return err
@@ -199,7 +191,7 @@ func (a *logArguments) check() error {
 	if path != "" {
 		o.Paths = []string{path}
 	}
-	if a.follow && path == "" {
+	if o.Follow && path == "" {
 		return say("follow needs path, the file whose old names are followed.")
 	}
 	if o.Since, err = parseTime("since", a.since, 0); err != nil {
@@ -211,21 +203,19 @@ func (a *logArguments) check() error {
 	if o.PickaxeLines, err = parseRegexp("pickaxe_regexp", "", a.pickaxeRegexp); err != nil {
 		return err
 	}
-	if o.Pickaxe = a.pickaxe; a.pickaxe != "" && a.pickaxeRegexp != "" ||
-		a.follow && (a.pickaxe != "" || a.pickaxeRegexp != "") {
+	if text, pattern := o.Pickaxe != "", o.PickaxeLines != nil; text && pattern || o.Follow && (text || pattern) {
 		return say("Of pickaxe, pickaxe_regexp and follow give one.")
 	}
 	const day = 24*time.Hour - time.Second
 	if o.Until, err = parseTime("until", a.until, day); err != nil {
 		return err
 	}
-	if a.cursor == "" {
+	if o.Limit = a.perPage; o.Cursor == "" {
 		if a.page-1 > maxSkipped/a.perPage {
 			return say("page is too far: go on with the cursor of the page before, or use until.")
 		}
 		o.Skip = (a.page - 1) * a.perPage
 	}
-	a.log = o
 	return nil
 }
 
@@ -318,7 +308,7 @@ func timestamp(p history.Person) string {
 
 // explain blames the cursor for an error, where there is one, and not a path.
 func (a logArguments) explain(err error) error {
-	if a.cursor != "" && (errors.Is(err, repos.ErrInvalid) || isAbsent(err)) {
+	if a.log.Cursor != "" && (errors.Is(err, repos.ErrInvalid) || isAbsent(err)) {
 		return say("The cursor does not belong to this list, or its commit is gone. Give the arguments of the call " +
 			"that gave it, or begin again without it.")
 	}

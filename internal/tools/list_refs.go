@@ -52,44 +52,31 @@ type refData struct {
 }
 
 func (d refData) line() string {
-	l := d.Name
-	if d.SHA != "" {
-		l += " " + d.SHA[:shownID]
-	}
-	if d.Target != "" {
-		l += " (object " + d.Target[:shownID] + ")"
-	}
-	if d.Date != "" {
-		l += " " + d.Date
-	}
-	if d.Subject != "" {
-		l += " " + untabbed(d.Subject)
-	}
-	if d.Damaged {
-		l += " unreadable"
-	}
-	return l
-}
-
-// shortRef is a ref with its short name.
-type shortRef struct {
-	repos.Ref
-	short string
-}
-
-func branches(refs []repos.Ref) []shortRef { return shortened(refs, repos.Ref.Branch) }
-
-func tags(refs []repos.Ref) []shortRef { return shortened(refs, repos.Ref.Tag) }
-
-func shortened(refs []repos.Ref, short func(repos.Ref) string) []shortRef {
-	var list []shortRef
-	for _, ref := range refs {
-		if name := short(ref); name != "" {
-			list = append(list, shortRef{ref, name})
+	start := func(id string) string { return id[:min(len(id), shownID)] }
+	line := d.Name
+	for _, part := range []struct{ before, text, after string }{
+		{" ", start(d.SHA), ""}, {" (object ", start(d.Target), ")"}, {" ", d.Date, ""}, {" ", untabbed(d.Subject), ""},
+	} {
+		if part.text != "" {
+			line += part.before + part.text + part.after
 		}
 	}
-	return list
+	if d.Damaged {
+		line += " unreadable"
+	}
+	return line
 }
+
+func branches(refs []repos.Ref) []repos.Ref { return named(refs, repos.Ref.Branch) }
+
+func tags(refs []repos.Ref) []repos.Ref { return named(refs, repos.Ref.Tag) }
+
+func named(refs []repos.Ref, name func(repos.Ref) string) []repos.Ref {
+	return slices.DeleteFunc(slices.Clone(refs), func(ref repos.Ref) bool { return name(ref) == "" })
+}
+
+// shortName is the name of a branch or a tag without what all of them begin with.
+func shortName(ref repos.Ref) string { return cmp.Or(ref.Branch(), ref.Tag()) }
 
 func (v *visit) listBranches(ctx context.Context, a refsArguments) error {
 	return v.listRefs(ctx, a, "branches", branches)
@@ -100,7 +87,7 @@ func (v *visit) listTags(ctx context.Context, a refsArguments) error {
 }
 
 func (v *visit) listRefs(
-	ctx context.Context, a refsArguments, kind string, choose func([]repos.Ref) []shortRef,
+	ctx context.Context, a refsArguments, kind string, choose func([]repos.Ref) []repos.Ref,
 ) error {
 	all, err := v.snapshot.Refs()
 	if err != nil {
@@ -128,7 +115,7 @@ func (v *visit) listRefs(
 	}
 	var items []item[refData]
 	for _, ref := range refs[start:end] {
-		shown, err := rowOf(v.snapshot, ref)
+		shown, err := v.describeRef(ref)
 		if err != nil {
 			return err
 		}
@@ -141,16 +128,16 @@ func (v *visit) listRefs(
 		v.note("The default branch is %s.", quote(clip(branch)))
 	}
 	data.Refs, data.pages = list(v.result, a.paging, len(refs), items)
-	return v.pointRefs(ctx, data.pages, len(data.Refs))
+	return v.pointAll(ctx, v.result, data.pages, len(data.Refs), "All branches and tags are in %s.", refsOf(name))
 }
 
 // selectRefs returns the refs that are asked for, in order.
-func (v *visit) selectRefs(ctx context.Context, a refsArguments, refs []shortRef) ([]shortRef, error) {
+func (v *visit) selectRefs(ctx context.Context, a refsArguments, refs []repos.Ref) ([]repos.Ref, error) {
 	fits, err := refQuery(unquoteName(a.query))
 	if err != nil {
 		return nil, err
 	}
-	refs = slices.DeleteFunc(refs, func(ref shortRef) bool { return !fits(ref.short) })
+	refs = slices.DeleteFunc(refs, func(ref repos.Ref) bool { return !fits(shortName(ref)) })
 	if a.contains != "" {
 		if refs, err = v.containing(ctx, a.contains, refs); err != nil {
 			return nil, err
@@ -158,13 +145,13 @@ func (v *visit) selectRefs(ctx context.Context, a refsArguments, refs []shortRef
 	}
 	switch a.sort {
 	case sortVersion:
-		slices.SortStableFunc(refs, func(x, y shortRef) int { return compareVersions(y.short, x.short) })
+		slices.SortStableFunc(refs, func(x, y repos.Ref) int { return compareVersions(shortName(y), shortName(x)) })
 	case sortDate:
 		if err := v.sortByDate(ctx, refs); err != nil {
 			return nil, err
 		}
 		if last := len(refs) - 1; a.contains != "" && last > 0 {
-			v.note("The oldest of these is %s.", quote(clip(refs[last].short)))
+			v.note("The oldest of these is %s.", quote(clip(shortName(refs[last]))))
 		}
 	}
 	return refs, nil
@@ -182,7 +169,7 @@ func refQuery(query string) (fits func(name string) bool, err error) {
 }
 
 // containing returns the refs that lead to a commit.
-func (v *visit) containing(ctx context.Context, commit string, refs []shortRef) ([]shortRef, error) {
+func (v *visit) containing(ctx context.Context, commit string, refs []repos.Ref) ([]repos.Ref, error) {
 	target, err := v.commit(ctx, revision{ref: commit})
 	if err != nil {
 		return nil, err
@@ -195,7 +182,7 @@ func (v *visit) containing(ctx context.Context, commit string, refs []shortRef) 
 	if err != nil {
 		return nil, err
 	}
-	var found []shortRef
+	var found []repos.Ref
 	damaged := 0
 	for i, ref := range refs {
 		switch {
@@ -213,26 +200,22 @@ func (v *visit) containing(ctx context.Context, commit string, refs []shortRef) 
 }
 
 // sortByDate puts the newest first, and those of one second by name.
-func (v *visit) sortByDate(ctx context.Context, refs []shortRef) error {
-	stored := make([]repos.Ref, len(refs))
-	for i, ref := range refs {
-		stored[i] = ref.Ref
-	}
-	dates, err := history.RefDates(ctx, v.snapshot, v.Facts, stored)
+func (v *visit) sortByDate(ctx context.Context, refs []repos.Ref) error {
+	dates, err := history.RefDates(ctx, v.snapshot, v.Facts, refs)
 	if err != nil {
 		return err
 	}
 	of := make(map[string]uint64, len(refs))
 	for i, ref := range refs {
-		of[ref.short] = dates[i]
+		of[ref.Name] = dates[i]
 	}
-	slices.SortStableFunc(refs, func(x, y shortRef) int { return cmp.Compare(of[y.short], of[x.short]) })
+	slices.SortStableFunc(refs, func(x, y repos.Ref) int { return cmp.Compare(of[y.Name], of[x.Name]) })
 	return nil
 }
 
-// rowOf reads the data of a ref. One that cannot be read is marked.
-func rowOf(snapshot *repos.Snapshot, ref shortRef) (refData, error) {
-	d := refData{Name: quote(ref.short)}
+// describeRef reads the data of a ref. One that cannot be read is marked.
+func (v *visit) describeRef(ref repos.Ref) (refData, error) {
+	d := refData{Name: quote(shortName(ref))}
 	if !ref.Commit.IsZero() {
 		d.SHA = ref.Commit.String()
 	}
@@ -245,7 +228,7 @@ func rowOf(snapshot *repos.Snapshot, ref shortRef) (refData, error) {
 	case ref.Target != ref.Commit:
 		d.Target = ref.Target.String()
 		var tag history.Tag
-		if tag, err = history.ReadTag(snapshot, ref.Target); err == nil && tag.Tagger.Zone != "" {
+		if tag, err = history.ReadTag(v.snapshot, ref.Target); err == nil && tag.Tagger.Zone != "" {
 			d.Date = timestamp(tag.Tagger)
 		}
 		d.Subject = clean(tag.Subject())
@@ -254,7 +237,7 @@ func rowOf(snapshot *repos.Snapshot, ref shortRef) (refData, error) {
 		}
 	case !ref.Commit.IsZero():
 		var commit history.Commit
-		if commit, err = history.ReadCommit(snapshot, ref.Commit); err == nil {
+		if commit, err = history.ReadCommit(v.snapshot, ref.Commit); err == nil {
 			d.Date, d.Subject = timestamp(commit.Committer), clean(commit.Subject())
 		}
 	}

@@ -91,7 +91,7 @@ func (p *parameters) choice(to *string, name, description string, choices ...str
 }
 
 // number adds a whole number, which may be a text: some agents write one. A default
-// below low is none; of math.MaxInt32 nothing is said.
+// below low is none, and agents are not told of a high of math.MaxInt32.
 func (p *parameters) number(to *int, name, description string, low, high int) {
 	var preset any
 	if *to >= low {
@@ -126,14 +126,14 @@ func numberOf(value any) (float64, bool) {
 // flag adds a yes or no, which is no by default.
 func (p *parameters) flag(to *bool, name, description string) {
 	p.add(name, description, "boolean", nil, func(value any) string {
-		yes, ok := value.(bool)
-		if text, isText := value.(string); isText && (text == "true" || text == "false") {
-			yes, ok = text == "true", true
-		}
-		if !ok {
+		switch value {
+		case true, "true":
+			*to = true
+		case false, "false":
+			*to = false
+		default:
 			return "must be true or false"
 		}
-		*to = yes
 		return ""
 	})
 }

@@ -107,18 +107,26 @@ func (v *visit) name() string { return v.snapshot.Repository().Name() }
 // asked for.
 func (place) isPinned() bool { return false }
 
-// visit opens a repository for run, and closes it.
+// visit opens a repository for run, and closes it. The answer is the same for one that
+// does not exist and one that the caller may not read.
 func (s *service) visit(ctx context.Context, a target, run func(v *visit) error) (r *result, err error) {
 	r = &result{}
-	snapshot, err := s.open(ctx, r, a.repository())
+	repository, err := s.find(ctx, r, a.repository())
+	if err != nil {
+		return nil, err
+	}
+	snapshot, err := repository.Snapshot()
+	if errors.Is(err, repos.ErrNotFound) {
+		err = noRepository(s.Catalogue.For(ctx), repository.Name())
+	}
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	stale := !a.isPinned() && s.Resources.Freshen(ctx, snapshot.Repository())
+	stale := !a.isPinned() && s.Resources.Freshen(ctx, repository)
 	err = run(&visit{s, r, snapshot})
 	if stale {
-		r.meta = resources.StaleMeta(snapshot.Repository())
+		r.meta = resources.StaleMeta(repository)
 	}
 	return r, err
 }
@@ -140,20 +148,6 @@ func inRepository[A target](
 
 func (a place) repository() place { return a }
 
-// open takes a snapshot of the repository. The answer is the same for one that does
-// not exist and one that the caller may not read.
-func (s *service) open(ctx context.Context, r *result, a place) (*repos.Snapshot, error) {
-	repository, err := s.find(ctx, r, a)
-	if err != nil {
-		return nil, err
-	}
-	snapshot, err := repository.Snapshot()
-	if errors.Is(err, repos.ErrNotFound) {
-		return nil, noRepository(s.Catalogue.For(ctx), repository.Name())
-	}
-	return snapshot, err
-}
-
 // revision names a commit of a repository.
 type revision struct {
 	place
@@ -171,6 +165,9 @@ func (a revision) isPinned() bool {
 	_, err := repos.ParseID(cmp.Or(a.sha, a.ref))
 	return err == nil
 }
+
+// commitName returns what names the commit, "" for the default branch.
+func (a revision) commitName() string { return cmp.Or(a.sha, unquoteName(a.ref)) }
 
 // commonDefaultBranches are default branches that agents name without having looked.
 var commonDefaultBranches = []string{"main", "master"}
@@ -199,10 +196,7 @@ func (f found) revision() string {
 
 // commit finds the commit, and notes what was taken instead of what was asked for.
 func (v *visit) commit(ctx context.Context, a revision) (f found, err error) {
-	f = found{repository: v.name(), ref: unquoteName(a.ref)}
-	if a.sha != "" {
-		f.ref = a.sha
-	}
+	f = found{repository: v.name(), ref: a.commitName()}
 	defer func() {
 		if err == nil { // the result may have its id
 			resources.AccountOf(ctx).Find(f.ID.String())
@@ -225,7 +219,7 @@ func (v *visit) commit(ctx context.Context, a revision) (f found, err error) {
 	if slices.Contains(commonDefaultBranches, strings.TrimPrefix(strings.TrimPrefix(f.ref, "refs/"), "heads/")) {
 		return v.useDefaultBranch(ctx, f)
 	}
-	err = noRevision(v.snapshot, f.ref)
+	err = v.noRevision(f.ref)
 	if v.Resources.Freshen(ctx, v.snapshot.Repository()) { // it may have the commit then
 		err = say("%s %s", err, refreshed)
 	}
@@ -237,11 +231,11 @@ const refreshed = "The mirror is older than it should be, and is being refreshed
 
 // noRevision returns the error for a branch, tag or commit that is not there, with
 // similar names.
-func noRevision(snapshot *repos.Snapshot, ref string) error {
+func (v *visit) noRevision(ref string) error {
 	var known []string
-	if refs, err := snapshot.Refs(); err == nil { // without them the error says less
+	if refs, err := v.snapshot.Refs(); err == nil { // without them the error says less
 		for _, r := range slices.Concat(branches(refs), tags(refs)) {
-			known = append(known, r.short)
+			known = append(known, shortName(r))
 		}
 	}
 	short := ref
@@ -250,7 +244,7 @@ func noRevision(snapshot *repos.Snapshot, ref string) error {
 	}
 	return say("There is no branch, tag or commit %s in %s.%s See list_branches and list_tags; where none is given, "+
 		"it is the default branch.",
-		quote(clip(ref)), snapshot.Repository().Name(), didYouMean(spelling.Closest(clip(short), known, maxSuggested)))
+		quote(clip(ref)), v.name(), didYouMean(spelling.Closest(clip(short), known, maxSuggested)))
 }
 
 func (v *visit) useDefaultBranch(ctx context.Context, f found) (found, error) {

@@ -32,26 +32,19 @@ const (
 // [unquote] returns the exact name again, unless it takes more than 4096 bytes in
 // this form: then the rest is left out, and its length is shown.
 func quote(name string) string {
-	rest := fmt.Sprintf("… (%d bytes)", len(name))
-	cut := len(name) > maxNameBytes
-	if cut {
-		name = name[:maxNameBytes]
+	shown, left := name[:min(len(name), maxNameBytes)], ""
+	if !isPlain(shown) {
+		shown, left = escape(shown)
 	}
-	var b strings.Builder
-	if isPlain(name) {
-		b.WriteString(name)
-		name = ""
-	} else {
-		name = quoteUpTo(&b, name)
+	if left != "" || len(name) > maxNameBytes {
+		shown += fmt.Sprintf("… (%d bytes)", len(name))
 	}
-	if cut || name != "" {
-		b.WriteString(rest)
-	}
-	return b.String()
+	return shown
 }
 
-// quoteUpTo writes a name in quotes, and returns what of it had no room.
-func quoteUpTo(b *strings.Builder, name string) (left string) {
+// escape puts a name in quotes, and returns what of it had no room.
+func escape(name string) (quoted, left string) {
+	var b strings.Builder
 	b.WriteByte('"')
 	for len(name) > 0 && b.Len() < maxNameBytes {
 		r, size := utf8.DecodeRuneInString(name)
@@ -65,7 +58,7 @@ func quoteUpTo(b *strings.Builder, name string) (left string) {
 		name = name[size:]
 	}
 	b.WriteByte('"')
-	return name
+	return b.String(), name
 }
 
 func isPlain(name string) bool {

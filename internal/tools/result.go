@@ -34,17 +34,16 @@ const (
 // result of a tool. Notes are about the result: how much of the whole it is, how to
 // go on.
 type result struct {
-	content    string // of a repository
-	hasContent bool
-	lines      []string // of a list or a record, which are a repository's as well
-	data       noted    // the same for programs; nil for a tool without schema
-	next       string   // the argument to go on with, when the result was cut
-	notes      []string
-	asides     []string // where there is more; left out when there is no room
-	links      []mcp.Content
-	attached   []mcp.Content  // whose bytes follow the result
-	stopped    bool           // the tree is too large to be walked
-	meta       map[string]any // of the whole
+	content string   // of a repository
+	isText  bool     // the content is that of a file, which may be empty
+	lines   []string // of a list or a record, which are a repository's as well
+	data    noted    // the same for programs; nil for a tool without schema
+	next    string   // the argument to go on with, when the result was cut
+	notes   []string
+	asides  []string       // where there is more; left out when there is no room
+	files   []mcp.Content  // links, and blocks whose bytes follow the result
+	stopped bool           // the tree is too large to be walked
+	meta    map[string]any // of the whole
 }
 
 // noted is data that has a place for the notes.
@@ -64,17 +63,17 @@ func (r *result) note(format string, arguments ...any) {
 }
 
 // noteDownload says in the text where there is more, and how to download it. It adds no
-// link: frameworks read every link that they get, or fail on it, so that only what was
-// asked for is one.
+// link: frameworks read every link that they get, or fail on it.
 func (r *result) noteDownload(l resources.Location, format string, arguments ...any) {
-	r.asides = append(r.asides, fmt.Sprintf(format, arguments...))
-	r.asides = append(r.asides, howToDownload(l))
+	r.asides = append(r.asides, fmt.Sprintf(format, arguments...), howToDownload(l))
 }
 
 // addLink adds a link to what was asked for, and the command that follows it.
-func (r *result) addLink(l resources.Location, description string) {
-	r.links = append(r.links, newLink(l, description))
-	r.asides = append(r.asides, howToDownload(l))
+func (v *visit) addLink(l resources.Location, description string) {
+	if !v.NoLinks {
+		v.files = append(v.files, newLink(l, description))
+	}
+	v.asides = append(v.asides, howToDownload(l))
 }
 
 // render makes what comes from the repository the first block: some clients show
@@ -83,7 +82,7 @@ func (r *result) render() *mcp.CallToolResult {
 	r.fitNotes()
 	out := &mcp.CallToolResult{}
 	shown := r.repositoryText()
-	if shown != "" || r.hasContent {
+	if shown != "" || r.isText {
 		block := mcp.NewTextContent(shown)
 		block.Meta = ofRepository()
 		out.Content = append(out.Content, block)
@@ -94,7 +93,7 @@ func (r *result) render() *mcp.CallToolResult {
 		notes.WriteString(strings.Join(r.notes, "\n"))
 		out.Content = append(out.Content, mcp.NewTextContent(notes.String()))
 	}
-	out.Content = slices.Concat(out.Content, r.attached, r.links)
+	out.Content = append(out.Content, r.files...)
 	if r.data != nil {
 		out.StructuredContent, out.Meta = r.data, ofRepository()
 	}
@@ -155,7 +154,7 @@ func (r *result) size() int {
 		r.data.setNotes(r.notes)
 		size += jsonSize(r.data)
 	}
-	for _, block := range slices.Concat(r.attached, r.links) {
+	for _, block := range r.files {
 		size += jsonSize(block)
 	}
 	return size

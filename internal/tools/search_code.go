@@ -1,7 +1,6 @@
 package tools
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -106,13 +105,19 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 	if err != nil {
 		return nil, err
 	}
-	r := &result{}
+	r, of := &result{}, revision{ref: a.ref, sha: a.sha}
 	request := search.Request{
-		Query: query, Ref: cmp.Or(a.sha, unquoteName(a.ref)), Before: a.context, After: a.context, Cursor: a.cursor,
+		Query: query, Ref: of.commitName(), Before: a.context, After: a.context, Cursor: a.cursor,
 		Limits: search.Limits{Lines: a.perPage, OutputBytes: foundBytes},
 	}
 	if a.repo != "" {
-		if r, err = s.visit(ctx, a, func(v *visit) error { return v.oneRepository(ctx, a, &request) }); err != nil {
+		// A branch that is not there may be replaced.
+		r, err = s.visit(ctx, a, func(v *visit) error {
+			at, err := v.commit(ctx, of)
+			request.Ref, request.Query.Repositories.Any = at.resolved, []string{literal(at.repository)}
+			return err
+		})
+		if err != nil {
 			return nil, err
 		}
 	}
@@ -126,8 +131,7 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 	if err != nil {
 		return nil, err
 	}
-	r.content, r.hasContent = found.text()
-	r.data = found.data()
+	r.content, r.data = found.text(), found.data()
 	found.note(r, request)
 	if found.cutsLines() {
 		r.note("Long lines are cut, and have … there; get_file_contents has them whole.")
@@ -137,7 +141,8 @@ func (s *service) searchCode(ctx context.Context, a codeArguments) (*result, err
 	}
 	if found.Cursor != "" && a.cursor == "" {
 		for _, of := range found.commits() {
-			s.pointTree(ctx, r, of.Repository, of.Commit.String())
+			s.pointArchive(ctx, r, of.Repository, of.Commit.String(), "",
+				"All files of the commit are in its archive, %s.")
 		}
 	}
 	return r, nil
@@ -192,18 +197,6 @@ func literal(name string) string {
 	return strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(name)
 }
 
-// oneRepository finds the repository and the ref of the arguments, with what is
-// taken instead of a branch that is not there.
-func (v *visit) oneRepository(ctx context.Context, a codeArguments, request *search.Request) error {
-	at, err := v.commit(ctx, revision{ref: a.ref, sha: a.sha})
-	if err != nil {
-		return err
-	}
-	request.Ref = at.resolved
-	request.Query.Repositories.Any = []string{literal(at.repository)}
-	return nil
-}
-
 // searchResult is shown as the result of the tool.
 type searchResult struct{ *search.Result }
 
@@ -218,12 +211,11 @@ func (s *service) searchToFit(ctx context.Context, request *search.Request) (sea
 			return searchResult{}, err
 		}
 		f := searchResult{found}
-		text, _ := f.text()
 		raw, err := json.Marshal(f.data().Files)
 		if err != nil {
 			return searchResult{}, err
 		}
-		size := len(text) + len(raw) + cursorsShown*len(found.Cursor)
+		size := len(f.text()) + len(raw) + cursorsShown*len(found.Cursor)
 		switch {
 		case size <= maxListedBytes, found.Lines <= 1 && request.Before == 0:
 			return f, nil
@@ -270,7 +262,7 @@ func lineText(l *search.Line) string {
 
 // text shows lines as git grep does, below a line for each commit: with colons
 // what was found, with hyphens what is around it.
-func (f searchResult) text() (text string, ok bool) {
+func (f searchResult) text() string {
 	var b strings.Builder
 	at := ""
 	for _, file := range f.Files {
@@ -279,9 +271,10 @@ func (f searchResult) text() (text string, ok bool) {
 			b.WriteString(above + "\n")
 		}
 		path, before := quote(file.Path), 0
+		inContext := slices.ContainsFunc(file.Lines, func(l search.Line) bool { return !l.Matches() })
 		for i := range file.Lines {
 			l := &file.Lines[i]
-			if before > 0 && l.Number > before+1 && f.hasContext(file) {
+			if before > 0 && l.Number > before+1 && inContext {
 				b.WriteString("--\n")
 			}
 			before = l.Number
@@ -292,30 +285,14 @@ func (f searchResult) text() (text string, ok bool) {
 			}
 		}
 	}
-	return b.String(), b.Len() > 0
+	return b.String()
 }
 
 // commits returns the first commits in which something was found, each as one of its
-// files.
-func (f searchResult) commits() (first []search.File) {
-	for _, file := range f.Files {
-		known := slices.ContainsFunc(first, func(of search.File) bool {
-			return of.Repository == file.Repository && of.Commit == file.Commit
-		})
-		if !known && len(first) < maxPointedCommits {
-			first = append(first, file)
-		}
-	}
-	return first
-}
-
-func (f searchResult) hasContext(file search.File) bool {
-	for i := range file.Lines {
-		if !file.Lines[i].Matches() {
-			return true
-		}
-	}
-	return false
+// files, which are in order of the repositories.
+func (f searchResult) commits() []search.File {
+	first := slices.CompactFunc(slices.Clone(f.Files), func(a, b search.File) bool { return a.Repository == b.Repository })
+	return first[:min(len(first), maxPointedCommits)]
 }
 
 // note adds notes on what was searched, what was not, and how to go on.

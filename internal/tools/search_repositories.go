@@ -2,12 +2,12 @@ package tools
 
 import (
 	"context"
-	"fmt"
 	"path"
 	"slices"
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/repos"
+	"github.com/repomcp/repomcp/internal/resources"
 )
 
 type searchArguments struct {
@@ -44,7 +44,8 @@ func (s *service) searchRepositories(ctx context.Context, a searchArguments) (*r
 	data.Repositories, data.pages = list(r, a.paging, len(names), nameItems(names[start:end]))
 	noteQuarantined(r, s.Catalogue.For(ctx), names[start:end])
 	r.data = data
-	return r, s.pointRepositories(ctx, r, data.pages, len(data.Repositories))
+	return r, s.pointAll(ctx, r, data.pages, len(data.Repositories), "All repositories are in %s.",
+		resources.Resource{Kind: resources.Catalogue})
 }
 
 // noteQuarantined says which of the repositories that are shown cannot be read.
@@ -55,17 +56,11 @@ func noteQuarantined(r *result, known repos.View, names []string) {
 			aside = append(aside, quote(clip(name)))
 		}
 	}
-	if shown := aside[:min(len(aside), maxSuggested)]; len(shown) > 0 {
-		r.note("Cannot be read at the moment: %s%s.", strings.Join(shown, ", "), andMore(len(aside)-len(shown)))
+	if more := len(aside) - maxSuggested; more > 0 {
+		r.note("Cannot be read at the moment: %s and %d more.", strings.Join(aside[:maxSuggested], ", "), more)
+	} else if len(aside) > 0 {
+		r.note("Cannot be read at the moment: %s.", strings.Join(aside, ", "))
 	}
-}
-
-// andMore is how many names are not shown.
-func andMore(n int) string {
-	if n == 0 {
-		return ""
-	}
-	return fmt.Sprintf(" and %d more", n)
 }
 
 // matching returns the repositories that have all the words in name or description.

@@ -29,58 +29,45 @@ type entry struct {
 	repos.TreeEntry
 }
 
-// walker goes through a tree in git's order, each folder before what it has.
-type walker struct {
-	ctx      context.Context
-	snapshot *repos.Snapshot
-	// yield gets each entry, and says whether to go into it if it is a folder.
-	yield func(e entry) (enter bool)
-	// recursive enters folders.
-	recursive bool
-	entries   int
-	folders   int
-	bytes     int
-}
-
-// walk looks at the entries below a folder.
-func (w *walker) walk(folder entry) error {
-	list, err := w.list(folder.ID)
+// walk shows the entries below a folder in git's order until show has enough; when it is
+// recursive, each folder before what it has.
+func (v *visit) walk(ctx context.Context, folder entry, recursive bool, show func(e entry) (goOn bool)) error {
+	entries, folders, bytes := 0, 0, 0
+	list := func(id repos.ID) ([]repos.TreeEntry, error) {
+		if err := ctx.Err(); err != nil {
+			return nil, err
+		}
+		if folders++; folders > maxWalkedFolders {
+			return nil, errStopped
+		}
+		list, err := v.snapshot.Tree(id)
+		return list, damageIfMissing(err)
+	}
+	top, err := list(folder.ID)
 	if err != nil {
 		return err
 	}
-	enter := false
-	for e, err := range repos.WalkTree(folder.path, list, func(e repos.WalkedEntry) ([]repos.TreeEntry, error) {
-		if !enter || !e.Mode.IsDir() || !w.recursive {
+	for e, err := range repos.WalkTree(folder.path, top, func(e repos.WalkedEntry) ([]repos.TreeEntry, error) {
+		if !e.Mode.IsDir() || !recursive {
 			return nil, nil
 		}
 		if e.Depth >= archive.DefaultDepth || len(e.Path) > archive.DefaultPathBytes {
 			return nil, errStopped
 		}
-		return w.list(e.ID)
+		return list(e.ID)
 	}) {
 		if err != nil {
 			return err
 		}
-		w.entries++
-		w.bytes += len(e.Path)
-		if w.entries > maxWalkedEntries || w.bytes > maxWalkedBytes {
+		entries, bytes = entries+1, bytes+len(e.Path)
+		if entries > maxWalkedEntries || bytes > maxWalkedBytes {
 			return errStopped
 		}
-		enter = w.yield(entry{string(e.Path), e.TreeEntry})
+		if !show(entry{string(e.Path), e.TreeEntry}) {
+			return nil
+		}
 	}
 	return nil
-}
-
-// list reads a folder.
-func (w *walker) list(id repos.ID) ([]repos.TreeEntry, error) {
-	if err := w.ctx.Err(); err != nil {
-		return nil, err
-	}
-	if w.folders++; w.folders > maxWalkedFolders {
-		return nil, errStopped
-	}
-	list, err := w.snapshot.Tree(id)
-	return list, damageIfMissing(err)
 }
 
 // noteStopped turns errStopped into a note: what was found until then is shown.
@@ -104,16 +91,16 @@ func (v *visit) entryOf(ctx context.Context, of revision, path string) (at found
 	if err != nil {
 		return at, e, err
 	}
-	e, err = lookup(ctx, v.snapshot, at, name)
+	e, err = v.lookup(ctx, at, name)
 	return at, e, err
 }
 
 // lookup finds the entry of a path at a commit. When there is none the error
 // names paths that end alike.
-func lookup(ctx context.Context, snapshot *repos.Snapshot, at found, path string) (entry, error) {
-	e, err := snapshot.Lookup(at.Tree, path)
+func (v *visit) lookup(ctx context.Context, at found, path string) (entry, error) {
+	e, err := v.snapshot.Lookup(at.Tree, path)
 	if isAbsent(err) {
-		return entry{}, say("There is no %s in %s.%s", quote(clip(path)), at, alike(ctx, snapshot, at, path))
+		return entry{}, say("There is no %s in %s.%s", quote(clip(path)), at, v.alike(ctx, at, path))
 	}
 	return entry{path: path, TreeEntry: e}, err
 }

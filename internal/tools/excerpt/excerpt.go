@@ -115,9 +115,8 @@ func (c *collector) excerptOfFile(ended bool) Excerpt {
 
 // valid replaces what is no UTF-8.
 func (x Excerpt) valid() Excerpt {
-	if !utf8.ValidString(x.Text) {
-		x.Text, x.Replaced = strings.ToValidUTF8(x.Text, string(utf8.RuneError)), true
-	}
+	valid := strings.ToValidUTF8(x.Text, string(utf8.RuneError))
+	x.Text, x.Replaced = valid, valid != x.Text
 	return x
 }
 

@@ -22,13 +22,8 @@ func NewWriter(start, limit int) *Writer {
 // Write fails with [ErrEnough] when it has its lines, or was written [MaxReadBytes].
 func (w *Writer) Write(p []byte) (int, error) {
 	w.written += len(p)
-	for rest := p; len(rest) > 0 && !w.full; {
-		end := bytes.IndexByte(rest, '\n') + 1
-		if end == 0 {
-			end = len(rest)
-		}
-		w.add(rest[:end])
-		rest = rest[end:]
+	for line := range bytes.Lines(p) {
+		w.add(line)
 	}
 	if w.full || w.written > MaxReadBytes {
 		return 0, ErrEnough
