@@ -49,15 +49,6 @@ type Objects struct {
 	count struct{ uploads, drops, uploadFaults, faults, damaged atomic.Int64 }
 }
 
-// ObjectStats count what object storage did.
-type ObjectStats struct {
-	Uploads       int64 // objects that became whole
-	UploadDrops   int64 // uploads that were not begun, or given up as too slow
-	UploadFaults  int64
-	RemoteFaults  int64 // lookups, signatures and reads that failed or took too long
-	RemoteDamaged int64 // objects that were removed as altered or cut short
-}
-
 // NewObjects uses buckets that are open; the caller closes them, after the cache. Public
 // is the same bucket under the address that clients reach, and signs URLs. If it is nil
 // there are no redirects.
@@ -245,14 +236,6 @@ func (o *Objects) drop(ctx context.Context, key Key) {
 			o.count.faults.Add(1)
 		}
 		cancel()
-	}
-}
-
-func (o *Objects) stats() ObjectStats {
-	n := &o.count
-	return ObjectStats{
-		Uploads: n.uploads.Load(), UploadDrops: n.drops.Load(), UploadFaults: n.uploadFaults.Load(),
-		RemoteFaults: n.faults.Load(), RemoteDamaged: n.damaged.Load(),
 	}
 }
 

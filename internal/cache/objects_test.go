@@ -356,7 +356,8 @@ func TestAnUploadThatHangs(t *testing.T) {
 		idle(c)
 		c.Close()
 	}
-	if stats := o.stats(); stats.Uploads != 0 || stats.UploadDrops+stats.UploadFaults != 2 || len(o.slots) != 0 {
+	stats := testCache(t, Options{Objects: o}).Stats()
+	if stats.Uploads != 0 || stats.UploadDrops+stats.UploadFaults != 2 || len(o.slots) != 0 {
 		t.Errorf("%+v", stats)
 	}
 }
