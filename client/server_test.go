@@ -83,7 +83,7 @@ func newSite(t *testing.T, delivery string, replicas int) *site {
 	for range replicas {
 		objects := (*cache.Objects)(nil)
 		if delivery == "redirect" {
-			objects = cache.NewObjects(cache.ObjectsOptions{Bucket: bucket, Public: bucket})
+			objects = cache.NewObjects(bucket, bucket)
 		}
 		s.targets = append(s.targets, serve(t, root, linking, way, objects))
 	}
@@ -182,7 +182,7 @@ func serveBucket(t *testing.T, bucket *cachetest.Bucket) *httptest.Server {
 // fill has the archives that tests ask for made and uploaded.
 func fill(t *testing.T, root string, linking resources.Linking, bucket *cachetest.Bucket) {
 	t.Helper()
-	filler := serve(t, root, linking, mcp.DeliveryAny, cache.NewObjects(cache.ObjectsOptions{Bucket: bucket}))
+	filler := serve(t, root, linking, mcp.DeliveryAny, cache.NewObjects(bucket, nil))
 	for n, format := range []string{"tar", "tar.gz"} {
 		download(t, filler.String()+"/archive/team/app/main."+format)
 		for deadline := time.Now().Add(hang); len(bucket.Names()) <= n; time.Sleep(5 * time.Millisecond) {

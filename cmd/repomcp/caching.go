@@ -110,11 +110,11 @@ func (c *caching) openDisk(f cacheFlags) *cache.Disk {
 }
 
 func (c *caching) openObjects(ctx context.Context, f cacheFlags) (*cache.Objects, error) {
-	var options cache.ObjectsOptions
+	var own, public cache.Bucket
 	for _, b := range []struct {
 		flag, url string
 		to        *cache.Bucket
-	}{{"--object-store", f.objects, &options.Bucket}, {"--object-store-public", f.public, &options.Public}} {
+	}{{"--object-store", f.objects, &own}, {"--object-store-public", f.public, &public}} {
 		if b.url == "" {
 			continue
 		}
@@ -125,7 +125,7 @@ func (c *caching) openObjects(ctx context.Context, f cacheFlags) (*cache.Objects
 		c.buckets = append(c.buckets, bucket)
 		*b.to = bucket
 	}
-	objects := cache.NewObjects(options)
+	objects := cache.NewObjects(own, public)
 	if f.public == "" {
 		return objects, nil
 	}

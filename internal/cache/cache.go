@@ -95,7 +95,7 @@ func (c *Cache) Close() {
 }
 
 // Redirects reports whether there is a place that [Entry.Redirect] leads to.
-func (c *Cache) Redirects() bool { return c.objects.Public != nil }
+func (c *Cache) Redirects() bool { return c.objects.public != nil }
 
 // Get finds the bytes of a key, or joins or begins their build. It waits for
 // object storage and the lease, within their limits, not for bytes. The media

@@ -53,17 +53,6 @@ type Disk struct {
 	count struct{ evicted, damaged, faults, refused atomic.Int64 }
 }
 
-// DiskStats count what the disk did.
-type DiskStats struct {
-	Bytes   int64 // now, with what is being written
-	Entries int64 // now
-
-	Evicted    int64
-	Damaged    int64 // files that were dropped as altered or cut short
-	DiskFaults int64 // what the disk refused to do
-	Refused    int64 // builds that were too large to be kept
-}
-
 // OpenDisk opens a folder, makes it if need be, and removes what a crash left
 // unfinished. Only one process at a time can have a folder: [ErrInUse].
 func OpenDisk(dir string, limit int64) (*Disk, error) {
@@ -295,16 +284,6 @@ func (d *Disk) tick() time.Time {
 	}
 	d.latest = now
 	return now
-}
-
-func (d *Disk) stats() DiskStats {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	return DiskStats{
-		Bytes: d.used, Entries: int64(d.recent.Len()),
-		Evicted: d.count.evicted.Load(), Damaged: d.count.damaged.Load(),
-		DiskFaults: d.count.faults.Load(), Refused: d.count.refused.Load(),
-	}
 }
 
 // cost returns what a file takes of the limit.

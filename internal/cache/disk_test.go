@@ -331,7 +331,8 @@ func TestTheLeastRecentlyUsedGoFirst(t *testing.T) {
 	}
 	// A smaller limit holds at once.
 	d = testDisk(t, dir, 2*each)
-	if s := d.stats(); s.Entries != 2 || s.Bytes > 2*each || len(files(t, dir, "")) != 2 || kept("f", "g") != 2 {
+	s := testCache(t, Options{Disk: d}).Stats()
+	if s.Entries != 2 || s.Bytes > 2*each || len(files(t, dir, "")) != 2 || kept("f", "g") != 2 {
 		t.Errorf("%+v, %v", s, files(t, dir, ""))
 	}
 }
@@ -370,7 +371,8 @@ func TestForeignFilesAreLeftAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	d := testDisk(t, dir, 1<<20)
-	if s := d.stats(); s.Entries != 0 || s.Bytes != 0 || len(files(t, dir, "")) != len(names)+1 {
+	s := testCache(t, Options{Disk: d}).Stats()
+	if s.Entries != 0 || s.Bytes != 0 || len(files(t, dir, "")) != len(names)+1 {
 		t.Errorf("%+v %v", s, files(t, dir, ""))
 	}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -46,8 +47,8 @@ func (f *flight) run() {
 		}
 		return nil
 	})
-	// The lease is held until others can find the object.
-	defer func() { release() }()
+	release = sync.OnceFunc(release)
+	defer release() // the lease is held until others can find the object
 	if f.locate && f.object != nil {
 		c.retire(f)
 		close(f.located)
@@ -59,9 +60,7 @@ func (f *flight) run() {
 	w := newSpoolWriter(f.ctx, f.spool, f.draft(&damaged))
 	uploaded := f.upload()
 	if uploaded == nil {
-		// Others would wait for an object that never comes.
-		release()
-		release = func() {}
+		release() // others would wait for an object that never comes
 	}
 	if err == nil {
 		err = panics.Catch(func() error { return f.generate(w) })

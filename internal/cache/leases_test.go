@@ -107,7 +107,7 @@ func TestReplicasBuildOnce(t *testing.T) {
 		for range 2 {
 			l, _ := redisLeases(t, address)
 			caches = append(caches, testCache(t, Options{
-				Disk: testDisk(t, t.TempDir(), 1<<30), Objects: NewObjects(ObjectsOptions{Bucket: bucket}), Leases: l,
+				Disk: testDisk(t, t.TempDir(), 1<<30), Objects: NewObjects(bucket, nil), Leases: l,
 				LeaseWait: patience,
 			}))
 		}
@@ -151,7 +151,7 @@ func TestABuildNeverDependsOnALease(t *testing.T) {
 	for name, leases := range map[string]Leases{"held": held{}, "unsure": unsure{}} {
 		bucket := &cachetest.Bucket{}
 		s := &source{bytes: content(1, chunkBytes)}
-		c := testCache(t, Options{Objects: NewObjects(ObjectsOptions{Bucket: bucket}), Leases: leases,
+		c := testCache(t, Options{Objects: NewObjects(bucket, nil), Leases: leases,
 			LeaseWait: 50 * time.Millisecond})
 		mustRead(t, c, KeyOf("x"), s)
 		idle(c)

@@ -31,8 +31,8 @@ func TestIndexTakesWhatItMay(t *testing.T) {
 		for i := range number {
 			mustRead(t, c, key(i), s)
 		}
-		if c.disk.stats().Entries != number || s.runs.Load() != number+1 {
-			t.Errorf("%+v, %d builds", c.disk.stats(), s.runs.Load())
+		if c.Stats().Entries != number || s.runs.Load() != number+1 {
+			t.Errorf("%+v, %d builds", c.Stats(), s.runs.Load())
 		}
 		return c
 	})

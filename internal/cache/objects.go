@@ -35,20 +35,12 @@ const (
 	readStallTime = 5 * time.Second
 )
 
-// ObjectsOptions say where objects are.
-type ObjectsOptions struct {
-	// Bucket is closed by the caller, after the cache.
-	Bucket Bucket
-	// Public is the same bucket under the address that clients reach, and signs
-	// URLs. Nil: there are no redirects.
-	Public Bucket
-}
-
 // Objects keeps whole bytes in object storage: "{key}" has them and "{key}.seal",
 // written after it, says that they are whole. The service should remove old
 // objects, and unfinished multipart uploads, by rules of its own.
 type Objects struct {
-	ObjectsOptions
+	bucket  Bucket // nil: there is no object storage
+	public  Bucket // the same under the address that clients reach; nil: there are no redirects
 	breaker *gobreaker.CircuitBreaker[*object]
 	slots   chan struct{}
 	stall   time.Duration
@@ -57,24 +49,17 @@ type Objects struct {
 	count struct{ uploads, drops, uploadFaults, faults, damaged atomic.Int64 }
 }
 
-// ObjectStats count what object storage did.
-type ObjectStats struct {
-	Uploads       int64 // objects that became whole
-	UploadDrops   int64 // uploads that were not begun, or given up as too slow
-	UploadFaults  int64
-	RemoteFaults  int64 // lookups, signatures and reads that failed or took too long
-	RemoteDamaged int64 // objects that were removed as altered or cut short
-}
-
-// NewObjects uses buckets that are open.
-func NewObjects(o ObjectsOptions) *Objects {
+// NewObjects uses buckets that are open; the caller closes them, after the cache. Public
+// is the same bucket under the address that clients reach, and signs URLs. If it is nil
+// there are no redirects.
+func NewObjects(bucket, public Bucket) *Objects {
 	return &Objects{
-		ObjectsOptions: o, breaker: newBreaker[*object]("objects"),
+		bucket: bucket, public: public, breaker: newBreaker[*object]("objects"),
 		slots: make(chan struct{}, uploadsAtOnce), stall: stallTime, slow: readStallTime,
 	}
 }
 
-func (o *Objects) on() bool { return o.Bucket != nil }
+func (o *Objects) on() bool { return o.bucket != nil }
 
 // object is a whole one that was found.
 type object struct {
@@ -114,7 +99,7 @@ func (o *Objects) lookUp(ctx context.Context, key Key) (*object, error) {
 		o.count.damaged.Add(1)
 		return nil, nil
 	}
-	size, err := o.Bucket.Size(ctx, key.String())
+	size, err := o.bucket.Size(ctx, key.String())
 	if err != nil {
 		return nil, err
 	}
@@ -131,7 +116,7 @@ func (o *Objects) readFull(ctx context.Context, name string, offset int64, p []b
 	if len(p) == 0 {
 		return nil
 	}
-	r, err := o.Bucket.Open(ctx, name, offset, int64(len(p)))
+	r, err := o.bucket.Open(ctx, name, offset, int64(len(p)))
 	if err != nil {
 		return err
 	}
@@ -144,13 +129,13 @@ func (o *Objects) readFull(ctx context.Context, name string, offset int64, p []b
 
 // sign makes a URL for a GET.
 func (o *Objects) sign(ctx context.Context, key Key, fileName string) (string, error) {
-	if o.Public == nil {
+	if o.public == nil {
 		return "", ErrNoRedirect
 	}
 	// Credentials may have to be fetched.
 	ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
 	defer cancel()
-	signed, err := o.Public.SignURL(ctx, key.String(), fileName, RedirectExpiry)
+	signed, err := o.public.SignURL(ctx, key.String(), fileName, RedirectExpiry)
 	if err != nil {
 		o.count.faults.Add(1)
 		return "", fmt.Errorf("%w: %w", ErrNoRedirect, err)
@@ -214,7 +199,7 @@ func (o *Objects) copyTo(ctx context.Context, from *object, w io.Writer) (writte
 	if err != nil || from.Size == 0 {
 		return 0, err
 	}
-	r, err := o.Bucket.Open(ctx, from.key.String(), 0, from.Size)
+	r, err := o.bucket.Open(ctx, from.key.String(), 0, from.Size)
 	if err != nil {
 		return 0, err
 	}
@@ -247,18 +232,10 @@ func (o *Objects) drop(ctx context.Context, key Key) {
 	o.count.damaged.Add(1)
 	for _, name := range []string{key.String() + sealSuffix, key.String()} {
 		ctx, cancel := context.WithTimeout(ctx, remoteTimeout)
-		if err := o.Bucket.Delete(ctx, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if err := o.bucket.Delete(ctx, name); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			o.count.faults.Add(1)
 		}
 		cancel()
-	}
-}
-
-func (o *Objects) stats() ObjectStats {
-	n := &o.count
-	return ObjectStats{
-		Uploads: n.uploads.Load(), UploadDrops: n.drops.Load(), UploadFaults: n.uploadFaults.Load(),
-		RemoteFaults: n.faults.Load(), RemoteDamaged: n.damaged.Load(),
 	}
 }
 

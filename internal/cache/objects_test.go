@@ -55,7 +55,7 @@ func names(t *testing.T, b Bucket) (list []string) {
 func replica(t *testing.T, b Bucket) *Cache {
 	t.Helper()
 	return testCache(t, Options{Disk: testDisk(t, t.TempDir(), 1<<30),
-		Objects: NewObjects(ObjectsOptions{Bucket: b, Public: b})})
+		Objects: NewObjects(b, b)})
 }
 
 func TestReplicasShareObjects(t *testing.T) {
@@ -216,7 +216,7 @@ func TestAnAlteredObjectIsDroppedAndBuiltOnFrom(t *testing.T) {
 func TestRedirects(t *testing.T) {
 	b := &cachetest.Bucket{Base: "https://files.example/"}
 	s := &source{bytes: content(1, 1000)}
-	first := testCache(t, Options{Objects: NewObjects(ObjectsOptions{Bucket: b})})
+	first := testCache(t, Options{Objects: NewObjects(b, nil)})
 	e, err := first.Get(t.Context(), KeyOf("x"), media, s.build, unheard)
 	if err != nil {
 		t.Fatal(err)
@@ -230,7 +230,7 @@ func TestRedirects(t *testing.T) {
 	e.Close()
 	idle(first)
 	for public, want := range map[Bucket]bool{nil: false, b: true} {
-		c := testCache(t, Options{Objects: NewObjects(ObjectsOptions{Bucket: b, Public: public})})
+		c := testCache(t, Options{Objects: NewObjects(b, public)})
 		e, err := c.Get(t.Context(), KeyOf("x"), media, s.build, unheard)
 		if err != nil {
 			t.Fatal(err)
@@ -314,7 +314,7 @@ func TestObjectStorageThatDoesNotAnswer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			b := gatewayBucket(t, "http://"+address)
 			defer func() { _ = b.Close() }()
-			o := NewObjects(ObjectsOptions{Bucket: b, Public: b})
+			o := NewObjects(b, b)
 			c := testCache(t, Options{Objects: o, Disk: testDisk(t, t.TempDir(), 1<<30)})
 			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
@@ -345,7 +345,7 @@ func TestObjectStorageThatDoesNotAnswer(t *testing.T) {
 func TestAnUploadThatHangs(t *testing.T) {
 	b := gatewayBucket(t, "http://"+silent(t))
 	defer func() { _ = b.Close() }()
-	o := NewObjects(ObjectsOptions{Bucket: b})
+	o := NewObjects(b, nil)
 	o.stall, o.slots = 100*time.Millisecond, make(chan struct{}, 1)
 	for _, disk := range []bool{true, false} {
 		c := New(Options{Objects: o, WindowBytes: 2 * chunkBytes})
@@ -356,7 +356,8 @@ func TestAnUploadThatHangs(t *testing.T) {
 		idle(c)
 		c.Close()
 	}
-	if stats := o.stats(); stats.Uploads != 0 || stats.UploadDrops+stats.UploadFaults != 2 || len(o.slots) != 0 {
+	stats := testCache(t, Options{Objects: o}).Stats()
+	if stats.Uploads != 0 || stats.UploadDrops+stats.UploadFaults != 2 || len(o.slots) != 0 {
 		t.Errorf("%+v", stats)
 	}
 }

@@ -45,7 +45,7 @@ func (panickingLeases) Take(context.Context, Key) (func(), error) { panic("an un
 // panic, before there are bytes.
 func TestPanicOfALeaseFailsItsReaders(t *testing.T) {
 	bucket := &cachetest.Bucket{}
-	c := testCache(t, Options{Objects: NewObjects(ObjectsOptions{Bucket: bucket}), Leases: panickingLeases{}})
+	c := testCache(t, Options{Objects: NewObjects(bucket, nil), Leases: panickingLeases{}})
 	s := &source{bytes: content(1, chunkBytes)}
 	var panicked *panics.Error
 	if got, err := read(t, c, KeyOf("x"), s.build); !errors.As(err, &panicked) || len(got) > 0 {

@@ -107,7 +107,7 @@ func TestARealRedirect(t *testing.T) {
 	b := g.bucket(t)
 	defer func() { _ = b.Close() }()
 	s := &source{bytes: content(1, partBytes+chunkBytes)}
-	o := NewObjects(ObjectsOptions{Bucket: b, Public: b})
+	o := NewObjects(b, b)
 	c := testCache(t, Options{Objects: o, Disk: testDisk(t, t.TempDir(), 1<<30)})
 	mustRead(t, c, KeyOf("x"), s)
 	idle(c)
@@ -170,7 +170,7 @@ func TestAnAbortedMultipartUpload(t *testing.T) {
 	defer func() { _ = b.Close() }()
 	const size = 4 * partBytes
 	gate := newGate(size - pieceBytes)
-	c := testCache(t, Options{Disk: testDisk(t, t.TempDir(), 1<<30), Objects: NewObjects(ObjectsOptions{Bucket: b})})
+	c := testCache(t, Options{Disk: testDisk(t, t.TempDir(), 1<<30), Objects: NewObjects(b, nil)})
 	e, err := c.Get(t.Context(), KeyOf("x"), media, (&source{bytes: content(1, size), before: gate.wait}).build, unheard)
 	if err != nil {
 		t.Fatal(err)

@@ -44,9 +44,27 @@ type spool struct {
 	written int64
 	ended   bool
 	err     error
-	whole   Identity      // once ended without an error
-	grown   chan struct{} // closed when readers can go on; nil: nobody waits
-	room    chan struct{} // closed when the writer may; nil: it does not wait
+	whole   Identity // once ended without an error
+	grown   signal   // given when readers can go on
+	room    signal   // given when the writer may, or the pace may have changed
+}
+
+// signal is what any number wait for. It is guarded by the lock of its spool.
+type signal struct{ channel chan struct{} }
+
+// next returns a channel that is closed when the signal is given next.
+func (s *signal) next() <-chan struct{} {
+	if s.channel == nil {
+		s.channel = make(chan struct{})
+	}
+	return s.channel
+}
+
+func (s *signal) give() {
+	if s.channel != nil {
+		close(s.channel)
+		s.channel = nil
+	}
 }
 
 // growingSpool returns a spool that will be written. The caller holds a reference.
@@ -76,19 +94,13 @@ func (s *spool) retain() bool {
 	return true
 }
 
+// release drops a reference. The last one closes the file.
 func (s *spool) release() {
-	if s.dropReference() {
-		s.closed()
-	}
-}
-
-// dropReference reports whether it was the last.
-func (s *spool) dropReference() bool {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	s.refs--
 	if s.refs > 0 {
-		return false
+		s.mu.Unlock()
+		return
 	}
 	if s.file != nil {
 		_ = s.file.Close() // it was synced, or is of no use to anyone
@@ -97,7 +109,8 @@ func (s *spool) dropReference() bool {
 		s.pool.Put(c)
 	}
 	s.memory, s.sums = nil, nil
-	return true
+	s.mu.Unlock()
+	s.closed()
 }
 
 // attach makes a reader at a place, if the bytes there are not lost. A passive reader
@@ -138,15 +151,7 @@ func (s *spool) end(whole Identity, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.ended, s.whole, s.err = true, whole, err
-	s.wakeReaders()
-}
-
-// wakeReaders wakes the readers that wait. It is called with the lock held.
-func (s *spool) wakeReaders() {
-	if s.grown != nil {
-		close(s.grown)
-		s.grown = nil
-	}
+	s.grown.give()
 }
 
 // waitEnd waits until all is written, and says what it is.
@@ -157,21 +162,12 @@ func (s *spool) waitEnd(ctx context.Context) (Identity, error) {
 			defer s.mu.Unlock()
 			return s.whole, s.err
 		}
-		grown := s.waitGrown()
+		grown := s.grown.next()
 		s.mu.Unlock()
 		if err := wait(ctx, grown); err != nil {
 			return Identity{}, err
 		}
 	}
-}
-
-// waitGrown returns a channel that is closed when there is more to read. It is called
-// with the lock held.
-func (s *spool) waitGrown() <-chan struct{} {
-	if s.grown == nil {
-		s.grown = make(chan struct{})
-	}
-	return s.grown
 }
 
 func wait(ctx context.Context, done <-chan struct{}) error {
@@ -233,7 +229,7 @@ func (w *spoolWriter) writeChunk(p []byte) (int, error) {
 	s := w.spool
 	s.mu.Lock()
 	s.written += int64(n)
-	s.wakeReaders()
+	s.grown.give()
 	s.mu.Unlock()
 	if w.filled == chunkBytes {
 		w.completeChunk()
@@ -279,24 +275,12 @@ func (s *spool) makeRoom() (<-chan struct{}, error) {
 		fastest = max(fastest, r.pos)
 	}
 	if fastest < (s.first+1)*chunkBytes {
-		if s.room == nil {
-			s.room = make(chan struct{})
-		}
-		return s.room, nil
+		return s.room.next(), nil
 	}
 	s.pool.Put(s.memory[0])
 	s.memory = append(s.memory[:0], s.memory[1:]...)
 	s.first++
 	return nil, nil
-}
-
-// wakeWriter wakes the writer. It is called with the lock held, when the pace may have
-// changed.
-func (s *spool) wakeWriter() {
-	if s.room != nil {
-		close(s.room)
-		s.room = nil
-	}
 }
 
 // completeChunk computes the digest of the tail and writes it to the file, if there is
@@ -343,7 +327,7 @@ func (r *reader) close() {
 	s := r.spool
 	s.mu.Lock()
 	delete(s.readers, r)
-	s.wakeWriter()
+	s.room.give()
 	s.mu.Unlock()
 	s.release()
 }
@@ -353,7 +337,7 @@ func (r *reader) advance(n int) {
 	r.spool.mu.Lock()
 	defer r.spool.mu.Unlock()
 	r.pos += int64(n)
-	r.spool.wakeWriter()
+	r.spool.room.give()
 }
 
 // copyTo writes up to a place, or to the end when that is negative.
@@ -418,7 +402,7 @@ func (r *reader) next(ctx context.Context, buffer *chunk) ([]byte, error) {
 			}
 			return nil, io.EOF
 		}
-		grown := s.waitGrown()
+		grown := s.grown.next()
 		s.mu.Unlock()
 		if err := wait(ctx, grown); err != nil {
 			return nil, err

@@ -4,13 +4,20 @@ import "log/slog"
 
 // Stats are counts since the start, but for Bytes and Entries.
 type Stats struct {
-	DiskStats
-	ObjectStats
-	BuildStats
-}
+	Bytes   int64 // on disk now, with what is being written
+	Entries int64 // on disk now
 
-// BuildStats count what requests led to.
-type BuildStats struct {
+	Evicted    int64 // files that were removed to make room
+	Damaged    int64 // files that were dropped as altered or cut short
+	DiskFaults int64 // what the disk refused to do
+	Refused    int64 // builds that were too large to be kept
+
+	Uploads       int64 // objects that became whole
+	UploadDrops   int64 // uploads that were not begun, or given up as too slow
+	UploadFaults  int64
+	RemoteFaults  int64 // lookups, signatures and reads that failed or took too long
+	RemoteDamaged int64 // objects that were removed as altered or cut short
+
 	Hits       int64 // requests that the disk answered
 	RemoteHits int64 // requests that found an object
 	Shared     int64 // requests that joined others
@@ -25,14 +32,17 @@ type BuildStats struct {
 
 // Stats returns the counts so far.
 func (c *Cache) Stats() Stats {
-	n := &c.count
+	n, d, o := &c.count, c.disk, &c.objects.count
+	d.mu.Lock()
+	defer d.mu.Unlock()
 	return Stats{
-		DiskStats: c.disk.stats(), ObjectStats: c.objects.stats(),
-		BuildStats: BuildStats{
-			Hits: n.hits.Load(), RemoteHits: n.remoteHits.Load(), Shared: n.shared.Load(), Builds: n.builds.Load(),
-			Failures: n.failures.Load(), Abandoned: n.abandoned.Load(), Lost: n.lost.Load(),
-			LeaseFaults: n.leaseFaults.Load(), LeaseWaits: n.leaseWaits.Load(),
-		},
+		Bytes: d.used, Entries: int64(d.recent.Len()), Evicted: d.count.evicted.Load(),
+		Damaged: d.count.damaged.Load(), DiskFaults: d.count.faults.Load(), Refused: d.count.refused.Load(),
+		Uploads: o.uploads.Load(), UploadDrops: o.drops.Load(), UploadFaults: o.uploadFaults.Load(),
+		RemoteFaults: o.faults.Load(), RemoteDamaged: o.damaged.Load(),
+		Hits: n.hits.Load(), RemoteHits: n.remoteHits.Load(), Shared: n.shared.Load(), Builds: n.builds.Load(),
+		Failures: n.failures.Load(), Abandoned: n.abandoned.Load(), Lost: n.lost.Load(),
+		LeaseFaults: n.leaseFaults.Load(), LeaseWaits: n.leaseWaits.Load(),
 	}
 }
 

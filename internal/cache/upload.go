@@ -84,7 +84,7 @@ func (o *Objects) store(ctx context.Context, key Key, mediaType string, r *reade
 		watch.Reset(o.stall)
 		_ = to.CloseWithError(failed) // it always succeeds
 	}()
-	err := o.Bucket.Upload(ctx, key.String(), mediaType, from)
+	err := o.bucket.Upload(ctx, key.String(), mediaType, from)
 	_ = from.CloseWithError(err)
 	<-read
 	switch {
@@ -96,7 +96,7 @@ func (o *Objects) store(ctx context.Context, key Key, mediaType string, r *reade
 	// The spool has ended: its digests change no more.
 	table, footer := seal{Identity: whole, table: r.spool.sums}.encode(key)
 	watch.Reset(o.stall)
-	return o.Bucket.Upload(ctx, key.String()+sealSuffix, "application/octet-stream",
+	return o.bucket.Upload(ctx, key.String()+sealSuffix, "application/octet-stream",
 		bytes.NewReader(append(footer, table...)))
 }
 

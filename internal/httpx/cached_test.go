@@ -292,7 +292,7 @@ type shelf struct{ *cachetest.Bucket }
 func newShelf(base string) shelf { return shelf{&cachetest.Bucket{Base: base}} }
 
 func (b shelf) objects(public cache.Bucket) *cache.Objects {
-	return cache.NewObjects(cache.ObjectsOptions{Bucket: b.Bucket, Public: public})
+	return cache.NewObjects(b.Bucket, public)
 }
 
 // filled has the archive of a path in object storage, and gives its bytes.

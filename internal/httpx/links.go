@@ -52,7 +52,7 @@ func (s *Server) link(c echo.Context) error {
 		return s.refuseLink(c, links.ErrForged)
 	}
 	tag, resume := resumed(r)
-	linked, err := s.options.Resources.OpenLink(r.Context(), token, resources.LinkUse{
+	linked, err := s.options.Resources.OpenLink(r.Context(), token, links.Use{
 		Method: r.Method, Principal: mcp.Principal(r.Context(), r.Header.Get(mcp.HeaderSession)), Resume: resume,
 	})
 	if err != nil {

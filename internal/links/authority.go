@@ -94,9 +94,8 @@ type Use struct {
 	// Host is the one that the request was sent to, or the public URL's where a
 	// proxy hides it.
 	Host string
-	// Principal is whose credentials the request has, if it has any.
-	Principal     string
-	Authenticated bool
+	// Principal is whose credentials the request has; "" if it has none.
+	Principal string
 	// Resume is what [SplitETag] found in If-Range of a request with Range; ""
 	// otherwise. It lets a single-use link outlive its expiry by the grace:
 	// [Authority.Redeem] must be given the same.
@@ -127,9 +126,9 @@ func (a *Authority) Verify(token string, use Use) (Link, error) {
 		{!now.Before(until), ErrExpired, ""},
 		{a.options.Revocations.Denied(l.Repository), ErrRevoked, "the repository is denied"},
 		{l.Epoch < a.options.Revocations.Epoch(l.accountable()), ErrRevoked, "its principal has a later epoch"},
-		{use.Authenticated && l.Principal != "" && !equal(use.Principal, l.Principal), ErrCredentials,
+		{use.Principal != "" && l.Principal != "" && !equal(use.Principal, l.Principal), ErrCredentials,
 			"it is of another principal"},
-		{l.Bound && !use.Authenticated, ErrCredentials, ""},
+		{l.Bound && use.Principal == "", ErrCredentials, ""},
 	} {
 		if !rule.broken {
 			continue

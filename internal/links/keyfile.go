@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/operatorfile"
 )
 
 const (
@@ -33,7 +35,7 @@ var keyCharacters = regexp.MustCompile(`^[A-Za-z0-9._-]+$`)
 // up the columns must not find a secret in the log.
 func parseKeys(text []byte) (ring, error) {
 	var keys ring
-	for number, line := range lines(text) {
+	for number, line := range operatorfile.Lines(text) {
 		k, err := parseKey(line)
 		if err != nil {
 			return nil, fmt.Errorf("line %d: %w", number, err)
@@ -52,20 +54,6 @@ func parseKeys(text []byte) (ring, error) {
 	}
 	slices.SortFunc(keys, func(a, b *key) int { return a.from.Compare(b.from) })
 	return keys, nil
-}
-
-// lines returns the lines that say something, with their numbers from 1.
-func lines(text []byte) func(yield func(int, string) bool) {
-	return func(yield func(int, string) bool) {
-		number := 0
-		for line := range strings.Lines(string(text)) {
-			number++
-			line = strings.TrimSpace(line)
-			if line != "" && line[0] != '#' && !yield(number, line) {
-				return
-			}
-		}
-	}
 }
 
 func parseKey(line string) (*key, error) {

@@ -53,7 +53,7 @@ func LoadRevocations(path string) (*Revocations, error) {
 
 func parseRevocations(text []byte) (revocationLists, error) {
 	lists := revocationLists{epochs: map[string]uint64{}}
-	for number, line := range lines(text) {
+	for number, line := range operatorfile.Lines(text) {
 		word, rest := cutWord(line)
 		add := map[string]func(string) error{"deny": lists.deny, "epoch": lists.epoch}[word]
 		if add == nil {

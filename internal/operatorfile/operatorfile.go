@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"iter"
 	"os"
+	"strings"
 	"sync"
 	"sync/atomic"
 )
@@ -102,4 +104,19 @@ func (f *File[T]) text(always bool) (text []byte, info fs.FileInfo, err error) {
 		err = fmt.Errorf("%s has more than %d bytes", f.path, f.limit)
 	}
 	return text, info, err
+}
+
+// Lines returns the lines that say something, trimmed, with their numbers from 1: those
+// that are empty or begin with # do not.
+func Lines(text []byte) iter.Seq2[int, string] {
+	return func(yield func(int, string) bool) {
+		number := 0
+		for line := range strings.Lines(string(text)) {
+			number++
+			line = strings.TrimSpace(line)
+			if line != "" && line[0] != '#' && !yield(number, line) {
+				return
+			}
+		}
+	}
 }

@@ -68,7 +68,7 @@ func (s *Service) openCached(ctx context.Context, uri string) (*Content, error) 
 	if r.Kind != Archive || s.options.Cache == nil {
 		return nil, repos.ErrNotFound
 	}
-	repository, err := s.catalogue.For(ctx).Get(r.Repository)
+	repository, err := s.options.Catalogue.For(ctx).Get(r.Repository)
 	if err != nil {
 		return nil, err
 	}
@@ -135,7 +135,7 @@ func (s *Service) builder(principal access.Principal, uri, tag string) cache.Bui
 		}
 		defer func() {
 			if err := content.Close(); err != nil {
-				s.logger.ErrorContext(ctx, "closing a resource failed", "error", err)
+				s.options.Logger.ErrorContext(ctx, "closing a resource failed", "error", err)
 			}
 		}()
 		if content.ETag != tag || content.Weak {

@@ -141,7 +141,7 @@ func (s *Service) openResource(ctx context.Context, resource Resource) (*Content
 // openWith takes a snapshot and finds a resource in it.
 func (s *Service) openWith(ctx context.Context, resource Resource, open opener) (*Content, error) {
 	defer AccountOf(ctx).Stage("open")()
-	snapshot, err := s.catalogue.For(ctx).Snapshot(resource.Repository)
+	snapshot, err := s.options.Catalogue.For(ctx).Snapshot(resource.Repository)
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ func (s *Service) openWith(ctx context.Context, resource Resource, open opener) 
 // names looks names up for the parser, among those that the visitor may know of.
 type names struct{ repos.View }
 
-func (s *Service) names(ctx context.Context) names { return names{s.catalogue.For(ctx)} }
+func (s *Service) names(ctx context.Context) names { return names{s.options.Catalogue.For(ctx)} }
 
 // LongestRepository implements [Namespace].
 func (n names) LongestRepository(p string) (name, rest string, err error) {
@@ -205,7 +205,7 @@ func (s *Service) openArchive(ctx context.Context, snapshot *repos.Snapshot, r R
 		return nil, err
 	}
 	defer turn.Release()
-	siblings := NewSiblings(s.catalogue.For(ctx), snapshot.Repository())
+	siblings := NewSiblings(s.options.Catalogue.For(ctx), snapshot.Repository())
 	content, err := s.planArchive(ctx, snapshot, r, siblings)
 	if err != nil {
 		return nil, errors.Join(err, siblings.Close())

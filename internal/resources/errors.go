@@ -174,7 +174,7 @@ func (s *Service) Failure(ctx context.Context, err error, uri string) *Error {
 		failure = failure.With("mirrorStale", true)
 	}
 	if failure.isNews() {
-		s.logger.ErrorContext(ctx, "a request "+
+		s.options.Logger.ErrorContext(ctx, "a request "+
 			"failed", "reason", failure.Reason, "uri", failure.Data["uri"], "error", failure.Cause)
 	}
 	return failure

@@ -120,7 +120,7 @@ func (s *Service) LinkMeta(ctx context.Context, content *Content) map[string]any
 	}
 	url, link, err := s.link(ctx, content, links.Grant{Kind: links.HTTP})
 	if err != nil {
-		s.logger.DebugContext(ctx, "a resource is shown without its httpUrl", "uri", content.URI, "error", err)
+		s.options.Logger.DebugContext(ctx, "a resource is shown without its httpUrl", "uri", content.URI, "error", err)
 		return nil
 	}
 	return map[string]any{MetaHTTP: url, MetaHTTPExpires: link.Expires.Format(time.RFC3339)}
@@ -149,37 +149,25 @@ type Linked struct {
 	Resume string
 }
 
-// LinkUse is a request for a link.
-type LinkUse struct {
-	Method    string
-	Principal string // who is known to ask, or ""
-	Resume    string // see [links.SplitETag]
-}
-
-// methodHead is HTTP's.
-const methodHead = "HEAD"
-
 // ErrLinkGone says that the commit of a link is not here, but may be on another
 // server or soon: mirrors lag behind each other.
 var ErrLinkGone = errors.New("the commit of the link is not here yet")
 
-// OpenLink checks a token and finds what it names. Nothing of the link is used
-// up. Errors are those of [links.Authority.Verify], [ErrLinkGone] and those of
-// [Service.Open].
-func (s *Service) OpenLink(ctx context.Context, token string, use LinkUse) (Linked, error) {
+// OpenLink checks a token and finds what it names, for a request whose host is the
+// public URL's. Nothing of the link is used up. Errors are those of
+// [links.Authority.Verify], [ErrLinkGone] and those of [Service.Open].
+func (s *Service) OpenLink(ctx context.Context, token string, use links.Use) (Linked, error) {
 	if s.options.Links.Authority == nil {
 		return Linked{}, fmt.Errorf("there are no links: %w", repos.ErrNotFound)
 	}
 	// The Host header was held against the names that the server is known by; a
 	// proxy may have put another of them there.
-	link, err := s.options.Links.Authority.Verify(token, links.Use{
-		Method: use.Method, Host: s.options.Links.Base.Host(), Principal: use.Principal,
-		Authenticated: use.Principal != "", Resume: use.Resume,
-	})
+	use.Host = s.options.Links.Base.Host()
+	link, err := s.options.Links.Authority.Verify(token, use)
 	if err != nil {
 		return Linked{}, err
 	}
-	if use.Method == methodHead {
+	if use.Method == "HEAD" {
 		// A look uses nothing up, and finds what a use would find.
 		if err := s.options.Links.Authority.Peek(ctx, link); err != nil {
 			return Linked{}, err
@@ -224,7 +212,7 @@ func (s *Service) openFrozen(ctx context.Context, link links.Link) (*Content, er
 	if !errors.Is(err, repos.ErrNotFound) {
 		return content, err
 	}
-	if _, unknown := s.catalogue.For(ctx).Get(link.Repository); unknown != nil {
+	if _, unknown := s.options.Catalogue.For(ctx).Get(link.Repository); unknown != nil {
 		return nil, err
 	}
 	content, err = s.openCached(ctx, link.Resource)

@@ -69,7 +69,7 @@ func noFormat(name string) string {
 
 // missingBelow looks for a revision and then for a path in it.
 func (s *Service) missingBelow(ctx context.Context, name, revision, path string) string {
-	snapshot, err := s.catalogue.For(ctx).Snapshot(name)
+	snapshot, err := s.options.Catalogue.For(ctx).Snapshot(name)
 	if err != nil {
 		return ""
 	}

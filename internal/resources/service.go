@@ -32,11 +32,9 @@ type Options struct {
 
 // Service finds what URIs name in the repositories of a catalogue.
 type Service struct {
-	options   Options
-	catalogue repos.Views
-	logger    *slog.Logger
-	extents   *extents // of archives
-	files     *extents // apart, since many small files are read and few archives
+	options Options
+	extents *extents // of archives
+	files   *extents // apart, since many small files are read and few archives
 }
 
 // New makes a service.
@@ -47,10 +45,7 @@ func New(options Options) *Service {
 	if options.Links.Lifetime == 0 {
 		options.Links.Lifetime = defaultLinkLifetime
 	}
-	return &Service{
-		options: options, catalogue: options.Catalogue, logger: options.Logger, extents: newExtents(),
-		files: newExtents(),
-	}
+	return &Service{options: options, extents: newExtents(), files: newExtents()}
 }
 
 // Downloads reports whether contents can be had over HTTP.

@@ -255,7 +255,7 @@ func openRefs(ctx context.Context, s *repos.Snapshot, r Resource) (*Content, err
 
 // openCatalogue lists the repositories.
 func (s *Service) openCatalogue(ctx context.Context, r Resource) (*Content, error) {
-	known := s.catalogue.For(ctx)
+	known := s.options.Catalogue.For(ctx)
 	names := known.Names()
 	start, end := r.window(names)
 	view := catalogueView{Count: len(names)}

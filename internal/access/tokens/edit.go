@@ -59,7 +59,7 @@ func Remove(path, name string) error {
 		var rest strings.Builder
 		found := false
 		for line := range strings.Lines(text) {
-			if says(line) && nameOf(line) == name {
+			if fields := strings.Fields(line); len(fields) > 0 && fields[0] == name {
 				found = true
 				continue
 			}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/operatorfile"
 )
 
 const (
@@ -88,12 +90,7 @@ func (e Entry) line() string {
 // columns must not find a secret in the log.
 func parse(text []byte) ([]Entry, error) {
 	var list []Entry
-	number := 0
-	for line := range strings.Lines(string(text)) {
-		number++
-		if !says(line) {
-			continue
-		}
+	for number, line := range operatorfile.Lines(text) {
 		e, err := parseLine(line)
 		if err == nil {
 			err = distinct(e, list)
@@ -107,15 +104,6 @@ func parse(text []byte) ([]Entry, error) {
 	}
 	return list, nil
 }
-
-// says reports whether a line is more than a comment.
-func says(line string) bool {
-	line = strings.TrimSpace(line)
-	return line != "" && line[0] != '#'
-}
-
-// nameOf is the name in a line that says something.
-func nameOf(line string) string { return strings.Fields(line)[0] }
 
 func parseLine(line string) (Entry, error) {
 	fields := strings.Fields(line)
