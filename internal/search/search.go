@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,8 +46,8 @@ type Searcher struct {
 // New makes the one searcher of a process. Files are searched by the scheduler's
 // workers.
 func New(catalogue repos.Views, scheduler *workers.Scheduler, options Options) *Searcher {
-	setDefault(&options.CacheBytes, DefaultCacheBytes)
-	setDefault(&options.FileBytes, DefaultFileBytes)
+	options.CacheBytes = cmp.Or(options.CacheBytes, DefaultCacheBytes)
+	options.FileBytes = cmp.Or(options.FileBytes, DefaultFileBytes)
 	return &Searcher{
 		catalogue: catalogue, scheduler: scheduler, options: options, cache: newAnswerCache(options.CacheBytes),
 		slot: workers.NewSlot(func() *scratch { return new(scratch) }),
@@ -176,10 +177,9 @@ func (s *search) repositories() (names []string, single bool, err error) {
 		}
 	}
 	for _, wanted := range choice.Any {
-		if !isGlob(wanted) && !slices.ContainsFunc(names, func(n string) bool {
-			return strings.EqualFold(n, wanted)
-		}) &&
-			!slices.ContainsFunc(choice.None, func(v string) bool { return matchRepository(v, wanted) }) {
+		isIt := func(name string) bool { return strings.EqualFold(name, wanted) }
+		excludes := func(value string) bool { return matchRepository(value, wanted) }
+		if !isGlob(wanted) && !slices.ContainsFunc(names, isIt) && !slices.ContainsFunc(choice.None, excludes) {
 			return nil, false, fmt.Errorf("repository %q: %w", wanted, repos.ErrNotFound)
 		}
 	}
