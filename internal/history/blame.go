@@ -2,6 +2,7 @@ package history
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -87,9 +88,7 @@ func Blame(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, o BlameO
 	if err != nil {
 		return BlameResult{}, err
 	}
-	if o.MaxCommits <= 0 {
-		o.MaxCommits = MaxBlameCommits
-	}
+	o.MaxCommits = cmp.Or(o.MaxCommits, MaxBlameCommits)
 	return withCommitGraph(ctx, snapshot, facts, func(s *source) (BlameResult, error) {
 		s.people = o.Mailmap
 		return o.blame(s, limit.path)

@@ -43,6 +43,17 @@ func parseLimit(path string) (limit, error) {
 	return limit{path: strings.Clone(strings.Join(names, "/")), folder: strings.HasSuffix(path, "/")}, nil
 }
 
+func parseLimits(paths []string) ([]limit, error) {
+	limits := make([]limit, len(paths))
+	for i, path := range paths {
+		var err error
+		if limits[i], err = parseLimit(path); err != nil {
+			return nil, err
+		}
+	}
+	return limits, nil
+}
+
 // String returns the path as parseLimit reads it.
 func (l limit) String() string {
 	if l.folder {
@@ -108,7 +119,7 @@ func (s *source) lookup(tree repos.ID, path string) (entry, error) {
 		return entry{repos.ModeDir, tree}, nil
 	}
 	key := s.facts.entryKey(s.repository, tree, path)
-	e, known := s.facts.entry(key)
+	e, known := recall(s.facts, &s.facts.entries, key)
 	if known {
 		return e, nil
 	}
@@ -130,7 +141,7 @@ func (s *source) lookup(tree repos.ID, path string) (entry, error) {
 	} else if deeper {
 		e = entry{}
 	}
-	s.facts.putEntry(key, e)
+	remember(s.facts, &s.facts.entries, key, e)
 	return e, nil
 }
 

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -144,23 +145,10 @@ func (o *LogOptions) check() ([]limit, error) {
 	case len(o.Paths) > MaxPaths:
 		return nil, fmt.Errorf("%d paths; at most %d: %w", len(o.Paths), MaxPaths, repos.ErrInvalid)
 	}
-	if o.Limit == 0 {
-		o.Limit = DefaultPage
-	}
-	if o.MaxLooked <= 0 {
-		o.MaxLooked = DefaultMaxLooked
-	}
-	if o.MaxCompared <= 0 {
-		o.MaxCompared = DefaultMaxCompared
-	}
-	limits := make([]limit, len(o.Paths))
-	for i, path := range o.Paths {
-		var err error
-		if limits[i], err = parseLimit(path); err != nil {
-			return nil, err
-		}
-	}
-	return limits, nil
+	o.Limit = cmp.Or(o.Limit, DefaultPage)
+	o.MaxLooked = cmp.Or(o.MaxLooked, DefaultMaxLooked)
+	o.MaxCompared = cmp.Or(o.MaxCompared, DefaultMaxCompared)
+	return parseLimits(o.Paths)
 }
 
 // page collects commits until there are enough.

@@ -48,9 +48,6 @@ func (s *source) renamedFrom(from, to repos.ID, path string) (string, entry, err
 	files, err := s.candidates(from, to, func(f FileChange) bool {
 		return f.Status == Deleted || f.Status == Added && f.NewPath == path
 	})
-	if errors.Is(err, ErrTooMany) {
-		return "", entry{}, nil
-	}
 	if err != nil {
 		return "", entry{}, err
 	}
@@ -65,10 +62,7 @@ func (s *source) copiedFrom(from, to repos.ID, path string) (string, error) {
 		return "", nil
 	}
 	files, err := s.candidates(from, to, func(f FileChange) bool { return f.Status != Added || f.NewPath == path })
-	if errors.Is(err, ErrTooMany) {
-		return "", nil
-	}
-	if err != nil {
+	if err != nil || len(files) == 0 {
 		return "", err
 	}
 	deleted := make(map[string]bool)
@@ -82,10 +76,10 @@ func (s *source) copiedFrom(from, to repos.ID, path string) (string, error) {
 		}
 	}
 	all, err := s.candidates(repos.ID{}, from, nil)
-	if err != nil && !errors.Is(err, ErrTooMany) {
+	if err != nil {
 		return "", err
 	}
-	if err == nil {
+	if len(all) > 0 {
 		for i, f := range all {
 			all[i].Status, all[i].OldMode, all[i].OldID = Modified, f.NewMode, f.NewID
 			if deleted[f.OldPath] {
@@ -98,9 +92,13 @@ func (s *source) copiedFrom(from, to repos.ID, path string) (string, error) {
 	return path, err
 }
 
+// candidates lists what differs between two trees; nothing where that is too much.
 func (s *source) candidates(from, to repos.ID, only func(FileChange) bool) ([]FileChange, error) {
 	c := treeComparison{source: s, mostFiles: maxRenameFiles, mostFolders: maxComparedFolders, only: only}
 	err := c.folder("", treeOf(from), treeOf(to), true, 0)
+	if errors.Is(err, ErrTooMany) {
+		return nil, nil
+	}
 	return c.files, err
 }
 
