@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/repomcp/repomcp/internal/lru"
 	"github.com/repomcp/repomcp/internal/mailmap"
 	"github.com/repomcp/repomcp/internal/repos"
 )
@@ -97,13 +98,14 @@ func Blame(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, o BlameO
 
 func (o *BlameOptions) blame(s *source, path string) (BlameResult, error) {
 	t := &tracer{
-		source: s, left: o.MaxCommits, contents: contents{source: s}, revisions: make(map[Version]*revision),
+		source: s, left: o.MaxCommits, contents: lru.New[repos.ID, []byte](maxContents),
+		revisions: make(map[Version]*revision),
 	}
 	newest, err := t.begin(Version{o.Commit, path})
 	if err != nil {
 		return BlameResult{}, err
 	}
-	content, err := t.contents.read(newest.id)
+	content, err := t.read(newest.id)
 	if err != nil {
 		return BlameResult{}, err
 	}
