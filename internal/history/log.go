@@ -184,7 +184,7 @@ func (o *LogOptions) page(walk *walk, at position) (page LogPage, err error) {
 			page.Paths = append(page.Paths, called)
 		}
 	}
-	page.Unsearched = walk.pickaxe.unsearched()
+	page.Unsearched = walk.pickaxe.partial
 	page.Looked = max(walk.looked-at.looked, 0)
 	if !walk.ended() {
 		at.looked, at.followed = walk.looked, walk.followed.String()

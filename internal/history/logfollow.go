@@ -9,28 +9,19 @@ import (
 // changesFollowedFile reports whether a commit changes the file that is followed, and finds
 // its older name when the commit is the first to have it: --follow of git-log(1).
 // There is one name at a time, whatever branch the walk is on.
-func (w *walk) changesFollowedFile(s *step) (bool, error) {
-	if len(s.links.parents) > 1 && !w.firstParent {
-		return false, nil
-	}
-	before, err := w.source.parentTree(s.links)
-	if err != nil {
+func (w *walk) changesFollowedFile(before, after repos.ID) (bool, error) {
+	if same, err := w.source.samePath(treeOf(before), entry{repos.ModeDir, after}, w.followed); err != nil || same {
 		return false, err
 	}
-	if !before.IsZero() {
-		if same, err := w.source.samePath(before, s.links.tree, w.followed); err != nil || same {
-			return false, err
-		}
-	}
 	options := CompareOptions{Paths: []string{w.followed.String()}, MaxFiles: 2}
-	files, err := w.source.treeChanges(before, s.links.tree, options)
+	files, err := w.source.treeChanges(before, after, options)
 	if errors.Is(err, ErrTooMany) {
 		return true, nil
 	}
 	if err != nil || len(files) != 1 || files[0].Status != Added {
 		return len(files) > 0, err
 	}
-	path, err := w.source.copiedFrom(before, s.links.tree, w.followed.path)
+	path, err := w.source.copiedFrom(before, after, w.followed.path)
 	if path != "" {
 		w.followed = limit{path: path}
 	}
