@@ -230,7 +230,7 @@ func (s *search) run(w *walk) error {
 // repository, whose snapshot is then closed.
 func (s *search) fill(w *walk, more *bool) (*batch, error) {
 	b := &batch{search: s, done: make(chan struct{})}
-	for files := 0; files < batchFiles && len(b.steps) < batchSteps; {
+	for len(b.todo) < batchFiles && len(b.steps) < batchSteps {
 		next, ok, err := w.next(s.ctx)
 		if err != nil {
 			return nil, err
@@ -243,18 +243,13 @@ func (s *search) fill(w *walk, more *bool) (*batch, error) {
 			s.open = append(s.open, next.target)
 		}
 		if next.kind == file && (next.outcome == unknown || next.unsure) {
-			files++
+			b.todo = append(b.todo, len(b.steps))
 		}
 		b.target = w.target
 		b.steps = append(b.steps, next)
 		if next.kind == end || next.kind == problem {
 			b.target = next.target
 			break
-		}
-	}
-	for i := range b.steps {
-		if f := &b.steps[i]; f.kind == file && (f.outcome == unknown || f.unsure) {
-			b.todo = append(b.todo, f)
 		}
 	}
 	if len(b.todo) == 0 {
