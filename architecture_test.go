@@ -82,7 +82,7 @@ var arrows = map[string][]string{
 	"internal/archive/tree": {
 		"internal/archive/attributes", "internal/archive/convert", "internal/archive/pathspec", "internal/pretty", "internal/repos",
 	},
-	"internal/history": {"internal/charset", "internal/commitgraph", "internal/cquote", "internal/diff", "internal/mailmap", "internal/message", "internal/repos", "internal/repos/newest"},
+	"internal/history": {"internal/charset", "internal/commitgraph", "internal/cquote", "internal/diff", "internal/lru", "internal/mailmap", "internal/message", "internal/repos", "internal/repos/newest"},
 	"internal/mailmap": {"internal/message", "internal/repos"},
 	"internal/pretty":  {"internal/charset", "internal/mailmap", "internal/message", "internal/repos", "internal/repos/newest", "internal/wildmatch"},
 	"internal/repos": {

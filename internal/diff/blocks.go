@@ -29,17 +29,17 @@ func (s *side) blocks() []block {
 // placeBlocks returns the marked lines of both texts as blocks. One that could stand
 // in several places stands where lines are both taken out and put in, or else where
 // a reader would see it begin. Blocks that meet become one.
-func (p *pair) placeBlocks(ctx context.Context, indents bool) (a, b []block, err error) {
+func (p *pair) placeBlocks(ctx context.Context) (a, b []block, err error) {
 	a, b = p.a.blocks(), p.b.blocks()
-	if a, err = p.a.placeAll(ctx, a, b, indents); err != nil {
+	if a, err = p.a.placeAll(ctx, a, b); err != nil {
 		return nil, nil, err
 	}
-	b, err = p.b.placeAll(ctx, b, a, indents)
+	b, err = p.b.placeAll(ctx, b, a)
 	return a, b, err
 }
 
 // placeAll finds the places of the blocks of one text.
-func (s *side) placeAll(ctx context.Context, blocks, opposite []block, indents bool) ([]block, error) {
+func (s *side) placeAll(ctx context.Context, blocks, opposite []block) ([]block, error) {
 	m := mover{text: s, below: blocks}
 	for len(m.below) > 0 {
 		m.block, m.below = m.below[0], m.below[1:]
@@ -49,7 +49,7 @@ func (s *side) placeAll(ctx context.Context, blocks, opposite []block, indents b
 		}
 		if place, ok := lowestWithin(opposite, top, m.place); ok {
 			m.place = place
-		} else if indents {
+		} else {
 			m.place -= s.bestRise(m.first(), m.lines, m.place-top)
 		}
 		m.above = append(m.above, m.block)

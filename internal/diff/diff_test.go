@@ -39,7 +39,7 @@ func apply(t *testing.T, a, b []byte, changes []diff.Change) []byte {
 
 func checkLines(t *testing.T, a, b []byte) {
 	t.Helper()
-	for _, o := range []diff.Options{{}, {NoIndentHeuristic: true}, {TrimTail: true}} {
+	for _, o := range []diff.Options{{}, {TrimTail: true}} {
 		changes, err := diff.Lines(t.Context(), a, b, o)
 		if err != nil {
 			t.Fatal(err)

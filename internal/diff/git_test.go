@@ -30,19 +30,18 @@ func compare(t *testing.T, cases []texts) (compared int) {
 	for _, s := range []struct {
 		context int
 		options diff.Options
-		flag    string
 	}{
-		{3, diff.Options{}, "--indent-heuristic"},
-		{1, diff.Options{NoIndentHeuristic: true}, "--no-indent-heuristic"},
-		{0, diff.Options{TrimTail: true}, "--indent-heuristic"},
-		{25, diff.Options{}, "--indent-heuristic"},
+		{3, diff.Options{}},
+		{1, diff.Options{}},
+		{0, diff.Options{TrimTail: true}},
+		{25, diff.Options{}},
 	} {
-		out := repo.Git("diff", "--no-renames", fmt.Sprintf("-U%d", s.context), s.flag, from, to)
+		out := repo.Git("diff", "--no-renames", fmt.Sprintf("-U%d", s.context), "--indent-heuristic", from, to)
 		hunks := byFile(out)
 		for i, c := range cases {
 			want, changed := hunks[fmt.Sprintf("%06d", i)]
 			if got := unified(t, c, s.options, s.context); changed && got != want || !changed && c.a != c.b {
-				t.Fatalf("case %d, context %d, %s: %s", i, s.context, s.flag, firstDifference(got, want))
+				t.Fatalf("case %d, context %d: %s", i, s.context, firstDifference(got, want))
 			}
 			compared++
 		}

@@ -22,9 +22,6 @@ type Change struct {
 
 // Options of a comparison. The zero value is what `git diff` does.
 type Options struct {
-	// NoIndentHeuristic leaves a change that could be moved up or down as far
-	// down as possible, as `git diff --no-indent-heuristic` does.
-	NoIndentHeuristic bool
 	// TrimTail takes no notice of what the ends of the texts have in common.
 	// It changes what counts as a frequent line and where a change near the
 	// end may move, and is what git does where it shows no context: in
@@ -46,7 +43,7 @@ func Lines(ctx context.Context, a, b []byte, o Options) ([]Change, error) {
 	if err := pair.mark(ctx); err != nil {
 		return nil, err
 	}
-	removed, added, err := pair.placeBlocks(ctx, !o.NoIndentHeuristic)
+	removed, added, err := pair.placeBlocks(ctx)
 	if err != nil {
 		return nil, err
 	}

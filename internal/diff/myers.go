@@ -51,10 +51,6 @@ type frontier struct {
 	outside   int32
 }
 
-func newFrontier(reach []int32, zero int, outside int32) frontier {
-	return frontier{reach: reach, zero: zero, outside: outside}
-}
-
 func (f *frontier) at(diagonal int) int32 { return f.reach[f.zero+diagonal] }
 
 func (f *frontier) set(diagonal int, position int32) { f.reach[f.zero+diagonal] = position }
@@ -92,8 +88,8 @@ func (p *pair) mark(ctx context.Context) error {
 	zero := len(b.class) + 1
 	s := &search{
 		a: a.class, b: b.class,
-		forward:   newFrontier(reach[:diagonals], zero, -1),
-		backward:  newFrontier(reach[diagonals:], zero, math.MaxInt32),
+		forward:   frontier{reach: reach[:diagonals], zero: zero, outside: -1},
+		backward:  frontier{reach: reach[diagonals:], zero: zero, outside: math.MaxInt32},
 		costLimit: max(roughRoot(diagonals), costAtLeast),
 	}
 	boxes := []box{{aEnd: len(a.class), bEnd: len(b.class)}}

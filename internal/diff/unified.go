@@ -55,7 +55,6 @@ type printer struct {
 	context        int
 	a, b           reader
 	aLines, bLines int
-	line           []byte // scratch of the header
 }
 
 // hunk writes changes that share their context.
@@ -79,7 +78,7 @@ func (p *printer) hunk(changes []Change) error {
 }
 
 func (p *printer) header(a, aEnd, b, bEnd int) {
-	h := append(p.line[:0], "@@ -"...)
+	h := append(p.out.AvailableBuffer(), "@@ -"...)
 	h = appendRange(h, a, aEnd-a)
 	h = append(h, " +"...)
 	h = appendRange(h, b, bEnd-b)
@@ -88,8 +87,7 @@ func (p *printer) header(a, aEnd, b, bEnd int) {
 		h = append(h, ' ')
 		h = append(h, validPrefix(bytes.TrimRight(heading[:min(len(heading), headingBytes)], " \t\r\n"))...)
 	}
-	p.line = append(h, '\n')
-	_, _ = p.out.Write(p.line)
+	_, _ = p.out.Write(append(h, '\n'))
 }
 
 // validPrefix ends before the first byte that is not UTF-8, such as half of a

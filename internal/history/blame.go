@@ -2,10 +2,12 @@ package history
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
 
+	"github.com/repomcp/repomcp/internal/lru"
 	"github.com/repomcp/repomcp/internal/mailmap"
 	"github.com/repomcp/repomcp/internal/repos"
 )
@@ -87,9 +89,7 @@ func Blame(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, o BlameO
 	if err != nil {
 		return BlameResult{}, err
 	}
-	if o.MaxCommits <= 0 {
-		o.MaxCommits = MaxBlameCommits
-	}
+	o.MaxCommits = cmp.Or(o.MaxCommits, MaxBlameCommits)
 	return withCommitGraph(ctx, snapshot, facts, func(s *source) (BlameResult, error) {
 		s.people = o.Mailmap
 		return o.blame(s, limit.path)
@@ -98,13 +98,14 @@ func Blame(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, o BlameO
 
 func (o *BlameOptions) blame(s *source, path string) (BlameResult, error) {
 	t := &tracer{
-		source: s, left: o.MaxCommits, contents: contents{source: s}, revisions: make(map[Version]*revision),
+		source: s, left: o.MaxCommits, contents: lru.New[repos.ID, []byte](maxContents),
+		revisions: make(map[Version]*revision),
 	}
 	newest, err := t.begin(Version{o.Commit, path})
 	if err != nil {
 		return BlameResult{}, err
 	}
-	content, err := t.contents.read(newest.id)
+	content, err := t.read(newest.id)
 	if err != nil {
 		return BlameResult{}, err
 	}

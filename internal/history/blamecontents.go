@@ -11,20 +11,13 @@ import (
 // maxContents bounds the contents that are kept besides the two that are compared.
 const maxContents = 2 * MaxBlameBytes
 
-// contents keeps the versions that were read last: each is compared with what is
-// before it and with what comes after it.
-type contents struct {
-	source *source
-	known  map[repos.ID][]byte
-	order  []repos.ID
-	bytes  int
-}
-
-func (c *contents) read(id repos.ID) ([]byte, error) {
-	if content, ok := c.known[id]; ok {
+// read reads a version. The last ones are kept: each is compared with what is before
+// it and with what comes after it.
+func (t *tracer) read(id repos.ID) ([]byte, error) {
+	if content, ok := t.contents.Get(id); ok {
 		return content, nil
 	}
-	content, err := c.source.ReadBlob(id, MaxBlameBytes, nil)
+	content, err := t.source.ReadBlob(id, MaxBlameBytes, nil)
 	switch {
 	case errors.Is(err, repos.ErrTooLarge):
 		return nil, fmt.Errorf("a version of the file has more than %d bytes: %w", MaxBlameBytes, repos.ErrTooLarge)
@@ -33,14 +26,6 @@ func (c *contents) read(id repos.ID) ([]byte, error) {
 	case len(content) > MaxBlameLines && bytes.Count(content, []byte{'\n'}) > MaxBlameLines:
 		return nil, fmt.Errorf("a version of the file has more than %d lines: %w", MaxBlameLines, repos.ErrTooLarge)
 	}
-	if c.known == nil {
-		c.known = make(map[repos.ID][]byte)
-	}
-	c.known[id] = content
-	c.order = append(c.order, id)
-	for c.bytes += len(content); c.bytes > maxContents; c.order = c.order[1:] {
-		c.bytes -= len(c.known[c.order[0]])
-		delete(c.known, c.order[0])
-	}
+	t.contents.Put(id, content, int64(len(content)))
 	return content, nil
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/repomcp/repomcp/internal/diff"
+	"github.com/repomcp/repomcp/internal/lru"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/repos/newest"
 )
@@ -16,7 +17,7 @@ import (
 // that most versions have all their lines by the time it is their turn.
 type tracer struct {
 	source       *source
-	contents     contents
+	contents     *lru.Cache[repos.ID, []byte]
 	left         int // versions that may still be looked at
 	revisions    map[Version]*revision
 	queue        newest.Queue[*revision] // those with lines
@@ -226,11 +227,11 @@ func (t *tracer) changes(before, after *revision) ([]diff.Change, error) {
 	if before.id == after.id {
 		return nil, nil
 	}
-	a, err := t.contents.read(before.id)
+	a, err := t.read(before.id)
 	if err != nil {
 		return nil, err
 	}
-	b, err := t.contents.read(after.id)
+	b, err := t.read(after.id)
 	if err != nil {
 		return nil, err
 	}

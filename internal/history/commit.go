@@ -98,6 +98,9 @@ type links struct {
 	at uint32
 }
 
+// folder is the commit's tree as an entry.
+func (l links) folder() entry { return entry{repos.ModeDir, l.tree} }
+
 func parseLinks(id repos.ID, raw []byte) (links, error) {
 	l, err := repos.ParseCommitLinks(id, raw)
 	return links{tree: l.Tree, parents: l.Parents, date: l.Date}, err

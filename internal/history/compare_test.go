@@ -24,8 +24,8 @@ type view struct {
 
 var views = []view{
 	{[]string{"-p", "-M"}, CompareOptions{}, PatchOptions{Context: 3}, patches, nil},
-	{[]string{"-p", "-C", "-U1", "--full-index"}, CompareOptions{Copies: true},
-		PatchOptions{Context: 1, FullIndex: true}, patches, nil},
+	{[]string{"-p", "-C", "-U1"}, CompareOptions{Copies: true},
+		PatchOptions{Context: 1}, patches, nil},
 	{[]string{"-p", "--no-renames", "-U0"}, CompareOptions{NoRenames: true}, PatchOptions{}, patches, nil},
 	{[]string{"--numstat", "--no-renames"}, CompareOptions{NoRenames: true}, PatchOptions{Context: 3}, numstat, nil},
 	{[]string{"--name-status", "-M"}, CompareOptions{}, PatchOptions{}, nameStatus, nil},

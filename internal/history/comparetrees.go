@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -31,16 +32,12 @@ type treeComparison struct {
 // treeChanges lists what differs without looking for renames, in the order of
 // git-diff-tree(1).
 func (s *source) treeChanges(from, to repos.ID, o CompareOptions) ([]FileChange, error) {
-	c := treeComparison{source: s, mostFiles: o.MaxFiles, mostFolders: maxComparedFolders}
-	if c.mostFiles <= 0 {
-		c.mostFiles = DefaultMaxFiles
+	limits, err := parseLimits(o.Paths)
+	if err != nil {
+		return nil, err
 	}
-	for _, path := range o.Paths {
-		limit, err := parseLimit(path)
-		if err != nil {
-			return nil, err
-		}
-		c.limits = append(c.limits, limit)
+	c := treeComparison{
+		source: s, limits: limits, mostFiles: cmp.Or(o.MaxFiles, DefaultMaxFiles), mostFolders: maxComparedFolders,
 	}
 	if err := c.folder("", treeOf(from), treeOf(to), len(c.limits) == 0, 0); err != nil {
 		return nil, err

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,8 +35,11 @@ type Facts struct {
 	entries      generations[entryKey, entry]
 }
 
+// fact is what is remembered; it costs some bytes.
+type fact interface{ cost() int64 }
+
 // generations are the facts of one kind.
-type generations[K comparable, V any] struct{ young, old map[K]V }
+type generations[K comparable, V fact] struct{ young, old map[K]V }
 
 func (g *generations[K, V]) age() { g.old, g.young = g.young, make(map[K]V) }
 
@@ -65,11 +69,8 @@ const (
 
 // NewFacts makes an empty memory of so many bytes; 0 means [DefaultFactsBytes].
 func NewFacts(bytes int64) *Facts {
-	if bytes <= 0 {
-		bytes = DefaultFactsBytes
-	}
 	f := &Facts{
-		limit: bytes / 2, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
+		limit: cmp.Or(bytes, DefaultFactsBytes) / 2, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
 		repositories: make(map[string]uint32),
 	}
 	f.age()
@@ -102,28 +103,29 @@ func (f *Facts) entryKey(repository uint32, tree repos.ID, path string) entryKey
 }
 
 // recall looks a fact up.
-func recall[K comparable, V any](f *Facts, g *generations[K, V], key K, cost func(V) int64) (V, bool) {
+func recall[K comparable, V fact](f *Facts, g *generations[K, V], key K) (V, bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	value, ok := g.young[key]
 	if !ok {
 		if value, ok = g.old[key]; ok {
-			addYoung(f, g, key, value, cost(value))
+			addYoung(f, g, key, value)
 		}
 	}
 	return value, ok
 }
 
 // remember adds a fact.
-func remember[K comparable, V any](f *Facts, g *generations[K, V], key K, value V, cost int64) {
+func remember[K comparable, V fact](f *Facts, g *generations[K, V], key K, value V) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	addYoung(f, g, key, value, cost)
+	addYoung(f, g, key, value)
 }
 
 // addYoung adds a fact to the young generation, after it made room. The caller holds
 // the lock.
-func addYoung[K comparable, V any](f *Facts, g *generations[K, V], key K, value V, cost int64) {
+func addYoung[K comparable, V fact](f *Facts, g *generations[K, V], key K, value V) {
+	cost := value.cost()
 	if f.youngBytes+cost > f.limit {
 		f.age()
 	}
@@ -136,14 +138,6 @@ func addYoung[K comparable, V any](f *Facts, g *generations[K, V], key K, value 
 func (l links) cost() int64 { return commitCost + parentCost*int64(len(l.parents)) }
 
 func (entry) cost() int64 { return entryCost }
-
-func (f *Facts) commit(key commitKey) (links, bool) { return recall(f, &f.commits, key, links.cost) }
-
-func (f *Facts) putCommit(key commitKey, l links) { remember(f, &f.commits, key, l, l.cost()) }
-
-func (f *Facts) entry(key entryKey) (entry, bool) { return recall(f, &f.entries, key, entry.cost) }
-
-func (f *Facts) putEntry(key entryKey, e entry) { remember(f, &f.entries, key, e, e.cost()) }
 
 // source reads a repository for one walk. One goroutine may use it.
 type source struct {
@@ -188,7 +182,7 @@ func (s *source) links(id repos.ID) (l links, raw []byte, err error) {
 // stored returns what a walk needs as the commit itself has it.
 func (s *source) stored(id repos.ID) (l links, raw []byte, err error) {
 	key := commitKey{s.repository, id}
-	l, known := s.facts.commit(key)
+	l, known := recall(s.facts, &s.facts.commits, key)
 	if !known {
 		if s.commits, err = s.ScanCommit(id, s.commits[:0]); err != nil {
 			return links{}, nil, fmt.Errorf("reading history: %w", err)
@@ -197,7 +191,7 @@ func (s *source) stored(id repos.ID) (l links, raw []byte, err error) {
 		if l, err = parseLinks(id, raw); err != nil {
 			return links{}, nil, err
 		}
-		s.facts.putCommit(key, l)
+		remember(s.facts, &s.facts.commits, key, l)
 	}
 	if s.shallow[id] {
 		l.parents = nil // may change when more is fetched

@@ -43,6 +43,17 @@ func parseLimit(path string) (limit, error) {
 	return limit{path: strings.Clone(strings.Join(names, "/")), folder: strings.HasSuffix(path, "/")}, nil
 }
 
+func parseLimits(paths []string) ([]limit, error) {
+	limits := make([]limit, len(paths))
+	for i, path := range paths {
+		var err error
+		if limits[i], err = parseLimit(path); err != nil {
+			return nil, err
+		}
+	}
+	return limits, nil
+}
+
 // String returns the path as parseLimit reads it.
 func (l limit) String() string {
 	if l.folder {
@@ -54,7 +65,7 @@ func (l limit) String() string {
 // sameTree reports whether two trees have the same files below all paths:
 // git-log(1), "History Simplification", calls a commit TREESAME then. Folders do not
 // count, so an empty one is nothing.
-func (s *source) sameTree(a, b repos.ID, limits []limit) (bool, error) {
+func (s *source) sameTree(a, b entry, limits []limit) (bool, error) {
 	if a == b {
 		return true, nil
 	}
@@ -67,7 +78,7 @@ func (s *source) sameTree(a, b repos.ID, limits []limit) (bool, error) {
 	return true, nil
 }
 
-func (s *source) samePath(a, b repos.ID, limit limit) (bool, error) {
+func (s *source) samePath(a, b entry, limit limit) (bool, error) {
 	x, err := s.limited(a, limit)
 	if err != nil {
 		return false, err
@@ -79,22 +90,11 @@ func (s *source) samePath(a, b repos.ID, limit limit) (bool, error) {
 	return s.sameFiles(x, y, 0)
 }
 
-// emptyTree reports whether a tree has no files below the paths.
-func (s *source) emptyTree(tree repos.ID, limits []limit) (bool, error) {
-	for _, limit := range limits {
-		e, err := s.limited(tree, limit)
-		if err != nil {
-			return false, err
-		}
-		if same, err := s.sameFiles(e, entry{}, 0); err != nil || !same {
-			return false, err
-		}
+func (s *source) limited(tree entry, limit limit) (entry, error) {
+	if tree.mode == 0 {
+		return entry{}, nil
 	}
-	return true, nil
-}
-
-func (s *source) limited(tree repos.ID, limit limit) (entry, error) {
-	e, err := s.lookup(tree, limit.path)
+	e, err := s.lookup(tree.id, limit.path)
 	if err == nil && limit.folder && !e.mode.IsDir() && !e.mode.IsGitlink() {
 		return entry{}, nil
 	}
@@ -108,7 +108,7 @@ func (s *source) lookup(tree repos.ID, path string) (entry, error) {
 		return entry{repos.ModeDir, tree}, nil
 	}
 	key := s.facts.entryKey(s.repository, tree, path)
-	e, known := s.facts.entry(key)
+	e, known := recall(s.facts, &s.facts.entries, key)
 	if known {
 		return e, nil
 	}
@@ -130,7 +130,7 @@ func (s *source) lookup(tree repos.ID, path string) (entry, error) {
 	} else if deeper {
 		e = entry{}
 	}
-	s.facts.putEntry(key, e)
+	remember(s.facts, &s.facts.entries, key, e)
 	return e, nil
 }
 

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"regexp"
@@ -144,23 +145,10 @@ func (o *LogOptions) check() ([]limit, error) {
 	case len(o.Paths) > MaxPaths:
 		return nil, fmt.Errorf("%d paths; at most %d: %w", len(o.Paths), MaxPaths, repos.ErrInvalid)
 	}
-	if o.Limit == 0 {
-		o.Limit = DefaultPage
-	}
-	if o.MaxLooked <= 0 {
-		o.MaxLooked = DefaultMaxLooked
-	}
-	if o.MaxCompared <= 0 {
-		o.MaxCompared = DefaultMaxCompared
-	}
-	limits := make([]limit, len(o.Paths))
-	for i, path := range o.Paths {
-		var err error
-		if limits[i], err = parseLimit(path); err != nil {
-			return nil, err
-		}
-	}
-	return limits, nil
+	o.Limit = cmp.Or(o.Limit, DefaultPage)
+	o.MaxLooked = cmp.Or(o.MaxLooked, DefaultMaxLooked)
+	o.MaxCompared = cmp.Or(o.MaxCompared, DefaultMaxCompared)
+	return parseLimits(o.Paths)
 }
 
 // page collects commits until there are enough.
@@ -196,7 +184,7 @@ func (o *LogOptions) page(walk *walk, at position) (page LogPage, err error) {
 			page.Paths = append(page.Paths, called)
 		}
 	}
-	page.Unsearched = walk.pickaxe.unsearched()
+	page.Unsearched = walk.pickaxe.partial
 	page.Looked = max(walk.looked-at.looked, 0)
 	if !walk.ended() {
 		at.looked, at.followed = walk.looked, walk.followed.String()

@@ -9,28 +9,19 @@ import (
 // changesFollowedFile reports whether a commit changes the file that is followed, and finds
 // its older name when the commit is the first to have it: --follow of git-log(1).
 // There is one name at a time, whatever branch the walk is on.
-func (w *walk) changesFollowedFile(s *step) (bool, error) {
-	if len(s.links.parents) > 1 && !w.firstParent {
-		return false, nil
-	}
-	before, err := w.source.parentTree(s.links)
-	if err != nil {
+func (w *walk) changesFollowedFile(before, after repos.ID) (bool, error) {
+	if same, err := w.source.samePath(treeOf(before), entry{repos.ModeDir, after}, w.followed); err != nil || same {
 		return false, err
 	}
-	if !before.IsZero() {
-		if same, err := w.source.samePath(before, s.links.tree, w.followed); err != nil || same {
-			return false, err
-		}
-	}
 	options := CompareOptions{Paths: []string{w.followed.String()}, MaxFiles: 2}
-	files, err := w.source.treeChanges(before, s.links.tree, options)
+	files, err := w.source.treeChanges(before, after, options)
 	if errors.Is(err, ErrTooMany) {
 		return true, nil
 	}
 	if err != nil || len(files) != 1 || files[0].Status != Added {
 		return len(files) > 0, err
 	}
-	path, err := w.source.copiedFrom(before, s.links.tree, w.followed.path)
+	path, err := w.source.copiedFrom(before, after, w.followed.path)
 	if path != "" {
 		w.followed = limit{path: path}
 	}
@@ -48,9 +39,6 @@ func (s *source) renamedFrom(from, to repos.ID, path string) (string, entry, err
 	files, err := s.candidates(from, to, func(f FileChange) bool {
 		return f.Status == Deleted || f.Status == Added && f.NewPath == path
 	})
-	if errors.Is(err, ErrTooMany) {
-		return "", entry{}, nil
-	}
 	if err != nil {
 		return "", entry{}, err
 	}
@@ -65,10 +53,7 @@ func (s *source) copiedFrom(from, to repos.ID, path string) (string, error) {
 		return "", nil
 	}
 	files, err := s.candidates(from, to, func(f FileChange) bool { return f.Status != Added || f.NewPath == path })
-	if errors.Is(err, ErrTooMany) {
-		return "", nil
-	}
-	if err != nil {
+	if err != nil || len(files) == 0 {
 		return "", err
 	}
 	deleted := make(map[string]bool)
@@ -82,10 +67,10 @@ func (s *source) copiedFrom(from, to repos.ID, path string) (string, error) {
 		}
 	}
 	all, err := s.candidates(repos.ID{}, from, nil)
-	if err != nil && !errors.Is(err, ErrTooMany) {
+	if err != nil {
 		return "", err
 	}
-	if err == nil {
+	if len(all) > 0 {
 		for i, f := range all {
 			all[i].Status, all[i].OldMode, all[i].OldID = Modified, f.NewMode, f.NewID
 			if deleted[f.OldPath] {
@@ -98,9 +83,13 @@ func (s *source) copiedFrom(from, to repos.ID, path string) (string, error) {
 	return path, err
 }
 
+// candidates lists what differs between two trees; nothing where that is too much.
 func (s *source) candidates(from, to repos.ID, only func(FileChange) bool) ([]FileChange, error) {
 	c := treeComparison{source: s, mostFiles: maxRenameFiles, mostFolders: maxComparedFolders, only: only}
 	err := c.folder("", treeOf(from), treeOf(to), true, 0)
+	if errors.Is(err, ErrTooMany) {
+		return nil, nil
+	}
 	return c.files, err
 }
 

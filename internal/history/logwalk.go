@@ -25,8 +25,8 @@ type walk struct {
 	followed limit
 
 	matcher     matcher
-	pickaxe     *pickaxe // nil for none
-	since       uint64   // 0 for none
+	pickaxe     pickaxe
+	since       uint64 // 0 for none
 	until       uint64
 	firstParent bool // parents only
 	resumeAt    int  // commits that earlier pages dealt with
@@ -125,7 +125,7 @@ func (w *walk) ended() bool { return w.queue.Len() == 0 && len(w.ranged) == 0 }
 // next returns the next commit of the log. It is not ok when history has ended,
 // when so many commits have been looked at, or when so much was compared.
 func (w *walk) next(end int) (id repos.ID, ok bool, err error) {
-	for !w.ended() && w.looked < end && !w.pickaxe.exhausted() {
+	for !w.ended() && w.looked < end && w.pickaxe.left > 0 {
 		s, same, err := w.step()
 		if err != nil {
 			return repos.ID{}, false, err
@@ -160,15 +160,23 @@ func (w *walk) step() (s *step, same bool, err error) {
 }
 
 // selects reports whether a commit is to be shown, the cheapest question first.
+// What looks into files compares a merge with its first parent or not at all.
 func (w *walk) selects(s *step) (shown bool, err error) {
 	shown, err = w.matches(s)
-	if shown && w.follow {
-		shown, err = w.changesFollowedFile(s)
+	if !shown || !w.follow && !w.pickaxe.isSet() {
+		return shown, err
 	}
-	if shown && w.pickaxe != nil {
-		shown, err = w.passesPickaxe(s)
+	if len(s.links.parents) > 1 && !w.firstParent {
+		return false, nil
 	}
-	return shown, err
+	before, err := w.source.parentTree(s.links)
+	if err != nil {
+		return false, err
+	}
+	if w.follow {
+		return w.changesFollowedFile(before, s.links.tree)
+	}
+	return w.passesPickaxe(before, s.links.tree)
 }
 
 // advance queues the parents that matter, and reports whether the commit changes
@@ -206,7 +214,7 @@ func (w *walk) simplify(s *step, relevant func(repos.ID) (bool, error)) (same bo
 		if err := w.source.confirm(s.id); err != nil {
 			return false, nil, err
 		}
-		same, err = w.source.emptyTree(l.tree, w.limits)
+		same, err = w.source.sameTree(entry{}, l.folder(), w.limits)
 		return same, nil, err
 	}
 	differs, relevantDiffers, someRelevant := false, false, false
@@ -228,7 +236,7 @@ func (w *walk) simplify(s *step, relevant func(repos.ID) (bool, error)) (same bo
 			if err != nil {
 				return false, nil, err
 			}
-			if equal, err = w.source.sameTree(before.tree, l.tree, w.limits); err != nil {
+			if equal, err = w.source.sameTree(before.folder(), l.folder(), w.limits); err != nil {
 				return false, nil, err
 			}
 		}

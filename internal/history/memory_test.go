@@ -21,13 +21,16 @@ func idOf(n int) (id repos.ID) {
 func TestFactsTakeWhatTheyMay(t *testing.T) {
 	for name, put := range map[string]func(f *Facts, n int){
 		"commits": func(f *Facts, n int) {
-			f.putCommit(commitKey{1, idOf(n)},
-				links{parents: []repos.ID{idOf(n + 1)}})
+			remember(f, &f.commits, commitKey{1, idOf(n)}, links{parents: []repos.ID{idOf(n + 1)}})
 		},
-		"merges": func(f *Facts, n int) { f.putCommit(commitKey{1, idOf(n)}, links{parents: make([]repos.ID, 1+n%8)}) },
-		"paths":  func(f *Facts, n int) { f.putEntry(f.entryKey(1, idOf(n), "path"), entry{}) },
+		"merges": func(f *Facts, n int) {
+			remember(f, &f.commits, commitKey{1, idOf(n)}, links{parents: make([]repos.ID, 1+n%8)})
+		},
+		"paths": func(f *Facts, n int) {
+			remember(f, &f.entries, f.entryKey(1, idOf(n), "path"), entry{})
+		},
 		"paths as texts": func(f *Facts, n int) {
-			f.putEntry(f.entryKey(1, idOf(1), fmt.Sprint(strings.Repeat("long/", 100), n)), entry{})
+			remember(f, &f.entries, f.entryKey(1, idOf(1), fmt.Sprint(strings.Repeat("long/", 100), n)), entry{})
 		},
 	} {
 		for _, bound := range []int64{3 << 20, 4 << 20, 5 << 20, 6 << 20} {

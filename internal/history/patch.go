@@ -2,6 +2,7 @@ package history
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -31,8 +32,6 @@ type PatchOptions struct {
 	// Context is how many unchanged lines are shown around a change. git shows
 	// [DefaultContext]; 0 shows none.
 	Context int
-	// FullIndex writes whole object ids instead of their first digits.
-	FullIndex bool
 	// MaxBytes is the largest file whose lines are compared; 0 means
 	// [DefaultMaxPatchBytes].
 	MaxBytes int64
@@ -57,14 +56,11 @@ type Differ struct {
 	snapshot *repos.Snapshot
 	options  PatchOptions
 	old, new []byte // scratch
-	header   []byte
 }
 
 // NewDiffer makes a Differ. The snapshot must stay open.
 func NewDiffer(snapshot *repos.Snapshot, o PatchOptions) *Differ {
-	if o.MaxBytes <= 0 {
-		o.MaxBytes = DefaultMaxPatchBytes
-	}
+	o.MaxBytes = cmp.Or(o.MaxBytes, DefaultMaxPatchBytes)
 	o.Context = max(o.Context, 0)
 	return &Differ{snapshot: snapshot, options: o}
 }

@@ -6,14 +6,13 @@ import (
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/cquote"
-	"github.com/repomcp/repomcp/internal/repos"
 )
 
 // writeHeader writes what comes before the hunks: the paths, and the
 // extended header lines of git-diff(1), "Generating patch text with -p", for all
 // that changed besides the content.
 func (d *Differ) writeHeader(out *bufio.Writer, c FileChange) error {
-	h := append(d.header[:0], "diff --git "...)
+	h := append(out.AvailableBuffer(), "diff --git "...)
 	h = cquote.AppendPath(h, "a/", c.OldPath)
 	h = cquote.AppendPath(append(h, ' '), "b/", c.NewPath)
 	h = append(h, '\n')
@@ -36,7 +35,6 @@ func (d *Differ) writeHeader(out *bufio.Writer, c FileChange) error {
 	if err != nil {
 		return err
 	}
-	d.header = h
 	_, err = out.Write(h)
 	return err
 }
@@ -50,11 +48,11 @@ func (d *Differ) appendIndex(h []byte, c FileChange) ([]byte, error) {
 	if c.OldID == c.NewID {
 		return h, nil
 	}
-	before, err := d.shorten(c.OldID)
+	before, err := d.snapshot.Abbreviate(c.OldID, automatic)
 	if err != nil {
 		return nil, err
 	}
-	after, err := d.shorten(c.NewID)
+	after, err := d.snapshot.Abbreviate(c.NewID, automatic)
 	if err != nil {
 		return nil, err
 	}
@@ -65,12 +63,8 @@ func (d *Differ) appendIndex(h []byte, c FileChange) ([]byte, error) {
 	return append(h, '\n'), nil
 }
 
-func (d *Differ) shorten(id repos.ID) (string, error) {
-	if d.options.FullIndex {
-		return id.String(), nil
-	}
-	return d.snapshot.Abbreviate(id, -1)
-}
+// automatic asks for abbreviations of git's default length.
+const automatic = -1
 
 // tabAfter ends a path that has a space, for programs that would take what
 // follows the space for a date.

@@ -14,7 +14,7 @@ import (
 const maxCounted = 50_000
 
 // pickaxe looks for commits by what they change in files, as git-log(1) describes
-// -S and -G. The nil pickaxe looks for nothing.
+// -S and -G.
 type pickaxe struct {
 	text  []byte         // -S
 	lines *regexp.Regexp // -G
@@ -26,41 +26,22 @@ type pickaxe struct {
 	old, new []byte
 }
 
-func newPickaxe(o LogOptions) *pickaxe {
-	if o.Pickaxe == "" && o.PickaxeLines == nil {
-		return nil
-	}
-	return &pickaxe{
+func newPickaxe(o LogOptions) pickaxe {
+	return pickaxe{
 		text: []byte(o.Pickaxe), lines: o.PickaxeLines, left: o.MaxCompared, counted: make(map[repos.ID]int),
 	}
 }
 
-// exhausted reports whether as much was read as may be.
-func (p *pickaxe) exhausted() bool { return p != nil && p.left <= 0 }
+// isSet reports whether there is something to look for.
+func (p *pickaxe) isSet() bool { return len(p.text) > 0 || p.lines != nil }
 
-// unsearched counts the commits that were not looked into as a whole.
-func (p *pickaxe) unsearched() int {
-	if p == nil {
-		return 0
-	}
-	return p.partial
-}
-
-// passesPickaxe reports whether a commit changes what the pickaxe looks for. As in git's log,
-// a merge is compared with its first parent or not at all.
-func (w *walk) passesPickaxe(s *step) (bool, error) {
-	if len(s.links.parents) > 1 && !w.firstParent {
-		return false, nil
-	}
-	before, err := w.source.parentTree(s.links)
-	if err != nil {
-		return false, err
-	}
+// passesPickaxe reports whether a commit changes what the pickaxe looks for.
+func (w *walk) passesPickaxe(before, after repos.ID) (bool, error) {
 	var o CompareOptions
 	for _, limit := range w.limits {
 		o.Paths = append(o.Paths, limit.String())
 	}
-	files, err := w.source.treeChanges(before, s.links.tree, o)
+	files, err := w.source.treeChanges(before, after, o)
 	if errors.Is(err, ErrTooMany) {
 		w.pickaxe.partial++
 		return false, nil

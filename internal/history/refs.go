@@ -27,13 +27,13 @@ func RefDates(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, refs 
 			continue
 		}
 		key := commitKey{s.repository, ref.Target}
-		found, known := s.facts.commit(key)
+		found, known := recall(s.facts, &s.facts.commits, key)
 		if !known {
 			// Of a tag only the date is kept; the id is no commit's, so nothing else
 			// is asked of it.
 			if tag, err := ReadTag(snapshot, ref.Target); err == nil {
 				found.date = tag.Tagger.Seconds
-				s.facts.putCommit(key, found)
+				remember(s.facts, &s.facts.commits, key, found)
 			}
 		}
 		dates[i] = found.date

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"strings"
@@ -241,14 +242,7 @@ type pairing struct {
 
 // compareBest orders pairings: the best first, none last.
 func compareBest(x, y pairing) int {
-	switch {
-	case x.arrival == nil || y.arrival == nil:
-		return rank(x.arrival == nil) - rank(y.arrival == nil)
-	case x.score != y.score:
-		return y.score - x.score
-	default:
-		return rank(y.sameName) - rank(x.sameName)
-	}
+	return cmp.Or(rank(x.arrival == nil)-rank(y.arrival == nil), y.score-x.score, rank(y.sameName)-rank(x.sameName))
 }
 
 func rank(b bool) int {

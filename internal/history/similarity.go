@@ -40,9 +40,8 @@ type chunk struct{ hash, bytes uint32 }
 type likeness struct {
 	mode   repos.Mode
 	id     repos.ID
-	size   int64 // -1: not known
-	chunks []chunk
-	hashed bool
+	size   int64   // -1: not known
+	chunks []chunk // nil: not read
 }
 
 func newLikeness(mode repos.Mode, id repos.ID) likeness {
@@ -101,7 +100,7 @@ func damageIfMissing(id repos.ID, err error) error {
 // hash counts the bytes of a file's pieces by their hashes. Like git before 2.44,
 // it leaves out what comes after the last whole piece.
 func (c *chunker) hash(file *likeness) error {
-	if file.hashed {
+	if file.chunks != nil {
 		return nil
 	}
 	text, err := c.source.ReadBlob(file.id, maxSimilarBytes, c.text[:0])
@@ -168,7 +167,7 @@ func pieceHash(piece []byte) uint32 {
 
 func (c *chunker) store(file *likeness, seen []uint32) error {
 	slices.Sort(seen)
-	file.chunks, file.hashed = make([]chunk, len(seen)), true
+	file.chunks = make([]chunk, len(seen))
 	for i, hash := range seen {
 		file.chunks[i] = chunk{hash, c.bytes[hash]}
 		c.bytes[hash] = 0

@@ -1,6 +1,7 @@
 package history
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/message"
@@ -21,11 +22,6 @@ type Tag struct {
 	// Signature is that at the end of the message (git-tag(1), -s), or "".
 	Signature string
 }
-
-// signatures are how signatures begin, each at the beginning of a line
-// (gitformat-signature(5)).
-var signatures = []string{"-----BEGIN PGP SIGNATURE-----", "-----BEGIN PGP MESSAGE-----",
-	"-----BEGIN SIGNED MESSAGE-----", "-----BEGIN SSH SIGNATURE-----"}
 
 // ReadTag reads an annotated tag. What is not one is [repos.ErrNotFound].
 func ReadTag(snapshot *repos.Snapshot, id repos.ID) (Tag, error) {
@@ -58,13 +54,11 @@ func parseTag(id repos.ID, raw []byte) (t Tag, err error) {
 }
 
 // cutSignature divides a text before the last line that begins a signature.
-func cutSignature(text string) (message, signature string) {
+func cutSignature(text string) (before, signature string) {
 	at, end := len(text), 0
 	for line := range strings.Lines(text) {
-		for _, begin := range signatures {
-			if strings.HasPrefix(line, begin) {
-				at = end
-			}
+		if slices.ContainsFunc(message.Signatures, func(begin string) bool { return strings.HasPrefix(line, begin) }) {
+			at = end
 		}
 		end += len(line)
 	}

@@ -7,6 +7,7 @@
 package mailmap
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -125,12 +126,7 @@ func (m *Map) entry(mail string) *mapping {
 
 // set adds to what earlier lines said.
 func (m *mapping) set(name, mail *string) {
-	if name != nil {
-		m.name = name
-	}
-	if mail != nil {
-		m.mail = mail
-	}
+	m.name, m.mail = cmp.Or(name, m.name), cmp.Or(mail, m.mail)
 }
 
 // cutPair reads a name, which may be missing, and an address in angle brackets.
@@ -162,11 +158,5 @@ func (m *Map) Lookup(name, mail string) (properName, properMail string) {
 	if named := found.byName[message.FoldCase(name)]; named != nil {
 		found = named
 	}
-	if found.mail != nil {
-		mail = *found.mail
-	}
-	if found.name != nil {
-		name = *found.name
-	}
-	return name, mail
+	return *cmp.Or(found.name, &name), *cmp.Or(found.mail, &mail)
 }

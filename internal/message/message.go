@@ -7,6 +7,14 @@ import "strings"
 // Blanks are the characters that git takes for white space.
 const Blanks = " \t\n\r"
 
+// SSHSignature begins a signature with a key of SSH, as one of [Signatures].
+const SSHSignature = "-----BEGIN SSH SIGNATURE-----"
+
+// Signatures are how signatures begin, each at the beginning of a line
+// (gitformat-signature(5)).
+var Signatures = []string{"-----BEGIN PGP SIGNATURE-----", "-----BEGIN PGP MESSAGE-----",
+	"-----BEGIN SIGNED MESSAGE-----", SSHSignature}
+
 // SkipBlankLines removes lines of nothing but blanks from the beginning.
 func SkipBlankLines(s string) string {
 	for s != "" {

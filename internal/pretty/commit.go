@@ -2,6 +2,7 @@ package pretty
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 
@@ -68,23 +69,14 @@ func (c *commit) encoding() string {
 	return *c.Encoding
 }
 
-// signatureKinds are how signatures begin (gitformat-signature(5)), and the state
-// that git has for one that it cannot check.
-var signatureKinds = []struct{ begin, state string }{
-	{"-----BEGIN PGP SIGNATURE-----", "E"},
-	{"-----BEGIN PGP MESSAGE-----", "E"},
-	{"-----BEGIN SIGNED MESSAGE-----", "E"},
-	{"-----BEGIN SSH SIGNATURE-----", "N"},
-}
-
+// signatureState returns the state that git has for a signature that it cannot check.
 func (c *commit) signatureState() (string, error) {
-	if c.Signature == "" {
+	is := func(begin string) bool { return strings.HasPrefix(c.Signature, begin) }
+	switch {
+	case c.Signature == "", is(message.SSHSignature):
 		return "N", nil
-	}
-	for _, kind := range signatureKinds {
-		if strings.HasPrefix(c.Signature, kind.begin) {
-			return kind.state, nil
-		}
+	case slices.ContainsFunc(message.Signatures, is):
+		return "E", nil
 	}
 	return "", &FatalError{Reason: "unknown kind of signature"}
 }

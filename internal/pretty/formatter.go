@@ -15,15 +15,12 @@ const maxMailmap = 16 << 20
 
 // Repository is what is read of a repository. [repos.Snapshot] implements it.
 type Repository interface {
-	RawCommit(id repos.ID) ([]byte, error)
+	mailmap.Repository
 	RawTag(id repos.ID) ([]byte, error)
 	Refs() ([]repos.Ref, error)
 	Tags() ([]repos.Ref, error)
-	Head() (repos.Ref, error)
 	Shallow() (map[repos.ID]bool, error)
 	Abbreviate(id repos.ID, digits int) (string, error)
-	Lookup(tree repos.ID, path string) (repos.TreeEntry, error)
-	ReadBlob(id repos.ID, limit int64, buf []byte) ([]byte, error)
 }
 
 var _ Repository = (*repos.Snapshot)(nil)

@@ -37,13 +37,9 @@ var personParts = map[string]personPart{
 // person expands a part of the author or the committer.
 func person(line func(*commit) string, part personPart) func(*expansion, *buffer, string) (string, bool) {
 	return func(x *expansion, out *buffer, args string) (string, bool) {
-		c, err := x.commit()
-		if err != nil {
-			x.fail(err)
-			return "", false
-		}
-		x.spend(len(line(c)))
-		p, ok := repos.ParsePerson(line(c))
+		stored := line(x.known)
+		x.spend(len(stored))
+		p, ok := repos.ParsePerson(stored)
 		if !ok || part.dated && p.Zone == "" {
 			return args, part.blank
 		}

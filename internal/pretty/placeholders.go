@@ -9,7 +9,8 @@ import (
 // expansion is the state of one format that is being expanded.
 type expansion struct {
 	*Text
-	begin    int // where the format's own text begins
+	known    *commit // for placeholders that need it
+	begin    int     // where the format's own text begins
 	padding  padding
 	wrapping wrapping
 	wrapFrom int // where the text begins that wrapping is for
@@ -64,7 +65,7 @@ var placeholders = table(map[string]placeholder{
 	"G?": {links, true, signature(func(state string) string { return state })},
 	"GT": {links, true, signature(func(string) string { return "undefined" })},
 
-	"e": {words, false, commitText(func(c *commit) string { return c.encoding() })},
+	"e": {words, false, commitText((*commit).encoding)},
 	"B": {words, false, commitText(func(c *commit) string { return c.Message })},
 	"s": {words, false, commitText(func(c *commit) string { return c.subject })},
 	"f": {words, false, commitText(func(c *commit) string { return c.fileName })},
@@ -161,10 +162,15 @@ func (x *expansion) item(format string) (rest string) {
 func (x *expansion) expandOne(out *buffer, format string) (rest string) {
 	p, args := find(format)
 	if p.needs != nothing {
-		if _, err := x.commit(); err != nil {
+		c, err := x.commit()
+		if err == nil {
+			err = x.ctx.Err()
+		}
+		if err != nil {
 			x.fail(err)
 			return format
 		}
+		x.known = c
 		x.readText = x.readText || p.needs == words
 	}
 	if rest, ok := p.expand(x, out, args); ok {
@@ -185,14 +191,7 @@ func constant(text string) func(*expansion, *buffer, string) (string, bool) {
 // commitPart makes an expansion of what is to be shown of the commit.
 func commitPart(part func(*expansion, *commit) (string, error)) func(*expansion, *buffer, string) (string, bool) {
 	return func(x *expansion, out *buffer, args string) (string, bool) {
-		c, err := x.commit()
-		if err == nil {
-			err = x.ctx.Err()
-		}
-		var text string
-		if err == nil {
-			text, err = part(x, c)
-		}
+		text, err := part(x, x.known)
 		if err != nil {
 			x.fail(err)
 			return "", false

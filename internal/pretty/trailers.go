@@ -118,11 +118,7 @@ func literal(s string) *string {
 
 // showTrailers writes the block, as it is or as the options ask for.
 func (x *expansion) showTrailers(out *buffer, o trailerOptions) {
-	c, err := x.commit()
-	if err != nil {
-		x.fail(err)
-		return
-	}
+	c := x.known
 	if c.trailers == nil {
 		x.spend(len(c.text))
 		c.trailers = parseTrailers(c.text)

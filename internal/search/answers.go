@@ -58,10 +58,11 @@ type answerCache struct {
 type answers struct {
 	cache *answerCache
 	key   string
+	seed  maphash.Seed
 
 	mu    sync.Mutex
 	bytes int64
-	empty fileSet
+	empty map[uint64]outcome // of files without matches, by hash
 	found map[repos.ID]*packedLines
 	trees map[treeKey]*treeAnswer
 }
@@ -72,19 +73,20 @@ func newAnswerCache(limit int64) *answerCache {
 
 // forQuery returns the answers for a query.
 func (c *answerCache) forQuery(key string) *answers {
-	a := &answers{cache: c, key: key, found: make(map[repos.ID]*packedLines), trees: make(map[treeKey]*treeAnswer)}
-	a.empty.seed = maphash.MakeSeed()
-	a.bytes = int64(answersCost + len(key))
+	a := &answers{
+		cache: c, key: key, seed: maphash.MakeSeed(), bytes: int64(answersCost + len(key)),
+		empty: make(map[uint64]outcome), found: make(map[repos.ID]*packedLines), trees: make(map[treeKey]*treeAnswer),
+	}
 	return c.queries.GetOrPut(key, a, a.bytes)
 }
 
 // What answers take besides their texts: the sizes of the types, and of places in maps,
 // of which up to half are free.
 const (
-	answersCost  = 1500
-	treeCost     = 200
-	childCost    = 96
-	countedBytes = 8 // of a file in fileSet
+	answersCost = 1500
+	treeCost    = 200
+	childCost   = 96
+	emptyCost   = 32
 )
 
 // reserve charges the cost of an addition and reports whether it may be made. It may
@@ -92,9 +94,6 @@ const (
 // are dropped meanwhile they may come back; the limit is kept either way. The caller
 // holds a.mu.
 func (a *answers) reserve(cost int) bool {
-	if cost == 0 {
-		return true // of what was charged before
-	}
 	bytes := a.bytes + int64(cost)
 	if current, _ := a.cache.queries.Get(a.key); current != a || bytes > a.cache.limit/2 {
 		return false
@@ -111,8 +110,13 @@ func (a *answers) file(id repos.ID) (outcome, *packedLines) {
 	if f := a.found[id]; f != nil {
 		return matches, f
 	}
-	return a.empty.get(id), nil
+	return a.empty[a.hash(id)], nil
 }
+
+// hash makes places of files without matches, which are most, small. That two ids have
+// the same is as likely as a bit that flips in memory, and nobody can make it happen
+// without the seed.
+func (a *answers) hash(id repos.ID) uint64 { return maphash.Comparable(a.seed, id) }
 
 // putFile remembers the outcome of a file. Damage is not remembered: another copy
 // may be sound.
@@ -122,14 +126,14 @@ func (a *answers) putFile(id repos.ID, o outcome, f *packedLines) {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if o != matches {
-		if a.reserve(a.empty.growth()) {
-			a.empty.put(id, o)
+	if o == matches {
+		if a.found[id] == nil && a.reserve(f.cost()) {
+			a.found[id] = f
 		}
 		return
 	}
-	if a.found[id] == nil && a.reserve(f.cost()) {
-		a.found[id] = f
+	if hash := a.hash(id); a.empty[hash] == unknown && a.reserve(emptyCost) {
+		a.empty[hash] = o
 	}
 }
 
@@ -158,73 +162,4 @@ func (a *answers) putTree(key treeKey, t treeAnswer) {
 	}
 	key.path = strings.Clone(key.path)
 	a.trees[key] = &t
-}
-
-// fileSet remembers files without matches in 8 bytes each, at most 22 with its
-// free places: a keyed hash of the id, of which two bits are the outcome. That two
-// ids have the same is as likely as a bit that flips in memory, and nobody can
-// make it happen without the key.
-type fileSet struct {
-	seed  maphash.Seed
-	slots []uint64 // a power of two; 0 is free
-	used  int
-}
-
-const (
-	outcomeBits  = 3 // the last two bits of a slot
-	firstSlots   = 64
-	fillFraction = 4 // of slots, three are used before there are more
-)
-
-func (s *fileSet) hash(id repos.ID) uint64 { return maphash.Comparable(s.seed, id) &^ outcomeBits }
-
-// growth returns what the next addition takes.
-func (s *fileSet) growth() int {
-	if (s.used+1)*fillFraction > len(s.slots)*(fillFraction-1) {
-		return max(len(s.slots), firstSlots) * countedBytes
-	}
-	return 0
-}
-
-func (s *fileSet) get(id repos.ID) outcome {
-	if len(s.slots) == 0 {
-		return unknown
-	}
-	hash := s.hash(id)
-	for i := s.place(hash); s.slots[i] != 0; i = (i + 1) % len(s.slots) {
-		if s.slots[i]&^outcomeBits == hash {
-			return outcome(s.slots[i] & outcomeBits)
-		}
-	}
-	return unknown
-}
-
-// place returns where looking for a hash begins.
-func (s *fileSet) place(hash uint64) int {
-	return int(hash>>8) & (len(s.slots) - 1)
-}
-
-func (s *fileSet) put(id repos.ID, o outcome) {
-	if s.get(id) != unknown {
-		return
-	}
-	if s.growth() > 0 {
-		old := s.slots
-		s.slots = make([]uint64, max(2*len(old), firstSlots))
-		for _, slot := range old {
-			if slot != 0 {
-				s.insert(slot)
-			}
-		}
-	}
-	s.insert(s.hash(id) | uint64(o))
-	s.used++
-}
-
-func (s *fileSet) insert(slot uint64) {
-	i := s.place(slot &^ outcomeBits)
-	for s.slots[i] != 0 {
-		i = (i + 1) % len(s.slots)
-	}
-	s.slots[i] = slot
 }

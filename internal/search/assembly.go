@@ -2,6 +2,7 @@ package search
 
 import (
 	"bytes"
+	"slices"
 	"time"
 
 	"github.com/repomcp/repomcp/internal/search/pattern"
@@ -122,12 +123,9 @@ func (s *search) closeRepository(st *step) {
 	s.folders = s.folders[:0]
 	s.target = nil
 	s.moved = true
-	for i, t := range s.open {
-		if t == st.target {
-			_ = t.snapshot.Close() // never fails
-			s.open = append(s.open[:i], s.open[i+1:]...)
-			break
-		}
+	if i := slices.Index(s.open, st.target); i >= 0 {
+		_ = st.target.snapshot.Close() // never fails
+		s.open = slices.Delete(s.open, i, i+1)
 	}
 }
 

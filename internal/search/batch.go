@@ -49,7 +49,7 @@ type batch struct {
 	search   *search
 	target   *target
 	steps    []step
-	todo     []*step
+	todo     []int // the steps with files to search
 	buffered int64 // bytes of lines that were found
 	done     chan struct{}
 }
@@ -69,7 +69,7 @@ func (b *batch) Run(w *workers.Worker) {
 			}
 			break
 		}
-		read += b.searchFile(b.todo[0], sc)
+		read += b.searchFile(&b.steps[b.todo[0]], sc)
 		b.todo = b.todo[1:]
 	}
 	if cap(sc.content) > idleBuffer {

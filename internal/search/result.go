@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"time"
@@ -47,17 +48,12 @@ const (
 )
 
 func (l Limits) withDefaults() Limits {
-	setDefault(&l.Lines, DefaultLines)
-	setDefault(&l.OutputBytes, DefaultOutputBytes)
-	setDefault(&l.Files, DefaultFiles)
-	setDefault(&l.ReadBytes, DefaultReadBytes)
-	setDefault(&l.Time, DefaultTime)
-	return l
-}
-
-func setDefault[T int | int64 | time.Duration](field *T, value T) {
-	if *field <= 0 {
-		*field = value
+	return Limits{
+		Lines:       cmp.Or(l.Lines, DefaultLines),
+		OutputBytes: cmp.Or(l.OutputBytes, DefaultOutputBytes),
+		Files:       cmp.Or(l.Files, DefaultFiles),
+		ReadBytes:   cmp.Or(l.ReadBytes, DefaultReadBytes),
+		Time:        cmp.Or(l.Time, DefaultTime),
 	}
 }
 

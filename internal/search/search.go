@@ -1,6 +1,7 @@
 package search
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -45,8 +46,8 @@ type Searcher struct {
 // New makes the one searcher of a process. Files are searched by the scheduler's
 // workers.
 func New(catalogue repos.Views, scheduler *workers.Scheduler, options Options) *Searcher {
-	setDefault(&options.CacheBytes, DefaultCacheBytes)
-	setDefault(&options.FileBytes, DefaultFileBytes)
+	options.CacheBytes = cmp.Or(options.CacheBytes, DefaultCacheBytes)
+	options.FileBytes = cmp.Or(options.FileBytes, DefaultFileBytes)
 	return &Searcher{
 		catalogue: catalogue, scheduler: scheduler, options: options, cache: newAnswerCache(options.CacheBytes),
 		slot: workers.NewSlot(func() *scratch { return new(scratch) }),
@@ -176,10 +177,9 @@ func (s *search) repositories() (names []string, single bool, err error) {
 		}
 	}
 	for _, wanted := range choice.Any {
-		if !isGlob(wanted) && !slices.ContainsFunc(names, func(n string) bool {
-			return strings.EqualFold(n, wanted)
-		}) &&
-			!slices.ContainsFunc(choice.None, func(v string) bool { return matchRepository(v, wanted) }) {
+		isIt := func(name string) bool { return strings.EqualFold(name, wanted) }
+		excludes := func(value string) bool { return matchRepository(value, wanted) }
+		if !isGlob(wanted) && !slices.ContainsFunc(names, isIt) && !slices.ContainsFunc(choice.None, excludes) {
 			return nil, false, fmt.Errorf("repository %q: %w", wanted, repos.ErrNotFound)
 		}
 	}
@@ -230,7 +230,7 @@ func (s *search) run(w *walk) error {
 // repository, whose snapshot is then closed.
 func (s *search) fill(w *walk, more *bool) (*batch, error) {
 	b := &batch{search: s, done: make(chan struct{})}
-	for files := 0; files < batchFiles && len(b.steps) < batchSteps; {
+	for len(b.todo) < batchFiles && len(b.steps) < batchSteps {
 		next, ok, err := w.next(s.ctx)
 		if err != nil {
 			return nil, err
@@ -243,18 +243,13 @@ func (s *search) fill(w *walk, more *bool) (*batch, error) {
 			s.open = append(s.open, next.target)
 		}
 		if next.kind == file && (next.outcome == unknown || next.unsure) {
-			files++
+			b.todo = append(b.todo, len(b.steps))
 		}
 		b.target = w.target
 		b.steps = append(b.steps, next)
 		if next.kind == end || next.kind == problem {
 			b.target = next.target
 			break
-		}
-	}
-	for i := range b.steps {
-		if f := &b.steps[i]; f.kind == file && (f.outcome == unknown || f.unsure) {
-			b.todo = append(b.todo, f)
 		}
 	}
 	if len(b.todo) == 0 {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/search/language"
@@ -63,17 +64,7 @@ func (c *compiled) sum(ref string) [sumBytes]byte {
 
 // selects reports whether a name is chosen by the patterns that match says.
 func (c Choice) selects(match func(value string) bool) bool {
-	for _, value := range c.None {
-		if match(value) {
-			return false
-		}
-	}
-	for _, value := range c.Any {
-		if match(value) {
-			return true
-		}
-	}
-	return len(c.Any) == 0
+	return !slices.ContainsFunc(c.None, match) && (len(c.Any) == 0 || slices.ContainsFunc(c.Any, match))
 }
 
 func (c Choice) isEmpty() bool { return len(c.Any)+len(c.None) == 0 }

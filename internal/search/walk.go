@@ -179,7 +179,8 @@ func (w *walk) entry() (s step, ok bool, err error) {
 		if len(l.resume) > 0 {
 			return step{}, false, ErrCursor // nothing here has the name
 		}
-		return w.up(step{kind: leave}), len(w.levels) > 0, nil
+		w.up()
+		return step{kind: leave}, len(w.levels) > 0, nil
 	}
 	e := l.entries[l.next]
 	l.next++
@@ -212,10 +213,7 @@ func join(folder, name string) string {
 
 // up leaves the innermost folder. The one around the commit's tree was never
 // entered.
-func (w *walk) up(s step) step {
-	w.levels = w.levels[:len(w.levels)-1]
-	return s
-}
+func (w *walk) up() { w.levels = w.levels[:len(w.levels)-1] }
 
 // file makes the step of a file, unless its path leaves it out.
 func (w *walk) file(s step) (step, bool, error) {
@@ -273,7 +271,8 @@ func (w *walk) endRepository(err error) step {
 // cachedEntry returns the next step of a folder whose answer is known.
 func (w *walk) cachedEntry(l *level) (step, error) {
 	if l.next == len(l.answer.children) {
-		return w.up(step{kind: leave, before: l.answer.tail}), nil
+		w.up()
+		return step{kind: leave, before: l.answer.tail}, nil
 	}
 	c := &l.answer.children[l.next]
 	l.next++

@@ -25,7 +25,7 @@ func newNeedles(words []word) *needles {
 			n.fixed = append(n.fixed, []byte(w.text))
 			continue
 		}
-		n.folded = append(n.folded, foldedText(lowerASCII(w.text)))
+		n.folded = append(n.folded, foldedText(strings.ToLower(w.text)))
 		n.ks = n.ks || w.fold && hasKS(w.text)
 	}
 	return n

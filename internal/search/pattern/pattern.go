@@ -3,7 +3,8 @@
 // in the text.
 //
 //	p, err := pattern.Compile([]pattern.Term{{Text: "func main"}}, pattern.Smart)
-//	for s := p.Scan(text, pattern.Start()); s.Next(); {
+//	var s pattern.Scanner
+//	for s.Reset(p, text, pattern.Start()); s.Next(); {
 //		use(s.Number(), s.Line(), s.Spans())
 //	}
 //
@@ -135,7 +136,7 @@ func compile(t Term, fold bool) (matcher, *Error) {
 	case t.Regexp:
 		return compileExpression(t.Text, fold)
 	case fold && isASCII(t.Text) && !hasKS(t.Text):
-		return foldedText(lowerASCII(t.Text)), nil
+		return foldedText(strings.ToLower(t.Text)), nil
 	case fold:
 		return compileExpression(quote(t.Text), fold)
 	default:

@@ -22,7 +22,8 @@ type hit struct {
 
 func scan(p *pattern.Pattern, text string, from pattern.Position) []hit {
 	var hits []hit
-	for s := p.Scan([]byte(text), from); s.Next(); {
+	var s pattern.Scanner
+	for s.Reset(p, []byte(text), from); s.Next(); {
 		hits = append(hits, hit{s.Number(), string(s.Line()), append([]pattern.Span(nil), s.Spans()...)})
 	}
 	return hits
@@ -250,7 +251,8 @@ func TestAScanGoesOnWhereItStopped(t *testing.T) {
 	}
 	whole := scan(p, text, pattern.Start())
 	for stop := range whole {
-		s := p.Scan([]byte(text), pattern.Start())
+		var s pattern.Scanner
+		s.Reset(p, []byte(text), pattern.Start())
 		for range stop + 1 {
 			s.Next()
 		}

@@ -2,6 +2,7 @@ package pattern
 
 import (
 	"regexp/syntax"
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -65,7 +66,11 @@ func contentOf(re *syntax.Regexp) content {
 			return content{needed: contentOf(re.Sub[0]).best()}
 		}
 	case syntax.OpConcat:
-		return concat(re.Sub)
+		parts := make([]content, len(re.Sub))
+		for i, sub := range re.Sub {
+			parts[i] = contentOf(sub)
+		}
+		return join(parts)
 	case syntax.OpAlternate:
 		return alternate(re.Sub)
 	}
@@ -84,7 +89,7 @@ func literal(runes []rune, fold bool) content {
 		}
 		text := string(runes[:n])
 		if fold {
-			text = lowerASCII(text)
+			text = strings.ToLower(text)
 		}
 		parts = append(parts, content{exact: []word{{text, fold}}})
 		if n < len(runes) {
@@ -114,14 +119,6 @@ func class(ranges []rune) content {
 		}
 	}
 	return content{exact: words}
-}
-
-func concat(subs []*syntax.Regexp) content {
-	parts := make([]content, len(subs))
-	for i, sub := range subs {
-		parts[i] = contentOf(sub)
-	}
-	return join(parts)
 }
 
 // join returns the content of parts that follow each other. Neighbours that are known
@@ -175,7 +172,7 @@ func cross(a, b []word) []word {
 				if !isASCII(w.text) {
 					return nil
 				}
-				w.text = lowerASCII(w.text)
+				w.text = strings.ToLower(w.text)
 			}
 			words = append(words, w)
 		}
@@ -187,22 +184,13 @@ func union(a, b []word) []word {
 	if a == nil || b == nil || len(a)+len(b) > maxNeedles {
 		return nil
 	}
-	words := append([]word(nil), a...)
+	words := slices.Clone(a)
 	for _, w := range b {
-		if !contains(words, w) {
+		if !slices.Contains(words, w) {
 			words = append(words, w)
 		}
 	}
 	return words
-}
-
-func contains(words []word, w word) bool {
-	for _, known := range words {
-		if known == w {
-			return true
-		}
-	}
-	return false
 }
 
 // best returns the better one of what is known.
@@ -243,17 +231,6 @@ func isASCII(s string) bool {
 		}
 	}
 	return true
-}
-
-func lowerASCII(s string) string {
-	if !strings.ContainsAny(s, "ABCDEFGHIJKLMNOPQRSTUVWXYZ") {
-		return s
-	}
-	b := []byte(s)
-	for i, c := range b {
-		b[i] = lower(c)
-	}
-	return string(b)
 }
 
 func lower(c byte) byte {

@@ -20,6 +20,9 @@ type Position struct {
 // Start returns the beginning of a text.
 func Start() Position { return Position{Number: 1} }
 
+// line is where a matcher found one; start is -1 when there is no more.
+type line struct{ start, end int }
+
 // Scanner goes through the matching lines of a text.
 type Scanner struct {
 	pattern *Pattern
@@ -27,24 +30,13 @@ type Scanner struct {
 	next    Position // a line that was not looked at
 	found   []line   // of each matcher: its next line
 	places  []places
-	start   int // the present line
-	end     int
+	line    // the present one
 	spans   []Span
 }
 
-// line is where a matcher found one; start is -1 when there is no more.
-type line struct{ start, end int }
-
-// Scan begins at a position, which is [Start] or what [Scanner.Position] returned for
-// the same text. From the beginning it finds nothing unless each term matches
-// some line of the text.
-func (p *Pattern) Scan(text []byte, from Position) *Scanner {
-	s := new(Scanner)
-	s.Reset(p, text, from)
-	return s
-}
-
-// Reset is [Pattern.Scan] with the memory of another scan.
+// Reset begins a scan at a position, which is [Start] or what [Scanner.Position]
+// returned for the same text. From the beginning it finds nothing unless each term
+// matches some line of the text. The memory of an earlier scan is used again.
 func (s *Scanner) Reset(p *Pattern, text []byte, from Position) {
 	s.pattern, s.text, s.next = p, text, from
 	s.found = s.found[:0]
@@ -85,7 +77,7 @@ func (s *Scanner) Next() bool {
 
 // take makes a line the present one and lets its matchers look for another.
 func (s *Scanner) take(first line) {
-	s.start, s.end = first.start, first.end
+	s.line = first
 	s.next.Number += bytes.Count(s.text[s.next.Offset:first.start], newline) + 1
 	s.next.Offset = min(first.end+1, len(s.text))
 	s.spans = s.spans[:0]
