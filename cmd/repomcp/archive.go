@@ -50,18 +50,9 @@ An output file appears only when the archive is whole.`,
 		Example: `  repomcp archive --root testrepos hello main -o hello.tar.gz
   repomcp archive --root testrepos hello v1.0.0 --prefix hello-1.0.0/ | tar tzf -
   repomcp archive --root testrepos hello main --path src --exclude '*.md' | tar tzf -`,
-		Args: func(c *cobra.Command, args []string) error {
-			if err := cobra.RangeArgs(1, 2)(c, args); err != nil {
-				return cli.Misused(fmt.Errorf("name a repository and, if you like, a revision: %w", err))
-			}
-			return nil
-		},
+		Args: cli.Arguments(cobra.RangeArgs(1, 2), "name a repository and, if you like, a revision"),
 		RunE: func(c *cobra.Command, args []string) error {
-			revision := "HEAD"
-			if len(args) > 1 {
-				revision = args[1]
-			}
-			return writeArchive(c, env, flags, args[0], revision)
+			return writeArchive(c, env, flags, args[0], append(args, "HEAD")[1])
 		},
 	}
 	set := command.Flags()

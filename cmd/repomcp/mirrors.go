@@ -181,18 +181,27 @@ func (m *mirrors) assemble(f mirrorFlags, contents resources.Options, messages m
 	for _, prompt := range prompts.All() {
 		m.messages.AddPrompt(prompt.Prompt, prompt.Write)
 	}
-	offered, err := tools.Choose(tools.New(tools.Options{
+	offered, err := f.chooseTools(tools.Options{
 		Catalogue: m.catalogue, Resources: m.resources, NoLinks: f.noLinks, Limits: m.limits, Logger: m.logger,
 		Searcher: search.New(m.catalogue, m.engine.Scheduler(), search.Options{CacheBytes: f.searchCache}),
 		Facts:    history.NewFacts(f.historyCache / 4),
-	}), f.tools)
+	})
 	if err != nil {
-		return cli.Misused(fmt.Errorf("--tools: %w", err))
+		return err
 	}
 	for _, tool := range offered {
 		m.messages.AddTool(tool.Tool, tool.Handler)
 	}
 	return nil
+}
+
+// chooseTools makes those that --tools names.
+func (f mirrorFlags) chooseTools(options tools.Options) ([]tools.Tool, error) {
+	chosen, err := tools.Choose(tools.New(options), f.tools)
+	if err != nil {
+		return nil, cli.Misused(fmt.Errorf("--tools: %w", err))
+	}
+	return chosen, nil
 }
 
 func (f mirrorFlags) checkFetchAge() error {
