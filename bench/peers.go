@@ -45,11 +45,13 @@ type peer struct {
 	searcher  *search.Searcher
 }
 
+type peerFunc func(ctx context.Context, p peer, args []string) (string, error)
+
 // peers are the contestants that this program is.
-var peers = map[string]func(ctx context.Context, p peer, args []string) (string, error){
+var peers = map[string]peerFunc{
 	"blobs-go-git": readGoGit, "search": searchHead, "blobs": inSnapshot(readBlobs),
-	"sizes": inSnapshot(readSizes), "log": ofBranch(askLog), "blame": ofBranch(askBlame),
-	"merge-base": ofBranch(askMergeBase), "count": ofBranch(askCount), "reachable": ofBranch(askReachable),
+	"sizes": inSnapshot(readSizes), "log": inSnapshot(askLog), "blame": inSnapshot(askBlame),
+	"merge-base": inSnapshot(askMergeBase), "count": inSnapshot(askCount), "reachable": inSnapshot(askReachable),
 }
 
 // runPeer answers, as the commands of other contestants do; and where the name
@@ -117,28 +119,43 @@ func readGoGit(context.Context, peer, []string) (string, error) {
 	})
 }
 
+// question is about HEAD, or a branch with another branch or a path in it.
+type question struct {
+	*repos.Snapshot
+	facts     *history.Facts
+	main, old repos.ID // zero where they are not named
+	path      string
+}
+
 // inSnapshot opens the repository for a question, and closes it after.
-func inSnapshot(
-	answer func(context.Context, *repos.Snapshot, peer, []string) (string, error),
-) func(context.Context, peer, []string) (string, error) {
+func inSnapshot(answer func(context.Context, question) (string, error)) peerFunc {
 	return func(ctx context.Context, p peer, args []string) (_ string, err error) {
 		snapshot, err := p.catalogue.Snapshot(repositoryName)
 		if err != nil {
 			return "", err
 		}
 		defer func() { err = errors.Join(err, snapshot.Close()) }()
-		return answer(ctx, snapshot, p, args)
+		q := question{Snapshot: snapshot, facts: p.facts}
+		if len(args) == 2 {
+			main, err := snapshot.Ref("refs/heads/" + args[0])
+			if err != nil {
+				return "", err
+			}
+			old, _ := snapshot.Ref("refs/heads/" + args[1]) // a path is none
+			q.main, q.old, q.path = main.Commit, old.Commit, args[1]
+		}
+		return answer(ctx, q)
 	}
 }
 
 // share lets as many goroutines as there are processors take an equal part of the
 // blobs of HEAD.
-func share(ctx context.Context, s *repos.Snapshot, do func([]repos.ID) error) (string, error) {
-	commit, err := s.Resolve(ctx, "HEAD")
+func share(ctx context.Context, q question, do func([]repos.ID) error) (string, error) {
+	commit, err := q.Resolve(ctx, "HEAD")
 	if err != nil {
 		return "", err
 	}
-	entries, err := s.Tree(commit.Tree)
+	entries, err := q.Tree(commit.Tree)
 	if err != nil {
 		return "", err
 	}
@@ -147,7 +164,7 @@ func share(ctx context.Context, s *repos.Snapshot, do func([]repos.ID) error) (s
 		if !e.Mode.IsDir() {
 			return nil, nil
 		}
-		return s.Tree(e.ID)
+		return q.Tree(e.ID)
 	}) {
 		if err != nil {
 			return "", err
@@ -167,21 +184,21 @@ func share(ctx context.Context, s *repos.Snapshot, do func([]repos.ID) error) (s
 	return "", err
 }
 
-func readBlobs(ctx context.Context, s *repos.Snapshot, _ peer, _ []string) (string, error) {
+func readBlobs(ctx context.Context, q question) (string, error) {
 	const largest = 1 << 30 // of a blob of these repositories
-	return share(ctx, s, func(part []repos.ID) (err error) {
+	return share(ctx, q, func(part []repos.ID) (err error) {
 		var buffer []byte
 		for i := 0; i < len(part) && err == nil; i++ {
-			buffer, err = s.ReadBlob(part[i], largest, buffer[:0])
+			buffer, err = q.ReadBlob(part[i], largest, buffer[:0])
 		}
 		return err
 	})
 }
 
-func readSizes(ctx context.Context, s *repos.Snapshot, _ peer, _ []string) (string, error) {
-	return share(ctx, s, func(part []repos.ID) (err error) {
+func readSizes(ctx context.Context, q question) (string, error) {
+	return share(ctx, q, func(part []repos.ID) (err error) {
 		for i := 0; i < len(part) && err == nil; i++ {
-			_, err = s.Size(part[i])
+			_, err = q.Size(part[i])
 		}
 		return err
 	})
@@ -213,31 +230,6 @@ func searchHead(ctx context.Context, p peer, args []string) (string, error) {
 		}
 	}
 	return text.String(), nil
-}
-
-// question is about the history of a branch, and another branch or a path in it.
-type question struct {
-	*repos.Snapshot
-	facts     *history.Facts
-	main, old repos.ID // old is zero where a path is asked about
-	path      string
-}
-
-// ofBranch takes the name of a branch, and of another one or a path.
-func ofBranch(
-	answer func(context.Context, question) (string, error),
-) func(context.Context, peer, []string) (string, error) {
-	return inSnapshot(func(ctx context.Context, s *repos.Snapshot, p peer, args []string) (string, error) {
-		if len(args) != 2 {
-			return "", fmt.Errorf("%q is no question about history", args)
-		}
-		main, err := s.Ref("refs/heads/" + args[0])
-		if err != nil {
-			return "", err
-		}
-		old, _ := s.Ref("refs/heads/" + args[1]) // a path is none
-		return answer(ctx, question{s, p.facts, main.Commit, old.Commit, args[1]})
-	})
 }
 
 func askLog(ctx context.Context, q question) (string, error) {

@@ -79,7 +79,7 @@ func (a *administration) serve(ctx context.Context, hosts []string, sources metr
 		return func() {}
 	}
 	server := admin.New(admin.Options{
-		Metrics: a.metrics.Handler(), Catalogue: sources.Catalogue, Health: sources.Catalogue.Check,
+		Metrics: a.metrics.Handler(), Catalogue: sources.Catalogue,
 		Hosts: append(hosts, a.reach.names...), Logger: a.logger,
 	})
 	context.AfterFunc(ctx, server.Drain)

@@ -17,15 +17,12 @@ import (
 )
 
 type archiveFlags struct {
-	root             string
-	format           string
-	options          archive.Options
-	output           string
-	level            int
-	dryRun           bool
-	allowUnreachable bool
-	hideRefs         []string
-	serveRefs        []string
+	rootFlags
+	format  string
+	options archive.Options
+	output  string
+	level   int
+	dryRun  bool
 }
 
 func newArchive(env cli.Environment) *cobra.Command {
@@ -50,22 +47,13 @@ An output file appears only when the archive is whole.`,
 		Example: `  repomcp archive --root testrepos hello main -o hello.tar.gz
   repomcp archive --root testrepos hello v1.0.0 --prefix hello-1.0.0/ | tar tzf -
   repomcp archive --root testrepos hello main --path src --exclude '*.md' | tar tzf -`,
-		Args: func(c *cobra.Command, args []string) error {
-			if err := cobra.RangeArgs(1, 2)(c, args); err != nil {
-				return cli.Misused(fmt.Errorf("name a repository and, if you like, a revision: %w", err))
-			}
-			return nil
-		},
+		Args: cli.Arguments(cobra.RangeArgs(1, 2), "name a repository and, if you like, a revision"),
 		RunE: func(c *cobra.Command, args []string) error {
-			revision := "HEAD"
-			if len(args) > 1 {
-				revision = args[1]
-			}
-			return writeArchive(c, env, flags, args[0], revision)
+			return writeArchive(c, env, flags, args[0], append(args, "HEAD")[1])
 		},
 	}
 	set := command.Flags()
-	set.StringVar(&flags.root, "root", "", "folder of the git mirrors (required)")
+	flags.define(set, "also take commits that no ref leads to")
 	set.StringVar(&flags.format, "format", "", formatNames()+" (default: by the output's name, else tar.gz)")
 	for _, p := range archive.Parameters() {
 		set.Var(&optionFlag{p, &flags.options}, p.Name, p.Usage)
@@ -73,19 +61,8 @@ An output file appears only when the archive is whole.`,
 	set.StringVarP(&flags.output, "output", "o", "-", "file to write, - for standard output")
 	set.BoolVar(&flags.dryRun, "dry-run", false, "only print how many entries and bytes of tar there would be")
 	set.IntVar(&flags.level, "compression-level", 0, "1 (fast) to 9 (small); 0 picks a good one")
-	set.BoolVar(&flags.allowUnreachable, "allow-unreachable", false, "also take commits that no ref leads to")
-	set.StringSliceVar(&flags.hideRefs, "hide-refs", nil, hideRefsUsage)
-	set.StringSliceVar(&flags.serveRefs, "serve-refs", nil, serveRefsUsage)
 	return command
 }
-
-// hideRefsUsage is the help of a flag that several commands have.
-const hideRefsUsage = "ref, or beginning of refs such as refs/pull, that is not served; with ! in front one that is " +
-	"(repeatable; as transfer.hideRefs of git, whose settings count first)"
-
-// serveRefsUsage is the same.
-const serveRefsUsage = "ref, or beginning of refs such as refs/heads, that alone is served unless it is hidden " +
-	"(repeatable; all without it)"
 
 func formatNames() string {
 	names := make([]string, 0, len(archive.Formats()))
@@ -143,11 +120,9 @@ func writeArchive(c *cobra.Command, env cli.Environment, flags archiveFlags, nam
 		return errNoRoot
 	}
 	env.Collect(cli.ArchiveGarbage)
-	catalogue, err := repos.Open(flags.root, repos.Options{
-		AllowUnreachable: flags.allowUnreachable, HideRefs: flags.hideRefs, ServeRefs: flags.serveRefs,
-	})
+	catalogue, err := flags.openCatalogue(repos.Options{})
 	if err != nil {
-		return fmt.Errorf("--root %s: %w", flags.root, withoutPath(err))
+		return err
 	}
 	defer func() { err = errors.Join(err, catalogue.Close()) }()
 	snapshot, err := catalogue.Snapshot(name)

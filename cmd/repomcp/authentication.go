@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -49,13 +48,12 @@ type authentication struct {
 	httpx.Authentication
 	tokens *tokens.Store
 	issuer *oauth.Issuer
-	logger *slog.Logger
 }
 
 // open reads the tokens. Clients reach the server at the public URL or, without one, where
 // it listens.
 func (f authenticationFlags) open(publicURL string, at reach, logger *slog.Logger) (*authentication, error) {
-	a := &authentication{logger: logger}
+	a := new(authentication)
 	if err := f.check(publicURL, at); err != nil || !f.asks() {
 		return a, err
 	}
@@ -117,7 +115,6 @@ func (f authenticationFlags) refuseOpenDoor(at reach) error {
 	return cli.Misused(fmt.Errorf("%s: make a token with \"repomcp token new NAME --tokens FILE\" and start with "+
 		"--tokens FILE; or name an authorization server with --oauth-issuer; or listen on 127.0.0.1 or a Unix socket; "+
 		"or, if all who can connect may read everything, start with --insecure-no-auth", exposed))
-
 }
 
 // audienceAt is the address of the endpoint, which is what clients ask the issuer for a
@@ -131,32 +128,9 @@ func (f authenticationFlags) audienceAt(publicURL string, at reach) (string, err
 	case at.everybody || at.socket != "":
 		return "", cli.Misused(errors.New("--oauth-issuer needs --public-url, the address under which clients reach " +
 			"the server: tokens name it as their audience. Where they name something else, give --oauth-audience"))
-
 	default:
 		return at.base + "/mcp", nil
 	}
-}
-
-// background is what has to run while the server does: it follows the file of tokens and
-// the keys of the issuer.
-func (a *authentication) background() (functions []func(context.Context)) {
-	if a.tokens != nil {
-		functions = append(functions, func(ctx context.Context) {
-			followFiles(ctx, a.logger, followed{"tokens", a.tokens.ReloadIfChanged})
-		})
-	}
-	if a.issuer != nil {
-		functions = append(functions, a.issuer.Follow)
-	}
-	return functions
-}
-
-// reload has the file of tokens read again, if there is one.
-func (a *authentication) reload() reloads {
-	if a.tokens == nil {
-		return nil
-	}
-	return reloads{{"tokens", a.tokens.Reload}}
 }
 
 // asks reports whether clients have to say who they are.

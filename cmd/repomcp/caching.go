@@ -168,9 +168,6 @@ func (c *caching) logFaults(known int64) int64 {
 
 // close ends the builds, and then what they use.
 func (c *caching) close() error {
-	if c == nil {
-		return nil
-	}
 	var failed []error
 	if c.cache != nil {
 		c.cache.Close()

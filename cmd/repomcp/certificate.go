@@ -16,16 +16,18 @@ type certificate struct {
 	current           atomic.Pointer[tls.Certificate]
 }
 
-var errHalfCertificate = errors.New(
-	"--tls-cert and --tls-key go together: the certificate with its chain, and its key")
+// checkCertificate refuses one flag without the other.
+func (f serveFlags) checkCertificate() error {
+	if (f.tlsCert == "") == (f.tlsKey == "") {
+		return nil
+	}
+	return cli.Misused(errors.New("--tls-cert and --tls-key go together: the certificate with its chain, and its key"))
+}
 
 // certificate loads the files; nil where there are none.
 func (f serveFlags) certificate() (*certificate, error) {
-	if f.tlsCert == "" && f.tlsKey == "" {
-		return nil, nil
-	}
-	if f.tlsCert == "" || f.tlsKey == "" {
-		return nil, cli.Misused(errHalfCertificate)
+	if err := f.checkCertificate(); err != nil || f.tlsCert == "" {
+		return nil, err
 	}
 	c := &certificate{certFile: f.tlsCert, keyFile: f.tlsKey}
 	if err := c.reload(); err != nil {

@@ -3,7 +3,6 @@ package main
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"os"
@@ -14,7 +13,6 @@ import (
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/cli"
 	"github.com/repomcp/repomcp/internal/doctor"
-	"github.com/repomcp/repomcp/internal/forwarded"
 	"github.com/repomcp/repomcp/internal/tools"
 )
 
@@ -96,27 +94,12 @@ var refusals = []func(serveFlags) error{
 	func(f serveFlags) error { _, err := f.links.mode(); return err },
 	func(f serveFlags) error { return f.links.checkLifetime() },
 	func(f serveFlags) error { return archive.CheckLevel(f.level) },
-	func(f serveFlags) error {
-		if _, err := tools.Choose(tools.New(tools.Options{}), f.tools); err != nil {
-			return fmt.Errorf("--tools: %w", err)
-		}
-		return nil
-	},
-	func(f serveFlags) error {
-		if (f.tlsCert == "") != (f.tlsKey == "") {
-			return errHalfCertificate
-		}
-		return nil
-	},
+	func(f serveFlags) error { _, err := f.chooseTools(tools.Options{}); return err },
+	serveFlags.checkCertificate,
 	func(f serveFlags) error { return f.authentication.check(f.publicURL, f.intendedReach()) },
 	serveFlags.checkAccess,
 	func(f serveFlags) error { return f.checkFetchAge() },
-	func(f serveFlags) error {
-		if _, err := forwarded.Parse(f.trustedProxies); err != nil {
-			return fmt.Errorf("--trusted-proxy: %w", err)
-		}
-		return nil
-	},
+	func(f serveFlags) error { _, err := f.proxies(); return err },
 }
 
 // intendedReach is how clients could connect if the server listened. A listener that

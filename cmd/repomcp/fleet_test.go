@@ -148,8 +148,9 @@ func (s *server) answered(t *testing.T) (n int) {
 	return n
 }
 
-// connections is how many a replica has open, as the kernel sees it.
-func (s *server) connections(t *testing.T) (n int) {
+// stalled is how many connections of a replica have bytes that nobody takes, as the
+// kernel sees it.
+func (s *server) stalled(t *testing.T) (n int) {
 	t.Helper()
 	table, err := os.ReadFile("/proc/net/tcp") // see proc_pid_net(5)
 	if err != nil {
@@ -163,7 +164,8 @@ func (s *server) connections(t *testing.T) (n int) {
 	const established = "01"
 	for line := range strings.Lines(string(table)) {
 		fields := strings.Fields(line)
-		if strings.HasSuffix(fields[1], fmt.Sprintf(":%04X", port)) && fields[3] == established {
+		if strings.HasSuffix(fields[1], fmt.Sprintf(":%04X", port)) && fields[3] == established &&
+			!strings.HasPrefix(fields[4], "00000000:") {
 			n++
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 // story is clients of a fleet.
@@ -166,6 +167,19 @@ func (s *story) load(base, way string, a asked) error {
 	}
 }
 
+// insist is load, again where a machine is too busy for Redis to answer in time.
+func (s *story) insist(base, way string, a asked) error {
+	return patiently(func() error { return s.load(base, way, a) })
+}
+
+func patiently(do func() error) error {
+	for deadline := time.Now().Add(patience); ; time.Sleep(time.Second) {
+		if err := do(); !errors.Is(err, errBusy) || time.Now().After(deadline) {
+			return err
+		}
+	}
+}
+
 // check reads a whole body. Its end and the digest that the server announced
 // must be right as well.
 func (s *story) check(response *http.Response, a asked) error {
@@ -282,6 +296,9 @@ func (s *story) resume(d *download) error {
 		return err
 	}
 	defer func() { _ = response.Body.Close() }()
+	if response.StatusCode == http.StatusServiceUnavailable {
+		return errBusy
+	}
 	if response.StatusCode != http.StatusPartialContent {
 		return fmt.Errorf("%s", response.Status)
 	}

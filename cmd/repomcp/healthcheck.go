@@ -23,12 +23,7 @@ environment or in a configuration file the same are used here.`,
 		Example: `  repomcp healthcheck
   repomcp healthcheck --listen 127.0.0.1:9000
   REPOMCP_LISTEN=unix:/run/repomcp/socket repomcp healthcheck`,
-		Args: func(c *cobra.Command, args []string) error {
-			if err := cobra.NoArgs(c, args); err != nil {
-				return cli.Misused(err)
-			}
-			return nil
-		},
+		Args: cli.Arguments(cobra.NoArgs, ""),
 		RunE: func(c *cobra.Command, _ []string) error {
 			ctx, cancel := context.WithTimeout(c.Context(), timeout)
 			defer cancel()

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -52,7 +51,6 @@ type linking struct {
 	keys        *links.Keyring
 	revocations *links.Revocations
 	redis       *links.Redis
-	logger      *slog.Logger
 }
 
 // open makes links begin with the public URL or else, on the loopback interface,
@@ -62,7 +60,7 @@ func (f linkFlags) open(publicURL, scheme string, listening net.Addr, logger *sl
 	if err != nil {
 		return nil, err
 	}
-	l := &linking{logger: logger}
+	l := new(linking)
 	local := publicURL == ""
 	if local {
 		if at, err := netip.ParseAddrPort(listening.String()); err != nil || !at.Addr().IsLoopback() {
@@ -148,21 +146,8 @@ func (l *linking) load(f linkFlags) (err error) {
 	return nil
 }
 
-// watch follows changes of the files until ctx ends. A file that cannot be
-// read any more is logged, and what was read before is kept.
-func (l *linking) watch(ctx context.Context) {
-	var files []followed
-	if l.keys != nil {
-		files = append(files, followed{"link keys", l.keys.ReloadIfChanged})
-	}
-	if l.revocations != nil {
-		files = append(files, followed{"link revocations", l.revocations.ReloadIfChanged})
-	}
-	followFiles(ctx, l.logger, files...)
-}
-
 func (l *linking) close() error {
-	if l == nil || l.redis == nil {
+	if l.redis == nil {
 		return nil
 	}
 	return l.redis.Close()

@@ -23,12 +23,7 @@ func newManual(env cli.Environment) *cobra.Command {
 		Use:    "man DIR",
 		Short:  "Write the manual pages of all commands into a folder",
 		Hidden: true,
-		Args: func(c *cobra.Command, args []string) error {
-			if err := cobra.ExactArgs(1)(c, args); err != nil {
-				return cli.Misused(fmt.Errorf("name the folder that the pages go into: %w", err))
-			}
-			return nil
-		},
+		Args:   cli.Arguments(cobra.ExactArgs(1), "name the folder that the pages go into"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil { //nolint:gosec // everybody reads manuals
 				return err

@@ -38,12 +38,37 @@ const defaultHistoryCache = history.DefaultFactsBytes + repos.DefaultGraphBytes 
 // minFetchAge keeps a hook from being called for every request.
 const minFetchAge = time.Second
 
+// rootFlags are the settings of which repositories there are, and what of them.
+type rootFlags struct {
+	root                string
+	allowUnreachable    bool
+	hideRefs, serveRefs []string
+}
+
+func (f *rootFlags) define(set *pflag.FlagSet, unreachable string) {
+	set.StringVar(&f.root, "root", "", "folder of the git mirrors (required)")
+	set.BoolVar(&f.allowUnreachable, "allow-unreachable", false, unreachable)
+	set.StringSliceVar(&f.hideRefs, "hide-refs", nil,
+		"ref, or beginning of refs such as refs/pull, that is not served; with ! in front one that is (repeatable; as "+
+			"transfer.hideRefs of git, whose settings count first)")
+	set.StringSliceVar(&f.serveRefs, "serve-refs", nil,
+		"ref, or beginning of refs such as refs/heads, that alone is served unless it is hidden (repeatable; all "+
+			"without it)")
+}
+
+// openCatalogue opens the folder with the settings, and further options.
+func (f rootFlags) openCatalogue(options repos.Options) (*repos.Catalogue, error) {
+	options.AllowUnreachable, options.HideRefs, options.ServeRefs = f.allowUnreachable, f.hideRefs, f.serveRefs
+	catalogue, err := repos.Open(f.root, options)
+	if err != nil {
+		return nil, fmt.Errorf("--root %s: %w", f.root, withoutPath(err))
+	}
+	return catalogue, nil
+}
+
 // mirrorFlags are the settings of what is served, over whatever transport.
 type mirrorFlags struct {
-	root             string
-	allowUnreachable bool
-	hideRefs         []string
-	serveRefs        []string
+	rootFlags
 	readLimit        int64
 	binaryLimit      int64
 	limits           archive.Limits
@@ -67,11 +92,7 @@ type mirrorFlags struct {
 }
 
 func (f *mirrorFlags) define(set *pflag.FlagSet) {
-	set.StringVar(&f.root, "root", "", "folder of the git mirrors (required)")
-	set.BoolVar(&f.allowUnreachable, "allow-unreachable", false,
-		"also serve commits that no ref leads to, by their id")
-	set.StringSliceVar(&f.hideRefs, "hide-refs", nil, hideRefsUsage)
-	set.StringSliceVar(&f.serveRefs, "serve-refs", nil, serveRefsUsage)
+	f.rootFlags.define(set, "also serve commits that no ref leads to, by their id")
 	set.Var(cli.NewSize(&f.readLimit, 4<<20), "read-limit",
 		"largest content of resources/read; larger ones need resources/stream")
 	set.Var(cli.NewSize(&f.binaryLimit, archive.DefaultBytes), "max-binary-bytes",
@@ -140,13 +161,12 @@ type mirrors struct {
 func (f mirrorFlags) open(
 	limiter *limits.Limiter, logger *slog.Logger, visible func(ctx context.Context) func(name string) bool,
 ) (*mirrors, error) {
-	catalogue, err := repos.Open(f.root, repos.Options{
-		AllowUnreachable: f.allowUnreachable, HideRefs: f.hideRefs, ServeRefs: f.serveRefs, Rescan: f.rescan,
-		GraphBytes: f.historyCache / 4, CommitGraphBytes: f.historyCache / 2, Visible: visible,
+	catalogue, err := f.openCatalogue(repos.Options{
+		Rescan: f.rescan, GraphBytes: f.historyCache / 4, CommitGraphBytes: f.historyCache / 2, Visible: visible,
 		Logger: logger,
 	})
 	if err != nil {
-		return nil, fmt.Errorf("--root %s: %w", f.root, withoutPath(err))
+		return nil, err
 	}
 	engine, err := archive.NewEngine(archive.EngineOptions{Level: f.level, Workers: f.workers})
 	if err != nil {
@@ -181,18 +201,27 @@ func (m *mirrors) assemble(f mirrorFlags, contents resources.Options, messages m
 	for _, prompt := range prompts.All() {
 		m.messages.AddPrompt(prompt.Prompt, prompt.Write)
 	}
-	offered, err := tools.Choose(tools.New(tools.Options{
+	offered, err := f.chooseTools(tools.Options{
 		Catalogue: m.catalogue, Resources: m.resources, NoLinks: f.noLinks, Limits: m.limits, Logger: m.logger,
 		Searcher: search.New(m.catalogue, m.engine.Scheduler(), search.Options{CacheBytes: f.searchCache}),
 		Facts:    history.NewFacts(f.historyCache / 4),
-	}), f.tools)
+	})
 	if err != nil {
-		return cli.Misused(fmt.Errorf("--tools: %w", err))
+		return err
 	}
 	for _, tool := range offered {
 		m.messages.AddTool(tool.Tool, tool.Handler)
 	}
 	return nil
+}
+
+// chooseTools makes those that --tools names.
+func (f mirrorFlags) chooseTools(options tools.Options) ([]tools.Tool, error) {
+	chosen, err := tools.Choose(tools.New(options), f.tools)
+	if err != nil {
+		return nil, cli.Misused(fmt.Errorf("--tools: %w", err))
+	}
+	return chosen, nil
 }
 
 func (f mirrorFlags) checkFetchAge() error {

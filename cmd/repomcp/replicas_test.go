@@ -62,12 +62,7 @@ func (s *story) everyWayGivesTheArchive() {
 		for i := range 8 {
 			all.Go(func() {
 				a := asked{revision: "main", format: []string{"tar", "tar.gz"}[i%2], prefix: []string{"", "p/"}[i/2%2]}
-				err := s.load(s.balancer.url(), way, a)
-				for deadline := time.Now().Add(patience); errors.Is(err, errBusy) && time.Now().Before(deadline); {
-					time.Sleep(time.Second) // Redis may take long on a busy machine
-					err = s.load(s.balancer.url(), way, a)
-				}
-				if err != nil {
+				if err := s.insist(s.balancer.url(), way, a); err != nil {
 					s.t.Errorf("%s, %v: %v", way, a, err)
 				}
 				loads.Add(1)
@@ -99,14 +94,14 @@ func (s *story) redirectTo(a asked) (all bool) {
 	s.t.Helper()
 	all = true
 	before := s.seals()
-	if err := s.load(s.replicas[0].url(), "plain", a); err != nil {
+	if err := s.insist(s.replicas[0].url(), "plain", a); err != nil {
 		s.t.Fatal(err)
 	}
 	wait(s.t, "the archive is in the bucket", func() bool { return s.seals() > before })
 	for _, way := range []string{"plain", "stream", "downloadUrl"} {
 		for _, replica := range s.replicas[1:] {
 			follows := s.follows.Load()
-			if err := s.load(replica.url(), way, a); err != nil {
+			if err := s.insist(replica.url(), way, a); err != nil {
 				s.t.Errorf("%s: %v", way, err)
 			}
 			// A downloadUrl is of the balancer, which may pick the first.
@@ -119,15 +114,26 @@ func (s *story) redirectTo(a asked) (all bool) {
 	return all
 }
 
-// busiest is the replica with the most connections.
-func (s *story) busiest() *server {
+// holder is a replica that has some of the downloads that stand still, and not all: of
+// those the one with the fewest.
+func (s *story) holder() (victim *server) {
 	s.t.Helper()
-	return slices.MaxFunc(s.replicas, func(a, b *server) int { return a.connections(s.t) - b.connections(s.t) })
+	wait(s.t, "downloads stand still at two replicas", func() bool {
+		all, fewest := 0, held+1
+		for _, replica := range s.replicas {
+			n := replica.stalled(s.t)
+			if all += n; n > 0 && n < fewest {
+				victim, fewest = replica, n
+			}
+		}
+		return all > fewest
+	})
+	return victim
 }
 
 func (s *story) killUnderLoad() {
 	downloads := s.hold()
-	victim := s.busiest()
+	victim := s.holder()
 	c := s.gather(6)
 	wait(s.t, "downloads before the kill", func() bool { return c.good.Load() >= 20 })
 	victim.kill(s.t)
@@ -145,7 +151,7 @@ func (s *story) killUnderLoad() {
 		case errors.Is(d.err, errWrong):
 			s.t.Errorf("%s: %v", d.url, d.err)
 		default:
-			if err := s.resume(d); err != nil {
+			if err := patiently(func() error { return s.resume(d) }); err != nil {
 				s.t.Errorf("%s, the rest from %d of %d: %v", d.url, d.at, len(s.want("large", "")), err)
 				continue
 			}
@@ -171,7 +177,7 @@ func (s *story) killUnderLoad() {
 func (s *story) cameBack(victim *server) {
 	for i := range prefixes {
 		a := asked{revision: "main", format: "tar", prefix: fmt.Sprintf("load%d/", i)}
-		if err := s.load(victim.url(), "plain", a); err != nil {
+		if err := s.insist(victim.url(), "plain", a); err != nil {
 			s.t.Errorf("%v of the replica that came back: %v", a, err)
 		}
 	}
@@ -223,7 +229,7 @@ func (s *story) laggingReplica() {
 		s.t.Errorf("a commit that has not come: %d, %v", status, header)
 	}
 	before := s.seals()
-	if err := s.load(first.url(), "plain", a); err != nil {
+	if err := s.insist(first.url(), "plain", a); err != nil {
 		s.t.Error(err)
 	}
 	wait(s.t, "the archive is in the bucket", func() bool { return s.seals() > before })
@@ -243,7 +249,7 @@ func (s *story) laggingReplica() {
 		s.t.Errorf("a commit that has not come, and is in the bucket: %s, %v", response.Status, err)
 	}
 	s.follow(last)
-	if err := s.load(last.url(), "downloadUrl", a); err != nil {
+	if err := s.insist(last.url(), "downloadUrl", a); err != nil {
 		s.t.Errorf("after the commit has come: %v", err)
 	}
 }

@@ -156,15 +156,15 @@ func serve(c *cobra.Command, env cli.Environment, flags serveFlags) (err error) 
 	if err != nil {
 		return err
 	}
-	control, err := flags.accessControl(logger)
+	access, err := flags.accessRules()
 	if err != nil {
 		return err
 	}
-	proxies, err := forwarded.Parse(flags.trustedProxies)
+	proxies, err := flags.proxies()
 	if err != nil {
-		return cli.Misused(fmt.Errorf("--trusted-proxy: %w", err))
+		return err
 	}
-	served, err := flags.open(flags.limit(env), logger, control.rules.Visible)
+	served, err := flags.open(flags.limit(env), logger, access.Visible)
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func serve(c *cobra.Command, env cli.Environment, flags serveFlags) (err error) 
 		return err
 	}
 	defer func() { err = errors.Join(err, linking.close()) }()
-	linking.Relevant = control.rules.Relevant
+	linking.Relevant = access.Relevant
 	caching, err := flags.cache.open(ctx, flags.links.redis, logger)
 	if err != nil {
 		return err
@@ -202,7 +202,6 @@ func serve(c *cobra.Command, env cli.Environment, flags serveFlags) (err error) 
 		mcp.Options{Delivery: linking.delivery, Sessions: mcp.NewSessions(key)}); err != nil {
 		return err
 	}
-	control.changed = served.subscriptions.Reconsider
 	server := httpx.New(httpx.Options{
 		MCP: served.messages, Resources: served.resources, AllowedHosts: append(hosts, at.names...),
 		Page: statuspage.New(statuspage.Options{
@@ -220,11 +219,13 @@ func serve(c *cobra.Command, env cli.Environment, flags serveFlags) (err error) 
 		Catalogue: served.catalogue, Scheduler: served.engine.Scheduler(), Subscriptions: served.subscriptions,
 		Cache: caching.cache, Limits: served.limits, Server: server, Refresher: served.refresher,
 	})()
-	stop := runUntil(ctx, append(append(served.background(flags.mirrorFlags), asking.background()...), linking.watch,
-		caching.watch, control.watch, func(ctx context.Context) {
-			flags.reloads(c, level, cert, asking, control, linking).follow(ctx, logger)
-		})...)
-	defer stop()
+	files := flags.followed(c, level, cert, asking, access, linking, served.subscriptions.Reconsider)
+	background := append(served.background(flags.mirrorFlags), caching.watch,
+		func(ctx context.Context) { follow(ctx, logger, files) })
+	if asking.issuer != nil {
+		background = append(background, asking.issuer.Follow)
+	}
+	defer runUntil(ctx, background...)()
 	notifySystemd(logger, daemon.SdNotifyReady)
 	defer context.AfterFunc(ctx, func() { notifySystemd(logger, daemon.SdNotifyStopping) })()
 	return serveUntil(ctx, server, listener, flags.drainTimeout, logger)
@@ -281,6 +282,15 @@ func (f serveFlags) sessionKey() ([]byte, error) {
 			"rand -base64 48", minSessionKeyBytes))
 	}
 	return key, nil
+}
+
+// proxies are those whose word counts.
+func (f serveFlags) proxies() (forwarded.Proxies, error) {
+	proxies, err := forwarded.Parse(f.trustedProxies)
+	if err != nil {
+		return proxies, cli.Misused(fmt.Errorf("--trusted-proxy: %w", err))
+	}
+	return proxies, nil
 }
 
 // hosts returns the names that the Host header may have.

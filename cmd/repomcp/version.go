@@ -73,12 +73,7 @@ func newVersion(env cli.Environment) *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
 		Short: "Print the version and the protocol versions it speaks",
-		Args: func(c *cobra.Command, args []string) error {
-			if err := cobra.NoArgs(c, args); err != nil {
-				return cli.Misused(err)
-			}
-			return nil
-		},
+		Args:  cli.Arguments(cobra.NoArgs, ""),
 		RunE: func(*cobra.Command, []string) error {
 			_, err := fmt.Fprint(env.Stdout, describe())
 			return err

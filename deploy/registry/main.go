@@ -8,12 +8,10 @@ import (
 	"bytes"
 	"crypto/sha256"
 	_ "embed"
-	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
-	"io"
 	"os"
 	"path"
 	"path/filepath"
@@ -58,24 +56,11 @@ func fill(version, bundles string) ([]byte, error) {
 			continue
 		}
 		identifier, _ := p["identifier"].(string)
-		digest, err := digestFile(filepath.Join(bundles, path.Base(identifier)))
+		bundle, err := os.ReadFile(filepath.Join(bundles, path.Base(identifier)))
 		if err != nil {
 			return nil, err
 		}
-		p["fileSha256"] = digest
+		p["fileSha256"] = fmt.Sprintf("%x", sha256.Sum256(bundle))
 	}
 	return json.MarshalIndent(document, "", "  ")
-}
-
-func digestFile(name string) (string, error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = file.Close() }() // it was only read
-	sum := sha256.New()
-	if _, err := io.Copy(sum, file); err != nil {
-		return "", err
-	}
-	return hex.EncodeToString(sum.Sum(nil)), nil
 }

@@ -36,8 +36,6 @@ const (
 type Options struct {
 	Metrics   http.Handler
 	Catalogue *repos.Catalogue
-	// Health fails, and says why, when the server cannot do its work.
-	Health func() error
 	// Hosts are names that the Host header may have, without ports.
 	Hosts  []string
 	Logger *slog.Logger
@@ -102,7 +100,7 @@ func (s *Server) checkHost(next http.Handler) http.Handler {
 
 // healthz says whether the process can do its work.
 func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
-	if err := s.options.Health(); err != nil {
+	if err := s.options.Catalogue.Check(); err != nil {
 		plain(w, http.StatusServiceUnavailable, err.Error()+"\n")
 		return
 	}
@@ -114,7 +112,7 @@ func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
 // no reason to send clients elsewhere, who would miss the others.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	status, text := http.StatusOK, "ok\n"
-	if err := s.options.Health(); err != nil {
+	if err := s.options.Catalogue.Check(); err != nil {
 		status, text = http.StatusServiceUnavailable, err.Error()+"\n"
 	}
 	if s.draining.Load() {

@@ -4,6 +4,7 @@ package cli
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"runtime/debug"
 
@@ -67,6 +68,20 @@ func (e *UsageError) Unwrap() error { return e.Err }
 
 // Misused makes a [UsageError].
 func Misused(err error) error { return &UsageError{err} }
+
+// Arguments refuses what check does. The text, if any, says what to do.
+func Arguments(check cobra.PositionalArgs, text string) cobra.PositionalArgs {
+	return func(c *cobra.Command, args []string) error {
+		err := check(c, args)
+		switch {
+		case err == nil:
+			return nil
+		case text != "":
+			err = fmt.Errorf("%s: %w", text, err)
+		}
+		return Misused(err)
+	}
+}
 
 // CountArguments refuses another number of them.
 func CountArguments(least, most int, text string) cobra.PositionalArgs {

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 
 	"github.com/knadh/koanf/parsers/yaml"
@@ -38,12 +39,12 @@ func ApplySettings(c *cobra.Command, lookup func(string) (string, bool)) error {
 	return errors.Join(err, refuseNegative(c.Flags()))
 }
 
-func applyConfig(c *cobra.Command, path string) error {
+func readConfig(path string) (*koanf.Koanf, error) {
 	settings := koanf.New(nesting)
 	if err := settings.Load(file.Provider(path), yaml.Parser()); err != nil {
-		return fmt.Errorf("config file %s: %w", path, err)
+		return nil, fmt.Errorf("config file %s: %w", path, err)
 	}
-	return applyFile(c, settings, path)
+	return settings, nil
 }
 
 func applyEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
@@ -114,16 +115,21 @@ func PlainError(err error) error {
 	}
 }
 
-// applyFile takes the settings of this command. A key that is no flag of any
+// applyConfig takes the file's settings of this command. A key that is no flag of any
 // command is refused: it is a spelling mistake.
-func applyFile(c *cobra.Command, settings *koanf.Koanf, path string) error {
+func applyConfig(c *cobra.Command, path string) error {
+	settings, err := readConfig(path)
+	if err != nil {
+		return err
+	}
 	for _, key := range settings.Keys() {
 		if outer, inner, nested := strings.Cut(key, nesting); nested {
 			return fmt.Errorf("config file %s: %q has settings below it; write %q at the beginning of a line", path,
 				outer, strings.ReplaceAll(inner, nesting, ".")+":")
 		}
 		flag := c.Flags().Lookup(key)
-		if flag == nil && !anyCommandHas(c.Root(), key) {
+		has := func(other *cobra.Command) bool { return other.Flags().Lookup(key) != nil }
+		if flag == nil && !slices.ContainsFunc(Below(c.Root()), has) {
 			return fmt.Errorf("config file %s: unknown setting %q", path, key)
 		}
 		if flag == nil || flag.Changed {
@@ -152,23 +158,14 @@ func FileSetting(c *cobra.Command, name string) (string, error) {
 	if err != nil || path == "" || flag.Changed && !fromTheFile {
 		return flag.Value.String(), err
 	}
-	settings := koanf.New(nesting)
-	if err := settings.Load(file.Provider(path), yaml.Parser()); err != nil {
-		return "", fmt.Errorf("config file %s: %w", path, err)
+	settings, err := readConfig(path)
+	if err != nil {
+		return "", err
 	}
 	if !settings.Exists(name) {
 		return flag.DefValue, nil
 	}
 	return settings.String(name), nil
-}
-
-func anyCommandHas(root *cobra.Command, name string) bool {
-	for _, command := range Below(root) {
-		if command.Flags().Lookup(name) != nil {
-			return true
-		}
-	}
-	return false
 }
 
 // Below are all commands of a command, and theirs.

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/access/oauth/issuertest"
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
@@ -168,5 +169,21 @@ func TestNothingIsWritten(t *testing.T) {
 	report := Examine(t.Context(), Settings{Root: root, Deep: true, CacheDir: dir, CacheBytes: 1 << 20, Listen: "127.0.0.1:0"})
 	if after := state(); after != before || report.Faults > 0 {
 		t.Errorf("%+v\nbefore:\n%s\nafter:\n%s", report, before, after)
+	}
+}
+
+// An issuer that answers is told with its keys, and one that does not is a fault.
+func TestTheIssuerIsAsked(t *testing.T) {
+	issuer := issuertest.Start(t)
+	ask := func() string {
+		e := &examination{Settings: Settings{Asking: Asking{Issuer: issuer.URL, Audience: "https://git.example/mcp"}}, check: "issuer"}
+		return linesOf((*examination).checkIssuer, e)
+	}
+	if got, want := ask(), "ok       issuer       1 key, for tokens whose audience is https://git.example/mcp\n"; got != want {
+		t.Errorf("an issuer with a key: %q, want %q", got, want)
+	}
+	issuer.SetDown(true)
+	if got, want := ask(), "fault    issuer       --oauth-issuer "+issuer.URL+": "; !strings.HasPrefix(got, want) {
+		t.Errorf("an issuer that is down: %q, want %q", got, want)
 	}
 }

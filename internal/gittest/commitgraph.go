@@ -5,8 +5,6 @@ import (
 	"crypto/sha1"
 	"encoding/binary"
 	"encoding/hex"
-	"os"
-	"path/filepath"
 )
 
 // GraphField is a part of a commit's record in a commit-graph
@@ -63,10 +61,7 @@ func (r *Repo) CommitGraphPosition(commit string) (at uint32) {
 func (r *Repo) SwapInCommitGraph(a, b string) {
 	r.t.Helper()
 	r.editCommitGraph(func(g graphBytes) {
-		x, y := g.record(g.find(r.bytes(a))), g.record(g.find(r.bytes(b)))
-		for i := range x {
-			x[i], y[i] = y[i], x[i]
-		}
+		swap(g.record(g.find(r.bytes(a))), g.record(g.find(r.bytes(b))))
 	})
 }
 
@@ -81,20 +76,7 @@ func (r *Repo) bytes(digits string) []byte {
 
 func (r *Repo) editCommitGraph(edit func(g graphBytes)) {
 	r.t.Helper()
-	name := filepath.Join(r.Dir, "objects/info/commit-graph")
-	g, err := os.ReadFile(name)
-	if err != nil {
-		r.t.Fatal(err)
-	}
-	edit(g)
-	sum := sha1.Sum(g[:len(g)-sha1.Size])
-	copy(g[len(g)-sha1.Size:], sum[:])
-	if err := os.Chmod(name, 0o600); err != nil {
-		r.t.Fatal(err)
-	}
-	if err := os.WriteFile(name, g, 0o600); err != nil {
-		r.t.Fatal(err)
-	}
+	r.editSummed("objects/info/commit-graph", func(content []byte) { edit(content) })
 }
 
 type graphBytes []byte

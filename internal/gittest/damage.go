@@ -3,7 +3,6 @@ package gittest
 import (
 	"bytes"
 	"crypto/sha1"
-	"encoding/hex"
 	"os"
 	"path/filepath"
 )
@@ -14,53 +13,61 @@ import (
 // whose tables follow one another (gitformat-pack).
 func (r *Repo) SwapOffsets(a, b string) {
 	r.t.Helper()
-	names, err := filepath.Glob(r.Dir + "/objects/pack/*.idx")
-	if err != nil || len(names) != 1 {
-		r.t.Fatalf("%d indexes, %v", len(names), err)
+	const header, fanout, ids, crc, offset = 8, 1024, 8 + 1024, 4, 4
+	r.editSummed(r.onlyPack(".idx"), func(idx []byte) {
+		count := int(idx[header+fanout-1]) | int(idx[header+fanout-2])<<8
+		entry := func(id string) []byte {
+			at := bytes.Index(idx[ids:ids+count*sha1.Size], r.bytes(id))
+			if at < 0 {
+				r.t.Fatal(id, " is not in the pack")
+			}
+			return idx[ids+count*(sha1.Size+crc)+offset*(at/sha1.Size):][:offset]
+		}
+		swap(entry(a), entry(b))
+	})
+}
+
+func swap(a, b []byte) {
+	for i := range a {
+		a[i], b[i] = b[i], a[i]
 	}
-	idx, err := os.ReadFile(names[0])
+}
+
+// editSummed changes a file that ends with its checksum, and mends that.
+func (r *Repo) editSummed(name string, edit func(content []byte)) {
+	r.t.Helper()
+	content, err := os.ReadFile(filepath.Join(r.Dir, name))
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	const header, fanout, ids, crc, offset = 8, 1024, 8 + 1024, 4, 4
-	count := int(idx[header+fanout-1]) | int(idx[header+fanout-2])<<8
-	entry := func(id string) []byte {
-		raw, err := hex.DecodeString(id)
-		at := bytes.Index(idx[ids:ids+count*sha1.Size], raw)
-		if err != nil || at < 0 {
-			r.t.Fatal(id, " is not in the pack: ", err)
-		}
-		return idx[ids+count*(sha1.Size+crc)+offset*(at/sha1.Size):][:offset]
-	}
-	first, second := entry(a), entry(b)
-	for i := range first {
-		first[i], second[i] = second[i], first[i]
-	}
-	sum := sha1.Sum(idx[:len(idx)-sha1.Size])
-	copy(idx[len(idx)-sha1.Size:], sum[:])
-	if err := os.Chmod(names[0], 0o600); err != nil {
+	edit(content)
+	sum := sha1.Sum(content[:len(content)-sha1.Size])
+	copy(content[len(content)-sha1.Size:], sum[:])
+	if err := os.Chmod(filepath.Join(r.Dir, name), 0o600); err != nil {
 		r.t.Fatal(err)
 	}
-	if err := os.WriteFile(names[0], idx, 0o600); err != nil {
-		r.t.Fatal(err)
+	r.WriteFile(name, content)
+}
+
+// onlyPack is the name of the only file of a kind among the packs.
+func (r *Repo) onlyPack(kind string) string {
+	r.t.Helper()
+	names, err := filepath.Glob(filepath.Join(r.Dir, "objects/pack/*"+kind))
+	if err != nil || len(names) != 1 {
+		r.t.Fatalf("%d of %s, %v", len(names), kind, err)
 	}
+	return "objects/pack/" + filepath.Base(names[0])
 }
 
 // CopyPack puts the only pack of another repository beside those of this one.
 func (r *Repo) CopyPack(other *Repo) {
 	r.t.Helper()
-	for _, pattern := range []string{"*.pack", "*.idx"} { // an index is last, or its pack would be missing
-		names, err := filepath.Glob(filepath.Join(other.Dir, "objects/pack", pattern))
-		if err != nil || len(names) != 1 {
-			r.t.Fatalf("%s: %d, %v", pattern, len(names), err)
-		}
-		content, err := os.ReadFile(names[0])
+	for _, kind := range []string{".pack", ".idx"} { // an index is last, or its pack would be missing
+		name := other.onlyPack(kind)
+		content, err := os.ReadFile(filepath.Join(other.Dir, name))
 		if err != nil {
 			r.t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(r.Dir, "objects/pack", filepath.Base(names[0])), content,
-			0o600); err != nil {
-			r.t.Fatal(err)
-		}
+		r.WriteFile(name, content)
 	}
 }

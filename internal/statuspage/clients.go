@@ -2,18 +2,22 @@ package statuspage
 
 import "strings"
 
-// endpointMark stands for the address of MCP. YOUR_TOKEN has to be replaced by hand: the
-// page knows nobody's token.
-const endpointMark = "{endpoint}"
-
 // client is how one program is told of the server. The texts are those of
 // docs/install, by its file.
 type client struct {
 	name, file string
 	place      string // where the text belongs
-	// open is for a server that asks nobody who they are, and asked for one that wants
-	// a token.
-	open, asked string
+	// text has {endpoint} for the address of MCP, and marks of tokenParts.
+	text string
+}
+
+// tokenParts are marks, and what stands there where clients are asked for a token.
+// YOUR_TOKEN has to be replaced by hand: the page knows nobody's token.
+var tokenParts = []string{
+	"{option}", ` --header "Authorization: Bearer YOUR_TOKEN"`,
+	"{headers}", `, "headers": {"Authorization": "Bearer YOUR_TOKEN"}`,
+	"{export}", "# export REPOMCP_TOKEN=YOUR_TOKEN\n",
+	"{variable}", "\nbearer_token_env_var = \"REPOMCP_TOKEN\"",
 }
 
 // instruction is what to copy for a client.
@@ -21,58 +25,31 @@ type instruction struct{ Name, Place, Text string }
 
 // instructions fit a server.
 func instructions(endpoint string, tokens bool) []instruction {
+	marks := append([]string{"{endpoint}", endpoint}, tokenParts...)
+	if !tokens {
+		for i := 3; i < len(marks); i += 2 {
+			marks[i] = ""
+		}
+	}
+	filler := strings.NewReplacer(marks...)
 	list := make([]instruction, len(clients))
 	for i, c := range clients {
-		text := c.open
-		if tokens {
-			text = c.asked
-		}
-		list[i] = instruction{c.name, c.place, strings.ReplaceAll(text, endpointMark, endpoint)}
+		list[i] = instruction{c.name, c.place, filler.Replace(c.text)}
 	}
 	return list
 }
 
 // clients are those of docs/install that speak HTTP, and what most others read.
 var clients = []client{
-	{
-		name: "Claude Code", file: "claude-code.md", place: "In a terminal",
-		open:  `claude mcp add --transport http repomcp {endpoint}`,
-		asked: `claude mcp add --transport http repomcp {endpoint} --header "Authorization: Bearer YOUR_TOKEN"`,
-	},
-	{
-		name: "VS Code", file: "vscode.md", place: "In .vscode/mcp.json of a project",
-		open: `{"servers": {"repomcp": {"type": "http", "url": "{endpoint}"}}}`,
-		asked: `{"servers": {"repomcp": {"type": "http", "url": "{endpoint}", ` +
-			`"headers": {"Authorization": "Bearer YOUR_TOKEN"}}}}`,
-	},
-	{
-		name: "Cursor", file: "cursor.md", place: "In ~/.cursor/mcp.json",
-		open: `{"mcpServers": {"repomcp": {"url": "{endpoint}"}}}`,
-		asked: `{"mcpServers": {"repomcp": {"url": "{endpoint}", ` +
-			`"headers": {"Authorization": "Bearer YOUR_TOKEN"}}}}`,
-	},
-	{
-		name: "Codex", file: "codex.md", place: "In ~/.codex/config.toml",
-		open: "[mcp_servers.repomcp]\nurl = \"{endpoint}\"",
-		asked: "# export REPOMCP_TOKEN=YOUR_TOKEN\n[mcp_servers.repomcp]\nurl = \"{endpoint}\"\n" +
-			"bearer_token_env_var = \"REPOMCP_TOKEN\"",
-	},
-	{
-		name: "Gemini CLI", file: "gemini-cli.md", place: "In ~/.gemini/settings.json",
-		open: `{"mcpServers": {"repomcp": {"httpUrl": "{endpoint}"}}}`,
-		asked: `{"mcpServers": {"repomcp": {"httpUrl": "{endpoint}", ` +
-			`"headers": {"Authorization": "Bearer YOUR_TOKEN"}}}}`,
-	},
-	{
-		name: "Zed", file: "zed.md", place: "In settings.json of Zed",
-		open: `{"context_servers": {"repomcp": {"url": "{endpoint}"}}}`,
-		asked: `{"context_servers": {"repomcp": {"url": "{endpoint}", ` +
-			`"headers": {"Authorization": "Bearer YOUR_TOKEN"}}}}`,
-	},
-	{
-		name: "Other clients", file: "claude-code.md", place: "As JSON",
-		open: `{"mcpServers": {"repomcp": {"type": "http", "url": "{endpoint}"}}}`,
-		asked: `{"mcpServers": {"repomcp": {"type": "http", "url": "{endpoint}", ` +
-			`"headers": {"Authorization": "Bearer YOUR_TOKEN"}}}}`,
-	},
+	{"Claude Code", "claude-code.md", "In a terminal", "claude mcp add --transport http repomcp {endpoint}{option}"},
+	{"VS Code", "vscode.md", "In .vscode/mcp.json of a project",
+		`{"servers": {"repomcp": {"type": "http", "url": "{endpoint}"{headers}}}}`},
+	{"Cursor", "cursor.md", "In ~/.cursor/mcp.json", `{"mcpServers": {"repomcp": {"url": "{endpoint}"{headers}}}}`},
+	{"Codex", "codex.md", "In ~/.codex/config.toml",
+		"{export}[mcp_servers.repomcp]\nurl = \"{endpoint}\"{variable}"},
+	{"Gemini CLI", "gemini-cli.md", "In ~/.gemini/settings.json",
+		`{"mcpServers": {"repomcp": {"httpUrl": "{endpoint}"{headers}}}}`},
+	{"Zed", "zed.md", "In settings.json of Zed", `{"context_servers": {"repomcp": {"url": "{endpoint}"{headers}}}}`},
+	{"Other clients", "claude-code.md", "As JSON",
+		`{"mcpServers": {"repomcp": {"type": "http", "url": "{endpoint}"{headers}}}}`},
 }

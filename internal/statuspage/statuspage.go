@@ -17,6 +17,7 @@ import (
 	"encoding/base64"
 	"html/template"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -140,12 +141,9 @@ func list(all []string, query url.Values) listing {
 	l := listing{Search: clip(query.Get("q")), All: len(all)}
 	found := all
 	if words := strings.Fields(strings.ToLower(l.Search)); len(words) > 0 {
-		found = nil
-		for _, name := range all {
-			if hasAll(strings.ToLower(name), words) {
-				found = append(found, name)
-			}
-		}
+		found = slices.DeleteFunc(slices.Clone(all), func(name string) bool {
+			return slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(strings.ToLower(name), word) })
+		})
 	}
 	l.Found, l.Pages = len(found), max(1, (len(found)+PageSize-1)/PageSize)
 	asked, _ := strconv.Atoi(query.Get("page")) // 0 where it is no number, the largest where it is too large
@@ -169,15 +167,6 @@ func (l *listing) link(number int) template.URL {
 		values.Set("q", l.Search)
 	}
 	return template.URL("?" + values.Encode()) //nolint:gosec // Encode has escaped it
-}
-
-func hasAll(name string, words []string) bool {
-	for _, word := range words {
-		if !strings.Contains(name, word) {
-			return false
-		}
-	}
-	return true
 }
 
 func clip(text string) string {

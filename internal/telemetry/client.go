@@ -98,18 +98,6 @@ func (c *client) encode(m message) ([]byte, error) {
 	return compressed.Bytes(), err
 }
 
-// taken fails when a collector has not taken everything.
-func taken(reply []byte) error {
-	switch count, why, err := refusal(reply); {
-	case err != nil:
-		return errors.New("the collector's answer cannot be read")
-	case count > 0:
-		return fmt.Errorf("the collector refused %d: %s", count, why)
-	default:
-		return nil
-	}
-}
-
 // post sends a body once. After a failure it says how long to wait at least before
 // the next attempt; less than 0 is that there is no use in one.
 func (c *client) post(ctx context.Context, body []byte) (content []byte, pause time.Duration, err error) {

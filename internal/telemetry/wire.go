@@ -1,6 +1,7 @@
 package telemetry
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"time"
@@ -109,50 +110,41 @@ func scopeOf(s instrumentation.Scope) (m message) {
 	return m
 }
 
-// refusal reads of a reply how many spans or points the collector has not taken, and
-// why.
-func refusal(reply []byte) (count uint64, why string, err error) {
+// taken fails when a reply says that the collector has not taken all spans or points.
+func taken(reply []byte) error {
 	const partialSuccess, rejected, errorMessage = 1, 1, 2
-	err = fields(reply, func(field protowire.Number, part []byte, _ uint64) error {
-		if field != partialSuccess {
-			return nil
-		}
-		return fields(part, func(field protowire.Number, text []byte, number uint64) error {
-			switch field {
-			case rejected:
-				count = number
-			case errorMessage:
-				why = string(text)
-			}
-			return nil
-		})
-	})
-	return count, why, err
+	part, _, err := find(reply, partialSuccess)
+	_, count, failed := find(part, rejected)
+	why, _, _ := find(part, errorMessage) // fails as the one before
+	switch {
+	case err != nil || failed != nil:
+		return errors.New("the collector's answer cannot be read")
+	case count > 0:
+		return fmt.Errorf("the collector refused %d: %s", count, why)
+	default:
+		return nil
+	}
 }
 
-// fields calls visit with each field of a message that has bytes or a number.
-func fields(m []byte, visit func(field protowire.Number, value []byte, number uint64) error) error {
+// find reads a message to its end, and returns the bytes or the number of a field that it
+// has last.
+func find(m []byte, wanted protowire.Number) (value []byte, number uint64, err error) {
 	for len(m) > 0 {
 		field, kind, n := protowire.ConsumeTag(m)
 		if n < 0 {
-			return protowire.ParseError(n)
+			return nil, 0, protowire.ParseError(n)
 		}
 		m = m[n:]
 		if n = protowire.ConsumeFieldValue(field, kind, m); n < 0 {
-			return protowire.ParseError(n)
+			return nil, 0, protowire.ParseError(n)
 		}
-		var value []byte
-		var number uint64
-		switch kind {
-		case protowire.BytesType:
+		switch {
+		case field == wanted && kind == protowire.BytesType:
 			value, _ = protowire.ConsumeBytes(m)
-		case protowire.VarintType:
+		case field == wanted && kind == protowire.VarintType:
 			number, _ = protowire.ConsumeVarint(m)
-		}
-		if err := visit(field, value, number); err != nil {
-			return err
 		}
 		m = m[n:]
 	}
-	return nil
+	return value, number, nil
 }
