@@ -26,15 +26,16 @@ func Crowd(t testing.TB, root string, count int) []string {
 	names := make([]string, count)
 	for i := range names {
 		names[i] = fmt.Sprintf("group-%02d/team-%d/project-%05d", i/100, i%7, i)
-		if err := linkTree(pattern.Dir, filepath.Join(root, names[i]+".git")); err != nil {
+		if err := LinkTree(pattern.Dir, filepath.Join(root, names[i]+".git")); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return names
 }
 
-// linkTree copies folders, and gives their files one more name each.
-func linkTree(from, to string) error {
+// LinkTree copies folders, and gives their files one more name each. Nobody may write
+// into those afterwards.
+func LinkTree(from, to string) error {
 	if err := os.MkdirAll(to, 0o750); err != nil {
 		return err
 	}
@@ -42,7 +43,7 @@ func linkTree(from, to string) error {
 	for _, entry := range entries {
 		source, target := filepath.Join(from, entry.Name()), filepath.Join(to, entry.Name())
 		if entry.IsDir() {
-			err = errors.Join(err, linkTree(source, target))
+			err = errors.Join(err, LinkTree(source, target))
 		} else {
 			err = errors.Join(err, os.Link(source, target))
 		}

@@ -3,6 +3,7 @@ package httpx_test
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -245,10 +246,7 @@ func (d *damagedMirrors) attack(t *testing.T, o *outcomes, number int, damage da
 		part(0, at, min(at+100_000, n-1))
 		part(1, n-1, n-1)
 	}
-	if err := os.RemoveAll(repo.Dir); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.CopyFS(repo.Dir, os.DirFS(d.sound.Dir)); err != nil {
+	if err := errors.Join(os.RemoveAll(repo.Dir), gittest.LinkTree(d.sound.Dir, repo.Dir)); err != nil {
 		t.Fatal(err)
 	}
 	for path, a := range begun {

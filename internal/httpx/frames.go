@@ -16,8 +16,8 @@ const socketChunk = 16 << 10
 func (s *socket) Write(ctx context.Context, fill func(io.Writer) error) error {
 	w := &frameWriter{ctx: ctx, conn: s.conn}
 	err := fill(w)
-	if err == nil {
-		err = w.close()
+	if err == nil && w.message != nil {
+		err = w.message.Close()
 	}
 	return s.dropIf(err)
 }
@@ -52,13 +52,6 @@ func (w *frameWriter) Write(p []byte) (written int, err error) {
 		}
 	}
 	return written, nil
-}
-
-func (w *frameWriter) close() error {
-	if w.message == nil {
-		return nil
-	}
-	return w.message.Close()
 }
 
 const (

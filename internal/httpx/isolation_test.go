@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -35,19 +36,24 @@ func bodyOf(tenant int) string { return fmt.Sprintf("nest%02dbody", tenant) }
 func nest(t *testing.T) (build func(root string), heads []string) {
 	heads = make([]string, tenants)
 	return func(root string) {
+		pattern := gittest.At(t, filepath.Join(t.TempDir(), "pattern.git"))
+		pattern.Commit("shared", gittest.Regular("common", "common text\n"))
 		for i := range heads {
-			repo := gittest.At(t, filepath.Join(root, nameOf(i)+".git"))
+			repo := gittest.Existing(t, filepath.Join(root, nameOf(i)+".git"))
+			if err := os.CopyFS(repo.Dir, os.DirFS(pattern.Dir)); err != nil {
+				t.Fatal(err)
+			}
 			repo.WriteFile("description", []byte(bodyOf(i)+"\n"))
-			repo.Commit("shared", gittest.Regular("common", "common text\n"))
+			repo.WriteFile("HEAD", []byte("ref: refs/heads/"+bodyOf(i)+"\n"))
 			heads[i] = repo.Commit(bodyOf(i), gittest.Regular(bodyOf(i)+"/file", "common "+bodyOf(i)+"\n"))
-			repo.Git("symbolic-ref", "HEAD", "refs/heads/"+bodyOf(i))
+			repo.SetRef("refs/tags/v"+bodyOf(i), repo.Store("tag", fmt.Sprintf("object %s\ntype commit\ntag v%s\n"+
+				"tagger A U Thor <author@example.com> 1700000000 +0000\n\n%s\n", heads[i], bodyOf(i), bodyOf(i))))
 		}
 		for i := range heads {
 			next := (i + 1) % tenants
 			repo := gittest.Existing(t, filepath.Join(root, nameOf(i)+".git"))
 			repo.Commit("modules", gittest.Regular(".gitmodules", "[submodule \"a\"]\npath = lib\nurl = https://x.example/"+nameOf(next)+"\n"),
 				gittest.Gitlink("lib", heads[next]))
-			repo.Git("tag", "-a", "-m", bodyOf(i), "v"+bodyOf(i), bodyOf(i))
 		}
 	}, heads
 }

@@ -47,8 +47,9 @@ func (s *Server) link(c echo.Context) error {
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("X-Robots-Tag", "noindex")
 	h.Set("Cross-Origin-Resource-Policy", "cross-origin") // for pages that have the link
-	token, ok := splitLink(r)
-	if !ok {
+
+	token := strings.TrimPrefix(r.URL.EscapedPath(), linkPath) // as it was sent
+	if r.URL.RawQuery != "" || r.URL.ForceQuery || r.ContentLength != 0 {
 		return s.refuseLink(c, links.ErrForged)
 	}
 	tag, resume := resumed(r)
@@ -66,12 +67,6 @@ func (s *Server) link(c echo.Context) error {
 		r.Header.Set("If-Range", entityTag(linked.Content))
 	}
 	return s.deliverLink(c, linked)
-}
-
-// splitLink takes the URL apart as it was sent.
-func splitLink(r *http.Request) (token string, ok bool) {
-	token = strings.TrimPrefix(r.URL.EscapedPath(), linkPath)
-	return token, r.URL.RawQuery == "" && !r.URL.ForceQuery && r.ContentLength == 0
 }
 
 // resumed finds the secret of a download in the If-Range of a request that goes

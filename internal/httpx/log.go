@@ -41,7 +41,8 @@ func (s *Server) logRequest(next echo.HandlerFunc) echo.HandlerFunc {
 			id = rand.Text()
 		}
 		c.Response().Header().Set(headerRequestID, id)
-		ctx, account := s.account(access.WithAddress(c.Request().Context(), clientNetwork(c.Request())))
+		ctx, account := resources.WithAccount(
+			access.WithAddress(c.Request().Context(), clientNetwork(c.Request())), s.options.Stages)
 		ctx, release := limits.WithKept(ctx)
 		defer release()
 		c.SetRequest(c.Request().WithContext(ctx))

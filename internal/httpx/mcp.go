@@ -228,7 +228,7 @@ func (s *Server) batchReplies(c echo.Context, requests []*mcp.Request) error {
 // by release.
 func (s *Server) batched(c echo.Context, request *mcp.Request) (message []byte, release func()) {
 	start, outcome := time.Now(), mcp.OutcomeAborted
-	ctx, account := s.account(c.Request().Context())
+	ctx, account := resources.WithAccount(c.Request().Context(), s.options.Stages)
 	defer func() {
 		resources.AccountOf(c.Request().Context()).Join(account)
 		s.observeMessage(c, request, account, outcome, int64(len(message)), time.Since(start))

@@ -1,7 +1,6 @@
 package httpx
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"time"
@@ -106,15 +105,6 @@ const (
 
 // keyRequest of the echo context is the message of MCP that an HTTP request carries.
 const keyRequest = "request"
-
-// account gives a request an account, with its stages where somebody wants them.
-func (s *Server) account(ctx context.Context) (context.Context, *resources.Account) {
-	ctx, account := resources.WithAccount(ctx)
-	if s.options.Stages {
-		account.KeepStages()
-	}
-	return ctx, account
-}
 
 // origin is where a request came from.
 func origin(c echo.Context) mcp.Origin {

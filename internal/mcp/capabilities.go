@@ -44,7 +44,7 @@ func (s *Server) capabilities(ctx context.Context, r *Request) capabilities {
 		Resources:  resourceCapabilities{ListChanged: true, Subscribe: true},
 		Extensions: make(map[string]any),
 	}
-	if modes := s.modes(ctx); modes != nil {
+	if modes := s.modes(ctx, r); modes != nil {
 		c.Resources.Stream = true
 		c.Extensions[ExtensionStream] = streamExtension{MethodStream, modes}
 	}

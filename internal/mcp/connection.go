@@ -101,7 +101,6 @@ func (c *Connection) cancelled(params Params) {
 }
 
 func (c *Connection) answer(ctx context.Context, r *Request, notify func([]byte) error) Reply {
-	ctx = overSocket(ctx)
 	switch {
 	case r.Method == MethodStream && c.server.resources.Downloads():
 		return Reply{Message: c.stream(ctx, r)}

@@ -36,21 +36,14 @@ const (
 // deliveries are the values of _meta's io.github.repomcp/delivery.
 var deliveries = map[string]Delivery{deliveryDirect: DeliveryDirect, deliveryURL: DeliveryURL}
 
-// socketKey of a context says that the reply has no place for bytes.
-type socketKey struct{}
-
-// overSocket marks a request whose reply has no place for bytes.
-func overSocket(ctx context.Context) context.Context {
-	return context.WithValue(ctx, socketKey{}, true)
-}
-
-// modes are the ways in which a client that came so gets the bytes.
-func (s *Server) modes(ctx context.Context) []string {
+// modes are the ways in which a client that came so gets the bytes. Over a connection
+// the reply has no place for them.
+func (s *Server) modes(ctx context.Context, r *Request) []string {
 	if !s.resources.Downloads() {
 		return nil
 	}
 	var modes []string
-	if ctx.Value(socketKey{}) == nil {
+	if r.connection == "" {
 		modes = append(modes, deliveryDirect)
 		if s.resources.Redirects() {
 			modes = append(modes, deliveryRedirect)

@@ -42,9 +42,10 @@ type Stage struct {
 
 type keyAccount struct{}
 
-// WithAccount gives a request's context an account.
-func WithAccount(ctx context.Context) (context.Context, *Account) {
-	a := &Account{}
+// WithAccount gives a request's context an account, which keeps stages where somebody
+// wants them: nothing is kept, or allocated, of those otherwise.
+func WithAccount(ctx context.Context, stages bool) (context.Context, *Account) {
+	a := &Account{timed: stages}
 	return context.WithValue(ctx, keyAccount{}, a), a
 }
 
@@ -118,13 +119,6 @@ func (a *Account) Attributes() []slog.Attr {
 		list = append(list, slog.Bool("stale", true))
 	}
 	return list
-}
-
-// KeepStages has stages kept from now on. Nothing is kept, or allocated, without it.
-func (a *Account) KeepStages() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.timed = true
 }
 
 // Stage begins a part of the work; end ends it.

@@ -15,11 +15,11 @@ func TestStagesAreKeptForWhoWantsThem(t *testing.T) { //nolint:paralleltest // i
 		resources.AccountOf(ctx).Mark("moment")
 		end()
 	}
-	ctx, account := resources.WithAccount(t.Context())
+	ctx, account := resources.WithAccount(t.Context(), false)
 	if allocated := testing.AllocsPerRun(100, func() { work(ctx) }); allocated != 0 || account.Stages() != nil {
 		t.Errorf("%v allocations for %v, which nobody wants", allocated, account.Stages())
 	}
-	account.KeepStages()
+	ctx, account = resources.WithAccount(t.Context(), true)
 	work(ctx)
 	var names []string
 	for _, stage := range account.Stages() {
@@ -43,12 +43,12 @@ func TestStagesAreKeptForWhoWantsThem(t *testing.T) { //nolint:paralleltest // i
 // has failed.
 func TestAccountsOfPartsAreJoined(t *testing.T) {
 	t.Parallel()
-	_, whole := resources.WithAccount(t.Context())
+	_, whole := resources.WithAccount(t.Context(), false)
 	for _, part := range []struct {
 		tool string
 		code int
 	}{{"first", -32602}, {"second", 0}} {
-		_, account := resources.WithAccount(t.Context())
+		_, account := resources.WithAccount(t.Context(), false)
 		account.Call(part.tool, "repo", "main")
 		if part.code != 0 {
 			account.Fail(part.code)

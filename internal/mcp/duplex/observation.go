@@ -2,34 +2,13 @@ package duplex
 
 import (
 	"context"
+	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"
 )
-
-// account gives a request an account, with its stages where somebody wants them.
-func (c *Conversation) account(ctx context.Context) context.Context {
-	ctx, account := resources.WithAccount(ctx)
-	if c.options.Stages {
-		account.KeepStages()
-	}
-	return ctx
-}
-
-// tell has the observer know what became of a message.
-func (c *Conversation) tell(
-	ctx context.Context, request *mcp.Request, outcome string, length int64, took time.Duration,
-) {
-	if c.options.Observer == nil {
-		return
-	}
-	account := resources.AccountOf(ctx)
-	c.options.Observer.Message(mcp.Exchange{
-		Transport: c.options.Transport, Method: request.Method, Tool: account.Facts().Tool, Outcome: outcome, Bytes: length,
-		Took: took, Details: mcp.Details{Request: request, Account: account, Origin: c.options.Origin},
-	})
-}
 
 // noticed logs a notification, which takes no time. What a client answers to the server
 // is none.
@@ -55,4 +34,23 @@ func (c *Conversation) tellOfEnd(began time.Time) {
 			Transport: c.options.Transport, Version: version, Took: time.Since(began), Origin: c.options.Origin,
 		})
 	}
+}
+
+// log writes one line per message, and has the observer know what became of it.
+func (c *Conversation) log(
+	ctx context.Context, request *mcp.Request, outcome string, length int64, took time.Duration,
+) {
+	account := resources.AccountOf(ctx)
+	if c.options.Observer != nil {
+		c.options.Observer.Message(mcp.Exchange{
+			Transport: c.options.Transport, Method: request.Method, Tool: account.Facts().Tool, Outcome: outcome, Bytes: length,
+			Took: took, Details: mcp.Details{Request: request, Account: account, Origin: c.options.Origin},
+		})
+	}
+	attributes := []slog.Attr{
+		c.options.Place, slog.String("rpc", strings.ToValidUTF8(resources.ClipLong(request.Method), "\uFFFD")),
+		slog.String("outcome", outcome), slog.Int64("bytes", length), slog.Float64("seconds", took.Seconds()),
+	}
+	attributes = append(append(attributes, account.Attributes()...), c.options.From...)
+	c.options.Logger.LogAttrs(ctx, slog.LevelInfo, "request", attributes...)
 }

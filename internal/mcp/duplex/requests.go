@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"context"
 	"io"
-	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
@@ -69,7 +67,7 @@ func (c *Conversation) begin(ctx context.Context, messages []mcp.Message, batch 
 // notifications lasts, and so does not keep its slot: their number has a limit
 // of its own.
 func (c *Conversation) single(ctx context.Context, message mcp.Message, free func()) (work func()) {
-	ctx = c.account(ctx)
+	ctx, _ = resources.WithAccount(ctx, c.options.Stages)
 	ctx, release := limits.WithKept(ctx)
 	request, failure := c.client.Admit(message)
 	request.Mode, request.AcceptsBinary = c.options.Mode, true
@@ -123,7 +121,7 @@ func (c *Conversation) batch(ctx context.Context, messages []mcp.Message) (work 
 			c.noticed(ctx, request.Message)
 			continue
 		}
-		ctx := c.account(ctx)
+		ctx, _ := resources.WithAccount(ctx, c.options.Stages)
 		call, failure := c.client.Start(ctx, request)
 		replies = append(replies, func() []byte {
 			ctx, release := limits.WithKept(ctx)
@@ -196,17 +194,4 @@ func (c *Conversation) answer(
 	}()
 	reply = call.Answer(func(notification []byte) error { return c.write(ctx, notification) })
 	return reply, mcp.OutcomeOf(resources.AccountOf(ctx))
-}
-
-// log writes one line per message, and tells of it.
-func (c *Conversation) log(
-	ctx context.Context, request *mcp.Request, outcome string, length int64, took time.Duration,
-) {
-	c.tell(ctx, request, outcome, length, took)
-	attributes := []slog.Attr{
-		c.options.Place, slog.String("rpc", strings.ToValidUTF8(resources.ClipLong(request.Method), "\uFFFD")),
-		slog.String("outcome", outcome), slog.Int64("bytes", length), slog.Float64("seconds", took.Seconds()),
-	}
-	attributes = append(append(attributes, resources.AccountOf(ctx).Attributes()...), c.options.From...)
-	c.options.Logger.LogAttrs(ctx, slog.LevelInfo, "request", attributes...)
 }
