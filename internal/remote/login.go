@@ -178,19 +178,6 @@ func onThisMachine(origin string) bool {
 	return err == nil && (u.Hostname() == "localhost" || strings.HasPrefix(u.Hostname(), "127.") || u.Hostname() == "::1")
 }
 
-// endpointOf is the MCP endpoint of a server that is named without a path.
-func endpointOf(server string) string {
-	u, err := url.Parse(server)
-	if err != nil || u.Path != "" && u.Path != "/" {
-		return server
-	}
-	u.Path = "/mcp"
-	if strings.HasPrefix(u.Scheme, "ws") {
-		u.Path = "/ws"
-	}
-	return u.String()
-}
-
 // readToken reads from a terminal without showing it, or from a pipe.
 func readToken(in *os.File, prompt io.Writer, origin string) (string, error) {
 	if !term.IsTerminal(int(in.Fd())) {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"strings"
 	"time"
 
@@ -79,7 +80,21 @@ func (r *target) endpoint(args []string) (rest []string, err error) {
 	if r.url == "" {
 		return nil, cli.Misused(errors.New("name the MCP endpoint, as the first argument or in REPOMCP_URL"))
 	}
+	r.url = endpointOf(r.url)
 	return args, nil
+}
+
+// endpointOf is the MCP endpoint of a server that is named without a path.
+func endpointOf(server string) string {
+	u, err := url.Parse(server)
+	if err != nil || u.Host == "" || u.Path != "" && u.Path != "/" {
+		return server
+	}
+	u.Path = "/mcp"
+	if strings.HasPrefix(u.Scheme, "ws") {
+		u.Path = "/ws"
+	}
+	return u.String()
 }
 
 // isEndpoint reports whether an argument is that, and not a resource.
@@ -239,8 +254,8 @@ func ExitCode(err error) int {
 }
 
 // endpointHelp is a part of the help of commands.
-const endpointHelp = `The endpoint is https://HOST/mcp, wss://HOST/ws, or stdio: with a command behind it
-that serves over its standard streams. No shell reads that command: spaces separate
+const endpointHelp = `The endpoint is https://HOST/mcp, wss://HOST/ws (the path may be left out of both), or
+stdio: with a command behind it that serves over its standard streams. No shell reads that command: spaces separate
 its words, and quotes (' or ") keep those that have spaces together.`
 
 // exitCodesHelp is a part of the help of commands.
