@@ -56,7 +56,6 @@ func (d *descriptors) pin(set *packSet) bool {
 	return true
 }
 
-// unpin is the end of a pin.
 func (d *descriptors) unpin(set *packSet) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -114,7 +113,6 @@ func (d *descriptors) reserve(n int) error {
 	return nil
 }
 
-// count is how many are reserved.
 func (d *descriptors) count() int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -137,7 +135,6 @@ func (d *descriptors) close() {
 	d.closeIdle(time.Now())
 }
 
-// isClosed says whether the files of a set are closed.
 func (d *descriptors) isClosed(set *packSet) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/hex"
 	"errors"
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -180,7 +179,7 @@ func parseTagTarget(id ID, content []byte) (ID, error) {
 	line, _, _ := bytes.Cut(content, []byte("\n"))
 	hex, ok := strings.CutPrefix(string(line), "object ")
 	if !ok {
-		return ID{}, damage(id, fmt.Errorf("tag names no object"))
+		return ID{}, damage(id, errors.New("tag names no object"))
 	}
 	target, err := ParseID(hex)
 	if err != nil {

@@ -111,10 +111,9 @@ func list(root *os.Root, name string, mode fs.FileMode) ([]fs.DirEntry, error) {
 	return nil, file.Close()
 }
 
-// Verify reads the packs of all repositories once, one after the other, and
-// logs those that differ from their checksums, and commit-graphs that differ from
-// the commits. Reading an object notices damage
-// to that object only; this notices it before anybody asks.
+// Verify reads the packs of all repositories once, one after the other, and logs those
+// that differ from their checksums, and commit-graphs that differ from the commits:
+// before anybody asks for the object that is damaged.
 func (c *Catalogue) Verify(ctx context.Context) {
 	damaged := 0
 	for _, name := range c.Names() {

@@ -25,11 +25,11 @@ func (s *Snapshot) resolve(ctx context.Context, revision string) (Commit, error)
 		return Commit{}, err
 	}
 	id, err := s.peel(object)
-	if err != nil {
-		if !errors.Is(err, errNotCommit) {
-			err = mustExist(object, err)
-		}
+	if errors.Is(err, errNotCommit) {
 		return Commit{}, err
+	}
+	if err != nil {
+		return Commit{}, mustExist(object, err)
 	}
 	commit, err := s.Commit(id)
 	return commit, mustExist(id, err)

@@ -153,8 +153,7 @@ const averageEntryBytes = 36
 // leads. Entries out of order are taken as git takes them.
 func parseTree(id ID, content []byte) ([]TreeEntry, error) {
 	entries := make([]TreeEntry, 0, len(content)/averageEntryBytes)
-	err := eachEntry(id, content, func(entry TreeEntry) { entries = append(entries, entry) })
-	if err != nil {
+	if err := eachEntry(id, content, func(entry TreeEntry) { entries = append(entries, entry) }); err != nil {
 		return nil, err
 	}
 	return entries, nil

@@ -3,9 +3,8 @@ package newest
 
 import "iter"
 
-// Queue returns what has the highest rank
-// first, of those what has the latest date, and of those what was added first. The zero
-// Queue is empty.
+// Queue returns what has the highest rank first, of those what has the latest date, and
+// of those what was added first. The zero Queue is empty.
 type Queue[T any] struct {
 	items []dated[T] // a binary heap
 	added int
