@@ -9,7 +9,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 )
@@ -104,58 +103,4 @@ func (c *Codec) BenchmarkFirstByte(b *testing.B) {
 		wait += dst.at.Sub(start)
 	}
 	b.ReportMetric(float64(wait.Microseconds())/float64(b.N), "µs/first-byte")
-}
-
-// BenchmarkMemory compresses the tree in many streams at once, from files and
-// not from memory, and reports the most anonymous memory of the process.
-func (c *Codec) BenchmarkMemory(b *testing.B) {
-	name := SourceTar(b)
-	for _, streams := range []int{1, 50} {
-		b.Run(fmt.Sprint(streams), func(b *testing.B) {
-			compressor := c.Start(b, 0)
-			var most int
-			for b.Loop() {
-				var all sync.WaitGroup
-				for range streams {
-					all.Go(func() { c.compressFile(b, compressor, name) })
-				}
-				done := make(chan struct{})
-				go func() { all.Wait(); close(done) }()
-				for running := true; running; {
-					select {
-					case <-done:
-						running = false
-					case <-time.After(10 * time.Millisecond):
-						most = max(most, anonymousMemory(b))
-					}
-				}
-			}
-			b.ReportMetric(float64(most)/1024, "MiB-anonymous")
-		})
-	}
-}
-
-func (c *Codec) compressFile(b *testing.B, compressor Compressor, name string) {
-	f, err := os.Open(name)
-	if err != nil {
-		b.Error(err)
-		return
-	}
-	defer f.Close() //nolint:errcheck // read only
-	copyPieces(b, compressor.Open(io.Discard, c.Default), f)
-}
-
-// anonymousMemory returns the process's anonymous memory in KiB, where Linux
-// tells.
-func anonymousMemory(b *testing.B) int {
-	status, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		b.Skip("no /proc here")
-	}
-	_, rest, _ := strings.Cut(string(status), "RssAnon:")
-	var kib int
-	if _, err := fmt.Sscan(rest, &kib); err != nil {
-		b.Fatal(err)
-	}
-	return kib
 }

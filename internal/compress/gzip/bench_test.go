@@ -13,7 +13,6 @@ import (
 )
 
 func BenchmarkFirstByte(b *testing.B) { codec.BenchmarkFirstByte(b) }
-func BenchmarkMemory(b *testing.B)    { codec.BenchmarkMemory(b) }
 
 // BenchmarkCompress compares with the libraries that compress by one processor.
 func BenchmarkCompress(b *testing.B) {

@@ -8,7 +8,6 @@ import (
 )
 
 func BenchmarkFirstByte(b *testing.B) { codec.BenchmarkFirstByte(b) }
-func BenchmarkMemory(b *testing.B)    { codec.BenchmarkMemory(b) }
 
 func BenchmarkCompress(b *testing.B) {
 	data, err := os.ReadFile(compresstest.SourceTar(b))
