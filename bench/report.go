@@ -51,7 +51,7 @@ func (f reportFile) write(text string) error {
 func (b *bench) markdown(ctx context.Context) string {
 	var text strings.Builder
 	text.WriteString("## Beside git, compressors and go-git\n\nTo repeat it: `make bench`\n\n")
-	machine, _ := shell(ctx, nil, commands+"facts") // what cannot be found is left empty
+	machine, _ := shell(ctx, nil, commands+"facts 2> /dev/null") // what cannot be found is left empty
 	for line := range strings.Lines(machine) {
 		text.WriteString("* " + strings.TrimSpace(line) + "\n")
 	}
