@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/repomcp/repomcp/client"
 	"github.com/repomcp/repomcp/internal/archive"
@@ -164,10 +165,17 @@ func TestWatchComesBackOverWebSocket(t *testing.T) {
 		}
 		w := watchAll(t, c, "repo://team/app/refs/heads/main")
 		w.until("at first", isCommit(strings.TrimSpace(s.repo.Git("rev-parse", "main"))))
-		kill := c // the connection is hijacked, so that the proxy cannot end it
-		client.BreakConnection(kill)
-		if err := <-retried; !errors.Is(err, client.ErrNetwork) {
-			t.Errorf("the connection ended with %v", err)
+		// The connection is hijacked, so that the proxy cannot end it. One that nobody
+		// listens over yet is made anew without a word.
+		for heard := false; !heard; {
+			client.BreakConnection(c)
+			select {
+			case err := <-retried:
+				if heard = true; !errors.Is(err, client.ErrNetwork) {
+					t.Errorf("the connection ended with %v", err)
+				}
+			case <-time.After(time.Second):
+			}
 		}
 		w.until("after the break", isCommit(s.repo.Commit("main", gittest.Regular("README.md", protocol))))
 		_ = w.stop()

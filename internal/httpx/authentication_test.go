@@ -432,7 +432,11 @@ func TestASessionIsOfWhoBeganIt(t *testing.T) {
 			c.verb, c.path = verb, "/mcp"
 			c.header.Set("Authorization", authorization)
 			cases++
-			ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond) // an event stream has no end
+			patience := time.Minute
+			if verb == http.MethodGet { // an event stream has no end
+				patience = 200 * time.Millisecond
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), patience)
 			defer cancel()
 			a, err := d.send(ctx, c)
 			if err != nil {

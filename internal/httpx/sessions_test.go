@@ -314,7 +314,7 @@ func TestRefusalsOfMessagesAreMessages(t *testing.T) {
 			"foreign Host":     {func(c *call) { c.host = "evil.example" }, http.StatusForbidden},
 			"header twice":     {func(c *call) { c.header.Add("Content-Type", "application/json") }, http.StatusBadRequest},
 			"no Accept":        {func(c *call) { c.header.Set("Accept", "text/html") }, http.StatusNotAcceptable},
-			"large body":       {func(c *call) { c.body = make([]byte, 2<<20) }, http.StatusRequestEntityTooLarge},
+			"large body":       {func(c *call) { c.body = make([]byte, 1<<20+1) }, http.StatusRequestEntityTooLarge},
 			"plain text":       {func(c *call) { c.header.Set("Content-Type", "text/plain") }, http.StatusUnsupportedMediaType},
 			"Content-Encoding": {func(c *call) { c.header.Set("Content-Encoding", "gzip") }, http.StatusUnsupportedMediaType},
 		} {
