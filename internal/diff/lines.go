@@ -3,6 +3,7 @@ package diff
 import (
 	"context"
 	"errors"
+	"runtime"
 )
 
 // MaxBytes is the longest text that is compared, as in git. Positions fit into 32 bits below it.
@@ -33,6 +34,7 @@ type Options struct {
 // two changes there is at least one line that both texts have. The error is
 // [ErrTooLarge] or the context's.
 func Lines(ctx context.Context, a, b []byte, o Options) ([]Change, error) {
+	runtime.Gosched() // a blame makes thousands
 	if len(a) > MaxBytes || len(b) > MaxBytes {
 		return nil, ErrTooLarge
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"runtime"
 	"slices"
 
 	"github.com/repomcp/repomcp/internal/objects/pack"
@@ -47,12 +48,21 @@ func readHeader[T any](
 // one would push out many small ones, which cost more to find.
 const sharedObject = 128 << 10
 
+// readsInARow take about a millisecond. To let others run costs as much as a small read.
+const readsInARow = 64
+
 // ReadVerified appends a whole object to buf, which may be nil, and returns what
 // that becomes. The object is compared with its id: a copy that does not match is
 // damage, and a sound one in another pack is taken instead. An object of more than
 // limit bytes is refused with [ErrTooLarge] before anything of its size is
 // allocated. After an error buf is as it was, apart from bytes beyond its length.
+//
+// Now and then others run first: whoever reads a history would else keep a processor
+// for ten milliseconds at a time, and what waits behind a dozen of them is late.
 func (s *Snapshot) ReadVerified(id ID, limit int64, buf []byte) (kind Type, data []byte, err error) {
+	if s.reads.Add(1)%readsInARow == 0 {
+		runtime.Gosched()
+	}
 	if err := s.enter(); err != nil {
 		return 0, buf, err
 	}

@@ -17,6 +17,7 @@ type Snapshot struct {
 	db     *Database
 	users  atomic.Int64 // running calls and open objects, one more until Close
 	closed atomic.Bool
+	reads  atomic.Uint64
 	view   atomic.Pointer[view]
 
 	mu     sync.Mutex // one goroutine looks for new packs, the others wait
