@@ -1,22 +1,24 @@
 # Measurements. `make bench` compares the program with git, compressors and
-# go-git, and writes docs/performance.md; it wants Linux, git, gzip, zstd,
-# openssl, some GiB of disk for repositories that it keeps, and a quiet machine for
+# go-git, and writes what it found to docs/performance.md; it wants Linux, git, gzip,
+# zstd, openssl, some GiB of disk for repositories that it keeps, and a quiet machine for
 # half an hour. REPOMCP_BENCH_REPO names a repository of your own to measure as
-# well; BENCH has flags, for example
+# well; BENCH has flags. `go run ./bench -quick` only prints, of small repositories.
 #
-#	make bench BENCH='-quick -o -'
-#
-# `make bench-sync` compares sync alone with git, curl and rsync, and prints that; it
-# wants rsync, too, and 15 GiB of disk, or of memory with BENCH='-dir /dev/shm/bench'.
+# `make bench-sync` does so for sync alone, with git, curl and rsync; it wants 15 GiB of
+# disk, or of memory with BENCH='-dir /dev/shm/bench'.
 # `make bench-go` runs the benchmarks of single functions.
 
 .PHONY: bench bench-sync bench-go
 
+# record puts a report between the lines of a document that are marked for it.
+record = go run ./bench $(1) $(BENCH) > report.md && sed -i -e '/<!-- $(2):begin/,/<!-- $(2):end/{//!d}' \
+	-e '/<!-- $(2):begin/r report.md' docs/performance.md && rm report.md
+
 bench:
-	go run ./bench $(BENCH)
+	$(call record,,benchmark)
 
 bench-sync:
-	go run ./bench -only sync -o - $(BENCH)
+	$(call record,-only sync,sync)
 
 bench-go:
 	go test -run '^$$' -bench . -benchmem ./...

@@ -5,7 +5,7 @@
 # pushed from as $SOURCE, and the addresses of its peers as $GIT and $RSYNC.
 
 git_archive() { exec git --git-dir "$REPO" archive --format="$1" HEAD; }
-own_archive() { exec "$BIN" archive --root "$ROOT" repo HEAD --format "$1"; }
+own_archive() { exec "$BIN" archive --root "$ROOT" repo HEAD --format "$@"; }
 download() { exec curl -sS --fail "$URL/archive/repo/HEAD.tar.gz" "$@"; }
 git_here() { exec git --git-dir "$REPO" "$@"; }
 peer() { exec $PEER "$@"; }
@@ -53,7 +53,18 @@ post() {
         -H "Mcp-Method: $1" -H "Mcp-Name: $noise" -d "$(message "$1" "$2")"
 }
 
+own_cat() { exec "$BIN" cat "$1" $noise; }
 chunks() { message resources/read "$binary" | "$BIN" stdio --root "$ROOT"; }
+
+serve() {
+    exec "$BIN" serve --root "$ROOT" --listen "$HOST:$PORT" --log-level error --allowed-host "$NAME" \
+        --read-limit 100MiB 2> /dev/null
+}
+
+serve_rsync() {
+    printf 'use chroot = no\n[source]\npath = %s\nexclude = /.git\n' "$SOURCE" > "$SOURCE.conf"
+    exec rsync --daemon --no-detach --config="$SOURCE.conf" --address="$HOST" --port="$PORT"
+}
 
 clone() { exec git clone -q --depth 1 "$GIT/repo.git" "$1"; }
 clone_file() { exec git clone -q --depth 1 "file://$REPO" "$1"; }
@@ -117,7 +128,7 @@ row() {
     printf '\t%s' "$@"
     echo
 }
-corpus() { row corpus "$@"; }         # KEY TITLE ["long": a round takes minutes]
+corpus() { row corpus "$@"; }         # KEY TITLE [how many ROUNDS at most]
 comparison() { row comparison "$@"; } # KEY CORPORA TITLE [ROUNDS, KIND, COMMAND before a round]
 contestant() { row contestant "$@"; } # NAME COMMAND ["server" did the work, COMMAND before a round and at the end]
 target() { row target "$@"; }         # WHAT COMPARISON CORPORA NAME OTHER QUANTITY LIMIT ["worst" round]
@@ -144,10 +155,10 @@ corpora() {
     corpus c10k '10,000 small files'
     corpus c '(c) 100,000 small files'
     corpus sync "(f) Go's source tree with its tests and documents, which is pushed to"
-    corpus e '(e) two files of 1 GiB, noise and text' long
+    corpus e '(e) two files of 1 GiB, noise and text' 3
     corpus noise 'one file of 64 MiB of noise'
-    corpus h '(h) 400,000 commits with a commit-graph' long
-    corpus h-bare '(h) without a commit-graph' long
+    corpus h '(h) 400,000 commits with a commit-graph' 3
+    corpus h-bare '(h) without a commit-graph' 3
     [ -z "${REPOMCP_BENCH_REPO-}" ] || corpus mirror "the mirror $(basename "$REPOMCP_BENCH_REPO")"
 }
 
@@ -155,8 +166,8 @@ git_tar_gz='`git archive --format=tar.gz`' own_tar_gz='repomcp archive, tar.gz' 
 git_tar='`git archive --format=tar`' own_tar='repomcp archive, tar'
 git_zstd='`git archive` \| `zstd -T2`' own_zstd='repomcp archive, tar.zst'
 git_zip='`git archive --format=zip`' own_zip='repomcp archive, zip'
-go_git_read='all blobs, go-git' own_read='all blobs, repomcp, ids compared'
-git_sizes='all sizes, `git ls-tree -r -l`' own_sizes='all sizes, repomcp'
+go_git_read='all blobs, go-git' own_read='repomcp archive, tar, ids compared'
+git_sizes='all sizes, `git ls-tree -r -l`' own_sizes='repomcp archive --dry-run'
 
 archives() {
     comparison archives 'a b small d c1k c10k c e mirror' 'archives of HEAD'
@@ -174,16 +185,16 @@ archives() {
     contestant '`git archive` \| `gzip`' 'git_archive tar | gzip -c -n'
     comparison blobs 'a b c' 'reading all blobs of HEAD'
     contestant "$go_git_read" 'peer blobs-go-git'
-    contestant "$own_read" 'peer blobs'
+    contestant "$own_read" 'own_archive tar'
     comparison sizes 'a b c' 'sizes of all blobs of HEAD'
     contestant "$git_sizes" 'git_here ls-tree -r -l HEAD'
-    contestant "$own_sizes" 'peer sizes'
+    contestant "$own_sizes" 'own_archive tar --dry-run'
     for n in 1 8 50; do
         comparison crowd a "$n archives at once" 3
         contestant "$git_tar_gz" "at_once $n git_archive tar.gz"
         contestant "$http_tar_gz" "at_once $n download" server
     done
-    comparison updates 'b mirror' 'bytes of the last %d steps of its branch' 200 updates
+    comparison updates 'b mirror' 'bytes of the last 200 steps of its branch' 200
     contestant 'pack of `git fetch`' thin_pack
     contestant 'tar.zst with `delta=patch`, as sync takes it' 'update tar.zst "&delta=patch"'
     contestant 'tar.gz with `delta=patch`' 'update tar.gz "&delta=patch"'
@@ -198,7 +209,7 @@ searches() {
         comparison search a "lines with \`$(echo "$term" | sed 's/|/\\|/g')\`"
         contestant "$git_grep" "git_here grep -n -I $kind -e '$term' HEAD"
         contestant "$own_cold" "peer search $kind '$term'"
-        contestant "$own_warm" "peer search-again $kind '$term'"
+        contestant "$own_warm" "peer search $kind '$term' '$term'"
     done << 'END'
 -F must be a non-nil
 -F return
@@ -210,20 +221,21 @@ END
 # ours is asked.
 histories() {
     file=part07/group3/file3.txt folder=part07/group3
-    ask 'log of a file' "log -n 30 main -- $file" log "main $file"
-    ask 'log of a folder' "log -n 30 main -- $folder" log "main $folder"
-    ask blame "blame --porcelain main -- $file" blame "main $file"
-    ask 'merge base' 'merge-base main old' merge-base 'main old'
-    ask 'ahead and behind' 'rev-list --left-right --count main...old' count 'main old'
-    ask reachable 'merge-base --is-ancestor old~1 main' reachable 'main old'
+    ask 'log of a file' "log -n 30 main -- $file" log main $file
+    ask 'log of a folder' "log -n 30 main -- $folder" log main $folder
+    ask blame "blame --porcelain main -- $file" blame main $file
+    ask 'merge base' 'merge-base main old' merge-base main old
+    ask 'ahead and behind' 'rev-list --left-right --count main...old' count main old
+    ask reachable 'merge-base --is-ancestor old~1 main' reachable main old
 }
 
+# ask TITLE COMMAND PEER BRANCH OTHER
 ask() {
     comparison history 'h h-bare' "$1"
     contestant git "git_here $2"
-    contestant "$own_cold" "peer $3 $4"
-    contestant 'repomcp, asked before' "peer $3-again $4"
-    [ "$4" = 'main old' ] || contestant 'repomcp, asked of another path before' "peer $3-next $4"
+    contestant "$own_cold" "peer $3 $4 $5"
+    contestant 'repomcp, asked before' "peer $3 $4 $5 $5"
+    [ "$5" = old ] || contestant 'repomcp, asked of another path before' "peer $3 $4 $5 part03/group1/file2.txt"
 }
 
 sync='repomcp sync' clone_http='`git clone --depth 1`, HTTP' clone_local='`git clone --depth 1`, file://'
@@ -250,22 +262,22 @@ follow() {
 
 followers() {
     contestant "$sync" 'own_sync "$DIR/checkout"' '' 'checkout_by own_sync'
-    ! command -v rsync > /dev/null || contestant "$rsync_delete" 'copy "$DIR/checkout"' '' 'checkout_by copy'
+    contestant "$rsync_delete" 'copy "$DIR/checkout"' '' 'checkout_by copy'
 }
 
 # transfers are the ways of a large file through MCP. Of curl's rows MiB are the body as
-# it was sent, and of a pipe all that the server wrote; the Go client's rows have the
+# it was sent, and of a pipe all that the server wrote; repomcp cat's rows have the
 # file, and the memory of the client.
 transfers() {
     comparison transfers noise 'a file of 64 MiB over MCP'
     contestant 'resources/read, base64' 'post resources/read ""' server
     contestant 'resources/read, parts of the reply' 'post resources/read "$binary"' server
     contestant resources/stream 'post resources/stream ""' server
-    contestant 'resources/read, frames over WebSocket' 'peer fetch "ws${URL#http}/ws"' server
+    contestant 'resources/read, frames over WebSocket' 'own_cat "ws${URL#http}/ws"' server
     contestant 'resources/read, chunks over stdio' chunks
-    contestant 'Go client, parts' 'peer fetch "$URL/mcp"'
-    contestant 'Go client, frames' 'peer fetch "ws${URL#http}/ws"'
-    contestant 'Go client, chunks, with its server' 'peer fetch "stdio:$BIN stdio --root $ROOT"'
+    contestant 'repomcp cat, HTTP' 'own_cat "$URL/mcp"'
+    contestant 'repomcp cat, frames' 'own_cat "ws${URL#http}/ws"'
+    contestant 'repomcp cat, chunks, with its server' 'own_cat "stdio:$BIN stdio --root $ROOT"'
 }
 
 # targets are all that is wanted: on each of the repositories, at most so many times

@@ -16,24 +16,24 @@ const (
 	packet, underWay = 16 << 10, 64
 )
 
-// line is a proxy that is as far away as oneWay, and as narrow as lineRate in either
-// direction, for all connections together. That a connection costs a round trip to
-// begin is paid with its first bytes. Windows that grow are not imitated.
-type line struct {
-	net.Listener
-	running  sync.WaitGroup
-	up, down lane
+// lane is one direction of a line, which all connections share.
+type lane struct {
+	mu   sync.Mutex
+	free time.Time // when what was sent last has left
 }
 
-func openLine(ctx context.Context, to string) (*line, error) {
+// openLine listens for a proxy that is as far away as oneWay, and as narrow as lineRate
+// in either direction. That a connection costs a round trip to begin is paid with its
+// first bytes. Windows that grow are not imitated.
+func openLine(ctx context.Context, to string) (net.Listener, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(hostname(), "0"))
 	if err != nil {
 		return nil, err
 	}
-	l := &line{Listener: listener}
-	l.running.Go(func() {
+	var up, down lane
+	go func() {
 		for {
-			in, err := l.Accept()
+			in, err := listener.Accept()
 			if err != nil {
 				return
 			}
@@ -42,26 +42,14 @@ func openLine(ctx context.Context, to string) (*line, error) {
 				_ = in.Close()
 				continue
 			}
-			l.running.Go(func() { l.up.carry(out, in, time.Now().Add(3*oneWay)) })
-			l.running.Go(func() { l.down.carry(in, out, time.Now()) })
+			go up.carry(out, in, time.Now().Add(3*oneWay))
+			go down.carry(in, out, time.Now())
 		}
-	})
-	return l, nil
+	}()
+	return listener, nil
 }
 
-// close waits for connections, which end with the servers or the clients.
-func (l *line) close() {
-	_ = l.Close()
-	l.running.Wait()
-}
-
-// lane is one direction.
-type lane struct {
-	mu   sync.Mutex
-	free time.Time // when what was sent last has left
-}
-
-// leave is when so many bytes, given now, have left.
+// leave is when so many bytes, which are here now, have left.
 func (l *lane) leave(n int) time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -74,26 +62,22 @@ func (l *lane) leave(n int) time.Time {
 
 // carry copies one direction to its end. Nothing comes before the earliest time.
 func (l *lane) carry(to, from net.Conn, earliest time.Time) {
-	type carried struct {
-		bytes []byte
-		due   time.Time
-	}
-	way := make(chan carried, underWay)
+	way := make(chan func() error, underWay)
 	go func() {
 		defer close(way)
 		for err := error(nil); err == nil; {
 			bytes, n := make([]byte, packet), 0
 			n, err = from.Read(bytes)
 			due := l.leave(n).Add(oneWay)
-			if due.Before(earliest) {
-				due = earliest
+			way <- func() error {
+				time.Sleep(max(time.Until(due), time.Until(earliest)))
+				_, err := to.Write(bytes[:n])
+				return err
 			}
-			way <- carried{bytes[:n], due}
 		}
 	}()
-	for c := range way {
-		time.Sleep(time.Until(c.due))
-		if _, err := to.Write(c.bytes); err != nil {
+	for deliver := range way {
+		if deliver() != nil {
 			_ = from.Close() // what still comes is lost
 		}
 	}

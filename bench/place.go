@@ -1,8 +1,8 @@
 package main
 
 import (
-	"bufio"
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"net"
@@ -12,8 +12,8 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -21,11 +21,42 @@ import (
 )
 
 const (
-	// stopTimeout is how long a server may take to end before it is killed.
-	stopTimeout = 10 * time.Second
+	// startTimeout and stopTimeout are how long a server may take to begin, and to end
+	// before it is killed.
+	startTimeout, stopTimeout = 10 * time.Second, 10 * time.Second
 	// copied is a corpus that is pushed to: what is measured is a copy.
 	copied = "sync"
 )
+
+// repositoryName is what every repository is called below its root.
+const repositoryName = "repo"
+
+// generator is the script that makes the repositories.
+//
+//go:embed corpora.sh
+var generator string
+
+// prepare makes the repository in the cache unless the same script made it.
+func (b *bench) prepare(ctx context.Context, c *corpus) error {
+	scale := ""
+	if b.quick {
+		scale = "quick"
+	}
+	c.root = filepath.Join(b.dir, "scale-"+scale, c.key)
+	stamp, made := c.root+".stamp", generator+runtime.Version()
+	if was, err := os.ReadFile(stamp); err == nil && string(was) == made && c.key != "mirror" {
+		return nil
+	}
+	b.progress("generating %s", c.title)
+	if err := errors.Join(os.RemoveAll(stamp), os.RemoveAll(c.root), os.MkdirAll(c.root, 0o750)); err != nil {
+		return err
+	}
+	if _, err := shell(ctx, nil, generator, c.key, filepath.Join(c.root, repositoryName+".git"), scale); err != nil {
+		return fmt.Errorf("generating it: %w", err)
+	}
+	// Last, so that what was left half made is made again.
+	return os.WriteFile(stamp, []byte(made), 0o600)
+}
 
 // place is where contestants run: repomcp serving one repository, and for folders that
 // follow a branch a clone to push from, and the servers of the peers.
@@ -52,13 +83,14 @@ func (p *place) open(ctx context.Context, c corpus, binary string) error {
 		}
 	}
 	p.near = append(isolated(), "REPO="+filepath.Join(root, repository), "ROOT="+root, "BIN="+binary,
-		"PEER="+self+" "+peerCommand, "SOURCE="+source)
-	address, err := p.startServer(ctx, binary, root)
+		"PEER="+self+" "+peerCommand, "SOURCE="+source, "NAME="+hostname())
+	address, pid, err := p.start(ctx, "serve")
 	if err != nil {
 		return err
 	}
+	p.server = pid
 	if c.key == copied {
-		err = p.startPeers(ctx, root, source, address)
+		err = p.startPeers(ctx, root, address)
 	} else {
 		p.near = append(p.near, "URL=http://"+address)
 	}
@@ -68,41 +100,39 @@ func (p *place) open(ctx context.Context, c corpus, binary string) error {
 	return err
 }
 
-// startServer starts repomcp, whose address it returns.
-func (p *place) startServer(ctx context.Context, binary, root string) (address string, err error) {
+// start runs a command that serves at $HOST and $PORT, and waits until it does.
+func (p *place) start(ctx context.Context, command string) (address string, pid int, err error) {
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0") // a port that is free
+	if err != nil {
+		return "", 0, err
+	}
+	address = listener.Addr().String()
+	host, port, _ := net.SplitHostPort(address)
 	// An interrupted run ends the server as well, but after its last reply.
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
-	//nolint:gosec // our own
-	cmd := exec.CommandContext(ctx, binary, "serve", "--root", root, "--listen", "127.0.0.1:0", "--log-level", "error",
-		"--allowed-host", hostname(), "--read-limit", "100MiB")
-	cmd.Env, cmd.WaitDelay = isolated(), stopTimeout
+	cmd := exec.CommandContext(ctx, "sh", "-c", commands+command) //nolint:gosec // our own
+	cmd.Env, cmd.Stderr, cmd.WaitDelay = append(slices.Clone(p.near), "HOST="+host, "PORT="+port), os.Stderr, stopTimeout
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
-	stderr, err := cmd.StderrPipe()
-	if err = errors.Join(err, cmd.Start()); err != nil {
-		stop()
-		return "", fmt.Errorf("starting the server: %w", err)
-	}
-	p.server = cmd.Process.Pid
 	p.closers = append(p.closers, func() {
 		stop()
 		_ = cmd.Wait() // it was told to end
 	})
-	lines := bufio.NewScanner(stderr)
-	for lines.Scan() {
-		if _, rest, ok := strings.Cut(lines.Text(), "listening on http://"); ok {
-			address, _, _ = strings.Cut(rest, ",")
-			go func() { // keeps the pipe empty
-				for lines.Scan() {
-				}
-			}()
-			return address, nil
+	if err := errors.Join(listener.Close(), cmd.Start()); err != nil {
+		return "", 0, err
+	}
+	for end := time.Now().Add(startTimeout); ; time.Sleep(startTimeout / 1000) {
+		connection, err := (&net.Dialer{}).DialContext(ctx, "tcp", address)
+		if err == nil {
+			return address, cmd.Process.Pid, connection.Close()
+		}
+		if time.Now().After(end) {
+			return "", 0, fmt.Errorf("%s: %w", command, err)
 		}
 	}
-	return "", errors.New("the server does not listen")
 }
 
 // startPeers starts the servers of the peers, and slow lines to all.
-func (p *place) startPeers(ctx context.Context, root, source, own string) error {
+func (p *place) startPeers(ctx context.Context, root, own string) error {
 	path, err := shell(ctx, nil, "git --exec-path")
 	if err != nil {
 		return err
@@ -112,21 +142,19 @@ func (p *place) startPeers(ctx context.Context, root, source, own string) error 
 		Env:  append(isolated(), "GIT_HTTP_EXPORT_ALL=1", "GIT_PROJECT_ROOT="+root),
 	})
 	p.closers = append(p.closers, backend.Close)
-	p.far = slices.Clone(p.near)
-	services := [][3]string{{"URL=http://", own}, {"GIT=http://", strings.TrimPrefix(backend.URL, "http://")}}
-	if _, err := exec.LookPath("rsync"); err == nil {
-		address, err := p.startRsync(ctx, source)
-		if err != nil {
-			return err
-		}
-		services = append(services, [3]string{"RSYNC=rsync://", address, "/source/"})
+	rsync, _, err := p.start(ctx, "serve_rsync")
+	if err != nil {
+		return err
 	}
-	for _, s := range services {
+	p.far = slices.Clone(p.near)
+	for _, s := range [][3]string{
+		{"URL=http://", own}, {"GIT=http://", backend.Listener.Addr().String()}, {"RSYNC=rsync://", rsync, "/source/"},
+	} {
 		line, err := openLine(ctx, s[1])
 		if err != nil {
 			return err
 		}
-		p.closers = append(p.closers, line.close)
+		p.closers = append(p.closers, func() { _ = line.Close() })
 		_, port, _ := net.SplitHostPort(line.Addr().String())
 		p.near = append(p.near, s[0]+s[1]+s[2])
 		// By another name than localhost, so that archives come as from afar.
@@ -141,32 +169,6 @@ func hostname() string {
 	return name
 }
 
-// startRsync serves the clone that is pushed from: a process for each connection.
-func (p *place) startRsync(ctx context.Context, source string) (string, error) {
-	config := filepath.Join(p.dir, "rsyncd.conf")
-	text := "use chroot = no\n[source]\npath = " + source + "\nexclude = /.git\n"
-	listener, err := net.ListenTCP("tcp", &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1)})
-	if err = errors.Join(err, os.WriteFile(config, []byte(text), 0o600)); err != nil {
-		return "", err
-	}
-	p.closers = append(p.closers, func() { _ = listener.Close() })
-	go func() {
-		for {
-			connection, err := listener.AcceptTCP()
-			if err != nil {
-				return
-			}
-			if file, err := connection.File(); err == nil {
-				daemon := exec.CommandContext(ctx, "rsync", "--daemon", "--config="+config) //nolint:gosec // our own
-				daemon.Stdin, daemon.Stdout = file, file
-				go func() { _ = errors.Join(daemon.Run(), file.Close()) }() // its client says what failed
-			}
-			_ = connection.Close()
-		}
-	}()
-	return listener.Addr().String(), nil
-}
-
 // close ends what was started, and removes the folders: not before the end, since
 // ext4 looks for inodes for long where many were removed lately.
 func (p *place) close() error {
@@ -176,37 +178,26 @@ func (p *place) close() error {
 	return os.RemoveAll(p.dir)
 }
 
-// environment of a contestant, with a folder of its own.
-func (p *place) environment(k comparison, one contestant, round int) ([]string, error) {
-	environment := p.near
+// run runs a command of a contestant, which has a folder of its own.
+func (p *place) run(
+	ctx context.Context, k comparison, one contestant, round int, command string,
+) (u usage, err error) {
+	if command == "" {
+		return u, nil
+	}
+	environment, server := p.near, 0
 	if k.far {
 		environment = p.far
-	}
-	dir := filepath.Join(p.dir, url.PathEscape(k.title), url.PathEscape(one.name))
-	return append(slices.Clone(environment), "DIR="+dir, fmt.Sprint("ROUND=", round)), os.MkdirAll(dir, 0o750)
-}
-
-// measure runs the command of a contestant.
-func (p *place) measure(ctx context.Context, k comparison, one contestant, round int) (usage, error) {
-	environment, err := p.environment(k, one, round)
-	if err != nil {
-		return usage{}, err
 	}
 	if p.far != nil {
 		unix.Sync() // what others have written is not to be waited for
 	}
-	server := 0
-	if one.server {
+	if one.server && command == one.command {
 		server = p.server
 	}
-	return measureCommand(ctx, one.command, environment, server)
-}
-
-// runAside runs a command that is not measured.
-func (p *place) runAside(ctx context.Context, k comparison, one contestant, round int, command string) error {
-	environment, err := p.environment(k, one, round)
-	if err == nil && command != "" {
-		_, err = shell(ctx, environment, commands+command)
+	dir := filepath.Join(p.dir, url.PathEscape(k.title), url.PathEscape(one.name))
+	if err := os.MkdirAll(dir, 0o750); err != nil {
+		return u, err
 	}
-	return err
+	return measureCommand(ctx, command, append(slices.Clone(environment), "DIR="+dir, fmt.Sprint("ROUND=", round)), server)
 }

@@ -25,7 +25,7 @@ type tables struct {
 // corpus is a repository to be measured.
 type corpus struct {
 	key, title string
-	long       bool   // one round takes minutes
+	rounds     int    // 0: as many as of others; few where one takes minutes
 	root       string // the folder that holds the repository alone
 }
 
@@ -37,7 +37,6 @@ type comparison struct {
 	contestants []contestant
 	rounds      int    // 0: as many as of others
 	far         bool   // all is far away
-	updates     bool   // each round is a step of a branch, of which the bytes count; the title has their number
 	change      string // a command that pushes, after the setups of a round, not measured
 }
 
@@ -67,11 +66,12 @@ func readTables(ctx context.Context) (t tables, err error) {
 		row := append(strings.Split(strings.TrimSuffix(line, "\n"), "\t"), make([]string, 6)...) // what is left out is ""
 		switch row[0] {
 		case "corpus":
-			t.corpora = append(t.corpora, corpus{key: row[1], title: row[2], long: row[3] == "long"})
+			rounds, _ := strconv.Atoi(row[3])
+			t.corpora = append(t.corpora, corpus{key: row[1], title: row[2], rounds: rounds})
 		case "comparison":
 			rounds, _ := strconv.Atoi(row[4])
 			t.comparisons = append(t.comparisons, comparison{key: row[1], corpora: strings.Fields(row[2]), title: row[3],
-				rounds: rounds, far: row[5] == "far", updates: row[5] == "updates", change: row[6]})
+				rounds: rounds, far: row[5] == "far", change: row[6]})
 		case "contestant":
 			k := &t.comparisons[len(t.comparisons)-1]
 			k.contestants = append(k.contestants, contestant{row[1], row[2], row[3] == "server", row[4], row[5]})
@@ -88,6 +88,7 @@ func readTables(ctx context.Context) (t tables, err error) {
 	return t, err
 }
 
+// row is empty where nothing was measured that the target is about.
 func (t target) row(results []result) string {
 	verdict, measured := "holds", []string{}
 	for _, key := range t.corpora {
@@ -101,6 +102,9 @@ func (t target) row(results []result) string {
 				verdict = "**does not hold**"
 			}
 		}
+	}
+	if len(measured) == 0 {
+		return ""
 	}
 	return fmt.Sprintf("| %s, %s | %v | %s | %s |\n", t.what, strings.Join(t.corpora, " "), t.limit,
 		strings.Join(measured, ", "), verdict)
