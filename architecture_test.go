@@ -19,10 +19,10 @@ const module = "github.com/repomcp/repomcp/"
 // arrows say which of the module's packages each package may import. What is
 // not here may not be.
 var arrows = map[string][]string{
-	"cmd/repomcp": {"client", "internal/access", "internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/admin", "internal/archive", "internal/cache", "internal/cli", "internal/doctor", "internal/forwarded", "internal/history", "internal/httpx", "internal/limits", "internal/links", "internal/mcp", "internal/metrics", "internal/refresh", "internal/remote", "internal/repos", "internal/resources", "internal/search", "internal/statuspage", "internal/stdio", "internal/telemetry", "internal/tools", "internal/tools/prompts", "internal/watch"},
+	"cmd/repomcp": {"client", "internal/access", "internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/admin", "internal/archive", "internal/cache", "internal/cli", "internal/doctor", "internal/fastopen", "internal/forwarded", "internal/history", "internal/httpx", "internal/limits", "internal/links", "internal/mcp", "internal/metrics", "internal/refresh", "internal/remote", "internal/repos", "internal/resources", "internal/search", "internal/statuspage", "internal/stdio", "internal/telemetry", "internal/tools", "internal/tools/prompts", "internal/watch"},
 	// What its commands share, and those that ask a server instead of being one.
 	"internal/cli":    {},
-	"internal/remote": {"client", "client/checkout", "client/unpack", "internal/cli", "internal/credentials"},
+	"internal/remote": {"client", "client/checkout", "client/unpack", "internal/cli", "internal/credentials", "internal/fastopen"},
 	"client":          {"internal/binary"},
 	"client/checkout": {"client", "client/unpack"},
 	"client/unpack":   {},
@@ -132,6 +132,7 @@ var arrows = map[string][]string{
 	"internal/message":            {},
 	"internal/panics":             {},
 	"internal/gitconfig":          {},
+	"internal/fastopen":           {},
 	"internal/repos/newest":       {},
 	"internal/repos/quarantine":   {"internal/panics"},
 	"internal/repos/stamp":        {},
@@ -166,7 +167,7 @@ var fences = map[string][]string{
 	"github.com/schollz":           {"internal/remote"},
 	"os/exec":                      {"client", "internal/compress/compresstest", "internal/gittest", "internal/refresh", "bench"},
 	"unsafe":                       {},
-	"net/http":                     {"client", "internal/access/oauth", "internal/access/oauth/issuertest", "internal/admin", "internal/doctor", "internal/httpx", "internal/httpx/conns", "internal/metrics", "internal/refresh", "internal/telemetry", "bench"},
+	"net/http":                     {"client", "internal/access/oauth", "internal/access/oauth/issuertest", "internal/admin", "internal/doctor", "internal/fastopen", "internal/httpx", "internal/httpx/conns", "internal/metrics", "internal/refresh", "internal/telemetry", "bench"},
 	"github.com/prometheus":        {"internal/metrics", "internal/telemetry"},
 	"go.opentelemetry.io":          {"internal/telemetry"},
 	"google.golang.org/protobuf":   {"internal/telemetry"},

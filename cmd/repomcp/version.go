@@ -65,8 +65,8 @@ func describe() string {
 	case changed:
 		commit += ", changed"
 	}
-	return fmt.Sprintf("repomcp %s\ncommit %s\n%s %s/%s\nMCP %v\n", version(), commit, runtime.Version(), runtime.GOOS,
-		runtime.GOARCH, mcp.Versions())
+	return fmt.Sprintf("repomcp %s\ncommit %s\n%s %s/%s\nMCP %v\n", versionOf(release, info), commit, runtime.Version(),
+		runtime.GOOS, runtime.GOARCH, mcp.Versions())
 }
 
 func newVersion(env cli.Environment) *cobra.Command {

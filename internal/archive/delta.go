@@ -47,8 +47,13 @@ func (p *Plan) findDelta(ctx context.Context) error {
 	return p.mustBeSmaller(ctx)
 }
 
-// selectBase finds the base, and what the same options take of it.
+// selectBase finds the base, and what the same options take of it. Who asks whether
+// anything is new names the head itself, most of the time: what leads there was looked
+// at when it was found, and all refs need not be read for it.
 func (p *Plan) selectBase(ctx context.Context) (*tree.Selection, repos.Treeish, error) {
+	if p.options.Base == p.head.Revision {
+		return p.selection, p.head, nil
+	}
 	base, err := p.source.ResolveTreeish(ctx, p.options.Base)
 	if err != nil {
 		return nil, base, err

@@ -288,6 +288,37 @@ func TestFoldersThatAreTheSameAreNotCompared(t *testing.T) {
 	}
 }
 
+// unresolved fails the lookup of every revision.
+type unresolved struct{ *repos.Snapshot }
+
+func (unresolved) ResolveTreeish(context.Context, string) (repos.Treeish, error) {
+	return repos.Treeish{}, errors.New("a revision was looked up")
+}
+
+func TestABaseThatIsTheHeadIsNotLookedUp(t *testing.T) {
+	repo := gittest.New(t)
+	base := repo.Commit("main", with(gittest.Regular("f", "1"))...)
+	repo.Commit("main", with(gittest.Regular("f", "2"))...)
+	o := open(t, repo)
+	head, err := o.snapshot.ResolveTreeish(t.Context(), "main")
+	if err != nil {
+		t.Fatal(err)
+	}
+	options := archive.Options{Format: archive.Tar, Profile: archive.ProfileFull, Base: head.Revision}
+	p, err := o.engine.Plan(t.Context(), unresolved{o.snapshot}, head, options)
+	if err != nil {
+		t.Fatal(err)
+	}
+	options.Base = "main" // which has to be looked up
+	if got, want := write(t, p), write(t, plan(t, repo, "main", options)); !bytes.Equal(got, want) {
+		t.Errorf("%d bytes, want %d others", len(got), len(want))
+	}
+	options.Base = base
+	if _, err := o.engine.Plan(t.Context(), unresolved{o.snapshot}, head, options); err == nil {
+		t.Error("another base was not looked up")
+	}
+}
+
 func sum(m map[repos.ID]int) (total int) {
 	for _, n := range m {
 		total += n
