@@ -17,6 +17,7 @@ const (
 	stateName   = "state"
 	journalName = "journal"
 	stageName   = "stage"
+	heldName    = "held" // a large content that is compared
 	// unfinished is the state before it gets its name.
 	unfinished = "state.new"
 
@@ -263,7 +264,7 @@ func takeChange(old, change *record) (record, error) {
 // disk has: a record of its journal may be of what was about to be done. The state is
 // then one of no commit.
 func (f *folder) recover() error {
-	if err := os.RemoveAll(f.path(stageName)); err != nil {
+	if err := errors.Join(os.RemoveAll(f.path(stageName)), os.RemoveAll(f.path(heldName))); err != nil {
 		return err
 	}
 	file, err := os.Open(f.path(journalName))
