@@ -151,7 +151,7 @@ func passes(err error) bool {
 // archive is the URI of what the folder is to have at a revision.
 func (o Options) archive(revision string, more url.Values) string {
 	format := packed
-	if o.Plain || o.DryRun { // which is read by the standard library
+	if o.Plain {
 		format = plain
 	}
 	query := url.Values{"profile": {o.Profile}}

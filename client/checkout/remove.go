@@ -231,7 +231,7 @@ func (m *remover) flush() error {
 	paths := m.paths
 	m.paths = nil
 	m.run.disk.forget()
-	if len(paths) == 0 || m.run.unpacker == nil {
+	if len(paths) == 0 || m.run.options.DryRun {
 		return nil
 	}
 	m.disk.forget()

@@ -1,7 +1,6 @@
 package checkout
 
 import (
-	"archive/tar"
 	"cmp"
 	"context"
 	"errors"
@@ -9,8 +8,8 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -111,15 +110,15 @@ func (f *folder) update(ctx context.Context, c *client.Client, now *client.State
 // run is one archive on its way into the folder.
 type run struct {
 	*folder
-	base   string   // the commit that the archive may be a difference from, or ""
-	head   string   // that which a difference leads to
-	some   []string // paths that are all that is asked for; nil: everything
-	old    cursor   // of the state, before the run
-	disk   *disk
-	delta  bool // the archive is a difference
-	buffer []byte
-	// unpacker removes as well; nil in a dry run.
+	base     string   // the commit that the archive may be a difference from, or ""
+	head     string   // that which a difference leads to
+	some     []string // paths that are all that is asked for; nil: everything
+	old      cursor   // of the state, before the run
+	disk     *disk
+	delta    bool // the archive is a difference
+	buffer   []byte
 	unpacker *unpack.Unpacker
+	scratch  string // of a dry run: what it unpacks into, and its journal
 	// fetch downloads a file of the head.
 	fetch func(path string) (*client.Download, error)
 
@@ -136,10 +135,11 @@ func (f *folder) take(
 	r := &run{folder: f, base: base, some: some, disk: newDisk(f.options.Dir), result: Result{Base: base}}
 	name := f.path(journalName)
 	if f.lock == nil {
-		if name, err = temporaryName(); err != nil {
+		if r.scratch, err = os.MkdirTemp("", "repomcp-dry-run-*"); err != nil {
 			return r.result, err
 		}
-		defer func() { err = errors.Join(err, os.Remove(name)) }()
+		defer func() { err = errors.Join(err, os.RemoveAll(r.scratch)) }()
+		name = filepath.Join(r.scratch, journalName)
 	}
 	s, err := f.readState()
 	if err != nil {
@@ -172,14 +172,6 @@ func (f *folder) take(
 		err = os.Remove(name)
 	}
 	return r.result, err
-}
-
-func temporaryName() (string, error) {
-	file, err := os.CreateTemp("", "repomcp-dry-run-*")
-	if err != nil {
-		return "", err
-	}
-	return file.Name(), file.Close()
 }
 
 // download begins the download.
@@ -241,21 +233,19 @@ func (c *counted) Read(p []byte) (int, error) {
 }
 
 func (r *run) unpack(ctx context.Context, d *client.Download) error {
-	in := &counted{Download: d, run: r}
-	if r.options.DryRun {
-		err := r.preview(in)
-		r.result.Commit = d.Commit
-		return err
-	}
-	root, err := os.OpenRoot(r.options.Dir)
-	if err != nil {
-		return err
-	}
 	o := unpack.Options{
 		Choose: r.choose, Ready: r.ready, AllowExternalSymlinks: r.options.AllowExternalSymlinks,
 	}
+	dir := r.options.Dir
+	if r.options.DryRun {
+		dir, o.Choose = r.scratch, r.preview
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
 	r.unpacker = unpack.New(root, o)
-	report, err := r.unpackInto(ctx, in, root, o)
+	report, err := r.unpackInto(ctx, &counted{Download: d, run: r}, root, o)
 	r.result.Commit = cmp.Or(report.Comment, d.Commit)
 	if err == nil && r.isWhole() {
 		err = r.removeStale()
@@ -263,41 +253,13 @@ func (r *run) unpack(ctx context.Context, d *client.Download) error {
 	return errors.Join(err, root.Close())
 }
 
-// preview decides as a run does, and does nothing.
-func (r *run) preview(in io.Reader) error {
-	archive := tar.NewReader(in)
-	for {
-		h, err := archive.Next()
-		if errors.Is(err, io.EOF) {
-			_, err = io.Copy(io.Discard, in) // so that it is known to be whole
-			if err == nil && r.isWhole() {
-				err = r.removeStale()
-			}
-			return err
-		}
-		if err != nil {
-			return err
-		}
-		if h.Typeflag == tar.TypeXGlobalHeader {
-			continue
-		}
-		m := unpack.Member{
-			Path: strings.TrimSuffix(h.Name, "/"), Size: h.Size, Executable: h.Mode&0o100 != 0, Target: h.Linkname,
-		}
-		switch h.Typeflag {
-		case tar.TypeDir:
-			m.Kind = unpack.Folder
-		case tar.TypeSymlink:
-			m.Kind = unpack.Symlink
-		}
-		choice, err := r.choose(m, archive)
-		if err == nil && !choice.Skip && m.Kind != unpack.Folder {
-			err = r.noteWritten(record{path: m.Path, kind: kindOf(m), size: m.Size})
-		}
-		if err = errors.Join(err, closed(choice.Content)); err != nil {
-			return err
-		}
+// preview decides as a run does, and has nothing written.
+func (r *run) preview(m unpack.Member, content io.Reader) (unpack.Choice, error) {
+	choice, err := r.choose(m, content)
+	if err == nil && !choice.Skip && m.Kind != unpack.Folder {
+		err = r.noteWritten(record{path: m.Path, kind: kindOf(m), size: m.Size})
 	}
+	return skip, err
 }
 
 // ready notes what is about to get its name.
@@ -353,7 +315,7 @@ func (r *run) finish() error {
 	if r.options.DryRun {
 		return nil
 	}
-	return r.replaceState(r.result.Commit, r.journal, takeChange)
+	return r.replaceState(r.result.Commit, newSorted(r.journal.file), takeChange)
 }
 
 // cursor finds records in the order of their paths.

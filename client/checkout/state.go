@@ -2,10 +2,12 @@ package checkout
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -156,7 +158,7 @@ var errDropped = errors.New("dropped")
 
 // replaceState writes the state anew, of what choose makes of the present records
 // and those of a journal.
-func (f *folder) replaceState(commit string, j *journal, choose func(old, change *record) (record, error)) error {
+func (f *folder) replaceState(commit string, changes records, choose func(old, change *record) (record, error)) error {
 	old, err := f.readState()
 	if err != nil {
 		return err
@@ -168,7 +170,7 @@ func (f *folder) replaceState(commit string, j *journal, choose func(old, change
 		Exclude: o.Exclude, Commit: commit, Written: time.Now().UnixNano(),
 	}
 	// The header is first, and has the number of records that are kept.
-	if h.Kept, err = f.writeState(h, old, j, choose); err != nil {
+	if h.Kept, err = f.writeState(h, old, changes, choose); err != nil {
 		return err
 	}
 	if err := os.Rename(f.path(unfinished), f.path(stateName)); err != nil {
@@ -178,11 +180,8 @@ func (f *folder) replaceState(commit string, j *journal, choose func(old, change
 	return nil
 }
 
-// keptDigits is the room for the number of records that are kept.
-const keptDigits = 12
-
 func (f *folder) writeState(
-	h header, old state, j *journal, choose func(old, change *record) (record, error),
+	h header, old state, changes records, choose func(old, change *record) (record, error),
 ) (kept int, err error) {
 	file, err := os.Create(f.path(unfinished))
 	if err != nil {
@@ -190,17 +189,14 @@ func (f *folder) writeState(
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	out, buffer, d := bufio.NewWriterSize(file, 64<<10), []byte(nil), newDisk(f.options.Dir)
-	head := func() ([]byte, error) {
-		text, err := json.Marshal(h)
-		return append(text, 0), err
-	}
-	h.Kept = pow10(keptDigits)
-	first, err := head()
+	// The header is written last, into room for any number.
+	h.Kept = math.MaxInt
+	room, err := json.Marshal(h)
 	if err != nil {
 		return 0, err
 	}
-	_, _ = out.Write(first) // Flush gives its error
-	err = merge(old, newSorted(j.file), func(_ string, was, change *record) error {
+	_, _ = out.Write(append(bytes.Repeat([]byte{' '}, len(room)), 0)) // Flush gives its error
+	err = merge(old, changes, func(_ string, was, change *record) error {
 		r, err := choose(was, change)
 		if errors.Is(err, errDropped) {
 			return nil
@@ -225,27 +221,11 @@ func (f *folder) writeState(
 		return 0, err
 	}
 	h.Kept = kept
-	return kept, overwriteHead(file, len(first), head)
-}
-
-func pow10(digits int) (n int) {
-	n = 1
-	for range digits {
-		n *= 10
+	text, err := json.Marshal(h)
+	if err == nil {
+		_, err = file.WriteAt(text, 0)
 	}
-	return n
-}
-
-// overwriteHead writes what the header has become over the wider one, with blanks
-// behind it.
-func overwriteHead(file *os.File, width int, head func() ([]byte, error)) error {
-	text, err := head()
-	if err != nil {
-		return err
-	}
-	wide := slices.Concat(text[:len(text)-1], slices.Repeat([]byte{' '}, width-len(text)), []byte{0})
-	_, err = file.WriteAt(wide, 0)
-	return err
+	return kept, err
 }
 
 // takeChange is how records follow each other after a run that ended.
@@ -277,7 +257,7 @@ func (f *folder) recover() error {
 	info, err := file.Stat()
 	if err == nil {
 		d := newDisk(f.options.Dir)
-		err = f.replaceState("", &journal{file: file}, func(old, change *record) (record, error) {
+		err = f.replaceState("", newSorted(file), func(old, change *record) (record, error) {
 			if change == nil || change.kept {
 				return takeChange(old, change)
 			}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 
@@ -135,13 +134,9 @@ func (f *checked) choose(w record) {
 }
 
 // settle makes what was kept and is right now a part of the state.
-func (f *folder) settle() (err error) {
-	j, err := createJournal(f.path(journalName))
-	if err != nil {
-		return err
-	}
+func (f *folder) settle() error {
 	d := newDisk(f.options.Dir)
-	err = f.replaceState(f.header.Commit, j, func(old, _ *record) (record, error) {
+	return f.replaceState(f.header.Commit, none{}, func(old, _ *record) (record, error) {
 		if !old.kept {
 			return *old, nil
 		}
@@ -155,5 +150,4 @@ func (f *folder) settle() (err error) {
 		}
 		return *old, err
 	})
-	return errors.Join(err, j.close(), os.Remove(j.file.Name()))
 }
