@@ -113,6 +113,8 @@ func failed(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.Is(err, ErrNetwork): // of a connection that others have found broken
+		return err
 	case errors.Is(err, io.EOF): // of what must not end
 		err = io.ErrUnexpectedEOF
 	}

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,30 +18,46 @@ type overHTTP struct{ c *Client }
 
 func (h overHTTP) close() error { return nil }
 
+// post sends a message with headers of its own, and asks for a part of the bytes that it
+// leads to.
+func (h overHTTP) post(ctx context.Context, s session, m outgoing, p part, header map[string]string) (
+	reply *http.Response, id int64, err error,
+) {
+	body, id := h.c.encode(s, m)
+	request, err := h.c.request(ctx, s, http.MethodPost, body)
+	if err != nil {
+		return nil, id, err
+	}
+	if s.protocol == stateless {
+		request.Header.Set("Mcp-Method", m.method)
+		if uri, ok := m.params["uri"].(string); ok {
+			request.Header.Set("Mcp-Name", headerText(uri))
+		}
+	}
+	for name, value := range header {
+		request.Header.Set(name, value)
+	}
+	if reply, err = h.c.send(request, p); err != nil {
+		return nil, id, fmt.Errorf("%s: %w", m.operation(), err)
+	}
+	return reply, id, nil
+}
+
 func (h overHTTP) exchange(ctx context.Context, s session, m outgoing, result any) (http.Header, error) {
-	request, id, err := h.c.message(ctx, s, m)
+	reply, id, err := h.post(ctx, s, m, part{}, nil) //nolint:bodyclose // readResult closes it
 	if err != nil {
 		return nil, err
-	}
-	reply, err := h.c.send(request, part{}) //nolint:bodyclose // readResult closes it
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", m.operation(), err)
 	}
 	return reply.Header, readResult(ctx, reply, id, m.operation(), result)
 }
 
 func (h overHTTP) stream(ctx context.Context, s session, uri string, p part) (*http.Response, error) {
 	m := outgoing{methodStream, map[string]any{"uri": uri}}
-	request, id, err := h.c.message(ctx, s, m)
+	reply, id, err := h.post(ctx, s, m, p, map[string]string{
+		"Accept": "*/*", "Accept-Encoding": "identity", headerWanted: wantedDigest,
+	})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", m.operation(), err)
-	}
-	request.Header.Set("Accept", "*/*")
-	request.Header.Set("Accept-Encoding", "identity")
-	request.Header.Set(headerWanted, wantedDigest)
-	reply, err := h.c.send(request, p)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", m.operation(), err)
+		return nil, err
 	}
 	if reply.Request.Method != http.MethodPost || !isMessage(reply) {
 		return bytesOf(reply, m.operation())
@@ -66,15 +83,11 @@ func (c *Client) led(ctx context.Context, to, uri string, p part) (*http.Respons
 
 func (h overHTTP) beside(ctx context.Context, s session, uri string) (*http.Response, error) {
 	m := reading(uri)
-	request, id, err := h.c.message(ctx, s, m)
+	reply, id, err := h.post(ctx, s, m, part{}, map[string]string{
+		"Accept": typeJSON + ", " + typeEvents + ", " + binary.TypeMultipart, "Accept-Encoding": "identity",
+	})
 	if err != nil {
 		return nil, err
-	}
-	request.Header.Set("Accept", typeJSON+", "+typeEvents+", "+binary.TypeMultipart)
-	request.Header.Set("Accept-Encoding", "identity")
-	reply, err := h.c.send(request, part{})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", m.operation(), err)
 	}
 	if isKind(reply, binary.TypeMultipart) {
 		return h.parts(ctx, reply, id, uri)
@@ -84,6 +97,50 @@ func (h overHTTP) beside(ctx context.Context, s session, uri string) (*http.Resp
 		return nil, err
 	}
 	return h.c.within(uri, result)
+}
+
+// listen has changes told of by a reply that lasts. A session of its own has no other
+// stream, and what is subscribed to ends with it.
+func (h overHTTP) listen(ctx context.Context, uris []string) (events, session, error) {
+	s := h.c.current()
+	if s.protocol == stateless {
+		reply, id, err := h.post(ctx, s, listening(uris), part{}, nil) //nolint:bodyclose // it ends with ctx
+		switch {
+		case err != nil:
+			return nil, s, err
+		case !isKind(reply, typeEvents):
+			return nil, s, cmp.Or(readResult(ctx, reply, id, methodListen, nil), errNoEvents)
+		}
+		return newEvents(patient(reply)), s, nil
+	}
+	s, err := h.c.initialize(ctx)
+	if err != nil {
+		return nil, s, err
+	}
+	request, err := h.c.request(ctx, s, http.MethodGet, nil)
+	if err != nil {
+		return nil, s, err
+	}
+	request.Header.Set("Accept", typeEvents)
+	reply, err := h.c.send(request, part{}) //nolint:bodyclose // it ends with ctx
+	switch {
+	case err != nil:
+		return nil, s, fmt.Errorf("events: %w", err)
+	case reply.StatusCode != http.StatusOK:
+		return nil, s, refusal(reply, "events")
+	case !isKind(reply, typeEvents):
+		return nil, s, errNoEvents
+	}
+	return newEvents(patient(reply)), s, nil
+}
+
+// patient is the body of a stream of events, which may be silent for longer than a
+// download.
+func patient(reply *http.Response) io.Reader {
+	if body, ok := reply.Body.(*lively); ok {
+		body.idle = max(body.idle, defaultIdle)
+	}
+	return reply.Body
 }
 
 // parts reads the message of a reply of several parts, up to the bytes of the first

@@ -66,13 +66,11 @@ func (l *line) connected(ctx context.Context, s session) (*wire, error) {
 // greet begins the session again, of a connection that has been lost.
 func (l *line) greet(ctx context.Context, s session) error {
 	m := outgoing{methodInitialize, l.c.greeting(s.protocol)}
-	text, id, err := l.c.encode(session{}, m)
-	if err != nil {
-		return err
-	}
+	text, id := l.c.encode(session{}, m)
 	var server begun
 	a := l.wire.ask(ctx, id, text, false)
-	if err = a.err; err == nil {
+	err := a.err
+	if err == nil {
 		err = a.outcome(noReply, m.operation(), &server)
 	}
 	if err == nil && server.ProtocolVersion != s.protocol {
@@ -96,10 +94,7 @@ func (l *line) ask(ctx context.Context, s session, m outgoing, beside bool) (ans
 	if err != nil {
 		return answered{}, fmt.Errorf("%s: %w", m.operation(), err)
 	}
-	text, id, err := l.c.encode(s, m)
-	if err != nil {
-		return answered{}, err
-	}
+	text, id := l.c.encode(s, m)
 	if m.isNotification() {
 		w.post(outgoingFrame{text: text})
 		return answered{}, nil

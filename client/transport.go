@@ -17,8 +17,9 @@ type transport interface {
 	// beside reads a resource, with its bytes beside the answer where the server can,
 	// and in it elsewhere.
 	beside(ctx context.Context, s session, uri string) (*http.Response, error)
-	// listen has the server tell of changes of what is watched, until ctx ends.
-	listen(ctx context.Context, w *watch) (*events, error)
+	// listen begins a stream of events that lasts until ctx ends. In a session, which it
+	// returns, it is for the caller to subscribe to the URIs.
+	listen(ctx context.Context, uris []string) (events, session, error)
 	close() error
 }
 

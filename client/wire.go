@@ -246,15 +246,24 @@ func (w *wire) open(c *call) error {
 
 // giveUp cancels a request whose answer may have come meanwhile.
 func (w *wire) giveUp(c *call) {
+	if w.withdraw(c) {
+		return
+	}
+	if a := <-c.answer; a.flow != nil {
+		_ = a.flow.Close() // it never fails
+	}
+}
+
+// withdraw cancels a request, and reports whether it was waited for.
+func (w *wire) withdraw(c *call) bool {
 	w.mu.Lock()
 	_, waiting := w.calls[c.id]
 	delete(w.calls, c.id)
 	w.mu.Unlock()
 	if waiting {
 		w.cancel(c.id)
-	} else if a := <-c.answer; a.flow != nil {
-		_ = a.flow.Close() // it never fails
 	}
+	return waiting
 }
 
 // cancel tells the server that an answer, or what follows it, is no longer wanted.
