@@ -31,7 +31,7 @@ func (c *Client) wait(ctx context.Context, b *backoff, failure error) error {
 	}
 	const doublings = 9 // beyond mostPause
 	pause := firstPause << min(b.tries, doublings)
-	if refused := (*Error)(nil); errors.As(failure, &refused) {
+	if refused, ok := errors.AsType[*Error](failure); ok {
 		pause = max(pause, refused.after)
 	}
 	b.tries++

@@ -115,14 +115,6 @@ func reprDigest(sum binary.Checksum) string {
 	return "sha-256=:" + base64.StdEncoding.EncodeToString(sum[:]) + ":"
 }
 
-// broken is the error of a reply that cannot be gone on with.
-func (c *Client) broken(ctx context.Context, err error) error {
-	if err = damaged(err); errors.Is(err, ErrDamaged) {
-		return err
-	}
-	return failed(ctx, err)
-}
-
 // damages are the errors of this package for those of bytes beside messages.
 var damages = []struct{ is, as error }{
 	{binary.ErrSize, ErrLength}, {binary.ErrSum, ErrDigest},

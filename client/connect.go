@@ -126,8 +126,8 @@ func (c *Client) current() session {
 func (c *Client) inSession(ctx context.Context, do func(session) error) error {
 	s := c.current()
 	err := do(s)
-	var refused *Error
-	if s.id == "" || !errors.As(err, &refused) || refused.Status != http.StatusNotFound {
+	refused, ok := errors.AsType[*Error](err)
+	if s.id == "" || !ok || refused.Status != http.StatusNotFound {
 		return err
 	}
 	begun, err := c.renew(ctx, s)

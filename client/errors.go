@@ -92,19 +92,18 @@ var denying = append([]int{http.StatusUnauthorized, http.StatusForbidden}, passi
 
 // temporary reports whether the same request may succeed later.
 func temporary(err error) bool {
-	var refused *Error
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*Error](err); ok {
 		return refused.Busy()
 	}
-	var untrusted *tls.CertificateVerificationError
-	return errors.Is(err, ErrNetwork) && !errors.As(err, &untrusted) && !errors.Is(err, errOver)
+	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	return errors.Is(err, ErrNetwork) && !untrusted && !errors.Is(err, errOver)
 }
 
 // refused reports whether the server answered with an error that is not about who
 // asks or how busy it is: it may know another way.
 func refused(err error) bool {
-	var refused *Error
-	return errors.As(err, &refused) && !slices.Contains(denying, refused.Status)
+	refused, ok := errors.AsType[*Error](err)
+	return ok && !slices.Contains(denying, refused.Status)
 }
 
 // failed is the error of a connection that broke while a reply was read, unless

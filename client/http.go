@@ -146,63 +146,56 @@ func patient(reply *http.Response) io.Reader {
 // parts reads the message of a reply of several parts, up to the bytes of the first
 // content. It closes what is no such reply.
 func (h overHTTP) parts(ctx context.Context, reply *http.Response, id int64, uri string) (*http.Response, error) {
-	stream, first, parts, err := h.firstPart(reply, id, uri)
-	if err != nil {
-		_ = reply.Body.Close()
-		if refused := (*Error)(nil); errors.As(err, &refused) {
-			return nil, err
-		}
-		return nil, fmt.Errorf("%s: %w", reading(uri).operation(), h.c.broken(ctx, err))
+	body, first, err := firstPart(reply, id, uri)
+	if err == nil {
+		return h.c.replyOf(uri, first, body), nil
 	}
-	made := h.c.replyOf(uri, first, &partBody{stream: stream, parts: parts, closer: reply.Body})
-	return made, nil
+	_ = reply.Body.Close()
+	if refused, ok := errors.AsType[*Error](err); ok {
+		return nil, refused
+	}
+	if err = damaged(err); !errors.Is(err, ErrDamaged) {
+		err = failed(ctx, err)
+	}
+	return nil, fmt.Errorf("%s: %w", reading(uri).operation(), err)
 }
 
-func (h overHTTP) firstPart(reply *http.Response, id int64, uri string) (
-	stream *binary.ReplyStream, first content, parts *binary.ReplyReader, err error,
-) {
-	parts, err = binary.NewReplyReader(reply.Body, reply.Header.Get("Content-Type"))
+func firstPart(reply *http.Response, id int64, uri string) (_ *partBody, first content, err error) {
+	parts, err := binary.NewReplyReader(reply.Body, reply.Header.Get("Content-Type"))
 	if err != nil {
-		return nil, first, nil, err
+		return nil, first, err
 	}
 	text, err := parts.Message()
 	if err != nil {
-		return nil, first, nil, err
+		return nil, first, err
 	}
 	var answer message
 	if json.Unmarshal(text, &answer) != nil || !answer.answers(id) {
-		return nil, first, nil, fmt.Errorf("%w: the first part is no answer", ErrDamaged)
+		return nil, first, fmt.Errorf("%w: the first part is no answer", ErrDamaged)
 	}
 	var result contents
-	if err := answer.outcome(reply, reading(uri).operation(), &result); err != nil {
-		return nil, first, nil, unlessRefused(err)
+	if err = answer.outcome(reply, reading(uri).operation(), &result); err == nil {
+		first, err = result.first(uri)
+	}
+	switch {
+	case err != nil:
+		return nil, first, fmt.Errorf("%w: %w", ErrDamaged, err)
+	case first.BinaryRef == nil:
+		return nil, first, fmt.Errorf("%w: a reply of parts whose message names none", ErrDamaged)
 	}
 	for _, ref := range result.refs() {
 		if err := parts.Expect(ref); err != nil {
-			return nil, first, nil, err
+			return nil, first, err
 		}
 	}
-	if first, err = result.first(uri); err != nil {
-		return nil, first, nil, unlessRefused(err)
-	}
-	if first.BinaryRef == nil {
-		return nil, first, nil, fmt.Errorf("%w: a reply of parts whose message names none", ErrDamaged)
-	}
-	if stream, err = parts.Next(); errors.Is(err, io.EOF) {
+	stream, err := parts.Next()
+	switch {
+	case errors.Is(err, io.EOF):
 		err = io.ErrUnexpectedEOF
-	}
-	if err == nil && stream.Stream != first.BinaryRef.Stream {
+	case err == nil && stream.Stream != first.BinaryRef.Stream:
 		err = fmt.Errorf("%w: its streams are not in the order of the message", ErrDamaged)
 	}
-	return stream, first, parts, err
-}
-
-// unlessRefused makes an error one of damage that is not the server's own.
-func unlessRefused(err error) error {
-	if refused := (*Error)(nil); errors.As(err, &refused) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", ErrDamaged, err)
+	return &partBody{stream: stream, parts: parts, closer: reply.Body}, first, err
 }
 
 // partBody is the stream of a reply of parts. It ends when the reply has: a stream

@@ -133,10 +133,10 @@ func (l *line) stream(ctx context.Context, s session, uri string, p part) (*http
 		}
 		err = other
 	}
-	var refusal *Error
-	gone := errors.As(err, &refusal) &&
+	refusal, ok := errors.AsType[*Error](err)
+	gone := ok &&
 		(refusal.NotFound() || refusal.Is(ErrTooLarge) || refusal.Status == http.StatusGone)
-	if gone || err != nil && refusal == nil && result.DownloadURL == "" {
+	if gone || err != nil && !ok && result.DownloadURL == "" {
 		return nil, err // the connection is no better for it
 	}
 	return l.beside(ctx, s, uri)

@@ -116,8 +116,7 @@ func (c *Client) sender(to *url.URL) *http.Client {
 // withoutURL takes the address out of an error of net/http: that of a link, or of
 // a redirect, lets whoever reads it download.
 func withoutURL(err error) error {
-	var of *url.Error
-	if errors.As(err, &of) {
+	if of, ok := errors.AsType[*url.Error](err); ok {
 		return of.Err
 	}
 	return err

@@ -121,11 +121,10 @@ func (c *Client) stream(ctx context.Context, uri string, p part) (reply *http.Re
 	}
 	err = c.inSession(ctx, func(s session) error {
 		reply, err = c.transport.stream(ctx, s, uri, p) //nolint:bodyclose // a reply is closed by who takes it
-		var refused *Error
-		if errors.As(err, &refused) && refused.Status == http.StatusGone {
+		if refused, ok := errors.AsType[*Error](err); ok && refused.Status == http.StatusGone {
 			reply, err = c.transport.stream(ctx, s, uri, p) //nolint:bodyclose // likewise
 		}
-		if errors.As(err, &refused) && refused.Code == codeNoMethod {
+		if refused, ok := errors.AsType[*Error](err); ok && refused.Code == codeNoMethod {
 			reply, err = c.transport.beside(ctx, s, uri) //nolint:bodyclose // likewise
 		}
 		return err

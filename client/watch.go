@@ -316,8 +316,7 @@ func (c *Client) state(ctx context.Context, uri string, before State) (now State
 	} else if now, err = c.reading(ctx, uri); needsStream(err) {
 		now, err = c.begun(ctx, uri)
 	}
-	var refused *Error
-	if errors.As(err, &refused) && refused.NotFound() {
+	if refused, ok := errors.AsType[*Error](err); ok && refused.NotFound() {
 		return State{URI: uri, Missing: true}, nil
 	}
 	return now, err
@@ -325,8 +324,8 @@ func (c *Client) state(ctx context.Context, uri string, before State) (now State
 
 // needsStream reports whether a server refuses to read what it would stream.
 func needsStream(err error) bool {
-	var denied *Error
-	return refused(err) && errors.As(err, &denied) && !denied.NotFound()
+	denied, _ := errors.AsType[*Error](err)
+	return refused(err) && !denied.NotFound()
 }
 
 // reading is the state of what resources/read returns.

@@ -141,8 +141,7 @@ func (f *folder) insist(ctx context.Context, c *client.Client, state client.Stat
 
 // passes tells what may be over in a moment.
 func passes(err error) bool {
-	refused := (*client.Error)(nil)
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*client.Error](err); ok {
 		return refused.Busy()
 	}
 	return errors.Is(err, client.ErrNetwork) || errors.Is(err, client.ErrNotResumed)

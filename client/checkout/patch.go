@@ -25,7 +25,7 @@ func (r *run) stream(
 	}
 	query.Set("delta", "patch")
 	d, err := c.Stream(ctx, o.archive(revision, query))
-	if refused := (*client.Error)(nil); !errors.As(err, &refused) || refused.NotFound() || refused.Busy() {
+	if refused, ok := errors.AsType[*client.Error](err); !ok || refused.NotFound() || refused.Busy() {
 		return d, err
 	}
 	query.Del("delta")

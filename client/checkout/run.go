@@ -194,8 +194,8 @@ func (r *run) download(ctx context.Context, c *client.Client, revision string) (
 }
 
 func isMissing(err error) bool {
-	refused := (*client.Error)(nil)
-	return errors.As(err, &refused) && refused.NotFound()
+	refused, ok := errors.AsType[*client.Error](err)
+	return ok && refused.NotFound()
 }
 
 // explainGone finds out whether the repository is missing or something of it.

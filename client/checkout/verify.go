@@ -66,8 +66,8 @@ func (f *folder) mend(ctx context.Context, c *client.Client, commit string, s se
 		return Result{}, nil
 	}
 	result, err := f.take(ctx, c, commit, "", s.paths)
-	denied := (*client.Error)(nil)
-	if s.paths != nil && (errors.Is(err, ErrGone) || errors.As(err, &denied) && !denied.Busy()) {
+	denied, ok := errors.AsType[*client.Error](err)
+	if s.paths != nil && (errors.Is(err, ErrGone) || ok && !denied.Busy()) {
 		return f.take(ctx, c, commit, "", nil)
 	}
 	return result, err

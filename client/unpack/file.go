@@ -90,7 +90,7 @@ func (r *run) write(file file, fill func(io.Writer) (int64, error)) error {
 // atPath says where an error of the file system is from, which names temporary
 // files only.
 func atPath(path string, err error) error {
-	if refused := (*RefusedError)(nil); errors.As(err, &refused) {
+	if _, ok := errors.AsType[*RefusedError](err); ok {
 		return err
 	}
 	return fmt.Errorf("unpack: %q: %w", path, err)

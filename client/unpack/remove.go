@@ -62,8 +62,8 @@ func (s *folders) locate(at string) (*os.Root, fs.FileInfo, error) {
 
 // absent forgives that there is nothing at a path, or a file above it.
 func absent(err error) error {
-	refused := (*RefusedError)(nil)
-	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &refused) && refused.Reason == InTheWay {
+	refused, ok := errors.AsType[*RefusedError](err)
+	if errors.Is(err, fs.ErrNotExist) || ok && refused.Reason == InTheWay {
 		return nil
 	}
 	return err

@@ -233,16 +233,16 @@ var failures = []struct {
 
 // ExitCode is that of a command that failed.
 func ExitCode(err error) int {
-	usage, refused := (*cli.UsageError)(nil), (*client.Error)(nil)
-	unsafe, limit := (*unpack.RefusedError)(nil), (*unpack.LimitError)(nil)
-	switch {
-	case errors.As(err, &usage):
+	if _, usage := errors.AsType[*cli.UsageError](err); usage {
 		return cli.ExitUsage
-	case errors.As(err, &unsafe) || errors.As(err, &limit):
+	}
+	_, unsafe := errors.AsType[*unpack.RefusedError](err)
+	if _, limit := errors.AsType[*unpack.LimitError](err); limit || unsafe {
 		return cli.ExitDamaged
-	case errors.As(err, &refused) && refused.Busy():
+	}
+	if refused, ok := errors.AsType[*client.Error](err); ok && refused.Busy() {
 		return cli.ExitNetwork
-	case errors.As(err, &refused):
+	} else if ok {
 		return cli.ExitRefused
 	}
 	for _, f := range failures {
