@@ -161,28 +161,23 @@ type none struct{}
 
 func (none) next() (record, error) { return record{}, io.EOF }
 
-// merge gives each path that either has, with what they have of it, or nil.
-func merge(old, changes records, each func(path string, old, change *record) error) error {
+// merge gives what both have of each path, in the order of the paths; nil where one has
+// nothing.
+func merge(old, changes records, each func(old, change *record) error) error {
 	o, oldErr := old.next()
 	c, changeErr := changes.next()
 	for oldErr == nil || changeErr == nil {
-		var err error
-		switch {
-		case changeErr != nil || oldErr == nil && o.path < c.path:
-			kept := o
-			err = each(o.path, &kept, nil)
+		var was, change *record
+		first, second := o, c
+		if oldErr == nil && (changeErr != nil || first.path <= second.path) {
+			was = &first
 			o, oldErr = old.next()
-		case oldErr != nil || c.path < o.path:
-			made := c
-			err = each(c.path, nil, &made)
-			c, changeErr = changes.next()
-		default:
-			kept, made := o, c
-			err = each(c.path, &kept, &made)
-			o, oldErr = old.next()
+		}
+		if changeErr == nil && (was == nil || first.path == second.path) {
+			change = &second
 			c, changeErr = changes.next()
 		}
-		if err != nil {
+		if err := each(was, change); err != nil {
 			return err
 		}
 	}

@@ -158,7 +158,7 @@ func (r *run) removeStale() error {
 	defer s.close()
 	remover := newRemover(r)
 	// What is added to the journal meanwhile is of paths that were passed.
-	err = merge(s, newSorted(r.journal.file), func(_ string, old, change *record) error {
+	err = merge(s, newSorted(r.journal.file), func(old, change *record) error {
 		if change != nil {
 			return nil
 		}

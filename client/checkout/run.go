@@ -321,25 +321,22 @@ func (r *run) finish() error {
 // cursor finds records in the order of their paths.
 type cursor struct {
 	records
-	ahead *record
-	ended bool
+	at  record // the one that was read last
+	err error  // why there is no other
 }
 
 // seek returns the record of a path, or nil. Paths before it are passed over.
 func (c *cursor) seek(path string) (*record, error) {
-	for !c.ended && (c.ahead == nil || c.ahead.path < path) {
-		r, err := c.next()
-		if errors.Is(err, io.EOF) {
-			c.ended, c.ahead = true, nil
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		c.ahead = &r
+	for c.err == nil && c.at.path < path {
+		c.at, c.err = c.next()
 	}
-	if c.ahead != nil && c.ahead.path == path {
-		return c.ahead, nil
+	switch {
+	case c.err == nil && c.at.path == path:
+		found := c.at
+		return &found, nil
+	case c.err == nil || errors.Is(c.err, io.EOF):
+		return nil, nil //nolint:nilnil // there is none
+	default:
+		return nil, c.err
 	}
-	return nil, nil //nolint:nilnil // there is none
 }

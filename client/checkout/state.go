@@ -150,7 +150,7 @@ func (f *folder) each(do func(record) error) error {
 		return err
 	}
 	defer s.close()
-	return merge(s, none{}, func(_ string, r, _ *record) error { return do(*r) })
+	return merge(s, none{}, func(r, _ *record) error { return do(*r) })
 }
 
 // errDropped is what a choice between records returns for a path that has none.
@@ -196,7 +196,7 @@ func (f *folder) writeState(
 		return 0, err
 	}
 	_, _ = out.Write(append(bytes.Repeat([]byte{' '}, len(room)), 0)) // Flush gives its error
-	err = merge(old, changes, func(_ string, was, change *record) error {
+	err = merge(old, changes, func(was, change *record) error {
 		r, err := choose(was, change)
 		if errors.Is(err, errDropped) {
 			return nil
