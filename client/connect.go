@@ -154,13 +154,9 @@ func (c *Client) renew(ctx context.Context, lost session) (session, error) {
 
 // capabilities are what the client can take. They are said twice.
 func (c *Client) capabilities() map[string]any {
-	streaming := map[string]any{}
-	if c.options.MaxStreamSize > 0 {
-		streaming["maxStreamSize"] = c.options.MaxStreamSize
-	}
-	beside := map[string]any{"supported": true}
-	if c.options.MaxStreamSize > 0 {
-		beside["maxBinarySize"] = c.options.MaxStreamSize
+	streaming, beside := map[string]any{}, map[string]any{"supported": true}
+	if most := c.options.MaxStreamSize; most > 0 {
+		streaming["maxStreamSize"], beside["maxBinarySize"] = most, most
 	}
 	return map[string]any{
 		"resourceStreaming": streaming, "binaryTransfer": beside,

@@ -91,7 +91,7 @@ func wanted(m unpack.Member) record {
 	w := record{path: m.Path, kind: kindOf(m), size: m.Size}
 	switch {
 	case m.Kind == unpack.Symlink:
-		w.id, w.size = idOf(m.Target), int64(len(m.Target))
+		w.id, w.size = unpack.IDOf([]byte(m.Target)), int64(len(m.Target))
 	case m.Patch != nil:
 		w.id, w.size = m.Patch.ID, m.Patch.Size
 	}
@@ -102,7 +102,7 @@ func wanted(m unpack.Member) record {
 // tells nobody: what is in the way was told of.
 func (r *run) keepOther(want record, content io.Reader, reason string) error {
 	if want.id == (unpack.ID{}) {
-		sum := newSum(want.size)
+		sum := unpack.NewHash(want.size)
 		if _, err := io.Copy(sum, content); err != nil {
 			return err
 		}
@@ -190,7 +190,7 @@ const heldAtOnce = 1 << 20
 // hold reads a content before it is decided about. It returns all of it again, for what
 // may write, and the id.
 func (r *run) hold(size int64, content io.Reader) (io.Reader, unpack.ID, error) {
-	sum := newSum(size)
+	sum := unpack.NewHash(size)
 	if size <= heldAtOnce {
 		if r.buffer == nil {
 			r.buffer = make([]byte, heldAtOnce)

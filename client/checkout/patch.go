@@ -76,17 +76,8 @@ func (d *disk) read(at string) ([]byte, error) {
 	if err != nil || there.info == nil || !there.info.Mode().IsRegular() || there.info.Size() > unpack.MaxPatched {
 		return nil, err
 	}
-	file, err := os.Open(d.at(at))
-	if err != nil {
-		return nil, notAbsent(err)
-	}
-	defer func() { _ = file.Close() }() // only read from
-	content := make([]byte, there.info.Size())
-	n, err := io.ReadFull(file, content)
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) { // somebody is writing it
-		err = nil
-	}
-	return content[:n], err
+	content, err := os.ReadFile(d.at(at))
+	return content, notAbsent(err)
 }
 
 // file is the URI of a file of the head.

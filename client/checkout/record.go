@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -103,6 +104,9 @@ func kindOf(m unpack.Member) kind {
 		return plainFile
 	}
 }
+
+// hasModes says that files are executable or not.
+const hasModes = runtime.GOOS != "windows"
 
 func isExecutable(mode fs.FileMode) bool { return hasModes && mode&0o100 != 0 }
 

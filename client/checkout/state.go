@@ -153,12 +153,13 @@ func (f *folder) each(do func(record) error) error {
 	return merge(s, none{}, func(r, _ *record) error { return do(*r) })
 }
 
-// errDropped is what a choice between records returns for a path that has none.
-var errDropped = errors.New("dropped")
+// choice is which of two records of a path stays, each of them nil where there is none;
+// and nil where none does.
+type choice func(old, change *record) (*record, error)
 
 // replaceState writes the state anew, of what choose makes of the present records
 // and those of a journal.
-func (f *folder) replaceState(commit string, changes records, choose func(old, change *record) (record, error)) error {
+func (f *folder) replaceState(commit string, changes records, choose choice) error {
 	old, err := f.readState()
 	if err != nil {
 		return err
@@ -180,9 +181,7 @@ func (f *folder) replaceState(commit string, changes records, choose func(old, c
 	return nil
 }
 
-func (f *folder) writeState(
-	h header, old state, changes records, choose func(old, change *record) (record, error),
-) (kept int, err error) {
+func (f *folder) writeState(h header, old state, changes records, choose choice) (kept int, err error) {
 	file, err := os.Create(f.path(unfinished))
 	if err != nil {
 		return 0, err
@@ -198,10 +197,7 @@ func (f *folder) writeState(
 	_, _ = out.Write(append(bytes.Repeat([]byte{' '}, len(room)), 0)) // Flush gives its error
 	err = merge(old, changes, func(was, change *record) error {
 		r, err := choose(was, change)
-		if errors.Is(err, errDropped) {
-			return nil
-		}
-		if err != nil {
+		if err != nil || r == nil {
 			return err
 		}
 		if r.kept {
@@ -209,7 +205,7 @@ func (f *folder) writeState(
 		}
 		if change == nil && r.isRacy(old.header.Written) {
 			// The time of the new state would hide that.
-			if r, err = d.refresh(r); err != nil {
+			if err := d.refresh(r); err != nil {
 				return err
 			}
 		}
@@ -229,14 +225,14 @@ func (f *folder) writeState(
 }
 
 // takeChange is how records follow each other after a run that ended.
-func takeChange(old, change *record) (record, error) {
+func takeChange(old, change *record) (*record, error) {
 	switch {
 	case change == nil:
-		return *old, nil
+		return old, nil
 	case change.gone:
-		return record{}, errDropped
+		return nil, nil //nolint:nilnil // it has none
 	default:
-		return *change, nil
+		return change, nil
 	}
 }
 
@@ -257,11 +253,11 @@ func (f *folder) recover() error {
 	info, err := file.Stat()
 	if err == nil {
 		d := newDisk(f.options.Dir)
-		err = f.replaceState("", newSorted(file), func(old, change *record) (record, error) {
+		err = f.replaceState("", newSorted(file), func(old, change *record) (*record, error) {
 			if change == nil || change.kept {
 				return takeChange(old, change)
 			}
-			return d.decide(old, *change, info.ModTime().UnixNano())
+			return d.decide(old, change, info.ModTime().UnixNano())
 		})
 	}
 	if err = errors.Join(err, file.Close()); err != nil {
@@ -272,23 +268,18 @@ func (f *folder) recover() error {
 
 // decide is which of two records is true, of which one is of a journal that was
 // last written at a time.
-func (d *disk) decide(old *record, change record, written int64) (record, error) {
+func (d *disk) decide(old, change *record, written int64) (*record, error) {
 	there, err := d.look(change.name())
 	if err != nil {
-		return record{}, err
+		return nil, err
 	}
-	has := false
 	if !change.gone {
-		if has, err = d.has(change, there, written); err != nil {
-			return record{}, err
+		if has, err := d.has(*change, there, written); err != nil || has {
+			return change, err
 		}
 	}
-	switch {
-	case has:
-		return change, nil
-	case old != nil && (!change.gone || there.info != nil):
-		return *old, nil
-	default:
-		return record{}, errDropped
+	if change.gone && there.info == nil {
+		old = nil
 	}
+	return old, nil
 }

@@ -136,18 +136,18 @@ func (f *checked) choose(w record) {
 // settle makes what was kept and is right now a part of the state.
 func (f *folder) settle() error {
 	d := newDisk(f.options.Dir)
-	return f.replaceState(f.header.Commit, none{}, func(old, _ *record) (record, error) {
+	return f.replaceState(f.header.Commit, none{}, func(old, _ *record) (*record, error) {
 		if !old.kept {
-			return *old, nil
+			return old, nil
 		}
 		there, err := d.look(old.name())
 		if err != nil || there.info == nil {
-			return *old, err
+			return old, err
 		}
 		right, err := d.has(*old, there, 0)
 		if right {
 			old.kept, old.mtime = false, there.info.ModTime().UnixNano()
 		}
-		return *old, err
+		return old, err
 	})
 }

@@ -2,15 +2,12 @@ package unpack
 
 import (
 	"bytes"
-	"crypto/sha1"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"io/fs"
 	"os"
 	"path"
-	"strconv"
 	"time"
 )
 
@@ -106,7 +103,7 @@ func (r *run) writeAside(file file, fill func(io.Writer) (int64, error)) (w Writ
 	if err != nil {
 		return w, err
 	}
-	sum := newSum(file.size)
+	sum := NewHash(file.size)
 	size, err := fill(io.MultiWriter(out, sum))
 	info, other := out.Stat()
 	err = errors.Join(err, other, out.Close())
@@ -168,11 +165,4 @@ func putInPlace(root *os.Root, temporary, name, path string, replace bool) error
 		return refuse(InTheWay, path)
 	}
 	return root.Rename(temporary, name)
-}
-
-// newSum is the hash of a git blob, but for its content.
-func newSum(size int64) hash.Hash {
-	sum := sha1.New()
-	_, _ = io.WriteString(sum, "blob "+strconv.FormatInt(size, 10)+"\x00") // never fails
-	return sum
 }
