@@ -1,7 +1,6 @@
 package unpack
 
 import (
-	"errors"
 	"path"
 	"path/filepath"
 	"strings"
@@ -89,15 +88,5 @@ func (r *run) makeLink(s *folders, l link) error {
 		return atPath(l.path, err)
 	}
 	info, err := root.Lstat(temporary)
-	if err == nil {
-		w.Mode, w.ModTime = info.Mode(), info.ModTime()
-		err = r.ready(w)
-	}
-	if err == nil {
-		err = putInPlace(root, temporary, name, l.path, l.replace)
-	}
-	if err != nil {
-		return atPath(l.path, errors.Join(err, r.marker.discard(root, temporary)))
-	}
-	return r.made(w)
+	return r.complete(root, temporary, info, w, l.replace, err)
 }

@@ -3,6 +3,7 @@ package unpack
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -79,12 +80,7 @@ func (s *folders) removeFile(at string) (isFolder bool, err error) {
 
 // removeFolders begins with those that are inside of others.
 func (s *folders) removeFolders(candidates map[string]bool, owns func(string) bool) error {
-	dirs := make([]string, 0, len(candidates))
-	for dir := range candidates {
-		dirs = append(dirs, dir)
-	}
-	slices.Sort(dirs)
-	for _, dir := range slices.Backward(dirs) {
+	for _, dir := range slices.Backward(slices.Sorted(maps.Keys(candidates))) {
 		if owns == nil || !owns(dir) {
 			continue
 		}

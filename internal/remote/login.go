@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -152,7 +151,7 @@ func logIn(ctx context.Context, env cli.Environment, server, token string) error
 	if err != nil {
 		return err
 	}
-	if strings.HasPrefix(origin, "http://") && !onThisMachine(origin) {
+	if strings.HasPrefix(origin, "http://") && !isLocal(origin) {
 		_, _ = fmt.Fprintln(env.Stderr, "warning: over plain http anyone on the way can read the token")
 	}
 	if token == "" {
@@ -171,11 +170,6 @@ func logIn(ctx context.Context, env cli.Environment, server, token string) error
 	}
 	_, err = fmt.Fprintf(env.Stderr, "stored for %s in %s\n", origin, store.Path())
 	return err
-}
-
-func onThisMachine(origin string) bool {
-	u, err := url.Parse(origin)
-	return err == nil && (u.Hostname() == "localhost" || strings.HasPrefix(u.Hostname(), "127.") || u.Hostname() == "::1")
 }
 
 // readToken reads from a terminal without showing it, or from a pipe.
@@ -201,22 +195,21 @@ var errUnasked = errors.New("the server lets in whoever asks, so that nothing wa
 
 // tryToken fails unless the server takes a token and nothing less.
 func tryToken(ctx context.Context, endpoint, token string) error {
-	refused := (*client.Error)(nil)
-	try := func(authorization string) error {
+	try := func(authorization string) (unauthorized bool, err error) {
 		c, err := client.Connect(ctx, endpoint, client.Options{Authorization: authorization, Retries: -1})
-		if err != nil {
-			return err
+		if refused, ok := errors.AsType[*client.Error](err); err != nil {
+			return ok && refused.Unauthorized(), err
 		}
-		return c.Close()
+		return false, c.Close()
 	}
-	switch err := try(""); {
+	switch unauthorized, err := try(""); {
 	case err == nil:
 		return errUnasked
-	case !errors.As(err, &refused) || !refused.Unauthorized():
+	case !unauthorized:
 		return err
 	}
-	err := try("Bearer " + token)
-	if errors.As(err, &refused) && refused.Unauthorized() {
+	unauthorized, err := try("Bearer " + token)
+	if unauthorized {
 		return fmt.Errorf("%w (nothing was stored)", err)
 	}
 	return err

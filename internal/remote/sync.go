@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -131,7 +132,7 @@ func (s *syncProgress) show(e checkout.Event) {
 	switch e.Event {
 	case checkout.EventProgress:
 		if s.bar == nil {
-			s.bar = s.target.bar(sizeOrUnknown(e.Size), s.options.Repository)
+			s.bar = s.target.bar(cmp.Or(e.Size, -1), s.options.Repository)
 		}
 		_ = s.bar.Set64(e.Bytes) // a terminal that is gone
 	case checkout.EventWrite, checkout.EventDelete:
@@ -149,14 +150,6 @@ func (s *syncProgress) show(e checkout.Event) {
 		s.print("%s %.12s: %d written, %d deleted, %d kept\n", s.options.Repository, e.Commit, e.Result.Written,
 			e.Result.Deleted, e.Result.KeptCount)
 	}
-}
-
-// sizeOrUnknown is -1 where an event does not say.
-func sizeOrUnknown(size int64) int64 {
-	if size == 0 {
-		return -1
-	}
-	return size
 }
 
 // end takes the bar away.
