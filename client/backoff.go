@@ -62,7 +62,6 @@ func (c *Client) again(ctx context.Context, b *backoff, failure error) error {
 	return nil
 }
 
-// retry attempts something until it succeeds or fails for good.
 func (c *Client) retry(ctx context.Context, attempt func() error) error {
 	var pauses backoff
 	for {

@@ -82,19 +82,16 @@ func (c *Client) negotiate(ctx context.Context) (session, error) {
 	}
 }
 
-// begun is a result of initialize.
 type begun struct {
 	ProtocolVersion string `json:"protocolVersion"`
 }
 
-// greeting is what initialize says.
 func (c *Client) greeting(protocol string) map[string]any {
 	return map[string]any{
 		"protocolVersion": protocol, "capabilities": c.capabilities(), "clientInfo": clientInfo,
 	}
 }
 
-// initialize begins a session.
 func (c *Client) initialize(ctx context.Context) (session, error) {
 	wish := c.options.Protocol
 	if !slices.Contains(withSessions, wish) {

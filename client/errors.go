@@ -82,7 +82,6 @@ func (e *Error) Busy() bool { return slices.Contains(passing, e.Status) || e.Rea
 // Unauthorized reports whether the server wants credentials, or other ones.
 func (e *Error) Unauthorized() bool { return e.Status == http.StatusUnauthorized }
 
-// passing are the statuses of what may be over in a moment.
 var passing = []int{
 	http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
 }
@@ -90,7 +89,6 @@ var passing = []int{
 // denying are the statuses that another revision of the protocol does not mend.
 var denying = append([]int{http.StatusUnauthorized, http.StatusForbidden}, passing...)
 
-// temporary reports whether the same request may succeed later.
 func temporary(err error) bool {
 	if refused, ok := errors.AsType[*Error](err); ok {
 		return refused.Busy()

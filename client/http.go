@@ -72,7 +72,6 @@ func (h overHTTP) stream(ctx context.Context, s session, uri string, p part) (*h
 	return h.c.led(ctx, result.DownloadURL, uri, p)
 }
 
-// led downloads from where the server leads to by a downloadUrl.
 func (c *Client) led(ctx context.Context, to, uri string, p part) (*http.Response, error) {
 	address, err := url.Parse(to)
 	if err != nil {

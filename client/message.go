@@ -51,7 +51,6 @@ func (c *Client) encode(s session, m outgoing) (text []byte, id int64) {
 	return text, id
 }
 
-// request is one to the endpoint.
 func (c *Client) request(ctx context.Context, s session, method string, body []byte) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.server.String(), bytes.NewReader(body))
 	if err != nil {
@@ -78,7 +77,6 @@ func headerText(text string) string {
 	return text
 }
 
-// isKind says whether a reply is of a media type.
 func isKind(reply *http.Response, kind string) bool {
 	got, _, err := mime.ParseMediaType(reply.Header.Get("Content-Type"))
 	return err == nil && got == kind

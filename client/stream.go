@@ -132,7 +132,6 @@ func (c *Client) stream(ctx context.Context, uri string, p part) (reply *http.Re
 	return reply, err
 }
 
-// get downloads from an address.
 func (c *Client) get(ctx context.Context, address *url.URL, operation string, p part) (*http.Response, error) {
 	if err := c.trusts(address); err != nil {
 		return nil, fmt.Errorf("%s: %w", operation, err)
@@ -155,7 +154,6 @@ func bytesOf(reply *http.Response, operation string) (*http.Response, error) {
 	return reply, nil
 }
 
-// describe notes what a reply says of the bytes.
 func (d *Download) describe(h http.Header, asked string) {
 	d.URI = cmp.Or(h.Get("Content-Location"), h.Get("MCP-Resource-Uri"), asked)
 	d.MIMEType = cmp.Or(h.Get("MCP-Resource-Type"), h.Get("Content-Type"))

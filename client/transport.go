@@ -29,7 +29,6 @@ type outgoing struct {
 	params map[string]any
 }
 
-// operation names it in errors.
 func (m outgoing) operation() string {
 	if uri, ok := m.params["uri"].(string); ok {
 		return m.method + " " + uri
@@ -37,7 +36,6 @@ func (m outgoing) operation() string {
 	return m.method
 }
 
-// isNotification reports whether it has no answer.
 func (m outgoing) isNotification() bool { return strings.HasPrefix(m.method, "notifications/") }
 
 // reading asks for a resource, in binary mode.

@@ -119,7 +119,6 @@ func (w *watch) run(ctx context.Context) error {
 	}
 }
 
-// poll looks from time to time.
 func (w *watch) poll(ctx context.Context) error {
 	for range looksBetween {
 		if err := sleep(ctx, w.c.options.Poll); err != nil {

@@ -77,7 +77,6 @@ func closed(r io.Reader) error {
 	return nil
 }
 
-// wrote reports whether what is there is what a run wrote.
 func (r *run) wrote(old *record, there found) (bool, error) {
 	if old == nil {
 		return false, nil
@@ -145,7 +144,6 @@ func (r *run) chooseFolder(m unpack.Member) (unpack.Choice, error) {
 	return unpack.Choice{Replace: true}, errors.Join(r.note(gone), r.note(folder))
 }
 
-// chooseOverFolder is for a file or a link where a folder is.
 func (r *run) chooseOverFolder(want record, content io.Reader) (unpack.Choice, error) {
 	if err := r.removeBelow(want.path); err != nil {
 		return skip, err
@@ -217,11 +215,8 @@ func (r *run) hold(size int64, content io.Reader) (io.Reader, unpack.ID, error) 
 	return spool{file}, unpack.ID(sum.Sum(nil)), nil
 }
 
-// spool is a file that goes when it is closed.
 type spool struct{ *os.File }
 
-// Close implements [io.Closer].
 func (s spool) Close() error { return errors.Join(s.File.Close(), os.Remove(s.Name())) }
 
-// below reports whether a path is in a folder.
 func below(path, folder string) bool { return strings.HasPrefix(path, folder+"/") }

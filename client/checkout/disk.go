@@ -38,7 +38,6 @@ const (
 
 func newDisk(dir string) *disk { return &disk{dir: dir} }
 
-// found is what there is at a path.
 type found struct {
 	info       fs.FileInfo // nil where there is nothing, or the way is obstructed
 	obstructed bool

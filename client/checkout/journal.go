@@ -39,7 +39,6 @@ func (j *journal) add(r record) error {
 	return j.flush()
 }
 
-// flush writes what was added.
 func (j *journal) flush() error {
 	_, err := j.file.Write(j.buffer)
 	j.buffer = j.buffer[:0]

@@ -80,7 +80,6 @@ func (d *disk) read(at string) ([]byte, error) {
 	return content, notAbsent(err)
 }
 
-// file is the URI of a file of the head.
 func (r *run) file(path string) string {
 	return "repo://" + escape(r.options.Repository) + "/sha/" + r.head + "/contents/" + escape(path)
 }

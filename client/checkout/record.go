@@ -16,7 +16,6 @@ import (
 	"github.com/repomcp/repomcp/client/unpack"
 )
 
-// kind is what is at a path.
 type kind byte
 
 // The kinds, as files have them.
@@ -78,10 +77,8 @@ func parseRecord(text []byte) (r record, err error) {
 	return r, nil
 }
 
-// name is the path without the slash of a folder.
 func (r record) name() string { return strings.TrimSuffix(r.path, "/") }
 
-// recordOf is that of what was written.
 func recordOf(w unpack.Written) record {
 	r := record{path: w.Path, kind: plainFile, id: w.ID, size: w.Size, mtime: w.ModTime.UnixNano()}
 	switch {
@@ -93,7 +90,6 @@ func recordOf(w unpack.Written) record {
 	return r
 }
 
-// kindOf is that of a member that is no folder.
 func kindOf(m unpack.Member) kind {
 	switch {
 	case m.Kind == unpack.Symlink:
@@ -105,7 +101,6 @@ func kindOf(m unpack.Member) kind {
 	}
 }
 
-// hasModes says that files are executable or not.
 const hasModes = runtime.GOOS != "windows"
 
 func isExecutable(mode fs.FileMode) bool { return hasModes && mode&0o100 != 0 }
@@ -160,7 +155,6 @@ func (s scanner) next() (record, error) {
 	return parseRecord(text)
 }
 
-// none are no records.
 type none struct{}
 
 func (none) next() (record, error) { return record{}, io.EOF }

@@ -99,7 +99,6 @@ func pass(d *json.Decoder) error {
 	}
 }
 
-// removeListed removes what an array of JSON lists.
 func (r *run) removeListed(d *json.Decoder) error {
 	if _, err := d.Token(); err != nil {
 		return err
@@ -132,7 +131,6 @@ func (r *run) removeBelow(folder string) error {
 	return r.removeThose(func(w record) bool { return below(w.path, folder) }, inside)
 }
 
-// removeThose removes what the state has of some paths.
 func (r *run) removeThose(chosen func(record) bool, owns func(folder string) bool) error {
 	remover := newRemover(r)
 	remover.owns = owns
@@ -182,7 +180,6 @@ func newRemover(r *run) *remover {
 	return &remover{run: r, disk: newDisk(r.options.Dir), owns: anyFolder}
 }
 
-// add removes what a run wrote, and keeps what somebody made of it.
 func (m *remover) add(w record) error {
 	there, err := m.disk.look(w.name())
 	if err != nil {

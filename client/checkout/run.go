@@ -78,7 +78,6 @@ func (f *folder) attempt(ctx context.Context, c *client.Client, now *client.Stat
 	return result, nil
 }
 
-// update takes what is needed, and no more.
 func (f *folder) update(ctx context.Context, c *client.Client, now *client.State) (result Result, err error) {
 	o, base := f.options, f.header.Commit
 	if !f.header.fits(o) {
@@ -174,7 +173,6 @@ func (f *folder) take(
 	return r.result, err
 }
 
-// download begins the download.
 func (r *run) download(ctx context.Context, c *client.Client, revision string) (*client.Download, error) {
 	query := url.Values{}
 	if r.base != "" {
@@ -262,7 +260,6 @@ func (r *run) preview(m unpack.Member, content io.Reader) (unpack.Choice, error)
 	return skip, err
 }
 
-// ready notes what is about to get its name.
 func (r *run) ready(w unpack.Written) error { return r.noteWritten(recordOf(w)) }
 
 func (r *run) noteWritten(w record) error {
@@ -309,7 +306,6 @@ func (r *Result) keepAll(others ...Result) {
 	r.Kept, r.KeptCount = all[:min(len(all), mostKept)], max(len(all), most)
 }
 
-// finish makes the state that of the commit.
 func (r *run) finish() error {
 	r.result.Full = r.isWhole()
 	if r.options.DryRun {

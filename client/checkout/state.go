@@ -26,7 +26,6 @@ const (
 	stateVersion = 1
 )
 
-// header begins a state.
 type header struct {
 	Version    int      `json:"version"`
 	Repository string   `json:"repository"`
@@ -93,10 +92,8 @@ func (f *folder) close() error {
 	return f.lock.Close()
 }
 
-// path is that of a file of the state, or of their folder.
 func (f *folder) path(name string) string { return filepath.Join(f.options.Dir, stateFolder, name) }
 
-// state is one that is read.
 type state struct {
 	records
 	header header
@@ -143,7 +140,6 @@ func (f *folder) find(path string) (*record, error) {
 	return found, err
 }
 
-// each gives all records of the state.
 func (f *folder) each(do func(record) error) error {
 	s, err := f.readState()
 	if err != nil {

@@ -37,14 +37,12 @@ func (f *folder) check(ctx context.Context, c *client.Client, result Result) (Re
 	return result, f.settle()
 }
 
-// literal makes a git pathspec of a path.
 const literal = ":(literal)"
 
 // mostQuery bounds the bytes of a URI that are for paths: servers, and proxies on the
 // way to them, take some 4 KiB.
 const mostQuery = 3 << 10
 
-// selection is what is to be mended.
 type selection struct {
 	paths []string
 	bytes int

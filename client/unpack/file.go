@@ -11,7 +11,6 @@ import (
 	"time"
 )
 
-// file is one to be written.
 type file struct {
 	folder     *folder
 	path       string
@@ -49,7 +48,6 @@ func (r *run) addFile(m Member, f *folder, choice Choice, content io.Reader) err
 	return r.flow(file, content)
 }
 
-// flow writes a file as it comes.
 func (r *run) flow(file file, content io.Reader) error {
 	if file.size > r.options.Limits.FileBytes {
 		return &LimitError{Limit: "bytes of a file", Path: file.path, Most: r.options.Limits.FileBytes}

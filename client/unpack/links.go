@@ -6,7 +6,6 @@ import (
 	"strings"
 )
 
-// link is one to be made at the end.
 type link struct {
 	path, target string
 	replace      bool

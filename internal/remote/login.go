@@ -141,7 +141,6 @@ else has it: the server's operator revokes it.`,
 
 var errNoServer = cli.Misused(errors.New("name a server by its address, such as https://git.example.com"))
 
-// logIn stores a token that a server takes.
 func logIn(ctx context.Context, env cli.Environment, server, token string) error {
 	origin := credentials.Origin(server)
 	if origin == "" {
@@ -190,7 +189,6 @@ func readToken(in *os.File, prompt io.Writer, origin string) (string, error) {
 	return tokenIn(string(text))
 }
 
-// errUnasked says that a token is of no use.
 var errUnasked = errors.New("the server lets in whoever asks, so that nothing was stored")
 
 // tryToken fails unless the server takes a token and nothing less.

@@ -104,7 +104,6 @@ func (f *syncFlags) run(ctx context.Context, args []string) error {
 	return err
 }
 
-// isLocal reports whether a server is on this machine.
 func isLocal(address string) bool {
 	if isCommand(address) {
 		return true
@@ -152,7 +151,6 @@ func (s *syncProgress) show(e checkout.Event) {
 	}
 }
 
-// end takes the bar away.
 func (s *syncProgress) end() {
 	if s.bar != nil {
 		_ = s.bar.Exit() // likewise

@@ -97,7 +97,6 @@ func endpointOf(server string) string {
 	return u.String()
 }
 
-// isEndpoint reports whether an argument is that, and not a resource.
 func isEndpoint(text string) bool {
 	return isURL(text) || isCommand(text) || strings.HasPrefix(text, "ws://") || strings.HasPrefix(text, "wss://")
 }
@@ -149,7 +148,6 @@ func (r *target) misused(err error) error {
 	return cli.Misused(err)
 }
 
-// source is what cat and get download.
 type source struct{ address, uri string }
 
 // source finds out which of both forms the arguments have.
@@ -253,12 +251,10 @@ func ExitCode(err error) int {
 	return cli.ExitFailed
 }
 
-// endpointHelp is a part of the help of commands.
 const endpointHelp = `The endpoint is https://HOST/mcp, wss://HOST/ws (the path may be left out of both), or
 stdio: with a command behind it that serves over its standard streams. No shell reads that command: spaces separate
 its words, and quotes (' or ") keep those that have spaces together.`
 
-// exitCodesHelp is a part of the help of commands.
 var exitCodesHelp = fmt.Sprintf(`The exit code is %d for success, %d for a wrong command line, %d where the server
 cannot be reached, %d where it refuses, %d for damaged or unsafe content, and %d
 for anything else.`, cli.ExitOK, cli.ExitUsage, cli.ExitNetwork, cli.ExitRefused, cli.ExitDamaged, cli.ExitFailed)
