@@ -163,11 +163,10 @@ func (c *Client) capabilities() map[string]any {
 
 // with adds to params what every message says in 2026-07-28.
 func (c *Client) with(params map[string]any) map[string]any {
-	meta := map[string]any{
+	full := map[string]any{"_meta": map[string]any{
 		metaPrefix + "protocolVersion": stateless, metaPrefix + "clientCapabilities": c.capabilities(),
 		metaPrefix + "clientInfo": clientInfo,
-	}
-	full := map[string]any{"_meta": meta}
+	}}
 	maps.Copy(full, params)
 	return full
 }

@@ -166,13 +166,13 @@ func merge(old, changes records, each func(old, change *record) error) error {
 	c, changeErr := changes.next()
 	for oldErr == nil || changeErr == nil {
 		var was, change *record
-		first, second := o, c
-		if oldErr == nil && (changeErr != nil || first.path <= second.path) {
-			was = &first
+		order := strings.Compare(o.path, c.path)
+		if oldErr == nil && (changeErr != nil || order <= 0) {
+			was = new(o)
 			o, oldErr = old.next()
 		}
-		if changeErr == nil && (was == nil || first.path == second.path) {
-			change = &second
+		if changeErr == nil && (was == nil || order == 0) {
+			change = new(c)
 			c, changeErr = changes.next()
 		}
 		if err := each(was, change); err != nil {

@@ -132,8 +132,7 @@ func (r *run) removeBelow(folder string) error {
 }
 
 func (r *run) removeThose(chosen func(record) bool, owns func(folder string) bool) error {
-	remover := newRemover(r)
-	remover.owns = owns
+	remover := newRemover(r, owns)
 	err := r.each(func(w record) error {
 		if !chosen(w) {
 			return nil
@@ -154,7 +153,7 @@ func (r *run) removeStale() error {
 		return nil // it was the first run
 	}
 	defer s.close()
-	remover := newRemover(r)
+	remover := newRemover(r, anyFolder)
 	// What is added to the journal meanwhile is of paths that were passed.
 	err = merge(s, newSorted(r.journal.file), func(old, change *record) error {
 		if change != nil {
@@ -176,8 +175,8 @@ type remover struct {
 // anyFolder that becomes empty goes: no commit has an empty one.
 func anyFolder(string) bool { return true }
 
-func newRemover(r *run) *remover {
-	return &remover{run: r, disk: newDisk(r.options.Dir), owns: anyFolder}
+func newRemover(r *run, owns func(folder string) bool) *remover {
+	return &remover{run: r, disk: newDisk(r.options.Dir), owns: owns}
 }
 
 func (m *remover) add(w record) error {

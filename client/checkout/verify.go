@@ -44,18 +44,15 @@ const literal = ":(literal)"
 const mostQuery = 3 << 10
 
 type selection struct {
-	paths []string
+	paths []string // nil where they are too many to be named
 	bytes int
-	whole bool // they are too many to be named
 }
 
 func (s *selection) add(path string) {
 	s.bytes += len(url.QueryEscape("&path=" + literal + path))
-	if s.whole = s.whole || s.bytes > mostQuery; s.whole {
+	if s.paths = append(s.paths, path); s.bytes > mostQuery {
 		s.paths = nil
-		return
 	}
-	s.paths = append(s.paths, path)
 }
 
 // mend takes what was selected, or everything where a server does not want that.

@@ -54,9 +54,8 @@ func (o *ownCredentials) header(server string) (string, error) {
 			return "", cli.Misused(fmt.Errorf("--token-file: %w", err))
 		}
 	default:
-		origin := credentials.Origin(server)
-		store, err := storeOf(o.env)
-		if origin == "" || err != nil { // who has no folder has stored nothing
+		origin, store, err := storeFor(o.env, server)
+		if err != nil { // who has no folder has stored nothing
 			return "", nil //nolint:nilerr // see above
 		}
 		if token, err = store.Token(origin); err != nil {
@@ -122,11 +121,7 @@ func newLogout(env cli.Environment) *cobra.Command {
 else has it: the server's operator revokes it.`,
 		Args: cli.CountArguments(1, 1, "name the server, such as https://git.example.com"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			origin := credentials.Origin(args[0])
-			if origin == "" {
-				return errNoServer
-			}
-			store, err := storeOf(env)
+			origin, store, err := storeFor(env, args[0])
 			if err != nil {
 				return err
 			}
@@ -139,14 +134,17 @@ else has it: the server's operator revokes it.`,
 	}
 }
 
-var errNoServer = cli.Misused(errors.New("name a server by its address, such as https://git.example.com"))
+// storeFor is where this user's login to a server is stored, under its origin.
+func storeFor(env cli.Environment, server string) (origin string, store credentials.Store, err error) {
+	if origin = credentials.Origin(server); origin == "" {
+		return "", store, cli.Misused(errors.New("name a server by its address, such as https://git.example.com"))
+	}
+	store, err = storeOf(env)
+	return origin, store, err
+}
 
 func logIn(ctx context.Context, env cli.Environment, server, token string) error {
-	origin := credentials.Origin(server)
-	if origin == "" {
-		return errNoServer
-	}
-	store, err := storeOf(env)
+	origin, store, err := storeFor(env, server)
 	if err != nil {
 		return err
 	}
