@@ -22,7 +22,7 @@ import (
 // was if its bytes are the same; that takes a server that says their SHA-256 before
 // them.
 func (c *Client) Fetch(ctx context.Context, uri string) (*Download, error) {
-	return c.begin(ctx, source{uri: uri, beside: true}, nil)
+	return c.begin(ctx, source{uri: uri, beside: true}, Part{})
 }
 
 func (c *Client) besides(ctx context.Context, uri string) (reply *http.Response, err error) {

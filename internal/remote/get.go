@@ -101,7 +101,7 @@ func (f *getFlags) fetch(ctx context.Context, s source, name string) error {
 	if f.resume && name != "-" {
 		return f.continued(ctx, s, name)
 	}
-	d, err := f.open(ctx, s, nil)
+	d, err := f.open(ctx, s, client.Part{})
 	if err != nil {
 		return err
 	}
@@ -161,7 +161,7 @@ func (f *getFlags) copy(w io.Writer, d *client.Download, from int64) error {
 func (f *getFlags) unpack(ctx context.Context, s source) error {
 	f.env.LimitMemory(unpackMemory)
 	f.env.Collect(cli.ArchiveGarbage)
-	d, err := f.open(ctx, s, nil)
+	d, err := f.open(ctx, s, client.Part{})
 	if err != nil {
 		return err
 	}
@@ -226,7 +226,7 @@ func (f *getFlags) openRest(ctx context.Context, s source, part, tag string) (*c
 	etag, err := os.ReadFile(tag)
 	have, other := os.Open(part)
 	if err != nil || other != nil {
-		d, err := f.open(ctx, s, nil)
+		d, err := f.open(ctx, s, client.Part{})
 		return d, 0, err
 	}
 	defer func() { _ = have.Close() }() // only read from
@@ -234,10 +234,10 @@ func (f *getFlags) openRest(ctx context.Context, s source, part, tag string) (*c
 	if err != nil {
 		return nil, 0, err
 	}
-	d, err := f.open(ctx, s, &client.Part{ETag: string(etag), Content: have})
+	d, err := f.open(ctx, s, client.Part{ETag: string(etag), Content: have})
 	if errors.Is(err, client.ErrNotResumed) {
 		_, _ = fmt.Fprintln(f.env.Stderr, "repomcp: the server has other bytes by now; the download begins anew")
-		d, err = f.open(ctx, s, nil)
+		d, err = f.open(ctx, s, client.Part{})
 		return d, 0, err
 	}
 	return d, info.Size(), err

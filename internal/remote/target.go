@@ -110,13 +110,16 @@ func isURL(text string) bool {
 
 // connect agrees with the server on a protocol.
 func (r *target) connect(ctx context.Context) (*client.Client, error) {
+	return r.reach(func(o client.Options) (*client.Client, error) { return client.Connect(ctx, r.url, o) })
+}
+
+func (r *target) reach(connect func(client.Options) (*client.Client, error)) (_ *client.Client, err error) {
 	options, err := r.options(r.url)
 	if err != nil {
 		return nil, err
 	}
-	c, err := client.Connect(ctx, r.url, options)
-	r.server = c
-	return c, r.misused(err)
+	r.server, err = connect(options)
+	return r.server, r.misused(err)
 }
 
 // close ends the connection to the server, and the program that was started for it.
@@ -131,13 +134,7 @@ func (r *target) begin(ctx context.Context) (*client.Client, error) {
 	if r.protocol != "" {
 		return r.connect(ctx)
 	}
-	options, err := r.options(r.url)
-	if err != nil {
-		return nil, err
-	}
-	c, err := client.New(r.url, options)
-	r.server = c
-	return c, r.misused(err)
+	return r.reach(func(o client.Options) (*client.Client, error) { return client.New(r.url, o) })
 }
 
 // misused says that an error before the first request is one of the command line.
@@ -166,26 +163,19 @@ func (r *target) source(args []string) (source, error) {
 }
 
 // open begins the download, behind the part that is there.
-func (r *target) open(ctx context.Context, s source, have *client.Part) (*client.Download, error) {
+func (r *target) open(ctx context.Context, s source, have client.Part) (*client.Download, error) {
 	if s.uri == "" {
 		options, err := r.options(s.address)
-		switch {
-		case err != nil:
+		if err != nil {
 			return nil, err
-		case have == nil:
-			return client.Open(ctx, s.address, options)
-		default:
-			return client.OpenRest(ctx, s.address, *have, options)
 		}
+		return client.OpenRest(ctx, s.address, have, options)
 	}
 	c, err := r.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if have == nil {
-		return c.Stream(ctx, s.uri)
-	}
-	return c.StreamRest(ctx, s.uri, *have)
+	return c.StreamRest(ctx, s.uri, have)
 }
 
 // tell prints an event for a program that embeds this one.
