@@ -166,10 +166,14 @@ func (r *target) source(args []string) (source, error) {
 func (r *target) open(ctx context.Context, s source, have client.Part) (*client.Download, error) {
 	if s.uri == "" {
 		options, err := r.options(s.address)
-		if err != nil {
+		switch {
+		case err != nil:
 			return nil, err
+		case have.Content == nil:
+			return client.Open(ctx, s.address, options)
+		default:
+			return client.OpenRest(ctx, s.address, have, options)
 		}
-		return client.OpenRest(ctx, s.address, have, options)
 	}
 	c, err := r.connect(ctx)
 	if err != nil {
