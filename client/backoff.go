@@ -31,7 +31,7 @@ func (c *Client) wait(ctx context.Context, b *backoff, failure error) error {
 	}
 	const doublings = 9 // beyond mostPause
 	pause := firstPause << min(b.tries, doublings)
-	if refused := (*Error)(nil); errors.As(failure, &refused) {
+	if refused, ok := errors.AsType[*Error](failure); ok {
 		pause = max(pause, refused.after)
 	}
 	b.tries++
@@ -62,7 +62,6 @@ func (c *Client) again(ctx context.Context, b *backoff, failure error) error {
 	return nil
 }
 
-// retry attempts something until it succeeds or fails for good.
 func (c *Client) retry(ctx context.Context, attempt func() error) error {
 	var pauses backoff
 	for {

@@ -22,10 +22,9 @@ import (
 // was if its bytes are the same; that takes a server that says their SHA-256 before
 // them.
 func (c *Client) Fetch(ctx context.Context, uri string) (*Download, error) {
-	return c.begin(ctx, source{uri: uri, beside: true}, nil)
+	return c.begin(ctx, source{uri: uri, beside: true}, Part{})
 }
 
-// besides asks for bytes beside an answer.
 func (c *Client) besides(ctx context.Context, uri string) (reply *http.Response, err error) {
 	err = c.inSession(ctx, func(s session) error {
 		reply, err = c.transport.beside(ctx, s, uri) //nolint:bodyclose // a reply is closed by who takes it
@@ -51,7 +50,6 @@ func (c content) bytes() []byte {
 	return c.Blob
 }
 
-// contents is a result of resources/read.
 type contents struct {
 	Contents []content `json:"contents"`
 }
@@ -72,7 +70,6 @@ func (c contents) first(uri string) (content, error) {
 	return c.Contents[0], nil
 }
 
-// within makes a reply of what stands in a message.
 func (c *Client) within(uri string, result contents) (*http.Response, error) {
 	first, err := result.first(uri)
 	if err != nil {
@@ -113,14 +110,6 @@ func (c *Client) replyOf(uri string, of content, body io.ReadCloser) *http.Respo
 
 func reprDigest(sum binary.Checksum) string {
 	return "sha-256=:" + base64.StdEncoding.EncodeToString(sum[:]) + ":"
-}
-
-// broken is the error of a reply that cannot be gone on with.
-func (c *Client) broken(ctx context.Context, err error) error {
-	if err = damaged(err); errors.Is(err, ErrDamaged) {
-		return err
-	}
-	return failed(ctx, err)
 }
 
 // damages are the errors of this package for those of bytes beside messages.

@@ -87,22 +87,15 @@ func startCommand(words []string) (carrier, error) {
 		if reason == nil {
 			return nil
 		}
-		return together(fmt.Errorf("%w: %w", errOver, reason), ended, said.words())
-	}), nil
-}
-
-// together joins what is known of a failure into one line.
-func together(errs ...error) error {
-	var all error
-	for _, err := range errs {
-		switch {
-		case all == nil:
-			all = err
-		case err != nil:
-			all = fmt.Errorf("%w; %w", all, err)
+		reason = fmt.Errorf("%w: %w", errOver, reason)
+		if ended != nil {
+			reason = fmt.Errorf("%w; %w", reason, ended)
 		}
-	}
-	return all
+		if words := said.words(); words != "" {
+			reason = fmt.Errorf("%w; it wrote: %s", reason, words)
+		}
+		return reason
+	}), nil
 }
 
 // tail keeps the end of what is written to it.
@@ -120,13 +113,8 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// words are an error with what was written, or nil where that is nothing.
-func (t *tail) words() error {
+func (t *tail) words() string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	text := bytes.TrimSpace(t.text)
-	if len(text) == 0 {
-		return nil
-	}
-	return fmt.Errorf("it wrote: %s", bytes.ToValidUTF8(text, []byte("\uFFFD")))
+	return strings.ToValidUTF8(string(bytes.TrimSpace(t.text)), "\uFFFD")
 }

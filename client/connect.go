@@ -82,19 +82,16 @@ func (c *Client) negotiate(ctx context.Context) (session, error) {
 	}
 }
 
-// begun is a result of initialize.
 type begun struct {
 	ProtocolVersion string `json:"protocolVersion"`
 }
 
-// greeting is what initialize says.
 func (c *Client) greeting(protocol string) map[string]any {
 	return map[string]any{
 		"protocolVersion": protocol, "capabilities": c.capabilities(), "clientInfo": clientInfo,
 	}
 }
 
-// initialize begins a session.
 func (c *Client) initialize(ctx context.Context) (session, error) {
 	wish := c.options.Protocol
 	if !slices.Contains(withSessions, wish) {
@@ -126,8 +123,8 @@ func (c *Client) current() session {
 func (c *Client) inSession(ctx context.Context, do func(session) error) error {
 	s := c.current()
 	err := do(s)
-	var refused *Error
-	if s.id == "" || !errors.As(err, &refused) || refused.Status != http.StatusNotFound {
+	refused, ok := errors.AsType[*Error](err)
+	if s.id == "" || !ok || refused.Status != http.StatusNotFound {
 		return err
 	}
 	begun, err := c.renew(ctx, s)
@@ -154,13 +151,9 @@ func (c *Client) renew(ctx context.Context, lost session) (session, error) {
 
 // capabilities are what the client can take. They are said twice.
 func (c *Client) capabilities() map[string]any {
-	streaming := map[string]any{}
-	if c.options.MaxStreamSize > 0 {
-		streaming["maxStreamSize"] = c.options.MaxStreamSize
-	}
-	beside := map[string]any{"supported": true}
-	if c.options.MaxStreamSize > 0 {
-		beside["maxBinarySize"] = c.options.MaxStreamSize
+	streaming, beside := map[string]any{}, map[string]any{"supported": true}
+	if most := c.options.MaxStreamSize; most > 0 {
+		streaming["maxStreamSize"], beside["maxBinarySize"] = most, most
 	}
 	return map[string]any{
 		"resourceStreaming": streaming, "binaryTransfer": beside,
@@ -170,11 +163,10 @@ func (c *Client) capabilities() map[string]any {
 
 // with adds to params what every message says in 2026-07-28.
 func (c *Client) with(params map[string]any) map[string]any {
-	meta := map[string]any{
+	full := map[string]any{"_meta": map[string]any{
 		metaPrefix + "protocolVersion": stateless, metaPrefix + "clientCapabilities": c.capabilities(),
 		metaPrefix + "clientInfo": clientInfo,
-	}
-	full := map[string]any{"_meta": meta}
+	}}
 	maps.Copy(full, params)
 	return full
 }

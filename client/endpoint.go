@@ -17,7 +17,6 @@ type endpoint struct {
 	pipe    io.ReadWriteCloser
 }
 
-// besides are the schemes of HTTP by those of WebSocket.
 var besides = map[string]string{"ws": "http", "wss": "https"}
 
 func parseEndpoint(text string, o Options) (endpoint, error) {

@@ -82,7 +82,6 @@ func (e *Error) Busy() bool { return slices.Contains(passing, e.Status) || e.Rea
 // Unauthorized reports whether the server wants credentials, or other ones.
 func (e *Error) Unauthorized() bool { return e.Status == http.StatusUnauthorized }
 
-// passing are the statuses of what may be over in a moment.
 var passing = []int{
 	http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout,
 }
@@ -90,21 +89,19 @@ var passing = []int{
 // denying are the statuses that another revision of the protocol does not mend.
 var denying = append([]int{http.StatusUnauthorized, http.StatusForbidden}, passing...)
 
-// temporary reports whether the same request may succeed later.
 func temporary(err error) bool {
-	var refused *Error
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*Error](err); ok {
 		return refused.Busy()
 	}
-	var untrusted *tls.CertificateVerificationError
-	return errors.Is(err, ErrNetwork) && !errors.As(err, &untrusted) && !errors.Is(err, errOver)
+	_, untrusted := errors.AsType[*tls.CertificateVerificationError](err)
+	return errors.Is(err, ErrNetwork) && !untrusted && !errors.Is(err, errOver)
 }
 
 // refused reports whether the server answered with an error that is not about who
 // asks or how busy it is: it may know another way.
 func refused(err error) bool {
-	var refused *Error
-	return errors.As(err, &refused) && !slices.Contains(denying, refused.Status)
+	refused, ok := errors.AsType[*Error](err)
+	return ok && !slices.Contains(denying, refused.Status)
 }
 
 // failed is the error of a connection that broke while a reply was read, unless
@@ -113,6 +110,8 @@ func failed(ctx context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
+	case errors.Is(err, ErrNetwork): // of a connection that others have found broken
+		return err
 	case errors.Is(err, io.EOF): // of what must not end
 		err = io.ErrUnexpectedEOF
 	}

@@ -12,9 +12,9 @@ import (
 func FuzzEvents(f *testing.F) {
 	f.Add([]byte(": hello\n\nevent: message\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"x\"}\n\ndata: {\ndata: }\n\n"))
 	f.Fuzz(func(t *testing.T, stream []byte) {
-		read := func(e *events) (all []string) {
+		read := func(e events) (all []string) {
 			for {
-				m, err := e.next()
+				m, err := e()
 				if err != nil {
 					return all
 				}

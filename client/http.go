@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -17,30 +18,46 @@ type overHTTP struct{ c *Client }
 
 func (h overHTTP) close() error { return nil }
 
+// post sends a message with headers of its own, and asks for a part of the bytes that it
+// leads to.
+func (h overHTTP) post(ctx context.Context, s session, m outgoing, p part, header map[string]string) (
+	reply *http.Response, id int64, err error,
+) {
+	body, id := h.c.encode(s, m)
+	request, err := h.c.request(ctx, s, http.MethodPost, body)
+	if err != nil {
+		return nil, id, err
+	}
+	if s.protocol == stateless {
+		request.Header.Set("Mcp-Method", m.method)
+		if uri, ok := m.params["uri"].(string); ok {
+			request.Header.Set("Mcp-Name", headerText(uri))
+		}
+	}
+	for name, value := range header {
+		request.Header.Set(name, value)
+	}
+	if reply, err = h.c.send(request, p); err != nil {
+		return nil, id, fmt.Errorf("%s: %w", m.operation(), err)
+	}
+	return reply, id, nil
+}
+
 func (h overHTTP) exchange(ctx context.Context, s session, m outgoing, result any) (http.Header, error) {
-	request, id, err := h.c.message(ctx, s, m)
+	reply, id, err := h.post(ctx, s, m, part{}, nil) //nolint:bodyclose // readResult closes it
 	if err != nil {
 		return nil, err
-	}
-	reply, err := h.c.send(request, part{}) //nolint:bodyclose // readResult closes it
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", m.operation(), err)
 	}
 	return reply.Header, readResult(ctx, reply, id, m.operation(), result)
 }
 
 func (h overHTTP) stream(ctx context.Context, s session, uri string, p part) (*http.Response, error) {
 	m := outgoing{methodStream, map[string]any{"uri": uri}}
-	request, id, err := h.c.message(ctx, s, m)
+	reply, id, err := h.post(ctx, s, m, p, map[string]string{
+		"Accept": "*/*", "Accept-Encoding": "identity", headerWanted: wantedDigest,
+	})
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", m.operation(), err)
-	}
-	request.Header.Set("Accept", "*/*")
-	request.Header.Set("Accept-Encoding", "identity")
-	request.Header.Set(headerWanted, wantedDigest)
-	reply, err := h.c.send(request, p)
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", m.operation(), err)
+		return nil, err
 	}
 	if reply.Request.Method != http.MethodPost || !isMessage(reply) {
 		return bytesOf(reply, m.operation())
@@ -55,7 +72,6 @@ func (h overHTTP) stream(ctx context.Context, s session, uri string, p part) (*h
 	return h.c.led(ctx, result.DownloadURL, uri, p)
 }
 
-// led downloads from where the server leads to by a downloadUrl.
 func (c *Client) led(ctx context.Context, to, uri string, p part) (*http.Response, error) {
 	address, err := url.Parse(to)
 	if err != nil {
@@ -66,15 +82,11 @@ func (c *Client) led(ctx context.Context, to, uri string, p part) (*http.Respons
 
 func (h overHTTP) beside(ctx context.Context, s session, uri string) (*http.Response, error) {
 	m := reading(uri)
-	request, id, err := h.c.message(ctx, s, m)
+	reply, id, err := h.post(ctx, s, m, part{}, map[string]string{
+		"Accept": typeJSON + ", " + typeEvents + ", " + binary.TypeMultipart, "Accept-Encoding": "identity",
+	})
 	if err != nil {
 		return nil, err
-	}
-	request.Header.Set("Accept", typeJSON+", "+typeEvents+", "+binary.TypeMultipart)
-	request.Header.Set("Accept-Encoding", "identity")
-	reply, err := h.c.send(request, part{})
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", m.operation(), err)
 	}
 	if isKind(reply, binary.TypeMultipart) {
 		return h.parts(ctx, reply, id, uri)
@@ -86,66 +98,103 @@ func (h overHTTP) beside(ctx context.Context, s session, uri string) (*http.Resp
 	return h.c.within(uri, result)
 }
 
+// listen has changes told of by a reply that lasts. A session of its own has no other
+// stream, and what is subscribed to ends with it.
+func (h overHTTP) listen(ctx context.Context, uris []string) (events, session, error) {
+	s := h.c.current()
+	if s.protocol == stateless {
+		reply, id, err := h.post(ctx, s, listening(uris), part{}, nil) //nolint:bodyclose // it ends with ctx
+		switch {
+		case err != nil:
+			return nil, s, err
+		case !isKind(reply, typeEvents):
+			return nil, s, cmp.Or(readResult(ctx, reply, id, methodListen, nil), errNoEvents)
+		}
+		return newEvents(patient(reply)), s, nil
+	}
+	s, err := h.c.initialize(ctx)
+	if err != nil {
+		return nil, s, err
+	}
+	request, err := h.c.request(ctx, s, http.MethodGet, nil)
+	if err != nil {
+		return nil, s, err
+	}
+	request.Header.Set("Accept", typeEvents)
+	reply, err := h.c.send(request, part{}) //nolint:bodyclose // it ends with ctx
+	switch {
+	case err != nil:
+		return nil, s, fmt.Errorf("events: %w", err)
+	case reply.StatusCode != http.StatusOK:
+		return nil, s, refusal(reply, "events")
+	case !isKind(reply, typeEvents):
+		return nil, s, errNoEvents
+	}
+	return newEvents(patient(reply)), s, nil
+}
+
+// patient is the body of a stream of events, which may be silent for longer than a
+// download.
+func patient(reply *http.Response) io.Reader {
+	if body, ok := reply.Body.(*lively); ok {
+		body.idle = max(body.idle, defaultIdle)
+	}
+	return reply.Body
+}
+
 // parts reads the message of a reply of several parts, up to the bytes of the first
 // content. It closes what is no such reply.
 func (h overHTTP) parts(ctx context.Context, reply *http.Response, id int64, uri string) (*http.Response, error) {
-	stream, first, parts, err := h.firstPart(reply, id, uri)
-	if err != nil {
-		_ = reply.Body.Close()
-		if refused := (*Error)(nil); errors.As(err, &refused) {
-			return nil, err
-		}
-		return nil, fmt.Errorf("%s: %w", reading(uri).operation(), h.c.broken(ctx, err))
+	body, first, err := firstPart(reply, id, uri)
+	if err == nil {
+		return h.c.replyOf(uri, first, body), nil
 	}
-	made := h.c.replyOf(uri, first, &partBody{stream: stream, parts: parts, closer: reply.Body})
-	return made, nil
+	_ = reply.Body.Close()
+	if refused, ok := errors.AsType[*Error](err); ok {
+		return nil, refused
+	}
+	if err = damaged(err); !errors.Is(err, ErrDamaged) {
+		err = failed(ctx, err)
+	}
+	return nil, fmt.Errorf("%s: %w", reading(uri).operation(), err)
 }
 
-func (h overHTTP) firstPart(reply *http.Response, id int64, uri string) (
-	stream *binary.ReplyStream, first content, parts *binary.ReplyReader, err error,
-) {
-	parts, err = binary.NewReplyReader(reply.Body, reply.Header.Get("Content-Type"))
+func firstPart(reply *http.Response, id int64, uri string) (_ *partBody, first content, err error) {
+	parts, err := binary.NewReplyReader(reply.Body, reply.Header.Get("Content-Type"))
 	if err != nil {
-		return nil, first, nil, err
+		return nil, first, err
 	}
 	text, err := parts.Message()
 	if err != nil {
-		return nil, first, nil, err
+		return nil, first, err
 	}
 	var answer message
 	if json.Unmarshal(text, &answer) != nil || !answer.answers(id) {
-		return nil, first, nil, fmt.Errorf("%w: the first part is no answer", ErrDamaged)
+		return nil, first, fmt.Errorf("%w: the first part is no answer", ErrDamaged)
 	}
 	var result contents
-	if err := answer.outcome(reply, reading(uri).operation(), &result); err != nil {
-		return nil, first, nil, unlessRefused(err)
+	if err = answer.outcome(reply, reading(uri).operation(), &result); err == nil {
+		first, err = result.first(uri)
+	}
+	switch {
+	case err != nil:
+		return nil, first, fmt.Errorf("%w: %w", ErrDamaged, err)
+	case first.BinaryRef == nil:
+		return nil, first, fmt.Errorf("%w: a reply of parts whose message names none", ErrDamaged)
 	}
 	for _, ref := range result.refs() {
 		if err := parts.Expect(ref); err != nil {
-			return nil, first, nil, err
+			return nil, first, err
 		}
 	}
-	if first, err = result.first(uri); err != nil {
-		return nil, first, nil, unlessRefused(err)
-	}
-	if first.BinaryRef == nil {
-		return nil, first, nil, fmt.Errorf("%w: a reply of parts whose message names none", ErrDamaged)
-	}
-	if stream, err = parts.Next(); errors.Is(err, io.EOF) {
+	stream, err := parts.Next()
+	switch {
+	case errors.Is(err, io.EOF):
 		err = io.ErrUnexpectedEOF
-	}
-	if err == nil && stream.Stream != first.BinaryRef.Stream {
+	case err == nil && stream.Stream != first.BinaryRef.Stream:
 		err = fmt.Errorf("%w: its streams are not in the order of the message", ErrDamaged)
 	}
-	return stream, first, parts, err
-}
-
-// unlessRefused makes an error one of damage that is not the server's own.
-func unlessRefused(err error) error {
-	if refused := (*Error)(nil); errors.As(err, &refused) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", ErrDamaged, err)
+	return &partBody{stream: stream, parts: parts, closer: reply.Body}, first, err
 }
 
 // partBody is the stream of a reply of parts. It ends when the reply has: a stream

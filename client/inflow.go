@@ -1,6 +1,7 @@
 package client
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -23,18 +24,17 @@ type inflow struct {
 	wire     *wire
 	call     *call
 	declared binary.Ref
+	frames   bool   // over WebSocket; on a pipe there are chunks
+	sequence uint32 // of the frame that comes next
 
-	mu       sync.Mutex
-	ring     []byte
-	first    int // index of the oldest byte in ring
-	held     int // bytes in it
-	came     int64
-	sequence uint32      // of the frame that comes next
-	over     bool        // on a pipe: all came, but what is to be said of it
-	end      *binary.Ref // what was said at the end
-	err      error       // nil while more may come
-	changed  chan struct{}
-	room     chan struct{}
+	mu      sync.Mutex
+	held    *bytes.Buffer
+	came    int64
+	over    bool        // on a pipe: all came, but what is to be said of it
+	end     *binary.Ref // what was said at the end
+	err     error       // nil while more may come
+	changed chan struct{}
+	room    chan struct{}
 
 	// Of frames to the server; guarded by mu as well.
 	taken int64 // bytes since the last credit
@@ -47,23 +47,19 @@ func newInflow(w *wire, c *call, declared binary.Ref) *inflow {
 		size = min(size, declared.Size)
 	}
 	return &inflow{
-		wire: w, call: c, declared: declared, ring: make([]byte, size),
+		wire: w, call: c, declared: declared, frames: w.carrier.mode() == binary.ModeFrames,
+		held:    bytes.NewBuffer(make([]byte, 0, 2*size)), // what is read makes room only there
 		changed: make(chan struct{}, 1), room: make(chan struct{}, 1),
 	}
 }
 
 // take is called by the wire with each piece of the stream.
 func (f *inflow) take(a arrival) {
-	if f.wire.carrier.mode() == binary.ModeFrames {
-		f.mu.Lock()
-		wanted := f.sequence
-		f.sequence++
-		f.mu.Unlock()
-		if a.sequence != wanted {
-			f.stop(fmt.Errorf("%w: frame %d came for frame %d", ErrDamaged, a.sequence, wanted))
-			return
-		}
+	if f.frames && a.sequence != f.sequence {
+		f.stop(fmt.Errorf("%w: frame %d came for frame %d", ErrDamaged, a.sequence, f.sequence))
+		return
 	}
+	f.sequence++
 	switch {
 	case a.kind == binary.KindData:
 		f.put(a.data)
@@ -71,7 +67,7 @@ func (f *inflow) take(a arrival) {
 		f.close(*a.end)
 	case a.kind == binary.KindEnd && !f.declared.Ends():
 		f.close(f.declared)
-	case a.kind == binary.KindAbort && f.wire.carrier.mode() == binary.ModeFrames:
+	case a.kind == binary.KindAbort && f.frames:
 		f.stop(gaveUp(string(a.data)))
 	case a.kind == binary.KindEnd || a.kind == binary.KindAbort:
 		f.mu.Lock()
@@ -98,12 +94,6 @@ func (f *inflow) put(data []byte) {
 		case <-f.wire.done:
 			return
 		}
-		f.mu.Lock()
-		ended := f.err != nil
-		f.mu.Unlock()
-		if ended {
-			return
-		}
 	}
 }
 
@@ -119,14 +109,10 @@ func (f *inflow) store(data []byte) (n int, err error) {
 	case f.declared.Size >= 0 && f.came+int64(len(data)) > f.declared.Size:
 		return 0, ErrLength
 	}
-	for n < len(data) && f.held < len(f.ring) {
-		at := (f.first + f.held) % len(f.ring)
-		free := min(len(f.ring)-at, len(f.ring)-f.held)
-		copied := copy(f.ring[at:at+free], data[n:])
-		f.held, n = f.held+copied, n+copied
-	}
+	n = min(len(data), window-f.held.Len())
+	_, _ = f.held.Write(data[:n]) // never fails
 	f.came += int64(n)
-	if n < len(data) && f.wire.carrier.mode() == binary.ModeFrames {
+	if n < len(data) && f.frames {
 		return n, fmt.Errorf("%w: the server sends more than it was granted", ErrDamaged)
 	}
 	return n, nil
@@ -135,7 +121,7 @@ func (f *inflow) store(data []byte) (n int, err error) {
 // close ends the stream with what was said of it.
 func (f *inflow) close(end binary.Ref) {
 	f.mu.Lock()
-	came, early := f.came, f.wire.carrier.mode() == binary.ModeChunks && f.declared.Ends() && !f.over
+	came, early := f.came, !f.frames && f.declared.Ends() && !f.over
 	f.end = &end
 	f.mu.Unlock()
 	switch {
@@ -182,7 +168,7 @@ func (w *wire) forget(f *inflow) bool {
 
 // cancel tells the server that no more is wanted.
 func (f *inflow) cancel() {
-	if f.wire.carrier.mode() != binary.ModeFrames {
+	if !f.frames {
 		f.wire.cancel(f.call.id)
 		return
 	}
@@ -209,17 +195,12 @@ func (f *inflow) Read(p []byte) (int, error) {
 func (f *inflow) load(p []byte) (n int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for n < len(p) && f.held > 0 {
-		copied := copy(p[n:], f.ring[f.first:min(len(f.ring), f.first+f.held)])
-		f.first = (f.first + copied) % len(f.ring)
-		f.held, n = f.held-copied, n+copied
-	}
-	if n == 0 {
+	if n, _ = f.held.Read(p); n == 0 { // io.EOF means that it is empty
 		return 0, f.err
 	}
 	signal(f.room)
 	f.taken += int64(n)
-	if f.wire.carrier.mode() == binary.ModeFrames && f.err == nil && f.taken >= window/2 {
+	if f.frames && f.err == nil && f.taken >= window/2 {
 		f.wire.post(frame(binary.CreditFrame(f.declared.Stream, f.sent, f.taken)))
 		f.sent++
 		f.taken = 0

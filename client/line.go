@@ -66,13 +66,11 @@ func (l *line) connected(ctx context.Context, s session) (*wire, error) {
 // greet begins the session again, of a connection that has been lost.
 func (l *line) greet(ctx context.Context, s session) error {
 	m := outgoing{methodInitialize, l.c.greeting(s.protocol)}
-	text, id, err := l.c.encode(session{}, m)
-	if err != nil {
-		return err
-	}
+	text, id := l.c.encode(session{}, m)
 	var server begun
 	a := l.wire.ask(ctx, id, text, false)
-	if err = a.err; err == nil {
+	err := a.err
+	if err == nil {
 		err = a.outcome(noReply, m.operation(), &server)
 	}
 	if err == nil && server.ProtocolVersion != s.protocol {
@@ -96,10 +94,7 @@ func (l *line) ask(ctx context.Context, s session, m outgoing, beside bool) (ans
 	if err != nil {
 		return answered{}, fmt.Errorf("%s: %w", m.operation(), err)
 	}
-	text, id, err := l.c.encode(s, m)
-	if err != nil {
-		return answered{}, err
-	}
+	text, id := l.c.encode(s, m)
 	if m.isNotification() {
 		w.post(outgoingFrame{text: text})
 		return answered{}, nil
@@ -138,10 +133,10 @@ func (l *line) stream(ctx context.Context, s session, uri string, p part) (*http
 		}
 		err = other
 	}
-	var refusal *Error
-	gone := errors.As(err, &refusal) &&
+	refusal, ok := errors.AsType[*Error](err)
+	gone := ok &&
 		(refusal.NotFound() || refusal.Is(ErrTooLarge) || refusal.Status == http.StatusGone)
-	if gone || err != nil && refusal == nil && result.DownloadURL == "" {
+	if gone || err != nil && !ok && result.DownloadURL == "" {
 		return nil, err // the connection is no better for it
 	}
 	return l.beside(ctx, s, uri)

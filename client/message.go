@@ -36,7 +36,7 @@ func (c *Client) ask(ctx context.Context, s session, method string, params map[s
 }
 
 // encode writes a message, whose answer is found by the id.
-func (c *Client) encode(s session, m outgoing) (text []byte, id int64, err error) {
+func (c *Client) encode(s session, m outgoing) (text []byte, id int64) {
 	id = c.ids.Add(1)
 	fields := map[string]any{"jsonrpc": "2.0", "method": m.method, "id": id}
 	if s.protocol == stateless {
@@ -47,28 +47,10 @@ func (c *Client) encode(s session, m outgoing) (text []byte, id int64, err error
 	if m.isNotification() {
 		delete(fields, "id")
 	}
-	text, err = json.Marshal(fields)
-	return text, id, err
+	text, _ = json.Marshal(fields) // of texts and numbers it never fails
+	return text, id
 }
 
-// message is the request of a message.
-func (c *Client) message(ctx context.Context, s session, m outgoing) (request *http.Request, id int64, err error) {
-	body, id, err := c.encode(s, m)
-	if err != nil {
-		return nil, 0, err
-	}
-	request, err = c.request(ctx, s, http.MethodPost, body)
-	if err != nil || s.protocol != stateless {
-		return request, id, err
-	}
-	request.Header.Set("Mcp-Method", m.method)
-	if uri, ok := m.params["uri"].(string); ok {
-		request.Header.Set("Mcp-Name", headerText(uri))
-	}
-	return request, id, nil
-}
-
-// request is one to the endpoint.
 func (c *Client) request(ctx context.Context, s session, method string, body []byte) (*http.Request, error) {
 	request, err := http.NewRequestWithContext(ctx, method, c.server.String(), bytes.NewReader(body))
 	if err != nil {
@@ -95,7 +77,6 @@ func headerText(text string) string {
 	return text
 }
 
-// isKind says whether a reply is of a media type.
 func isKind(reply *http.Response, kind string) bool {
 	got, _, err := mime.ParseMediaType(reply.Header.Get("Content-Type"))
 	return err == nil && got == kind
@@ -154,9 +135,9 @@ func readResult(ctx context.Context, reply *http.Response, id int64, operation s
 	case reply.StatusCode == http.StatusAccepted:
 		return nil
 	case isKind(reply, typeEvents):
-		for stream := newEvents(reply.Body); !answer.answers(id); {
+		for next := newEvents(reply.Body); !answer.answers(id); {
 			var err error
-			if answer, err = stream.next(); err != nil {
+			if answer, err = next(); err != nil {
 				return fmt.Errorf("%s: %w", operation, failed(ctx, err))
 			}
 		}

@@ -43,7 +43,6 @@ func (c *Client) Read(ctx context.Context, uri string) (*Content, error) {
 	}, nil
 }
 
-// next is the URI of the page that follows, or "".
 func (c *Content) next() string {
 	var uri string
 	if json.Unmarshal(c.Meta[metaNext], &uri) != nil {
@@ -91,7 +90,6 @@ func (c *Client) List(ctx context.Context, uri string) iter.Seq2[Entry, error] {
 	}
 }
 
-// entriesOf reads a page.
 func entriesOf(content *Content) ([]Entry, error) {
 	var page struct{ Repositories, Refs, Entries *[]json.RawMessage }
 	if json.Unmarshal(content.Bytes, &page) != nil {

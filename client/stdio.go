@@ -66,7 +66,6 @@ func (p *pipe) chunk() (arrival, error) {
 	return a, err
 }
 
-// line reads a message; an empty line is none.
 func (p *pipe) line() (line []byte, err error) {
 	for {
 		piece, err := p.in.ReadSlice('\n')

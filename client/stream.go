@@ -30,7 +30,7 @@ type Download struct {
 }
 
 // Part is what is there of a download that was broken off earlier, by another
-// process even.
+// process even. One without Content is nothing.
 type Part struct {
 	ETag    string    // of the [Download]
 	Content io.Reader // its bytes so far: they are read once, for the digest
@@ -39,29 +39,25 @@ type Part struct {
 // Stream begins to download a resource. A downloadUrl that has expired meanwhile
 // is asked for once more.
 func (c *Client) Stream(ctx context.Context, uri string) (*Download, error) {
-	return c.begin(ctx, source{uri: uri}, nil)
+	return c.StreamRest(ctx, uri, Part{})
 }
 
 // StreamRest is [Client.Stream] for what follows a part. Read returns the bytes
 // behind it, while Size and the digest are about the whole. It fails with
 // [ErrNotResumed] when the part is of other bytes.
 func (c *Client) StreamRest(ctx context.Context, uri string, have Part) (*Download, error) {
-	return c.begin(ctx, source{uri: uri}, &have)
+	return c.begin(ctx, source{uri: uri}, have)
 }
 
 // Open begins to download from an address that stands for a server and a resource
 // as well: that of a plain download (/archive/…, /raw/…), or a signed link.
 // Options.Authorization is sent to its origin.
 func Open(ctx context.Context, address string, o Options) (*Download, error) {
-	return openAddress(ctx, address, o, nil)
+	return OpenRest(ctx, address, Part{}, o)
 }
 
 // OpenRest is to [Open] what [Client.StreamRest] is to [Client.Stream].
 func OpenRest(ctx context.Context, address string, have Part, o Options) (*Download, error) {
-	return openAddress(ctx, address, o, &have)
-}
-
-func openAddress(ctx context.Context, address string, o Options, have *Part) (*Download, error) {
 	c, err := New(address, o)
 	if err != nil {
 		return nil, err
@@ -90,11 +86,11 @@ func (s source) operation() string {
 }
 
 // begin opens a download, behind the part that is there.
-func (c *Client) begin(ctx context.Context, s source, have *Part) (*Download, error) {
+func (c *Client) begin(ctx context.Context, s source, have Part) (*Download, error) {
 	d := &Download{URI: s.uri, Size: -1}
 	b := &body{ctx: ctx, c: c, d: d, source: s, sum: sha256.New(), size: -1}
 	d.ReadCloser = b
-	if have != nil {
+	if have.Content != nil {
 		n, err := io.Copy(b.sum, have.Content)
 		if err != nil {
 			return nil, fmt.Errorf("%s: what there is of it: %w", s.operation(), err)
@@ -121,11 +117,10 @@ func (c *Client) stream(ctx context.Context, uri string, p part) (reply *http.Re
 	}
 	err = c.inSession(ctx, func(s session) error {
 		reply, err = c.transport.stream(ctx, s, uri, p) //nolint:bodyclose // a reply is closed by who takes it
-		var refused *Error
-		if errors.As(err, &refused) && refused.Status == http.StatusGone {
+		if refused, ok := errors.AsType[*Error](err); ok && refused.Status == http.StatusGone {
 			reply, err = c.transport.stream(ctx, s, uri, p) //nolint:bodyclose // likewise
 		}
-		if errors.As(err, &refused) && refused.Code == codeNoMethod {
+		if refused, ok := errors.AsType[*Error](err); ok && refused.Code == codeNoMethod {
 			reply, err = c.transport.beside(ctx, s, uri) //nolint:bodyclose // likewise
 		}
 		return err
@@ -133,7 +128,6 @@ func (c *Client) stream(ctx context.Context, uri string, p part) (reply *http.Re
 	return reply, err
 }
 
-// get downloads from an address.
 func (c *Client) get(ctx context.Context, address *url.URL, operation string, p part) (*http.Response, error) {
 	if err := c.trusts(address); err != nil {
 		return nil, fmt.Errorf("%s: %w", operation, err)
@@ -156,7 +150,6 @@ func bytesOf(reply *http.Response, operation string) (*http.Response, error) {
 	return reply, nil
 }
 
-// describe notes what a reply says of the bytes.
 func (d *Download) describe(h http.Header, asked string) {
 	d.URI = cmp.Or(h.Get("Content-Location"), h.Get("MCP-Resource-Uri"), asked)
 	d.MIMEType = cmp.Or(h.Get("MCP-Resource-Type"), h.Get("Content-Type"))

@@ -17,8 +17,9 @@ type transport interface {
 	// beside reads a resource, with its bytes beside the answer where the server can,
 	// and in it elsewhere.
 	beside(ctx context.Context, s session, uri string) (*http.Response, error)
-	// listen has the server tell of changes of what is watched, until ctx ends.
-	listen(ctx context.Context, w *watch) (*events, error)
+	// listen begins a stream of events that lasts until ctx ends. In a session, which it
+	// returns, it is for the caller to subscribe to the URIs.
+	listen(ctx context.Context, uris []string) (events, session, error)
 	close() error
 }
 
@@ -28,7 +29,6 @@ type outgoing struct {
 	params map[string]any
 }
 
-// operation names it in errors.
 func (m outgoing) operation() string {
 	if uri, ok := m.params["uri"].(string); ok {
 		return m.method + " " + uri
@@ -36,7 +36,6 @@ func (m outgoing) operation() string {
 	return m.method
 }
 
-// isNotification reports whether it has no answer.
 func (m outgoing) isNotification() bool { return strings.HasPrefix(m.method, "notifications/") }
 
 // reading asks for a resource, in binary mode.

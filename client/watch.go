@@ -7,11 +7,11 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"iter"
 	"net/http"
 	"net/url"
 	"slices"
+	"sync"
 	"time"
 )
 
@@ -119,7 +119,6 @@ func (w *watch) run(ctx context.Context) error {
 	}
 }
 
-// poll looks from time to time.
 func (w *watch) poll(ctx context.Context) error {
 	for range looksBetween {
 		if err := sleep(ctx, w.c.options.Poll); err != nil {
@@ -135,14 +134,13 @@ func (w *watch) poll(ctx context.Context) error {
 
 // listen looks whenever the server tells of a change, until that ends.
 func (w *watch) listen(ctx context.Context) error {
-	stream, err := w.subscribe(ctx)
+	told, end, err := w.subscribe(ctx)
 	if refused(err) {
 		return errNoEvents
 	}
 	if err != nil {
 		return err
 	}
-	told, end := stream.inBackground()
 	defer end()
 	// What changed before the stream began is not told.
 	if err := w.lookAtAll(ctx); err != nil {
@@ -156,6 +154,8 @@ func (w *watch) listen(ctx context.Context) error {
 	}
 	for {
 		select {
+		case <-ctx.Done():
+			return ctx.Err()
 		case t := <-told:
 			unproven.Stop()
 			err = w.take(ctx, t)
@@ -185,67 +185,72 @@ func (w *watch) take(ctx context.Context, t told) error {
 	}
 }
 
-// subscribe begins a stream of events within a time.
-func (w *watch) subscribe(ctx context.Context) (*events, error) {
+// told is a message of a stream, or why there is none any more.
+type told struct {
+	message
+	err error
+}
+
+// subscribe begins a stream of events within a time. A goroutine reads it until it fails,
+// which end makes it do.
+func (w *watch) subscribe(ctx context.Context) (_ <-chan told, end func(), err error) {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	timer := time.AfterFunc(w.c.ack, func() { giveUp(errNoEvents) })
-	stream, err := w.c.transport.listen(ctx, w)
+	next, err := w.begin(ctx)
 	if !timer.Stop() && errors.Is(context.Cause(ctx), errNoEvents) {
 		err = errNoEvents
 	}
 	if err != nil {
 		giveUp(nil) // closes what was opened
-		return nil, err
+		return nil, nil, err
 	}
-	stream.close = func() { giveUp(nil) }
-	return stream, nil
+	out := make(chan told)
+	var reading sync.WaitGroup
+	reading.Go(func() {
+		for err := error(nil); err == nil; {
+			var m message
+			m, err = next()
+			select {
+			case out <- told{m, err}:
+			case <-ctx.Done():
+				return
+			}
+		}
+	})
+	return out, func() { giveUp(nil); reading.Wait() }, nil
 }
 
-// listen implements [transport]. A session of its own has no other stream, and what
-// is subscribed to ends with it.
-func (h overHTTP) listen(ctx context.Context, w *watch) (*events, error) {
-	s := h.c.current()
+// begin opens a stream of events about all that is watched.
+func (w *watch) begin(ctx context.Context) (events, error) {
+	next, s, err := w.c.transport.listen(ctx, w.uris)
+	if err != nil {
+		return nil, err
+	}
 	if s.protocol == stateless {
-		return w.openStateless(ctx, s)
+		return next, w.acknowledged(ctx, next)
 	}
-	s, err := h.c.initialize(ctx)
-	if err != nil {
-		return nil, err
+	for _, uri := range w.uris {
+		if _, err := w.c.ask(ctx, s, methodSubscribe, map[string]any{"uri": uri}, nil); err != nil {
+			return nil, err
+		}
 	}
-	return w.openSession(ctx, s)
+	return next, nil
 }
 
-// openStateless listens in 2026-07-28. The first event says what is told of.
-func (w *watch) openStateless(ctx context.Context, s session) (*events, error) {
-	request, id, err := w.c.message(ctx, s, w.listening())
-	if err != nil {
-		return nil, err
-	}
-	reply, err := w.c.send(request, part{}) //nolint:bodyclose // it ends with ctx
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", methodListen, err)
-	}
-	if !isKind(reply, typeEvents) {
-		return nil, cmp.Or(readResult(ctx, reply, id, methodListen, nil), errNoEvents)
-	}
-	stream := newEvents(patient(reply))
-	first, err := stream.next()
-	if err != nil {
-		return nil, fmt.Errorf("%s: %w", methodListen, failed(ctx, err))
-	}
-	if err := first.outcome(reply, methodListen, nil); err != nil {
-		return nil, err
-	}
-	return stream, w.begins(first)
+// listening asks for events about resources in 2026-07-28.
+func listening(uris []string) outgoing {
+	return outgoing{methodListen, map[string]any{"notifications": map[string]any{"resourceSubscriptions": uris}}}
 }
 
-// listening asks for events about what is watched.
-func (w *watch) listening() outgoing {
-	return outgoing{methodListen, map[string]any{"notifications": map[string]any{"resourceSubscriptions": w.uris}}}
-}
-
-// begins fails unless an acknowledgement names all that is watched.
-func (w *watch) begins(first message) error {
+// acknowledged fails unless the first event names all that is watched.
+func (w *watch) acknowledged(ctx context.Context, next events) error {
+	first, err := next()
+	if err != nil {
+		return fmt.Errorf("%s: %w", methodListen, failed(ctx, err))
+	}
+	if err := first.outcome(noReply, methodListen, nil); err != nil {
+		return err
+	}
 	var begun struct {
 		Notifications struct{ ResourceSubscriptions []string }
 	}
@@ -256,40 +261,6 @@ func (w *watch) begins(first message) error {
 		}
 	}
 	return nil
-}
-
-// openSession subscribes in a session whose stream of events is open.
-func (w *watch) openSession(ctx context.Context, s session) (*events, error) {
-	request, err := w.c.request(ctx, s, http.MethodGet, nil)
-	if err != nil {
-		return nil, err
-	}
-	request.Header.Set("Accept", typeEvents)
-	reply, err := w.c.send(request, part{}) //nolint:bodyclose // it ends with ctx
-	if err != nil {
-		return nil, fmt.Errorf("events: %w", err)
-	}
-	if reply.StatusCode != http.StatusOK {
-		return nil, refusal(reply, "events")
-	}
-	for _, uri := range w.uris {
-		if _, err := w.c.ask(ctx, s, methodSubscribe, map[string]any{"uri": uri}, nil); err != nil {
-			return nil, err
-		}
-	}
-	if !isKind(reply, typeEvents) {
-		return nil, errNoEvents
-	}
-	return newEvents(patient(reply)), nil
-}
-
-// patient is the body of a stream of events, which may be silent for longer than a
-// download.
-func patient(reply *http.Response) io.Reader {
-	if body, ok := reply.Body.(*lively); ok {
-		body.idle = max(body.idle, defaultIdle)
-	}
-	return reply.Body
 }
 
 // hear looks at what an event is about: a resource that is watched, or one below
@@ -344,8 +315,7 @@ func (c *Client) state(ctx context.Context, uri string, before State) (now State
 	} else if now, err = c.reading(ctx, uri); needsStream(err) {
 		now, err = c.begun(ctx, uri)
 	}
-	var refused *Error
-	if errors.As(err, &refused) && refused.NotFound() {
+	if refused, ok := errors.AsType[*Error](err); ok && refused.NotFound() {
 		return State{URI: uri, Missing: true}, nil
 	}
 	return now, err
@@ -353,8 +323,8 @@ func (c *Client) state(ctx context.Context, uri string, before State) (now State
 
 // needsStream reports whether a server refuses to read what it would stream.
 func needsStream(err error) bool {
-	var denied *Error
-	return refused(err) && errors.As(err, &denied) && !denied.NotFound()
+	denied, _ := errors.AsType[*Error](err)
+	return refused(err) && !denied.NotFound()
 }
 
 // reading is the state of what resources/read returns.

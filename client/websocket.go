@@ -79,7 +79,6 @@ func (s *socket) receive() (arrival, error) {
 	return framed(s.buffer[:n])
 }
 
-// framed is the piece of a stream in a frame.
 func framed(raw []byte) (arrival, error) {
 	f, err := binary.ParseFrame(raw)
 	if err != nil {

@@ -65,7 +65,6 @@ type wire struct {
 	watched   map[string]int // subscriptions by URI, of sessions
 }
 
-// call is a request that has no answer yet.
 type call struct {
 	id     int64
 	ctx    context.Context
@@ -103,7 +102,6 @@ func newWire(c carrier, idle time.Duration) *wire {
 // errClosed ends what was under way when the client was closed.
 var errClosed = errors.New("the client was closed")
 
-// close ends the connection and all that runs for it.
 func (w *wire) close() {
 	w.fail(nil)
 	w.running.Wait()
@@ -139,7 +137,6 @@ func (w *wire) fail(reason error) {
 	close(w.done)
 }
 
-// isOver reports whether nothing can be sent any more.
 func (w *wire) isOver() bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -201,7 +198,6 @@ func (w *wire) receiveAll() {
 	}
 }
 
-// notify sends a message that has no answer.
 func (w *wire) notify(method string, params map[string]any) {
 	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "method": method, "params": params})
 	if err == nil { // it is of texts and numbers
@@ -246,15 +242,24 @@ func (w *wire) open(c *call) error {
 
 // giveUp cancels a request whose answer may have come meanwhile.
 func (w *wire) giveUp(c *call) {
+	if w.withdraw(c) {
+		return
+	}
+	if a := <-c.answer; a.flow != nil {
+		_ = a.flow.Close() // it never fails
+	}
+}
+
+// withdraw cancels a request, and reports whether it was waited for.
+func (w *wire) withdraw(c *call) bool {
 	w.mu.Lock()
 	_, waiting := w.calls[c.id]
 	delete(w.calls, c.id)
 	w.mu.Unlock()
 	if waiting {
 		w.cancel(c.id)
-	} else if a := <-c.answer; a.flow != nil {
-		_ = a.flow.Close() // it never fails
 	}
+	return waiting
 }
 
 // cancel tells the server that an answer, or what follows it, is no longer wanted.
@@ -396,7 +401,6 @@ func (w *wire) told(m message) {
 	}
 }
 
-// gaveUp is the error of a stream that the server has aborted.
 func gaveUp(words string) error {
 	if words == "" {
 		words = "it does not say why"

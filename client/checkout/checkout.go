@@ -88,7 +88,6 @@ func Sync(ctx context.Context, c *client.Client, o Options) (Result, error) {
 	return result, o.failed(errors.Join(err, f.close()))
 }
 
-// failed tells of the end of a run.
 func (o Options) failed(err error) error {
 	if err != nil && o.Events != nil {
 		o.Events(Event{Event: EventFailed, Error: err.Error()})
@@ -141,17 +140,15 @@ func (f *folder) insist(ctx context.Context, c *client.Client, state client.Stat
 
 // passes tells what may be over in a moment.
 func passes(err error) bool {
-	refused := (*client.Error)(nil)
-	if errors.As(err, &refused) {
+	if refused, ok := errors.AsType[*client.Error](err); ok {
 		return refused.Busy()
 	}
 	return errors.Is(err, client.ErrNetwork) || errors.Is(err, client.ErrNotResumed)
 }
 
-// archive is the URI of what the folder is to have at a revision.
 func (o Options) archive(revision string, more url.Values) string {
 	format := packed
-	if o.Plain || o.DryRun { // which is read by the standard library
+	if o.Plain {
 		format = plain
 	}
 	query := url.Values{"profile": {o.Profile}}
@@ -169,7 +166,6 @@ func (o Options) archive(revision string, more url.Values) string {
 
 func escape(path string) string { return (&url.URL{Path: path}).EscapedPath() }
 
-// withDefaults fills in what was left out.
 func (o Options) withDefaults() (Options, error) {
 	o.Ref, o.Profile = cmp.Or(o.Ref, "HEAD"), cmp.Or(o.Profile, ProfileFull)
 	o.Repository = strings.Trim(o.Repository, "/")

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
-	"fmt"
-	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -38,35 +36,36 @@ func (r *run) decide(m unpack.Member, content io.Reader) (unpack.Choice, error) 
 		return skip, err
 	}
 	there, err := r.disk.look(m.Path)
+	want := wanted(m)
 	switch {
 	case err != nil:
 		return skip, err
 	case there.obstructed:
-		return skip, r.keepOther(m, content, "")
+		return skip, r.keepOther(want, content, "")
 	case there.info == nil:
 		return unpack.Choice{}, nil
 	case there.info.IsDir():
-		return r.chooseOverFolder(m, content)
+		return r.chooseOverFolder(want, content)
 	}
-	same, other, err := r.compare(m, there.info, content)
+	same, held, err := r.compare(&want, there.info, content)
 	if err != nil {
 		return skip, err
 	}
 	if same {
-		return skip, r.adopt(m, there.info)
+		return skip, errors.Join(r.note(want), closed(held))
 	}
 	mine, err := r.wrote(old, there)
 	if err != nil {
-		return skip, err
+		return skip, errors.Join(err, closed(held))
 	}
 	if !mine && !r.options.Force {
 		reason := ReasonEdited
 		if old == nil {
 			reason = ReasonUntracked
 		}
-		return skip, errors.Join(r.keepOther(m, cmp.Or(other, content), reason), closed(other))
+		return skip, errors.Join(r.keepOther(want, cmp.Or(held, content), reason), closed(held))
 	}
-	return unpack.Choice{Content: other, Size: m.Size}, nil
+	return unpack.Choice{Content: held, Size: m.Size}, nil
 }
 
 var skip = unpack.Choice{Skip: true}
@@ -78,7 +77,6 @@ func closed(r io.Reader) error {
 	return nil
 }
 
-// wrote reports whether what is there is what a run wrote.
 func (r *run) wrote(old *record, there found) (bool, error) {
 	if old == nil {
 		return false, nil
@@ -86,39 +84,34 @@ func (r *run) wrote(old *record, there found) (bool, error) {
 	return r.disk.has(*old, there, r.header.Written)
 }
 
-// adopt takes what is there for what the member is: they are the same.
-func (r *run) adopt(m unpack.Member, info fs.FileInfo) error {
-	id, err := r.disk.identify(m.Path, info)
-	if err != nil {
-		return err
+// wanted is the record of a member that is no folder. That of a file which comes whole has
+// no id before the content was read.
+func wanted(m unpack.Member) record {
+	w := record{path: m.Path, kind: kindOf(m), size: m.Size}
+	switch {
+	case m.Kind == unpack.Symlink:
+		w.id, w.size = unpack.IDOf([]byte(m.Target)), int64(len(m.Target))
+	case m.Patch != nil:
+		w.id, w.size = m.Patch.ID, m.Patch.Size
 	}
-	size := info.Size()
-	if m.Kind == unpack.Symlink {
-		size = int64(len(m.Target))
-	}
-	return r.note(record{path: m.Path, kind: kindOf(m), id: id, size: size, mtime: info.ModTime().UnixNano()})
+	return w
 }
 
 // keepOther leaves what is there, and notes what should be. Without a reason it
 // tells nobody: what is in the way was told of.
-func (r *run) keepOther(m unpack.Member, content io.Reader, reason string) error {
-	w := record{path: m.Path, kind: kindOf(m), kept: true, size: m.Size}
-	switch {
-	case m.Kind == unpack.Symlink:
-		w.id, w.size = idOf(m.Target), int64(len(m.Target))
-	case m.Patch != nil:
-		w.id, w.size = m.Patch.ID, m.Patch.Size
-	default:
-		sum := newSum(m.Size)
+func (r *run) keepOther(want record, content io.Reader, reason string) error {
+	if want.id == (unpack.ID{}) {
+		sum := unpack.NewHash(want.size)
 		if _, err := io.Copy(sum, content); err != nil {
 			return err
 		}
-		w.id = unpack.ID(sum.Sum(nil))
+		want.id = unpack.ID(sum.Sum(nil))
 	}
 	if reason != "" {
-		r.keep(m.Path, reason)
+		r.keep(want.path, reason)
 	}
-	return r.note(w)
+	want.kept = true
+	return r.note(want)
 }
 
 func (r *run) chooseFolder(m unpack.Member) (unpack.Choice, error) {
@@ -151,121 +144,79 @@ func (r *run) chooseFolder(m unpack.Member) (unpack.Choice, error) {
 	return unpack.Choice{Replace: true}, errors.Join(r.note(gone), r.note(folder))
 }
 
-// chooseOverFolder is for a file or a link where a folder is.
-func (r *run) chooseOverFolder(m unpack.Member, content io.Reader) (unpack.Choice, error) {
-	if err := r.removeBelow(m.Path); err != nil {
+func (r *run) chooseOverFolder(want record, content io.Reader) (unpack.Choice, error) {
+	if err := r.removeBelow(want.path); err != nil {
 		return skip, err
 	}
 	empty := r.options.DryRun
 	if !empty {
 		var err error
-		if empty, err = r.disk.isEmpty(m.Path); err != nil {
+		if empty, err = r.disk.isEmpty(want.path); err != nil {
 			return skip, err
 		}
 	}
 	if !empty {
-		return skip, r.keepOther(m, content, ReasonInTheWay)
+		return skip, r.keepOther(want, content, ReasonInTheWay)
 	}
 	return unpack.Choice{Replace: true}, nil
 }
 
-// comparedAtOnce is read into memory. Of larger files both versions are read side by
-// side.
-const comparedAtOnce = 1 << 20
-
-// compare reports whether the disk has the member as it is. If it does not and the
-// content was read for that, the reader gives all of it again.
-func (r *run) compare(m unpack.Member, info fs.FileInfo, content io.Reader) (bool, io.Reader, error) {
-	isLink := info.Mode()&fs.ModeSymlink != 0
-	size := m.Size
-	if m.Patch != nil {
-		size = m.Patch.Size
-	}
-	switch {
-	case m.Kind == unpack.Symlink && isLink:
-		target, err := r.disk.target(m.Path)
-		return target == m.Target, nil, err
-	case m.Kind == unpack.Symlink || isLink || !info.Mode().IsRegular() || info.Size() != size ||
-		kindOfFile(info) != kindOf(m):
+// compare reports whether the disk has what is wanted, which gets the id and the time of
+// it then. If the content was read for that, the reader gives all of it again.
+func (r *run) compare(want *record, info fs.FileInfo, content io.Reader) (same bool, held io.Reader, err error) {
+	if kindOfFile(info) != want.kind || want.kind != link && info.Size() != want.size {
 		return false, nil, nil
-	case m.Patch != nil:
-		id, err := r.disk.identify(m.Path, info)
-		return id == m.Patch.ID, nil, err
 	}
-	file, err := os.Open(r.disk.at(m.Path))
+	if want.id == (unpack.ID{}) {
+		if held, want.id, err = r.hold(want.size, content); err != nil {
+			return false, nil, err
+		}
+	}
+	id, err := r.disk.identify(want.path, info)
 	if err != nil {
-		return false, nil, err
+		return false, nil, errors.Join(err, closed(held))
 	}
-	if m.Size > comparedAtOnce {
-		return sideBySide(file, content)
+	if same = id == want.id; same {
+		want.mtime = info.ModTime().UnixNano()
 	}
-	defer func() { _ = file.Close() }() // only read from
-	if r.buffer == nil {
-		r.buffer = make([]byte, 2*comparedAtOnce)
-	}
-	theirs, ours := r.buffer[:m.Size], r.buffer[comparedAtOnce:][:m.Size]
-	if _, err := io.ReadFull(content, theirs); err != nil {
-		return false, nil, err
-	}
-	if _, err := io.ReadFull(file, ours); err == nil && bytes.Equal(ours, theirs) {
-		return true, nil, nil
-	}
-	return false, bytes.NewReader(theirs), nil
+	return same, held, nil
 }
 
-// sideBySide compares a large file with a content of the same length. What they have
-// in common is read from the file when the content is wanted.
-func sideBySide(file *os.File, content io.Reader) (bool, io.Reader, error) {
-	common := &prefix{file: file, sum: newSum(0)}
-	theirs, ours := make([]byte, 64<<10), make([]byte, 64<<10)
-	for {
-		n, err := io.ReadFull(content, theirs)
-		if errors.Is(err, io.EOF) {
-			return true, nil, file.Close()
+// heldAtOnce is read into memory. What is larger is in a file meanwhile.
+const heldAtOnce = 1 << 20
+
+// hold reads a content before it is decided about. It returns all of it again, for what
+// may write, and the id.
+func (r *run) hold(size int64, content io.Reader) (io.Reader, unpack.ID, error) {
+	sum := unpack.NewHash(size)
+	if size <= heldAtOnce {
+		if r.buffer == nil {
+			r.buffer = make([]byte, heldAtOnce)
 		}
-		if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) {
-			return false, nil, errors.Join(err, file.Close())
-		}
-		if _, err := io.ReadFull(file, ours[:n]); err != nil || !bytes.Equal(ours[:n], theirs[:n]) {
-			common.want = common.sum.Sum(nil)
-			common.rest = io.MultiReader(bytes.NewReader(theirs[:n]), content)
-			return false, common, common.rewind()
-		}
-		common.length += int64(n)
-		_, _ = common.sum.Write(ours[:n]) // never fails
+		held := r.buffer[:size]
+		_, err := io.ReadFull(io.TeeReader(content, sum), held)
+		return bytes.NewReader(held), unpack.ID(sum.Sum(nil)), err
 	}
-}
-
-// prefix is a content whose beginning is read from a file, which somebody may be
-// writing: it is held against its sum.
-type prefix struct {
-	file   *os.File
-	length int64
-	sum    hash.Hash
-	want   []byte
-	rest   io.Reader
-}
-
-func (p *prefix) rewind() error {
-	p.sum = newSum(0)
-	_, err := p.file.Seek(0, io.SeekStart)
-	return err
-}
-
-func (p *prefix) Read(b []byte) (int, error) {
-	if p.length == 0 {
-		return p.rest.Read(b)
+	if r.options.DryRun {
+		_, err := io.Copy(sum, content)
+		return nil, unpack.ID(sum.Sum(nil)), err
 	}
-	n, err := p.file.Read(b[:min(int64(len(b)), p.length)])
-	_, _ = p.sum.Write(b[:n]) // never fails
-	if p.length -= int64(n); p.length == 0 && !bytes.Equal(p.sum.Sum(nil), p.want) || errors.Is(err, io.EOF) {
-		return 0, fmt.Errorf("%s was changed meanwhile: sync again", p.file.Name())
+	file, err := os.Create(r.path(heldName))
+	if err != nil {
+		return nil, unpack.ID{}, err
 	}
-	return n, err
+	_, err = io.Copy(io.MultiWriter(file, sum), content)
+	if err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return nil, unpack.ID{}, errors.Join(err, spool{file}.Close())
+	}
+	return spool{file}, unpack.ID(sum.Sum(nil)), nil
 }
 
-// Close implements [io.Closer].
-func (p *prefix) Close() error { return p.file.Close() }
+type spool struct{ *os.File }
 
-// below reports whether a path is in a folder.
+func (s spool) Close() error { return errors.Join(s.File.Close(), os.Remove(s.Name())) }
+
 func below(path, folder string) bool { return strings.HasPrefix(path, folder+"/") }

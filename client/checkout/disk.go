@@ -1,10 +1,7 @@
 package checkout
 
 import (
-	"crypto/sha1"
 	"errors"
-	"fmt"
-	"hash"
 	"io"
 	"io/fs"
 	"os"
@@ -41,7 +38,6 @@ const (
 
 func newDisk(dir string) *disk { return &disk{dir: dir} }
 
-// found is what there is at a path.
 type found struct {
 	info       fs.FileInfo // nil where there is nothing, or the way is obstructed
 	obstructed bool
@@ -162,34 +158,34 @@ func kindOfFile(info fs.FileInfo) kind {
 
 // refresh gives a record that was racy the time that its file has, if that is the
 // same, and else none.
-func (d *disk) refresh(r record) (record, error) {
+func (d *disk) refresh(r *record) error {
 	r.mtime = 0
 	if r.kept || r.kind == link || r.kind == directory {
-		return r, nil
+		return nil
 	}
 	there, err := d.look(r.path)
 	if err != nil {
-		return r, err
+		return err
 	}
-	same, err := d.has(r, there, 0)
+	same, err := d.has(*r, there, 0)
 	if same {
 		r.mtime = there.info.ModTime().UnixNano()
 	}
-	return r, err
+	return err
 }
 
 // identify computes the id of a file or a link.
 func (d *disk) identify(at string, info fs.FileInfo) (id unpack.ID, err error) {
 	if info.Mode()&fs.ModeSymlink != 0 {
 		target, err := d.target(at)
-		return idOf(target), err
+		return unpack.IDOf([]byte(target)), err
 	}
 	file, err := os.Open(d.at(at))
 	if err != nil {
 		return id, err
 	}
 	defer func() { _ = file.Close() }() // only read from
-	sum := newSum(info.Size())
+	sum := unpack.NewHash(info.Size())
 	n, err := io.Copy(sum, io.LimitReader(file, info.Size()+1))
 	if err != nil || n != info.Size() { // somebody is writing it: it is no version of ours
 		return id, err
@@ -201,19 +197,6 @@ func (d *disk) identify(at string, info fs.FileInfo) (id unpack.ID, err error) {
 func (d *disk) target(at string) (string, error) {
 	target, err := os.Readlink(d.at(at))
 	return filepath.ToSlash(target), err
-}
-
-func idOf(text string) unpack.ID {
-	sum := newSum(int64(len(text)))
-	_, _ = io.WriteString(sum, text) // never fails
-	return unpack.ID(sum.Sum(nil))
-}
-
-// newSum is the hash of a git blob, but for its content.
-func newSum(size int64) hash.Hash {
-	sum := sha1.New()
-	_, _ = fmt.Fprintf(sum, "blob %d\x00", size) // never fails
-	return sum
 }
 
 // isEmpty reports whether a folder has nothing in it, or is gone.

@@ -3,6 +3,7 @@ package checkout
 import (
 	"errors"
 	"io"
+	"math"
 	"os"
 	"slices"
 	"strings"
@@ -38,7 +39,6 @@ func (j *journal) add(r record) error {
 	return j.flush()
 }
 
-// flush writes what was added.
 func (j *journal) flush() error {
 	_, err := j.file.Write(j.buffer)
 	j.buffer = j.buffer[:0]
@@ -57,7 +57,6 @@ type sorted struct {
 	file  *os.File
 	start int64  // where the first record is that was not given
 	from  string // all paths up to that were given
-	some  bool   // were given
 	page  []record
 	last  bool // page is
 }
@@ -86,19 +85,23 @@ func (s *sorted) next() (record, error) {
 
 // turn finds the records that follow in order.
 func (s *sorted) turn() error {
-	at, bound, found := s.start, "", []placed(nil)
-	if _, err := s.file.Seek(at, io.SeekStart); err != nil {
+	if _, err := s.file.Seek(s.start, io.SeekStart); err != nil {
 		return err
 	}
-	later := int64(-1) // where the first one is that does not follow yet
-	put := func(off ...placed) {
-		for _, r := range off {
-			if later < 0 || r.at < later {
-				later = r.at
-			}
+	var found []placed
+	bound, later := "", int64(math.MaxInt64) // where the first one is that does not follow yet
+	keepFirst := func() {
+		if found = arrange(found); len(found) <= sortedAtOnce {
+			return
 		}
+		for _, r := range found[sortedAtOnce:] {
+			later = min(later, r.at)
+		}
+		found = found[:sortedAtOnce]
+		bound = found[sortedAtOnce-1].path
 	}
-	for in := newScanner(s.file); ; {
+	in, next := newScanner(s.file), s.start
+	for {
 		text, err := in.text()
 		if errors.Is(err, io.EOF) {
 			break
@@ -110,32 +113,25 @@ func (s *sorted) turn() error {
 		if err != nil {
 			return err
 		}
-		here := placed{r, at}
-		at += int64(len(text)) + 1
+		at := next
+		next += int64(len(text)) + 1
 		switch {
-		case s.some && r.path <= s.from:
+		case r.path <= s.from:
 		case bound != "" && r.path > bound:
-			put(here)
+			later = min(later, at)
 		default:
-			found = append(found, here)
+			found = append(found, placed{r, at})
 		}
 		if len(found) == 2*sortedAtOnce {
-			if found = arrange(found); len(found) > sortedAtOnce {
-				put(found[sortedAtOnce:]...)
-				found = found[:sortedAtOnce]
-				bound = found[sortedAtOnce-1].path
-			}
+			keepFirst()
 		}
 	}
-	if found = arrange(found); len(found) > sortedAtOnce {
-		put(found[sortedAtOnce:]...)
-		found = found[:sortedAtOnce]
+	keepFirst()
+	s.page = make([]record, len(found))
+	for i, r := range found {
+		s.page[i], s.from = r.record, r.path
 	}
-	for _, r := range found {
-		s.page = append(s.page, r.record)
-		s.from, s.some = r.path, true
-	}
-	s.start, s.last = later, later < 0
+	s.start, s.last = later, later == math.MaxInt64
 	return nil
 }
 

@@ -54,7 +54,7 @@ func TestMemoryDoesNotGrowWithTheState(t *testing.T) {
 		}
 	}()
 	for range 2 { // into none, and into itself
-		if err := f.replaceState("c", j, takeChange); err != nil {
+		if err := f.replaceState("c", newSorted(j.file), takeChange); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -25,7 +25,7 @@ func (r *run) stream(
 	}
 	query.Set("delta", "patch")
 	d, err := c.Stream(ctx, o.archive(revision, query))
-	if refused := (*client.Error)(nil); !errors.As(err, &refused) || refused.NotFound() || refused.Busy() {
+	if refused, ok := errors.AsType[*client.Error](err); !ok || refused.NotFound() || refused.Busy() {
 		return d, err
 	}
 	query.Del("delta")
@@ -76,20 +76,10 @@ func (d *disk) read(at string) ([]byte, error) {
 	if err != nil || there.info == nil || !there.info.Mode().IsRegular() || there.info.Size() > unpack.MaxPatched {
 		return nil, err
 	}
-	file, err := os.Open(d.at(at))
-	if err != nil {
-		return nil, notAbsent(err)
-	}
-	defer func() { _ = file.Close() }() // only read from
-	content := make([]byte, there.info.Size())
-	n, err := io.ReadFull(file, content)
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) { // somebody is writing it
-		err = nil
-	}
-	return content[:n], err
+	content, err := os.ReadFile(d.at(at))
+	return content, notAbsent(err)
 }
 
-// file is the URI of a file of the head.
 func (r *run) file(path string) string {
 	return "repo://" + escape(r.options.Repository) + "/sha/" + r.head + "/contents/" + escape(path)
 }

@@ -181,7 +181,7 @@ func TestAPatchOfADamagedDownloadIsNotWritten(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := unpack.Member{Path: "f0", Size: 5, Patch: &unpack.Patch{Base: idOf(string(content)), Size: 7}}
+	m := unpack.Member{Path: "f0", Size: 5, Patch: &unpack.Patch{Base: unpack.IDOf(content), Size: 7}}
 	if _, err := r.patched(m, strings.NewReader("wrong")); !errors.Is(err, unpack.ErrPatch) {
 		t.Error(err)
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -15,7 +16,6 @@ import (
 	"github.com/repomcp/repomcp/client/unpack"
 )
 
-// kind is what is at a path.
 type kind byte
 
 // The kinds, as files have them.
@@ -77,10 +77,8 @@ func parseRecord(text []byte) (r record, err error) {
 	return r, nil
 }
 
-// name is the path without the slash of a folder.
 func (r record) name() string { return strings.TrimSuffix(r.path, "/") }
 
-// recordOf is that of what was written.
 func recordOf(w unpack.Written) record {
 	r := record{path: w.Path, kind: plainFile, id: w.ID, size: w.Size, mtime: w.ModTime.UnixNano()}
 	switch {
@@ -92,7 +90,6 @@ func recordOf(w unpack.Written) record {
 	return r
 }
 
-// kindOf is that of a member that is no folder.
 func kindOf(m unpack.Member) kind {
 	switch {
 	case m.Kind == unpack.Symlink:
@@ -103,6 +100,8 @@ func kindOf(m unpack.Member) kind {
 		return plainFile
 	}
 }
+
+const hasModes = runtime.GOOS != "windows"
 
 func isExecutable(mode fs.FileMode) bool { return hasModes && mode&0o100 != 0 }
 
@@ -156,33 +155,27 @@ func (s scanner) next() (record, error) {
 	return parseRecord(text)
 }
 
-// none are no records.
 type none struct{}
 
 func (none) next() (record, error) { return record{}, io.EOF }
 
-// merge gives each path that either has, with what they have of it, or nil.
-func merge(old, changes records, each func(path string, old, change *record) error) error {
+// merge gives what both have of each path, in the order of the paths; nil where one has
+// nothing.
+func merge(old, changes records, each func(old, change *record) error) error {
 	o, oldErr := old.next()
 	c, changeErr := changes.next()
 	for oldErr == nil || changeErr == nil {
-		var err error
-		switch {
-		case changeErr != nil || oldErr == nil && o.path < c.path:
-			kept := o
-			err = each(o.path, &kept, nil)
+		var was, change *record
+		order := strings.Compare(o.path, c.path)
+		if oldErr == nil && (changeErr != nil || order <= 0) {
+			was = new(o)
 			o, oldErr = old.next()
-		case oldErr != nil || c.path < o.path:
-			made := c
-			err = each(c.path, nil, &made)
-			c, changeErr = changes.next()
-		default:
-			kept, made := o, c
-			err = each(c.path, &kept, &made)
-			o, oldErr = old.next()
+		}
+		if changeErr == nil && (was == nil || order == 0) {
+			change = new(c)
 			c, changeErr = changes.next()
 		}
-		if err != nil {
+		if err := each(was, change); err != nil {
 			return err
 		}
 	}

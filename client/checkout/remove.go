@@ -99,7 +99,6 @@ func pass(d *json.Decoder) error {
 	}
 }
 
-// removeListed removes what an array of JSON lists.
 func (r *run) removeListed(d *json.Decoder) error {
 	if _, err := d.Token(); err != nil {
 		return err
@@ -132,10 +131,8 @@ func (r *run) removeBelow(folder string) error {
 	return r.removeThose(func(w record) bool { return below(w.path, folder) }, inside)
 }
 
-// removeThose removes what the state has of some paths.
 func (r *run) removeThose(chosen func(record) bool, owns func(folder string) bool) error {
-	remover := newRemover(r)
-	remover.owns = owns
+	remover := newRemover(r, owns)
 	err := r.each(func(w record) error {
 		if !chosen(w) {
 			return nil
@@ -156,9 +153,9 @@ func (r *run) removeStale() error {
 		return nil // it was the first run
 	}
 	defer s.close()
-	remover := newRemover(r)
+	remover := newRemover(r, anyFolder)
 	// What is added to the journal meanwhile is of paths that were passed.
-	err = merge(s, newSorted(r.journal.file), func(_ string, old, change *record) error {
+	err = merge(s, newSorted(r.journal.file), func(old, change *record) error {
 		if change != nil {
 			return nil
 		}
@@ -178,11 +175,10 @@ type remover struct {
 // anyFolder that becomes empty goes: no commit has an empty one.
 func anyFolder(string) bool { return true }
 
-func newRemover(r *run) *remover {
-	return &remover{run: r, disk: newDisk(r.options.Dir), owns: anyFolder}
+func newRemover(r *run, owns func(folder string) bool) *remover {
+	return &remover{run: r, disk: newDisk(r.options.Dir), owns: owns}
 }
 
-// add removes what a run wrote, and keeps what somebody made of it.
 func (m *remover) add(w record) error {
 	there, err := m.disk.look(w.name())
 	if err != nil {
@@ -231,7 +227,7 @@ func (m *remover) flush() error {
 	paths := m.paths
 	m.paths = nil
 	m.run.disk.forget()
-	if len(paths) == 0 || m.run.unpacker == nil {
+	if len(paths) == 0 || m.run.options.DryRun {
 		return nil
 	}
 	m.disk.forget()

@@ -1,7 +1,6 @@
 package checkout
 
 import (
-	"archive/tar"
 	"cmp"
 	"context"
 	"errors"
@@ -9,8 +8,8 @@ import (
 	"io"
 	"net/url"
 	"os"
+	"path/filepath"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -79,7 +78,6 @@ func (f *folder) attempt(ctx context.Context, c *client.Client, now *client.Stat
 	return result, nil
 }
 
-// update takes what is needed, and no more.
 func (f *folder) update(ctx context.Context, c *client.Client, now *client.State) (result Result, err error) {
 	o, base := f.options, f.header.Commit
 	if !f.header.fits(o) {
@@ -111,15 +109,15 @@ func (f *folder) update(ctx context.Context, c *client.Client, now *client.State
 // run is one archive on its way into the folder.
 type run struct {
 	*folder
-	base   string   // the commit that the archive may be a difference from, or ""
-	head   string   // that which a difference leads to
-	some   []string // paths that are all that is asked for; nil: everything
-	old    cursor   // of the state, before the run
-	disk   *disk
-	delta  bool // the archive is a difference
-	buffer []byte
-	// unpacker removes as well; nil in a dry run.
+	base     string   // the commit that the archive may be a difference from, or ""
+	head     string   // that which a difference leads to
+	some     []string // paths that are all that is asked for; nil: everything
+	old      cursor   // of the state, before the run
+	disk     *disk
+	delta    bool // the archive is a difference
+	buffer   []byte
 	unpacker *unpack.Unpacker
+	scratch  string // of a dry run: what it unpacks into, and its journal
 	// fetch downloads a file of the head.
 	fetch func(path string) (*client.Download, error)
 
@@ -136,10 +134,11 @@ func (f *folder) take(
 	r := &run{folder: f, base: base, some: some, disk: newDisk(f.options.Dir), result: Result{Base: base}}
 	name := f.path(journalName)
 	if f.lock == nil {
-		if name, err = temporaryName(); err != nil {
+		if r.scratch, err = os.MkdirTemp("", "repomcp-dry-run-*"); err != nil {
 			return r.result, err
 		}
-		defer func() { err = errors.Join(err, os.Remove(name)) }()
+		defer func() { err = errors.Join(err, os.RemoveAll(r.scratch)) }()
+		name = filepath.Join(r.scratch, journalName)
 	}
 	s, err := f.readState()
 	if err != nil {
@@ -174,15 +173,6 @@ func (f *folder) take(
 	return r.result, err
 }
 
-func temporaryName() (string, error) {
-	file, err := os.CreateTemp("", "repomcp-dry-run-*")
-	if err != nil {
-		return "", err
-	}
-	return file.Name(), file.Close()
-}
-
-// download begins the download.
 func (r *run) download(ctx context.Context, c *client.Client, revision string) (*client.Download, error) {
 	query := url.Values{}
 	if r.base != "" {
@@ -202,8 +192,8 @@ func (r *run) download(ctx context.Context, c *client.Client, revision string) (
 }
 
 func isMissing(err error) bool {
-	refused := (*client.Error)(nil)
-	return errors.As(err, &refused) && refused.NotFound()
+	refused, ok := errors.AsType[*client.Error](err)
+	return ok && refused.NotFound()
 }
 
 // explainGone finds out whether the repository is missing or something of it.
@@ -241,21 +231,19 @@ func (c *counted) Read(p []byte) (int, error) {
 }
 
 func (r *run) unpack(ctx context.Context, d *client.Download) error {
-	in := &counted{Download: d, run: r}
-	if r.options.DryRun {
-		err := r.preview(in)
-		r.result.Commit = d.Commit
-		return err
-	}
-	root, err := os.OpenRoot(r.options.Dir)
-	if err != nil {
-		return err
-	}
 	o := unpack.Options{
 		Choose: r.choose, Ready: r.ready, AllowExternalSymlinks: r.options.AllowExternalSymlinks,
 	}
+	dir := r.options.Dir
+	if r.options.DryRun {
+		dir, o.Choose = r.scratch, r.preview
+	}
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return err
+	}
 	r.unpacker = unpack.New(root, o)
-	report, err := r.unpackInto(ctx, in, root, o)
+	report, err := r.unpackInto(ctx, &counted{Download: d, run: r}, root, o)
 	r.result.Commit = cmp.Or(report.Comment, d.Commit)
 	if err == nil && r.isWhole() {
 		err = r.removeStale()
@@ -263,44 +251,15 @@ func (r *run) unpack(ctx context.Context, d *client.Download) error {
 	return errors.Join(err, root.Close())
 }
 
-// preview decides as a run does, and does nothing.
-func (r *run) preview(in io.Reader) error {
-	archive := tar.NewReader(in)
-	for {
-		h, err := archive.Next()
-		if errors.Is(err, io.EOF) {
-			_, err = io.Copy(io.Discard, in) // so that it is known to be whole
-			if err == nil && r.isWhole() {
-				err = r.removeStale()
-			}
-			return err
-		}
-		if err != nil {
-			return err
-		}
-		if h.Typeflag == tar.TypeXGlobalHeader {
-			continue
-		}
-		m := unpack.Member{
-			Path: strings.TrimSuffix(h.Name, "/"), Size: h.Size, Executable: h.Mode&0o100 != 0, Target: h.Linkname,
-		}
-		switch h.Typeflag {
-		case tar.TypeDir:
-			m.Kind = unpack.Folder
-		case tar.TypeSymlink:
-			m.Kind = unpack.Symlink
-		}
-		choice, err := r.choose(m, archive)
-		if err == nil && !choice.Skip && m.Kind != unpack.Folder {
-			err = r.noteWritten(record{path: m.Path, kind: kindOf(m), size: m.Size})
-		}
-		if err = errors.Join(err, closed(choice.Content)); err != nil {
-			return err
-		}
+// preview decides as a run does, and has nothing written.
+func (r *run) preview(m unpack.Member, content io.Reader) (unpack.Choice, error) {
+	choice, err := r.choose(m, content)
+	if err == nil && !choice.Skip && m.Kind != unpack.Folder {
+		err = r.noteWritten(record{path: m.Path, kind: kindOf(m), size: m.Size})
 	}
+	return skip, err
 }
 
-// ready notes what is about to get its name.
 func (r *run) ready(w unpack.Written) error { return r.noteWritten(recordOf(w)) }
 
 func (r *run) noteWritten(w record) error {
@@ -347,37 +306,33 @@ func (r *Result) keepAll(others ...Result) {
 	r.Kept, r.KeptCount = all[:min(len(all), mostKept)], max(len(all), most)
 }
 
-// finish makes the state that of the commit.
 func (r *run) finish() error {
 	r.result.Full = r.isWhole()
 	if r.options.DryRun {
 		return nil
 	}
-	return r.replaceState(r.result.Commit, r.journal, takeChange)
+	return r.replaceState(r.result.Commit, newSorted(r.journal.file), takeChange)
 }
 
 // cursor finds records in the order of their paths.
 type cursor struct {
 	records
-	ahead *record
-	ended bool
+	at  record // the one that was read last
+	err error  // why there is no other
 }
 
 // seek returns the record of a path, or nil. Paths before it are passed over.
 func (c *cursor) seek(path string) (*record, error) {
-	for !c.ended && (c.ahead == nil || c.ahead.path < path) {
-		r, err := c.next()
-		if errors.Is(err, io.EOF) {
-			c.ended, c.ahead = true, nil
-			break
-		}
-		if err != nil {
-			return nil, err
-		}
-		c.ahead = &r
+	for c.err == nil && c.at.path < path {
+		c.at, c.err = c.next()
 	}
-	if c.ahead != nil && c.ahead.path == path {
-		return c.ahead, nil
+	switch {
+	case c.err == nil && c.at.path == path:
+		found := c.at
+		return &found, nil
+	case c.err == nil || errors.Is(c.err, io.EOF):
+		return nil, nil //nolint:nilnil // there is none
+	default:
+		return nil, c.err
 	}
-	return nil, nil //nolint:nilnil // there is none
 }

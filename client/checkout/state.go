@@ -2,10 +2,12 @@ package checkout
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,13 +19,13 @@ const (
 	stateName   = "state"
 	journalName = "journal"
 	stageName   = "stage"
+	heldName    = "held" // a large content that is compared
 	// unfinished is the state before it gets its name.
 	unfinished = "state.new"
 
 	stateVersion = 1
 )
 
-// header begins a state.
 type header struct {
 	Version    int      `json:"version"`
 	Repository string   `json:"repository"`
@@ -90,10 +92,8 @@ func (f *folder) close() error {
 	return f.lock.Close()
 }
 
-// path is that of a file of the state, or of their folder.
 func (f *folder) path(name string) string { return filepath.Join(f.options.Dir, stateFolder, name) }
 
-// state is one that is read.
 type state struct {
 	records
 	header header
@@ -140,22 +140,22 @@ func (f *folder) find(path string) (*record, error) {
 	return found, err
 }
 
-// each gives all records of the state.
 func (f *folder) each(do func(record) error) error {
 	s, err := f.readState()
 	if err != nil {
 		return err
 	}
 	defer s.close()
-	return merge(s, none{}, func(_ string, r, _ *record) error { return do(*r) })
+	return merge(s, none{}, func(r, _ *record) error { return do(*r) })
 }
 
-// errDropped is what a choice between records returns for a path that has none.
-var errDropped = errors.New("dropped")
+// choice is which of two records of a path stays, each of them nil where there is none;
+// and nil where none does.
+type choice func(old, change *record) (*record, error)
 
 // replaceState writes the state anew, of what choose makes of the present records
 // and those of a journal.
-func (f *folder) replaceState(commit string, j *journal, choose func(old, change *record) (record, error)) error {
+func (f *folder) replaceState(commit string, changes records, choose choice) error {
 	old, err := f.readState()
 	if err != nil {
 		return err
@@ -167,7 +167,7 @@ func (f *folder) replaceState(commit string, j *journal, choose func(old, change
 		Exclude: o.Exclude, Commit: commit, Written: time.Now().UnixNano(),
 	}
 	// The header is first, and has the number of records that are kept.
-	if h.Kept, err = f.writeState(h, old, j, choose); err != nil {
+	if h.Kept, err = f.writeState(h, old, changes, choose); err != nil {
 		return err
 	}
 	if err := os.Rename(f.path(unfinished), f.path(stateName)); err != nil {
@@ -177,34 +177,23 @@ func (f *folder) replaceState(commit string, j *journal, choose func(old, change
 	return nil
 }
 
-// keptDigits is the room for the number of records that are kept.
-const keptDigits = 12
-
-func (f *folder) writeState(
-	h header, old state, j *journal, choose func(old, change *record) (record, error),
-) (kept int, err error) {
+func (f *folder) writeState(h header, old state, changes records, choose choice) (kept int, err error) {
 	file, err := os.Create(f.path(unfinished))
 	if err != nil {
 		return 0, err
 	}
 	defer func() { err = errors.Join(err, file.Close()) }()
 	out, buffer, d := bufio.NewWriterSize(file, 64<<10), []byte(nil), newDisk(f.options.Dir)
-	head := func() ([]byte, error) {
-		text, err := json.Marshal(h)
-		return append(text, 0), err
-	}
-	h.Kept = pow10(keptDigits)
-	first, err := head()
+	// The header is written last, into room for any number.
+	h.Kept = math.MaxInt
+	room, err := json.Marshal(h)
 	if err != nil {
 		return 0, err
 	}
-	_, _ = out.Write(first) // Flush gives its error
-	err = merge(old, newSorted(j.file), func(_ string, was, change *record) error {
+	_, _ = out.Write(append(bytes.Repeat([]byte{' '}, len(room)), 0)) // Flush gives its error
+	err = merge(old, changes, func(was, change *record) error {
 		r, err := choose(was, change)
-		if errors.Is(err, errDropped) {
-			return nil
-		}
-		if err != nil {
+		if err != nil || r == nil {
 			return err
 		}
 		if r.kept {
@@ -212,7 +201,7 @@ func (f *folder) writeState(
 		}
 		if change == nil && r.isRacy(old.header.Written) {
 			// The time of the new state would hide that.
-			if r, err = d.refresh(r); err != nil {
+			if err := d.refresh(r); err != nil {
 				return err
 			}
 		}
@@ -224,38 +213,22 @@ func (f *folder) writeState(
 		return 0, err
 	}
 	h.Kept = kept
-	return kept, overwriteHead(file, len(first), head)
-}
-
-func pow10(digits int) (n int) {
-	n = 1
-	for range digits {
-		n *= 10
+	text, err := json.Marshal(h)
+	if err == nil {
+		_, err = file.WriteAt(text, 0)
 	}
-	return n
-}
-
-// overwriteHead writes what the header has become over the wider one, with blanks
-// behind it.
-func overwriteHead(file *os.File, width int, head func() ([]byte, error)) error {
-	text, err := head()
-	if err != nil {
-		return err
-	}
-	wide := slices.Concat(text[:len(text)-1], slices.Repeat([]byte{' '}, width-len(text)), []byte{0})
-	_, err = file.WriteAt(wide, 0)
-	return err
+	return kept, err
 }
 
 // takeChange is how records follow each other after a run that ended.
-func takeChange(old, change *record) (record, error) {
+func takeChange(old, change *record) (*record, error) {
 	switch {
 	case change == nil:
-		return *old, nil
+		return old, nil
 	case change.gone:
-		return record{}, errDropped
+		return nil, nil //nolint:nilnil // it has none
 	default:
-		return *change, nil
+		return change, nil
 	}
 }
 
@@ -263,7 +236,7 @@ func takeChange(old, change *record) (record, error) {
 // disk has: a record of its journal may be of what was about to be done. The state is
 // then one of no commit.
 func (f *folder) recover() error {
-	if err := os.RemoveAll(f.path(stageName)); err != nil {
+	if err := errors.Join(os.RemoveAll(f.path(stageName)), os.RemoveAll(f.path(heldName))); err != nil {
 		return err
 	}
 	file, err := os.Open(f.path(journalName))
@@ -276,11 +249,11 @@ func (f *folder) recover() error {
 	info, err := file.Stat()
 	if err == nil {
 		d := newDisk(f.options.Dir)
-		err = f.replaceState("", &journal{file: file}, func(old, change *record) (record, error) {
+		err = f.replaceState("", newSorted(file), func(old, change *record) (*record, error) {
 			if change == nil || change.kept {
 				return takeChange(old, change)
 			}
-			return d.decide(old, *change, info.ModTime().UnixNano())
+			return d.decide(old, change, info.ModTime().UnixNano())
 		})
 	}
 	if err = errors.Join(err, file.Close()); err != nil {
@@ -291,23 +264,18 @@ func (f *folder) recover() error {
 
 // decide is which of two records is true, of which one is of a journal that was
 // last written at a time.
-func (d *disk) decide(old *record, change record, written int64) (record, error) {
+func (d *disk) decide(old, change *record, written int64) (*record, error) {
 	there, err := d.look(change.name())
 	if err != nil {
-		return record{}, err
+		return nil, err
 	}
-	has := false
 	if !change.gone {
-		if has, err = d.has(change, there, written); err != nil {
-			return record{}, err
+		if has, err := d.has(*change, there, written); err != nil || has {
+			return change, err
 		}
 	}
-	switch {
-	case has:
-		return change, nil
-	case old != nil && (!change.gone || there.info != nil):
-		return *old, nil
-	default:
-		return record{}, errDropped
+	if change.gone && there.info == nil {
+		old = nil
 	}
+	return old, nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/url"
-	"os"
 	"slices"
 	"strings"
 
@@ -38,27 +37,22 @@ func (f *folder) check(ctx context.Context, c *client.Client, result Result) (Re
 	return result, f.settle()
 }
 
-// literal makes a git pathspec of a path.
 const literal = ":(literal)"
 
 // mostQuery bounds the bytes of a URI that are for paths: servers, and proxies on the
 // way to them, take some 4 KiB.
 const mostQuery = 3 << 10
 
-// selection is what is to be mended.
 type selection struct {
-	paths []string
+	paths []string // nil where they are too many to be named
 	bytes int
-	whole bool // they are too many to be named
 }
 
 func (s *selection) add(path string) {
 	s.bytes += len(url.QueryEscape("&path=" + literal + path))
-	if s.whole = s.whole || s.bytes > mostQuery; s.whole {
+	if s.paths = append(s.paths, path); s.bytes > mostQuery {
 		s.paths = nil
-		return
 	}
-	s.paths = append(s.paths, path)
 }
 
 // mend takes what was selected, or everything where a server does not want that.
@@ -67,8 +61,8 @@ func (f *folder) mend(ctx context.Context, c *client.Client, commit string, s se
 		return Result{}, nil
 	}
 	result, err := f.take(ctx, c, commit, "", s.paths)
-	denied := (*client.Error)(nil)
-	if s.paths != nil && (errors.Is(err, ErrGone) || errors.As(err, &denied) && !denied.Busy()) {
+	denied, ok := errors.AsType[*client.Error](err)
+	if s.paths != nil && (errors.Is(err, ErrGone) || ok && !denied.Busy()) {
 		return f.take(ctx, c, commit, "", nil)
 	}
 	return result, err
@@ -135,25 +129,20 @@ func (f *checked) choose(w record) {
 }
 
 // settle makes what was kept and is right now a part of the state.
-func (f *folder) settle() (err error) {
-	j, err := createJournal(f.path(journalName))
-	if err != nil {
-		return err
-	}
+func (f *folder) settle() error {
 	d := newDisk(f.options.Dir)
-	err = f.replaceState(f.header.Commit, j, func(old, _ *record) (record, error) {
+	return f.replaceState(f.header.Commit, none{}, func(old, _ *record) (*record, error) {
 		if !old.kept {
-			return *old, nil
+			return old, nil
 		}
 		there, err := d.look(old.name())
 		if err != nil || there.info == nil {
-			return *old, err
+			return old, err
 		}
 		right, err := d.has(*old, there, 0)
 		if right {
 			old.kept, old.mtime = false, there.info.ModTime().UnixNano()
 		}
-		return *old, err
+		return old, err
 	})
-	return errors.Join(err, j.close(), os.Remove(j.file.Name()))
 }

@@ -15,7 +15,6 @@ import (
 // markerName is in the reserved folder while incomplete files may be anywhere.
 const markerName = "unpacking"
 
-// marker is that of a run.
 type marker struct {
 	reserved *os.Root
 	prefix   string // of the run's temporary names

@@ -2,25 +2,21 @@ package unpack
 
 import (
 	"bytes"
-	"crypto/sha1"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"io/fs"
 	"os"
 	"path"
-	"strconv"
 	"time"
 )
 
-// file is one to be written.
 type file struct {
 	folder     *folder
 	path       string
 	executable bool
 	replace    bool
-	modTime    time.Time // zero: now
+	modTime    time.Time // before 1970, such as zero: now
 	size       int64
 	id         ID // zero: any
 }
@@ -39,28 +35,19 @@ func (r *run) addFile(m Member, f *folder, choice Choice, content io.Reader) err
 	if r.options.Times {
 		file.modTime = m.ModTime
 	}
-	switch {
-	case choice.Content != nil:
-		file.size = choice.Size
-		return r.addContent(file, choice.Content)
-	case m.Size > smallFile:
-		return r.flow(file, content)
-	default:
-		return r.small.add(file, content)
+	small := m.Size <= smallFile
+	if choice.Content != nil {
+		// What is in memory goes to the workers, if its length is the one that was said.
+		whole, ok := choice.Content.(*bytes.Reader)
+		content, file.size = choice.Content, choice.Size
+		small = ok && whole.Len() == int(file.size) && file.size <= smallFile
 	}
-}
-
-// addContent writes what Choose gives instead of the member's own content. What is
-// small and in memory goes to the workers; its length is known beforehand.
-func (r *run) addContent(file file, content io.Reader) error {
-	whole, ok := content.(*bytes.Reader)
-	if ok && whole.Len() == int(file.size) && file.size <= smallFile {
-		return r.small.add(file, whole)
+	if small {
+		return r.small.add(file, content)
 	}
 	return r.flow(file, content)
 }
 
-// flow writes a file as it comes.
 func (r *run) flow(file file, content io.Reader) error {
 	if file.size > r.options.Limits.FileBytes {
 		return &LimitError{Limit: "bytes of a file", Path: file.path, Most: r.options.Limits.FileBytes}
@@ -80,23 +67,6 @@ func (r *run) flow(file file, content io.Reader) error {
 // write makes a file under a temporary name beside its own, and renames it when it
 // is what it should be.
 func (r *run) write(file file, fill func(io.Writer) (int64, error)) error {
-	w, err := r.writeAside(file, fill)
-	if err != nil {
-		return atPath(file.path, err)
-	}
-	return r.made(w)
-}
-
-// atPath says where an error of the file system is from, which names temporary
-// files only.
-func atPath(path string, err error) error {
-	if refused := (*RefusedError)(nil); errors.As(err, &refused) {
-		return err
-	}
-	return fmt.Errorf("unpack: %q: %w", path, err)
-}
-
-func (r *run) writeAside(file file, fill func(io.Writer) (int64, error)) (w Written, err error) {
 	temporary, root := r.nameAside(path.Base(file.path)), file.folder.root
 	perm := fs.FileMode(0o666)
 	if file.executable {
@@ -104,42 +74,48 @@ func (r *run) writeAside(file file, fill func(io.Writer) (int64, error)) (w Writ
 	}
 	out, err := root.OpenFile(temporary, os.O_WRONLY|os.O_CREATE|os.O_EXCL|unpolled, perm)
 	if err != nil {
-		return w, err
+		return atPath(file.path, err)
 	}
-	sum := newSum(file.size)
+	sum := NewHash(file.size)
 	size, err := fill(io.MultiWriter(out, sum))
 	info, other := out.Stat()
 	err = errors.Join(err, other, out.Close())
-	w = Written{Path: file.path, Size: size, ID: ID(sum.Sum(nil))}
+	w := Written{Path: file.path, Size: size, ID: ID(sum.Sum(nil))}
 	if err == nil && (size != file.size || file.id != (ID{}) && w.ID != file.id) {
 		err = ErrContent
 	}
-	if err == nil {
-		w.Mode, w.ModTime = info.Mode(), info.ModTime()
-		err = r.complete(root, temporary, file, &w)
+	if sec := file.modTime.Unix(); err == nil && sec >= 0 && sec < 1<<33 {
+		if err = root.Chtimes(temporary, file.modTime, file.modTime); err == nil {
+			info, err = root.Lstat(temporary) // not all file systems keep all of a time
+		}
 	}
-	if err != nil {
-		err = errors.Join(err, r.marker.discard(root, temporary))
-	}
-	return w, err
+	return r.complete(root, temporary, info, w, file.replace, err)
 }
 
-// complete gives a written file its time and its name.
-func (r *run) complete(root *os.Root, temporary string, file file, w *Written) error {
-	if sec := file.modTime.Unix(); sec >= 0 && sec < 1<<33 && !file.modTime.IsZero() {
-		if err := root.Chtimes(temporary, file.modTime, file.modTime); err != nil {
-			return err
-		}
-		info, err := root.Lstat(temporary) // not all file systems keep all of a time
-		if err != nil {
-			return err
-		}
-		w.ModTime = info.ModTime()
+// complete gives what was written aside its name, unless that has failed.
+func (r *run) complete(
+	root *os.Root, temporary string, info fs.FileInfo, w Written, replace bool, err error,
+) error {
+	if err == nil {
+		w.Mode, w.ModTime = info.Mode(), info.ModTime()
+		err = r.ready(w)
 	}
-	if err := r.ready(*w); err != nil {
+	if err == nil {
+		err = putInPlace(root, temporary, path.Base(w.Path), w.Path, replace)
+	}
+	if err != nil {
+		return atPath(w.Path, errors.Join(err, r.marker.discard(root, temporary)))
+	}
+	return r.made(w)
+}
+
+// atPath says where an error of the file system is from, which names temporary
+// files only.
+func atPath(path string, err error) error {
+	if _, ok := errors.AsType[*RefusedError](err); ok {
 		return err
 	}
-	return putInPlace(root, temporary, path.Base(file.path), file.path, file.replace)
+	return fmt.Errorf("unpack: %q: %w", path, err)
 }
 
 // nameAside is what a file or a link is written under.
@@ -168,11 +144,4 @@ func putInPlace(root *os.Root, temporary, name, path string, replace bool) error
 		return refuse(InTheWay, path)
 	}
 	return root.Rename(temporary, name)
-}
-
-// newSum is the hash of a git blob, but for its content.
-func newSum(size int64) hash.Hash {
-	sum := sha1.New()
-	_, _ = io.WriteString(sum, "blob "+strconv.FormatInt(size, 10)+"\x00") // never fails
-	return sum
 }

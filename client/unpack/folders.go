@@ -28,7 +28,6 @@ type named struct {
 	folder bool
 }
 
-// child is the path of a name in the folder.
 func (f *folder) child(name string) string {
 	if f.path == "" {
 		return name
@@ -68,7 +67,6 @@ func (s *folders) push(f *folder) {
 
 func (s *folders) top() *folder { return s.stack[len(s.stack)-1] }
 
-// enter goes to the folder of a path.
 func (s *folders) enter(dir string) (*folder, error) {
 	for f := s.top(); f.path != dir && !strings.HasPrefix(dir, f.path+"/") && f.parent != nil; f = s.top() {
 		s.leave()
@@ -107,7 +105,6 @@ func (s *folders) leave() {
 	f.release()
 }
 
-// close leaves all.
 func (s *folders) close() {
 	for len(s.stack) > 0 {
 		s.leave()
@@ -172,7 +169,6 @@ func (s *folders) open(f *folder) (*os.Root, error) {
 	return f.root, err
 }
 
-// make makes the folder unless something is there.
 func (f *folder) make(parent *os.Root) (bool, error) {
 	err := parent.Mkdir(f.name, 0o777)
 	if errors.Is(err, fs.ErrExist) && f.replace {

@@ -1,14 +1,11 @@
 package unpack
 
 import (
-	"errors"
-	"io"
 	"path"
 	"path/filepath"
 	"strings"
 )
 
-// link is one to be made at the end.
 type link struct {
 	path, target string
 	replace      bool
@@ -81,9 +78,7 @@ func (r *run) makeLink(s *folders, l link) error {
 	if err != nil {
 		return err
 	}
-	sum := newSum(int64(len(l.target)))
-	_, _ = io.WriteString(sum, l.target) // never fails
-	w := Written{Path: l.path, Kind: Symlink, Size: int64(len(l.target)), ID: ID(sum.Sum(nil))}
+	w := Written{Path: l.path, Kind: Symlink, Size: int64(len(l.target)), ID: IDOf([]byte(l.target))}
 	if l.id != (ID{}) && w.ID != l.id {
 		return atPath(l.path, ErrContent)
 	}
@@ -92,15 +87,5 @@ func (r *run) makeLink(s *folders, l link) error {
 		return atPath(l.path, err)
 	}
 	info, err := root.Lstat(temporary)
-	if err == nil {
-		w.Mode, w.ModTime = info.Mode(), info.ModTime()
-		err = r.ready(w)
-	}
-	if err == nil {
-		err = putInPlace(root, temporary, name, l.path, l.replace)
-	}
-	if err != nil {
-		return atPath(l.path, errors.Join(err, r.marker.discard(root, temporary)))
-	}
-	return r.made(w)
+	return r.complete(root, temporary, info, w, l.replace, err)
 }

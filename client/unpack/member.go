@@ -1,9 +1,12 @@
 package unpack
 
 import (
+	"crypto/sha1"
 	"encoding/hex"
+	"hash"
 	"io"
 	"io/fs"
+	"strconv"
 	"time"
 )
 
@@ -49,6 +52,20 @@ type Choice struct {
 type ID [20]byte
 
 func (id ID) String() string { return hex.EncodeToString(id[:]) }
+
+// IDOf is the id of a content.
+func IDOf(content []byte) ID {
+	sum := NewHash(int64(len(content)))
+	_, _ = sum.Write(content) // never fails
+	return ID(sum.Sum(nil))
+}
+
+// NewHash makes the ID of a content of a size, which is written to it.
+func NewHash(size int64) hash.Hash {
+	sum := sha1.New()
+	_, _ = io.WriteString(sum, "blob "+strconv.FormatInt(size, 10)+"\x00") // never fails
+	return sum
+}
 
 // Written is what is on the disk now: a file or a symbolic link that was renamed
 // into its place, or a folder that was not there before.

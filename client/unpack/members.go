@@ -9,7 +9,6 @@ import (
 	"strings"
 )
 
-// members reads the archive to its end.
 func (r *run) members() error {
 	archive := tar.NewReader(r.stream)
 	for {
@@ -158,7 +157,6 @@ func (r *run) place(m Member) (*folder, error) {
 	return f, r.folders.claim(f, name, false)
 }
 
-// choose asks the caller.
 func (r *run) choose(m Member, content io.Reader) (Choice, error) {
 	if r.options.Choose == nil {
 		return Choice{}, nil

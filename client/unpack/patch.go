@@ -38,7 +38,7 @@ var ErrBase = errors.New("unpack: the patch is for another content")
 // Apply makes the new content out of the old one. What it returns has the [Patch].ID;
 // nothing longer is ever held.
 func (p Patch) Apply(base, patch []byte) ([]byte, error) {
-	if idOf(base) != p.Base {
+	if IDOf(base) != p.Base {
 		return nil, ErrBase
 	}
 	if p.Size < 0 || p.Size > MaxPatched {
@@ -56,16 +56,10 @@ func (p Patch) Apply(base, patch []byte) ([]byte, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrPatch, err)
 	}
-	if int64(len(content)) != p.Size || idOf(content) != p.ID {
+	if int64(len(content)) != p.Size || IDOf(content) != p.ID {
 		return nil, fmt.Errorf("%w: it makes another content", ErrPatch)
 	}
 	return content, nil
-}
-
-func idOf(content []byte) ID {
-	sum := newSum(int64(len(content)))
-	_, _ = sum.Write(content) // never fails
-	return ID(sum.Sum(nil))
 }
 
 // patchOf reads what a header says of a patch; nil where there is none.

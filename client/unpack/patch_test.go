@@ -25,7 +25,7 @@ func patchTo(t testing.TB, base []byte, content string, options ...zstd.EOption)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return encoder.EncodeAll([]byte(content), nil), Patch{Base: idOf(base), ID: idOf([]byte(content)), Size: int64(len(content))}
+	return encoder.EncodeAll([]byte(content), nil), Patch{Base: IDOf(base), ID: IDOf([]byte(content)), Size: int64(len(content))}
 }
 
 func recordOf(p Patch) map[string]string {

@@ -66,7 +66,6 @@ func (j job) writeTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// finish waits for all files.
 func (p *pool) finish() {
 	close(p.jobs)
 	p.workers.Wait()

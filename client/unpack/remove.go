@@ -3,6 +3,7 @@ package unpack
 import (
 	"errors"
 	"io/fs"
+	"maps"
 	"os"
 	"path"
 	"slices"
@@ -62,8 +63,8 @@ func (s *folders) locate(at string) (*os.Root, fs.FileInfo, error) {
 
 // absent forgives that there is nothing at a path, or a file above it.
 func absent(err error) error {
-	refused := (*RefusedError)(nil)
-	if errors.Is(err, fs.ErrNotExist) || errors.As(err, &refused) && refused.Reason == InTheWay {
+	refused, ok := errors.AsType[*RefusedError](err)
+	if errors.Is(err, fs.ErrNotExist) || ok && refused.Reason == InTheWay {
 		return nil
 	}
 	return err
@@ -79,12 +80,7 @@ func (s *folders) removeFile(at string) (isFolder bool, err error) {
 
 // removeFolders begins with those that are inside of others.
 func (s *folders) removeFolders(candidates map[string]bool, owns func(string) bool) error {
-	dirs := make([]string, 0, len(candidates))
-	for dir := range candidates {
-		dirs = append(dirs, dir)
-	}
-	slices.Sort(dirs)
-	for _, dir := range slices.Backward(dirs) {
+	for _, dir := range slices.Backward(slices.Sorted(maps.Keys(candidates))) {
 		if owns == nil || !owns(dir) {
 			continue
 		}

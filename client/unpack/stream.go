@@ -17,7 +17,6 @@ import (
 // streamBuffer saves calls for the 512 bytes that headers have.
 const streamBuffer = 128 << 10
 
-// stream is the plain tar.
 type stream struct {
 	plain  *plain
 	source *counter

@@ -140,7 +140,6 @@ func (r *run) made(w Written) error {
 // mostWarnings is enough to be read.
 const mostWarnings = 100
 
-// ready announces what gets its name next.
 func (r *run) ready(w Written) error {
 	if r.options.Ready == nil {
 		return nil

@@ -6,6 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/repomcp/repomcp/client"
 	"github.com/repomcp/repomcp/internal/cli"
 )
 
@@ -31,7 +32,7 @@ link, stands for both. A download that breaks goes on where it was.
 			if err != nil {
 				return err
 			}
-			d, err := r.open(c.Context(), s, nil)
+			d, err := r.open(c.Context(), s, client.Part{})
 			if err != nil {
 				return err
 			}

@@ -83,7 +83,6 @@ func (f *getFlags) run(ctx context.Context, args []string) error {
 	return err
 }
 
-// fileName is where a resource goes.
 func fileName(output string, s source) string {
 	name, _, _ := strings.Cut(s.uri+s.address, "?")
 	name = path.Base(name)
@@ -98,12 +97,11 @@ func fileName(output string, s source) string {
 	}
 }
 
-// fetch downloads into a file.
 func (f *getFlags) fetch(ctx context.Context, s source, name string) error {
 	if f.resume && name != "-" {
 		return f.continued(ctx, s, name)
 	}
-	d, err := f.open(ctx, s, nil)
+	d, err := f.open(ctx, s, client.Part{})
 	if err != nil {
 		return err
 	}
@@ -126,7 +124,6 @@ func (f *getFlags) done(d *client.Download, name string) {
 // shownEvery is how often programs and people are told.
 const shownEvery = 100 * time.Millisecond
 
-// meter tells of bytes that pass.
 type meter struct {
 	io.Reader
 	tell  func(bytes int64)
@@ -144,7 +141,6 @@ func (m *meter) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// watched is the download with its progress shown.
 func (f *getFlags) watched(d *client.Download, from int64) (in io.Reader, end func()) {
 	bar := f.bar(d.Size, "")
 	f.tell(checkout.Event{Event: checkout.EventStart, Commit: d.Commit, Bytes: from, Size: max(d.Size, 0)})
@@ -162,11 +158,10 @@ func (f *getFlags) copy(w io.Writer, d *client.Download, from int64) error {
 	return err
 }
 
-// unpack writes an archive into a folder.
 func (f *getFlags) unpack(ctx context.Context, s source) error {
 	f.env.LimitMemory(unpackMemory)
 	f.env.Collect(cli.ArchiveGarbage)
-	d, err := f.open(ctx, s, nil)
+	d, err := f.open(ctx, s, client.Part{})
 	if err != nil {
 		return err
 	}
@@ -231,7 +226,7 @@ func (f *getFlags) openRest(ctx context.Context, s source, part, tag string) (*c
 	etag, err := os.ReadFile(tag)
 	have, other := os.Open(part)
 	if err != nil || other != nil {
-		d, err := f.open(ctx, s, nil)
+		d, err := f.open(ctx, s, client.Part{})
 		return d, 0, err
 	}
 	defer func() { _ = have.Close() }() // only read from
@@ -239,10 +234,10 @@ func (f *getFlags) openRest(ctx context.Context, s source, part, tag string) (*c
 	if err != nil {
 		return nil, 0, err
 	}
-	d, err := f.open(ctx, s, &client.Part{ETag: string(etag), Content: have})
+	d, err := f.open(ctx, s, client.Part{ETag: string(etag), Content: have})
 	if errors.Is(err, client.ErrNotResumed) {
 		_, _ = fmt.Fprintln(f.env.Stderr, "repomcp: the server has other bytes by now; the download begins anew")
-		d, err = f.open(ctx, s, nil)
+		d, err = f.open(ctx, s, client.Part{})
 		return d, 0, err
 	}
 	return d, info.Size(), err

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -55,9 +54,8 @@ func (o *ownCredentials) header(server string) (string, error) {
 			return "", cli.Misused(fmt.Errorf("--token-file: %w", err))
 		}
 	default:
-		origin := credentials.Origin(server)
-		store, err := storeOf(o.env)
-		if origin == "" || err != nil { // who has no folder has stored nothing
+		origin, store, err := storeFor(o.env, server)
+		if err != nil { // who has no folder has stored nothing
 			return "", nil //nolint:nilerr // see above
 		}
 		if token, err = store.Token(origin); err != nil {
@@ -123,11 +121,7 @@ func newLogout(env cli.Environment) *cobra.Command {
 else has it: the server's operator revokes it.`,
 		Args: cli.CountArguments(1, 1, "name the server, such as https://git.example.com"),
 		RunE: func(_ *cobra.Command, args []string) error {
-			origin := credentials.Origin(args[0])
-			if origin == "" {
-				return errNoServer
-			}
-			store, err := storeOf(env)
+			origin, store, err := storeFor(env, args[0])
 			if err != nil {
 				return err
 			}
@@ -140,19 +134,21 @@ else has it: the server's operator revokes it.`,
 	}
 }
 
-var errNoServer = cli.Misused(errors.New("name a server by its address, such as https://git.example.com"))
-
-// logIn stores a token that a server takes.
-func logIn(ctx context.Context, env cli.Environment, server, token string) error {
-	origin := credentials.Origin(server)
-	if origin == "" {
-		return errNoServer
+// storeFor is where this user's login to a server is stored, under its origin.
+func storeFor(env cli.Environment, server string) (origin string, store credentials.Store, err error) {
+	if origin = credentials.Origin(server); origin == "" {
+		return "", store, cli.Misused(errors.New("name a server by its address, such as https://git.example.com"))
 	}
-	store, err := storeOf(env)
+	store, err = storeOf(env)
+	return origin, store, err
+}
+
+func logIn(ctx context.Context, env cli.Environment, server, token string) error {
+	origin, store, err := storeFor(env, server)
 	if err != nil {
 		return err
 	}
-	if strings.HasPrefix(origin, "http://") && !onThisMachine(origin) {
+	if strings.HasPrefix(origin, "http://") && !isLocal(origin) {
 		_, _ = fmt.Fprintln(env.Stderr, "warning: over plain http anyone on the way can read the token")
 	}
 	if token == "" {
@@ -173,11 +169,6 @@ func logIn(ctx context.Context, env cli.Environment, server, token string) error
 	return err
 }
 
-func onThisMachine(origin string) bool {
-	u, err := url.Parse(origin)
-	return err == nil && (u.Hostname() == "localhost" || strings.HasPrefix(u.Hostname(), "127.") || u.Hostname() == "::1")
-}
-
 // readToken reads from a terminal without showing it, or from a pipe.
 func readToken(in *os.File, prompt io.Writer, origin string) (string, error) {
 	if !term.IsTerminal(int(in.Fd())) {
@@ -196,27 +187,25 @@ func readToken(in *os.File, prompt io.Writer, origin string) (string, error) {
 	return tokenIn(string(text))
 }
 
-// errUnasked says that a token is of no use.
 var errUnasked = errors.New("the server lets in whoever asks, so that nothing was stored")
 
 // tryToken fails unless the server takes a token and nothing less.
 func tryToken(ctx context.Context, endpoint, token string) error {
-	refused := (*client.Error)(nil)
-	try := func(authorization string) error {
+	try := func(authorization string) (unauthorized bool, err error) {
 		c, err := client.Connect(ctx, endpoint, client.Options{Authorization: authorization, Retries: -1})
-		if err != nil {
-			return err
+		if refused, ok := errors.AsType[*client.Error](err); err != nil {
+			return ok && refused.Unauthorized(), err
 		}
-		return c.Close()
+		return false, c.Close()
 	}
-	switch err := try(""); {
+	switch unauthorized, err := try(""); {
 	case err == nil:
 		return errUnasked
-	case !errors.As(err, &refused) || !refused.Unauthorized():
+	case !unauthorized:
 		return err
 	}
-	err := try("Bearer " + token)
-	if errors.As(err, &refused) && refused.Unauthorized() {
+	unauthorized, err := try("Bearer " + token)
+	if unauthorized {
 		return fmt.Errorf("%w (nothing was stored)", err)
 	}
 	return err

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/spf13/cobra"
@@ -64,19 +65,11 @@ func (r *target) printEntry(e client.Entry, long bool) error {
 		_, err := fmt.Fprintln(r.env.Stdout, e.Name)
 		return err
 	}
-	kind, id, size := e.Type, e.ID, "-"
-	if kind == "" {
-		kind = "repository"
-	}
-	if id == "" {
-		id = e.Commit
-	}
-	if id == "" {
-		id = "-"
-	}
+	size := "-"
 	if e.Size >= 0 {
 		size = fmt.Sprint(e.Size)
 	}
-	_, err := fmt.Fprintf(r.env.Stdout, "%-10s %10s %s\t%s\n", kind, size, id, e.Name)
+	_, err := fmt.Fprintf(r.env.Stdout, "%-10s %10s %s\t%s\n",
+		cmp.Or(e.Type, "repository"), size, cmp.Or(e.ID, e.Commit, "-"), e.Name)
 	return err
 }

@@ -1,6 +1,7 @@
 package remote
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -103,7 +104,6 @@ func (f *syncFlags) run(ctx context.Context, args []string) error {
 	return err
 }
 
-// isLocal reports whether a server is on this machine.
 func isLocal(address string) bool {
 	if isCommand(address) {
 		return true
@@ -131,7 +131,7 @@ func (s *syncProgress) show(e checkout.Event) {
 	switch e.Event {
 	case checkout.EventProgress:
 		if s.bar == nil {
-			s.bar = s.target.bar(sizeOrUnknown(e.Size), s.options.Repository)
+			s.bar = s.target.bar(cmp.Or(e.Size, -1), s.options.Repository)
 		}
 		_ = s.bar.Set64(e.Bytes) // a terminal that is gone
 	case checkout.EventWrite, checkout.EventDelete:
@@ -151,15 +151,6 @@ func (s *syncProgress) show(e checkout.Event) {
 	}
 }
 
-// sizeOrUnknown is -1 where an event does not say.
-func sizeOrUnknown(size int64) int64 {
-	if size == 0 {
-		return -1
-	}
-	return size
-}
-
-// end takes the bar away.
 func (s *syncProgress) end() {
 	if s.bar != nil {
 		_ = s.bar.Exit() // likewise

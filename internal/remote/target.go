@@ -105,7 +105,6 @@ func endpointOf(server string) string {
 	return u.String()
 }
 
-// isEndpoint reports whether an argument is that, and not a resource.
 func isEndpoint(text string) bool {
 	return isURL(text) || isCommand(text) || strings.HasPrefix(text, "ws://") || strings.HasPrefix(text, "wss://")
 }
@@ -119,13 +118,16 @@ func isURL(text string) bool {
 
 // connect agrees with the server on a protocol.
 func (r *target) connect(ctx context.Context) (*client.Client, error) {
+	return r.reach(func(o client.Options) (*client.Client, error) { return client.Connect(ctx, r.url, o) })
+}
+
+func (r *target) reach(connect func(client.Options) (*client.Client, error)) (_ *client.Client, err error) {
 	options, err := r.options(r.url)
 	if err != nil {
 		return nil, err
 	}
-	c, err := client.Connect(ctx, r.url, options)
-	r.server = c
-	return c, r.misused(err)
+	r.server, err = connect(options)
+	return r.server, r.misused(err)
 }
 
 // close ends the connection to the server, and the program that was started for it.
@@ -140,13 +142,7 @@ func (r *target) begin(ctx context.Context) (*client.Client, error) {
 	if r.protocol != "" {
 		return r.connect(ctx)
 	}
-	options, err := r.options(r.url)
-	if err != nil {
-		return nil, err
-	}
-	c, err := client.New(r.url, options)
-	r.server = c
-	return c, r.misused(err)
+	return r.reach(func(o client.Options) (*client.Client, error) { return client.New(r.url, o) })
 }
 
 // misused says that an error before the first request is one of the command line.
@@ -157,7 +153,6 @@ func (r *target) misused(err error) error {
 	return cli.Misused(err)
 }
 
-// source is what cat and get download.
 type source struct{ address, uri string }
 
 // source finds out which of both forms the arguments have.
@@ -176,26 +171,23 @@ func (r *target) source(args []string) (source, error) {
 }
 
 // open begins the download, behind the part that is there.
-func (r *target) open(ctx context.Context, s source, have *client.Part) (*client.Download, error) {
+func (r *target) open(ctx context.Context, s source, have client.Part) (*client.Download, error) {
 	if s.uri == "" {
 		options, err := r.options(s.address)
 		switch {
 		case err != nil:
 			return nil, err
-		case have == nil:
+		case have.Content == nil:
 			return client.Open(ctx, s.address, options)
 		default:
-			return client.OpenRest(ctx, s.address, *have, options)
+			return client.OpenRest(ctx, s.address, have, options)
 		}
 	}
 	c, err := r.connect(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if have == nil {
-		return c.Stream(ctx, s.uri)
-	}
-	return c.StreamRest(ctx, s.uri, *have)
+	return c.StreamRest(ctx, s.uri, have)
 }
 
 // tell prints an event for a program that embeds this one.
@@ -241,16 +233,16 @@ var failures = []struct {
 
 // ExitCode is that of a command that failed.
 func ExitCode(err error) int {
-	usage, refused := (*cli.UsageError)(nil), (*client.Error)(nil)
-	unsafe, limit := (*unpack.RefusedError)(nil), (*unpack.LimitError)(nil)
-	switch {
-	case errors.As(err, &usage):
+	if _, usage := errors.AsType[*cli.UsageError](err); usage {
 		return cli.ExitUsage
-	case errors.As(err, &unsafe) || errors.As(err, &limit):
+	}
+	_, unsafe := errors.AsType[*unpack.RefusedError](err)
+	if _, limit := errors.AsType[*unpack.LimitError](err); limit || unsafe {
 		return cli.ExitDamaged
-	case errors.As(err, &refused) && refused.Busy():
+	}
+	if refused, ok := errors.AsType[*client.Error](err); ok && refused.Busy() {
 		return cli.ExitNetwork
-	case errors.As(err, &refused):
+	} else if ok {
 		return cli.ExitRefused
 	}
 	for _, f := range failures {
@@ -261,12 +253,10 @@ func ExitCode(err error) int {
 	return cli.ExitFailed
 }
 
-// endpointHelp is a part of the help of commands.
 const endpointHelp = `The endpoint is https://HOST/mcp, wss://HOST/ws (the path may be left out of both), or
 stdio: with a command behind it that serves over its standard streams. No shell reads that command: spaces separate
 its words, and quotes (' or ") keep those that have spaces together.`
 
-// exitCodesHelp is a part of the help of commands.
 var exitCodesHelp = fmt.Sprintf(`The exit code is %d for success, %d for a wrong command line, %d where the server
 cannot be reached, %d where it refuses, %d for damaged or unsafe content, and %d
 for anything else.`, cli.ExitOK, cli.ExitUsage, cli.ExitNetwork, cli.ExitRefused, cli.ExitDamaged, cli.ExitFailed)

@@ -1,6 +1,0 @@
-//go:build !windows
-
-package checkout
-
-// hasModes says that files are executable or not.
-const hasModes = true

@@ -1,4 +1,0 @@
-package checkout
-
-// hasModes says that files are executable or not.
-const hasModes = false
