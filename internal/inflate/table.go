@@ -100,7 +100,7 @@ func (c *code) sort(lengths []uint8) (symbols int, complete bool) {
 			symbol += 7
 			continue
 		}
-		used[symbols%len(used)] = uint16(symbol)
+		used[symbols] = uint16(symbol)
 		symbols += int(lengths[symbol]+longestCode) >> 4
 	}
 	for _, symbol := range used[:symbols] {
@@ -114,7 +114,7 @@ func (c *code) sort(lengths []uint8) (symbols int, complete bool) {
 	}
 	for _, symbol := range used[:symbols] {
 		n := lengths[symbol] & longestCode
-		c.sorted[next[n]%litSymbols] = symbol
+		c.sorted[next[n]] = symbol
 		next[n]++
 	}
 	return symbols, space == 1<<longestCode
