@@ -78,11 +78,11 @@ func CompareCommits(
 	if err != nil {
 		return Comparison{}, err
 	}
-	before, _, err := s.links(from)
+	before, _, err := s.links(s.number(from))
 	if err != nil {
 		return Comparison{}, err
 	}
-	after, _, err := s.links(to)
+	after, _, err := s.links(s.number(to))
 	if err != nil {
 		return Comparison{}, err
 	}
@@ -98,7 +98,7 @@ func CompareWithParent(
 	if err != nil {
 		return Comparison{}, err
 	}
-	after, _, err := s.links(commit)
+	after, _, err := s.links(s.number(commit))
 	if err != nil {
 		return Comparison{}, err
 	}

@@ -107,8 +107,8 @@ func (s *source) lookup(tree repos.ID, path string) (entry, error) {
 	if path == "" {
 		return entry{repos.ModeDir, tree}, nil
 	}
-	key := s.facts.entryKey(s.repository, tree, path)
-	e, known := recall(s.facts, &s.facts.entries, key)
+	key := s.facts.entryKey(s.ancestry.name, tree, path)
+	e, known := s.facts.recall(key)
 	if known {
 		return e, nil
 	}
@@ -130,7 +130,7 @@ func (s *source) lookup(tree repos.ID, path string) (entry, error) {
 	} else if deeper {
 		e = entry{}
 	}
-	remember(s.facts, &s.facts.entries, key, e)
+	s.facts.remember(key, e)
 	return e, nil
 }
 
