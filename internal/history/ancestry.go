@@ -11,12 +11,8 @@ import (
 // order in which they were met, as parents for example, so that a walk looks up an id
 // once. It may be used by any number of goroutines.
 type ancestry struct {
-	facts *Facts
-	name  string // of the repository
-	used  int64  // when, by the clock of the facts
-	bytes int64  // that were charged
-
-	mu      sync.Mutex
+	mu sync.Mutex
+	growing
 	count   uint32
 	blocks  []*[blockCommits]record // which never move
 	parents []uint32                // of all commits, one after the other, behind a 0
@@ -51,7 +47,7 @@ func (a *ancestry) number(id repos.ID) uint32 {
 
 func (a *ancestry) find(id repos.ID) uint32 {
 	if int(a.count) >= len(a.slots)/4*3 {
-		a.grow()
+		a.addSlots()
 	}
 	hash := maphash.Bytes(a.seed, id[:]) >> 32
 	mask := uint64(len(a.slots) - 1)
@@ -70,8 +66,8 @@ func (a *ancestry) find(id repos.ID) uint32 {
 	}
 }
 
-// grow makes place for more numbers.
-func (a *ancestry) grow() {
+// addSlots makes place for more numbers.
+func (a *ancestry) addSlots() {
 	old := a.slots
 	a.slots = make([]uint64, max(2*len(old), 2*blockCommits))
 	mask := uint64(len(a.slots) - 1)
@@ -91,7 +87,7 @@ func (a *ancestry) grow() {
 func (a *ancestry) add(id repos.ID) {
 	if a.count%blockCommits == 0 {
 		a.blocks = append(a.blocks, new([blockCommits]record))
-		a.facts.charge(a, blockCommits*commitCost)
+		a.grow(a, blockCommits*commitCost)
 	}
 	a.count++
 	a.at(a.count - 1).id = id
@@ -123,7 +119,7 @@ func (a *ancestry) remember(n uint32, read repos.CommitLinks) links {
 		}
 		r.tree, r.date, r.first, r.last = read.Tree, read.Date, uint32(first), uint32(len(a.parents))
 		if surplus := len(read.Parents) - 1; surplus > 0 {
-			a.facts.charge(a, 8*int64(surplus))
+			a.grow(a, 8*int64(surplus))
 		}
 	}
 	return a.links(n)

@@ -54,7 +54,7 @@ func (t *tracer) begin(v version) (*revision, error) {
 	if err != nil {
 		return nil, err
 	}
-	found, err := t.source.lookup(commit.tree, v.path)
+	found, err := t.source.lookup(commit, v.path)
 	if err != nil {
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func (t *tracer) confirm(r *revision) error {
 	if err := t.source.confirm(append([]uint32{r.commit}, r.parents...)...); err != nil {
 		return err
 	}
-	found, err := t.source.lookup(r.tree, r.path)
+	found, err := t.source.lookup(r.links, r.path)
 	if err == nil && found != r.entry {
 		err = errContradicted
 	}
@@ -203,7 +203,7 @@ func (t *tracer) samePath(parent uint32, r *revision) (*revision, error) {
 	if err := t.source.confirm(r.commit, parent); err != nil {
 		return nil, err
 	}
-	found, err := t.source.lookup(commit.tree, r.path)
+	found, err := t.source.lookup(commit, r.path)
 	if err != nil || !sameKind(found.mode, r.mode) {
 		return nil, err
 	}

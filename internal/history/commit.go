@@ -96,6 +96,14 @@ type links struct {
 	date uint64
 }
 
+// root returns the commit's tree; without a commit there is none.
+func (l *links) root() repos.ID {
+	if l == nil {
+		return repos.ID{}
+	}
+	return l.tree
+}
+
 // folder is the commit's tree as an entry.
 func (l links) folder() entry { return entry{repos.ModeDir, l.tree} }
 

@@ -102,20 +102,20 @@ func CompareWithParent(
 	if err != nil {
 		return Comparison{}, err
 	}
-	before, err := s.parentTree(after)
+	before, err := s.firstParent(after)
 	if err != nil {
 		return Comparison{}, err
 	}
-	return s.compareTrees(before, after.tree, o)
+	return s.compareTrees(before.root(), after.tree, o)
 }
 
-// parentTree returns the tree of a commit's first parent, the zero id where there is none.
-func (s *source) parentTree(l links) (repos.ID, error) {
+// firstParent returns the first parent of a commit, nil where there is none.
+func (s *source) firstParent(l links) (*links, error) {
 	if len(l.parents) == 0 {
-		return repos.ID{}, nil
+		return nil, nil
 	}
 	parent, _, err := s.links(l.parents[0])
-	return parent.tree, err
+	return &parent, err
 }
 
 // compareTrees lists what is different in the second tree. The zero id is the

@@ -7,145 +7,71 @@ import (
 	"fmt"
 	"hash/maphash"
 	"iter"
-	"sync"
 
+	"github.com/repomcp/repomcp/internal/lru"
 	"github.com/repomcp/repomcp/internal/mailmap"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
-// DefaultFactsBytes keeps what walks need of about 400,000 commits and where a
-// path leads to in each of them.
+// DefaultFactsBytes keeps what walks need of about 400,000 commits, and where fifteen
+// paths lead to in each of them.
 const DefaultFactsBytes = 64 << 20
 
 // Facts remembers what walks have read: the dates, trees and parents of
-// commits, and where paths lead to in trees. None of it ever changes, so
+// commits, and where paths lead to in their trees. None of it ever changes, so
 // nothing in it grows old. Make one with [NewFacts] for all repositories; it
-// may be used by any number of goroutines.
-//
-// Of paths there are two generations: what is used moves to the young one, and when
-// that is full the old one is dropped. A place in the list of an lru.Cache would
-// cost as much as what is remembered.
+// may be used by any number of goroutines. What was not used for long goes out; walks
+// that use it keep it.
 type Facts struct {
-	limit int64
-	seeds [2]maphash.Seed
-
-	mu         sync.Mutex
-	ancestries map[string]*ancestry // by repository: it only sees what was read from itself
-	clock      int64
-	bytes      int64 // of the ancestries
-	young, old map[entryKey]entry
+	known *lru.Cache[factKey, any] // an *ancestry, or a *trail where there is a path
 }
 
-// entryKey is a keyed hash of a repository, a tree and a path: texts of any length
-// would have to be counted, and be parts of larger ones. That two have the same is less
-// likely than an error of the memory, and nobody can make it happen without the keys.
-type entryKey [2]uint64
+// factKey has the repository too: it only sees what was read from itself.
+type factKey struct{ repository, path string }
 
-// entryCost is the size of a key and an entry and of their places in a map, of which up
-// to half are free.
-const entryCost = 76
+// factCost is what an ancestry or a trail of one folder takes, apart from its key.
+const factCost = 1200
 
 // NewFacts makes an empty memory of so many bytes; 0 means [DefaultFactsBytes].
 func NewFacts(bytes int64) *Facts {
-	return &Facts{
-		limit: cmp.Or(bytes, DefaultFactsBytes), seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
-		ancestries: make(map[string]*ancestry), young: make(map[entryKey]entry),
-	}
+	return &Facts{lru.New[factKey, any](cmp.Or(bytes, DefaultFactsBytes))}
 }
 
 // ancestry returns that of a repository.
 func (f *Facts) ancestry(repository string) *ancestry {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	a := f.ancestries[repository]
-	if a == nil {
-		a = &ancestry{facts: f, name: repository, seed: f.seeds[0], parents: []uint32{0}}
-		f.ancestries[repository] = a
+	a := &ancestry{
+		growing: f.growing(factKey{repository: repository}), parents: []uint32{0}, seed: maphash.MakeSeed(),
 	}
-	f.clock++
-	a.used = f.clock
-	return a
+	return f.known.GetOrPut(a.key, a, a.bytes).(*ancestry)
 }
 
-// charge counts what an ancestry takes, as long as it is one that others will use.
-func (f *Facts) charge(a *ancestry, bytes int64) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.ancestries[a.name] == a {
-		a.bytes += bytes
-		f.bytes += bytes
-		f.fit()
+// trail returns that of a path in the commits of an ancestry.
+func (f *Facts) trail(a *ancestry, path string) *trail {
+	t := &trail{
+		growing: f.growing(factKey{a.key.repository, path}), ancestry: a, folders: make(map[folderKey]entry),
 	}
+	if known := f.known.GetOrPut(t.key, t, t.bytes).(*trail); known.ancestry == a {
+		return known
+	}
+	f.known.Put(t.key, t, t.bytes) // the other's numbers are of one that went out
+	return t
 }
 
-// fit forgets what was not used for long until the rest fits. The caller holds the lock.
-func (f *Facts) fit() {
-	for f.bytes+entryCost*int64(len(f.young)+len(f.old)) > f.limit {
-		switch {
-		case len(f.old) > 0:
-			f.old = nil
-		case len(f.ancestries) > 0:
-			f.forgetAncestry()
-		default:
-			f.young = make(map[entryKey]entry)
-		}
-	}
+// growing is a fact whose cost grows.
+type growing struct {
+	facts *Facts
+	key   factKey
+	bytes int64
 }
 
-// forgetAncestry forgets the one that was not used for the longest time. Walks that
-// use it keep it.
-func (f *Facts) forgetAncestry() {
-	var oldest *ancestry
-	for _, a := range f.ancestries {
-		if oldest == nil || a.used < oldest.used {
-			oldest = a
-		}
-	}
-	delete(f.ancestries, oldest.name)
-	f.bytes -= oldest.bytes
+func (f *Facts) growing(key factKey) growing {
+	return growing{f, key, factCost + int64(len(key.repository)+len(key.path))}
 }
 
-// entryKey names what is at a path below a tree.
-func (f *Facts) entryKey(repository string, tree repos.ID, path string) (key entryKey) {
-	for i, seed := range f.seeds {
-		var h maphash.Hash
-		h.SetSeed(seed)
-		_, _ = h.Write(tree[:]) // never fail
-		_, _ = h.WriteString(repository)
-		_ = h.WriteByte(0)
-		_, _ = h.WriteString(path)
-		key[i] = h.Sum64()
-	}
-	return key
-}
-
-// recall returns what is at a path, if that is known.
-func (f *Facts) recall(key entryKey) (entry, bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	e, ok := f.young[key]
-	if !ok {
-		if e, ok = f.old[key]; ok {
-			f.add(key, e)
-		}
-	}
-	return e, ok
-}
-
-// remember adds what is at a path.
-func (f *Facts) remember(key entryKey, e entry) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.add(key, e)
-}
-
-// add adds to the young generation. The caller holds the lock.
-func (f *Facts) add(key entryKey, e entry) {
-	if entryCost*int64(len(f.young)) > f.limit/2 {
-		f.old, f.young = f.young, make(map[entryKey]entry)
-	}
-	f.young[key] = e
-	f.fit()
+// grow counts more bytes of a fact, which the growing is of.
+func (g *growing) grow(fact any, bytes int64) {
+	g.bytes += bytes
+	g.facts.known.Put(g.key, fact, g.bytes)
 }
 
 // source reads a repository for one walk. One goroutine may use it. It calls commits
@@ -159,6 +85,7 @@ type source struct {
 	shallow  map[repos.ID]bool
 	people   *mailmap.Map // nil for names as they are stored
 	claims   claims
+	trails   map[string]*trail // of the paths that were asked about
 
 	compared       map[[2]repos.ID]bool // folders that are the same to git
 	openBytes      int                  // of folders that are being compared
@@ -175,7 +102,7 @@ func newSource(ctx context.Context, snapshot *repos.Snapshot, facts *Facts) (*so
 	}
 	return &source{
 		Snapshot: snapshot, ctx: ctx, facts: facts, ancestry: facts.ancestry(snapshot.Repository().Name()),
-		shallow: shallow, compared: make(map[[2]repos.ID]bool),
+		shallow: shallow, trails: make(map[string]*trail), compared: make(map[[2]repos.ID]bool),
 	}, nil
 }
 

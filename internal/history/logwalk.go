@@ -188,14 +188,14 @@ func (w *walk) selects(s *step) (shown bool, err error) {
 	if len(s.links.parents) > 1 && !w.firstParent {
 		return false, nil
 	}
-	before, err := w.source.parentTree(s.links)
+	before, err := w.source.firstParent(s.links)
 	if err != nil {
 		return false, err
 	}
 	if w.follow {
-		return w.changesFollowedFile(before, s.links.tree)
+		return w.changesFollowedFile(before, s.links)
 	}
-	return w.passesPickaxe(before, s.links.tree)
+	return w.passesPickaxe(before.root(), s.links.tree)
 }
 
 // advance queues the parents that matter, and reports whether the commit changes
@@ -233,7 +233,7 @@ func (w *walk) simplify(s *step, relevant func(uint32) (bool, error)) (same bool
 		if err := w.source.confirm(l.number); err != nil {
 			return false, nil, err
 		}
-		same, err = w.source.sameTree(entry{}, l.folder(), w.limits)
+		same, err = w.source.sameTree(nil, l, w.limits)
 		return same, nil, err
 	}
 	differs, relevantDiffers, someRelevant := false, false, false
@@ -255,7 +255,7 @@ func (w *walk) simplify(s *step, relevant func(uint32) (bool, error)) (same bool
 			if err != nil {
 				return false, nil, err
 			}
-			if equal, err = w.source.sameTree(before.folder(), l.folder(), w.limits); err != nil {
+			if equal, err = w.source.sameTree(&before, l, w.limits); err != nil {
 				return false, nil, err
 			}
 		}
