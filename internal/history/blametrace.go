@@ -197,7 +197,7 @@ func (t *tracer) samePath(parent uint32, r *revision) (*revision, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.parents[0] == parent && t.source.claims.leavesUnchanged(r.links, r.path) {
+	if r.parents[0] == parent && t.source.leavesUnchanged(r.links, r.path) {
 		return t.revision(v, commit, r.entry), nil
 	}
 	if err := t.source.confirm(r.commit, parent); err != nil {

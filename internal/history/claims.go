@@ -19,7 +19,6 @@ var errContradicted = fmt.Errorf("the commit-graph contradicts a commit: %w", re
 // begin with or compare is compared with the commits first.
 type claims struct {
 	graph *commitgraph.Graph
-	paths map[string]commitgraph.Path // those asked about, hashed
 }
 
 // count is how many commits the graph has. Those below it are their positions.
@@ -105,29 +104,8 @@ func (s *source) confirm(numbers ...uint32) error {
 
 // leavesUnchanged reports whether the graph says that a commit has the same at a path
 // as its first parent, or nothing where it has no parent. False says nothing.
-func (c *claims) leavesUnchanged(l links, path string) bool {
-	if !c.has(l.number) || path == "" {
-		return false
-	}
-	hashed, known := c.paths[path]
-	if !known {
-		if c.paths == nil {
-			c.paths = make(map[string]commitgraph.Path)
-		}
-		hashed = commitgraph.NewPath(path)
-		c.paths[path] = hashed
-	}
-	return !c.graph.MayChange(l.number, hashed)
-}
-
-// leavesAllUnchanged is leavesUnchanged of several paths.
-func (c *claims) leavesAllUnchanged(l links, limits []limit) bool {
-	for _, limit := range limits {
-		if !c.leavesUnchanged(l, limit.path) {
-			return false
-		}
-	}
-	return true
+func (s *source) leavesUnchanged(l links, path string) bool {
+	return path != "" && s.claims.has(l.number) && !s.claims.graph.MayChange(l.number, s.trail(path).filter)
 }
 
 // mayLead reports whether a commit may lead to another one. Out of the graph there

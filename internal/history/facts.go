@@ -6,8 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"iter"
 
+	"github.com/repomcp/repomcp/internal/commitgraph"
 	"github.com/repomcp/repomcp/internal/lru"
 	"github.com/repomcp/repomcp/internal/mailmap"
 	"github.com/repomcp/repomcp/internal/repos"
@@ -48,7 +48,8 @@ func (f *Facts) ancestry(repository string) *ancestry {
 // trail returns that of a path in the commits of an ancestry.
 func (f *Facts) trail(a *ancestry, path string) *trail {
 	t := &trail{
-		growing: f.growing(factKey{a.key.repository, path}), ancestry: a, folders: make(map[folderKey]entry),
+		growing: f.growing(factKey{a.key.repository, path}), ancestry: a,
+		filter: commitgraph.NewPath(path), folders: make(map[folderKey]entry),
 	}
 	if known := f.known.GetOrPut(t.key, t, t.bytes).(*trail); known.ancestry == a {
 		return known
@@ -141,30 +142,6 @@ func (s *source) links(n uint32) (l links, raw []byte, err error) {
 		}
 	}
 	return l, raw, err
-}
-
-// parents yields the parents of a commit.
-func (s *source) parents(n uint32) iter.Seq2[uint32, error] {
-	return func(yield func(uint32, error) bool) {
-		if s.claims.has(n) {
-			for parent := range s.claims.graph.Parents(n) {
-				if !yield(parent, s.ctx.Err()) {
-					return
-				}
-			}
-			return
-		}
-		l, _, err := s.links(n)
-		if err != nil {
-			yield(0, err)
-			return
-		}
-		for _, parent := range l.parents {
-			if !yield(parent, nil) {
-				return
-			}
-		}
-	}
 }
 
 // stored returns what a walk needs as the commit itself has it. All numbers are those

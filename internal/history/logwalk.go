@@ -2,6 +2,7 @@ package history
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/repos/newest"
@@ -55,11 +56,14 @@ func (s *numberSet) has(n uint32) bool {
 
 // add adds a number that the set does not have.
 func (s *numberSet) add(n uint32) {
-	if missing := int(n/64) + 1 - len(s.words); missing > 0 {
-		s.words = append(s.words, make([]uint64, missing)...)
-	}
+	s.words = extended(s.words, n/64)
 	s.words[n/64] |= 1 << (n % 64)
 	s.count++
+}
+
+// extended returns a list that has a place of that number.
+func extended[T any](list []T, n uint32) []T {
+	return append(list, make([]T, max(int(n)+1-len(list), 0))...)
 }
 
 // answer is what is known of a condition.
@@ -225,7 +229,9 @@ func (w *walk) advance(s *step, wayOnly bool) (same bool, err error) {
 // all are such.
 func (w *walk) simplify(s *step, relevant func(uint32) (bool, error)) (same bool, rest []uint32, err error) {
 	l := s.links
-	unchanged := w.source.claims.leavesAllUnchanged(l, w.limits)
+	unchanged := !slices.ContainsFunc(w.limits, func(limit limit) bool {
+		return !w.source.leavesUnchanged(l, limit.path)
+	})
 	if len(l.parents) == 0 {
 		if unchanged {
 			return true, nil, nil

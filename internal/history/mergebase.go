@@ -177,10 +177,7 @@ func (p *painter) mark(n uint32, m marks) error {
 		if p.met++; p.met > maxPainted {
 			return fmt.Errorf("more than %d commits of history: %w", maxPainted, repos.ErrTooLarge)
 		}
-		if missing := int(n) + 1 - len(p.marks); missing > 0 {
-			p.marks = append(p.marks, make([]marks, missing)...)
-			p.queued = append(p.queued, make([]uint8, missing)...)
-		}
+		p.marks, p.queued = extended(p.marks, n), extended(p.queued, n)
 	}
 	if m&stale != 0 && p.marks[n]&stale == 0 {
 		p.fresh -= int(p.queued[n])
@@ -207,15 +204,31 @@ func (p *painter) step() (n uint32, err error) {
 		}
 		m |= stale
 	}
-	for parent, err := range p.source.parents(n) {
-		if err == nil && p.marksOf(parent)&m != m {
-			err = p.mark(parent, m)
+	if p.source.claims.has(n) {
+		for parent := range p.source.claims.graph.Parents(n) {
+			if err := p.markParent(parent, m); err != nil {
+				return n, err
+			}
 		}
-		if err != nil {
+		return n, p.source.ctx.Err()
+	}
+	found, _, err := p.source.links(n)
+	if err != nil {
+		return n, err
+	}
+	for _, parent := range found.parents {
+		if err := p.markParent(parent, m); err != nil {
 			return n, err
 		}
 	}
 	return n, nil
+}
+
+func (p *painter) markParent(parent uint32, m marks) error {
+	if p.marksOf(parent)&m == m {
+		return nil
+	}
+	return p.mark(parent, m)
 }
 
 // settle goes on until every commit that only one side has must have been met: by

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/repomcp/repomcp/internal/commitgraph"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -11,6 +12,7 @@ import (
 // number of goroutines.
 type trail struct {
 	ancestry *ancestry
+	filter   commitgraph.Path // for asking a commit-graph
 
 	mu sync.Mutex
 	growing
@@ -49,10 +51,9 @@ func (t *trail) recall(n uint32) (e entry, known bool) {
 func (t *trail) remember(n uint32, e entry) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if missing := int(n) + 1 - len(t.places); missing > 0 {
-		missing += placesAtOnce
-		t.places = append(t.places, make([]uint32, missing)...)
-		t.grow(t, placeCost*int64(missing))
+	if known := len(t.places); int(n) >= known {
+		t.places = extended(t.places, n+placesAtOnce)
+		t.grow(t, placeCost*int64(len(t.places)-known))
 	}
 	if last := len(t.found) - 1; last < 0 || t.found[last] != e {
 		t.found = append(t.found, e)
@@ -77,16 +78,22 @@ func (t *trail) rememberFolder(key folderKey, e entry) {
 	}
 }
 
-// lookup finds the entry at a path in a commit; the zero entry when there is none.
-func (s *source) lookup(l links, path string) (entry, error) {
-	if path == "" {
-		return l.folder(), nil
-	}
+// trail returns that of a path.
+func (s *source) trail(path string) *trail {
 	t := s.trails[path]
 	if t == nil {
 		t = s.facts.trail(s.ancestry, path)
 		s.trails[path] = t
 	}
+	return t
+}
+
+// lookup finds the entry at a path in a commit; the zero entry when there is none.
+func (s *source) lookup(l links, path string) (entry, error) {
+	if path == "" {
+		return l.folder(), nil
+	}
+	t := s.trail(path)
 	n := l.number - s.claims.count()
 	if s.claims.has(l.number) {
 		n = s.ancestry.number(s.claims.graph.ID(l.number))
