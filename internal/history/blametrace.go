@@ -1,6 +1,8 @@
 package history
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -246,4 +248,72 @@ func (t *tracer) changes(before, after *revision) ([]diff.Change, error) {
 		err = fmt.Errorf("file: %w: %w", repos.ErrTooLarge, err)
 	}
 	return changes, err
+}
+
+// maxContents bounds the contents that are kept besides the two that are compared.
+const maxContents = 2 * MaxBlameBytes
+
+// read reads a version. The last ones are kept: each is compared with what is before
+// it and with what comes after it.
+func (t *tracer) read(id repos.ID) ([]byte, error) {
+	if content, ok := t.contents.Get(id); ok {
+		return content, nil
+	}
+	content, err := t.source.ReadBlob(id, MaxBlameBytes, nil)
+	switch {
+	case errors.Is(err, repos.ErrTooLarge):
+		return nil, fmt.Errorf("a version of the file has more than %d bytes: %w", MaxBlameBytes, repos.ErrTooLarge)
+	case err != nil:
+		return nil, damageIfMissing(id, err)
+	case len(content) > MaxBlameLines && bytes.Count(content, []byte{'\n'}) > MaxBlameLines:
+		return nil, fmt.Errorf("a version of the file has more than %d lines: %w", MaxBlameLines, repos.ErrTooLarge)
+	}
+	t.contents.Put(id, content, int64(len(content)))
+	return content, nil
+}
+
+// segment is a run of lines of a file that is blamed, and where it is in an older
+// version. Lines are counted from 0.
+type segment struct {
+	line     int // the first in the file
+	original int // the first in the version
+	count    int
+}
+
+// split divides a segment behind so many lines, of which it may have fewer.
+func (s segment) split(lines int) (first, rest segment) {
+	lines = min(max(lines, 0), s.count)
+	return segment{s.line, s.original, lines}, segment{s.line + lines, s.original + lines, s.count - lines}
+}
+
+// divide separates lines of a version that were the same before the changes, with
+// their places there, from those that were not.
+func divide(segments []segment, changes []diff.Change) (same, changed []segment) {
+	keep := func(s segment, shift int) {
+		if s.count > 0 {
+			same = append(same, segment{s.line, s.original + shift, s.count})
+		}
+	}
+	shiftAtEnd := 0
+	if n := len(changes); n > 0 {
+		last := changes[n-1]
+		shiftAtEnd = last.A + last.ALines - last.B - last.BLines
+	}
+	for _, s := range segments {
+		next, _ := slices.BinarySearchFunc(changes, s.original, func(c diff.Change, line int) int {
+			return cmp.Compare(c.B+c.BLines, line+1)
+		})
+		for ; s.count > 0 && next < len(changes); next++ {
+			c := changes[next]
+			before, rest := s.split(c.B - s.original)
+			keep(before, c.A-c.B)
+			within, rest := rest.split(c.B + c.BLines - rest.original)
+			if within.count > 0 {
+				changed = append(changed, within)
+			}
+			s = rest
+		}
+		keep(s, shiftAtEnd)
+	}
+	return same, changed
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // maxHistory bounds the commits that a walk remembers as seen: three times those of
-// Linux, some 100 MiB.
+// Linux, some 300 MiB.
 const maxHistory = 4_000_000
 
 // walk goes through history in the order that git-log(1), "Commit Ordering",

@@ -13,7 +13,7 @@ import (
 )
 
 // maxPainted bounds the commits that a search for common ancestors remembers,
-// some 200 bytes each: more than Linux has.
+// some 100 bytes each: more than Linux has.
 const maxPainted = 2_000_000
 
 // settleSteps is for how many commits a count goes on after it seems to be
