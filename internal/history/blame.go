@@ -99,9 +99,9 @@ func Blame(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, o BlameO
 func (o *BlameOptions) blame(s *source, path string) (BlameResult, error) {
 	t := &tracer{
 		source: s, left: o.MaxCommits, contents: lru.New[repos.ID, []byte](maxContents),
-		revisions: make(map[Version]*revision),
+		revisions: make(map[version]*revision),
 	}
-	newest, err := t.begin(Version{o.Commit, path})
+	newest, err := t.begin(version{s.number(o.Commit), path})
 	if err != nil {
 		return BlameResult{}, err
 	}
@@ -160,15 +160,16 @@ func (t *tracer) report(result *BlameResult) error {
 	result.Commits = make(map[repos.ID]Commit)
 	bytes := 0
 	for _, a := range t.attributions {
-		if n := len(result.Ranges); n > 0 && result.Ranges[n-1].continuedBy(a) {
+		next := t.blameRange(a)
+		if n := len(result.Ranges); n > 0 && result.Ranges[n-1].continuedBy(next) {
 			result.Ranges[n-1].Count += a.count
 			continue
 		}
-		result.Ranges = append(result.Ranges, a.blameRange())
-		if _, known := result.Commits[a.revision.Commit]; known {
+		result.Ranges = append(result.Ranges, next)
+		if _, known := result.Commits[next.Commit]; known {
 			continue
 		}
-		commit, err := t.source.commit(a.revision.Commit)
+		commit, err := t.source.commit(next.Commit)
 		if err != nil {
 			return err
 		}
@@ -181,18 +182,18 @@ func (t *tracer) report(result *BlameResult) error {
 	return nil
 }
 
-func (r BlameRange) continuedBy(a attribution) bool {
-	return r.Commit == a.revision.Commit && r.Path == a.revision.Path &&
-		r.Original+r.Count == a.original+1 && r.Line+r.Count == a.line+1
+func (r BlameRange) continuedBy(next BlameRange) bool {
+	return r.Commit == next.Commit && r.Path == next.Path &&
+		r.Original+r.Count == next.Original && r.Line+r.Count == next.Line
 }
 
-func (a attribution) blameRange() BlameRange {
+func (t *tracer) blameRange(a attribution) BlameRange {
 	r := BlameRange{
 		Line: a.line + 1, Count: a.count, Original: a.original + 1,
-		Commit: a.revision.Commit, Path: a.revision.Path, Boundary: len(a.revision.parents) == 0,
+		Commit: t.source.id(a.revision.commit), Path: a.revision.path, Boundary: len(a.revision.parents) == 0,
 	}
 	if a.previous != nil {
-		r.Previous = &a.previous.Version
+		r.Previous = &Version{t.source.id(a.previous.commit), a.previous.path}
 	}
 	return r
 }

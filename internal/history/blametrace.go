@@ -1,6 +1,8 @@
 package history
 
 import (
+	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -19,14 +21,20 @@ type tracer struct {
 	source       *source
 	contents     *lru.Cache[repos.ID, []byte]
 	left         int // versions that may still be looked at
-	revisions    map[Version]*revision
+	revisions    map[version]*revision
 	queue        newest.Queue[*revision] // those with lines
 	attributions []attribution
 }
 
+// version is a file in a commit, which has a number.
+type version struct {
+	commit uint32
+	path   string
+}
+
 // revision is a version of the file and the lines that were traced to it.
 type revision struct {
-	Version
+	version
 	links
 	entry
 	lines []segment
@@ -40,15 +48,15 @@ type attribution struct {
 }
 
 // begin returns the version that lines are traced from.
-func (t *tracer) begin(v Version) (*revision, error) {
-	if err := t.source.confirm(v.Commit); err != nil {
+func (t *tracer) begin(v version) (*revision, error) {
+	if err := t.source.confirm(v.commit); err != nil {
 		return nil, err
 	}
-	commit, _, err := t.source.links(v.Commit)
+	commit, _, err := t.source.links(v.commit)
 	if err != nil {
 		return nil, err
 	}
-	found, err := t.source.lookup(commit.tree, v.Path)
+	found, err := t.source.lookup(commit, v.path)
 	if err != nil {
 		return nil, err
 	}
@@ -59,10 +67,10 @@ func (t *tracer) begin(v Version) (*revision, error) {
 }
 
 // revision returns what is known of a version, which may be nothing yet.
-func (t *tracer) revision(v Version, commit links, found entry) *revision {
+func (t *tracer) revision(v version, commit links, found entry) *revision {
 	r := t.revisions[v]
 	if r == nil {
-		r = &revision{Version: v, links: commit, entry: found}
+		r = &revision{version: v, links: commit, entry: found}
 		t.revisions[v] = r
 	}
 	return r
@@ -87,7 +95,7 @@ func (t *tracer) run() error {
 		}
 		r := t.queue.Pop()
 		// A child that is older by its clock may lead here again: with new lines.
-		delete(t.revisions, r.Version)
+		delete(t.revisions, r.version)
 		if err := t.trace(r); err != nil {
 			return err
 		}
@@ -131,8 +139,8 @@ func (t *tracer) trace(r *revision) error {
 // at the same path.
 func (t *tracer) parentVersions(r *revision) ([]*revision, error) {
 	versions := make([]*revision, len(r.parents))
-	for i, id := range r.parents {
-		version, err := t.samePath(id, r)
+	for i, parent := range r.parents {
+		version, err := t.samePath(parent, r)
 		if err != nil {
 			return nil, err
 		}
@@ -145,11 +153,11 @@ func (t *tracer) parentVersions(r *revision) ([]*revision, error) {
 		return nil, err
 	}
 	var distinct []*revision
-	for i, id := range r.parents {
+	for i, parent := range r.parents {
 		version := versions[i]
 		if version == nil {
 			var err error
-			if version, err = t.renamed(id, r); err != nil {
+			if version, err = t.renamed(parent, r); err != nil {
 				return nil, err
 			}
 		}
@@ -168,13 +176,13 @@ func (t *tracer) parentVersions(r *revision) ([]*revision, error) {
 // with those. The version has been found by way of commits that the graph says are
 // the same.
 func (t *tracer) confirm(r *revision) error {
-	if r.at == 0 {
+	if !t.source.claims.has(r.commit) {
 		return nil
 	}
-	if err := t.source.confirm(append([]repos.ID{r.Commit}, r.parents...)...); err != nil {
+	if err := t.source.confirm(append([]uint32{r.commit}, r.parents...)...); err != nil {
 		return err
 	}
-	found, err := t.source.lookup(r.tree, r.Path)
+	found, err := t.source.lookup(r.links, r.path)
 	if err == nil && found != r.entry {
 		err = errContradicted
 	}
@@ -182,8 +190,8 @@ func (t *tracer) confirm(r *revision) error {
 }
 
 // samePath returns the parent's version of the same path, or nil.
-func (t *tracer) samePath(parent repos.ID, r *revision) (*revision, error) {
-	v := Version{parent, r.Path}
+func (t *tracer) samePath(parent uint32, r *revision) (*revision, error) {
+	v := version{parent, r.path}
 	if known := t.revisions[v]; known != nil {
 		return known, nil
 	}
@@ -191,13 +199,13 @@ func (t *tracer) samePath(parent repos.ID, r *revision) (*revision, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.parents[0] == parent && t.source.claims.leavesUnchanged(r.links, r.Path) {
+	if r.parents[0] == parent && t.source.leavesUnchanged(r.links, r.path) {
 		return t.revision(v, commit, r.entry), nil
 	}
-	if err := t.source.confirm(r.Commit, parent); err != nil {
+	if err := t.source.confirm(r.commit, parent); err != nil {
 		return nil, err
 	}
-	found, err := t.source.lookup(commit.tree, r.Path)
+	found, err := t.source.lookup(commit, r.path)
 	if err != nil || !sameKind(found.mode, r.mode) {
 		return nil, err
 	}
@@ -205,16 +213,16 @@ func (t *tracer) samePath(parent repos.ID, r *revision) (*revision, error) {
 }
 
 // renamed returns the parent's file that became this one, or nil.
-func (t *tracer) renamed(parent repos.ID, r *revision) (*revision, error) {
+func (t *tracer) renamed(parent uint32, r *revision) (*revision, error) {
 	commit, _, err := t.source.links(parent)
 	if err != nil {
 		return nil, err
 	}
-	path, found, err := t.source.renamedFrom(commit.tree, r.tree, r.Path)
+	path, found, err := t.source.renamedFrom(commit.tree, r.tree, r.path)
 	if err != nil || path == "" {
 		return nil, err
 	}
-	return t.revision(Version{parent, path}, commit, found), nil
+	return t.revision(version{parent, path}, commit, found), nil
 }
 
 // sameKind reports whether git calls it a change and not another type.
@@ -240,4 +248,72 @@ func (t *tracer) changes(before, after *revision) ([]diff.Change, error) {
 		err = fmt.Errorf("file: %w: %w", repos.ErrTooLarge, err)
 	}
 	return changes, err
+}
+
+// maxContents bounds the contents that are kept besides the two that are compared.
+const maxContents = 2 * MaxBlameBytes
+
+// read reads a version. The last ones are kept: each is compared with what is before
+// it and with what comes after it.
+func (t *tracer) read(id repos.ID) ([]byte, error) {
+	if content, ok := t.contents.Get(id); ok {
+		return content, nil
+	}
+	content, err := t.source.ReadBlob(id, MaxBlameBytes, nil)
+	switch {
+	case errors.Is(err, repos.ErrTooLarge):
+		return nil, fmt.Errorf("a version of the file has more than %d bytes: %w", MaxBlameBytes, repos.ErrTooLarge)
+	case err != nil:
+		return nil, damageIfMissing(id, err)
+	case len(content) > MaxBlameLines && bytes.Count(content, []byte{'\n'}) > MaxBlameLines:
+		return nil, fmt.Errorf("a version of the file has more than %d lines: %w", MaxBlameLines, repos.ErrTooLarge)
+	}
+	t.contents.Put(id, content, int64(len(content)))
+	return content, nil
+}
+
+// segment is a run of lines of a file that is blamed, and where it is in an older
+// version. Lines are counted from 0.
+type segment struct {
+	line     int // the first in the file
+	original int // the first in the version
+	count    int
+}
+
+// split divides a segment behind so many lines, of which it may have fewer.
+func (s segment) split(lines int) (first, rest segment) {
+	lines = min(max(lines, 0), s.count)
+	return segment{s.line, s.original, lines}, segment{s.line + lines, s.original + lines, s.count - lines}
+}
+
+// divide separates lines of a version that were the same before the changes, with
+// their places there, from those that were not.
+func divide(segments []segment, changes []diff.Change) (same, changed []segment) {
+	keep := func(s segment, shift int) {
+		if s.count > 0 {
+			same = append(same, segment{s.line, s.original + shift, s.count})
+		}
+	}
+	shiftAtEnd := 0
+	if n := len(changes); n > 0 {
+		last := changes[n-1]
+		shiftAtEnd = last.A + last.ALines - last.B - last.BLines
+	}
+	for _, s := range segments {
+		next, _ := slices.BinarySearchFunc(changes, s.original, func(c diff.Change, line int) int {
+			return cmp.Compare(c.B+c.BLines, line+1)
+		})
+		for ; s.count > 0 && next < len(changes); next++ {
+			c := changes[next]
+			before, rest := s.split(c.B - s.original)
+			keep(before, c.A-c.B)
+			within, rest := rest.split(c.B + c.BLines - rest.original)
+			if within.count > 0 {
+				changed = append(changed, within)
+			}
+			s = rest
+		}
+		keep(s, shiftAtEnd)
+	}
+	return same, changed
 }

@@ -2,9 +2,9 @@ package history
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/repomcp/repomcp/internal/commitgraph"
 	"github.com/repomcp/repomcp/internal/repos"
@@ -19,15 +19,17 @@ var errContradicted = fmt.Errorf("the commit-graph contradicts a commit: %w", re
 // begin with or compare is compared with the commits first.
 type claims struct {
 	graph *commitgraph.Graph
-	paths map[string]commitgraph.Path // those asked about, hashed
-	// recent has the positions plus one of the parents that were returned last, by
-	// their ids: they are asked for next.
-	recent [1 << 10]uint32
 }
 
-func (c *claims) slot(id repos.ID) *uint32 {
-	return &c.recent[int(binary.BigEndian.Uint16(id[:]))%len(c.recent)]
+// count is how many commits the graph has. Those below it are their positions.
+func (c *claims) count() uint32 {
+	if c.graph == nil {
+		return 0
+	}
+	return c.graph.Len()
 }
+
+func (c *claims) has(n uint32) bool { return n < c.count() }
 
 // withCommitGraph returns the answer to a question whose walk may go by the
 // commit-graph. Where the graph turns out to be wrong, the question is asked again
@@ -60,46 +62,40 @@ func (c *claims) find(id repos.ID) (at uint32, ok bool) {
 	if c.graph == nil {
 		return 0, false
 	}
-	if at := *c.slot(id); at > 0 && c.graph.ID(at-1) == id {
-		return at - 1, true
-	}
 	return c.graph.Find(id)
 }
 
 // links returns what the graph has of a commit.
-func (c *claims) links(id repos.ID) (l links, ok bool) {
-	at, ok := c.find(id)
-	if !ok {
-		return links{}, false
+func (c *claims) links(at uint32) links {
+	return links{
+		number: at, tree: c.graph.Tree(at), date: c.graph.Date(at), parents: slices.Collect(c.graph.Parents(at)),
 	}
-	l = links{tree: c.graph.Tree(at), date: c.graph.Date(at), at: at + 1}
-	for parent := range c.graph.Parents(at) {
-		id := repos.ID(c.graph.ID(parent))
-		*c.slot(id) = parent + 1
-		l.parents = append(l.parents, id)
-	}
-	return l, true
 }
 
 // agrees compares the graph with what a commit says.
-func (c *claims) agrees(id repos.ID, l links) error {
-	if !repos.Confirm(c.graph, id, l.tree, l.parents, l.date) {
+func (c *claims) agrees(id repos.ID, l repos.CommitLinks) error {
+	if !repos.Confirm(c.graph, id, l.Tree, l.Parents, l.Date) {
 		return errContradicted
 	}
 	return nil
 }
 
 // confirm compares the graph with commits.
-func (s *source) confirm(ids ...repos.ID) error {
-	if s.claims.graph == nil {
-		return nil
-	}
-	for _, id := range ids {
-		l, _, err := s.stored(id)
-		if err == nil {
-			err = s.claims.agrees(id, l)
+func (s *source) confirm(numbers ...uint32) error {
+	for _, n := range numbers {
+		if !s.claims.has(n) {
+			continue
 		}
+		id := s.claims.graph.ID(n)
+		found, _, err := s.stored(s.ancestry.number(id))
 		if err != nil {
+			return err
+		}
+		read := repos.CommitLinks{Tree: found.tree, Date: found.date}
+		for _, parent := range found.parents {
+			read.Parents = append(read.Parents, s.ancestry.id(parent))
+		}
+		if err := s.claims.agrees(id, read); err != nil {
 			return err
 		}
 	}
@@ -108,35 +104,14 @@ func (s *source) confirm(ids ...repos.ID) error {
 
 // leavesUnchanged reports whether the graph says that a commit has the same at a path
 // as its first parent, or nothing where it has no parent. False says nothing.
-func (c *claims) leavesUnchanged(l links, path string) bool {
-	if l.at == 0 || path == "" {
-		return false
-	}
-	hashed, known := c.paths[path]
-	if !known {
-		if c.paths == nil {
-			c.paths = make(map[string]commitgraph.Path)
-		}
-		hashed = commitgraph.NewPath(path)
-		c.paths[path] = hashed
-	}
-	return !c.graph.MayChange(l.at-1, hashed)
-}
-
-// leavesAllUnchanged is leavesUnchanged of several paths.
-func (c *claims) leavesAllUnchanged(l links, limits []limit) bool {
-	for _, limit := range limits {
-		if !c.leavesUnchanged(l, limit.path) {
-			return false
-		}
-	}
-	return true
+func (s *source) leavesUnchanged(l links, path string) bool {
+	return path != "" && s.claims.has(l.number) && !s.claims.graph.MayChange(l.number, s.trail(path).filter)
 }
 
 // mayLead reports whether a commit may lead to another one. Out of the graph there
 // is no way.
 func (c *claims) mayLead(from, to links) bool {
-	return from.at == 0 || to.at > 0 && c.graph.Generation(from.at-1) > c.graph.Generation(to.at-1)
+	return !c.has(from.number) || c.has(to.number) && c.graph.Generation(from.number) > c.graph.Generation(to.number)
 }
 
 // ordered reports whether generations are good enough to walk by: among those of

@@ -52,15 +52,15 @@ func ReadCommit(snapshot *repos.Snapshot, id repos.ID) (Commit, error) {
 	if err != nil {
 		return Commit{}, err
 	}
-	links, err := parseLinks(id, raw)
+	links, err := repos.ParseCommitLinks(id, raw)
 	return parseCommit(id, raw, links), err
 }
 
 // parseCommit reads a whole commit.
-func parseCommit(id repos.ID, raw []byte, links links) Commit {
+func parseCommit(id repos.ID, raw []byte, links repos.CommitLinks) Commit {
 	text := repos.ParseCommitText(raw)
 	return Commit{
-		ID: id, Tree: links.tree, Parents: links.parents, stored: len(raw),
+		ID: id, Tree: links.Tree, Parents: links.Parents, stored: len(raw),
 		Author: parsePerson(text.Author), Committer: parsePerson(text.Committer), Message: text.Message,
 	}
 }
@@ -86,25 +86,26 @@ func parsePerson(line string) Person {
 	return p
 }
 
-// links are what a walk needs of a commit.
+// links are what a walk needs of a commit, see source.
 type links struct {
+	number  uint32
 	tree    repos.ID
-	parents []repos.ID
+	parents []uint32 // their numbers
 	// date is the committer's, in seconds since 1970; one before wraps around
 	// and is later than all others, as for git.
 	date uint64
-	// at is the position in the commit-graph plus one; 0 for what was read from
-	// the commit.
-	at uint32
+}
+
+// root returns the commit's tree; without a commit there is none.
+func (l *links) root() repos.ID {
+	if l == nil {
+		return repos.ID{}
+	}
+	return l.tree
 }
 
 // folder is the commit's tree as an entry.
 func (l links) folder() entry { return entry{repos.ModeDir, l.tree} }
-
-func parseLinks(id repos.ID, raw []byte) (links, error) {
-	l, err := repos.ParseCommitLinks(id, raw)
-	return links{tree: l.Tree, parents: l.Parents, date: l.Date}, err
-}
 
 // damaged returns the error for a commit that cannot be read.
 func damaged(id repos.ID, what string) error {

@@ -78,11 +78,11 @@ func CompareCommits(
 	if err != nil {
 		return Comparison{}, err
 	}
-	before, _, err := s.links(from)
+	before, _, err := s.links(s.number(from))
 	if err != nil {
 		return Comparison{}, err
 	}
-	after, _, err := s.links(to)
+	after, _, err := s.links(s.number(to))
 	if err != nil {
 		return Comparison{}, err
 	}
@@ -98,24 +98,24 @@ func CompareWithParent(
 	if err != nil {
 		return Comparison{}, err
 	}
-	after, _, err := s.links(commit)
+	after, _, err := s.links(s.number(commit))
 	if err != nil {
 		return Comparison{}, err
 	}
-	before, err := s.parentTree(after)
+	before, err := s.firstParent(after)
 	if err != nil {
 		return Comparison{}, err
 	}
-	return s.compareTrees(before, after.tree, o)
+	return s.compareTrees(before.root(), after.tree, o)
 }
 
-// parentTree returns the tree of a commit's first parent, the zero id where there is none.
-func (s *source) parentTree(l links) (repos.ID, error) {
+// firstParent returns the first parent of a commit, nil where there is none.
+func (s *source) firstParent(l links) (*links, error) {
 	if len(l.parents) == 0 {
-		return repos.ID{}, nil
+		return nil, nil
 	}
 	parent, _, err := s.links(l.parents[0])
-	return parent.tree, err
+	return &parent, err
 }
 
 // compareTrees lists what is different in the second tree. The zero id is the

@@ -6,148 +6,87 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
-	"sync"
 
+	"github.com/repomcp/repomcp/internal/commitgraph"
+	"github.com/repomcp/repomcp/internal/lru"
 	"github.com/repomcp/repomcp/internal/mailmap"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
-// DefaultFactsBytes keeps what walks need of about 200,000 commits and where a
-// path leads to in each of them.
+// DefaultFactsBytes keeps what walks need of about 400,000 commits, and where fifteen
+// paths lead to in each of them.
 const DefaultFactsBytes = 64 << 20
 
 // Facts remembers what walks have read: the dates, trees and parents of
-// commits, and where paths lead to in trees. None of it ever changes, so
+// commits, and where paths lead to in their trees. None of it ever changes, so
 // nothing in it grows old. Make one with [NewFacts] for all repositories; it
-// may be used by any number of goroutines.
-//
-// There are two generations: what is used moves to the young one, and when
-// that is full the old one is dropped. A place in the list of an lru.Cache would
-// cost as much as what is remembered.
+// may be used by any number of goroutines. What was not used for long goes out; walks
+// that use it keep it.
 type Facts struct {
-	limit int64 // of a generation
-	seeds [2]maphash.Seed
-
-	mu           sync.Mutex
-	repositories map[string]uint32
-	youngBytes   int64
-	commits      generations[commitKey, links]
-	entries      generations[entryKey, entry]
+	known *lru.Cache[factKey, any] // an *ancestry, or a *trail where there is a path
 }
 
-// fact is what is remembered; it costs some bytes.
-type fact interface{ cost() int64 }
+// factKey has the repository too: it only sees what was read from itself.
+type factKey struct{ repository, path string }
 
-// generations are the facts of one kind.
-type generations[K comparable, V fact] struct{ young, old map[K]V }
-
-func (g *generations[K, V]) age() { g.old, g.young = g.young, make(map[K]V) }
-
-// A repository only sees what was read from itself: that an id is known does
-// not say that one may read it.
-type commitKey struct {
-	repository uint32
-	id         repos.ID
-}
-
-// The path is a keyed hash of it: texts of any length would have to be counted,
-// and be parts of larger ones. That two have the same is less likely than an error
-// of the memory, and nobody can make it happen without the keys.
-type entryKey struct {
-	repository uint32
-	tree       repos.ID
-	path       [2]uint64
-}
-
-// What an item takes: the sizes of the types, and of the places in maps, of which
-// up to half are free.
-const (
-	commitCost = 150
-	parentCost = 24
-	entryCost  = 120
-)
+// factCost is what an ancestry or a trail of one folder takes, apart from its key.
+const factCost = 1200
 
 // NewFacts makes an empty memory of so many bytes; 0 means [DefaultFactsBytes].
 func NewFacts(bytes int64) *Facts {
-	f := &Facts{
-		limit: cmp.Or(bytes, DefaultFactsBytes) / 2, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
-		repositories: make(map[string]uint32),
+	return &Facts{lru.New[factKey, any](cmp.Or(bytes, DefaultFactsBytes))}
+}
+
+// ancestry returns that of a repository.
+func (f *Facts) ancestry(repository string) *ancestry {
+	a := &ancestry{
+		growing: f.growing(factKey{repository: repository}), parents: []uint32{0}, seed: maphash.MakeSeed(),
 	}
-	f.age()
-	return f
+	return f.known.GetOrPut(a.key, a, a.bytes).(*ancestry)
 }
 
-// age makes the young generation the old one.
-func (f *Facts) age() {
-	f.youngBytes = 0
-	f.commits.age()
-	f.entries.age()
-}
-
-// repository returns the number of a repository. There are few names, so that they
-// are kept for good.
-func (f *Facts) repository(name string) uint32 {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	number, ok := f.repositories[name]
-	if !ok {
-		number = uint32(len(f.repositories))
-		f.repositories[name] = number
+// trail returns that of a path in the commits of an ancestry.
+func (f *Facts) trail(a *ancestry, path string) *trail {
+	t := &trail{
+		growing: f.growing(factKey{a.key.repository, path}), ancestry: a,
+		filter: commitgraph.NewPath(path), folders: make(map[folderKey]entry),
 	}
-	return number
-}
-
-// entryKey names what is at a path below a tree.
-func (f *Facts) entryKey(repository uint32, tree repos.ID, path string) entryKey {
-	return entryKey{repository, tree, [2]uint64{maphash.String(f.seeds[0], path), maphash.String(f.seeds[1], path)}}
-}
-
-// recall looks a fact up.
-func recall[K comparable, V fact](f *Facts, g *generations[K, V], key K) (V, bool) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	value, ok := g.young[key]
-	if !ok {
-		if value, ok = g.old[key]; ok {
-			addYoung(f, g, key, value)
-		}
+	if known := f.known.GetOrPut(t.key, t, t.bytes).(*trail); known.ancestry == a {
+		return known
 	}
-	return value, ok
+	f.known.Put(t.key, t, t.bytes) // the other's numbers are of one that went out
+	return t
 }
 
-// remember adds a fact.
-func remember[K comparable, V fact](f *Facts, g *generations[K, V], key K, value V) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	addYoung(f, g, key, value)
+// growing is a fact whose cost grows.
+type growing struct {
+	facts *Facts
+	key   factKey
+	bytes int64
 }
 
-// addYoung adds a fact to the young generation, after it made room. The caller holds
-// the lock.
-func addYoung[K comparable, V fact](f *Facts, g *generations[K, V], key K, value V) {
-	cost := value.cost()
-	if f.youngBytes+cost > f.limit {
-		f.age()
-	}
-	known := len(g.young)
-	if g.young[key] = value; len(g.young) > known {
-		f.youngBytes += cost
-	}
+func (f *Facts) growing(key factKey) growing {
+	return growing{f, key, factCost + int64(len(key.repository)+len(key.path))}
 }
 
-func (l links) cost() int64 { return commitCost + parentCost*int64(len(l.parents)) }
+// grow counts more bytes of a fact, which the growing is of.
+func (g *growing) grow(fact any, bytes int64) {
+	g.bytes += bytes
+	g.facts.known.Put(g.key, fact, g.bytes)
+}
 
-func (entry) cost() int64 { return entryCost }
-
-// source reads a repository for one walk. One goroutine may use it.
+// source reads a repository for one walk. One goroutine may use it. It calls commits
+// by numbers: those of the commit-graph by their positions there, others by those of
+// the ancestry, which follow.
 type source struct {
 	*repos.Snapshot
-	ctx        context.Context
-	facts      *Facts
-	repository uint32
-	shallow    map[repos.ID]bool
-	people     *mailmap.Map // nil for names as they are stored
-	claims     claims
+	ctx      context.Context
+	facts    *Facts
+	ancestry *ancestry
+	shallow  map[repos.ID]bool
+	people   *mailmap.Map // nil for names as they are stored
+	claims   claims
+	trails   map[string]*trail // of the paths that were asked about
 
 	compared       map[[2]repos.ID]bool // folders that are the same to git
 	openBytes      int                  // of folders that are being compared
@@ -159,41 +98,69 @@ func newSource(ctx context.Context, snapshot *repos.Snapshot, facts *Facts) (*so
 	if err != nil {
 		return nil, err
 	}
-	s := &source{Snapshot: snapshot, ctx: ctx, facts: facts, shallow: shallow, compared: make(map[[2]repos.ID]bool)}
 	if facts == nil {
-		s.facts = NewFacts(0)
+		facts = NewFacts(0)
 	}
-	s.repository = s.facts.repository(snapshot.Repository().Name())
-	return s, nil
+	return &source{
+		Snapshot: snapshot, ctx: ctx, facts: facts, ancestry: facts.ancestry(snapshot.Repository().Name()),
+		shallow: shallow, trails: make(map[string]*trail), compared: make(map[[2]repos.ID]bool),
+	}, nil
+}
+
+// number returns the number of a commit, which need not be there.
+func (s *source) number(id repos.ID) uint32 {
+	if at, ok := s.claims.find(id); ok {
+		return at
+	}
+	return s.claims.count() + s.ancestry.number(id)
+}
+
+// id returns the commit of a number.
+func (s *source) id(n uint32) repos.ID {
+	if s.claims.has(n) {
+		return s.claims.graph.ID(n)
+	}
+	return s.ancestry.id(n - s.claims.count())
 }
 
 // links returns what a walk needs of a commit, as the graph has it where that
 // has the commit. When the commit had to be read, raw is it, until the next call.
-func (s *source) links(id repos.ID) (l links, raw []byte, err error) {
+func (s *source) links(n uint32) (l links, raw []byte, err error) {
 	if err := s.ctx.Err(); err != nil {
 		return links{}, nil, err
 	}
-	if l, ok := s.claims.links(id); ok {
-		return l, nil, nil
+	if s.claims.has(n) {
+		return s.claims.links(n), nil, nil
 	}
-	return s.stored(id)
+	l, raw, err = s.stored(n - s.claims.count())
+	l.number = n
+	if s.claims.graph != nil {
+		parents := l.parents
+		l.parents = make([]uint32, len(parents))
+		for i, parent := range parents {
+			l.parents[i] = s.number(s.ancestry.id(parent))
+		}
+	}
+	return l, raw, err
 }
 
-// stored returns what a walk needs as the commit itself has it.
-func (s *source) stored(id repos.ID) (l links, raw []byte, err error) {
-	key := commitKey{s.repository, id}
-	l, known := recall(s.facts, &s.facts.commits, key)
+// stored returns what a walk needs as the commit itself has it. All numbers are those
+// of the ancestry.
+func (s *source) stored(n uint32) (l links, raw []byte, err error) {
+	l, known := s.ancestry.recall(n)
 	if !known {
+		id := s.ancestry.id(n)
 		if s.commits, err = s.ScanCommit(id, s.commits[:0]); err != nil {
 			return links{}, nil, fmt.Errorf("reading history: %w", err)
 		}
 		raw = s.commits
-		if l, err = parseLinks(id, raw); err != nil {
+		read, err := repos.ParseCommitLinks(id, raw)
+		if err != nil {
 			return links{}, nil, err
 		}
-		remember(s.facts, &s.facts.commits, key, l)
+		l = s.ancestry.remember(n, read)
 	}
-	if s.shallow[id] {
+	if len(s.shallow) > 0 && s.shallow[s.ancestry.id(n)] {
 		l.parents = nil // may change when more is fetched
 	}
 	return l, raw, nil
@@ -208,12 +175,12 @@ func (s *source) commit(id repos.ID) (Commit, error) {
 	if err != nil {
 		return Commit{}, err
 	}
-	l, err := parseLinks(id, raw)
+	l, err := repos.ParseCommitLinks(id, raw)
 	if err != nil {
 		return Commit{}, err
 	}
 	if s.shallow[id] {
-		l.parents = nil
+		l.Parents = nil
 	}
 	if err := s.claims.agrees(id, l); err != nil {
 		return Commit{}, err

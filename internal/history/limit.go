@@ -62,15 +62,15 @@ func (l limit) String() string {
 	return l.path
 }
 
-// sameTree reports whether two trees have the same files below all paths:
+// sameTree reports whether two commits have the same files below all paths:
 // git-log(1), "History Simplification", calls a commit TREESAME then. Folders do not
-// count, so an empty one is nothing.
-func (s *source) sameTree(a, b entry, limits []limit) (bool, error) {
-	if a == b {
+// count, so an empty one is nothing. Without the first commit there is nothing.
+func (s *source) sameTree(before *links, after links, limits []limit) (bool, error) {
+	if before != nil && before.tree == after.tree {
 		return true, nil
 	}
 	for _, limit := range limits {
-		same, err := s.samePath(a, b, limit)
+		same, err := s.sameAt(before, after, limit)
 		if err != nil || !same {
 			return false, err
 		}
@@ -78,60 +78,26 @@ func (s *source) sameTree(a, b entry, limits []limit) (bool, error) {
 	return true, nil
 }
 
-func (s *source) samePath(a, b entry, limit limit) (bool, error) {
-	x, err := s.limited(a, limit)
-	if err != nil {
-		return false, err
+func (s *source) sameAt(before *links, after links, limit limit) (same bool, err error) {
+	var x entry
+	if before != nil {
+		if x, err = s.limited(*before, limit); err != nil {
+			return false, err
+		}
 	}
-	y, err := s.limited(b, limit)
+	y, err := s.limited(after, limit)
 	if err != nil || x == y {
 		return err == nil, err
 	}
 	return s.sameFiles(x, y, 0)
 }
 
-func (s *source) limited(tree entry, limit limit) (entry, error) {
-	if tree.mode == 0 {
-		return entry{}, nil
-	}
-	e, err := s.lookup(tree.id, limit.path)
+func (s *source) limited(l links, limit limit) (entry, error) {
+	e, err := s.lookup(l, limit.path)
 	if err == nil && limit.folder && !e.mode.IsDir() && !e.mode.IsGitlink() {
 		return entry{}, nil
 	}
 	return e, err
-}
-
-// lookup finds the entry at a path below a tree; the zero entry when there is
-// none.
-func (s *source) lookup(tree repos.ID, path string) (entry, error) {
-	if path == "" {
-		return entry{repos.ModeDir, tree}, nil
-	}
-	key := s.facts.entryKey(s.repository, tree, path)
-	e, known := recall(s.facts, &s.facts.entries, key)
-	if known {
-		return e, nil
-	}
-	name, rest, deeper := strings.Cut(path, "/")
-	folder, err := s.tree(tree, s.trees[:0])
-	if err != nil {
-		return entry{}, err
-	}
-	s.trees = folder.Content
-	found, err := folder.Find(name)
-	if err != nil {
-		return entry{}, err
-	}
-	e = entryOf(found)
-	if deeper && e.mode.IsDir() {
-		if e, err = s.lookup(e.id, rest); err != nil {
-			return entry{}, err
-		}
-	} else if deeper {
-		e = entry{}
-	}
-	remember(s.facts, &s.facts.entries, key, e)
-	return e, nil
 }
 
 // tree reads a folder.

@@ -172,8 +172,8 @@ func (o *LogOptions) page(walk *walk, at position) (page LogPage, err error) {
 			continue
 		}
 		commit, err := walk.source.commit(id)
-		if err == nil {
-			err = walk.source.confirm(commit.Parents...)
+		for _, parent := range commit.Parents {
+			err = cmp.Or(err, walk.source.confirm(walk.source.number(parent)))
 		}
 		if err != nil {
 			return LogPage{}, err

@@ -9,19 +9,20 @@ import (
 // changesFollowedFile reports whether a commit changes the file that is followed, and finds
 // its older name when the commit is the first to have it: --follow of git-log(1).
 // There is one name at a time, whatever branch the walk is on.
-func (w *walk) changesFollowedFile(before, after repos.ID) (bool, error) {
-	if same, err := w.source.samePath(treeOf(before), entry{repos.ModeDir, after}, w.followed); err != nil || same {
+func (w *walk) changesFollowedFile(before *links, after links) (bool, error) {
+	if same, err := w.source.sameAt(before, after, w.followed); err != nil || same {
 		return false, err
 	}
+	from, to := before.root(), after.tree
 	options := CompareOptions{Paths: []string{w.followed.String()}, MaxFiles: 2}
-	files, err := w.source.treeChanges(before, after, options)
+	files, err := w.source.treeChanges(from, to, options)
 	if errors.Is(err, ErrTooMany) {
 		return true, nil
 	}
 	if err != nil || len(files) != 1 || files[0].Status != Added {
 		return len(files) > 0, err
 	}
-	path, err := w.source.copiedFrom(before, after, w.followed.path)
+	path, err := w.source.copiedFrom(from, to, w.followed.path)
 	if path != "" {
 		w.followed = limit{path: path}
 	}

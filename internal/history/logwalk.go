@@ -2,13 +2,14 @@ package history
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/repos/newest"
 )
 
 // maxHistory bounds the commits that a walk remembers as seen: three times those of
-// Linux, some 100 MiB.
+// Linux, some 300 MiB.
 const maxHistory = 4_000_000
 
 // walk goes through history in the order that git-log(1), "Commit Ordering",
@@ -32,16 +33,37 @@ type walk struct {
 	resumeAt    int  // commits that earlier pages dealt with
 
 	queue  newest.Queue[*step]
-	seen   map[repos.ID]struct{}
+	seen   numberSet
 	ranged []*visit // what is left of a range
 	looked int
 }
 
 // step is a commit in the queue.
 type step struct {
-	id      repos.ID
 	links   links
 	matched answer // whether its author and message match
+}
+
+// numberSet is a set of the numbers of commits.
+type numberSet struct {
+	words []uint64
+	count int
+}
+
+func (s *numberSet) has(n uint32) bool {
+	return int(n/64) < len(s.words) && s.words[n/64]>>(n%64)&1 == 1
+}
+
+// add adds a number that the set does not have.
+func (s *numberSet) add(n uint32) {
+	s.words = extended(s.words, n/64)
+	s.words[n/64] |= 1 << (n % 64)
+	s.count++
+}
+
+// extended returns a list that has a place of that number.
+func extended[T any](list []T, n uint32) []T {
+	return append(list, make([]T, max(int(n)+1-len(list), 0))...)
 }
 
 // answer is what is known of a condition.
@@ -56,7 +78,7 @@ const (
 func newWalk(source *source, o LogOptions, limits []limit, at position) *walk {
 	w := &walk{
 		source: source, limits: limits, matcher: newMatcher(o), pickaxe: newPickaxe(o), firstParent: o.FirstParent,
-		until: noDate, resumeAt: at.looked, follow: o.Follow, seen: make(map[repos.ID]struct{}),
+		until: noDate, resumeAt: at.looked, follow: o.Follow,
 	}
 	if o.Follow {
 		w.followed, w.limits = limits[0], nil
@@ -77,46 +99,47 @@ func newWalk(source *source, o LogOptions, limits []limit, at position) *walk {
 const noDate = ^uint64(0)
 
 // push adds a commit that was not seen before.
-func (w *walk) push(id repos.ID) error {
-	if _, seen := w.seen[id]; seen {
+func (w *walk) push(n uint32) error {
+	if w.seen.has(n) {
 		return nil
 	}
-	if len(w.seen) >= maxHistory {
+	if w.seen.count >= maxHistory {
 		return fmt.Errorf("more than %d commits of history: %w", maxHistory, repos.ErrTooLarge)
 	}
-	links, raw, err := w.source.links(id)
+	links, raw, err := w.source.links(n)
 	if err != nil {
 		return err
 	}
-	s := &step{id: id, links: links}
+	s := &step{links: links}
 	if w.matcher.isSet() && raw != nil {
 		s.matched = w.matcher.match(raw)
 	}
-	w.seen[id] = struct{}{}
+	w.seen.add(n)
 	w.queue.Push(links.date, s)
 	return nil
 }
 
 // begin queues what the walk begins with.
 func (w *walk) begin(at position) error {
-	starts := []repos.ID{at.start}
-	if !at.base.IsZero() {
-		starts = append(starts, at.base)
-	}
-	if err := w.source.confirm(starts...); err != nil {
+	start := w.source.number(at.start)
+	if err := w.source.confirm(start); err != nil {
 		return err
 	}
-	switch {
-	case at.base.IsZero():
-		return w.push(at.start)
-	case !at.symmetric:
-		return w.span([]repos.ID{at.start}, []repos.ID{at.base})
+	if at.base.IsZero() {
+		return w.push(start)
 	}
-	bases, err := w.source.mergeBases(at.base, at.start)
+	base := w.source.number(at.base)
+	if err := w.source.confirm(base); err != nil {
+		return err
+	}
+	if !at.symmetric {
+		return w.span([]uint32{start}, []uint32{base})
+	}
+	bases, err := w.source.mergeBases(base, start)
 	if err != nil {
 		return err
 	}
-	return w.span([]repos.ID{at.base, at.start}, bases)
+	return w.span([]uint32{base, start}, bases)
 }
 
 // ended reports whether there are no more commits to look at.
@@ -136,7 +159,7 @@ func (w *walk) next(end int) (id repos.ID, ok bool, err error) {
 		}
 		shown, err := w.selects(s)
 		if err != nil || shown {
-			return s.id, shown, err
+			return w.source.id(s.links.number), shown, err
 		}
 	}
 	return repos.ID{}, false, nil
@@ -169,14 +192,14 @@ func (w *walk) selects(s *step) (shown bool, err error) {
 	if len(s.links.parents) > 1 && !w.firstParent {
 		return false, nil
 	}
-	before, err := w.source.parentTree(s.links)
+	before, err := w.source.firstParent(s.links)
 	if err != nil {
 		return false, err
 	}
 	if w.follow {
-		return w.changesFollowedFile(before, s.links.tree)
+		return w.changesFollowedFile(before, s.links)
 	}
-	return w.passesPickaxe(before, s.links.tree)
+	return w.passesPickaxe(before.root(), s.links.tree)
 }
 
 // advance queues the parents that matter, and reports whether the commit changes
@@ -184,7 +207,7 @@ func (w *walk) selects(s *step) (shown bool, err error) {
 func (w *walk) advance(s *step, wayOnly bool) (same bool, err error) {
 	parents := s.links.parents
 	if len(w.limits) > 0 && (!wayOnly || len(parents) > 1) {
-		always := func(repos.ID) (bool, error) { return true, nil }
+		always := func(uint32) (bool, error) { return true, nil }
 		if same, parents, err = w.simplify(s, always); err != nil {
 			return false, err
 		}
@@ -204,17 +227,19 @@ func (w *walk) advance(s *step, wayOnly bool) (same bool, err error) {
 // one of its parents, for the paths, leads to that parent only. That parent has to
 // be relevant. Others neither stand for the commit nor make it one to show, unless
 // all are such.
-func (w *walk) simplify(s *step, relevant func(repos.ID) (bool, error)) (same bool, rest []repos.ID, err error) {
+func (w *walk) simplify(s *step, relevant func(uint32) (bool, error)) (same bool, rest []uint32, err error) {
 	l := s.links
-	unchanged := w.source.claims.leavesAllUnchanged(l, w.limits)
+	unchanged := !slices.ContainsFunc(w.limits, func(limit limit) bool {
+		return !w.source.leavesUnchanged(l, limit.path)
+	})
 	if len(l.parents) == 0 {
 		if unchanged {
 			return true, nil, nil
 		}
-		if err := w.source.confirm(s.id); err != nil {
+		if err := w.source.confirm(l.number); err != nil {
 			return false, nil, err
 		}
-		same, err = w.source.sameTree(entry{}, l.folder(), w.limits)
+		same, err = w.source.sameTree(nil, l, w.limits)
 		return same, nil, err
 	}
 	differs, relevantDiffers, someRelevant := false, false, false
@@ -229,14 +254,14 @@ func (w *walk) simplify(s *step, relevant func(repos.ID) (bool, error)) (same bo
 		}
 		equal := i == 0 && unchanged
 		if !equal {
-			if err := w.source.confirm(s.id, parent); err != nil {
+			if err := w.source.confirm(l.number, parent); err != nil {
 				return false, nil, err
 			}
 			before, _, err := w.source.links(parent)
 			if err != nil {
 				return false, nil, err
 			}
-			if equal, err = w.source.sameTree(before.folder(), l.folder(), w.limits); err != nil {
+			if equal, err = w.source.sameTree(&before, l, w.limits); err != nil {
 				return false, nil, err
 			}
 		}
@@ -255,14 +280,15 @@ func (w *walk) matches(s *step) (bool, error) {
 		return true, nil
 	}
 	if s.matched == unknown {
-		raw, err := w.source.ScanCommit(s.id, w.source.commits[:0])
+		id := w.source.id(s.links.number)
+		raw, err := w.source.ScanCommit(id, w.source.commits[:0])
 		if err != nil {
 			return false, err
 		}
 		w.source.commits = raw
-		l, err := parseLinks(s.id, raw)
+		l, err := repos.ParseCommitLinks(id, raw)
 		if err == nil {
-			err = w.source.claims.agrees(s.id, l)
+			err = w.source.claims.agrees(id, l)
 		}
 		if err != nil {
 			return false, err

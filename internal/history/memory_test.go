@@ -19,26 +19,38 @@ func idOf(n int) (id repos.ID) {
 // TestFactsTakeWhatTheyMay remembers several times the bound, with numbers around
 // those at which maps grow.
 func TestFactsTakeWhatTheyMay(t *testing.T) {
-	for name, put := range map[string]func(f *Facts, n int){
-		"commits": func(f *Facts, n int) {
-			remember(f, &f.commits, commitKey{1, idOf(n)}, links{parents: []repos.ID{idOf(n + 1)}})
-		},
-		"merges": func(f *Facts, n int) {
-			remember(f, &f.commits, commitKey{1, idOf(n)}, links{parents: make([]repos.ID, 1+n%8)})
-		},
-		"paths": func(f *Facts, n int) {
-			remember(f, &f.entries, f.entryKey(1, idOf(n), "path"), entry{})
-		},
-		"paths as texts": func(f *Facts, n int) {
-			remember(f, &f.entries, f.entryKey(1, idOf(1), fmt.Sprint(strings.Repeat("long/", 100), n)), entry{})
-		},
+	for name, c := range map[string]struct {
+		cost int64
+		put  func(f *Facts, n int)
+	}{
+		"commits": {commitCost, func(f *Facts, n int) {
+			a := f.ancestry(fmt.Sprint(n / 5000))
+			a.remember(a.number(idOf(n)), repos.CommitLinks{Parents: []repos.ID{idOf(n + 1)}})
+		}},
+		"merges": {commitCost, func(f *Facts, n int) {
+			a := f.ancestry(fmt.Sprint(n / 5000))
+			parents := make([]repos.ID, 1+n%8)
+			for i := range parents {
+				parents[i] = idOf(n + i)
+			}
+			a.remember(a.number(idOf(n)), repos.CommitLinks{Parents: parents})
+		}},
+		"paths": {foundCost, func(f *Facts, n int) {
+			f.trail(f.ancestry("repository"), fmt.Sprint(n/5000)).remember(uint32(n%5000), entry{id: idOf(n)})
+		}},
+		"folders": {folderCost, func(f *Facts, n int) {
+			f.trail(f.ancestry("repository"), fmt.Sprint(n/5000)).rememberFolder(folderKey{1, idOf(n)}, entry{})
+		}},
+		"paths as texts": {factCost, func(f *Facts, n int) {
+			f.trail(f.ancestry("repository"), fmt.Sprint(strings.Repeat("long/", 100), n)).rememberFolder(folderKey{}, entry{})
+		}},
 	} {
 		for _, bound := range []int64{3 << 20, 4 << 20, 5 << 20, 6 << 20} {
 			t.Run(fmt.Sprintf("%s in %d MiB", name, bound>>20), func(t *testing.T) {
 				gittest.HeapFits(t, bound, func() any {
 					facts := NewFacts(bound)
-					for n := range int(3 * bound / commitCost) {
-						put(facts, n)
+					for n := range int(3 * bound / c.cost) {
+						c.put(facts, n)
 					}
 					return facts
 				})

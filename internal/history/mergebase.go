@@ -13,7 +13,7 @@ import (
 )
 
 // maxPainted bounds the commits that a search for common ancestors remembers,
-// some 200 bytes each: more than Linux has.
+// some 100 bytes each: more than Linux has.
 const maxPainted = 2_000_000
 
 // settleSteps is for how many commits a count goes on after it seems to be
@@ -29,18 +29,23 @@ const settleSteps = 1000
 // when there is a commit-graph file, for git as here.
 func MergeBases(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, a, b repos.ID) ([]repos.ID, error) {
 	return withCommitGraph(ctx, snapshot, facts, func(s *source) ([]repos.ID, error) {
-		bases, err := s.mergeBases(a, b)
+		one, other := s.number(a), s.number(b)
+		bases, err := s.mergeBases(one, other)
 		if err == nil {
-			err = s.confirm(append(bases[:len(bases):len(bases)], a, b)...)
+			err = s.confirm(append(bases[:len(bases):len(bases)], one, other)...)
 		}
-		return bases, err
+		var ids []repos.ID
+		for _, n := range bases {
+			ids = append(ids, s.id(n))
+		}
+		return ids, err
 	})
 }
 
-func (s *source) mergeBases(a, b repos.ID) ([]repos.ID, error) {
+func (s *source) mergeBases(a, b uint32) ([]uint32, error) {
 	if a == b {
 		_, _, err := s.links(a)
-		return []repos.ID{a}, err
+		return []uint32{a}, err
 	}
 	bases, err := s.commonAncestors(a, b)
 	if err != nil {
@@ -68,6 +73,7 @@ func AheadBehind(
 	ctx context.Context, snapshot *repos.Snapshot, facts *Facts, base, head repos.ID,
 ) (ahead, behind int, err error) {
 	counts, err := withCommitGraph(ctx, snapshot, facts, func(s *source) (counts [2]int, err error) {
+		base, head := s.number(base), s.number(head)
 		if err := s.confirm(base, head); err != nil {
 			return counts, err
 		}
@@ -76,7 +82,7 @@ func AheadBehind(
 	return counts[0], counts[1], err
 }
 
-func (s *source) aheadBehind(base, head repos.ID) (counts [2]int, err error) {
+func (s *source) aheadBehind(base, head uint32) (counts [2]int, err error) {
 	p := newPainter(s)
 	if err := errors.Join(p.start(left, head), p.start(right, base)); err != nil {
 		return counts, err
@@ -106,79 +112,38 @@ const (
 )
 
 // painter spreads marks from commits to their ancestors, the newest first, for the
-// answers of git-merge-base(1). Commits are numbers: those of the graph have their
-// positions, others get the next ones as they come.
+// answers of git-merge-base(1).
 type painter struct {
-	source  *source
-	inside  uint32 // commits of the graph
-	numbers map[repos.ID]uint32
-	others  []outsider
-	marks   []marks
-	queued  []uint8 // that many times: at most once for each mark
-	queue   newest.Queue[uint32]
-	fresh   int // how many in the queue are not stale
-	common  []uint32
-}
-
-// outsider is a commit that is not in the graph.
-type outsider struct {
-	id repos.ID
-	links
+	source *source
+	marks  []marks // by the numbers of commits
+	queued []uint8 // that many times: at most once for each mark
+	met    int     // commits with marks that are not in the graph
+	queue  newest.Queue[uint32]
+	fresh  int // how many in the queue are not stale
+	common []uint32
 }
 
 func newPainter(s *source) *painter {
-	p := &painter{source: s, numbers: make(map[repos.ID]uint32)}
-	if s.claims.graph != nil {
-		p.inside = s.claims.graph.Len()
-	}
-	p.marks, p.queued = make([]marks, p.inside), make([]uint8, p.inside)
-	return p
+	n := s.claims.count()
+	return &painter{source: s, marks: make([]marks, n), queued: make([]uint8, n)}
 }
 
-func (p *painter) start(m marks, ids ...repos.ID) error {
-	for _, id := range ids {
-		n, err := p.number(id)
-		if err != nil {
+func (p *painter) start(m marks, numbers ...uint32) error {
+	for _, n := range numbers {
+		if err := p.mark(n, m); err != nil {
 			return err
 		}
-		p.mark(n, m)
 	}
 	return nil
 }
 
-func (p *painter) number(id repos.ID) (uint32, error) {
-	if at, ok := p.source.claims.find(id); ok {
-		return at, nil
+// date returns the date of a commit, which is read where the graph does not have it.
+func (p *painter) date(n uint32) (uint64, error) {
+	if p.source.claims.has(n) {
+		return p.source.claims.graph.Date(n), nil
 	}
-	if n, known := p.numbers[id]; known {
-		return n, nil
-	}
-	if len(p.others) >= maxPainted {
-		return 0, fmt.Errorf("more than %d commits of history: %w", maxPainted, repos.ErrTooLarge)
-	}
-	found, _, err := p.source.stored(id)
-	if err != nil {
-		return 0, err
-	}
-	n := uint32(len(p.marks))
-	p.numbers[id] = n
-	p.others = append(p.others, outsider{id, found})
-	p.marks, p.queued = append(p.marks, 0), append(p.queued, 0)
-	return n, nil
-}
-
-func (p *painter) id(n uint32) repos.ID {
-	if n < p.inside {
-		return p.source.claims.graph.ID(n)
-	}
-	return p.others[n-p.inside].id
-}
-
-func (p *painter) date(n uint32) uint64 {
-	if n < p.inside {
-		return p.source.claims.graph.Date(n)
-	}
-	return p.others[n-p.inside].date
+	found, _, err := p.source.links(n)
+	return found.date, err
 }
 
 // generation orders the queue; where the graph's are not good enough it is the same
@@ -187,15 +152,33 @@ func (p *painter) generation(n uint32) uint64 {
 	switch {
 	case !p.source.claims.ordered():
 		return 0
-	case n < p.inside:
+	case p.source.claims.has(n):
 		return p.source.claims.graph.Generation(n)
 	default:
 		return math.MaxUint64
 	}
 }
 
+// marksOf returns the marks of a commit, none of one that was not met.
+func (p *painter) marksOf(n uint32) marks {
+	if int(n) >= len(p.marks) {
+		return 0
+	}
+	return p.marks[n]
+}
+
 // mark adds marks to a commit and queues it, so that its ancestors get them.
-func (p *painter) mark(n uint32, m marks) {
+func (p *painter) mark(n uint32, m marks) error {
+	date, err := p.date(n)
+	if err != nil {
+		return err
+	}
+	if p.marksOf(n) == 0 && !p.source.claims.has(n) {
+		if p.met++; p.met > maxPainted {
+			return fmt.Errorf("more than %d commits of history: %w", maxPainted, repos.ErrTooLarge)
+		}
+		p.marks, p.queued = extended(p.marks, n), extended(p.queued, n)
+	}
 	if m&stale != 0 && p.marks[n]&stale == 0 {
 		p.fresh -= int(p.queued[n])
 	}
@@ -203,14 +186,12 @@ func (p *painter) mark(n uint32, m marks) {
 	if p.queued[n]++; p.marks[n]&stale == 0 {
 		p.fresh++
 	}
-	p.queue.PushRanked(p.generation(n), p.date(n), n)
+	p.queue.PushRanked(p.generation(n), date, n)
+	return nil
 }
 
 // step takes the newest commit and marks its parents.
 func (p *painter) step() (n uint32, err error) {
-	if err := p.source.ctx.Err(); err != nil {
-		return 0, err
-	}
 	n = p.queue.Pop()
 	if p.queued[n]--; p.marks[n]&stale == 0 {
 		p.fresh--
@@ -223,26 +204,31 @@ func (p *painter) step() (n uint32, err error) {
 		}
 		m |= stale
 	}
-	if n < p.inside {
+	if p.source.claims.has(n) {
 		for parent := range p.source.claims.graph.Parents(n) {
-			p.markParent(parent, m)
+			if err := p.markParent(parent, m); err != nil {
+				return n, err
+			}
 		}
-		return n, nil
+		return n, p.source.ctx.Err()
 	}
-	for _, id := range p.others[n-p.inside].parents {
-		parent, err := p.number(id)
-		if err != nil {
+	found, _, err := p.source.links(n)
+	if err != nil {
+		return n, err
+	}
+	for _, parent := range found.parents {
+		if err := p.markParent(parent, m); err != nil {
 			return n, err
 		}
-		p.markParent(parent, m)
 	}
 	return n, nil
 }
 
-func (p *painter) markParent(parent uint32, m marks) {
-	if p.marks[parent]&m != m {
-		p.mark(parent, m)
+func (p *painter) markParent(parent uint32, m marks) error {
+	if p.marksOf(parent)&m == m {
+		return nil
 	}
+	return p.mark(parent, m)
 }
 
 // settle goes on until every commit that only one side has must have been met: by
@@ -253,12 +239,13 @@ func (p *painter) settle() error {
 	}
 	oldest := ^uint64(0)
 	for steps := settleSteps; p.queue.Len() > 0 && steps > 0; {
+		date := p.queue.Date()
 		n, err := p.step()
 		if err != nil {
 			return err
 		}
 		if p.marks[n]&stale == 0 {
-			oldest = min(oldest, p.date(n))
+			oldest = min(oldest, date)
 		}
 		if steps--; p.fresh > 0 || p.queue.Len() > 0 && p.queue.Date() >= oldest {
 			steps = settleSteps
@@ -269,7 +256,7 @@ func (p *painter) settle() error {
 
 // paint marks the ancestors of one commit and of others, until only ancestors
 // of common ones are left.
-func (s *source) paint(one repos.ID, others ...repos.ID) (*painter, error) {
+func (s *source) paint(one uint32, others ...uint32) (*painter, error) {
 	p := newPainter(s)
 	if err := errors.Join(p.start(left, one), p.start(right, others...)); err != nil {
 		return nil, err
@@ -289,44 +276,42 @@ func (p *painter) spread() error {
 
 // commonAncestors finds common ancestors of two commits, among them all of the
 // best, the newest first.
-func (s *source) commonAncestors(a, b repos.ID) ([]repos.ID, error) {
+func (s *source) commonAncestors(a, b uint32) ([]uint32, error) {
 	p, err := s.paint(a, b)
 	if err != nil {
 		return nil, err
 	}
 	bases := slices.DeleteFunc(p.common, func(n uint32) bool { return p.marks[n]&stale != 0 })
-	slices.SortStableFunc(bases, func(x, y uint32) int { return cmp.Compare(p.date(y), p.date(x)) })
-	ids := make([]repos.ID, len(bases))
-	for i, n := range bases {
-		ids[i] = p.id(n)
+	dates := make(map[uint32]uint64, len(bases))
+	for _, n := range bases {
+		if dates[n], err = p.date(n); err != nil {
+			return nil, err
+		}
 	}
-	return ids, nil
+	slices.SortStableFunc(bases, func(x, y uint32) int { return cmp.Compare(dates[y], dates[x]) })
+	return bases, nil
 }
 
 // independent leaves out commits that others of the list lead to: clocks that
 // were wrong can let the search find them.
-func (s *source) independent(ids []repos.ID) ([]repos.ID, error) {
-	if len(ids) < 2 {
-		return ids, nil
+func (s *source) independent(list []uint32) ([]uint32, error) {
+	if len(list) < 2 {
+		return list, nil
 	}
-	redundant := make(map[repos.ID]bool)
-	for _, id := range ids {
-		others := slices.DeleteFunc(slices.Clone(ids), func(o repos.ID) bool { return o == id || redundant[o] })
-		if redundant[id] || len(others) == 0 {
+	redundant := make(map[uint32]bool)
+	for _, n := range list {
+		others := slices.DeleteFunc(slices.Clone(list), func(o uint32) bool { return o == n || redundant[o] })
+		if redundant[n] || len(others) == 0 {
 			continue
 		}
-		p, err := s.paint(id, others...)
+		p, err := s.paint(n, others...)
 		if err != nil {
 			return nil, err
 		}
-		reached := func(id repos.ID, by marks) bool {
-			n, err := p.number(id) // is known
-			return err == nil && p.marks[n]&by != 0
-		}
-		redundant[id] = reached(id, right)
+		redundant[n] = p.marksOf(n)&right != 0
 		for _, other := range others {
-			redundant[other] = redundant[other] || reached(other, left)
+			redundant[other] = redundant[other] || p.marksOf(other)&left != 0
 		}
 	}
-	return slices.DeleteFunc(ids, func(id repos.ID) bool { return redundant[id] }), nil
+	return slices.DeleteFunc(list, func(n uint32) bool { return redundant[n] }), nil
 }

@@ -21,7 +21,7 @@ import (
 // commit too many there.
 type span struct {
 	walk    *walk
-	commits map[repos.ID]*visit
+	commits map[uint32]*visit
 	queue   newest.Queue[*visit]
 	fresh   int // commits of the queue that are not excluded
 	list    []*visit
@@ -37,17 +37,17 @@ type visit struct {
 }
 
 // span finds the commits of a range, in the order of a log.
-func (w *walk) span(starts, bases []repos.ID) error {
-	s := &span{walk: w, commits: make(map[repos.ID]*visit)}
-	for _, id := range bases {
-		v, err := s.load(id)
+func (w *walk) span(starts, bases []uint32) error {
+	s := &span{walk: w, commits: make(map[uint32]*visit)}
+	for _, n := range bases {
+		v, err := s.load(n)
 		if err != nil {
 			return err
 		}
 		v.excluded, v.base = true, true
 	}
-	for _, id := range append(bases[:len(bases):len(bases)], starts...) {
-		v, err := s.load(id)
+	for _, n := range append(bases[:len(bases):len(bases)], starts...) {
+		v, err := s.load(n)
 		if err != nil {
 			return err
 		}
@@ -66,18 +66,18 @@ func (w *walk) span(starts, bases []repos.ID) error {
 	return nil
 }
 
-// get returns what is known of a commit, which may be no more than its id.
-func (s *span) get(id repos.ID) *visit {
-	v := s.commits[id]
+// get returns what is known of a commit, which may be no more than its number.
+func (s *span) get(n uint32) *visit {
+	v := s.commits[n]
 	if v == nil {
-		v = &visit{step: step{id: id}}
-		s.commits[id] = v
+		v = new(visit)
+		s.commits[n] = v
 	}
 	return v
 }
 
-func (s *span) load(id repos.ID) (*visit, error) {
-	v := s.get(id)
+func (s *span) load(n uint32) (*visit, error) {
+	v := s.get(n)
 	if v.loaded {
 		return v, nil
 	}
@@ -85,7 +85,7 @@ func (s *span) load(id repos.ID) (*visit, error) {
 		return nil, fmt.Errorf("more than %d commits of history: %w", maxHistory, repos.ErrTooLarge)
 	}
 	var err error
-	v.links, _, err = s.walk.source.links(id)
+	v.links, _, err = s.walk.source.links(n)
 	v.loaded = err == nil
 	return v, err
 }
@@ -103,8 +103,8 @@ func (s *span) push(v *visit) {
 }
 
 // exclude marks commits as excluded, and what they are known to lead to.
-func (s *span) exclude(ids ...repos.ID) {
-	for rest := slices.Clone(ids); len(rest) > 0; {
+func (s *span) exclude(numbers ...uint32) {
+	for rest := slices.Clone(numbers); len(rest) > 0; {
 		v := s.get(rest[len(rest)-1])
 		rest = rest[:len(rest)-1]
 		if v.excluded {
@@ -152,13 +152,13 @@ func (s *span) queueParents(v *visit) (err error) {
 			return err
 		}
 	}
-	for _, id := range v.links.parents {
-		parent, err := s.load(id)
+	for _, n := range v.links.parents {
+		parent, err := s.load(n)
 		if err != nil {
 			return err
 		}
 		if v.excluded {
-			s.exclude(id)
+			s.exclude(n)
 			s.exclude(parent.links.parents...)
 		}
 		if s.push(parent); s.walk.firstParent && !v.excluded {
@@ -169,7 +169,7 @@ func (s *span) queueParents(v *visit) (err error) {
 }
 
 // relevant reports whether a parent may stand for a merge.
-func (s *span) relevant(id repos.ID) (bool, error) {
-	v, err := s.load(id)
+func (s *span) relevant(n uint32) (bool, error) {
+	v, err := s.load(n)
 	return err == nil && (!v.excluded || v.base), err
 }

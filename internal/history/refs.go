@@ -21,19 +21,18 @@ func RefDates(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, refs 
 			return nil, err
 		}
 		if ref.Target == ref.Commit {
-			if found, _, err := s.links(ref.Commit); err == nil {
+			if found, _, err := s.links(s.number(ref.Commit)); err == nil {
 				dates[i] = found.date
 			}
 			continue
 		}
-		key := commitKey{s.repository, ref.Target}
-		found, known := recall(s.facts, &s.facts.commits, key)
+		n := s.ancestry.number(ref.Target)
+		found, known := s.ancestry.recall(n)
 		if !known {
 			// Of a tag only the date is kept; the id is no commit's, so nothing else
 			// is asked of it.
 			if tag, err := ReadTag(snapshot, ref.Target); err == nil {
-				found.date = tag.Tagger.Seconds
-				remember(s.facts, &s.facts.commits, key, found)
+				found = s.ancestry.remember(n, repos.CommitLinks{Date: tag.Tagger.Seconds})
 			}
 		}
 		dates[i] = found.date
@@ -47,22 +46,24 @@ func Containing(
 	ctx context.Context, snapshot *repos.Snapshot, facts *Facts, target repos.ID, commits []repos.ID,
 ) ([]bool, error) {
 	return withCommitGraph(ctx, snapshot, facts, func(s *source) ([]bool, error) {
-		if err := s.confirm(target); err != nil {
+		wanted := s.number(target)
+		if err := s.confirm(wanted); err != nil {
 			return nil, err
 		}
-		to, _, err := s.links(target)
+		to, _, err := s.links(wanted)
 		if err != nil {
 			return nil, err
 		}
-		leads := map[repos.ID]bool{target: true}
+		leads := map[uint32]bool{wanted: true}
 		list := make([]bool, len(commits))
 		for i, id := range commits {
 			if id.IsZero() {
 				continue
 			}
-			err := s.confirm(id)
+			n := s.number(id)
+			err := s.confirm(n)
 			if err == nil {
-				list[i], err = s.leadsTo(id, to, leads)
+				list[i], err = s.leadsTo(n, to, leads)
 			}
 			if err != nil {
 				return nil, err
@@ -74,10 +75,10 @@ func Containing(
 
 // leadsTo walks depth first, and notes its answers in leads. Once a commit is found
 // that leads to the wanted one, all commits on the way to it do as well.
-func (s *source) leadsTo(start repos.ID, to links, leads map[repos.ID]bool) (bool, error) {
+func (s *source) leadsTo(start uint32, to links, leads map[uint32]bool) (bool, error) {
 	type stop struct {
-		id   repos.ID
-		rest []repos.ID // parents that were not looked at
+		number uint32
+		rest   []uint32 // parents that were not looked at
 	}
 	if yes, known := leads[start]; known {
 		return yes, nil
@@ -89,14 +90,14 @@ func (s *source) leadsTo(start repos.ID, to links, leads map[repos.ID]bool) (boo
 	for way := []stop{{start, found.parents}}; len(way) > 0; {
 		at := &way[len(way)-1]
 		if len(at.rest) == 0 {
-			leads[at.id], way = false, way[:len(way)-1]
+			leads[at.number], way = false, way[:len(way)-1]
 			continue
 		}
 		parent := at.rest[0]
 		yes, known := leads[parent]
 		if yes {
 			for _, passed := range way {
-				leads[passed.id] = true
+				leads[passed.number] = true
 			}
 			return true, nil
 		}

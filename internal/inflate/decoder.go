@@ -179,6 +179,11 @@ func (d *Decoder) trailer(sum uint32) error {
 
 // refill adds whole bytes until there are at least 56 bits or no more input.
 func (d *Decoder) refill() {
+	if len(d.src)-d.pos >= 8 {
+		d.buf |= binary.LittleEndian.Uint64(d.src[d.pos:]) << (d.have & 63)
+		d.pos, d.have = d.pos+int((63-d.have)>>3&7), d.have|56
+		return
+	}
 	for d.have < 56 && d.pos < len(d.src) {
 		d.buf |= uint64(d.src[d.pos]) << d.have
 		d.pos++
@@ -350,10 +355,12 @@ func (d *Decoder) readLengths(lengths []uint8) error {
 		if run > len(lengths)-i {
 			return ErrFormat
 		}
-		for range run {
-			lengths[i] = value
-			i++
+		if clear(lengths[i : i+run]); value != 0 {
+			for k := range lengths[i : i+run] {
+				lengths[i+k] = value
+			}
 		}
+		i += run
 	}
 	return nil
 }

@@ -1,6 +1,9 @@
 package inflate
 
-import "math/bits"
+import (
+	"encoding/binary"
+	"math/bits"
+)
 
 // A table decodes a Huffman code of RFC 1951, section 3.2.2. It is indexed by
 // the next bits of the input; the entry of a code that is longer than the index
@@ -88,25 +91,31 @@ type code struct {
 
 // sort takes the lengths of all symbols; one of zero has no code. It reports how
 // many symbols there are, and whether the code is complete: whether every
-// sequence of bits begins with a code.
+// sequence of bits begins with a code. Short streams use few symbols, so that those
+// are picked out first, without a branch that depends on the length.
 func (c *code) sort(lengths []uint8) (symbols int, complete bool) {
-	c.counts = [longestCode + 1]int{}
-	for _, n := range lengths {
-		c.counts[n&longestCode]++
+	var used [litSymbols + 1]uint16
+	for symbol := 0; symbol < len(lengths); symbol++ {
+		if rest := lengths[symbol:]; len(rest) >= 8 && binary.LittleEndian.Uint64(rest) == 0 {
+			symbol += 7
+			continue
+		}
+		used[symbols] = uint16(symbol)
+		symbols += int(lengths[symbol]+longestCode) >> 4
 	}
-	c.counts[0] = 0
+	for _, symbol := range used[:symbols] {
+		c.counts[lengths[symbol]&longestCode]++
+	}
 	var next [longestCode + 1]int
 	space := 0 // the share that codes take, in parts of 1<<longestCode
 	for n := 1; n <= longestCode; n++ {
-		next[n] = symbols
-		symbols += c.counts[n]
+		next[n] = next[n-1] + c.counts[n-1]
 		space += c.counts[n] << (longestCode - n)
 	}
-	for symbol, n := range lengths {
-		if n != 0 {
-			c.sorted[next[n&longestCode]%litSymbols] = uint16(symbol)
-			next[n&longestCode]++
-		}
+	for _, symbol := range used[:symbols] {
+		n := lengths[symbol] & longestCode
+		c.sorted[next[n]] = symbol
+		next[n]++
 	}
 	return symbols, space == 1<<longestCode
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/repomcp/repomcp/internal/inflate"
 	"github.com/repomcp/repomcp/internal/objects/object"
 )
 
@@ -154,12 +155,16 @@ func (s *resolver) appendWhole(buf []byte, at Place, e entry, head []byte, limit
 		return nil, object.ErrTooLarge
 	}
 	start := len(buf)
-	buf = object.Grow(buf, e.size)
+	buf = growRoomy(buf, e.size)
 	s.decoder.SkipChecksum = s.identified
 	err := s.inflate(buf[start:], at, e, head)
 	s.decoder.SkipChecksum = false
 	return buf, err
 }
+
+// growRoomy makes b n bytes longer, with room behind it for inflating fast: most
+// commits and deltas are shorter than that.
+func growRoomy(b []byte, n int64) []byte { return object.Grow(b, n+inflate.Room)[:len(b)+int(n)] }
 
 // inflateBase inflates the base of a chain into memory of its own, for others too.
 func (s *resolver) inflateBase(at Place, e entry, head []byte) (inflated, error) {
@@ -181,7 +186,7 @@ func (s *resolver) inflateDelta(at Place, e entry, head []byte, limit int64) (li
 	if int64(start)+e.size > most {
 		return link{}, errSpill
 	}
-	s.deltas = object.Grow(s.deltas, e.size)
+	s.deltas = growRoomy(s.deltas, e.size)
 	delta := s.deltas[start:]
 	if err := s.inflate(delta, at, e, head); err != nil {
 		return link{}, err

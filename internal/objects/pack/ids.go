@@ -2,7 +2,9 @@ package pack
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
+	"math"
 
 	"github.com/repomcp/repomcp/internal/objects/object"
 )
@@ -42,36 +44,40 @@ func (l *idList) raw(i uint32, buf *object.ID) ([]byte, error) {
 }
 
 // search returns the position of the first id that is not before id, and
-// whether it is equal. Ids are hashes, so the first guess is by proportion;
-// what the guess leaves is halved.
+// whether it is equal. Ids are hashes, so that a guess by proportion is close, and one
+// between its neighbours closer; ids that are not spread evenly are halved after some.
 func (l *idList) search(id *object.ID) (pos uint32, found bool, err error) {
+	const guesses = 6
 	var buf object.ID
 	lo, hi := uint32(0), l.fanout[id[0]]
 	if id[0] > 0 {
 		lo = l.fanout[id[0]-1]
 	}
-	guess := lo + uint32(uint64(hi-lo)*uint64(binary.BigEndian.Uint32(id[1:5]))>>32)
-	step := uint32(8)
-	for first := true; lo < hi; {
+	// Ids of one first byte differ in those behind it.
+	key, below, above := binary.BigEndian.Uint64(id[1:]), uint64(0), uint64(math.MaxUint64)
+	for try := 0; lo < hi; try++ {
 		mid := lo + (hi-lo)/2
-		if first || step < (hi-lo)/4 {
-			mid = min(max(guess, lo), hi-1)
+		if try < guesses && below <= key && key <= above && below < above {
+			share := float64(key-below) / float64(above-below)
+			mid = min(lo+uint32(share*float64(hi-lo)), hi-1)
 		}
 		raw, err := l.raw(mid, &buf)
 		if err != nil {
 			return 0, false, err
 		}
-		switch order := bytes.Compare(raw, id[:]); {
+		met := binary.BigEndian.Uint64(raw[1:])
+		order := cmp.Compare(met, key)
+		if order == 0 || raw[0] != id[0] {
+			order = bytes.Compare(raw, id[:])
+		}
+		switch {
 		case order == 0:
 			return mid, true, nil
 		case order < 0:
-			lo = mid + 1
-			guess = mid + step
+			lo, below = mid+1, met
 		default:
-			hi = mid
-			guess = mid - min(mid, step)
+			hi, above = mid, met
 		}
-		first, step = false, step*4
 	}
 	return lo, false, nil
 }

@@ -1,0 +1,131 @@
+package history
+
+import (
+	"hash/maphash"
+	"sync"
+
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// ancestry is what was read of the commits of a repository. They have numbers in the
+// order in which they were met, as parents for example, so that a walk looks up an id
+// once. It may be used by any number of goroutines.
+type ancestry struct {
+	mu sync.Mutex
+	growing
+	count   uint32
+	blocks  []*[blockCommits]record // which never move
+	parents []uint32                // of all commits, one after the other, behind a 0
+	slots   []uint64                // hash and number plus one; their number is a power of two
+	seed    maphash.Seed
+}
+
+// record is what was read of a commit.
+type record struct {
+	id, tree    repos.ID
+	date        uint64
+	first, last uint32 // which of the parents are its own; both are 0 as long as nothing was read
+}
+
+const (
+	// blockCommits are charged for at once.
+	blockCommits = 128
+	// commitCost is the size of a record, its slots, a third of which are free or
+	// more, and somewhat more than one parent.
+	commitCost = 56 + 16 + 8
+)
+
+// at returns the record of a number. The caller holds the lock.
+func (a *ancestry) at(n uint32) *record { return &a.blocks[n/blockCommits][n%blockCommits] }
+
+// number returns the number of a commit, a new one where it is not known.
+func (a *ancestry) number(id repos.ID) uint32 {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.find(id)
+}
+
+func (a *ancestry) find(id repos.ID) uint32 {
+	if int(a.count) >= len(a.slots)/4*3 {
+		a.addSlots()
+	}
+	hash := maphash.Bytes(a.seed, id[:]) >> 32
+	mask := uint64(len(a.slots) - 1)
+	for at := hash & mask; ; at = (at + 1) & mask {
+		switch slot := a.slots[at]; {
+		case slot == 0:
+			n := a.count
+			a.slots[at] = hash<<32 | uint64(n+1)
+			a.add(id)
+			return n
+		case slot>>32 == hash:
+			if n := uint32(slot) - 1; a.at(n).id == id {
+				return n
+			}
+		}
+	}
+}
+
+// addSlots makes place for more numbers.
+func (a *ancestry) addSlots() {
+	old := a.slots
+	a.slots = make([]uint64, max(2*len(old), 2*blockCommits))
+	mask := uint64(len(a.slots) - 1)
+	for _, slot := range old {
+		if slot == 0 {
+			continue
+		}
+		at := slot >> 32 & mask
+		for a.slots[at] != 0 {
+			at = (at + 1) & mask
+		}
+		a.slots[at] = slot
+	}
+}
+
+// add makes the record of the next number.
+func (a *ancestry) add(id repos.ID) {
+	if a.count%blockCommits == 0 {
+		a.blocks = append(a.blocks, new([blockCommits]record))
+		a.grow(a, blockCommits*commitCost)
+	}
+	a.count++
+	a.at(a.count - 1).id = id
+}
+
+// id returns the commit of a number.
+func (a *ancestry) id(n uint32) repos.ID {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.at(n).id
+}
+
+// recall returns what is known of a commit. The numbers of its parents must not be
+// changed.
+func (a *ancestry) recall(n uint32) (l links, known bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.links(n), a.at(n).last > 0
+}
+
+// remember adds what was read of a commit, see recall.
+func (a *ancestry) remember(n uint32, read repos.CommitLinks) links {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if r := a.at(n); r.last == 0 {
+		first := len(a.parents)
+		for _, id := range read.Parents {
+			a.parents = append(a.parents, a.find(id))
+		}
+		r.tree, r.date, r.first, r.last = read.Tree, read.Date, uint32(first), uint32(len(a.parents))
+		if surplus := len(read.Parents) - 1; surplus > 0 {
+			a.grow(a, 8*int64(surplus))
+		}
+	}
+	return a.links(n)
+}
+
+func (a *ancestry) links(n uint32) links {
+	r := a.at(n)
+	return links{tree: r.tree, date: r.date, parents: a.parents[r.first:r.last:r.last]}
+}
