@@ -30,17 +30,26 @@ type EngineOptions struct {
 // buffers. Close it after the last archive.
 type Engine struct {
 	sched      *workers.Scheduler
-	gzip       *gzip.Compressor
-	zstd       *zstd.Compressor
-	xz         *xz.Compressor
-	gzipLevel  int // of zip as well
-	zstdLevel  int
+	gzip       *gzip.Compressor // of zip as well
+	codecs     map[Format]codec
 	runs       sync.Pool
 	patchers   sync.Pool
 	extra      chan struct{}            // runs that archives may have beyond their own
 	writing    atomic.Int64             // archives that are written
 	validators *lru.Cache[string, bool] // whether the tag of an archive is weak
 	trails     *lru.Cache[string, *trail]
+}
+
+// codec is what a format does with the tar, or with the contents of its members.
+type codec struct {
+	version string                                              // of the function from members to bytes
+	open    func(ctx context.Context, dst io.Writer) compressor // of the tar; nil: its members are compressed
+}
+
+// compressor is a stream that has no end unless it is closed.
+type compressor interface {
+	io.WriteCloser
+	Abort()
 }
 
 const (
@@ -66,19 +75,13 @@ func NewEngine(o EngineOptions) (*Engine, error) {
 	}
 	e := &Engine{
 		sched:      workers.New(o.Workers),
-		gzipLevel:  cmp.Or(o.Level, gzip.DefaultLevel),
-		zstdLevel:  cmp.Or(o.Level, zstd.DefaultLevel),
 		validators: lru.New[string, bool](maxValidatorBytes),
 		trails:     lru.New[string, *trail](maxTrails),
 	}
-	var gzipErr, zstdErr error
-	e.gzip, gzipErr = gzip.New(e.sched, e.gzipLevel)
-	e.zstd, zstdErr = zstd.New(e.sched, e.zstdLevel)
-	if err := errors.Join(gzipErr, zstdErr); err != nil {
+	if err := e.openCodecs(cmp.Or(o.Level, gzip.DefaultLevel), cmp.Or(o.Level, zstd.DefaultLevel)); err != nil {
 		e.Close()
 		return nil, err
 	}
-	e.xz = xz.New(e.sched)
 	buffers := newLargeBuffers(e.sched.Workers() + 1)
 	e.runs.New = func() any { return newRun(buffers) }
 	e.patchers.New = func() any { return new(patcher) }
@@ -89,28 +92,29 @@ func NewEngine(o EngineOptions) (*Engine, error) {
 	return e, nil
 }
 
+func (e *Engine) openCodecs(gzipLevel, zstdLevel int) error {
+	gz, gzipErr := gzip.New(e.sched, gzipLevel)
+	zst, zstdErr := zstd.New(e.sched, zstdLevel)
+	lzma := xz.New(e.sched)
+	deflate := fmt.Sprint(gzip.EncoderVersion, " ", gzipLevel)
+	e.gzip, e.codecs = gz, map[Format]codec{
+		TarGz: {deflate, func(ctx context.Context, dst io.Writer) compressor { return gz.NewWriter(ctx, dst) }},
+		TarZst: {
+			fmt.Sprint(zstd.EncoderVersion, " ", zstdLevel),
+			func(ctx context.Context, dst io.Writer) compressor { return zst.NewWriter(ctx, dst) },
+		},
+		TarXz: {xz.EncoderVersion, func(ctx context.Context, dst io.Writer) compressor { return lzma.NewWriter(ctx, dst) }},
+		Zip:   {version: zip.EncoderVersion + " " + deflate},
+	}
+	return errors.Join(gzipErr, zstdErr)
+}
+
 // ownRuns is how many runs an archive may have of its own by now.
 func (e *Engine) ownRuns() int {
 	if e.writing.Load() > int64(cap(e.extra)) {
 		return crowdedRuns
 	}
 	return ownRuns
-}
-
-// encoder names the function from members to bytes of a format.
-func (e *Engine) encoder(format Format) string {
-	switch format {
-	case TarGz:
-		return fmt.Sprint(gzip.EncoderVersion, " ", e.gzipLevel)
-	case TarZst:
-		return fmt.Sprint(zstd.EncoderVersion, " ", e.zstdLevel)
-	case TarXz:
-		return xz.EncoderVersion
-	case Zip:
-		return fmt.Sprint(zip.EncoderVersion, " ", gzip.EncoderVersion, " ", e.gzipLevel)
-	default:
-		return ""
-	}
 }
 
 // ownMemory is what one archive holds of its own: entries that are made, with what they
@@ -128,24 +132,6 @@ var compressedMemory = map[Format]int64{
 // Memory is what an archive of a format takes at most while it is written, however large
 // it is, beside what all archives share.
 func (f Format) Memory() int64 { return ownMemory + compressedMemory[f] }
-
-// compressor is a stream that has no end unless it is closed.
-type compressor interface {
-	io.WriteCloser
-	Abort()
-}
-
-// compress begins a compressed stream.
-func (e *Engine) compress(ctx context.Context, w io.Writer, format Format) compressor {
-	switch format {
-	case TarZst:
-		return e.zstd.NewWriter(ctx, w)
-	case TarXz:
-		return e.xz.NewWriter(ctx, w)
-	default:
-		return e.gzip.NewWriter(ctx, w)
-	}
-}
 
 // Scheduler has the engine's workers, for others to share them with archives.
 // It ends with the engine.

@@ -105,18 +105,12 @@ func (p *Plan) WriteTo(ctx context.Context, w io.Writer) error {
 	switch p.options.Format {
 	case Zip:
 		return p.write(ctx, w, p.zipLayout())
-	case TarGz, TarZst, TarXz:
-		return p.compressed(ctx, w)
 	case Manifest:
 		return p.writeManifest(ctx, w)
-	default:
+	case Tar:
 		return p.write(ctx, w, p.tarLayout())
 	}
-}
-
-// compressed writes the tar through a compressor.
-func (p *Plan) compressed(ctx context.Context, w io.Writer) error {
-	zw := p.engine.compress(ctx, w, p.options.Format)
+	zw := p.engine.codecs[p.options.Format].open(ctx, w)
 	// Without Close there is no end: a broken stream never looks whole.
 	defer zw.Abort()
 	if err := p.write(ctx, zw, p.tarLayout()); err != nil {

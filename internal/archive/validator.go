@@ -114,7 +114,7 @@ func (e *Engine) inputs(head repos.ID, options Options, info []byte) []any {
 	sum := sha256.Sum256(info)
 	parts := []any{
 		EncoderVersion, head.String(), options.Format, options.Values(), hex.EncodeToString(sum[:]),
-		e.encoder(options.Format),
+		e.codecs[options.Format].version,
 	}
 	if options.Delta == DeltaPatch {
 		parts = append(parts, zstd.PatchVersion)
