@@ -72,8 +72,8 @@ func (s *Server) Listen(ctx context.Context, r *Request, notify func(message []b
 func (s *Server) listen(
 	ctx context.Context, r *Request, wanted mcp.SubscriptionFilter, notify func(message []byte) error,
 ) {
-	stream, refused := s.subscriptions.Open(ctx, r.Address, wanted.ResourceSubscriptions, wanted.ResourcesListChanged)
-	defer stream.Close()
+	session, refused := s.subscriptions.Open(ctx, r.Address, wanted.ResourceSubscriptions, wanted.ResourcesListChanged)
+	defer s.subscriptions.Forget(session)
 	for uri, err := range refused {
 		s.logger.Debug("a subscription was not established", "uri", resources.ClipLong(uri), "error", err)
 	}
@@ -89,7 +89,7 @@ func (s *Server) listen(
 	}
 	if acknowledgement.write(meta, notify) == nil && !established.IsEmpty() {
 		events := newOutbox()
-		stream.Begin(events.put)
+		s.subscriptions.Connect(ctx, session, events.put)
 		events.forward(ctx, meta, notify, nil, nil)
 	}
 }
