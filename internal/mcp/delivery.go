@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"time"
@@ -63,10 +64,7 @@ func (s *Server) DeliveryOf(ctx context.Context, r *Request, acceptsBytes bool) 
 	if failure != nil {
 		return 0, failure
 	}
-	wish := asked
-	if wish == DeliveryAny {
-		wish = s.options.Delivery
-	}
+	wish := cmp.Or(asked, s.options.Delivery)
 	if wish == DeliveryAny && !acceptsBytes {
 		wish = DeliveryURL
 	}

@@ -1,7 +1,6 @@
 package mcp
 
 import (
-	"encoding/json"
 	"time"
 
 	"github.com/repomcp/repomcp/internal/resources"
@@ -91,11 +90,8 @@ func (r *Request) Prompt() string {
 	if r.Method != MethodPromptsGet {
 		return ""
 	}
-	var params struct{ Name string } // in any case of letters, as the type of the params takes it
-	if json.Unmarshal(r.Params.Raw, &params) != nil {
-		return ""
-	}
-	return params.Name
+	name, _ := r.Params.name()
+	return name
 }
 
 // Protocol is the version of the protocol that the request was served with, as far as

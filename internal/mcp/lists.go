@@ -20,8 +20,6 @@ const (
 	pageSize = 50
 	// listTTL is for how long a client may reuse a list.
 	listTTL = 10 * time.Second
-
-	metaStreamable = resources.MetaStreamable
 )
 
 // listLifetime is for how long a client may reuse a list: no longer than the links

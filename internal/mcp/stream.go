@@ -14,7 +14,7 @@ func (s *Server) streamable() map[string]any {
 	if !s.resources.Downloads() {
 		return nil
 	}
-	return map[string]any{metaStreamable: true}
+	return map[string]any{resources.MetaStreamable: true}
 }
 
 // howToFetch says by which method what may have many bytes is had.
