@@ -156,16 +156,14 @@ func (s *Subscriptions) evict(except *client) []*subscription {
 // sweep forgets sessions that did not come back.
 func (s *Subscriptions) sweep(now time.Time) {
 	s.mu.Lock()
-	var gone []string
-	for key, c := range s.clients {
+	var ended []*subscription
+	for _, c := range s.clients {
 		if !c.gone.IsZero() && now.Sub(c.gone) > sessionGrace {
-			gone = append(gone, key)
+			ended = append(ended, s.forgetClient(c)...)
 		}
 	}
 	s.mu.Unlock()
-	for _, key := range gone {
-		s.Forget(key)
-	}
+	s.unwatch(ended...)
 }
 
 // updated has a client told of a resource. The caller holds s.mu.
