@@ -200,20 +200,16 @@ func (c *Connection) refuse(r *Request) *Error {
 // the request.
 func (c *Call) Answer(notify func(message []byte) error) Reply {
 	reply := c.connection.answer(c.context, c.request, notify)
-	if c.answer() {
-		reply.Message = bytes.TrimSpace(reply.Message)
-		return reply
-	}
-	c.connection.server.close(c.context, reply.Attachments)
-	return Reply{}
-}
-
-// answer notes that there is a reply, and reports whether the client wants it.
-func (c *Call) answer() bool {
 	c.connection.mu.Lock()
-	defer c.connection.mu.Unlock()
 	c.answered = true
-	return !c.cancelled
+	cancelled := c.cancelled
+	c.connection.mu.Unlock()
+	if cancelled {
+		c.connection.server.close(c.context, reply.Attachments)
+		return Reply{}
+	}
+	reply.Message = bytes.TrimSpace(reply.Message)
+	return reply
 }
 
 // Context ends with the call, and when the client cancels the request: also after

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"slices"
 	"time"
 
 	"github.com/repomcp/repomcp/internal/resources"
@@ -111,11 +112,9 @@ func (c *Connection) Protocol() string {
 	return c.claims.Version
 }
 
-// notified are the notifications of clients that mean something.
-var notified = map[string]bool{MethodInitialized: true, MethodCancelled: true}
-
 // IsMethod reports whether there is a method, or a notification, of that name in any
 // era.
 func IsMethod(name string) bool {
-	return methods[name].serve != nil || notified[name] || name == MethodStream || name == MethodListen
+	others := []string{MethodStream, MethodListen, MethodInitialized, MethodCancelled}
+	return methods[name].serve != nil || slices.Contains(others, name)
 }
