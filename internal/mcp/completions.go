@@ -56,7 +56,7 @@ func (s *Server) complete(ctx context.Context, r *Request, params mcp.CompletePa
 	if template, ok := params.Ref.(mcp.ResourceReference); ok {
 		q.archive = strings.Contains(template.URI, "/archive/")
 	}
-	c := completions{s.catalogue.For(ctx), s.options.completionTime}
+	c := completions{s.options.Catalogue.For(ctx), s.options.completionTime}
 	return &mcp.CompleteResult{Completion: c.complete(ctx, q)}, nil
 }
 

@@ -50,7 +50,7 @@ func (s *Server) Connect(address, tools string) *Connection {
 }
 
 // Close forgets what the client watches. Requests must have been answered.
-func (c *Connection) Close() { c.server.subscriptions.Forget(c.id) } // nobody can come back with its id
+func (c *Connection) Close() { c.server.options.Subscriptions.Forget(c.id) } // nobody can come back with its id
 
 // Admit is [Server.Admit] for a message that came without headers.
 func (c *Connection) Admit(message Message) (*Request, *Error) {
@@ -81,7 +81,7 @@ func (c *Connection) Notified(ctx context.Context, message Message) {
 	case message.Method == MethodInitialized && c.claims != nil:
 		// From now on the client may be told of changes. A second time changes
 		// nothing.
-		c.server.subscriptions.Connect(ctx, c.id, c.events.put)
+		c.server.options.Subscriptions.Connect(ctx, c.id, c.events.put)
 	}
 }
 
