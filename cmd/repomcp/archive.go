@@ -54,7 +54,7 @@ An output file appears only when the archive is whole.`,
 	}
 	set := command.Flags()
 	flags.define(set, "also take commits that no ref leads to")
-	set.StringVar(&flags.format, "format", "", formatNames()+" (default: by the output's name, else tar.gz)")
+	set.StringVar(&flags.format, "format", "", strings.Join(archive.FormatNames(), ", ")+" (default: by the output's name, else tar.gz)")
 	for _, p := range archive.Parameters() {
 		set.Var(&optionFlag{p, &flags.options}, p.Name, p.Usage)
 	}
@@ -62,14 +62,6 @@ An output file appears only when the archive is whole.`,
 	set.BoolVar(&flags.dryRun, "dry-run", false, "only print how many entries and bytes of tar there would be")
 	set.IntVar(&flags.level, "compression-level", 0, "1 (fast) to 9 (small); 0 picks a good one")
 	return command
-}
-
-func formatNames() string {
-	names := make([]string, 0, len(archive.Formats()))
-	for _, format := range archive.Formats() {
-		names = append(names, string(format))
-	}
-	return strings.Join(names, ", ")
 }
 
 // optionFlag is an option of an archive as a flag.
@@ -100,13 +92,13 @@ func (f archiveFlags) parseFormat() (archive.Format, error) {
 		}
 		if extension := filepath.Ext(f.output); extension != "" && !strings.HasPrefix(f.output, "/dev/") {
 			return "", cli.Misused(fmt.Errorf("-o %s: %s is none of the formats %s; name one with --format", f.output,
-				extension, formatNames()))
+				extension, strings.Join(archive.FormatNames(), ", ")))
 		}
 		name = string(archive.TarGz)
 	}
 	format, ok := archive.ParseFormat(name)
 	if !ok {
-		return "", cli.Misused(fmt.Errorf("--format %q is none of %s", name, formatNames()))
+		return "", cli.Misused(fmt.Errorf("--format %q is none of %s", name, strings.Join(archive.FormatNames(), ", ")))
 	}
 	return format, nil
 }

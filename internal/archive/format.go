@@ -54,6 +54,15 @@ var mediaTypes = map[Format]string{
 // Formats lists what can be written.
 func Formats() []Format { return slices.Sorted(maps.Keys(mediaTypes)) }
 
+// FormatNames lists the same for people, in the same order.
+func FormatNames() []string {
+	var names []string
+	for _, format := range Formats() {
+		names = append(names, string(format))
+	}
+	return names
+}
+
 // MediaType is the Content-Type of the format.
 func (f Format) MediaType() string { return mediaTypes[f] }
 

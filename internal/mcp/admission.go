@@ -108,7 +108,7 @@ func (s *Server) enterSession(ctx context.Context, r *Request, header headers) (
 	if id == "" {
 		return SessionMissing, nil
 	}
-	claims, err := s.sessions.Parse(id, access.PrincipalOf(ctx).ID)
+	claims, err := s.options.Sessions.Parse(id, access.PrincipalOf(ctx).ID)
 	if err != nil {
 		return SessionUnknown, nil
 	}

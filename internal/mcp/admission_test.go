@@ -100,7 +100,7 @@ func TestAdmissionIsDecidedByVersionHeadersAndSession(t *testing.T) {
 		{"name encoded twice", good, with(modern, HeaderName, "=?base64?"+base64.StdEncoding.EncodeToString([]byte("=?base64?cmVwbzovL2E=?="))+"?="), refused(ReasonHeader)},
 		{"broken name header", good, with(modern, HeaderName, "=?base64?!?="), refused(ReasonHeader)},
 	}
-	server := &Server{sessions: sessions}
+	server := &Server{options: Options{Sessions: sessions}}
 	for _, test := range tests {
 		for _, method := range []string{MethodRead, MethodStream} {
 			headers := with(test.headers)

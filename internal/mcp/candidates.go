@@ -28,7 +28,7 @@ func (c completions) sources() map[string]source {
 		"strip":      c.folders,
 		"prefix":     prefixes,
 		"query":      c.queries,
-		"format":     fixed(formatNames()...),
+		"format":     fixed(archive.FormatNames()...),
 		"profile":    fixed(string(archive.ProfileArchive), string(archive.ProfileFull)),
 		"delta":      fixed(string(archive.DeltaFiles), string(archive.DeltaPatch)),
 		"fallback":   fixed(archive.FallbackFull),
@@ -39,14 +39,6 @@ func (c completions) sources() map[string]source {
 
 func fixed(values ...string) source {
 	return func(context.Context, question) (answer, error) { return answer{values: values}, nil }
-}
-
-func formatNames() []string {
-	var names []string
-	for _, format := range archive.Formats() {
-		names = append(names, string(format))
-	}
-	return names
 }
 
 func (c completions) repositories(context.Context, question) (answer, error) {

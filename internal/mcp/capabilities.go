@@ -33,8 +33,8 @@ type resourceCapabilities struct {
 
 // streamExtension says how resources/stream delivers.
 type streamExtension struct {
-	Method string   `json:"method"`
-	Modes  []string `json:"modes"`
+	Method string     `json:"method"`
+	Modes  []Delivery `json:"modes"`
 }
 
 // capabilities for a client that came so: resources/stream and binary transfer are

@@ -56,7 +56,7 @@ func (s *Server) complete(ctx context.Context, r *Request, params mcp.CompletePa
 	if template, ok := params.Ref.(mcp.ResourceReference); ok {
 		q.archive = strings.Contains(template.URI, "/archive/")
 	}
-	c := completions{s.catalogue.For(ctx), s.options.completionTime}
+	c := completions{s.options.Catalogue.For(ctx), s.options.completionTime}
 	return &mcp.CompleteResult{Completion: c.complete(ctx, q)}, nil
 }
 
@@ -120,10 +120,6 @@ func match(candidate, typed string) int {
 // out. Characters that control a terminal, turn the direction of text or are
 // invisible could pass for something else.
 func presentable(name string) bool {
-	plain := true
-	for i := range len(name) {
-		plain = plain && ' ' <= name[i] && name[i] <= '~'
-	}
 	unseen := func(r rune) bool { return !unicode.IsPrint(r) }
-	return plain || utf8.ValidString(name) && !strings.ContainsFunc(name, unseen)
+	return utf8.ValidString(name) && !strings.ContainsFunc(name, unseen)
 }

@@ -50,7 +50,7 @@ func (s *Server) Connect(address, tools string) *Connection {
 }
 
 // Close forgets what the client watches. Requests must have been answered.
-func (c *Connection) Close() { c.server.subscriptions.Forget(c.id) } // nobody can come back with its id
+func (c *Connection) Close() { c.server.options.Subscriptions.Forget(c.id) } // nobody can come back with its id
 
 // Admit is [Server.Admit] for a message that came without headers.
 func (c *Connection) Admit(message Message) (*Request, *Error) {
@@ -81,7 +81,7 @@ func (c *Connection) Notified(ctx context.Context, message Message) {
 	case message.Method == MethodInitialized && c.claims != nil:
 		// From now on the client may be told of changes. A second time changes
 		// nothing.
-		c.server.subscriptions.Connect(ctx, c.id, c.events.put)
+		c.server.options.Subscriptions.Connect(ctx, c.id, c.events.put)
 	}
 }
 
@@ -200,20 +200,16 @@ func (c *Connection) refuse(r *Request) *Error {
 // the request.
 func (c *Call) Answer(notify func(message []byte) error) Reply {
 	reply := c.connection.answer(c.context, c.request, notify)
-	if c.answer() {
-		reply.Message = bytes.TrimSpace(reply.Message)
-		return reply
-	}
-	c.connection.server.close(c.context, reply.Attachments)
-	return Reply{}
-}
-
-// answer notes that there is a reply, and reports whether the client wants it.
-func (c *Call) answer() bool {
 	c.connection.mu.Lock()
-	defer c.connection.mu.Unlock()
 	c.answered = true
-	return !c.cancelled
+	cancelled := c.cancelled
+	c.connection.mu.Unlock()
+	if cancelled {
+		c.connection.server.close(c.context, reply.Attachments)
+		return Reply{}
+	}
+	reply.Message = bytes.TrimSpace(reply.Message)
+	return reply
 }
 
 // Context ends with the call, and when the client cancels the request: also after

@@ -65,7 +65,7 @@ func TestPagesStayRightWhileRepositoriesComeAndGo(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.catalogue = again
+		s.options.Catalogue = again
 		defer func() { _ = again.Close() }()
 	}
 	if !slices.IsSorted(seen) || len(slices.Compact(slices.Clone(seen))) != len(seen) {
@@ -167,7 +167,7 @@ func BenchmarkCrowd(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			timed := &timing{}
 			for i := 0; b.Loop(); i++ {
-				known := map[string]string{"repo": s.catalogue.For(b.Context()).Names()[i*7919%crowdSize]}
+				known := map[string]string{"repo": s.options.Catalogue.For(b.Context()).Names()[i*7919%crowdSize]}
 				if c.variable == "unknown" {
 					c.variable, known["repo"] = "branch", "no/such/repository"
 				}

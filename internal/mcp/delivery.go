@@ -1,8 +1,10 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -16,41 +18,37 @@ const (
 	metaDownload        = resources.MetaPrefix + "downloadUrl"
 	metaDownloadExpires = resources.MetaPrefix + "downloadUrlExpiresAt"
 	metaLocation        = resources.MetaPrefix + "contentLocation"
-
-	deliveryURL      = "downloadUrl"
-	deliveryDirect   = "direct"
-	deliveryRedirect = "redirect"
 )
 
-// Delivery is how resources/stream hands out bytes (SEP-2532).
-type Delivery int
+// Delivery is how resources/stream hands out bytes (SEP-2532): all but DeliveryAny are
+// values of _meta's io.github.repomcp/delivery.
+type Delivery string
 
 // The ways. DeliveryAny is the bytes, or a redirect to where they are kept; as a
 // wish it leaves the way to the request.
 const (
-	DeliveryAny Delivery = iota
-	DeliveryDirect
-	DeliveryURL
+	DeliveryAny    Delivery = ""
+	DeliveryDirect Delivery = "direct"
+	DeliveryURL    Delivery = "downloadUrl"
+	// deliveryRedirect is declared alone: nobody can wish for it.
+	deliveryRedirect Delivery = "redirect"
 )
-
-// deliveries are the values of _meta's io.github.repomcp/delivery.
-var deliveries = map[string]Delivery{deliveryDirect: DeliveryDirect, deliveryURL: DeliveryURL}
 
 // modes are the ways in which a client that came so gets the bytes. Over a connection
 // the reply has no place for them.
-func (s *Server) modes(ctx context.Context, r *Request) []string {
+func (s *Server) modes(ctx context.Context, r *Request) []Delivery {
 	if !s.resources.Downloads() {
 		return nil
 	}
-	var modes []string
+	var modes []Delivery
 	if r.connection == "" {
-		modes = append(modes, deliveryDirect)
+		modes = append(modes, DeliveryDirect)
 		if s.resources.Redirects() {
 			modes = append(modes, deliveryRedirect)
 		}
 	}
 	if s.resources.CanLink(ctx) {
-		modes = append(modes, deliveryURL)
+		modes = append(modes, DeliveryURL)
 	}
 	return modes
 }
@@ -61,20 +59,17 @@ func (s *Server) modes(ctx context.Context, r *Request) []string {
 func (s *Server) DeliveryOf(ctx context.Context, r *Request, acceptsBytes bool) (Delivery, *Error) {
 	asked, failure := r.delivery()
 	if failure != nil {
-		return 0, failure
+		return "", failure
 	}
-	wish := asked
-	if wish == DeliveryAny {
-		wish = s.options.Delivery
-	}
+	wish := cmp.Or(asked, s.options.Delivery)
 	if wish == DeliveryAny && !acceptsBytes {
 		wish = DeliveryURL
 	}
 	switch {
 	case wish == DeliveryURL && !s.resources.CanLink(ctx):
-		return 0, r.noLinks(acceptsBytes)
+		return "", r.noLinks(acceptsBytes)
 	case wish != DeliveryURL && !acceptsBytes:
-		return 0, r.notStreamed("The Accept header admits no bytes. Send Accept: */*.", suggestAccept)
+		return "", r.notStreamed("The Accept header admits no bytes. Send Accept: */*.", suggestAccept)
 	case wish == DeliveryURL, asked == DeliveryDirect:
 		return wish, nil
 	default:
@@ -88,11 +83,11 @@ func (r *Request) delivery() (Delivery, *Error) {
 	if !ok {
 		return DeliveryAny, nil
 	}
-	delivery, ok := deliveries[text(raw)]
-	if !ok {
-		failure := &Error{Reason: ReasonParams, Message: "The member " + metaDelivery + " of params._meta must " +
-			"be " + deliveryDirect + " or " + deliveryURL + "."}
-		return 0, failure.With(paramURI, r.Params.URI)
+	delivery := Delivery(text(raw))
+	if delivery != DeliveryDirect && delivery != DeliveryURL {
+		failure := &Error{Reason: ReasonParams, Message: fmt.Sprintf("The member %s of params._meta must be %s or "+
+			"%s.", metaDelivery, DeliveryDirect, DeliveryURL)}
+		return "", failure.With(paramURI, r.Params.URI)
 	}
 	return delivery, nil
 }
@@ -100,7 +95,7 @@ func (r *Request) delivery() (Delivery, *Error) {
 // What a client does that gets no URL: suggestions of errors.
 const (
 	suggestAccept = "Accept: */*"
-	suggestDirect = metaDelivery + ": " + deliveryDirect
+	suggestDirect = metaDelivery + ": " + string(DeliveryDirect)
 )
 
 // noLinks tells a client that gets no URL what it can do instead.

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"encoding/json"
+	"maps"
 
 	"github.com/repomcp/repomcp/internal/resources"
 )
@@ -67,9 +68,7 @@ func Code(failure *Error, era Era) int { return codes[failure.Reason][era] }
 // then left out: MCP's schema has no null there, where JSON-RPC 2.0 has.
 func ErrorReply(id json.RawMessage, failure *Error, era Era) []byte {
 	data := map[string]any{"reason": failure.Reason}
-	for key, value := range failure.Data {
-		data[key] = value
-	}
+	maps.Copy(data, failure.Data)
 	message := map[string]any{
 		"jsonrpc": "2.0",
 		"error":   map[string]any{"code": Code(failure, era), "message": failure.Message, "data": data},

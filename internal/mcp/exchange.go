@@ -1,7 +1,7 @@
 package mcp
 
 import (
-	"encoding/json"
+	"slices"
 	"time"
 
 	"github.com/repomcp/repomcp/internal/resources"
@@ -91,11 +91,8 @@ func (r *Request) Prompt() string {
 	if r.Method != MethodPromptsGet {
 		return ""
 	}
-	var params struct{ Name string } // in any case of letters, as the type of the params takes it
-	if json.Unmarshal(r.Params.Raw, &params) != nil {
-		return ""
-	}
-	return params.Name
+	name, _ := r.Params.name()
+	return name
 }
 
 // Protocol is the version of the protocol that the request was served with, as far as
@@ -115,11 +112,9 @@ func (c *Connection) Protocol() string {
 	return c.claims.Version
 }
 
-// notified are the notifications of clients that mean something.
-var notified = map[string]bool{MethodInitialized: true, MethodCancelled: true}
-
 // IsMethod reports whether there is a method, or a notification, of that name in any
 // era.
 func IsMethod(name string) bool {
-	return methods[name].serve != nil || notified[name] || name == MethodStream || name == MethodListen
+	others := []string{MethodStream, MethodListen, MethodInitialized, MethodCancelled}
+	return methods[name].serve != nil || slices.Contains(others, name)
 }

@@ -20,8 +20,6 @@ const (
 	pageSize = 50
 	// listTTL is for how long a client may reuse a list.
 	listTTL = 10 * time.Second
-
-	metaStreamable = resources.MetaStreamable
 )
 
 // listLifetime is for how long a client may reuse a list: no longer than the links
@@ -57,7 +55,7 @@ func (s *Server) listResources(ctx context.Context, r *Request, params mcp.Pagin
 		return nil, &Error{Reason: ReasonParams, Message: "The cursor is none of this server's. Take it from " +
 			"nextCursor of the result before, as it is, or begin without one."}
 	}
-	view := s.catalogue.For(ctx)
+	view := s.options.Catalogue.For(ctx)
 	names, more := view.Page(after, pageSize)
 	list := make([]listedResource, 0, 2*len(names))
 	for _, name := range names {

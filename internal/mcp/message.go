@@ -96,8 +96,8 @@ func checkJSON(body []byte) error {
 // parseMessage takes one message apart. Member names are compared exactly, as
 // JSON does and encoding/json with structs does not.
 func parseMessage(raw json.RawMessage) (Message, *Error) {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &members); err != nil || members == nil {
+	members := object(raw)
+	if members == nil {
 		return Message{}, invalidRequest("A JSON-RPC message is an object.")
 	}
 	if string(members["jsonrpc"]) != `"2.0"` {

@@ -113,13 +113,13 @@ func (s *Server) OpenEvents(ctx context.Context, session string) (events *Events
 		return nil, false
 	}
 	events = &Events{s, session, newOutbox()}
-	s.subscriptions.Connect(ctx, session, events.outbox.put)
+	s.options.Subscriptions.Connect(ctx, session, events.outbox.put)
 	return events, true
 }
 
 // Close ends the stream. What the session watches stays for a while.
 func (e *Events) Close() {
-	e.server.subscriptions.Disconnect(e.session)
+	e.server.options.Subscriptions.Disconnect(e.session)
 	e.server.listening.Delete(e.session)
 }
 

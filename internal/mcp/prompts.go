@@ -50,9 +50,8 @@ func (s *Server) getPrompt(_ context.Context, r *Request, params mcp.GetPromptPa
 
 func checkArguments(prompt mcp.Prompt, given map[string]string) *Error {
 	names := make([]string, len(prompt.Arguments))
-	known := make(map[string]bool, len(names))
 	for i, argument := range prompt.Arguments {
-		names[i], known[argument.Name] = argument.Name, true
+		names[i] = argument.Name
 		switch value := given[argument.Name]; {
 		case argument.Required && value == "":
 			return argumentError(argument.Name, "The argument %q of the prompt is required: "+
@@ -63,7 +62,7 @@ func checkArguments(prompt mcp.Prompt, given map[string]string) *Error {
 		}
 	}
 	for name := range given {
-		if !known[name] {
+		if !slices.Contains(names, name) {
 			return argumentError(resources.Clip(name), "The prompt has no argument %q. It has "+
 				"%q.", resources.Clip(name), names)
 		}

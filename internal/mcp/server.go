@@ -67,19 +67,16 @@ type Options struct {
 
 // Server answers MCP messages about the repositories of a catalogue.
 type Server struct {
-	options       Options
-	catalogue     repos.Views
-	resources     *resources.Service
-	subscriptions *watch.Subscriptions
-	sessions      *Sessions
-	logger        *slog.Logger
-	calls         calls
-	listening     sync.Map     // the sessions that have an event stream, as subscriberOf has them
-	pings         atomic.Int64 // ids of those that were sent
-	tools         []mcp.Tool   // by their names
-	handlers      map[string]ToolHandler
-	prompts       []mcp.Prompt
-	writers       map[string]PromptWriter
+	options   Options
+	resources *resources.Service
+	logger    *slog.Logger
+	calls     calls
+	listening sync.Map     // the sessions that have an event stream, as subscriberOf has them
+	pings     atomic.Int64 // ids of those that were sent
+	tools     []mcp.Tool   // by their names
+	handlers  map[string]ToolHandler
+	prompts   []mcp.Prompt
+	writers   map[string]PromptWriter
 }
 
 // instructions are shown to the model. They are static: nothing of a
@@ -108,8 +105,7 @@ func New(options Options) *Server {
 	options.Sessions = cmp.Or(options.Sessions, NewSessions(nil))
 	options.Logger = cmp.Or(options.Logger, slog.New(slog.DiscardHandler))
 	return &Server{
-		options: options, catalogue: options.Catalogue, resources: options.Resources,
-		subscriptions: options.Subscriptions, sessions: options.Sessions, logger: options.Logger,
+		options: options, resources: options.Resources, logger: options.Logger,
 		calls:    calls{running: make(map[callKey][]*context.CancelCauseFunc)},
 		handlers: make(map[string]ToolHandler), writers: make(map[string]PromptWriter),
 	}
@@ -160,7 +156,7 @@ func (s *Server) Answer(ctx context.Context, r *Request) Reply {
 		return reply
 	}
 	// Nothing is kept of a session: its id says all.
-	id, err := s.sessions.Mint(*r.begun, access.PrincipalOf(ctx).ID)
+	id, err := s.options.Sessions.Mint(*r.begun, access.PrincipalOf(ctx).ID)
 	if err != nil {
 		return r.reply(ctx, nil, resources.Internal(err))
 	}

@@ -14,7 +14,7 @@ func (s *Server) streamable() map[string]any {
 	if !s.resources.Downloads() {
 		return nil
 	}
-	return map[string]any{metaStreamable: true}
+	return map[string]any{resources.MetaStreamable: true}
 }
 
 // howToFetch says by which method what may have many bytes is had.
@@ -52,10 +52,11 @@ func (s *Server) close(ctx context.Context, content io.Closer) {
 // Fetch is [resources.Content.Fetch] for a resources/stream request, whose client
 // may not accept what turns out to be there.
 func (s *Server) Fetch(ctx context.Context, r *Request, content *resources.Content) *Error {
-	if err := content.Reserve(ctx, false); err != nil {
-		return s.resources.Failure(ctx, err, content.URI)
+	err := content.Reserve(ctx, false)
+	if err == nil {
+		err = content.Fetch(ctx)
 	}
-	if err := content.Fetch(ctx); err != nil {
+	if err != nil {
 		return s.resources.Failure(ctx, err, content.URI)
 	}
 	if failure := r.refuses(content); failure != nil {

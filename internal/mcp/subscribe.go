@@ -14,7 +14,7 @@ import (
 
 // subscribe answers resources/subscribe.
 func (s *Server) subscribe(ctx context.Context, r *Request, _ mcp.SubscribeParams) (any, *Error) {
-	if err := s.subscriptions.Subscribe(ctx, r.subscriber(ctx), r.Address, r.Params.URI); err != nil {
+	if err := s.options.Subscriptions.Subscribe(ctx, r.subscriber(ctx), r.Address, r.Params.URI); err != nil {
 		return nil, subscriptionError(err, r.Params.URI)
 	}
 	return &mcp.EmptyResult{}, nil
@@ -22,7 +22,7 @@ func (s *Server) subscribe(ctx context.Context, r *Request, _ mcp.SubscribeParam
 
 // unsubscribe answers resources/unsubscribe.
 func (s *Server) unsubscribe(ctx context.Context, r *Request, _ mcp.UnsubscribeParams) (any, *Error) {
-	s.subscriptions.Unsubscribe(r.subscriber(ctx), r.Params.URI)
+	s.options.Subscriptions.Unsubscribe(r.subscriber(ctx), r.Params.URI)
 	return &mcp.EmptyResult{}, nil
 }
 
@@ -72,8 +72,10 @@ func (s *Server) Listen(ctx context.Context, r *Request, notify func(message []b
 func (s *Server) listen(
 	ctx context.Context, r *Request, wanted mcp.SubscriptionFilter, notify func(message []byte) error,
 ) {
-	stream, refused := s.subscriptions.Open(ctx, r.Address, wanted.ResourceSubscriptions, wanted.ResourcesListChanged)
-	defer stream.Close()
+	session, refused := s.options.Subscriptions.Open(
+		ctx, r.Address, wanted.ResourceSubscriptions, wanted.ResourcesListChanged,
+	)
+	defer s.options.Subscriptions.Forget(session)
 	for uri, err := range refused {
 		s.logger.Debug("a subscription was not established", "uri", resources.ClipLong(uri), "error", err)
 	}
@@ -89,7 +91,7 @@ func (s *Server) listen(
 	}
 	if acknowledgement.write(meta, notify) == nil && !established.IsEmpty() {
 		events := newOutbox()
-		stream.Begin(events.put)
+		s.options.Subscriptions.Connect(ctx, session, events.put)
 		events.forward(ctx, meta, notify, nil, nil)
 	}
 }

@@ -89,11 +89,7 @@ func archiveTemplate() string {
 func (s *Server) archiveDescription() string {
 	var b strings.Builder
 	b.WriteString("The files of a commit as one archive. ref is HEAD, a branch, a tag, refs/… or a commit id. ")
-	b.WriteString("Formats:")
-	for _, format := range archive.Formats() {
-		b.WriteString(" " + string(format))
-	}
-	b.WriteString(". " + s.howToFetch())
+	b.WriteString("Formats: " + strings.Join(archive.FormatNames(), " ") + ". " + s.howToFetch())
 	for _, p := range archive.Parameters() {
 		b.WriteString(" " + p.Name + ": " + p.Usage + ".")
 	}

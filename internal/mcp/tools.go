@@ -94,11 +94,20 @@ func (s *Server) checkName(r *Request) *Error {
 	if r.Method != MethodToolsCall && r.Method != MethodPromptsGet {
 		return nil
 	}
-	var params struct{ Name string } // in any case of letters, as the type of the params takes it
-	if json.Unmarshal(r.Params.Raw, &params) != nil || slices.Contains(offered, params.Name) {
-		return nil
+	if name, ok := r.Params.name(); ok && !slices.Contains(offered, name) {
+		return s.unknownName(kind, name, offered)
 	}
-	return s.unknownName(kind, params.Name, offered)
+	return nil
+}
+
+// name is that of a tool or a prompt, if it is a text, in any case of letters, as the
+// type of the params takes it.
+func (p Params) name() (name string, ok bool) {
+	var params struct{ Name string }
+	if json.Unmarshal(p.Raw, &params) != nil {
+		return "", false
+	}
+	return params.Name, true
 }
 
 func (s *Server) unknownName(kind, name string, offered []string) *Error {

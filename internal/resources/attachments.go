@@ -2,7 +2,6 @@ package resources
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -23,11 +22,11 @@ type Attachment struct {
 // WriteTo writes the bytes, once. It returns what they have turned out to be, size
 // and checksum; an error means that they are not whole, or not those of Ref.
 func (a *Attachment) WriteTo(ctx context.Context, w io.Writer) (whole binary.Ref, err error) {
-	out := &limitWriter{w: w, limit: a.limit, excess: errAttachmentLimit}
+	out := &countWriter{w: w, limit: a.limit, excess: errAttachmentLimit}
 	if err := a.content.WriteTo(ctx, out); err != nil {
 		return binary.Ref{}, err
 	}
-	whole = binary.Ref{Stream: a.Stream, Size: out.written, Checksum: checksumOf(a.content.Digest)}
+	whole = binary.Ref{Stream: a.Stream, Size: out.offered, Checksum: checksumOf(a.content.Digest)}
 	if a.Size != UnknownSize && a.Size != whole.Size {
 		return whole, fmt.Errorf("%w: %d of %d bytes", binary.ErrSize, whole.Size, a.Size)
 	}
@@ -51,23 +50,6 @@ func checksumOf(digest []byte) *binary.Checksum {
 // errAttachmentLimit says that bytes of an unknown number were more than their
 // client or the server allows.
 var errAttachmentLimit = errors.New("the stream is larger than maxBinarySize")
-
-// limitWriter counts what it passes on, and fails with excess where that were more
-// than a limit.
-type limitWriter struct {
-	w              io.Writer
-	limit, written int64
-	excess         error
-}
-
-func (l *limitWriter) Write(p []byte) (int, error) {
-	if l.written+int64(len(p)) > l.limit {
-		return 0, l.excess
-	}
-	n, err := l.w.Write(p)
-	l.written += int64(n)
-	return n, err
-}
 
 // Attachments are those of one reply. A nil one has none, and room for none.
 type Attachments struct {
@@ -164,11 +146,9 @@ func (c *Content) Identify(ctx context.Context) error {
 		}
 		return c.Measure(ctx)
 	}
-	sum := sha256.New()
-	counted := &countWriter{w: sum}
-	if err := c.write(ctx, counted); err != nil {
-		return err
+	size, digest, err := digestOf(ctx, c.write)
+	if err == nil {
+		c.Size, c.Digest = size, digest
 	}
-	c.Size, c.Digest = counted.offered, sum.Sum(nil)
-	return nil
+	return err
 }

@@ -76,7 +76,13 @@ func (s *Service) openCached(ctx context.Context, uri string) (*Content, error) 
 	if err != nil {
 		return nil, err
 	}
-	content := s.absentArchive(ctx, repository, r, tag)
+	content := describedArchive(r, r.Revision, tag)
+	content.Immutable, content.Commit, content.mirror, content.limits = true, r.Revision, repository, s.options.Limits
+	// Where the kept bytes turn out to be damaged it is opened once more: the commit may
+	// have come.
+	content.write = s.builder(access.PrincipalOf(ctx), content.Frozen, tag)
+	content.remember(s.extents)
+	s.connectCache(ctx, content)
 	err = content.Find(ctx)
 	if err == nil && !content.fetched() {
 		err = repos.ErrNotFound
@@ -110,19 +116,6 @@ func (s *Service) absentTag(repository *repos.Repository, r Resource) (tag strin
 		return "", repos.ErrNotFound
 	}
 	return tag, nil
-}
-
-// absentArchive is an archive of a commit that is not here. Where its kept bytes turn
-// out to be damaged it is opened once more: the commit may have come.
-func (s *Service) absentArchive(
-	ctx context.Context, repository *repos.Repository, r Resource, tag string,
-) *Content {
-	c := describedArchive(r, r.Revision, tag)
-	c.Immutable, c.Commit, c.mirror, c.limits = true, r.Revision, repository, s.options.Limits
-	c.write = s.builder(access.PrincipalOf(ctx), c.Frozen, tag)
-	c.remember(s.extents)
-	s.connectCache(ctx, c)
-	return c
 }
 
 // builder generates an archive from a snapshot of its own, for the principal who has

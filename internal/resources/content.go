@@ -395,7 +395,7 @@ func (c *Content) ReadAll(ctx context.Context, limit int64) ([]byte, error) {
 		return nil, ErrTooLarge
 	}
 	var out bytes.Buffer
-	err := c.write(ctx, &limitWriter{w: &out, limit: limit, excess: ErrTooLarge})
+	err := c.write(ctx, &countWriter{w: &out, limit: limit, excess: ErrTooLarge})
 	return out.Bytes(), err
 }
 

@@ -154,7 +154,12 @@ func (s *Service) openDownload(
 		s.freshenMissed(ctx, err)
 		return nil, err
 	}
-	content, err := s.openPlain(ctx, resource)
+	var content *Content
+	if resource.Kind == Contents {
+		content, err = s.openWith(ctx, resource, openRaw)
+	} else {
+		content, err = s.openResource(ctx, resource)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -166,13 +171,6 @@ func (s *Service) openDownload(
 		content.Permalink = permalink(resource, content)
 	}
 	return content, nil
-}
-
-func (s *Service) openPlain(ctx context.Context, r Resource) (*Content, error) {
-	if r.Kind == Contents {
-		return s.openWith(ctx, r, openRaw)
-	}
-	return s.openResource(ctx, r)
 }
 
 // cutLock takes the lock option out of a query, and reports whether options

@@ -4,7 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"encoding/json"
 	"io"
 )
@@ -60,12 +59,11 @@ func (l listing) write(ctx context.Context, w io.Writer) error {
 // fill makes a listing what a content has: it is measured, and its bytes are named, by
 // writing them once. The page that follows has the URI next, if there is one.
 func (l listing) fill(ctx context.Context, c *Content, next string) (*Content, error) {
-	sum := sha256.New()
-	counted := &countWriter{w: sum}
-	if err := l.write(ctx, counted); err != nil {
+	size, digest, err := digestOf(ctx, l.write)
+	if err != nil {
 		return nil, err
 	}
-	c.Size, c.ETag, c.write = counted.offered, etagOf(sum.Sum(nil)), l.write
+	c.Size, c.ETag, c.write = size, etagOf(digest), l.write
 	if next != "" {
 		c.Meta = map[string]any{metaNext: next}
 	}

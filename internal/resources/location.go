@@ -52,9 +52,11 @@ func (s *Service) LocateMeasured(ctx context.Context, r Resource) (Location, err
 
 func (s *Service) locate(ctx context.Context, r Resource, measure bool) (l Location, err error) {
 	r.Options = r.Options.Canonical()
-	content, err := s.openLocated(ctx, r)
-	if err != nil {
-		return Location{}, err
+	content := outline(r) // of a list, which may be long, nothing is read
+	if r.Kind != Refs && r.Kind != Catalogue {
+		if content, err = s.openResource(ctx, r); err != nil {
+			return Location{}, err
+		}
 	}
 	defer func() { err = errors.Join(err, content.Close()) }()
 	l = Location{URI: content.Frozen, MIMEType: content.MIMEType, FileName: content.FrozenName, Size: content.Size}
@@ -77,15 +79,6 @@ func (s *Service) locate(ctx context.Context, r Resource, measure bool) (l Locat
 	l.HTTP, _ = l.Meta[MetaHTTP].(string)
 	l.HTTPExpires, _ = l.Meta[MetaHTTPExpires].(string)
 	return l, nil
-}
-
-// openLocated opens what is located. Of a list, which may be long, nothing is
-// read: it says no more of where it is.
-func (s *Service) openLocated(ctx context.Context, r Resource) (*Content, error) {
-	if r.Kind == Refs || r.Kind == Catalogue {
-		return outline(r), nil
-	}
-	return s.openResource(ctx, r)
 }
 
 // measured is the extent of an archive when it is found quickly, or nil. What goes

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"slices"
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/archive"
@@ -57,14 +56,9 @@ func (s *Service) missing(ctx context.Context, kind Plain, rawPath string, err e
 }
 
 func noFormat(name string) string {
-	formats := make([]string, 0, len(archive.Formats()))
-	for _, f := range archive.Formats() {
-		formats = append(formats, string(f))
-	}
-	slices.Sort(formats)
 	format := strings.TrimPrefix(path.Ext(name), ".")
 	return fmt.Sprintf("There is no format %q. End the URL with one of: "+
-		".%s.", Clip(Text(format)), strings.Join(formats, ", ."))
+		".%s.", Clip(Text(format)), strings.Join(archive.FormatNames(), ", ."))
 }
 
 // missingBelow looks for a revision and then for a path in it.

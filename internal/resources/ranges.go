@@ -75,11 +75,24 @@ func (c *Content) noteWhole(size int64, digest []byte) {
 type countWriter struct {
 	w       io.Writer
 	offered int64
+	limit   int64
+	excess  error // of more bytes than the limit; nil: there is none
 }
 
 func (c *countWriter) Write(p []byte) (int, error) {
 	c.offered += int64(len(p))
+	if c.excess != nil && c.offered > c.limit {
+		return 0, c.excess
+	}
 	return c.w.Write(p)
+}
+
+// digestOf is the length and the SHA-256 of bytes that are written for nobody.
+func digestOf(ctx context.Context, write func(context.Context, io.Writer) error) (int64, []byte, error) {
+	sum := sha256.New()
+	counted := &countWriter{w: sum}
+	err := write(ctx, counted)
+	return counted.offered, sum.Sum(nil), err
 }
 
 // Measure makes Size known where no file has to be read for it: of a plain tar

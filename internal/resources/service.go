@@ -1,6 +1,7 @@
 package resources
 
 import (
+	"cmp"
 	"log/slog"
 
 	"github.com/repomcp/repomcp/internal/archive"
@@ -39,12 +40,8 @@ type Service struct {
 
 // New makes a service.
 func New(options Options) *Service {
-	if options.Logger == nil {
-		options.Logger = slog.New(slog.DiscardHandler)
-	}
-	if options.Links.Lifetime == 0 {
-		options.Links.Lifetime = defaultLinkLifetime
-	}
+	options.Logger = cmp.Or(options.Logger, slog.New(slog.DiscardHandler))
+	options.Links.Lifetime = cmp.Or(options.Links.Lifetime, defaultLinkLifetime)
 	return &Service{options: options, extents: newExtents(), files: newExtents()}
 }
 

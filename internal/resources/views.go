@@ -145,8 +145,9 @@ func described(r Resource) *Content {
 }
 
 // window is the part of a list that a resource shows: a page of it when it is
-// read, or goes on after a name, and else all.
-func (r Resource) window(names []string) (start, end int) {
+// read, or goes on after a name, and else all. next is the URI of the page that
+// follows, if there is one.
+func (r Resource) window(names []string) (start, end int, next string) {
 	if r.After != "" {
 		var found bool
 		if start, found = slices.BinarySearch(names, r.After); found {
@@ -156,7 +157,10 @@ func (r Resource) window(names []string) (start, end int) {
 	if end = len(names); r.paged || r.After != "" {
 		end = min(end, start+pageEntries)
 	}
-	return start, end
+	if end < len(names) {
+		next = r.next(names[end-1])
+	}
+	return start, end, next
 }
 
 // next is the URI of the page that follows the one that ends with a name.
@@ -244,32 +248,25 @@ func openRefs(ctx context.Context, s *repos.Snapshot, r Resource) (*Content, err
 	for i, ref := range refs {
 		names[i] = ref.Name
 	}
-	start, end := r.window(names)
-	view := refsView{Repository: r.Repository, DefaultBranch: Text(branch)}
-	if end < len(refs) {
-		view.Next = r.next(names[end-1])
-	}
+	start, end, next := r.window(names)
+	view := refsView{r.Repository, Text(branch), next}
 	shown := listing{view, "refs", end - start, func(i int) any { return viewRef(r.Repository, refs[start+i]) }}
-	return shown.fill(ctx, outline(r), view.Next)
+	return shown.fill(ctx, outline(r), next)
 }
 
 // openCatalogue lists the repositories.
 func (s *Service) openCatalogue(ctx context.Context, r Resource) (*Content, error) {
 	known := s.options.Catalogue.For(ctx)
 	names := known.Names()
-	start, end := r.window(names)
-	view := catalogueView{Count: len(names)}
-	if end < len(names) {
-		view.Next = r.next(names[end-1])
-	}
-	shown := listing{view, "repositories", end - start, func(i int) any {
+	start, end, next := r.window(names)
+	shown := listing{catalogueView{len(names), next}, "repositories", end - start, func(i int) any {
 		name := names[start+i]
 		repository, err := known.Known(name)
 		return repositoryView{
 			Text(name), Resource{Repository: name}.String(), err == nil && repository.Quarantined(),
 		}
 	}}
-	return shown.fill(ctx, outline(r), view.Next)
+	return shown.fill(ctx, outline(r), next)
 }
 
 func viewRef(repository string, ref repos.Ref) refView {

@@ -53,11 +53,7 @@ var optionHints = map[string]string{
 func (a *archiveArguments) define(p *parameters) {
 	a.revision.define(p)
 	a.format = string(archive.TarGz)
-	var formats []string
-	for _, f := range archive.Formats() {
-		formats = append(formats, string(f))
-	}
-	p.choice(&a.format, "format", "manifest.json is the list of what the others hold.", formats...)
+	p.choice(&a.format, "format", "manifest.json is the list of what the others hold.", archive.FormatNames()...)
 	for _, option := range archive.Parameters() {
 		if option.Name == programOption {
 			continue

@@ -19,7 +19,7 @@ const sweepEvery = time.Minute
 // not be told: a mirror in the middle of a change, or a damaged one.
 const unclearEvery = 2 * time.Second
 
-// Run tells subscribers of changes until ctx ends. It must not run twice at once.
+// Run tells subscribers of changes until ctx ends. It runs once.
 func (s *Subscriptions) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()

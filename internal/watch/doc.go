@@ -5,7 +5,8 @@
 // Make [Subscriptions] with [New] and keep [Subscriptions.Run] going. A session
 // may [Subscriptions.Subscribe] whether or not somebody listens for it: between
 // [Subscriptions.Connect] and [Subscriptions.Disconnect] it is told, and afterwards
-// of what it missed. What lasts only as long as somebody listens is a [Stream].
+// of what it missed. What lasts only as long as somebody listens is a session of
+// [Subscriptions.Open].
 //
 // # Promises
 //

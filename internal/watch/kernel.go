@@ -12,8 +12,8 @@ import (
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
-// open asks the kernel for notifications. What was added before is armed by the
-// first round.
+// open asks the kernel for notifications. What was added before is armed when it is
+// looked at next.
 func (w *refWatcher) open() (<-chan fsnotify.Event, <-chan error) {
 	if w.options.NoEvents {
 		return nil, nil
@@ -25,13 +25,8 @@ func (w *refWatcher) open() (<-chan fsnotify.Event, <-chan error) {
 		return nil, nil
 	}
 	w.mu.Lock()
+	defer w.mu.Unlock()
 	w.events = events
-	w.mu.Unlock()
-	for _, entry := range w.all() {
-		entry.mu.Lock()
-		entry.due = time.Time{}
-		entry.mu.Unlock()
-	}
 	return events.Events, events.Errors
 }
 
@@ -48,12 +43,6 @@ func (w *refWatcher) close() {
 	if err := events.Close(); err != nil {
 		w.logger.Error("closing the file notifications failed", "error", err)
 	}
-	for _, entry := range w.all() {
-		entry.mu.Lock()
-		clear(entry.folders)
-		entry.trusted = false
-		entry.mu.Unlock()
-	}
 }
 
 // note takes an event: something happened in a folder, or to it. It reports
@@ -68,7 +57,9 @@ func (w *refWatcher) note(event fsnotify.Event) bool {
 	w.mu.Unlock()
 	if self != nil && event.Op&(fsnotify.Remove|fsnotify.Rename) != 0 {
 		// The kernel does not watch it any more; one of the same name may come.
-		w.lost(self, event.Name)
+		self.mu.Lock()
+		w.disarm(self, func(folder string) bool { return folder != event.Name })
+		self.mu.Unlock()
 		entry = self
 	}
 	if entry == nil {
@@ -78,12 +69,6 @@ func (w *refWatcher) note(event fsnotify.Event) bool {
 	defer entry.mu.Unlock()
 	entry.touch(time.Now())
 	return true
-}
-
-func (w *refWatcher) lost(e *watched, folder string) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	w.disarm(e, func(name string) bool { return name != folder })
 }
 
 // overflow has all repositories looked at, since it is not known of which

@@ -132,7 +132,7 @@ func (w *refWatcher) Len() int {
 	return len(w.watched)
 }
 
-// Run reports changes until ctx ends. It must not run twice at once.
+// Run reports changes until ctx ends. It runs once.
 func (w *refWatcher) Run(ctx context.Context, changed func(names []string)) {
 	events, failures := w.open()
 	defer w.close()

@@ -21,7 +21,7 @@ type Change struct {
 // tried again later.
 type Send func(Change) error
 
-// client is a session, or a stream. It is guarded by Subscriptions.mu, all but
+// client is a session, or a stream, which is a session that nobody comes back to. It is guarded by Subscriptions.mu, all but
 // its key.
 type client struct {
 	key string // in Subscriptions.clients
@@ -41,35 +41,19 @@ type client struct {
 	ended         bool
 }
 
-// Stream is what one client watches for as long as it listens.
-type Stream struct {
-	subscriptions *Subscriptions
-	client        *client
-}
-
-// Open subscribes a stream to resources, and to the list of repositories if lists
-// is set. Refused are those of the URIs that cannot be watched, and why. Close
-// the stream.
+// Open makes a session of one stream, which watches resources, and the list of
+// repositories if lists is set. Refused are those of the URIs that cannot be watched, and
+// why. Connect has it told of changes, those since Open included; Forget has to follow.
 func (s *Subscriptions) Open(
 	ctx context.Context, address string, uris []string, lists bool,
-) (_ *Stream, refused map[string]error) {
+) (session string, refused map[string]error) {
 	s.mu.Lock()
 	s.streams++
 	c := s.newClient(ctx, fmt.Sprintf("listen %d", s.streams))
 	c.lists = lists
 	s.mu.Unlock()
-	return &Stream{s, c}, s.add(ctx, func() *client { return c }, address, uris)
+	return c.key, s.add(ctx, func() *client { return c }, address, uris)
 }
-
-// Begin has the client told of changes from now on, those since Open included.
-func (t *Stream) Begin(send Send) {
-	t.subscriptions.mu.Lock()
-	defer t.subscriptions.mu.Unlock()
-	t.client.send = send
-}
-
-// Close ends the subscriptions.
-func (t *Stream) Close() { t.subscriptions.Forget(t.client.key) }
 
 // newClient makes a client for the principal of a context. The caller holds s.mu.
 func (s *Subscriptions) newClient(ctx context.Context, key string) *client {
@@ -172,16 +156,14 @@ func (s *Subscriptions) evict(except *client) []*subscription {
 // sweep forgets sessions that did not come back.
 func (s *Subscriptions) sweep(now time.Time) {
 	s.mu.Lock()
-	var gone []string
-	for key, c := range s.clients {
+	var ended []*subscription
+	for _, c := range s.clients {
 		if !c.gone.IsZero() && now.Sub(c.gone) > sessionGrace {
-			gone = append(gone, key)
+			ended = append(ended, s.forgetClient(c)...)
 		}
 	}
 	s.mu.Unlock()
-	for _, key := range gone {
-		s.Forget(key)
-	}
+	s.unwatch(ended...)
 }
 
 // updated has a client told of a resource. The caller holds s.mu.

@@ -83,7 +83,7 @@ func TestClientThatDoesNotReadIsToldOnceLater(t *testing.T) {
 		if len(refused) > 0 {
 			t.Fatal(refused)
 		}
-		stream.Begin(listener.send)
+		s.Connect(t.Context(), stream, listener.send)
 	}
 	for i := range 3 {
 		repo.Commit("main", gittest.Regular("a", string(rune('1'+i))))
@@ -105,13 +105,13 @@ func TestStreamIsToldNothingBeforeItBegins(t *testing.T) {
 	s, repo := listening(t)
 	early, late := make(ear, 100), make(ear, 100)
 	first, _ := s.Open(t.Context(), "", []string{branchURI}, false)
-	first.Begin(early.send)
+	s.Connect(t.Context(), first, early.send)
 	second, _ := s.Open(t.Context(), "", []string{branchURI}, false)
 	repo.Commit("main", gittest.Regular("a", "1"))
 	if got := early.next(t); got != branchURI || len(late) != 0 {
 		t.Fatalf("%s, and %d before the beginning", got, len(late))
 	}
-	second.Begin(late.send)
+	s.Connect(t.Context(), second, late.send)
 	if got := late.next(t); got != branchURI {
 		t.Fatal(got)
 	}
@@ -158,7 +158,7 @@ func TestStreamThatEndsIsForgotten(t *testing.T) {
 	if len(refused) != 0 || s.watcher.Len() != 1 {
 		t.Errorf("%v are refused, of %d repositories", refused, s.watcher.Len())
 	}
-	stream.Close()
+	s.Forget(stream)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if left := len(s.clients) + s.total + s.watcher.Len(); left != 0 {

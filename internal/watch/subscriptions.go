@@ -1,6 +1,7 @@
 package watch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -86,15 +87,9 @@ type subscription struct {
 
 // New has nobody told of anything before [Subscriptions.Run].
 func New(options Options) *Subscriptions {
-	if options.PerSession == 0 {
-		options.PerSession = defaultSessionSubscriptions
-	}
-	if options.Total == 0 {
-		options.Total = defaultTotalSubscriptions
-	}
-	if options.Logger == nil {
-		options.Logger = slog.New(slog.DiscardHandler)
-	}
+	options.PerSession = cmp.Or(options.PerSession, defaultSessionSubscriptions)
+	options.Total = cmp.Or(options.Total, defaultTotalSubscriptions)
+	options.Logger = cmp.Or(options.Logger, slog.New(slog.DiscardHandler))
 	return &Subscriptions{
 		options: options, catalogue: options.Catalogue, logger: options.Logger,
 		watcher: newRefWatcher(options), wake: make(chan struct{}, 1),
