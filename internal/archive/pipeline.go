@@ -40,6 +40,7 @@ type pipeline struct {
 	queue  *workers.Queue
 	walk   walk
 	opener *content.Opener
+	proof  *proof // of the file that the goroutine writes next, or nil
 	more   bool
 	size   int   // of the next run, in entries
 	done   int64 // entries written, and skipped
@@ -154,12 +155,8 @@ func (l *pipeline) submit(r *run) error {
 // made here.
 func (l *pipeline) drain(r *run) error {
 	for {
-		select {
-		case <-r.done:
-		case <-l.ctx.Done():
-			return context.Cause(l.ctx)
-		case <-l.queue.Done():
-			return fmt.Errorf("archive: %w", l.queue.Err())
+		if err := l.wait(r.done); err != nil {
+			return err
 		}
 		l.layout.beforeWrite(r)
 		if err := l.write(r.out); err != nil {
@@ -186,6 +183,18 @@ func (l *pipeline) drain(r *run) error {
 	}
 }
 
+// wait waits for a worker.
+func (l *pipeline) wait(done <-chan struct{}) error {
+	select {
+	case <-done:
+		return nil
+	case <-l.ctx.Done():
+		return context.Cause(l.ctx)
+	case <-l.queue.Done():
+		return fmt.Errorf("archive: %w", l.queue.Err())
+	}
+}
+
 // resubmit hands out what is left of the first run, in two halves if it can: it
 // holds up all the others, and only one worker can be at each.
 func (l *pipeline) resubmit(r *run) error {
@@ -205,7 +214,15 @@ func (l *pipeline) resubmit(r *run) error {
 // streamFile writes the next file of a run, which is large or has to be made in
 // order.
 func (l *pipeline) streamFile(r *run) error {
-	e := r.Entry(r.next)
+	e, known := r.Entry(r.next), l.proof
+	if err := l.proveNext(r); err != nil {
+		return err
+	}
+	if known != nil && known.id == e.ID {
+		if err := l.wait(known.done); err != nil {
+			return err
+		}
+	}
 	size, write, err := l.opener.Open(e)
 	if err != nil {
 		return err
