@@ -45,10 +45,11 @@ func (p proof) cost() int64 { return int64(8*cap(p.pieces)) + proofOverhead }
 // size nor any of its bytes is another's. A large one is opened and read for that
 // once more than else, unless that was done before and is remembered.
 func (p *Proofs) Sound(ctx context.Context, open func() (*Object, error)) (*Object, error) {
-	object, err := opened(open)
+	object, err := open()
 	if err != nil {
 		return nil, err
 	}
+	object.Verify()
 	if held, err := object.hold(); held || err != nil {
 		return object, closedAfter(object, err)
 	}
@@ -59,7 +60,7 @@ func (p *Proofs) Sound(ctx context.Context, open func() (*Object, error)) (*Obje
 		if err != nil {
 			return nil, err
 		}
-		if object, err = opened(open); err != nil {
+		if object, err = open(); err != nil {
 			return nil, err
 		}
 	}
@@ -71,15 +72,6 @@ func (p *Proofs) Sound(ctx context.Context, open func() (*Object, error)) (*Obje
 		source: object.source, buffers: object.buffers, seed: p.seed, pieces: known.pieces, left: known.size,
 	}
 	return object, nil
-}
-
-// opened is compared with its id, or with sums of what was: no other checksum is needed.
-func opened(open func() (*Object, error)) (*Object, error) {
-	object, err := open()
-	if err == nil {
-		object.Verify()
-	}
-	return object, err
 }
 
 // Prove writes an object that nothing was read of, compares it with its id, and
