@@ -126,7 +126,7 @@ var arrows = map[string][]string{
 	"internal/lru":                {},
 	"internal/lfs":                {},
 	"internal/wildmatch":          {},
-	"internal/charset":            {},
+	"internal/charset":            {"internal/message"},
 	"internal/commitgraph":        {},
 	"internal/cquote":             {},
 	"internal/message":            {},

@@ -14,6 +14,8 @@ import (
 	"golang.org/x/text/encoding"
 	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/encoding/ianaindex"
+
+	"github.com/repomcp/repomcp/internal/message"
 )
 
 // UTF8 is git's name of the encoding in which it shows text.
@@ -24,23 +26,12 @@ const toASCII = "\x1b(B"
 
 // Same reports whether git takes two names for the same encoding.
 func Same(a, b string) bool {
-	return foldCase(a) == foldCase(b) || sameUTF(a, b)
-}
-
-// foldCase folds ASCII letters only, as names are compared in the C locale.
-func foldCase(s string) string {
-	folded := []byte(s)
-	for i, c := range folded {
-		if 'A' <= c && c <= 'Z' {
-			folded[i] = c | 0x20
-		}
-	}
-	return string(folded)
+	return message.FoldCase(a) == message.FoldCase(b) || sameUTF(a, b)
 }
 
 func sameUTF(a, b string) bool {
-	a, okA := strings.CutPrefix(foldCase(a), "utf")
-	b, okB := strings.CutPrefix(foldCase(b), "utf")
+	a, okA := strings.CutPrefix(message.FoldCase(a), "utf")
+	b, okB := strings.CutPrefix(message.FoldCase(b), "utf")
 	return okA && okB && strings.TrimPrefix(a, "-") == strings.TrimPrefix(b, "-")
 }
 
@@ -86,7 +77,7 @@ func inPairs(text string) bool {
 }
 
 func lookupEncoding(name string) encoding.Encoding {
-	name = foldCase(name)
+	name = message.FoldCase(name)
 	if number, ok := strings.CutPrefix(name, "iso8859"); ok {
 		name = "iso-8859-" + strings.TrimLeft(number, "-_")
 	}
@@ -104,7 +95,7 @@ func lookupEncoding(name string) encoding.Encoding {
 // in one that is not known, stays as it is.
 func Decode(text, name string) string {
 	known := lookupEncoding(name)
-	if known == nil || pairs[foldCase(name)] && !inPairs(text) {
+	if known == nil || pairs[message.FoldCase(name)] && !inPairs(text) {
 		return text
 	}
 	if table, ok := known.(*charmap.Charmap); ok {
@@ -127,7 +118,7 @@ func Encode(text []byte, name string) ([]byte, bool) {
 		return encodeTable(text, table)
 	}
 	encoded, err := known.NewEncoder().Bytes(text)
-	if err != nil || pairs[foldCase(name)] && !inPairs(string(encoded)) {
+	if err != nil || pairs[message.FoldCase(name)] && !inPairs(string(encoded)) {
 		return nil, false
 	}
 	if len(text) > 0 && text[len(text)-1] >= utf8.RuneSelf {

@@ -10,6 +10,8 @@ import (
 	"golang.org/x/text/encoding/simplifiedchinese"
 	"golang.org/x/text/encoding/unicode"
 	"golang.org/x/text/encoding/unicode/utf32"
+
+	"github.com/repomcp/repomcp/internal/message"
 )
 
 // Charset is an encoding other than UTF-8 in which each character has bytes of
@@ -50,7 +52,7 @@ var unicodeCharsets = map[string]Charset{
 // not known, and for encodings that switch between tables as they go, such as
 // ISO-2022-JP.
 func Find(name string) (Charset, bool) {
-	if rest, ok := strings.CutPrefix(foldCase(name), "utf"); ok {
+	if rest, ok := strings.CutPrefix(message.FoldCase(name), "utf"); ok {
 		c, ok := unicodeCharsets["utf"+strings.TrimPrefix(rest, "-")]
 		return c, ok
 	}
@@ -60,7 +62,7 @@ func Find(name string) (Charset, bool) {
 		return Charset{}, false
 	}
 	capital, err := known.NewEncoder().String("A")
-	return Charset{encoding: known, ASCII: err == nil && capital == "A", pairs: pairs[foldCase(name)]}, true
+	return Charset{encoding: known, ASCII: err == nil && capital == "A", pairs: pairs[message.FoldCase(name)]}, true
 }
 
 // Encoder encodes the characters of one content.

@@ -8,21 +8,12 @@ import (
 	"strings"
 )
 
-// letters are the bytes that have a letter of their own in C.
-var letters = map[byte]byte{
-	'\a': 'a', '\b': 'b', '\t': 't', '\n': 'n', '\v': 'v', '\f': 'f', '\r': 'r', '"': '"', '\\': '\\',
-}
-
-// bytesOf are the same by their letters.
-var bytesOf = invert(letters)
-
-func invert(m map[byte]byte) map[byte]byte {
-	inverse := make(map[byte]byte, len(m))
-	for key, value := range m {
-		inverse[value] = key
-	}
-	return inverse
-}
+// named are the bytes that have a letter of their own in C, and letters are these, in
+// the same order.
+const (
+	named   = "\a\b\t\n\v\f\r\"\\"
+	letters = `abtnvfr"\`
+)
 
 // plain bytes stand for themselves: those of ASCII that are seen, and no quotes or
 // backslashes.
@@ -47,8 +38,8 @@ func AppendPath(b []byte, prefix, path string) []byte {
 
 // AppendByte writes a byte as an escape: a letter, or three octal digits.
 func AppendByte(b []byte, c byte) []byte {
-	if letter, named := letters[c]; named {
-		return append(b, '\\', letter)
+	if i := strings.IndexByte(named, c); i >= 0 {
+		return append(b, '\\', letters[i])
 	}
 	return append(b, '\\', '0'+c>>6, '0'+c>>3&7, '0'+c&7)
 }
@@ -81,8 +72,8 @@ func cutEscape(text []byte) (c byte, rest []byte, ok bool) {
 	if len(text) == 0 {
 		return 0, nil, false
 	}
-	if c, ok := bytesOf[text[0]]; ok {
-		return c, text[1:], true
+	if i := strings.IndexByte(letters, text[0]); i >= 0 {
+		return named[i], text[1:], true
 	}
 	if len(text) < digits || text[0] > '3' {
 		return 0, nil, false

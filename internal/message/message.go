@@ -44,7 +44,7 @@ func CutSubject(s string) (subject, rest string) {
 }
 
 // FoldCase makes texts equal that differ in the case of ASCII letters only, which
-// is all that git looks at in keys, addresses and names of people.
+// is all that git looks at in keys, addresses, and names of people and of encodings.
 func FoldCase(s string) string {
 	b := []byte(s)
 	for i, c := range b {

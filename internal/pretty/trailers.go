@@ -1,8 +1,10 @@
 package pretty
 
 import (
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/repomcp/repomcp/internal/message"
 )
@@ -85,35 +87,22 @@ func (t *trailerOptions) set(m *meter, o option) bool {
 	return true
 }
 
+// literalCodes are those that separators may have, compiled when they are needed.
+var literalCodes = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`%([%n]|x[[:xdigit:]]{2})`) })
+
 // literal expands %n, %x and %% only.
 func literal(s string) *string {
-	var b strings.Builder
-	for {
-		before, rest, found := strings.Cut(s, "%")
-		b.WriteString(before)
-		if !found {
-			text := b.String()
-			return &text
-		}
-		s = rest
-		switch next := byteAt(rest, 0); next {
+	text := literalCodes().ReplaceAllStringFunc(s, func(code string) string {
+		switch code[1] {
 		case '%':
-			b.WriteString("%")
-			s = rest[1:]
-			continue
+			return "%"
 		case 'n':
-			b.WriteString("\n")
-			s = rest[1:]
-			continue
-		case 'x':
-			if code, ok := hexByte(rest[1:]); ok {
-				b.WriteString(code)
-				s = rest[3:]
-				continue
-			}
+			return "\n"
 		}
-		b.WriteString("%")
-	}
+		char, _ := hexByte(code[2:])
+		return char
+	})
+	return &text
 }
 
 // showTrailers writes the block, as it is or as the options ask for.

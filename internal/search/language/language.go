@@ -29,29 +29,19 @@ import (
 //go:embed table.txt
 var text string
 
-// table is text in maps. Languages are called by their names.
-type table struct {
-	aliases      map[string]string
-	files        map[string][]string
-	extensions   map[string][]string
-	interpreters map[string][]string
-}
-
-var facts = sync.OnceValue(func() *table {
-	t := &table{
-		aliases: map[string]string{}, files: map[string][]string{}, extensions: map[string][]string{},
-		interpreters: map[string][]string{},
-	}
-	lists := map[string]map[string][]string{"file": t.files, "extension": t.extensions, "interpreter": t.interpreters}
+// facts are text in maps: the names of languages by what is known of them (alias, file,
+// extension or interpreter), and by its value.
+var facts = sync.OnceValue(func() map[string]map[string][]string {
+	t := map[string]map[string][]string{}
 	for line := range strings.Lines(text) {
 		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
-		switch {
-		case len(fields) < 3: // the head
-		case fields[0] == "alias":
-			t.aliases[fields[1]] = fields[2]
-		default:
-			lists[fields[0]][fields[1]] = fields[2:]
+		if len(fields) < 3 { // the head
+			continue
 		}
+		if t[fields[0]] == nil {
+			t[fields[0]] = map[string][]string{}
+		}
+		t[fields[0]][fields[1]] = fields[2:]
 	}
 	return t
 })
@@ -86,13 +76,14 @@ func Parse(names ...string) (Set, error) {
 	for _, name := range names {
 		// Linguist writes spaces in names as underscores, GitHub's users as dashes.
 		key := strings.ReplaceAll(strings.ToLower(name), " ", "_")
-		language, ok := facts().aliases[key]
+		languages, ok := facts()["alias"][key]
 		if !ok {
-			if language, ok = facts().aliases[strings.ReplaceAll(key, "-", "_")]; !ok {
-				return Set{}, &UnknownError{name, closeTo(key)}
-			}
+			languages, ok = facts()["alias"][strings.ReplaceAll(key, "-", "_")]
 		}
-		s.names[language] = true
+		if !ok {
+			return Set{}, &UnknownError{name, closeTo(key)}
+		}
+		s.names[languages[0]] = true
 	}
 	s.scripted = s.hasInterpreter()
 	return s, nil
@@ -105,9 +96,9 @@ const maxClose = 5
 func closeTo(key string) []string {
 	var names []string
 	for n := len(key); n >= 2 && len(names) == 0; n-- {
-		for alias, name := range facts().aliases {
-			if strings.HasPrefix(alias, key[:n]) && !slices.Contains(names, name) {
-				names = append(names, name)
+		for alias, languages := range facts()["alias"] {
+			if strings.HasPrefix(alias, key[:n]) && !slices.Contains(names, languages[0]) {
+				names = append(names, languages[0])
 			}
 		}
 	}
@@ -140,7 +131,7 @@ func (s Set) ByName(path string) Answer {
 
 // hasInterpreter reports whether a first line may name one of the languages.
 func (s Set) hasInterpreter() bool {
-	for _, languages := range facts().interpreters {
+	for _, languages := range facts()["interpreter"] {
 		if slices.ContainsFunc(languages, s.has) {
 			return true
 		}
@@ -154,7 +145,7 @@ const headBytes = 256
 // ByFirstLine asks the beginning of a file's content, where its name is unsure.
 func (s Set) ByFirstLine(content []byte) bool {
 	content = content[:min(len(content), headBytes)]
-	return slices.ContainsFunc(facts().interpreters[interpreter(content)], s.has)
+	return slices.ContainsFunc(facts()["interpreter"][interpreter(content)], s.has)
 }
 
 func (s Set) has(language string) bool { return s.names[language] }
@@ -162,13 +153,13 @@ func (s Set) has(language string) bool { return s.names[language] }
 // byName returns the languages that a name allows. The longest known extension
 // counts.
 func byName(name string) []string {
-	if found := facts().files[name]; found != nil {
+	if found := facts()["file"][name]; found != nil {
 		return found
 	}
 	name = strings.ToLower(name)
 	for i := range len(name) {
 		if name[i] == '.' {
-			if found := facts().extensions[name[i:]]; found != nil {
+			if found := facts()["extension"][name[i:]]; found != nil {
 				return found
 			}
 		}

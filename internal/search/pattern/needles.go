@@ -7,9 +7,8 @@ import (
 
 // needles are words of which a matching line contains at least one.
 type needles struct {
-	fixed  [][]byte
-	folded []foldedText
-	ks     bool // a folded one has a letter that is written beyond ASCII too
+	words []needle
+	ks    bool // a folded one has a letter that is written beyond ASCII too
 }
 
 // newNeedles. When one word is in any case, all are looked for so: what is found
@@ -21,11 +20,7 @@ func newNeedles(words []word) *needles {
 		fold = fold || w.fold && hasLetters(w.text)
 	}
 	for _, w := range words {
-		if !fold || !isASCII(w.text) {
-			n.fixed = append(n.fixed, []byte(w.text))
-			continue
-		}
-		n.folded = append(n.folded, foldedText(strings.ToLower(w.text)))
+		n.words = append(n.words, newNeedle(w.text, fold && isASCII(w.text)))
 		n.ks = n.ks || w.fold && hasKS(w.text)
 	}
 	return n
@@ -64,14 +59,17 @@ func (n *needles) fit(text []byte, at *places) bool {
 // next returns the first place of any needle at or after from, or -1.
 func (n *needles) next(text []byte, from int, at *places) int {
 	if len(at.next) == 0 {
-		for range len(n.fixed) + len(n.folded) {
+		for range n.words {
 			at.next = append(at.next, -1)
 		}
 	}
 	first := len(text)
-	for i := range at.next {
+	for i, word := range n.words {
 		if at.next[i] < from {
-			at.next[i] = n.index(text, from, i)
+			at.next[i] = len(text)
+			if found := word.index(text[from:]); found >= 0 {
+				at.next[i] = from + found
+			}
 		}
 		first = min(first, at.next[i])
 	}
@@ -79,17 +77,4 @@ func (n *needles) next(text []byte, from int, at *places) int {
 		return -1
 	}
 	return first
-}
-
-func (n *needles) index(text []byte, from, i int) int {
-	var found int
-	if i < len(n.fixed) {
-		found = bytes.Index(text[from:], n.fixed[i])
-	} else {
-		found = n.folded[i-len(n.fixed)].index(text[from:])
-	}
-	if found < 0 {
-		return len(text)
-	}
-	return from + found
 }

@@ -135,12 +135,10 @@ func compile(t Term, fold bool) (matcher, *Error) {
 	switch {
 	case t.Regexp:
 		return compileExpression(t.Text, fold)
-	case fold && isASCII(t.Text) && !hasKS(t.Text):
-		return foldedText(strings.ToLower(t.Text)), nil
-	case fold:
+	case fold && (!isASCII(t.Text) || hasKS(t.Text)):
 		return compileExpression(quote(t.Text), fold)
 	default:
-		return fixedText(t.Text), nil
+		return newNeedle(t.Text, fold), nil
 	}
 }
 

@@ -1,59 +1,59 @@
 package pattern
 
-import "bytes"
+import (
+	"bytes"
+	"strings"
+)
 
-// fixedText is bytes to be found as they are.
-type fixedText string
+// needle is a fixed text: its bytes as they are, or ASCII in any case.
+type needle struct {
+	text []byte // in lower case when fold is set
+	fold bool
+}
 
-func (f fixedText) line(text []byte, from int, _ *places) (start, end int) {
-	i := bytes.Index(text[from:], []byte(f))
+func newNeedle(text string, fold bool) needle {
+	if fold {
+		text = strings.ToLower(text)
+	}
+	return needle{[]byte(text), fold}
+}
+
+func (n needle) line(text []byte, from int, _ *places) (start, end int) {
+	i := n.index(text[from:])
 	if i < 0 {
 		return -1, -1
 	}
 	return lineAround(text, from+i)
 }
 
-func (f fixedText) spans(line []byte, to []Span, limit int) []Span {
-	return spansOf(line, to, limit, len(f), func(rest []byte) int { return bytes.Index(rest, []byte(f)) })
-}
-
-func (f fixedText) cost() int { return 1 }
-
-// foldedText is ASCII in lower case, to be found in any case.
-type foldedText string
-
-func (f foldedText) line(text []byte, from int, _ *places) (start, end int) {
-	i := f.index(text[from:])
-	if i < 0 {
-		return -1, -1
-	}
-	return lineAround(text, from+i)
-}
-
-func (f foldedText) spans(line []byte, to []Span, limit int) []Span {
-	return spansOf(line, to, limit, len(f), f.index)
-}
-
-func (f foldedText) cost() int { return 1 }
-
-// spansOf collects the places of a text of that length that do not overlap.
-func spansOf(line []byte, to []Span, limit, length int, index func([]byte) int) []Span {
+// spans appends the places of the text that do not overlap.
+func (n needle) spans(line []byte, to []Span, limit int) []Span {
 	for from := 0; limit > 0; limit-- {
-		i := index(line[from:])
+		i := n.index(line[from:])
 		if i < 0 {
 			break
 		}
-		to = append(to, Span{from + i, from + i + length})
-		from += i + length
+		to = append(to, Span{from + i, from + i + len(n.text)})
+		from += i + len(n.text)
 	}
 	return to
 }
 
-// index returns the first place of the text, or -1. It looks for the rarest of its
-// bytes in both cases, many bytes at a time, and compares the rest there.
-func (f foldedText) index(text []byte) int {
-	rare := f.rarest()
-	low := f[rare]
+func (n needle) cost() int { return 1 }
+
+// index returns the first place of the text, or -1.
+func (n needle) index(text []byte) int {
+	if !n.fold {
+		return bytes.Index(text, n.text)
+	}
+	return indexFolded(text, n.text)
+}
+
+// indexFolded returns the first place of a word in any case, or -1. It looks for the
+// rarest of its bytes in both cases, many bytes at a time, and compares the rest there.
+func indexFolded(text, word []byte) int {
+	rare := rarest(word)
+	low := word[rare]
 	up := low
 	if 'a' <= low && low <= 'z' {
 		up = low - ('a' - 'A')
@@ -70,10 +70,10 @@ func (f foldedText) index(text []byte) int {
 		}
 		at := min(nextLow, nextUp)
 		start := at - rare
-		if start+len(f) > len(text) {
+		if start+len(word) > len(text) {
 			return -1
 		}
-		if f.equal(text[start : start+len(f)]) {
+		if equalFolded(text[start:start+len(word)], word) {
 			return start
 		}
 		from = at + 1
@@ -88,9 +88,9 @@ func indexFrom(text []byte, from int, c byte) int {
 	return len(text)
 }
 
-func (f foldedText) equal(text []byte) bool {
+func equalFolded(text, word []byte) bool {
 	for i, c := range text {
-		if lower(c) != f[i] {
+		if lower(c) != word[i] {
 			return false
 		}
 	}
@@ -102,10 +102,10 @@ func (f foldedText) equal(text []byte) bool {
 const common = " etnaoirsdlcupmfhgb_y.vw(),\t1x0k=\"2/:;*-j3q4z{}5678[]9"
 
 // rarest returns the place of the byte that source code has least of.
-func (f foldedText) rarest() int {
+func rarest(word []byte) int {
 	best, at := -1, 0
-	for i := range len(f) {
-		rank := bytes.IndexByte([]byte(common), f[i])
+	for i, c := range word {
+		rank := strings.IndexByte(common, c)
 		if rank < 0 {
 			return i
 		}
