@@ -19,10 +19,17 @@ const module = "github.com/repomcp/repomcp/"
 // arrows say which of the module's packages each package may import. What is
 // not here may not be.
 var arrows = map[string][]string{
-	"cmd/repomcp": {"client", "internal/access", "internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/admin", "internal/archive", "internal/cache", "internal/cli", "internal/doctor", "internal/fastopen", "internal/forwarded", "internal/history", "internal/httpx", "internal/limits", "internal/links", "internal/mcp", "internal/metrics", "internal/refresh", "internal/remote", "internal/repos", "internal/resources", "internal/search", "internal/statuspage", "internal/stdio", "internal/telemetry", "internal/tools", "internal/tools/prompts", "internal/watch"},
+	"cmd/repomcp": {"client", "internal/access", "internal/access/oauth", "internal/access/rules",
+		"internal/access/tokens", "internal/admin", "internal/archive", "internal/cache", "internal/cli",
+		"internal/doctor", "internal/fastopen", "internal/forwarded", "internal/history", "internal/httpx",
+		"internal/limits", "internal/links", "internal/mcp", "internal/metrics", "internal/refresh",
+		"internal/remote", "internal/repos", "internal/resources", "internal/search", "internal/statuspage",
+		"internal/stdio", "internal/telemetry", "internal/tools", "internal/tools/prompts",
+		"internal/watch"},
 	// What its commands share, and those that ask a server instead of being one.
-	"internal/cli":    {},
-	"internal/remote": {"client", "client/checkout", "client/unpack", "internal/cli", "internal/credentials", "internal/fastopen"},
+	"internal/cli": {},
+	"internal/remote": {"client", "client/checkout", "client/unpack", "internal/cli", "internal/credentials",
+		"internal/fastopen"},
 	"client":          {"internal/binary"},
 	"client/checkout": {"client", "client/unpack"},
 	"client/unpack":   {},
@@ -40,58 +47,77 @@ var arrows = map[string][]string{
 	// A file says who may read what; whoever answers asks a repos.View.
 	"internal/access/rules": {"internal/access", "internal/lru", "internal/operatorfile", "internal/wildmatch"},
 	"internal/operatorfile": {},
-	"internal/httpx":        {"internal/access", "internal/binary", "internal/forwarded", "internal/httpx/conns", "internal/limits", "internal/links", "internal/mcp", "internal/mcp/duplex", "internal/panics", "internal/resources", "internal/statuspage"},
+	"internal/httpx": {"internal/access", "internal/binary", "internal/forwarded", "internal/httpx/conns",
+		"internal/limits", "internal/links", "internal/mcp", "internal/mcp/duplex", "internal/panics",
+		"internal/resources", "internal/statuspage"},
 	// What a browser is shown: httpx alone knows how it gets there.
 	"internal/statuspage": {"internal/access", "internal/repos"},
 	// What the operator asks: nothing that serves clients knows of it.
-	"internal/admin":     {"internal/repos"},
-	"internal/doctor":    {"internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/cache", "internal/limits", "internal/links", "internal/panics", "internal/refresh", "internal/repos"},
-	"internal/metrics":   {"internal/cache", "internal/httpx", "internal/limits", "internal/mcp", "internal/refresh", "internal/repos", "internal/watch", "internal/workers"},
+	"internal/admin": {"internal/repos"},
+	"internal/doctor": {"internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/cache",
+		"internal/limits", "internal/links", "internal/panics", "internal/refresh", "internal/repos"},
+	"internal/metrics": {"internal/cache", "internal/httpx", "internal/limits", "internal/mcp", "internal/refresh",
+		"internal/repos", "internal/watch", "internal/workers"},
 	"internal/telemetry": {"internal/httpx", "internal/mcp", "internal/resources"},
-	"internal/mcp":       {"internal/access", "internal/archive", "internal/binary", "internal/limits", "internal/links", "internal/repos", "internal/repos/newest", "internal/resources", "internal/watch"},
+	"internal/mcp": {"internal/access", "internal/archive", "internal/binary", "internal/limits",
+		"internal/links", "internal/repos", "internal/repos/newest", "internal/resources", "internal/watch"},
 	// One client, both ways; WebSocket and stdio are two ways to carry it.
-	"internal/mcp/duplex": {"internal/binary", "internal/limits", "internal/mcp", "internal/panics", "internal/resources"},
-	"internal/stdio":      {"internal/binary", "internal/mcp", "internal/mcp/duplex", "internal/panics"},
-	"internal/resources":  {"internal/access", "internal/archive", "internal/binary", "internal/cache", "internal/limits", "internal/links", "internal/lru", "internal/refresh", "internal/repos"},
-	"internal/refresh":    {"internal/panics", "internal/repos"},
-	"internal/watch":      {"internal/access", "internal/panics", "internal/repos", "internal/resources"},
+	"internal/mcp/duplex": {"internal/binary", "internal/limits", "internal/mcp", "internal/panics",
+		"internal/resources"},
+	"internal/stdio": {"internal/binary", "internal/mcp", "internal/mcp/duplex", "internal/panics"},
+	"internal/resources": {"internal/access", "internal/archive", "internal/binary", "internal/cache",
+		"internal/limits", "internal/links", "internal/lru", "internal/refresh", "internal/repos"},
+	"internal/refresh": {"internal/panics", "internal/repos"},
+	"internal/watch":   {"internal/access", "internal/panics", "internal/repos", "internal/resources"},
 	"internal/tools": {
-		"internal/archive", "internal/binary", "internal/cquote", "internal/diff", "internal/history", "internal/lfs", "internal/limits", "internal/lru", "internal/mailmap", "internal/repos",
-		"internal/resources", "internal/search", "internal/search/pattern", "internal/tools/excerpt", "internal/tools/glob", "internal/tools/spelling",
+		"internal/archive", "internal/binary", "internal/cquote", "internal/diff", "internal/history", "internal/lfs",
+		"internal/limits", "internal/lru", "internal/mailmap", "internal/repos",
+		"internal/resources", "internal/search", "internal/search/pattern", "internal/tools/excerpt",
+		"internal/tools/glob", "internal/tools/spelling",
 	},
 	"internal/tools/excerpt":  {"internal/diff"},
 	"internal/tools/glob":     {"internal/wildmatch"},
 	"internal/tools/prompts":  {},
 	"internal/tools/spelling": {},
 	"internal/search": {
-		"internal/access", "internal/diff", "internal/lru", "internal/repos", "internal/search/language", "internal/search/pattern", "internal/wildmatch", "internal/workers",
+		"internal/access", "internal/diff", "internal/lru", "internal/repos", "internal/search/language",
+		"internal/search/pattern", "internal/wildmatch", "internal/workers",
 	},
 	"internal/search/language": {},
 	"internal/search/pattern":  {},
 	"internal/archive": {
-		"internal/access", "internal/archive/attributes", "internal/archive/content", "internal/archive/delta", "internal/archive/pathspec",
-		"internal/archive/tar", "internal/archive/tree", "internal/archive/zip", "internal/compress/gzip", "internal/compress/xz",
-		"internal/compress/zstd", "internal/lfs", "internal/lru", "internal/pretty", "internal/repos", "internal/workers",
+		"internal/access", "internal/archive/attributes", "internal/archive/content", "internal/archive/delta",
+		"internal/archive/pathspec",
+		"internal/archive/tar", "internal/archive/tree", "internal/archive/zip", "internal/compress/gzip",
+		"internal/compress/xz",
+		"internal/compress/zstd", "internal/lfs", "internal/lru", "internal/pretty", "internal/repos",
+		"internal/workers",
 	},
 	// Which entries, what differs between two, what they contain, and how they
 	// are framed: none knows the package that puts them together.
 	"internal/archive/content": {
-		"internal/archive/convert", "internal/archive/subst", "internal/archive/tree", "internal/lfs", "internal/pretty", "internal/repos",
+		"internal/archive/convert", "internal/archive/subst", "internal/archive/tree", "internal/lfs",
+		"internal/pretty", "internal/repos",
 	},
 	"internal/archive/delta": {"internal/archive/tree", "internal/repos"},
 	"internal/archive/tree": {
-		"internal/archive/attributes", "internal/archive/convert", "internal/archive/pathspec", "internal/pretty", "internal/repos",
+		"internal/archive/attributes", "internal/archive/convert", "internal/archive/pathspec", "internal/pretty",
+		"internal/repos",
 	},
-	"internal/history": {"internal/charset", "internal/commitgraph", "internal/cquote", "internal/diff", "internal/lru", "internal/mailmap", "internal/message", "internal/repos", "internal/repos/newest"},
+	"internal/history": {"internal/charset", "internal/commitgraph", "internal/cquote", "internal/diff", "internal/lru",
+		"internal/mailmap", "internal/message", "internal/repos", "internal/repos/newest"},
 	"internal/mailmap": {"internal/message", "internal/repos"},
-	"internal/pretty":  {"internal/charset", "internal/mailmap", "internal/message", "internal/repos", "internal/repos/newest", "internal/wildmatch"},
+	"internal/pretty": {"internal/charset", "internal/mailmap", "internal/message", "internal/repos",
+		"internal/repos/newest", "internal/wildmatch"},
 	"internal/repos": {
-		"internal/charset", "internal/commitgraph", "internal/gitconfig", "internal/lru", "internal/message", "internal/objects",
+		"internal/charset", "internal/commitgraph", "internal/gitconfig", "internal/lru", "internal/message",
+		"internal/objects",
 		"internal/panics", "internal/repos/quarantine", "internal/repos/stamp",
 	},
 	"internal/diff": {},
 	"internal/objects": {
-		"internal/gitconfig", "internal/objects/files", "internal/objects/loose", "internal/objects/object", "internal/objects/pack",
+		"internal/gitconfig", "internal/objects/files", "internal/objects/loose", "internal/objects/object",
+		"internal/objects/pack",
 	},
 	"internal/objects/pack": {
 		"internal/inflate", "internal/lru", "internal/objects/files", "internal/objects/object", "internal/panics",
@@ -150,24 +176,28 @@ var arrows = map[string][]string{
 // fences say which packages may import a library, by the beginning of its
 // path. Tests are free to.
 var fences = map[string][]string{
-	"github.com/labstack/echo":     {"internal/httpx"},
-	"github.com/coder/websocket":   {"client", "internal/httpx"},
-	"github.com/mark3labs/mcp-go":  {"internal/mcp", "internal/tools", "internal/tools/prompts"},
-	"github.com/go-git":            {"internal/repos", "bench"},
-	"github.com/klauspost":         {"client/unpack", "internal/archive/zip", "internal/compress/gzip", "internal/compress/zstd"},
-	"github.com/ulikunitz":         {"internal/compress/xz"},
-	"github.com/redis":             {"cmd/repomcp", "internal/cache", "internal/doctor", "internal/links"},
-	"github.com/fsnotify":          {"internal/watch"},
-	"github.com/sony/gobreaker":    {"internal/cache", "internal/links"},
-	"github.com/minio":             {"internal/cache"},
-	"gocloud.dev":                  {"internal/cache"},
-	"github.com/spf13":             {"cmd/repomcp", "internal/cli", "internal/remote"},
-	"github.com/knadh":             {"internal/cli"},
-	"go.yaml.in":                   {"internal/access/rules"},
-	"github.com/schollz":           {"internal/remote"},
-	"os/exec":                      {"client", "internal/compress/compresstest", "internal/gittest", "internal/refresh", "bench"},
-	"unsafe":                       {},
-	"net/http":                     {"client", "internal/access/oauth", "internal/access/oauth/issuertest", "internal/admin", "internal/doctor", "internal/fastopen", "internal/httpx", "internal/httpx/conns", "internal/metrics", "internal/refresh", "internal/telemetry", "bench"},
+	"github.com/labstack/echo":    {"internal/httpx"},
+	"github.com/coder/websocket":  {"client", "internal/httpx"},
+	"github.com/mark3labs/mcp-go": {"internal/mcp", "internal/tools", "internal/tools/prompts"},
+	"github.com/go-git":           {"internal/repos", "bench"},
+	"github.com/klauspost": {"client/unpack", "internal/archive/zip", "internal/compress/gzip",
+		"internal/compress/zstd"},
+	"github.com/ulikunitz":      {"internal/compress/xz"},
+	"github.com/redis":          {"cmd/repomcp", "internal/cache", "internal/doctor", "internal/links"},
+	"github.com/fsnotify":       {"internal/watch"},
+	"github.com/sony/gobreaker": {"internal/cache", "internal/links"},
+	"github.com/minio":          {"internal/cache"},
+	"gocloud.dev":               {"internal/cache"},
+	"github.com/spf13":          {"cmd/repomcp", "internal/cli", "internal/remote"},
+	"github.com/knadh":          {"internal/cli"},
+	"go.yaml.in":                {"internal/access/rules"},
+	"github.com/schollz":        {"internal/remote"},
+	"os/exec": {"client", "internal/compress/compresstest", "internal/gittest", "internal/refresh",
+		"bench"},
+	"unsafe": {},
+	"net/http": {"client", "internal/access/oauth", "internal/access/oauth/issuertest",
+		"internal/admin", "internal/doctor", "internal/fastopen", "internal/httpx", "internal/httpx/conns",
+		"internal/metrics", "internal/refresh", "internal/telemetry", "bench"},
 	"github.com/prometheus":        {"internal/metrics", "internal/telemetry"},
 	"go.opentelemetry.io":          {"internal/telemetry"},
 	"google.golang.org/protobuf":   {"internal/telemetry"},
@@ -192,7 +222,8 @@ type goPackage struct {
 // packages lists those of the larger build: the tag adds imports.
 func packages(t *testing.T) []goPackage {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-tags", "cloud", "-json=ImportPath,Doc,Imports,GoFiles,IgnoredGoFiles", "./...").Output()
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-tags", "cloud",
+		"-json=ImportPath,Doc,Imports,GoFiles,IgnoredGoFiles", "./...").Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -236,7 +267,8 @@ func TestImportsFollowTheArrows(t *testing.T) {
 
 // viewless are the packages that may reach a repository past the view of a visitor:
 // the operator's own work.
-var viewless = []string{"cmd/repomcp", "internal/admin", "internal/doctor", "internal/metrics", "internal/watch", "internal/repos", "internal/repos/repostest", "bench"}
+var viewless = []string{"cmd/repomcp", "internal/admin", "internal/doctor", "internal/metrics", "internal/watch",
+	"internal/repos", "internal/repos/repostest", "bench"}
 
 // What serves visitors is given repos.Views, so that it cannot forget to ask who asks.
 func TestVisitorsReachRepositoriesByTheirViews(t *testing.T) {
@@ -279,7 +311,8 @@ func TestTheProgramStartsWithoutHeavyPackages(t *testing.T) {
 		}
 		dependencies := strings.Fields(string(out))
 		if !slices.Contains(dependencies, "github.com/mark3labs/mcp-go/mcp") {
-			t.Errorf("with the tags %q the program has %d dependencies, and not the one that brings them", tags, len(dependencies))
+			t.Errorf("with the tags %q the program has %d dependencies, and not the one that brings them", tags,
+				len(dependencies))
 		}
 		for _, dependency := range dependencies {
 			for _, library := range heavy {

@@ -76,7 +76,8 @@ func run(ctx context.Context, args []string) error {
 	}
 	b.progress("building repomcp")
 	// As a release is built: with libc it starts a millisecond later.
-	const build = `exec env CGO_ENABLED=0 go build -trimpath -ldflags="-s -w" -o "$1" github.com/repomcp/repomcp/cmd/repomcp`
+	const build = `CGO_ENABLED=0 exec go build -trimpath -ldflags='-s -w' -o "$1" \
+		github.com/repomcp/repomcp/cmd/repomcp`
 	if _, err := shell(ctx, nil, build, b.binary()); err != nil {
 		return fmt.Errorf("go build: %w", err)
 	}
@@ -171,7 +172,8 @@ func (b *bench) compare(ctx context.Context, p place, r result) (err error) {
 				return fmt.Errorf("%s: %w", one.name, err)
 			}
 			r.usages[one.name] = append(r.usages[one.name], u)
-			b.progress("%s, %s, round %d of %d, %s: %.3f s", r.corpus.title, r.title, round+1, rounds, one.name, u[wall])
+			b.progress("%s, %s, round %d of %d, %s: %.3f s", r.corpus.title, r.title, round+1, rounds, one.name,
+				u[wall])
 		}
 	}
 	return nil

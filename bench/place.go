@@ -111,7 +111,8 @@ func (p *place) start(ctx context.Context, command string) (address string, pid 
 	// An interrupted run ends the server as well, but after its last reply.
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	cmd := exec.CommandContext(ctx, "sh", "-c", commands+command) //nolint:gosec // our own
-	cmd.Env, cmd.Stderr, cmd.WaitDelay = append(slices.Clone(p.near), "HOST="+host, "PORT="+port), os.Stderr, stopTimeout
+	cmd.Env = append(slices.Clone(p.near), "HOST="+host, "PORT="+port)
+	cmd.Stderr, cmd.WaitDelay = os.Stderr, stopTimeout
 	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) }
 	p.closers = append(p.closers, func() {
 		stop()
@@ -199,5 +200,6 @@ func (p *place) run(
 	if err := os.MkdirAll(dir, 0o750); err != nil {
 		return u, err
 	}
-	return measureCommand(ctx, command, append(slices.Clone(environment), "DIR="+dir, fmt.Sprint("ROUND=", round)), server)
+	return measureCommand(ctx, command, append(slices.Clone(environment), "DIR="+dir, fmt.Sprint("ROUND=", round)),
+		server)
 }

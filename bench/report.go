@@ -17,8 +17,8 @@ func (b *bench) report(ctx context.Context) string {
 	for line := range strings.Lines(machine) {
 		fmt.Fprintf(w, "* %s\n", strings.TrimSpace(line))
 	}
-	fmt.Fprintf(w, "* the run took %s\n\nFigures are medians of the rounds; × is the median of the rounds' own ratios "+
-		"to the first row.\n", time.Since(b.start).Round(time.Second))
+	fmt.Fprintf(w, "* the run took %s\n\nFigures are medians of the rounds; × is the median of the rounds' own "+
+		"ratios to the first row.\n", time.Since(b.start).Round(time.Second))
 	if b.quick {
 		w.WriteString("\n**A trial on small repositories: the verdicts mean nothing.**\n")
 	}

@@ -63,15 +63,16 @@ type target struct {
 func readTables(ctx context.Context) (t tables, err error) {
 	text, err := shell(ctx, nil, commands+"tables")
 	for line := range strings.Lines(text) {
-		row := append(strings.Split(strings.TrimSuffix(line, "\n"), "\t"), make([]string, 6)...) // what is left out is ""
+		// What is left out is "".
+		row := append(strings.Split(strings.TrimSuffix(line, "\n"), "\t"), make([]string, 6)...)
 		switch row[0] {
 		case "corpus":
 			rounds, _ := strconv.Atoi(row[3])
 			t.corpora = append(t.corpora, corpus{key: row[1], title: row[2], rounds: rounds})
 		case "comparison":
 			rounds, _ := strconv.Atoi(row[4])
-			t.comparisons = append(t.comparisons, comparison{key: row[1], corpora: strings.Fields(row[2]), title: row[3],
-				rounds: rounds, far: row[5] == "far", change: row[6]})
+			t.comparisons = append(t.comparisons, comparison{key: row[1], corpora: strings.Fields(row[2]),
+				title: row[3], rounds: rounds, far: row[5] == "far", change: row[6]})
 		case "contestant":
 			k := &t.comparisons[len(t.comparisons)-1]
 			k.contestants = append(k.contestants, contestant{row[1], row[2], row[3] == "server", row[4], row[5]})
@@ -81,8 +82,8 @@ func readTables(ctx context.Context) (t tables, err error) {
 			if of < 0 || failed != nil {
 				return t, fmt.Errorf("contestants.sh: there is no target %q", line)
 			}
-			t.targets = append(t.targets, target{row[1], row[2], strings.Fields(row[3]), row[4], row[5], quantity(of), limit,
-				row[8] == "worst"})
+			t.targets = append(t.targets, target{row[1], row[2], strings.Fields(row[3]), row[4], row[5], quantity(of),
+				limit, row[8] == "worst"})
 		}
 	}
 	return t, err

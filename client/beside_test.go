@@ -38,7 +38,8 @@ func TestFetchReadsStreamsBesideMessages(t *testing.T) {
 	for _, mode := range modes {
 		t.Run(string(mode), func(t *testing.T) {
 			c := connectPeer(t, mode, client.Options{}, serveWhole)
-			for uri, want := range map[string]string{"text://abc": "abc", "text://": "", "noise://": string(noise), "noise://unknown": string(noise), "text://unknown": "unknown"} {
+			for uri, want := range map[string]string{"text://abc": "abc", "text://": "", "noise://": string(noise),
+				"noise://unknown": string(noise), "text://unknown": "unknown"} {
 				got, err := fetch(t, c, uri)
 				if err != nil || string(got) != want {
 					t.Errorf("%s: %d bytes of %d, %v", uri, len(got), len(want), err)
@@ -48,7 +49,8 @@ func TestFetchReadsStreamsBesideMessages(t *testing.T) {
 					t.Errorf("stream of %s: %v", uri, err)
 					continue
 				}
-				if got, err := io.ReadAll(d); err != nil || string(got) != want || d.Size != int64(len(want)) && d.Size != -1 {
+				if got, err := io.ReadAll(d); err != nil || string(got) != want || d.Size != int64(len(want)) &&
+					d.Size != -1 {
 					t.Errorf("stream of %s: %d bytes of %d, %v; %+v", uri, len(got), len(want), err, d)
 				}
 			}
@@ -173,20 +175,23 @@ var streamFaults = []struct {
 		p.refer(r, ref)
 		p.piece(binary.CreditFrame(ref.Stream, 0, 1))
 	}},
-	{"the bytes of a stream that nobody named", "", []error{client.ErrDamaged, client.ErrNetwork}, func(p *peer, r asked) {
-		ref := refOf(noise[:1000])
-		p.refer(r, ref)
-		other := refOf(noise[:1000])
-		p.data(other.Stream, noise[:1000])
-		p.end(refWith(ref.Stream, nil), true)
-	}},
+	{"the bytes of a stream that nobody named", "", []error{client.ErrDamaged, client.ErrNetwork},
+		func(p *peer, r asked) {
+			ref := refOf(noise[:1000])
+			p.refer(r, ref)
+			other := refOf(noise[:1000])
+			p.data(other.Stream, noise[:1000])
+			p.end(refWith(ref.Stream, nil), true)
+		}},
 	{"one id for two", "", []error{client.ErrDamaged}, func(p *peer, r asked) {
 		ref := refOf(noise)
 		p.refer(r, ref, ref)
 		p.data(ref.Stream, noise[:1000])
 	}},
 	{"no id", "", []error{client.ErrDamaged}, func(p *peer, r asked) {
-		p.result(r, map[string]any{"contents": []any{map[string]any{"uri": "x", "binaryRef": map[string]any{"streamId": "1", "size": 3}}}})
+		p.result(r,
+			map[string]any{"contents": []any{map[string]any{"uri": "x", "binaryRef": map[string]any{"streamId": "1",
+				"size": 3}}}})
 	}},
 	{"larger than is taken", "", []error{client.ErrTooLarge}, func(p *peer, r asked) {
 		ref := refOf(noise)
@@ -222,18 +227,19 @@ func TestFaultsEndOneStream(t *testing.T) {
 			ran++
 			t.Run(string(mode)+"/"+fault.name, func(t *testing.T) {
 				happened := make(chan struct{})
-				c := connectPeer(t, mode, client.Options{MaxStreamSize: 1_000_000, Retries: -1}, func(p *peer, r asked) {
-					if r.Params.URI != "other://" {
-						fault.do(p, r)
-						return
-					}
-					ref := refOf(noise)
-					p.refer(r, ref)
-					p.data(ref.Stream, noise[:1000])
-					<-happened
-					p.data(ref.Stream, noise[1000:])
-					p.end(ref, true)
-				})
+				c := connectPeer(t, mode, client.Options{MaxStreamSize: 1_000_000, Retries: -1},
+					func(p *peer, r asked) {
+						if r.Params.URI != "other://" {
+							fault.do(p, r)
+							return
+						}
+						ref := refOf(noise)
+						p.refer(r, ref)
+						p.data(ref.Stream, noise[:1000])
+						<-happened
+						p.data(ref.Stream, noise[1000:])
+						p.end(ref, true)
+					})
 				client.SetPatience(c, 300*time.Millisecond)
 				other, err := c.Fetch(t.Context(), "other://")
 				if err != nil {
@@ -243,7 +249,8 @@ func TestFaultsEndOneStream(t *testing.T) {
 				if err == nil || !isAny(err, fault.want...) {
 					t.Errorf("%d bytes, %v; want %v", len(got), err, fault.want)
 				}
-				if !bytes.HasPrefix(noise, got) && !errors.Is(err, client.ErrDamaged) && fault.name != "more than is taken" {
+				if !bytes.HasPrefix(noise, got) && !errors.Is(err, client.ErrDamaged) &&
+					fault.name != "more than is taken" {
 					t.Error("other bytes were handed out")
 				}
 				close(happened)
@@ -270,10 +277,12 @@ func TestWhatIsNoFrameEndsTheConnection(t *testing.T) {
 		isFrame bool
 		raw     []byte
 	}{
-		"short frame":         {binary.ModeFrames, true, []byte("short")},
-		"unknown flags":       {binary.ModeFrames, true, binary.Frame{Stream: id, Kind: 3}.Append(nil)},
-		"large frame":         {binary.ModeFrames, true, binary.Frame{Stream: id, Payload: make([]byte, binary.MaxFrameData+1)}.Append(nil)},
-		"larger frame":        {binary.ModeFrames, true, binary.Frame{Stream: id, Payload: make([]byte, 1<<20)}.Append(nil)},
+		"short frame":   {binary.ModeFrames, true, []byte("short")},
+		"unknown flags": {binary.ModeFrames, true, binary.Frame{Stream: id, Kind: 3}.Append(nil)},
+		"large frame": {binary.ModeFrames, true,
+			binary.Frame{Stream: id, Payload: make([]byte, binary.MaxFrameData+1)}.Append(nil)},
+		"larger frame": {binary.ModeFrames, true,
+			binary.Frame{Stream: id, Payload: make([]byte, 1<<20)}.Append(nil)},
 		"text over WebSocket": {binary.ModeFrames, false, []byte("hello")},
 		"text over stdio":     {binary.ModeChunks, false, []byte("hello")},
 		"large chunk":         {binary.ModeChunks, true, append(id[:], 0, 0, 0, 0, 0x10, 0, 0, 1)},
@@ -477,7 +486,9 @@ func TestFetchTakesBase64(t *testing.T) {
 			if r.Params.TransferMode != "binary" {
 				t.Errorf("the mode %q was asked for", r.Params.TransferMode)
 			}
-			p.result(r, map[string]any{"contents": []any{map[string]any{"uri": "x", "mimeType": "application/x-test", "blob": noise}}})
+			p.result(r,
+				map[string]any{"contents": []any{map[string]any{"uri": "x", "mimeType": "application/x-test",
+					"blob": noise}}})
 		})
 		if got, err := fetch(t, c, "noise://"); err != nil || !bytes.Equal(got, noise) {
 			t.Errorf("%s: %d bytes, %v", mode, len(got), err)

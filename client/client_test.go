@@ -35,7 +35,9 @@ func newOrigin(t *testing.T, start func(http.Handler) *httptest.Server, handler 
 	o := &origin{handler: handler}
 	o.Server = start(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		o.mu.Lock()
-		o.heard = append(o.heard, strings.TrimSpace(fmt.Sprint(r.Method, " ", r.URL.Path, " ", r.Header.Get("Authorization"), " ", r.Header.Get("Cookie"))))
+		o.heard = append(o.heard,
+			strings.TrimSpace(fmt.Sprint(r.Method, " ", r.URL.Path, " ", r.Header.Get("Authorization"), " ",
+				r.Header.Get("Cookie"))))
 		o.mu.Unlock()
 		o.handler(w, r)
 	}))
@@ -91,7 +93,8 @@ func read(t *testing.T, c *client.Client) (string, error) {
 func linkTo(address string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":1,"result":{"uri":"repo://one/archive/1.tar.gz","downloadUrl":%q}}`, address)
+		_, _ = fmt.Fprintf(w,
+			`{"jsonrpc":"2.0","id":1,"result":{"uri":"repo://one/archive/1.tar.gz","downloadUrl":%q}}`, address)
 	}
 }
 
@@ -205,9 +208,15 @@ func TestErrorsAreTheServers(t *testing.T) {
 		kind, reply string
 		want        client.Error
 	}{
-		"of the protocol": {400, "application/json", `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"No such thing.","data":{"reason":"not_found"}}}`, client.Error{Operation: "resources/stream repo://one/archive/main.tar.gz", Status: 400, Code: -32602, Reason: "not_found", Message: "No such thing."}},
-		"of HTTP":         {503, "text/plain", "Busy. Come back.\n", client.Error{Operation: "resources/stream repo://one/archive/main.tar.gz", Status: 503, Message: "Busy. Come back."}},
-		"without bytes":   {200, "application/json", `{"jsonrpc":"2.0","id":1,"result":{}}`, client.Error{Operation: "resources/stream repo://one/archive/main.tar.gz", Status: 200}},
+		"of the protocol": {400, "application/json",
+			`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"No such thing.","data":{"reason":"not_found"}}}`,
+			client.Error{Operation: "resources/stream repo://one/archive/main.tar.gz", Status: 400, Code: -32602,
+				Reason: "not_found", Message: "No such thing."}},
+		"of HTTP": {503, "text/plain", "Busy. Come back.\n",
+			client.Error{Operation: "resources/stream repo://one/archive/main.tar.gz", Status: 503,
+				Message: "Busy. Come back."}},
+		"without bytes": {200, "application/json", `{"jsonrpc":"2.0","id":1,"result":{}}`,
+			client.Error{Operation: "resources/stream repo://one/archive/main.tar.gz", Status: 200}},
 	} {
 		server := newOrigin(t, httptest.NewServer, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Content-Type", c.kind)
@@ -254,7 +263,8 @@ func TestCancelledDownloadsFail(t *testing.T) {
 func TestEveryRedirectIsFollowedByGET(t *testing.T) {
 	for status, want := range map[int]bool{301: false, 302: true, 303: true, 307: true, 308: true} {
 		other := newOrigin(t, httptest.NewServer, bytesOf("content"))
-		server := newOrigin(t, httptest.NewServer, func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL+"/there", status) })
+		server := newOrigin(t, httptest.NewServer,
+			func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, other.URL+"/there", status) })
 		got, err := read(t, newClient(t, server, other.URL))
 		if want != (err == nil && got == "content" && fmt.Sprint(other.heard) == "[GET /there]") {
 			t.Errorf("%d: %q, %v, the other heard %q", status, got, err, other.heard)
@@ -268,14 +278,16 @@ func TestOnlyNamedOriginsAreFollowedTo(t *testing.T) {
 	for name, lead := range map[string]func(string) http.HandlerFunc{"downloadUrl": linkTo, "redirect": redirectTo} {
 		server := newOrigin(t, httptest.NewServer, lead(other.URL+"/secret"))
 		_, err := read(t, newClient(t, server, "https://archives.example"))
-		if !errors.Is(err, client.ErrOrigin) || !strings.Contains(err.Error(), other.URL) || strings.Contains(err.Error(), "/secret") {
+		if !errors.Is(err, client.ErrOrigin) || !strings.Contains(err.Error(), other.URL) ||
+			strings.Contains(err.Error(), "/secret") {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	if len(other.heard) != 0 {
 		t.Errorf("the other server heard %q", other.heard)
 	}
-	if _, err := client.New("https://git.example.com/mcp", client.Options{Origins: []string{"archives.example"}}); err == nil {
+	if _, err := client.New("https://git.example.com/mcp",
+		client.Options{Origins: []string{"archives.example"}}); err == nil {
 		t.Error("an origin without a scheme is taken")
 	}
 }
@@ -289,8 +301,9 @@ func TestNothingLargerIsTaken(t *testing.T) {
 		chunked bool
 		err     error
 	}{
-		"announced": {limit + 1, false, client.ErrTooLarge}, "not announced": {limit + 1, true, client.ErrTooLarge}, "far too large": {limit * 1000, true, client.ErrTooLarge},
-		"just right": {limit, false, nil}, "just right in chunks": {limit, true, nil},
+		"announced": {limit + 1, false, client.ErrTooLarge}, "not announced": {limit + 1, true, client.ErrTooLarge},
+		"far too large": {limit * 1000, true, client.ErrTooLarge},
+		"just right":    {limit, false, nil}, "just right in chunks": {limit, true, nil},
 	} {
 		told := make(chan string, 1)
 		server := newOrigin(t, httptest.NewServer, func(w http.ResponseWriter, r *http.Request) {
@@ -334,7 +347,9 @@ func TestAnExpiredLinkIsAskedForAgain(t *testing.T) {
 		}
 		got, err := read(t, newClient(t, server))
 		var refused *client.Error
-		if want != (err == nil && got == "content") || !want && (!errors.As(err, &refused) || refused.Status != http.StatusGone || refused.Operation != "download of repo://one/archive/main.tar.gz") || links.Load() > 2 {
+		if want != (err == nil && got == "content") || !want &&
+			(!errors.As(err, &refused) || refused.Status != http.StatusGone ||
+				refused.Operation != "download of repo://one/archive/main.tar.gz") || links.Load() > 2 {
 			t.Errorf("%d links have expired: %q, %v after %d", gone, got, err, links.Load())
 		}
 	}
@@ -346,7 +361,8 @@ func TestErrorsTellNoAddress(t *testing.T) {
 	other.Close()
 	server := newOrigin(t, httptest.NewServer, linkTo(other.URL+"/secret"))
 	_, err := read(t, newClient(t, server, other.URL))
-	if err == nil || strings.Contains(err.Error(), "/secret") || !strings.HasPrefix(err.Error(), "download of repo://one/archive/main.tar.gz: ") {
+	if err == nil || strings.Contains(err.Error(), "/secret") ||
+		!strings.HasPrefix(err.Error(), "download of repo://one/archive/main.tar.gz: ") {
 		t.Error(err)
 	}
 }

@@ -15,7 +15,8 @@ func TestCommitOfAnAddress(t *testing.T) {
 	expression := regexp.MustCompile(`(?:/archive/|/raw/|/sha/)(?:.*/)?([0-9a-f]{40}(?:[0-9a-f]{24})?)(?:[./]|$)`)
 	one, two := strings.Repeat("1a", 20), strings.Repeat("2b", 32)
 	pieces := []string{
-		"/archive/", "/raw/", "/sha/", "/", "/", ".", ".tar.gz", "?", "contents/", "main", "repo://", "group", "A", one, one, two,
+		"/archive/", "/raw/", "/sha/", "/", "/", ".", ".tar.gz", "?", "contents/", "main", "repo://", "group", "A", one,
+		one, two,
 		one[:39], one + "f", two[:63],
 	}
 	random := rand.New(rand.NewPCG(1, 2))

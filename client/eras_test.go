@@ -47,7 +47,8 @@ func TestEveryProtocolAndDelivery(t *testing.T) {
 					if delivery == "redirect" { // to a storage that knows nothing of commits
 						pinned, commit = "repo://team/app/archive/main."+format, ""
 					}
-					if d.URI != pinned || d.Commit != commit || d.ETag == "" || d.Size != int64(len(want)) && (d.Size != -1 || format == "tar") || d.MIMEType == "" {
+					if d.URI != pinned || d.Commit != commit || d.ETag == "" || d.Size != int64(len(want)) &&
+						(d.Size != -1 || format == "tar") || d.MIMEType == "" {
 						t.Errorf("%s: %+v", protocol, d)
 					}
 					commit = s.repo.Git("rev-parse", "main")
@@ -84,9 +85,13 @@ func TestReadAndList(t *testing.T) {
 			t.Errorf("%s: no text: %v", protocol, err)
 		}
 		for uri, want := range map[string]string{
-			"repo://":                            "[{team/app repo://team/app     -1}]",
-			"repo://team/app/contents":           "[{README.md repo://team/app/contents/README.md file 100644 " + s.repo.Git("rev-parse", "main:README.md") + "  6} {src repo://team/app/contents/src directory 040000 " + s.repo.Git("rev-parse", "main:src") + "  -1}]",
-			"repo://team/app/refs":               "[{refs/heads/main repo://team/app/refs/heads/main branch   " + s.repo.Git("rev-parse", "main") + " -1} {refs/heads/pages repo://team/app/refs/heads/pages branch   " + s.repo.Git("rev-parse", "pages") + " -1}]",
+			"repo://": "[{team/app repo://team/app     -1}]",
+			"repo://team/app/contents": "[{README.md repo://team/app/contents/README.md file 100644 " +
+				s.repo.Git("rev-parse", "main:README.md") + "  6} {src repo://team/app/contents/src directory 040000 " +
+				s.repo.Git("rev-parse", "main:src") + "  -1}]",
+			"repo://team/app/refs": "[{refs/heads/main repo://team/app/refs/heads/main branch   " +
+				s.repo.Git("rev-parse", "main") + " -1} {refs/heads/pages repo://team/app/refs/heads/pages branch   " +
+				s.repo.Git("rev-parse", "pages") + " -1}]",
 			"repo://team/app":                    "[] the resource is no list of repositories, refs or files",
 			"repo://nobody/refs":                 "[] Resource not found",
 			"repo://team/app/contents/README.md": "[] the resource is no list of repositories, refs or files",
@@ -104,7 +109,8 @@ func TestReadAndList(t *testing.T) {
 			if fails {
 				list += "]"
 			}
-			if fmt.Sprint(got) != list || (failure != nil) != fails || fails && !strings.Contains(failure.Error(), say) {
+			if fmt.Sprint(got) != list || (failure != nil) != fails || fails && !strings.Contains(failure.Error(),
+				say) {
 				t.Errorf("%s, %s: %v, %v", protocol, uri, got, failure)
 			}
 		}
@@ -135,16 +141,20 @@ func TestOldServersAreAskedAgain(t *testing.T) {
 		reply  string
 		works  bool
 	}{
-		"no session":      {400, "text/plain", "Bad Request: Mcp-Session-Id is missing", true},
-		"no method":       {200, "application/json", `{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}`, true},
-		"no version":      {400, "application/json", `{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"Unsupported","data":{"supported":["2025-06-18"]}}}`, true},
-		"another version": {200, "application/json", `{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2025-06-18"]}}`, true},
-		"not found":       {404, "text/plain", "404", true},
-		"as an event":     {200, "text/event-stream", ": hello\n\nevent: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\ndata: \"error\":{\"code\":-32601,\"message\":\"Method not found\"}}\n\n", true},
-		"who are you":     {401, "text/plain", "Unauthorized", false},
-		"not you":         {403, "text/plain", "Forbidden", false},
-		"no endpoint":     {200, "text/html", "<p>Welcome", false},
-		"no JSON":         {200, "application/json", "Welcome", false},
+		"no session": {400, "text/plain", "Bad Request: Mcp-Session-Id is missing", true},
+		"no method": {200, "application/json",
+			`{"jsonrpc":"2.0","id":1,"error":{"code":-32601,"message":"Method not found"}}`, true},
+		"no version": {400, "application/json",
+			`{"jsonrpc":"2.0","id":1,"error":{"code":-32022,"message":"Unsupported","data":{"supported":["2025-06-18"]}}}`, true},
+		"another version": {200, "application/json",
+			`{"jsonrpc":"2.0","id":1,"result":{"supportedVersions":["2025-06-18"]}}`, true},
+		"not found": {404, "text/plain", "404", true},
+		"as an event": {200, "text/event-stream",
+			": hello\n\nevent: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\ndata: \"error\":{\"code\":-32601,\"message\":\"Method not found\"}}\n\n", true},
+		"who are you": {401, "text/plain", "Unauthorized", false},
+		"not you":     {403, "text/plain", "Forbidden", false},
+		"no endpoint": {200, "text/html", "<p>Welcome", false},
+		"no JSON":     {200, "application/json", "Welcome", false},
 	} {
 		server := newOrigin(t, httptest.NewServer, nil)
 		server.handler = func(w http.ResponseWriter, r *http.Request) {
@@ -178,10 +188,12 @@ func TestOldServersAreAskedAgain(t *testing.T) {
 				t.Errorf("%s: %q, %v", name, content, err)
 			}
 		}
-		if _, err := client.Connect(t.Context(), server.URL+"/mcp", client.Options{Protocol: "2026-07-28"}); err == nil {
+		if _, err := client.Connect(t.Context(), server.URL+"/mcp",
+			client.Options{Protocol: "2026-07-28"}); err == nil {
 			t.Errorf("%s: it speaks 2026-07-28", name)
 		}
-		if _, err := client.Connect(t.Context(), server.URL+"/mcp", client.Options{Protocol: "2025-11-25"}); err == nil {
+		if _, err := client.Connect(t.Context(), server.URL+"/mcp",
+			client.Options{Protocol: "2025-11-25"}); err == nil {
 			t.Errorf("%s: it speaks 2025-11-25", name)
 		}
 	}

@@ -23,7 +23,8 @@ func exampleServer() *httptest.Server {
 	results := map[string]any{
 		"server/discover": map[string]any{"supportedVersions": []string{"2026-07-28"}},
 		"resources/read repo://hello/contents": map[string]any{"contents": []any{map[string]any{
-			"uri": "repo://hello/contents", "text": `{"entries":[{"name":"README.md","type":"file","size":6,"uri":"repo://hello/contents/README.md"}]}`,
+			"uri":  "repo://hello/contents",
+			"text": `{"entries":[{"name":"README.md","type":"file","size":6,"uri":"repo://hello/contents/README.md"}]}`,
 		}}},
 		"resources/read repo://hello/refs/heads/main": map[string]any{"contents": []any{map[string]any{
 			"uri": "repo://hello/refs/heads/main", "text": `{"commit":"3ff53e025c901ee7c1c5ff8497c213584a8b4958"}`,
@@ -44,7 +45,8 @@ func exampleServer() *httptest.Server {
 		default:
 			w.Header().Set("Content-Type", "application/json")
 			w.WriteHeader(http.StatusBadRequest)
-			_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"No such file.","data":{"reason":"not_found"}}}`)
+			_, _ = io.WriteString(w,
+				`{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":"No such file.","data":{"reason":"not_found"}}}`)
 		}
 	}))
 }

@@ -13,7 +13,8 @@ import (
 func TestNothingOfTheServerComesWithIt(t *testing.T) {
 	const own = "github.com/repomcp/repomcp"
 	for _, system := range []string{"linux", "darwin", "windows"} {
-		list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{with .Module}}{{.Path}}{{end}} {{.ImportPath}}", ".")
+		list := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f",
+			"{{with .Module}}{{.Path}}{{end}} {{.ImportPath}}", ".")
 		list.Env = append(os.Environ(), "GOOS="+system, "CGO_ENABLED=0", "GOFLAGS=")
 		out, err := list.Output()
 		if err != nil {

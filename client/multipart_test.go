@@ -15,7 +15,8 @@ import (
 )
 
 // servedReply is a reply of parts, as a server that keeps to the rules writes it.
-func servedReply(t testing.TB, id json.RawMessage, content []byte, known bool) (kind string, raw []byte, ref binary.Ref) {
+func servedReply(t testing.TB, id json.RawMessage, content []byte, known bool) (kind string, raw []byte,
+	ref binary.Ref) {
 	var b bytes.Buffer
 	w := binary.NewReplyWriter(&b)
 	ref = refOf(content)
@@ -23,7 +24,9 @@ func servedReply(t testing.TB, id json.RawMessage, content []byte, known bool) (
 	if !known {
 		declared = unknown(ref)
 	}
-	message, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "result": map[string]any{"contents": []any{map[string]any{"uri": "repo://x", "mimeType": "application/x-test", "binaryRef": declared}}}})
+	message, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id,
+		"result": map[string]any{"contents": []any{map[string]any{"uri": "repo://x", "mimeType": "application/x-test",
+			"binaryRef": declared}}}})
 	if err == nil {
 		err = w.Message(message)
 	}
@@ -69,7 +72,8 @@ func TestFetchReadsPartsOfReplies(t *testing.T) {
 	same := func(raw []byte, _ binary.Ref) []byte { return raw }
 	for _, known := range []bool{true, false} {
 		for _, content := range [][]byte{nil, []byte("abc"), noise, []byte("\r\n--boundary--\r\n")} {
-			if got, err := fetch(t, partsOf(t, content, known, same), "repo://x"); err != nil || !bytes.Equal(got, content) {
+			if got, err := fetch(t, partsOf(t, content, known, same), "repo://x"); err != nil ||
+				!bytes.Equal(got, content) {
 				t.Errorf("%d bytes of %d, %v", len(got), len(content), err)
 			}
 		}

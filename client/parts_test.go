@@ -24,7 +24,10 @@ func TestPartsGoOn(t *testing.T) {
 			t.Fatal(err)
 		}
 		rest := map[string]func(client.Part) (*client.Download, error){
-			"resources/stream": func(have client.Part) (*client.Download, error) { return c.StreamRest(t.Context(), uri, have) },
+			"resources/stream": func(have client.Part) (*client.Download, error) {
+				return c.StreamRest(t.Context(), uri,
+					have)
+			},
 			"plain": func(have client.Part) (*client.Download, error) {
 				return client.OpenRest(t.Context(), s.url+"/archive/team/app/main."+format, have, s.options)
 			},
@@ -33,21 +36,26 @@ func TestPartsGoOn(t *testing.T) {
 			for _, there := range []int{0, 1, 1000, len(want) - 1, len(want)} {
 				s.fail(nil)
 				got, err := readAll(rest(client.Part{ETag: d.ETag, Content: bytes.NewReader(want[:there])}))
-				if _, sent := s.what(); err != nil || !bytes.Equal(got, want[there:]) || sent > int64(len(want)-there+1) && there > 0 {
-					t.Errorf("%s of %s behind %d: %d bytes of %d, %v, %d sent", name, format, there, len(got), len(want)-there, err, sent)
+				if _, sent := s.what(); err != nil || !bytes.Equal(got, want[there:]) ||
+					sent > int64(len(want)-there+1) && there > 0 {
+					t.Errorf("%s of %s behind %d: %d bytes of %d, %v, %d sent", name, format, there, len(got),
+						len(want)-there, err, sent)
 				}
 			}
 			altered := append([]byte("x"), want[1:1000]...)
-			if _, err := readAll(rest(client.Part{ETag: d.ETag, Content: bytes.NewReader(altered)})); !errors.Is(err, client.ErrDigest) {
+			if _, err := readAll(rest(client.Part{ETag: d.ETag, Content: bytes.NewReader(altered)})); !errors.Is(err,
+				client.ErrDigest) {
 				t.Errorf("%s behind other bytes: %v", name, err)
 			}
 			for _, tag := range []string{`"another"`, "", `W/` + d.ETag} {
-				if _, err := rest(client.Part{ETag: tag, Content: bytes.NewReader(want[:9])}); !errors.Is(err, client.ErrNotResumed) {
+				if _, err := rest(client.Part{ETag: tag, Content: bytes.NewReader(want[:9])}); !errors.Is(err,
+					client.ErrNotResumed) {
 					t.Errorf("%s behind a part of %s: %v", name, tag, err)
 				}
 			}
 			longer := append(bytes.Clone(want), "more"...)
-			if _, err := rest(client.Part{ETag: d.ETag, Content: bytes.NewReader(longer)}); !errors.Is(err, client.ErrNotResumed) {
+			if _, err := rest(client.Part{ETag: d.ETag, Content: bytes.NewReader(longer)}); !errors.Is(err,
+				client.ErrNotResumed) {
 				t.Errorf("%s behind more than all: %v", name, err)
 			}
 		}
@@ -57,7 +65,8 @@ func TestPartsGoOn(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := small.StreamRest(t.Context(), uri, client.Part{ETag: d.ETag, Content: bytes.NewReader(want[:11])}); !errors.Is(err, client.ErrTooLarge) {
+		if _, err := small.StreamRest(t.Context(), uri,
+			client.Part{ETag: d.ETag, Content: bytes.NewReader(want[:11])}); !errors.Is(err, client.ErrTooLarge) {
 			t.Error(err)
 		}
 		if _, err := small.Stream(t.Context(), uri); !errors.Is(err, client.ErrTooLarge) && format == "tar" {
@@ -92,7 +101,8 @@ func TestWhatIsNotPinnedBeginsAnewOrFails(t *testing.T) {
 				t.Fatal(err)
 			}
 			got, err := io.ReadAll(d)
-			if !errors.Is(err, want) || want == nil && (string(got) != "other content" || d.Size != 13) || want != nil && (requests != 1 || !errors.Is(err, client.ErrNetwork)) {
+			if !errors.Is(err, want) || want == nil && (string(got) != "other content" || d.Size != 13) ||
+				want != nil && (requests != 1 || !errors.Is(err, client.ErrNetwork)) {
 				t.Errorf("cut after %d, ETag %s: %q, %v, %+v", cut, tag, got, err, d)
 			}
 			if err := d.Close(); err != nil {
@@ -132,8 +142,9 @@ func TestNoWrongByteIsAnEnd(t *testing.T) {
 	}
 	// An end that comes early, or late, in the rest of a download.
 	for name, rest := range map[string]struct{ header, body string }{
-		"short": {"bytes 1-9/10", "12345678"}, "long": {"bytes 1-9/10", "1234567890"}, "of another length": {"bytes 1-10/11", "1234567890"},
-		"from elsewhere": {"bytes 3-9/10", "3456789"}, "from somewhere": {"", "123456789"},
+		"short": {"bytes 1-9/10", "12345678"}, "long": {"bytes 1-9/10", "1234567890"},
+		"of another length": {"bytes 1-10/11", "1234567890"},
+		"from elsewhere":    {"bytes 3-9/10", "3456789"}, "from somewhere": {"", "123456789"},
 	} {
 		requests := 0
 		server := newOrigin(t, httptest.NewServer, func(w http.ResponseWriter, r *http.Request) {

@@ -48,7 +48,8 @@ type peer struct {
 }
 
 func newPeer(t *testing.T, mode binary.Mode, serve func(*peer, asked)) *peer {
-	p := &peer{t: t, mode: mode, serve: serve, sequences: make(map[binary.StreamID]uint32), credits: make(map[binary.StreamID]int64), cancelled: make(map[string]bool)}
+	p := &peer{t: t, mode: mode, serve: serve, sequences: make(map[binary.StreamID]uint32),
+		credits: make(map[binary.StreamID]int64), cancelled: make(map[string]bool)}
 	p.more = sync.NewCond(&p.mu)
 	return p
 }
@@ -101,7 +102,8 @@ func (p *peer) data(id binary.StreamID, content []byte) {
 	for len(content) > 0 {
 		piece := content[:min(len(content), binary.MaxFrameData)]
 		p.mu.Lock()
-		for p.mode == binary.ModeFrames && !p.gone && !p.cancelled[id.String()] && p.credits[id]+256<<10 < int64(len(piece)) {
+		for p.mode == binary.ModeFrames && !p.gone && !p.cancelled[id.String()] && p.credits[id]+
+			256<<10 < int64(len(piece)) {
 			p.more.Wait()
 		}
 		p.credits[id] -= int64(len(piece))
@@ -133,7 +135,8 @@ func (p *peer) abort(id binary.StreamID, words string) {
 		return
 	}
 	p.send(true, binary.Chunk{Stream: id, Aborted: true}.Append(nil))
-	p.message(map[string]any{"method": "notifications/binary/aborted", "params": map[string]any{"streamId": id, "message": words}})
+	p.message(map[string]any{"method": "notifications/binary/aborted", "params": map[string]any{"streamId": id,
+		"message": words}})
 }
 
 // hear takes what a client sends.

@@ -32,7 +32,8 @@ func TestBrokenDownloadsGoOn(t *testing.T) {
 				s := newSite(t, delivery, 2)
 				want := s.whole("/archive/team/app/main." + format)
 				if delivery == "redirect" {
-					s.options.HTTP = &http.Client{Transport: &breaking{inner: s.client.Transport, storage: s.storage.URL, proxy: s.proxy}}
+					s.options.HTTP = &http.Client{Transport: &breaking{inner: s.client.Transport,
+						storage: s.storage.URL, proxy: s.proxy}}
 				}
 				size := int64(len(want))
 				for _, cut := range []int64{1, 2, 100, 4096, size / 3, size - 1, size} {
@@ -95,7 +96,8 @@ func (b *breaking) RoundTrip(r *http.Request) (*http.Response, error) {
 func TestAStorageForgetsAddresses(t *testing.T) {
 	s := newSite(t, "redirect", 1)
 	want := s.whole("/archive/team/app/main.tar.gz")
-	s.options.HTTP = &http.Client{Transport: &breaking{inner: s.client.Transport, storage: s.storage.URL, proxy: s.proxy}}
+	s.options.HTTP = &http.Client{Transport: &breaking{inner: s.client.Transport, storage: s.storage.URL,
+		proxy: s.proxy}}
 	asked := 0
 	s.fail(func(_ int, r *http.Request) fault {
 		if !strings.HasPrefix("http://"+r.URL.Host, s.storage.URL) {
@@ -209,7 +211,8 @@ func TestAddressesStandForServers(t *testing.T) {
 		return linkOf(t, s, uri)
 	}
 	for address, want := range map[string][]byte{
-		s.url + "/archive/team/app/main.tar.gz": want, s.url + "/raw/team/app/main/src/noise": file, s.url + "/raw/team/app/main/src/empty": {},
+		s.url + "/archive/team/app/main.tar.gz": want, s.url + "/raw/team/app/main/src/noise": file,
+		s.url + "/raw/team/app/main/src/empty":      {},
 		link("repo://team/app/archive/main.tar.gz"): want, link("repo://team/app/contents/src/noise"): file,
 	} {
 		broken := 0
@@ -222,13 +225,16 @@ func TestAddressesStandForServers(t *testing.T) {
 		got, err := readAll(client.Open(t.Context(), address, s.options))
 		heard, sent := s.what()
 		if err != nil || !bytes.Equal(got, want) || sent > int64(len(want))+10 {
-			t.Errorf("%s: %d bytes of %d, %v, %d sent: %q", address[len(s.url):][:5], len(got), len(want), err, sent, heard)
+			t.Errorf("%s: %d bytes of %d, %v, %d sent: %q", address[len(s.url):][:5], len(got), len(want), err, sent,
+				heard)
 		}
 	}
 	s.fail(nil)
 	var refused *client.Error
-	for address, status := range map[string]int{"/archive/team/app/none.tar": 404, "/dl/none": 404, "/archive/team/app/main.rar": 404} {
-		if _, err := client.Open(t.Context(), s.url+address, s.options); !errors.As(err, &refused) || refused.Status != status || strings.Contains(err.Error(), "/dl/") {
+	for address, status := range map[string]int{"/archive/team/app/none.tar": 404, "/dl/none": 404,
+		"/archive/team/app/main.rar": 404} {
+		if _, err := client.Open(t.Context(), s.url+address, s.options); !errors.As(err, &refused) ||
+			refused.Status != status || strings.Contains(err.Error(), "/dl/") {
 			t.Errorf("%s: %v", address, err)
 		}
 	}

@@ -44,7 +44,8 @@ func TestMain(m *testing.M) {
 		}
 		return
 	}
-	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"), goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"))
+	goleak.VerifyTestMain(m, goleak.IgnoreAnyFunction("net/http.(*persistConn).readLoop"),
+		goleak.IgnoreAnyFunction("net/http.(*persistConn).writeLoop"))
 }
 
 // hang is when a test gives up waiting: for what never comes.
@@ -72,7 +73,8 @@ func newSite(t *testing.T, delivery string, replicas int) *site {
 	s := &site{proxy: newProxy(t), t: t}
 	root := t.TempDir()
 	s.repo = gittest.At(t, filepath.Join(root, "team/app.git"))
-	s.repo.Commit("main", gittest.Regular("README.md", "# app\n"), gittest.Regular("src/noise", gittest.Noise(300_000)), gittest.Regular("src/empty", ""))
+	s.repo.Commit("main", gittest.Regular("README.md", "# app\n"), gittest.Regular("src/noise", gittest.Noise(300_000)),
+		gittest.Regular("src/empty", ""))
 	linking := newLinking(t, s.url)
 	way := mcp.DeliveryAny
 	if delivery == "downloadUrl" {
@@ -127,7 +129,8 @@ func serve(t *testing.T, root string, linking resources.Linking, way mcp.Deliver
 		kept = cache.New(cache.Options{Objects: objects})
 	}
 	logger := slog.New(slog.DiscardHandler)
-	found := resources.New(resources.Options{Catalogue: catalogue, Engine: engine, Links: linking, Cache: kept, Logger: logger})
+	found := resources.New(resources.Options{Catalogue: catalogue, Engine: engine, Links: linking, Cache: kept,
+		Logger: logger})
 	subscriptions := watch.New(watch.Options{Catalogue: catalogue, Logger: logger})
 	messages := mcp.New(mcp.Options{
 		Catalogue: catalogue, Resources: found, Subscriptions: subscriptions, Version: "test", Delivery: way,
@@ -261,14 +264,17 @@ func newProxy(t *testing.T) *proxy {
 			r.SetURL(p.targets[p.turn%len(p.targets)])
 			p.turn++
 		},
-		FlushInterval: -1, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0), Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true},
+		FlushInterval: -1, ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0),
+		Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true},
 		ModifyResponse: func(reply *http.Response) error {
 			f, _ := reply.Request.Context().Value(fault{}).(fault)
-			body := &faulty{ReadCloser: reply.Body, fault: f, proxy: p, stop: stop, ctx: reply.Request.Context(), events: strings.HasPrefix(reply.Header.Get("Content-Type"), "text/event-stream")}
+			body := &faulty{ReadCloser: reply.Body, fault: f, proxy: p, stop: stop, ctx: reply.Request.Context(),
+				events: strings.HasPrefix(reply.Header.Get("Content-Type"), "text/event-stream")}
 			reply.Body = body
 			p.mu.Lock()
 			body.count = p.bytes
-			p.heard = append(p.heard, fmt.Sprint(reply.Request.Method, " ", reply.Request.URL.Path, " ", reply.Request.Header.Get("Range"), " ", reply.StatusCode))
+			p.heard = append(p.heard, fmt.Sprint(reply.Request.Method, " ", reply.Request.URL.Path, " ",
+				reply.Request.Header.Get("Range"), " ", reply.StatusCode))
 			p.mu.Unlock()
 			return nil
 		},
@@ -314,7 +320,8 @@ func newProxy(t *testing.T) *proxy {
 }
 
 func isListening(r *http.Request) bool {
-	return r.Header.Get("Mcp-Method") == "subscriptions/listen" || r.Method == http.MethodGet && r.Header.Get("Accept") == "text/event-stream"
+	return r.Header.Get("Mcp-Method") == "subscriptions/listen" || r.Method == http.MethodGet &&
+		r.Header.Get("Accept") == "text/event-stream"
 }
 
 // fail sets what happens from now on, and forgets what was heard. Bodies that are on

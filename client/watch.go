@@ -69,7 +69,8 @@ func (c *Client) Watch(ctx context.Context, uris ...string) iter.Seq2[State, err
 		// What has not ended by itself ends with the loop.
 		ctx, cancel := context.WithCancel(ctx)
 		defer cancel()
-		w := &watch{c: c, uris: uris, yield: yield, states: make(map[string]State), again: time.NewTimer(lookAgainAfter)}
+		w := &watch{c: c, uris: uris, yield: yield, states: make(map[string]State),
+			again: time.NewTimer(lookAgainAfter)}
 		defer w.again.Stop()
 		if err := w.run(ctx); !errors.Is(err, errLeft) {
 			yield(State{}, err)

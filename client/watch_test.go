@@ -72,7 +72,8 @@ func isCommit(id string) func(client.State) bool {
 func TestWatchGivesStates(t *testing.T) {
 	const ref, archive, file = "repo://team/app/refs/heads/main", "repo://team/app/archive/main.tar", "repo://team/app/refs/heads/main/contents/README.md"
 	for _, protocol := range []string{protocols[0], protocols[1], protocols[3]} {
-		for name, f := range map[string]fault{"events": {}, "no events": {events: 405}, "no such method": {events: 404}, "held back": {hold: true}} {
+		for name, f := range map[string]fault{"events": {}, "no events": {events: 405}, "no such method": {events: 404},
+			"held back": {hold: true}} {
 			t.Run(protocol+" "+name, func(t *testing.T) {
 				t.Parallel()
 				s := newSite(t, "direct", 1)
@@ -91,7 +92,8 @@ func TestWatchGivesStates(t *testing.T) {
 					state := <-w.states
 					states[state.URI] = state
 				}
-				if len(states) != 3 || !isCommit(first)(states[ref]) || !isCommit(first)(states[archive]) || states[archive].Content != nil || !strings.Contains(string(states[ref].Content), first) {
+				if len(states) != 3 || !isCommit(first)(states[ref]) || !isCommit(first)(states[archive]) ||
+					states[archive].Content != nil || !strings.Contains(string(states[ref].Content), first) {
 					t.Errorf("%+v", states)
 				}
 				// A look by ETag finds nothing new, or the stream of events has begun.

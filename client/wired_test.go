@@ -76,7 +76,8 @@ func TestTransportsAgree(t *testing.T) {
 			if c.Protocol() != protocol {
 				t.Errorf("%s: %s is spoken, not %s", name, c.Protocol(), protocol)
 			}
-			for path, rest := range map[string]string{"README.md": "README.md", "src/noise": "src/noise", "src/empty": "src/empty"} {
+			for path, rest := range map[string]string{"README.md": "README.md", "src/noise": "src/noise",
+				"src/empty": "src/empty"} {
 				want := repo.Git("cat-file", "blob", "main:"+path)
 				uri := "repo://team/app/contents/" + rest
 				for way, open := range map[string]func() (*client.Download, error){
@@ -88,8 +89,10 @@ func TestTransportsAgree(t *testing.T) {
 						t.Fatalf("%s, %s, %s of %s: %v", name, protocol, way, path, err)
 					}
 					got, err := io.ReadAll(d)
-					if err != nil || strings.TrimSuffix(string(got), "\n") != strings.TrimSuffix(want, "\n") || d.Size != int64(len(got)) {
-						t.Errorf("%s, %s, %s of %s: %d bytes of %d, %v, %+v", name, protocol, way, path, len(got), len(want), err, d)
+					if err != nil || strings.TrimSuffix(string(got), "\n") != strings.TrimSuffix(want, "\n") ||
+						d.Size != int64(len(got)) {
+						t.Errorf("%s, %s, %s of %s: %d bytes of %d, %v, %+v", name, protocol, way, path, len(got),
+							len(want), err, d)
 					}
 					// What base64 carries has no checksum.
 					if way == "Fetch" && !strings.Contains(d.ETag, "sha256-") {
@@ -110,7 +113,8 @@ func TestTransportsAgree(t *testing.T) {
 				t.Errorf("%s, %s: the list is %q", name, protocol, names)
 			}
 			var refused *client.Error
-			if _, err := c.Fetch(t.Context(), "repo://team/app/contents/none"); !errors.As(err, &refused) || !refused.NotFound() {
+			if _, err := c.Fetch(t.Context(), "repo://team/app/contents/none"); !errors.As(err, &refused) ||
+				!refused.NotFound() {
 				t.Errorf("%s, %s: a missing file gives %v", name, protocol, err)
 			}
 			if err := c.Close(); err != nil {
@@ -186,8 +190,9 @@ func TestWatchComesBackOverWebSocket(t *testing.T) {
 
 func TestEndpoints(t *testing.T) {
 	for text, want := range map[string][]string{
-		"a b  c": {"a", "b", "c"}, `"a b" 'c"d' e"f g"h`: {"a b", `c"d`, "ef gh"}, `C:\bin\x.exe '' $HOME *`: {`C:\bin\x.exe`, "", "$HOME", "*"},
-		"": nil, "  ": nil, "a\tb\n": {"a", "b"},
+		"a b  c": {"a", "b", "c"}, `"a b" 'c"d' e"f g"h`: {"a b", `c"d`, "ef gh"},
+		`C:\bin\x.exe '' $HOME *`: {`C:\bin\x.exe`, "", "$HOME", "*"},
+		"":                        nil, "  ": nil, "a\tb\n": {"a", "b"},
 	} {
 		if got, err := client.SplitCommand(text); err != nil || !slices.Equal(got, want) {
 			t.Errorf("%q: %q, %v", text, got, err)
@@ -199,8 +204,10 @@ func TestEndpoints(t *testing.T) {
 		io.WriteCloser
 	}{near, far}
 	for text, o := range map[string]client.Options{
-		"stdio:": {}, `stdio:"a`: {}, "stdio:a": {Command: []string{"b"}}, "stdio: ": {Command: []string{}}, "stdio:''": {},
-		"http://host/mcp": {Command: []string{"b"}}, "ws://host/ws": {Pipe: pipe}, "ftp://host": {}, "ws:///ws": {}, "stdio:x": {Pipe: pipe},
+		"stdio:": {}, `stdio:"a`: {}, "stdio:a": {Command: []string{"b"}}, "stdio: ": {Command: []string{}},
+		"stdio:''":        {},
+		"http://host/mcp": {Command: []string{"b"}}, "ws://host/ws": {Pipe: pipe}, "ftp://host": {}, "ws:///ws": {},
+		"stdio:x": {Pipe: pipe},
 	} {
 		if _, err := client.New(text, o); err == nil {
 			t.Errorf("%q with %v is an endpoint", text, o)
@@ -216,7 +223,8 @@ func TestProgramsThatEnd(t *testing.T) {
 	started := filepath.Join(t.TempDir(), "started")
 	o := client.Options{Command: []string{"sh", "-c", `echo x >>"$0"; echo "no such root" >&2; exit 3`, started}}
 	_, err := client.Connect(t.Context(), "stdio:", o)
-	if !errors.Is(err, client.ErrNetwork) || !strings.Contains(err.Error(), "no such root") || !strings.Contains(err.Error(), "exit status 3") {
+	if !errors.Is(err, client.ErrNetwork) || !strings.Contains(err.Error(), "no such root") ||
+		!strings.Contains(err.Error(), "exit status 3") {
 		t.Errorf("the error is %v", err)
 	}
 	if times, err := os.ReadFile(started); err != nil || !bytes.Equal(times, []byte("x\n")) {

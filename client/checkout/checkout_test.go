@@ -32,7 +32,8 @@ func (p *place) mtime(path string) time.Time {
 
 func TestUpdatesFollowTheBranch(t *testing.T) {
 	p := newPlace(t)
-	p.commit(gittest.Regular("README", "one\n"), gittest.Executable("bin/run", "run"), gittest.Symlink("link", "README"), gittest.Regular("src/a", "a"), gittest.Regular("src/b", "b"))
+	p.commit(gittest.Regular("README", "one\n"), gittest.Executable("bin/run", "run"),
+		gittest.Symlink("link", "README"), gittest.Regular("src/a", "a"), gittest.Regular("src/b", "b"))
 	first := p.sync(nil)
 	p.same(p.archived())
 	if !first.Full || first.Written != 5 || first.Base != "" || first.KeptCount != 0 {
@@ -43,7 +44,8 @@ func TestUpdatesFollowTheBranch(t *testing.T) {
 		t.Errorf("nothing is new: %+v", again)
 	}
 
-	p.commit(gittest.Regular("README", "two\n"), gittest.Regular("bin/run", "run"), gittest.Symlink("link", "src/a"), gittest.Regular("src/a", "a"), gittest.Regular("new/c d", "c"))
+	p.commit(gittest.Regular("README", "two\n"), gittest.Regular("bin/run", "run"), gittest.Symlink("link", "src/a"),
+		gittest.Regular("src/a", "a"), gittest.Regular("new/c d", "c"))
 	second := p.sync(nil)
 	p.same(p.archived())
 	if second.Full || second.Written != 4 || second.Deleted != 1 || second.Base != first.Commit {
@@ -56,7 +58,8 @@ func TestUpdatesFollowTheBranch(t *testing.T) {
 
 func TestTypesChange(t *testing.T) {
 	p := newPlace(t)
-	p.commit(gittest.Regular("a", "file"), gittest.Regular("b/x", "in a folder"), gittest.Regular("b/y/z", "in a folder"), gittest.Symlink("c", "a"))
+	p.commit(gittest.Regular("a", "file"), gittest.Regular("b/x", "in a folder"),
+		gittest.Regular("b/y/z", "in a folder"), gittest.Symlink("c", "a"))
 	p.sync(nil)
 	p.commit(gittest.Regular("a/x", "below"), gittest.Regular("b", "file"), gittest.Regular("c/d", "x"))
 	p.sync(nil)
@@ -68,7 +71,9 @@ func TestTypesChange(t *testing.T) {
 
 func TestLocalEditsAreKept(t *testing.T) {
 	p := newPlace(t)
-	p.commit(gittest.Regular("edited", "1"), gittest.Regular("removed", "1"), gittest.Regular("same", "1"), gittest.Regular("gone", "1"), gittest.Regular("goes", "1"), gittest.Regular("d/in", "1"), gittest.Regular("f", "1"))
+	p.commit(gittest.Regular("edited", "1"), gittest.Regular("removed", "1"), gittest.Regular("same", "1"),
+		gittest.Regular("gone", "1"), gittest.Regular("goes", "1"), gittest.Regular("d/in", "1"), gittest.Regular("f",
+			"1"))
 	p.sync(nil)
 	p.write("edited", "mine")
 	p.write("gone", "mine")
@@ -83,7 +88,9 @@ func TestLocalEditsAreKept(t *testing.T) {
 		t.Fatal(err)
 	}
 	p.write("d", "a file")
-	p.commit(gittest.Regular("edited", "2"), gittest.Regular("removed", "2"), gittest.Regular("same", "2"), gittest.Regular("new", "2"), gittest.Regular("also new", "2"), gittest.Regular("d/in", "2"), gittest.Regular("f", "1"))
+	p.commit(gittest.Regular("edited", "2"), gittest.Regular("removed", "2"), gittest.Regular("same", "2"),
+		gittest.Regular("new", "2"), gittest.Regular("also new", "2"), gittest.Regular("d/in",
+			"2"), gittest.Regular("f", "1"))
 	want := p.archived()
 	want["edited"], want["gone"], want["new"], want[".gitignore"], want["d"] = "file mine", "file mine", "file mine", "file mine", "file a file"
 	delete(want, "d/in")
@@ -95,7 +102,8 @@ func TestLocalEditsAreKept(t *testing.T) {
 	if !slices.Equal(got.Kept, []string{"d", "edited", "gone", "new"}) || got.KeptCount != 4 {
 		t.Errorf("%q were kept", got.Kept)
 	}
-	if slices.Sort(dry.Kept); !slices.Equal(dry.Kept, got.Kept) || dry.Written != got.Written || dry.Deleted != got.Deleted {
+	if slices.Sort(dry.Kept); !slices.Equal(dry.Kept, got.Kept) || dry.Written != got.Written ||
+		dry.Deleted != got.Deleted {
 		t.Errorf("the dry run says %+v, the run %+v", dry, got)
 	}
 	// They are told of as long as they differ, and are right as soon as they do not.
@@ -120,10 +128,12 @@ func TestLocalEditsAreKept(t *testing.T) {
 
 func TestVerifyMends(t *testing.T) {
 	p := newPlace(t)
-	p.commit(gittest.Regular("damaged", "12345"), gittest.Regular("d/missing", "1"), gittest.Regular("edited", "1"), gittest.Symlink("link", "edited"))
+	p.commit(gittest.Regular("damaged", "12345"), gittest.Regular("d/missing", "1"), gittest.Regular("edited", "1"),
+		gittest.Symlink("link", "edited"))
 	p.sync(nil)
 	time.Sleep(2 * fineTime)
-	p.commit(gittest.Regular("damaged", "12345"), gittest.Regular("d/missing", "1"), gittest.Regular("edited", "1"), gittest.Symlink("link", "edited"), gittest.Regular("more", "1"))
+	p.commit(gittest.Regular("damaged", "12345"), gittest.Regular("d/missing", "1"), gittest.Regular("edited", "1"),
+		gittest.Symlink("link", "edited"), gittest.Regular("more", "1"))
 	p.sync(nil)
 	at := p.mtime("damaged")
 	p.sync(func(o *Options) { o.Verify = true })
@@ -219,7 +229,8 @@ func TestOneFileIsNotTheWholeArchive(t *testing.T) {
 	for _, path := range odd {
 		files = append(files, gittest.Regular(path, "right"))
 	}
-	files = append(files, gittest.Regular("d/ax[b]y", "other"), gittest.Symlink("link", "single"), gittest.Regular("noise", gittest.Noise(400_000)))
+	files = append(files, gittest.Regular("d/ax[b]y", "other"), gittest.Symlink("link", "single"),
+		gittest.Regular("noise", gittest.Noise(400_000)))
 	p.commit(files...)
 	p.sync(nil)
 	time.Sleep(2 * fineTime)
@@ -229,7 +240,8 @@ func TestOneFileIsNotTheWholeArchive(t *testing.T) {
 	small := func(what string, got Result, written int) {
 		t.Helper()
 		p.same(p.archived())
-		if got.Full || got.Bytes == 0 || got.Bytes > 100_000 || got.Written != written || got.Deleted != 0 || got.KeptCount != 0 || p.mtime("noise") != before {
+		if got.Full || got.Bytes == 0 || got.Bytes > 100_000 || got.Written != written || got.Deleted != 0 ||
+			got.KeptCount != 0 || p.mtime("noise") != before {
 			t.Errorf("%s: %+v", what, got)
 		}
 		if again := p.sync(func(o *Options) { o.Verify = true }); again.Bytes != 0 || again.KeptCount != 0 {

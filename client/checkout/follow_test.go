@@ -136,7 +136,8 @@ func TestRepositoriesAreRenamed(t *testing.T) {
 	}
 	p.repo.Dir = filepath.Join(filepath.Dir(p.repo.Dir), "renamed.git")
 	time.Sleep(300 * time.Millisecond) // the server looks around
-	if _, err := Sync(t.Context(), p.client, p.options()); !errors.Is(err, ErrGone) || !strings.Contains(err.Error(), `repository "app"`) {
+	if _, err := Sync(t.Context(), p.client, p.options()); !errors.Is(err, ErrGone) ||
+		!strings.Contains(err.Error(), `repository "app"`) {
 		t.Errorf("the old name gives %v", err)
 	}
 	p.same(p.archived())
@@ -188,7 +189,8 @@ func TestBurstsAreOneUpdate(t *testing.T) {
 	const pushes = 25
 	var commits []string
 	for i := range pushes {
-		p.repo.Commit("side", gittest.Regular("a", fmt.Sprint(i)), gittest.Regular("large", fmt.Sprint(i)+gittest.Noise(1_000_000)))
+		p.repo.Commit("side", gittest.Regular("a", fmt.Sprint(i)),
+			gittest.Regular("large", fmt.Sprint(i)+gittest.Noise(1_000_000)))
 		commits = append(commits, p.repo.Git("rev-parse", "side"))
 	}
 	for _, commit := range commits {
@@ -225,8 +227,11 @@ func TestFollowThroughProxies(t *testing.T) {
 				to := &url.URL{Scheme: "http", Host: p.server.to}
 				through := &httputil.ReverseProxy{
 					Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(to) }, FlushInterval: -1, ModifyResponse: change,
-					Transport:    &http.Transport{DisableKeepAlives: true, DisableCompression: true},
-					ErrorHandler: func(w http.ResponseWriter, _ *http.Request, _ error) { w.WriteHeader(http.StatusBadGateway) },
+					Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true},
+					ErrorHandler: func(w http.ResponseWriter, _ *http.Request,
+						_ error) {
+						w.WriteHeader(http.StatusBadGateway)
+					},
 				}
 				address := serveProxy(t, func(w http.ResponseWriter, r *http.Request) {
 					if name == "endpoint only" && r.URL.Path != "/mcp" {

@@ -18,7 +18,8 @@ func TestJournalsAreSorted(t *testing.T) {
 		random := newRandom(count)
 		for round := range int64(2) {
 			for _, n := range random.Perm(count) {
-				if err := j.add(record{path: fmt.Sprintf("%09d", n), kind: plainFile, size: round, gone: n%2 == 0}); err != nil {
+				if err := j.add(record{path: fmt.Sprintf("%09d", n), kind: plainFile, size: round,
+					gone: n%2 == 0}); err != nil {
 					t.Fatal(err)
 				}
 			}

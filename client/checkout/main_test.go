@@ -165,7 +165,9 @@ func (p *place) onDisk() tree {
 func (p *place) archived(pathspecs ...string) tree {
 	p.t.Helper()
 	found := tree{}
-	in := tar.NewReader(bytes.NewReader(p.repo.Archive(append([]string{"--format=tar", "--worktree-attributes", "main", "--"}, pathspecs...)...)))
+	in := tar.NewReader(
+		bytes.NewReader(p.repo.Archive(append([]string{"--format=tar", "--worktree-attributes", "main", "--"},
+			pathspecs...)...)))
 	for {
 		h, err := in.Next()
 		if errors.Is(err, io.EOF) {

@@ -35,7 +35,8 @@ func TestMemoryDoesNotGrowWithTheState(t *testing.T) {
 	path := func(i int) string { return fmt.Sprintf("a folder/of some depth/%d/file %07d.go", i/1000, i) }
 	for i := range count { // not quite in order
 		at := i ^ 37
-		if err := j.add(record{path: path(at), kind: plainFile, id: unpack.ID{1}, size: int64(at), mtime: 1}); err != nil {
+		if err := j.add(record{path: path(at), kind: plainFile, id: unpack.ID{1}, size: int64(at),
+			mtime: 1}); err != nil {
 			t.Fatal(err)
 		}
 	}

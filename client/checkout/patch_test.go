@@ -72,7 +72,8 @@ func TestPatchesMeetOtherContents(t *testing.T) {
 	result := p.sync(nil)
 	want := p.archived()
 	delete(want, "f4")
-	want["f2"], want["f4/mine"], want["f6"], want["f8"] = "file mine", "file in the way", "link f0", "file "+gittest.Noise(size)
+	want["f2"], want["f4/mine"], want["f6"], want["f8"] = "file mine", "file in the way", "link f0", "file "+
+		gittest.Noise(size)
 	p.same(want)
 	if result.KeptCount != 4 || result.Written != 4 || result.Bytes < 3*size || result.Bytes > 4*size {
 		t.Errorf("%+v", result)

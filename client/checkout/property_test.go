@@ -34,7 +34,8 @@ func TestRandomLives(t *testing.T) {
 	counts := make(map[string]int)
 	for seed := range gittest.Volume(4, 100) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			s := &story{place: newPlace(t), random: newRandom(seed), files: map[string]gittest.File{}, edits: tree{}, counts: counts}
+			s := &story{place: newPlace(t), random: newRandom(seed), files: map[string]gittest.File{}, edits: tree{},
+				counts: counts}
 			for range gittest.Volume(14, 40) {
 				s.chapter()
 				if t.Failed() {
@@ -44,7 +45,8 @@ func TestRandomLives(t *testing.T) {
 		})
 	}
 	t.Logf("%v", counts)
-	for _, kind := range []string{"pushes", "killed", "cut", "edits", "kept", "forced", "deltas", "wholes", "rewritten", "mended"} {
+	for _, kind := range []string{"pushes", "killed", "cut", "edits", "kept", "forced", "deltas", "wholes", "rewritten",
+		"mended"} {
 		if counts[kind] == 0 {
 			t.Errorf("nothing was %s", kind)
 		}

@@ -74,7 +74,8 @@ func TestReadyComesBeforeTheName(t *testing.T) {
 	write(t, filepath.Join(p.dir, "d/small"), "old")
 	u := New(p.root, Options{Ready: func(w Written) error {
 		ready = append(ready, w.Path)
-		if got, _ := os.ReadFile(filepath.Join(p.dir, w.Path)); string(got) != map[string]string{"d/small": "old"}[w.Path] {
+		if got, _ := os.ReadFile(filepath.Join(p.dir, w.Path)); string(got) != map[string]string{
+			"d/small": "old"}[w.Path] {
 			t.Errorf("%s is there already", w.Path)
 		}
 		return nil

@@ -30,10 +30,12 @@ func FuzzNames(f *testing.F) {
 			t.Fatalf("%q was let in", path)
 		}
 		for component := range strings.SplitSeq(path, "/") {
-			if isRepository.MatchString(strings.ReplaceAll(ignored.ReplaceAllString(component, ""), "\n", "")) && !strings.Contains(component, "\n") {
+			if isRepository.MatchString(strings.ReplaceAll(ignored.ReplaceAllString(component, ""), "\n", "")) &&
+				!strings.Contains(component, "\n") {
 				t.Fatalf("%q was let in", path)
 			}
-			if onWindows == "" && (strings.ContainsAny(component, `\:<>"|?*`) || strings.HasSuffix(component, ".") || strings.HasSuffix(component, " ")) {
+			if onWindows == "" && (strings.ContainsAny(component, `\:<>"|?*`) || strings.HasSuffix(component, ".") ||
+				strings.HasSuffix(component, " ")) {
 				t.Fatalf("%q was let in on Windows", path)
 			}
 		}
@@ -49,7 +51,8 @@ func FuzzPatchRecord(f *testing.F) {
 			return
 		}
 		words := strings.Fields(record)
-		if p.Size < 0 || len(words) != 3 || !strings.EqualFold(words[0], p.Base.String()) || !strings.EqualFold(words[1], p.ID.String()) {
+		if p.Size < 0 || len(words) != 3 || !strings.EqualFold(words[0], p.Base.String()) ||
+			!strings.EqualFold(words[1], p.ID.String()) {
 			t.Fatalf("%q is %+v", record, p)
 		}
 	})

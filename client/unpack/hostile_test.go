@@ -90,11 +90,13 @@ var hostiles = []hostile{
 		before: linkToCanary, options: Options{Choose: replace}, has: []string{"l", `l/file "new"`},
 	},
 	{
-		name: "chain of links", archive: of(sym("a", "b/.."), sym("b", "d/e"), sym("c", "b/../.."), reg("d/e/f", "good")),
+		name: "chain of links", archive: of(sym("a", "b/.."), sym("b", "d/e"), sym("c", "b/../.."),
+			reg("d/e/f", "good")),
 		reason: Outside, paths: []string{"a", "c"}, has: []string{"b -> d/e", "d", "d/e", `d/e/f "good"`},
 	},
 	{
-		name: "links outside", archive: of(sym("a", "/etc"), sym("b", "../canary"), sym("c/d", "../../x"), sym("e", "x")),
+		name: "links outside", archive: of(sym("a", "/etc"), sym("b", "../canary"), sym("c/d", "../../x"),
+			sym("e", "x")),
 		reason: Outside, paths: []string{"a", "b", "c/d"}, has: []string{"c", "e -> x"},
 	},
 	{
@@ -134,7 +136,8 @@ var hostiles = []hostile{
 	},
 	{name: "pipe", archive: of(entry{name: "p", kind: tar.TypeFifo}), reason: Special, paths: []string{"p"}},
 	{name: "device", archive: of(entry{name: "b", kind: tar.TypeBlock}), reason: Special, paths: []string{"b"}},
-	{name: "character device", archive: of(entry{name: "c", kind: tar.TypeChar}), reason: Special, paths: []string{"c"}},
+	{name: "character device", archive: of(entry{name: "c", kind: tar.TypeChar}), reason: Special,
+		paths: []string{"c"}},
 	{
 		name: "type that is not known", archive: bytesOf(raw(rawHeader("u", 'Z', "00000000000\x00"))), reason: Special,
 		paths: []string{"u"},
@@ -146,9 +149,10 @@ var hostiles = []hostile{
 		name: "sparse file in pax headers", archive: bytesOf(sparsePAX()), reason: Sparse, paths: []string{"s"},
 	},
 	{
-		name:    "global header with a path",
-		archive: of(entry{kind: tar.TypeXGlobalHeader, pax: map[string]string{"path": "../../canary/file"}}, reg("a", "")),
-		reason:  GlobalHeader, paths: []string{"../../canary/file"},
+		name: "global header with a path",
+		archive: of(entry{kind: tar.TypeXGlobalHeader, pax: map[string]string{"path": "../../canary/file"}},
+			reg("a", "")),
+		reason: GlobalHeader, paths: []string{"../../canary/file"},
 	},
 	{
 		name:    "path in a pax header",
@@ -181,7 +185,8 @@ var hostiles = []hostile{
 	},
 	{
 		name: "size beyond the disk", limit: "free space",
-		archive: bytesOf(raw(pax(fmt.Sprint("size=", int64(1)<<50)), rawHeader("a", '0', "00000000001\x00"), []byte("x"))),
+		archive: bytesOf(raw(pax(fmt.Sprint("size=", int64(1)<<50)), rawHeader("a", '0', "00000000001\x00"),
+			[]byte("x"))),
 		options: Options{Limits: Limits{FileBytes: 1 << 60}},
 	},
 	{
@@ -211,15 +216,17 @@ var hostiles = []hostile{
 	},
 	{
 		name: "clash of case", archive: of(reg("d/README", "good"), reg("d/readme", "evil")), reason: Clash,
-		paths: []string{"d/README", "d/readme"}, options: Options{RefuseClashes: true}, has: []string{"d", `d/README "good"`},
+		paths: []string{"d/README", "d/readme"}, options: Options{RefuseClashes: true},
+		has: []string{"d", `d/README "good"`},
 	},
 	{
 		name: "clash of folders", archive: of(reg("D/a", "good"), reg("d/a", "evil")), reason: Clash,
 		paths: []string{"D", "d"}, options: Options{RefuseClashes: true}, has: []string{"D", `D/a "good"`},
 	},
 	{
-		name: "clash of a link and a folder", archive: of(sym("A", "../../canary"), reg("a/file", "evil")), reason: Clash,
-		paths: []string{"A", "a"}, options: Options{RefuseClashes: true},
+		name: "clash of a link and a folder", archive: of(sym("A", "../../canary"), reg("a/file", "evil")),
+		reason: Clash,
+		paths:  []string{"A", "a"}, options: Options{RefuseClashes: true},
 	},
 	{
 		name: "clash of normalization", archive: of(reg("\u00e9", "good"), reg("e\u0301", "evil")), reason: Clash,
@@ -314,9 +321,11 @@ var hostiles = []hostile{
 	},
 	{
 		name: "names that are odd", has: []string{
-			`-rf ""`, `C:\x ""`, `CON ""`, `\\srv\s ""`, `a:b ""`, `aux.c ""`, "dot. \"\"", "new\nline \"\"", "space  \"\"",
+			`-rf ""`, `C:\x ""`, `CON ""`, `\\srv\s ""`, `a:b ""`, `aux.c ""`, "dot. \"\"", "new\nline \"\"",
+			"space  \"\"",
 		},
-		archive: of(reg("-rf", ""), reg(`C:\x`, ""), reg("CON", ""), reg(`\\srv\s`, ""), reg("a:b", ""), reg("aux.c", ""),
+		archive: of(reg("-rf", ""), reg(`C:\x`, ""), reg("CON", ""), reg(`\\srv\s`, ""), reg("a:b", ""),
+			reg("aux.c", ""),
 			reg("dot.", ""), reg("new\nline", ""), reg("space ", "")),
 	},
 }
@@ -394,7 +403,8 @@ func sparseGNU() []byte {
 }
 
 func sparsePAX() []byte {
-	return raw(pax("GNU.sparse.major=1", "GNU.sparse.minor=0", "GNU.sparse.name=s", "GNU.sparse.realsize=1099511627776"),
+	return raw(pax("GNU.sparse.major=1", "GNU.sparse.minor=0", "GNU.sparse.name=s",
+		"GNU.sparse.realsize=1099511627776"),
 		rawHeader("x", '0', "00000001000\x00"), append([]byte("1\n0\n0\n"), make([]byte, 506)...))
 }
 

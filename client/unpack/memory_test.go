@@ -101,7 +101,8 @@ func writeLarge(w *tar.Writer, size int64) error {
 func writeSmall(w *tar.Writer, count int) error {
 	for i := range count {
 		content := strings.Repeat(fmt.Sprint(i, " "), 40)
-		h := &tar.Header{Name: fmt.Sprintf("d%d/e/file %d.go", i/500, i), Typeflag: tar.TypeReg, Size: int64(len(content))}
+		h := &tar.Header{Name: fmt.Sprintf("d%d/e/file %d.go", i/500, i), Typeflag: tar.TypeReg,
+			Size: int64(len(content))}
 		if err := w.WriteHeader(h); err != nil {
 			return err
 		}

@@ -99,7 +99,8 @@ func TestCheckPathBySystem(t *testing.T) {
 	for _, c := range reasons {
 		for _, goos := range []string{"linux", "windows", "darwin", "freebsd"} {
 			want := Reason("")
-			if c.system == all || c.system == goos || c.system == "windows darwin" && goos != "linux" && goos != "freebsd" {
+			if c.system == all || c.system == goos || c.system == "windows darwin" && goos != "linux" &&
+				goos != "freebsd" {
 				want = c.reason
 			}
 			if got := checkPath(goos, c.path); got != want {

@@ -20,12 +20,14 @@ var oldContent = []byte(strings.Repeat("a line of the old content\n", 100))
 // patchTo makes a patch, and what a member says of it.
 func patchTo(t testing.TB, base []byte, content string, options ...zstd.EOption) ([]byte, Patch) {
 	t.Helper()
-	options = append([]zstd.EOption{zstd.WithEncoderDictRaw(0, base), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(2 * MaxPatched)}, options...)
+	options = append([]zstd.EOption{zstd.WithEncoderDictRaw(0, base), zstd.WithEncoderConcurrency(1),
+		zstd.WithWindowSize(2 * MaxPatched)}, options...)
 	encoder, err := zstd.NewWriter(nil, options...)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return encoder.EncodeAll([]byte(content), nil), Patch{Base: IDOf(base), ID: IDOf([]byte(content)), Size: int64(len(content))}
+	return encoder.EncodeAll([]byte(content), nil), Patch{Base: IDOf(base), ID: IDOf([]byte(content)),
+		Size: int64(len(content))}
 }
 
 func recordOf(p Patch) map[string]string {
@@ -143,8 +145,10 @@ func TestArchivesWithPatches(t *testing.T) {
 	}
 	ids := strings.Repeat("a", 40) + " " + strings.Repeat("b", 40)
 	for _, h := range []hostile{
-		unanswered, tooLarge, tooLong, bad(0, ids), bad(0, ids+" -1"), bad(0, ids+" x"), bad(0, ids+" 1 "), bad(0, ids[1:]+" 1"), bad(0, "1"),
-		bad(0, strings.Repeat("g", 40)+" "+ids[41:]+" 1"), bad(0, ids+" 99999999999999999999"), bad(tar.TypeSymlink, ids+" 1"), bad(tar.TypeDir, ids+" 1"),
+		unanswered, tooLarge, tooLong, bad(0, ids), bad(0, ids+" -1"), bad(0, ids+" x"), bad(0, ids+" 1 "),
+		bad(0, ids[1:]+" 1"), bad(0, "1"),
+		bad(0, strings.Repeat("g", 40)+" "+ids[41:]+" 1"), bad(0, ids+" 99999999999999999999"),
+		bad(tar.TypeSymlink, ids+" 1"), bad(tar.TypeDir, ids+" 1"),
 	} {
 		t.Run(h.name, func(t *testing.T) {
 			p := newPlace(t)

@@ -9,7 +9,8 @@ import (
 func TestRemove(t *testing.T) {
 	p := newPlace(t)
 	if _, err := p.unpack(t, archive(t,
-		reg("a/b/c", ""), reg("a/b/d", ""), reg("a/e", ""), reg("k/l/m", ""), reg("o/p", ""), reg("z", ""), sym("zl", "a"),
+		reg("a/b/c", ""), reg("a/b/d", ""), reg("a/e", ""), reg("k/l/m", ""), reg("o/p", ""), reg("z", ""),
+		sym("zl", "a"),
 	)); err != nil {
 		t.Fatal(err)
 	}

@@ -45,10 +45,11 @@ func TestTar(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newPlace(t)
 			done := map[string]Written{}
-			report, err := p.unpack(t, pack(t, sample(t)), Options{Unseen: name == "unseen", Done: func(w Written) error {
-				done[w.Path] = w
-				return nil
-			}})
+			report, err := p.unpack(t, pack(t, sample(t)),
+				Options{Unseen: name == "unseen", Done: func(w Written) error {
+					done[w.Path] = w
+					return nil
+				}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -164,7 +165,8 @@ func TestChoose(t *testing.T) {
 		case "patched":
 			patch, err := io.ReadAll(content)
 			whole := "whole, by " + string(patch)
-			return Choice{Content: io.NopCloser(strings.NewReader(whole)), Size: int64(len(whole)), ID: blobID(whole)}, err
+			return Choice{Content: io.NopCloser(strings.NewReader(whole)), Size: int64(len(whole)),
+				ID: blobID(whole)}, err
 		case "was", "kind":
 			c.Replace = true
 		}
@@ -381,7 +383,8 @@ func TestClean(t *testing.T) {
 	if _, err := u.Tar(t.Context(), bytes.NewReader(archive(t, reg("a", "")))); err != nil {
 		t.Fatal(err)
 	}
-	p.has(t, ".git", `.git/.repomcp-tmp-y "not of this program"`, ".repomcp", `.repomcp/state "kept"`, `a ""`, "d", "d/e",
+	p.has(t, ".git", `.git/.repomcp-tmp-y "not of this program"`, ".repomcp", `.repomcp/state "kept"`, `a ""`, "d",
+		"d/e",
 		"l -> ../../canary")
 	p.outside(t)
 }
@@ -415,7 +418,8 @@ func TestDamagedStreamsAreToldApart(t *testing.T) {
 		"zstd": io.MultiReader(bytes.NewReader(packed[:len(packed)/2]), iotest.ErrReader(broken)),
 	} {
 		p := newPlace(t)
-		if _, err := New(p.root, Options{}).Tar(t.Context(), from); !errors.Is(err, broken) || errors.Is(err, ErrDamaged) {
+		if _, err := New(p.root, Options{}).Tar(t.Context(), from); !errors.Is(err, broken) ||
+			errors.Is(err, ErrDamaged) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}

@@ -56,15 +56,18 @@ func TestTheAdminListenerTellsWhatTheServerDoes(t *testing.T) {
 	}
 	awaitMetrics(t, p, admin, want)
 	for path, want := range map[string]string{
-		"/healthz": "^ok\n$", "/readyz": "^ok\n$", "/readyz?verbose": `^ok\nmirrors: 1 fetched; the oldest fetch was \d+s ago\nmirror "repo" fetched \d+s ago\n$`,
+		"/healthz": "^ok\n$", "/readyz": "^ok\n$",
+		"/readyz?verbose":                `^ok\nmirrors: 1 fetched; the oldest fetch was \d+s ago\nmirror "repo" fetched \d+s ago\n$`,
 		"/debug/pprof/goroutine?debug=1": "^goroutine profile: ", "/debug/pprof/": "(?i)heap",
 	} {
-		if status, body := p.get(t, admin+path); status != http.StatusOK || !regexp.MustCompile(want).MatchString(body) {
+		if status, body := p.get(t, admin+path); status != http.StatusOK ||
+			!regexp.MustCompile(want).MatchString(body) {
 			t.Errorf("%s: %d %.200q", path, status, body)
 		}
 	}
 	for host, want := range map[string]int{
-		"localhost:9": http.StatusOK, "192.0.2.1": http.StatusOK, "[::1]:80": http.StatusOK, "evil.example": http.StatusForbidden,
+		"localhost:9": http.StatusOK, "192.0.2.1": http.StatusOK, "[::1]:80": http.StatusOK,
+		"evil.example": http.StatusForbidden,
 	} {
 		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, admin+"/metrics", nil)
 		if err != nil {
@@ -87,7 +90,8 @@ func awaitMetrics(t *testing.T, p *process, admin string, want []string) {
 	t.Helper()
 	for end := time.Now().Add(patience); ; time.Sleep(20 * time.Millisecond) {
 		_, numbers := p.get(t, admin+"/metrics")
-		missing := slices.DeleteFunc(slices.Clone(want), func(line string) bool { return strings.Contains(numbers, "\n"+line) })
+		missing := slices.DeleteFunc(slices.Clone(want),
+			func(line string) bool { return strings.Contains(numbers, "\n"+line) })
 		if len(missing) == 0 {
 			return
 		}
@@ -138,7 +142,8 @@ func TestAServerWithoutItsRootIsNotReady(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, path := range []string{"/healthz", "/readyz"} {
-		if status, text := p.get(t, admin+path); status != http.StatusServiceUnavailable || !strings.Contains(text, "root") {
+		if status, text := p.get(t, admin+path); status != http.StatusServiceUnavailable ||
+			!strings.Contains(text, "root") {
 			t.Errorf("%s: %d %q", path, status, text)
 		}
 	}

@@ -54,7 +54,8 @@ An output file appears only when the archive is whole.`,
 	}
 	set := command.Flags()
 	flags.define(set, "also take commits that no ref leads to")
-	set.StringVar(&flags.format, "format", "", strings.Join(archive.FormatNames(), ", ")+" (default: by the output's name, else tar.gz)")
+	set.StringVar(&flags.format, "format", "", strings.Join(archive.FormatNames(), ", ")+
+		" (default: by the output's name, else tar.gz)")
 	for _, p := range archive.Parameters() {
 		set.Var(&optionFlag{p, &flags.options}, p.Name, p.Usage)
 	}

@@ -57,7 +57,8 @@ func TestStreamsOverAMirrorThatIsRewritten(t *testing.T) {
 		t.Error(p)
 	}
 	n := <-rounds
-	t.Logf("%d archives while the mirror was rewritten %d times, %d problems", s.counts["archives"], n, s.counts["problems"])
+	t.Logf("%d archives while the mirror was rewritten %d times, %d problems", s.counts["archives"], n,
+		s.counts["problems"])
 	if n == 0 {
 		t.Error("nothing was rewritten")
 	}

@@ -194,7 +194,8 @@ func (p *process) post(t *testing.T, headers http.Header, message string) (reply
 	if err != nil {
 		t.Fatal(err)
 	}
-	request.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"}}
+	request.Header = http.Header{"Content-Type": {"application/json"},
+		"Accept": {"application/json, text/event-stream"}}
 	maps.Copy(request.Header, headers)
 	response, err := p.client.Do(request)
 	if err != nil {

@@ -30,7 +30,8 @@ func (p *process) message(method, name string, params map[string]any) (reply []b
 	if err != nil {
 		return nil, err
 	}
-	request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, p.url+"/mcp", bytes.NewReader(content))
+	request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, p.url+"/mcp",
+		bytes.NewReader(content))
 	if err != nil {
 		return nil, err
 	}
@@ -107,8 +108,10 @@ var damageKinds = []struct {
 	{"bit of the fan-out", func(m *patientMirror) { m.flip("*.idx", 8+4*200) }, corrupt},
 	{"bit of an id", func(m *patientMirror) { m.flip("*.idx", 8+1024+25) }, corrupt},
 	{"bit of an offset", func(m *patientMirror) { m.flip("*.idx", -45) }, corrupt},
-	{"pack cut to a quarter", func(m *patientMirror) { m.edit("*.pack", func(c []byte) []byte { return c[:len(c)/4] }) }, corrupt},
-	{"pack of its header", func(m *patientMirror) { m.edit("*.pack", func(c []byte) []byte { return c[:12] }) }, corrupt},
+	{"pack cut to a quarter",
+		func(m *patientMirror) { m.edit("*.pack", func(c []byte) []byte { return c[:len(c)/4] }) }, corrupt},
+	{"pack of its header", func(m *patientMirror) { m.edit("*.pack", func(c []byte) []byte { return c[:12] }) },
+		corrupt},
 	{"bit of the pack's header", func(m *patientMirror) { m.flip("*.pack", 1) }, corrupt},
 	{"zeros in the pack", func(m *patientMirror) {
 		m.edit("*.pack", func(c []byte) []byte { clear(c[len(c)/3 : len(c)*2/3]); return c })
@@ -135,19 +138,23 @@ var damageKinds = []struct {
 	{"missing folder", func(m *patientMirror) { m.drop("main^{tree}") }, corrupt},
 	{"missing commit", func(m *patientMirror) { m.drop("main") }, corrupt},
 	{"empty loose commit", func(m *patientMirror) { m.loosen("main", func([]byte) []byte { return nil }) }, corrupt},
-	{"loose blob cut", func(m *patientMirror) { m.loosen("main:a.txt", func(c []byte) []byte { return c[:len(c)/2] }) }, corrupt},
+	{"loose blob cut", func(m *patientMirror) { m.loosen("main:a.txt", func(c []byte) []byte { return c[:len(c)/2] }) },
+		corrupt},
 	{"empty ref", func(m *patientMirror) { m.write("refs/heads/main", nil) }, corrupt},
-	{"ref of nothing", func(m *patientMirror) { m.write("refs/heads/main", []byte(strings.Repeat("1", 40)+"\n")) }, corrupt},
+	{"ref of nothing", func(m *patientMirror) { m.write("refs/heads/main", []byte(strings.Repeat("1", 40)+"\n")) },
+		corrupt},
 	{"junk in packed-refs", func(m *patientMirror) {
 		m.edit("packed-refs", func(c []byte) []byte { return append([]byte("junk\n"), c...) })
 	}, corrupt},
-	{"packed-refs cut", func(m *patientMirror) { m.edit("packed-refs", func(c []byte) []byte { return c[:len(c)-5] }) }, corrupt},
+	{"packed-refs cut", func(m *patientMirror) { m.edit("packed-refs", func(c []byte) []byte { return c[:len(c)-5] }) },
+		corrupt},
 	{"broken HEAD", func(m *patientMirror) { m.write("HEAD", []byte("\x00\x01junk\n")) }, nil},
 	{"SHA-256 repository", func(m *patientMirror) {
 		m.repo.Git("config", "core.repositoryFormatVersion", "1")
 		m.repo.Git("config", "extensions.objectFormat", "sha256")
 	}, []string{"unsupported_repository"}},
-	{"configuration that is none", func(m *patientMirror) { m.write("config", []byte("[core\nbare")) }, []string{"unsupported_repository"}},
+	{"configuration that is none", func(m *patientMirror) { m.write("config", []byte("[core\nbare")) },
+		[]string{"unsupported_repository"}},
 	{"partial clone", func(m *patientMirror) {
 		m.drop("main:a.txt")
 		m.repo.Git("config", "remote.origin.promisor", "true")
@@ -365,7 +372,8 @@ func TestDamagedMirrorsHarmNobodyElse(t *testing.T) {
 	base.Commit("main", gittest.Regular("a.txt", "old\n"), gittest.Regular("d/b.txt", gittest.Noise(5000)))
 	oldest := base.Git("rev-parse", "main")
 	for i := range 20 {
-		base.Commit("main", gittest.Regular("a.txt", gittest.Noise(3000+i)), gittest.Regular("d/b.txt", gittest.Noise(5000)))
+		base.Commit("main", gittest.Regular("a.txt", gittest.Noise(3000+i)),
+			gittest.Regular("d/b.txt", gittest.Noise(5000)))
 	}
 	base.Git("tag", "v1", "main~3")
 	base.Git("gc", "-q")
@@ -387,7 +395,8 @@ func TestDamagedMirrorsHarmNobodyElse(t *testing.T) {
 			"/raw/" + m.name + "/main/a.txt":             []byte(gittest.Noise(3019)),
 			"/refs/" + m.name:                            nil,
 		}
-		m.refs = map[string]string{"refs/heads/main": base.Git("rev-parse", "main"), "refs/tags/v1": base.Git("rev-parse", "v1")}
+		m.refs = map[string]string{"refs/heads/main": base.Git("rev-parse", "main"),
+			"refs/tags/v1": base.Git("rev-parse", "v1")}
 		if refused, reasons := m.ask(); refused != 0 {
 			t.Fatal("a sound mirror is refused: ", reasons)
 		}
@@ -450,7 +459,8 @@ func TestDamagedMirrorsHarmNobodyElse(t *testing.T) {
 	if n := p.number(t, admin, `repomcp_quarantines_total{why="panic"}`); n != 0 {
 		t.Errorf("%v panics", n)
 	}
-	if after, running := others(), p.number(t, admin, "go_goroutines"); after > descriptors+2 || running > goroutines+5 {
+	if after, running := others(), p.number(t, admin, "go_goroutines"); after > descriptors+2 ||
+		running > goroutines+5 {
 		t.Errorf("descriptors %v, then %v; goroutines %v, then %v", descriptors, after, goroutines, running)
 	}
 	t.Logf("%d kinds of damage, %v of them set aside; the slowest sound archive took %v; all mended after %v",

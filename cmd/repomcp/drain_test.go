@@ -93,7 +93,8 @@ func (p *process) listen(t *testing.T) <-chan string {
 	t.Helper()
 	const message = `{"jsonrpc":"2.0","id":7,"method":"subscriptions/listen","params":{"notifications":{"resourcesListChanged":true},` +
 		`"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}`
-	request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, p.url+"/mcp", strings.NewReader(message))
+	request, err := http.NewRequestWithContext(context.Background(), http.MethodPost, p.url+"/mcp",
+		strings.NewReader(message))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +193,8 @@ func TestSIGTERMUnderAHundredStreams(t *testing.T) {
 		}
 	}
 	for i, k := range idle {
-		if response, err := k.ask(p.url); err != nil && !errors.Is(err, io.EOF) || err == nil && response.StatusCode != http.StatusOK {
+		if response, err := k.ask(p.url); err != nil && !errors.Is(err, io.EOF) || err == nil &&
+			response.StatusCode != http.StatusOK {
 			t.Errorf("the kept connection %d: neither a reply nor an end: %v, %v", i, response, err)
 		}
 	}

@@ -171,7 +171,8 @@ func TestDescriptorsRunOutAndComeBack(t *testing.T) {
 	}
 	for i := range mirrors {
 		status, body, err := 0, []byte(nil), error(nil)
-		for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(20 * time.Millisecond) {
+		for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(
+			20 * time.Millisecond) {
 			status, body, err = p.fetch(fmt.Sprintf("/raw/m%d/main/large", i))
 			if err == nil && status == http.StatusOK {
 				break

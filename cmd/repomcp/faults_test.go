@@ -286,7 +286,8 @@ func TestFaultsOnTheWay(t *testing.T) {
 		}
 		f.before = heads[at]
 	}
-	if t.Logf("%d connections were damaged, %d attempts begun anew: %v", proxy.hits, f.anew, outcomes); proxy.hits < rounds ||
+	if t.Logf("%d connections were damaged, %d attempts begun anew: %v", proxy.hits, f.anew,
+		outcomes); proxy.hits < rounds ||
 		outcomes["code 0"] < rounds/4 || outcomes["code 4"] == 0 || f.anew == 0 {
 		t.Error("too little was damaged, or noticed")
 	}
@@ -342,7 +343,8 @@ func TestProcessesEndByTheirCodes(t *testing.T) {
 		kind         string
 		within, code int
 	}{
-		{"cut", 0, cli.ExitNetwork}, {"stall", 0, cli.ExitNetwork}, {"noise", 0, cli.ExitNetwork}, {"byte", -20_000, cli.ExitDamaged},
+		{"cut", 0, cli.ExitNetwork}, {"stall", 0, cli.ExitNetwork}, {"noise", 0, cli.ExitNetwork},
+		{"byte", -20_000, cli.ExitDamaged},
 		{"", 0, cli.ExitOK},
 	} {
 		proxy.plan(1, c.kind, c.within, 1000)

@@ -233,7 +233,8 @@ func newFleet(t *testing.T) *fleet {
 			map[string]string{
 				"redis:6379": redis, "http://s3:7070": f.gateway.url(), "http://127.0.0.1:7070": f.gateway.url(),
 				"http://127.0.0.1:8080": "http://" + balancer,
-				"/run/repomcp":          f.access(dir), "/run/secrets": keys(t, dir), "${S3_SECRET:?set it, for example in .env}": "secret",
+				"/run/repomcp":          f.access(dir), "/run/secrets": keys(t, dir),
+				"${S3_SECRET:?set it, for example in .env}": "secret",
 			}))
 	}
 	config, err := filepath.Abs("../../deploy/haproxy.cfg")

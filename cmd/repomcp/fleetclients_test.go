@@ -120,7 +120,8 @@ func (s *story) message(r *http.Request, result any) error {
 
 func (s *story) downloadURL(base string, a asked) (string, error) {
 	var result struct{ DownloadURL string }
-	err := s.message(mcpRequest(s.t, base, "resources/stream", a.uri(), map[string]any{"io.github.repomcp/delivery": "downloadUrl"}), &result)
+	err := s.message(mcpRequest(s.t, base, "resources/stream", a.uri(),
+		map[string]any{"io.github.repomcp/delivery": "downloadUrl"}), &result)
 	return result.DownloadURL, err
 }
 
@@ -246,7 +247,8 @@ func (s *story) hold() []*download {
 		a := asked{revision: fmt.Sprint("held", i), format: "tar", exclude: fmt.Sprint("none", i)}
 		address, response := s.begin(a, i%3 == 2)
 		head := make([]byte, 64<<10)
-		if _, err := io.ReadFull(response.Body, head); err != nil || !bytes.Equal(head, s.want("large", "")[:len(head)]) {
+		if _, err := io.ReadFull(response.Body, head); err != nil ||
+			!bytes.Equal(head, s.want("large", "")[:len(head)]) {
 			s.t.Fatalf("%s: the first bytes are wrong, or %v", a.revision, err)
 		}
 		list[i] = &download{url: address, etag: response.Header.Get("ETag"), body: response.Body, at: int64(len(head))}
@@ -271,7 +273,8 @@ func (s *story) begin(a asked, byLink bool) (address string, response *http.Resp
 		if response, err = s.client.Do(getRequest(s.t, address)); err != nil {
 			s.t.Fatal(err)
 		}
-		if begun = response.StatusCode == http.StatusOK; !begun && (!byLink || response.StatusCode != http.StatusServiceUnavailable) {
+		if begun = response.StatusCode == http.StatusOK; !begun &&
+			(!byLink || response.StatusCode != http.StatusServiceUnavailable) {
 			s.t.Fatalf("%v: %s", a, response.Status)
 		}
 		return begun
@@ -325,7 +328,8 @@ func (s *story) gather(clients int) *crowd {
 					return
 				default:
 				}
-				a := asked{revision: "main", format: []string{"tar", "tar.gz"}[random.IntN(2)], prefix: fmt.Sprintf("load%d/", random.IntN(prefixes))}
+				a := asked{revision: "main", format: []string{"tar", "tar.gz"}[random.IntN(2)],
+					prefix: fmt.Sprintf("load%d/", random.IntN(prefixes))}
 				way := names[random.IntN(len(names))]
 				switch err := s.load(s.balancer.url(), way, a); {
 				case err == nil:

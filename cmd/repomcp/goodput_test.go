@@ -37,7 +37,8 @@ func TestOverloadKeepsGoodput(t *testing.T) {
 	beside := p.latency(1000)
 	cancel()
 	slow.Wait()
-	t.Logf("the slowest of 100 small files: %v alone, %v beside 200 slow readers (%v)", alone, beside, c.report.Statuses)
+	t.Logf("the slowest of 100 small files: %v alone, %v beside 200 slow readers (%v)", alone, beside,
+		c.report.Statuses)
 	if beside > max(2*alone, 5*time.Millisecond) {
 		t.Error("that is more than twice as long")
 	}
@@ -70,7 +71,8 @@ func (p *process) latency(times int) time.Duration {
 	took := make([]time.Duration, times)
 	for i := range took {
 		start := time.Now()
-		if status, err := readWhole(context.Background(), p.client, p.url+"/raw/repo/main/long.txt"); err != nil || status != http.StatusOK {
+		if status, err := readWhole(context.Background(), p.client, p.url+"/raw/repo/main/long.txt"); err != nil ||
+			status != http.StatusOK {
 			p.tb.Fatal(status, err)
 		}
 		took[i] = time.Since(start)

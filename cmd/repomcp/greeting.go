@@ -141,12 +141,14 @@ func greet(w io.Writer, flags serveFlags, at reach, asks bool, count int, logger
 		return
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "repomcp %s\nlistening on %s, serving %s below %s\n", version(), at.shown(), plural(count), flags.root)
+	fmt.Fprintf(&b, "repomcp %s\nlistening on %s, serving %s below %s\n", version(), at.shown(), plural(count),
+		flags.root)
 	if warning := warningOf(flags, at, asks); warning != "" {
 		fmt.Fprintf(&b, "warning: %s\n", warning)
 	}
 	if at.everybody {
-		fmt.Fprintf(&b, "clients that use another name than %s need --allowed-host NAME\n", strings.Join(at.names, ", "))
+		fmt.Fprintf(&b, "clients that use another name than %s need --allowed-host NAME\n",
+			strings.Join(at.names, ", "))
 	}
 	if asks {
 		b.WriteString("clients have to send a token, as Authorization: Bearer TOKEN\n")

@@ -33,19 +33,23 @@ func TestHealthcheckAsksTheServer(t *testing.T) {
 			t.Errorf("%s: %d %s", listen, code, said)
 		}
 	}
-	if code, said := healthcheck(t, []string{"REPOMCP_LISTEN=" + address, "REPOMCP_ROOT=" + root}); code != cli.ExitOK || said != "" {
+	if code, said := healthcheck(t, []string{"REPOMCP_LISTEN=" + address, "REPOMCP_ROOT=" +
+		root}); code != cli.ExitOK || said != "" {
 		t.Errorf("from the environment: %d %s", code, said)
 	}
-	if code, said := healthcheck(t, nil, "--listen", address, "--tls-cert", "x"); code != cli.ExitFailed || !strings.Contains(said, "no answer at") {
+	if code, said := healthcheck(t, nil, "--listen", address, "--tls-cert", "x"); code != cli.ExitFailed ||
+		!strings.Contains(said, "no answer at") {
 		t.Errorf("HTTPS of a server that speaks HTTP: %d %s", code, said)
 	}
 	if err := os.Rename(root, root+"2"); err != nil {
 		t.Fatal(err)
 	}
-	if code, said := healthcheck(t, nil, "--listen", address); code != cli.ExitFailed || !strings.Contains(said, "the server is not well: 503") {
+	if code, said := healthcheck(t, nil, "--listen", address); code != cli.ExitFailed ||
+		!strings.Contains(said, "the server is not well: 503") {
 		t.Errorf("without its root: %d %s", code, said)
 	}
-	if code, said := healthcheck(t, nil, "--listen", "127.0.0.1:1"); code != cli.ExitFailed || !strings.Contains(said, "no answer at 127.0.0.1:1") {
+	if code, said := healthcheck(t, nil, "--listen", "127.0.0.1:1"); code != cli.ExitFailed ||
+		!strings.Contains(said, "no answer at 127.0.0.1:1") {
 		t.Errorf("where nobody listens: %d %s", code, said)
 	}
 	if code, _ := healthcheck(t, nil, "word"); code != cli.ExitUsage {

@@ -19,7 +19,8 @@ func TestHelmChart(t *testing.T) {
 		t.Skip("helm is missing")
 	}
 	const chart = "../../deploy/helm"
-	if said, err := exec.Command("helm", "lint", "--strict", chart, "--set", "mirrors.existingClaim=mirrors,authentication.existingSecret=tokens").
+	if said, err := exec.Command("helm", "lint", "--strict", chart, "--set",
+		"mirrors.existingClaim=mirrors,authentication.existingSecret=tokens").
 		CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, said)
 	}
@@ -47,7 +48,8 @@ func TestHelmChart(t *testing.T) {
 		t.Fatal(least)
 	}
 	checkChart(t, least, 4, "/healthz http")
-	most, err := render("--set", "mirrors.volume.nfs.server=nas,mirrors.volume.nfs.path=/git,replicas=3,cache.bytes=8GB",
+	most,
+		err := render("--set", "mirrors.volume.nfs.server=nas,mirrors.volume.nfs.path=/git,replicas=3,cache.bytes=8GB",
 		"--set", "keys.existingSecret=keys,settings.max-archive-entries=30000000,settings.allowed-host={git.example}",
 		"--set", "authentication.existingSecret=tokens,authentication.issuer=https://login.example",
 		"--set", "settings.public-url=https://git.example,settings.hide-refs={refs/pull,!refs/pull/7}",
@@ -58,7 +60,8 @@ func TestHelmChart(t *testing.T) {
 	checkChart(t, most, 5, "/healthz http")
 	for listen, probed := range map[string]string{
 		"0.0.0.0:9090": "/readyz admin", ":9": "/readyz admin", "[::]:9090": "/readyz admin",
-		"127.0.0.1:9090": "/healthz http", "localhost:9090": "/healthz http", "[::1]:9090": "/healthz http", "unix:/run/x/1": "/healthz http",
+		"127.0.0.1:9090": "/healthz http", "localhost:9090": "/healthz http", "[::1]:9090": "/healthz http",
+		"unix:/run/x/1": "/healthz http",
 	} {
 		rendered, err := render("--set", "mirrors.existingClaim=m,authentication.insecureNoAuth=true",
 			"--set-string", "settings.admin-listen="+listen)
@@ -67,12 +70,15 @@ func TestHelmChart(t *testing.T) {
 		}
 		checkChart(t, rendered, 4, probed)
 		port := listen[strings.LastIndexByte(listen, ':')+1:]
-		if named := strings.Contains(rendered, "{name: admin, containerPort: "+port+"}"); named != (probed == "/readyz admin") {
+		if named := strings.Contains(rendered, "{name: admin, containerPort: "+port+
+			"}"); named != (probed == "/readyz admin") {
 			t.Errorf("%s: the port is named: %v", listen, named)
 		}
 	}
-	for _, want := range []string{"git-repomcp.mirrors.svc.cluster.local", "git.example", "max-archive-entries: 30000000", "secretName: \"tokens\"",
-		"oauth-issuer: https://login.example", "tokens: /run/secrets/repomcp-tokens/tokens", "access: /etc/repomcp/access.yaml",
+	for _, want := range []string{"git-repomcp.mirrors.svc.cluster.local", "git.example",
+		"max-archive-entries: 30000000", "secretName: \"tokens\"",
+		"oauth-issuer: https://login.example", "tokens: /run/secrets/repomcp-tokens/tokens",
+		"access: /etc/repomcp/access.yaml",
 		"access.yaml: |\n    rules:\n    - groups:\n      - platform\n      repositories:\n      - platform/**"} {
 		if !strings.Contains(most, want) {
 			t.Errorf("%s is missing", want)

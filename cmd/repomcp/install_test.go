@@ -51,8 +51,9 @@ type installed struct {
 
 // clientPages are the pages, and under which key each client looks for servers.
 var clientPages = map[string]string{
-	"claude-code.md": "mcpServers", "claude-desktop.md": "mcpServers", "vscode.md": "servers", "cursor.md": "mcpServers",
-	"codex.md": "mcp_servers", "gemini-cli.md": "mcpServers", "zed.md": "context_servers",
+	"claude-code.md": "mcpServers", "claude-desktop.md": "mcpServers", "vscode.md": "servers",
+	"cursor.md": "mcpServers",
+	"codex.md":  "mcp_servers", "gemini-cli.md": "mcpServers", "zed.md": "context_servers",
 }
 
 // entries reads the configurations and the commands of a page.
@@ -85,7 +86,10 @@ func entries(t *testing.T, page, key string) []installed {
 // address among the words, or the command that follows the name.
 func addedByCommand(t *testing.T, words []string) installed {
 	t.Helper()
-	if i := slices.IndexFunc(words, func(w string) bool { return strings.HasPrefix(w, "http") && strings.Contains(w, ":") }); i > 0 {
+	if i := slices.IndexFunc(words, func(w string) bool {
+		return strings.HasPrefix(w, "http") &&
+			strings.Contains(w, ":")
+	}); i > 0 {
 		return installed{URL: words[i]}
 	}
 	i := slices.Index(words, "repomcp") // the name
@@ -140,7 +144,8 @@ func TestDocumentationOfClients(t *testing.T) {
 // useTools does what the pages say is to be seen.
 func useTools(t *testing.T, who string, transport mcp.Transport) {
 	t.Helper()
-	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(within(t), transport, nil)
+	session, err := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(within(t), transport,
+		nil)
 	if err != nil {
 		t.Errorf("%s: %v", who, err)
 		return

@@ -44,8 +44,8 @@ func inheritSockets() (found sockets, err error) {
 				place = &found.admin
 			}
 			if listener == nil || *place != nil {
-				return found, cli.Misused(fmt.Errorf("systemd passed a socket %q that has no use: one stream socket is "+
-					"for clients, and one with FileDescriptorName=%s for the operator", name, adminSocket))
+				return found, cli.Misused(fmt.Errorf("systemd passed a socket %q that has no use: one stream "+
+					"socket is for clients, and one with FileDescriptorName=%s for the operator", name, adminSocket))
 			}
 			*place = listener
 		}

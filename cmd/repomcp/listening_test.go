@@ -31,7 +31,8 @@ import (
 func launchWith(t *testing.T, settings string, files []*os.File, flags ...string) (p *process, said *journal) {
 	t.Helper()
 	p, said = &process{tb: t, done: make(chan error, 1)}, &journal{}
-	p.cmd = exec.Command("sh", append([]string{"-c", settings + ` exec "$0" "$@"`, program(t), "serve", "--root", "../../testrepos"}, flags...)...)
+	p.cmd = exec.Command("sh", append([]string{"-c", settings + ` exec "$0" "$@"`, program(t), "serve", "--root",
+		"../../testrepos"}, flags...)...)
 	p.cmd.Stderr, p.cmd.ExtraFiles = said, files
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -71,7 +72,8 @@ func TestAUnixSocketIsServed(t *testing.T) {
 			t.Errorf("the health over the socket: %d %s", code, said)
 		}
 		p.client = through("unix", path, nil)
-		if status, text := p.get(t, "http://localhost/repositories"); status != http.StatusOK || !strings.Contains(text, "repositories") {
+		if status, text := p.get(t, "http://localhost/repositories"); status != http.StatusOK ||
+			!strings.Contains(text, "repositories") {
 			t.Errorf("%d %s", status, text)
 		}
 		second, told := launchWith(t, "", nil, "--listen", "unix:"+path)
@@ -131,13 +133,15 @@ func TestSystemdPassesSocketsAndIsTold(t *testing.T) {
 		}
 		return string(buffer[:n])
 	}
-	p, _ := launchWith(t, "export LISTEN_PID=$$ LISTEN_FDS=2 LISTEN_FDNAMES=clients:admin NOTIFY_SOCKET="+told+";", files, "--listen", "192.0.2.1:1")
+	p, _ := launchWith(t, "export LISTEN_PID=$$ LISTEN_FDS=2 LISTEN_FDNAMES=clients:admin NOTIFY_SOCKET="+told+";",
+		files, "--listen", "192.0.2.1:1")
 	if state := heard(); state != "READY=1" {
 		t.Errorf("at first: %q", state)
 	}
 	p.client = http.DefaultClient
 	for url, want := range map[string]string{
-		"http://" + addresses[0] + "/repositories": `"name"`, "http://" + addresses[1] + "/readyz?verbose": "never fetched",
+		"http://" + addresses[0] + "/repositories": `"name"`, "http://" + addresses[1] +
+			"/readyz?verbose": "never fetched",
 	} {
 		if status, text := p.get(t, url); status != http.StatusOK || !strings.Contains(text, want) {
 			t.Errorf("%s: %d %.200s", url, status, text)
@@ -168,7 +172,8 @@ func issue(t *testing.T, certFile, keyFile string, number int64) []byte {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: cert}, keyFile: {Type: "PRIVATE KEY", Bytes: private}} {
+	for name, block := range map[string]*pem.Block{certFile: {Type: "CERTIFICATE", Bytes: cert},
+		keyFile: {Type: "PRIVATE KEY", Bytes: private}} {
 		if err := os.WriteFile(name, pem.EncodeToMemory(block), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -187,7 +192,8 @@ func TestHTTPSWithCertificatesThatChange(t *testing.T) {
 	}
 	write(config, "log-level: info\n")
 	first := issue(t, certFile, keyFile, 1)
-	p, said := launchWith(t, "", nil, "--listen", "127.0.0.1:0", "--tls-cert", certFile, "--tls-key", keyFile, "--config", config)
+	p, said := launchWith(t, "", nil, "--listen", "127.0.0.1:0", "--tls-cert", certFile, "--tls-key", keyFile,
+		"--config", config)
 	at := regexp.MustCompile(`listening on https://(\S+),`)
 	said.await(t, at)
 	address := at.FindStringSubmatch(said.String())[1]
@@ -202,7 +208,8 @@ func TestHTTPSWithCertificatesThatChange(t *testing.T) {
 		}
 		trusted := x509.NewCertPool()
 		trusted.AddCert(parsed)
-		response, err := through("tcp", address, &tls.Config{RootCAs: trusted, ServerName: "localhost"}).Get("https://localhost/raw/hello/main/README.md")
+		response, err := through("tcp", address, &tls.Config{RootCAs: trusted, ServerName: "localhost"}).Get(
+			"https://localhost/raw/hello/main/README.md")
 		if err != nil {
 			return err
 		}
@@ -239,7 +246,8 @@ func TestHTTPSWithCertificatesThatChange(t *testing.T) {
 	hangup(`(?s)(what=certificate.*){3}`)
 	_ = get(second)
 	p.stop(t)
-	if after := said.String()[before:]; strings.Contains(after, "level=INFO msg=request") || !bytes.Contains([]byte(said.String()), []byte("level=INFO msg=request")) {
+	if after := said.String()[before:]; strings.Contains(after, "level=INFO msg=request") ||
+		!bytes.Contains([]byte(said.String()), []byte("level=INFO msg=request")) {
 		t.Errorf("the level of the log is not error:\n%s", after)
 	}
 }

@@ -110,7 +110,8 @@ func (f *mirrorFlags) define(set *pflag.FlagSet) {
 	set.DurationVar(&f.rescan, "rescan", 10*time.Second,
 		"how often the folder is searched for new and deleted repositories")
 	set.StringVar(&f.fetchHook, "fetch-hook", "",
-		"program, or http(s) address, that has a mirror fetched when it is asked for and old; answers do not wait for it")
+		"program, or http(s) address, that has a mirror fetched when it is asked for and old; answers do not "+
+			"wait for it")
 	set.DurationVar(&f.fetchAge, "fetch-age", refresh.DefaultAge, "from which age on --fetch-hook is called")
 	set.BoolVar(&f.noEvents, "no-file-events", false,
 		"look for changes of watched repositories twice a second instead of having the kernel tell (inotify)")
@@ -138,8 +139,8 @@ func (f *mirrorFlags) define(set *pflag.FlagSet) {
 // takesNoArgument refuses arguments: what is served is named by a flag.
 func takesNoArgument(c *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return cli.Misused(fmt.Errorf("%s takes no argument %q; name the folder of the mirrors with --root %s", c.Name(),
-			args[0], args[0]))
+		return cli.Misused(fmt.Errorf("%s takes no argument %q; name the folder of the mirrors with --root %s",
+			c.Name(), args[0], args[0]))
 	}
 	return nil
 }

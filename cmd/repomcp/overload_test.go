@@ -62,7 +62,8 @@ func TestOverloadIsSurvived(t *testing.T) {
 	l, root, refs, file := briefLoad, "", []string{"main"}, "long.txt"
 	name := "repo"
 	if mirror := os.Getenv("REPOMCP_BENCH_REPO"); mirror != "" && os.Getenv("REPOMCP_SOAK") == "1" {
-		l, root, name, file = soakLoad, filepath.Dir(mirror), strings.TrimSuffix(filepath.Base(mirror), ".git"), "po/de.po"
+		l, root, name, file = soakLoad, filepath.Dir(mirror), strings.TrimSuffix(filepath.Base(mirror),
+			".git"), "po/de.po"
 		refs = nil
 		for major := 20; major < 45; major++ {
 			refs = append(refs, fmt.Sprintf("v2.%d.0", major))
@@ -71,7 +72,8 @@ func TestOverloadIsSurvived(t *testing.T) {
 		root = blamedRoot(t, name, file)
 	}
 	admin := freeAddress(t)
-	p := startPlain(t, root, "--memory-budget", strconv.FormatInt(l.memory*9/10, 10), "--queue-time", l.patience.String(),
+	p := startPlain(t, root, "--memory-budget", strconv.FormatInt(l.memory*9/10, 10), "--queue-time",
+		l.patience.String(),
 		"--log-level", "error", "--admin-listen", admin)
 	confined := confine(t, p.cmd.Process.Pid, l.memory)
 	ctx, cancel := context.WithTimeout(t.Context(), l.duration)
@@ -129,7 +131,8 @@ func blamedRoot(t *testing.T, name, file string) (root string) {
 		}
 		repo.Commit("main", gittest.Regular(file, strings.Join(lines, "\n")))
 	}
-	repo.Commit("main", gittest.Regular(file, strings.Join(lines, "\n")), gittest.Regular("noise", gittest.Noise(16<<20)))
+	repo.Commit("main", gittest.Regular(file, strings.Join(lines, "\n")),
+		gittest.Regular("noise", gittest.Noise(16<<20)))
 	return root
 }
 
@@ -282,7 +285,8 @@ func (c *rush) body(ctx context.Context, _ int) (*http.Request, error) {
 	r, w := io.Pipe()
 	context.AfterFunc(ctx, func() { _ = w.Close() })
 	go func() {
-		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"`+strings.Repeat("x", 1<<20-100))
+		_, _ = io.WriteString(w, `{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":"`+
+			strings.Repeat("x", 1<<20-100))
 	}()
 	request, err := c.message(ctx, r, "ping", "")
 	if err == nil {

@@ -198,7 +198,8 @@ func TestRegistryDocument(t *testing.T) {
 		}
 	}
 	output := filepath.Join(folder, "server.json")
-	if said, err := exec.Command("go", "run", "../../deploy/registry", "-version", "v1.2.3", "-bundles", folder, "-o", output).
+	if said, err := exec.Command("go", "run", "../../deploy/registry", "-version", "v1.2.3", "-bundles", folder, "-o",
+		output).
 		CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, said)
 	}
@@ -217,8 +218,10 @@ func TestRegistryDocument(t *testing.T) {
 		t.Fatal(err)
 	}
 	card := map[string]any{}
-	if err := json.Unmarshal(fetched(t, `"https://git.example.com/mcp/server-card"`, serveSamples(t).url), &card); err != nil ||
-		card["name"] != document.Name || card["title"] != document.Title || card["description"] != document.Description {
+	if err := json.Unmarshal(fetched(t, `"https://git.example.com/mcp/server-card"`, serveSamples(t).url),
+		&card); err != nil ||
+		card["name"] != document.Name || card["title"] != document.Title ||
+		card["description"] != document.Description {
 		t.Errorf("%v\nthe card is %v", document, card)
 	}
 	for _, p := range document.Packages {
@@ -226,7 +229,8 @@ func TestRegistryDocument(t *testing.T) {
 		case "oci":
 			var words []string
 			for _, a := range p.PackageArguments {
-				words = append(words, slices.DeleteFunc([]string{a.Name, a.Value}, func(s string) bool { return s == "" })...)
+				words = append(words, slices.DeleteFunc([]string{a.Name, a.Value},
+					func(s string) bool { return s == "" })...)
 			}
 			words[slices.Index(words, writtenRoot)] = "../../testrepos"
 			useTools(t, "the image", &mcp.CommandTransport{Command: exec.Command(program(t), words...)})
@@ -358,7 +362,8 @@ func TestSystemdUnit(t *testing.T) {
 	if err := os.WriteFile(unit, tried, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if said, err := exec.Command("systemd-analyze", "verify", "--man=no", unit).CombinedOutput(); err != nil || len(said) > 0 {
+	if said, err := exec.Command("systemd-analyze", "verify", "--man=no", unit).CombinedOutput(); err != nil ||
+		len(said) > 0 {
 		t.Errorf("%v: %s", err, said)
 	}
 }
@@ -393,7 +398,8 @@ func TestManualHasEveryCommand(t *testing.T) {
 	for _, name := range names {
 		file := filepath.Join(folder, strings.ReplaceAll(name, " ", "-")+".1")
 		page, err := os.ReadFile(file)
-		if err != nil || !bytes.Contains(page, []byte(" 1 2023-11-14 ")) || !bytes.Contains(page, []byte("\n.SH NAME\n")) {
+		if err != nil || !bytes.Contains(page, []byte(" 1 2023-11-14 ")) ||
+			!bytes.Contains(page, []byte("\n.SH NAME\n")) {
 			t.Errorf("%s: %v: %.100s", name, err, page)
 		}
 		for line := range strings.Lines(string(page)) {
@@ -407,7 +413,8 @@ func TestManualHasEveryCommand(t *testing.T) {
 			t.Fatalf("%s: %v", name, err)
 		}
 		shown := strings.NewReplacer(`\-`, "-", `\(aq`, "'").Replace(string(page))
-		for _, flag := range regexp.MustCompile(`(?m)^ +(?:-\w, )?(--[\w-]+) .*$`).FindAllStringSubmatch(string(help), -1) {
+		for _, flag := range regexp.MustCompile(`(?m)^ +(?:-\w, )?(--[\w-]+) .*$`).FindAllStringSubmatch(string(help),
+			-1) {
 			if flags++; !strings.Contains(shown, flag[1]+`\fR`) {
 				t.Errorf("%s: no %s", name, flag[1])
 			}
@@ -415,7 +422,8 @@ func TestManualHasEveryCommand(t *testing.T) {
 		if groff == "" {
 			continue
 		}
-		if said, err := exec.Command(groff, "-man", "-Kutf8", "-Tutf8", "-ww", "-z", file).CombinedOutput(); err != nil || len(said) > 0 {
+		if said, err := exec.Command(groff, "-man", "-Kutf8", "-Tutf8", "-ww", "-z",
+			file).CombinedOutput(); err != nil || len(said) > 0 {
 			t.Errorf("%s: %v: %s", name, err, said)
 		}
 	}

@@ -49,7 +49,8 @@ func (v *tenant) request(basic bool, method, path, body string, header http.Head
 	if basic {
 		request.SetBasicAuth("anybody", v.token)
 	}
-	response, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true}}).Do(request)
+	response, err := (&http.Client{Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true}}).Do(
+		request)
 	if err != nil {
 		v.t.Fatal(err)
 	}
@@ -148,13 +149,15 @@ func (v *tenant) about(repository, path string) map[string]string {
 			"/archive/" + repository + "/main.zip", "/refs/" + repository, "/repositories"} {
 			_, answers[form+" "+at] = v.read(v.request(basic, http.MethodGet, at, "", nil))
 		}
-		_, answers[form+" page"] = v.read(v.request(basic, http.MethodGet, "/", "", http.Header{"Accept": {"text/html"}}))
+		_, answers[form+" page"] = v.read(v.request(basic, http.MethodGet, "/", "",
+			http.Header{"Accept": {"text/html"}}))
 	}
 	for _, session := range []string{"", v.initialize()} {
 		era := fmt.Sprintf("session %v: ", session != "")
 		for what, message := range map[string][2]string{
-			"read":   {"resources/read", `"uri":"repo://` + repository + "/contents/" + path + `"`},
-			"file":   {"tools/call", `"name":"get_file_contents","arguments":{"repo":"` + repository + `","path":"` + path + `"}`},
+			"read": {"resources/read", `"uri":"repo://` + repository + "/contents/" + path + `"`},
+			"file": {"tools/call", `"name":"get_file_contents","arguments":{"repo":"` + repository + `","path":"` +
+				path + `"}`},
 			"search": {"tools/call", `"name":"search_repositories","arguments":{"query":""}`},
 			"code":   {"tools/call", `"name":"search_code","arguments":{"query":"canary"}`},
 			"list":   {"resources/list", ""},
@@ -162,7 +165,8 @@ func (v *tenant) about(repository, path string) map[string]string {
 			_, answers[era+what] = v.read(v.message(session, message[0], message[1]))
 		}
 	}
-	_, answers["stream"] = v.read(v.message("", "resources/stream", `"uri":"repo://`+repository+`/archive/main.tar.gz"`))
+	_, answers["stream"] = v.read(v.message("", "resources/stream", `"uri":"repo://`+repository+
+		`/archive/main.tar.gz"`))
 	answers["WebSocket"] = v.socket("resources/read", `"uri":"repo://`+repository+"/contents/"+path+`"`)
 	for _, words := range [][]string{
 		{"ls", v.url + "/mcp"}, {"cat", v.url + "/mcp", "repo://" + repository + "/contents/" + path},
@@ -305,7 +309,8 @@ func TestPrincipalsSeeTheirOwn(t *testing.T) {
 	mirrors["blue"].Commit("main", gittest.Regular("file", "second"))
 	blueHears.await(t, regexp.MustCompile("updated.*"+blue.canary)) // by now red would have heard
 	for what, answer := range red.about(red.repository(), "file") {
-		answer = strings.ReplaceAll(strings.ReplaceAll(answer, red.repository(), "ASKED"), strings.ReplaceAll(red.repository(), "/", "%2F"), "ASKED")
+		answer = strings.ReplaceAll(strings.ReplaceAll(answer, red.repository(), "ASKED"),
+			strings.ReplaceAll(red.repository(), "/", "%2F"), "ASKED")
 		if strings.Contains(answer, red.canary) || strings.Contains(answer, "third") {
 			t.Errorf("%s after the right ended: %.300s", what, answer)
 		}
@@ -319,7 +324,8 @@ func TestPrincipalsSeeTheirOwn(t *testing.T) {
 		t.Fatalf("%v: %s", err, said)
 	}
 	redHears.await(t, regexp.MustCompile("THE END"))
-	if status, _ := red.read(red.request(true, http.MethodGet, "/repositories", "", nil)); status != http.StatusUnauthorized {
+	if status, _ := red.read(red.request(true, http.MethodGet, "/repositories", "",
+		nil)); status != http.StatusUnauthorized {
 		t.Errorf("a token that is revoked: %d", status)
 	}
 	if strings.Contains(blueHears.String(), "THE END") {

@@ -83,7 +83,8 @@ func TestDocumentationOfRecipes(t *testing.T) {
 		folder := t.TempDir()
 		unpackInto(t, fetched(t, recipe, server), folder)
 		// Of one folder in the archive its content is meant.
-		if got, want := quotedDigest.FindStringSubmatch(recipe)[1], narDigest(t, filepath.Join(folder, "hello")); got != want {
+		if got, want := quotedDigest.FindStringSubmatch(recipe)[1], narDigest(t,
+			filepath.Join(folder, "hello")); got != want {
 			t.Errorf("the digest is %s", want)
 		}
 	})

@@ -83,7 +83,8 @@ func (p *process) ask(t *testing.T, method, params string) map[string]any {
 	}
 	request.Header = http.Header{
 		"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream"},
-		"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {method}, "Mcp-Name": {named.Params.Name + named.Params.URI},
+		"Mcp-Protocol-Version": {"2026-07-28"}, "Mcp-Method": {method},
+		"Mcp-Name": {named.Params.Name + named.Params.URI},
 	}
 	response, err := p.client.Do(request)
 	if err != nil {
@@ -117,7 +118,8 @@ func TestStaleAnswersAreMarkedAndRefreshed(t *testing.T) {
 		t.Errorf("by the id: %d, %v", status, h)
 	}
 	for path, want := range map[string]int{
-		"/raw/app/main/f": 200, "/raw/app/HEAD/f": 200, "/refs/app": 200, "/archive/app/main.tar": 200, "/archive/app/" + before[:8] + ".tar": 200,
+		"/raw/app/main/f": 200, "/raw/app/HEAD/f": 200, "/refs/app": 200, "/archive/app/main.tar": 200,
+		"/archive/app/" + before[:8] + ".tar": 200,
 		// They may be there after the next fetch.
 		"/raw/app/new/f": 404, "/archive/app/new.tar": 404, "/raw/app/" + after + "/f": 404,
 	} {
@@ -130,27 +132,33 @@ func TestStaleAnswersAreMarkedAndRefreshed(t *testing.T) {
 	text, _ := json.Marshal(card["content"])
 	data, _ := card["structuredContent"].(map[string]any)
 	meta, _ := card["_meta"].(map[string]any)
-	if data["stale"] != true || !strings.Contains(string(text), `stale: true`) || !strings.Contains(string(text), "is being refreshed") ||
-		meta[metaStale] != true || meta[metaFetched] != data["fetched"] || data["fetched"] == nil || meta["io.github.repomcp/origin"] != "repository" {
+	if data["stale"] != true || !strings.Contains(string(text), `stale: true`) ||
+		!strings.Contains(string(text), "is being refreshed") ||
+		meta[metaStale] != true || meta[metaFetched] != data["fetched"] || data["fetched"] == nil ||
+		meta["io.github.repomcp/origin"] != "repository" {
 		t.Errorf("%s\n%v\n%v", text, data, meta)
 	}
 	file := p.ask(t, "tools/call", `"name":"get_file_contents","arguments":{"repo":"app","path":"f"}`)
 	if meta, _ := file["_meta"].(map[string]any); meta[metaStale] != true {
 		t.Errorf("a tool: %v", file)
 	}
-	if pinned := p.ask(t, "tools/call", `"name":"get_file_contents","arguments":{"repo":"app","path":"f","ref":"`+before+`"}`); pinned["_meta"] != nil && pinned["_meta"].(map[string]any)[metaStale] != nil {
+	if pinned := p.ask(t, "tools/call", `"name":"get_file_contents","arguments":{"repo":"app","path":"f","ref":"`+
+		before+`"}`); pinned["_meta"] != nil && pinned["_meta"].(map[string]any)[metaStale] != nil {
 		t.Errorf("a tool of a commit: %v", pinned)
 	}
 	missing := p.ask(t, "tools/call", `"name":"get_file_contents","arguments":{"repo":"app","path":"f","ref":"new"}`)
-	if text, _ := json.Marshal(missing["content"]); missing["isError"] != true || !strings.Contains(string(text), "is being refreshed") {
+	if text, _ := json.Marshal(missing["content"]); missing["isError"] != true ||
+		!strings.Contains(string(text), "is being refreshed") {
 		t.Errorf("a tool of a branch that is not there: %s", text)
 	}
 	read := p.ask(t, "resources/read", `"uri":"repo://app/refs/heads/main/contents/f"`)
 	contents, _ := json.Marshal(read["contents"])
-	if !strings.Contains(string(contents), `"`+metaStale+`":true`) || !strings.Contains(string(contents), `"text":"1\n"`) {
+	if !strings.Contains(string(contents), `"`+metaStale+`":true`) ||
+		!strings.Contains(string(contents), `"text":"1\n"`) {
 		t.Errorf("a resource: %s", contents)
 	}
-	if unread := p.ask(t, "resources/read", `"uri":"repo://app/refs/heads/new/contents/f"`); unread["data"] == nil || unread["data"].(map[string]any)["mirrorStale"] != true {
+	if unread := p.ask(t, "resources/read", `"uri":"repo://app/refs/heads/new/contents/f"`); unread["data"] == nil ||
+		unread["data"].(map[string]any)["mirrorStale"] != true {
 		t.Errorf("a resource of a branch that is not there: %v", unread)
 	}
 	release()
@@ -217,7 +225,8 @@ func TestWrongHooksAndProxiesAreRefused(t *testing.T) {
 		"--fetch-hook=https://":                "--fetch-hook: the address has no host",
 		"--fetch-hook=/bin/sh --fetch-age=1ms": "--fetch-age 1ms: the least is 1s",
 	} {
-		arguments := append([]string{"serve", "--root", t.TempDir(), "--listen", "127.0.0.1:0"}, strings.Fields(flags)...)
+		arguments := append([]string{"serve", "--root", t.TempDir(), "--listen", "127.0.0.1:0"},
+			strings.Fields(flags)...)
 		command := exec.CommandContext(within(t), program(t), arguments...)
 		said, _ := command.CombinedOutput() // the code says how it went
 		if command.ProcessState.ExitCode() != cli.ExitUsage || !strings.Contains(string(said), want) {

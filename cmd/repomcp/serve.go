@@ -119,8 +119,8 @@ func defineServing(set *pflag.FlagSet, flags *serveFlags) {
 			"sessions")
 	flags.authentication.define(set)
 	set.StringVar(&flags.access, "access", "",
-		"file with the rules of who may read which repositories (YAML), followed as it changes; without it all who are "+
-			"let in may read everything")
+		"file with the rules of who may read which repositories (YAML), followed as it changes; without it all "+
+			"who are let in may read everything")
 	flags.links.define(set)
 	flags.cache.define(set)
 }
@@ -205,7 +205,8 @@ func serve(c *cobra.Command, env cli.Environment, flags serveFlags) (err error) 
 	server := httpx.New(httpx.Options{
 		MCP: served.messages, Resources: served.resources, AllowedHosts: append(hosts, at.names...),
 		Page: statuspage.New(statuspage.Options{
-			Catalogue: served.catalogue, Version: version(), Authentication: asking.asks(), Tokens: asking.tokens != nil,
+			Catalogue: served.catalogue, Version: version(), Authentication: asking.asks(),
+			Tokens: asking.tokens != nil,
 		}),
 		AllowedOrigins: flags.allowedOrigins, Proxies: proxies,
 		PublicURL: flags.publicURL, Authentication: asking.Authentication, TLS: cert.config(),

@@ -95,7 +95,8 @@ func newSoak(t *testing.T) *soak {
 		"--search-cache", "1MiB", "--history-cache", "4MiB"}
 	for i := range churned + 1 {
 		m := &churnedMirror{
-			soak: s, name: fmt.Sprint("app", i), random: rand.New(rand.NewPCG(uint64(i), 1)), versions: make(map[string]*pushed),
+			soak: s, name: fmt.Sprint("app", i), random: rand.New(rand.NewPCG(uint64(i), 1)),
+			versions: make(map[string]*pushed),
 		}
 		m.dir = filepath.Join(s.root, m.name+".git")
 		m.origin = gittest.At(t, filepath.Join(t.TempDir(), m.name+".git"))
@@ -325,7 +326,8 @@ func (s *soak) measure() (f figures) {
 	s.p.client.CloseIdleConnections()
 	number := func(name string) float64 { return s.p.number(s.t, s.admin, name) }
 	busy := func() bool {
-		return number("repomcp_streams_in_flight")+number("repomcp_snapshots_open")+number("repomcp_http_requests_in_flight") > 0
+		return number("repomcp_streams_in_flight")+number("repomcp_snapshots_open")+
+			number("repomcp_http_requests_in_flight") > 0
 	}
 	begun := time.Now()
 	for ; busy() && time.Since(begun) < 30*time.Second; time.Sleep(50 * time.Millisecond) {
@@ -335,7 +337,8 @@ func (s *soak) measure() (f figures) {
 	}
 	time.Sleep(500 * time.Millisecond) // connections that were broken off
 	for range 2 {
-		if status, _, err := (&process{url: s.admin, client: s.p.client}).fetch("/debug/pprof/heap?gc=1"); err != nil || status != http.StatusOK {
+		if status, _, err := (&process{url: s.admin, client: s.p.client}).fetch("/debug/pprof/heap?gc=1"); err != nil ||
+			status != http.StatusOK {
 			s.problem("no profile: %d, %v", status, err)
 		}
 	}

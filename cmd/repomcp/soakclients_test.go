@@ -37,7 +37,8 @@ var soakClients = []struct {
 	{"archives", 3, (*asking).archive}, {"files", 2, (*asking).file}, {"parts", 2, (*asking).part},
 	{"conditions", 1, (*asking).condition}, {"streams", 1, (*asking).stream}, {"reads", 1, (*asking).read},
 	{"tools", 1, (*asking).tool}, {"sockets", 1, (*asking).socket}, {"syncs", 1, (*asking).sync},
-	{"subscribers", 1, (*asking).subscribe}, {"slow readers", 1, (*asking).slowly}, {"clients that break off", 2, (*asking).breakOff},
+	{"subscribers", 1, (*asking).subscribe}, {"slow readers", 1, (*asking).slowly},
+	{"clients that break off", 2, (*asking).breakOff},
 }
 
 // asking is one request of a client.
@@ -235,14 +236,16 @@ func (c *asking) part() error {
 	v := c.m.recent(c.random)
 	from := c.random.IntN(len(v.tar) - 1)
 	to := from + c.random.IntN(len(v.tar)-from)
-	response, err := c.get("/archive/"+c.m.name+"/"+v.commit+".tar", http.Header{"Range": {fmt.Sprintf("bytes=%d-%d", from, to)}})
+	response, err := c.get("/archive/"+c.m.name+"/"+v.commit+".tar",
+		http.Header{"Range": {fmt.Sprintf("bytes=%d-%d", from, to)}})
 	if err != nil {
 		return err
 	}
 	defer func() { _ = response.Body.Close() }() // only read from
 	got, err := io.ReadAll(response.Body)
 	if err == nil && (response.StatusCode != http.StatusPartialContent || !bytes.Equal(got, v.tar[from:to+1])) {
-		return fmt.Errorf("%w: %s, %d bytes of %d-%d of commit %d", errWrong, response.Status, len(got), from, to, v.serial)
+		return fmt.Errorf("%w: %s, %d bytes of %d-%d of commit %d", errWrong, response.Status, len(got), from, to,
+			v.serial)
 	}
 	return err
 }
@@ -304,7 +307,8 @@ func (c *asking) compareText(reply []byte) error {
 	if found == nil || string(found[1]) != c.m.name {
 		return fmt.Errorf("no README of %s: %.300s", c.m.name, reply)
 	}
-	if serial, err := strconv.Atoi(string(found[2])); err != nil || serial < c.least || serial > int(c.m.published.Load())+1 {
+	if serial, err := strconv.Atoi(string(found[2])); err != nil || serial < c.least ||
+		serial > int(c.m.published.Load())+1 {
 		return fmt.Errorf("%w: commit %d, when %d was published", errWrong, serial, c.least)
 	}
 	return nil
@@ -354,11 +358,12 @@ func (c *asking) socket() error {
 	}
 	defer func() { _ = conn.CloseNow() }() // it may be closed
 	conn.SetReadLimit(1 << 20)
-	message, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": map[string]any{
-		"uri": "repo://" + c.m.name + "/refs/heads/main/contents/README.md",
-		"_meta": map[string]any{"io.modelcontextprotocol/protocolVersion": "2026-07-28",
-			"io.modelcontextprotocol/clientCapabilities": map[string]any{}},
-	}})
+	message, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "resources/read",
+		"params": map[string]any{
+			"uri": "repo://" + c.m.name + "/refs/heads/main/contents/README.md",
+			"_meta": map[string]any{"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+				"io.modelcontextprotocol/clientCapabilities": map[string]any{}},
+		}})
 	if err != nil {
 		return err
 	}
@@ -417,15 +422,17 @@ func (c *asking) subscribe() error {
 	ctx, cancel := context.WithTimeout(c.ctx, 300*time.Millisecond)
 	defer cancel()
 	request := mcpRequest(c.t, c.p.url, "subscriptions/listen", "", nil).WithContext(ctx)
-	content, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": map[string]any{
-		"notifications": map[string]any{"resourceSubscriptions": []string{"repo://" + c.m.name + "/refs/heads/main"}},
-		"_meta": map[string]any{"io.modelcontextprotocol/protocolVersion": "2026-07-28",
-			"io.modelcontextprotocol/clientCapabilities": map[string]any{}},
-	}})
+	content, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen",
+		"params": map[string]any{
+			"notifications": map[string]any{"resourceSubscriptions": []string{"repo://" + c.m.name + "/refs/heads/main"}},
+			"_meta": map[string]any{"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+				"io.modelcontextprotocol/clientCapabilities": map[string]any{}},
+		}})
 	if err != nil {
 		return err
 	}
-	request.Body, request.ContentLength, request.GetBody = io.NopCloser(bytes.NewReader(content)), int64(len(content)), nil
+	request.Body, request.ContentLength, request.GetBody = io.NopCloser(bytes.NewReader(content)), int64(
+		len(content)), nil
 	response, err := c.p.client.Do(request)
 	if err != nil {
 		if ctx.Err() != nil {
@@ -471,7 +478,8 @@ func (c *asking) breakOff() error {
 	defer func() { _ = conn.Close() }() // it is reset
 	request := []string{
 		"GET /archive/" + c.m.name + "/main.tar.gz HTTP/1.1\r\nHost: localhost\r\n\r\n",
-		"GET /archive/" + c.m.name + "/main.tar?prefix=" + strconv.Itoa(c.random.IntN(1000)) + "/ HTTP/1.1\r\nHost: localhost\r\n\r\n",
+		"GET /archive/" + c.m.name + "/main.tar?prefix=" + strconv.Itoa(c.random.IntN(1000)) +
+			"/ HTTP/1.1\r\nHost: localhost\r\n\r\n",
 		"POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{\"jsonrpc\"",
 		"GET /raw/" + c.m.name + "/main/README.md HT", "\x16\x03\x01\x00\x00 no HTTP\r\n\r\n",
 	}[c.random.IntN(5)]

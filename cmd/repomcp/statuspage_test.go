@@ -48,7 +48,8 @@ func (b *browser) open(t *testing.T, url string, flags ...string) (printed []byt
 	t.Helper()
 	command := exec.CommandContext(within(t), b.program, append([]string{
 		"--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--hide-scrollbars", "--no-first-run",
-		"--disable-extensions", "--disable-background-networking", "--disable-component-update", "--user-data-dir=" + b.profile,
+		"--disable-extensions", "--disable-background-networking", "--disable-component-update", "--user-data-dir=" +
+			b.profile,
 		"--enable-logging=stderr", "--log-level=0",
 	}, append(flags, url)...)...)
 	// What it leaves behind has its output open.
@@ -98,7 +99,8 @@ func TestTheStatusPageInABrowser(t *testing.T) {
 			described = n.FirstChild.Data
 		}
 	}
-	if shown["tr"] != 1+len(names)+1-50 || shown["script"]+shown["img"] > 0 || shown["style"] != 1 || title != "repomcp" ||
+	if shown["tr"] != 1+len(names)+1-50 || shown["script"]+shown["img"] > 0 || shown["style"] != 1 ||
+		title != "repomcp" ||
 		described != description {
 		t.Errorf("%v, title %q, description %q", shown, title, described)
 	}
@@ -142,7 +144,8 @@ func checkPicture(t *testing.T, name, size, scheme string) {
 		}
 	}
 	red, _, _, _ := back.RGBA()
-	if got := fmt.Sprintf("%d,%d", bounds.Dx(), bounds.Dy()); got != size || (red > 0x8000) != (scheme == "light") || drawn < 5000 {
+	if got := fmt.Sprintf("%d,%d", bounds.Dx(), bounds.Dy()); got != size || (red > 0x8000) != (scheme == "light") ||
+		drawn < 5000 {
 		t.Errorf("%s %s: a picture of %s on %v with %d dots", size, scheme, got, back, drawn)
 	}
 }
@@ -197,8 +200,9 @@ func TestTheStatusPageIsForBrowsersAlone(t *testing.T) {
 	}
 	const firefox = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
 	for accept, markup := range map[string]bool{
-		"": false, "*/*": false, "text/*": false, "text/plain": false, "application/json": false, "text/html;q=0, */*": false,
-		firefox: true, "text/html": true,
+		"": false, "*/*": false, "text/*": false, "text/plain": false, "application/json": false,
+		"text/html;q=0, */*": false,
+		firefox:              true, "text/html": true,
 	} {
 		header, body := ask(http.MethodGet, accept)
 		if got := strings.HasPrefix(body, "<!DOCTYPE html>"); got != markup || header.Get("Vary") != "Accept" {
@@ -234,7 +238,8 @@ func TestTheStatusPageIsForBrowsersAlone(t *testing.T) {
 	}
 	// The addresses lead somewhere.
 	followed := 0
-	for _, match := range regexp.MustCompile(`href="https://git\.example\.com([^"]+)"`).FindAllStringSubmatch(body, -1) {
+	for _, match := range regexp.MustCompile(`href="https://git\.example\.com([^"]+)"`).FindAllStringSubmatch(body,
+		-1) {
 		if status, content := p.get(t, p.url+html.UnescapeString(match[1])); status != http.StatusOK || content == "" {
 			t.Errorf("%s: %d", match[1], status)
 		}

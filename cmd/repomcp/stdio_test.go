@@ -44,7 +44,10 @@ func TestGoClientStartsTheProgram(t *testing.T) {
 	root, repo := helloRoot(t)
 	ctx, updated := within(t), make(chan string, 10)
 	c := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, &mcp.ClientOptions{
-		ResourceUpdatedHandler: func(_ context.Context, r *mcp.ResourceUpdatedNotificationRequest) { updated <- r.Params.URI },
+		ResourceUpdatedHandler: func(_ context.Context,
+			r *mcp.ResourceUpdatedNotificationRequest) {
+			updated <- r.Params.URI
+		},
 	})
 	command := exec.Command(program(t), "serve", "--stdio", "--root", root)
 	session, err := c.Connect(ctx, &mcp.CommandTransport{Command: command}, nil)
@@ -59,7 +62,8 @@ func TestGoClientStartsTheProgram(t *testing.T) {
 	if err != nil || read.Contents[0].Text != "# Hello\n" {
 		t.Errorf("%v, %v", read, err)
 	}
-	called, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "list_commits", Arguments: map[string]any{"repo": "group/hello"}})
+	called, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "list_commits",
+		Arguments: map[string]any{"repo": "group/hello"}})
 	if err != nil || called.IsError {
 		t.Errorf("%v, %v", called, err)
 	}

@@ -40,7 +40,8 @@ func withProgram(p *process) []string {
 func TestRecipeForTheShell(t *testing.T) {
 	p := start(t, "../../testrepos")
 	dir := t.TempDir()
-	for content, want := range map[string]string{"": "in step\n", "mine": "in step, but for files that were changed here\n"} {
+	for content, want := range map[string]string{"": "in step\n",
+		"mine": "in step, but for files that were changed here\n"} {
 		if content != "" {
 			if err := os.MkdirAll(filepath.Join(dir, "hello"), 0o755); err != nil {
 				t.Fatal(err)
@@ -90,7 +91,8 @@ func TestRecipeForAnEditor(t *testing.T) {
 	if err := cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
-	begins, ends := regexp.MustCompile(task.ProblemMatcher.Background.BeginsPattern), regexp.MustCompile(task.ProblemMatcher.Background.EndsPattern)
+	begins, ends := regexp.MustCompile(task.ProblemMatcher.Background.BeginsPattern), regexp.MustCompile(
+		task.ProblemMatcher.Background.EndsPattern)
 	begun, ended := false, false
 	for lines := bufio.NewScanner(out); !ended && lines.Scan(); {
 		var event checkout.Event
@@ -123,12 +125,14 @@ func TestDocumentationOfSync(t *testing.T) {
 			t.Errorf("docs/sync.md lacks --%s", flag.Name)
 		}
 	})
-	for _, event := range []string{checkout.EventStart, checkout.EventProgress, checkout.EventWrite, checkout.EventDelete, checkout.EventKeep, checkout.EventRetry, checkout.EventDone, checkout.EventFailed} {
+	for _, event := range []string{checkout.EventStart, checkout.EventProgress, checkout.EventWrite,
+		checkout.EventDelete, checkout.EventKeep, checkout.EventRetry, checkout.EventDone, checkout.EventFailed} {
 		if !strings.Contains(string(page), "\n| `"+event+"` | ") {
 			t.Errorf("docs/sync.md lacks the event %s", event)
 		}
 	}
-	for _, reason := range []string{checkout.ReasonEdited, checkout.ReasonUntracked, checkout.ReasonInTheWay, checkout.ReasonDeleted} {
+	for _, reason := range []string{checkout.ReasonEdited, checkout.ReasonUntracked, checkout.ReasonInTheWay,
+		checkout.ReasonDeleted} {
 		if !strings.Contains(string(page), "`"+reason+"`") {
 			t.Errorf("docs/sync.md lacks the reason %s", reason)
 		}

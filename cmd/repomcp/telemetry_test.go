@@ -37,7 +37,8 @@ func TestMetricsReachACollector(t *testing.T) {
 		"network.protocol.name", "network.protocol.version"}
 	points := operations.GetHistogram().GetDataPoints()
 	for _, point := range points {
-		if fmt.Sprint(point.ExplicitBounds) != "[0.01 0.02 0.05 0.1 0.2 0.5 1 2 5 10 30 60 120 300]" || point.Count != calls ||
+		if fmt.Sprint(point.ExplicitBounds) != "[0.01 0.02 0.05 0.1 0.2 0.5 1 2 5 10 30 60 120 300]" ||
+			point.Count != calls ||
 			point.GetSum() <= 0 {
 			t.Error(point)
 		}
@@ -47,7 +48,8 @@ func TestMetricsReachACollector(t *testing.T) {
 			}
 		}
 	}
-	if len(points) != 2 || operations.GetHistogram().AggregationTemporality != metricspb.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE {
+	const cumulative = metricspb.AggregationTemporality_AGGREGATION_TEMPORALITY_CUMULATIVE
+	if len(points) != 2 || operations.GetHistogram().AggregationTemporality != cumulative {
 		t.Errorf("%d points: %v", len(points), operations)
 	}
 	requests := c.metrics["repomcp_http_requests_total"].GetSum()
@@ -88,11 +90,14 @@ func TestSecretsAreNotTraced(t *testing.T) {
 		}
 		_ = response.Body.Close() // only that it was asked for counts
 	}
-	for _, path := range []string{"/raw/group/hello/main/README.md", "/archive/group/hello/main.tar", "/dl/x", "/none", "/repositories"} {
-		for _, name := range []string{"Authorization", "Cookie", "X-Api-Key", "If-Range", "Mcp-Session-Id", "Referer", "Baggage"} {
+	for _, path := range []string{"/raw/group/hello/main/README.md", "/archive/group/hello/main.tar", "/dl/x", "/none",
+		"/repositories"} {
+		for _, name := range []string{"Authorization", "Cookie", "X-Api-Key", "If-Range", "Mcp-Session-Id", "Referer",
+			"Baggage"} {
 			get(path, http.Header{name: {"Bearer " + canary(name+" of "+path)}})
 		}
-		for _, form := range []string{"?token=%s", "?X-Amz-Signature=%s&prefix=x/", "?%s", "?access_token=%[1]s&prefix=b/&code=%[1]s"} {
+		for _, form := range []string{"?token=%s", "?X-Amz-Signature=%s&prefix=x/", "?%s",
+			"?access_token=%[1]s&prefix=b/&code=%[1]s"} {
 			get(path+fmt.Sprintf(form, canary(form+" of "+path)), nil)
 		}
 	}
@@ -102,13 +107,16 @@ func TestSecretsAreNotTraced(t *testing.T) {
 	_, answered := p.post(t, nil, inMeta("begin", "initialize", initializeParams, ""))
 	session := answered.Get("Mcp-Session-Id")
 	secrets[session] = "a session"
-	headers := http.Header{"Mcp-Session-Id": {session}, "Authorization": {"Bearer " + canary("Authorization of a message")}}
+	headers := http.Header{"Mcp-Session-Id": {session},
+		"Authorization": {"Bearer " + canary("Authorization of a message")}}
 	p.post(t, headers, inMeta("read", "resources/read", `"uri":"repo://group/hello/contents/README.md?ref=main",`,
 		`"baggage":"k=`+canary("baggage")+`","token":"`+canary("_meta")+`"`))
-	for _, uri := range []string{"repo://group/hello/contents/README.md?token=%s", "https://user:%s@none/x", "%s", "repo://x:%s@none/refs"} {
+	for _, uri := range []string{"repo://group/hello/contents/README.md?token=%s", "https://user:%s@none/x", "%s",
+		"repo://x:%s@none/refs"} {
 		p.post(t, headers, inMeta("wrong", "resources/read", fmt.Sprintf(`"uri":"`+uri+`",`, canary(uri)), ""))
 	}
-	p.post(t, headers, inMeta("tool", "tools/call", `"name":"search_code","arguments":{"query":"`+canary("an argument")+`"},`, ""))
+	p.post(t, headers, inMeta("tool", "tools/call", `"name":"search_code","arguments":{"query":"`+canary("an argument")+
+		`"},`, ""))
 	p.post(t, headers, inMeta("unknown", canary("a method"), "", ""))
 	p.post(t, headers, inMeta("prompt", "prompts/get", `"name":"`+canary("a prompt")+`",`, ""))
 	p.stop(t)

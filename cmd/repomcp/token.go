@@ -34,7 +34,8 @@ follows its changes within seconds. The file is replaced, never written into, an
 what else is in it stays.`,
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 0 {
-				return cli.Misused(fmt.Errorf("there is no command \"token %s\": there are new, list and revoke", args[0]))
+				return cli.Misused(fmt.Errorf("there is no command \"token %s\": there are new, list and revoke",
+					args[0]))
 			}
 			return nil
 		},
@@ -74,7 +75,8 @@ It is kept nowhere: who loses it gets another one.`,
 		},
 	}
 	command.Flags().StringSliceVar(&groups, "group", nil, "group that the bearer belongs to (repeatable)")
-	command.Flags().Var(&life, "expires", "how long the token is good, such as 90d or 12h (default: until it is revoked)")
+	command.Flags().Var(&life, "expires",
+		"how long the token is good, such as 90d or 12h (default: until it is revoked)")
 	return command
 }
 

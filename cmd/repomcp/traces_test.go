@@ -45,23 +45,27 @@ func TestTracesSayWhatWasServed(t *testing.T) {
 	_, answered := p.post(t, http.Header{"Traceparent": {carrier}},
 		inMeta("begin", "initialize", initializeParams, `"traceparent":"`+own+`","tracestate":"a=1,b=2"`))
 	session := answered.Get("Mcp-Session-Id")
-	message("begin", wanted{name: "initialize", parent: ownName, link: carrierName, state: "a=1,b=2", attributes: map[string]string{
-		"mcp.method.name": "initialize", "mcp.protocol.version": "2025-03-26", "network.transport": "tcp",
-		"network.protocol.name": "http", "client.address": "127.0.0.1",
-	}})
+	message("begin", wanted{name: "initialize", parent: ownName, link: carrierName, state: "a=1,b=2",
+		attributes: map[string]string{
+			"mcp.method.name": "initialize", "mcp.protocol.version": "2025-03-26", "network.transport": "tcp",
+			"network.protocol.name": "http", "client.address": "127.0.0.1",
+		}})
 	sessionHeaders := http.Header{"Mcp-Session-Id": {session}}
 	call := func(id, tool, arguments, meta string) string {
 		return inMeta(id, "tools/call", fmt.Sprintf(`"name":%q,"arguments":%s,`, tool, arguments), meta)
 	}
 	own, ownName = next()
-	reply, _ := p.post(t, sessionHeaders, call("search", "search_code", `{"query":"last","repo":"repo"}`, `"traceparent":"`+own+`"`))
+	reply, _ := p.post(t, sessionHeaders, call("search", "search_code", `{"query":"last","repo":"repo"}`,
+		`"traceparent":"`+own+`"`))
 	if !strings.Contains(reply, `"result"`) {
 		t.Error(reply)
 	}
-	message("search", wanted{name: "tools/call search_code", parent: ownName, stages: []string{"search"}, attributes: map[string]string{
-		"gen_ai.tool.name": "search_code", "gen_ai.operation.name": "execute_tool", "mcp.protocol.version": "2025-03-26",
-		"repomcp.repository": "repo", "error.type": "",
-	}})
+	message("search", wanted{name: "tools/call search_code", parent: ownName, stages: []string{"search"},
+		attributes: map[string]string{
+			"gen_ai.tool.name": "search_code", "gen_ai.operation.name": "execute_tool",
+			"mcp.protocol.version": "2025-03-26",
+			"repomcp.repository":   "repo", "error.type": "",
+		}})
 	p.post(t, sessionHeaders, call("wrong", "get_file_contents", `{"repo":"repo","path":"none"}`, ``))
 	message("wrong", wanted{name: "tools/call get_file_contents", failed: true, attributes: map[string]string{
 		"error.type": "tool_error", "repomcp.commit": head}})
@@ -85,10 +89,12 @@ func TestTracesSayWhatWasServed(t *testing.T) {
 	own, ownName = next()
 	p.post(t, modernHeaders("resources/read", "repo://repo/contents/z"),
 		inMeta("read", "resources/read", `"uri":"repo://repo/contents/z",`, modernMeta+`,"traceparent":"`+own+`"`))
-	message("read", wanted{name: "resources/read", parent: ownName, stages: []string{"open"}, attributes: map[string]string{
-		"mcp.protocol.version": "2026-07-28", "mcp.resource.uri": "repo://repo/contents/z", "repomcp.repository": "repo",
-		"repomcp.commit": head,
-	}})
+	message("read", wanted{name: "resources/read", parent: ownName, stages: []string{"open"},
+		attributes: map[string]string{
+			"mcp.protocol.version": "2026-07-28", "mcp.resource.uri": "repo://repo/contents/z",
+			"repomcp.repository": "repo",
+			"repomcp.commit":     head,
+		}})
 	carrier, carrierName = next()
 	headers := modernHeaders("tools/list", "")
 	headers["Traceparent"], headers["Tracestate"] = []string{carrier}, []string{"x=1", "y=2"}
@@ -109,12 +115,14 @@ func TestTracesSayWhatWasServed(t *testing.T) {
 	if !strings.Contains(reply, `"result"`) {
 		t.Error(reply)
 	}
-	message("prompt", wanted{name: "prompts/get " + prompt, parent: ownName, attributes: map[string]string{"gen_ai.prompt.name": prompt}})
+	message("prompt", wanted{name: "prompts/get " + prompt, parent: ownName,
+		attributes: map[string]string{"gen_ai.prompt.name": prompt}})
 
 	// What is no trace context is passed over, and nothing fails of it.
 	good, goodName := next()
 	for i, bad := range []string{
-		`"traceparent":"` + strings.Repeat("0", 1<<10) + `"`, `"traceparent":1`, `"traceparent":null`, `"traceparent":{}`,
+		`"traceparent":"` + strings.Repeat("0", 1<<10) + `"`, `"traceparent":1`, `"traceparent":null`,
+		`"traceparent":{}`,
 		`"traceparent":"00-00000000000000000000000000000000-00f067aa0ba902b7-01"`,
 		`"traceparent":"ff` + good[2:] + `"`, `"traceparent":"` + strings.ToUpper(good) + `"`,
 		`"traceparent":"` + good + `-more"`, `"traceparent":"\u0000\r\n"`, `"tracestate":"a=1"`,
@@ -167,16 +175,20 @@ func TestTracesSayWhatWasServed(t *testing.T) {
 	if got, err := io.ReadAll(response.Body); err != nil || !bytes.Equal(got, repo.Archive("--format=tar", "main")) {
 		t.Errorf("the archive differs: %v", err)
 	}
-	_ = download("/raw/repo/main/none", "GET /raw/*", wanted{attributes: map[string]string{"http.response.status_code": "404"}}).Body.Close()
-	_ = download("/none", "GET", wanted{attributes: map[string]string{"http.response.status_code": "404", "http.route": ""}}).Body.Close()
+	_ = download("/raw/repo/main/none", "GET /raw/*",
+		wanted{attributes: map[string]string{"http.response.status_code": "404"}}).Body.Close()
+	_ = download("/none", "GET",
+		wanted{attributes: map[string]string{"http.response.status_code": "404", "http.route": ""}}).Body.Close()
 
 	// What breaks off has failed, whatever carried it.
-	broken := download("/archive/repo/main.tar", "GET /archive/*", wanted{failed: true, attributes: map[string]string{"error.type": "aborted"}})
+	broken := download("/archive/repo/main.tar", "GET /archive/*",
+		wanted{failed: true, attributes: map[string]string{"error.type": "aborted"}})
 	_, _ = io.ReadFull(broken.Body, make([]byte, 1<<10))
 	_ = broken.Body.Close()
 	headers = modernHeaders("resources/stream", "repo://repo/archive/main.tar")
 	headers["Accept"] = []string{"application/json, */*"}
-	message("stream", wanted{name: "resources/stream", failed: true, stages: []string{"open", "resolve", "plan", "send"},
+	message("stream", wanted{name: "resources/stream", failed: true, stages: []string{"open", "resolve", "plan",
+		"send"},
 		attributes: map[string]string{"error.type": "aborted", "repomcp.commit": head}})
 	streamed, err := http.NewRequestWithContext(t.Context(), http.MethodPost, p.url+"/mcp", strings.NewReader(
 		inMeta("stream", "resources/stream", `"uri":"repo://repo/archive/main.tar",`, modernMeta)))
@@ -230,9 +242,11 @@ func TestTracesOfConnections(t *testing.T) {
 			maps.Copy(more, at)
 			return more
 		}
-		c.check(t, c.message(t, "begin"), wanted{name: "initialize", attributes: with(map[string]string{"mcp.protocol.version": "2025-03-26"})})
+		c.check(t, c.message(t, "begin"),
+			wanted{name: "initialize", attributes: with(map[string]string{"mcp.protocol.version": "2025-03-26"})})
 		c.check(t, c.message(t, "read"), wanted{name: "resources/read", parent: ownName, stages: []string{"open"},
-			attributes: with(map[string]string{"mcp.protocol.version": "2025-03-26", "repomcp.repository": "group/hello"})})
+			attributes: with(map[string]string{"mcp.protocol.version": "2025-03-26",
+				"repomcp.repository": "group/hello"})})
 		c.check(t, c.message(t, "modern"), wanted{name: "tools/list", parent: ownName,
 			attributes: with(map[string]string{"mcp.protocol.version": "2026-07-28"})})
 		c.check(t, c.message(t, "refused"), wanted{name: "tools/call", parent: ownName, failed: true,
@@ -321,8 +335,10 @@ func TestTracesOfRefusals(t *testing.T) {
 		{http.MethodGet, archive, http.Header{}, http.StatusUnauthorized},
 		{http.MethodGet, archive, http.Header{"Authorization": {"Bearer unknown"}}, http.StatusUnauthorized},
 		{http.MethodPost, "/mcp", http.Header{}, http.StatusUnauthorized},
-		{http.MethodGet, archive, http.Header{"Authorization": {known}, "Host": {"evil.example"}}, http.StatusForbidden},
-		{http.MethodPost, "/mcp", http.Header{"Authorization": {known}, "Origin": {"https://evil.example"}}, http.StatusForbidden},
+		{http.MethodGet, archive, http.Header{"Authorization": {known}, "Host": {"evil.example"}},
+			http.StatusForbidden},
+		{http.MethodPost, "/mcp", http.Header{"Authorization": {known}, "Origin": {"https://evil.example"}},
+			http.StatusForbidden},
 		{http.MethodGet, archive, http.Header{"Authorization": {known}}, http.StatusTooManyRequests},
 		{http.MethodGet, archive, http.Header{"Authorization": {another}}, http.StatusServiceUnavailable},
 	}

@@ -16,10 +16,11 @@ func TestVersion(t *testing.T) {
 		info    *debug.BuildInfo
 		want    string
 	}{
-		"a release":                     {"v1.2.3", build("(devel)", revision), "v1.2.3"},
-		"a release without a record":    {"v1.2.3", nil, "v1.2.3"},
-		"go install":                    {"", build("v1.2.3"), "v1.2.3"},
-		"a clone":                       {"", build("v0.0.0-20261122160000-6fa1d9c12cdf+dirty", revision), "v0.0.0-20261122160000-6fa1d9c12cdf+dirty"},
+		"a release":                  {"v1.2.3", build("(devel)", revision), "v1.2.3"},
+		"a release without a record": {"v1.2.3", nil, "v1.2.3"},
+		"go install":                 {"", build("v1.2.3"), "v1.2.3"},
+		"a clone": {"", build("v0.0.0-20261122160000-6fa1d9c12cdf+dirty", revision),
+			"v0.0.0-20261122160000-6fa1d9c12cdf+dirty"},
 		"a clone of an older toolchain": {"", build("(devel)", revision), "devel+6fa1d9c12cdf"},
 		"a folder without git":          {"", build("(devel)"), "devel"},
 		"nothing recorded":              {"", nil, "devel"},

@@ -272,7 +272,8 @@ func (w *walk) connect() (*mcp.ClientSession, error) {
 	t.Cleanup(transport.CloseIdleConnections)
 	return mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil).Connect(within(t),
 		&mcp.StreamableClientTransport{
-			Endpoint: told[5], DisableStandaloneSSE: true, HTTPClient: &http.Client{Transport: agent{told[7], transport}},
+			Endpoint: told[5], DisableStandaloneSSE: true,
+			HTTPClient: &http.Client{Transport: agent{told[7], transport}},
 		}, nil)
 }
 

@@ -160,7 +160,8 @@ func summary(counts map[repos.FetchState]int, oldest, now time.Time) string {
 		state repos.FetchState
 		says  string
 	}{
-		{repos.FetchDone, "fetched"}, {repos.FetchUnfinished, "with an unfinished fetch"}, {repos.FetchNever, "never fetched"},
+		{repos.FetchDone, "fetched"}, {repos.FetchUnfinished, "with an unfinished fetch"},
+		{repos.FetchNever, "never fetched"},
 		{unreadable, "unreadable"},
 	} {
 		if n := counts[state.state]; n > 0 || state.state == repos.FetchDone {

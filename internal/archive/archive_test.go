@@ -67,29 +67,38 @@ func trees() map[string][]gittest.File {
 		many = append(many, gittest.Regular(fmt.Sprintf("dir%02d/file%03d.txt", i%20, i), strings.Repeat("x", i*7)))
 	}
 	return map[string][]gittest.File{
-		"nothing":           {},
-		"one file":          {gittest.Regular("a", "content\n")},
-		"modes":             {gittest.Regular("r", "1"), gittest.Executable("x", "2"), gittest.Symlink("s", "r"), gittest.Gitlink("g", strings.Repeat("a", 40))},
+		"nothing":  {},
+		"one file": {gittest.Regular("a", "content\n")},
+		"modes": {gittest.Regular("r", "1"), gittest.Executable("x", "2"), gittest.Symlink("s", "r"),
+			gittest.Gitlink("g", strings.Repeat("a", 40))},
 		"gitlink in folder": {gittest.Gitlink("a/b/g", strings.Repeat("b", 40))},
-		"order of names":    {gittest.Regular("a", ""), gittest.Regular("a-b", ""), gittest.Regular("a.b/c", ""), gittest.Regular("a0", ""), gittest.Regular("B", "")},
-		"odd names":         {gittest.Regular("new\nline", "1"), gittest.Regular("\xff\xfe", "2"), gittest.Regular("tab\there", "3"), gittest.Regular(" ", "4"), gittest.Regular("-rf", "5"), gittest.Regular("ünï/cödé", "6"), gittest.Regular("e\u0301", "7"), gittest.Regular("é", "8")},
-		"case pairs":        {gittest.Regular("README", "1"), gittest.Regular("readme", "2")},
-		"deep":              {gittest.Regular(deep+"f", "deep")},
-		"name of 100":       {gittest.Regular(strings.Repeat("n", 100), "")},
-		"name of 101":       {gittest.Regular(strings.Repeat("n", 101), "")},
-		"name of 255":       {gittest.Regular(strings.Repeat("n", 255), "x")},
-		"path of 155+100":   {gittest.Regular(strings.Repeat("p", 155)+"/"+strings.Repeat("n", 100), "")},
-		"path of 156+100":   {gittest.Regular(strings.Repeat("p", 156)+"/"+strings.Repeat("n", 100), "")},
-		"path of 155+101":   {gittest.Regular(strings.Repeat("p", 155)+"/"+strings.Repeat("n", 101), "")},
-		"folder of 99":      {gittest.Regular(strings.Repeat("p", 99)+"/a", "")},
-		"folder of 100":     {gittest.Regular(strings.Repeat("p", 100)+"/a", "")},
-		"long link":         {gittest.Symlink("l100", strings.Repeat("t", 100)), gittest.Symlink("l101", strings.Repeat("t", 101)), gittest.Symlink(strings.Repeat("n", 120), strings.Repeat("t", 300))},
-		"links out":         {gittest.Symlink("abs", "/etc/passwd"), gittest.Symlink("up", "../../.."), gittest.Symlink("nl", "a\nb")},
-		"sizes":             {gittest.Regular("0", ""), gittest.Regular("511", strings.Repeat("a", 511)), gittest.Regular("512", strings.Repeat("b", 512)), gittest.Regular("513", strings.Repeat("c", 513))},
+		"order of names": {gittest.Regular("a", ""), gittest.Regular("a-b", ""), gittest.Regular("a.b/c", ""),
+			gittest.Regular("a0", ""), gittest.Regular("B", "")},
+		"odd names": {gittest.Regular("new\nline", "1"), gittest.Regular("\xff\xfe", "2"),
+			gittest.Regular("tab\there", "3"), gittest.Regular(" ", "4"), gittest.Regular("-rf", "5"),
+			gittest.Regular("ünï/cödé", "6"), gittest.Regular("e\u0301", "7"), gittest.Regular("é", "8")},
+		"case pairs":      {gittest.Regular("README", "1"), gittest.Regular("readme", "2")},
+		"deep":            {gittest.Regular(deep+"f", "deep")},
+		"name of 100":     {gittest.Regular(strings.Repeat("n", 100), "")},
+		"name of 101":     {gittest.Regular(strings.Repeat("n", 101), "")},
+		"name of 255":     {gittest.Regular(strings.Repeat("n", 255), "x")},
+		"path of 155+100": {gittest.Regular(strings.Repeat("p", 155)+"/"+strings.Repeat("n", 100), "")},
+		"path of 156+100": {gittest.Regular(strings.Repeat("p", 156)+"/"+strings.Repeat("n", 100), "")},
+		"path of 155+101": {gittest.Regular(strings.Repeat("p", 155)+"/"+strings.Repeat("n", 101), "")},
+		"folder of 99":    {gittest.Regular(strings.Repeat("p", 99)+"/a", "")},
+		"folder of 100":   {gittest.Regular(strings.Repeat("p", 100)+"/a", "")},
+		"long link": {gittest.Symlink("l100", strings.Repeat("t", 100)),
+			gittest.Symlink("l101", strings.Repeat("t", 101)), gittest.Symlink(strings.Repeat("n", 120),
+				strings.Repeat("t", 300))},
+		"links out": {gittest.Symlink("abs", "/etc/passwd"), gittest.Symlink("up", "../../.."),
+			gittest.Symlink("nl", "a\nb")},
+		"sizes": {gittest.Regular("0", ""), gittest.Regular("511", strings.Repeat("a", 511)),
+			gittest.Regular("512", strings.Repeat("b", 512)), gittest.Regular("513", strings.Repeat("c", 513))},
 		"a full block":      {gittest.Regular("a", strings.Repeat("a", 10240-512*4))},
 		"almost full block": {gittest.Regular("a", strings.Repeat("a", 10240-512*5))},
-		"large":             {gittest.Regular("large", strings.Repeat("0123456789abcdef", 200_000)), gittest.Regular("z", "after")},
-		"many":              many,
+		"large": {gittest.Regular("large", strings.Repeat("0123456789abcdef", 200_000)),
+			gittest.Regular("z", "after")},
+		"many": many,
 	}
 }
 
@@ -111,11 +120,15 @@ func TestTarIsGitArchiveToTheByte(t *testing.T) {
 				got := write(t, plan(t, repo, "main", archive.Options{Format: archive.Tar, Prefix: prefix}))
 				if want := repo.Archive("--format=tar", "--prefix="+prefix, commit); !bytes.Equal(got, want) {
 					t.Errorf("%s, prefix %.10q, packed %v: tar differs", name, prefix, packed)
-					gittest.DiffTar(t, gittest.ReadTar(t, bytes.NewReader(got)), gittest.ReadTar(t, bytes.NewReader(want)))
+					gittest.DiffTar(t, gittest.ReadTar(t, bytes.NewReader(got)),
+						gittest.ReadTar(t, bytes.NewReader(want)))
 				}
-				measure, err := plan(t, repo, "main", archive.Options{Format: archive.Tar, Prefix: prefix}).Measure(t.Context())
-				if entries := gittest.ReadTar(t, bytes.NewReader(got)); err != nil || measure.Bytes != int64(len(got)) || measure.Entries != int64(len(entries))-1 {
-					t.Errorf("%s, prefix %.10q: measured %+v, %v; the archive has %d bytes and %d entries", name, prefix, measure, err, len(got), len(entries)-1)
+				measure, err := plan(t, repo, "main", archive.Options{Format: archive.Tar, Prefix: prefix}).Measure(
+					t.Context())
+				if entries := gittest.ReadTar(t, bytes.NewReader(got)); err != nil ||
+					measure.Bytes != int64(len(got)) || measure.Entries != int64(len(entries))-1 {
+					t.Errorf("%s, prefix %.10q: measured %+v, %v; the archive has %d bytes and %d entries", name,
+						prefix, measure, err, len(got), len(entries)-1)
 				}
 				compared++
 			}
@@ -135,7 +148,8 @@ func TestTarOfLongNamesIsGitArchive(t *testing.T) {
 	var files []gittest.File
 	for _, around := range [][2]int{{90, 270}, {960, 1010}, {9_970, 10_010}} {
 		for length := around[0]; length <= around[1]; length++ {
-			files = append(files, gittest.Regular("f"+strings.Repeat("n", length-1), "x"), gittest.Regular("d/"+strings.Repeat("n", length-2), "x"))
+			files = append(files, gittest.Regular("f"+strings.Repeat("n", length-1), "x"),
+				gittest.Regular("d/"+strings.Repeat("n", length-2), "x"))
 			if length < 8_000 { // no system follows a longer link
 				files = append(files, gittest.Symlink(fmt.Sprintf("l%d", length), strings.Repeat("t", length)),
 					gittest.Symlink("m"+strings.Repeat("n", length-1), strings.Repeat("t", 1500-length)))
@@ -146,7 +160,8 @@ func TestTarOfLongNamesIsGitArchive(t *testing.T) {
 	files = append(files, gittest.Regular(strings.Repeat("e/", 495)+"x", ""))
 	commit := repo.Commit("main", files...)
 	compared := 0
-	for _, prefix := range []string{"", "p/", "glued-", strings.Repeat("q", 12) + "/", strings.Repeat("r", 990) + "/", strings.Repeat("r/", 495)} {
+	for _, prefix := range []string{"", "p/", "glued-", strings.Repeat("q", 12) + "/", strings.Repeat("r", 990) + "/",
+		strings.Repeat("r/", 495)} {
 		if compareTar(t, "long names", repo, commit, archive.Options{Prefix: prefix}) {
 			compared++
 		}
@@ -161,7 +176,8 @@ func TestTarOfEmptyFoldersIsGitArchive(t *testing.T) {
 	empty := repo.GitInput(nil, "mktree")
 	blob := repo.GitInput([]byte("x"), "hash-object", "-w", "--stdin")
 	inner := repo.GitInput([]byte("040000 tree "+empty+"\tnothing\n100644 blob "+blob+"\tsome\n"), "mktree")
-	tree := repo.GitInput([]byte("040000 tree "+empty+"\ta\n040000 tree "+inner+"\tb\n040000 tree "+empty+"\tc\n"), "mktree")
+	tree := repo.GitInput([]byte("040000 tree "+empty+"\ta\n040000 tree "+inner+"\tb\n040000 tree "+empty+"\tc\n"),
+		"mktree")
 	commit := repo.Git("commit-tree", "-m", "empty folders", tree)
 	repo.Git("update-ref", "refs/heads/main", commit)
 	got := write(t, plan(t, repo, "main", archive.Options{Format: archive.Tar}))
@@ -188,16 +204,19 @@ func TestGzipHoldsTheTarAndNamesNoTime(t *testing.T) {
 
 func TestOptionsAreChecked(t *testing.T) {
 	for prefix, ok := range map[string]bool{
-		"": true, "a": true, "a/": true, "a/b-": true, "a//": true, "/": false, "/a": false, "..": false, "../a": false, "a/../b": false,
-		"a/..": false, ".": false, "./a": false, "a//b": false, "a\x00b": false, strings.Repeat("a", 1025): false,
+		"": true, "a": true, "a/": true, "a/b-": true, "a//": true, "/": false, "/a": false, "..": false, "../a": false,
+		"a/../b": false,
+		"a/..":   false, ".": false, "./a": false, "a//b": false, "a\x00b": false, strings.Repeat("a", 1025): false,
 	} {
-		for name, options := range map[string]archive.Options{"prefix": {Format: archive.Tar, Prefix: prefix}, "strip": {Format: archive.Tar, Strip: prefix}} {
+		for name, options := range map[string]archive.Options{"prefix": {Format: archive.Tar, Prefix: prefix},
+			"strip": {Format: archive.Tar, Strip: prefix}} {
 			if err := options.Check(); (err == nil) != ok || err != nil && !errors.Is(err, archive.ErrOption) {
 				t.Errorf("%s %q: %v", name, prefix, err)
 			}
 		}
 	}
-	for _, options := range []archive.Options{{}, {Format: "rar"}, {Format: archive.Tar, Profile: "other"}, {Format: archive.Tar, Paths: []string{"../a"}}, {Format: archive.Tar, Exclude: []string{":(nonsense)a"}}} {
+	for _, options := range []archive.Options{{}, {Format: "rar"}, {Format: archive.Tar, Profile: "other"},
+		{Format: archive.Tar, Paths: []string{"../a"}}, {Format: archive.Tar, Exclude: []string{":(nonsense)a"}}} {
 		if err := options.Check(); !errors.Is(err, archive.ErrOption) {
 			t.Errorf("%+v: %v, want it refused", options, err)
 		}
@@ -206,7 +225,8 @@ func TestOptionsAreChecked(t *testing.T) {
 	for _, c := range []struct {
 		name, value string
 		ok          bool
-	}{{"prefix", "a/", true}, {"prefix", "a/", false}, {"path", "a", true}, {"path", "b", true}, {"path", "", false}, {"strip", "", true}, {"Prefix", "x", false}, {"level", "9", false}} {
+	}{{"prefix", "a/", true}, {"prefix", "a/", false}, {"path", "a", true}, {"path", "b", true}, {"path", "",
+		false}, {"strip", "", true}, {"Prefix", "x", false}, {"level", "9", false}} {
 		if err := o.Set(c.name, c.value); (err == nil) != c.ok || err != nil && !errors.Is(err, archive.ErrOption) {
 			t.Errorf("%s=%s: %v", c.name, c.value, err)
 		}
@@ -279,8 +299,11 @@ func TestFormatNames(t *testing.T) {
 		format archive.Format
 		ok     bool
 	}{
-		"main.tar.gz": {"main", archive.TarGz, true}, "v1.tgz": {"v1", archive.TarGz, true}, "v1.0.tar": {"v1.0", archive.Tar, true},
-		"a.tar.tar.gz": {"a.tar", archive.TarGz, true}, ".tar.gz": {".tar", "", false}, "main": {"", "", false}, "main.zip": {"main", archive.Zip, true}, "main.tar.zst": {"main", archive.TarZst, true}, "main.tar.xz": {"main", archive.TarXz, true}, "main.tar.lz": {"", "", false},
+		"main.tar.gz": {"main", archive.TarGz, true}, "v1.tgz": {"v1", archive.TarGz, true},
+		"v1.0.tar":     {"v1.0", archive.Tar, true},
+		"a.tar.tar.gz": {"a.tar", archive.TarGz, true}, ".tar.gz": {".tar", "", false}, "main": {"", "", false},
+		"main.zip": {"main", archive.Zip, true}, "main.tar.zst": {"main", archive.TarZst, true},
+		"main.tar.xz": {"main", archive.TarXz, true}, "main.tar.lz": {"", "", false},
 	} {
 		stem, format, ok := archive.SplitName(name)
 		if ok != want.ok || ok && (stem != want.stem || format != want.format) {
@@ -294,10 +317,12 @@ func TestFormatNames(t *testing.T) {
 func TestDecorationsAreNotShortOverDamage(t *testing.T) {
 	for _, format := range []string{"%d", "%(describe)"} {
 		repo := gittest.New(t)
-		repo.Commit("main", gittest.Regular(".gitattributes", "v export-subst\n"), gittest.Regular("v", "$Format:"+format+"$"))
+		repo.Commit("main", gittest.Regular(".gitattributes", "v export-subst\n"),
+			gittest.Regular("v", "$Format:"+format+"$"))
 		repo.Git("tag", "-a", "-m", "x", "v1", "main")
 		tag := repo.Git("rev-parse", "v1")
-		if got, want := write(t, plan(t, repo, "main", archive.Options{Format: archive.Tar})), repo.Archive("--format=tar", "main"); !bytes.Equal(got, want) {
+		if got, want := write(t, plan(t, repo, "main", archive.Options{Format: archive.Tar})), repo.Archive(
+			"--format=tar", "main"); !bytes.Equal(got, want) {
 			t.Fatalf("%s: other bytes than git's", format)
 		}
 		if err := os.Remove(filepath.Join(repo.Dir, "objects", tag[:2], tag[2:])); err != nil {

@@ -17,10 +17,13 @@ func TestTarOfOddDatesIsGitArchive(t *testing.T) {
 	tree := repo.Git("rev-parse", "main^{tree}")
 	compared := 0
 	for _, date := range []string{
-		"0 +0000", "1 -1200", "-1 +0000", "-2208988800 +0000", "2147483647 +1400", "2147483648 +0545", "4294967295 +0000", "4294967296 +0000", "4354819200 +0100",
-		"8589934591 +0000", "8589934592 +0000", "99999999999 +0000", "18446744073709551615 +0000", "99999999999999999999999 +0000", "1700000000 +9999", "1700000000", "x +0000", "",
+		"0 +0000", "1 -1200", "-1 +0000", "-2208988800 +0000", "2147483647 +1400", "2147483648 +0545",
+		"4294967295 +0000", "4294967296 +0000", "4354819200 +0100",
+		"8589934591 +0000", "8589934592 +0000", "99999999999 +0000", "18446744073709551615 +0000",
+		"99999999999999999999999 +0000", "1700000000 +9999", "1700000000", "x +0000", "",
 	} {
-		commit := repo.Store("commit", fmt.Sprintf("tree %s\nauthor A <a@b> %s\ncommitter A <a@b> %s\n\nodd\n", tree, date, date))
+		commit := repo.Store("commit", fmt.Sprintf("tree %s\nauthor A <a@b> %s\ncommitter A <a@b> %s\n\nodd\n", tree,
+			date, date))
 		repo.SetRef("refs/heads/main", commit)
 		want, ok := repo.TryArchive("--format=tar", commit)
 		if !ok {
@@ -43,7 +46,8 @@ func TestTarOfOddDatesIsGitArchive(t *testing.T) {
 func TestNamesThatLookLikeIDs(t *testing.T) {
 	repo := gittest.New(t)
 	first := repo.Commit("main", gittest.Regular("a", "1"))
-	second := repo.Commit("main", gittest.Regular(first, "2"), gittest.Regular(first[:7]+"/"+first, "3"), gittest.Regular("HEAD", "4"), gittest.Regular("refs/heads/main", "5"))
+	second := repo.Commit("main", gittest.Regular(first, "2"), gittest.Regular(first[:7]+"/"+first, "3"),
+		gittest.Regular("HEAD", "4"), gittest.Regular("refs/heads/main", "5"))
 	repo.Git("tag", first[:8], second)
 	repo.Git("update-ref", "refs/heads/"+first, second)
 	for _, revision := range []string{first, second, first[:8], "main", "refs/heads/" + first} {

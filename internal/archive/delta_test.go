@@ -97,7 +97,8 @@ func (u unpacked) place(t *testing.T, path string, m tarMember) {
 	if there, ok := u[path]; ok && there.kind != m.kind {
 		t.Errorf("%q has another type already", path)
 	}
-	if at := strings.LastIndexByte(path, '/'); at >= 0 && u[path[:at]].kind != tar.TypeDir && !strings.Contains(path, ".repomcp") {
+	if at := strings.LastIndexByte(path, '/'); at >= 0 && u[path[:at]].kind != tar.TypeDir &&
+		!strings.Contains(path, ".repomcp") {
 		t.Errorf("%q comes before its folder", path)
 	}
 	u[path] = m
@@ -171,7 +172,8 @@ func (u unpacked) apply(t *testing.T, prefix string, delta []byte) {
 	names := u.unpack(t, delta)
 	delete(u, place)
 	listed := map[string]bool{place: true, prefix: true}
-	for status, list := range map[string][]string{"type": d.TypeChanged, "mode": d.ModeChanged, "added": d.Added, "modified": d.Modified} {
+	for status, list := range map[string][]string{"type": d.TypeChanged, "mode": d.ModeChanged, "added": d.Added,
+		"modified": d.Modified} {
 		for _, path := range list {
 			listed[path] = true
 			was, had := before[strings.TrimSuffix(path, "/")]
@@ -295,7 +297,8 @@ func (e *evolution) remove(path string) {
 }
 
 func (e *evolution) list() []gittest.File {
-	return slices.SortedFunc(maps.Values(e.files), func(a, b gittest.File) int { return strings.Compare(a.Path, b.Path) })
+	return slices.SortedFunc(maps.Values(e.files),
+		func(a, b gittest.File) int { return strings.Compare(a.Path, b.Path) })
 }
 
 func attributesIn(files []gittest.File) map[string]string {
@@ -310,7 +313,8 @@ func attributesIn(files []gittest.File) map[string]string {
 
 // evolve makes a repository with a random history.
 func evolve(t *testing.T, seed uint64, commits int) (repo *gittest.Repo, ids []string, trees [][]gittest.File) {
-	e := &evolution{random: rand.New(rand.NewPCG(seed, 1)), files: make(map[string]gittest.File), attributed: seed%4 == 3}
+	e := &evolution{random: rand.New(rand.NewPCG(seed, 1)), files: make(map[string]gittest.File),
+		attributed: seed%4 == 3}
 	for i := range 24 {
 		e.put(gittest.Regular(fmt.Sprintf("ballast/%d", i), "always the same"))
 	}
@@ -341,7 +345,8 @@ func evolve(t *testing.T, seed uint64, commits int) (repo *gittest.Repo, ids []s
 // TestDeltaBringsTheBaseToTheHead is the property that deltas are for.
 func TestDeltaBringsTheBaseToTheHead(t *testing.T) {
 	selections := []archive.Options{
-		{}, {}, {Prefix: "p/"}, {Prefix: "glued-"}, {Paths: []string{"a", "d"}}, {Exclude: []string{"a"}}, {Paths: []string{"*1"}}, {Strip: "a"}, {Strip: "d", Prefix: "s/"},
+		{}, {}, {Prefix: "p/"}, {Prefix: "glued-"}, {Paths: []string{"a", "d"}}, {Exclude: []string{"a"}},
+		{Paths: []string{"*1"}}, {Strip: "a"}, {Strip: "d", Prefix: "s/"},
 		{Paths: []string{":(icase)A", "ballast/1*"}, Exclude: []string{"*/d"}},
 	}
 	counts := make(map[string]int)
@@ -354,7 +359,8 @@ func TestDeltaBringsTheBaseToTheHead(t *testing.T) {
 				for n, profile := range []archive.Profile{archive.ProfileArchive, archive.ProfileFull} {
 					options := selections[(i+3*j+n+int(seed))%len(selections)]
 					options.Format, options.Profile = archive.Tar, profile
-					comparePair(t, o, base, head, options, maps.Equal(attributesIn(trees[i]), attributesIn(trees[j])), counts)
+					comparePair(t, o, base, head, options, maps.Equal(attributesIn(trees[i]), attributesIn(trees[j])),
+						counts)
 				}
 			}
 		}
@@ -365,7 +371,8 @@ func TestDeltaBringsTheBaseToTheHead(t *testing.T) {
 	t.Log(counts)
 }
 
-func comparePair(t *testing.T, o opened, base, head string, options archive.Options, sameAttributes bool, counts map[string]int) {
+func comparePair(t *testing.T, o opened, base, head string, options archive.Options, sameAttributes bool,
+	counts map[string]int) {
 	t.Helper()
 	whole, err := o.plan(t, head, options)
 	if errors.As(err, new(*archive.NoMatchError)) {
@@ -396,7 +403,8 @@ func comparePair(t *testing.T, o opened, base, head string, options archive.Opti
 		counts[archive.AttributesChanged]++
 		return
 	}
-	if needed := (*archive.FullNeededError)(nil); errors.As(err, &needed) && needed.Reason == archive.DeltaLarger && len(want) < 12 {
+	if needed := (*archive.FullNeededError)(nil); errors.As(err, &needed) && needed.Reason == archive.DeltaLarger &&
+		len(want) < 12 {
 		counts[archive.DeltaLarger]++ // of a small selection
 		return
 	}
@@ -440,10 +448,14 @@ func TestDeltaOnDisk(t *testing.T) {
 		return extra
 	}
 	repo := gittest.New(t)
-	base := repo.Commit("main", files(gittest.Regular("file-to-folder", "1"), gittest.Regular("folder-to-file/a/b", "1"), gittest.Symlink("link-to-file", "same"),
-		gittest.Regular("file-to-link", "x"), gittest.Regular("mode", "x"), gittest.Regular("gone/deep/er", "x"), gittest.Gitlink("link-to-folder", strings.Repeat("a", 40)), gittest.Regular("with blank\n", "1"))...)
-	repo.Commit("main", files(gittest.Regular("file-to-folder/x/y", "1"), gittest.Regular("folder-to-file", "1"), gittest.Regular("link-to-file", "2"),
-		gittest.Symlink("file-to-link", "same"), gittest.Executable("mode", "x"), gittest.Regular("new/deep/er", "x"), gittest.Regular("link-to-folder/a", "1"), gittest.Gitlink("gl", strings.Repeat("b", 40)))...)
+	base := repo.Commit("main", files(gittest.Regular("file-to-folder", "1"),
+		gittest.Regular("folder-to-file/a/b", "1"), gittest.Symlink("link-to-file", "same"),
+		gittest.Regular("file-to-link", "x"), gittest.Regular("mode", "x"), gittest.Regular("gone/deep/er",
+			"x"), gittest.Gitlink("link-to-folder", strings.Repeat("a", 40)), gittest.Regular("with blank\n", "1"))...)
+	repo.Commit("main", files(gittest.Regular("file-to-folder/x/y", "1"), gittest.Regular("folder-to-file", "1"),
+		gittest.Regular("link-to-file", "2"),
+		gittest.Symlink("file-to-link", "same"), gittest.Executable("mode", "x"), gittest.Regular("new/deep/er",
+			"x"), gittest.Regular("link-to-folder/a", "1"), gittest.Gitlink("gl", strings.Repeat("b", 40)))...)
 	got, want := t.TempDir(), t.TempDir()
 	extract := func(dir string, content []byte) {
 		t.Helper()
@@ -472,10 +484,12 @@ func TestDeltaOnDisk(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(got, ".repomcp")); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := exec.CommandContext(t.Context(), "diff", "-r", "--no-dereference", got, want).CombinedOutput(); err != nil {
+	if out, err := exec.CommandContext(t.Context(), "diff", "-r", "--no-dereference", got,
+		want).CombinedOutput(); err != nil {
 		t.Errorf("%v: %s", err, out)
 	}
-	modes, err := exec.CommandContext(t.Context(), "sh", "-c", `cd "$1" && find . ! -type l -printf '%P %m\n' | sort >"$1.modes"; cd "$2" && find . ! -type l -printf '%P %m\n' | sort | diff "$1.modes" -`, "sh", got, want).CombinedOutput()
+	modes, err := exec.CommandContext(t.Context(), "sh", "-c",
+		`cd "$1" && find . ! -type l -printf '%P %m\n' | sort >"$1.modes"; cd "$2" && find . ! -type l -printf '%P %m\n' | sort | diff "$1.modes" -`, "sh", got, want).CombinedOutput()
 	if err != nil {
 		t.Errorf("%v: %s", err, modes)
 	}

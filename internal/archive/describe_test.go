@@ -29,7 +29,8 @@ func (w *walked) Refs() ([]repos.Ref, error) {
 // all of which there is the description.
 func TestHistoryIsWalkedOnceToDescribe(t *testing.T) {
 	repo := gittest.New(t)
-	files := []gittest.File{gittest.Regular(".gitattributes", "version export-subst\n"), gittest.Regular("version", "$Format:%(describe)$")}
+	files := []gittest.File{gittest.Regular(".gitattributes", "version export-subst\n"),
+		gittest.Regular("version", "$Format:%(describe)$")}
 	repo.Commit("main", files...)
 	repo.Git("tag", "-a", "-m", "one", "v1.0", "main")
 	const later = 50

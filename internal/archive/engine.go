@@ -103,8 +103,9 @@ func (e *Engine) openCodecs(gzipLevel, zstdLevel int) error {
 			fmt.Sprint(zstd.EncoderVersion, " ", zstdLevel),
 			func(ctx context.Context, dst io.Writer) compressor { return zst.NewWriter(ctx, dst) },
 		},
-		TarXz: {xz.EncoderVersion, func(ctx context.Context, dst io.Writer) compressor { return lzma.NewWriter(ctx, dst) }},
-		Zip:   {version: zip.EncoderVersion + " " + deflate},
+		TarXz: {xz.EncoderVersion,
+			func(ctx context.Context, dst io.Writer) compressor { return lzma.NewWriter(ctx, dst) }},
+		Zip: {version: zip.EncoderVersion + " " + deflate},
 	}
 	return errors.Join(gzipErr, zstdErr)
 }

@@ -18,11 +18,13 @@ import (
 // that are held, and that are streamed, between small ones.
 func sizes() []gittest.File {
 	var files []gittest.File
-	for i, size := range []int{0, 1, 511, 512, 513, 127 << 10, 128 << 10, 128<<10 + 1, 200 << 10, 256 << 10, 1 << 20, 4 << 20, 4<<20 + 1} {
+	for i, size := range []int{0, 1, 511, 512, 513, 127 << 10, 128 << 10, 128<<10 + 1, 200 << 10, 256 << 10, 1 << 20,
+		4 << 20, 4<<20 + 1} {
 		for j := range gittest.Volume(1, 3) {
 			files = append(files, gittest.Regular(fmt.Sprintf("%02d/%d/large", i, j), gittest.Noise(size + j)[j:]))
 			for k := range 5 {
-				files = append(files, gittest.Regular(fmt.Sprintf("%02d/%d/small%d", i, j, k), strings.Repeat("x", 1000*k)))
+				files = append(files, gittest.Regular(fmt.Sprintf("%02d/%d/small%d", i, j, k),
+					strings.Repeat("x", 1000*k)))
 			}
 		}
 	}
@@ -79,7 +81,8 @@ func TestBytesAreTheSameForAnyNumberOfWorkersAndNeighbours(t *testing.T) {
 	}
 }
 
-func writeOne(t *testing.T, catalogue *repos.Catalogue, engine *archive.Engine, plain bool, out *bytes.Buffer) (err error) {
+func writeOne(t *testing.T, catalogue *repos.Catalogue, engine *archive.Engine, plain bool,
+	out *bytes.Buffer) (err error) {
 	repository, err := catalogue.Get("repo")
 	if err != nil {
 		return err
@@ -121,8 +124,10 @@ func TestAFileOfAnotherIDIsNotWritten(t *testing.T) {
 		files = append(files, gittest.Regular(fmt.Sprintf("%03d", i), fmt.Sprint(i, strings.Repeat(" text", 10*i))))
 	}
 	// Large ones and what follows them are compared together, but for the largest.
-	files = append(files, gittest.Regular("large", gittest.Noise(300<<10)), gittest.Regular("more", gittest.Noise(301<<10)),
-		gittest.Regular("next", "small"), gittest.Symlink("next link", "target"), gittest.Regular("z largest", gittest.Noise(5<<20)))
+	files = append(files, gittest.Regular("large", gittest.Noise(300<<10)),
+		gittest.Regular("more", gittest.Noise(301<<10)),
+		gittest.Regular("next", "small"), gittest.Symlink("next link", "target"), gittest.Regular("z largest",
+			gittest.Noise(5<<20)))
 	for i := range 6 {
 		files = append(files, gittest.Regular(fmt.Sprint("part", i), gittest.Noise(700<<10+i)))
 	}
@@ -133,7 +138,8 @@ func TestAFileOfAnotherIDIsNotWritten(t *testing.T) {
 	sound.Commit("main", files...)
 	sound.Git("repack", "-adq")
 	id := func(path string) string { return repo.Git("rev-parse", "main:"+path) }
-	pairs := [][2]string{{"000", "001"}, {"100", "199"}, {"large", "more"}, {"199", "next"}, {"part0", "part4"}, {"part5", "large"}}
+	pairs := [][2]string{{"000", "001"}, {"100", "199"}, {"large", "more"}, {"199", "next"}, {"part0", "part4"},
+		{"part5", "large"}}
 	for _, pair := range pairs {
 		a, b := id(pair[0]), id(pair[1])
 		repo.SwapOffsets(a, b)
@@ -154,7 +160,8 @@ func TestAFileOfAnotherIDIsNotWritten(t *testing.T) {
 	}
 	repo.CopyPack(sound)
 	var out bytes.Buffer
-	if err := plan(t, repo, commit, archive.Options{Format: archive.Tar}).WriteTo(t.Context(), &out); err != nil || !bytes.Equal(out.Bytes(), want) {
+	if err := plan(t, repo, commit, archive.Options{Format: archive.Tar}).WriteTo(t.Context(), &out); err != nil ||
+		!bytes.Equal(out.Bytes(), want) {
 		t.Errorf("with sound copies: %d bytes, %v", out.Len(), err)
 	}
 }

@@ -18,9 +18,11 @@ func TestLimitsRefuseBeforeTheFirstByte(t *testing.T) {
 	repo := gittest.New(t)
 	repo.Commit("main", gittest.Regular("a/b/c/d", strings.Repeat("x", 4096)), gittest.Regular("e", "1"))
 	for name, limits := range map[string]archive.Limits{
-		"entries": {Entries: 3}, "bytes": {Bytes: 4000}, "depth": {Depth: 3}, "path": {PathBytes: 6}, "blob": {BlobBytes: 4095},
+		"entries": {Entries: 3}, "bytes": {Bytes: 4000}, "depth": {Depth: 3}, "path": {PathBytes: 6},
+		"blob": {BlobBytes: 4095},
 	} {
-		if _, err := tryPlan(t, repo, "main", archive.Options{Format: archive.Tar, Limits: limits}); !errors.Is(err, archive.ErrLimit) {
+		if _, err := tryPlan(t, repo, "main", archive.Options{Format: archive.Tar, Limits: limits}); !errors.Is(err,
+			archive.ErrLimit) {
 			t.Errorf("%s: %v, want the limit", name, err)
 		}
 		// What is selected may be less, and is bounded while it is written.
@@ -48,19 +50,24 @@ func TestWhatCannotBeMadeIsRefusedBeforeTheFirstByte(t *testing.T) {
 	const longestLink = 8 << 10
 	padding := strings.Repeat("$Format:%<(16384)%H$", 64<<20/(16384-20)+1)
 	broken := map[string][]gittest.File{
-		"link":             {gittest.Symlink("bad", strings.Repeat("t", longestLink+1))},
-		"link below":       {gittest.Symlink("d/bad", strings.Repeat("t/", longestLink))},
-		"expansion":        {gittest.Regular("bad", padding), gittest.Regular(".gitattributes", "bad export-subst\n")},
-		"large expansion":  {gittest.Regular("bad", strings.Repeat("x", 32<<20+1)), gittest.Regular(".gitattributes", "bad export-subst\n")},
-		"many expansions":  {gittest.Regular("bad", strings.Repeat("$Format:%d$", 10)+padding), gittest.Regular(".gitattributes", "* export-subst\n")},
+		"link":       {gittest.Symlink("bad", strings.Repeat("t", longestLink+1))},
+		"link below": {gittest.Symlink("d/bad", strings.Repeat("t/", longestLink))},
+		"expansion":  {gittest.Regular("bad", padding), gittest.Regular(".gitattributes", "bad export-subst\n")},
+		"large expansion": {gittest.Regular("bad", strings.Repeat("x", 32<<20+1)),
+			gittest.Regular(".gitattributes", "bad export-subst\n")},
+		"many expansions": {gittest.Regular("bad", strings.Repeat("$Format:%d$", 10)+padding),
+			gittest.Regular(".gitattributes", "* export-subst\n")},
 		"link of the most": {gittest.Symlink("fine", strings.Repeat("t", longestLink))},
-		"some expansion":   {gittest.Regular("fine", padding[:len(padding)/2]), gittest.Regular(".gitattributes", "fine export-subst\n")},
+		"some expansion": {gittest.Regular("fine", padding[:len(padding)/2]),
+			gittest.Regular(".gitattributes", "fine export-subst\n")},
 	}
 	for name, files := range broken {
 		repo := gittest.New(t)
 		repo.Commit("main", append(files, gittest.Regular("other", "x"))...)
 		left := gittest.Regular(".gitattributes", "bad export-ignore export-subst\n")
-		repo.Commit("ignored", append(slices.DeleteFunc(slices.Clone(files), func(f gittest.File) bool { return f.Path == left.Path }), left)...)
+		repo.Commit("ignored",
+			append(slices.DeleteFunc(slices.Clone(files), func(f gittest.File) bool { return f.Path == left.Path }),
+				left)...)
 		refused := files[0].Path != "fine"
 		formats := archive.Formats()
 		if gittest.Volume(1, 0) > 0 { // one of each kind: compression has no part in it
@@ -69,13 +76,15 @@ func TestWhatCannotBeMadeIsRefusedBeforeTheFirstByte(t *testing.T) {
 		for _, format := range formats {
 			options := archive.Options{Format: format}
 			p := plan(t, repo, "main", options)
-			if _, err := p.Validator(t.Context()); errors.Is(err, archive.ErrLimit) != (refused && format != archive.Manifest) {
+			if _, err := p.Validator(t.Context()); errors.Is(err, archive.ErrLimit) != (refused &&
+				format != archive.Manifest) {
 				t.Errorf("%s as %s: %v", name, format, err)
 			}
 			for _, fine := range []struct {
 				branch  string
 				options archive.Options
-			}{{"ignored", options}, {"main", archive.Options{Format: format, Exclude: []string{"bad", "d/bad"}}}, {"main", archive.Options{Format: format, Paths: []string{"other"}}}} {
+			}{{"ignored", options}, {"main", archive.Options{Format: format, Exclude: []string{"bad", "d/bad"}}}, {
+				"main", archive.Options{Format: format, Paths: []string{"other"}}}} {
 				if _, err := plan(t, repo, fine.branch, fine.options).Validator(t.Context()); err != nil {
 					t.Errorf("%s left out of %s, %+v: %v", name, fine.branch, fine.options, err)
 				}
@@ -107,7 +116,8 @@ func TestTreesOfEmptyTreesEnd(t *testing.T) {
 	// A selection is not surveyed: it ends while it is written.
 	selected := archive.Options{Format: archive.Tar, Paths: []string{"*x"}, Exclude: []string{"*y"}}
 	selected.Limits.Entries = 5000
-	if p, err := tryPlan(t, repo, "main", selected); !errors.Is(err, archive.ErrLimit) && !errors.As(err, new(*archive.NoMatchError)) {
+	if p, err := tryPlan(t, repo, "main", selected); !errors.Is(err, archive.ErrLimit) &&
+		!errors.As(err, new(*archive.NoMatchError)) {
 		t.Errorf("%v, %v: want a refusal", p, err)
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)

@@ -74,7 +74,8 @@ func readManifest(t *testing.T, content []byte) manifest {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if strings.Trim(e.Path, "-._~!$&'()*+,;=:@/%0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") != "" {
+		if strings.Trim(e.Path,
+			"-._~!$&'()*+,;=:@/%0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") != "" {
 			t.Errorf("%q has bytes that a URI cannot have", e.Path)
 		}
 		raw, err := base64.StdEncoding.DecodeString(e.PathBase64)
@@ -96,12 +97,14 @@ func TestManifestIsWhatGitLists(t *testing.T) {
 		repo := gittest.New(t)
 		commit := repo.Commit("main", files...)
 		var want []string
-		for line := range strings.SplitSeq(strings.TrimSuffix(repo.Git("ls-tree", "-r", "-t", "-l", "-z", "--full-tree", commit), "\x00"), "\x00") {
+		for line := range strings.SplitSeq(strings.TrimSuffix(repo.Git("ls-tree", "-r", "-t", "-l", "-z", "--full-tree",
+			commit), "\x00"), "\x00") {
 			if line != "" {
 				want = append(want, line)
 			}
 		}
-		m := readManifest(t, write(t, plan(t, repo, "main", archive.Options{Format: archive.Manifest, Profile: archive.ProfileFull})))
+		m := readManifest(t,
+			write(t, plan(t, repo, "main", archive.Options{Format: archive.Manifest, Profile: archive.ProfileFull})))
 		if len(m.Entries) != len(want) {
 			t.Errorf("%s: %d entries, git has %d", name, len(m.Entries), len(want))
 			continue
@@ -112,12 +115,14 @@ func TestManifestIsWhatGitLists(t *testing.T) {
 			if e.Size != nil {
 				size = fmt.Sprint(*e.Size)
 			}
-			if got := fmt.Sprintf("%s %s %s %7s\t%s", e.Mode, types[e.Type], e.ID, size, strings.TrimSuffix(e.Path, "/")); got != want[i] {
+			if got := fmt.Sprintf("%s %s %s %7s\t%s", e.Mode, types[e.Type], e.ID, size,
+				strings.TrimSuffix(e.Path, "/")); got != want[i] {
 				t.Errorf("%s: %q, git has %q", name, got, want[i])
 			}
 			compared++
 		}
-		if m.Commit != commit || m.Tree != repo.Git("rev-parse", commit+"^{tree}") || m.Time != "2023-11-14T22:13:20Z" || m.Profile != "full" || *m.ExportIgnored != 0 {
+		if m.Commit != commit || m.Tree != repo.Git("rev-parse", commit+"^{tree}") ||
+			m.Time != "2023-11-14T22:13:20Z" || m.Profile != "full" || *m.ExportIgnored != 0 {
 			t.Errorf("%s: %+v", name, m)
 		}
 	}
@@ -134,7 +139,8 @@ func TestManifestIsWhatTheArchiveHolds(t *testing.T) {
 	for name, files := range all {
 		repo := gittest.New(t)
 		repo.Commit("main", files...)
-		for _, options := range []archive.Options{{}, {Prefix: "p/"}, {Prefix: "glued-", Paths: []string{"*a*"}}, {Exclude: []string{"*.txt"}}, {Strip: "d"}, {Profile: archive.ProfileFull, Prefix: "a b/\xff/"}} {
+		for _, options := range []archive.Options{{}, {Prefix: "p/"}, {Prefix: "glued-", Paths: []string{"*a*"}},
+			{Exclude: []string{"*.txt"}}, {Strip: "d"}, {Profile: archive.ProfileFull, Prefix: "a b/\xff/"}} {
 			options.Format = archive.Manifest
 			p, err := tryPlan(t, repo, "main", options)
 			if errors.As(err, new(*archive.NoMatchError)) {
@@ -145,9 +151,12 @@ func TestManifestIsWhatTheArchiveHolds(t *testing.T) {
 			}
 			m := readManifest(t, write(t, p))
 			options.Format = archive.Tar
-			converted += compareManifest(t, fmt.Sprintf("%s %+v", name, options), m, write(t, plan(t, repo, "main", options)))
-			if measure, err := p.Measure(t.Context()); err != nil || measure.Entries != int64(len(m.Entries)) || measure.Ignored != *m.ExportIgnored {
-				t.Errorf("%s: measured %+v, %v; there are %d entries, %d ignored", name, measure, err, len(m.Entries), *m.ExportIgnored)
+			converted += compareManifest(t, fmt.Sprintf("%s %+v", name, options), m,
+				write(t, plan(t, repo, "main", options)))
+			if measure, err := p.Measure(t.Context()); err != nil || measure.Entries != int64(len(m.Entries)) ||
+				measure.Ignored != *m.ExportIgnored {
+				t.Errorf("%s: measured %+v, %v; there are %d entries, %d ignored", name, measure, err, len(m.Entries),
+					*m.ExportIgnored)
 			}
 		}
 	}
@@ -204,8 +213,11 @@ func TestManifestKnowsSubmodulesAndPointers(t *testing.T) {
 	pointer := "version https://git-lfs.github.com/spec/v1\noid sha256:" + oid + "\nsize 123456\n"
 	commit := strings.Repeat("a", 40)
 	repo.Commit("main",
-		gittest.Regular(".gitmodules", "[submodule \"one\"]\n\tpath = d/one\n\turl = https://example.org/<a>&\"b\".git\n[submodule \"two\"]\n\tpath = other\n\turl = ../x\n[submodule \"file\"]\n\tpath = d/file\n\turl = ../y\n"),
-		gittest.Gitlink("d/one", commit), gittest.Gitlink("d/unknown", commit), gittest.Regular("d/file", pointer), gittest.Executable("d/run", pointer), gittest.Symlink("d/link", pointer), gittest.Regular("d/none", pointer+"\nmore\n"))
+		gittest.Regular(".gitmodules",
+			"[submodule \"one\"]\n\tpath = d/one\n\turl = https://example.org/<a>&\"b\".git\n[submodule \"two\"]\n\tpath = other\n\turl = ../x\n[submodule \"file\"]\n\tpath = d/file\n\turl = ../y\n"),
+		gittest.Gitlink("d/one", commit), gittest.Gitlink("d/unknown", commit), gittest.Regular("d/file",
+			pointer), gittest.Executable("d/run", pointer), gittest.Symlink("d/link", pointer), gittest.Regular(
+			"d/none", pointer+"\nmore\n"))
 	for _, options := range []archive.Options{{Prefix: "p/"}, {Prefix: "p/", Strip: "d"}} {
 		options.Format = archive.Manifest
 		m := readManifest(t, write(t, plan(t, repo, "main", options)))
@@ -233,14 +245,20 @@ func TestManifestKnowsSubmodulesAndPointers(t *testing.T) {
 
 func TestManifestOfADelta(t *testing.T) {
 	repo := gittest.New(t)
-	base := repo.Commit("main", with(gittest.Regular("d/a", "1"), gittest.Regular("d/b", "1"), gittest.Regular("gone/x y", ""))...)
+	base := repo.Commit("main", with(gittest.Regular("d/a", "1"), gittest.Regular("d/b", "1"),
+		gittest.Regular("gone/x y", ""))...)
 	repo.Commit("main", with(gittest.Regular("d/a", "2"), gittest.Regular("d/b", "1"))...)
-	m := readManifest(t, write(t, plan(t, repo, "main", archive.Options{Format: archive.Manifest, Base: base, Profile: archive.ProfileFull, Exclude: []string{"same/1", "same/2?"}})))
+	m := readManifest(t,
+		write(t,
+			plan(t, repo, "main", archive.Options{Format: archive.Manifest, Base: base, Profile: archive.ProfileFull,
+				Exclude: []string{"same/1", "same/2?"}})))
 	var paths []string
 	for _, e := range m.Entries {
 		paths = append(paths, e.Path)
 	}
-	if got, want := fmt.Sprint(paths, m.Deleted, m.Modified, m.Base, m.Exclude, m.Profile), fmt.Sprint([]string{"d/", "d/a"}, []string{"gone/x%20y", "gone/"}, []string{"d/a"}, base, []string{"same/1", "same/2%3F"}, "full"); got != want {
+	if got, want := fmt.Sprint(paths, m.Deleted, m.Modified, m.Base, m.Exclude,
+		m.Profile), fmt.Sprint([]string{"d/", "d/a"}, []string{"gone/x%20y",
+		"gone/"}, []string{"d/a"}, base, []string{"same/1", "same/2%3F"}, "full"); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
 }
@@ -282,9 +300,12 @@ func TestManifestBytesAreAPromise(t *testing.T) {
 		options archive.Options
 		want    string
 	}{
-		"manifest":          {archive.Options{Format: archive.Manifest}, "2 c56579eacda509aa938fbecfa9e1dd74b23bd9238462eeea8ceda5b16df3657e"},
-		"manifest of delta": {archive.Options{Format: archive.Manifest, Base: base}, "2 d88916b64ccd36666fd76a1e5bbca6887140d7718b4799b42ea0355d0650cfa0"},
-		"delta":             {archive.Options{Format: archive.Tar, Base: base, Prefix: "p/"}, "2 8c989d08c3450e1305c2843403a8f8c6d7644d7d18eddcca87f9cc2efadd7c4b"},
+		"manifest": {archive.Options{Format: archive.Manifest},
+			"2 c56579eacda509aa938fbecfa9e1dd74b23bd9238462eeea8ceda5b16df3657e"},
+		"manifest of delta": {archive.Options{Format: archive.Manifest, Base: base},
+			"2 d88916b64ccd36666fd76a1e5bbca6887140d7718b4799b42ea0355d0650cfa0"},
+		"delta": {archive.Options{Format: archive.Tar, Base: base, Prefix: "p/"},
+			"2 8c989d08c3450e1305c2843403a8f8c6d7644d7d18eddcca87f9cc2efadd7c4b"},
 	} {
 		for range 3 {
 			sum := sha256.Sum256(write(t, plan(t, repo, "main", c.options)))

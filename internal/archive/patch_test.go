@@ -54,7 +54,8 @@ func unpatch(t *testing.T, base unpacked, delta []byte) (members []patchedMember
 		case len(record) == 3:
 			old := base[h.Name].content
 			if blobID([]byte(old)) != record[0] || listed[h.Name] != [2]string{record[0], record[1]} {
-				t.Fatalf("%s: the patch is for %v, the manifest has %v, the base %s", h.Name, record, listed[h.Name], blobID([]byte(old)))
+				t.Fatalf("%s: the patch is for %v, the manifest has %v, the base %s", h.Name, record, listed[h.Name],
+					blobID([]byte(old)))
 			}
 			content = applied(t, old, content)
 			if blobID(content) != record[1] || fmt.Sprint(len(content)) != record[2] {
@@ -162,11 +163,13 @@ func comparePatched(t *testing.T, o opened, base, head string, options archive.O
 	delta := write(t, p)
 	got, patches := unpatch(t, tree, delta)
 	if none != 0 || len(got) != len(want) {
-		t.Fatalf("%.8s..%.8s: %d members, want %d; %d patches that nobody asked for", base, head, len(got), len(want), none)
+		t.Fatalf("%.8s..%.8s: %d members, want %d; %d patches that nobody asked for", base, head, len(got), len(want),
+			none)
 	}
 	for i := range got {
 		if got[i] != want[i] {
-			t.Fatalf("%.8s..%.8s: %s has %d bytes, want %s with %d", base, head, got[i].header, len(got[i].content), want[i].header, len(want[i].content))
+			t.Fatalf("%.8s..%.8s: %s has %d bytes, want %s with %d", base, head, got[i].header, len(got[i].content),
+				want[i].header, len(want[i].content))
 		}
 	}
 	if m, err := p.Measure(t.Context()); err != nil || m.Bytes != int64(len(delta)) {
@@ -185,7 +188,8 @@ func TestPatchesMakeTheFilesOfTheHead(t *testing.T) {
 		o := open(t, repo)
 		for _, base := range ids {
 			for _, head := range ids {
-				options := archive.Options{Prefix: []string{"", "p/"}[pairs%2], Profile: []archive.Profile{archive.ProfileFull, archive.ProfileArchive}[pairs/2%2]}
+				options := archive.Options{Prefix: []string{"", "p/"}[pairs%2],
+					Profile: []archive.Profile{archive.ProfileFull, archive.ProfileArchive}[pairs/2%2]}
 				patches += comparePatched(t, o, base, head, options)
 				pairs++
 			}
@@ -259,7 +263,8 @@ func TestPatchesAreTheSameForAnyNumberOfWorkers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		p, err := opened{engine, o.snapshot}.plan(t, ids[2], archive.Options{Format: archive.TarZst, Base: ids[0], Delta: archive.DeltaPatch})
+		p, err := opened{engine, o.snapshot}.plan(t, ids[2], archive.Options{Format: archive.TarZst, Base: ids[0],
+			Delta: archive.DeltaPatch})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -300,16 +305,23 @@ func TestWhatIsPatched(t *testing.T) {
 	base := with(
 		gittest.Regular(".gitattributes", "crlf eol=crlf\nsubst export-subst\n"),
 		gittest.Regular("changed", lines), gittest.Regular("to-executable", lines), gittest.Regular("mode", lines),
-		gittest.Regular("crlf", lines), gittest.Regular("subst", lines), gittest.Symlink("link", "changed"), gittest.Regular("to-link", lines),
-		gittest.Symlink("from-link", "changed"), gittest.Regular("small", "one\n"), gittest.Regular("other", noise[:50_000]),
-		gittest.Regular("largest", noise[:1<<20]), gittest.Regular("larger", noise[:1<<20]), gittest.Regular("shrinks", noise[:3<<20]),
+		gittest.Regular("crlf", lines), gittest.Regular("subst", lines), gittest.Symlink("link", "changed"),
+		gittest.Regular("to-link", lines),
+		gittest.Symlink("from-link", "changed"), gittest.Regular("small", "one\n"),
+		gittest.Regular("other", noise[:50_000]),
+		gittest.Regular("largest", noise[:1<<20]), gittest.Regular("larger", noise[:1<<20]),
+		gittest.Regular("shrinks", noise[:3<<20]),
 		gittest.Regular("half", noise[:1<<20]), gittest.Regular("removed", lines))
 	head := with(
 		gittest.Regular(".gitattributes", "crlf eol=crlf\nsubst export-subst\n"),
-		gittest.Regular("changed", lines+"more\n"), gittest.Executable("to-executable", "more\n"+lines), gittest.Executable("mode", lines),
-		gittest.Regular("crlf", lines+"more\n"), gittest.Regular("subst", lines+"more\n"), gittest.Symlink("link", "half"), gittest.Symlink("to-link", "changed"),
-		gittest.Regular("from-link", lines), gittest.Regular("small", "two\n"), gittest.Regular("other", noise[50_000:100_000]),
-		gittest.Regular("largest", noise[1:1<<20]+"x"), gittest.Regular("larger", noise[:1<<20]+"x"), gittest.Regular("shrinks", noise[:1<<19]),
+		gittest.Regular("changed", lines+"more\n"), gittest.Executable("to-executable", "more\n"+lines),
+		gittest.Executable("mode", lines),
+		gittest.Regular("crlf", lines+"more\n"), gittest.Regular("subst", lines+"more\n"),
+		gittest.Symlink("link", "half"), gittest.Symlink("to-link", "changed"),
+		gittest.Regular("from-link", lines), gittest.Regular("small", "two\n"),
+		gittest.Regular("other", noise[50_000:100_000]),
+		gittest.Regular("largest", noise[1:1<<20]+"x"), gittest.Regular("larger", noise[:1<<20]+"x"),
+		gittest.Regular("shrinks", noise[:1<<19]),
 		gittest.Regular("half", noise[:1<<19]+noise[2<<20:5<<19]), gittest.Regular("renamed", lines))
 	repo := gittest.New(t)
 	from := repo.Commit("main", base...)
@@ -326,7 +338,8 @@ func TestWhatIsPatched(t *testing.T) {
 			t.Errorf("%s: %d bytes", profile, length)
 		}
 	}
-	if paths, _ := patchesOf(t, repo, archive.Options{Base: from, Paths: []string{"half"}, Fallback: archive.FallbackFull}); len(paths) != 1 {
+	if paths, _ := patchesOf(t, repo, archive.Options{Base: from, Paths: []string{"half"},
+		Fallback: archive.FallbackFull}); len(paths) != 1 {
 		t.Errorf("with a path: %q", paths)
 	}
 }
@@ -339,24 +352,29 @@ func TestPatchOption(t *testing.T) {
 		o.Format = archive.TarGz
 		return validator(t, repo, "main", o).Tag
 	}
-	whole, files, patch := tag(archive.Options{}), tag(archive.Options{Base: base}), tag(archive.Options{Base: base, Delta: archive.DeltaPatch})
+	whole, files, patch := tag(archive.Options{}), tag(archive.Options{Base: base}), tag(archive.Options{Base: base,
+		Delta: archive.DeltaPatch})
 	if whole == files || files == patch || whole == patch {
 		t.Error("archives of other bytes have the same tag")
 	}
-	if tag(archive.Options{Delta: archive.DeltaPatch}) != whole || tag(archive.Options{Base: base, Delta: archive.DeltaFiles}) != files {
+	if tag(archive.Options{Delta: archive.DeltaPatch}) != whole ||
+		tag(archive.Options{Base: base, Delta: archive.DeltaFiles}) != files {
 		t.Error("archives of the same bytes have other tags")
 	}
 	unknown := archive.Options{Base: strings.Repeat("1", 40), Fallback: archive.FallbackFull, Delta: archive.DeltaPatch}
 	if tag(unknown) != whole {
 		t.Error("what falls back to the full archive has another tag")
 	}
-	for _, refused := range []archive.Options{{Format: archive.Zip, Base: base, Delta: archive.DeltaPatch}, {Format: archive.Tar, Base: base, Delta: "diff"}} {
+	for _, refused := range []archive.Options{{Format: archive.Zip, Base: base, Delta: archive.DeltaPatch},
+		{Format: archive.Tar, Base: base, Delta: "diff"}} {
 		if _, err := tryPlan(t, repo, "main", refused); !errors.Is(err, archive.ErrOption) {
 			t.Errorf("%+v: %v", refused, err)
 		}
 	}
-	manifest := write(t, plan(t, repo, "main", archive.Options{Format: archive.Manifest, Base: base, Delta: archive.DeltaPatch}))
-	if listed := listedPatches(t, manifest); len(listed) != 1 || !strings.Contains(string(manifest), `"delta":"patch"`) {
+	manifest := write(t,
+		plan(t, repo, "main", archive.Options{Format: archive.Manifest, Base: base, Delta: archive.DeltaPatch}))
+	if listed := listedPatches(t, manifest); len(listed) != 1 ||
+		!strings.Contains(string(manifest), `"delta":"patch"`) {
 		t.Errorf("the manifest has %v", listed)
 	}
 }

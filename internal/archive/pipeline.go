@@ -60,7 +60,8 @@ func (p *Plan) newPipeline(ctx context.Context, w io.Writer, layout layout, from
 	p.engine.writing.Add(1)
 	return &pipeline{
 		engine: p.engine, ctx: ctx, plan: p, layout: layout, opener: from.opener,
-		queue: p.engine.sched.QueueOf(access.ClientOf(ctx)), walk: from.walk, more: true, size: firstRun, trail: p.trail(), w: w,
+		queue: p.engine.sched.QueueOf(access.ClientOf(ctx)), walk: from.walk, more: true, size: firstRun,
+		trail: p.trail(), w: w,
 		done: from.entries, written: from.offset,
 	}
 }

@@ -19,7 +19,8 @@ import (
 
 // pointerTo is the pointer that git-lfs stores for a content.
 func pointerTo(content string) string {
-	return fmt.Sprintf("version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize %d\n", oidOf(content), len(content))
+	return fmt.Sprintf("version https://git-lfs.github.com/spec/v1\noid sha256:%s\nsize %d\n", oidOf(content),
+		len(content))
 }
 
 func oidOf(content string) string {
@@ -64,7 +65,8 @@ func pointed() map[string]struct {
 	held  []string
 } {
 	track := gittest.Regular(".gitattributes", "*.bin filter=lfs diff=lfs merge=lfs -text\n")
-	small, middle, large := "small\n", strings.Repeat("0123456789abcdef", 20_000), strings.Repeat("fedcba9876543210", 300_000)
+	small, middle, large := "small\n", strings.Repeat("0123456789abcdef", 20_000), strings.Repeat("fedcba9876543210",
+		300_000)
 	held := []string{small, "", middle, large}
 	type tree = struct {
 		files []gittest.File
@@ -72,25 +74,39 @@ func pointed() map[string]struct {
 	}
 	return map[string]tree{
 		"sizes": {[]gittest.File{
-			track, gittest.Regular("a.bin", pointerTo(small)), gittest.Regular("b.bin", pointerTo("")), gittest.Regular("c.bin", pointerTo(middle)),
+			track, gittest.Regular("a.bin", pointerTo(small)), gittest.Regular("b.bin", pointerTo("")),
+			gittest.Regular("c.bin", pointerTo(middle)),
 			gittest.Executable("d/e.bin", pointerTo(large)), gittest.Regular("z", "after"),
 		}, held},
-		"missing":          {[]gittest.File{track, gittest.Regular("a.bin", pointerTo("not here")), gittest.Regular("b.bin", pointerTo(small))}, held},
-		"not tracked":      {[]gittest.File{track, gittest.Regular("a.txt", pointerTo(small)), gittest.Regular("b.bin", pointerTo(small))}, held},
-		"another filter":   {[]gittest.File{gittest.Regular(".gitattributes", "a filter=other\nb filter\nc -filter\n"), gittest.Regular("a", pointerTo(small)), gittest.Regular("b", pointerTo(small)), gittest.Regular("c", pointerTo(small))}, held},
-		"no pointers":      {[]gittest.File{track, gittest.Regular("a.bin", "plain"), gittest.Regular("b.bin", strings.Repeat("long", 500_000)), gittest.Regular("c.bin", ""), gittest.Regular("d.bin", strings.Repeat("x", 1024))}, held},
-		"links":            {[]gittest.File{track, gittest.Symlink("a.bin", pointerTo(small)), gittest.Gitlink("g.bin", strings.Repeat("a", 40))}, held},
-		"left out":         {[]gittest.File{gittest.Regular(".gitattributes", "*.bin filter=lfs export-ignore\n"), gittest.Regular("a.bin", pointerTo(small)), gittest.Regular("b", "1")}, held},
-		"lines and idents": {[]gittest.File{gittest.Regular(".gitattributes", "*.bin filter=lfs text eol=crlf ident\n"), gittest.Regular("a.bin", pointerTo("$Id$\none\ntwo\n")), gittest.Regular("b.bin", "one\ntwo\n"), gittest.Regular("c.bin", pointerTo("$Id$\nnot here"))}, []string{"$Id$\none\ntwo\n"}},
-		"substituted":      {[]gittest.File{gittest.Regular(".gitattributes", "*.bin filter=lfs export-subst eol=crlf\n"), gittest.Regular("a.bin", pointerTo("$Format:%H$\n")), gittest.Regular("b.bin", "$Format:%H$\n"), gittest.Regular("c.bin", pointerTo("none $Format:%H$"))}, []string{"$Format:%H$\n"}},
-		"many":             {manyPointers(track), manyHeld()},
+		"missing": {[]gittest.File{track, gittest.Regular("a.bin", pointerTo("not here")),
+			gittest.Regular("b.bin", pointerTo(small))}, held},
+		"not tracked": {[]gittest.File{track, gittest.Regular("a.txt", pointerTo(small)),
+			gittest.Regular("b.bin", pointerTo(small))}, held},
+		"another filter": {[]gittest.File{gittest.Regular(".gitattributes", "a filter=other\nb filter\nc -filter\n"),
+			gittest.Regular("a", pointerTo(small)), gittest.Regular("b", pointerTo(small)),
+			gittest.Regular("c", pointerTo(small))}, held},
+		"no pointers": {[]gittest.File{track, gittest.Regular("a.bin", "plain"),
+			gittest.Regular("b.bin", strings.Repeat("long", 500_000)), gittest.Regular("c.bin", ""),
+			gittest.Regular("d.bin", strings.Repeat("x", 1024))}, held},
+		"links": {[]gittest.File{track, gittest.Symlink("a.bin", pointerTo(small)),
+			gittest.Gitlink("g.bin", strings.Repeat("a", 40))}, held},
+		"left out": {[]gittest.File{gittest.Regular(".gitattributes", "*.bin filter=lfs export-ignore\n"),
+			gittest.Regular("a.bin", pointerTo(small)), gittest.Regular("b", "1")}, held},
+		"lines and idents": {[]gittest.File{gittest.Regular(".gitattributes", "*.bin filter=lfs text eol=crlf ident\n"),
+			gittest.Regular("a.bin", pointerTo("$Id$\none\ntwo\n")), gittest.Regular("b.bin", "one\ntwo\n"),
+			gittest.Regular("c.bin", pointerTo("$Id$\nnot here"))}, []string{"$Id$\none\ntwo\n"}},
+		"substituted": {[]gittest.File{gittest.Regular(".gitattributes", "*.bin filter=lfs export-subst eol=crlf\n"),
+			gittest.Regular("a.bin", pointerTo("$Format:%H$\n")), gittest.Regular("b.bin", "$Format:%H$\n"),
+			gittest.Regular("c.bin", pointerTo("none $Format:%H$"))}, []string{"$Format:%H$\n"}},
+		"many": {manyPointers(track), manyHeld()},
 	}
 }
 
 func manyPointers(track gittest.File) []gittest.File {
 	files := []gittest.File{track}
 	for i, content := range manyHeld() {
-		files = append(files, gittest.Regular(fmt.Sprintf("d%d/f%03d.bin", i%7, i), pointerTo(content)), gittest.Regular(fmt.Sprintf("d%d/f%03d.txt", i%7, i), "beside"))
+		files = append(files, gittest.Regular(fmt.Sprintf("d%d/f%03d.bin", i%7, i), pointerTo(content)),
+			gittest.Regular(fmt.Sprintf("d%d/f%03d.txt", i%7, i), "beside"))
 	}
 	return files
 }
@@ -111,7 +127,8 @@ func TestPointedTarIsGitArchiveWithAFilter(t *testing.T) {
 		store(repo, tree.held...)
 		commit := repo.Commit("main", tree.files...)
 		for _, prefix := range []string{"", "p/q/"} {
-			comparePointed(t, name, repo, archive.Options{Prefix: prefix}, repo.Archive("--format=tar", "--prefix="+prefix, commit))
+			comparePointed(t, name, repo, archive.Options{Prefix: prefix},
+				repo.Archive("--format=tar", "--prefix="+prefix, commit))
 		}
 		// The complete tree is that of git with no attribute but the filter.
 		repo.WriteFile("info/attributes", []byte("* filter=lfs\n"))
@@ -154,7 +171,8 @@ func TestPointersStayWithoutTheOption(t *testing.T) {
 	store(repo, tree.held...)
 	commit := repo.Commit("main", tree.files...)
 	for _, choice := range []archive.LFS{"", archive.LFSPointers} {
-		if got := write(t, plan(t, repo, "main", archive.Options{Format: archive.Tar, LFS: choice})); !bytes.Equal(got, repo.Archive("--format=tar", commit)) {
+		if got := write(t, plan(t, repo, "main", archive.Options{Format: archive.Tar, LFS: choice})); !bytes.Equal(got,
+			repo.Archive("--format=tar", commit)) {
 			t.Errorf("lfs=%q: tar differs", choice)
 		}
 	}
@@ -165,7 +183,8 @@ func TestAPointerWithExtensionsStays(t *testing.T) {
 	store(repo, "content")
 	text := strings.Replace(pointerTo("content"), "oid", "ext-0-foo sha256:"+strings.Repeat("a", 64)+"\noid", 1)
 	commit := repo.Commit("main", gittest.Regular("a", text))
-	got := write(t, plan(t, repo, "main", archive.Options{Format: archive.Tar, Profile: archive.ProfileFull, LFS: archive.LFSContent}))
+	got := write(t, plan(t, repo, "main", archive.Options{Format: archive.Tar, Profile: archive.ProfileFull,
+		LFS: archive.LFSContent}))
 	if !bytes.Equal(got, repo.Archive("--format=tar", commit)) {
 		t.Error("tar differs")
 	}
@@ -186,22 +205,28 @@ func TestDamagedObjectsEndTheArchive(t *testing.T) {
 		"longer":  func(file, content string) error { return os.WriteFile(file, []byte(content+"!"), 0o600) },
 		"empty":   func(file, _ string) error { return os.WriteFile(file, nil, 0o600) },
 		"link out of the root": func(file, content string) error {
-			return errors.Join(os.WriteFile(outside, []byte(content), 0o600), os.Remove(file), os.Symlink(outside, file))
+			return errors.Join(os.WriteFile(outside, []byte(content), 0o600), os.Remove(file),
+				os.Symlink(outside, file))
 		},
 		"folder": func(file, _ string) error { return errors.Join(os.Remove(file), os.Mkdir(file, 0o700)) },
 		"pipe":   func(file, _ string) error { return errors.Join(os.Remove(file), syscall.Mkfifo(file, 0o600)) },
-		"loop":   func(file, _ string) error { return errors.Join(os.Remove(file), os.Symlink(filepath.Base(file), file)) },
+		"loop": func(file, _ string) error {
+			return errors.Join(os.Remove(file),
+				os.Symlink(filepath.Base(file), file))
+		},
 	} {
 		for _, content := range []string{small, large} {
 			for _, attributes := range []string{"a filter=lfs\n", "a filter=lfs export-subst\n"} {
 				repo := gittest.New(t)
 				store(repo, content)
-				repo.Commit("main", gittest.Regular(".gitattributes", attributes), gittest.Regular("a", pointerTo(content)), gittest.Regular("b", "after"))
+				repo.Commit("main", gittest.Regular(".gitattributes", attributes),
+					gittest.Regular("a", pointerTo(content)), gittest.Regular("b", "after"))
 				if err := spoil(filepath.Join(repo.Dir, objectName(content)), content); err != nil {
 					t.Fatal(err)
 				}
 				var out bytes.Buffer
-				err := plan(t, repo, "main", archive.Options{Format: archive.Tar, LFS: archive.LFSContent}).WriteTo(t.Context(), &out)
+				err := plan(t, repo, "main", archive.Options{Format: archive.Tar, LFS: archive.LFSContent}).WriteTo(
+					t.Context(), &out)
 				if !errors.Is(err, repos.ErrCorrupt) {
 					t.Errorf("%s of %d bytes, %q: %v", name, len(content), attributes, err)
 				}
@@ -217,7 +242,8 @@ func TestAWrongSizeIsMeasuredAsDamage(t *testing.T) {
 	repo := gittest.New(t)
 	store(repo, "content")
 	repo.Commit("main", gittest.Regular("a", strings.Replace(pointerTo("content"), "size 7", "size 8", 1)))
-	_, err := plan(t, repo, "main", archive.Options{Format: archive.Tar, Profile: archive.ProfileFull, LFS: archive.LFSContent}).Measure(t.Context())
+	_, err := plan(t, repo, "main", archive.Options{Format: archive.Tar, Profile: archive.ProfileFull,
+		LFS: archive.LFSContent}).Measure(t.Context())
 	if !errors.Is(err, repos.ErrCorrupt) {
 		t.Error(err)
 	}
@@ -227,7 +253,8 @@ func TestAWrongSizeIsMeasuredAsDamage(t *testing.T) {
 // came must not pass for the one after.
 func TestTagTellsWhichObjectsAreThere(t *testing.T) {
 	repo := gittest.New(t)
-	repo.Commit("main", gittest.Regular(".gitattributes", "* filter=lfs\n"), gittest.Regular("a", pointerTo("one")), gittest.Regular("b", pointerTo("two")), gittest.Regular("c", "plain"))
+	repo.Commit("main", gittest.Regular(".gitattributes", "* filter=lfs\n"), gittest.Regular("a", pointerTo("one")),
+		gittest.Regular("b", pointerTo("two")), gittest.Regular("c", "plain"))
 	tags := make(map[string]bool)
 	options := archive.Options{Format: archive.Tar, LFS: archive.LFSContent}
 	for _, content := range []string{"", "one", "two"} {
@@ -255,7 +282,8 @@ func TestObjectsCountForTheLimits(t *testing.T) {
 		store(repo, content)
 		repo.Commit("main", gittest.Regular("a", pointerTo(content)))
 		for _, limits := range []archive.Limits{{BlobBytes: int64(len(content)) - 1}, {Bytes: int64(len(content))}} {
-			p := plan(t, repo, "main", archive.Options{Format: archive.Tar, Profile: archive.ProfileFull, LFS: archive.LFSContent, Limits: limits})
+			p := plan(t, repo, "main", archive.Options{Format: archive.Tar, Profile: archive.ProfileFull,
+				LFS: archive.LFSContent, Limits: limits})
 			if err := p.WriteTo(t.Context(), &bytes.Buffer{}); !errors.Is(err, archive.ErrLimit) {
 				t.Errorf("%+v: %v", limits, err)
 			}

@@ -25,7 +25,9 @@ func TestSubmodulesCountTogetherBeforehand(t *testing.T) {
 		limits  archive.Limits
 		refused bool
 	}{
-		{archive.Limits{Entries: 24}, false}, {archive.Limits{Entries: 23}, true}, {archive.Limits{Entries: 11}, true}, {archive.Limits{Bytes: 2000}, true}, {archive.Limits{Bytes: 1200}, true}, {archive.Limits{Bytes: 40_000}, false},
+		{archive.Limits{Entries: 24}, false}, {archive.Limits{Entries: 23}, true}, {archive.Limits{Entries: 11}, true},
+		{archive.Limits{Bytes: 2000}, true}, {archive.Limits{Bytes: 1200}, true},
+		{archive.Limits{Bytes: 40_000}, false},
 	} {
 		if _, err := g.plan("main", archive.Options{Limits: c.limits}); c.refused != errors.Is(err, archive.ErrLimit) {
 			t.Errorf("%+v: %v", c.limits, err)
@@ -39,7 +41,8 @@ func TestSubmodulesOfTheirOwnHistoryEnd(t *testing.T) {
 		below := placed{}
 		commits := []string{g.commit("self", gittest.Regular("file", "0"))}
 		for i := range levels {
-			commits = append(commits, g.commit("self", modules("sub", "../self"), gittest.Gitlink("sub", commits[i]), gittest.Regular("file", "x")))
+			commits = append(commits, g.commit("self", modules("sub", "../self"), gittest.Gitlink("sub", commits[i]),
+				gittest.Regular("file", "x")))
 		}
 		for i := range levels {
 			below["sub"+strings.Repeat("/sub", i)] = [2]string{"self", commits[levels-1-i]}
@@ -84,7 +87,8 @@ func TestSubmodulesCountForTheLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, limits := range map[string]archive.Limits{
-		"entries": {Entries: m.Entries - 1}, "bytes": {Bytes: m.Bytes - 1}, "file": {BlobBytes: 499_999}, "depth": {Depth: 3}, "path": {PathBytes: 24},
+		"entries": {Entries: m.Entries - 1}, "bytes": {Bytes: m.Bytes - 1}, "file": {BlobBytes: 499_999},
+		"depth": {Depth: 3}, "path": {PathBytes: 24},
 	} {
 		p, err := g.plan("group/main", archive.Options{Limits: limits})
 		if err == nil {
@@ -96,7 +100,9 @@ func TestSubmodulesCountForTheLimits(t *testing.T) {
 	}
 	// What export-ignore leaves out counts as well, as it does of folders.
 	const hidden, hiddenBytes = 20, 600_000
-	if p, err = g.plan("group/main", archive.Options{Limits: archive.Limits{Entries: m.Entries + m.Ignored + hidden, Bytes: m.Bytes + hiddenBytes}}); err == nil {
+	if p, err = g.plan("group/main",
+		archive.Options{Limits: archive.Limits{Entries: m.Entries + m.Ignored + hidden, Bytes: m.Bytes +
+			hiddenBytes}}); err == nil {
 		err = p.WriteTo(t.Context(), io.Discard)
 	}
 	if err != nil {

@@ -66,7 +66,8 @@ func (s served) Open(ctx context.Context, url string, id repos.ID) (archive.Sibl
 	}
 	s.opened(snapshot)
 	commit, err := snapshot.Resolve(ctx, id.String())
-	return archive.Sibling{Repository: repository.Name(), Source: snapshot, Commit: commit, Siblings: served{s.view, repository, s.opened}}, err
+	return archive.Sibling{Repository: repository.Name(), Source: snapshot, Commit: commit,
+		Siblings: served{s.view, repository, s.opened}}, err
 }
 
 // plan makes the plan of the head of a repository, with its submodules.
@@ -151,7 +152,8 @@ func (g *group) check(what, name string, options archive.Options, below placed) 
 		return
 	}
 	got := write(g.t, p)
-	want := g.compose(options.Prefix, "", [2]string{name, p.Head().Commit.String()}, options.Profile == archive.ProfileFull, below)
+	want := g.compose(options.Prefix, "", [2]string{name, p.Head().Commit.String()},
+		options.Profile == archive.ProfileFull, below)
 	for i := range want {
 		want[i].ModTime = want[0].ModTime
 		if want[i].Type != tar.TypeXGlobalHeader {
@@ -169,8 +171,10 @@ func (g *group) check(what, name string, options archive.Options, below placed) 
 func (g *group) measured(what string, p *archive.Plan, got []byte) {
 	g.t.Helper()
 	entries := gittest.ReadTar(g.t, bytes.NewReader(got))
-	if m, err := p.Measure(g.t.Context()); err != nil || m.Bytes != int64(len(got)) || m.Entries != int64(len(entries))-1 {
-		g.t.Errorf("%s: measured %+v, %v; the archive has %d bytes and %d entries", what, m, err, len(got), len(entries)-1)
+	if m, err := p.Measure(g.t.Context()); err != nil || m.Bytes != int64(len(got)) ||
+		m.Entries != int64(len(entries))-1 {
+		g.t.Errorf("%s: measured %+v, %v; the archive has %d bytes and %d entries", what, m, err, len(got),
+			len(entries)-1)
 	}
 	if v, err := p.Validator(g.t.Context()); err != nil || !v.Weak {
 		g.t.Errorf("%s: validator %+v, %v", what, v, err)
@@ -185,10 +189,13 @@ func family(t *testing.T) (*group, placed) {
 	deep := g.commit("other/deep", gittest.Regular("deep.txt", "deep\n"), gittest.Symlink("link", "deep.txt"))
 	oldLib := g.commit("group/lib", gittest.Regular("old", "old\n"))
 	lib := g.commit("group/lib",
-		gittest.Regular(".gitattributes", "skipped export-ignore\nversion export-subst\n*.bat eol=crlf\n/rooted export-ignore\n"),
-		gittest.Regular("rooted", "1"), gittest.Regular("d/.gitattributes", "/own export-ignore\n"), gittest.Regular("d/own", "1"), gittest.Regular("d/rooted", "2"), gittest.Regular("d/e/own", "2"),
+		gittest.Regular(".gitattributes",
+			"skipped export-ignore\nversion export-subst\n*.bat eol=crlf\n/rooted export-ignore\n"),
+		gittest.Regular("rooted", "1"), gittest.Regular("d/.gitattributes", "/own export-ignore\n"),
+		gittest.Regular("d/own", "1"), gittest.Regular("d/rooted", "2"), gittest.Regular("d/e/own", "2"),
 		modules("inner/deep", "../../other/deep.git"), gittest.Gitlink("inner/deep", deep),
-		gittest.Regular("skipped", "1"), gittest.Regular("version", "$Format:%H %s$ $Format:%(describe)$\n"), gittest.Regular("a.bat", "one\ntwo\n"),
+		gittest.Regular("skipped", "1"), gittest.Regular("version", "$Format:%H %s$ $Format:%(describe)$\n"),
+		gittest.Regular("a.bat", "one\ntwo\n"),
 		gittest.Executable("run", strings.Repeat("#!/bin/sh\n", 50_000)), gittest.Regular("d/e/f", "f"))
 	g.repo["group/lib"].Git("tag", "-a", "-m", "one", "v1", "main")
 	var many []gittest.File
@@ -197,13 +204,20 @@ func family(t *testing.T) (*group, placed) {
 	}
 	data := g.commit("data", many...)
 	g.commit("group/main",
-		gittest.Regular(".gitattributes", "skipped export-ignore\n*.txt eol=crlf\nhidden export-ignore\nversion export-subst\n"),
-		modules("libs/lib", "../lib.git", "libs/old", "https://example.com/group/lib.git", "data", "git@example.com:/data.git", "hidden", "../lib", "elsewhere", "https://example.com/who/knows.git", "gone", "../lib.git", "no-link", "../lib.git"),
-		gittest.Gitlink("libs/lib", lib), gittest.Gitlink("libs/old", oldLib), gittest.Gitlink("data", data), gittest.Gitlink("hidden", lib),
-		gittest.Gitlink("elsewhere", lib), gittest.Gitlink("gone", strings.Repeat("a", 40)), gittest.Gitlink("untold", lib), gittest.Regular("no-link", "a file"),
-		gittest.Regular("version", "$Format:%H %s$\n"), gittest.Regular("skipped", "2"), gittest.Regular("a.txt", "a\n"), gittest.Regular("zz", "last"))
+		gittest.Regular(".gitattributes",
+			"skipped export-ignore\n*.txt eol=crlf\nhidden export-ignore\nversion export-subst\n"),
+		modules("libs/lib", "../lib.git", "libs/old", "https://example.com/group/lib.git", "data",
+			"git@example.com:/data.git", "hidden", "../lib", "elsewhere", "https://example.com/who/knows.git", "gone",
+			"../lib.git", "no-link", "../lib.git"),
+		gittest.Gitlink("libs/lib", lib), gittest.Gitlink("libs/old", oldLib), gittest.Gitlink("data", data),
+		gittest.Gitlink("hidden", lib),
+		gittest.Gitlink("elsewhere", lib), gittest.Gitlink("gone", strings.Repeat("a", 40)),
+		gittest.Gitlink("untold", lib), gittest.Regular("no-link", "a file"),
+		gittest.Regular("version", "$Format:%H %s$\n"), gittest.Regular("skipped", "2"), gittest.Regular("a.txt",
+			"a\n"), gittest.Regular("zz", "last"))
 	return g, placed{
-		"libs/lib": {"group/lib", lib}, "libs/lib/inner/deep": {"other/deep", deep}, "libs/old": {"group/lib", oldLib}, "data": {"data", data}, "hidden": {"group/lib", lib}, "hidden/inner/deep": {"other/deep", deep},
+		"libs/lib": {"group/lib", lib}, "libs/lib/inner/deep": {"other/deep", deep}, "libs/old": {"group/lib", oldLib},
+		"data": {"data", data}, "hidden": {"group/lib", lib}, "hidden/inner/deep": {"other/deep", deep},
 	}
 }
 
@@ -211,7 +225,8 @@ func TestTarOfSubmodulesIsComposedOfGitArchives(t *testing.T) {
 	g, below := family(t)
 	for _, profile := range []archive.Profile{archive.ProfileArchive, archive.ProfileFull} {
 		for _, prefix := range []string{"", "p/q/", "glued-"} {
-			g.check(fmt.Sprintf("%s, prefix %q", profile, prefix), "group/main", archive.Options{Profile: profile, Prefix: prefix}, below)
+			g.check(fmt.Sprintf("%s, prefix %q", profile, prefix), "group/main",
+				archive.Options{Profile: profile, Prefix: prefix}, below)
 		}
 	}
 	for _, name := range []string{"group/lib", "group/main"} {
@@ -253,7 +268,9 @@ func TestSubmodulesAreEmptyWithoutTheOption(t *testing.T) {
 			t.Errorf("submodules=%q: tar differs", choice)
 		}
 	}
-	if _, err := tryPlan(t, repo, "main", archive.Options{Format: archive.Tar, Submodules: archive.SubmodulesContent}); !errors.Is(err, archive.ErrOption) {
+	if _, err := tryPlan(t, repo, "main",
+		archive.Options{Format: archive.Tar, Submodules: archive.SubmodulesContent}); !errors.Is(
+		err, archive.ErrOption) {
 		t.Errorf("without other repositories: %v", err)
 	}
 }
@@ -262,24 +279,36 @@ func TestSubmodulesAreEmptyWithoutTheOption(t *testing.T) {
 func TestPathsOfSubmodules(t *testing.T) {
 	g := newGroup(t)
 	deep := g.commit("deep", gittest.Regular("x", "x"), gittest.Regular("y.md", "y"))
-	lib := g.commit("lib", modules("in/deep", "../deep"), gittest.Gitlink("in/deep", deep), gittest.Regular("src/a.go", "a"), gittest.Regular("b.md", "b"))
-	g.commit("main", gittest.Regular(".gitattributes", "c.md export-ignore\n"), modules("libs/lib", "../lib"), gittest.Gitlink("libs/lib", lib), gittest.Gitlink("libs/none", lib), gittest.Regular("src/c.go", "c"), gittest.Regular("c.md", "c"))
+	lib := g.commit("lib", modules("in/deep", "../deep"), gittest.Gitlink("in/deep", deep),
+		gittest.Regular("src/a.go", "a"), gittest.Regular("b.md", "b"))
+	g.commit("main", gittest.Regular(".gitattributes", "c.md export-ignore\n"), modules("libs/lib", "../lib"),
+		gittest.Gitlink("libs/lib", lib), gittest.Gitlink("libs/none", lib), gittest.Regular("src/c.go",
+			"c"), gittest.Regular("c.md", "c"))
 	gitmodules := ".gitmodules"
 	for _, c := range []struct {
 		options archive.Options
 		want    []string // nil: nothing matches
 	}{
-		{archive.Options{Paths: []string{"libs/lib/src"}}, []string{"libs/", "libs/lib/", "libs/lib/src/", "libs/lib/src/a.go"}},
-		{archive.Options{Paths: []string{"libs/lib/src/a.go"}, Prefix: "p/"}, []string{"p/", "p/libs/", "p/libs/lib/", "p/libs/lib/src/", "p/libs/lib/src/a.go"}},
-		{archive.Options{Paths: []string{"*.go"}}, []string{"libs/", "libs/lib/", "libs/lib/src/", "libs/lib/src/a.go", "src/", "src/c.go"}},
-		{archive.Options{Paths: []string{":(glob)**/x"}}, []string{"libs/", "libs/lib/", "libs/lib/in/", "libs/lib/in/deep/", "libs/lib/in/deep/x"}},
-		{archive.Options{Paths: []string{"libs/lib/in/deep"}}, []string{"libs/", "libs/lib/", "libs/lib/in/", "libs/lib/in/deep/", "libs/lib/in/deep/x", "libs/lib/in/deep/y.md"}},
+		{archive.Options{Paths: []string{"libs/lib/src"}}, []string{"libs/", "libs/lib/", "libs/lib/src/",
+			"libs/lib/src/a.go"}},
+		{archive.Options{Paths: []string{"libs/lib/src/a.go"}, Prefix: "p/"}, []string{"p/", "p/libs/", "p/libs/lib/",
+			"p/libs/lib/src/", "p/libs/lib/src/a.go"}},
+		{archive.Options{Paths: []string{"*.go"}}, []string{"libs/", "libs/lib/", "libs/lib/src/", "libs/lib/src/a.go",
+			"src/", "src/c.go"}},
+		{archive.Options{Paths: []string{":(glob)**/x"}}, []string{"libs/", "libs/lib/", "libs/lib/in/",
+			"libs/lib/in/deep/", "libs/lib/in/deep/x"}},
+		{archive.Options{Paths: []string{"libs/lib/in/deep"}}, []string{"libs/", "libs/lib/", "libs/lib/in/",
+			"libs/lib/in/deep/", "libs/lib/in/deep/x", "libs/lib/in/deep/y.md"}},
 		{archive.Options{Paths: []string{":(glob)libs/*"}}, []string{"libs/", "libs/lib/", "libs/none/"}},
 		{archive.Options{Paths: []string{"libs/none/"}}, []string{"libs/", "libs/none/"}},
-		{archive.Options{Paths: []string{"libs/lib"}, Exclude: []string{"*.md", "libs/lib/in"}}, []string{"libs/", "libs/lib/", "libs/lib/.gitmodules", "libs/lib/src/", "libs/lib/src/a.go"}},
-		{archive.Options{Exclude: []string{"libs/lib"}}, []string{".gitattributes", gitmodules, "libs/", "libs/none/", "src/", "src/c.go"}},
-		{archive.Options{Strip: "libs"}, []string{"lib/", "lib/.gitmodules", "lib/b.md", "lib/in/", "lib/in/deep/", "lib/in/deep/x", "lib/in/deep/y.md", "lib/src/", "lib/src/a.go", "none/"}},
-		{archive.Options{Strip: "libs/lib"}, []string{gitmodules, "b.md", "in/", "in/deep/", "in/deep/x", "in/deep/y.md", "src/", "src/a.go"}},
+		{archive.Options{Paths: []string{"libs/lib"}, Exclude: []string{"*.md", "libs/lib/in"}},
+			[]string{"libs/", "libs/lib/", "libs/lib/.gitmodules", "libs/lib/src/", "libs/lib/src/a.go"}},
+		{archive.Options{Exclude: []string{"libs/lib"}}, []string{".gitattributes", gitmodules, "libs/", "libs/none/",
+			"src/", "src/c.go"}},
+		{archive.Options{Strip: "libs"}, []string{"lib/", "lib/.gitmodules", "lib/b.md", "lib/in/", "lib/in/deep/",
+			"lib/in/deep/x", "lib/in/deep/y.md", "lib/src/", "lib/src/a.go", "none/"}},
+		{archive.Options{Strip: "libs/lib"}, []string{gitmodules, "b.md", "in/", "in/deep/", "in/deep/x",
+			"in/deep/y.md", "src/", "src/a.go"}},
 		{archive.Options{Strip: "libs/lib/src", Prefix: "q/"}, []string{"q/", "q/a.go"}},
 		{archive.Options{Strip: "libs/lib/in"}, []string{"deep/", "deep/x", "deep/y.md"}},
 		{archive.Options{Strip: "libs/lib/in/deep"}, []string{"x", "y.md"}},
@@ -318,7 +347,8 @@ func TestWhatIsNotChosenIsNotOpened(t *testing.T) {
 		want    []string
 	}{
 		// That "gone" has no such commit shows only in an open repository.
-		{archive.Options{}, []string{"data", "group/lib", "group/lib", "other/deep", "group/lib", "other/deep", "group/lib"}},
+		{archive.Options{}, []string{"data", "group/lib", "group/lib", "other/deep", "group/lib", "other/deep",
+			"group/lib"}},
 		{archive.Options{Paths: []string{"data"}}, []string{"data"}},
 		{archive.Options{Paths: []string{"libs/lib/d"}}, []string{"group/lib"}},
 		{archive.Options{Paths: []string{"libs/lib/inner"}}, []string{"group/lib", "other/deep"}},
@@ -390,8 +420,10 @@ func TestTagTellsWhichSubmodulesAreServed(t *testing.T) {
 func TestPointersInSubmodulesAreOfTheirRepository(t *testing.T) {
 	g := newGroup(t)
 	track := gittest.Regular(".gitattributes", "*.bin filter=lfs\n")
-	lib := g.commit("lib", track, gittest.Regular("a.bin", pointerTo("of the submodule")), gittest.Regular("b.bin", pointerTo("of the parent")))
-	g.commit("main", track, modules("lib", "../lib"), gittest.Gitlink("lib", lib), gittest.Regular("a.bin", pointerTo("of the submodule")), gittest.Regular("b.bin", pointerTo("of the parent")))
+	lib := g.commit("lib", track, gittest.Regular("a.bin", pointerTo("of the submodule")),
+		gittest.Regular("b.bin", pointerTo("of the parent")))
+	g.commit("main", track, modules("lib", "../lib"), gittest.Gitlink("lib", lib),
+		gittest.Regular("a.bin", pointerTo("of the submodule")), gittest.Regular("b.bin", pointerTo("of the parent")))
 	store(g.repo["lib"], "of the submodule")
 	store(g.repo["main"], "of the parent")
 	smudge(t, g.repo["lib"])
@@ -402,12 +434,14 @@ func TestPointersInSubmodulesAreOfTheirRepository(t *testing.T) {
 func TestASubmoduleOfNothingIsAFolder(t *testing.T) {
 	g := newGroup(t)
 	nothing := g.commit("nothing")
-	g.commit("main", modules("a/b", "../nothing", "z", "../nothing"), gittest.Gitlink("a/b", nothing), gittest.Gitlink("z", nothing))
+	g.commit("main", modules("a/b", "../nothing", "z", "../nothing"), gittest.Gitlink("a/b", nothing),
+		gittest.Gitlink("z", nothing))
 	g.check("nothing", "main", archive.Options{}, placed{"a/b": {"nothing", nothing}, "z": {"nothing", nothing}})
 }
 
 func TestABrokenModulesFileNamesNothing(t *testing.T) {
-	for name, content := range map[string]string{"malformed": "[submodule \"a\npath", "empty": "", "large": strings.Repeat("#\n", repos.MaxSubmodulesBytes)} {
+	for name, content := range map[string]string{"malformed": "[submodule \"a\npath", "empty": "",
+		"large": strings.Repeat("#\n", repos.MaxSubmodulesBytes)} {
 		g := newGroup(t)
 		lib := g.commit("lib", gittest.Regular("a", "1"))
 		g.commit("main", gittest.Regular(".gitmodules", content), gittest.Gitlink("a", lib))

@@ -19,19 +19,23 @@ func taggedTrees(t *testing.T) (repo *gittest.Repo, commit string, revisions []s
 	repo = gittest.New(t)
 	commit = repo.Commit("main",
 		gittest.Regular(".gitattributes", "left-out export-ignore\nversion export-subst\n*.bat text eol=crlf\n"),
-		gittest.Regular("version", "$Format:%H %d$\n"), gittest.Regular("run.bat", "echo\n"), gittest.Regular("left-out", "x"),
+		gittest.Regular("version", "$Format:%H %d$\n"), gittest.Regular("run.bat", "echo\n"),
+		gittest.Regular("left-out", "x"),
 		gittest.Executable("bin/tool", "#!/bin/sh\n"), gittest.Symlink("bin/link", strings.Repeat("far/", 40)),
 		gittest.Regular("long/"+strings.Repeat("n", 120)+"/file", "deep\n"))
 	tree := repo.Git("rev-parse", "main^{tree}")
 	tag := func(name, object, kind string) string {
-		id := repo.GitInput([]byte(fmt.Sprintf("object %s\ntype %s\ntag %s\ntagger A <a@b.c> 1110000000 +0200\n\nof a folder\n", object, kind, name)), "mktag")
+		id := repo.GitInput(
+			[]byte(fmt.Sprintf("object %s\ntype %s\ntag %s\ntagger A <a@b.c> 1110000000 +0200\n\nof a folder\n", object,
+				kind, name)), "mktag")
 		repo.SetRef("refs/tags/"+name, id)
 		return id
 	}
 	inner := tag("annotated", tree, "tree")
 	nested := tag("nested", inner, "tag")
 	repo.SetRef("refs/tags/light", tree)
-	return repo, commit, []string{"annotated", "refs/tags/nested", "light", "main^{tree}", "nested^{}", inner, nested, tree}
+	return repo, commit, []string{"annotated", "refs/tags/nested", "light", "main^{tree}", "nested^{}", inner, nested,
+		tree}
 }
 
 // withoutTimes sets the times of a tar to a number: git takes the moment in which it
@@ -76,7 +80,8 @@ func TestTreeLikeGit(t *testing.T) {
 			if options.Profile == archive.ProfileFull {
 				args = append(args, "--worktree-attributes")
 			}
-			want := withoutTimes(t, repo.Archive(append(append(args, revision, "--"), options.Paths...)...), p.Head().When.Unix())
+			want := withoutTimes(t, repo.Archive(append(append(args, revision, "--"), options.Paths...)...),
+				p.Head().When.Unix())
 			got := write(t, p)
 			if !bytes.Equal(got, want) {
 				t.Errorf("%s: tar differs", name)
@@ -100,7 +105,8 @@ func TestTreeLikeGit(t *testing.T) {
 	if cases < 32 {
 		t.Errorf("only %d cases", cases)
 	}
-	for revision, when := range map[string]int64{"annotated": 1110000000, "nested": 1110000000, "light": 0, "main^{tree}": 0} {
+	for revision, when := range map[string]int64{"annotated": 1110000000, "nested": 1110000000, "light": 0,
+		"main^{tree}": 0} {
 		h, err := o.snapshot.ResolveTreeish(t.Context(), revision)
 		if err != nil || h.When.Unix() != when || !h.Commit.IsZero() {
 			t.Errorf("%s: %+v, %v", revision, h, err)

@@ -35,18 +35,22 @@ func TestTagTellsBytesApart(t *testing.T) {
 	repo := gittest.New(t)
 	repo.Commit("main", gittest.Regular("a", "1"), gittest.Regular("d/b", "1"))
 	first := validator(t, repo, "main", archive.Options{Format: archive.Tar})
-	for _, same := range []archive.Options{{Format: archive.Tar, Profile: archive.ProfileArchive}, {Format: archive.Tar}} {
+	for _, same := range []archive.Options{{Format: archive.Tar, Profile: archive.ProfileArchive},
+		{Format: archive.Tar}} {
 		if again := validator(t, repo, "HEAD", same); again != first {
 			t.Errorf("two names of one archive have the tags %v and %v", first, again)
 		}
 	}
-	if validator(t, repo, "main", archive.Options{Format: archive.Tar, Paths: []string{"d", "a", "d"}}) != validator(t, repo, "main", archive.Options{Format: archive.Tar, Paths: []string{"a", "d"}}) {
+	if validator(t, repo, "main", archive.Options{Format: archive.Tar, Paths: []string{"d", "a", "d"}}) != validator(t,
+		repo, "main", archive.Options{Format: archive.Tar, Paths: []string{"a", "d"}}) {
 		t.Error("the order of paths changes the tag")
 	}
 	tags := map[archive.Validator]bool{first: true}
 	for _, options := range []archive.Options{
-		{Format: archive.TarGz}, {Format: archive.Tar, Prefix: "a/"}, {Format: archive.Tar, Prefix: "a"}, {Format: archive.Tar, Profile: archive.ProfileFull},
-		{Format: archive.Tar, Paths: []string{"a"}}, {Format: archive.Tar, Exclude: []string{"a"}}, {Format: archive.Tar, Strip: "d"},
+		{Format: archive.TarGz}, {Format: archive.Tar, Prefix: "a/"}, {Format: archive.Tar, Prefix: "a"},
+		{Format: archive.Tar, Profile: archive.ProfileFull},
+		{Format: archive.Tar, Paths: []string{"a"}}, {Format: archive.Tar, Exclude: []string{"a"}},
+		{Format: archive.Tar, Strip: "d"},
 	} {
 		tags[validator(t, repo, "main", options)] = true
 	}
@@ -82,8 +86,10 @@ func TestTagNeedsNoCommit(t *testing.T) {
 	cases := 0
 	for _, format := range archive.Formats() {
 		for _, options := range []archive.Options{
-			{}, {Profile: archive.ProfileFull}, {Prefix: "p/", Strip: "d/"}, {Paths: []string{"same", "d"}, Exclude: []string{"same/1"}},
-			{Base: base}, {Base: base, Fallback: archive.FallbackFull}, {LFS: archive.LFSPointers, Submodules: archive.SubmodulesOmit},
+			{}, {Profile: archive.ProfileFull}, {Prefix: "p/", Strip: "d/"},
+			{Paths: []string{"same", "d"}, Exclude: []string{"same/1"}},
+			{Base: base}, {Base: base, Fallback: archive.FallbackFull},
+			{LFS: archive.LFSPointers, Submodules: archive.SubmodulesOmit},
 		} {
 			options.Format = format
 			o := open(t, repo)
@@ -95,11 +101,13 @@ func TestTagNeedsNoCommit(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if tag, ok := o.engine.Tag(p.Head().Commit, p.Options(), []byte("same export-ignore\n")); !ok || tag != v.Tag {
+			if tag, ok := o.engine.Tag(p.Head().Commit, p.Options(), []byte("same export-ignore\n")); !ok ||
+				tag != v.Tag {
 				t.Errorf("%+v: %q and %v, want %q", options, tag, ok, v.Tag)
 			}
 			cases++
-			for _, outside := range []archive.Options{{Format: format, LFS: archive.LFSContent}, {Format: format, Submodules: archive.SubmodulesContent}, {Format: "rar"}} {
+			for _, outside := range []archive.Options{{Format: format, LFS: archive.LFSContent},
+				{Format: format, Submodules: archive.SubmodulesContent}, {Format: "rar"}} {
 				if tag, ok := o.engine.Tag(p.Head().Commit, outside, nil); ok {
 					t.Errorf("%+v: %q", outside, tag)
 				}
@@ -113,10 +121,12 @@ func TestTagNeedsNoCommit(t *testing.T) {
 
 func TestValidatorIsWeakWhereRefsDecide(t *testing.T) {
 	for content, weak := range map[string]bool{
-		"$Format:%H %ci$": false, "$Format:%d$": true, "$Format:%D$": true, "$Format:%h$": true, "$Format:%(describe)$": true, "nothing": false, "$Format:%an %s$": false,
+		"$Format:%H %ci$": false, "$Format:%d$": true, "$Format:%D$": true, "$Format:%h$": true,
+		"$Format:%(describe)$": true, "nothing": false, "$Format:%an %s$": false,
 	} {
 		repo := gittest.New(t)
-		repo.Commit("main", gittest.Regular("d/.gitattributes", "v export-subst"), gittest.Regular("d/v", content), gittest.Regular("other", "$Format:%d$"))
+		repo.Commit("main", gittest.Regular("d/.gitattributes", "v export-subst"), gittest.Regular("d/v", content),
+			gittest.Regular("other", "$Format:%d$"))
 		if v := validator(t, repo, "main", archive.Options{Format: archive.Tar}); v.Weak != weak {
 			t.Errorf("%s: weak %v, want %v", content, v.Weak, weak)
 		}

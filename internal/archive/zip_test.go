@@ -38,7 +38,8 @@ func unzip(t *testing.T, content []byte) (members []member, comment string) {
 			t.Fatal(err)
 		}
 		// Bit 3 says where the sizes are.
-		members = append(members, member{f.Name, string(inside), f.CreatorVersion, f.Flags &^ 8, f.ExternalAttrs, f.Modified.Unix()})
+		members = append(members, member{f.Name, string(inside), f.CreatorVersion, f.Flags &^ 8, f.ExternalAttrs,
+			f.Modified.Unix()})
 	}
 	return members, zr.Comment
 }
@@ -51,7 +52,8 @@ func TestOldModesAreWhatGitTakesThemFor(t *testing.T) {
 	blob := repo.Store("blob", "content")
 	folder := rawTree(t, repo, [3]string{"100664", blob, "inside"})
 	var entries [][3]string
-	for _, mode := range []string{"100664", "100600", "100777", "100555", "100775", "100640", "100444", "100000", "100644", "100755", "120777", "120644", "120000"} {
+	for _, mode := range []string{"100664", "100600", "100777", "100555", "100775", "100640", "100444", "100000",
+		"100644", "100755", "120777", "120644", "120000"} {
 		entries = append(entries, [3]string{mode, blob, mode})
 	}
 	for _, mode := range []string{"40755", "40000", "040000"} {
@@ -67,11 +69,13 @@ func TestOldModesAreWhatGitTakesThemFor(t *testing.T) {
 	if !slices.Equal(got, want) || len(got) < len(entries) {
 		t.Errorf("zip: %d entries %v, want %d %v", len(got), got, len(want), want)
 	}
-	if !bytes.Equal(write(t, plan(t, repo, "main", archive.Options{Format: archive.Tar})), repo.Archive("--format=tar", "main")) {
+	if !bytes.Equal(write(t, plan(t, repo, "main", archive.Options{Format: archive.Tar})),
+		repo.Archive("--format=tar", "main")) {
 		t.Error("tar: other bytes")
 	}
 	var manifest struct{ Entries []struct{ Path, Mode string } }
-	if err := json.Unmarshal(write(t, plan(t, repo, "main", archive.Options{Format: archive.Manifest})), &manifest); err != nil {
+	if err := json.Unmarshal(write(t, plan(t, repo, "main", archive.Options{Format: archive.Manifest})),
+		&manifest); err != nil {
 		t.Fatal(err)
 	}
 	modes := make(map[string]string)
@@ -121,7 +125,8 @@ func TestZipHasTheEntriesOfGitArchive(t *testing.T) {
 			got, comment := unzip(t, whole)
 			want, wantComment := unzip(t, repo.Archive("--format=zip", "--prefix="+prefix, commit))
 			if comment != wantComment || len(got) != len(want) {
-				t.Errorf("%s: %d entries and comment %q, want %d and %q", name, len(got), comment, len(want), wantComment)
+				t.Errorf("%s: %d entries and comment %q, want %d and %q", name, len(got), comment, len(want),
+					wantComment)
 				continue
 			}
 			for i := range got {

@@ -30,7 +30,8 @@ func TestChunksAreTheseBytes(t *testing.T) {
 			t.Errorf("%s, want %s", got, want)
 		}
 		back, err := binary.ReadChunk(iotest.OneByteReader(bytes.NewReader(raw)), nil)
-		if err != nil || back.Stream != chunk.Stream || !bytes.Equal(back.Data, chunk.Data) || back.Aborted != chunk.Aborted || back.Ends() != chunk.Ends() {
+		if err != nil || back.Stream != chunk.Stream || !bytes.Equal(back.Data, chunk.Data) ||
+			back.Aborted != chunk.Aborted || back.Ends() != chunk.Ends() {
 			t.Errorf("%s was read as %v, %v", want, back, err)
 		}
 		for cut := range raw {
@@ -50,7 +51,8 @@ func TestChunksAreTheseBytes(t *testing.T) {
 func TestChunksStandBetweenMessages(t *testing.T) {
 	first := binary.Chunk{Stream: binary.NewStreamID(), Data: bytes.Repeat([]byte("{\n"), 1000)}
 	var pipe bytes.Buffer
-	for _, piece := range [][]byte{[]byte("{\"a\":1}\n"), first.Append(nil), []byte("[1]\n"), binary.Chunk{Stream: first.Stream}.Append(nil), []byte("{\"b\":\"é\"}\n")} {
+	for _, piece := range [][]byte{[]byte("{\"a\":1}\n"), first.Append(nil), []byte("[1]\n"),
+		binary.Chunk{Stream: first.Stream}.Append(nil), []byte("{\"b\":\"é\"}\n")} {
 		pipe.Write(piece)
 	}
 	var messages, data string
@@ -81,8 +83,10 @@ func TestChunksStandBetweenMessages(t *testing.T) {
 
 func TestChunksThatNobodyWritesAreRefused(t *testing.T) {
 	for name, text := range map[string]string{
-		"no id": strings.Repeat("00", 24), "a message": hex.EncodeToString([]byte(`{"jsonrpc":"2.0","id":1,"result":{}}`)),
-		"too long": sampleID + "0000000000100001", "almost an abort": sampleID + "fffffffffffffffe", "negative": sampleID + "8000000000000000",
+		"no id":     strings.Repeat("00", 24),
+		"a message": hex.EncodeToString([]byte(`{"jsonrpc":"2.0","id":1,"result":{}}`)),
+		"too long":  sampleID + "0000000000100001", "almost an abort": sampleID + "fffffffffffffffe",
+		"negative": sampleID + "8000000000000000",
 	} {
 		raw, err := hex.DecodeString(text)
 		if err != nil {

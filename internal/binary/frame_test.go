@@ -33,11 +33,18 @@ const sampleID = "d50e8400e29b41d4a716446655440000"
 func frames(t testing.TB) map[string]binary.Frame {
 	whole := sample(t)
 	return map[string]binary.Frame{
-		sampleID + "00" + "00000000" + "616263":                                                   {Stream: whole.Stream, Kind: binary.KindData, Payload: []byte("abc")},
-		sampleID + "01" + "00000001" + "0000000000000003" + hex.EncodeToString(whole.Checksum[:]): binary.EndFrame(whole, 1),
-		sampleID + "02" + "01020304" + "6f68":                                                     binary.AbortFrame(whole.Stream, 0x01020304, "oh"),
-		sampleID + "04" + "ffffffff" + "0000000000040000":                                         binary.CreditFrame(whole.Stream, math.MaxUint32, 256<<10),
-		sampleID + "08" + "00000000":                                                              {Stream: whole.Stream, Kind: binary.KindCancel},
+		sampleID + "00" + "00000000" +
+			"616263": {Stream: whole.Stream, Kind: binary.KindData,
+			Payload: []byte("abc")},
+		sampleID + "01" + "00000001" + "0000000000000003" +
+			hex.EncodeToString(whole.Checksum[:]): binary.EndFrame(whole, 1),
+		sampleID + "02" + "01020304" + "6f68": binary.AbortFrame(
+			whole.Stream, 0x01020304, "oh"),
+		sampleID + "04" + "ffffffff" + "0000000000040000": binary.CreditFrame(
+			whole.Stream, math.MaxUint32, 256<<10),
+		sampleID + "08" +
+			"00000000": {Stream: whole.Stream,
+			Kind: binary.KindCancel},
 	}
 }
 
@@ -48,7 +55,8 @@ func TestFramesAreTheseBytes(t *testing.T) {
 			t.Errorf("%s, want %s", got, want)
 		}
 		back, err := binary.ParseFrame(raw)
-		if err != nil || back.Stream != frame.Stream || back.Kind != frame.Kind || back.Sequence != frame.Sequence || !bytes.Equal(back.Payload, frame.Payload) {
+		if err != nil || back.Stream != frame.Stream || back.Kind != frame.Kind || back.Sequence != frame.Sequence ||
+			!bytes.Equal(back.Payload, frame.Payload) {
 			t.Errorf("%s was read as %v, %v", want, back, err)
 		}
 		switch back.Kind {
@@ -85,15 +93,20 @@ func TestThePageHasTheBytes(t *testing.T) {
 func TestFramesThatNobodyWritesAreRefused(t *testing.T) {
 	id, none := sampleID, strings.Repeat("00", 16)
 	cases := map[string]string{
-		"nothing": "", "cut in the id": id[:20], "cut before the number": id + "00", "cut in the number": id + "00000000",
+		"nothing": "", "cut in the id": id[:20], "cut before the number": id + "00", "cut in the number": id +
+			"00000000",
 		"no id": none + "00" + "00000000" + "61", "data without any": id + "00" + "00000000",
 		"data too long": id + "00" + "00000000" + strings.Repeat("61", binary.MaxFrameData+1),
-		"end and data":  id + "03" + "00000000" + "61", "unknown flags": id + "10" + "00000000", "all flags": id + "ff" + "00000000",
-		"end too short": id + "01" + "00000000" + strings.Repeat("00", 39), "end too long": id + "01" + "00000000" + strings.Repeat("00", 41),
+		"end and data":  id + "03" + "00000000" + "61", "unknown flags": id + "10" + "00000000", "all flags": id +
+			"ff" + "00000000",
+		"end too short": id + "01" + "00000000" + strings.Repeat("00", 39), "end too long": id + "01" + "00000000" +
+			strings.Repeat("00", 41),
 		"end of a negative size": id + "01" + "00000000" + strings.Repeat("ff", 8) + strings.Repeat("00", 32),
-		"credit of nothing":      id + "04" + "00000000" + strings.Repeat("00", 8), "credit of too much": id + "04" + "00000000" + "8000000000000000",
+		"credit of nothing":      id + "04" + "00000000" + strings.Repeat("00", 8), "credit of too much": id + "04" +
+			"00000000" + "8000000000000000",
 		"credit too short": id + "04" + "00000000" + "00000001", "cancel with words": id + "08" + "00000000" + "61",
-		"abort with bytes": id + "02" + "00000000" + "ff", "abort with a book": id + "02" + "00000000" + strings.Repeat("61", binary.MaxAbortWords+1),
+		"abort with bytes": id + "02" + "00000000" + "ff", "abort with a book": id + "02" + "00000000" +
+			strings.Repeat("61", binary.MaxAbortWords+1),
 	}
 	for name, text := range cases {
 		raw, err := hex.DecodeString(text)
@@ -107,10 +120,12 @@ func TestFramesThatNobodyWritesAreRefused(t *testing.T) {
 }
 
 func TestAbortsKeepTheWordsThatThereIsRoomFor(t *testing.T) {
-	for _, words := range []string{"", "short", strings.Repeat("é", binary.MaxAbortWords), "x" + strings.Repeat("é", binary.MaxAbortWords)} {
+	for _, words := range []string{"", "short", strings.Repeat("é", binary.MaxAbortWords),
+		"x" + strings.Repeat("é", binary.MaxAbortWords)} {
 		frame := binary.AbortFrame(sample(t).Stream, 0, words)
 		back, err := binary.ParseFrame(frame.Append(nil))
-		if err != nil || !strings.HasPrefix(words, string(back.Payload)) || len(back.Payload) < min(len(words), binary.MaxAbortWords-utf8.UTFMax) {
+		if err != nil || !strings.HasPrefix(words, string(back.Payload)) ||
+			len(back.Payload) < min(len(words), binary.MaxAbortWords-utf8.UTFMax) {
 			t.Errorf("%d bytes became %d: %v", len(words), len(back.Payload), err)
 		}
 	}
@@ -135,7 +150,8 @@ func FuzzParseFrame(f *testing.F) {
 		if len(frame.Payload) > binary.MaxFrameData {
 			t.Fatalf("a payload of %d bytes", len(frame.Payload))
 		}
-		if frame.Kind == binary.KindCredit && frame.Credit() <= 0 || frame.Kind == binary.KindEnd && frame.End().Size < 0 {
+		if frame.Kind == binary.KindCredit && frame.Credit() <= 0 || frame.Kind == binary.KindEnd &&
+			frame.End().Size < 0 {
 			t.Fatalf("%x has a number that is none", raw)
 		}
 	})

@@ -95,7 +95,8 @@ func (r *ReplyReader) Next() (*ReplyStream, error) {
 	}
 	delete(r.awaited, id)
 	if length := part.Header.Get(headerLength); length != "" && length != strconv.FormatInt(declared.Size, 10) {
-		return nil, fmt.Errorf("%w: the part has a length of %.20q, the message says %d", ErrReply, length, declared.Size)
+		return nil, fmt.Errorf("%w: the part has a length of %.20q, the message says %d", ErrReply, length,
+			declared.Size)
 	}
 	r.current = &ReplyStream{
 		Ref: declared, MIMEType: part.Header.Get(headerType), part: part, reply: r, tally: NewTally(),

@@ -115,16 +115,20 @@ func read(r io.Reader, contentType string, refs ...binary.Ref) (contents [][]byt
 func hostile(contentType string) []byte {
 	_, parameters, _ := mime.ParseMediaType(contentType)
 	boundary := parameters["boundary"]
-	return []byte("\r\n--" + boundary[:len(boundary)-1] + "\r\n\r\n--" + strings.Repeat("0", len(boundary)) + "--\r\n\r\n--\r\nContent-Type: application/json\r\n\r\n{}")
+	return []byte("\r\n--" + boundary[:len(boundary)-1] + "\r\n\r\n--" + strings.Repeat("0", len(boundary)) +
+		"--\r\n\r\n--\r\nContent-Type: application/json\r\n\r\n{}")
 }
 
 // streams are of all that can be known before, and of content of every kind.
 func streams(t *testing.T) []stream {
 	_, contentType := write(t)
 	return []stream{
-		newStream([]byte("\x89PNG\r\n\x1a\n\x00\xff"), "image/png", true, true), newStream(nil, "text/plain; charset=utf-8", true, true),
-		newStream(bytes.Repeat([]byte("--\r\n"), 5000), "application/x-tar", true, false), newStream([]byte("=3D=\n= "), "application/gzip", false, false),
-		newStream(nil, "application/gzip", false, false), newStream(hostile(contentType), "text/plain", true, true), newStream([]byte("\r\n"), "a/b", false, false),
+		newStream([]byte("\x89PNG\r\n\x1a\n\x00\xff"), "image/png", true, true),
+		newStream(nil, "text/plain; charset=utf-8", true, true),
+		newStream(bytes.Repeat([]byte("--\r\n"), 5000), "application/x-tar", true, false),
+		newStream([]byte("=3D=\n= "), "application/gzip", false, false),
+		newStream(nil, "application/gzip", false, false), newStream(hostile(contentType), "text/plain", true, true),
+		newStream([]byte("\r\n"), "a/b", false, false),
 	}
 }
 
@@ -162,7 +166,8 @@ func TestRepliesAreMultipart(t *testing.T) {
 		{"application/json", "", "", message},
 		{"image/png", "<" + s.ref.Stream.String() + ">", "3", "abc"},
 		{"application/gzip", "<" + open.ref.Stream.String() + ">", "", "defg"},
-		{"application/json", "<" + open.ref.Stream.String() + ".end>", "", `{"streamId":"` + open.ref.Stream.String() + `","size":4,"checksum":"` + string(sum) + `"}`},
+		{"application/json", "<" + open.ref.Stream.String() + ".end>", "", `{"streamId":"` + open.ref.Stream.String() +
+			`","size":4,"checksum":"` + string(sum) + `"}`},
 	}
 	parts := multipart.NewReader(bytes.NewReader(reply), parameters["boundary"])
 	for _, w := range want {
@@ -171,7 +176,8 @@ func TestRepliesAreMultipart(t *testing.T) {
 			t.Fatal(err)
 		}
 		body, err := io.ReadAll(part)
-		if err != nil || string(body) != w.body || part.Header.Get("Content-Type") != w.mimeType || part.Header.Get("Content-ID") != w.id || part.Header.Get("Content-Length") != w.length {
+		if err != nil || string(body) != w.body || part.Header.Get("Content-Type") != w.mimeType ||
+			part.Header.Get("Content-ID") != w.id || part.Header.Get("Content-Length") != w.length {
 			t.Errorf("%v %q, %v; want %v", part.Header, body, err, w)
 		}
 	}
@@ -193,7 +199,8 @@ func TestBoundariesAreNeverTheSame(t *testing.T) {
 
 // Every cut is an error, whatever is cut.
 func TestRepliesThatAreCutAreNoEnd(t *testing.T) {
-	all := []stream{newStream([]byte("abc"), "image/png", true, true), newStream([]byte("defg"), "application/gzip", false, false)}
+	all := []stream{newStream([]byte("abc"), "image/png", true, true), newStream([]byte("defg"), "application/gzip",
+		false, false)}
 	reply, contentType := write(t, all...)
 	whole := len(bytes.TrimSuffix(reply, []byte("\r\n"))) // the boundary ends the reply, with or without the end of its line
 	for cut := range whole {
@@ -207,7 +214,8 @@ func TestRepliesThatAreCutAreNoEnd(t *testing.T) {
 }
 
 func TestRepliesThatLieAreRefused(t *testing.T) {
-	closed, open := newStream([]byte("abc"), "image/png", true, true), newStream([]byte("defg"), "application/gzip", false, false)
+	closed, open := newStream([]byte("abc"), "image/png", true, true), newStream([]byte("defg"), "application/gzip",
+		false, false)
 	other := newStream([]byte("other"), "image/png", true, true)
 	with := func(s stream, change func(r *binary.Ref)) binary.Ref {
 		ref := s.ref
@@ -233,26 +241,36 @@ func TestRepliesThatLieAreRefused(t *testing.T) {
 		"another stream":              {[]stream{closed}, nil, []binary.Ref{other.ref}, binary.ErrReply},
 		"a stream twice":              {[]stream{closed, closed}, nil, []binary.Ref{closed.ref}, binary.ErrReply},
 		"a stream named twice":        {[]stream{closed}, nil, []binary.Ref{closed.ref, closed.ref}, binary.ErrReply},
-		"another length":              {[]stream{closed}, edit("Content-Length: 3", "Content-Length: 4"), nil, binary.ErrReply},
-		"a length of nothing known":   {[]stream{open}, edit("Content-Type: application/gzip", "Content-Length: 4\r\nContent-Type: application/gzip"), nil, binary.ErrReply},
-		"no id":                       {[]stream{closed}, edit("Content-ID: <", "Content-ID: "), nil, binary.ErrReply},
-		"no id at all":                {[]stream{closed}, edit("Content-ID", "X-Id"), nil, binary.ErrReply},
-		"the boundary inside":         {[]stream{closed}, injected, nil, binary.ErrSize},
-		"fewer bytes":                 {[]stream{closed}, edit("abc", "ab"), nil, binary.ErrSize},
-		"more bytes":                  {[]stream{closed}, edit("abc", "abcd"), nil, binary.ErrSize},
-		"other bytes":                 {[]stream{closed}, edit("abc", "abd"), nil, binary.ErrSum},
-		"more than was declared":      {[]stream{closed}, edit("Content-Length: 3\r\n", ""), []binary.Ref{with(closed, func(r *binary.Ref) { r.Size = 2 })}, binary.ErrSize},
-		"another checksum":            {[]stream{closed}, nil, []binary.Ref{with(closed, func(r *binary.Ref) { r.Checksum = new(binary.Checksum) })}, binary.ErrSum},
+		"another length": {[]stream{closed}, edit("Content-Length: 3", "Content-Length: 4"), nil,
+			binary.ErrReply},
+		"a length of nothing known": {[]stream{open},
+			edit("Content-Type: application/gzip", "Content-Length: 4\r\nContent-Type: application/gzip"), nil,
+			binary.ErrReply},
+		"no id":               {[]stream{closed}, edit("Content-ID: <", "Content-ID: "), nil, binary.ErrReply},
+		"no id at all":        {[]stream{closed}, edit("Content-ID", "X-Id"), nil, binary.ErrReply},
+		"the boundary inside": {[]stream{closed}, injected, nil, binary.ErrSize},
+		"fewer bytes":         {[]stream{closed}, edit("abc", "ab"), nil, binary.ErrSize},
+		"more bytes":          {[]stream{closed}, edit("abc", "abcd"), nil, binary.ErrSize},
+		"other bytes":         {[]stream{closed}, edit("abc", "abd"), nil, binary.ErrSum},
+		"more than was declared": {[]stream{closed}, edit("Content-Length: 3\r\n", ""),
+			[]binary.Ref{with(closed, func(r *binary.Ref) { r.Size = 2 })}, binary.ErrSize},
+		"another checksum": {[]stream{closed}, nil,
+			[]binary.Ref{with(closed, func(r *binary.Ref) { r.Checksum = new(binary.Checksum) })}, binary.ErrSum},
 		"other bytes than at the end": {[]stream{open}, edit("defg", "defh"), nil, binary.ErrSum},
 		"more bytes than at the end":  {[]stream{open}, edit("defg", "defgh"), nil, binary.ErrSize},
 		"no end":                      {[]stream{open}, edit(".end>", ">"), nil, binary.ErrReply},
-		"the end of another stream":   {[]stream{open}, edit(open.ref.Stream.String()+".end", other.ref.Stream.String()+".end"), nil, binary.ErrReply},
-		"an end that is no JSON":      {[]stream{open}, edit(`{"streamId"`, `{"streamId`), nil, binary.ErrReply},
-		"an end that knows nothing":   {[]stream{open}, edit(`"size":4`, `"size":-1`), nil, binary.ErrReply},
-		"an end without end":          {[]stream{open}, edit(`{"streamId"`, strings.Repeat(" ", 2000)+`{"streamId"`), nil, binary.ErrReply},
-		"no message":                  {[]stream{closed}, edit("Content-Type: application/json", "Content-Type: text/plain"), nil, binary.ErrReply},
-		"a header without end":        {[]stream{closed}, edit("Content-Type: image/png", "X: "+strings.Repeat("x", 11<<20)), nil, binary.ErrReply},
-		"a header that is none":       {[]stream{closed}, edit("Content-Type: image/png", "what is this"), nil, binary.ErrReply},
+		"the end of another stream": {[]stream{open}, edit(open.ref.Stream.String()+".end", other.ref.Stream.String()+
+			".end"), nil, binary.ErrReply},
+		"an end that is no JSON":    {[]stream{open}, edit(`{"streamId"`, `{"streamId`), nil, binary.ErrReply},
+		"an end that knows nothing": {[]stream{open}, edit(`"size":4`, `"size":-1`), nil, binary.ErrReply},
+		"an end without end": {[]stream{open}, edit(`{"streamId"`, strings.Repeat(" ", 2000)+`{"streamId"`),
+			nil, binary.ErrReply},
+		"no message": {[]stream{closed},
+			edit("Content-Type: application/json", "Content-Type: text/plain"), nil, binary.ErrReply},
+		"a header without end": {[]stream{closed},
+			edit("Content-Type: image/png", "X: "+strings.Repeat("x", 11<<20)), nil, binary.ErrReply},
+		"a header that is none": {[]stream{closed}, edit("Content-Type: image/png", "what is this"), nil,
+			binary.ErrReply},
 	} {
 		reply, contentType := write(t, c.streams...)
 		if c.edit != nil {
@@ -275,7 +293,8 @@ func TestRepliesThatLieAreRefused(t *testing.T) {
 }
 
 func TestRepliesOfOtherTypesAreRefused(t *testing.T) {
-	for _, contentType := range []string{"", "application/json", "multipart/mixed", "multipart/form-data; boundary=x", "multipart/mixed; boundary"} {
+	for _, contentType := range []string{"", "application/json", "multipart/mixed", "multipart/form-data; boundary=x",
+		"multipart/mixed; boundary"} {
 		if _, err := binary.NewReplyReader(strings.NewReader(""), contentType); !errors.Is(err, binary.ErrReply) {
 			t.Errorf("%q: %v", contentType, err)
 		}
@@ -326,8 +345,10 @@ func FuzzReadReply(f *testing.F) {
 	}
 	first := part("Content-Type: application/json", message)[2:]
 	closing := "\r\n--" + fuzzBoundary + "--\r\n"
-	end := part("Content-Type: application/json\r\nContent-ID: <"+id+".end>", `{"streamId":"`+id+`","size":3,"checksum":"`+string(digest)+`"}`)
-	f.Add([]byte(first+part("Content-Type: image/png\r\nContent-ID: <"+id+">\r\nContent-Length: 3", "abc")+closing), true)
+	end := part("Content-Type: application/json\r\nContent-ID: <"+id+".end>", `{"streamId":"`+id+
+		`","size":3,"checksum":"`+string(digest)+`"}`)
+	f.Add([]byte(first+part("Content-Type: image/png\r\nContent-ID: <"+id+">\r\nContent-Length: 3", "abc")+closing),
+		true)
 	f.Add([]byte(first+part("Content-Type: image/png\r\nContent-ID: <"+id+">", "abc")+end+closing), false)
 	f.Add([]byte(first+closing), true)
 	f.Add([]byte(first), false)

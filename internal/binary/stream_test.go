@@ -32,8 +32,10 @@ func TestStreamIDsHaveOneSpelling(t *testing.T) {
 	}
 	for name, text := range map[string]string{
 		"capitals": strings.ToUpper(good), "braces": "{" + good + "}", "no hyphens": strings.ReplaceAll(good, "-", ""),
-		"other marks": strings.ReplaceAll(good, "-", "_"), "first bit not set": "5" + good[1:], "version 1": good[:14] + "1" + good[15:],
-		"other variant": good[:19] + "c" + good[20:], "empty": "", "short": good[:35], "long": good + "0", "no digit": "g" + good[1:], "space": " " + good[1:],
+		"other marks": strings.ReplaceAll(good, "-", "_"), "first bit not set": "5" + good[1:], "version 1": good[:14] +
+			"1" + good[15:],
+		"other variant": good[:19] + "c" + good[20:], "empty": "", "short": good[:35], "long": good + "0",
+		"no digit": "g" + good[1:], "space": " " + good[1:],
 	} {
 		if _, err := binary.ParseStreamID(text); !errors.Is(err, binary.ErrStreamID) {
 			t.Errorf("%s: %v", name, err)
@@ -53,14 +55,16 @@ func TestRefsAreThoseOfTheRFC(t *testing.T) {
 	const abc = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad"
 	for want, ref := range map[string]binary.Ref{
 		`{"streamId":"d50e8400-e29b-41d4-a716-446655440000","size":3,"checksum":"` + abc + `"}`: whole,
-		`{"streamId":"d50e8400-e29b-41d4-a716-446655440000","size":-1}`:                         {Stream: id, Size: binary.UnknownSize},
+		`{"streamId":"d50e8400-e29b-41d4-a716-446655440000","size":-1}`: {Stream: id,
+			Size: binary.UnknownSize},
 	} {
 		got, err := json.Marshal(ref)
 		if err != nil || string(got) != want {
 			t.Errorf("%s, %v; want %s", got, err, want)
 		}
 		var back binary.Ref
-		if err := json.Unmarshal(got, &back); err != nil || back.Stream != ref.Stream || back.Size != ref.Size || back.Ends() != ref.Ends() {
+		if err := json.Unmarshal(got, &back); err != nil || back.Stream != ref.Stream || back.Size != ref.Size ||
+			back.Ends() != ref.Ends() {
 			t.Errorf("%s was read as %v, %v", got, back, err)
 		}
 	}
@@ -83,7 +87,8 @@ func TestTalliesCompareWithWhatWasDeclared(t *testing.T) {
 		want     error
 	}{
 		{binary.Ref{Stream: id, Size: 3, Checksum: sum}, nil}, {binary.Ref{Stream: id, Size: binary.UnknownSize}, nil},
-		{binary.Ref{Stream: id, Size: 2, Checksum: sum}, binary.ErrSize}, {binary.Ref{Stream: id, Size: 4}, binary.ErrSize},
+		{binary.Ref{Stream: id, Size: 2, Checksum: sum}, binary.ErrSize},
+		{binary.Ref{Stream: id, Size: 4}, binary.ErrSize},
 		{binary.Ref{Stream: id, Size: 3, Checksum: new(binary.Checksum)}, binary.ErrSum},
 		{binary.Ref{Stream: id, Size: binary.UnknownSize, Checksum: new(binary.Checksum)}, binary.ErrSum},
 	} {

@@ -99,7 +99,8 @@ func TestAFailingDiskIsNoCache(t *testing.T) {
 					continue
 				}
 				t.Run(fmt.Sprint(operation, cause, after), func(t *testing.T) {
-					synctest.Test(t, func(t *testing.T) { failOne(t, &faulty{operation: operation, after: after, err: cause}) })
+					synctest.Test(t,
+						func(t *testing.T) { failOne(t, &faulty{operation: operation, after: after, err: cause}) })
 				})
 			}
 		}

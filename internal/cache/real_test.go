@@ -171,7 +171,8 @@ func TestAnAbortedMultipartUpload(t *testing.T) {
 	const size = 4 * partBytes
 	gate := newGate(size - pieceBytes)
 	c := testCache(t, Options{Disk: testDisk(t, t.TempDir(), 1<<30), Objects: NewObjects(b, nil)})
-	e, err := c.Get(t.Context(), KeyOf("x"), media, (&source{bytes: content(1, size), before: gate.wait}).build, unheard)
+	e, err := c.Get(t.Context(), KeyOf("x"), media, (&source{bytes: content(1, size), before: gate.wait}).build,
+		unheard)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -89,7 +89,8 @@ func TestTheWindowIsBounded(t *testing.T) {
 		}
 		for at := int64(0); at < int64(len(s.bytes)); at += chunkBytes {
 			var out bytes.Buffer
-			if err := e.WriteRange(t.Context(), &out, at, chunkBytes); err != nil || !bytes.Equal(out.Bytes(), s.bytes[at:at+chunkBytes]) {
+			if err := e.WriteRange(t.Context(), &out, at, chunkBytes); err != nil ||
+				!bytes.Equal(out.Bytes(), s.bytes[at:at+chunkBytes]) {
 				t.Fatalf("%d bytes at %d and %v", out.Len(), at, err)
 			}
 			synctest.Wait()

@@ -81,7 +81,8 @@ func (s Store) read() (d document, err error) {
 	}
 	// What is wrong with it is not told: the message could have a token in it.
 	if json.Unmarshal(text, &d) != nil || d.Version != revision {
-		return d, fmt.Errorf("credentials: %s is not in the form that is known here; move it away and log in again", s.path)
+		return d, fmt.Errorf("credentials: %s is not in the form that is known here; move it away and log in again",
+			s.path)
 	}
 	return d, nil
 }

@@ -62,10 +62,13 @@ func TestTokensAreKeptByOrigin(t *testing.T) {
 func TestOrigin(t *testing.T) {
 	t.Parallel()
 	for address, want := range map[string]string{
-		"https://Git.Example/mcp": "https://git.example", "https://git.example:443/x?y": "https://git.example", "wss://git.example/ws": "https://git.example",
-		"http://127.0.0.1:8080/mcp": "http://127.0.0.1:8080", "ws://127.0.0.1:80": "http://127.0.0.1", "https://git.example:80": "https://git.example:80",
-		"https://[::1]:8443/": "https://[::1]:8443", "https://[::1]": "https://[::1]", "https://user:secret@git.example/": "https://git.example",
-		"stdio:repomcp": "", "git.example": "", "": "", "ftp://git.example": "", "https://": "", "https://:8080": "",
+		"https://Git.Example/mcp": "https://git.example", "https://git.example:443/x?y": "https://git.example",
+		"wss://git.example/ws":      "https://git.example",
+		"http://127.0.0.1:8080/mcp": "http://127.0.0.1:8080", "ws://127.0.0.1:80": "http://127.0.0.1",
+		"https://git.example:80": "https://git.example:80",
+		"https://[::1]:8443/":    "https://[::1]:8443", "https://[::1]": "https://[::1]",
+		"https://user:secret@git.example/": "https://git.example",
+		"stdio:repomcp":                    "", "git.example": "", "": "", "ftp://git.example": "", "https://": "", "https://:8080": "",
 	} {
 		if got := Origin(address); got != want {
 			t.Errorf("%s: %q, want %q", address, got, want)

@@ -32,11 +32,14 @@ func linesOf(check func(*examination, context.Context), e *examination) string {
 func TestClocksThatDiffer(t *testing.T) {
 	for off, want := range map[time.Duration]string{
 		0: "ok", 29 * time.Second: "ok", -29 * time.Second: "ok",
-		31 * time.Second: "warning   this machine is 31s ahead of Redis;", -time.Minute: "warning   this machine is 1m0s behind Redis;",
-		5*time.Minute + time.Second: "fault   this machine is 5m1s ahead of Redis;", -time.Hour: "fault   this machine is 1h0m0s behind Redis;",
+		31 * time.Second:            "warning   this machine is 31s ahead of Redis;",
+		-time.Minute:                "warning   this machine is 1m0s behind Redis;",
+		5*time.Minute + time.Second: "fault   this machine is 5m1s ahead of Redis;",
+		-time.Hour:                  "fault   this machine is 1h0m0s behind Redis;",
 	} {
 		e := &examination{clocks: map[string]reading{"Redis": {theirs: noon, ours: noon.Add(off)}}}
-		if got := linesOf((*examination).checkClocks, e); !strings.HasPrefix(strings.Join(strings.Fields(got), " "), strings.Join(strings.Fields(want), " ")) {
+		if got := linesOf((*examination).checkClocks, e); !strings.HasPrefix(strings.Join(strings.Fields(got), " "),
+			strings.Join(strings.Fields(want), " ")) {
 			t.Errorf("%v apart: %q, want %q", off, got, want)
 		}
 	}
@@ -51,18 +54,27 @@ func TestLimitsOfTheMachine(t *testing.T) {
 		e     examination
 		want  string
 	}{
-		"no memory limit":       {(*examination).checkMemory, examination{Settings: Settings{Budget: 1 << 30}}, "within 1.0 GiB"},
-		"a container that fits": {(*examination).checkMemory, examination{Settings: Settings{Budget: 900 << 20}, machine: machine{memory: 1 << 30}}, "within 900 MiB"},
+		"no memory limit": {(*examination).checkMemory, examination{Settings: Settings{Budget: 1 << 30}},
+			"within 1.0 GiB"},
+		"a container that fits": {(*examination).checkMemory, examination{Settings: Settings{Budget: 900 << 20},
+			machine: machine{memory: 1 << 30}}, "within 900 MiB"},
 		"a budget above the limit": {
-			(*examination).checkMemory, examination{Settings: Settings{Budget: 1 << 30}, machine: machine{memory: 1 << 30}},
+			(*examination).checkMemory, examination{Settings: Settings{Budget: 1 << 30},
+				machine: machine{memory: 1 << 30}},
 			"within 1.0 GiB, which is not below the container's limit of 1.0 GiB; leave out --memory-budget and GOMEMLIMIT, or set them to 921MiB",
 		},
-		"large caches":       {(*examination).checkMemory, examination{Settings: Settings{Budget: 900 << 20, Memory: 600 << 20}}, "may take 600 MiB of 900 MiB"},
-		"few watches":        {(*examination).checkWatches, examination{Settings: Settings{Watched: 100}, machine: machine{watches: 128}, mirrors: mirrors{count: 33}}, "128 are fewer than the 132"},
-		"enough watches":     {(*examination).checkWatches, examination{Settings: Settings{Watched: 10}, machine: machine{watches: 128}, mirrors: mirrors{count: 33}}, "128 watches"},
-		"few descriptors":    {(*examination).checkDescriptors, examination{machine: machine{descriptors: 128}}, "leave none of 128"},
-		"many packs":         {(*examination).checkDescriptors, examination{machine: machine{descriptors: 1024}, mirrors: mirrors{packs: 449}}, "449 packs, and 448 of 1024"},
-		"enough descriptors": {(*examination).checkDescriptors, examination{machine: machine{descriptors: 1024}, mirrors: mirrors{packs: 448}}, "1024, for 448 packs"},
+		"large caches": {(*examination).checkMemory,
+			examination{Settings: Settings{Budget: 900 << 20, Memory: 600 << 20}}, "may take 600 MiB of 900 MiB"},
+		"few watches": {(*examination).checkWatches, examination{Settings: Settings{Watched: 100},
+			machine: machine{watches: 128}, mirrors: mirrors{count: 33}}, "128 are fewer than the 132"},
+		"enough watches": {(*examination).checkWatches, examination{Settings: Settings{Watched: 10},
+			machine: machine{watches: 128}, mirrors: mirrors{count: 33}}, "128 watches"},
+		"few descriptors": {(*examination).checkDescriptors, examination{machine: machine{descriptors: 128}},
+			"leave none of 128"},
+		"many packs": {(*examination).checkDescriptors, examination{machine: machine{descriptors: 1024},
+			mirrors: mirrors{packs: 449}}, "449 packs, and 448 of 1024"},
+		"enough descriptors": {(*examination).checkDescriptors, examination{machine: machine{descriptors: 1024},
+			mirrors: mirrors{packs: 448}}, "1024, for 448 packs"},
 	} {
 		if got := linesOf(test.check, &test.e); !strings.Contains(got, test.want) || strings.Count(got, "\n") != 1 {
 			t.Errorf("%s: %q", name, got)
@@ -119,7 +131,8 @@ func TestManyMirrors(t *testing.T) {
 	if err := json.NewEncoder(&structured).Encode(report); err != nil {
 		t.Fatal(err)
 	}
-	if lines := strings.Count(text.String(), "\n"); report.Repositories != count || report.Warnings != 20 || lines > 30 || !strings.Contains(text.String(), "and 10 more") {
+	if lines := strings.Count(text.String(), "\n"); report.Repositories != count || report.Warnings != 20 ||
+		lines > 30 || !strings.Contains(text.String(), "and 10 more") {
 		t.Errorf("%d repositories, %d warnings, %d lines:\n%s", report.Repositories, report.Warnings, lines, &text)
 	}
 	if n := strings.Count(structured.String(), `"level":"warning"`); n != 20 {
@@ -137,7 +150,8 @@ func TestAnExaminationThatDoesNotEnd(t *testing.T) {
 	e := &examination{Settings: Settings{Root: t.TempDir(), CacheDir: t.TempDir(), CacheBytes: 1}, now: time.Now,
 		machine: machine{free: func(string) (int64, error) { panic("a bug") }}}
 	report := examine(t.Context(), e)
-	if report.Faults != 1 || report.Findings[0].Check != "cache" || !strings.Contains(report.Findings[0].Text, "a bug") {
+	if report.Faults != 1 || report.Findings[0].Check != "cache" || !strings.Contains(report.Findings[0].Text,
+		"a bug") {
 		t.Errorf("a panic: %+v", report.Findings)
 	}
 	if !slices.ContainsFunc(report.Findings, func(f Finding) bool { return f.Check == "hosts" }) {
@@ -166,7 +180,8 @@ func TestNothingIsWritten(t *testing.T) {
 		return all.String()
 	}
 	before := state()
-	report := Examine(t.Context(), Settings{Root: root, Deep: true, CacheDir: dir, CacheBytes: 1 << 20, Listen: "127.0.0.1:0"})
+	report := Examine(t.Context(), Settings{Root: root, Deep: true, CacheDir: dir, CacheBytes: 1 << 20,
+		Listen: "127.0.0.1:0"})
 	if after := state(); after != before || report.Faults > 0 {
 		t.Errorf("%+v\nbefore:\n%s\nafter:\n%s", report, before, after)
 	}
@@ -176,7 +191,8 @@ func TestNothingIsWritten(t *testing.T) {
 func TestTheIssuerIsAsked(t *testing.T) {
 	issuer := issuertest.Start(t)
 	ask := func() string {
-		e := &examination{Settings: Settings{Asking: Asking{Issuer: issuer.URL, Audience: "https://git.example/mcp"}}, check: "issuer"}
+		e := &examination{Settings: Settings{Asking: Asking{Issuer: issuer.URL, Audience: "https://git.example/mcp"}},
+			check: "issuer"}
 		return linesOf((*examination).checkIssuer, e)
 	}
 	if got, want := ask(), "ok       issuer       1 key, for tokens whose audience is https://git.example/mcp\n"; got != want {

@@ -57,7 +57,8 @@ func (e *examination) checkDescriptors(context.Context) {
 	left := limit - connections - spareDescriptors
 	switch packs := int64(e.mirrors.packs); {
 	case left <= 0:
-		e.fault("--max-connections", fmt.Sprintf("%d connections leave none of %d descriptors for packs", connections, limit),
+		e.fault("--max-connections", fmt.Sprintf("%d connections leave none of %d descriptors for packs", connections,
+			limit),
 			"raise LimitNOFILE")
 	case packs > left:
 		e.warn("", fmt.Sprintf("%d packs, and %d of %d descriptors for them: they are opened again and again", packs,

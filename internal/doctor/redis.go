@@ -72,7 +72,8 @@ func redisFacts(info string) map[string]string {
 func (e *examination) judgeRedis(facts map[string]string) {
 	major, _, _ := strings.Cut(facts["redis_version"], ".")
 	if version, err := strconv.Atoi(major); err == nil && version < oldestRedis {
-		e.warn("--redis", "version "+facts["redis_version"]+" is not tested", fmt.Sprintf("use %d or newer", oldestRedis))
+		e.warn("--redis", "version "+facts["redis_version"]+" is not tested",
+			fmt.Sprintf("use %d or newer", oldestRedis))
 	}
 	if facts["role"] == "slave" {
 		e.fault("--redis", "it is a replica, which takes no writes", "name the primary")
@@ -102,7 +103,8 @@ func (e *examination) timeRedis(ctx context.Context, client *redis.Client) error
 	}
 	slices.Sort(took)
 	if middle := took[len(took)/2]; middle > slowRedis {
-		e.warn("--redis", fmt.Sprintf("a question takes %v", middle.Round(time.Millisecond)), "have it closer to the server")
+		e.warn("--redis", fmt.Sprintf("a question takes %v", middle.Round(time.Millisecond)),
+			"have it closer to the server")
 	}
 	return nil
 }

@@ -46,8 +46,8 @@ func (e *examination) checkCache(context.Context) {
 		err = probeFolder(e.CacheDir)
 	}
 	if err != nil {
-		e.fault("--cache-dir "+e.CacheDir, withoutPath(err).Error(), "archives are made anew each time until it can be "+
-			"written")
+		e.fault("--cache-dir "+e.CacheDir, withoutPath(err).Error(),
+			"archives are made anew each time until it can be written")
 		return
 	}
 	if info.Mode().Perm()&0o007 != 0 {
@@ -203,8 +203,8 @@ func (e *examination) probeURL(ctx context.Context, bucket cache.Bucket, name st
 		err = errOtherContent
 	}
 	if err != nil {
-		e.warn(subject, "a signed URL does not work from this machine: "+withoutURL(err), "clients that are redirected "+
-			"may fail; see the bucket's address and rights")
+		e.warn(subject, "a signed URL does not work from this machine: "+withoutURL(err),
+			"clients that are redirected may fail; see the bucket's address and rights")
 		return
 	}
 	if theirs, err := http.ParseTime(first.header.Get("Date")); err == nil {

@@ -65,10 +65,12 @@ func TestClient(t *testing.T) {
 			t.Fatal(err)
 		}
 		if got := p.Client(test.remote, test.forwarded); got != test.want {
-			t.Errorf("trusting %q, %q with %.80q is %q, want %q", test.trusted, test.remote, test.forwarded, got, test.want)
+			t.Errorf("trusting %q, %q with %.80q is %q, want %q", test.trusted, test.remote, test.forwarded, got,
+				test.want)
 		}
 	}
-	for _, wrong := range []string{"", "10.0.0.0/33", "example.com", "10.0.0.1:80", "fe80::1%eth0", "::ffff:10.0.0.0/104", "*"} {
+	for _, wrong := range []string{"", "10.0.0.0/33", "example.com", "10.0.0.1:80", "fe80::1%eth0",
+		"::ffff:10.0.0.0/104", "*"} {
 		if _, err := Parse([]string{wrong}); err == nil {
 			t.Errorf("%q is taken", wrong)
 		}

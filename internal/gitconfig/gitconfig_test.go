@@ -28,22 +28,34 @@ func configTexts() []string {
 		"[core] RepositoryFormatVersion=1\n[Extensions] ObjectFormat = \"SHA256\" # so\n",
 		"", "\n", "#", ";", "x = 1\n", "\ufeff[a]\nx = 1\n", "[a]\nx\n\ufeff[b]\n",
 		// Sections.
-		"[a.b]\nx=1\n", "[A.B]\nX=1\n", "[A \"B\"]\nX=1\n", "[a.b \"C\"]\nx=1\n", "[a \"b\\\"c\\\\d\\e\"]\nx=1\n", "[a \"\"]\nx=1\n",
-		"[a \"b\nc\"]\nx=1\n", "[a \"b\\\nc\"]\nx=1\n", "[a  \"b\"]\nx=1\n", "[a\t\"b\"]\nx=1\n", "[ a ]\nx=1\n", "[a ]\nx=1\n", "[a\nx=1\n", "[a]]\nx=1\n",
-		"[a-b]\nx=1\n", "[a_b]\nx=1\n", "[1a]\nx=1\n", "[-a]\nx=1\n", "[a.]\nx=1\n", "[.a]\nx=1\n", "[.]\nx=1\n", "[]\nx=1\n", "[é]\nx=1\n",
-		"[a \"b]c\"]\nx=1\n", "[a \"b#c\"]\nx=1\n", "[a \"b\"] [c]\nx=1\n", "[a]x=1[b]y=2\n", "[a \"b\" ]\nx=1\n", "[a.\"b\"]\nx=1\n", "[a \"\xff\"]\nx=1\n",
+		"[a.b]\nx=1\n", "[A.B]\nX=1\n", "[A \"B\"]\nX=1\n", "[a.b \"C\"]\nx=1\n", "[a \"b\\\"c\\\\d\\e\"]\nx=1\n",
+		"[a \"\"]\nx=1\n",
+		"[a \"b\nc\"]\nx=1\n", "[a \"b\\\nc\"]\nx=1\n", "[a  \"b\"]\nx=1\n", "[a\t\"b\"]\nx=1\n", "[ a ]\nx=1\n",
+		"[a ]\nx=1\n", "[a\nx=1\n", "[a]]\nx=1\n",
+		"[a-b]\nx=1\n", "[a_b]\nx=1\n", "[1a]\nx=1\n", "[-a]\nx=1\n", "[a.]\nx=1\n", "[.a]\nx=1\n", "[.]\nx=1\n",
+		"[]\nx=1\n", "[é]\nx=1\n",
+		"[a \"b]c\"]\nx=1\n", "[a \"b#c\"]\nx=1\n", "[a \"b\"] [c]\nx=1\n", "[a]x=1[b]y=2\n", "[a \"b\" ]\nx=1\n",
+		"[a.\"b\"]\nx=1\n", "[a \"\xff\"]\nx=1\n",
 		"[a \"b.c\"]\nx=1\n", "[", "[a", "[a \"", "[a \"b", "[a \"b\"", "[a \"b\\",
 		// Keys.
-		"[a]\nX-y1\n", "[a]\n1x=1\n", "[a]\n-x=1\n", "[a]\nx_y=1\n", "[a]\nX.Y=1\n", "[a]\nx y=1\n", "[a]\nx#=1\n", "[a]\nx # c\n", "[a]\n=1\n", "[a]\né=1\n",
-		"[a]\nx\\\n = 1\n", "[a]\nx\x00=1\n", "\x00", "[a]\n \tx", "[a]\nx ", "[a]\nx\t\n", "[a] x\n", "[a]\n\vx=1\n", "[a]\n\fx=1\n",
+		"[a]\nX-y1\n", "[a]\n1x=1\n", "[a]\n-x=1\n", "[a]\nx_y=1\n", "[a]\nX.Y=1\n", "[a]\nx y=1\n", "[a]\nx#=1\n",
+		"[a]\nx # c\n", "[a]\n=1\n", "[a]\né=1\n",
+		"[a]\nx\\\n = 1\n", "[a]\nx\x00=1\n", "\x00", "[a]\n \tx", "[a]\nx ", "[a]\nx\t\n", "[a] x\n", "[a]\n\vx=1\n",
+		"[a]\n\fx=1\n",
 		// Values.
-		"[a]\nx =\n", "[a]\nx==1\n", "[a]\n   x   =   1   \n", "[a]\nx=a  b\n", "[a]\nx=\"a\"\"b\"\n", "[a]\nx=a\"b c\"  d\n", "[a]\nx=\" a \" \n", "[a]\nx = \" \"\n",
-		"[a]\nx=a  \"\"\n", "[a]\nx=\"\"  a\n", "[a]\nx=a  \"\"  \n", "[a]\nx = \"a ; b\" ; c\n", "[a]\nx = a # c \\\ny=1\n", "[a]\nx=a;b\n", "[a]\nx=\"a\n", "[a]\nx=\"a",
-		"[a]\nx = \\n\\t\\\"\\\\ \\b\n", "[a]\nx = \\b\n", "[a]\nx = \\r\n", "[a]\nx = \\q\n", "[a]\nx=a\\", "[a]\nx=a\\\n", "[a]\nx=a\\\n# b\ny=1\n", "# a\\\n[a]\nx=1\n",
-		"[a]\nx = a \\\n  b\n", "[a]\nx = \"a\\\nb\"\n", "[a]\nx = a\\\\\ny=1\n", "[a]\nx = a\\\\\\\nb\n", "[a]\nx = \\\n  b\n", "[a]\nx = a\\\n[b]\ny=1\n", "[a]\nx=\"\\",
-		"[a]\nx=\xff\n", "[a]\n# \xff\nx=1\n", "[a]\nx=a\x00b\n", "[a]\nx=\x00\ny=1\n", "[a]\nx=a\x01b\n", "[a]\nx=1\v\n", "[a]\nx=\u00a0a\u2028\n", "[a]\nx=[b]\n",
+		"[a]\nx =\n", "[a]\nx==1\n", "[a]\n   x   =   1   \n", "[a]\nx=a  b\n", "[a]\nx=\"a\"\"b\"\n",
+		"[a]\nx=a\"b c\"  d\n", "[a]\nx=\" a \" \n", "[a]\nx = \" \"\n",
+		"[a]\nx=a  \"\"\n", "[a]\nx=\"\"  a\n", "[a]\nx=a  \"\"  \n", "[a]\nx = \"a ; b\" ; c\n",
+		"[a]\nx = a # c \\\ny=1\n", "[a]\nx=a;b\n", "[a]\nx=\"a\n", "[a]\nx=\"a",
+		"[a]\nx = \\n\\t\\\"\\\\ \\b\n", "[a]\nx = \\b\n", "[a]\nx = \\r\n", "[a]\nx = \\q\n", "[a]\nx=a\\",
+		"[a]\nx=a\\\n", "[a]\nx=a\\\n# b\ny=1\n", "# a\\\n[a]\nx=1\n",
+		"[a]\nx = a \\\n  b\n", "[a]\nx = \"a\\\nb\"\n", "[a]\nx = a\\\\\ny=1\n", "[a]\nx = a\\\\\\\nb\n",
+		"[a]\nx = \\\n  b\n", "[a]\nx = a\\\n[b]\ny=1\n", "[a]\nx=\"\\",
+		"[a]\nx=\xff\n", "[a]\n# \xff\nx=1\n", "[a]\nx=a\x00b\n", "[a]\nx=\x00\ny=1\n", "[a]\nx=a\x01b\n",
+		"[a]\nx=1\v\n", "[a]\nx=\u00a0a\u2028\n", "[a]\nx=[b]\n",
 		// Ends of lines.
-		"[a]\r\nx = 1\r\ny\r\n", "[a]\rx=1\r", "[a]\nx=a\r", "[a]\nx = \\\r\nb\r\n", "[a]\nx = \"a\r\n", "[a]\nx\ry\n", "# a\rx\n[a]\rx=1", "[a \"b\r\n\"]\nx=1\n", "[a]\nx=1\r\r\n",
+		"[a]\r\nx = 1\r\ny\r\n", "[a]\rx=1\r", "[a]\nx=a\r", "[a]\nx = \\\r\nb\r\n", "[a]\nx = \"a\r\n", "[a]\nx\ry\n",
+		"# a\rx\n[a]\rx=1", "[a \"b\r\n\"]\nx=1\n", "[a]\nx=1\r\r\n",
 	}
 }
 
@@ -54,7 +66,8 @@ func randomConfig(random *rand.Rand) string {
 		{"[a]", "[A.b]", "[a \"B c\"]", "[core]", "\n[a] ", "# c\\\n", "\n", "\r\n", ";", " ", "[a"},
 		{"x", "Key-1", "\tx ", "\n x", "Bare\n", "é", "]"},
 		{"=", " = ", " =", "= \t", "\n"},
-		{"1", "value", " ", "  ", "\"b c\"", "\"", "\\\n", "\\n", "\\\"", "\\\\", "\\\r\n", "#", ";", "\x00", "[", "é", "\t", "\r", "\"\"", "\\"},
+		{"1", "value", " ", "  ", "\"b c\"", "\"", "\\\n", "\\n", "\\\"", "\\\\", "\\\r\n", "#", ";", "\x00", "[", "é",
+			"\t", "\r", "\"\"", "\\"},
 	}
 	var text strings.Builder
 	for range 1 + random.IntN(3) {
@@ -198,7 +211,8 @@ func FuzzParse(f *testing.F) {
 			t.Errorf("%q and %v", settings, err)
 		}
 		for _, s := range settings {
-			if s.Name == "" || strings.Contains(s.Name+s.Value, "\x00") || len(s.Name)+len(s.Value) > len(text)+len("true") {
+			if s.Name == "" || strings.Contains(s.Name+s.Value, "\x00") || len(s.Name)+len(s.Value) > len(text)+
+				len("true") {
 				t.Errorf("%q", s)
 			}
 		}

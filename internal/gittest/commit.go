@@ -49,7 +49,8 @@ func (r *Repo) commitLoosely(ref, message string, date int, files []File) (id st
 func areOrdinary(files []File) bool {
 	bytes, taken := 0, make(map[string]bool) // files are true, and folders false
 	for _, f := range files {
-		if _, twice := taken[f.Path]; twice || !slices.Contains([]string{"100644", "100755", "120000", "160000"}, f.Mode) {
+		if _, twice := taken[f.Path]; twice || !slices.Contains([]string{"100644", "100755", "120000", "160000"},
+			f.Mode) {
 			return false
 		}
 		if _, err := hex.DecodeString(f.Content); f.Mode == "160000" && (err != nil || len(f.Content) != 40) {

@@ -12,10 +12,12 @@ func TestCommitIsThatOfFastImport(t *testing.T) {
 	gitlink := strings.Repeat("0123456789", 4)
 	loosely := 0
 	for name, files := range map[string][]File{
-		"nothing":       nil,
-		"one":           {Regular("a", "1")},
-		"order":         {Regular("a.b", ""), Regular("a/b", "x"), Regular("a0", ""), Regular("a-b/c/d", "1"), Executable("a/a", "x"), Regular("B", "")},
-		"odd names":     {Regular("new\nline", "1"), Regular("\xff\xfe/x", "2"), Regular("\"q\" ", "3"), Symlink("s", "a\nb"), Gitlink("d/g", gitlink)},
+		"nothing": nil,
+		"one":     {Regular("a", "1")},
+		"order": {Regular("a.b", ""), Regular("a/b", "x"), Regular("a0", ""), Regular("a-b/c/d", "1"),
+			Executable("a/a", "x"), Regular("B", "")},
+		"odd names": {Regular("new\nline", "1"), Regular("\xff\xfe/x", "2"), Regular("\"q\" ", "3"),
+			Symlink("s", "a\nb"), Gitlink("d/g", gitlink)},
 		"twice":         {Regular("a", "1"), Regular("a", "2")},
 		"file, folder":  {Regular("a", "1"), Regular("a/b", "2")},
 		"folder, file":  {Regular("a/b", "2"), Regular("a", "1")},
@@ -41,7 +43,8 @@ func TestCommitIsThatOfFastImport(t *testing.T) {
 			}
 		}
 		for _, question := range []string{"fsck --strict", "for-each-ref", "rev-list --all --objects"} {
-			if got, want := made.Git(strings.Fields(question)...), imported.Git(strings.Fields(question)...); got != want {
+			if got, want := made.Git(strings.Fields(question)...), imported.Git(
+				strings.Fields(question)...); got != want {
 				t.Errorf("%s: %s: %s, want %s", name, question, got, want)
 			}
 		}

@@ -37,7 +37,9 @@ func FuzzLogCursor(f *testing.F) {
 
 // FuzzTag: a tag is made of parts of its text, and nothing of the text is lost.
 func FuzzTag(f *testing.F) {
-	f.Add([]byte("object 1234567890abcdef1234567890abcdef12345678\ntype commit\ntag v1\ntagger A <a@b> 1 +0000\n\nmessage\n-----BEGIN PGP SIGNATURE-----\nx\n"))
+	f.Add(
+		[]byte(
+			"object 1234567890abcdef1234567890abcdef12345678\ntype commit\ntag v1\ntagger A <a@b> 1 +0000\n\nmessage\n-----BEGIN PGP SIGNATURE-----\nx\n"))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		tag, err := parseTag(repos.ID{}, raw)
 		if err != nil {

@@ -87,7 +87,8 @@ func TestLyingGraphsGiveNoWrongHistory(t *testing.T) {
 		}
 	}
 	t.Log(count)
-	if count["right"] < gittest.Volume(600, 1000) || count["dropped"] < gittest.Volume(100, 200) || count["wrong log"]+count["wrong comparison"] > 0 {
+	if count["right"] < gittest.Volume(600, 1000) || count["dropped"] < gittest.Volume(100, 200) || count["wrong log"]+
+		count["wrong comparison"] > 0 {
 		t.Error("too few cases, or wrong ones that cannot be")
 	}
 }

@@ -42,7 +42,8 @@ func TestFactsTakeWhatTheyMay(t *testing.T) {
 			f.trail(f.ancestry("repository"), fmt.Sprint(n/5000)).rememberFolder(folderKey{1, idOf(n)}, entry{})
 		}},
 		"paths as texts": {factCost, func(f *Facts, n int) {
-			f.trail(f.ancestry("repository"), fmt.Sprint(strings.Repeat("long/", 100), n)).rememberFolder(folderKey{}, entry{})
+			f.trail(f.ancestry("repository"), fmt.Sprint(strings.Repeat("long/", 100), n)).rememberFolder(folderKey{},
+				entry{})
 		}},
 	} {
 		for _, bound := range []int64{3 << 20, 4 << 20, 5 << 20, 6 << 20} {

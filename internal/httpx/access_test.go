@@ -76,10 +76,12 @@ func newWalled(t *testing.T, text string, build func(root string)) *walled {
 	w.cache = newCache(t, t.TempDir(), nil)
 	server := httptest.NewUnstartedServer(nil)
 	w.url = "http://" + server.Listener.Addr().(*net.TCPAddr).String()
-	found := resources.New(resources.Options{Catalogue: w.catalogue, Engine: engine, Cache: w.cache, Links: w.linking()})
+	found := resources.New(resources.Options{Catalogue: w.catalogue, Engine: engine, Cache: w.cache,
+		Links: w.linking()})
 	w.subscriptions = watch.New(watch.Options{Catalogue: w.catalogue, Total: 100_000})
 	messages := mcp.New(mcp.Options{
-		Catalogue: w.catalogue, Resources: found, Subscriptions: w.subscriptions, Version: "test", Unknown: tools.Unknown,
+		Catalogue: w.catalogue, Resources: found, Subscriptions: w.subscriptions, Version: "test",
+		Unknown: tools.Unknown,
 	})
 	for _, tool := range tools.New(tools.Options{
 		Catalogue: w.catalogue, Resources: found, Facts: history.NewFacts(1 << 20),
@@ -88,7 +90,8 @@ func newWalled(t *testing.T, text string, build func(root string)) *walled {
 		messages.AddTool(tool.Tool, tool.Handler)
 	}
 	handler := httpx.New(httpx.Options{
-		MCP: messages, Resources: found, Sockets: 1000, Page: statuspage.New(statuspage.Options{Catalogue: w.catalogue}),
+		MCP: messages, Resources: found, Sockets: 1000,
+		Page: statuspage.New(statuspage.Options{Catalogue: w.catalogue}),
 	}).Handler()
 	server.Config.Handler = http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		var p access.Principal

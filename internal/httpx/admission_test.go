@@ -22,8 +22,10 @@ func TestForeignOriginIsRefusedOnEveryRoute(t *testing.T) {
 	s := newTarget(t, targetOptions{http: httpx.Options{AllowedOrigins: []string{"https://ide.example"}}})
 	_, port, _ := net.SplitHostPort(s.host)
 	origins := []string{
-		"https://evil.example", "null", "http://127.0.0.1.evil.example", "http://127.0.0.1", "http://127.0.0.1:1", "http://localhost:" + port, "file://", "https://ide.example.evil.example",
-		"https://ide.example:444", "http://ide.example", "http://" + s.host + "@evil.example", "http://evil.example\\@" + s.host, s.host, "*", "about:blank", "ftp://" + s.host,
+		"https://evil.example", "null", "http://127.0.0.1.evil.example", "http://127.0.0.1", "http://127.0.0.1:1",
+		"http://localhost:" + port, "file://", "https://ide.example.evil.example",
+		"https://ide.example:444", "http://ide.example", "http://" + s.host + "@evil.example",
+		"http://evil.example\\@" + s.host, s.host, "*", "about:blank", "ftp://" + s.host,
 	}
 	cases := 0
 	for _, version := range eras {
@@ -52,7 +54,8 @@ func TestForeignOriginIsRefusedOnEveryRoute(t *testing.T) {
 func TestForeignHostIsRefusedOnEveryRoute(t *testing.T) {
 	t.Parallel()
 	s := newTarget(t, targetOptions{http: httpx.Options{AllowedHosts: []string{"git.example"}}})
-	hosts := []string{"evil.example", "evil.example:80", "127.0.0.1.evil.example", "localhost.evil.example", "192.0.2.1", "[2001:db8::1]:80", "0.0.0.0", "git.example.evil.example", "xgit.example", "localhost."}
+	hosts := []string{"evil.example", "evil.example:80", "127.0.0.1.evil.example", "localhost.evil.example",
+		"192.0.2.1", "[2001:db8::1]:80", "0.0.0.0", "git.example.evil.example", "xgit.example", "localhost."}
 	cases := 0
 	for _, version := range eras {
 		for _, route := range routes {
@@ -68,7 +71,8 @@ func TestForeignHostIsRefusedOnEveryRoute(t *testing.T) {
 				}
 			}
 		}
-		for _, host := range []string{"localhost", "localhost:1", "127.0.0.1", "[::1]:80", "git.example", "GIT.example:8443"} {
+		for _, host := range []string{"localhost", "localhost:1", "127.0.0.1", "[::1]:80", "git.example",
+			"GIT.example:8443"} {
 			cases++
 			c := s.good(t, version, methodRead)
 			c.host = host
@@ -106,19 +110,24 @@ func TestRefusalDoesNotWaitForABodyThatNeverComes(t *testing.T) {
 		name, line, host, header string
 		want                     int
 	}{
-		{"foreign origin", "POST /mcp", s.host, "Origin: https://evil.example\r\nContent-Type: application/json\r\n", http.StatusForbidden},
-		{"foreign origin, other route", "POST /unknown", s.host, "Origin: https://evil.example\r\n", http.StatusForbidden},
+		{"foreign origin", "POST /mcp", s.host, "Origin: https://evil.example\r\nContent-Type: application/json\r\n",
+			http.StatusForbidden},
+		{"foreign origin, other route", "POST /unknown", s.host, "Origin: https://evil.example\r\n",
+			http.StatusForbidden},
 		{"foreign host", "POST /mcp", "evil.example", "Content-Type: application/json\r\n", http.StatusForbidden},
-		{"duplicate header", "POST /mcp", s.host, "Mcp-Session-Id: a\r\nMcp-Session-Id: b\r\nContent-Type: application/json\r\n", http.StatusBadRequest},
+		{"duplicate header", "POST /mcp", s.host,
+			"Mcp-Session-Id: a\r\nMcp-Session-Id: b\r\nContent-Type: application/json\r\n", http.StatusBadRequest},
 		{"unknown route", "POST /unknown", s.host, "", http.StatusNotFound},
 		{"other verb", "PUT /mcp", s.host, "", http.StatusMethodNotAllowed},
 		{"health with a body", "GET /healthz", s.host, "", http.StatusOK},
 		{"content type", "POST /mcp", s.host, "Content-Type: text/plain\r\n", http.StatusUnsupportedMediaType},
-		{"content encoding", "POST /mcp", s.host, "Content-Type: application/json\r\nContent-Encoding: gzip\r\n", http.StatusUnsupportedMediaType},
+		{"content encoding", "POST /mcp", s.host, "Content-Type: application/json\r\nContent-Encoding: gzip\r\n",
+			http.StatusUnsupportedMediaType},
 		{"event stream with a body", "GET /mcp", s.host, session, http.StatusBadRequest},
 		{"DELETE with a body", "DELETE /mcp", s.host, session, http.StatusMethodNotAllowed},
 	}
-	lengths := []string{"Content-Length: 10\r\n", "Transfer-Encoding: chunked\r\n", "Content-Length: 10\r\nExpect: 100-continue\r\n"}
+	lengths := []string{"Content-Length: 10\r\n", "Transfer-Encoding: chunked\r\n",
+		"Content-Length: 10\r\nExpect: 100-continue\r\n"}
 	readers := make(map[string]*bufio.Reader)
 	for _, test := range tests {
 		for _, length := range lengths {
@@ -177,13 +186,22 @@ func TestOtherMediaTypesAreRefused(t *testing.T) {
 		header, value string
 		want          int
 	}{
-		{"Content-Type", "", 415}, {"Content-Type", "text/plain", 415}, {"Content-Type", "text/plain; application/json", 415}, {"Content-Type", "application/x-www-form-urlencoded", 415},
-		{"Content-Type", "multipart/form-data; boundary=x", 415}, {"Content-Type", "application/jsonp", 415}, {"Content-Type", "application/json, text/plain", 415}, {"Content-Type", "*/*", 415},
-		{"Content-Type", "application/json; charset=utf-8", 200}, {"Content-Type", "APPLICATION/JSON", 200}, {"Content-Type", ";", 415},
-		{"Content-Encoding", "gzip", 415}, {"Content-Encoding", "br", 415}, {"Content-Encoding", "GZIP", 415}, {"Content-Encoding", "identity", 415},
-		{"Accept", "", 406}, {"Accept", "text/html", 406}, {"Accept", "text/event-stream", 406}, {"Accept", "application/json;q=0, text/event-stream", 406}, {"Accept", "application/jsonp, text/event-stream", 406},
-		{"Accept", "*/*;q=0", 406}, {"Accept", "*/*, application/json;q=0.0", 406}, {"Accept", ",;,", 406}, {"Accept", "image/*", 406},
-		{"Accept", "*/*", 200}, {"Accept", "application/*, text/*;q=0.1", 200}, {"Accept", "text/event-stream,application/json", 200}, {"Accept", "application/json;q=0.5;charset=x, */*;q=0.1", 200},
+		{"Content-Type", "", 415}, {"Content-Type", "text/plain", 415}, {"Content-Type", "text/plain; application/json",
+			415}, {"Content-Type", "application/x-www-form-urlencoded", 415},
+		{"Content-Type", "multipart/form-data; boundary=x", 415}, {"Content-Type", "application/jsonp", 415},
+		{"Content-Type", "application/json, text/plain", 415}, {"Content-Type", "*/*", 415},
+		{"Content-Type", "application/json; charset=utf-8", 200}, {"Content-Type", "APPLICATION/JSON", 200},
+		{"Content-Type", ";", 415},
+		{"Content-Encoding", "gzip", 415}, {"Content-Encoding", "br", 415}, {"Content-Encoding", "GZIP", 415},
+		{"Content-Encoding", "identity", 415},
+		{"Accept", "", 406}, {"Accept", "text/html", 406}, {"Accept", "text/event-stream", 406},
+		{"Accept", "application/json;q=0, text/event-stream", 406},
+		{"Accept", "application/jsonp, text/event-stream", 406},
+		{"Accept", "*/*;q=0", 406}, {"Accept", "*/*, application/json;q=0.0", 406}, {"Accept", ",;,", 406},
+		{"Accept", "image/*", 406},
+		{"Accept", "*/*", 200}, {"Accept", "application/*, text/*;q=0.1", 200},
+		{"Accept", "text/event-stream,application/json", 200},
+		{"Accept", "application/json;q=0.5;charset=x, */*;q=0.1", 200},
 	}
 	cases := 0
 	for _, version := range eras {
@@ -263,7 +281,8 @@ func TestProbesNameAnyHost(t *testing.T) {
 	}
 	c := s.onRoute(modernVersion, call{verb: http.MethodGet, path: "/repositories"})
 	c.host = "build.example:99"
-	if a := s.do(t, c); a.status != http.StatusForbidden || !strings.Contains(string(a.body), `"build.example"`) || !strings.Contains(string(a.body), "--allowed-host build.example") {
+	if a := s.do(t, c); a.status != http.StatusForbidden || !strings.Contains(string(a.body), `"build.example"`) ||
+		!strings.Contains(string(a.body), "--allowed-host build.example") {
 		t.Errorf("the refusal does not help: %v", a)
 	}
 }
@@ -271,8 +290,10 @@ func TestProbesNameAnyHost(t *testing.T) {
 // A server that lost its root says so.
 func TestHealthFails(t *testing.T) {
 	t.Parallel()
-	s := newTarget(t, targetOptions{http: httpx.Options{Health: func() error { return errors.New("/srv/git is gone") }}})
-	if a := s.get(t, "/healthz"); a.status != http.StatusServiceUnavailable || strings.Contains(string(a.body), "/srv") {
+	s := newTarget(t,
+		targetOptions{http: httpx.Options{Health: func() error { return errors.New("/srv/git is gone") }}})
+	if a := s.get(t, "/healthz"); a.status != http.StatusServiceUnavailable ||
+		strings.Contains(string(a.body), "/srv") {
 		t.Errorf("%v", a)
 	}
 }
@@ -281,15 +302,19 @@ func TestHealthFails(t *testing.T) {
 func TestOtherSitesAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newTarget(t, targetOptions{http: httpx.Options{AllowedOrigins: []string{"https://ide.example"}}})
-	for _, path := range []string{"/repositories", "/refs/hello", "/archive/hello/main.tar", "/raw/hello/main/README.md", "/"} {
+	for _, path := range []string{"/repositories", "/refs/hello", "/archive/hello/main.tar",
+		"/raw/hello/main/README.md", "/"} {
 		for _, c := range []struct {
 			site, origin string
 			want         int
 		}{
-			{"cross-site", "", http.StatusForbidden}, {"cross-site", "https://ide.example", http.StatusOK}, {"cross-site", "https://evil.example", http.StatusForbidden},
-			{"none", "", http.StatusOK}, {"same-origin", "", http.StatusOK}, {"same-site", "", http.StatusOK}, {"", "", http.StatusOK},
+			{"cross-site", "", http.StatusForbidden}, {"cross-site", "https://ide.example", http.StatusOK},
+			{"cross-site", "https://evil.example", http.StatusForbidden},
+			{"none", "", http.StatusOK}, {"same-origin", "", http.StatusOK}, {"same-site", "", http.StatusOK},
+			{"", "", http.StatusOK},
 		} {
-			a := s.do(t, &call{verb: http.MethodGet, path: path, header: http.Header{"Sec-Fetch-Site": {c.site}, "Origin": {c.origin}}})
+			a := s.do(t, &call{verb: http.MethodGet, path: path, header: http.Header{"Sec-Fetch-Site": {c.site},
+				"Origin": {c.origin}}})
 			if a.status != c.want {
 				t.Errorf("%s from %q with Origin %q: %v, want %d", path, c.site, c.origin, a, c.want)
 			}

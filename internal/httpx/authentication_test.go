@@ -78,7 +78,8 @@ func newDoors(t *testing.T, options targetOptions) *doors {
 		t.Fatal(err)
 	}
 	options.http.Authentication = httpx.Authentication{
-		Recheck: 20 * time.Millisecond, Verifier: access.Verifiers{Prefix: tokens.Prefix, Static: d.store, Issued: issued}, Issuer: d.issuer.URL, Scope: scope,
+		Recheck: 20 * time.Millisecond, Verifier: access.Verifiers{Prefix: tokens.Prefix, Static: d.store,
+			Issued: issued}, Issuer: d.issuer.URL, Scope: scope,
 	}
 	options.authorization = d.alice()
 	d.target = newTarget(t, options)
@@ -130,7 +131,8 @@ func changed(claims map[string]any) func(*testing.T, *doors) []string {
 func at0(minutes int) int64 { return time.Now().Add(time.Duration(minutes) * time.Minute).Unix() }
 
 // signedBy are credentials of a good token's claims, signed otherwise.
-func signedBy(algorithm jose.SignatureAlgorithm, key func(t *testing.T, d *doors) (any, string)) func(*testing.T, *doors) []string {
+func signedBy(algorithm jose.SignatureAlgorithm, key func(t *testing.T, d *doors) (any, string)) func(*testing.T,
+	*doors) []string {
 	return sends(func(t *testing.T, d *doors) string {
 		with, id := key(t, d)
 		return "Bearer " + issuertest.Sign(t, algorithm, with, id, d.issuer.Claims(audience, nil))
@@ -168,14 +170,19 @@ var tried = []credentials{
 	{name: "Basic that is not base64", make: constant("Basic !!!")},
 	{name: "not a token of any kind", make: constant("Bearer abc")},
 	{name: "a static token", make: sends(func(_ *testing.T, d *doors) string { return d.alice() })},
-	{name: "a static token, scheme in small letters", make: sends(func(_ *testing.T, d *doors) string { return "bearer " + d.static["alice"] })},
+	{name: "a static token, scheme in small letters",
+		make: sends(func(_ *testing.T, d *doors) string { return "bearer " + d.static["alice"] })},
 	{name: "an unknown static token", make: constant("Bearer rmcp_ABCDEFGHIJKLMNOPQRSTUVWXYZ")},
 	{name: "the prefix alone", make: constant("Bearer rmcp_")},
-	{name: "a revoked static token", make: sends(func(_ *testing.T, d *doors) string { return "Bearer " + d.static["carol"] })},
-	{name: "an expired static token", make: sends(func(_ *testing.T, d *doors) string { return "Bearer " + d.static["bob"] })},
-	{name: "Basic with a static token", make: sends(func(_ *testing.T, d *doors) string { return basic("anyone", d.static["alice"]) })},
+	{name: "a revoked static token",
+		make: sends(func(_ *testing.T, d *doors) string { return "Bearer " + d.static["carol"] })},
+	{name: "an expired static token",
+		make: sends(func(_ *testing.T, d *doors) string { return "Bearer " + d.static["bob"] })},
+	{name: "Basic with a static token",
+		make: sends(func(_ *testing.T, d *doors) string { return basic("anyone", d.static["alice"]) })},
 	{name: "Basic with a wrong password", make: constant(basic("alice", "secret"))},
-	{name: "Basic with the token as the user", make: sends(func(_ *testing.T, d *doors) string { return basic(d.static["alice"], "") })},
+	{name: "Basic with the token as the user",
+		make: sends(func(_ *testing.T, d *doors) string { return basic(d.static["alice"], "") })},
 	{name: "an issued token", make: changed(nil)},
 	{name: "Basic with an issued token", make: sends(func(t *testing.T, d *doors) string {
 		return basic("oauth2", strings.TrimPrefix(d.issued(t, nil), "Bearer "))
@@ -195,17 +202,35 @@ var tried = []credentials{
 	{name: "issued, without a subject", make: changed(map[string]any{"sub": nil})},
 	{name: "issued, without the scope", make: changed(map[string]any{"scope": "openid"})},
 	{name: "issued, without any scope", make: changed(map[string]any{"scope": nil})},
-	{name: "a wrong signature", make: signedBy(jose.RS256, func(t *testing.T, d *doors) (any, string) { return stranger(t), d.issuer.Key().ID })},
-	{name: "an unknown key", make: signedBy(jose.RS256, func(t *testing.T, _ *doors) (any, string) { return stranger(t), "unknown" })},
-	{name: "no key named", make: signedBy(jose.RS256, func(_ *testing.T, d *doors) (any, string) { return d.issuer.Key().Private, "" })},
-	{name: "no key named, and a wrong signature", make: signedBy(jose.RS256, func(t *testing.T, _ *doors) (any, string) { return stranger(t), "" })},
-	{name: "another algorithm than the key's", make: signedBy(jose.PS256, func(_ *testing.T, d *doors) (any, string) { return d.issuer.Key().Private, d.issuer.Key().ID })},
-	{name: "HMAC with the public key", make: signedBy(jose.HS256, func(t *testing.T, d *doors) (any, string) { return publicKey(t, d), d.issuer.Key().ID })},
+	{name: "a wrong signature",
+		make: signedBy(jose.RS256, func(t *testing.T, d *doors) (any, string) {
+			return stranger(t),
+				d.issuer.Key().ID
+		})},
+	{name: "an unknown key", make: signedBy(jose.RS256, func(t *testing.T, _ *doors) (any, string) {
+		return stranger(t),
+			"unknown"
+	})},
+	{name: "no key named",
+		make: signedBy(jose.RS256, func(_ *testing.T, d *doors) (any, string) { return d.issuer.Key().Private, "" })},
+	{name: "no key named, and a wrong signature",
+		make: signedBy(jose.RS256, func(t *testing.T, _ *doors) (any, string) { return stranger(t), "" })},
+	{name: "another algorithm than the key's",
+		make: signedBy(jose.PS256, func(_ *testing.T, d *doors) (any, string) {
+			return d.issuer.Key().Private,
+				d.issuer.Key().ID
+		})},
+	{name: "HMAC with the public key",
+		make: signedBy(jose.HS256, func(t *testing.T, d *doors) (any, string) {
+			return publicKey(t, d),
+				d.issuer.Key().ID
+		})},
 	{name: "the algorithm none", make: sends(func(t *testing.T, d *doors) string {
 		return "Bearer " + issuertest.Unsigned(t, d.issuer.Claims(audience, nil))
 	})},
 	{name: "cut off", make: sends(func(t *testing.T, d *doors) string { s := d.issued(t, nil); return s[:len(s)-9] })},
-	{name: "a static token in the query", in: "access_token=", make: sends(func(_ *testing.T, d *doors) string { return d.static["alice"] })},
+	{name: "a static token in the query", in: "access_token=",
+		make: sends(func(_ *testing.T, d *doors) string { return d.static["alice"] })},
 	{name: "an issued token in the query", in: "access_token=", make: sends(func(t *testing.T, d *doors) string {
 		return strings.TrimPrefix(d.issued(t, nil), "Bearer ")
 	})},
@@ -220,7 +245,8 @@ var tried = []credentials{
 		d.later.Add(int64(time.Minute))
 		return d.issued(t, nil)
 	})},
-	{name: "a static token, while the issuer is down", make: sends(func(_ *testing.T, d *doors) string { return d.alice() })},
+	{name: "a static token, while the issuer is down",
+		make: sends(func(_ *testing.T, d *doors) string { return d.alice() })},
 	{name: "issued, when the issuer is back", make: sends(func(t *testing.T, d *doors) string {
 		d.issuer.SetDown(false)
 		d.later.Add(int64(time.Minute))
@@ -251,7 +277,8 @@ func entrances(t *testing.T, d *doors) []entrance {
 	}
 	free, bound := link(modernVersion), link(sessionVersion)
 	plain := func(verb, path string) entrance {
-		return entrance{verb + " " + path, func(*testing.T, *doors, string) *call { return &call{verb: verb, path: path, header: http.Header{}} }}
+		return entrance{verb + " " + path,
+			func(*testing.T, *doors, string) *call { return &call{verb: verb, path: path, header: http.Header{}} }}
 	}
 	message := func(version, method string, params map[string]any) entrance {
 		return entrance{"POST /mcp " + method + " of " + version, func(_ *testing.T, d *doors, session string) *call {
@@ -264,27 +291,34 @@ func entrances(t *testing.T, d *doors) []entrance {
 	}
 	uri := map[string]any{"uri": "repo://hello/contents/README.md"}
 	list := []entrance{
-		message(sessionVersion, methodRead, uri), message(modernVersion, methodRead, uri), message(sessionVersion, methodStream, uri),
-		message(modernVersion, methodStream, uri), message(sessionVersion, "ping", nil), message(modernVersion, "server/discover", nil),
-		message(modernVersion, "subscriptions/listen", map[string]any{"notifications": map[string]any{"resourcesListChanged": true}}),
-		{"POST /mcp that is no message", func(*testing.T, *doors, string) *call { return &call{header: plainHeader(), body: []byte("{")} }},
+		message(sessionVersion, methodRead, uri), message(modernVersion, methodRead, uri),
+		message(sessionVersion, methodStream, uri),
+		message(modernVersion, methodStream, uri), message(sessionVersion, "ping", nil),
+		message(modernVersion, "server/discover", nil),
+		message(modernVersion, "subscriptions/listen",
+			map[string]any{"notifications": map[string]any{"resourcesListChanged": true}}),
+		{"POST /mcp that is no message",
+			func(*testing.T, *doors, string) *call { return &call{header: plainHeader(), body: []byte("{")} }},
 	}
 	for _, version := range eras {
 		for _, verb := range []string{http.MethodGet, http.MethodDelete} {
-			list = append(list, entrance{verb + " /mcp of " + version, func(_ *testing.T, d *doors, session string) *call {
-				c := d.getCall(session)
-				c.verb, c.path = verb, "/mcp"
-				c.header.Set("Mcp-Protocol-Version", version)
-				return c
-			}})
+			list = append(list,
+				entrance{verb + " /mcp of " + version, func(_ *testing.T, d *doors, session string) *call {
+					c := d.getCall(session)
+					c.verb, c.path = verb, "/mcp"
+					c.header.Set("Mcp-Protocol-Version", version)
+					return c
+				}})
 		}
 	}
 	list = append(list, entrance{"GET /ws", func(*testing.T, *doors, string) *call {
 		return &call{verb: http.MethodGet, path: "/ws", header: http.Header{
-			"Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Version": {"13"}, "Sec-Websocket-Key": {"MDEyMzQ1Njc4OWFiY2RlZg=="},
+			"Connection": {"Upgrade"}, "Upgrade": {"websocket"}, "Sec-Websocket-Version": {"13"},
+			"Sec-Websocket-Key": {"MDEyMzQ1Njc4OWFiY2RlZg=="},
 		}}
 	}})
-	for _, path := range []string{"/archive/hello/main.tar.gz", "/raw/hello/main/README.md", "/refs/hello", "/repositories"} {
+	for _, path := range []string{"/archive/hello/main.tar.gz", "/raw/hello/main/README.md", "/refs/hello",
+		"/repositories"} {
 		list = append(list, plain(http.MethodGet, path), plain(http.MethodHead, path))
 	}
 	for name, path := range map[string]string{"GET /dl/ of anybody's link": free, "GET /dl/ of alice's link": bound} {
@@ -293,12 +327,15 @@ func entrances(t *testing.T, d *doors) []entrance {
 		list = append(list, e)
 	}
 	for _, path := range []string{
-		"/", "/none", "/healthz", "/mcp/server-card", "/.well-known/ai-catalog.json", "/.well-known/oauth-protected-resource",
-		"/.well-known/oauth-protected-resource/mcp", "/.well-known/none", "//healthz", "/healthz/", "/dl/../repositories", "/%64l/x", "/dl%2f..%2frepositories",
+		"/", "/none", "/healthz", "/mcp/server-card", "/.well-known/ai-catalog.json",
+		"/.well-known/oauth-protected-resource",
+		"/.well-known/oauth-protected-resource/mcp", "/.well-known/none", "//healthz", "/healthz/",
+		"/dl/../repositories", "/%64l/x", "/dl%2f..%2frepositories",
 	} {
 		list = append(list, plain(http.MethodGet, path))
 	}
-	return append(list, plain(http.MethodPost, "/healthz"), plain(http.MethodOptions, "/mcp"), plain(http.MethodPut, "/raw/hello/main/README.md"))
+	return append(list, plain(http.MethodPost, "/healthz"), plain(http.MethodOptions, "/mcp"),
+		plain(http.MethodPut, "/raw/hello/main/README.md"))
 }
 
 // outcome is what the table has of a reply.
@@ -325,7 +362,8 @@ func (d *doors) outcome(t *testing.T, c *call, sent credentials, values []string
 	for _, challenge := range reply.Header.Values("WWW-Authenticate") {
 		line += "\n      " + strings.NewReplacer(d.url, "http://HOST").Replace(challenge)
 	}
-	if control := reply.Header.Get("Cache-Control"); reply.StatusCode < 300 && control != "no-store" && !strings.HasPrefix(control, "private") &&
+	if control := reply.Header.Get("Cache-Control"); reply.StatusCode < 300 && control != "no-store" &&
+		!strings.HasPrefix(control, "private") &&
 		!slices.Contains(public, strings.SplitN(c.path, "?", 2)[0]) {
 		t.Errorf("%s %s: Cache-Control %q lets others keep it", c.verb, c.path, control)
 	}
@@ -381,8 +419,9 @@ func TestEveryCredentialAtEveryEntrance(t *testing.T) {
 // sessionOf is a session of whoever has the credentials, or the other one.
 func (d *doors) sessionOf(t *testing.T, authorization, other string) string {
 	t.Helper()
-	c := &call{header: plainHeader(), body: []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"` + sessionVersion +
-		`","capabilities":{"resourceStreaming":{}},"clientInfo":{"name":"test","version":"1"}}}`)}
+	c := &call{header: plainHeader(),
+		body: []byte(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"` + sessionVersion +
+			`","capabilities":{"resourceStreaming":{}},"clientInfo":{"name":"test","version":"1"}}}`)}
 	c.header.Set("Authorization", authorization)
 	if id := d.do(t, c).header.Get("Mcp-Session-Id"); id != "" {
 		return id
@@ -448,7 +487,8 @@ func TestASessionIsOfWhoBeganIt(t *testing.T) {
 			t.Errorf("%s: alice's own session: %v", verb, a)
 		}
 		theirs, nobodys := ask(alice, other), ask(invented, other)
-		if theirs.status != http.StatusNotFound || nobodys.status != theirs.status || !bytes.Equal(theirs.body, nobodys.body) {
+		if theirs.status != http.StatusNotFound || nobodys.status != theirs.status ||
+			!bytes.Equal(theirs.body, nobodys.body) {
 			t.Errorf("%s: %v and %v", verb, theirs, nobodys)
 		}
 	}
@@ -469,7 +509,8 @@ func TestWhatLastsEndsWithItsToken(t *testing.T) {
 		"an expired one":  {d.issued(t, nil), func() { d.later.Add(int64(2 * time.Hour)) }},
 	} {
 		events := d.getCall(d.sessionOf(t, c.authorization, ""))
-		listen := d.call(modernVersion, "subscriptions/listen", map[string]any{"notifications": map[string]any{"resourcesListChanged": true}})
+		listen := d.call(modernVersion, "subscriptions/listen",
+			map[string]any{"notifications": map[string]any{"resourcesListChanged": true}})
 		var ended []chan error
 		wait := func(what func() error) {
 			done := make(chan error, 1)
@@ -487,7 +528,8 @@ func TestWhatLastsEndsWithItsToken(t *testing.T) {
 				return errors.Join(err, reply.Body.Close())
 			})
 		}
-		conn, _, err := websocket.Dial(t.Context(), d.url+"/ws", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {c.authorization}}})
+		conn, _, err := websocket.Dial(t.Context(), d.url+"/ws",
+			&websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {c.authorization}}})
 		if err != nil {
 			t.Fatal(err)
 		}

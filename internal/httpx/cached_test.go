@@ -81,7 +81,8 @@ func TestSecondDownloadComesFromTheCache(t *testing.T) {
 		path := "/archive/team/app/main." + string(format) + "?prefix=p/"
 		first := s.good200(t, path)
 		bodies[path] = first.body
-		if want := without.good200(t, path); !bytes.Equal(first.body, want.body) || want.header.Get("ETag") != first.header.Get("ETag") {
+		if want := without.good200(t, path); !bytes.Equal(first.body, want.body) ||
+			want.header.Get("ETag") != first.header.Get("ETag") {
 			t.Errorf("%s: other bytes than without a cache", path)
 		}
 		settle(t, c, int64(i+1))
@@ -107,7 +108,8 @@ func TestSecondDownloadComesFromTheCache(t *testing.T) {
 			t.Errorf("%s: %v", path, a)
 		}
 	}
-	if stats := c.Stats(); stats.Builds != builds || stats.Hits < int64(len(bodies)) || stats.DiskFaults+stats.Failures+stats.Lost != 0 {
+	if stats := c.Stats(); stats.Builds != builds || stats.Hits < int64(len(bodies)) || stats.DiskFaults+stats.Failures+
+		stats.Lost != 0 {
 		t.Errorf("%+v", stats)
 	}
 }
@@ -121,7 +123,8 @@ func TestConditionsAndHeadBuildNothing(t *testing.T) {
 	if head.status != http.StatusOK {
 		t.Fatal(head)
 	}
-	for header, want := range map[string]int{"If-None-Match: " + head.header.Get("ETag"): http.StatusNotModified, `If-Match: "x"`: http.StatusPreconditionFailed} {
+	for header, want := range map[string]int{"If-None-Match: " + head.header.Get("ETag"): http.StatusNotModified,
+		`If-Match: "x"`: http.StatusPreconditionFailed} {
 		if a := s.get(t, path, header); a.status != want {
 			t.Errorf("%s: %v", header, a)
 		}
@@ -145,14 +148,17 @@ func TestRangesOfTheCacheAreThoseOfTheArchive(t *testing.T) {
 		kept++
 		settle(t, c, kept)
 		size := len(whole.body)
-		for _, at := range [][2]int{{0, 1}, {0, size}, {1, size - 1}, {131071, 2}, {131072, 131072}, {size / 3, size / 3}, {size - 1, 1}, {size - 7, 7}} {
-			a := s.get(t, path, fmt.Sprintf("Range: bytes=%d-%d", at[0], at[0]+at[1]-1), "If-Range: "+whole.header.Get("ETag"))
+		for _, at := range [][2]int{{0, 1}, {0, size}, {1, size - 1}, {131071, 2}, {131072, 131072},
+			{size / 3, size / 3}, {size - 1, 1}, {size - 7, 7}} {
+			a := s.get(t, path, fmt.Sprintf("Range: bytes=%d-%d", at[0], at[0]+at[1]-1), "If-Range: "+
+				whole.header.Get("ETag"))
 			if a.status != http.StatusPartialContent || !bytes.Equal(a.body, whole.body[at[0]:at[0]+at[1]]) {
 				t.Errorf("%s %v: %v", path, at, a)
 			}
 			cases++
 		}
-		if a := s.get(t, path, fmt.Sprintf("Range: bytes=%d-", size)); a.status != http.StatusRequestedRangeNotSatisfiable {
+		if a := s.get(t, path,
+			fmt.Sprintf("Range: bytes=%d-", size)); a.status != http.StatusRequestedRangeNotSatisfiable {
 			t.Errorf("%s: %v", path, a)
 		}
 	}
@@ -174,7 +180,8 @@ func TestManyDownloadsBuildOnce(t *testing.T) {
 				bodies[i] = s.get(t, "/archive/team/app/main.tar.zst")
 				return
 			}
-			call := s.call(modernVersion, methodStream, map[string]any{"uri": "repo://team/app/archive/" + s.commit + ".tar.zst"})
+			call := s.call(modernVersion, methodStream, map[string]any{"uri": "repo://team/app/archive/" + s.commit +
+				".tar.zst"})
 			call.header.Set("Accept", "*/*")
 			bodies[i] = s.do(t, call)
 		})
@@ -327,7 +334,8 @@ func (b shelf) follow(t *testing.T, a answer) []byte {
 	if a.status != http.StatusFound || len(a.body) != 0 {
 		t.Fatalf("no redirect: %v", a)
 	}
-	for name, want := range map[string]string{"Referrer-Policy": "no-referrer", "Cache-Control": "no-store", "ETag": "", "Repr-Digest": "", "Last-Modified": "", "Trailer": "", "Accept-Ranges": ""} {
+	for name, want := range map[string]string{"Referrer-Policy": "no-referrer", "Cache-Control": "no-store", "ETag": "",
+		"Repr-Digest": "", "Last-Modified": "", "Trailer": "", "Accept-Ranges": ""} {
 		if got := a.header.Get(name); got != want {
 			t.Errorf("%s is %q", name, got)
 		}
@@ -352,14 +360,16 @@ func TestWholeObjectsAreRedirectedTo(t *testing.T) {
 	path := "/archive/team/app/main.tar.gz"
 	s, want := b.filled(t, targetOptions{}, path)
 	log := &journal{}
-	options := targetOptions{http: httpx.Options{Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))}}
+	options := targetOptions{
+		http: httpx.Options{Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))}}
 	other := s.elsewhere(t, options, b.objects(b.Bucket))
 	first := other.get(t, path)
 	if got := b.follow(t, first); !bytes.Equal(got, want) {
 		t.Errorf("%d bytes of %d", len(got), len(want))
 	}
 	log.waitFor(t, "status=302")
-	if location := first.header.Get("Location"); strings.Contains(log.String(), "signature") || strings.Contains(log.String(), location) {
+	if location := first.header.Get("Location"); strings.Contains(log.String(), "signature") ||
+		strings.Contains(log.String(), location) {
 		t.Errorf("the log has the address: %s", log.String())
 	}
 	call := other.call(modernVersion, methodStream, map[string]any{"uri": "repo://team/app/archive/main.tar.gz"})
@@ -371,13 +381,16 @@ func TestWholeObjectsAreRedirectedTo(t *testing.T) {
 	if a := other.do(t, call); a.reason != "too_large" || a.header.Get("Location") != "" {
 		t.Errorf("too large: %v", a)
 	}
-	if a := other.get(t, path, "If-None-Match: "+other.fetch(t, http.MethodHead, path).header.Get("ETag")); a.status != http.StatusNotModified {
+	if a := other.get(t, path, "If-None-Match: "+
+		other.fetch(t, http.MethodHead, path).header.Get("ETag")); a.status != http.StatusNotModified {
 		t.Errorf("304: %v", a)
 	}
-	if a := other.get(t, path, "Range: bytes=10-99"); a.status != http.StatusPartialContent || !bytes.Equal(a.body, want[10:100]) {
+	if a := other.get(t, path, "Range: bytes=10-99"); a.status != http.StatusPartialContent ||
+		!bytes.Equal(a.body, want[10:100]) {
 		t.Errorf("a range: %v", a)
 	}
-	if a := other.fetch(t, http.MethodHead, path); a.status != http.StatusOK || a.header.Get("Content-Length") != strconv.Itoa(len(want)) {
+	if a := other.fetch(t, http.MethodHead, path); a.status != http.StatusOK ||
+		a.header.Get("Content-Length") != strconv.Itoa(len(want)) {
 		t.Errorf("HEAD: %v %v", a, a.header)
 	}
 }
@@ -416,7 +429,8 @@ func TestSingleUseLinksAreNotRedirected(t *testing.T) {
 	if first.status != http.StatusOK || !bytes.Equal(first.body, want) {
 		t.Fatalf("%v, %d bytes of %d", first, len(first.body), len(want))
 	}
-	if rest := other.get(t, path, "Range: bytes=100-", "If-Range: "+first.header.Get("ETag")); rest.status != http.StatusPartialContent || !bytes.Equal(rest.body, want[100:]) {
+	if rest := other.get(t, path, "Range: bytes=100-", "If-Range: "+
+		first.header.Get("ETag")); rest.status != http.StatusPartialContent || !bytes.Equal(rest.body, want[100:]) {
 		t.Errorf("resumed: %v", rest)
 	}
 	if a := other.get(t, path); a.status != http.StatusNotFound || a.header.Get("Location") != "" {
@@ -441,7 +455,8 @@ func TestSingleUseLinksAreNotRedirected(t *testing.T) {
 	if a := other.do(t, ask); a.status != http.StatusOK || !bytes.Equal(a.body, want) {
 		t.Errorf("direct: %v", a)
 	}
-	if a := other.do(t, other.call(modernVersion, "server/discover", nil)); !strings.Contains(string(a.body), `"modes":["direct","redirect","downloadUrl"]`) {
+	if a := other.do(t, other.call(modernVersion, "server/discover", nil)); !strings.Contains(string(a.body),
+		`"modes":["direct","redirect","downloadUrl"]`) {
 		t.Errorf("modes: %v", a)
 	}
 }

@@ -46,17 +46,23 @@ func (r *record) await(t *testing.T, requests int) string {
 
 // secretHeaders carry what lets somebody act as another.
 var secretHeaders = []string{
-	"Authorization", "Proxy-Authorization", "Cookie", "Mcp-Session-Id", "If-Range", "If-Match", "If-None-Match", "Last-Event-ID", "X-Api-Key",
+	"Authorization", "Proxy-Authorization", "Cookie", "Mcp-Session-Id", "If-Range", "If-Match", "If-None-Match",
+	"Last-Event-ID", "X-Api-Key",
 	"X-Amz-Security-Token", "Referer",
 }
 
 // loggedRoutes are one request for each route, with others that are refused.
 var loggedRoutes = []struct{ verb, path string }{
-	{http.MethodGet, "/"}, {http.MethodGet, "/healthz"}, {http.MethodGet, "/repositories"}, {http.MethodGet, "/repositories/"},
-	{http.MethodGet, "/refs/hello"}, {http.MethodGet, "/raw/hello/main/README.md"}, {http.MethodHead, "/raw/hello/main/README.md"},
-	{http.MethodGet, "/archive/hello/main.tar.gz"}, {http.MethodHead, "/archive/hello/main.tar"}, {http.MethodGet, "/raw/none/main/x"},
-	{http.MethodGet, "/raw/hello/main/none"}, {http.MethodGet, "/mcp"}, {http.MethodDelete, "/mcp"}, {http.MethodPost, "/mcp"},
-	{http.MethodGet, "/ws"}, {http.MethodGet, "/none"}, {http.MethodPut, "/mcp"}, {http.MethodOptions, "/mcp"}, {http.MethodGet, "/dl/none"},
+	{http.MethodGet, "/"}, {http.MethodGet, "/healthz"}, {http.MethodGet, "/repositories"},
+	{http.MethodGet, "/repositories/"},
+	{http.MethodGet, "/refs/hello"}, {http.MethodGet, "/raw/hello/main/README.md"},
+	{http.MethodHead, "/raw/hello/main/README.md"},
+	{http.MethodGet, "/archive/hello/main.tar.gz"}, {http.MethodHead, "/archive/hello/main.tar"},
+	{http.MethodGet, "/raw/none/main/x"},
+	{http.MethodGet, "/raw/hello/main/none"}, {http.MethodGet, "/mcp"}, {http.MethodDelete, "/mcp"},
+	{http.MethodPost, "/mcp"},
+	{http.MethodGet, "/ws"}, {http.MethodGet, "/none"}, {http.MethodPut, "/mcp"}, {http.MethodOptions, "/mcp"},
+	{http.MethodGet, "/dl/none"},
 }
 
 // Nothing that lets a reader of the log act as a client is in it, whatever the
@@ -66,7 +72,8 @@ func TestSecretsAreNotLogged(t *testing.T) {
 	logged := &record{}
 	s := newTarget(t, targetOptions{
 		links: newLinks(t).linking(t),
-		http:  httpx.Options{Logger: slog.New(slog.NewJSONHandler(logged, &slog.HandlerOptions{Level: slog.LevelDebug}))},
+		http: httpx.Options{Logger: slog.New(slog.NewJSONHandler(logged,
+			&slog.HandlerOptions{Level: slog.LevelDebug}))},
 	})
 	secrets := make(map[string]string) // what it is, by its text
 	for version, session := range s.sessions {
@@ -85,15 +92,19 @@ func TestSecretsAreNotLogged(t *testing.T) {
 	}
 	for _, route := range loggedRoutes {
 		for _, name := range secretHeaders {
-			ask(&call{verb: route.verb, path: route.path, header: http.Header{name: {`"` + canary(name+" of "+route.path) + `"`}}})
+			ask(&call{verb: route.verb, path: route.path,
+				header: http.Header{name: {`"` + canary(name+" of "+route.path) + `"`}}})
 		}
-		for _, form := range []string{"?token=%s", "?X-Amz-Signature=%s&prefix=x/", "?prefix=a/&sig=%s", "?%s", "?access_token=%[1]s&prefix=b/&code=%[1]s"} {
+		for _, form := range []string{"?token=%s", "?X-Amz-Signature=%s&prefix=x/", "?prefix=a/&sig=%s", "?%s",
+			"?access_token=%[1]s&prefix=b/&code=%[1]s"} {
 			ask(&call{verb: route.verb, path: route.path + fmt.Sprintf(form, canary(form+" of "+route.path))})
 		}
 	}
 	for scheme, form := range map[string]func(string) string{
-		"Bearer": func(token string) string { return "Bearer " + token }, "Basic": func(token string) string { return basic(token, token) },
-		"a scheme": func(token string) string { return token + " x" }, "two words": func(token string) string { return "Bearer x " + token },
+		"Bearer":    func(token string) string { return "Bearer " + token },
+		"Basic":     func(token string) string { return basic(token, token) },
+		"a scheme":  func(token string) string { return token + " x" },
+		"two words": func(token string) string { return "Bearer x " + token },
 	} {
 		for _, route := range loggedRoutes {
 			token := canary(scheme + " of " + route.path)
@@ -103,7 +114,8 @@ func TestSecretsAreNotLogged(t *testing.T) {
 	}
 	// Sessions and links that are good.
 	ask(s.call(sessionVersion, "ping", nil))
-	for _, form := range []string{"/dl/%s", "//dl/%s", "/dl/%s/", "/dl/%s?x", "/dl/%s/file.tar", "/prefix/dl/%s", "/DL/%s"} {
+	for _, form := range []string{"/dl/%s", "//dl/%s", "/dl/%s/", "/dl/%s?x", "/dl/%s/file.tar", "/prefix/dl/%s",
+		"/DL/%s"} {
 		link := at(t, s.downloadURL(t, modernVersion, "repo://hello/archive/main.tar"))
 		requests++
 		token := strings.TrimPrefix(link, "/dl/")
@@ -114,9 +126,10 @@ func TestSecretsAreNotLogged(t *testing.T) {
 			secrets[mark] = "the right to go on with a download"
 		}
 	}
-	conn, _, err := websocket.Dial(t.Context(), s.url+"/ws?token="+canary("the query of a WebSocket"), &websocket.DialOptions{
-		HTTPHeader: http.Header{"Authorization": {"Bearer " + canary("Authorization of a WebSocket")}},
-	})
+	conn, _, err := websocket.Dial(t.Context(), s.url+"/ws?token="+canary("the query of a WebSocket"),
+		&websocket.DialOptions{
+			HTTPHeader: http.Header{"Authorization": {"Bearer " + canary("Authorization of a WebSocket")}},
+		})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +154,8 @@ func TestTokensAreNotLogged(t *testing.T) {
 	t.Parallel()
 	logged := &record{}
 	d := newDoors(t, targetOptions{
-		http: httpx.Options{Logger: slog.New(slog.NewJSONHandler(logged, &slog.HandlerOptions{Level: slog.LevelDebug}))},
+		http: httpx.Options{Logger: slog.New(slog.NewJSONHandler(logged,
+			&slog.HandlerOptions{Level: slog.LevelDebug}))},
 	})
 	secrets := make(map[string]string)
 	requests := len(d.sessions)
@@ -171,7 +185,8 @@ func TestTokensAreNotLogged(t *testing.T) {
 	for name, token := range d.static {
 		secrets[token] = name
 	}
-	conn, _, err := websocket.Dial(t.Context(), d.url+"/ws", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {d.alice()}}})
+	conn, _, err := websocket.Dial(t.Context(), d.url+"/ws",
+		&websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {d.alice()}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,8 +200,10 @@ func TestTokensAreNotLogged(t *testing.T) {
 		}
 	}
 	for _, want := range []string{
-		`"principal":"token:alice"`, `"principal":"oauth:alice"`, `"denied":"the token is not valid: the token bob has expired"`,
-		`"denied":"the token is not valid: no such token"`, `"denied":"there are no credentials"`, `"rpc":"resources/read"`,
+		`"principal":"token:alice"`, `"principal":"oauth:alice"`,
+		`"denied":"the token is not valid: the token bob has expired"`,
+		`"denied":"the token is not valid: no such token"`, `"denied":"there are no credentials"`,
+		`"rpc":"resources/read"`,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the log lacks %s", want)
@@ -196,7 +213,8 @@ func TestTokensAreNotLogged(t *testing.T) {
 		t.Errorf("%d secrets were tried", len(secrets))
 	}
 	for line := range strings.Lines(text) {
-		if strings.Contains(line, `"path":"/ws"`) && strings.Contains(line, methodRead) && !strings.Contains(line, "token:alice") {
+		if strings.Contains(line, `"path":"/ws"`) && strings.Contains(line, methodRead) &&
+			!strings.Contains(line, "token:alice") {
 			t.Errorf("a message over WebSocket is nobody's: %s", line)
 		}
 	}

@@ -81,7 +81,8 @@ func TestTheCardSaysWhatTheProtocolSays(t *testing.T) {
 	var discovered struct {
 		Result struct{ SupportedVersions []string }
 	}
-	if a := s.do(t, s.call(modernVersion, "server/discover", map[string]any{})); json.Unmarshal(a.body, &discovered) != nil {
+	if a := s.do(t, s.call(modernVersion, "server/discover", map[string]any{})); json.Unmarshal(a.body,
+		&discovered) != nil {
 		t.Fatal(a)
 	}
 	for _, version := range discovered.Result.SupportedVersions {
@@ -114,7 +115,8 @@ func TestTheCatalogLeadsToTheCard(t *testing.T) {
 			t.Fatalf("%v: %+v", answer, catalog)
 		}
 		found := s.get(t, strings.TrimPrefix(catalog.Entries[0].URL, base))
-		if earlier := s.get(t, earlierCardURL); found.status != http.StatusOK || !bytes.Equal(earlier.body, found.body) {
+		if earlier := s.get(t, earlierCardURL); found.status != http.StatusOK ||
+			!bytes.Equal(earlier.body, found.body) {
 			t.Errorf("%v; at the earlier place %v", found, earlier)
 		}
 		var c card
@@ -153,7 +155,8 @@ func TestCardsAreGuardedAsOtherRoutes(t *testing.T) {
 				t.Errorf("%s with %s: %v", path, header, a)
 			}
 		}
-		if a := s.get(t, path, "Origin: https://ide.example"); a.header.Get("Access-Control-Allow-Origin") != "https://ide.example" ||
+		if a := s.get(t, path, "Origin: https://ide.example"); a.header.Get(
+			"Access-Control-Allow-Origin") != "https://ide.example" ||
 			!strings.Contains(a.header.Get("Access-Control-Expose-Headers"), "ETag") {
 			t.Errorf("%s for a page: %v", path, a)
 		}

@@ -29,7 +29,8 @@ type listener struct {
 // listeners are one client of each era, both subscribed to the same.
 func (s *site) listeners(uris ...string) []listener {
 	s.t.Helper()
-	modern := s.modern("subscriptions/listen", map[string]any{"notifications": map[string]any{"resourceSubscriptions": uris, "resourcesListChanged": true}})
+	modern := s.modern("subscriptions/listen",
+		map[string]any{"notifications": map[string]any{"resourceSubscriptions": uris, "resourcesListChanged": true}})
 	modernEvents := events(modern)
 	if ack := <-modernEvents; !strings.Contains(ack, "acknowledged") {
 		s.t.Fatalf("first event: %s", ack)
@@ -56,7 +57,8 @@ func (s *site) listeners(uris ...string) []listener {
 
 func (s *site) subscribe(session http.Header, uri string) string {
 	s.t.Helper()
-	return text(s.t, s.post(session, map[string]any{"jsonrpc": "2.0", "id": 2, "method": "resources/subscribe", "params": map[string]any{"uri": uri}}))
+	return text(s.t, s.post(session, map[string]any{"jsonrpc": "2.0", "id": 2, "method": "resources/subscribe",
+		"params": map[string]any{"uri": uri}}))
 }
 
 // until counts notifications, by URI or method and without pings, up to the one that is wanted.
@@ -123,27 +125,34 @@ var moves = []struct {
 		p.push("main")
 	}, []string{watchedBranch, watchedArchive}},
 	{"push to another file of the folder", func(p pushed) {
-		p.source.Commit("main", gittest.Regular("src/a.go", "2"), gittest.Regular("src/c.go", "2"), gittest.Regular("doc/b", "2"))
+		p.source.Commit("main", gittest.Regular("src/a.go", "2"), gittest.Regular("src/c.go", "2"),
+			gittest.Regular("doc/b", "2"))
 		p.push("main")
 	}, []string{watchedBranch, watchedFolder, watchedArchive}},
 	{"pack-refs", func(p pushed) { p.mirror.Git("pack-refs", "--all") }, nil},
 	{"repack", func(p pushed) { p.mirror.Git("repack", "-adq") }, nil},
 	{"gc", func(p pushed) { p.mirror.Git("gc", "--quiet", "--prune=now") }, nil},
-	{"fetch of nothing", func(p pushed) { p.mirror.Git("fetch", "--quiet", p.source.Dir, "+refs/heads/main:refs/heads/main") }, nil},
+	{"fetch of nothing",
+		func(p pushed) { p.mirror.Git("fetch", "--quiet", p.source.Dir, "+refs/heads/main:refs/heads/main") }, nil},
 	{"fetch", func(p pushed) {
-		p.source.Commit("main", gittest.Executable("src/a.go", "2"), gittest.Regular("src/c.go", "2"), gittest.Regular("doc/b", "2"))
+		p.source.Commit("main", gittest.Executable("src/a.go", "2"), gittest.Regular("src/c.go", "2"),
+			gittest.Regular("doc/b", "2"))
 		p.mirror.Git("fetch", "--quiet", p.source.Dir, "+refs/heads/*:refs/heads/*")
 	}, []string{watchedBranch, watchedFile, watchedFolder, watchedArchive}},
-	{"forced push", func(p pushed) { p.push("--force", "main~1:refs/heads/main") }, []string{watchedBranch, watchedFile, watchedFolder, watchedArchive}},
+	{"forced push", func(p pushed) { p.push("--force", "main~1:refs/heads/main") },
+		[]string{watchedBranch, watchedFile, watchedFolder, watchedArchive}},
 	{"new tag", func(p pushed) { p.push("main:refs/tags/v1") }, []string{watchedTag}},
 	{"moved tag", func(p pushed) { p.push("--force", "main~2:refs/tags/v1") }, []string{watchedTag}},
 	{"deleted tag", func(p pushed) { p.push(":refs/tags/v1") }, []string{watchedTag}},
 	{"new branch in a new folder", func(p pushed) { p.push("main:refs/heads/dir/fork") }, []string{watchedFork}},
-	{"branch in place of the folder", func(p pushed) { p.push(":refs/heads/dir/fork"); p.push("main:refs/heads/dir") }, []string{watchedFork}},
-	{"folder in place of the branch", func(p pushed) { p.push(":refs/heads/dir"); p.push("main:refs/heads/dir/fork") }, []string{watchedFork}},
+	{"branch in place of the folder", func(p pushed) { p.push(":refs/heads/dir/fork"); p.push("main:refs/heads/dir") },
+		[]string{watchedFork}},
+	{"folder in place of the branch", func(p pushed) { p.push(":refs/heads/dir"); p.push("main:refs/heads/dir/fork") },
+		[]string{watchedFork}},
 	{"pack-refs of all that is loose", func(p pushed) { p.mirror.Git("pack-refs", "--all", "--prune") }, nil},
 	{"deleted packed branch", func(p pushed) { p.push(":refs/heads/dir/fork") }, []string{watchedFork}},
-	{"another default branch", func(p pushed) { p.mirror.Git("symbolic-ref", "HEAD", "refs/heads/other") }, []string{watchedFolder}},
+	{"another default branch", func(p pushed) { p.mirror.Git("symbolic-ref", "HEAD", "refs/heads/other") },
+		[]string{watchedFolder}},
 }
 
 func TestSubscribersHearOfWhatMovedAndOfNothingElse(t *testing.T) {
@@ -155,7 +164,8 @@ func TestSubscribersHearOfWhatMovedAndOfNothingElse(t *testing.T) {
 			p.source.Commit("main", gittest.Regular("src/a.go", "1"), gittest.Regular("doc/b", "1"))
 			p.source.Commit("other", gittest.Regular("src/other", "1"))
 			p.push("main", "other")
-			clients := s.listeners(watchedBranch, watchedTag, watchedFile, watchedFolder, watchedArchive, watchedFork, canary)
+			clients := s.listeners(watchedBranch, watchedTag, watchedFile, watchedFolder, watchedArchive, watchedFork,
+				canary)
 			// Started after the first subscriptions: those must be found.
 			stop := s.watch()
 			defer stop()
@@ -248,7 +258,8 @@ func TestListChangesAreNotified(t *testing.T) {
 	clients := s.listeners("repo://first", late)
 	const listChanged = "notifications/resources/list_changed"
 	// One that did not ask.
-	silent := s.modern("subscriptions/listen", map[string]any{"notifications": map[string]any{"resourceSubscriptions": []string{late}}})
+	silent := s.modern("subscriptions/listen",
+		map[string]any{"notifications": map[string]any{"resourceSubscriptions": []string{late}}})
 	defer func() { _ = silent.Body.Close() }()
 	silentEvents := events(silent)
 	<-silentEvents
@@ -319,19 +330,24 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 	if reply := s.subscribe(session, uri(0)); !strings.Contains(reply, `"result"`) {
 		t.Errorf("the same again: %s", reply)
 	}
-	if reply := s.subscribe(session, uri(4)); !strings.Contains(reply, `"code":-32000`) || !strings.Contains(reply, `"reason":"too_many_subscriptions"`) || !strings.Contains(reply, "may watch 3 resources") {
+	if reply := s.subscribe(session, uri(4)); !strings.Contains(reply, `"code":-32000`) ||
+		!strings.Contains(reply, `"reason":"too_many_subscriptions"`) ||
+		!strings.Contains(reply, "may watch 3 resources") {
 		t.Errorf("one too many for a session: %s", reply)
 	}
 	// Two are left for the others of this address, which has a half of all. The
 	// acknowledgement says so.
-	modern := s.modern("subscriptions/listen", map[string]any{"notifications": map[string]any{"resourceSubscriptions": []string{uri(7), "repo://repo/../x", uri(8), uri(9), uri(8)}}})
+	modern := s.modern("subscriptions/listen",
+		map[string]any{"notifications": map[string]any{"resourceSubscriptions": []string{uri(7), "repo://repo/../x",
+			uri(8), uri(9), uri(8)}}})
 	stream := events(modern)
 	ack := <-stream
 	if !strings.Contains(ack, fmt.Sprintf(`"resourceSubscriptions":[%q,%q,%q]`, uri(7), uri(8), uri(8))) {
 		t.Errorf("acknowledgement: %s", ack)
 	}
 	second := s.initialize()
-	if reply := s.subscribe(second, uri(0)); !strings.Contains(reply, "All clients of your address together watch 5 resources") {
+	if reply := s.subscribe(second, uri(0)); !strings.Contains(reply,
+		"All clients of your address together watch 5 resources") {
 		t.Errorf("one too many for an address: %s", reply)
 	}
 	_ = modern.Body.Close() // ends the stream, which gives two back
@@ -345,7 +361,8 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
-	unsubscribe := text(t, s.post(session, map[string]any{"jsonrpc": "2.0", "id": 3, "method": "resources/unsubscribe", "params": map[string]any{"uri": uri(0)}}))
+	unsubscribe := text(t, s.post(session, map[string]any{"jsonrpc": "2.0", "id": 3, "method": "resources/unsubscribe",
+		"params": map[string]any{"uri": uri(0)}}))
 	if reply := s.subscribe(session, uri(5)); !strings.Contains(reply, `"result"`) {
 		t.Errorf("after unsubscribing (%s): %s", unsubscribe, reply)
 	}
@@ -355,13 +372,16 @@ func TestMalformedURIsCannotBeSubscribedTo(t *testing.T) {
 	s := serve(t)
 	s.repo("repo").Commit("main", gittest.Regular("a", "1"))
 	session := s.initialize()
-	for _, uri := range []string{"repo://repo/../x", "repo://%zz", "repo://repo/archive/main.tar.gz?colour=red", "repo://repo/archive/main.tar.gz?strip=/x"} {
-		if reply := s.subscribe(session, uri); !strings.Contains(reply, `"code":-32602`) || !strings.Contains(reply, `"reason":"invalid_uri"`) {
+	for _, uri := range []string{"repo://repo/../x", "repo://%zz", "repo://repo/archive/main.tar.gz?colour=red",
+		"repo://repo/archive/main.tar.gz?strip=/x"} {
+		if reply := s.subscribe(session, uri); !strings.Contains(reply, `"code":-32602`) ||
+			!strings.Contains(reply, `"reason":"invalid_uri"`) {
 			t.Errorf("%s: %s", uri, reply)
 		}
 	}
 	// What is not there may come; whether it is must not show.
-	for _, uri := range []string{"repo://nothing", "repo://repo/refs/heads/none", "repo://repo/nosuchkind", "https://example.com/x"} {
+	for _, uri := range []string{"repo://nothing", "repo://repo/refs/heads/none", "repo://repo/nosuchkind",
+		"https://example.com/x"} {
 		if reply := s.subscribe(session, uri); !strings.Contains(reply, `"result":{}`) {
 			t.Errorf("%s: %s", uri, reply)
 		}

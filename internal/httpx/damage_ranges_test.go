@@ -28,17 +28,21 @@ type damagedMirrors struct {
 // one that is held, and archives with all of them.
 var rangedRoutes = []string{
 	"/raw/m/main/noise.bin", "/raw/m/main/grown.bin", "/raw/m/main/half.txt", "/raw/m/main/z/small.txt",
-	"/archive/m/main.tar", "/archive/m/main.tar?prefix=p/", "/archive/m/main.tar.gz", "/archive/m/main.tar.zst", "/archive/m/main.zip",
+	"/archive/m/main.tar", "/archive/m/main.tar?prefix=p/", "/archive/m/main.tar.gz", "/archive/m/main.tar.zst",
+	"/archive/m/main.zip",
 }
 
 func newDamagedMirrors(t *testing.T) *damagedMirrors {
 	t.Helper()
-	d := &damagedMirrors{sound: gittest.At(t, filepath.Join(t.TempDir(), "m.git")), random: rand.New(rand.NewPCG(4, 11)), whole: make(map[string][]byte)}
+	d := &damagedMirrors{sound: gittest.At(t, filepath.Join(t.TempDir(), "m.git")),
+		random: rand.New(rand.NewPCG(4, 11)), whole: make(map[string][]byte)}
 	noise := gittest.Noise(6 << 20)
 	files := func(grown string, round int) []gittest.File {
 		return []gittest.File{
-			gittest.Regular("a/first.txt", strings.Repeat("first\n", 100)), gittest.Regular("grown.bin", grown), gittest.Regular("half.txt", gittest.Text(rand.New(rand.NewPCG(1, 2)), 20_000)),
-			gittest.Regular("noise.bin", noise[:9<<19]), gittest.Regular("z/other.txt", noise[1000:3000]), gittest.Regular("z/small.txt", fmt.Sprint(round, noise[:2000])),
+			gittest.Regular("a/first.txt", strings.Repeat("first\n", 100)), gittest.Regular("grown.bin", grown),
+			gittest.Regular("half.txt", gittest.Text(rand.New(rand.NewPCG(1, 2)), 20_000)),
+			gittest.Regular("noise.bin", noise[:9<<19]), gittest.Regular("z/other.txt", noise[1000:3000]),
+			gittest.Regular("z/small.txt", fmt.Sprint(round, noise[:2000])),
 		}
 	}
 	d.sound.Commit("main", files(noise[3<<20:4<<20], 1)...)
@@ -106,44 +110,51 @@ func (d *damagedMirrors) damages(t *testing.T) []damage {
 	bit := func() byte { return 1 << d.random.IntN(8) }
 	for i := range gittest.Volume(8, 80) {
 		at, bit := 12+(size-32)*i/gittest.Volume(8, 80)+d.random.IntN(1000), bit()
-		all = append(all, damage{fmt.Sprintf("bit %d of %d of the pack", bit, at), func(t *testing.T, repo *gittest.Repo) {
-			flip(t, file(t, repo, "objects/pack/*.pack"), min(at, size-21), bit)
-		}})
+		all = append(all, damage{fmt.Sprintf("bit %d of %d of the pack", bit, at),
+			func(t *testing.T, repo *gittest.Repo) {
+				flip(t, file(t, repo, "objects/pack/*.pack"), min(at, size-21), bit)
+			}})
 	}
 	blobs := d.blobs()
 	for path, at := range d.offsets(t) {
 		bit := bit()
-		all = append(all, damage{fmt.Sprintf("bit %d of the header of %s", bit, path), func(t *testing.T, repo *gittest.Repo) {
-			flip(t, file(t, repo, "objects/pack/*.pack"), at, bit)
-		}})
-		all = append(all, damage{fmt.Sprintf("a bit of the length of %s", path), func(t *testing.T, repo *gittest.Repo) {
-			flip(t, file(t, repo, "objects/pack/*.pack"), at+1, 1)
-		}})
+		all = append(all, damage{fmt.Sprintf("bit %d of the header of %s", bit, path),
+			func(t *testing.T, repo *gittest.Repo) {
+				flip(t, file(t, repo, "objects/pack/*.pack"), at, bit)
+			}})
+		all = append(all, damage{fmt.Sprintf("a bit of the length of %s", path),
+			func(t *testing.T, repo *gittest.Repo) {
+				flip(t, file(t, repo, "objects/pack/*.pack"), at+1, 1)
+			}})
 	}
-	for _, pair := range [][2]string{{"a/first.txt", "z/small.txt"}, {"noise.bin", "half.txt"}, {"z/other.txt", "z/small.txt"}, {"grown.bin", "noise.bin"}, {"a/first.txt", "half.txt"}} {
-		all = append(all, damage{fmt.Sprint("swapped ", pair), func(_ *testing.T, repo *gittest.Repo) { repo.SwapOffsets(blobs[pair[0]], blobs[pair[1]]) }})
+	for _, pair := range [][2]string{{"a/first.txt", "z/small.txt"}, {"noise.bin", "half.txt"},
+		{"z/other.txt", "z/small.txt"}, {"grown.bin", "noise.bin"}, {"a/first.txt", "half.txt"}} {
+		all = append(all,
+			damage{fmt.Sprint("swapped ", pair),
+				func(_ *testing.T, repo *gittest.Repo) { repo.SwapOffsets(blobs[pair[0]], blobs[pair[1]]) }})
 	}
 	for path, id := range blobs {
 		share, bit := d.random.Float64(), bit()
-		all = append(all, damage{fmt.Sprintf("bit %d of loose %s at %.2f", bit, path, share), func(t *testing.T, repo *gittest.Repo) {
-			pack := file(t, repo, "objects/pack/*.pack")
-			content, err := os.ReadFile(pack)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, name := range []string{pack, file(t, repo, "objects/pack/*.idx")} {
-				if err := os.Remove(name); err != nil {
+		all = append(all, damage{fmt.Sprintf("bit %d of loose %s at %.2f", bit, path, share),
+			func(t *testing.T, repo *gittest.Repo) {
+				pack := file(t, repo, "objects/pack/*.pack")
+				content, err := os.ReadFile(pack)
+				if err != nil {
 					t.Fatal(err)
 				}
-			}
-			repo.GitInput(content, "unpack-objects", "-q")
-			loose := file(t, repo, filepath.Join("objects", id[:2], id[2:]))
-			info, err := os.Stat(loose)
-			if err != nil {
-				t.Fatal(err)
-			}
-			flip(t, loose, int(float64(info.Size())*share), bit)
-		}})
+				for _, name := range []string{pack, file(t, repo, "objects/pack/*.idx")} {
+					if err := os.Remove(name); err != nil {
+						t.Fatal(err)
+					}
+				}
+				repo.GitInput(content, "unpack-objects", "-q")
+				loose := file(t, repo, filepath.Join("objects", id[:2], id[2:]))
+				info, err := os.Stat(loose)
+				if err != nil {
+					t.Fatal(err)
+				}
+				flip(t, loose, int(float64(info.Size())*share), bit)
+			}})
 	}
 	return all
 }
@@ -201,7 +212,8 @@ func (o *outcomes) judge(t *testing.T, what string, a answer, status int, span s
 		o.refused++
 	case !bytes.HasPrefix(want, a.body) || a.status != status || a.header.Get("Content-Range") != span:
 		o.wrong++
-		t.Errorf("%s: %d, range %q, %d bytes that are others, %v", what, a.status, a.header.Get("Content-Range"), len(a.body), a.err)
+		t.Errorf("%s: %d, range %q, %d bytes that are others, %v", what, a.status, a.header.Get("Content-Range"),
+			len(a.body), a.err)
 	case a.err != nil:
 		o.aborted++ // after right bytes, which may be gone on from
 	case len(a.body) != len(want):
@@ -236,7 +248,9 @@ func (d *damagedMirrors) attack(t *testing.T, o *outcomes, number int, damage da
 				return
 			}
 			span := fmt.Sprintf("bytes %d-%d/%d", first, last, n)
-			o.judge(t, damage.name+": "+span+" of "+path, s.get(t, path, fmt.Sprintf("Range: bytes=%d-%d", first, last)), http.StatusPartialContent, span, whole[first:last+1])
+			o.judge(t, damage.name+": "+span+" of "+path,
+				s.get(t, path, fmt.Sprintf("Range: bytes=%d-%d", first,
+					last)), http.StatusPartialContent, span, whole[first:last+1])
 		}
 		part(0, 0, n/3)
 		part(1, n/2, n/2+10)
@@ -254,9 +268,11 @@ func (d *damagedMirrors) attack(t *testing.T, o *outcomes, number int, damage da
 			continue
 		}
 		rest := s.get(t, path, fmt.Sprintf("Range: bytes=%d-", len(a.body)), "If-Range: "+a.header.Get("Etag"))
-		if rest.err != nil || rest.status != http.StatusPartialContent || !bytes.Equal(append(a.body, rest.body...), d.whole[path]) {
+		if rest.err != nil || rest.status != http.StatusPartialContent || !bytes.Equal(append(a.body, rest.body...),
+			d.whole[path]) {
 			o.wrong++
-			t.Errorf("%s: %s was aborted after %d bytes, and goes on with %d and %d others, %v", damage.name, path, len(a.body), rest.status, len(rest.body), rest.err)
+			t.Errorf("%s: %s was aborted after %d bytes, and goes on with %d and %d others, %v", damage.name, path,
+				len(a.body), rest.status, len(rest.body), rest.err)
 			continue
 		}
 		o.right++

@@ -38,7 +38,8 @@ func TestArchiveWithABaseSaysWhichOneItIs(t *testing.T) {
 		response := s.modern("resources/stream", map[string]any{"uri": c.uri})
 		content := text(t, response)
 		immutable := strings.Contains(response.Header.Get("Cache-Control"), "immutable")
-		if response.StatusCode != http.StatusOK || response.Header.Get("Mcp-Resource-Uri") != c.uri || response.Header.Get("Content-Location") != c.canonical || immutable != c.immutable {
+		if response.StatusCode != http.StatusOK || response.Header.Get("Mcp-Resource-Uri") != c.uri ||
+			response.Header.Get("Content-Location") != c.canonical || immutable != c.immutable {
 			t.Errorf("%s: %d %v", c.uri, response.StatusCode, response.Header)
 		}
 		if c.canonical == delta != strings.Contains(content, ".repomcp/manifest.json") {
@@ -56,7 +57,8 @@ func TestFullArchiveNeededIsSaidBeforeTheFirstByte(t *testing.T) {
 		for _, method := range []string{"resources/stream", "resources/read"} {
 			response := s.modern(method, map[string]any{"uri": "repo://repo/archive/main.tar?base=" + base})
 			reply := text(t, response)
-			for _, want := range []string{`"code":-32602`, `"reason":"full_needed"`, `"cause":"` + reason + `"`, "fallback=full"} {
+			for _, want := range []string{`"code":-32602`, `"reason":"full_needed"`, `"cause":"` + reason + `"`,
+				"fallback=full"} {
 				if !strings.Contains(reply, want) {
 					t.Errorf("%s, base %s: no %s in %s", method, base, want, describe(response, reply))
 				}

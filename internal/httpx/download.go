@@ -313,7 +313,8 @@ func askedRange(r *http.Request, content *resources.Content) (byteRange, bool) {
 
 func validatorsOf(content *resources.Content) validators {
 	return validators{
-		etag: entityTag(content), modified: lastModified(content, time.Now()), pinned: content.Immutable && !content.Weak,
+		etag: entityTag(content), modified: lastModified(content, time.Now()),
+		pinned: content.Immutable && !content.Weak,
 	}
 }
 

@@ -75,7 +75,8 @@ func TestDamageMidDownloadIsNeverACleanEnd(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if body := text(t, broken); broken.StatusCode != http.StatusInternalServerError || !strings.Contains(body, "git fsck") {
+	if body := text(t, broken); broken.StatusCode != http.StatusInternalServerError ||
+		!strings.Contains(body, "git fsck") {
 		t.Error(describe(broken, body))
 	}
 }
@@ -96,11 +97,14 @@ func TestDigestFollowsAndIsRemembered(t *testing.T) {
 	path := "/archive/team/app/main.tar.gz"
 	first, trailer := s.fetchTrailer(t, http.MethodGet, path)
 	sum := sha256.Sum256(first.body)
-	if first.header.Get("Content-Length") != "" || first.header.Get("Repr-Digest") != "" || digestOf(t, trailer.Get("Repr-Digest")) != string(sum[:]) {
+	if first.header.Get("Content-Length") != "" || first.header.Get("Repr-Digest") != "" ||
+		digestOf(t, trailer.Get("Repr-Digest")) != string(sum[:]) {
 		t.Errorf("the first time: %v, trailer %v", first.header, trailer)
 	}
 	second, trailer := s.fetchTrailer(t, http.MethodGet, path)
-	if digestOf(t, second.header.Get("Repr-Digest")) != string(sum[:]) || second.header.Get("Content-Length") != strconv.Itoa(len(first.body)) || len(trailer) > 0 || !bytes.Equal(first.body, second.body) {
+	if digestOf(t, second.header.Get("Repr-Digest")) != string(sum[:]) ||
+		second.header.Get("Content-Length") != strconv.Itoa(len(first.body)) || len(trailer) > 0 ||
+		!bytes.Equal(first.body, second.body) {
 		t.Errorf("the second time: %v, trailer %v", second.header, trailer)
 	}
 	part := s.get(t, path, "Range: bytes=3-9")
@@ -121,7 +125,8 @@ func TestDigestFollowsAndIsRemembered(t *testing.T) {
 	path = "/archive/team/app/main.tar"
 	first, trailer = s.fetchTrailer(t, http.MethodGet, path)
 	sum = sha256.Sum256(first.body)
-	if first.header.Get("Content-Length") != strconv.Itoa(len(first.body)) || first.header.Get("Repr-Digest") != "" || len(trailer) > 0 {
+	if first.header.Get("Content-Length") != strconv.Itoa(len(first.body)) || first.header.Get("Repr-Digest") != "" ||
+		len(trailer) > 0 {
 		t.Errorf("the first tar: %v, trailer %v", first.header, trailer)
 	}
 	if a := s.fetch(t, http.MethodHead, path); digestOf(t, a.header.Get("Repr-Digest")) != string(sum[:]) {
@@ -140,7 +145,8 @@ func TestDigestFollowsAndIsRemembered(t *testing.T) {
 func TestDigestFollowsAStream(t *testing.T) {
 	t.Parallel()
 	s := mirrors(t, targetOptions{})
-	response, err := s.open(t.Context(), s.call(modernVersion, methodStream, map[string]any{"uri": "repo://team/app/archive/main.tar.gz"}))
+	response, err := s.open(t.Context(),
+		s.call(modernVersion, methodStream, map[string]any{"uri": "repo://team/app/archive/main.tar.gz"}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +157,8 @@ func TestDigestFollowsAStream(t *testing.T) {
 		t.Errorf("%d bytes, %v, trailer %v", len(content), err, response.Trailer)
 	}
 	// Another name of the same bytes.
-	if a := s.fetch(t, http.MethodHead, "/archive/team/app/"+s.commit+".tgz"); a.header.Get("Content-Length") != strconv.Itoa(len(content)) {
+	if a := s.fetch(t, http.MethodHead, "/archive/team/app/"+s.commit+
+		".tgz"); a.header.Get("Content-Length") != strconv.Itoa(len(content)) {
 		t.Errorf("the plain route afterwards: %v", a.header)
 	}
 }
@@ -186,7 +193,8 @@ func TestDownloadThatNobodyReadsIsDropped(t *testing.T) {
 	})
 	for _, path := range []string{"/raw/big/main/big", "/archive/big/main.tar.gz", "/archive/big/main.tar"} {
 		conn := s.dialSmall(t)
-		if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\nRange: bytes=5-\r\n\r\n", path, s.host); err != nil {
+		if _, err := fmt.Fprintf(conn, "GET %s HTTP/1.1\r\nHost: %s\r\nRange: bytes=5-\r\n\r\n", path,
+			s.host); err != nil {
 			t.Fatal(err)
 		}
 		s.awaitLog(t, logged, path, "msg=request", "outcome=aborted")

@@ -17,13 +17,16 @@ import (
 func TestConditionsOfDownloads(t *testing.T) {
 	t.Parallel()
 	s := mirrors(t, targetOptions{})
-	for _, path := range []string{"/archive/team/app/main.tar", "/archive/team/app/main.tar.gz", "/raw/team/app/main/README.md", "/archive/team/app/" + s.commit + ".tar.gz"} {
+	for _, path := range []string{"/archive/team/app/main.tar", "/archive/team/app/main.tar.gz",
+		"/raw/team/app/main/README.md", "/archive/team/app/" + s.commit + ".tar.gz"} {
 		whole := s.get(t, path)
 		tag, date := whole.header.Get("Etag"), whole.header.Get("Last-Modified")
 		for header, want := range map[string]int{
-			"If-None-Match: " + tag: 304, "If-None-Match: W/" + tag: 304, `If-None-Match: "x", ` + tag: 304, "If-None-Match: *": 304, `If-None-Match: "x"`: 200,
-			"If-Modified-Since: " + date: 304, "If-Modified-Since: Mon, 01 Jan 2001 00:00:00 GMT": 200, "If-Modified-Since: rubbish": 200,
-			"If-Match: " + tag: 200, `If-Match: "x"`: 412, "If-Match: W/" + tag: 412, "If-Match: *": 200,
+			"If-None-Match: " + tag: 304, "If-None-Match: W/" + tag: 304, `If-None-Match: "x", ` + tag: 304,
+			"If-None-Match: *": 304, `If-None-Match: "x"`: 200,
+			"If-Modified-Since: " + date: 304, "If-Modified-Since: Mon, 01 Jan 2001 00:00:00 GMT": 200,
+			"If-Modified-Since: rubbish": 200,
+			"If-Match: " + tag:           200, `If-Match: "x"`: 412, "If-Match: W/" + tag: 412, "If-Match: *": 200,
 			"If-Unmodified-Since: " + date: 200, "If-Unmodified-Since: Mon, 01 Jan 2001 00:00:00 GMT": 412,
 		} {
 			for _, method := range []string{http.MethodGet, http.MethodHead} {
@@ -33,7 +36,9 @@ func TestConditionsOfDownloads(t *testing.T) {
 				}
 				switch want {
 				case http.StatusNotModified:
-					if len(a.body) > 0 || a.header.Get("Etag") != tag || a.header.Get("Cache-Control") != whole.header.Get("Cache-Control") || a.header.Get("Content-Type") != "" || a.header.Get("Repr-Digest") != "" {
+					if len(a.body) > 0 || a.header.Get("Etag") != tag ||
+						a.header.Get("Cache-Control") != whole.header.Get("Cache-Control") ||
+						a.header.Get("Content-Type") != "" || a.header.Get("Repr-Digest") != "" {
 						t.Errorf("%s %s, %s: %v", method, path, header, a.header)
 					}
 				case http.StatusOK:
@@ -50,8 +55,10 @@ func TestHeadHasTheHeadersOfGet(t *testing.T) {
 	t.Parallel()
 	s := mirrors(t, targetOptions{})
 	for _, path := range []string{
-		"/archive/team/app/main.tar", "/archive/team/app/main.tar.gz", "/raw/team/app/main/README.md", "/raw/team/app/main/page.html", "/raw/team/app/main/empty",
-		"/raw/team/app/main/dir", "/raw/team/app/main/none", "/archive/team/app/main.rar", "/archive/nobody/main.tar", "/raw/team/app/main/../x",
+		"/archive/team/app/main.tar", "/archive/team/app/main.tar.gz", "/raw/team/app/main/README.md",
+		"/raw/team/app/main/page.html", "/raw/team/app/main/empty",
+		"/raw/team/app/main/dir", "/raw/team/app/main/none", "/archive/team/app/main.rar", "/archive/nobody/main.tar",
+		"/raw/team/app/main/../x",
 	} {
 		for _, time := range []string{"first", "second"} { // then more is known
 			head := s.fetch(t, http.MethodHead, path)
@@ -74,7 +81,8 @@ func TestHeadHasTheHeadersOfGet(t *testing.T) {
 			}
 		}
 	}
-	if a := s.fetch(t, http.MethodHead, "/raw/team/app/main/README.md", "Range: bytes=1-2"); a.status != http.StatusOK || a.header.Get("Content-Length") != "8" {
+	if a := s.fetch(t, http.MethodHead, "/raw/team/app/main/README.md",
+		"Range: bytes=1-2"); a.status != http.StatusOK || a.header.Get("Content-Length") != "8" {
 		t.Errorf("a range of HEAD: %v", a)
 	}
 }
@@ -83,17 +91,22 @@ func TestRangesOfDownloads(t *testing.T) {
 	t.Parallel()
 	s := mirrors(t, targetOptions{})
 	cases := 0
-	for _, path := range []string{"/raw/team/app/main/noise.bin", "/archive/team/app/main.tar", "/archive/team/app/main.tar.gz"} {
+	for _, path := range []string{"/raw/team/app/main/noise.bin", "/archive/team/app/main.tar",
+		"/archive/team/app/main.tar.gz"} {
 		whole := s.get(t, path).body
 		n := len(whole)
 		for _, test := range []struct {
 			asked       string
 			first, last int // last -1: 416; -2: the whole with 200
 		}{
-			{"bytes=0-", 0, n - 1}, {"bytes=0-0", 0, 0}, {"bytes=1-", 1, n - 1}, {fmt.Sprintf("bytes=%d-", n-1), n - 1, n - 1}, {fmt.Sprintf("bytes=%d-", n), 0, -1},
-			{fmt.Sprintf("bytes=%d-%d", n, n), 0, -1}, {"bytes=5-9", 5, 9}, {fmt.Sprintf("bytes=5-%d", n+5), 5, n - 1}, {fmt.Sprintf("bytes=0-%d", n-1), 0, n - 1},
-			{"bytes=-1", n - 1, n - 1}, {"bytes=-100", n - 100, n - 1}, {fmt.Sprintf("bytes=-%d", n+1), 0, n - 1}, {"bytes=-0", 0, -1}, {"bytes=99999999999999999999-", 0, -1},
-			{"bytes=9-5", 0, -2}, {"bytes=0-1,5-6", 0, -2}, {"bytes=x", 0, -2}, {"lines=0-1", 0, -2}, {"bytes=0-9999999999999999999999", 0, n - 1},
+			{"bytes=0-", 0, n - 1}, {"bytes=0-0", 0, 0}, {"bytes=1-", 1, n - 1},
+			{fmt.Sprintf("bytes=%d-", n-1), n - 1, n - 1}, {fmt.Sprintf("bytes=%d-", n), 0, -1},
+			{fmt.Sprintf("bytes=%d-%d", n, n), 0, -1}, {"bytes=5-9", 5, 9}, {fmt.Sprintf("bytes=5-%d", n+5), 5, n - 1},
+			{fmt.Sprintf("bytes=0-%d", n-1), 0, n - 1},
+			{"bytes=-1", n - 1, n - 1}, {"bytes=-100", n - 100, n - 1}, {fmt.Sprintf("bytes=-%d", n+1), 0, n - 1},
+			{"bytes=-0", 0, -1}, {"bytes=99999999999999999999-", 0, -1},
+			{"bytes=9-5", 0, -2}, {"bytes=0-1,5-6", 0, -2}, {"bytes=x", 0, -2}, {"lines=0-1", 0, -2},
+			{"bytes=0-9999999999999999999999", 0, n - 1},
 			{"bytes=65536-131071", 65536, min(131071, n-1)}, {"bytes=2048-2048", 2048, 2048},
 		} {
 			cases++
@@ -104,10 +117,13 @@ func TestRangesOfDownloads(t *testing.T) {
 			case -1:
 				want, status, span = nil, http.StatusRequestedRangeNotSatisfiable, fmt.Sprintf("bytes */%d", n)
 			default:
-				want, status, span = whole[test.first:test.last+1], http.StatusPartialContent, fmt.Sprintf("bytes %d-%d/%d", test.first, test.last, n)
+				want, status, span = whole[test.first:test.last+1], http.StatusPartialContent, fmt.Sprintf(
+					"bytes %d-%d/%d", test.first, test.last, n)
 			}
-			if a.status != status || a.err != nil || a.header.Get("Content-Range") != span || want != nil && (!bytes.Equal(a.body, want) || a.header.Get("Content-Length") != strconv.Itoa(len(want))) {
-				t.Errorf("%s %s: %d %q %d bytes %v", path, test.asked, a.status, a.header.Get("Content-Range"), len(a.body), a.err)
+			if a.status != status || a.err != nil || a.header.Get("Content-Range") != span || want != nil &&
+				(!bytes.Equal(a.body, want) || a.header.Get("Content-Length") != strconv.Itoa(len(want))) {
+				t.Errorf("%s %s: %d %q %d bytes %v", path, test.asked, a.status, a.header.Get("Content-Range"),
+					len(a.body), a.err)
 			}
 		}
 	}
@@ -124,8 +140,10 @@ func TestIfRangeOfDownloads(t *testing.T) {
 	for _, path := range []string{"/raw/team/app/main/README.md", "/archive/team/app/main.tar.gz"} {
 		whole := s.get(t, path)
 		tag := whole.header.Get("Etag")
-		for condition, want := range map[string]int{tag: 206, `"x"`: 200, "W/" + tag: 200, whole.header.Get("Last-Modified"): 200, "*": 200} {
-			if a := s.get(t, path, "Range: bytes=2-5", "If-Range: "+condition); a.status != want || a.status == 200 && !bytes.Equal(a.body, whole.body) {
+		for condition, want := range map[string]int{tag: 206, `"x"`: 200, "W/" + tag: 200,
+			whole.header.Get("Last-Modified"): 200, "*": 200} {
+			if a := s.get(t, path, "Range: bytes=2-5", "If-Range: "+condition); a.status != want || a.status == 200 &&
+				!bytes.Equal(a.body, whole.body) {
 				t.Errorf("%s, If-Range %s: %v", path, condition, a)
 			}
 		}
@@ -151,7 +169,8 @@ func TestResumedDownloadsAreWhole(t *testing.T) {
 	for round := range 3 {
 		replica := &target{root: s.root}
 		replica.serve(t, targetOptions{})
-		for _, path := range []string{"/raw/team/app/main/noise.bin", "/archive/team/app/main.tar", "/archive/team/app/main.tar.gz", "/archive/team/app/main.tar.gz?prefix=p/"} {
+		for _, path := range []string{"/raw/team/app/main/noise.bin", "/archive/team/app/main.tar",
+			"/archive/team/app/main.tar.gz", "/archive/team/app/main.tar.gz?prefix=p/"} {
 			first := s.get(t, path)
 			if first.status != http.StatusOK || first.err != nil {
 				t.Fatal(first)
@@ -159,9 +178,12 @@ func TestResumedDownloadsAreWhole(t *testing.T) {
 			for range 10 {
 				cases++
 				cut := 1 + random.IntN(len(first.body)-1)
-				rest := replica.get(t, path, fmt.Sprintf("Range: bytes=%d-", cut), "If-Range: "+first.header.Get("Etag"))
-				if rest.status != http.StatusPartialContent || rest.err != nil || !bytes.Equal(append(first.body[:cut:cut], rest.body...), first.body) {
-					t.Errorf("round %d, %s from %d: %d, %d bytes of %d, %v", round, path, cut, rest.status, len(rest.body), len(first.body), rest.err)
+				rest := replica.get(t, path, fmt.Sprintf("Range: bytes=%d-", cut), "If-Range: "+
+					first.header.Get("Etag"))
+				if rest.status != http.StatusPartialContent || rest.err != nil ||
+					!bytes.Equal(append(first.body[:cut:cut], rest.body...), first.body) {
+					t.Errorf("round %d, %s from %d: %d, %d bytes of %d, %v", round, path, cut, rest.status,
+						len(rest.body), len(first.body), rest.err)
 				}
 			}
 		}
@@ -181,14 +203,16 @@ func TestCurlAndWgetResume(t *testing.T) {
 			t.Logf("%s is not installed: not tried", program)
 			continue
 		}
-		for _, path := range []string{"/raw/team/app/main/noise.bin", "/archive/team/app/main.tar", "/archive/team/app/main.tar.gz"} {
+		for _, path := range []string{"/raw/team/app/main/noise.bin", "/archive/team/app/main.tar",
+			"/archive/team/app/main.tar.gz"} {
 			replica := &target{root: s.root}
 			replica.serve(t, targetOptions{})
 			whole := s.get(t, path).body
 			for _, cut := range []int{1, 1000, len(whole) - 1, len(whole)} {
 				file := filepath.Join(t.TempDir(), "download")
 				write(t, file, string(whole[:cut]))
-				out, err := exec.CommandContext(t.Context(), program, append(slices.Clone(arguments), file, replica.url+path)...).CombinedOutput()
+				out, err := exec.CommandContext(t.Context(), program, append(slices.Clone(arguments), file, replica.url+
+					path)...).CombinedOutput()
 				got, readErr := os.ReadFile(file)
 				// Some versions of curl take the 416 for a complete file as a failure.
 				if err != nil && cut < len(whole) || readErr != nil || !bytes.Equal(got, whole) {

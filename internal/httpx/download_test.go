@@ -109,7 +109,9 @@ func TestPlainArchiveIsTheArchiveOfGit(t *testing.T) {
 	t.Parallel()
 	s := mirrors(t, targetOptions{})
 	cases := 0
-	for _, ref := range []string{"HEAD", "main", "v1.0", "rel/v1.0", "rel%2Fv1.0", "rel%2fv1%2E0", "refs/heads/main", "refs%2Fheads%2Fmain", "refs/tags/v1.0", "refs/changes/1", "100%25", s.commit, s.commit[:10], s.commit[:4] + s.commit[4:12]} {
+	for _, ref := range []string{"HEAD", "main", "v1.0", "rel/v1.0", "rel%2Fv1.0", "rel%2fv1%2E0", "refs/heads/main",
+		"refs%2Fheads%2Fmain", "refs/tags/v1.0", "refs/changes/1", "100%25", s.commit, s.commit[:10], s.commit[:4] +
+			s.commit[4:12]} {
 		for _, repo := range []string{"team/app", "team%2Fapp", "team%2fa%70p"} {
 			for _, options := range []string{"", "?prefix=p/", "?prefix=p%2F"} {
 				cases++
@@ -122,7 +124,8 @@ func TestPlainArchiveIsTheArchiveOfGit(t *testing.T) {
 				if a.status != http.StatusOK || a.err != nil || !bytes.Equal(a.body, s.app.Archive(arguments...)) {
 					t.Errorf("%s: %v", path, a)
 				}
-				if want := "repo://team/app/archive/" + s.commit + ".tar"; !strings.HasPrefix(a.header.Get("Mcp-Resource-Uri"), want) {
+				if want := "repo://team/app/archive/" + s.commit +
+					".tar"; !strings.HasPrefix(a.header.Get("Mcp-Resource-Uri"), want) {
 					t.Errorf("%s is %s", path, a.header.Get("Mcp-Resource-Uri"))
 				}
 			}
@@ -134,7 +137,8 @@ func TestPlainArchiveIsTheArchiveOfGit(t *testing.T) {
 		if a.status != http.StatusOK || a.header.Get("Content-Type") != "application/gzip" {
 			t.Fatalf("%s: %v", format, a)
 		}
-		gittest.DiffTar(t, tarOf(t, bytes.NewReader(a.body)), gittest.ReadTar(t, bytes.NewReader(s.app.Archive("--format=tar", "feature/x"))))
+		gittest.DiffTar(t, tarOf(t, bytes.NewReader(a.body)),
+			gittest.ReadTar(t, bytes.NewReader(s.app.Archive("--format=tar", "feature/x"))))
 	}
 	if cases < 100 {
 		t.Errorf("only %d cases", cases)
@@ -162,20 +166,24 @@ func TestRawFiles(t *testing.T) {
 		"main/dir/ü":                      {"umlaut\n", "text/plain; charset=utf-8", ""},
 		"main/dir/%23%3F":                 {"marks\n", "text/plain; charset=utf-8", ""},
 		"main/link":                       {"dir/ü", "text/plain; charset=utf-8", "inode/symlink"},
-		"main/page.html":                  {"<script>alert(1)</script>\n", "text/plain; charset=utf-8", "text/html; charset=utf-8"},
-		"main/image.svg":                  {"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>", "text/plain; charset=utf-8", "image/svg+xml"},
-		"main/x.xhtml":                    {"<html/>", "text/plain; charset=utf-8", "application/xhtml+xml"},
-		"main/data.json":                  {`{"a":1}`, "text/plain; charset=utf-8", "application/json"},
-		"main/png.png":                    {"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "image/png", ""},
-		"main/empty":                      {"", "text/plain; charset=utf-8", ""},
-		"main/noise.bin":                  {gittest.Noise(300_000), "application/octet-stream", ""},
+		"main/page.html": {"<script>alert(1)</script>\n", "text/plain; charset=utf-8",
+			"text/html; charset=utf-8"},
+		"main/image.svg": {"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>",
+			"text/plain; charset=utf-8", "image/svg+xml"},
+		"main/x.xhtml":   {"<html/>", "text/plain; charset=utf-8", "application/xhtml+xml"},
+		"main/data.json": {`{"a":1}`, "text/plain; charset=utf-8", "application/json"},
+		"main/png.png":   {"\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR", "image/png", ""},
+		"main/empty":     {"", "text/plain; charset=utf-8", ""},
+		"main/noise.bin": {gittest.Noise(300_000), "application/octet-stream", ""},
 	} {
 		a := s.get(t, "/raw/team/app/"+path)
-		if a.status != http.StatusOK || string(a.body) != want.body || a.header.Get("Content-Length") != strconv.Itoa(len(want.body)) {
+		if a.status != http.StatusOK || string(a.body) != want.body ||
+			a.header.Get("Content-Length") != strconv.Itoa(len(want.body)) {
 			t.Errorf("%s: %v", path, a)
 		}
 		if a.header.Get("Content-Type") != want.kind || a.header.Get("Mcp-Resource-Type") != want.real {
-			t.Errorf("%s: type %q (%q), want %+.99v", path, a.header.Get("Content-Type"), a.header.Get("Mcp-Resource-Type"), want)
+			t.Errorf("%s: type %q (%q), want %+.99v", path, a.header.Get("Content-Type"),
+				a.header.Get("Mcp-Resource-Type"), want)
 		}
 		if uri := a.header.Get("Mcp-Resource-Uri"); uri != "" {
 			again := s.do(t, s.call(modernVersion, methodStream, map[string]any{"uri": uri}))
@@ -211,21 +219,31 @@ func TestDownloadHeaders(t *testing.T) {
 		t.Fatal(err)
 	}
 	for path, want := range map[string]struct{ cache, link, file string }{
-		"/archive/team/app/main.tar.gz":              {moving, link("/archive/team/app/" + s.commit + ".tar.gz?rev=" + s.commit), "app-main.tar.gz"},
-		"/archive/team/app/main.tgz?prefix=a%20b/":   {moving, link("/archive/team/app/" + s.commit + ".tar.gz?prefix=a%20b/&rev=" + s.commit), "app-main.tar.gz"},
-		"/archive/team/app/HEAD.tar":                 {moving, link("/archive/team/app/" + s.commit + ".tar?rev=" + s.commit), "app-" + s.commit[:12] + ".tar"},
-		"/archive/team/app/v1.0.tar":                 {moving, link("/archive/team/app/" + s.commit + ".tar?rev=" + s.commit), "app-v1.0.tar"},
-		"/archive/team/app/" + s.commit + ".tar":     {pinned, link("/archive/team/app/" + s.commit + ".tar?rev=" + s.commit), "app-" + s.commit + ".tar"},
-		"/archive/team/app/" + s.commit[:9] + ".tar": {moving, link("/archive/team/app/" + s.commit + ".tar?rev=" + s.commit), "app-" + s.commit[:9] + ".tar"},
-		"/raw/team/app/main/dir/a%20b%2541.txt":      {moving, link("/raw/team/app/" + s.commit + "/dir/a%20b%2541.txt"), "a b%41.txt"},
-		"/raw/team/app/" + s.commit + "/dir/ü":       {pinned, link("/raw/team/app/" + s.commit + "/dir/%C3%BC"), "ü"},
+		"/archive/team/app/main.tar.gz": {moving, link("/archive/team/app/" + s.commit + ".tar.gz?rev=" +
+			s.commit), "app-main.tar.gz"},
+		"/archive/team/app/main.tgz?prefix=a%20b/": {moving,
+			link("/archive/team/app/" + s.commit + ".tar.gz?prefix=a%20b/&rev=" + s.commit), "app-main.tar.gz"},
+		"/archive/team/app/HEAD.tar": {moving, link("/archive/team/app/" + s.commit + ".tar?rev=" +
+			s.commit), "app-" + s.commit[:12] + ".tar"},
+		"/archive/team/app/v1.0.tar": {moving, link("/archive/team/app/" + s.commit + ".tar?rev=" +
+			s.commit), "app-v1.0.tar"},
+		"/archive/team/app/" + s.commit +
+			".tar": {pinned, link("/archive/team/app/" + s.commit + ".tar?rev=" + s.commit), "app-" + s.commit +
+			".tar"},
+		"/archive/team/app/" + s.commit[:9] +
+			".tar": {moving, link("/archive/team/app/" + s.commit + ".tar?rev=" + s.commit), "app-" + s.commit[:9] +
+			".tar"},
+		"/raw/team/app/main/dir/a%20b%2541.txt": {moving,
+			link("/raw/team/app/" + s.commit + "/dir/a%20b%2541.txt"), "a b%41.txt"},
+		"/raw/team/app/" + s.commit + "/dir/ü": {pinned, link("/raw/team/app/" + s.commit + "/dir/%C3%BC"), "ü"},
 	} {
 		a := s.get(t, path)
 		checkStreamHeaders(t, path, a)
 		archive := strings.HasPrefix(path, "/archive/")
 		for name, value := range map[string]string{
-			"Cache-Control": want.cache, "Link": want.link, "Accept-Ranges": "bytes", "Last-Modified": date.UTC().Format(http.TimeFormat),
-			"X-Robots-Tag": map[bool]string{true: "noindex"}[archive], "X-Accel-Buffering": "no", "Vary": "",
+			"Cache-Control": want.cache, "Link": want.link, "Accept-Ranges": "bytes",
+			"Last-Modified": date.UTC().Format(http.TimeFormat),
+			"X-Robots-Tag":  map[bool]string{true: "noindex"}[archive], "X-Accel-Buffering": "no", "Vary": "",
 		} {
 			if got := a.header.Get(name); got != value {
 				t.Errorf("%s: %s is %q, want %q", path, name, got, value)
@@ -234,13 +252,16 @@ func TestDownloadHeaders(t *testing.T) {
 		if !strings.HasPrefix(a.header.Get("Etag"), `"`) {
 			t.Errorf("%s: ETag %s", path, a.header.Get("Etag"))
 		}
-		if disposition := a.header.Get("Content-Disposition"); !strings.Contains(disposition, "filename") || !strings.Contains(disposition, strings.Trim(url.PathEscape(want.file), "-")) && !strings.Contains(disposition, want.file) {
+		if disposition := a.header.Get("Content-Disposition"); !strings.Contains(disposition, "filename") ||
+			!strings.Contains(disposition, strings.Trim(url.PathEscape(want.file), "-")) &&
+				!strings.Contains(disposition, want.file) {
 			t.Errorf("%s: %s, want %s", path, disposition, want.file)
 		}
 		// The link leads to the same bytes, for ever.
 		target, _, _ := strings.Cut(strings.TrimPrefix(a.header.Get("Link"), "<"+s.url), ">")
 		b := s.get(t, target)
-		if b.status != http.StatusOK || !bytes.Equal(a.body, b.body) || a.header.Get("Etag") != b.header.Get("Etag") || b.header.Get("Cache-Control") != pinned || b.header.Get("Link") != a.header.Get("Link") {
+		if b.status != http.StatusOK || !bytes.Equal(a.body, b.body) || a.header.Get("Etag") != b.header.Get("Etag") ||
+			b.header.Get("Cache-Control") != pinned || b.header.Get("Link") != a.header.Get("Link") {
 			t.Errorf("%s links to %s: %v", path, target, b)
 		}
 	}
@@ -253,7 +274,8 @@ func TestDownloadHeaders(t *testing.T) {
 func TestPublicURLIsThatOfLinks(t *testing.T) {
 	t.Parallel()
 	s := mirrors(t, targetOptions{http: httpx.Options{PublicURL: "https://git.example/sub/"}})
-	if got := s.get(t, "/raw/team/app/main/README.md").header.Get("Link"); !strings.HasPrefix(got, "<https://git.example/sub/raw/team/app/") {
+	if got := s.get(t, "/raw/team/app/main/README.md").header.Get("Link"); !strings.HasPrefix(got,
+		"<https://git.example/sub/raw/team/app/") {
 		t.Error(got)
 	}
 }

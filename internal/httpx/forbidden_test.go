@@ -36,14 +36,18 @@ func (p probe) String() string { return p.verb + p.path + p.method + " " + p.par
 func plainProbes(commit, tag string) (list []probe) {
 	paths := []string{
 		"/refs/%s", "/refs/%s?all=1", "/refs/%s.git", "/refs/%s/x", "/refs/%s?after=refs/heads/a", "/refs/%s/inner",
-		"/raw/%s", "/raw/%s/", "/raw/%s/main", "/raw/%s/main/README.md", "/raw/%s/HEAD/README.md", "/raw/%s.git/main/README.md",
+		"/raw/%s", "/raw/%s/", "/raw/%s/main", "/raw/%s/main/README.md", "/raw/%s/HEAD/README.md",
+		"/raw/%s.git/main/README.md",
 		"/raw/%s/v1/README.md", "/raw/%s/refs/heads/main/README.md", "/raw/%s/main/folder", "/raw/%s/main/none",
-		"/raw/%s/none/README.md", "/raw/%s/" + commit + "/README.md", "/raw/%s/" + commit[:9] + "/README.md", "/raw/%s/main~1/README.md",
+		"/raw/%s/none/README.md", "/raw/%s/" + commit + "/README.md", "/raw/%s/" + commit[:9] + "/README.md",
+		"/raw/%s/main~1/README.md",
 		"/raw/%s/inner/main/README.md", "/archive/%s", "/archive/%s/", "/archive/%s/main", "/archive/%s/main.rar",
 		"/archive/%s/main.tar.gz?nonsense=1", "/archive/%s/main.tar.gz?path=none", "/archive/%s/main.tar?base=v1",
-		"/archive/%s/main.tar?base=" + commit, "/archive/%s/main.tar?base=none", "/archive/%s/main.tar?submodules=content",
+		"/archive/%s/main.tar?base=" + commit, "/archive/%s/main.tar?base=none",
+		"/archive/%s/main.tar?submodules=content",
 		"/archive/%s/main.tar?lfs=content", "/archive/%s/main.tar.gz?commit=" + commit, "/archive/%s/none.tar.gz",
-		"/archive/%s/" + commit + ".tar.asc", "/archive/%s/v1.tar.gz.asc", "/archive/%s/" + tag + ".tar", "/archive/%s/inner/main.tar",
+		"/archive/%s/" + commit + ".tar.asc", "/archive/%s/v1.tar.gz.asc", "/archive/%s/" + tag + ".tar",
+		"/archive/%s/inner/main.tar",
 		"/repositories?after=%s", "/%s", "/archive/%s%%2Fmain.tar", "/raw/%s/main/README.md?x=1",
 	}
 	for _, format := range []string{"tar", "tar.gz", "tgz", "tar.zst", "tar.xz", "zip", "manifest.json"} {
@@ -57,7 +61,8 @@ func plainProbes(commit, tag string) (list []probe) {
 		}
 	}
 	for _, header := range []http.Header{
-		{"Range": {"bytes=0-3"}}, {"If-None-Match": {"*"}}, {"If-Match": {`"x"`}}, {"If-Modified-Since": {"Sun, 22 Nov 2037 00:00:00 GMT"}},
+		{"Range": {"bytes=0-3"}}, {"If-None-Match": {"*"}}, {"If-Match": {`"x"`}},
+		{"If-Modified-Since": {"Sun, 22 Nov 2037 00:00:00 GMT"}},
 		{"Accept": {"application/json"}}, {"Origin": {"https://evil.example"}}, {"Want-Content-Digest": {"sha-256=1"}},
 	} {
 		for _, path := range []string{"/raw/%s/main/README.md", "/archive/%s/main.tar", "/refs/%s"} {
@@ -65,7 +70,8 @@ func plainProbes(commit, tag string) (list []probe) {
 		}
 	}
 	for _, query := range []string{"", "?q=%s", "?q=room&page=2", "?page=%s"} {
-		list = append(list, probe{verb: http.MethodGet, path: "/" + query, header: http.Header{"Accept": {"text/html"}}})
+		list = append(list, probe{verb: http.MethodGet, path: "/" + query,
+			header: http.Header{"Accept": {"text/html"}}})
 	}
 	return list
 }
@@ -78,10 +84,13 @@ func messageProbes(commit string) (list []probe) {
 		}
 	}
 	uris := []string{
-		"", "/refs", "/refs?all=1", "/refs/heads/main", "/refs/tags/v1", "/refs/heads/none", "/contents", "/contents/README.md",
+		"", "/refs", "/refs?all=1", "/refs/heads/main", "/refs/tags/v1", "/refs/heads/none", "/contents",
+		"/contents/README.md",
 		"/contents/none", "/contents/folder?after=a", "/refs/heads/main/contents/README.md", "/refs/tags/v1/contents",
-		"/sha/" + commit + "/contents/README.md", "/sha/" + commit[:9] + "/contents", "/archive/main.tar.gz", "/archive/HEAD.zip",
-		"/archive/" + commit + ".tar", "/archive/main.rar", "/archive/main.tar?submodules=content", "/archive/main.tar?base=v1",
+		"/sha/" + commit + "/contents/README.md", "/sha/" + commit[:9] + "/contents", "/archive/main.tar.gz",
+		"/archive/HEAD.zip",
+		"/archive/" + commit + ".tar", "/archive/main.rar", "/archive/main.tar?submodules=content",
+		"/archive/main.tar?base=v1",
 		"/archive/main.manifest.json", "/nonsense", "/inner/contents", ".git/refs",
 	}
 	add("resources/read", `{"uri":"repo://%s@"}`, uris...)
@@ -89,13 +98,16 @@ func messageProbes(commit string) (list []probe) {
 	add(methodStream, `{"link":true,"uri":"repo://%s@"}`, uris...)
 	add("resources/subscribe", `{"uri":"repo://%s@"}`, uris...)
 	add("resources/unsubscribe", `{"uri":"repo://%s@"}`, uris...)
-	for _, variable := range []string{"repo", "branch", "tag", "ref", "base", "sha", "path", "exclude", "strip", "query", "format"} {
+	for _, variable := range []string{"repo", "branch", "tag", "ref", "base", "sha", "path", "exclude", "strip",
+		"query", "format"} {
 		for _, typed := range []string{"", "m", commit[:4], "%s", "repo:%s"} {
-			add("completion/complete", fmt.Sprintf(`{"ref":{"type":"ref/resource","uri":"repo://{+repo}/archive/{+ref}.{format}"},`+
-				`"argument":{"name":%q,"value":"@"},"context":{"arguments":{"repo":"%%s"}}}`, variable), typed)
+			add("completion/complete",
+				fmt.Sprintf(`{"ref":{"type":"ref/resource","uri":"repo://{+repo}/archive/{+ref}.{format}"},`+
+					`"argument":{"name":%q,"value":"@"},"context":{"arguments":{"repo":"%%s"}}}`, variable), typed)
 		}
 	}
-	add("completion/complete", `{"ref":{"type":"ref/resource","uri":"x"},"argument":{"name":"repo","value":"@"}}`, "%s", "room", "team/")
+	add("completion/complete", `{"ref":{"type":"ref/resource","uri":"x"},"argument":{"name":"repo","value":"@"}}`, "%s",
+		"room", "team/")
 	add("resources/list", `{"cursor":"@"}`, "cursor:%s")
 	arguments := map[string][]string{
 		"get_repository": {``}, "list_branches": {``, `"page":2`}, "list_tags": {``},
@@ -119,7 +131,8 @@ func messageProbes(commit string) (list []probe) {
 		}
 	}
 	add("tools/call", `{"name":"search_repositories","arguments":{"query":"@"}}`, "%s", "room", "team", "")
-	add("tools/call", `{"name":"search_code","arguments":{"query":"@"}}`, "secret repo:%s", "secret -repo:%s", "secret org:team", "secret")
+	add("tools/call", `{"name":"search_code","arguments":{"query":"@"}}`, "secret repo:%s", "secret -repo:%s",
+		"secret org:team", "secret")
 	add("tools/call", `{"name":"get_repository","arguments":{"owner":"@","repo":"%s"}}`, "team", "other", "%s")
 	return list
 }
@@ -153,7 +166,8 @@ func twoRooms(t *testing.T) (build func(root string), commit, tag *string) {
 		hidden.Commit("main", gittest.Regular("README.md", "the first secret\n"))
 		hidden.Git("tag", "-a", "-m", "secret tag", "v1", "main")
 		*tag = hidden.Git("rev-parse", "v1")
-		*commit = hidden.Commit("main", gittest.Regular("README.md", "secret\n"), gittest.Regular("folder/a", "secret\n"))
+		*commit = hidden.Commit("main", gittest.Regular("README.md", "secret\n"),
+			gittest.Regular("folder/a", "secret\n"))
 		open := gittest.At(t, filepath.Join(root, "open", "main.git"))
 		open.Commit(
 			"main", gittest.Regular(".gitmodules", "[submodule \"a\"]\npath = lib\nurl = ../../"+hiddenName+".git\n"),
@@ -212,17 +226,21 @@ func TestWhatIsForbiddenHidesNothingBelowIt(t *testing.T) {
 	build, _, _ := twoRooms(t)
 	guest := newWalled(t, openRules, build).as("token:guest", "guests")
 	replies := func(name string) (list []string) {
-		for _, path := range []string{"/raw/%s/main/README.md", "/refs/%s", "/archive/%s/main.tar", "/archive/%s/HEAD.zip"} {
+		for _, path := range []string{"/raw/%s/main/README.md", "/refs/%s", "/archive/%s/main.tar",
+			"/archive/%s/HEAD.zip"} {
 			list = append(list, string(guest.get(strings.ReplaceAll(path, "%s", name+"/inner")).body))
 		}
 		for _, uri := range []string{"repo://%s", "repo://%s/refs", "repo://%s/contents/README.md"} {
-			list = append(list, guest.message(sessionVersion, methodRead, map[string]any{"uri": strings.ReplaceAll(uri, "%s", name+"/inner")}).same())
+			list = append(list, guest.message(sessionVersion, methodRead,
+				map[string]any{"uri": strings.ReplaceAll(uri, "%s", name+"/inner")}).same())
 		}
-		return append(list, guest.tool("get_file_contents", map[string]any{"repo": name + "/inner", "path": "README.md"}).same())
+		return append(list,
+			guest.tool("get_file_contents", map[string]any{"repo": name + "/inner", "path": "README.md"}).same())
 	}
 	forbidden, absent := replies(hiddenName), replies(absentName)
 	for i := range forbidden {
-		below, alone := strings.ReplaceAll(forbidden[i], hiddenName, "NAME"), strings.ReplaceAll(absent[i], absentName, "NAME")
+		below, alone := strings.ReplaceAll(forbidden[i], hiddenName, "NAME"), strings.ReplaceAll(absent[i], absentName,
+			"NAME")
 		if below != alone || strings.Contains(below, "here is no") || strings.Contains(below, `"error"`) {
 			t.Errorf("below a forbidden one %.700s\n\nbelow none %.700s", below, alone)
 		}

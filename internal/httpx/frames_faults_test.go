@@ -39,22 +39,39 @@ func TestBadFramesCloseTheirConnection(t *testing.T) {
 		status websocket.StatusCode
 		reason string
 	}{
-		"nothing":               {func(string) string { return "" }, websocket.StatusProtocolError, "malformed"},
-		"a message":             {func(string) string { return rpc(modernVersion, 1, "ping", nil) }, websocket.StatusProtocolError, "malformed"},
-		"cut in its id":         {func(id string) string { return id[:9] }, websocket.StatusProtocolError, "malformed"},
-		"cut in its credit":     {func(id string) string { return id + header(4, 0) + credit[:7] }, websocket.StatusProtocolError, "malformed"},
-		"a credit of nothing":   {func(id string) string { return id + header(4, 0) + strings.Repeat("\x00", 8) }, websocket.StatusProtocolError, "malformed"},
-		"a credit below zero":   {func(id string) string { return id + header(4, 0) + strings.Repeat("\xff", 8) }, websocket.StatusProtocolError, "malformed"},
-		"a cancel with words":   {func(id string) string { return id + header(8, 0) + "why" }, websocket.StatusProtocolError, "malformed"},
-		"flags that nobody has": {func(id string) string { return id + header(12, 0) + credit }, websocket.StatusProtocolError, "malformed"},
-		"too long":              {func(id string) string { return id + header(0, 0) + strings.Repeat("x", 32<<10+1) }, websocket.StatusProtocolError, "malformed"},
-		"half a megabyte":       {func(id string) string { return id + header(0, 0) + strings.Repeat("x", 1<<19) }, websocket.StatusProtocolError, "malformed"},
-		"data":                  {func(id string) string { return id + header(0, 0) + "x" }, websocket.StatusProtocolError, "credit and cancel frames alone"},
-		"an end":                {func(id string) string { return id + header(1, 0) + strings.Repeat("\x00", 40) }, websocket.StatusProtocolError, "credit and cancel frames alone"},
-		"an abort":              {func(id string) string { return id + header(2, 0) + "oh" }, websocket.StatusProtocolError, "credit and cancel frames alone"},
-		"a number left out":     {func(id string) string { return id + header(4, 1) + credit }, websocket.StatusProtocolError, "number 1 instead of 0"},
-		"an unknown stream":     {func(string) string { id := binary.NewStreamID(); return string(id[:]) + header(4, 0) + credit }, websocket.StatusProtocolError, "never had"},
-		"that of another":       {func(string) string { return string(kept.id[:]) + header(8, 0) }, websocket.StatusProtocolError, "never had"},
+		"nothing": {func(string) string { return "" }, websocket.StatusProtocolError, "malformed"},
+		"a message": {func(string) string { return rpc(modernVersion, 1, "ping", nil) },
+			websocket.StatusProtocolError, "malformed"},
+		"cut in its id": {func(id string) string { return id[:9] }, websocket.StatusProtocolError, "malformed"},
+		"cut in its credit": {func(id string) string { return id + header(4, 0) + credit[:7] },
+			websocket.StatusProtocolError, "malformed"},
+		"a credit of nothing": {func(id string) string { return id + header(4, 0) + strings.Repeat("\x00", 8) },
+			websocket.StatusProtocolError, "malformed"},
+		"a credit below zero": {func(id string) string { return id + header(4, 0) + strings.Repeat("\xff", 8) },
+			websocket.StatusProtocolError, "malformed"},
+		"a cancel with words": {func(id string) string { return id + header(8, 0) + "why" },
+			websocket.StatusProtocolError, "malformed"},
+		"flags that nobody has": {func(id string) string { return id + header(12, 0) + credit },
+			websocket.StatusProtocolError, "malformed"},
+		"too long": {func(id string) string { return id + header(0, 0) + strings.Repeat("x", 32<<10+1) },
+			websocket.StatusProtocolError, "malformed"},
+		"half a megabyte": {func(id string) string { return id + header(0, 0) + strings.Repeat("x", 1<<19) },
+			websocket.StatusProtocolError, "malformed"},
+		"data": {func(id string) string { return id + header(0, 0) + "x" },
+			websocket.StatusProtocolError, "credit and cancel frames alone"},
+		"an end": {func(id string) string { return id + header(1, 0) + strings.Repeat("\x00", 40) },
+			websocket.StatusProtocolError, "credit and cancel frames alone"},
+		"an abort": {func(id string) string { return id + header(2, 0) + "oh" },
+			websocket.StatusProtocolError, "credit and cancel frames alone"},
+		"a number left out": {func(id string) string { return id + header(4, 1) + credit },
+			websocket.StatusProtocolError, "number 1 instead of 0"},
+		"an unknown stream": {func(string) string {
+			id := binary.NewStreamID()
+			return string(id[:]) +
+				header(4, 0) + credit
+		}, websocket.StatusProtocolError, "never had"},
+		"that of another": {func(string) string { return string(kept.id[:]) + header(8, 0) },
+			websocket.StatusProtocolError, "never had"},
 	} {
 		r := receive(t, s.url, modernVersion, supported)
 		r.grants = false
@@ -70,7 +87,8 @@ func TestBadFramesCloseTheirConnection(t *testing.T) {
 	// Before the first stream they have no meaning at all.
 	r := receive(t, s.url, modernVersion, supported)
 	r.write(binary.CreditFrame(binary.NewStreamID(), 0, 1).Append(nil))
-	if status, reason := r.refused(); status != websocket.StatusUnsupportedData || !strings.Contains(reason, "text frames") {
+	if status, reason := r.refused(); status != websocket.StatusUnsupportedData ||
+		!strings.Contains(reason, "text frames") {
 		t.Errorf("before the first stream: %d %q", status, reason)
 	}
 	// Nothing is lost elsewhere.
@@ -101,10 +119,12 @@ func TestFloodsCloseTheirConnection(t *testing.T) {
 	s.bulky()
 	for name, flood := range map[string]func(r *receiving, s *inbound, i int) error{
 		"credit byte by byte": func(r *receiving, s *inbound, i int) error {
-			return r.conn.Write(t.Context(), websocket.MessageBinary, binary.CreditFrame(s.id, uint32(i), 1).Append(nil))
+			return r.conn.Write(t.Context(), websocket.MessageBinary,
+				binary.CreditFrame(s.id, uint32(i), 1).Append(nil))
 		},
 		"cancelling": func(r *receiving, s *inbound, i int) error {
-			return r.conn.Write(t.Context(), websocket.MessageBinary, binary.Frame{Stream: s.id, Kind: binary.KindCancel, Sequence: uint32(i)}.Append(nil))
+			return r.conn.Write(t.Context(), websocket.MessageBinary,
+				binary.Frame{Stream: s.id, Kind: binary.KindCancel, Sequence: uint32(i)}.Append(nil))
 		},
 	} {
 		r := receive(t, s.url, modernVersion, supported)
@@ -117,7 +137,8 @@ func TestFloodsCloseTheirConnection(t *testing.T) {
 			}
 			stream.credit++
 		}
-		if status, reason := r.refused(); status != websocket.StatusPolicyViolation || !strings.Contains(reason, "Grant more bytes at once") {
+		if status, reason := r.refused(); status != websocket.StatusPolicyViolation ||
+			!strings.Contains(reason, "Grant more bytes at once") {
 			t.Errorf("%s: %d %q", name, status, reason)
 		}
 	}
@@ -152,7 +173,8 @@ func dialRaw(t *testing.T, url string) *rawSocket {
 	if err := conn.SetDeadline(time.Now().Add(hang)); err != nil {
 		t.Fatal(err)
 	}
-	_, err = fmt.Fprintf(conn, "GET /ws HTTP/1.1\r\nHost: %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %s\r\nSec-WebSocket-Protocol: mcp\r\n\r\n", host, "dGhlIHNhbXBsZSBub25jZQ==")
+	_, err = fmt.Fprintf(conn,
+		"GET /ws HTTP/1.1\r\nHost: %s\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: %s\r\nSec-WebSocket-Protocol: mcp\r\n\r\n", host, "dGhlIHNhbXBsZSBub25jZQ==")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -230,7 +252,8 @@ func (r *rawSocket) next() (first byte, payload []byte) {
 func (r *rawSocket) begin() string {
 	r.t.Helper()
 	asking := receiving{version: modernVersion, capabilities: map[string]any{"binaryTransfer": supported}}
-	r.write(wireFrame(fin|opText, asking.request(1, methodRead, map[string]any{"uri": "repo://repo/contents/large", "transferMode": "binary"})))
+	r.write(wireFrame(fin|opText, asking.request(1, methodRead, map[string]any{"uri": "repo://repo/contents/large",
+		"transferMode": "binary"})))
 	message := ""
 	for {
 		first, payload := r.next()
@@ -287,13 +310,15 @@ func TestFramesMayBeFragmented(t *testing.T) {
 	id := r.begin()
 	r.received(window)
 	credit := string(binary.CreditFrame(binary.StreamID([]byte(id)), 0, 50_000).Append(nil))
-	r.write(wireFrame(opBinary, credit[:1]), wireFrame(fin|opPing, "1"), wireFrame(opContinue, credit[1:17]), wireFrame(opContinue, ""),
+	r.write(wireFrame(opBinary, credit[:1]), wireFrame(fin|opPing, "1"), wireFrame(opContinue, credit[1:17]),
+		wireFrame(opContinue, ""),
 		wireFrame(fin|opPing, "2"), wireFrame(opContinue, credit[17:28]), wireFrame(fin|opContinue, credit[28:]))
 	if pongs := r.received(50_000); pongs != 2 {
 		t.Errorf("%d pongs", pongs)
 	}
 	for name, parts := range map[string][][]byte{
-		"a message between":      {wireFrame(opBinary, credit[:5]), wireFrame(fin|opText, rpc(modernVersion, 2, "resources/list", nil))},
+		"a message between": {wireFrame(opBinary, credit[:5]),
+			wireFrame(fin|opText, rpc(modernVersion, 2, "resources/list", nil))},
 		"a continuation alone":   {wireFrame(fin|opContinue, credit)},
 		"a ping in fragments":    {wireFrame(opPing, "1")},
 		"a type that nobody has": {wireFrame(fin|0x3, credit)},
@@ -357,7 +382,8 @@ func TestStreamWithoutCreditIsAborted(t *testing.T) {
 	r.grants = false
 	stream := r.begin(1, "repo://repo/contents/large")
 	r.until(stream.over)
-	if stream.end != nil || stream.tally.Size() != window || !strings.Contains(stream.aborted, "No credit came for 200ms") {
+	if stream.end != nil || stream.tally.Size() != window ||
+		!strings.Contains(stream.aborted, "No credit came for 200ms") {
 		t.Errorf("%d bytes, then %q", stream.tally.Size(), stream.aborted)
 	}
 	r.answers(2)
@@ -366,7 +392,8 @@ func TestStreamWithoutCreditIsAborted(t *testing.T) {
 // One that takes nothing at all is dropped, whatever it has granted.
 func TestClientThatTakesNoFramesIsDropped(t *testing.T) {
 	t.Parallel()
-	s := newTarget(t, targetOptions{http: httpx.Options{WriteTimeout: 100 * time.Millisecond, Sockets: 1}, build: largeRepo(t)})
+	s := newTarget(t, targetOptions{http: httpx.Options{WriteTimeout: 100 * time.Millisecond, Sockets: 1},
+		build: largeRepo(t)})
 	r := receive(t, s.url, modernVersion, supported)
 	stream := r.begin(1, "repo://repo/contents/large")
 	r.grant(stream, bulk)
@@ -445,7 +472,8 @@ func TestFramesCostLittle(t *testing.T) {
 	r.grain = 1 << 20
 	stream := r.whole(r.begin(1, "repo://repo/contents/large"))
 	overhead := r.wire.Load() - before - size
-	t.Logf("%d bytes beside %d, %.4f %%, in %d frames", overhead, int64(size), float64(overhead)/size*100, stream.frames)
+	t.Logf("%d bytes beside %d, %.4f %%, in %d frames", overhead, int64(size), float64(overhead)/size*100,
+		stream.frames)
 	if stream.end.Size != size || overhead <= 0 || overhead > size/1000 {
 		t.Errorf("%d bytes beside %+v", overhead, stream.end)
 	}

@@ -37,7 +37,8 @@ func TestResourcesComeInFrames(t *testing.T) {
 			{"repo://repo/contents/dot.png", "image/png", []byte(gitBlob(t, repo, "dot.png")), true, true},
 			{"repo://repo/contents/empty", "text/plain; charset=utf-8", nil, true, true},
 			{"repo://repo/contents/large", "application/octet-stream", []byte(gitBlob(t, repo, "large")), true, true},
-			{"repo://repo/contents/text.md", "text/markdown; charset=utf-8", []byte(gitBlob(t, repo, "text.md")), true, true},
+			{"repo://repo/contents/text.md", "text/markdown; charset=utf-8", []byte(gitBlob(t, repo, "text.md")), true,
+				true},
 			{"repo://repo/archive/main.tar", "application/x-tar", repo.Archive("--format=tar", "main"), true, false},
 			{"repo://repo/archive/main.tar.gz", "application/gzip", nil, false, false},
 		} {
@@ -49,20 +50,23 @@ func TestResourcesComeInFrames(t *testing.T) {
 			if (content.BinaryRef.Size >= 0) != c.size || (content.BinaryRef.Checksum != "") != c.checksum {
 				t.Errorf("%s: the message says %+v", c.uri, content.BinaryRef)
 			}
-			if c.size && content.BinaryRef.Size != stream.end.Size || c.checksum && !content.BinaryRef.describes(stream.body) {
+			if c.size && content.BinaryRef.Size != stream.end.Size || c.checksum &&
+				!content.BinaryRef.describes(stream.body) {
 				t.Errorf("%s: %+v was declared, and %+v came", c.uri, content.BinaryRef, stream.end)
 			}
 			if c.size {
 				if !stream.is(c.want) {
 					t.Errorf("%s: %d bytes are not the %d of git", c.uri, len(stream.body), len(c.want))
 				}
-			} else if n := gittest.DiffTar(t, tarOf(t, bytes.NewReader(stream.body)), gittest.ReadTar(t, bytes.NewReader(repo.Archive("--format=tar", "main")))); n < 5 {
+			} else if n := gittest.DiffTar(t, tarOf(t, bytes.NewReader(stream.body)), gittest.ReadTar(t,
+				bytes.NewReader(repo.Archive("--format=tar", "main")))); n < 5 {
 				t.Errorf("%s: %d entries", c.uri, n)
 			}
 			compared++
 		}
 		// Tools as well.
-		r.send(r.request(90, "tools/call", map[string]any{"name": "get_file_contents", "arguments": map[string]any{"repo": "repo", "path": "dot.png"}, "transferMode": "binary"}))
+		r.send(r.request(90, "tools/call", map[string]any{"name": "get_file_contents",
+			"arguments": map[string]any{"repo": "repo", "path": "dot.png"}, "transferMode": "binary"}))
 		r.until(func() bool { return r.raw["90"] != "" })
 		var reply callReply
 		if err := json.Unmarshal([]byte(r.raw["90"]), &reply); err != nil {
@@ -70,7 +74,8 @@ func TestResourcesComeInFrames(t *testing.T) {
 		}
 		for _, block := range reply.Result.Content {
 			if block.BinaryRef != nil {
-				if image := r.whole(r.stream(block.BinaryRef.StreamID)); block.Type != "image" || block.TransferMode != "binary" || block.Data != nil || !image.is([]byte(pngBytes)) {
+				if image := r.whole(r.stream(block.BinaryRef.StreamID)); block.Type != "image" ||
+					block.TransferMode != "binary" || block.Data != nil || !image.is([]byte(pngBytes)) {
 					t.Errorf("%s: %s", version, r.raw["90"])
 				}
 				compared++
@@ -93,11 +98,13 @@ func TestFramesNeedBothSides(t *testing.T) {
 	read := map[string]any{"uri": "repo://repo/contents/dot.png", "transferMode": "binary"}
 	for name, capability := range map[string]any{
 		"undeclared": nil, "unsupported": map[string]any{"supported": false},
-		"another mode": map[string]any{"supported": true, "preferredMode": "multipart"}, "that of pipes": map[string]any{"supported": true, "preferredMode": "stream"},
+		"another mode":  map[string]any{"supported": true, "preferredMode": "multipart"},
+		"that of pipes": map[string]any{"supported": true, "preferredMode": "stream"},
 	} {
 		for _, version := range eras {
 			r := receive(t, s.url, version, capability)
-			if f := r.call(r.request(1, methodRead, read)); !strings.Contains(f.raw, `"blob":`) || strings.Contains(f.raw, "binaryRef") {
+			if f := r.call(r.request(1, methodRead, read)); !strings.Contains(f.raw, `"blob":`) ||
+				strings.Contains(f.raw, "binaryRef") {
 				t.Errorf("%s: %s", name, f.raw)
 			}
 		}
@@ -107,7 +114,8 @@ func TestFramesNeedBothSides(t *testing.T) {
 	if message, err := r.read(); err != nil || !bytes.Contains(message, []byte(`"blob":`)) {
 		t.Errorf("in a batch: %s, %v", message, err)
 	}
-	if f := r.call(r.request(2, methodRead, map[string]any{"uri": "repo://repo/contents/dot.png"})); !strings.Contains(f.raw, `"blob":`) {
+	if f := r.call(r.request(2, methodRead, map[string]any{"uri": "repo://repo/contents/dot.png"})); !strings.Contains(
+		f.raw, `"blob":`) {
 		t.Errorf("without transferMode: %s", f.raw)
 	}
 	r.whole(r.begin(3, "repo://repo/contents/dot.png"))
@@ -172,7 +180,8 @@ func TestStalledStreamsHoldNobody(t *testing.T) {
 		})
 		r.ask(50, "repo://repo/contents/a")
 		r.until(func() bool { return r.raw["50"] != "" })
-		if !strings.Contains(r.raw["50"], `"reason":"busy"`) || !strings.Contains(r.raw["50"], `"limit":8`) || !strings.Contains(r.raw["50"], "-32603") || !strings.Contains(r.raw["50"], "at most 8 binary streams") {
+		if !strings.Contains(r.raw["50"], `"reason":"busy"`) || !strings.Contains(r.raw["50"], `"limit":8`) ||
+			!strings.Contains(r.raw["50"], "-32603") || !strings.Contains(r.raw["50"], "at most 8 binary streams") {
 			t.Errorf("one stream too many: %s", r.raw["50"])
 		}
 		for id := range 40 { // more than may run at a time
@@ -210,7 +219,8 @@ func TestStreamsAreCancelled(t *testing.T) {
 	for _, version := range eras {
 		r := receive(t, s.url, version, supported)
 		r.grants = false
-		frame, message, kept := r.begin(1, "repo://repo/contents/large"), r.begin(2, archiveURI), r.begin(3, "repo://repo/contents/large")
+		frame, message, kept := r.begin(1, "repo://repo/contents/large"), r.begin(2, archiveURI), r.begin(3,
+			"repo://repo/contents/large")
 		r.until(func() bool { return message.tally.Size() == window })
 		// The request is not over while its stream runs.
 		r.ask(2, "repo://repo/contents/a")
@@ -254,7 +264,8 @@ func TestDamageInAStreamIsNoEnd(t *testing.T) {
 		stream := r.begin(1, archiveURI)
 		other := r.begin(2, "repo://repo/contents/large")
 		r.until(stream.over)
-		if stream.end != nil || stream.tally.Size() < bulk/2 || !strings.Contains(stream.aborted, "git fsck") || strings.Contains(stream.aborted, s.root) {
+		if stream.end != nil || stream.tally.Size() < bulk/2 || !strings.Contains(stream.aborted, "git fsck") ||
+			strings.Contains(stream.aborted, s.root) {
 			t.Errorf("%d bytes, then %q, %+v", stream.tally.Size(), stream.aborted, stream.end)
 		}
 		if r.whole(other); other.end.Size != bulk {

@@ -62,23 +62,27 @@ func receive(t *testing.T, url, version string, capability any) *receiving {
 	t.Helper()
 	wire := new(atomic.Int64)
 	dialer := &net.Dialer{}
-	counted := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+	counted := &http.Client{Transport: &http.Transport{DialContext: func(ctx context.Context, network,
+		address string) (net.Conn, error) {
 		conn, err := dialer.DialContext(ctx, network, address)
 		return meteredConn{countedConn{conn, wire}}, err
 	}}}
-	conn, _, err := websocket.Dial(t.Context(), url+"/ws", &websocket.DialOptions{Subprotocols: []string{"mcp"}, HTTPClient: counted})
+	conn, _, err := websocket.Dial(t.Context(), url+"/ws", &websocket.DialOptions{Subprotocols: []string{"mcp"},
+		HTTPClient: counted})
 	if err != nil {
 		t.Fatal(err)
 	}
 	conn.SetReadLimit(-1)
 	t.Cleanup(func() { _ = conn.CloseNow() }) // it may have been closed
 	r := &receiving{
-		socket: &socket{t, conn}, version: version, capabilities: map[string]any{"binaryTransfer": capability}, grants: true, grain: window / 2, wire: wire,
+		socket: &socket{t, conn}, version: version, capabilities: map[string]any{"binaryTransfer": capability},
+		grants: true, grain: window / 2, wire: wire,
 		streams: make(map[string]*inbound), replies: make(map[string]readReply), raw: make(map[string]string),
 	}
 	if version != modernVersion {
 		f := r.call(rpc(version, 0, "initialize", map[string]any{
-			"protocolVersion": version, "capabilities": r.capabilities, "clientInfo": map[string]any{"name": "test", "version": "1"},
+			"protocolVersion": version, "capabilities": r.capabilities, "clientInfo": map[string]any{"name": "test",
+				"version": "1"},
 		}))
 		if f.Result["protocolVersion"] != version {
 			t.Fatal(f.raw)

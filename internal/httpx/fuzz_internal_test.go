@@ -53,7 +53,8 @@ func FuzzAccept(f *testing.F) {
 			t.Fatalf("%q changes what came before", header)
 		}
 		admitted, named := readAccept(header, wanted)
-		if named && !strings.Contains(strings.ToLower(header), wanted) || admitted && !named && !strings.Contains(header, "*") {
+		if named && !strings.Contains(strings.ToLower(header), wanted) || admitted && !named &&
+			!strings.Contains(header, "*") {
 			t.Fatalf("%q: %v, %v", header, admitted, named)
 		}
 		if strings.Count(given, "/") == 1 {

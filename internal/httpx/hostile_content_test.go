@@ -25,13 +25,18 @@ func TestFilesCannotPassForReplies(t *testing.T) {
 	event := "event: message\ndata: {}\n\n"
 	s := newTarget(t, targetOptions{build: func(root string) {
 		gittest.At(t, filepath.Join(root, "hello.git")).Commit("main",
-			gittest.Regular("README.md", "hello\n"), gittest.Regular("data.json", `{"jsonrpc":"2.0","id":7,"error":{"code":-32002,"message":"x"}}`), gittest.Regular("no-extension", `{"a":1}`),
-			gittest.Regular("DATA.JSON", `[]`), gittest.Regular("text/event-stream", event), gittest.Regular("x.html", "<script>alert(1)</script>"), gittest.Regular("x.svg", `<svg xmlns="http://www.w3.org/2000/svg"><script>1</script></svg>`),
+			gittest.Regular("README.md", "hello\n"),
+			gittest.Regular("data.json", `{"jsonrpc":"2.0","id":7,"error":{"code":-32002,"message":"x"}}`),
+			gittest.Regular("no-extension", `{"a":1}`),
+			gittest.Regular("DATA.JSON", `[]`), gittest.Regular("text/event-stream", event),
+			gittest.Regular("x.html", "<script>alert(1)</script>"),
+			gittest.Regular("x.svg", `<svg xmlns="http://www.w3.org/2000/svg"><script>1</script></svg>`),
 			gittest.Regular("empty", ""), gittest.Regular("empty.json", ""),
 		)
 	}})
 	cases := 0
-	for _, name := range []string{"data.json", "no-extension", "DATA.JSON", "text/event-stream", "x.html", "x.svg", "empty", "empty.json", "README.md"} {
+	for _, name := range []string{"data.json", "no-extension", "DATA.JSON", "text/event-stream", "x.html", "x.svg",
+		"empty", "empty.json", "README.md"} {
 		for _, version := range eras {
 			cases++
 			a := s.do(t, s.call(version, methodStream, map[string]any{"uri": "repo://hello/contents/" + name}))
@@ -39,7 +44,8 @@ func TestFilesCannotPassForReplies(t *testing.T) {
 			if a.status != http.StatusOK || err != nil || kind == "application/json" || kind == "text/event-stream" {
 				t.Errorf("%s: %v, %v", name, a, err)
 			}
-			if strings.HasSuffix(strings.ToLower(name), "data.json") && a.header.Get("Mcp-Resource-Type") != "application/json" {
+			if strings.HasSuffix(strings.ToLower(name), "data.json") &&
+				a.header.Get("Mcp-Resource-Type") != "application/json" {
 				t.Errorf("%s: its own type is %q", name, a.header.Get("Mcp-Resource-Type"))
 			}
 			checkStreamHeaders(t, name, a)
@@ -54,7 +60,8 @@ func TestFilesCannotPassForReplies(t *testing.T) {
 // checkStreamHeaders checks what every stream says of itself.
 func checkStreamHeaders(t *testing.T, name string, a answer) {
 	t.Helper()
-	for header, want := range map[string]string{"X-Content-Type-Options": "nosniff", "Content-Security-Policy": "default-src 'none'; sandbox"} {
+	for header, want := range map[string]string{"X-Content-Type-Options": "nosniff",
+		"Content-Security-Policy": "default-src 'none'; sandbox"} {
 		if got := a.header.Get(header); got != want {
 			t.Errorf("%q: %s is %q, want %q", name, header, got, want)
 		}
@@ -62,7 +69,8 @@ func checkStreamHeaders(t *testing.T, name string, a answer) {
 	if control := a.header.Get("Cache-Control"); !strings.HasPrefix(control, "private, ") {
 		t.Errorf("%q: Cache-Control is %q", name, control)
 	}
-	if tag := a.header.Get("ETag"); len(tag) < 18 || tag[0] != '"' || tag[len(tag)-1] != '"' || strings.Contains(tag[1:len(tag)-1], `"`) {
+	if tag := a.header.Get("ETag"); len(tag) < 18 || tag[0] != '"' || tag[len(tag)-1] != '"' ||
+		strings.Contains(tag[1:len(tag)-1], `"`) {
 		t.Errorf("%q: ETag is %q, no strong one", name, tag)
 	}
 	if kind, _, err := mime.ParseMediaType(a.header.Get("Content-Disposition")); err != nil || kind != "attachment" {
@@ -90,10 +98,13 @@ func TestArchiveDescribesItself(t *testing.T) {
 	tests := []struct{ uri, file, kind, cache string }{
 		{"repo://hello/archive/main.tar", "hello-main.tar", "application/x-tar", "private, no-cache"},
 		{"repo://hello/archive/refs/heads/main.tgz", "hello-main.tar.gz", "application/gzip", "private, no-cache"},
-		{"repo://hello/archive/HEAD.tar.gz", "hello-" + s.head[:12] + ".tar.gz", "application/gzip", "private, no-cache"},
-		{"repo://hello/archive/" + s.head + ".tar", "hello-" + s.head + ".tar", "application/x-tar", "private, max-age=31536000, immutable"},
+		{"repo://hello/archive/HEAD.tar.gz", "hello-" + s.head[:12] + ".tar.gz", "application/gzip",
+			"private, no-cache"},
+		{"repo://hello/archive/" + s.head + ".tar", "hello-" + s.head + ".tar", "application/x-tar",
+			"private, max-age=31536000, immutable"},
 		{"repo://caf%C3%A9/archive/main.tar", "caf\u00e9-main.tar", "application/x-tar", "private, no-cache"},
-		{"repo://team/app/archive/main.tar?prefix=%22%0A%C3%A9/", "app-main.tar", "application/x-tar", "private, no-cache"},
+		{"repo://team/app/archive/main.tar?prefix=%22%0A%C3%A9/", "app-main.tar", "application/x-tar",
+			"private, no-cache"},
 	}
 	tags := make(map[string]string)
 	for _, test := range tests {
@@ -101,7 +112,8 @@ func TestArchiveDescribesItself(t *testing.T) {
 			a := s.do(t, s.call(version, methodStream, map[string]any{"uri": test.uri}))
 			checkStreamHeaders(t, test.uri, a)
 			_, parameters, _ := mime.ParseMediaType(a.header.Get("Content-Disposition"))
-			if parameters["filename"] != test.file || a.header.Get("Content-Type") != test.kind || a.header.Get("Cache-Control") != test.cache {
+			if parameters["filename"] != test.file || a.header.Get("Content-Type") != test.kind ||
+				a.header.Get("Cache-Control") != test.cache {
 				t.Errorf("%s: %q %q", test.uri, parameters["filename"], a.header)
 			}
 			// The length of a tar is known before it is made, and that of all else
@@ -116,7 +128,8 @@ func TestArchiveDescribesItself(t *testing.T) {
 			if a.header.Get("Content-Length") != length || a.err != nil {
 				t.Errorf("%s: length %q, want %q, %v", test.uri, a.header.Get("Content-Length"), length, a.err)
 			}
-			if canonical := a.header.Get("Content-Location"); test.uri == "repo://hello/archive/main.tar" && canonical != "repo://hello/archive/"+s.head+".tar" {
+			if canonical := a.header.Get("Content-Location"); test.uri == "repo://hello/archive/main.tar" &&
+				canonical != "repo://hello/archive/"+s.head+".tar" {
 				t.Errorf("%s: canonical URI is %q", test.uri, canonical)
 			}
 			// One tag, one sequence of bytes.
@@ -197,7 +210,8 @@ func (s *target) checkFile(t *testing.T, uri, id string) {
 		}
 		_, parameters, _ := mime.ParseMediaType(a.header.Get("Content-Disposition"))
 		got := parameters["filename"]
-		plain := utf8.ValidString(name) && !strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' })
+		plain := utf8.ValidString(name) &&
+			!strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\\' })
 		if got == "" || plain && got != name || strings.ContainsAny(got, "/\\\r\n\x00") {
 			t.Errorf("%s: saved as %q (%s)", uri, got, a.header.Get("Content-Disposition"))
 		}

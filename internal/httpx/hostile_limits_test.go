@@ -28,18 +28,36 @@ func TestDeclaredStreamCapabilityDecides(t *testing.T) {
 		capabilities string
 		want         string // reason, or "" when it is served
 	}{
-		{`{}`, "client_capability_missing"}, {`{"resourceStreaming":null}`, "client_capability_missing"}, {`{"resourceStreaming":true}`, "client_capability_missing"}, {`{"resourceStreaming":"yes"}`, "client_capability_missing"},
-		{`{"resourceStreaming":[]}`, "client_capability_missing"}, {`{"resourcestreaming":{}}`, "client_capability_missing"}, {`{"ResourceStreaming":{}}`, "client_capability_missing"}, {`{"RESOURCESTREAMING":{"maxStreamSize":9}}`, "client_capability_missing"},
-		{`{"resourceStreaming":{}}`, ""}, {`{"resourceStreaming":{"maxStreamSize":null}}`, ""}, {`{"resourceStreaming":{"other":[1]}}`, ""},
-		{`{"resourceStreaming":{"maxStreamSize":6}}`, ""}, {`{"resourceStreaming":{"maxStreamSize":6.9}}`, ""}, {`{"resourceStreaming":{"maxStreamSize":1e18}}`, ""}, {`{"resourceStreaming":{"maxStreamSize":1e300}}`, ""}, {`{"resourceStreaming":{"maxStreamSize":9223372036854775808}}`, ""},
-		{`{"resourceStreaming":{"maxStreamSize":5}}`, "too_large"}, {`{"resourceStreaming":{"maxStreamSize":5.99}}`, "too_large"}, {`{"resourceStreaming":{"maxStreamSize":1}}`, "too_large"}, {`{"resourceStreaming":{"maxStreamSize":0}}`, "invalid_params"}, {`{"resourceStreaming":{"maxStreamSize":-0.0}}`, "invalid_params"},
-		{`{"resourceStreaming":{"maxStreamSize":-1}}`, "invalid_params"}, {`{"resourceStreaming":{"maxStreamSize":-1e300}}`, "invalid_params"}, {`{"resourceStreaming":{"maxStreamSize":1e-300}}`, "invalid_params"},
+		{`{}`, "client_capability_missing"}, {`{"resourceStreaming":null}`, "client_capability_missing"},
+		{`{"resourceStreaming":true}`, "client_capability_missing"},
+		{`{"resourceStreaming":"yes"}`, "client_capability_missing"},
+		{`{"resourceStreaming":[]}`, "client_capability_missing"},
+		{`{"resourcestreaming":{}}`, "client_capability_missing"},
+		{`{"ResourceStreaming":{}}`, "client_capability_missing"}, {`{"RESOURCESTREAMING":{"maxStreamSize":9}}`,
+			"client_capability_missing"},
+		{`{"resourceStreaming":{}}`, ""}, {`{"resourceStreaming":{"maxStreamSize":null}}`, ""},
+		{`{"resourceStreaming":{"other":[1]}}`, ""},
+		{`{"resourceStreaming":{"maxStreamSize":6}}`, ""}, {`{"resourceStreaming":{"maxStreamSize":6.9}}`, ""},
+		{`{"resourceStreaming":{"maxStreamSize":1e18}}`, ""}, {`{"resourceStreaming":{"maxStreamSize":1e300}}`, ""},
+		{`{"resourceStreaming":{"maxStreamSize":9223372036854775808}}`, ""},
+		{`{"resourceStreaming":{"maxStreamSize":5}}`, "too_large"}, {`{"resourceStreaming":{"maxStreamSize":5.99}}`,
+			"too_large"}, {`{"resourceStreaming":{"maxStreamSize":1}}`, "too_large"},
+		{`{"resourceStreaming":{"maxStreamSize":0}}`, "invalid_params"},
+		{`{"resourceStreaming":{"maxStreamSize":-0.0}}`, "invalid_params"},
+		{`{"resourceStreaming":{"maxStreamSize":-1}}`, "invalid_params"},
+		{`{"resourceStreaming":{"maxStreamSize":-1e300}}`, "invalid_params"},
+		{`{"resourceStreaming":{"maxStreamSize":1e-300}}`, "invalid_params"},
 		// What is no number must not be taken for "no limit", and is named.
-		{`{"resourceStreaming":{"maxStreamSize":"6"}}`, "invalid_params"}, {`{"resourceStreaming":{"maxStreamSize":true}}`, "invalid_params"}, {`{"resourceStreaming":{"maxStreamSize":[5]}}`, "invalid_params"},
-		{`{"resourceStreaming":{"maxStreamSize":1e400}}`, "invalid_params"}, {`{"resourceStreaming":{"maxStreamSize":-1e400}}`, "invalid_params"},
+		{`{"resourceStreaming":{"maxStreamSize":"6"}}`, "invalid_params"},
+		{`{"resourceStreaming":{"maxStreamSize":true}}`, "invalid_params"},
+		{`{"resourceStreaming":{"maxStreamSize":[5]}}`, "invalid_params"},
+		{`{"resourceStreaming":{"maxStreamSize":1e400}}`, "invalid_params"},
+		{`{"resourceStreaming":{"maxStreamSize":-1e400}}`, "invalid_params"},
 		// Where typed clients can put it; the place of the SEP comes first.
-		{`{"experimental":{"resourceStreaming":{"maxStreamSize":5}}}`, "too_large"}, {`{"extensions":{"io.github.repomcp/resource-stream":{}}}`, ""},
-		{`{"resourceStreaming":{"maxStreamSize":5},"experimental":{"resourceStreaming":{}}}`, "too_large"}, {`{"experimental":{"resourceStreaming":5}}`, "client_capability_missing"},
+		{`{"experimental":{"resourceStreaming":{"maxStreamSize":5}}}`, "too_large"},
+		{`{"extensions":{"io.github.repomcp/resource-stream":{}}}`, ""},
+		{`{"resourceStreaming":{"maxStreamSize":5},"experimental":{"resourceStreaming":{}}}`, "too_large"},
+		{`{"experimental":{"resourceStreaming":5}}`, "client_capability_missing"},
 	}
 	for _, test := range tests {
 		for _, version := range eras {
@@ -117,13 +135,15 @@ func TestArchiveKnownToOutgrowTheLimitIsRefused(t *testing.T) {
 		if whole.err != nil || whole.failed() {
 			t.Fatalf("%s: %v", uri, whole)
 		}
-		for _, limit := range []int{1, 100, len(whole.body) / 2, len(whole.body) - 1, len(whole.body), len(whole.body) + 1} {
+		for _, limit := range []int{1, 100, len(whole.body) / 2, len(whole.body) - 1, len(whole.body), len(whole.body) +
+			1} {
 			session := s.initialize(t, sessionVersion, fmt.Sprintf(`{"resourceStreaming":{"maxStreamSize":%d}}`, limit))
 			for _, version := range eras {
 				cases++
 				a := s.do(t, s.limitedCall(version, uri, limit, session))
 				if limit >= len(whole.body) {
-					if a.err != nil || !bytes.Equal(a.body, whole.body) || a.header.Get("Content-Length") != strconv.Itoa(len(whole.body)) {
+					if a.err != nil || !bytes.Equal(a.body, whole.body) ||
+						a.header.Get("Content-Length") != strconv.Itoa(len(whole.body)) {
 						t.Errorf("%s %s within the limit %d: %d bytes, %v", version, uri, limit, len(a.body), a.err)
 					}
 					continue
@@ -183,7 +203,9 @@ func TestClientThatDoesNotReadIsDropped(t *testing.T) {
 	s := newTarget(t, targetOptions{
 		http: httpx.Options{WriteTimeout: 100 * time.Millisecond, Logger: slog.New(slog.NewTextHandler(logged, nil))},
 		build: func(root string) {
-			gittest.At(t, filepath.Join(root, "big.git")).Commit("main", gittest.Regular("big", strings.Repeat("x", 3<<20)), gittest.Regular("bigger", strings.Repeat("x", 30<<20)))
+			gittest.At(t, filepath.Join(root, "big.git")).Commit("main",
+				gittest.Regular("big", strings.Repeat("x", 3<<20)), gittest.Regular("bigger",
+					strings.Repeat("x", 30<<20)))
 		},
 	})
 	read := `{"jsonrpc":"2.0","id":1,"method":"resources/read","params":{"uri":"repo://big/contents/big"}}`
@@ -199,7 +221,8 @@ func TestClientThatDoesNotReadIsDropped(t *testing.T) {
 			t.Fatal(err)
 		}
 		conn := s.dialSmall(t)
-		if _, err := fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n%s\r\n%s", s.host, len(body), head.String(), body); err != nil {
+		if _, err := fmt.Fprintf(conn, "POST /mcp HTTP/1.1\r\nHost: %s\r\nContent-Length: %d\r\n%s\r\n%s", s.host,
+			len(body), head.String(), body); err != nil {
 			t.Fatal(err)
 		}
 		s.awaitLog(t, logged, name, "msg=request", "outcome=aborted")

@@ -15,7 +15,8 @@ import (
 // hostileMessages are bodies with the reason of their refusal, or "" for those
 // that must be served. They are of the session era.
 var hostileMessages = map[string]string{
-	"": "parse_error", " ": "parse_error", "hello": "parse_error", "{": "parse_error", "}": "parse_error", "{}{}": "parse_error", "\x00": "parse_error",
+	"": "parse_error", " ": "parse_error", "hello": "parse_error", "{": "parse_error", "}": "parse_error",
+	"{}{}": "parse_error", "\x00": "parse_error",
 	"\ufeff" + `{"jsonrpc":"2.0","id":1,"method":"ping"}`: "parse_error",
 	"\xfe\xff\x00{\x00}": "parse_error",
 	"{\x00\"\x00j\x00":   "parse_error",
@@ -24,12 +25,13 @@ var hostileMessages = map[string]string{
 	strings.Repeat("[", 100_000):                        "invalid_request",
 	strings.Repeat(`{"a":`, 100_000):                    "invalid_request",
 	strings.Repeat("[", 100) + strings.Repeat("]", 100): "invalid_request",
-	`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":[` + strings.Repeat(`{"x":1},`, 60_000) + `{}]}}`: "invalid_request",
-	`{"jsonrpc":"2.0","id":1,"method":"ping","method":"resources/list"}`:                                     "parse_error",
-	`{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}`:                                                        "parse_error",
-	`{"jsonrpc":"2.0","id":1,"method":"ping","m\u0065thod":"x"}`:                                             "parse_error",
-	`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":1,"a":2}}`:                                        "parse_error",
-	`{"jsonrpc":"2.0","id":1,"method":"ping",}`:                                                              "parse_error",
+	`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":[` + strings.Repeat(`{"x":1},`, 60_000) +
+		`{}]}}`: "invalid_request",
+	`{"jsonrpc":"2.0","id":1,"method":"ping","method":"resources/list"}`: "parse_error",
+	`{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}`:                    "parse_error",
+	`{"jsonrpc":"2.0","id":1,"method":"ping","m\u0065thod":"x"}`:         "parse_error",
+	`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"a":1,"a":2}}`:    "parse_error",
+	`{"jsonrpc":"2.0","id":1,"method":"ping",}`:                          "parse_error",
 	`{'jsonrpc':'2.0'}`:                             "parse_error",
 	`{"jsonrpc":"2.0","id":NaN,"method":"ping"}`:    "parse_error",
 	`{"jsonrpc":"2.0","id":01,"method":"ping"}`:     "parse_error",
@@ -82,10 +84,11 @@ var hostileMessages = map[string]string{
 	// A cursor has one form.
 	`{"jsonrpc":"2.0","id":1,"method":"resources/list","params":{"cursor":"Li4vLi4vZXRj"}}`: "invalid_params",
 	// Traces are dropped, never a reason to fail.
-	`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"traceparent":5,"tracestate":{},"baggage":"` + strings.Repeat("x", 64<<10) + `"}}}`: "",
-	`{"jsonrpc":"2.0","id":1,"method":"ping","extra":{"method":"x"},"Method":"resources/list","ID":2}`:                                              "",
-	`{"jsonrpc":"2.0","id":"\u003cscript\u003e\u2028","method":"ping"}`:                                                                             "",
-	`{"jsonrpc":"2.0","id":"","method":"ping"}`:                                                                                                     "", `{"jsonrpc":"2.0","id":0,"method":"ping"}`: "", `{"jsonrpc":"2.0","id":-9007199254740991,"method":"ping"}`: "",
+	`{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"traceparent":5,"tracestate":{},"baggage":"` +
+		strings.Repeat("x", 64<<10) + `"}}}`: "",
+	`{"jsonrpc":"2.0","id":1,"method":"ping","extra":{"method":"x"},"Method":"resources/list","ID":2}`: "",
+	`{"jsonrpc":"2.0","id":"\u003cscript\u003e\u2028","method":"ping"}`:                                "",
+	`{"jsonrpc":"2.0","id":"","method":"ping"}`:                                                        "", `{"jsonrpc":"2.0","id":0,"method":"ping"}`: "", `{"jsonrpc":"2.0","id":-9007199254740991,"method":"ping"}`: "",
 	"\r\n\t " + `{"jsonrpc":"2.0","id":1,"method":"ping"}` + "\n": "",
 	// Of requests that are not the sender's, or are none.
 	`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1,"reason":"mine now"}}`: "",
@@ -132,7 +135,8 @@ func TestHostileMessagesAreRefusedInWordsOfTheProtocol(t *testing.T) {
 func TestErrorsRepeatTheID(t *testing.T) {
 	t.Parallel()
 	s := newTarget(t, targetOptions{})
-	ids := []string{`0`, `-1`, `9007199254740991`, `-9007199254740991`, `""`, `"1"`, `"\"}"`, `"é"`, `"null"`, `"` + strings.Repeat("x", 200) + `"`}
+	ids := []string{`0`, `-1`, `9007199254740991`, `-9007199254740991`, `""`, `"1"`, `"\"}"`, `"é"`, `"null"`,
+		`"` + strings.Repeat("x", 200) + `"`}
 	uris := []string{"repo://nobody", "repo://hello/../x", ""}
 	for _, id := range ids {
 		for _, version := range eras {
@@ -174,7 +178,8 @@ func TestSmuggledRequestsAreRefused(t *testing.T) {
 	}{
 		{"good", host + common + "Content-Length: " + length + "\r\n", body, 200},
 		{"good, chunked", host + common + "Transfer-Encoding: chunked\r\n", chunked, 200},
-		{"chunk extensions", host + common + "Transfer-Encoding: chunked\r\n", chunk + ";a=b;c\r\n" + body + "\r\n0;x\r\n\r\n", 200},
+		{"chunk extensions", host + common + "Transfer-Encoding: chunked\r\n", chunk + ";a=b;c\r\n" + body +
+			"\r\n0;x\r\n\r\n", 200},
 		{"two lengths", host + common + "Content-Length: " + length + "\r\nContent-Length: 5\r\n", body, 400},
 		{"two lengths in one", host + common + "Content-Length: " + length + ", 5\r\n", body, 400},
 		{"negative length", host + common + "Content-Length: -1\r\n", body, 400},
@@ -188,10 +193,13 @@ func TestSmuggledRequestsAreRefused(t *testing.T) {
 		{"two hosts", host + "Host: evil.example\r\n" + common + "Content-Length: " + length + "\r\n", body, 400},
 		{"no host", common + "Content-Length: " + length + "\r\n", body, 400},
 		{"blank before the colon", host + common + "Content-Length : " + length + "\r\n", body, 400},
-		{"folded header", host + common + "Origin:\r\n https://evil.example\r\nContent-Length: " + length + "\r\n", body, 403},
-		{"huge header", host + common + "X-Long: " + strings.Repeat("x", 64<<10) + "\r\nContent-Length: " + length + "\r\n", "", 431},
+		{"folded header", host + common + "Origin:\r\n https://evil.example\r\nContent-Length: " + length + "\r\n",
+			body, 403},
+		{"huge header", host + common + "X-Long: " + strings.Repeat("x", 64<<10) + "\r\nContent-Length: " + length +
+			"\r\n", "", 431},
 		{"other expectation", host + common + "Expect: 200-ok\r\nContent-Length: " + length + "\r\n", "", 417},
-		{"upgrade", host + common + "Connection: Upgrade\r\nUpgrade: h2c\r\nContent-Length: " + length + "\r\n", body, 200},
+		{"upgrade", host + common + "Connection: Upgrade\r\nUpgrade: h2c\r\nContent-Length: " + length + "\r\n", body,
+			200},
 	}
 	for _, test := range tests {
 		s.during(t, func() {
@@ -210,9 +218,11 @@ func TestSmuggledRequestsAreRefused(t *testing.T) {
 	}
 	// Of a length and an encoding the encoding counts (RFC 9112, 6.3): the next
 	// request begins after the chunks and not after five bytes.
-	reader := s.dial(t, "POST /mcp HTTP/1.1\r\n"+host+common+"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"+chunked+"GET /healthz HTTP/1.1\r\n"+host+"Connection: close\r\n\r\n")
+	reader := s.dial(t, "POST /mcp HTTP/1.1\r\n"+host+common+"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"+
+		chunked+"GET /healthz HTTP/1.1\r\n"+host+"Connection: close\r\n\r\n")
 	both, err := io.ReadAll(reader)
-	if err != nil || strings.Count(string(both), "HTTP/1.1 ") != 2 || !strings.HasPrefix(string(both), "HTTP/1.1 200 ") || !strings.HasSuffix(string(both), "ok\n") {
+	if err != nil || strings.Count(string(both), "HTTP/1.1 ") != 2 ||
+		!strings.HasPrefix(string(both), "HTTP/1.1 200 ") || !strings.HasSuffix(string(both), "ok\n") {
 		t.Errorf("length and encoding: %q, %v", both, err)
 	}
 	t.Logf("%d cases", len(tests)+1)
@@ -222,9 +232,11 @@ func TestContinueIsNotAskedForWhatIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newTarget(t, targetOptions{})
 	for want, header := range map[int]string{
-		403: "Origin: https://evil.example\r\nContent-Type: application/json\r\n", 415: "Content-Type: text/plain\r\n", 100: "Content-Type: application/json\r\n",
+		403: "Origin: https://evil.example\r\nContent-Type: application/json\r\n", 415: "Content-Type: text/plain\r\n",
+		100: "Content-Type: application/json\r\n",
 	} {
-		reader := s.dial(t, "POST /mcp HTTP/1.1\r\nHost: "+s.host+"\r\n"+header+"Expect: 100-continue\r\nContent-Length: 10\r\n\r\n")
+		reader := s.dial(t, "POST /mcp HTTP/1.1\r\nHost: "+s.host+"\r\n"+header+
+			"Expect: 100-continue\r\nContent-Length: 10\r\n\r\n")
 		line, err := reader.ReadString('\n')
 		if err != nil || !strings.HasPrefix(line, fmt.Sprintf("HTTP/1.1 %d ", want)) {
 			t.Errorf("%q: %q, %v, want %d", header, line, err, want)
@@ -280,7 +292,8 @@ func TestSessionIDIsOfItsKey(t *testing.T) {
 func TestEventIDOfAnotherSessionGivesNothingAway(t *testing.T) {
 	t.Parallel()
 	s := newTarget(t, targetOptions{})
-	ids := []string{"1", s.initialize(t, sessionVersion, "{}"), s.sessions[sessionVersion] + "_0", "../../x", strings.Repeat("9", 4<<10)}
+	ids := []string{"1", s.initialize(t, sessionVersion, "{}"), s.sessions[sessionVersion] + "_0", "../../x",
+		strings.Repeat("9", 4<<10)}
 	for _, id := range ids {
 		if line := s.resume(t, id); line != "" {
 			t.Errorf("resuming at %.40q gives %q", id, line)

@@ -56,55 +56,95 @@ func hostileURIs(s *target) map[string]string {
 	deep := strings.Repeat("x/", 10_000)
 	seeds := map[string]string{
 		// Out of the root.
-		"repo://../etc/passwd": invalidURI, "repo://hello/../team": invalidURI, "repo://hello%2f..%2fteam": invalidURI, "repo://hello/contents/../../config": invalidURI,
-		"repo://%2e%2e/hello": invalidURI, "repo://hello/contents/%2E%2e/config": invalidURI, "repo://.": invalidURI, "repo://hello/./refs": invalidURI, "repo:///hello": invalidURI, "repo:////etc/passwd": invalidURI,
-		"repo://hello//refs": invalidURI, "repo://hello/contents//README.md": invalidURI, "repo://hello/contents/README.md//": invalidURI,
-		"repo://%252e%252e": notFound, "repo://%252e%252e/etc/passwd": notFound, "repo://..%5c..": notFound, "repo://hello/contents/..%5c..%5cconfig": notFound, "repo://%c0%ae%c0%ae/etc": notFound,
-		"repo:///etc/passwd": invalidURI, "repo://etc/passwd": notFound, "repo://．．／etc": notFound, "repo://%EF%BC%8E%EF%BC%8E%EF%BC%8Fetc": notFound,
+		"repo://../etc/passwd": invalidURI, "repo://hello/../team": invalidURI, "repo://hello%2f..%2fteam": invalidURI,
+		"repo://hello/contents/../../config": invalidURI,
+		"repo://%2e%2e/hello":                invalidURI, "repo://hello/contents/%2E%2e/config": invalidURI, "repo://.": invalidURI,
+		"repo://hello/./refs": invalidURI, "repo:///hello": invalidURI, "repo:////etc/passwd": invalidURI,
+		"repo://hello//refs": invalidURI, "repo://hello/contents//README.md": invalidURI,
+		"repo://hello/contents/README.md//": invalidURI,
+		"repo://%252e%252e":                 notFound, "repo://%252e%252e/etc/passwd": notFound, "repo://..%5c..": notFound,
+		"repo://hello/contents/..%5c..%5cconfig": notFound, "repo://%c0%ae%c0%ae/etc": notFound,
+		"repo:///etc/passwd": invalidURI, "repo://etc/passwd": notFound, "repo://．．／etc": notFound,
+		"repo://%EF%BC%8E%EF%BC%8E%EF%BC%8Fetc": notFound,
 		// Into a repository's own files.
-		"repo://.git": notFound, "repo://hello.git/objects": notFound, "repo://hello%2egit/config": notFound, "repo://hello.git/../team.git": invalidURI, "repo://hello/objects": notFound, "repo://hello/config": notFound,
-		"repo://hello/HEAD": notFound, "repo://hello/contents/.git/config": notFound, "repo://hello/contents/.GIT": notFound,
+		"repo://.git": notFound, "repo://hello.git/objects": notFound, "repo://hello%2egit/config": notFound,
+		"repo://hello.git/../team.git": invalidURI, "repo://hello/objects": notFound,
+		"repo://hello/config": notFound,
+		"repo://hello/HEAD":   notFound, "repo://hello/contents/.git/config": notFound,
+		"repo://hello/contents/.GIT": notFound,
 		// Bytes that readers disagree about.
-		"repo://hello%00.git": invalidURI, "repo://hello/contents/README.md%00.txt": invalidURI, "repo://hello\x00": invalidURI, "repo://hello%zz": invalidURI, "repo://hello%": invalidURI, "repo://hello%2": invalidURI, "repo://hello/contents/%u002e": invalidURI,
-		"repo://hello\n": notFound, "repo://hello%0a": notFound, "repo://hello%0D%0AX-Injected:%20y": notFound, "repo://hello\r\nX-Injected: y": notFound, "repo://%ff%fe": notFound, "repo://hello%e2%80%ae": notFound,
-		"repo://hello\u202e": notFound, "repo://hel\u200dlo": notFound, "repo://hello\u00ad": notFound, "repo://hello ": notFound, " repo://hello": notFound, "repo://hello%20": notFound, "repo://hello.": notFound, "repo://hello;x=1": notFound, "repo://hello/contents/README.md;x": notFound,
+		"repo://hello%00.git": invalidURI, "repo://hello/contents/README.md%00.txt": invalidURI,
+		"repo://hello\x00": invalidURI, "repo://hello%zz": invalidURI, "repo://hello%": invalidURI,
+		"repo://hello%2": invalidURI, "repo://hello/contents/%u002e": invalidURI,
+		"repo://hello\n": notFound, "repo://hello%0a": notFound, "repo://hello%0D%0AX-Injected:%20y": notFound,
+		"repo://hello\r\nX-Injected: y": notFound, "repo://%ff%fe": notFound, "repo://hello%e2%80%ae": notFound,
+		"repo://hello\u202e": notFound, "repo://hel\u200dlo": notFound, "repo://hello\u00ad": notFound,
+		"repo://hello ": notFound, " repo://hello": notFound, "repo://hello%20": notFound,
+		"repo://hello.": notFound, "repo://hello;x=1": notFound, "repo://hello/contents/README.md;x": notFound,
 		// Another form of the same letters is another name.
-		"repo://cafe\u0301": notFound, "repo://cafe%CC%81": notFound, "repo://HELLO": notFound, "repo://hello/contents/readme.md": notFound,
+		"repo://cafe\u0301": notFound, "repo://cafe%CC%81": notFound, "repo://HELLO": notFound,
+		"repo://hello/contents/readme.md": notFound,
 		// Other parts of URIs.
-		"repo://user:password@hello": notFound, "repo://user@hello/refs": notFound, "repo://hello:80": notFound, "repo://[fe80::1%25eth0]/hello": notFound, "repo://hello#x": invalidURI, "repo://hello?": invalidURI, "repo://hello?x=1": invalidURI,
-		"repo://hello/contents/README.md?ref=main": invalidURI, "repo://hello/archive/main.tar?prefix=a&prefix=b": invalidURI, "repo://hello/archive/main.tar?prefix=../x": invalidURI, "repo://hello/archive/main.tar?prefix=/x": invalidURI, "repo://hello/archive/main.tar?prefix=%00": invalidURI,
-		"repo://hello/archive/main.tar?prefix=a/%2e%2e/b": invalidURI, "repo://hello/archive/main.tar?prefix=" + strings.Repeat("p", 1025): invalidURI, "repo://hello/archive/main.tar?PREFIX=x": invalidURI, "repo://hello/archive/main.tar&prefix=x": notFound,
+		"repo://user:password@hello": notFound, "repo://user@hello/refs": notFound, "repo://hello:80": notFound,
+		"repo://[fe80::1%25eth0]/hello": notFound, "repo://hello#x": invalidURI, "repo://hello?": invalidURI,
+		"repo://hello?x=1":                         invalidURI,
+		"repo://hello/contents/README.md?ref=main": invalidURI, "repo://hello/archive/main.tar?prefix=a&prefix=b": invalidURI, "repo://hello/archive/main.tar?prefix=../x": invalidURI,
+		"repo://hello/archive/main.tar?prefix=/x": invalidURI, "repo://hello/archive/main.tar?prefix=%00": invalidURI,
+		"repo://hello/archive/main.tar?prefix=a/%2e%2e/b": invalidURI, "repo://hello/archive/main.tar?prefix=" +
+			strings.Repeat("p", 1025): invalidURI, "repo://hello/archive/main.tar?PREFIX=x": invalidURI,
+		"repo://hello/archive/main.tar&prefix=x": notFound,
 		// Other schemes.
-		"file:///etc/passwd": notFound, "http://169.254.169.254/": notFound, "https://hello": notFound, "hello": notFound, "//hello": notFound, "repo:hello": notFound, "repo:/hello": notFound, "git://hello": notFound, "javascript:alert(1)": notFound, "data:,x": notFound, "ui://x": notFound,
+		"file:///etc/passwd": notFound, "http://169.254.169.254/": notFound, "https://hello": notFound,
+		"hello": notFound, "//hello": notFound, "repo:hello": notFound, "repo:/hello": notFound,
+		"git://hello": notFound, "javascript:alert(1)": notFound, "data:,x": notFound, "ui://x": notFound,
 		// Lengths.
-		"repo://hello/contents/" + strings.Repeat("a", 64<<10): invalidURI, "repo://" + deep + "x": invalidURI, "repo://hello/refs/heads/" + strings.Repeat("%61", 1400): invalidURI,
-		"repo://hello/contents/" + strings.Repeat("a/", 2000) + "x": notFound, "repo://" + strings.Repeat("x/", 2000) + "x": notFound,
+		"repo://hello/contents/" + strings.Repeat("a", 64<<10): invalidURI, "repo://" + deep + "x": invalidURI,
+		"repo://hello/refs/heads/" + strings.Repeat("%61", 1400):    invalidURI,
+		"repo://hello/contents/" + strings.Repeat("a/", 2000) + "x": notFound, "repo://" + strings.Repeat("x/", 2000) +
+			"x": notFound,
 		// Names of devices and streams of Windows.
-		"repo://CON": notFound, "repo://hello/contents/nul.txt": notFound, "repo://hello/contents/README.md:x": notFound, "repo://hello/contents/README.md::$DATA": notFound, "repo://HELLO~1": notFound, "repo://hello/contents/README.md.": notFound, "repo://hello/contents/README.md%20": notFound, "repo://GIT~1": notFound,
+		"repo://CON": notFound, "repo://hello/contents/nul.txt": notFound, "repo://hello/contents/README.md:x": notFound, "repo://hello/contents/README.md::$DATA": notFound, "repo://HELLO~1": notFound,
+		"repo://hello/contents/README.md.": notFound, "repo://hello/contents/README.md%20": notFound,
+		"repo://GIT~1": notFound,
 		// Templates that were not filled in.
 		"repo://{+repo}": notFound, "repo://hello/contents{/path*}": notFound, "repo://hello/archive/{+ref}.{format}": notFound, "repo://*": notFound, "repo://team": notFound, "repo://team/*": notFound,
 		// Below what is no folder, and through a symbolic link.
-		"repo://hello/contents/README.md/x": notFound, "repo://hello/contents/passwd/x": notFound, "repo://hello/contents/none": notFound, "repo://empty/contents": notFound, "repo://empty/archive/HEAD.tar": notFound,
+		"repo://hello/contents/README.md/x": notFound, "repo://hello/contents/passwd/x": notFound,
+		"repo://hello/contents/none": notFound, "repo://empty/contents": notFound, "repo://empty/archive/HEAD.tar": notFound,
 		// Refs that are files of the repository, or lead out of it.
-		"repo://hello/refs/heads/loop-a": notFound, "repo://hello/refs/heads/loop-b/contents/README.md": notFound, "repo://hello/refs/heads/outside": notFound, "repo://hello/refs/heads/above/contents": notFound,
-		"repo://hello/refs/keep-around/" + s.kept: notFound, "repo://hello/refs/remotes/origin/main": notFound, "repo://hello/refs/heads": notFound, "repo://hello/refs/heads/": notFound, "repo://hello/refs/heads/../../config": invalidURI,
-		"repo://many/archive/" + s.ambiguous + ".tar": "ambiguous_revision", "repo://many/sha/" + s.ambiguous + "/contents": "ambiguous_revision",
-		"repo://hello/archive/main.zip.exe": notFound, "repo://hello/archive/.tar": notFound, "repo://hello/archive/main.tar/": notFound, "repo://hello/archive/main.tar/x": notFound, "repo://hello/archive/main/.tar": notFound,
+		"repo://hello/refs/heads/loop-a": notFound, "repo://hello/refs/heads/loop-b/contents/README.md": notFound,
+		"repo://hello/refs/heads/outside": notFound, "repo://hello/refs/heads/above/contents": notFound,
+		"repo://hello/refs/keep-around/" + s.kept: notFound, "repo://hello/refs/remotes/origin/main": notFound,
+		"repo://hello/refs/heads": notFound, "repo://hello/refs/heads/": notFound,
+		"repo://hello/refs/heads/../../config":        invalidURI,
+		"repo://many/archive/" + s.ambiguous + ".tar": "ambiguous_revision", "repo://many/sha/" + s.ambiguous +
+			"/contents": "ambiguous_revision",
+		"repo://hello/archive/main.zip.exe": notFound, "repo://hello/archive/.tar": notFound,
+		"repo://hello/archive/main.tar/": notFound, "repo://hello/archive/main.tar/x": notFound,
+		"repo://hello/archive/main/.tar": notFound,
 	}
 	delete(seeds, "repo://hello/archive/main.tar/") // one final slash is allowed
 	refs := []string{
-		"-h", "--output=/x", "--upload-pack=x", "--exec=x", "-", "@{-1}", "@{u}", "main@{0}", "main@{1 day ago}", "HEAD^{/x}", "HEAD^{blob}", "HEAD~1", "HEAD^", "main~2", ":/x", ":0:README.md", "main:README.md", "main..other", "^main",
-		"x.lock", "main.lock", "main ", "ma*n", "m?in", "[m]ain", "ma\\in", "main\n", "main\t", "FETCH_HEAD", "ORIG_HEAD", "config", "packed-refs", "objects", "refs", "refs/heads", "refs/keep-around/" + s.kept, "heads/../../HEAD",
-		"head", "MAIN", s.head + "0", s.head[:39] + "g", strings.Repeat("0", 40), strings.Repeat("a", 64), strings.Repeat("f", 40), "0000", "abc", s.unreachable, s.unreachable[:12], s.kept, s.kept[:12],
-		"refs/heads/loop-a", "refs/heads/outside", "loop-b", "above", "refs/heads/main/", "refs//heads/main", "main\x7f", "\u202emain", "ma\u0131n", "m\u00e0in", ".main", "main/.", "refs/heads/ma%69n", "nul", "CON",
+		"-h", "--output=/x", "--upload-pack=x", "--exec=x", "-", "@{-1}", "@{u}", "main@{0}", "main@{1 day ago}",
+		"HEAD^{/x}", "HEAD^{blob}", "HEAD~1", "HEAD^", "main~2", ":/x", ":0:README.md", "main:README.md",
+		"main..other", "^main",
+		"x.lock", "main.lock", "main ", "ma*n", "m?in", "[m]ain", "ma\\in", "main\n", "main\t", "FETCH_HEAD",
+		"ORIG_HEAD", "config", "packed-refs", "objects", "refs", "refs/heads", "refs/keep-around/" + s.kept,
+		"heads/../../HEAD",
+		"head", "MAIN", s.head + "0", s.head[:39] + "g", strings.Repeat("0", 40), strings.Repeat("a", 64),
+		strings.Repeat("f", 40), "0000", "abc", s.unreachable, s.unreachable[:12], s.kept, s.kept[:12],
+		"refs/heads/loop-a", "refs/heads/outside", "loop-b", "above", "refs/heads/main/", "refs//heads/main",
+		"main\x7f", "\u202emain", "ma\u0131n", "m\u00e0in", ".main", "main/.", "refs/heads/ma%69n", "nul", "CON",
 	}
 	for _, ref := range refs {
 		reason := notFound
-		if strings.Contains("/"+ref+"/", "//") || strings.Contains("/"+ref+"/", "/../") || strings.Contains("/"+ref+"/", "/./") {
+		if strings.Contains("/"+ref+"/", "//") || strings.Contains("/"+ref+"/", "/../") ||
+			strings.Contains("/"+ref+"/", "/./") {
 			reason = invalidURI
 		}
 		resolved := reason // where any revision is taken
-		if reason == notFound && slices.ContainsFunc([]string{"@{", "^{/", ":", "main..other"}, func(form string) bool { return strings.Contains(ref, form) }) {
+		if reason == notFound && slices.ContainsFunc([]string{"@{", "^{/", ":", "main..other"},
+			func(form string) bool { return strings.Contains(ref, form) }) {
 			resolved = invalidURI
 		}
 		escaped := strings.ReplaceAll(url.PathEscape(ref), "%2F", "/")
@@ -199,14 +239,18 @@ func TestNotServedLooksLikeUnknown(t *testing.T) {
 	unknown := []string{"nobod", "hello"}
 	pairs := [][2]string{}
 	for _, hidden := range []string{s.unreachable, s.kept} {
-		for _, form := range []string{"repo://%s/sha/%s/contents/README.md", "repo://%s/sha/%s/contents/password", "repo://%s/sha/%s/contents", "repo://%s/archive/%s.tar", "repo://%s/archive/%s.tar.gz", "repo://%s/refs/keep-around/%s"} {
+		for _, form := range []string{"repo://%s/sha/%s/contents/README.md", "repo://%s/sha/%s/contents/password",
+			"repo://%s/sha/%s/contents", "repo://%s/archive/%s.tar", "repo://%s/archive/%s.tar.gz", "repo://%s/refs/keep-around/%s"} {
 			for _, repository := range unknown {
-				pairs = append(pairs, [2]string{fmt.Sprintf(form, "hello", hidden), fmt.Sprintf(form, repository, never)})
-				pairs = append(pairs, [2]string{fmt.Sprintf(form, "hello", hidden[:8]), fmt.Sprintf(form, repository, never[:8])})
+				pairs = append(pairs, [2]string{fmt.Sprintf(form, "hello", hidden),
+					fmt.Sprintf(form, repository, never)})
+				pairs = append(pairs, [2]string{fmt.Sprintf(form, "hello", hidden[:8]),
+					fmt.Sprintf(form, repository, never[:8])})
 			}
 		}
 	}
-	pairs = append(pairs, [2]string{"repo://hello/archive/refs/keep-around/" + s.kept + ".tar", "repo://nobod/archive/refs/keep-around/" + never + ".tar"})
+	pairs = append(pairs, [2]string{"repo://hello/archive/refs/keep-around/" + s.kept + ".tar",
+		"repo://nobod/archive/refs/keep-around/" + never + ".tar"})
 	for _, pair := range pairs {
 		for _, version := range eras {
 			for _, method := range []string{methodRead, methodStream} {

@@ -36,7 +36,9 @@ func TestResourcesHaveHTTPURLs(t *testing.T) {
 		}
 		linked := 0
 		for _, r := range reply.Result.Resources {
-			if r.Streamable != (r.HTTPURL != "") || r.HTTPURL != "" && (r.Meta["io.github.repomcp/httpUrl"] != r.HTTPURL || r.Meta["io.github.repomcp/httpUrlExpiresAt"] != r.HTTPURLExpiresAt) {
+			if r.Streamable != (r.HTTPURL != "") || r.HTTPURL != "" &&
+				(r.Meta["io.github.repomcp/httpUrl"] != r.HTTPURL ||
+					r.Meta["io.github.repomcp/httpUrlExpiresAt"] != r.HTTPURLExpiresAt) {
 				t.Errorf("%s: %+v", r.URI, r)
 			}
 			if r.HTTPURL == "" {
@@ -46,7 +48,9 @@ func TestResourcesHaveHTTPURLs(t *testing.T) {
 			if _, err := time.Parse(time.RFC3339, r.HTTPURLExpiresAt); err != nil {
 				t.Error(err)
 			}
-			want := s.do(t, &call{verb: http.MethodGet, path: "/archive/" + strings.TrimPrefix(strings.Replace(r.URI, "/archive/", "/", 1), "repo://")})
+			want := s.do(t,
+				&call{verb: http.MethodGet, path: "/archive/" +
+					strings.TrimPrefix(strings.Replace(r.URI, "/archive/", "/", 1), "repo://")})
 			for range 2 {
 				response, err := s.client.Get(r.HTTPURL)
 				if err != nil {
@@ -69,7 +73,8 @@ func TestResourcesHaveHTTPURLs(t *testing.T) {
 			t.Errorf("read: %v", read)
 		}
 	}
-	if a := newTarget(t, targetOptions{}).do(t, s.call(modernVersion, "resources/list", nil)); strings.Contains(string(a.body), "httpUrl") {
+	if a := newTarget(t, targetOptions{}).do(t, s.call(modernVersion, "resources/list", nil)); strings.Contains(
+		string(a.body), "httpUrl") {
 		t.Errorf("without a public URL: %v", a)
 	}
 }
@@ -78,20 +83,27 @@ func TestResourcesHaveHTTPURLs(t *testing.T) {
 // it is sent no cookies, and may do nothing else.
 func TestPagesFollowLinks(t *testing.T) {
 	t.Parallel()
-	for name, options := range map[string]httpx.Options{"default": {}, "with allowed origins": {AllowedOrigins: []string{"https://ide.example"}}} {
+	for name, options := range map[string]httpx.Options{"default": {},
+		"with allowed origins": {AllowedOrigins: []string{"https://ide.example"}}} {
 		s := newTarget(t, targetOptions{links: newLinks(t).linking(t), http: options})
 		link := at(t, s.downloadURL(t, modernVersion, "repo://hello/contents/README.md"))
-		preflight := s.fetch(t, http.MethodOptions, link, "Origin: https://sandbox.example", "Access-Control-Request-Method: GET", "Access-Control-Request-Headers: range,if-range")
+		preflight := s.fetch(t, http.MethodOptions, link, "Origin: https://sandbox.example",
+			"Access-Control-Request-Method: GET", "Access-Control-Request-Headers: range,if-range")
 		allowed := strings.ToLower(preflight.header.Get("Access-Control-Allow-Headers"))
-		if preflight.status != http.StatusNoContent || preflight.header.Get("Access-Control-Allow-Origin") != "*" || !strings.Contains(allowed, "if-range") {
+		if preflight.status != http.StatusNoContent || preflight.header.Get("Access-Control-Allow-Origin") != "*" ||
+			!strings.Contains(allowed, "if-range") {
 			t.Errorf("%s, preflight: %v %v", name, preflight, preflight.header)
 		}
 		a := s.get(t, link, "Origin: https://sandbox.example", "Sec-Fetch-Site: cross-site", "Sec-Fetch-Mode: cors")
-		if a.status != http.StatusOK || string(a.body) != "hello\n" || a.header.Get("Access-Control-Allow-Origin") != "*" || a.header.Get("Access-Control-Allow-Credentials") != "" ||
-			a.header.Get("Cross-Origin-Resource-Policy") != "cross-origin" || !strings.Contains(a.header.Get("Access-Control-Expose-Headers"), "Content-Disposition") {
+		if a.status != http.StatusOK || string(a.body) != "hello\n" ||
+			a.header.Get("Access-Control-Allow-Origin") != "*" ||
+			a.header.Get("Access-Control-Allow-Credentials") != "" ||
+			a.header.Get("Cross-Origin-Resource-Policy") != "cross-origin" ||
+			!strings.Contains(a.header.Get("Access-Control-Expose-Headers"), "Content-Disposition") {
 			t.Errorf("%s: %v %v", name, a, a.header)
 		}
-		if a := s.get(t, link, "Origin: https://sandbox.example"); a.status != http.StatusNotFound || a.header.Get("Access-Control-Allow-Origin") != "*" {
+		if a := s.get(t, link, "Origin: https://sandbox.example"); a.status != http.StatusNotFound ||
+			a.header.Get("Access-Control-Allow-Origin") != "*" {
 			t.Errorf("%s, a used link: %v", name, a)
 		}
 		for _, path := range []string{"/raw/hello/main/README.md", "/mcp", "/dl"} {
@@ -99,7 +111,8 @@ func TestPagesFollowLinks(t *testing.T) {
 				t.Errorf("%s, %s: %v", name, path, a)
 			}
 		}
-		if a := s.do(t, &call{verb: http.MethodGet, path: link, host: "evil.example", header: http.Header{"Origin": {"https://sandbox.example"}}}); a.status != http.StatusForbidden {
+		if a := s.do(t, &call{verb: http.MethodGet, path: link, host: "evil.example",
+			header: http.Header{"Origin": {"https://sandbox.example"}}}); a.status != http.StatusForbidden {
 			t.Errorf("%s, a foreign Host: %v", name, a)
 		}
 	}
@@ -111,11 +124,12 @@ func TestLocalLinks(t *testing.T) {
 	t.Parallel()
 	l := newLinks(t)
 	linkTo := l.linking(t)
-	s := newTarget(t, targetOptions{http: httpx.Options{AllowedHosts: []string{"git.example"}}, links: func(url string) resources.Linking {
-		linking := linkTo(url)
-		linking.Local = true
-		return linking
-	}})
+	s := newTarget(t, targetOptions{http: httpx.Options{AllowedHosts: []string{"git.example"}},
+		links: func(url string) resources.Linking {
+			linking := linkTo(url)
+			linking.Local = true
+			return linking
+		}})
 	_, port, err := net.SplitHostPort(s.host)
 	if err != nil {
 		t.Fatal(err)
@@ -125,8 +139,11 @@ func TestLocalLinks(t *testing.T) {
 		linked       bool
 	}{
 		{"", "", true}, {"localhost:" + port, "", true}, {"[::1]:" + port, "", true},
-		{"localhost:1", "", false}, {"localhost", "", false}, {"git.example:" + port, "", false}, {"git.example", "", false},
-		{"", "X-Forwarded-For: 10.0.0.1", false}, {"", "X-Forwarded-Proto: https", false}, {"", "X-Forwarded-Host: git.example", false}, {"", "Forwarded: for=10.0.0.1", false}, {"", "Via: 1.1 proxy", false},
+		{"localhost:1", "", false}, {"localhost", "", false}, {"git.example:" + port, "", false},
+		{"git.example", "", false},
+		{"", "X-Forwarded-For: 10.0.0.1", false}, {"", "X-Forwarded-Proto: https", false},
+		{"", "X-Forwarded-Host: git.example", false}, {"", "Forwarded: for=10.0.0.1", false},
+		{"", "Via: 1.1 proxy", false},
 	} {
 		send := func(request *call) answer {
 			request.host = c.host
@@ -140,13 +157,17 @@ func TestLocalLinks(t *testing.T) {
 		}
 		for _, version := range []string{sessionVersion, modernVersion} {
 			a := send(s.linkCall(version, "repo://hello/archive/main.tar.gz"))
-			if c.linked != strings.Contains(string(a.body), `"downloadUrl":"`+s.url+"/dl/") || !c.linked && (a.code != -32003 || a.data["suggestion"] != "Accept: */*") {
+			if c.linked != strings.Contains(string(a.body), `"downloadUrl":"`+s.url+"/dl/") || !c.linked &&
+				(a.code != -32003 || a.data["suggestion"] != "Accept: */*") {
 				t.Errorf("%+v: %v", c, a)
 			}
-			if list := ask(version, "resources/list", nil); c.linked != strings.Contains(string(list.body), `"httpUrl":"`+s.url+"/dl/") {
+			if list := ask(version, "resources/list", nil); c.linked != strings.Contains(string(list.body),
+				`"httpUrl":"`+s.url+"/dl/") {
 				t.Errorf("%+v, list: %v", c, list)
 			}
-			if read := ask(version, methodRead, map[string]any{"uri": "repo://hello/contents/README.md"}); c.linked != strings.Contains(string(read.body), "httpUrl") || read.failed() {
+			if read := ask(version, methodRead,
+				map[string]any{"uri": "repo://hello/contents/README.md"}); c.linked != strings.Contains(
+				string(read.body), "httpUrl") || read.failed() {
 				t.Errorf("%+v, read: %v", c, read)
 			}
 		}
@@ -154,7 +175,8 @@ func TestLocalLinks(t *testing.T) {
 		if c.linked {
 			modes = `"modes":["direct","downloadUrl"]`
 		}
-		if a := ask(modernVersion, "server/discover", nil); !strings.Contains(string(a.body), modes) || !strings.Contains(string(a.body), `"stream":true`) {
+		if a := ask(modernVersion, "server/discover", nil); !strings.Contains(string(a.body), modes) ||
+			!strings.Contains(string(a.body), `"stream":true`) {
 			t.Errorf("%+v: %v", c, a)
 		}
 	}
@@ -170,7 +192,8 @@ func TestLocalLinks(t *testing.T) {
 		if (f.Result["resultType"] == "complete") != (version == modernVersion) {
 			t.Errorf("%s over WebSocket: %s", version, f.raw)
 		}
-		if a := s.get(t, at(t, f.Result), "Mcp-Session-Id: "+s.sessions[sessionVersion]); a.status != http.StatusOK || string(a.body) != "hello\n" {
+		if a := s.get(t, at(t, f.Result), "Mcp-Session-Id: "+s.sessions[sessionVersion]); a.status != http.StatusOK ||
+			string(a.body) != "hello\n" {
 			t.Errorf("%s over WebSocket: %v", version, a)
 		}
 	}

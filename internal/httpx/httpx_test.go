@@ -87,15 +87,19 @@ func serveWith(t *testing.T, options repos.Options, subscribing watch.Options) *
 	log := &journal{}
 	logger := slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	subscribing.Catalogue, subscribing.Logger = catalogue, logger
-	found, subscriptions := resources.New(resources.Options{Catalogue: catalogue, Engine: engine, Logger: logger}), watch.New(subscribing)
-	messages := mcp.New(mcp.Options{Catalogue: catalogue, Resources: found, Subscriptions: subscriptions, Version: "test", Unknown: tools.Unknown, Logger: logger, Sessions: mcp.NewSessions([]byte(strings.Repeat("k", 32)))})
+	found, subscriptions := resources.New(resources.Options{Catalogue: catalogue, Engine: engine,
+		Logger: logger}), watch.New(subscribing)
+	messages := mcp.New(mcp.Options{Catalogue: catalogue, Resources: found, Subscriptions: subscriptions,
+		Version: "test", Unknown: tools.Unknown, Logger: logger, Sessions: mcp.NewSessions(
+			[]byte(strings.Repeat("k", 32)))})
 	for _, prompt := range prompts.All() {
 		messages.AddPrompt(prompt.Prompt, prompt.Write)
 	}
 	for _, tool := range tools.New(tools.Options{Catalogue: catalogue, Resources: found}) {
 		messages.AddTool(tool.Tool, tool.Handler)
 	}
-	s := &site{t: t, root: root, catalogue: catalogue, mcp: messages, subscriptions: subscriptions, server: httpx.New(httpx.Options{MCP: messages, Resources: found, Logger: logger}), log: log}
+	s := &site{t: t, root: root, catalogue: catalogue, mcp: messages, subscriptions: subscriptions,
+		server: httpx.New(httpx.Options{MCP: messages, Resources: found, Logger: logger}), log: log}
 	s.http = httptest.NewServer(s.server.Handler())
 	// A kept connection that is dialled for a request that was given up
 	// outlives its test.
@@ -156,7 +160,8 @@ func (s *site) post(header http.Header, message any) *http.Response {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	request.Header = http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json, text/event-stream, */*"}}
+	request.Header = http.Header{"Content-Type": {"application/json"},
+		"Accept": {"application/json, text/event-stream, */*"}}
 	for name, values := range header {
 		request.Header[http.CanonicalHeaderKey(name)] = values
 	}
@@ -190,7 +195,8 @@ func (s *site) initialize() http.Header {
 	if body := text(s.t, response); response.StatusCode != http.StatusOK {
 		s.t.Fatal(describe(response, body))
 	}
-	return http.Header{"Mcp-Session-Id": {response.Header.Get("Mcp-Session-Id")}, "Mcp-Protocol-Version": {"2025-11-25"}}
+	return http.Header{"Mcp-Session-Id": {response.Header.Get("Mcp-Session-Id")},
+		"Mcp-Protocol-Version": {"2025-11-25"}}
 }
 
 // get opens the event stream of a session.

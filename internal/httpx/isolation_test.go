@@ -52,7 +52,9 @@ func nest(t *testing.T) (build func(root string), heads []string) {
 		for i := range heads {
 			next := (i + 1) % tenants
 			repo := gittest.Existing(t, filepath.Join(root, nameOf(i)+".git"))
-			repo.Commit("modules", gittest.Regular(".gitmodules", "[submodule \"a\"]\npath = lib\nurl = https://x.example/"+nameOf(next)+"\n"),
+			repo.Commit("modules",
+				gittest.Regular(".gitmodules", "[submodule \"a\"]\npath = lib\nurl = https://x.example/"+nameOf(next)+
+					"\n"),
 				gittest.Gitlink("lib", heads[next]))
 		}
 	}, heads
@@ -108,32 +110,43 @@ func strays(tenant int, a answer, asked string) (found []string) {
 // another's, whose head is known to all.
 func tenantProbes(of int, head string) (list []probe) {
 	for _, path := range []string{
-		"/refs/%s", "/refs/%s?all=1", "/raw/%s/shared/common", "/raw/%s/" + head + "/" + bodyOf(of) + "/file", "/archive/%s/HEAD.tar",
-		"/archive/%s/shared.tar", "/archive/%s/shared.tar.gz", "/archive/%s/" + head + ".tar.gz", "/archive/%s/modules.tar?submodules=content",
+		"/refs/%s", "/refs/%s?all=1", "/raw/%s/shared/common", "/raw/%s/" + head + "/" + bodyOf(of) + "/file",
+		"/archive/%s/HEAD.tar",
+		"/archive/%s/shared.tar", "/archive/%s/shared.tar.gz", "/archive/%s/" + head + ".tar.gz",
+		"/archive/%s/modules.tar?submodules=content",
 		"/archive/%s/HEAD.manifest.json", "/repositories", "/repositories?after=%s",
 	} {
 		list = append(list, probe{verb: http.MethodGet, path: path})
 	}
 	for _, query := range []string{"", "?q=%s", "?q=team"} {
-		list = append(list, probe{verb: http.MethodGet, path: "/" + query, header: http.Header{"Accept": {"text/html"}}})
+		list = append(list, probe{verb: http.MethodGet, path: "/" + query,
+			header: http.Header{"Accept": {"text/html"}}})
 	}
-	for _, uri := range []string{"repo://%s", "repo://%s/refs", "repo://%s/contents", "repo://%s/archive/shared.tar", "repo://"} {
-		list = append(list, probe{method: methodRead, params: fmt.Sprintf(`{"uri":%q}`, uri)}, probe{method: methodStream, params: fmt.Sprintf(`{"uri":%q}`, uri)})
+	for _, uri := range []string{"repo://%s", "repo://%s/refs", "repo://%s/contents", "repo://%s/archive/shared.tar",
+		"repo://"} {
+		list = append(list, probe{method: methodRead, params: fmt.Sprintf(`{"uri":%q}`, uri)},
+			probe{method: methodStream, params: fmt.Sprintf(`{"uri":%q}`, uri)})
 	}
 	list = append(list,
 		probe{method: "resources/list", params: `{}`},
-		probe{method: "completion/complete", params: `{"ref":{"type":"ref/prompt","name":"x"},"argument":{"name":"repo","value":""}}`},
-		probe{method: "completion/complete", params: `{"ref":{"type":"ref/prompt","name":"x"},"argument":{"name":"ref","value":""},"context":{"arguments":{"repo":"%s"}}}`},
+		probe{method: "completion/complete",
+			params: `{"ref":{"type":"ref/prompt","name":"x"},"argument":{"name":"repo","value":""}}`},
+		probe{method: "completion/complete",
+			params: `{"ref":{"type":"ref/prompt","name":"x"},"argument":{"name":"ref","value":""},"context":{"arguments":{"repo":"%s"}}}`},
 	)
 	for tool, arguments := range map[string]string{
-		"search_repositories": `"query":""`, "get_repository": `"repo":"%s"`, "list_branches": `"repo":"%s"`, "list_tags": `"repo":"%s"`,
-		"get_tag": `"repo":"%s","tag":"v` + bodyOf(of) + `"`, "get_repository_tree": `"repo":"%s","recursive":true`,
+		"search_repositories": `"query":""`, "get_repository": `"repo":"%s"`, "list_branches": `"repo":"%s"`,
+		"list_tags": `"repo":"%s"`,
+		"get_tag":   `"repo":"%s","tag":"v` + bodyOf(of) + `"`, "get_repository_tree": `"repo":"%s","recursive":true`,
 		"get_file_contents": `"repo":"%s","path":"` + bodyOf(of) + `/file"`, "find_files": `"repo":"%s","query":"file"`,
-		"search_code": `"query":"common"`, "list_commits": `"repo":"%s"`, "get_commit": `"repo":"%s","sha":"` + head + `"`,
-		"compare_commits": `"repo":"%s","base":"shared","head":"` + head + `"`, "get_file_blame": `"repo":"%s","path":"` + bodyOf(of) + `/file"`,
+		"search_code": `"query":"common"`, "list_commits": `"repo":"%s"`, "get_commit": `"repo":"%s","sha":"` + head +
+			`"`,
+		"compare_commits":  `"repo":"%s","base":"shared","head":"` + head + `"`,
+		"get_file_blame":   `"repo":"%s","path":"` + bodyOf(of) + `/file"`,
 		"get_archive_link": `"repo":"%s"`,
 	} {
-		list = append(list, probe{method: "tools/call", params: fmt.Sprintf(`{"name":%q,"arguments":{%s}}`, tool, arguments)})
+		list = append(list, probe{method: "tools/call", params: fmt.Sprintf(`{"name":%q,"arguments":{%s}}`, tool,
+			arguments)})
 	}
 	return list
 }
@@ -185,7 +198,8 @@ func TestFiftyPrincipalsAreIsolated(t *testing.T) {
 					switch mine := bytes.Contains(a.body, []byte(fmt.Sprintf("nest%02d", tenant))); {
 					case of == tenant && mine && a.status == http.StatusOK:
 						own.Add(1)
-					case of != tenant && (a.status >= http.StatusBadRequest || bytes.Contains(a.body, []byte("here is no"))):
+					case of != tenant && (a.status >= http.StatusBadRequest ||
+						bytes.Contains(a.body, []byte("here is no"))):
 						foreign.Add(1)
 					}
 				}
@@ -194,7 +208,8 @@ func TestFiftyPrincipalsAreIsolated(t *testing.T) {
 	}
 	running.Wait()
 	for tenant := range tenants {
-		gittest.Existing(t, filepath.Join(w.root, nameOf(tenant)+".git")).Git("update-ref", "refs/heads/pushed", heads[tenant])
+		gittest.Existing(t, filepath.Join(w.root, nameOf(tenant)+".git")).Git("update-ref", "refs/heads/pushed",
+			heads[tenant])
 	}
 	pushed.Wait()
 	// The test can tell: most own replies have the canaries, and most others are refusals.

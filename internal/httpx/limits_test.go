@@ -70,7 +70,8 @@ func TestRefusalsAreProperReplies(t *testing.T) {
 					t.Errorf("%s: %v, %v", what, reason, data)
 				}
 			}
-			for _, path := range []string{"/archive/hello/main.tar.gz", "/archive/hello/main.tar", "/raw/hello/main/README.md"} {
+			for _, path := range []string{"/archive/hello/main.tar.gz", "/archive/hello/main.tar",
+				"/raw/hello/main/README.md"} {
 				refused(path, s.get(t, path))
 				refused("part of "+path, s.get(t, path, "Range: bytes=-1"))
 			}
@@ -81,7 +82,8 @@ func TestRefusalsAreProperReplies(t *testing.T) {
 			}
 			for _, version := range eras {
 				for method, params := range map[string]map[string]any{
-					methodStream: {"uri": "repo://hello/archive/main.tar"}, methodRead: {"uri": "repo://hello/contents/README.md"},
+					methodStream: {"uri": "repo://hello/archive/main.tar"},
+					methodRead:   {"uri": "repo://hello/contents/README.md"},
 				} {
 					a := s.do(t, s.call(version, method, params))
 					refused(version+" "+method, a)
@@ -95,7 +97,8 @@ func TestRefusalsAreProperReplies(t *testing.T) {
 				busy("a large body", a.reason, a.data)
 			}
 			socket := dial(t, s.url)
-			f := socket.call(rpc(modernVersion, 1, methodRead, map[string]any{"uri": "repo://hello/contents/README.md"}))
+			f := socket.call(rpc(modernVersion, 1, methodRead,
+				map[string]any{"uri": "repo://hello/contents/README.md"}))
 			busy("WebSocket", f.Error.Data["reason"], f.Error.Data)
 			conn, _, err := websocket.Dial(t.Context(), s.url+"/ws", nil)
 			if err != nil {
@@ -109,9 +112,10 @@ func TestRefusalsAreProperReplies(t *testing.T) {
 			a := s.get(t, "/refs/hello")
 			tag := s.fetch(t, http.MethodHead, "/archive/hello/main.tar.gz").header.Get("ETag")
 			for path, answered := range map[string]answer{
-				"/refs/hello": a, "/repositories": s.get(t, "/repositories"), "/": s.get(t, "/"), "/healthz": s.get(t, "/healthz"),
-				"HEAD": s.fetch(t, http.MethodHead, "/raw/hello/main/README.md"),
-				"list": s.do(t, s.call(modernVersion, "resources/list", nil)),
+				"/refs/hello": a, "/repositories": s.get(t, "/repositories"), "/": s.get(t, "/"),
+				"/healthz": s.get(t, "/healthz"),
+				"HEAD":     s.fetch(t, http.MethodHead, "/raw/hello/main/README.md"),
+				"list":     s.do(t, s.call(modernVersion, "resources/list", nil)),
 			} {
 				if cases++; answered.status != http.StatusOK {
 					t.Errorf("%s: %d", path, answered.status)
@@ -177,7 +181,8 @@ func TestDisconnectsLeaveNothing(t *testing.T) {
 		}
 		return list
 	}
-	for deadline := time.Now().Add(20 * time.Second); len(left()) > 0 || s.server.Connections() > 0; time.Sleep(10 * time.Millisecond) {
+	for deadline := time.Now().Add(20 * time.Second); len(left()) > 0 ||
+		s.server.Connections() > 0; time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf("left: %d connections, %+v", s.server.Connections(), left())
 		}

@@ -20,7 +20,10 @@ func TestAlteredLinksAreRefused(t *testing.T) {
 	t.Parallel()
 	l := newLinks(t)
 	log := &journal{}
-	s := newTarget(t, targetOptions{links: l.linking(t), http: httpx.Options{Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug}))}})
+	s := newTarget(t,
+		targetOptions{links: l.linking(t),
+			http: httpx.Options{Logger: slog.New(slog.NewTextHandler(log,
+				&slog.HandlerOptions{Level: slog.LevelDebug}))}})
 	link := at(t, s.downloadURL(t, modernVersion, "repo://hello/archive/main.tar.gz"))
 	token := path.Base(link)
 	tried := 0
@@ -35,8 +38,10 @@ func TestAlteredLinksAreRefused(t *testing.T) {
 		tried++
 	}
 	for _, form := range []string{
-		token + "/", "/" + token, token + "/x", token + "/hello-main.tar.gz", token + "/x/hello-main.tar.gz", token + "?x=1", token + "?", token + "?token=" + token,
-		token + "?expires=9999999999&expires=1", fmt.Sprintf("%%%02X%s", token[0], token[1:]), token[len(token)/2:] + token[:len(token)/2], token + ";v=2",
+		token + "/", "/" + token, token + "/x", token + "/hello-main.tar.gz", token + "/x/hello-main.tar.gz",
+		token + "?x=1", token + "?", token + "?token=" + token,
+		token + "?expires=9999999999&expires=1", fmt.Sprintf("%%%02X%s", token[0], token[1:]), token[len(token)/2:] +
+			token[:len(token)/2], token + ";v=2",
 		token + "=", token[:len(token)-1], token + token, "x", "", strings.Repeat("A", 9000),
 	} {
 		if a := s.get(t, "/dl/"+form); a.status != http.StatusNotFound {
@@ -49,7 +54,9 @@ func TestAlteredLinksAreRefused(t *testing.T) {
 			t.Errorf("%s: %v", verb, a)
 		}
 	}
-	other := newTarget(t, targetOptions{links: (&withLinks{keys: l.keys, nonces: l.nonces, clock: l.clock, publicURL: "https://other.example"}).linking(t)})
+	other := newTarget(t,
+		targetOptions{links: (&withLinks{keys: l.keys, nonces: l.nonces, clock: l.clock,
+			publicURL: "https://other.example"}).linking(t)})
 	if a := other.get(t, link); a.status != http.StatusNotFound {
 		t.Errorf("another server with the same keys: %v", a)
 	}
@@ -105,7 +112,8 @@ func TestLinkOfASessionIsNotAnothers(t *testing.T) {
 	for _, c := range []struct {
 		session string
 		status  int
-	}{{s.sessions[batchVersion], 401}, {"invented", 401}, {"", 401}, {s.sessions[sessionVersion], 200}, {s.sessions[sessionVersion], 404}, {"invented", 401}} {
+	}{{s.sessions[batchVersion], 401}, {"invented", 401}, {"", 401}, {s.sessions[sessionVersion],
+		200}, {s.sessions[sessionVersion], 404}, {"invented", 401}} {
 		a := s.get(t, link, "Mcp-Session-Id: "+c.session)
 		if a.status != c.status || (a.header.Get("Www-Authenticate") != "") != (c.status == 401) {
 			t.Errorf("session %.10q: %v, want %d", c.session, a, c.status)
@@ -152,14 +160,16 @@ func TestResumesOfAUsedLinkAreBounded(t *testing.T) {
 		for _, part := range []string{"bytes=0-", "bytes=1-"} {
 			got := 0
 			for range 20 {
-				if a := s.get(t, link, "Range: "+part, "If-Range: "+whole.header.Get("ETag")); a.status == http.StatusPartialContent {
+				if a := s.get(t, link, "Range: "+part, "If-Range: "+
+					whole.header.Get("ETag")); a.status == http.StatusPartialContent {
 					got += len(a.body)
 				} else if a.status != http.StatusNotFound {
 					t.Fatalf("%s: %v", uri, a)
 				}
 			}
 			if most := 3 * len(whole.body); got > most || part == "bytes=0-" && got < len(whole.body) {
-				t.Errorf("%s: %d bytes again by %s, want %d at most, and one more attempt at least", uri, got, part, most)
+				t.Errorf("%s: %d bytes again by %s, want %d at most, and one more attempt at least", uri, got, part,
+					most)
 			}
 		}
 	}
@@ -176,13 +186,15 @@ func TestDeniedRepositoriesHaveNoLinks(t *testing.T) {
 	before := newLinks(t)
 	s := newTarget(t, targetOptions{links: before.linking(t)})
 	link := at(t, s.downloadURL(t, modernVersion, "repo://team/app/archive/main.tar.gz"))
-	after := &withLinks{keys: before.keys, nonces: before.nonces, clock: before.clock, publicURL: before.publicURL, denied: denied}
+	after := &withLinks{keys: before.keys, nonces: before.nonces, clock: before.clock, publicURL: before.publicURL,
+		denied: denied}
 	replica := &target{root: s.root}
 	replica.serve(t, targetOptions{links: after.linking(t)})
 	if a := replica.get(t, link); a.status != http.StatusGone || !strings.Contains(string(a.body), "withdrawn") {
 		t.Errorf("a link from before: %v", a)
 	}
-	if a := replica.do(t, replica.linkCall(modernVersion, "repo://team/app/archive/main.tar.gz")); !strings.Contains(string(a.body), "-32003") {
+	if a := replica.do(t, replica.linkCall(modernVersion, "repo://team/app/archive/main.tar.gz")); !strings.Contains(
+		string(a.body), "-32003") {
 		t.Errorf("a new link: %v", a)
 	}
 	replica.downloadURL(t, modernVersion, "repo://hello/archive/main.tar.gz")

@@ -34,7 +34,8 @@ func TestReplicaThatLagsAsksForPatience(t *testing.T) {
 
 // lagging are two replicas with one bucket, the second of which has not got the
 // newest commit of the first yet.
-func lagging(t *testing.T, l *withLinks, public func(shelf) cache.Bucket) (s, behind *target, repo *gittest.Repo, b shelf) {
+func lagging(t *testing.T, l *withLinks, public func(shelf) cache.Bucket) (s, behind *target, repo *gittest.Repo,
+	b shelf) {
 	t.Helper()
 	b = newShelf("https://files.example/")
 	first := newCache(t, t.TempDir(), b.objects(nil))
@@ -85,16 +86,21 @@ func TestReplicaThatLagsAnswersFromTheBucket(t *testing.T) {
 		link = at(t, s.downloadURL(t, modernVersion, "repo://team/app/archive/main.tar.gz"))
 		part := behind.get(t, link, "Range: bytes=0-99")
 		rest := behind.get(t, link, "Range: bytes=100-", "If-Range: "+part.header.Get("ETag"))
-		if part.status != http.StatusPartialContent || rest.status != http.StatusPartialContent || !bytes.Equal(append(part.body, rest.body...), want) {
+		if part.status != http.StatusPartialContent || rest.status != http.StatusPartialContent ||
+			!bytes.Equal(append(part.body, rest.body...), want) {
 			t.Errorf("%s, parts: %v, %v", name, part, rest)
 		}
 		// What is in no bucket is waited for, and nobody gets anything without a link.
-		for _, uri := range []string{"repo://team/app/archive/main.zip", "repo://team/app/archive/main.tar.gz?lfs=content", "repo://team/app/refs/heads/main/contents/a"} {
-			if a := behind.get(t, at(t, s.downloadURL(t, modernVersion, uri))); a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" {
+		for _, uri := range []string{"repo://team/app/archive/main.zip",
+			"repo://team/app/archive/main.tar.gz?lfs=content", "repo://team/app/refs/heads/main/contents/a"} {
+			if a := behind.get(t,
+				at(t, s.downloadURL(t, modernVersion, uri))); a.status != http.StatusServiceUnavailable ||
+				a.header.Get("Retry-After") == "" {
 				t.Errorf("%s, %s: %v", name, uri, a)
 			}
 		}
-		if a := behind.get(t, "/archive/team/app/"+repo.Git("rev-parse", "main")+".tar.gz"); a.status != http.StatusNotFound {
+		if a := behind.get(t, "/archive/team/app/"+repo.Git("rev-parse", "main")+
+			".tar.gz"); a.status != http.StatusNotFound {
 			t.Errorf("%s, without a link: %v", name, a)
 		}
 	}

@@ -56,7 +56,8 @@ func (l *withLinks) linking(t *testing.T) func(string) resources.Linking {
 		if err != nil {
 			t.Fatal(err)
 		}
-		authority, err := links.New(links.Options{Keys: l.keys, Base: base, Nonces: l.nonces, Revocations: l.denied, Now: l.clock.now})
+		authority, err := links.New(links.Options{Keys: l.keys, Base: base, Nonces: l.nonces, Revocations: l.denied,
+			Now: l.clock.now})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +72,8 @@ func (s *target) downloadURL(t *testing.T, version, uri string) map[string]any {
 	var reply struct {
 		Result map[string]any `json:"result"`
 	}
-	if err := json.Unmarshal(a.body, &reply); err != nil || a.status != http.StatusOK || reply.Result["downloadUrl"] == nil {
+	if err := json.Unmarshal(a.body, &reply); err != nil || a.status != http.StatusOK ||
+		reply.Result["downloadUrl"] == nil {
 		t.Fatalf("%s: %v, %v", uri, a, err)
 	}
 	return reply.Result
@@ -105,24 +107,29 @@ func TestDownloadURLGivesTheBytesOnce(t *testing.T) {
 	for _, version := range []string{modernVersion, sessionVersion} {
 		session := "Mcp-Session-Id: " + s.sessions[version] // "" in the modern era
 		for _, uri := range []string{
-			"repo://hello/archive/refs/heads/main.tar.gz", "repo://hello/contents/README.md", "repo://hello/refs/heads/main/contents/page.html",
-			"repo://hello/contents/what%3F%23.txt", "repo://hello/contents/data.json", "repo://caf\u00e9/contents/composed",
+			"repo://hello/archive/refs/heads/main.tar.gz", "repo://hello/contents/README.md",
+			"repo://hello/refs/heads/main/contents/page.html",
+			"repo://hello/contents/what%3F%23.txt", "repo://hello/contents/data.json",
+			"repo://caf\u00e9/contents/composed",
 		} {
 			direct := s.call(version, methodStream, map[string]any{"uri": uri})
 			direct.header.Set("Accept", "*/*, application/json, text/event-stream")
 			want := s.do(t, direct)
 			result := s.downloadURL(t, version, uri)
 			meta := result["_meta"].(map[string]any)
-			if result["mimeType"] != cmp.Or(want.header.Get("Mcp-Resource-Type"), want.header.Get("Content-Type")) || result["uri"] != uri ||
+			if result["mimeType"] != cmp.Or(want.header.Get("Mcp-Resource-Type"), want.header.Get("Content-Type")) ||
+				result["uri"] != uri ||
 				meta["io.github.repomcp/contentLocation"] != want.header.Get("Content-Location") {
 				t.Errorf("%s: %v, direct %v", uri, result, want.header)
 			}
 			// What 2026-07-28 demands of every result.
 			modern := version == modernVersion
-			if (result["resultType"] == "complete") != modern || (meta["io.modelcontextprotocol/serverInfo"] != nil) != modern {
+			if (result["resultType"] == "complete") != modern ||
+				(meta["io.modelcontextprotocol/serverInfo"] != nil) != modern {
 				t.Errorf("%s of %s: %v", uri, version, result)
 			}
-			if expires, err := time.Parse(time.RFC3339, result["downloadUrlExpiresAt"].(string)); err != nil || time.Until(expires) > 5*time.Minute || time.Until(expires) < 4*time.Minute {
+			if expires, err := time.Parse(time.RFC3339, result["downloadUrlExpiresAt"].(string)); err != nil ||
+				time.Until(expires) > 5*time.Minute || time.Until(expires) < 4*time.Minute {
 				t.Errorf("%s expires at %v", uri, result["downloadUrlExpiresAt"])
 			}
 			link := at(t, result)
@@ -138,18 +145,22 @@ func TestDownloadURLGivesTheBytesOnce(t *testing.T) {
 			if got.status != http.StatusOK || !bytes.Equal(got.body, want.body) {
 				t.Errorf("%s: %v, want %v", uri, got, want)
 			}
-			for _, name := range []string{"Content-Type", "Mcp-Resource-Type", "Mcp-Resource-Uri", "Content-Location", "Content-Disposition"} {
+			for _, name := range []string{"Content-Type", "Mcp-Resource-Type", "Mcp-Resource-Uri", "Content-Location",
+				"Content-Disposition"} {
 				if got.header.Get(name) != want.header.Get(name) {
 					t.Errorf("%s: %s is %q, direct %q", uri, name, got.header.Get(name), want.header.Get(name))
 				}
 			}
-			if asked := strings.ReplaceAll(uri, "\u00e9", "%C3%A9"); got.header.Get("Mcp-Resource-Uri") != asked || !strings.Contains(got.header.Get("Content-Location"), cmp.Or(s.headIf(uri), "repo://")) {
+			if asked := strings.ReplaceAll(uri, "\u00e9", "%C3%A9"); got.header.Get("Mcp-Resource-Uri") != asked ||
+				!strings.Contains(got.header.Get("Content-Location"), cmp.Or(s.headIf(uri), "repo://")) {
 				t.Errorf("%s: headers %v", uri, got.header)
 			}
-			if got.header.Get("Cache-Control") != "no-store" || got.header.Get("Referrer-Policy") != "no-referrer" || got.header.Get("Link") != "" {
+			if got.header.Get("Cache-Control") != "no-store" || got.header.Get("Referrer-Policy") != "no-referrer" ||
+				got.header.Get("Link") != "" {
 				t.Errorf("%s: headers %v", uri, got.header)
 			}
-			if again := s.get(t, link, session); again.status != http.StatusNotFound || !strings.Contains(string(again.body), "resources/stream") {
+			if again := s.get(t, link, session); again.status != http.StatusNotFound ||
+				!strings.Contains(string(again.body), "resources/stream") {
 				t.Errorf("%s, a second time: %v", uri, again)
 			}
 			if again := s.fetch(t, http.MethodHead, link, session); again.status != http.StatusNotFound {
@@ -197,10 +208,12 @@ func TestDeliveryIsChosen(t *testing.T) {
 		switch {
 		case c.code != 0:
 			suggested, _ := a.data["suggestion"].(string)
-			if a.code != c.code || a.data["uri"] != "repo://hello/archive/main.tar.gz" || c.code == -32003 && suggested == "" || c.accept == narrow && suggested != "Accept: */*" {
+			if a.code != c.code || a.data["uri"] != "repo://hello/archive/main.tar.gz" || c.code == -32003 &&
+				suggested == "" || c.accept == narrow && suggested != "Accept: */*" {
 				t.Errorf("%s: %v", c.name, a)
 			}
-		case a.status != http.StatusOK || c.url != strings.Contains(string(a.body), `"downloadUrl"`) || !c.url && !bytes.HasPrefix(a.body, []byte("\x1f\x8b")):
+		case a.status != http.StatusOK || c.url != strings.Contains(string(a.body), `"downloadUrl"`) || !c.url &&
+			!bytes.HasPrefix(a.body, []byte("\x1f\x8b")):
 			t.Errorf("%s: %v", c.name, a)
 		}
 	}
@@ -210,7 +223,8 @@ func TestSingleUseDownloadResumes(t *testing.T) {
 	t.Parallel()
 	l := newLinks(t)
 	s := newTarget(t, targetOptions{links: l.linking(t)})
-	for _, uri := range []string{"repo://hello/archive/main.tar", "repo://hello/archive/main.tar.gz", "repo://hello/contents/README.md"} {
+	for _, uri := range []string{"repo://hello/archive/main.tar", "repo://hello/archive/main.tar.gz",
+		"repo://hello/contents/README.md"} {
 		direct := s.call(modernVersion, methodStream, map[string]any{"uri": uri})
 		direct.header.Set("Accept", "*/*, application/json, text/event-stream")
 		want := s.do(t, direct).body
@@ -231,7 +245,8 @@ func TestSingleUseDownloadResumes(t *testing.T) {
 		}
 		l.clock.advance(6 * time.Minute) // the link has expired, the grace has not
 		rest := s.get(t, link, "Range: bytes=3-", "If-Range: "+tag)
-		if rest.status != http.StatusPartialContent || !bytes.Equal(rest.body, want[3:]) || rest.header.Get("Etag") != tag {
+		if rest.status != http.StatusPartialContent || !bytes.Equal(rest.body, want[3:]) ||
+			rest.header.Get("Etag") != tag {
 			t.Errorf("%s, the rest: %v", uri, rest)
 		}
 		l.clock.advance(time.Hour)
@@ -286,17 +301,21 @@ func TestRecordOfUsedLinksIsAway(t *testing.T) {
 	l := newLinks(t)
 	s := newTarget(t, targetOptions{links: l.linking(t)})
 	away := &target{root: s.root, sessions: map[string]string{}}
-	away.serve(t, targetOptions{links: (&withLinks{keys: l.keys, nonces: lostNonces{}, clock: l.clock, publicURL: l.publicURL}).linking(t)})
+	away.serve(t,
+		targetOptions{links: (&withLinks{keys: l.keys, nonces: lostNonces{}, clock: l.clock,
+			publicURL: l.publicURL}).linking(t)})
 	link := at(t, s.downloadURL(t, modernVersion, "repo://hello/archive/main.tar.gz"))
 	begun := at(t, s.downloadURL(t, modernVersion, "repo://hello/archive/main.tar.gz"))
 	part := s.get(t, begun, "Range: bytes=0-9")
 	for _, header := range []string{"Accept: */*", "Range: bytes=0-9"} {
 		a := away.get(t, link, header)
-		if a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" || strings.Contains(string(a.body), "secret") {
+		if a.status != http.StatusServiceUnavailable || a.header.Get("Retry-After") == "" ||
+			strings.Contains(string(a.body), "secret") {
 			t.Errorf("%s: %v", header, a)
 		}
 	}
-	if a := away.get(t, begun, "Range: bytes=10-", "If-Range: "+part.header.Get("ETag")); a.status != http.StatusServiceUnavailable {
+	if a := away.get(t, begun, "Range: bytes=10-", "If-Range: "+
+		part.header.Get("ETag")); a.status != http.StatusServiceUnavailable {
 		t.Errorf("going on: %v", a)
 	}
 	if a := away.fetch(t, http.MethodHead, link); a.status != http.StatusServiceUnavailable {
@@ -306,7 +325,9 @@ func TestRecordOfUsedLinksIsAway(t *testing.T) {
 	lasting := &target{root: s.root, sessions: map[string]string{}}
 	lasting.serve(t, targetOptions{links: many.linking(t)})
 	for range 2 {
-		if a := away.get(t, at(t, lasting.downloadURL(t, modernVersion, "repo://hello/archive/main.tar.gz"))); a.status != http.StatusOK {
+		if a := away.get(t,
+			at(t,
+				lasting.downloadURL(t, modernVersion, "repo://hello/archive/main.tar.gz"))); a.status != http.StatusOK {
 			t.Errorf("a link for many uses: %v", a)
 		}
 	}

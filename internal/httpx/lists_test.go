@@ -17,13 +17,16 @@ func TestListsAreDownloads(t *testing.T) {
 	s := newTarget(t, targetOptions{links: l.linking(t)})
 	for uri, route := range map[string]string{"repo://": "/repositories", "repo://team/app/refs": "/refs/team/app"} {
 		plain := s.get(t, route)
-		if plain.status != http.StatusOK || !json.Valid(plain.body) || plain.header.Get("Content-Type") != "application/json" || plain.header.Get("Cache-Control") != "private, no-cache" {
+		if plain.status != http.StatusOK || !json.Valid(plain.body) ||
+			plain.header.Get("Content-Type") != "application/json" ||
+			plain.header.Get("Cache-Control") != "private, no-cache" {
 			t.Errorf("%s: %v", route, plain)
 		}
 		if a := s.get(t, route, "If-None-Match: "+plain.header.Get("ETag")); a.status != http.StatusNotModified {
 			t.Errorf("%s again: %v", route, a)
 		}
-		if a := s.get(t, route, "Range: bytes=3-9"); a.status != http.StatusPartialContent || !bytes.Equal(a.body, plain.body[3:10]) {
+		if a := s.get(t, route, "Range: bytes=3-9"); a.status != http.StatusPartialContent ||
+			!bytes.Equal(a.body, plain.body[3:10]) {
 			t.Errorf("a part of %s: %v", route, a)
 		}
 		for _, version := range []string{modernVersion, sessionVersion} {
@@ -36,7 +39,8 @@ func TestListsAreDownloads(t *testing.T) {
 			if text != string(plain.body) {
 				t.Errorf("%s of %s: %s", methodRead, uri, text)
 			}
-			if followed := s.get(t, at(t, map[string]any{"downloadUrl": link})); followed.status != http.StatusOK || !bytes.Equal(followed.body, plain.body) {
+			if followed := s.get(t, at(t, map[string]any{"downloadUrl": link})); followed.status != http.StatusOK ||
+				!bytes.Equal(followed.body, plain.body) {
 				t.Errorf("the link of %s: %v", uri, followed)
 			}
 		}
@@ -74,7 +78,8 @@ func TestTheListOfRepositories(t *testing.T) {
 	var names []string
 	for _, r := range list.Repositories {
 		names = append(names, r.Name)
-		if a := s.do(t, s.call(modernVersion, methodRead, map[string]any{"uri": r.URI})); !slices.Contains([]string{"", "repository_corrupt"}, a.reason) {
+		if a := s.do(t, s.call(modernVersion, methodRead, map[string]any{"uri": r.URI})); !slices.Contains([]string{"",
+			"repository_corrupt"}, a.reason) {
 			t.Errorf("%s: %v", r.URI, a)
 		}
 	}

@@ -49,14 +49,17 @@ func TestLogSaysWhoDidWhat(t *testing.T) {
 		want map[string]any
 	}{
 		{"/archive/hello/main.tar?prefix=x/&token=secret&alone", map[string]any{
-			"outcome": "error", "client": "127.0.0.1", "user_agent": "tester/1", "query": "prefix=x/&token=-&-", "request_id": "abc-1", "status": 400.0,
+			"outcome": "error", "client": "127.0.0.1", "user_agent": "tester/1", "query": "prefix=x/&token=-&-",
+			"request_id": "abc-1", "status": 400.0,
 		}},
-		{"/archive/hello/main.tar?prefix=x/", map[string]any{"outcome": "done", "repository": "hello", "ref": "main", "commit": s.head, "query": "prefix=x/", "status": 200.0}},
+		{"/archive/hello/main.tar?prefix=x/", map[string]any{"outcome": "done", "repository": "hello", "ref": "main",
+			"commit": s.head, "query": "prefix=x/", "status": 200.0}},
 		{"/raw/hello/main/none", map[string]any{"outcome": "error", "repository": "hello", "status": 404.0}},
 	} {
 		var reply answer
 		fields := logOf(t, logged, func() {
-			reply = s.do(t, &call{verb: http.MethodGet, path: c.path, header: http.Header{"User-Agent": {"tester/1"}, "X-Request-Id": {"abc-1"}}})
+			reply = s.do(t, &call{verb: http.MethodGet, path: c.path, header: http.Header{"User-Agent": {"tester/1"},
+				"X-Request-Id": {"abc-1"}}})
 		})
 		for name, want := range c.want {
 			if fields[name] != want {
@@ -74,7 +77,8 @@ func TestInsaneRequestIDsAreReplaced(t *testing.T) {
 	s := newTarget(t, targetOptions{})
 	seen := make(map[string]bool)
 	for _, id := range []string{"", "a b", "<script>", strings.Repeat("a", 129), `"`} {
-		got := s.do(t, &call{verb: http.MethodGet, path: "/repositories", header: http.Header{"X-Request-Id": {id}}}).header.Get("X-Request-Id")
+		got := s.do(t, &call{verb: http.MethodGet, path: "/repositories",
+			header: http.Header{"X-Request-Id": {id}}}).header.Get("X-Request-Id")
 		if got == id || len(got) < 20 || seen[got] {
 			t.Errorf("%q was replied with %q", id, got)
 		}
@@ -108,7 +112,8 @@ func TestLogSaysWhoAskedForWhat(t *testing.T) {
 		proxies forwarded.Proxies
 		client  string
 	}{{proxies, "198.51.100.3"}, {forwarded.Proxies{}, "127.0.0.1"}} {
-		s := newTarget(t, targetOptions{http: httpx.Options{Logger: slog.New(slog.NewJSONHandler(logged, nil)), Proxies: test.proxies}})
+		s := newTarget(t, targetOptions{http: httpx.Options{Logger: slog.New(slog.NewJSONHandler(logged, nil)),
+			Proxies: test.proxies}})
 		url := asPrincipal(t, s.server, "token:ci")
 		sent := http.Header{"X-Forwarded-For": {"10.9.8.7, 198.51.100.3"}}
 		get := func(path string) func() {
@@ -133,12 +138,14 @@ func TestLogSaysWhoAskedForWhat(t *testing.T) {
 			do   func()
 			want map[string]any
 		}{
-			"a download": {get("/archive/hello/main.tar"), map[string]any{"repository": "hello", "commit": s.head, "outcome": "done", "status": 200.0}},
-			"a refusal":  {get("/raw/none/main/f"), map[string]any{"outcome": "error", "status": 404.0}},
+			"a download": {get("/archive/hello/main.tar"), map[string]any{"repository": "hello", "commit": s.head,
+				"outcome": "done", "status": 200.0}},
+			"a refusal": {get("/raw/none/main/f"), map[string]any{"outcome": "error", "status": 404.0}},
 			"over WebSocket": {func() {
 				conn.send(rpc(modernVersion, 1, methodRead, map[string]any{"uri": "repo://hello/contents/README.md"}))
 				conn.next()
-			}, map[string]any{"rpc": "resources/read", "repository": "hello", "commit": s.head, "outcome": "done", "path": "/ws"}},
+			}, map[string]any{"rpc": "resources/read", "repository": "hello", "commit": s.head, "outcome": "done",
+				"path": "/ws"}},
 			"a notification over WebSocket": {func() {
 				conn.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 			}, map[string]any{"rpc": "notifications/initialized", "outcome": "done", "path": "/ws"}},
@@ -159,11 +166,13 @@ func TestLogSaysWhoAskedForWhat(t *testing.T) {
 			}
 			_, timed := fields["seconds"].(float64)
 			_, sized := fields["bytes"].(float64)
-			if fields["principal"] != "token:ci" || fields["client"] != test.client || fields["forwarded_for"] != sent.Get("X-Forwarded-For") || !timed || !sized {
+			if fields["principal"] != "token:ci" || fields["client"] != test.client ||
+				fields["forwarded_for"] != sent.Get("X-Forwarded-For") || !timed || !sized {
 				t.Errorf("%s: %v", name, fields)
 			}
 		}
-		if fields := logOf(t, logged, func() { s.do(t, &call{verb: http.MethodGet, path: "/repositories"}) }); fields["principal"] != nil {
+		if fields := logOf(t, logged,
+			func() { s.do(t, &call{verb: http.MethodGet, path: "/repositories"}) }); fields["principal"] != nil {
 			t.Errorf("of nobody: %v", fields)
 		}
 	}

@@ -62,8 +62,10 @@ func TestObserversAreToldOfEachRequest(t *testing.T) {
 		verb, path, host string
 		want             httpx.Request
 	}{
-		{http.MethodGet, "/raw/hello/main/README.md", "", httpx.Request{Route: "/raw/", Outcome: "done", Status: 200, Bytes: 6}},
-		{http.MethodHead, "/archive/hello/main.tar", "", httpx.Request{Route: "/archive/", Outcome: "done", Status: 200}},
+		{http.MethodGet, "/raw/hello/main/README.md", "", httpx.Request{Route: "/raw/", Outcome: "done", Status: 200,
+			Bytes: 6}},
+		{http.MethodHead, "/archive/hello/main.tar", "", httpx.Request{Route: "/archive/", Outcome: "done",
+			Status: 200}},
 		{http.MethodGet, "/refs/none", "", httpx.Request{Route: "/refs/", Outcome: "error", Status: 404}},
 		{http.MethodGet, "/dl/secret", "", httpx.Request{Route: "/dl/", Outcome: "error", Status: 404}},
 		{http.MethodGet, "/none/such", "", httpx.Request{Outcome: "error", Status: 404}},
@@ -105,11 +107,14 @@ func TestObserversAreToldOfRefusals(t *testing.T) {
 		status        int
 		told          bool
 	}{
-		"a message of nobody":  {read, "", http.StatusUnauthorized, false},
-		"a file for nobody":    {&call{verb: http.MethodGet, path: "/raw/hello/main/README.md"}, "", http.StatusUnauthorized, false},
-		"a connection":         {&call{verb: http.MethodGet, path: "/ws"}, "Bearer rmcp_wrong", http.StatusUnauthorized, false},
-		"a body without room":  {large, d.alice(), http.StatusTooManyRequests, false},
-		"a file without room":  {&call{verb: http.MethodGet, path: "/raw/hello/main/README.md"}, d.alice(), http.StatusTooManyRequests, false},
+		"a message of nobody": {read, "", http.StatusUnauthorized, false},
+		"a file for nobody": {&call{verb: http.MethodGet, path: "/raw/hello/main/README.md"}, "",
+			http.StatusUnauthorized, false},
+		"a connection": {&call{verb: http.MethodGet, path: "/ws"}, "Bearer rmcp_wrong", http.StatusUnauthorized,
+			false},
+		"a body without room": {large, d.alice(), http.StatusTooManyRequests, false},
+		"a file without room": {&call{verb: http.MethodGet, path: "/raw/hello/main/README.md"}, d.alice(),
+			http.StatusTooManyRequests, false},
 		"a reply without room": {read, d.alice(), http.StatusTooManyRequests, true},
 	} {
 		asked := *c.call
@@ -203,8 +208,9 @@ func TestDownloadsTellWhenTheMirrorWasFetched(t *testing.T) {
 			t.Errorf("%s: %q", path, first.header.Get(header))
 		}
 		for status, c := range map[int]*call{
-			http.StatusNotModified: {verb: http.MethodGet, path: path, header: http.Header{"If-None-Match": first.header["Etag"]}},
-			http.StatusOK:          {verb: http.MethodHead, path: path},
+			http.StatusNotModified: {verb: http.MethodGet, path: path,
+				header: http.Header{"If-None-Match": first.header["Etag"]}},
+			http.StatusOK: {verb: http.MethodHead, path: path},
 		} {
 			if got := s.do(t, c); got.status != status || got.header.Get(header) != want {
 				t.Errorf("%s: %d, %q", path, got.status, got.header.Get(header))
@@ -214,7 +220,8 @@ func TestDownloadsTellWhenTheMirrorWasFetched(t *testing.T) {
 	if got := s.get(t, paths[3]).header[header]; got != nil {
 		t.Errorf("the list of all: %q", got)
 	}
-	reply := dial(t, s.url).call(rpc(modernVersion, 1, methodStream, map[string]any{"uri": "repo://hello/archive/main.tar"}))
+	reply := dial(t, s.url).call(rpc(modernVersion, 1, methodStream,
+		map[string]any{"uri": "repo://hello/archive/main.tar"}))
 	if got := s.get(t, at(t, reply.Result)); got.status != http.StatusOK || got.header.Get(header) != want {
 		t.Errorf("a link: %d, %q", got.status, got.header.Get(header))
 	}

@@ -31,7 +31,8 @@ func newPaced(t *testing.T, logger *slog.Logger) *target {
 	return newTarget(t, targetOptions{
 		http: httpx.Options{WriteTimeout: pacedTimeout, Logger: logger},
 		build: func(root string) {
-			gittest.At(t, filepath.Join(root, "big.git")).Commit("main", gittest.Regular("big", gittest.Noise(16<<20)), gittest.Regular("large", strings.Repeat("0123456789abcde\n", 200_000)))
+			gittest.At(t, filepath.Join(root, "big.git")).Commit("main", gittest.Regular("big", gittest.Noise(16<<20)),
+				gittest.Regular("large", strings.Repeat("0123456789abcde\n", 200_000)))
 		},
 	})
 }
@@ -132,7 +133,8 @@ func TestSlowClientThatStopsIsDropped(t *testing.T) {
 func TestSlowWebSocketClientsAreKept(t *testing.T) {
 	t.Parallel()
 	s := newPaced(t, nil)
-	client := &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn, error) {
+	client := &http.Client{Transport: &http.Transport{DialContext: func(context.Context, string, string) (net.Conn,
+		error) {
 		return slowConn{s.dialSmall(t), 40 << 10}, nil
 	}}}
 	defer client.CloseIdleConnections()
@@ -145,7 +147,9 @@ func TestSlowWebSocketClientsAreKept(t *testing.T) {
 	defer func() { _ = conn.CloseNow() }()
 	conn.SetReadLimit(-1)
 	for id := range 4 {
-		if err := conn.Write(ctx, websocket.MessageText, []byte(rpc(modernVersion, id, methodRead, map[string]any{"uri": "repo://big/contents/large"}))); err != nil {
+		if err := conn.Write(ctx, websocket.MessageText,
+			[]byte(rpc(modernVersion, id, methodRead,
+				map[string]any{"uri": "repo://big/contents/large"}))); err != nil {
 			t.Fatal(err)
 		}
 	}

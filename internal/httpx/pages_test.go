@@ -81,14 +81,16 @@ func large(t *testing.T, root string) *gittest.Repo {
 	repo := gittest.At(t, filepath.Join(root, "large.git"))
 	var files []gittest.File
 	for i := range 450 {
-		files = append(files, gittest.Regular(fmt.Sprintf("wide/f %03d", i), "x"), gittest.Regular(fmt.Sprintf("wide/f %03d.d/x", i%7), "x"))
+		files = append(files, gittest.Regular(fmt.Sprintf("wide/f %03d", i), "x"),
+			gittest.Regular(fmt.Sprintf("wide/f %03d.d/x", i%7), "x"))
 	}
 	id := repo.Commit("main", files...)
 	var packed strings.Builder
 	for i := range 450 {
 		fmt.Fprintf(&packed, "%s refs/tags/v%03d\n", id, i)
 	}
-	write(t, filepath.Join(repo.Dir, "packed-refs"), "# pack-refs with: sorted \n"+id+" refs/pull/1/head\n"+packed.String())
+	write(t, filepath.Join(repo.Dir, "packed-refs"), "# pack-refs with: sorted \n"+id+" refs/pull/1/head\n"+
+		packed.String())
 	return repo
 }
 
@@ -98,19 +100,22 @@ func TestFoldersAndListsAreReadInPages(t *testing.T) {
 	s := newTarget(t, targetOptions{build: func(root string) { repo = large(t, root) }})
 	for _, uri := range []string{"repo://large/contents/wide", "repo://large/refs/heads/main/contents/wide/"} {
 		names, pages := s.pages(t, uri)
-		if want := strings.Split(repo.Git("ls-tree", "--name-only", "main:wide"), "\n"); !slices.Equal(names, want) || pages != 3 {
+		if want := strings.Split(repo.Git("ls-tree", "--name-only", "main:wide"), "\n"); !slices.Equal(names, want) ||
+			pages != 3 {
 			t.Errorf("%s: %d entries on %d pages, want %d", uri, len(names), pages, len(want))
 		}
 	}
 	all := strings.Split(repo.Git("for-each-ref", "--format=%(refname)"), "\n")
-	shown := slices.DeleteFunc(slices.Clone(all), func(name string) bool { return strings.HasPrefix(name, "refs/pull/") })
+	shown := slices.DeleteFunc(slices.Clone(all),
+		func(name string) bool { return strings.HasPrefix(name, "refs/pull/") })
 	for uri, want := range map[string][]string{"repo://large/refs": shown, "repo://large/refs?all=1": all} {
 		if names, pages := s.pages(t, uri); !slices.Equal(names, want) || pages != 3 || len(want) < 450 {
 			t.Errorf("%s: %d refs on %d pages, want %d", uri, len(names), pages, len(want))
 		}
 	}
 	// Downloads are whole.
-	for route, want := range map[string]int{"/refs/large": len(shown), "/refs/large?all=1": len(all), "/refs/large?after=refs/tags/v440": 9} {
+	for route, want := range map[string]int{"/refs/large": len(shown), "/refs/large?all=1": len(all),
+		"/refs/large?after=refs/tags/v440": 9} {
 		var list shownList
 		if a := s.get(t, route); json.Unmarshal(a.body, &list) != nil || len(list.Refs) != want {
 			t.Errorf("%s: %d refs, want %d", route, len(list.Refs), want)
@@ -122,8 +127,10 @@ func TestFoldersAndListsAreReadInPages(t *testing.T) {
 		t.Errorf("%s of the refs: %d bytes", methodStream, len(a.body))
 	}
 	for uri, want := range map[string]string{
-		"repo://large/contents/wide?after=none": notFound, "repo://large/contents/wide/f%20000?after=x": invalidURI, "repo://large/contents/wide?all=1": invalidURI,
-		"repo://large/refs?all=2": invalidURI, "repo://large/refs?after=": invalidURI, "repo://large?after=x": invalidURI, "repo://large/refs/heads/main?after=x": invalidURI,
+		"repo://large/contents/wide?after=none": notFound, "repo://large/contents/wide/f%20000?after=x": invalidURI,
+		"repo://large/contents/wide?all=1": invalidURI,
+		"repo://large/refs?all=2":          invalidURI, "repo://large/refs?after=": invalidURI,
+		"repo://large?after=x": invalidURI, "repo://large/refs/heads/main?after=x": invalidURI,
 	} {
 		if _, _, reason := s.readJSON(t, uri, new(shownList)); reason != want {
 			t.Errorf("%s: %s, want %s", uri, reason, want)
@@ -232,11 +239,13 @@ func TestANamedPipeHoldsNobodyUp(t *testing.T) {
 		}
 		gittest.At(t, filepath.Join(root, "sound.git")).Commit("main", gittest.Regular("a", "1"))
 	}})
-	if a := s.do(t, s.call(modernVersion, "resources/list", map[string]any{})); a.reason != "" || !bytes.Contains(a.body, []byte("repo://sound/archive/refs/heads/main.tar.gz")) {
+	if a := s.do(t, s.call(modernVersion, "resources/list", map[string]any{})); a.reason != "" ||
+		!bytes.Contains(a.body, []byte("repo://sound/archive/refs/heads/main.tar.gz")) {
 		t.Errorf("resources/list: %v", a)
 	}
 	for route, status := range map[string]int{
-		"/refs/packed-refs": 500, "/archive/packed-refs/main.tar": 500, "/archive/info-attributes/HEAD.tar": 500, "/archive/description/HEAD.tar": 200, "/archive/sound/HEAD.tar": 200,
+		"/refs/packed-refs": 500, "/archive/packed-refs/main.tar": 500, "/archive/info-attributes/HEAD.tar": 500,
+		"/archive/description/HEAD.tar": 200, "/archive/sound/HEAD.tar": 200,
 	} {
 		if a := s.get(t, route); a.status != status {
 			t.Errorf("%s: %v, want %d", route, a.status, status)
@@ -255,13 +264,16 @@ func TestPlainDownloadsTakeRevisionsOfGit(t *testing.T) {
 		repo.Git("tag", "-a", "-m", "x", "v1", "feature/x~1")
 		repo.SetRef("HEAD", "ref: refs/heads/feature/x")
 	}})
-	for _, revision := range []string{"HEAD~1", "@", "@^", "feature/x~2", "heads/feature/x^", "refs/heads/feature/x~1", "v1^{}", "tags/v1", "v1~1", strings.ToUpper(repo.Git("rev-parse", "v1"))} {
+	for _, revision := range []string{"HEAD~1", "@", "@^", "feature/x~2", "heads/feature/x^", "refs/heads/feature/x~1",
+		"v1^{}", "tags/v1", "v1~1", strings.ToUpper(repo.Git("rev-parse", "v1"))} {
 		escaped := strings.NewReplacer("^", "%5E", "{", "%7B", "}", "%7D").Replace(revision)
-		if a := s.get(t, "/archive/r.git/"+escaped+".tar"); !bytes.Equal(a.body, repo.Archive("--format=tar", revision)) {
+		if a := s.get(t, "/archive/r.git/"+escaped+".tar"); !bytes.Equal(a.body,
+			repo.Archive("--format=tar", revision)) {
 			t.Errorf("the archive of %s: %d, %d bytes", revision, a.status, len(a.body))
 		}
 		for _, path := range []string{"a", "d/back~1"} {
-			if a := s.get(t, "/raw/r/"+escaped+"/"+path); a.status != http.StatusOK || string(a.body) != repo.Git("show", revision+":"+path) {
+			if a := s.get(t, "/raw/r/"+escaped+"/"+path); a.status != http.StatusOK ||
+				string(a.body) != repo.Git("show", revision+":"+path) {
 				t.Errorf("%s of %s: %v", path, revision, a)
 			}
 		}
@@ -269,10 +281,12 @@ func TestPlainDownloadsTakeRevisionsOfGit(t *testing.T) {
 	if a := s.get(t, "/raw/r/feature/x/d/back~1"); string(a.body) != "2" {
 		t.Errorf("a name with ~: %v", a)
 	}
-	if a := s.get(t, "/archive/r/HEAD@%7B1%7D.tar"); a.status != http.StatusBadRequest || !strings.Contains(string(a.body), "reflog") {
+	if a := s.get(t, "/archive/r/HEAD@%7B1%7D.tar"); a.status != http.StatusBadRequest ||
+		!strings.Contains(string(a.body), "reflog") {
 		t.Errorf("a reflog: %v", a)
 	}
-	if a := s.get(t, "/archive/r/HEAD.tar?prefix=../x"); a.status != http.StatusBadRequest || strings.Contains(string(a.body), "malformed URI") {
+	if a := s.get(t, "/archive/r/HEAD.tar?prefix=../x"); a.status != http.StatusBadRequest ||
+		strings.Contains(string(a.body), "malformed URI") {
 		t.Errorf("a bad option: %v", a)
 	}
 }

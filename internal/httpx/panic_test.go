@@ -77,7 +77,8 @@ func (w breakingWriter) Write(p []byte) (int, error) {
 func TestPanicOfTheHeartbeatAbortsItsStream(t *testing.T) {
 	t.Parallel()
 	s := newTarget(t, targetOptions{heartbeat: time.Millisecond})
-	c := s.call(modernVersion, "subscriptions/listen", map[string]any{"notifications": map[string]any{"resourcesListChanged": true}})
+	c := s.call(modernVersion, "subscriptions/listen",
+		map[string]any{"notifications": map[string]any{"resourcesListChanged": true}})
 	body, err := json.Marshal(c.message)
 	if err != nil {
 		t.Fatal(err)
@@ -89,7 +90,8 @@ func TestPanicOfTheHeartbeatAbortsItsStream(t *testing.T) {
 		if cause, _ := recover().(error); !errors.Is(cause, http.ErrAbortHandler) {
 			t.Errorf("the handler ended with %v", cause)
 		}
-		if body := recorder.Body.String(); !strings.Contains(body, "acknowledged") || strings.Contains(body, `"result"`) {
+		if body := recorder.Body.String(); !strings.Contains(body, "acknowledged") ||
+			strings.Contains(body, `"result"`) {
 			t.Errorf("the client has %s", body)
 		}
 	}()

@@ -37,7 +37,8 @@ func TestDamageInAPartIsNoEnd(t *testing.T) {
 		response := client.read(archiveURI)
 		body, err := io.ReadAll(response.Body)
 		_, parameters, _ := mime.ParseMediaType(response.Header.Get("Content-Type"))
-		if !errors.Is(err, io.ErrUnexpectedEOF) || len(body) < bulk/2 || bytes.Contains(body, []byte("--"+parameters["boundary"]+"--")) || bytes.Contains(body, []byte(".end>")) {
+		if !errors.Is(err, io.ErrUnexpectedEOF) || len(body) < bulk/2 ||
+			bytes.Contains(body, []byte("--"+parameters["boundary"]+"--")) || bytes.Contains(body, []byte(".end>")) {
 			t.Errorf("%d bytes ended with %v", len(body), err)
 		}
 		// The next request is not harmed, and a damaged file is refused before its first
@@ -126,14 +127,17 @@ func TestDrainLetsPartsFinish(t *testing.T) {
 func TestBinaryLimitIsThatOfTheServer(t *testing.T) {
 	t.Parallel()
 	s := newTarget(t, targetOptions{binaryLimit: 6})
-	if a := s.do(t, s.call(modernVersion, "server/discover", nil)); !strings.Contains(string(a.body), `"maxBinarySize":6,`) {
+	if a := s.do(t, s.call(modernVersion, "server/discover", nil)); !strings.Contains(string(a.body),
+		`"maxBinarySize":6,`) {
 		t.Error(a)
 	}
 	for _, client := range []map[string]any{{"supported": true}, {"supported": true, "maxBinarySize": 1 << 30}} {
-		for uri, want := range map[string]bool{"repo://hello/contents/README.md": true, "repo://hello/contents/page.html": false} {
+		for uri, want := range map[string]bool{"repo://hello/contents/README.md": true,
+			"repo://hello/contents/page.html": false} {
 			c := s.binaryCall(uri)
 			c.meta()[metaCapabilities] = map[string]any{"binaryTransfer": client}
-			if a := s.do(t, c); want == a.failed() || a.failed() && (a.reason != "too_large" || a.data["limit"] != 6.0 || a.data["suggestion"] != methodStream) {
+			if a := s.do(t, c); want == a.failed() || a.failed() &&
+				(a.reason != "too_large" || a.data["limit"] != 6.0 || a.data["suggestion"] != methodStream) {
 				t.Errorf("%s for %v: %v", uri, client, a)
 			}
 		}
@@ -145,9 +149,11 @@ func TestKeptArchivesComeAsBytes(t *testing.T) {
 	t.Parallel()
 	s := newTarget(t, targetOptions{cache: newCache(t, t.TempDir(), nil), build: func(root string) {
 		gittest.At(t, filepath.Join(root, "repo.git")).Commit("main", gittest.Regular("a", "1"))
-		gittest.At(t, filepath.Join(root, "weak.git")).Commit("main", gittest.Regular(".gitattributes", "a export-subst\n"), gittest.Regular("a", "$Format:%d$"))
+		gittest.At(t, filepath.Join(root, "weak.git")).Commit("main",
+			gittest.Regular(".gitattributes", "a export-subst\n"), gittest.Regular("a", "$Format:%d$"))
 	}})
-	for uri, known := range map[string]bool{"repo://repo/archive/main.tar.gz": true, "repo://weak/archive/main.tar.gz": false} {
+	for uri, known := range map[string]bool{"repo://repo/archive/main.tar.gz": true,
+		"repo://weak/archive/main.tar.gz": false} {
 		var first []byte
 		for round := range 3 {
 			message, stream, end := received(t, s.readBinary(t, uri))
@@ -180,7 +186,8 @@ func (s *target) readBinary(t *testing.T, uri string) *http.Response {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = response.Body.Close() }) // only read from
-	if response.StatusCode != http.StatusOK || !strings.HasPrefix(response.Header.Get("Content-Type"), "multipart/mixed") {
+	if response.StatusCode != http.StatusOK || !strings.HasPrefix(response.Header.Get("Content-Type"),
+		"multipart/mixed") {
 		t.Fatal(describe(response, text(t, response)))
 	}
 	return response
@@ -216,10 +223,11 @@ func TestPartsCostLittle(t *testing.T) {
 	}})
 	var wire atomic.Int64
 	dialer := &net.Dialer{}
-	s.client.Transport = &http.Transport{DisableCompression: true, DisableKeepAlives: true, DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := dialer.DialContext(ctx, network, address)
-		return countedConn{conn, &wire}, err
-	}}
+	s.client.Transport = &http.Transport{DisableCompression: true, DisableKeepAlives: true,
+		DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			conn, err := dialer.DialContext(ctx, network, address)
+			return countedConn{conn, &wire}, err
+		}}
 	s.client.Timeout = 5 * hang
 	sum := sha256.New()
 	response := s.readBinary(t, "repo://repo/contents/large")
@@ -238,7 +246,8 @@ func TestPartsCostLittle(t *testing.T) {
 		t.Fatal(err)
 	}
 	received, err := io.Copy(sum, content)
-	if declared := reply.Result.Contents[0].BinaryRef; err != nil || received != size || declared.Size != size || declared.Checksum != hex.EncodeToString(sum.Sum(nil)) {
+	if declared := reply.Result.Contents[0].BinaryRef; err != nil || received != size || declared.Size != size ||
+		declared.Checksum != hex.EncodeToString(sum.Sum(nil)) {
 		t.Errorf("%d bytes, %v; %v was declared", received, err, declared)
 	}
 	if _, err := parts.NextRawPart(); err != io.EOF {
@@ -280,7 +289,8 @@ print(json.dumps({
     "end": json.loads(parts[2].get_payload(decode=True)) if len(parts) > 2 else None,
 }))`
 	for uri, want := range map[string]int{
-		"repo://repo/contents/dot.png": len(pngBytes), "repo://repo/contents/mail": len(gitBlob(t, repo, "mail")), "repo://repo/contents/empty": 0,
+		"repo://repo/contents/dot.png": len(pngBytes), "repo://repo/contents/mail": len(gitBlob(t, repo, "mail")),
+		"repo://repo/contents/empty": 0,
 		"repo://repo/contents/large": 5 << 20, "repo://repo/archive/main.tar.gz": -1,
 	} {
 		response := client.read(uri)
@@ -306,7 +316,8 @@ print(json.dumps({
 			}
 			told, want = *got.End, int(got.End.Size)
 		}
-		if got.Size != want || int(told.Size) != want || told.Checksum != got.Sum || got.ID != "<"+got.Ref.StreamID+">" {
+		if got.Size != want || int(told.Size) != want || told.Checksum != got.Sum || got.ID != "<"+got.Ref.StreamID+
+			">" {
 			t.Errorf("%s: %s", uri, out)
 		}
 	}

@@ -42,13 +42,16 @@ func (s *site) declaring(version string, capabilities map[string]any) *receiver 
 	s.t.Helper()
 	r := &receiver{s: s, version: version, capabilities: capabilities}
 	if version != modernVersion {
-		response := s.post(nil, map[string]any{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": map[string]any{
-			"protocolVersion": version, "clientInfo": map[string]any{"name": "test", "version": "1"}, "capabilities": capabilities,
-		}})
+		response := s.post(nil, map[string]any{"jsonrpc": "2.0", "id": 1, "method": "initialize",
+			"params": map[string]any{
+				"protocolVersion": version, "clientInfo": map[string]any{"name": "test", "version": "1"},
+				"capabilities": capabilities,
+			}})
 		if body := text(s.t, response); response.StatusCode != http.StatusOK {
 			s.t.Fatal(describe(response, body))
 		}
-		r.session = http.Header{"Mcp-Session-Id": {response.Header.Get("Mcp-Session-Id")}, "Mcp-Protocol-Version": {version}}
+		r.session = http.Header{"Mcp-Session-Id": {response.Header.Get("Mcp-Session-Id")},
+			"Mcp-Protocol-Version": {version}}
 	}
 	return r
 }
@@ -127,7 +130,8 @@ func received(t *testing.T, response *http.Response) (message string, stream par
 	}
 	if len(parts) == 3 {
 		end = &ref{}
-		if err := json.Unmarshal(parts[2].body, end); err != nil || parts[2].header.Get("Content-ID") != "<"+end.StreamID+".end>" || parts[2].header.Get("Content-Type") != "application/json" {
+		if err := json.Unmarshal(parts[2].body, end); err != nil || parts[2].header.Get("Content-ID") != "<"+
+			end.StreamID+".end>" || parts[2].header.Get("Content-Type") != "application/json" {
 			t.Fatalf("the end is %v %s", parts[2].header, parts[2].body)
 		}
 	}
@@ -157,9 +161,12 @@ const pngBytes = "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x01\x00\x00\x0
 func pictures(s *site) *gittest.Repo {
 	repo := s.repo("repo")
 	repo.Commit("main",
-		gittest.Regular("dot.png", pngBytes), gittest.Regular("empty", ""), gittest.Regular("large", gittest.Noise(5<<20)), gittest.Regular("text.md", "# é\n"),
-		gittest.Regular("mail", "\r\n--\r\n--boundary--\r\nContent-Type: application/json\r\n\r\n{}\r\n"), gittest.Regular("data.json", `{"jsonrpc":"2.0","id":1,"result":{}}`),
-		gittest.Regular("program", "\x7fELF\x02\x01\x01\x00\x00"), gittest.Regular("sound.wav", "RIFF\x24\x00\x00\x00WAVEfmt "), gittest.Symlink("link", "dot.png"))
+		gittest.Regular("dot.png", pngBytes), gittest.Regular("empty", ""),
+		gittest.Regular("large", gittest.Noise(5<<20)), gittest.Regular("text.md", "# é\n"),
+		gittest.Regular("mail", "\r\n--\r\n--boundary--\r\nContent-Type: application/json\r\n\r\n{}\r\n"),
+		gittest.Regular("data.json", `{"jsonrpc":"2.0","id":1,"result":{}}`),
+		gittest.Regular("program", "\x7fELF\x02\x01\x01\x00\x00"), gittest.Regular("sound.wav",
+			"RIFF\x24\x00\x00\x00WAVEfmt "), gittest.Symlink("link", "dot.png"))
 	return repo
 }
 
@@ -173,7 +180,8 @@ func TestResourcesComeAsBytes(t *testing.T) {
 	listed := func(uri string) func() []byte {
 		return func() []byte {
 			var plain readReply
-			if err := json.Unmarshal([]byte(text(t, s.modern(methodRead, map[string]any{"uri": uri}))), &plain); err != nil || plain.Result.Contents[0].Text == nil {
+			if err := json.Unmarshal([]byte(text(t, s.modern(methodRead, map[string]any{"uri": uri}))),
+				&plain); err != nil || plain.Result.Contents[0].Text == nil {
 				t.Fatal(uri, err)
 			}
 			return []byte(*plain.Result.Contents[0].Text)
@@ -191,14 +199,20 @@ func TestResourcesComeAsBytes(t *testing.T) {
 		want          func() []byte
 		known         know
 	}{
-		{"repo://repo/contents/dot.png", "image/png", raw("dot.png"), all}, {"repo://repo/contents/empty", "text/plain; charset=utf-8", raw("empty"), all},
-		{"repo://repo/contents/large", "application/octet-stream", raw("large"), all}, {"repo://repo/contents/text.md", "text/markdown; charset=utf-8", raw("text.md"), all},
-		{"repo://repo/contents/mail", "text/plain; charset=utf-8", raw("mail"), all}, {"repo://repo/contents/data.json", "application/json", raw("data.json"), all},
+		{"repo://repo/contents/dot.png", "image/png", raw("dot.png"), all},
+		{"repo://repo/contents/empty", "text/plain; charset=utf-8", raw("empty"), all},
+		{"repo://repo/contents/large", "application/octet-stream", raw("large"), all},
+		{"repo://repo/contents/text.md", "text/markdown; charset=utf-8", raw("text.md"), all},
+		{"repo://repo/contents/mail", "text/plain; charset=utf-8", raw("mail"), all},
+		{"repo://repo/contents/data.json", "application/json", raw("data.json"), all},
 		{"repo://repo/contents/link", "inode/symlink", raw("link"), all},
-		{"repo://repo/contents", "application/json", listed("repo://repo/contents"), all}, {"repo://repo/refs", "application/json", listed("repo://repo/refs"), all},
-		{"repo://repo", "application/json", listed("repo://repo"), all}, {"repo://", "application/json", listed("repo://"), all},
+		{"repo://repo/contents", "application/json", listed("repo://repo/contents"), all},
+		{"repo://repo/refs", "application/json", listed("repo://repo/refs"), all},
+		{"repo://repo", "application/json", listed("repo://repo"), all},
+		{"repo://", "application/json", listed("repo://"), all},
 		{"repo://repo/archive/main.tar", "application/x-tar", tar, size}, {"repo://repo/archive/main.tar", "application/x-tar", tar, all}, // it was made once
-		{"repo://repo/archive/main.tar.gz", "application/gzip", nil, nothing}, {"repo://repo/archive/main.tar.gz", "application/gzip", nil, all},
+		{"repo://repo/archive/main.tar.gz", "application/gzip", nil, nothing},
+		{"repo://repo/archive/main.tar.gz", "application/gzip", nil, all},
 	}
 	compared := 0
 	for _, version := range eras {
@@ -210,21 +224,25 @@ func TestResourcesComeAsBytes(t *testing.T) {
 			response := client.read(c.uri)
 			message, stream, end := received(t, response)
 			var reply readReply
-			if err := json.Unmarshal([]byte(message), &reply); err != nil || reply.ID != 1 || len(reply.Result.Contents) != 1 {
+			if err := json.Unmarshal([]byte(message), &reply); err != nil || reply.ID != 1 ||
+				len(reply.Result.Contents) != 1 {
 				t.Fatalf("%s: %s, %v", c.uri, message, err)
 			}
 			content := reply.Result.Contents[0]
 			declared := content.BinaryRef
-			if content.URI != c.uri || content.MIMEType != c.mimeType || content.Text != nil || content.Blob != nil || (reply.Result.ResultType == "complete") != (version == modernVersion) {
+			if content.URI != c.uri || content.MIMEType != c.mimeType || content.Text != nil || content.Blob != nil ||
+				(reply.Result.ResultType == "complete") != (version == modernVersion) {
 				t.Errorf("%s in %s: %s", c.uri, version, message)
 			}
-			if stream.header.Get("Content-Type") != c.mimeType || stream.header.Get("Content-ID") != "<"+declared.StreamID+">" {
+			if stream.header.Get("Content-Type") != c.mimeType || stream.header.Get("Content-ID") != "<"+
+				declared.StreamID+">" {
 				t.Errorf("%s: the part of %s has %v", c.uri, declared.StreamID, stream.header)
 			}
 			want := stream.body
 			if c.want != nil {
 				want = c.want()
-			} else if n := gittest.DiffTar(t, tarOf(t, bytes.NewReader(stream.body)), gittest.ReadTar(t, bytes.NewReader(tar()))); n < 5 {
+			} else if n := gittest.DiffTar(t, tarOf(t, bytes.NewReader(stream.body)), gittest.ReadTar(t,
+				bytes.NewReader(tar()))); n < 5 {
 				t.Errorf("%s: %d entries", c.uri, n)
 			}
 			if !bytes.Equal(stream.body, want) {
@@ -237,11 +255,13 @@ func TestResourcesComeAsBytes(t *testing.T) {
 					t.Errorf("%s: %s, Content-Length %q, end %v", c.uri, message, length, end)
 				}
 			case size:
-				if !sized || declared.Checksum != "" || end == nil || end.StreamID != declared.StreamID || !end.describes(want) {
+				if !sized || declared.Checksum != "" || end == nil || end.StreamID != declared.StreamID ||
+					!end.describes(want) {
 					t.Errorf("%s: %s, Content-Length %q, end %v", c.uri, message, length, end)
 				}
 			case nothing:
-				if length != "" || declared.Size != -1 || declared.Checksum != "" || end == nil || end.StreamID != declared.StreamID || !end.describes(want) {
+				if length != "" || declared.Size != -1 || declared.Checksum != "" || end == nil ||
+					end.StreamID != declared.StreamID || !end.describes(want) {
 					t.Errorf("%s: %s, Content-Length %q, end %v", c.uri, message, length, end)
 				}
 			}
@@ -281,12 +301,16 @@ func TestBase64Stays(t *testing.T) {
 			accept       string
 			mode         any
 		}{
-			"not declared":          {map[string]any{}, acceptParts, "binary"},
-			"not supported":         {map[string]any{"binaryTransfer": map[string]any{"supported": false}}, acceptParts, "binary"},
-			"supported as a text":   {map[string]any{"binaryTransfer": map[string]any{"supported": "true"}}, acceptParts, "binary"},
-			"declared as a text":    {map[string]any{"binaryTransfer": "yes"}, acceptParts, "binary"},
-			"another transport":     {map[string]any{"binaryTransfer": map[string]any{"supported": true, "preferredMode": "websocket-binary"}}, acceptParts, "binary"},
-			"a mode that is none":   {map[string]any{"binaryTransfer": map[string]any{"supported": true, "preferredMode": 7}}, acceptParts, "binary"},
+			"not declared": {map[string]any{}, acceptParts, "binary"},
+			"not supported": {map[string]any{"binaryTransfer": map[string]any{"supported": false}}, acceptParts,
+				"binary"},
+			"supported as a text": {map[string]any{"binaryTransfer": map[string]any{"supported": "true"}},
+				acceptParts, "binary"},
+			"declared as a text": {map[string]any{"binaryTransfer": "yes"}, acceptParts, "binary"},
+			"another transport": {map[string]any{"binaryTransfer": map[string]any{"supported": true,
+				"preferredMode": "websocket-binary"}}, acceptParts, "binary"},
+			"a mode that is none": {map[string]any{"binaryTransfer": map[string]any{"supported": true, "preferredMode": 7}}, acceptParts,
+				"binary"},
 			"not asked":             {plain, acceptParts, nil},
 			"asked for base64":      {plain, acceptParts, "base64"},
 			"parts not accepted":    {plain, acceptBoth, "binary"},
@@ -299,17 +323,23 @@ func TestBase64Stays(t *testing.T) {
 				method string
 				params map[string]any
 			}{
-				{methodRead, map[string]any{"uri": "repo://repo/contents/dot.png"}}, {methodRead, map[string]any{"uri": "repo://repo/contents/text.md"}},
-				{methodRead, map[string]any{"uri": "repo://repo/contents/large"}}, {methodRead, map[string]any{"uri": "repo://repo/archive/main.tar"}},
-				{"tools/call", map[string]any{"name": "get_file_contents", "arguments": map[string]any{"repo": "repo", "path": "dot.png"}}},
+				{methodRead, map[string]any{"uri": "repo://repo/contents/dot.png"}},
+				{methodRead, map[string]any{"uri": "repo://repo/contents/text.md"}},
+				{methodRead, map[string]any{"uri": "repo://repo/contents/large"}},
+				{methodRead, map[string]any{"uri": "repo://repo/archive/main.tar"}},
+				{"tools/call", map[string]any{"name": "get_file_contents", "arguments": map[string]any{"repo": "repo",
+					"path": "dot.png"}}},
 			} {
-				before := text(t, s.declaring(version, map[string]any{}).ask(acceptBoth, request.method, request.params))
+				before := text(t, s.declaring(version, map[string]any{}).ask(acceptBoth, request.method,
+					request.params))
 				if c.mode != nil {
 					request.params["transferMode"] = c.mode
 				}
 				response := client.ask(c.accept, request.method, request.params)
-				if got := text(t, response); got != before || response.Header.Get("Content-Type") != "application/json" {
-					t.Errorf("%s in %s: %v became %s, was %.300s", name, version, request, describe(response, got), before)
+				if got := text(t, response); got != before ||
+					response.Header.Get("Content-Type") != "application/json" {
+					t.Errorf("%s in %s: %v became %s, was %.300s", name, version, request, describe(response, got),
+						before)
 				}
 			}
 		}
@@ -322,11 +352,13 @@ func TestBatchesGetBase64(t *testing.T) {
 	s := serve(t)
 	pictures(s)
 	client := s.receiver(batchVersion, supported)
-	request := map[string]any{"jsonrpc": "2.0", "id": 1, "method": methodRead, "params": map[string]any{"uri": "repo://repo/contents/dot.png", "transferMode": "binary"}}
+	request := map[string]any{"jsonrpc": "2.0", "id": 1, "method": methodRead,
+		"params": map[string]any{"uri": "repo://repo/contents/dot.png", "transferMode": "binary"}}
 	header := maps.Clone(client.session)
 	header["Accept"] = []string{acceptParts}
 	response := s.post(header, []any{request, request})
-	if got := text(t, response); strings.Count(got, `"blob":"iVBORw0KGgo`) != 2 || response.Header.Get("Content-Type") != "application/json" {
+	if got := text(t, response); strings.Count(got, `"blob":"iVBORw0KGgo`) != 2 ||
+		response.Header.Get("Content-Type") != "application/json" {
 		t.Error(describe(response, got))
 	}
 }
@@ -340,12 +372,14 @@ func TestTransferModesAreTwo(t *testing.T) {
 			client := s.declaring(version, capabilities)
 			for _, mode := range []any{"gzip", "", "Binary", nil, 1, true, []any{"binary"}, map[string]any{}} {
 				for method, params := range map[string]map[string]any{
-					methodRead:   {"uri": "repo://repo/contents/dot.png"},
-					"tools/call": {"name": "get_file_contents", "arguments": map[string]any{"repo": "repo", "path": "dot.png"}},
+					methodRead: {"uri": "repo://repo/contents/dot.png"},
+					"tools/call": {"name": "get_file_contents", "arguments": map[string]any{"repo": "repo",
+						"path": "dot.png"}},
 				} {
 					params["transferMode"] = mode
 					response := client.ask(acceptParts, method, params)
-					if got := text(t, response); !strings.Contains(got, `"code":-32602`) || !strings.Contains(got, "transferMode") || !strings.Contains(got, `"invalid_params"`) {
+					if got := text(t, response); !strings.Contains(got, `"code":-32602`) ||
+						!strings.Contains(got, "transferMode") || !strings.Contains(got, `"invalid_params"`) {
 						t.Errorf("%v of %s in %s: %s", mode, method, version, describe(response, got))
 					}
 				}
@@ -363,9 +397,11 @@ func TestBinarySizesAreBounded(t *testing.T) {
 		if _, stream, _ := received(t, tight.read("repo://repo/contents/dot.png")); string(stream.body) != pngBytes {
 			t.Errorf("%d bytes", len(stream.body))
 		}
-		for uri, want := range map[string]string{"repo://repo/contents/large": `"size":5242880`, "repo://repo/archive/main.tar": `"size":`, "repo://repo": `"size":`} {
+		for uri, want := range map[string]string{"repo://repo/contents/large": `"size":5242880`,
+			"repo://repo/archive/main.tar": `"size":`, "repo://repo": `"size":`} {
 			response := tight.read(uri)
-			if got := text(t, response); !strings.Contains(got, `"reason":"too_large"`) || !strings.Contains(got, fmt.Sprintf(`"limit":%d`, len(pngBytes))) || !strings.Contains(got, want) ||
+			if got := text(t, response); !strings.Contains(got, `"reason":"too_large"`) ||
+				!strings.Contains(got, fmt.Sprintf(`"limit":%d`, len(pngBytes))) || !strings.Contains(got, want) ||
 				!strings.Contains(got, "maxBinarySize") || !strings.Contains(got, `"uri":"`+uri+`"`) {
 				t.Errorf("%s in %s: %s", uri, version, describe(response, got))
 			}
@@ -375,17 +411,22 @@ func TestBinarySizesAreBounded(t *testing.T) {
 		if !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("an archive beyond the limit ended with %v in %s", err, version)
 		}
-		if got := text(t, tight.read("repo://repo/archive/main.tar.gz?prefix="+version+"/")); !strings.Contains(got, `"reason":"too_large"`) {
+		if got := text(t, tight.read("repo://repo/archive/main.tar.gz?prefix="+version+"/")); !strings.Contains(got,
+			`"reason":"too_large"`) {
 			t.Errorf("once more in %s: %s", version, got)
 		}
 		for _, size := range []any{0, -1, "many", true, []any{}, 0.5} {
-			response := s.receiver(version, map[string]any{"supported": true, "maxBinarySize": size}).read("repo://repo/contents/dot.png")
-			if got := text(t, response); !strings.Contains(got, `"code":-32602`) || !strings.Contains(got, "maxBinarySize") {
+			response := s.receiver(version, map[string]any{"supported": true, "maxBinarySize": size}).read(
+				"repo://repo/contents/dot.png")
+			if got := text(t, response); !strings.Contains(got, `"code":-32602`) ||
+				!strings.Contains(got, "maxBinarySize") {
 				t.Errorf("a limit of %v in %s: %s", size, version, describe(response, got))
 			}
 		}
 		for _, size := range []any{nil, 1e300} {
-			if _, stream, _ := received(t, s.receiver(version, map[string]any{"supported": true, "maxBinarySize": size}).read("repo://repo/contents/dot.png")); string(stream.body) != pngBytes {
+			if _, stream, _ := received(t,
+				s.receiver(version, map[string]any{"supported": true, "maxBinarySize": size}).read(
+					"repo://repo/contents/dot.png")); string(stream.body) != pngBytes {
 				t.Errorf("a limit of %v: %d bytes", size, len(stream.body))
 			}
 		}
@@ -400,10 +441,14 @@ func TestDeclarationsAreFoundWhereTypedClientsPutThem(t *testing.T) {
 	pictures(s)
 	for _, version := range eras {
 		for _, capabilities := range []map[string]any{
-			{"extensions": map[string]any{"io.github.repomcp/binary-transfer": supported}}, {"experimental": map[string]any{"binaryTransfer": supported}},
-			{"binaryTransfer": map[string]any{"supported": true, "preferredMode": "multipart"}}, {"binaryTransfer": map[string]any{"supported": true, "preferredMode": nil}},
+			{"extensions": map[string]any{"io.github.repomcp/binary-transfer": supported}},
+			{"experimental": map[string]any{"binaryTransfer": supported}},
+			{"binaryTransfer": map[string]any{"supported": true, "preferredMode": "multipart"}},
+			{"binaryTransfer": map[string]any{"supported": true, "preferredMode": nil}},
 		} {
-			if _, stream, _ := received(t, s.declaring(version, capabilities).read("repo://repo/contents/dot.png")); string(stream.body) != pngBytes {
+			if _, stream, _ := received(t,
+				s.declaring(version, capabilities).read("repo://repo/contents/dot.png")); string(
+				stream.body) != pngBytes {
 				t.Errorf("%v in %s: %q", capabilities, version, stream.body)
 			}
 		}
@@ -425,12 +470,15 @@ func TestBinaryTransferIsDeclaredWhereItWorks(t *testing.T) {
 		if err := json.Unmarshal([]byte(raw), &reply); err != nil {
 			t.Fatal(raw, err)
 		}
-		return string(reply.Result.Capabilities.BinaryTransfer), string(reply.Result.Capabilities.Extensions["io.github.repomcp/binary-transfer"])
+		return string(reply.Result.Capabilities.BinaryTransfer), string(
+			reply.Result.Capabilities.Extensions["io.github.repomcp/binary-transfer"])
 	}
 	const form = `{"supported":true,"maxBinarySize":10737418240,"supportedModes":["%s"]}`
-	initialize := map[string]any{"protocolVersion": sessionVersion, "clientInfo": map[string]any{"name": "test", "version": "1"}, "capabilities": map[string]any{}}
+	initialize := map[string]any{"protocolVersion": sessionVersion, "clientInfo": map[string]any{"name": "test",
+		"version": "1"}, "capabilities": map[string]any{}}
 	for _, raw := range []string{
-		text(t, s.post(http.Header{"Accept": {acceptBoth}}, map[string]any{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": initialize})),
+		text(t, s.post(http.Header{"Accept": {acceptBoth}}, map[string]any{"jsonrpc": "2.0", "id": 1,
+			"method": "initialize", "params": initialize})),
 		text(t, s.modern("server/discover", nil)),
 	} {
 		if top, extension := capabilities(raw); top != fmt.Sprintf(form, "multipart") || extension != top {
@@ -438,8 +486,10 @@ func TestBinaryTransferIsDeclaredWhereItWorks(t *testing.T) {
 		}
 	}
 	socket := dial(t, s.url)
-	for _, message := range []string{rpc(sessionVersion, 1, "initialize", initialize), rpc(modernVersion, 2, "server/discover", nil)} {
-		if top, extension := capabilities(socket.call(message).raw); top != fmt.Sprintf(form, "websocket-binary") || extension != top {
+	for _, message := range []string{rpc(sessionVersion, 1, "initialize", initialize),
+		rpc(modernVersion, 2, "server/discover", nil)} {
+		if top, extension := capabilities(socket.call(message).raw); top != fmt.Sprintf(form, "websocket-binary") ||
+			extension != top {
 			t.Errorf("over WebSocket: %q and %q", top, extension)
 		}
 	}
@@ -475,10 +525,12 @@ func TestToolsGiveBytes(t *testing.T) {
 		client := s.receiver(version, supported)
 		call := func(client *receiver, path string) *http.Response {
 			return client.ask(acceptParts, "tools/call", map[string]any{
-				"name": "get_file_contents", "arguments": map[string]any{"repo": "repo", "path": path}, "transferMode": "binary",
+				"name": "get_file_contents", "arguments": map[string]any{"repo": "repo", "path": path},
+				"transferMode": "binary",
 			})
 		}
-		for path, kind := range map[string]string{"dot.png": "image", "sound.wav": "audio", "program": "resource", "large": "resource"} {
+		for path, kind := range map[string]string{"dot.png": "image", "sound.wav": "audio", "program": "resource",
+			"large": "resource"} {
 			message, stream, end := received(t, call(client, path))
 			var reply callReply
 			if err := json.Unmarshal([]byte(message), &reply); err != nil || len(reply.Result.Content) != 2 {
@@ -488,14 +540,18 @@ func TestToolsGiveBytes(t *testing.T) {
 			declared, mimeType := block.BinaryRef, block.MIMEType
 			if kind == "resource" {
 				declared, mimeType = block.Resource.BinaryRef, block.Resource.MIMEType
-				if want := "repo://repo/sha/" + head + "/contents/" + path; block.Resource.URI != want || block.BinaryRef != nil {
+				if want := "repo://repo/sha/" + head + "/contents/" + path; block.Resource.URI != want ||
+					block.BinaryRef != nil {
 					t.Errorf("%s: %s, want %s", path, message, want)
 				}
 			}
-			if block.Type != kind || block.TransferMode != "binary" || block.Data != nil || declared == nil || block.Meta["io.github.repomcp/origin"] != "repository" {
+			if block.Type != kind || block.TransferMode != "binary" || block.Data != nil || declared == nil ||
+				block.Meta["io.github.repomcp/origin"] != "repository" {
 				t.Fatalf("%s in %s: %s", path, version, message)
 			}
-			if mimeType != stream.header.Get("Content-Type") || "<"+declared.StreamID+">" != stream.header.Get("Content-ID") || end != nil || !declared.describes([]byte(gitBlob(t, repo, path))) ||
+			if mimeType != stream.header.Get("Content-Type") || "<"+declared.StreamID+
+				">" != stream.header.Get("Content-ID") || end != nil ||
+				!declared.describes([]byte(gitBlob(t, repo, path))) ||
 				!declared.describes(stream.body) || !strings.Contains(notes.Text, declared.StreamID) {
 				t.Errorf("%s in %s: %s and %v", path, version, message, stream.header)
 			}
@@ -503,13 +559,15 @@ func TestToolsGiveBytes(t *testing.T) {
 		// A text is shown, and what is no file has nothing that could follow.
 		for _, path := range []string{"text.md", "", "missing", "link"} {
 			response := call(client, path)
-			if got := text(t, response); response.Header.Get("Content-Type") != "application/json" || strings.Contains(got, "binaryRef") {
+			if got := text(t, response); response.Header.Get("Content-Type") != "application/json" ||
+				strings.Contains(got, "binaryRef") {
 				t.Errorf("%q in %s: %s", path, version, describe(response, got))
 			}
 		}
 		// What the client does not take is linked, as without binary transfer.
 		response := call(s.receiver(version, map[string]any{"supported": true, "maxBinarySize": 100}), "large")
-		if got := text(t, response); response.Header.Get("Content-Type") != "application/json" || !strings.Contains(got, `"resource_link"`) || !strings.Contains(got, "maxBinarySize") {
+		if got := text(t, response); response.Header.Get("Content-Type") != "application/json" ||
+			!strings.Contains(got, `"resource_link"`) || !strings.Contains(got, "maxBinarySize") {
 			t.Errorf("%s: %s", version, describe(response, got))
 		}
 	}

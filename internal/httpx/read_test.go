@@ -22,7 +22,8 @@ func TestReadNamesStreamForWhatIsTooLarge(t *testing.T) {
 	} {
 		response := s.modern("resources/read", map[string]any{"uri": uri})
 		reply := text(t, response)
-		failed := strings.Contains(reply, `"code":-32004`) && strings.Contains(reply, `"suggestion":"resources/stream"`) && strings.Contains(reply, want)
+		failed := strings.Contains(reply, `"code":-32004`) &&
+			strings.Contains(reply, `"suggestion":"resources/stream"`) && strings.Contains(reply, want)
 		if failed != (want != "") {
 			t.Errorf("%s: %s", uri, describe(response, reply))
 		}
@@ -41,10 +42,12 @@ func TestReadLinksToWhatIsTooLarge(t *testing.T) {
 			a := s.do(t, s.call(version, methodRead, map[string]any{"uri": uri}))
 			url, _ := a.data["httpUrl"].(string)
 			expires, _ := a.data["httpUrlExpiresAt"].(string)
-			if a.code != -32004 || a.data["suggestion"] != methodStream || a.data["uri"] != uri || expires == "" || !strings.HasPrefix(url, s.url) {
+			if a.code != -32004 || a.data["suggestion"] != methodStream || a.data["uri"] != uri || expires == "" ||
+				!strings.HasPrefix(url, s.url) {
 				t.Fatalf("%s in %s: %v", uri, version, a)
 			}
-			if got := s.get(t, strings.TrimPrefix(url, s.url)); got.status != http.StatusOK || len(got.body) < len(large) {
+			if got := s.get(t, strings.TrimPrefix(url, s.url)); got.status != http.StatusOK ||
+				len(got.body) < len(large) {
 				t.Errorf("%s in %s: the link gives %d bytes, %d", uri, version, len(got.body), got.status)
 			}
 		}
@@ -74,7 +77,8 @@ func TestListIsPagedAndFollowsTheFolder(t *testing.T) {
 			} `json:"result"`
 		}
 		response := s.modern("resources/list", params)
-		if err := json.Unmarshal([]byte(text(t, response)), &reply); err != nil || response.StatusCode != http.StatusOK {
+		if err := json.Unmarshal([]byte(text(t, response)), &reply); err != nil ||
+			response.StatusCode != http.StatusOK {
 			t.Fatal(response.Status, err)
 		}
 		for _, resource := range reply.Result.Resources {
@@ -87,7 +91,8 @@ func TestListIsPagedAndFollowsTheFolder(t *testing.T) {
 	if len(uris) != count+2 || pages != 3 {
 		t.Fatalf("%d resources on %d pages, want %d on 3", len(uris), pages, count+2)
 	}
-	if uris[0] != "repo://group/r000" || uris[count] != "repo://zzz" || uris[count+1] != "repo://zzz/archive/refs/heads/main.tar.gz" {
+	if uris[0] != "repo://group/r000" || uris[count] != "repo://zzz" ||
+		uris[count+1] != "repo://zzz/archive/refs/heads/main.tar.gz" {
 		t.Errorf("resources %s, %s, %s", uris[0], uris[count], uris[count+1])
 	}
 }

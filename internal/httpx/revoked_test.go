@@ -203,7 +203,8 @@ func (v *visitor) events(t *testing.T, uris ...string) <-chan string {
 		t.Fatal(err)
 	}
 	request.Header = http.Header{
-		"Accept": {"text/event-stream"}, "Mcp-Protocol-Version": {sessionVersion}, "Mcp-Session-Id": {v.session}, headerPrincipal: {v.who()},
+		"Accept": {"text/event-stream"}, "Mcp-Protocol-Version": {sessionVersion}, "Mcp-Session-Id": {v.session},
+		headerPrincipal: {v.who()},
 	}
 	return v.stream(t, request)
 }
@@ -270,9 +271,11 @@ func TestAWithdrawnRightEndsWhatIsKept(t *testing.T) {
 	}
 	w.reload(noRoomRules)
 	for name, header := range map[string]http.Header{
-		"kept archive": {}, "revalidation": {"If-None-Match": {etag}}, "a part": {"Range": {"bytes=0-9"}, "If-Range": {etag}},
+		"kept archive": {}, "revalidation": {"If-None-Match": {etag}},
+		"a part": {"Range": {"bytes=0-9"}, "If-Range": {etag}},
 	} {
-		for path, want := range map[string]int{"/archive/room/main.tar.gz": http.StatusNotFound, "/archive/other/main.tar.gz": http.StatusOK} {
+		for path, want := range map[string]int{"/archive/room/main.tar.gz": http.StatusNotFound,
+			"/archive/other/main.tar.gz": http.StatusOK} {
 			if a := member.ask(http.MethodGet, path, header, nil); a.status != want && want != http.StatusOK {
 				t.Errorf("%s, %s: %v", name, path, a)
 			}
@@ -289,14 +292,18 @@ func TestAWithdrawnRightEndsWhatIsKept(t *testing.T) {
 func TestForbiddenSubmodulesAreThoseThatAreAbsent(t *testing.T) {
 	t.Parallel()
 	commit := ""
-	w := newWalled(t, "rules:\n- anybody: true\n  repositories: [open/*]\n- principals: [insider]\n  repositories: ['**']\n", func(root string) {
-		commit = gittest.At(t, filepath.Join(root, hiddenName+".git")).Commit("main", gittest.Regular("file", "secret\n"))
-		for project, lib := range map[string]string{"with": hiddenName, "lack": absentName} {
-			gittest.At(t, filepath.Join(root, "open", project+".git")).Commit(
-				"main", gittest.Regular(".gitmodules", "[submodule \"a\"]\npath = lib\nurl = ../../"+lib+".git\n"), gittest.Gitlink("lib", commit),
-			)
-		}
-	})
+	w := newWalled(t,
+		"rules:\n- anybody: true\n  repositories: [open/*]\n- principals: [insider]\n  repositories: ['**']\n", func(
+			root string) {
+			commit = gittest.At(t, filepath.Join(root, hiddenName+".git")).Commit("main",
+				gittest.Regular("file", "secret\n"))
+			for project, lib := range map[string]string{"with": hiddenName, "lack": absentName} {
+				gittest.At(t, filepath.Join(root, "open", project+".git")).Commit(
+					"main", gittest.Regular(".gitmodules", "[submodule \"a\"]\npath = lib\nurl = ../../"+lib+".git\n"),
+					gittest.Gitlink("lib", commit),
+				)
+			}
+		})
 	outside, inside := w.as("outsider"), w.as("insider")
 	for _, format := range []string{"tar", "zip", "tar.gz", "manifest.json"} {
 		path := "/archive/open/with/main." + format + "?submodules=content"
@@ -309,7 +316,8 @@ func TestForbiddenSubmodulesAreThoseThatAreAbsent(t *testing.T) {
 			// The URL in .gitmodules differs, and with it that file's and the commit's ids.
 			if format == "tar" && len(with.body) != len(lack.body) || bytes.Contains(with.body, []byte("secret")) ||
 				bytes.Contains(with.body, []byte("lib/file")) {
-				t.Errorf("%s, round %d: %d bytes, absent %d: %.300q", format, round, len(with.body), len(lack.body), with.body)
+				t.Errorf("%s, round %d: %d bytes, absent %d: %.300q", format, round, len(with.body), len(lack.body),
+					with.body)
 			}
 			if a, b := with.header.Get("ETag"), whole.header.Get("ETag"); a == b || !strings.HasPrefix(a, "W/") {
 				t.Errorf("%s: the ETag %s is that of who may read all: %s", format, a, b)

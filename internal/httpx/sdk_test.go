@@ -16,12 +16,14 @@ import (
 func TestOfficialClientReadsEverything(t *testing.T) {
 	s := serve(t)
 	repo := s.repo("group/hello")
-	repo.Commit("main", gittest.Regular("README.md", "# Hello\n"), gittest.Regular("data.bin", "\x00\x01\xff"), gittest.Regular("src/main.go", "package main\n"))
+	repo.Commit("main", gittest.Regular("README.md", "# Hello\n"), gittest.Regular("data.bin", "\x00\x01\xff"),
+		gittest.Regular("src/main.go", "package main\n"))
 	client := mcp.NewClient(&mcp.Implementation{Name: "test", Version: "1"}, nil)
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	transport := &http.Transport{DisableKeepAlives: true}
-	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: s.url + "/mcp", HTTPClient: &http.Client{Transport: transport}}, nil)
+	session, err := client.Connect(ctx, &mcp.StreamableClientTransport{Endpoint: s.url + "/mcp",
+		HTTPClient: &http.Client{Transport: transport}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -35,12 +37,14 @@ func TestOfficialClientReadsEverything(t *testing.T) {
 		t.Fatalf("templates: %v, %v", templates, err)
 	}
 	for _, template := range templates.ResourceTemplates {
-		if wanted := strings.Contains(template.URITemplate, "/contents") || strings.Contains(template.URITemplate, "/archive") || strings.HasSuffix(template.URITemplate, "/refs"); (template.Meta["io.github.repomcp/streamable"] == true) != wanted {
+		if wanted := strings.Contains(template.URITemplate, "/contents") || strings.Contains(template.URITemplate,
+			"/archive") || strings.HasSuffix(template.URITemplate, "/refs"); (template.Meta["io.github.repomcp/streamable"] == true) != wanted {
 			t.Errorf("%s: streamable is %v", template.URITemplate, !wanted)
 		}
 	}
 	list, err := session.ListResources(ctx, nil)
-	if err != nil || len(list.Resources) != 2 || list.Resources[0].URI != "repo://group/hello" || list.Resources[1].URI != "repo://group/hello/archive/refs/heads/main.tar.gz" {
+	if err != nil || len(list.Resources) != 2 || list.Resources[0].URI != "repo://group/hello" ||
+		list.Resources[1].URI != "repo://group/hello/archive/refs/heads/main.tar.gz" {
 		t.Fatalf("resources: %v, %v", list, err)
 	}
 	for uri, want := range map[string]string{
@@ -63,7 +67,8 @@ func TestOfficialClientReadsEverything(t *testing.T) {
 			t.Errorf("%s: %q at %q", uri, got, result.Contents[0].URI)
 		}
 	}
-	if _, err := session.ReadResource(ctx, &mcp.ReadResourceParams{URI: "repo://group/none"}); err == nil || !strings.Contains(err.Error(), "not found") {
+	if _, err := session.ReadResource(ctx, &mcp.ReadResourceParams{URI: "repo://group/none"}); err == nil ||
+		!strings.Contains(err.Error(), "not found") {
 		t.Errorf("unknown repository: %v", err)
 	}
 	completion, err := session.Complete(ctx, &mcp.CompleteParams{

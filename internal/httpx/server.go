@@ -159,7 +159,8 @@ func (s *Server) routes() *echo.Echo {
 	e.DELETE(mcpPath, s.endSession)
 	e.GET(socketPath, s.websocket)
 	for kind, below := range map[resources.Plain]string{
-		resources.PlainArchive: "/*", resources.PlainRaw: "/*", resources.PlainRefs: "/*", resources.PlainRepositories: "",
+		resources.PlainArchive: "/*", resources.PlainRaw: "/*", resources.PlainRefs: "/*",
+		resources.PlainRepositories: "",
 	} {
 		e.Match([]string{http.MethodGet, http.MethodHead}, "/"+string(kind)+below, s.download(kind))
 	}
@@ -206,7 +207,8 @@ var (
 		"Range", "If-Range", "If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since",
 	}
 	exposedHeaders = []string{
-		mcp.HeaderSession, headerResourceURI, headerResourceType, headerDigest, headerFetched, headerStale, "Content-Location",
+		mcp.HeaderSession, headerResourceURI, headerResourceType, headerDigest, headerFetched, headerStale,
+		"Content-Location",
 		"Accept-Ranges",
 		"Content-Disposition", "Content-Length", "Content-Range", "ETag", "Last-Modified", "Link", "Retry-After",
 	}

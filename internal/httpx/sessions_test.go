@@ -61,11 +61,13 @@ func TestSessionsThatHoldNothingCostNothing(t *testing.T) {
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()
 	session := func(name string) {
-		id := exchange(t, client, s.url, "", `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"`+name+`","version":"1"}}}`)
+		id := exchange(t, client, s.url, "",
+			`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"`+name+`","version":"1"}}}`)
 		if id == "" {
 			t.Fatal("initialize has no session id")
 		}
-		exchange(t, client, s.url, id, `{"jsonrpc":"2.0","id":2,"method":"logging/setLevel","params":{"level":"error"}}`)
+		exchange(t, client, s.url, id,
+			`{"jsonrpc":"2.0","id":2,"method":"logging/setLevel","params":{"level":"error"}}`)
 	}
 	session("first")
 	for name, c := range map[string]struct {
@@ -92,14 +94,17 @@ func TestParamsThatAreKeptAreBounded(t *testing.T) {
 	long := strings.Repeat("x", 1<<14)
 	for _, version := range []string{batchVersion, sessionVersion} {
 		for member, params := range map[string]map[string]any{
-			"name":         {"clientInfo": map[string]any{"name": long, "version": "1"}, "capabilities": map[string]any{}},
-			"capabilities": {"clientInfo": map[string]any{"name": "x", "version": "1"}, "capabilities": map[string]any{"experimental": map[string]any{"x": long}}},
+			"name": {"clientInfo": map[string]any{"name": long, "version": "1"},
+				"capabilities": map[string]any{}},
+			"capabilities": {"clientInfo": map[string]any{"name": "x", "version": "1"},
+				"capabilities": map[string]any{"experimental": map[string]any{"x": long}}},
 		} {
 			params["protocolVersion"] = version
 			c := s.call(version, "initialize", params)
 			c.header.Del("Mcp-Session-Id")
 			a := s.do(t, c)
-			if a.code != -32602 || a.reason != "invalid_params" || !strings.Contains(string(a.body), "clientInfo") || a.header.Get("Mcp-Session-Id") != "" {
+			if a.code != -32602 || a.reason != "invalid_params" || !strings.Contains(string(a.body), "clientInfo") ||
+				a.header.Get("Mcp-Session-Id") != "" {
 				t.Errorf("%s in %s: %v", member, version, a)
 			}
 			if f := dial(t, s.url).call(rpc(version, 1, "initialize", params)); f.Error.Code != -32602 {
@@ -111,7 +116,9 @@ func TestParamsThatAreKeptAreBounded(t *testing.T) {
 	for i := range uris {
 		uris[i] = fmt.Sprintf("repo://hello/contents/%d%s", i, long)
 	}
-	if a := s.do(t, s.call(modernVersion, "subscriptions/listen", map[string]any{"notifications": map[string]any{"resourceSubscriptions": uris}})); a.code != -32602 || a.status != http.StatusBadRequest {
+	if a := s.do(t, s.call(modernVersion, "subscriptions/listen",
+		map[string]any{"notifications": map[string]any{"resourceSubscriptions": uris}})); a.code != -32602 ||
+		a.status != http.StatusBadRequest {
 		t.Errorf("subscriptions/listen: %v", a)
 	}
 }
@@ -119,7 +126,8 @@ func TestParamsThatAreKeptAreBounded(t *testing.T) {
 // cancelling posts a notification, which has to be accepted.
 func (s *site) cancelling(header http.Header, id any) {
 	s.t.Helper()
-	response := s.post(header, map[string]any{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": map[string]any{"requestId": id}})
+	response := s.post(header, map[string]any{"jsonrpc": "2.0", "method": "notifications/cancelled",
+		"params": map[string]any{"requestId": id}})
 	if body := text(s.t, response); response.StatusCode != http.StatusAccepted || body != "" {
 		s.t.Fatal(describe(response, body))
 	}
@@ -129,7 +137,8 @@ func TestCancelledStreamIsAborted(t *testing.T) {
 	s := serve(t)
 	s.bulky()
 	session, stranger := s.initialize(), s.initialize()
-	response := s.post(session, map[string]any{"jsonrpc": "2.0", "id": "a", "method": "resources/stream", "params": map[string]any{"uri": archiveURI}})
+	response := s.post(session, map[string]any{"jsonrpc": "2.0", "id": "a", "method": "resources/stream",
+		"params": map[string]any{"uri": archiveURI}})
 	begin(t, response)
 	// Nobody else can cancel it, nor can its own client by another id.
 	s.cancelling(stranger, "a")
@@ -147,7 +156,8 @@ func TestCancelledStreamIsAborted(t *testing.T) {
 }
 
 // slowTool is called "slow": it lasts until its request ends.
-func slowTool(began chan<- struct{}) (mcp.Tool, func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error)) {
+func slowTool(began chan<- struct{}) (mcp.Tool, func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult,
+	error)) {
 	return mcp.NewTool("slow"), func(ctx context.Context, _ mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		began <- struct{}{}
 		<-ctx.Done()
@@ -200,12 +210,14 @@ func TestModernCancellationEndsNobodysRequest(t *testing.T) {
 	s := serve(t)
 	began := make(chan struct{}, 1)
 	s.mcp.AddTool(slowTool(began))
-	stream := events(s.modern("subscriptions/listen", map[string]any{"notifications": map[string]any{"resourcesListChanged": true}}))
+	stream := events(s.modern("subscriptions/listen",
+		map[string]any{"notifications": map[string]any{"resourcesListChanged": true}}))
 	if ack := <-stream; !strings.Contains(ack, "acknowledged") {
 		t.Fatal(ack)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
-	header := http.Header{"Mcp-Protocol-Version": {modernVersion}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"slow"}, "Content-Type": {"application/json"}, "Accept": {acceptBoth}}
+	header := http.Header{"Mcp-Protocol-Version": {modernVersion}, "Mcp-Method": {"tools/call"}, "Mcp-Name": {"slow"},
+		"Content-Type": {"application/json"}, "Accept": {acceptBoth}}
 	body := rpc(modernVersion, 1, "tools/call", map[string]any{"name": "slow"})
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.url+"/mcp", strings.NewReader(body))
 	if err != nil {
@@ -221,8 +233,10 @@ func TestModernCancellationEndsNobodysRequest(t *testing.T) {
 		ended <- err
 	}()
 	<-began
-	notification := s.post(http.Header{"Mcp-Protocol-Version": {modernVersion}, "Mcp-Method": {"notifications/cancelled"}}, map[string]any{
-		"jsonrpc": "2.0", "method": "notifications/cancelled", "params": map[string]any{"requestId": 1, "_meta": map[string]any{metaVersion: modernVersion, metaCapabilities: map[string]any{}}},
+	notification := s.post(http.Header{"Mcp-Protocol-Version": {modernVersion},
+		"Mcp-Method": {"notifications/cancelled"}}, map[string]any{
+		"jsonrpc": "2.0", "method": "notifications/cancelled", "params": map[string]any{"requestId": 1,
+			"_meta": map[string]any{metaVersion: modernVersion, metaCapabilities: map[string]any{}}},
 	})
 	if body := text(t, notification); notification.StatusCode != http.StatusAccepted {
 		t.Fatal(describe(notification, body))
@@ -246,7 +260,8 @@ func TestModernCancellationEndsNobodysRequest(t *testing.T) {
 
 func TestSubscriptionEndsWithItsResultAtShutdown(t *testing.T) {
 	s := serve(t)
-	response := s.modern("subscriptions/listen", map[string]any{"notifications": map[string]any{"resourcesListChanged": true}})
+	response := s.modern("subscriptions/listen",
+		map[string]any{"notifications": map[string]any{"resourcesListChanged": true}})
 	if response.Header.Get("X-Accel-Buffering") != "no" || response.Header.Get("Cache-Control") != "no-cache" {
 		t.Errorf("headers: %v", response.Header)
 	}
@@ -269,7 +284,8 @@ func TestSubscriptionEndsWithItsResultAtShutdown(t *testing.T) {
 		}
 	}
 	message := <-stream
-	if err := json.Unmarshal([]byte(message), &last); err != nil || last.ID != 1 || last.Result.ResultType != "complete" || last.Result.Meta["io.modelcontextprotocol/subscriptionId"] != 1.0 {
+	if err := json.Unmarshal([]byte(message), &last); err != nil || last.ID != 1 ||
+		last.Result.ResultType != "complete" || last.Result.Meta["io.modelcontextprotocol/subscriptionId"] != 1.0 {
 		t.Errorf("the last message is %s, %v", message, err)
 	}
 	if more, open := <-stream; open {
@@ -283,8 +299,10 @@ func TestSubscriptionEndsWithItsResultAtShutdown(t *testing.T) {
 func TestIdleEventStreamsAreKeptAlive(t *testing.T) {
 	t.Parallel()
 	s := newTarget(t, targetOptions{heartbeat: 10 * time.Millisecond})
-	listen := s.call(modernVersion, "subscriptions/listen", map[string]any{"notifications": map[string]any{"resourcesListChanged": true}})
-	for want, c := range map[string]*call{"\n: \n\n: \n": listen, `"method":"ping"`: s.getCall(s.sessions[sessionVersion])} {
+	listen := s.call(modernVersion, "subscriptions/listen",
+		map[string]any{"notifications": map[string]any{"resourcesListChanged": true}})
+	for want, c := range map[string]*call{"\n: \n\n: \n": listen,
+		`"method":"ping"`: s.getCall(s.sessions[sessionVersion])} {
 		response, err := s.open(t.Context(), c)
 		if err != nil {
 			t.Fatal(err)
@@ -310,25 +328,31 @@ func TestRefusalsOfMessagesAreMessages(t *testing.T) {
 			edit   func(*call)
 			status int
 		}{
-			"foreign Origin":   {func(c *call) { c.header.Set("Origin", "https://evil.example") }, http.StatusForbidden},
-			"foreign Host":     {func(c *call) { c.host = "evil.example" }, http.StatusForbidden},
-			"header twice":     {func(c *call) { c.header.Add("Content-Type", "application/json") }, http.StatusBadRequest},
-			"no Accept":        {func(c *call) { c.header.Set("Accept", "text/html") }, http.StatusNotAcceptable},
-			"large body":       {func(c *call) { c.body = make([]byte, 1<<20+1) }, http.StatusRequestEntityTooLarge},
-			"plain text":       {func(c *call) { c.header.Set("Content-Type", "text/plain") }, http.StatusUnsupportedMediaType},
-			"Content-Encoding": {func(c *call) { c.header.Set("Content-Encoding", "gzip") }, http.StatusUnsupportedMediaType},
+			"foreign Origin": {func(c *call) { c.header.Set("Origin", "https://evil.example") },
+				http.StatusForbidden},
+			"foreign Host": {func(c *call) { c.host = "evil.example" }, http.StatusForbidden},
+			"header twice": {func(c *call) { c.header.Add("Content-Type", "application/json") },
+				http.StatusBadRequest},
+			"no Accept":  {func(c *call) { c.header.Set("Accept", "text/html") }, http.StatusNotAcceptable},
+			"large body": {func(c *call) { c.body = make([]byte, 1<<20+1) }, http.StatusRequestEntityTooLarge},
+			"plain text": {func(c *call) { c.header.Set("Content-Type", "text/plain") },
+				http.StatusUnsupportedMediaType},
+			"Content-Encoding": {func(c *call) { c.header.Set("Content-Encoding", "gzip") },
+				http.StatusUnsupportedMediaType},
 		} {
 			request := s.good(t, version, methodStream)
 			c.edit(request)
 			a := s.do(t, request)
 			var message map[string]json.RawMessage
-			if err := json.Unmarshal(a.body, &message); err != nil || a.status != c.status || a.header.Get("Content-Type") != "application/json" || a.code != -32600 || message["id"] != nil {
+			if err := json.Unmarshal(a.body, &message); err != nil || a.status != c.status ||
+				a.header.Get("Content-Type") != "application/json" || a.code != -32600 || message["id"] != nil {
 				t.Errorf("%s in %s: %v, %v", name, version, a, err)
 			}
 		}
 	}
 	// Other routes have plain texts.
-	if a := s.get(t, "/archive/hello/main.tar.gz", "Origin: https://evil.example"); a.status != http.StatusForbidden || !strings.HasPrefix(a.header.Get("Content-Type"), "text/plain") {
+	if a := s.get(t, "/archive/hello/main.tar.gz", "Origin: https://evil.example"); a.status != http.StatusForbidden ||
+		!strings.HasPrefix(a.header.Get("Content-Type"), "text/plain") {
 		t.Errorf("a plain download: %v", a)
 	}
 }
@@ -342,7 +366,11 @@ func TestErrorsNameWhatTheyAreAbout(t *testing.T) {
 			for name, edit := range map[string]func(*call){
 				"meta in another case": func(c *call) { c.params()["_META"] = map[string]any{} },
 				"unknown version":      func(c *call) { c.header.Set("Mcp-Protocol-Version", "2020-01-01") },
-				"no such file":         func(c *call) { c.params()["uri"] = uri + "/none"; c.header.Set("Mcp-Name", uri+"/none") },
+				"no such file": func(c *call) {
+					c.params()["uri"] = uri + "/none"
+					c.header.Set("Mcp-Name",
+						uri+"/none")
+				},
 			} {
 				request := s.call(version, method, map[string]any{"uri": uri})
 				edit(request)
@@ -359,7 +387,8 @@ func TestPlainTarHasItsLengthFromTheFirstTime(t *testing.T) {
 	for _, version := range eras {
 		s := newTarget(t, targetOptions{})
 		a := s.do(t, s.call(version, methodStream, map[string]any{"uri": "repo://hello/archive/main.tar"}))
-		if length := a.header.Get("Content-Length"); a.status != http.StatusOK || length != fmt.Sprint(len(a.body)) || a.header.Get("Accept-Ranges") != "none" {
+		if length := a.header.Get("Content-Length"); a.status != http.StatusOK || length != fmt.Sprint(len(a.body)) ||
+			a.header.Get("Accept-Ranges") != "none" {
 			t.Errorf("%s: %d %v of %d bytes", version, a.status, a.header, len(a.body))
 		}
 	}
@@ -377,7 +406,8 @@ func TestOneAddressCannotHaveAllSubscriptions(t *testing.T) {
 	}
 	socket := dial(t, s.url)
 	socket.initialize(sessionVersion)
-	if f := socket.call(rpc(sessionVersion, 1, "resources/subscribe", map[string]any{"uri": uri(9)})); f.Error.Code != -32000 || !strings.Contains(f.raw, "of your address") {
+	if f := socket.call(rpc(sessionVersion, 1, "resources/subscribe",
+		map[string]any{"uri": uri(9)})); f.Error.Code != -32000 || !strings.Contains(f.raw, "of your address") {
 		t.Errorf("over WebSocket: %s", f.raw)
 	}
 	if granted != 4 {

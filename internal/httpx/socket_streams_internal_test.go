@@ -30,7 +30,8 @@ func FuzzReceive(f *testing.F) {
 	credit, cancel := streams.CreditFrame(idOf(1), 0, 5), streams.Frame{Stream: idOf(2), Kind: streams.KindCancel}
 	f.Add(append(message(credit), message(cancel)...))
 	f.Add(append(message(streams.CreditFrame(idOf(3), 7, 1<<62)), message(streams.CreditFrame(idOf(4), 0, 1))...))
-	f.Add(append(append(message(credit), message(streams.CreditFrame(idOf(1), 1, 1<<63-1))...), message(streams.CreditFrame(idOf(1), 2, 1<<63-1))...))
+	f.Add(append(append(message(credit), message(streams.CreditFrame(idOf(1), 1, 1<<63-1))...),
+		message(streams.CreditFrame(idOf(1), 2, 1<<63-1))...))
 	f.Add(message(streams.AbortFrame(idOf(1), 0, "oh")))
 	f.Add([]byte{0, 3, 1, 2, 3})
 	f.Fuzz(func(t *testing.T, input []byte) {
@@ -51,7 +52,8 @@ func FuzzReceive(f *testing.F) {
 			err := s.receive(raw)
 			var b *breach
 			if err != nil {
-				if !errors.As(err, &b) || b.status != websocket.StatusProtocolError && b.status != websocket.StatusPolicyViolation || b.reason == "" || len(b.reason) > 123 {
+				if !errors.As(err, &b) || b.status != websocket.StatusProtocolError &&
+					b.status != websocket.StatusPolicyViolation || b.reason == "" || len(b.reason) > 123 {
 					t.Fatalf("%x: %v", raw, err)
 				}
 				break // the connection is closed
@@ -61,13 +63,15 @@ func FuzzReceive(f *testing.F) {
 				t.Fatalf("%x is of a stream that never was", raw)
 			}
 			if raw[streams.StreamIDBytes] == byte(streams.KindCredit) {
-				credit[id] += int64(min(binary.BigEndian.Uint64(raw[streams.FrameHeaderBytes:]), 1<<63-1-uint64(credit[id])))
+				credit[id] += int64(min(binary.BigEndian.Uint64(raw[streams.FrameHeaderBytes:]),
+					1<<63-1-uint64(credit[id])))
 			} else if running[id] != nil && cancelled[id] == 0 {
 				t.Fatalf("%x cancelled nothing", raw)
 			}
 		}
 		for id, stream := range running {
-			if stream.credit < streamWindow || stream.credit > streamWindow && credit[id] == 0 || credit[id] < 1<<62 && stream.credit != streamWindow+credit[id] {
+			if stream.credit < streamWindow || stream.credit > streamWindow && credit[id] == 0 || credit[id] < 1<<62 &&
+				stream.credit != streamWindow+credit[id] {
 				t.Errorf("a credit of %d became %d", credit[id], stream.credit)
 			}
 		}
@@ -117,7 +121,8 @@ func TestControlFramesAreCountedByTime(t *testing.T) {
 				firsts++
 			}
 		}
-		if c.most == 0 && (allowed != c.count || firsts != 0) || c.most > 0 && (allowed > c.most || allowed < controlBurst/2 || firsts != 1) {
+		if c.most == 0 && (allowed != c.count || firsts != 0) || c.most > 0 &&
+			(allowed > c.most || allowed < controlBurst/2 || firsts != 1) {
 			t.Errorf("%s: %d of %d, %d times the first", name, allowed, c.count, firsts)
 		}
 	}

@@ -26,7 +26,8 @@ func dialAs(t *testing.T, url string, header http.Header) *socket {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), hang)
 	defer cancel()
-	conn, _, err := websocket.Dial(ctx, url+"/ws", &websocket.DialOptions{Subprotocols: []string{"mcp"}, HTTPHeader: header})
+	conn, _, err := websocket.Dial(ctx, url+"/ws", &websocket.DialOptions{Subprotocols: []string{"mcp"},
+		HTTPHeader: header})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +101,8 @@ func (s *socket) closed() websocket.StatusCode {
 
 func (s *socket) initialize(version string) {
 	s.t.Helper()
-	f := s.call(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + version + `","capabilities":{"resourceStreaming":{}},"clientInfo":{"name":"test","version":"1"}}}`)
+	f := s.call(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + version +
+		`","capabilities":{"resourceStreaming":{}},"clientInfo":{"name":"test","version":"1"}}}`)
 	if f.Result["protocolVersion"] != version {
 		s.t.Fatal(f.raw)
 	}
@@ -114,7 +116,8 @@ func rpc(version string, id int, method string, params map[string]any) string {
 		all[name] = value
 	}
 	if version == modernVersion {
-		all["_meta"] = map[string]any{metaVersion: version, metaCapabilities: map[string]any{"resourceStreaming": map[string]any{}}}
+		all["_meta"] = map[string]any{metaVersion: version,
+			metaCapabilities: map[string]any{"resourceStreaming": map[string]any{}}}
 	}
 	text, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "id": id, "method": method, "params": all})
 	if err != nil {

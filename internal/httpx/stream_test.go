@@ -25,7 +25,8 @@ const bulk = 16 << 20
 // one that fills all buffers, and ends with a small one.
 func (s *site) bulky() *gittest.Repo {
 	repo := s.repo("repo")
-	repo.Commit("main", gittest.Regular("a", "first\n"), gittest.Regular("large", gittest.Noise(bulk)), gittest.Regular("z", "last\n"))
+	repo.Commit("main", gittest.Regular("a", "first\n"), gittest.Regular("large", gittest.Noise(bulk)),
+		gittest.Regular("z", "last\n"))
 	return repo
 }
 
@@ -63,13 +64,15 @@ func tarOf(t *testing.T, content io.Reader) []gittest.TarEntry {
 func TestStreamIsTheArchiveOfGit(t *testing.T) {
 	s := serve(t)
 	repo := s.repo("repo")
-	commit := repo.Commit("main", gittest.Regular("a", "1"), gittest.Executable("b/run", "2"), gittest.Symlink("l", "a"))
+	commit := repo.Commit("main", gittest.Regular("a", "1"), gittest.Executable("b/run", "2"),
+		gittest.Symlink("l", "a"))
 	response := s.archive()
 	got := tarOf(t, response.Body)
 	if n := gittest.DiffTar(t, got, gittest.ReadTar(t, bytes.NewReader(repo.Archive("--format=tar", commit)))); n != 5 {
 		t.Errorf("%d entries were compared, want 5", n)
 	}
-	for name, want := range map[string]string{"MCP-Resource-Uri": "repo://repo/archive/refs/heads/main.tar.gz", "Content-Location": "repo://repo/archive/" + commit + ".tar.gz"} {
+	for name, want := range map[string]string{"MCP-Resource-Uri": "repo://repo/archive/refs/heads/main.tar.gz",
+		"Content-Location": "repo://repo/archive/" + commit + ".tar.gz"} {
 		if got := response.Header.Get(name); got != want {
 			t.Errorf("%s %q, want %q", name, got, want)
 		}
@@ -137,7 +140,8 @@ func TestBlobMissingMidStreamAbortsAndIsNeverACleanEnd(t *testing.T) {
 	}
 	s.log.waitFor(t, "a stream was aborted")
 	// The next request is not harmed.
-	if reply := text(t, s.modern("resources/read", map[string]any{"uri": "repo://repo/contents/a"})); !strings.Contains(reply, "first") {
+	if reply := text(t, s.modern("resources/read", map[string]any{"uri": "repo://repo/contents/a"})); !strings.Contains(
+		reply, "first") {
 		t.Errorf("the next request: %s", reply)
 	}
 }
@@ -196,7 +200,8 @@ func TestManyStreamsWhileTheMirrorIsRewritten(t *testing.T) {
 	repo := s.repo("repo")
 	files := make([]gittest.File, 0, 200)
 	for i := range 200 {
-		files = append(files, gittest.Regular("d"+string(rune('a'+i%26))+"/"+string(rune('a'+i/26)), gittest.Noise(i*97)))
+		files = append(files, gittest.Regular("d"+string(rune('a'+i%26))+"/"+string(rune('a'+i/26)),
+			gittest.Noise(i*97)))
 	}
 	commit := repo.Commit("main", files...)
 	sum := sha256.Sum256(repo.Archive("--format=tar", commit))

@@ -13,9 +13,11 @@ import (
 func TestSubscriptionToNothingIsAcknowledgedBeforeItEnds(t *testing.T) {
 	s := serve(t)
 	for i := range 200 {
-		response := s.modern("subscriptions/listen", map[string]any{"notifications": map[string]any{"toolsListChanged": true}})
+		response := s.modern("subscriptions/listen",
+			map[string]any{"notifications": map[string]any{"toolsListChanged": true}})
 		reply := text(t, response)
-		ack, result := strings.Index(reply, "notifications/subscriptions/acknowledged"), strings.Index(reply, `"result"`)
+		ack, result := strings.Index(reply, "notifications/subscriptions/acknowledged"), strings.Index(reply,
+			`"result"`)
 		if ack < 0 || result < ack {
 			t.Fatalf("subscription %d: %s", i, describe(response, reply))
 		}
@@ -45,7 +47,8 @@ func TestPushIsNotifiedInBothEras(t *testing.T) {
 	defer stop()
 	const uri = "repo://repo/refs/heads/main"
 
-	modern := s.modern("subscriptions/listen", map[string]any{"notifications": map[string]any{"resourceSubscriptions": []string{uri}}})
+	modern := s.modern("subscriptions/listen",
+		map[string]any{"notifications": map[string]any{"resourceSubscriptions": []string{uri}}})
 	defer func() { _ = modern.Body.Close() }() // ends the stream
 	modernEvents := events(modern)
 	if ack := <-modernEvents; !strings.Contains(ack, "acknowledged") || !strings.Contains(ack, uri) {
@@ -56,14 +59,16 @@ func TestPushIsNotifiedInBothEras(t *testing.T) {
 	old := s.get(session)
 	defer func() { _ = old.Body.Close() }() // ends the stream
 	oldEvents := events(old)
-	if reply := text(t, s.post(session, map[string]any{"jsonrpc": "2.0", "id": 2, "method": "resources/subscribe", "params": map[string]any{"uri": uri}})); !strings.Contains(reply, `"result"`) {
+	if reply := text(t, s.post(session, map[string]any{"jsonrpc": "2.0", "id": 2, "method": "resources/subscribe",
+		"params": map[string]any{"uri": uri}})); !strings.Contains(reply, `"result"`) {
 		t.Fatalf("subscribe: %s", reply)
 	}
 
 	repo.Commit("main", gittest.Regular("a", "2"))
 	want := fmt.Sprintf(`"uri":%q`, uri)
 	for era, stream := range map[string]<-chan string{"modern": modernEvents, "session": oldEvents} {
-		if event := <-stream; !strings.Contains(event, "notifications/resources/updated") || !strings.Contains(event, want) {
+		if event := <-stream; !strings.Contains(event, "notifications/resources/updated") ||
+			!strings.Contains(event, want) {
 			t.Errorf("%s era: %s", era, event)
 		}
 	}
@@ -74,7 +79,8 @@ func TestModernEraHasNoSubscribe(t *testing.T) {
 	for _, method := range []string{"resources/subscribe", "resources/unsubscribe"} {
 		for _, params := range []map[string]any{nil, {"uri": ""}, {"uri": "repo://repo"}} {
 			response := s.modern(method, params)
-			if reply := text(t, response); response.StatusCode != http.StatusNotFound || !strings.Contains(reply, `"code":-32601`) {
+			if reply := text(t, response); response.StatusCode != http.StatusNotFound ||
+				!strings.Contains(reply, `"code":-32601`) {
 				t.Errorf("%s with %v: %s", method, params, describe(response, reply))
 			}
 		}

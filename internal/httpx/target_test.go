@@ -124,11 +124,14 @@ func (s *target) serve(t *testing.T, options targetOptions) {
 		linking = options.links("http://" + listener.Addr().String())
 	}
 	options.http.Resources = resources.New(resources.Options{
-		Catalogue: catalogue, Engine: engine, ArchiveLimits: options.limits, Links: linking, Cache: options.cache, Limits: options.http.Limits,
+		Catalogue: catalogue, Engine: engine, ArchiveLimits: options.limits, Links: linking, Cache: options.cache,
+		Limits: options.http.Limits,
 	})
 	options.http.MCP = mcp.New(mcp.Options{
-		Catalogue: catalogue, Resources: options.http.Resources, Subscriptions: watch.New(watch.Options{Catalogue: catalogue}),
-		Version: "test", Sessions: mcp.NewSessions(options.key), Delivery: options.delivery, Heartbeat: options.heartbeat, BinaryLimit: options.binaryLimit,
+		Catalogue: catalogue, Resources: options.http.Resources,
+		Subscriptions: watch.New(watch.Options{Catalogue: catalogue}),
+		Version:       "test", Sessions: mcp.NewSessions(options.key), Delivery: options.delivery,
+		Heartbeat: options.heartbeat, BinaryLimit: options.binaryLimit,
 	})
 	options.http.Page = statuspage.New(statuspage.Options{Catalogue: catalogue})
 	server := httpx.New(options.http)
@@ -137,7 +140,8 @@ func (s *target) serve(t *testing.T, options targetOptions) {
 	go func() { served <- server.Serve(listener) }()
 	s.host = listener.Addr().String()
 	s.url = "http://" + s.host
-	s.client = &http.Client{Transport: &http.Transport{DisableCompression: true, DisableKeepAlives: true}, Timeout: hang}
+	s.client = &http.Client{Transport: &http.Transport{DisableCompression: true, DisableKeepAlives: true},
+		Timeout: hang}
 	t.Cleanup(func() {
 		s.client.CloseIdleConnections()
 		// t.Context has ended, and a test may leave connections that it broke.
@@ -223,7 +227,8 @@ func manyCommits(t *testing.T, repo *gittest.Repo) string {
 	t.Helper()
 	var in strings.Builder
 	for i := range 900 {
-		fmt.Fprintf(&in, "commit refs/heads/main\ncommitter A U Thor <author@example.com> %d +0000\ndata 1\nx\n", 1_700_000_000+i)
+		fmt.Fprintf(&in, "commit refs/heads/main\ncommitter A U Thor <author@example.com> %d +0000\ndata 1\nx\n",
+			1_700_000_000+i)
 	}
 	repo.GitInput([]byte(in.String()), "fast-import", "--quiet")
 	seen := make(map[string]bool)
@@ -250,8 +255,10 @@ func (s *target) initializeAs(t *testing.T, authorization, version, capabilities
 	if authorization != "" {
 		header.Set("Authorization", authorization)
 	}
-	a := s.do(t, &call{header: header, body: []byte(`{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"` + version +
-		`","capabilities":` + capabilities + `,"clientInfo":{"name":"test","version":"1"}}}`)})
+	a := s.do(t,
+		&call{header: header,
+			body: []byte(`{"jsonrpc":"2.0","id":"init","method":"initialize","params":{"protocolVersion":"` + version +
+				`","capabilities":` + capabilities + `,"clientInfo":{"name":"test","version":"1"}}}`)})
 	id := a.header.Get("Mcp-Session-Id")
 	if a.status != http.StatusOK || id == "" {
 		t.Fatalf("initialize: %d %s", a.status, a.body)
@@ -279,12 +286,14 @@ func (s *target) call(version, method string, params map[string]any) *call {
 	if params == nil {
 		params = make(map[string]any)
 	}
-	c := &call{header: plainHeader(), message: map[string]any{"jsonrpc": "2.0", "id": 7, "method": method, "params": params}}
+	c := &call{header: plainHeader(), message: map[string]any{"jsonrpc": "2.0", "id": 7, "method": method,
+		"params": params}}
 	if method == methodStream {
 		c.header.Set("Accept", acceptBoth+", */*")
 	}
 	if version == modernVersion {
-		params["_meta"] = map[string]any{metaVersion: version, metaCapabilities: map[string]any{"resourceStreaming": map[string]any{}}}
+		params["_meta"] = map[string]any{metaVersion: version,
+			metaCapabilities: map[string]any{"resourceStreaming": map[string]any{}}}
 		c.header.Set("Mcp-Method", method)
 		if uri, ok := params["uri"].(string); ok && (method == methodRead || method == methodStream) {
 			c.header.Set("Mcp-Name", headerText(uri))
@@ -413,7 +422,8 @@ func (a *answer) parse() {
 
 // innards are words of Go, of the file system and of the code, which tell an
 // attacker much and a user nothing.
-var innards = []string{"json:", "strconv", "runtime", "panic", ".go:", "cannot unmarshal", "base64", "illegal", "openat", "no such file", "mcp-go", "goroutine", "0xc0"}
+var innards = []string{"json:", "strconv", "runtime", "panic", ".go:", "cannot unmarshal", "base64", "illegal",
+	"openat", "no such file", "mcp-go", "goroutine", "0xc0"}
 
 // checkLeaks fails the test when an error shows more than it should, or less:
 // every JSON-RPC error has a reason that programs can read.
@@ -444,26 +454,35 @@ func (s *target) during(t *testing.T, attack func()) {
 	t.Helper()
 	beside := make(chan string, 1)
 	go func() {
-		a, err := s.send(t.Context(), s.call(sessionVersion, methodStream, map[string]any{"uri": "repo://hello/contents/README.md"}))
+		a, err := s.send(t.Context(),
+			s.call(sessionVersion, methodStream, map[string]any{"uri": "repo://hello/contents/README.md"}))
 		beside <- fmt.Sprintf("%s%v%v", a.body, a.err, err)
 	}()
 	attack()
 	if got := <-beside; got != "hello\n<nil><nil>" {
 		t.Errorf("a good request beside the attack got %q", got)
 	}
-	if a := s.do(t, s.good(t, modernVersion, methodRead)); a.failed() || !strings.Contains(string(a.body), `"text":"hello\n"`) {
+	if a := s.do(t, s.good(t, modernVersion, methodRead)); a.failed() ||
+		!strings.Contains(string(a.body), `"text":"hello\n"`) {
 		t.Errorf("a good request after the attack got %v", a)
 	}
 }
 
 // routes are all that answer, and some that do not.
 var routes = []call{
-	{verb: http.MethodPost, path: "/mcp"}, {verb: http.MethodGet, path: "/mcp"}, {verb: http.MethodDelete, path: "/mcp"}, {verb: http.MethodPut, path: "/mcp"},
-	{verb: http.MethodOptions, path: "/mcp"}, {verb: http.MethodHead, path: "/mcp"}, {verb: http.MethodGet, path: "/healthz"}, {verb: http.MethodPost, path: "/healthz"},
-	{verb: http.MethodGet, path: "/"}, {verb: http.MethodGet, path: "/unknown"}, {verb: http.MethodPost, path: "/unknown"}, {verb: http.MethodGet, path: "/mcp/"},
-	{verb: http.MethodGet, path: "/mcp%2f"}, {verb: http.MethodGet, path: "//mcp"}, {verb: http.MethodGet, path: "/metrics"}, {verb: http.MethodGet, path: "/ws"},
-	{verb: http.MethodGet, path: "/archive/hello/main.tar"}, {verb: http.MethodHead, path: "/archive/hello/main.tar"}, {verb: http.MethodPost, path: "/archive/hello/main.tar"},
-	{verb: http.MethodGet, path: "/raw/hello/main/README.md"}, {verb: http.MethodHead, path: "/raw/hello/main/README.md"}, {verb: http.MethodDelete, path: "/raw/hello/main/README.md"},
+	{verb: http.MethodPost, path: "/mcp"}, {verb: http.MethodGet, path: "/mcp"},
+	{verb: http.MethodDelete, path: "/mcp"}, {verb: http.MethodPut, path: "/mcp"},
+	{verb: http.MethodOptions, path: "/mcp"}, {verb: http.MethodHead, path: "/mcp"},
+	{verb: http.MethodGet, path: "/healthz"}, {verb: http.MethodPost, path: "/healthz"},
+	{verb: http.MethodGet, path: "/"}, {verb: http.MethodGet, path: "/unknown"},
+	{verb: http.MethodPost, path: "/unknown"}, {verb: http.MethodGet, path: "/mcp/"},
+	{verb: http.MethodGet, path: "/mcp%2f"}, {verb: http.MethodGet, path: "//mcp"},
+	{verb: http.MethodGet, path: "/metrics"}, {verb: http.MethodGet, path: "/ws"},
+	{verb: http.MethodGet, path: "/archive/hello/main.tar"}, {verb: http.MethodHead, path: "/archive/hello/main.tar"},
+	{verb: http.MethodPost, path: "/archive/hello/main.tar"},
+	{verb: http.MethodGet, path: "/raw/hello/main/README.md"},
+	{verb: http.MethodHead, path: "/raw/hello/main/README.md"},
+	{verb: http.MethodDelete, path: "/raw/hello/main/README.md"},
 	{verb: http.MethodGet, path: "/archive/"}, {verb: http.MethodGet, path: "/raw"},
 }
 

@@ -28,7 +28,9 @@ func TestInventedSessionIsNotFoundAndMissingOneIsABadRequest(t *testing.T) {
 	t.Parallel()
 	s := newTarget(t, targetOptions{})
 	good := s.sessions[sessionVersion]
-	invented := []string{"x", ".", "..", "mcp-session-6ba7b810-9dad-11d1-80b4-00c04fd430c8", "6ba7b810-9dad-11d1-80b4-00c04fd430c8", good + "x", good[1:], "e30." + strings.Repeat("A", 43), strings.Repeat("A", 8<<10), "null", "../../etc/passwd", good + "." + good}
+	invented := []string{"x", ".", "..", "mcp-session-6ba7b810-9dad-11d1-80b4-00c04fd430c8",
+		"6ba7b810-9dad-11d1-80b4-00c04fd430c8", good + "x", good[1:], "e30." +
+			strings.Repeat("A", 43), strings.Repeat("A", 8<<10), "null", "../../etc/passwd", good + "." + good}
 	calls := map[string]func() *call{
 		"POST read":    func() *call { return s.good(t, sessionVersion, methodRead) },
 		"POST stream":  func() *call { return s.good(t, sessionVersion, methodStream) },
@@ -119,29 +121,40 @@ func TestBatchesAreServedWhereTheyExist(t *testing.T) {
 		want   string // "id:ok" or "id:code" of each reply, in order
 	}{
 		{"one", "[" + fmt.Sprintf(ping, "1") + "]", 200, `1:ok`},
-		{"mixed", "[" + strings.Join([]string{fmt.Sprintf(ping, "3"), initDone, read(`"b"`, "repo://hello/contents/README.md"), initDone, fmt.Sprintf(ping, "-1")}, ",") + "]", 200, `3:ok "b":ok -1:ok`},
-		{"errors inside", "[" + strings.Join([]string{read("1", "repo://nobody"), unknown, read("2", "repo://hello"), read("3", "repo://a/../b")}, ", ") + "]", 200, `1:-32002 "u":-32601 2:ok 3:-32602`},
+		{"mixed",
+			"[" +
+				strings.Join([]string{fmt.Sprintf(ping, "3"), initDone, read(`"b"`, "repo://hello/contents/README.md"),
+					initDone, fmt.Sprintf(ping, "-1")}, ",") + "]", 200, `3:ok "b":ok -1:ok`},
+		{"errors inside", "[" + strings.Join([]string{read("1", "repo://nobody"), unknown, read("2", "repo://hello"),
+			read("3", "repo://a/../b")}, ", ") + "]", 200, `1:-32002 "u":-32601 2:ok 3:-32602`},
 		{"same id twice", "[" + fmt.Sprintf(ping, "1") + "," + fmt.Sprintf(ping, "1") + "]", 200, `1:ok 1:ok`},
 		{"notifications only", "[" + initDone + "," + initDone + "]", 202, ``},
 		{"a reply only", `[{"jsonrpc":"2.0","id":1,"result":{}}]`, 202, ``},
-		{"fifty", "[" + strings.Repeat(fmt.Sprintf(ping, "1")+",", 49) + fmt.Sprintf(ping, "1") + "]", 200, strings.TrimSpace(strings.Repeat("1:ok ", 50))},
+		{"fifty", "[" + strings.Repeat(fmt.Sprintf(ping, "1")+",", 49) + fmt.Sprintf(ping, "1") + "]", 200,
+			strings.TrimSpace(strings.Repeat("1:ok ", 50))},
 		{"empty", "[]", 400, ``},
 		{"too many", "[" + strings.Repeat(fmt.Sprintf(ping, "1")+",", 50) + fmt.Sprintf(ping, "1") + "]", 400, ``},
 		{"nested", "[[" + fmt.Sprintf(ping, "1") + "]]", 400, ``},
 		{"number", "[1]", 400, ``},
 		{"null", "[null]", 400, ``},
 		{"one is broken", "[" + fmt.Sprintf(ping, "1") + `,{"jsonrpc":"2.0","id":null,"method":"ping"}]`, 400, ``},
-		{"initialize", `[{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}]`, 400, ``},
-		{"stream", `[{"jsonrpc":"2.0","id":1,"method":"resources/stream","params":{"uri":"repo://hello/contents/README.md"}}]`, 400, ``},
-		{"a modern message", `[{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"` + metaVersion + `":"2026-07-28","` + metaCapabilities + `":{}}}}]`, 400, ``},
+		{"initialize",
+			`[{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-03-26","capabilities":{},"clientInfo":{"name":"x","version":"1"}}}]`, 400, ``},
+		{"stream",
+			`[{"jsonrpc":"2.0","id":1,"method":"resources/stream","params":{"uri":"repo://hello/contents/README.md"}}]`,
+			400, ``},
+		{"a modern message", `[{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"` + metaVersion +
+			`":"2026-07-28","` + metaCapabilities + `":{}}}}]`, 400, ``},
 	}
 	const first = "2024-11-05"
 	s.sessions[first] = s.initialize(t, first, `{}`)
 	for _, test := range tests {
 		for _, version := range []string{first, batchVersion} {
 			a := s.do(t, s.batchCall(version, test.body))
-			if a.status != test.status || test.status == 200 && a.header.Get("Content-Type") != "application/json" || outline(t, a) != test.want {
-				t.Errorf("%s in %s: %v\n got %s\nwant %d %s", test.name, version, a, outline(t, a), test.status, test.want)
+			if a.status != test.status || test.status == 200 && a.header.Get("Content-Type") != "application/json" ||
+				outline(t, a) != test.want {
+				t.Errorf("%s in %s: %v\n got %s\nwant %d %s", test.name, version, a, outline(t, a), test.status,
+					test.want)
 			}
 			if test.status == 202 && len(a.body) > 0 {
 				t.Errorf("%s in %s: 202 with the body %s", test.name, version, a.body)
@@ -207,7 +220,8 @@ func TestVeryLongURIHarmsNobody(t *testing.T) {
 				// Lengths are checked in one place: each URI goes through a few of
 				// the ways, and one through all. Subscribing is not part of the
 				// modern era.
-				some := version == sessionVersion && method == methodRead || version == modernVersion && method == methodStream
+				some := version == sessionVersion && method == methodRead || version == modernVersion &&
+					method == methodStream
 				if !some && name != "segments" || strings.HasSuffix(method, "subscribe") && version == modernVersion {
 					continue
 				}
@@ -232,7 +246,8 @@ func TestVeryLongURIHarmsNobody(t *testing.T) {
 		cases++
 		s.during(t, func() {
 			a := s.do(t, s.call(sessionVersion, "completion/complete", map[string]any{
-				"ref": map[string]any{"type": "ref/resource", "uri": uri}, "argument": map[string]any{"name": "repo", "value": "h"},
+				"ref": map[string]any{"type": "ref/resource", "uri": uri}, "argument": map[string]any{"name": "repo",
+					"value": "h"},
 			}))
 			if a.status != http.StatusOK {
 				t.Errorf("completion of %s: %v", name, a)
@@ -245,7 +260,8 @@ func TestVeryLongURIHarmsNobody(t *testing.T) {
 func TestModernEraHasOnlyPost(t *testing.T) {
 	t.Parallel()
 	s := newTarget(t, targetOptions{})
-	verbs := []string{http.MethodGet, http.MethodDelete, http.MethodPut, http.MethodPatch, http.MethodHead, http.MethodOptions}
+	verbs := []string{http.MethodGet, http.MethodDelete, http.MethodPut, http.MethodPatch, http.MethodHead,
+		http.MethodOptions}
 	for _, verb := range verbs {
 		for _, session := range []string{"", s.sessions[sessionVersion], "invented"} {
 			c := s.getCall(session)
@@ -278,7 +294,8 @@ func TestHeadersThatContradictTheBodyAreRefused(t *testing.T) {
 		edit func(*call)
 	}{
 		{"other method", set("Mcp-Method", "tools/call")},
-		{"method in another case", func(c *call) { c.header.Set("Mcp-Method", strings.ToUpper(c.header.Get("Mcp-Method"))) }},
+		{"method in another case",
+			func(c *call) { c.header.Set("Mcp-Method", strings.ToUpper(c.header.Get("Mcp-Method"))) }},
 		{"no method", del("Mcp-Method")},
 		{"other name", set("Mcp-Name", "repo://team/app")},
 		{"name with a slash more", set("Mcp-Name", "repo://hello/contents/README.md/")},
@@ -332,9 +349,11 @@ func TestHeadersThatContradictTheBodyAreRefused(t *testing.T) {
 func TestUnknownMethodsAndVersionsAreSaidSo(t *testing.T) {
 	t.Parallel()
 	s := newTarget(t, targetOptions{})
-	methods := []string{"no/such", "Resources/Read", "resources/Stream", "resources/read ", "ｒesources/read", "rpc.discover", "../mcp", "initialize/"}
+	methods := []string{"no/such", "Resources/Read", "resources/Stream", "resources/read ", "ｒesources/read",
+		"rpc.discover", "../mcp", "initialize/"}
 	for _, method := range methods {
-		if a := s.do(t, s.call(sessionVersion, method, nil)); a.status != http.StatusOK || a.code != -32601 || a.reason != "method_not_found" {
+		if a := s.do(t, s.call(sessionVersion, method, nil)); a.status != http.StatusOK || a.code != -32601 ||
+			a.reason != "method_not_found" {
 			t.Errorf("session era %q: %v, want 200 and -32601", method, a)
 		}
 		c := s.call(modernVersion, method, nil)
@@ -349,7 +368,8 @@ func TestUnknownMethodsAndVersionsAreSaidSo(t *testing.T) {
 			t.Errorf("modern era %q: %v, want 404 and -32601", method, a)
 		}
 	}
-	versions := []string{"1", "2025-01-01", "2024-11-04", "2025-11-25 ", "2025-11-25x", "latest", "2025-11-2\u0665", "DRAFT-2026-v1", strings.Repeat("9", 300)}
+	versions := []string{"1", "2025-01-01", "2024-11-04", "2025-11-25 ", "2025-11-25x", "latest", "2025-11-2\u0665",
+		"DRAFT-2026-v1", strings.Repeat("9", 300)}
 	for _, version := range versions {
 		for _, method := range []string{methodRead, methodStream, "ping"} {
 			c := s.good(t, sessionVersion, method)
@@ -389,7 +409,8 @@ func TestHandlerNeedsNoConnection(t *testing.T) {
 	}
 	defer func() { _ = catalogue.Close() }()
 	found := resources.New(resources.Options{Catalogue: catalogue})
-	server := httpx.New(httpx.Options{Resources: found, MCP: mcp.New(mcp.Options{Catalogue: catalogue, Resources: found})})
+	server := httpx.New(httpx.Options{Resources: found,
+		MCP: mcp.New(mcp.Options{Catalogue: catalogue, Resources: found})})
 	defer func() {
 		if err := server.Shutdown(t.Context()); err != nil {
 			t.Error(err)
@@ -397,7 +418,8 @@ func TestHandlerNeedsNoConnection(t *testing.T) {
 	}()
 	handler := server.Handler()
 	recorder := httptest.NewRecorder()
-	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/mcp", strings.NewReader("{}"))
+	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost/mcp",
+		strings.NewReader("{}"))
 	request.Header = plainHeader()
 	handler.ServeHTTP(recorder, request)
 	if recorder.Code != http.StatusBadRequest {

@@ -32,10 +32,12 @@ func TestArchiveOfATagOfATree(t *testing.T) {
 		if link := whole.header.Get("Link"); !strings.Contains(link, id) {
 			t.Errorf("%s: the link %q does not last", path, link)
 		}
-		if !strings.Contains(last.header.Get("Cache-Control"), "immutable") || strings.Contains(whole.header.Get("Cache-Control"), "immutable") {
+		if !strings.Contains(last.header.Get("Cache-Control"), "immutable") ||
+			strings.Contains(whole.header.Get("Cache-Control"), "immutable") {
 			t.Errorf("%s: %v", path, last.header)
 		}
-		if modified := whole.header.Get("Last-Modified"); modified != "" && modified != "Sat, 05 Mar 2005 05:20:00 GMT" {
+		if modified := whole.header.Get("Last-Modified"); modified != "" &&
+			modified != "Sat, 05 Mar 2005 05:20:00 GMT" {
 			t.Errorf("%s: of %s, and the tag is of 2005", path, modified)
 		}
 		n := len(whole.body)
@@ -46,18 +48,22 @@ func TestArchiveOfATagOfATree(t *testing.T) {
 		if same := s.get(t, path, "If-None-Match: "+tag); same.status != http.StatusNotModified {
 			t.Errorf("%s: %d", path, same.status)
 		}
-		stream := s.do(t, s.call(modernVersion, "resources/stream", map[string]any{"uri": "repo://trees/archive/data." + format}))
-		if got, want := stream.header.Get("Content-Location"), "repo://trees/archive/"+id+"."+format; got != want || !bytes.Equal(stream.body, whole.body) {
+		stream := s.do(t, s.call(modernVersion, "resources/stream", map[string]any{"uri": "repo://trees/archive/data." +
+			format}))
+		if got, want := stream.header.Get("Content-Location"), "repo://trees/archive/"+id+"."+format; got != want ||
+			!bytes.Equal(stream.body, whole.body) {
 			t.Errorf("%d %q, want %q", stream.status, got, want)
 		}
 	}
-	for _, unserved := range []string{hidden, repo.Git("rev-parse", "main^{tree}"), repo.Git("rev-parse", "main:b"), "main:a"} {
+	for _, unserved := range []string{hidden, repo.Git("rev-parse", "main^{tree}"), repo.Git("rev-parse", "main:b"),
+		"main:a"} {
 		if a := s.get(t, "/archive/trees/"+unserved+".tar"); a.status < 400 {
 			t.Errorf("%s: %d", unserved, a.status)
 		}
 	}
 	of := s.get(t, "/archive/trees/main%5E%7Btree%7D.tar")
-	if want := repo.Git("rev-parse", "main") + "%5E%7Btree%7D"; of.status != http.StatusOK || !strings.Contains(of.header.Get("Link"), want) {
+	if want := repo.Git("rev-parse", "main") + "%5E%7Btree%7D"; of.status != http.StatusOK ||
+		!strings.Contains(of.header.Get("Link"), want) {
 		t.Errorf("%d, %v, want a link to %s", of.status, of.header, want)
 	}
 	_, link, _ := strings.Cut(of.header.Get("Link"), "<")

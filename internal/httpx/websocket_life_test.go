@@ -40,7 +40,8 @@ func TestWebSocketDropsClientsThatDoNotRead(t *testing.T) {
 	target := newTarget(t, targetOptions{
 		http: httpx.Options{WriteTimeout: 100 * time.Millisecond, Sockets: 1},
 		build: func(root string) {
-			gittest.At(t, filepath.Join(root, "hello.git")).Commit("main", gittest.Regular("large", strings.Repeat("0123456789abcde\n", 200_000)))
+			gittest.At(t, filepath.Join(root, "hello.git")).Commit("main",
+				gittest.Regular("large", strings.Repeat("0123456789abcde\n", 200_000)))
 		},
 	})
 	s := dial(t, target.url)
@@ -119,7 +120,8 @@ func TestWebSocketRequestsAreCancelled(t *testing.T) {
 		t.Error(event)
 	}
 	// There is no reply to what was cancelled.
-	if f := client.call(rpc(modernVersion, 2, "tools/call", map[string]any{"name": "fall"})); string(f.ID) != "2" || f.Error.Code != -32603 || strings.Contains(f.raw, "purpose") {
+	if f := client.call(rpc(modernVersion, 2, "tools/call", map[string]any{"name": "fall"})); string(f.ID) != "2" ||
+		f.Error.Code != -32603 || strings.Contains(f.raw, "purpose") {
 		t.Errorf("a tool that panics: %s", f.raw)
 	}
 	client.send(hold(3))
@@ -166,7 +168,9 @@ func TestWebSocketDrain(t *testing.T) {
 	s := serve(t)
 	s.repo("repo").Commit("main", gittest.Regular("a", "1"))
 	idle, listening := dial(t, s.url), dial(t, s.url)
-	if f := listening.call(rpc(modernVersion, 1, "subscriptions/listen", map[string]any{"notifications": map[string]any{"resourcesListChanged": true}})); !strings.HasSuffix(f.Method, "acknowledged") {
+	if f := listening.call(rpc(modernVersion, 1, "subscriptions/listen",
+		map[string]any{"notifications": map[string]any{"resourcesListChanged": true}})); !strings.HasSuffix(
+		f.Method, "acknowledged") {
 		t.Fatal(f.raw)
 	}
 	ended := make(chan error, 1)
@@ -186,7 +190,8 @@ func TestWebSocketDrain(t *testing.T) {
 	if err := <-ended; err != nil {
 		t.Error(err)
 	}
-	if _, response, err := websocket.Dial(t.Context(), s.url+"/ws", nil); err == nil || response == nil || response.StatusCode != http.StatusServiceUnavailable {
+	if _, response, err := websocket.Dial(t.Context(), s.url+"/ws", nil); err == nil || response == nil ||
+		response.StatusCode != http.StatusServiceUnavailable {
 		t.Errorf("a connection after the drain: %v, %v", response, err)
 	}
 }

@@ -22,11 +22,13 @@ func TestWebSocketServesBothEras(t *testing.T) {
 	for _, version := range eras {
 		s := dial(t, target.url)
 		if version == sessionVersion {
-			if f := s.call(rpc(version, 1, "resources/list", nil)); f.Error.Code != -32600 || !strings.Contains(f.Error.Message, "initialize") {
+			if f := s.call(rpc(version, 1, "resources/list", nil)); f.Error.Code != -32600 ||
+				!strings.Contains(f.Error.Message, "initialize") {
 				t.Errorf("before initialize: %s", f.raw)
 			}
 			s.initialize(version)
-			if f := s.call(rpc(version, 1, "initialize", map[string]any{"protocolVersion": version})); f.Error.Code != -32600 {
+			if f := s.call(rpc(version, 1, "initialize",
+				map[string]any{"protocolVersion": version})); f.Error.Code != -32600 {
 				t.Errorf("a second initialize: %s", f.raw)
 			}
 		}
@@ -34,11 +36,13 @@ func TestWebSocketServesBothEras(t *testing.T) {
 			t.Errorf("%s: resources/list: %s", version, f.raw)
 		}
 		const file = "repo://hello/contents/README.md"
-		if f := s.call(rpc(version, 3, methodRead, map[string]any{"uri": file})); !strings.Contains(f.raw, `"text":"hello\n"`) {
+		if f := s.call(rpc(version, 3, methodRead, map[string]any{"uri": file})); !strings.Contains(f.raw,
+			`"text":"hello\n"`) {
 			t.Errorf("%s: resources/read: %s", version, f.raw)
 		}
 		want := map[string]int{sessionVersion: -32002, modernVersion: -32602}[version]
-		if f := s.call(rpc(version, 4, methodRead, map[string]any{"uri": "repo://none"})); f.Error.Code != want || f.Error.Data["reason"] != "not_found" {
+		if f := s.call(rpc(version, 4, methodRead, map[string]any{"uri": "repo://none"})); f.Error.Code != want ||
+			f.Error.Data["reason"] != "not_found" {
 			t.Errorf("%s: an unknown repository: %s", version, f.raw)
 		}
 		f := s.call(rpc(version, 5, methodStream, map[string]any{"uri": "repo://hello/archive/main.tar"}))
@@ -46,7 +50,8 @@ func TestWebSocketServesBothEras(t *testing.T) {
 			t.Fatalf("%s: resources/stream: %s", version, f.raw)
 		}
 		hello := gittest.Existing(t, filepath.Join(target.root, "hello.git"))
-		if got := target.get(t, at(t, f.Result)); got.status != http.StatusOK || !bytes.Equal(got.body, hello.Archive("--format=tar", target.head)) {
+		if got := target.get(t, at(t, f.Result)); got.status != http.StatusOK ||
+			!bytes.Equal(got.body, hello.Archive("--format=tar", target.head)) {
 			t.Errorf("%s: the archive is %v", version, got)
 		}
 	}
@@ -55,14 +60,17 @@ func TestWebSocketServesBothEras(t *testing.T) {
 func TestWebSocketStreamNeedsLinks(t *testing.T) {
 	t.Parallel()
 	target := newTarget(t, targetOptions{})
-	f := dial(t, target.url).call(rpc(modernVersion, 1, methodStream, map[string]any{"uri": "repo://hello/archive/main.tar"}))
-	if f.Error.Code != -32003 || !strings.Contains(f.Error.Message, "--public-url") || !strings.Contains(f.raw, `"suggestion":"Accept: */*"`) {
+	f := dial(t, target.url).call(rpc(modernVersion, 1, methodStream,
+		map[string]any{"uri": "repo://hello/archive/main.tar"}))
+	if f.Error.Code != -32003 || !strings.Contains(f.Error.Message, "--public-url") ||
+		!strings.Contains(f.raw, `"suggestion":"Accept: */*"`) {
 		t.Error(f.raw)
 	}
 	linked := newTarget(t, targetOptions{links: newLinks(t).linking(t)})
 	for url, want := range map[string]bool{target.url: false, linked.url: true} {
 		f := dial(t, url).call(rpc(modernVersion, 1, "server/discover", nil))
-		if strings.Contains(f.raw, `"stream":true`) != want || strings.Contains(f.raw, `"modes":["downloadUrl"]`) != want || f.Result == nil {
+		if strings.Contains(f.raw, `"stream":true`) != want ||
+			strings.Contains(f.raw, `"modes":["downloadUrl"]`) != want || f.Result == nil {
 			t.Errorf("with links %v: %s", want, f.raw)
 		}
 	}
@@ -87,7 +95,8 @@ func TestWebSocketIsCheckedBeforeTheUpgrade(t *testing.T) {
 		if test.origin != "" {
 			header.Set("Origin", test.origin)
 		}
-		conn, response, err := websocket.Dial(t.Context(), target.url+"/ws", &websocket.DialOptions{HTTPHeader: header, Host: test.host})
+		conn, response, err := websocket.Dial(t.Context(), target.url+"/ws", &websocket.DialOptions{HTTPHeader: header,
+			Host: test.host})
 		if response == nil || response.StatusCode != test.status {
 			t.Errorf("%+v: %v, %v", test, response, err)
 		}
@@ -112,7 +121,8 @@ func TestWebSocketRefusesWhatIsNoMessage(t *testing.T) {
 			t.Errorf("%q: %s", text, f.raw)
 		}
 	}
-	if f := s.call(strings.Replace(rpc(modernVersion, 1, "resources/list", nil), modernVersion, "2099-01-01", 1)); f.Error.Code != -32022 {
+	if f := s.call(strings.Replace(rpc(modernVersion, 1, "resources/list", nil), modernVersion, "2099-01-01",
+		1)); f.Error.Code != -32022 {
 		t.Errorf("an unknown version: %s", f.raw)
 	}
 	// Notifications and replies have no answer, whatever is wrong with them.
@@ -132,7 +142,8 @@ func TestWebSocketRefusesWhatIsNoMessage(t *testing.T) {
 		t.Errorf("a large message: status %v", status)
 	}
 	s = dial(t, target.url)
-	if err := s.conn.Write(t.Context(), websocket.MessageBinary, []byte(rpc(modernVersion, 1, "resources/list", nil))); err != nil {
+	if err := s.conn.Write(t.Context(), websocket.MessageBinary,
+		[]byte(rpc(modernVersion, 1, "resources/list", nil))); err != nil {
 		t.Fatal(err)
 	}
 	if status := s.closed(); status != websocket.StatusUnsupportedData {
@@ -171,15 +182,18 @@ func TestWebSocketBatch(t *testing.T) {
 	target := newTarget(t, targetOptions{})
 	s := dial(t, target.url)
 	s.initialize(batchVersion)
-	s.send(`[` + rpc("", 1, "ping", nil) + `,{"jsonrpc":"2.0","method":"notifications/x"},` + rpc("", 2, methodRead, map[string]any{"uri": "repo://hello"}) + `]`)
+	s.send(`[` + rpc("", 1, "ping", nil) + `,{"jsonrpc":"2.0","method":"notifications/x"},` +
+		rpc("", 2, methodRead, map[string]any{"uri": "repo://hello"}) + `]`)
 	message, err := s.read()
 	var replies []frame
-	if err != nil || json.Unmarshal(message, &replies) != nil || len(replies) != 2 || string(replies[1].ID) != "2" || replies[1].Result == nil {
+	if err != nil || json.Unmarshal(message, &replies) != nil || len(replies) != 2 || string(replies[1].ID) != "2" ||
+		replies[1].Result == nil {
 		t.Errorf("%v: %s", err, message)
 	}
 	s = dial(t, target.url)
 	s.initialize(sessionVersion)
-	if f := s.call(`[` + rpc("", 1, "ping", nil) + `]`); f.Error.Code != -32600 || !strings.Contains(f.Error.Message, batchVersion) {
+	if f := s.call(`[` + rpc("", 1, "ping", nil) + `]`); f.Error.Code != -32600 ||
+		!strings.Contains(f.Error.Message, batchVersion) {
 		t.Errorf("in 2025-11-25: %s", f.raw)
 	}
 }
@@ -190,7 +204,8 @@ func TestWebSocketConnectionsAreBounded(t *testing.T) {
 	target := newTarget(t, targetOptions{http: httpx.Options{Sockets: 4}})
 	first := dial(t, target.url)
 	dial(t, target.url)
-	if _, response, err := websocket.Dial(t.Context(), target.url+"/ws", nil); err == nil || response == nil || response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") == "" {
+	if _, response, err := websocket.Dial(t.Context(), target.url+"/ws", nil); err == nil || response == nil ||
+		response.StatusCode != http.StatusServiceUnavailable || response.Header.Get("Retry-After") == "" {
 		t.Fatalf("a third connection: %v, %v", response, err)
 	}
 	if err := first.conn.Close(websocket.StatusNormalClosure, ""); err != nil {
@@ -223,7 +238,8 @@ func TestWebSocketTellsOfPushes(t *testing.T) {
 		t.Error(f.raw)
 	}
 	listen := func(id int) string {
-		return rpc(modernVersion, id, "subscriptions/listen", map[string]any{"notifications": map[string]any{"resourceSubscriptions": []string{uri}}})
+		return rpc(modernVersion, id, "subscriptions/listen",
+			map[string]any{"notifications": map[string]any{"resourceSubscriptions": []string{uri}}})
 	}
 	const tag = `"io.modelcontextprotocol/subscriptionId":7`
 	if f := modern.call(listen(7)); !strings.HasSuffix(f.Method, "acknowledged") || !strings.Contains(f.raw, tag) {
@@ -236,7 +252,8 @@ func TestWebSocketTellsOfPushes(t *testing.T) {
 	if f := session.next(); f.Method != "notifications/resources/updated" || f.Params["uri"] != uri {
 		t.Errorf("session: %s", f.raw)
 	}
-	if f := modern.next(); f.Method != "notifications/resources/updated" || f.Params["uri"] != uri || !strings.Contains(f.raw, tag) {
+	if f := modern.next(); f.Method != "notifications/resources/updated" || f.Params["uri"] != uri ||
+		!strings.Contains(f.raw, tag) {
 		t.Errorf("modern: %s", f.raw)
 	}
 	for id := 8; id < 11; id++ {
@@ -244,7 +261,8 @@ func TestWebSocketTellsOfPushes(t *testing.T) {
 			t.Fatal(f.raw)
 		}
 	}
-	if f := modern.call(listen(11)); f.Error.Code != -32600 || !strings.Contains(f.Error.Message, "notifications/cancelled") {
+	if f := modern.call(listen(11)); f.Error.Code != -32600 ||
+		!strings.Contains(f.Error.Message, "notifications/cancelled") {
 		t.Errorf("one stream too many: %s", f.raw)
 	}
 	modern.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":7}}`)

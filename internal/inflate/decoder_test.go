@@ -34,13 +34,14 @@ func deflateInputs() map[string][]byte {
 		shuffled[i], shuffled[j] = shuffled[j], shuffled[i]
 	}
 	return map[string][]byte{
-		"empty":     {},
-		"one":       []byte("a"),
-		"short":     []byte("hello, hello, hello"),
-		"zeros":     make([]byte, 50_000),
-		"noise":     []byte(gittest.SeededNoise(1, 50_000)),
-		"text":      []byte(gittest.Lines(1, 2000)),
-		"mixed":     []byte(gittest.Lines(1, 300) + gittest.SeededNoise(2, 5000) + strings.Repeat("ab", 4000) + strings.Repeat("abcdefghi", 1000)),
+		"empty": {},
+		"one":   []byte("a"),
+		"short": []byte("hello, hello, hello"),
+		"zeros": make([]byte, 50_000),
+		"noise": []byte(gittest.SeededNoise(1, 50_000)),
+		"text":  []byte(gittest.Lines(1, 2000)),
+		"mixed": []byte(gittest.Lines(1, 300) + gittest.SeededNoise(2, 5000) + strings.Repeat("ab", 4000) +
+			strings.Repeat("abcdefghi", 1000)),
 		"fibonacci": fibonacci,
 		"shuffled":  shuffled,
 	}
@@ -59,7 +60,8 @@ func TestInflaterAgreesWithZlib(t *testing.T) {
 			}
 			clear(dst)
 			pieces := 1 + len(stream)/5
-			if n, err := d.Inflate(dst, len(dst), nil, piecewise(stream, pieces)); err != nil || n != len(content) || !bytes.Equal(dst, content) {
+			if n, err := d.Inflate(dst, len(dst), nil, piecewise(stream, pieces)); err != nil || n != len(content) ||
+				!bytes.Equal(dst, content) {
 				t.Fatalf("%s, level %d, by pieces: %d bytes, %v", name, level, n, err)
 			}
 			if d.StreamLength() != len(stream) {

@@ -82,12 +82,14 @@ func TestDamagedStreamsGiveNoWrongEnd(t *testing.T) {
 			}
 			damaged := bytes.Clone(stream)
 			damaged[at] ^= 0x40
-			if got, err := streamOf(&f, damaged, 10_000); err == nil && !bytes.Equal(got, content) { // a bit of the padding means nothing
+			// A bit of the padding means nothing.
+			if got, err := streamOf(&f, damaged, 10_000); err == nil && !bytes.Equal(got, content) {
 				t.Errorf("%s altered at %d of %d: %d wrong bytes without an error", name, at, len(stream), len(got))
 			}
 		}
 		last := len(stream) - zlibChecksumBytes - 1
-		if got, err := streamOf(&f, stream[:last+1], 10_000); !errors.Is(err, io.ErrUnexpectedEOF) || !bytes.Equal(got, content) {
+		if got, err := streamOf(&f, stream[:last+1], 10_000); !errors.Is(err, io.ErrUnexpectedEOF) ||
+			!bytes.Equal(got, content) {
 			t.Errorf("%s without its checksum: %v", name, err)
 		}
 	}

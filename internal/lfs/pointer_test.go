@@ -24,16 +24,17 @@ func TestParse(t *testing.T) {
 		want    lfs.Pointer
 		ok      bool
 	}{
-		"as written":             {version + oid + size, plain, true},
-		"hawser":                 {"version https://hawser.github.com/spec/v1\n" + oid + size, plain, true},
-		"git-media":              {"version http://git-media.io/v/2\n" + oid + size, plain, true},
-		"no final newline":       {version + oid + "size 12345", plain, true},
-		"carriage returns":       {strings.ReplaceAll(version+oid+size, "\n", "\r\n"), plain, true},
-		"blanks around":          {"\n " + version + "\n" + oid + size + "\n\n", plain, true},
-		"extension":              {version + extension + oid + size, extended, true},
-		"extension in the end":   {version + oid + size + extension, extended, true},
-		"empty object":           {version + oid + "size 0\n", lfs.Pointer{OID: digits}, true},
-		"largest":                {version + oid + "size 9223372036854775807\n", lfs.Pointer{OID: digits, Size: 1<<63 - 1}, true},
+		"as written":           {version + oid + size, plain, true},
+		"hawser":               {"version https://hawser.github.com/spec/v1\n" + oid + size, plain, true},
+		"git-media":            {"version http://git-media.io/v/2\n" + oid + size, plain, true},
+		"no final newline":     {version + oid + "size 12345", plain, true},
+		"carriage returns":     {strings.ReplaceAll(version+oid+size, "\n", "\r\n"), plain, true},
+		"blanks around":        {"\n " + version + "\n" + oid + size + "\n\n", plain, true},
+		"extension":            {version + extension + oid + size, extended, true},
+		"extension in the end": {version + oid + size + extension, extended, true},
+		"empty object":         {version + oid + "size 0\n", lfs.Pointer{OID: digits}, true},
+		"largest": {version + oid + "size 9223372036854775807\n",
+			lfs.Pointer{OID: digits, Size: 1<<63 - 1}, true},
 		"1023 bytes":             {pad(version+oid+size, 1023), plain, true},
 		"1024 bytes":             {pad(version+oid+size, 1024), plain, false},
 		"empty":                  {"", plain, false},
@@ -56,7 +57,8 @@ func TestParse(t *testing.T) {
 		"oid in upper case":      {version + "oid sha256:" + strings.ToUpper(digits) + "\n" + size, plain, false},
 		"oid of other kind":      {version + "oid md5:" + digits + "\n" + size, plain, false},
 		"oid without kind":       {version + "oid " + digits + "\n" + size, plain, false},
-		"text about it":          {"version https://git-lfs.github.com/spec/v1 is what pointers begin with", plain, false},
+		"text about it": {"version https://git-lfs.github.com/spec/v1 is what pointers begin with", plain,
+			false},
 	} {
 		got, ok := lfs.Parse([]byte(c.content))
 		if ok != c.ok || ok && got != c.want || !ok && got != (lfs.Pointer{}) {

@@ -76,7 +76,8 @@ func walk(t *testing.T, steps []step, refused map[Reason]int, granted *atomic.In
 		go func() {
 			start := time.Now()
 			grant, err := g.pass(ctx, s.work)
-			if waited := time.Since(start); waited > g.patience || errors.Is(err, context.Canceled) && waited > s.leave {
+			if waited := time.Since(start); waited > g.patience || errors.Is(err, context.Canceled) &&
+				waited > s.leave {
 				outcomes <- fmt.Errorf("%v was waited", waited)
 				return
 			}

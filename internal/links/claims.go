@@ -49,7 +49,8 @@ func (l Link) encode() ([]byte, error) {
 	for _, number := range []uint64{l.Epoch, l.Place.Maker, l.Place.Serial} {
 		b = binary.BigEndian.AppendUint64(b, number)
 	}
-	for _, text := range []string{l.Host, l.Repository, l.Resource, l.Asked, l.FileName, l.Principal, l.Reader, l.Rights} {
+	for _, text := range []string{l.Host, l.Repository, l.Resource, l.Asked, l.FileName, l.Principal, l.Reader,
+		l.Rights} {
 		if len(text) > maxClaimsBytes {
 			return nil, fmt.Errorf("%w: at most %d bytes of claims", ErrTooLong, maxClaimsBytes)
 		}
@@ -93,7 +94,8 @@ func decodeClaims(b []byte) (Link, error) {
 			return Link{}, errClaims
 		}
 	}
-	if len(b)%paddingBytes != 0 || len(rest) >= paddingBytes || len(bytes.TrimLeft(rest, "\x00")) > 0 || l.check() != nil {
+	if len(b)%paddingBytes != 0 || len(rest) >= paddingBytes || len(bytes.TrimLeft(rest, "\x00")) > 0 ||
+		l.check() != nil {
 		return Link{}, errClaims
 	}
 	return l, nil

@@ -33,7 +33,8 @@ func FuzzBase(f *testing.F) {
 			return
 		}
 		link, err := url.Parse(base.URL("token"))
-		if err != nil || !strings.HasSuffix(link.Path, "/token") || link.User != nil || link.RawQuery != "" || link.Fragment != "" {
+		if err != nil || !strings.HasSuffix(link.Path, "/token") || link.User != nil || link.RawQuery != "" ||
+			link.Fragment != "" {
 			t.Fatalf("%q: %v", base.URL("token"), err)
 		}
 		if link.Scheme != "https" && !loopback(link.Hostname()) {

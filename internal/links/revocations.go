@@ -102,7 +102,8 @@ func (l *revocationLists) epoch(rest string) error {
 
 // Denied reports whether a repository is on the deny list.
 func (r *Revocations) Denied(repository string) bool {
-	return slices.ContainsFunc(r.Value().denied, func(pattern string) bool { return matchesFolder(pattern, repository) })
+	return slices.ContainsFunc(r.Value().denied,
+		func(pattern string) bool { return matchesFolder(pattern, repository) })
 }
 
 // Epoch returns the number of a principal that links are made under.

@@ -165,7 +165,8 @@ func TestNothingReadable(t *testing.T) {
 	g.Reader, g.Rights = "token:alice", "members of the reading room"
 	token, l := a.mustMint(t, g)
 	raw := rawOf(t, token)
-	for _, secret := range []string{g.Resource, g.Repository, g.Principal, g.Reader, g.Rights, commit, "git.example.com", "random",
+	for _, secret := range []string{g.Resource, g.Repository, g.Principal, g.Reader, g.Rights, commit,
+		"git.example.com", "random",
 		"tar.gz"} {
 		for _, b := range [][]byte{raw, []byte(token)} {
 			if bytes.Contains(b, []byte(secret)) {

@@ -52,7 +52,8 @@ func TestAdmissionIsDecidedByVersionHeadersAndSession(t *testing.T) {
 		return made
 	}
 	meta := func(version, capabilities string) string {
-		return `{` + uri + `,"_meta":{"io.modelcontextprotocol/protocolVersion":` + version + `,"io.modelcontextprotocol/clientCapabilities":` + capabilities + `}}`
+		return `{` + uri + `,"_meta":{"io.modelcontextprotocol/protocolVersion":` + version +
+			`,"io.modelcontextprotocol/clientCapabilities":` + capabilities + `}}`
 	}
 	good := `{` + uri + `,` + metaGood + `}`
 	session := map[string]string{HeaderSession: id}
@@ -67,37 +68,56 @@ func TestAdmissionIsDecidedByVersionHeadersAndSession(t *testing.T) {
 		want    admission
 	}{
 		{"session", `{` + uri + `}`, session, admission{version: sessionVersion}},
-		{"session and header", `{` + uri + `}`, with(session, HeaderVersion, "2025-06-18"), admission{version: "2025-06-18"}},
+		{"session and header", `{` + uri + `}`, with(session, HeaderVersion, "2025-06-18"),
+			admission{version: "2025-06-18"}},
 		{"no session", `{` + uri + `}`, nil, admission{session: SessionMissing}},
-		{"no session, unknown version", `{` + uri + `}`, map[string]string{HeaderVersion: "1"}, admission{version: "1", session: SessionMissing}},
+		{"no session, unknown version", `{` + uri + `}`, map[string]string{HeaderVersion: "1"},
+			admission{version: "1", session: SessionMissing}},
 		{"unknown session", `{` + uri + `}`, map[string]string{HeaderSession: "x"}, admission{session: SessionUnknown}},
-		{"unknown session and bad params", `{}`, map[string]string{HeaderSession: "x"}, admission{session: SessionUnknown}},
-		{"unknown version", `{` + uri + `}`, with(session, HeaderVersion, "1"), admission{version: "1", reason: ReasonVersion}},
-		{"old version in the body", `{` + uri + `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2025-11-25"}}`, session, admission{version: sessionVersion}},
-		{"version that is no text in the body", `{` + uri + `,"_meta":{"io.modelcontextprotocol/protocolVersion":20260728}}`, session, admission{version: sessionVersion}},
+		{"unknown session and bad params", `{}`, map[string]string{HeaderSession: "x"},
+			admission{session: SessionUnknown}},
+		{"unknown version", `{` + uri + `}`, with(session, HeaderVersion, "1"),
+			admission{version: "1", reason: ReasonVersion}},
+		{"old version in the body", `{` + uri + `,"_meta":{"io.modelcontextprotocol/protocolVersion":"2025-11-25"}}`,
+			session, admission{version: sessionVersion}},
+		{"version that is no text in the body", `{` + uri +
+			`,"_meta":{"io.modelcontextprotocol/protocolVersion":20260728}}`, session,
+			admission{version: sessionVersion}},
 		{"no uri", `{}`, session, admission{version: sessionVersion, reason: ReasonParams}},
-		{"meta is null", `{` + uri + `,"_meta":null}`, session, admission{version: sessionVersion, reason: ReasonParams}},
-		{"meta in another case", `{` + uri + `,"_META":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`, session, admission{version: sessionVersion, reason: ReasonParams}},
-		{"uri in another case as well", `{` + uri + `,"Uri":"repo://b"}`, session, admission{version: sessionVersion, reason: ReasonParams}},
-		{"uri too long", `{"uri":"repo://` + strings.Repeat("a", resources.MaxURIBytes) + `"}`, session, admission{version: sessionVersion, reason: resources.ReasonURI}},
+		{"meta is null", `{` + uri + `,"_meta":null}`, session,
+			admission{version: sessionVersion, reason: ReasonParams}},
+		{"meta in another case", `{` + uri + `,"_META":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}}`,
+			session, admission{version: sessionVersion, reason: ReasonParams}},
+		{"uri in another case as well", `{` + uri + `,"Uri":"repo://b"}`, session,
+			admission{version: sessionVersion, reason: ReasonParams}},
+		{"uri too long", `{"uri":"repo://` + strings.Repeat("a", resources.MaxURIBytes) + `"}`, session,
+			admission{version: sessionVersion, reason: resources.ReasonURI}},
 
 		{"modern", good, modern, ok},
 		{"modern with a session that it has no use for", good, with(modern, HeaderSession, "x"), ok},
 		{"modern body, no header", good, session, refused(ReasonHeader)},
 		{"modern header, no meta", `{` + uri + `}`, modern, admission{era: ModernEra, reason: ReasonParams}},
-		{"modern header, meta is a list", `{` + uri + `,"_meta":[]}`, modern, admission{era: ModernEra, reason: ReasonParams}},
-		{"modern header, session era body", meta(`"2025-11-25"`, `{}`), modern, admission{era: ModernEra, version: sessionVersion, reason: ReasonHeader}},
+		{"modern header, meta is a list", `{` + uri + `,"_meta":[]}`, modern,
+			admission{era: ModernEra, reason: ReasonParams}},
+		{"modern header, session era body", meta(`"2025-11-25"`, `{}`), modern,
+			admission{era: ModernEra, version: sessionVersion, reason: ReasonHeader}},
 		{"session era header, modern body", good, with(modern, HeaderVersion, sessionVersion), refused(ReasonHeader)},
-		{"version to come", meta(`"2099-01-01"`, `{}`), with(modern, HeaderVersion, "2099-01-01"), admission{era: ModernEra, version: "2099-01-01", reason: ReasonVersion}},
+		{"version to come", meta(`"2099-01-01"`, `{}`), with(modern, HeaderVersion, "2099-01-01"),
+			admission{era: ModernEra, version: "2099-01-01", reason: ReasonVersion}},
 		{"event id", good, with(modern, HeaderEventID, "1"), ok},
 		{"capabilities are null", meta(`"2026-07-28"`, `null`), modern, refused(ReasonParams)},
 		{"capabilities are a list", meta(`"2026-07-28"`, `[]`), modern, refused(ReasonParams)},
 		{"no method header", good, with(modern, HeaderMethod, ""), refused(ReasonHeader)},
 		{"other method header", good, with(modern, HeaderMethod, "tools/call"), refused(ReasonHeader)},
 		{"other name header", good, with(modern, HeaderName, "repo://b"), refused(ReasonHeader)},
-		{"encoded name header", good, with(modern, HeaderName, "=?base64?"+base64.StdEncoding.EncodeToString([]byte("repo://a"))+"?="), ok},
-		{"encoded other name header", good, with(modern, HeaderName, "=?base64?"+base64.StdEncoding.EncodeToString([]byte("repo://b"))+"?="), refused(ReasonHeader)},
-		{"name encoded twice", good, with(modern, HeaderName, "=?base64?"+base64.StdEncoding.EncodeToString([]byte("=?base64?cmVwbzovL2E=?="))+"?="), refused(ReasonHeader)},
+		{"encoded name header", good,
+			with(modern, HeaderName, "=?base64?"+base64.StdEncoding.EncodeToString([]byte("repo://a"))+"?="), ok},
+		{"encoded other name header", good,
+			with(modern, HeaderName, "=?base64?"+base64.StdEncoding.EncodeToString([]byte("repo://b"))+"?="),
+			refused(ReasonHeader)},
+		{"name encoded twice", good,
+			with(modern, HeaderName, "=?base64?"+base64.StdEncoding.EncodeToString([]byte("=?base64?cmVwbzovL2E=?="))+
+				"?="), refused(ReasonHeader)},
 		{"broken name header", good, with(modern, HeaderName, "=?base64?!?="), refused(ReasonHeader)},
 	}
 	server := &Server{options: Options{Sessions: sessions}}
@@ -111,7 +131,8 @@ func TestAdmissionIsDecidedByVersionHeadersAndSession(t *testing.T) {
 			for key, value := range headers {
 				header.Set(key, value)
 			}
-			message := Message{ID: json.RawMessage("1"), Method: method, Params: readParams(json.RawMessage(test.params))}
+			message := Message{ID: json.RawMessage("1"), Method: method,
+				Params: readParams(json.RawMessage(test.params))}
 			request, state, failure := server.Admit(t.Context(), message, header.Get)
 			got := admission{era: request.Era, version: request.Version, session: state}
 			if failure != nil {
@@ -133,7 +154,8 @@ func sessionsAt(key string, clock *time.Time) *Sessions {
 }
 
 var claimed = Claims{
-	Version: sessionVersion, Stream: TransferCapability{Declared: true, MaxSize: 42}, Binary: TransferCapability{Declared: true, MaxSize: 43, Preferred: binary.ModeFrames},
+	Version: sessionVersion, Stream: TransferCapability{Declared: true, MaxSize: 42},
+	Binary: TransferCapability{Declared: true, MaxSize: 43, Preferred: binary.ModeFrames},
 }
 
 func TestSessionIDThatWasAlteredIsRefused(t *testing.T) {
@@ -142,7 +164,8 @@ func TestSessionIDThatWasAlteredIsRefused(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got, err := sessions.Parse(id, ""); err != nil || got.Version != claimed.Version || got.Stream != claimed.Stream || got.Binary != claimed.Binary {
+	if got, err := sessions.Parse(id, ""); err != nil || got.Version != claimed.Version ||
+		got.Stream != claimed.Stream || got.Binary != claimed.Binary {
 		t.Fatalf("the id itself: %+v, %v", got, err)
 	}
 	cases := 0
@@ -168,9 +191,12 @@ func TestSessionIDThatWasAlteredIsRefused(t *testing.T) {
 	}
 	payload, signature, _ := strings.Cut(id, ".")
 	for what, altered := range map[string]string{
-		"padding": id + "=", "a dot": id + ".", "a line end": id + "\n", "a blank": id + " ", "twice": id + id, "turned round": signature + "." + payload,
-		"no signature": payload + ".", "no payload": "." + signature, "one dot": ".", "nothing": "", "dots": "...", "the other alphabet": strings.NewReplacer("-", "+", "_", "/").Replace(payload) + "=." + signature,
-		"zeros": payload + "." + strings.Repeat("A", len(signature)), "an empty object": "e30." + signature, "very long": strings.Repeat("A", 1<<20) + "." + signature, "NUL": id + "\x00",
+		"padding": id + "=", "a dot": id + ".", "a line end": id + "\n", "a blank": id + " ", "twice": id + id,
+		"turned round": signature + "." + payload,
+		"no signature": payload + ".", "no payload": "." + signature, "one dot": ".", "nothing": "", "dots": "...",
+		"the other alphabet": strings.NewReplacer("-", "+", "_", "/").Replace(payload) + "=." + signature,
+		"zeros":              payload + "." + strings.Repeat("A", len(signature)), "an empty object": "e30." + signature,
+		"very long": strings.Repeat("A", 1<<20) + "." + signature, "NUL": id + "\x00",
 	} {
 		refuse(what, altered)
 	}
@@ -184,7 +210,8 @@ func TestForgedSessionIDIsRefused(t *testing.T) {
 		mac.Write([]byte(text))
 		return base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 	}
-	payload := base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"v":"2025-11-25","s":{},"n":"x","t":%d}`, time.Now().Unix()))
+	payload := base64.RawURLEncoding.EncodeToString(fmt.Appendf(nil, `{"v":"2025-11-25","s":{},"n":"x","t":%d}`,
+		time.Now().Unix()))
 	sessions := NewSessions([]byte(key))
 	if _, err := sessions.Parse(payload+"."+sign(key, sessionKeyPurpose+payload), ""); err != nil {
 		t.Fatalf("the form of ids is another than this test takes it for: %v", err)
@@ -195,12 +222,13 @@ func TestForgedSessionIDIsRefused(t *testing.T) {
 		"empty key":                 payload + "." + sign("", sessionKeyPurpose+payload),
 		"signature for another use": payload + "." + sign(key, payload),
 		"a longer purpose":          payload + "." + sign(key, "x"+sessionKeyPurpose+payload),
-		"a plain hash":              payload + "." + base64.RawURLEncoding.EncodeToString(sha256.New().Sum([]byte(key+payload))),
-		"in hex":                    payload + "." + fmt.Sprintf("%x", sign(key, sessionKeyPurpose+payload)),
-		"signed junk":               junk + "." + sign(key, sessionKeyPurpose+junk),
-		"signed nothing":            "." + sign(key, sessionKeyPurpose),
-		"signed, not base64":        "!." + sign(key, sessionKeyPurpose+"!"),
-		"signed, without a time":    "e30." + sign(key, sessionKeyPurpose+"e30"),
+		"a plain hash": payload + "." +
+			base64.RawURLEncoding.EncodeToString(sha256.New().Sum([]byte(key+payload))),
+		"in hex":                 payload + "." + fmt.Sprintf("%x", sign(key, sessionKeyPurpose+payload)),
+		"signed junk":            junk + "." + sign(key, sessionKeyPurpose+junk),
+		"signed nothing":         "." + sign(key, sessionKeyPurpose),
+		"signed, not base64":     "!." + sign(key, sessionKeyPurpose+"!"),
+		"signed, without a time": "e30." + sign(key, sessionKeyPurpose+"e30"),
 	}
 	for what, id := range forged {
 		if claims, err := sessions.Parse(id, ""); err == nil {
@@ -220,7 +248,8 @@ func TestSessionIDEnds(t *testing.T) {
 	}
 	// Clocks of replicas may differ, but not by hours.
 	tests := map[time.Duration]bool{
-		0: true, time.Second: true, sessionLife - time.Second: true, sessionLife: true, sessionLife + time.Second: false, 365 * 24 * time.Hour: false, math.MaxInt64: false,
+		0: true, time.Second: true, sessionLife - time.Second: true, sessionLife: true, sessionLife +
+			time.Second: false, 365 * 24 * time.Hour: false, math.MaxInt64: false,
 		-time.Minute: true, -time.Hour: true, -time.Hour - time.Second: false, -365 * 24 * time.Hour: false,
 	}
 	for after, want := range tests {
@@ -261,7 +290,8 @@ func TestSessionIDsAreNeverTheSame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for name, other := range map[string]*Sessions{"random": NewSessions(nil), "empty": {key: []byte{}, now: time.Now}, "given": sessions} {
+	for name, other := range map[string]*Sessions{"random": NewSessions(nil), "empty": {key: []byte{}, now: time.Now},
+		"given": sessions} {
 		if _, err := other.Parse(id, ""); err == nil {
 			t.Errorf("an id of a random key is accepted with the %s one", name)
 		}
@@ -274,15 +304,30 @@ func TestStreamLimitIsNeverReadAsMoreThanItSays(t *testing.T) {
 	none, bad := TransferCapability{}, TransferCapability{Declared: true, BadSize: true}
 	tests := map[string]TransferCapability{
 		``: none, `null`: none, `[]`: none, `5`: none, `"x"`: none, `{}`: none, `{`: none, `true`: none,
-		`{"resourceStreaming":null}`: none, `{"resourceStreaming":[]}`: none, `{"resourceStreaming":true}`: none, `{"resourceStreaming":1}`: none, `{"resourceStreaming":"{}"}`: none,
+		`{"resourceStreaming":null}`: none, `{"resourceStreaming":[]}`: none, `{"resourceStreaming":true}`: none,
+		`{"resourceStreaming":1}`: none, `{"resourceStreaming":"{}"}`: none,
 		`{"ResourceStreaming":{}}`: none, `{"resourcestreaming":{}}`: none, `{"resource\u017ftreaming":{}}`: none,
-		`{"resourceStreaming":{}}`: declared(0), `{"resourceStreaming":{"x":1}}`: declared(0), `{"resourceStreaming":{"maxStreamSize":null}}`: declared(0), `{"resourceStreaming":{"MaxStreamSize":5}}`: declared(0), `{"resourceStreaming":{"maxstreamsize":"x"}}`: declared(0),
-		`{"resourceStreaming":{"maxStreamSize":1}}`: declared(1), `{"resourceStreaming":{"maxStreamSize":1073741824}}`: declared(1 << 30), `{"resourceStreaming":{"maxStreamSize":1e6}}`: declared(1_000_000), `{"resourceStreaming":{"maxStreamSize":9.99}}`: declared(9),
-		`{"resourceStreaming":{"maxStreamSize":0}}`: bad, `{"resourceStreaming":{"maxStreamSize":0.5}}`: bad, `{"resourceStreaming":{"maxStreamSize":-0.0}}`: bad, `{"resourceStreaming":{"maxStreamSize":-1}}`: bad, `{"resourceStreaming":{"maxStreamSize":-9223372036854775809}}`: bad, `{"resourceStreaming":{"maxStreamSize":-1e308}}`: bad, `{"resourceStreaming":{"maxStreamSize":1e-400}}`: bad,
-		`{"resourceStreaming":{"maxStreamSize":4611686018427387904}}`: declared(0), `{"resourceStreaming":{"maxStreamSize":9223372036854775807}}`: declared(0), `{"resourceStreaming":{"maxStreamSize":9223372036854775808}}`: declared(0), `{"resourceStreaming":{"maxStreamSize":1e308}}`: declared(0),
-		`{"resourceStreaming":{"maxStreamSize":1e400}}`: bad, `{"resourceStreaming":{"maxStreamSize":-1e400}}`: bad, `{"resourceStreaming":{"maxStreamSize":"5"}}`: bad, `{"resourceStreaming":{"maxStreamSize":""}}`: bad, `{"resourceStreaming":{"maxStreamSize":true}}`: bad, `{"resourceStreaming":{"maxStreamSize":{}}}`: bad, `{"resourceStreaming":{"maxStreamSize":[5]}}`: bad,
-		`{"experimental":{"resourceStreaming":{"maxStreamSize":5}}}`: declared(5), `{"extensions":{"` + ExtensionStream + `":{"maxStreamSize":6}}}`: declared(6), `{"extensions":{"resourceStreaming":{}}}`: none,
-		`{"resourceStreaming":{"maxStreamSize":4},"experimental":{"resourceStreaming":{"maxStreamSize":5}}}`: declared(4), `{"resourceStreaming":{"maxStreamSize":4},"experimental":5,"extensions":[]}`: declared(4), `{"experimental":{"resourceStreaming":5},"extensions":{"` + ExtensionStream + `":{}}}`: declared(0),
+		`{"resourceStreaming":{}}`: declared(0), `{"resourceStreaming":{"x":1}}`: declared(0),
+		`{"resourceStreaming":{"maxStreamSize":null}}`: declared(0), `{"resourceStreaming":{"MaxStreamSize":5}}`: declared(0), `{"resourceStreaming":{"maxstreamsize":"x"}}`: declared(0),
+		`{"resourceStreaming":{"maxStreamSize":1}}`: declared(1), `{"resourceStreaming":{"maxStreamSize":1073741824}}`: declared(1 << 30), `{"resourceStreaming":{"maxStreamSize":1e6}}`: declared(1_000_000),
+		`{"resourceStreaming":{"maxStreamSize":9.99}}`: declared(9),
+		`{"resourceStreaming":{"maxStreamSize":0}}`:    bad, `{"resourceStreaming":{"maxStreamSize":0.5}}`: bad,
+		`{"resourceStreaming":{"maxStreamSize":-0.0}}`: bad, `{"resourceStreaming":{"maxStreamSize":-1}}`: bad,
+		`{"resourceStreaming":{"maxStreamSize":-9223372036854775809}}`: bad,
+		`{"resourceStreaming":{"maxStreamSize":-1e308}}`:               bad,
+		`{"resourceStreaming":{"maxStreamSize":1e-400}}`:               bad,
+		`{"resourceStreaming":{"maxStreamSize":4611686018427387904}}`:  declared(0),
+		`{"resourceStreaming":{"maxStreamSize":9223372036854775807}}`:  declared(0),
+		`{"resourceStreaming":{"maxStreamSize":9223372036854775808}}`:  declared(0),
+		`{"resourceStreaming":{"maxStreamSize":1e308}}`:                declared(0),
+		`{"resourceStreaming":{"maxStreamSize":1e400}}`:                bad, `{"resourceStreaming":{"maxStreamSize":-1e400}}`: bad,
+		`{"resourceStreaming":{"maxStreamSize":"5"}}`: bad, `{"resourceStreaming":{"maxStreamSize":""}}`: bad,
+		`{"resourceStreaming":{"maxStreamSize":true}}`: bad, `{"resourceStreaming":{"maxStreamSize":{}}}`: bad,
+		`{"resourceStreaming":{"maxStreamSize":[5]}}`:                bad,
+		`{"experimental":{"resourceStreaming":{"maxStreamSize":5}}}`: declared(5), `{"extensions":{"` +
+			ExtensionStream + `":{"maxStreamSize":6}}}`: declared(6), `{"extensions":{"resourceStreaming":{}}}`: none,
+		`{"resourceStreaming":{"maxStreamSize":4},"experimental":{"resourceStreaming":{"maxStreamSize":5}}}`: declared(4), `{"resourceStreaming":{"maxStreamSize":4},"experimental":5,"extensions":[]}`: declared(4),
+		`{"experimental":{"resourceStreaming":5},"extensions":{"` + ExtensionStream + `":{}}}`: declared(0),
 	}
 	for capabilities, want := range tests {
 		if got := parseStreamCapability(json.RawMessage(capabilities)); got != want {

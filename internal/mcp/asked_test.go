@@ -30,7 +30,8 @@ func serverOf(t testing.TB, root string, options Options, links resources.Linkin
 // result; the code is that of an error.
 func ask(t testing.TB, s *Server, method string, params map[string]any, result any) (code int, reply string) {
 	t.Helper()
-	full := map[string]any{"_meta": map[string]any{"io.modelcontextprotocol/protocolVersion": "2026-07-28", "io.modelcontextprotocol/clientCapabilities": map[string]any{}}}
+	full := map[string]any{"_meta": map[string]any{"io.modelcontextprotocol/protocolVersion": "2026-07-28",
+		"io.modelcontextprotocol/clientCapabilities": map[string]any{}}}
 	for name, value := range params {
 		full[name] = value
 	}

@@ -12,18 +12,34 @@ func TestBinaryCapabilityIsReadStrictly(t *testing.T) {
 	sized := func(limit int64) TransferCapability { return TransferCapability{Declared: true, MaxSize: limit} }
 	prefers := func(mode binary.Mode) TransferCapability { return TransferCapability{Declared: true, Preferred: mode} }
 	tests := map[string]TransferCapability{
-		``: none, `null`: none, `[]`: none, `{}`: none, `{`: none, `{"binaryTransfer":null}`: none, `{"binaryTransfer":true}`: none, `{"binaryTransfer":{}}`: none,
-		`{"binaryTransfer":{"supported":false}}`: none, `{"binaryTransfer":{"supported":null}}`: none, `{"binaryTransfer":{"supported":1}}`: none, `{"binaryTransfer":{"supported":"true"}}`: none,
-		`{"binaryTransfer":{"Supported":true}}`: none, `{"BinaryTransfer":{"supported":true}}`: none, `{"binaryTransfer":{"maxBinarySize":5}}`: none,
-		`{"binaryTransfer":{"supported":true}}`: sized(0), `{"binaryTransfer":{"supported": true }}`: sized(0), `{"binaryTransfer":{"supported":true,"maxBinarySize":null}}`: sized(0),
-		`{"binaryTransfer":{"supported":true,"maxBinarySize":1}}`: sized(1), `{"binaryTransfer":{"supported":true,"maxBinarySize":1e6}}`: sized(1_000_000), `{"binaryTransfer":{"supported":true,"maxBinarySize":1e300}}`: sized(0),
-		`{"binaryTransfer":{"supported":true,"maxBinarySize":0}}`: bad, `{"binaryTransfer":{"supported":true,"maxBinarySize":-1}}`: bad, `{"binaryTransfer":{"supported":true,"maxBinarySize":"1"}}`: bad, `{"binaryTransfer":{"supported":true,"maxBinarySize":{}}}`: bad,
-		`{"binaryTransfer":{"supported":true,"preferredMode":null}}`: prefers(""), `{"binaryTransfer":{"supported":true,"preferredMode":"multipart"}}`: prefers(binary.ModeMultipart),
-		`{"binaryTransfer":{"supported":true,"preferredMode":"websocket-binary"}}`: prefers(binary.ModeFrames), `{"binaryTransfer":{"supported":true,"preferredMode":"stream"}}`: prefers(binary.ModeChunks),
-		`{"binaryTransfer":{"supported":true,"preferredMode":""}}`: prefers(foreignMode), `{"binaryTransfer":{"supported":true,"preferredMode":"Multipart"}}`: prefers(foreignMode), `{"binaryTransfer":{"supported":true,"preferredMode":["multipart"]}}`: prefers(foreignMode),
-		`{"experimental":{"binaryTransfer":{"supported":true,"maxBinarySize":5}}}`: sized(5), `{"extensions":{"` + ExtensionBinary + `":{"supported":true,"maxBinarySize":6}}}`: sized(6),
-		`{"extensions":{"binaryTransfer":{"supported":true}}}`: none, `{"extensions":{"` + ExtensionStream + `":{"supported":true}}}`: none,
-		`{"binaryTransfer":{"supported":false},"experimental":{"binaryTransfer":{"supported":true}}}`: none, `{"binaryTransfer":7,"experimental":{"binaryTransfer":{"supported":true}}}`: sized(0),
+		``: none, `null`: none, `[]`: none, `{}`: none, `{`: none, `{"binaryTransfer":null}`: none,
+		`{"binaryTransfer":true}`: none, `{"binaryTransfer":{}}`: none,
+		`{"binaryTransfer":{"supported":false}}`: none, `{"binaryTransfer":{"supported":null}}`: none,
+		`{"binaryTransfer":{"supported":1}}`: none, `{"binaryTransfer":{"supported":"true"}}`: none,
+		`{"binaryTransfer":{"Supported":true}}`: none, `{"BinaryTransfer":{"supported":true}}`: none,
+		`{"binaryTransfer":{"maxBinarySize":5}}`: none,
+		`{"binaryTransfer":{"supported":true}}`:  sized(0), `{"binaryTransfer":{"supported": true }}`: sized(0),
+		`{"binaryTransfer":{"supported":true,"maxBinarySize":null}}`:               sized(0),
+		`{"binaryTransfer":{"supported":true,"maxBinarySize":1}}`:                  sized(1),
+		`{"binaryTransfer":{"supported":true,"maxBinarySize":1e6}}`:                sized(1_000_000),
+		`{"binaryTransfer":{"supported":true,"maxBinarySize":1e300}}`:              sized(0),
+		`{"binaryTransfer":{"supported":true,"maxBinarySize":0}}`:                  bad,
+		`{"binaryTransfer":{"supported":true,"maxBinarySize":-1}}`:                 bad,
+		`{"binaryTransfer":{"supported":true,"maxBinarySize":"1"}}`:                bad,
+		`{"binaryTransfer":{"supported":true,"maxBinarySize":{}}}`:                 bad,
+		`{"binaryTransfer":{"supported":true,"preferredMode":null}}`:               prefers(""),
+		`{"binaryTransfer":{"supported":true,"preferredMode":"multipart"}}`:        prefers(binary.ModeMultipart),
+		`{"binaryTransfer":{"supported":true,"preferredMode":"websocket-binary"}}`: prefers(binary.ModeFrames),
+		`{"binaryTransfer":{"supported":true,"preferredMode":"stream"}}`:           prefers(binary.ModeChunks),
+		`{"binaryTransfer":{"supported":true,"preferredMode":""}}`:                 prefers(foreignMode),
+		`{"binaryTransfer":{"supported":true,"preferredMode":"Multipart"}}`:        prefers(foreignMode),
+		`{"binaryTransfer":{"supported":true,"preferredMode":["multipart"]}}`:      prefers(foreignMode),
+		`{"experimental":{"binaryTransfer":{"supported":true,"maxBinarySize":5}}}`: sized(5), `{"extensions":{"` +
+			ExtensionBinary + `":{"supported":true,"maxBinarySize":6}}}`: sized(6),
+		`{"extensions":{"binaryTransfer":{"supported":true}}}`: none, `{"extensions":{"` + ExtensionStream +
+			`":{"supported":true}}}`: none,
+		`{"binaryTransfer":{"supported":false},"experimental":{"binaryTransfer":{"supported":true}}}`: none,
+		`{"binaryTransfer":7,"experimental":{"binaryTransfer":{"supported":true}}}`:                   sized(0),
 	}
 	for capabilities, want := range tests {
 		if got := parseBinaryCapability(json.RawMessage(capabilities)); got != want {

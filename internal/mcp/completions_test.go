@@ -29,7 +29,8 @@ func complete(t testing.TB, s *Server, template, variable, typed string, known m
 	t.Helper()
 	var result offered
 	code, reply := ask(t, s, "completion/complete", map[string]any{
-		"ref": map[string]any{"type": "ref/resource", "uri": template}, "argument": map[string]any{"name": variable, "value": typed},
+		"ref": map[string]any{"type": "ref/resource", "uri": template}, "argument": map[string]any{"name": variable,
+			"value": typed},
 		"context": map[string]any{"arguments": known},
 	}, &result)
 	if code != 0 {
@@ -46,8 +47,10 @@ func TestCompletions(t *testing.T) {
 	at("mylib")
 	repo := at("Lib")
 	repo.Commit("main",
-		gittest.Regular("README.md", "1"), gittest.Regular("src/main.go", "1"), gittest.Regular("src/Main_test.go", "1"), gittest.Regular("src/deep/x", "1"),
-		gittest.Regular("src/domain.go", "1"), gittest.Regular("glob*", "1"), gittest.Regular("bad\xff", "1"), gittest.Regular("turn\u202ed", "1"), gittest.Regular("nl\n", "1"))
+		gittest.Regular("README.md", "1"), gittest.Regular("src/main.go", "1"),
+		gittest.Regular("src/Main_test.go", "1"), gittest.Regular("src/deep/x", "1"),
+		gittest.Regular("src/domain.go", "1"), gittest.Regular("glob*", "1"), gittest.Regular("bad\xff",
+			"1"), gittest.Regular("turn\u202ed", "1"), gittest.Regular("nl\n", "1"))
 	repo.Git("branch", "fix/main", "main")
 	repo.Git("branch", "v1", "main")
 	repo.Git("branch", "turn\u202ed", "main")
@@ -107,7 +110,8 @@ func TestCompletions(t *testing.T) {
 		{archives, "path", "", with("ref", "fix/main"), []string{"only"}},
 		{archives, "exclude", "src/d", with("ref", "main"), []string{"src/deep/", "src/domain.go"}},
 		{archives, "strip", "", of, []string{"src/"}},
-		{archives, "prefix", "", with("repo", "beta/lib", "ref", "refs/heads/fix/main"), []string{"lib/", "lib-fix-main/"}},
+		{archives, "prefix", "", with("repo", "beta/lib", "ref", "refs/heads/fix/main"),
+			[]string{"lib/", "lib-fix-main/"}},
 		{archives, "format", "tar.", of, []string{"tar.gz", "tar.zst"}},
 		{archives, "profile", "", of, []string{"archive", "full"}},
 		{archives, "lfs", "c", of, []string{"content"}},
@@ -176,7 +180,8 @@ func TestCompletionsSayHowMuchMoreThereIs(t *testing.T) {
 	repo.SetRef("refs/heads/main", id)
 	got := complete(t, s, "", "sha", "", of).Completion
 	if len(got.Values) != 100 || got.Total != 0 || !got.HasMore || !strings.HasPrefix(id, got.Values[0]) {
-		t.Errorf("ids: %d of %d, more: %v, first %s, want that of %s", len(got.Values), got.Total, got.HasMore, got.Values[0], id)
+		t.Errorf("ids: %d of %d, more: %v, first %s, want that of %s", len(got.Values), got.Total, got.HasMore,
+			got.Values[0], id)
 	}
 }
 
@@ -185,7 +190,8 @@ func TestArgumentsOfPromptsAreCompletedAndChecked(t *testing.T) {
 	for _, name := range []string{"lib", "tool"} {
 		gittest.At(t, filepath.Join(root, name+".git")).Commit("main", gittest.Regular("a", "1"))
 	}
-	prompt := mcp.NewPrompt("review", mcp.WithArgument("repo", mcp.RequiredArgument(), mcp.ArgumentDescription("Its name.")), mcp.WithArgument("head"))
+	prompt := mcp.NewPrompt("review", mcp.WithArgument("repo", mcp.RequiredArgument(),
+		mcp.ArgumentDescription("Its name.")), mcp.WithArgument("head"))
 	s := serverOf(t, root, Options{}, resources.Linking{})
 	s.AddPrompt(prompt, nil)
 	for _, c := range []struct {
@@ -201,8 +207,9 @@ func TestArgumentsOfPromptsAreCompletedAndChecked(t *testing.T) {
 	} {
 		var result offered
 		_, reply := ask(t, s, "completion/complete", map[string]any{
-			"ref": map[string]any{"type": "ref/prompt", "name": "review"}, "argument": map[string]any{"name": c.argument, "value": c.typed},
-			"context": map[string]any{"arguments": map[string]string{"repo": "lib"}},
+			"ref":      map[string]any{"type": "ref/prompt", "name": "review"},
+			"argument": map[string]any{"name": c.argument, "value": c.typed},
+			"context":  map[string]any{"arguments": map[string]string{"repo": "lib"}},
 		}, &result)
 		if !slices.Equal(result.Completion.Values, c.want) {
 			t.Errorf("%s %q: %s, want %q", c.argument, c.typed, reply, c.want)

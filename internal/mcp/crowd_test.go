@@ -89,15 +89,18 @@ func TestCursorsOfOthersAreRefused(t *testing.T) {
 	}
 	encode := func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
 	for _, cursor := range []string{
-		"?", "AA==", encode("group"), encode("51"), encode(cursorPrefix), encode(cursorPrefix + "../x"), encode(cursorPrefix + "a\x00b"), encode(cursorPrefix + "a\xffb"),
-		p.NextCursor + "\n", p.NextCursor[:len(p.NextCursor)-1], p.NextCursor + p.NextCursor, string(cursorAfter("a"))[:len(cursorAfter("a"))-2] + "F=",
+		"?", "AA==", encode("group"), encode("51"), encode(cursorPrefix), encode(cursorPrefix + "../x"),
+		encode(cursorPrefix + "a\x00b"), encode(cursorPrefix + "a\xffb"),
+		p.NextCursor + "\n", p.NextCursor[:len(p.NextCursor)-1], p.NextCursor + p.NextCursor,
+		string(cursorAfter("a"))[:len(cursorAfter("a"))-2] + "F=",
 	} {
 		if code, reply := ask(t, s, "resources/list", map[string]any{"cursor": cursor}, &struct{}{}); code != -32602 {
 			t.Errorf("%q: %s", cursor, reply)
 		}
 	}
 	var last page
-	if code, reply := ask(t, s, "resources/list", map[string]any{"cursor": p.NextCursor}, &last); code != 0 || len(last.names()) != 1 || last.NextCursor != "" {
+	if code, reply := ask(t, s, "resources/list", map[string]any{"cursor": p.NextCursor}, &last); code != 0 ||
+		len(last.names()) != 1 || last.NextCursor != "" {
 		t.Errorf("the last page: %s", reply)
 	}
 }
@@ -161,8 +164,10 @@ func BenchmarkCrowd(b *testing.B) {
 		timed.report(b)
 	})
 	for name, c := range map[string]struct{ variable, typed string }{
-		"complete/repo": {"repo", "project-0"}, "complete/nothing": {"repo", "zzz"}, "complete/branch": {"branch", "f"}, "complete/ref": {"ref", ""},
-		"complete/sha": {"sha", ""}, "complete/digits": {"sha", "abcd"}, "complete/path": {"path", "src/"}, "complete/unknown": {"unknown", ""},
+		"complete/repo": {"repo", "project-0"}, "complete/nothing": {"repo", "zzz"}, "complete/branch": {"branch", "f"},
+		"complete/ref": {"ref", ""},
+		"complete/sha": {"sha", ""}, "complete/digits": {"sha", "abcd"}, "complete/path": {"path", "src/"},
+		"complete/unknown": {"unknown", ""},
 	} {
 		b.Run(name, func(b *testing.B) {
 			timed := &timing{}

@@ -29,7 +29,8 @@ func FuzzSession(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if age := sessions.now().Sub(time.Unix(claims.Issued, 0)); !json.Valid(content) || age > sessionLife || age < -time.Hour {
+		if age := sessions.now().Sub(time.Unix(claims.Issued, 0)); !json.Valid(content) || age > sessionLife ||
+			age < -time.Hour {
 			t.Fatalf("%q is a session of %v", content, age)
 		}
 	})
@@ -53,14 +54,17 @@ func FuzzListCursor(f *testing.F) {
 // FuzzCapabilities: a limit that cannot be read is never taken for none, and only an
 // object declares anything.
 func FuzzCapabilities(f *testing.F) {
-	f.Add([]byte(`{"resources":{},"streaming":{"maxStreamSize":5},"experimental":{"binaryTransfer":{"supported":true,"maxBinarySize":1e3}}}`))
+	f.Add(
+		[]byte(
+			`{"resources":{},"streaming":{"maxStreamSize":5},"experimental":{"binaryTransfer":{"supported":true,"maxBinarySize":1e3}}}`))
 	f.Fuzz(func(t *testing.T, raw []byte) {
 		stream, binary := parseStreamCapability(raw), parseBinaryCapability(raw)
 		for _, c := range []struct {
 			declared, bad bool
 			size          int64
 		}{{stream.Declared, stream.BadSize, stream.MaxSize}, {binary.Declared, binary.BadSize, binary.MaxSize}} {
-			if c.size < 0 || c.bad && c.size != 0 || (c.bad || c.size != 0) && !c.declared || c.declared && object(raw) == nil {
+			if c.size < 0 || c.bad && c.size != 0 || (c.bad || c.size != 0) && !c.declared || c.declared &&
+				object(raw) == nil {
 				t.Fatalf("%s: %+v", raw, c)
 			}
 		}

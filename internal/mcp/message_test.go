@@ -12,24 +12,26 @@ import (
 
 // readable are bodies with what is read of them, as [written] writes it.
 var readable = map[string][]string{
-	`{"jsonrpc":"2.0","id":1,"method":"ping"}`:                                        {`{"id":1,"jsonrpc":"2.0","method":"ping"}`},
-	"\t\r\n {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"} \n":                    {`{"id":1,"jsonrpc":"2.0","method":"ping"}`},
-	`{"jsonrpc":"2.0","id":"a","method":"x","params":{"a":[1,2]}}`:                    {`{"id":"a","jsonrpc":"2.0","method":"x","params":{"a":[1,2]}}`},
-	`{"jsonrpc":"2.0","method":"x"}`:                                                  {`{"jsonrpc":"2.0","method":"x"}`},
-	`{"jsonrpc":"2.0","id":1,"result":{}}`:                                            {`{"id":1,"jsonrpc":"2.0"}`},
-	`{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""}}`:                        {`{"id":1,"jsonrpc":"2.0"}`},
-	`{"jsonrpc":"2.0","id":-0,"method":"x"}`:                                          {`{"id":0,"jsonrpc":"2.0","method":"x"}`},
-	`{"jsonrpc":"2.0","id":"\u0061","method":"\u0070ing"}`:                            {`{"id":"a","jsonrpc":"2.0","method":"ping"}`},
-	`{"jsonrpc":"2.0","id":"\ud83d\ude00","method":"x"}`:                              {`{"id":"😀","jsonrpc":"2.0","method":"x"}`},
-	`{"jsonrpc":"2.0","id":9007199254740991,"method":"x"}`:                            {`{"id":9007199254740991,"jsonrpc":"2.0","method":"x"}`},
-	`{"jsonrpc":"2.0","id":1,"method":"x","Method":"y","ID":2,"extra":{"id":3}}`:      {`{"id":1,"jsonrpc":"2.0","method":"x"}`},
-	`{"jsonrpc":"2.0","id":1,"method":"x","Params":{"a":1}}`:                          {`{"id":1,"jsonrpc":"2.0","method":"x"}`},
-	`{"jsonrpc":"2.0","method":"x","Id":5}`:                                           {`{"jsonrpc":"2.0","method":"x"}`},
-	`{"json\u0072pc":"2.0","id":1,"method":"x"}`:                                      {`{"id":1,"jsonrpc":"2.0","method":"x"}`},
-	`[{"jsonrpc":"2.0","id":1,"method":"x"},{"jsonrpc":"2.0","method":"y","z":1}]`:    {`{"id":1,"jsonrpc":"2.0","method":"x"}`, `{"jsonrpc":"2.0","method":"y"}`},
-	` [ {"jsonrpc":"2.0","id":1,"method":"x"} ] `:                                     {`{"id":1,"jsonrpc":"2.0","method":"x"}`},
-	`{"jsonrpc":"2.0","id":1,"method":"x","params":` + nested(maxDepth-2) + `}`:       {`{"id":1,"jsonrpc":"2.0","method":"x","params":` + nested(maxDepth-2) + `}`},
-	`{"jsonrpc":"2.0","id":"` + strings.Repeat("x", maxIDBytes-2) + `","method":"x"}`: {`{"id":"` + strings.Repeat("x", maxIDBytes-2) + `","jsonrpc":"2.0","method":"x"}`},
+	`{"jsonrpc":"2.0","id":1,"method":"ping"}`:                                     {`{"id":1,"jsonrpc":"2.0","method":"ping"}`},
+	"\t\r\n {\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"ping\"} \n":                 {`{"id":1,"jsonrpc":"2.0","method":"ping"}`},
+	`{"jsonrpc":"2.0","id":"a","method":"x","params":{"a":[1,2]}}`:                 {`{"id":"a","jsonrpc":"2.0","method":"x","params":{"a":[1,2]}}`},
+	`{"jsonrpc":"2.0","method":"x"}`:                                               {`{"jsonrpc":"2.0","method":"x"}`},
+	`{"jsonrpc":"2.0","id":1,"result":{}}`:                                         {`{"id":1,"jsonrpc":"2.0"}`},
+	`{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":""}}`:                     {`{"id":1,"jsonrpc":"2.0"}`},
+	`{"jsonrpc":"2.0","id":-0,"method":"x"}`:                                       {`{"id":0,"jsonrpc":"2.0","method":"x"}`},
+	`{"jsonrpc":"2.0","id":"\u0061","method":"\u0070ing"}`:                         {`{"id":"a","jsonrpc":"2.0","method":"ping"}`},
+	`{"jsonrpc":"2.0","id":"\ud83d\ude00","method":"x"}`:                           {`{"id":"😀","jsonrpc":"2.0","method":"x"}`},
+	`{"jsonrpc":"2.0","id":9007199254740991,"method":"x"}`:                         {`{"id":9007199254740991,"jsonrpc":"2.0","method":"x"}`},
+	`{"jsonrpc":"2.0","id":1,"method":"x","Method":"y","ID":2,"extra":{"id":3}}`:   {`{"id":1,"jsonrpc":"2.0","method":"x"}`},
+	`{"jsonrpc":"2.0","id":1,"method":"x","Params":{"a":1}}`:                       {`{"id":1,"jsonrpc":"2.0","method":"x"}`},
+	`{"jsonrpc":"2.0","method":"x","Id":5}`:                                        {`{"jsonrpc":"2.0","method":"x"}`},
+	`{"json\u0072pc":"2.0","id":1,"method":"x"}`:                                   {`{"id":1,"jsonrpc":"2.0","method":"x"}`},
+	`[{"jsonrpc":"2.0","id":1,"method":"x"},{"jsonrpc":"2.0","method":"y","z":1}]`: {`{"id":1,"jsonrpc":"2.0","method":"x"}`, `{"jsonrpc":"2.0","method":"y"}`},
+	` [ {"jsonrpc":"2.0","id":1,"method":"x"} ] `:                                  {`{"id":1,"jsonrpc":"2.0","method":"x"}`},
+	`{"jsonrpc":"2.0","id":1,"method":"x","params":` + nested(maxDepth-2) +
+		`}`: {`{"id":1,"jsonrpc":"2.0","method":"x","params":` + nested(maxDepth-2) + `}`},
+	`{"jsonrpc":"2.0","id":"` + strings.Repeat("x", maxIDBytes-2) +
+		`","method":"x"}`: {`{"id":"` + strings.Repeat("x", maxIDBytes-2) + `","jsonrpc":"2.0","method":"x"}`},
 }
 
 // nested is an object that is so many deep.
@@ -60,21 +62,45 @@ const request = `"jsonrpc":"2.0","id":1,"method":"x"`
 // unreadable are bodies that are refused, by reason.
 var unreadable = map[resources.Reason][]string{
 	ReasonParse: {
-		"", " ", "\n", "x", "{", "[", "]", "{]", "{}{}", "[][]", "{} x", "{},", "\x00", "nul", "'x'", "{'a':1}", `{"a":1,}`, `{"a" 1}`, `{a:1}`, "[1,]", "[,1]", "01", "+1", ".5", "1.", "0x1", "NaN", "Infinity", "-", `"`, "\"\n\"", `"\x"`, `"\u12"`, "// x\n{}", "/**/{}",
-		"\ufeff{}", "\xef\xbb\xbf{" + request + "}", "{\x00}", "\xfe\xff\x00{\x00}", "\xff\xfe{\x00}\x00", `{"a":"` + "\xff" + `"}`, `{"a":"` + "\xc0\xae" + `"}`, `{"a":"` + "\xed\xa0\x80" + `"}`, `{"` + "\xff" + `":1}`,
+		"", " ", "\n", "x", "{", "[", "]", "{]", "{}{}", "[][]", "{} x", "{},", "\x00", "nul", "'x'", "{'a':1}",
+		`{"a":1,}`, `{"a" 1}`, `{a:1}`, "[1,]", "[,1]", "01", "+1", ".5", "1.", "0x1", "NaN", "Infinity", "-", `"`,
+		"\"\n\"", `"\x"`, `"\u12"`, "// x\n{}", "/**/{}",
+		"\ufeff{}", "\xef\xbb\xbf{" + request + "}", "{\x00}", "\xfe\xff\x00{\x00}", "\xff\xfe{\x00}\x00", `{"a":"` +
+			"\xff" + `"}`, `{"a":"` + "\xc0\xae" + `"}`, `{"a":"` + "\xed\xa0\x80" + `"}`, `{"` + "\xff" + `":1}`,
 		`{"a":"\ud800"}`, `{"a":"\udc00\ud800"}`, `{"a":"\ud800\u0061"}`, `{"\ud800":1}`,
-		`{` + request + `,"method":"y"}`, `{` + request + `,"id":2}`, `{` + request + `,"jsonrpc":"2.0"}`, `{` + request + `,"m\u0065thod":"y"}`, `{` + request + `,"params":{"a":1,"a":1}}`, `{` + request + `,"params":{"a":{"b":1,"\u0062":2}}}`, `[{` + request + `,"id":2}]`, `{` + request + `,"x":[{"a":1,"a":2}]}`,
+		`{` + request + `,"method":"y"}`, `{` + request + `,"id":2}`, `{` + request + `,"jsonrpc":"2.0"}`,
+		`{` + request + `,"m\u0065thod":"y"}`, `{` + request + `,"params":{"a":1,"a":1}}`, `{` + request +
+			`,"params":{"a":{"b":1,"\u0062":2}}}`, `[{` + request + `,"id":2}]`, `{` + request +
+			`,"x":[{"a":1,"a":2}]}`,
 	},
 	ReasonRequest: {
-		nested(maxDepth + 1), nested(100_000), strings.Repeat("[", 100_000), strings.Repeat("[", maxDepth+1) + strings.Repeat("]", maxDepth+1), strings.Repeat(`[{"a":`, 50_000), `{` + request + `,"params":` + nested(maxDepth) + `}`,
-		"[" + strings.Repeat("1,", maxValues) + "1]", `{` + request + `,"params":{"a":[` + strings.Repeat(`{"a":1},`, maxValues) + `{}]}}`,
-		"null", "true", "1", "1e400", `"x"`, "{}", "[]", "[[]]", "[null]", "[1]", `["x"]`, "[{}]", `[[{` + request + `}]]`, `[{` + request + `},[]]`, "[" + strings.Repeat("{"+request+"},", maxBatch) + "{" + request + "}]",
-		`{"id":1,"method":"x"}`, `{"jsonrpc":"2.0"}`, `{"jsonrpc":"2.0","id":1}`, `{"jsonrpc":"2.0","result":{}}`, `{"jsonrpc":"2.0","error":{}}`, `{"jsonrpc":"2.0","params":{}}`, `{` + request + `,"result":{}}`, `{` + request + `,"result":null}`, `{` + request + `,"error":{}}`, `{"jsonrpc":"2.0","method":"x","result":{}}`,
-		`{"jsonrpc":"2","id":1,"method":"x"}`, `{"jsonrpc":"2.0 ","id":1,"method":"x"}`, `{"jsonrpc":2.0,"id":1,"method":"x"}`, `{"jsonrpc":2,"id":1,"method":"x"}`, `{"jsonrpc":null,"id":1,"method":"x"}`, `{"jsonrpc":["2.0"],"id":1,"method":"x"}`, `{"Jsonrpc":"2.0","id":1,"method":"x"}`,
-		`{"jsonrpc":"2.0","id":1,"Method":"x"}`, `{"jsonrpc":"2.0","id":1,"METHOD":"x"}`, `{"jsonrpc":"2.0","id":1,"method ":"x"}`, `{"jsonrpc":"2.0","id":1,"method":null}`, `{"jsonrpc":"2.0","id":1,"method":""}`, `{"jsonrpc":"2.0","id":1,"method":1}`, `{"jsonrpc":"2.0","id":1,"method":{}}`, `{"jsonrpc":"2.0","id":1,"method":["x"]}`, `{"jsonrpc":"2.0","id":1,"method":true}`,
-		withID("null"), withID("1.5"), withID("1.0"), withID("1e2"), withID("1E400"), withID("-1e400"), withID("true"), withID("{}"), withID("[]"), withID("[1]"), withID("9007199254740992"), withID("-9007199254740992"), withID("18446744073709551616"), withID(strings.Repeat("9", 10_000)),
-		withID(`"` + strings.Repeat("x", maxIDBytes-1) + `"`), withID(`"` + strings.Repeat("x", 2<<20) + `"`), `{"jsonrpc":"2.0","id":null,"result":{}}`,
-		`{` + request + `,"params":null}`, `{` + request + `,"params":[]}`, `{` + request + `,"params":["x"]}`, `{` + request + `,"params":1}`, `{` + request + `,"params":"x"}`, `{` + request + `,"params":false}`,
+		nested(maxDepth + 1), nested(100_000), strings.Repeat("[", 100_000), strings.Repeat("[", maxDepth+1) +
+			strings.Repeat("]", maxDepth+1), strings.Repeat(`[{"a":`, 50_000), `{` + request + `,"params":` +
+			nested(maxDepth) + `}`,
+		"[" + strings.Repeat("1,", maxValues) + "1]", `{` + request + `,"params":{"a":[` +
+			strings.Repeat(`{"a":1},`, maxValues) + `{}]}}`,
+		"null", "true", "1", "1e400", `"x"`, "{}", "[]", "[[]]", "[null]", "[1]", `["x"]`, "[{}]", `[[{` + request +
+			`}]]`, `[{` + request + `},[]]`, "[" + strings.Repeat("{"+request+"},", maxBatch) + "{" + request + "}]",
+		`{"id":1,"method":"x"}`, `{"jsonrpc":"2.0"}`, `{"jsonrpc":"2.0","id":1}`, `{"jsonrpc":"2.0","result":{}}`,
+		`{"jsonrpc":"2.0","error":{}}`, `{"jsonrpc":"2.0","params":{}}`, `{` + request + `,"result":{}}`,
+		`{` + request + `,"result":null}`, `{` + request + `,"error":{}}`,
+		`{"jsonrpc":"2.0","method":"x","result":{}}`,
+		`{"jsonrpc":"2","id":1,"method":"x"}`, `{"jsonrpc":"2.0 ","id":1,"method":"x"}`,
+		`{"jsonrpc":2.0,"id":1,"method":"x"}`, `{"jsonrpc":2,"id":1,"method":"x"}`,
+		`{"jsonrpc":null,"id":1,"method":"x"}`, `{"jsonrpc":["2.0"],"id":1,"method":"x"}`,
+		`{"Jsonrpc":"2.0","id":1,"method":"x"}`,
+		`{"jsonrpc":"2.0","id":1,"Method":"x"}`, `{"jsonrpc":"2.0","id":1,"METHOD":"x"}`,
+		`{"jsonrpc":"2.0","id":1,"method ":"x"}`, `{"jsonrpc":"2.0","id":1,"method":null}`,
+		`{"jsonrpc":"2.0","id":1,"method":""}`, `{"jsonrpc":"2.0","id":1,"method":1}`,
+		`{"jsonrpc":"2.0","id":1,"method":{}}`, `{"jsonrpc":"2.0","id":1,"method":["x"]}`,
+		`{"jsonrpc":"2.0","id":1,"method":true}`,
+		withID("null"), withID("1.5"), withID("1.0"), withID("1e2"), withID("1E400"), withID("-1e400"), withID("true"),
+		withID("{}"), withID("[]"), withID("[1]"), withID("9007199254740992"), withID("-9007199254740992"),
+		withID("18446744073709551616"), withID(strings.Repeat("9", 10_000)),
+		withID(`"` + strings.Repeat("x", maxIDBytes-1) + `"`), withID(`"` + strings.Repeat("x", 2<<20) + `"`),
+		`{"jsonrpc":"2.0","id":null,"result":{}}`,
+		`{` + request + `,"params":null}`, `{` + request + `,"params":[]}`, `{` + request + `,"params":["x"]}`,
+		`{` + request + `,"params":1}`, `{` + request + `,"params":"x"}`, `{` + request + `,"params":false}`,
 	},
 }
 
@@ -163,7 +189,8 @@ func checkSameToAll(t *testing.T, message Message) {
 	if err := json.Unmarshal([]byte(text), &loose); err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
-	if loose.JSONRPC != "2.0" || loose.Method != message.Method || string(loose.ID) != string(message.ID) || !sameValue(loose.Params, message.Params.Raw) {
+	if loose.JSONRPC != "2.0" || loose.Method != message.Method || string(loose.ID) != string(message.ID) ||
+		!sameValue(loose.Params, message.Params.Raw) {
 		t.Fatalf("%s is %+v to a loose reader and %+v to a strict one", text, loose, message)
 	}
 	if !message.IsReply() { // of which nothing is read but the id

@@ -21,7 +21,8 @@ func seam(t *testing.T) *Server {
 	s.AddTool(mcp.Tool{Name: "wrong"}, func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return mcp.NewToolResultError("Say less."), nil
 	})
-	s.AddTool(mcp.Tool{Name: "echo"}, func(_ context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+	s.AddTool(mcp.Tool{Name: "echo"}, func(_ context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult,
+		error) {
 		return mcp.NewToolResultText(fmt.Sprint(request.Params.Arguments)), nil
 	})
 	s.AddTool(mcp.Tool{Name: "other"}, func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
@@ -30,9 +31,10 @@ func seam(t *testing.T) *Server {
 	s.AddTool(mcp.Tool{Name: "broken"}, func(context.Context, mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		return nil, errors.New("a path of the host")
 	})
-	s.AddPrompt(mcp.NewPrompt("repeat", mcp.WithArgument("text")), func(arguments map[string]string) *mcp.GetPromptResult {
-		return mcp.NewGetPromptResult(fmt.Sprint(arguments), []mcp.PromptMessage{})
-	})
+	s.AddPrompt(mcp.NewPrompt("repeat", mcp.WithArgument("text")),
+		func(arguments map[string]string) *mcp.GetPromptResult {
+			return mcp.NewGetPromptResult(fmt.Sprint(arguments), []mcp.PromptMessage{})
+		})
 	return s
 }
 

@@ -68,7 +68,8 @@ var (
 	cacheBytes   = describe("cache_bytes", "What the disk cache takes.")
 	cacheEntries = describe("cache_entries", "Archives on disk.")
 	cacheEvicted = describe("cache_evicted_total", "Archives that were removed to make room.")
-	cacheUploads = describe("cache_uploads_total", "Archives by what became of their upload to object storage.", "result")
+	cacheUploads = describe("cache_uploads_total", "Archives by what became of their upload to object storage.",
+		"result")
 )
 
 // cacheCounts is what each count is of.
@@ -137,7 +138,8 @@ func (s Sources) readGates(to chan<- prometheus.Metric) {
 			what *prometheus.Desc
 			n    int64
 		}{
-			{gateRunning, int64(gate.Running)}, {gateWaiting, int64(gate.Waiting)}, {gateMemory, gate.Memory}, {gateLimit, gate.Limit},
+			{gateRunning, int64(gate.Running)}, {gateWaiting, int64(gate.Waiting)}, {gateMemory, gate.Memory},
+			{gateLimit, gate.Limit},
 		} {
 			send(to, gauge.what, prometheus.GaugeValue, gauge.n, gate.Gate)
 		}

@@ -114,7 +114,8 @@ func TestWhatIsServedIsCounted(t *testing.T) {
 	m := newMetrics(t, t.TempDir())
 	for range 2 {
 		m.RequestBegan()
-		m.Request(httpx.Request{Route: "/raw/", Method: "GET", Outcome: "done", Status: 206, Bytes: 10, Took: 3 * time.Millisecond})
+		m.Request(httpx.Request{Route: "/raw/", Method: "GET", Outcome: "done", Status: 206, Bytes: 10,
+			Took: 3 * time.Millisecond})
 	}
 	m.RequestBegan()
 	m.Message(mcp.Exchange{Transport: "websocket", Method: "tools/call", Tool: "get_commit", Outcome: "error"})

@@ -44,9 +44,11 @@ type mirror struct {
 }
 
 var (
-	mirrorStates = describe("mirrors", "Repositories by their last git fetch: done, unfinished (it failed, or is under "+
-		"way), never or unreadable.", "last_fetch")
-	fetched = describe(mirrorFetched, "When the last git fetch ended, of the repositories where that is the longest ago.",
+	mirrorStates = describe("mirrors",
+		"Repositories by their last git fetch: done, unfinished (it failed, or is under way), never or unreadable.",
+		"last_fetch")
+	fetched = describe(mirrorFetched,
+		"When the last git fetch ended, of the repositories where that is the longest ago.",
 		"repository")
 	oldestFetch = describe("mirror_fetched_oldest_timestamp_seconds",
 		"The earliest of these times; 0 where there is none.")

@@ -100,7 +100,8 @@ func checkQuery(t *testing.T, there map[string][]string, query, legend string) {
 	if len(names) == 0 {
 		t.Errorf("%s names no metric", query)
 	}
-	if strings.Count(query, "(") != strings.Count(query, ")") || strings.Count(query, "{") != strings.Count(query, "}") {
+	if strings.Count(query, "(") != strings.Count(query, ")") || strings.Count(query, "{") != strings.Count(query,
+		"}") {
 		t.Errorf("%s: what is opened is not closed", query)
 	}
 	var labels []string

@@ -61,7 +61,8 @@ func TestAlternatesAreFollowedInsideTheRootOnly(t *testing.T) {
 		{"comment", "#" + filepath.Join(pool.Dir, "objects"), shared, false},
 		{"missing", "../../nothing.git/objects", shared, false},
 		{"absolute outside", filepath.Join(outside.Dir, "objects"), secret, false},
-		{"relative outside", "../../../" + filepath.Base(filepath.Dir(outside.Dir)) + "/repo.git/objects", secret, false},
+		{"relative outside", "../../../" + filepath.Base(filepath.Dir(outside.Dir)) + "/repo.git/objects", secret,
+			false},
 		{"symbolic link outside", filepath.Join(link, "objects"), secret, false},
 		{"itself", "../../case-7.git/objects", shared, false},
 	}

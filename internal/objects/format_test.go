@@ -20,19 +20,26 @@ func TestFormatIsCheckedBeforeAnythingIsRead(t *testing.T) {
 		{"version 1", "[core]\n\trepositoryformatversion = 1\n", ""},
 		{"version 2", "[core]\n\trepositoryformatversion = 2\n", "core.repositoryformatversion"},
 		{"last one counts", "[core]\nrepositoryformatversion = 2\nrepositoryformatversion = 0\n", ""},
-		{"sha256", "[core]\nrepositoryformatversion = 1\n[extensions]\nobjectformat = sha256\n", "extensions.objectformat"},
-		{"sha256, other spelling", "[CORE] RepositoryFormatVersion=1\n[Extensions] ObjectFormat = \"SHA256\" # so\n", "extensions.objectformat"},
+		{"sha256", "[core]\nrepositoryformatversion = 1\n[extensions]\nobjectformat = sha256\n",
+			"extensions.objectformat"},
+		{"sha256, other spelling", "[CORE] RepositoryFormatVersion=1\n[Extensions] ObjectFormat = \"SHA256\" # so\n",
+			"extensions.objectformat"},
 		{"sha1", "[core]\nrepositoryformatversion = 1\n[extensions]\nobjectformat = sha1\n", ""},
-		{"reftable", "[core]\nrepositoryformatversion = 1\n[extensions]\nrefstorage = reftable\n", "extensions.refstorage"},
-		{"reftable, long line", "[core]\nrepositoryformatversion = 1\n[extensions]\nrefstorage = ref\\\ntable\n", "extensions.refstorage"},
+		{"reftable", "[core]\nrepositoryformatversion = 1\n[extensions]\nrefstorage = reftable\n",
+			"extensions.refstorage"},
+		{"reftable, long line", "[core]\nrepositoryformatversion = 1\n[extensions]\nrefstorage = ref\\\ntable\n",
+			"extensions.refstorage"},
 		{"unknown extension", "[core]\nrepositoryformatversion = 1\n[extensions]\nfuture = yes\n", "extensions.future"},
 		{"unknown extension of version 0", "[core]\nrepositoryformatversion = 0\n[extensions]\nfuture = yes\n", ""},
 		{"sha256 under version 0", "[extensions]\nobjectformat = sha256\n", "extensions.objectformat"},
 		{"partial clone", "[core]\nrepositoryformatversion = 1\n[extensions]\npartialclone = origin\n", ""},
-		{"extension after a comment that ends in a backslash", "# a\\\n[extensions]\nobjectformat = sha256\n", "extensions.objectformat"},
-		{"extension with a subsection", "[core]\nrepositoryformatversion = 1\n[extensions \"noop\"]\nx = 1\n", "extensions.noop.x"},
+		{"extension after a comment that ends in a backslash", "# a\\\n[extensions]\nobjectformat = sha256\n",
+			"extensions.objectformat"},
+		{"extension with a subsection", "[core]\nrepositoryformatversion = 1\n[extensions \"noop\"]\nx = 1\n",
+			"extensions.noop.x"},
 		{"malformed", "[transfer]\nhiderefs = \"refs/secret\n", "config"},
-		{"subsections and comments", "; a\n[remote \"a]b\"]\nurl = x\n# b\n[core]\nrepositoryformatversion = 0 ; c\n", ""},
+		{"subsections and comments", "; a\n[remote \"a]b\"]\nurl = x\n# b\n[core]\nrepositoryformatversion = 0 ; c\n",
+			""},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -72,7 +79,8 @@ func TestFormatThatChangesIsSeen(t *testing.T) {
 	if again, _ := s.Open("repo.git/"); again != first {
 		t.Error("a known repository is opened anew")
 	}
-	write(t, filepath.Join(repo.Dir, "config"), "[core]\nrepositoryformatversion = 1\n[extensions]\nobjectformat = sha256\n")
+	write(t, filepath.Join(repo.Dir, "config"),
+		"[core]\nrepositoryformatversion = 1\n[extensions]\nobjectformat = sha256\n")
 	if _, err := s.Open("repo.git"); !errors.Is(err, ErrUnsupported) {
 		t.Errorf("Open gives %v", err)
 	}
@@ -87,7 +95,8 @@ func TestFormatThatChangesIsSeen(t *testing.T) {
 func TestNamesOutsideTheRootAreNoRepositories(t *testing.T) {
 	repo := gittest.New(t)
 	s := newStore(t, nil, repo)
-	for _, dir := range []string{"", ".", "..", "../" + filepath.Base(filepath.Dir(repo.Dir)) + "/repo.git", repo.Dir, "nothing", "repo.git/HEAD", "a\x00b"} {
+	for _, dir := range []string{"", ".", "..", "../" + filepath.Base(filepath.Dir(repo.Dir)) + "/repo.git", repo.Dir,
+		"nothing", "repo.git/HEAD", "a\x00b"} {
 		if _, err := s.Open(dir); err == nil || strings.Contains(err.Error(), filepath.Dir(repo.Dir)) {
 			t.Errorf("%q: %v", dir, err)
 		}

@@ -14,7 +14,8 @@ import (
 // FuzzAlternates: whatever the file says, no path leads out of the root, and none is
 // there twice.
 func FuzzAlternates(f *testing.F) {
-	f.Add([]byte("/srv/git/pool.git/objects\n../../pool.git/objects\n# comment\n\"/srv/git/a\\tb\"\n"), "group/a.git/objects")
+	f.Add([]byte("/srv/git/pool.git/objects\n../../pool.git/objects\n# comment\n\"/srv/git/a\\tb\"\n"),
+		"group/a.git/objects")
 	f.Fuzz(func(t *testing.T, text []byte, dir string) {
 		if !filepath.IsLocal(dir) {
 			return
@@ -55,7 +56,8 @@ func FuzzPack(f *testing.F) {
 		const header = 12
 		ids := []ID{base.ID, packtest.SumOf(Blob, []byte("abc")), packtest.SumOf(Blob, []byte("the "))}
 		p := packtest.New(packtest.Entry{ID: ids[0], Data: body, Offset: header},
-			packtest.Entry{ID: ids[1], Offset: header + int64(second)}, packtest.Entry{ID: ids[2], Offset: header + int64(third)})
+			packtest.Entry{ID: ids[1], Offset: header + int64(second)}, packtest.Entry{ID: ids[2], Offset: header +
+				int64(third)})
 		p.Write(t, &repo)
 		store, err := New(repo.Dir)
 		if err != nil {
@@ -77,7 +79,8 @@ func FuzzPack(f *testing.F) {
 			switch {
 			case err == nil && (len(content) > limit || packtest.SumOf(kind, content) != id):
 				t.Fatalf("%v is %q", id, content)
-			case err != nil && (errors.Is(err, io.EOF) || !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrTooLarge) && !errors.Is(err, ErrNotFound)):
+			case err != nil && (errors.Is(err, io.EOF) || !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrTooLarge) &&
+				!errors.Is(err, ErrNotFound)):
 				t.Fatalf("not a typed error: %v", err)
 			}
 			stated, size, err := stat(snapshot, id)

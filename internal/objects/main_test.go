@@ -151,7 +151,8 @@ func compareOne(snap *Snapshot, f fact) error {
 		return fmt.Errorf("%v: Read: %w", f.id, err)
 	}
 	if kind.String() != f.kind || string(data) != "before"+string(f.content) {
-		return fmt.Errorf("%v: Read gives %v and %d bytes, git %s and %d", f.id, kind, len(data)-6, f.kind, len(f.content))
+		return fmt.Errorf("%v: Read gives %v and %d bytes, git %s and %d", f.id, kind, len(data)-6, f.kind,
+			len(f.content))
 	}
 	if size > 0 {
 		if _, _, err := snap.ReadVerified(f.id, size-1, nil); !errors.Is(err, ErrTooLarge) {

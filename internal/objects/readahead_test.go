@@ -56,7 +56,8 @@ func TestWriteToIsTheObject(t *testing.T) {
 func TestWriteToKeepsTheEndOfAnotherObject(t *testing.T) {
 	for _, size := range []int{4 * pieceBytes, 4*pieceBytes + 1, 100} {
 		repo := gittest.New(t)
-		repo.Commit("main", gittest.Regular("a", gittest.Noise(size)), gittest.Regular("b", gittest.Noise(size + 1)[1:]))
+		repo.Commit("main", gittest.Regular("a", gittest.Noise(size)),
+			gittest.Regular("b", gittest.Noise(size + 1)[1:]))
 		repo.Git("repack", "-adq")
 		a, _ := ParseID(repo.Git("rev-parse", "main:a"))
 		b, _ := ParseID(repo.Git("rev-parse", "main:b"))

@@ -22,7 +22,8 @@ func TestReadersSideBySideShareFiles(t *testing.T) {
 			for _, f := range all {
 				kind, content, err := snap.ReadVerified(f.id, 1<<20, []byte("kept"))
 				if err != nil || kind.String() != f.kind || string(content) != "kept"+string(f.content) {
-					t.Errorf("%v: %v and %d bytes, %v; git has %s and %d", f.id, kind, len(content), err, f.kind, len(f.content))
+					t.Errorf("%v: %v and %d bytes, %v; git has %s and %d", f.id, kind, len(content), err, f.kind,
+						len(f.content))
 				}
 			}
 		})

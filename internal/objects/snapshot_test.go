@@ -29,9 +29,14 @@ func TestObjectsAreWhatGitSays(t *testing.T) {
 		{"no compression", func(r *gittest.Repo) { r.Git("-c", "core.compression=0", "repack", "-adFq") }},
 		{"best compression", func(r *gittest.Repo) { r.Git("-c", "core.compression=9", "repack", "-adFq") }},
 		{"several packs", severalPacks},
-		{"several packs and loose", func(r *gittest.Repo) { severalPacks(r); r.Commit("late", gittest.Regular("late", "late")) }},
+		{"several packs and loose",
+			func(r *gittest.Repo) { severalPacks(r); r.Commit("late", gittest.Regular("late", "late")) }},
 		{"multi-pack-index", func(r *gittest.Repo) { severalPacks(r); r.Git("multi-pack-index", "write") }},
-		{"everything twice", func(r *gittest.Repo) { r.Git("repack", "-aq"); r.Git("-c", "pack.depth=1", "repack", "-afq") }},
+		{"everything twice", func(r *gittest.Repo) {
+			r.Git("repack", "-aq")
+			r.Git("-c", "pack.depth=1", "repack",
+				"-afq")
+		}},
 	}
 	for _, layout := range layouts {
 		t.Run(layout.name, func(t *testing.T) {
@@ -47,7 +52,8 @@ func TestObjectsAreWhatGitSays(t *testing.T) {
 
 func severalPacks(r *gittest.Repo) {
 	for i := range 6 {
-		r.Commit("branch-"+strconv.Itoa(i), gittest.Regular("changing.txt", gittest.Lines(1, 400+i)), gittest.Regular("x", strconv.Itoa(i)))
+		r.Commit("branch-"+strconv.Itoa(i), gittest.Regular("changing.txt", gittest.Lines(1, 400+i)),
+			gittest.Regular("x", strconv.Itoa(i)))
 		r.Git("repack", "-dq")
 	}
 }

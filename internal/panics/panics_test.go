@@ -11,7 +11,8 @@ import (
 
 func TestPanicBecomesAnError(t *testing.T) {
 	var caught *panics.Error
-	if err := panics.Catch(func() error { panic(io.ErrUnexpectedEOF) }); !errors.As(err, &caught) || !errors.Is(err, io.ErrUnexpectedEOF) || len(caught.Stack) == 0 {
+	if err := panics.Catch(func() error { panic(io.ErrUnexpectedEOF) }); !errors.As(err, &caught) ||
+		!errors.Is(err, io.ErrUnexpectedEOF) || len(caught.Stack) == 0 {
 		t.Errorf("of an error: %v", err)
 	}
 	if err := panics.Catch(func() error { panic("text") }); !errors.As(err, &caught) || caught.Value != "text" {

@@ -50,7 +50,8 @@ func (p *program) call(ctx context.Context, m mirror) error {
 	if !m.fetched.IsZero() {
 		fetched = m.fetched.UTC().Format(time.RFC3339)
 	}
-	command := exec.CommandContext(ctx, p.path, m.name) //nolint:gosec // the operator named it, and the catalogue has the name
+	//nolint:gosec // the operator named it, and the catalogue has the name
+	command := exec.CommandContext(ctx, p.path, m.name)
 	command.Dir = m.folder
 	command.Env = append(os.Environ(), "REPOMCP_MIRROR="+m.folder, "REPOMCP_FETCHED="+fetched,
 		"GIT_TERMINAL_PROMPT=0") // nobody is there to ask

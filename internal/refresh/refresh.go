@@ -113,7 +113,8 @@ func New(options Options) (*Refresher, error) {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
 	r := &Refresher{
-		options: options, logger: options.Logger, waiting: make(chan mirror, maxWaiting), known: make(map[string]*record),
+		options: options, logger: options.Logger, waiting: make(chan mirror, maxWaiting),
+		known: make(map[string]*record),
 	}
 	var err error
 	timeout := programTimeout

@@ -161,7 +161,8 @@ exec git fetch --quiet`)})
 		t.Errorf("after the fetch the mirror is at %s, want %s; %s", head(), second, log)
 	}
 	said, err := os.ReadFile(told)
-	if err != nil || !strings.HasPrefix(string(said), "1 group/app "+repository.Folder()+" 20") || strings.Count(string(said), "\n") != 1 {
+	if err != nil || !strings.HasPrefix(string(said), "1 group/app "+repository.Folder()+" 20") ||
+		strings.Count(string(said), "\n") != 1 {
 		t.Errorf("the program was told %q, %v", said, err)
 	}
 }
@@ -184,7 +185,8 @@ func TestOnlyOldMirrorsAreAskedFor(t *testing.T) {
 	}
 	await(t, "three calls", func() bool { return r.Stats().Done == 3 })
 	said, err := os.ReadFile(told)
-	if names := strings.Fields(string(said)); err != nil || len(names) != 3 || slices.Contains(names, "young") || slices.Contains(names, "failed-now") {
+	if names := strings.Fields(string(said)); err != nil || len(names) != 3 || slices.Contains(names, "young") ||
+		slices.Contains(names, "failed-now") {
 		t.Errorf("%q, %v", said, err)
 	}
 	if (*Refresher)(nil).Ask(f.get("old")) || (*Refresher)(nil).Stats() != (Stats{}) {
@@ -295,12 +297,18 @@ func TestFailuresAreToldOnceInAMinute(t *testing.T) {
 	t.Parallel()
 	f := mirrors(t, "app", "lib")
 	r, log, _ := run(t, Options{
-		Age: time.Millisecond, Hook: script(t, "echo what went before >&2; head -c 5000 /dev/zero | tr '\\0' x; echo; echo it is broken; exit 3"),
+		Age: time.Millisecond,
+		Hook: script(t,
+			"echo what went before >&2; head -c 5000 /dev/zero | tr '\\0' x; echo; echo it is broken; exit 3"),
 	})
 	for i := range 5 {
 		for _, name := range []string{"app", "lib"} {
 			r.Ask(f.get(name))
-			await(t, "a failure", func() bool { s := r.Stats(); return s.Failed >= int64(2*i+1) && s.Running+s.Waiting == 0 })
+			await(t, "a failure", func() bool {
+				s := r.Stats()
+				return s.Failed >= int64(2*i+1) && s.Running+
+					s.Waiting == 0
+			})
 		}
 		time.Sleep(2 * time.Millisecond)
 	}
@@ -353,7 +361,8 @@ func TestAnAddressIsCalled(t *testing.T) {
 		user, password, _ := r.BasicAuth()
 		mu.Lock()
 		defer mu.Unlock()
-		got[told.Repository] = fmt.Sprintf("%s %s %s %s:%s %s", r.Method, r.URL.Path, r.Header.Get("Content-Type"), user, password, body)
+		got[told.Repository] = fmt.Sprintf("%s %s %s %s:%s %s", r.Method, r.URL.Path, r.Header.Get("Content-Type"),
+			user, password, body)
 		w.WriteHeader(http.StatusAccepted)
 	}))
 	defer server.Close()
@@ -363,7 +372,8 @@ func TestAnAddressIsCalled(t *testing.T) {
 	await(t, "two calls", func() bool { return r.Stats().Done == 2 })
 	mu.Lock()
 	defer mu.Unlock()
-	for name, fetched := range map[string]string{"group/app": `"` + at.UTC().Format(time.RFC3339) + `"`, "never": "null"} {
+	for name, fetched := range map[string]string{"group/app": `"` + at.UTC().Format(time.RFC3339) + `"`,
+		"never": "null"} {
 		want := `POST /fetch application/json me:secret {"repository":"` + name + `","fetched":` + fetched + `}`
 		if got[name] != want {
 			t.Errorf("%q, want %q; %s", got[name], want, log)
@@ -375,7 +385,10 @@ func TestAnAddressIsCalled(t *testing.T) {
 // the address.
 func TestFailuresOfAnAddress(t *testing.T) {
 	t.Parallel()
-	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a redirect is followed") }))
+	elsewhere := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter,
+		*http.Request) {
+		t.Error("a redirect is followed")
+	}))
 	defer elsewhere.Close()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.URL.Path == "/moved/SECRET" {
@@ -405,7 +418,8 @@ func TestWhatIsNoHook(t *testing.T) {
 	if err := os.WriteFile(plain, []byte("#!/bin/sh\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for _, hook := range []string{"/none/such", plain, "no-such-program-anywhere", "https://", "http://:80/x", "https://%zz"} {
+	for _, hook := range []string{"/none/such", plain, "no-such-program-anywhere", "https://", "http://:80/x",
+		"https://%zz"} {
 		if _, err := New(Options{Hook: hook}); err == nil {
 			t.Errorf("%q is taken", hook)
 		}

@@ -84,7 +84,8 @@ func storeOf(env cli.Environment) (credentials.Store, error) {
 	}
 	home, err := os.UserHomeDir()
 	if err != nil {
-		return credentials.Store{}, errors.New("there is no home folder to store credentials in; set HOME or XDG_CONFIG_HOME")
+		return credentials.Store{}, errors.New(
+			"there is no home folder to store credentials in; set HOME or XDG_CONFIG_HOME")
 	}
 	return credentials.At(filepath.Join(home, ".config")), nil
 }
@@ -109,7 +110,8 @@ what is stored.`,
 		Args: cli.CountArguments(1, 1, "name the server, such as https://git.example.com"),
 		RunE: func(c *cobra.Command, args []string) error { return logIn(c.Context(), env, args[0], token) },
 	}
-	command.Flags().StringVar(&token, "token", "", "the token; other users of this machine see it while the command runs")
+	command.Flags().StringVar(&token, "token", "",
+		"the token; other users of this machine see it while the command runs")
 	return command
 }
 

@@ -22,8 +22,8 @@ type QuarantineCounts = quarantine.Counts
 // requests that it refuses are not logged as failures of their own.
 func (c *Catalogue) newWard() *quarantine.Ward {
 	return quarantine.New(time.Now, func(q quarantine.Case) {
-		c.logger.Error("a repository is set aside: requests to it are refused until its files change, or at the latest "+
-			"when the pause ends; run git fsck on the mirror",
+		c.logger.Error("a repository is set aside: requests to it are refused until its files change, or at the "+
+			"latest when the pause ends; run git fsck on the mirror",
 			"repository", c.nameIn(q.Key), "pause_seconds", q.Again.Sub(q.Since).Seconds(), "panic", q.Panicked,
 			"error", q.Cause)
 	}, func(q quarantine.Case) {

@@ -136,8 +136,12 @@ func TestAPanicOverARepositoryIsDamageAndSetsItAside(t *testing.T) {
 // Refs that are read without their objects fail in the same way.
 func TestAPanicOverRefsIsDamage(t *testing.T) {
 	for name, read := range map[string]func(r *Repository) error{
-		"Tips":       func(r *Repository) error { _, err := r.Tips(); return err },
-		"LongestRef": func(r *Repository) error { _, _, err := r.LongestRef("refs/heads/", "main", "contents"); return err },
+		"Tips": func(r *Repository) error { _, err := r.Tips(); return err },
+		"LongestRef": func(r *Repository) error {
+			_, _, err := r.LongestRef("refs/heads/", "main",
+				"contents")
+			return err
+		},
 		"HeadTip": func(r *Repository) error {
 			if name, _, _ := r.HeadTip(); name == "" {
 				return ErrCorrupt
@@ -165,7 +169,8 @@ func TestAPanicOverRefsIsDamage(t *testing.T) {
 func TestDamageInPartTakesNothingElse(t *testing.T) {
 	t.Parallel()
 	for name, object := range map[string]string{
-		"commit of the default branch": "main", "its folder": "main^{tree}", "a file": "main:f", "an old commit": "main~1",
+		"commit of the default branch": "main", "its folder": "main^{tree}", "a file": "main:f",
+		"an old commit": "main~1",
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -207,10 +212,11 @@ func TestARepositoryWithoutAnythingIsSetAsideUntilItIsMended(t *testing.T) {
 		cut  func(content []byte) []byte
 	}{
 		"index of half its length": {"objects/pack/*.idx", func(c []byte) []byte { return c[:len(c)/2] }},
-		"index of another version": {"objects/pack/*.idx", func(c []byte) []byte { return append([]byte("\xfftOc\x00\x00\x00\x07"), c[8:]...) }},
-		"pack of its head alone":   {"objects/pack/*.pack", func(c []byte) []byte { return c[:12] }},
-		"no pack":                  {"objects/pack/*.pack", func([]byte) []byte { return nil }},
-		"refs that are none":       {"packed-refs", func(c []byte) []byte { return append([]byte("no ref\n"), c...) }},
+		"index of another version": {"objects/pack/*.idx",
+			func(c []byte) []byte { return append([]byte("\xfftOc\x00\x00\x00\x07"), c[8:]...) }},
+		"pack of its head alone": {"objects/pack/*.pack", func(c []byte) []byte { return c[:12] }},
+		"no pack":                {"objects/pack/*.pack", func([]byte) []byte { return nil }},
+		"refs that are none":     {"packed-refs", func(c []byte) []byte { return append([]byte("no ref\n"), c...) }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -47,8 +47,10 @@ func TestWhatTheCatalogueFollowsAndLeavesOut(t *testing.T) {
 	gittest.At(t, filepath.Join(root, "clone", ".git"))
 	gittest.At(t, filepath.Join(root, "bad name.git"))
 	for link, target := range map[string]string{
-		"linked.git": "store/inside.git", "absolute": filepath.Join(root, "store", "inside.git"), "chain": "linked.git", "working": "clone", "folder": "store", "loop": ".",
-		"secret.git": filepath.Join(outside, "secret.git"), "climbing": "../" + filepath.Base(outside) + "/secret.git", "nowhere": "none", "self": "self",
+		"linked.git": "store/inside.git", "absolute": filepath.Join(root, "store", "inside.git"), "chain": "linked.git",
+		"working": "clone", "folder": "store", "loop": ".",
+		"secret.git": filepath.Join(outside, "secret.git"), "climbing": "../" + filepath.Base(outside) + "/secret.git",
+		"nowhere": "none", "self": "self",
 	} {
 		if err := os.Symlink(target, filepath.Join(root, link)); err != nil {
 			t.Fatal(err)
@@ -56,7 +58,8 @@ func TestWhatTheCatalogueFollowsAndLeavesOut(t *testing.T) {
 	}
 	inside.Git("worktree", "add", "--quiet", filepath.Join(root, "tree"), "main")
 	var log strings.Builder
-	catalogue := open(t, root, repos.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)), Rescan: time.Millisecond})
+	catalogue := open(t, root, repos.Options{Logger: slog.New(slog.NewTextHandler(&log, nil)),
+		Rescan: time.Millisecond})
 	want := "absolute chain clone linked store/inside working"
 	if got := strings.Join(catalogue.Names(), " "); got != want {
 		t.Errorf("names %q, want %q", got, want)
@@ -81,7 +84,8 @@ func TestWhatTheCatalogueFollowsAndLeavesOut(t *testing.T) {
 			t.Errorf("Get(%q): %v", name, err)
 		}
 	}
-	if r, rest, err := catalogue.Longest("store/inside.git/refs/x"); err != nil || r.Name() != "store/inside" || rest != "/refs/x" {
+	if r, rest, err := catalogue.Longest("store/inside.git/refs/x"); err != nil || r.Name() != "store/inside" ||
+		rest != "/refs/x" {
 		t.Errorf("Longest: %v, %q, %v", r, rest, err)
 	}
 	for _, name := range []string{"secret", "climbing", "folder/inside", "loop/linked", "tree", "self"} {

@@ -29,7 +29,8 @@ func waitFor(t *testing.T, condition func() bool) {
 // and returns their entries through a snapshot that has read none of them.
 func packedFiles(t *testing.T) (*gittest.Repo, *repos.Snapshot, []repos.TreeEntry) {
 	repo, snap := one(t, repos.Options{})
-	repo.Commit("main", gittest.Regular("a", "first"), gittest.Regular("large", gittest.Noise(8<<20)), gittest.Regular("z", "last"))
+	repo.Commit("main", gittest.Regular("a", "first"), gittest.Regular("large", gittest.Noise(8<<20)),
+		gittest.Regular("z", "last"))
 	repo.Git("repack", "-adq")
 	s := snap()
 	commit, err := s.Resolve(t.Context(), "main")
@@ -139,15 +140,18 @@ func TestDamageIsNeverACleanEnd(t *testing.T) {
 		}
 	}
 	damages := map[string]func(*gittest.Repo){
-		"index cut to nothing": cut("*.idx", 0), "index cut in the fan-out": cut("*.idx", 0.3), "index cut near its end": cut("*.idx", 0.95),
-		"pack cut to nothing": cut("*.pack", 0), "pack cut at a quarter": cut("*.pack", 0.25), "pack cut near its end": cut("*.pack", 0.9999),
+		"index cut to nothing": cut("*.idx", 0), "index cut in the fan-out": cut("*.idx", 0.3),
+		"index cut near its end": cut("*.idx", 0.95),
+		"pack cut to nothing":    cut("*.pack", 0), "pack cut at a quarter": cut("*.pack", 0.25),
+		"pack cut near its end":          cut("*.pack", 0.9999),
 		"pack byte flipped at a quarter": flip("*.pack", 0.25), "pack byte flipped in the middle": flip("*.pack", 0.5),
 		"index missing": remove("*.idx"), "pack missing": remove("*.pack"),
 	}
 	seen := 0
 	for name, damage := range damages {
 		repo, snap := one(t, repos.Options{})
-		repo.Commit("main", gittest.Regular("a", "first"), gittest.Regular("large", gittest.Noise(4<<20)), gittest.Regular("z", "last"))
+		repo.Commit("main", gittest.Regular("a", "first"), gittest.Regular("large", gittest.Noise(4<<20)),
+			gittest.Regular("z", "last"))
 		repo.Git("repack", "-adq")
 		damage(repo)
 		s := snap()

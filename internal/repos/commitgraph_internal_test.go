@@ -17,7 +17,8 @@ func TestLargeGraphsAreCheckedWhileTheyAreInUse(t *testing.T) {
 	const commits = 20_000
 	root := t.TempDir()
 	repo := gittest.At(t, filepath.Join(root, "repo.git"))
-	repo.GitInput([]byte(strings.Repeat("commit refs/heads/main\ncommitter A <a@b> 1700000000 +0000\ndata 0\n\n", commits)),
+	repo.GitInput([]byte(strings.Repeat("commit refs/heads/main\ncommitter A <a@b> 1700000000 +0000\ndata 0\n\n",
+		commits)),
 		"fast-import", "--quiet")
 	asked := strings.Fields(repo.Git("rev-parse", "main~5", "main~19999"))
 	for name, damage := range map[string]func(graph []byte){
@@ -64,7 +65,8 @@ func TestLargeGraphsAreCheckedWhileTheyAreInUse(t *testing.T) {
 				t.Errorf("%s: %s: %v", name, commit, err)
 			}
 		}
-		if used := snapshot.CommitGraph() != nil; used != (name == "sound") || strings.Contains(log.String(), "commit-graph") == used {
+		if used := snapshot.CommitGraph() != nil; used != (name == "sound") ||
+			strings.Contains(log.String(), "commit-graph") == used {
 			t.Errorf("%s: the graph is used: %v; %s", name, used, &log)
 		}
 		if err := snapshot.Close(); err != nil {

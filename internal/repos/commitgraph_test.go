@@ -24,7 +24,8 @@ func branchy(t testing.TB, dir string, seed uint64) *gittest.Repo {
 	random := rand.New(rand.NewPCG(seed, 3))
 	var in strings.Builder
 	for i := 1; i <= commits; i++ {
-		fmt.Fprintf(&in, "commit refs/heads/b%03d\nmark :%d\ncommitter A <a@example.com> %d +0000\ndata 1\nx\n", i, i, 1_700_000_000+random.IntN(60*i))
+		fmt.Fprintf(&in, "commit refs/heads/b%03d\nmark :%d\ncommitter A <a@example.com> %d +0000\ndata 1\nx\n", i, i,
+			1_700_000_000+random.IntN(60*i))
 		used := map[int]bool{}
 		for n := range 1 + max(0, random.IntN(5)-2) {
 			parent := i - 1 - random.IntN(6)
@@ -32,7 +33,8 @@ func branchy(t testing.TB, dir string, seed uint64) *gittest.Repo {
 				continue
 			}
 			used[parent] = true
-			fmt.Fprintf(&in, "%s :%d\n", map[bool]string{true: "from", false: "merge"}[n == 0 || len(used) == 1], parent)
+			fmt.Fprintf(&in, "%s :%d\n", map[bool]string{true: "from", false: "merge"}[n == 0 || len(used) == 1],
+				parent)
 		}
 		fmt.Fprintf(&in, "M 100644 inline f\ndata %d\n%d\n\n", len(fmt.Sprint(i)), i)
 	}
@@ -108,7 +110,8 @@ func TestCommitGraphsAreUsedWhileTheyAreSound(t *testing.T) {
 			r.WriteCommitGraph(2)
 			r.WriteFile(folder+"commit-graph-chain", []byte("../../../HEAD\n"))
 		}, 0, 1},
-		"endless chain": {func(r *gittest.Repo) { r.WriteFile(folder+"commit-graph-chain", make([]byte, 1<<20)) }, 0, 1},
+		"endless chain": {func(r *gittest.Repo) { r.WriteFile(folder+"commit-graph-chain", make([]byte, 1<<20)) }, 0,
+			1},
 		"shallow": {func(r *gittest.Repo) {
 			r.WriteCommitGraph(1)
 			r.WriteFile("shallow", []byte(r.Git("rev-parse", "b030")+"\n"))
@@ -116,7 +119,8 @@ func TestCommitGraphsAreUsedWhileTheyAreSound(t *testing.T) {
 		"link out of the root": {func(r *gittest.Repo) {
 			r.WriteCommitGraph(1)
 			outside := filepath.Join(t.TempDir(), "graph")
-			if err := errors.Join(os.Rename(filepath.Join(r.Dir, single), outside), os.Symlink(outside, filepath.Join(r.Dir, single))); err != nil {
+			if err := errors.Join(os.Rename(filepath.Join(r.Dir, single), outside),
+				os.Symlink(outside, filepath.Join(r.Dir, single))); err != nil {
 				t.Fatal(err)
 			}
 		}, 0, 0},
@@ -130,14 +134,16 @@ func TestCommitGraphsAreUsedWhileTheyAreSound(t *testing.T) {
 		for range 3 {
 			s := snapshot(t, catalogue, "repo")
 			graph := s.CommitGraph()
-			if graph != s.CommitGraph() || (graph == nil) != (c.commits == 0) || graph != nil && (graph.Len() < c.commits || graph.Len() > 60) {
+			if graph != s.CommitGraph() || (graph == nil) != (c.commits == 0) || graph != nil &&
+				(graph.Len() < c.commits || graph.Len() > 60) {
 				t.Errorf("%s: the graph is %v", name, graph != nil)
 			}
 			if _, err := s.Resolve(t.Context(), repo.Git("rev-parse", "b060")); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
 		}
-		if told := strings.Count(log.String(), "commit-graph"); (told > 0) != (c.told > 0) || told > 0 && strings.Count(log.String(), "\n") != c.told {
+		if told := strings.Count(log.String(), "commit-graph"); (told > 0) != (c.told > 0) || told > 0 &&
+			strings.Count(log.String(), "\n") != c.told {
 			t.Errorf("%s: the log says %s", name, &log)
 		}
 		// One that is written next is used by the next snapshot.
@@ -181,7 +187,8 @@ func TestAGraphThatLiesOfACommitIsDropped(t *testing.T) {
 		}
 	}
 	repo.WriteCommitGraph(1)
-	hidden := repo.Store("commit", "tree "+repo.Git("rev-parse", "b060^{tree}")+"\nparent "+repo.Git("rev-parse", "b060")+"\n"+
+	hidden := repo.Store("commit", "tree "+repo.Git("rev-parse", "b060^{tree}")+"\nparent "+
+		repo.Git("rev-parse", "b060")+"\n"+
 		"author A <a@b> 1 +0000\ncommitter A <a@b> 1 +0000\n\n")
 	tip := repo.Git("rev-parse", "b060")
 	served := repo.Git("rev-parse", "b060^")
@@ -189,7 +196,8 @@ func TestAGraphThatLiesOfACommitIsDropped(t *testing.T) {
 	for name, lie := range map[string]func(){
 		"tree": func() { repo.ChangeCommitGraph(served, gittest.GraphTree, strings.Repeat("12", 20)) },
 		"parent": func() {
-			repo.ChangeCommitGraph(served, gittest.GraphFirstParent, fmt.Sprintf("%08x", repo.CommitGraphPosition(oldest)))
+			repo.ChangeCommitGraph(served, gittest.GraphFirstParent,
+				fmt.Sprintf("%08x", repo.CommitGraphPosition(oldest)))
 		},
 		"date": func() { repo.ChangeCommitGraph(oldest, gittest.GraphDate, "0000000400000001") },
 	} {
@@ -230,7 +238,8 @@ func TestVerifyComparesCommitGraphs(t *testing.T) {
 	var log strings.Builder
 	catalogue := open(t, root, repos.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	catalogue.Verify(t.Context())
-	if text := log.String(); !strings.Contains(text, "repository=lying") || !strings.Contains(text, "damaged=1") || strings.Contains(text, "repository=sound") {
+	if text := log.String(); !strings.Contains(text, "repository=lying") || !strings.Contains(text, "damaged=1") ||
+		strings.Contains(text, "repository=sound") {
 		t.Errorf("the log says %s", text)
 	}
 	if snapshot(t, catalogue, "lying").CommitGraph() != nil || snapshot(t, catalogue, "sound").CommitGraph() == nil {
@@ -244,7 +253,8 @@ func TestReachableEndsWithItsContext(t *testing.T) {
 	repo := branchy(t, filepath.Join(root, "repo.git"), 4)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := snapshot(t, open(t, root, repos.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}), "repo").Resolve(ctx, repo.Git("rev-parse", "b001")); !errors.Is(err, context.Canceled) {
+	if _, err := snapshot(t, open(t, root, repos.Options{Logger: slog.New(slog.NewTextHandler(io.Discard, nil))}),
+		"repo").Resolve(ctx, repo.Git("rev-parse", "b001")); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
 }

@@ -33,7 +33,8 @@ func wantedIn(content string, wanted func(name []byte) bool) (list []named, err 
 // FuzzPackedRefs: only names that git allows come out, each from a line of its own,
 // and what is read is the same when it is written again.
 func FuzzPackedRefs(f *testing.F) {
-	f.Add("# pack-refs with: peeled fully-peeled sorted \n" + oneID + " refs/heads/main\n" + oneID + " refs/tags/v1\n^" + oneID + "\n")
+	f.Add("# pack-refs with: peeled fully-peeled sorted \n" + oneID + " refs/heads/main\n" + oneID +
+		" refs/tags/v1\n^" + oneID + "\n")
 	f.Fuzz(func(t *testing.T, content string) {
 		list, err := packedIn(content)
 		if err != nil && !errors.Is(err, ErrCorrupt) {
@@ -50,7 +51,8 @@ func FuzzPackedRefs(f *testing.F) {
 			if i < 4 && err == nil && (failure != nil || !slices.Equal(alone, same)) {
 				t.Fatalf("%q alone: %v, %v, not %v", n.name, alone, failure, same)
 			}
-			if !validRefName(n.name) || n.ref.symbolic != "" || n.ref.fault != nil || !strings.Contains(content, n.ref.id.String()+" "+n.name) {
+			if !validRefName(n.name) || n.ref.symbolic != "" || n.ref.fault != nil ||
+				!strings.Contains(content, n.ref.id.String()+" "+n.name) {
 				t.Fatalf("%q was read as %q", content, n.name)
 			}
 			_, _ = fmt.Fprintf(&again, "%v %s\n", n.ref.id, n.name)
@@ -79,7 +81,8 @@ func FuzzLooseRef(f *testing.F) {
 			if !ref.id.IsZero() || !strings.Contains(content, ref.symbolic) {
 				t.Fatalf("%+v", ref)
 			}
-		case ref.id.IsZero() || !strings.HasPrefix(strings.ToLower(content), ref.id.String()) || parseLoose(ref.id.String()+"\n") != ref:
+		case ref.id.IsZero() || !strings.HasPrefix(strings.ToLower(content), ref.id.String()) ||
+			parseLoose(ref.id.String()+"\n") != ref:
 			t.Fatalf("%q is %v", content, ref.id)
 		}
 	})
@@ -144,7 +147,8 @@ func FuzzTree(f *testing.F) {
 		seen := make(map[string]bool)
 		var again []byte
 		for _, e := range entries {
-			if seen[e.Name] || !filepath.IsLocal(e.Name) || strings.ContainsAny(e.Name, "/\x00") || strings.EqualFold(e.Name, ".git") {
+			if seen[e.Name] || !filepath.IsLocal(e.Name) || strings.ContainsAny(e.Name, "/\x00") ||
+				strings.EqualFold(e.Name, ".git") {
 				t.Fatalf("the name %q", e.Name)
 			}
 			seen[e.Name] = true
@@ -161,7 +165,8 @@ func FuzzTree(f *testing.F) {
 
 // FuzzCommit: what a commit leads to stands in it, and its parts agree.
 func FuzzCommit(f *testing.F) {
-	f.Add([]byte("tree " + oneID + "\nparent " + oneID + "\nauthor A <a@b> 1 +0100\ncommitter C <c@d> 2 -0500\nencoding ISO-8859-1\n\nsubject\n"))
+	f.Add([]byte("tree " + oneID + "\nparent " + oneID +
+		"\nauthor A <a@b> 1 +0100\ncommitter C <c@d> 2 -0500\nencoding ISO-8859-1\n\nsubject\n"))
 	f.Fuzz(func(t *testing.T, content []byte) {
 		links, err := ParseCommitLinks(ID{}, content)
 		if err != nil {
@@ -184,7 +189,8 @@ func FuzzCommit(f *testing.F) {
 		if !slices.Equal(commit.Parents, links.Parents) || commit.Tree != links.Tree || commit.Date != links.Date {
 			t.Fatalf("%+v and %+v", commit, links)
 		}
-		if utf8.Valid(content) && !bytes.Contains(content, []byte{0}) && text.Encoding == nil && text.Message != commit.Message {
+		if utf8.Valid(content) && !bytes.Contains(content, []byte{0}) && text.Encoding == nil &&
+			text.Message != commit.Message {
 			t.Fatalf("%q and %q", text.Message, commit.Message)
 		}
 		if year := commit.Committer.When().UTC().Year(); year < 1970 || year > 9999 {
@@ -247,7 +253,8 @@ func FuzzRevision(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if !strings.HasPrefix(revision, name) || strings.ContainsAny(name, "~^:") || len(steps) > len(revision)-len(name) {
+		if !strings.HasPrefix(revision, name) || strings.ContainsAny(name, "~^:") ||
+			len(steps) > len(revision)-len(name) {
 			t.Fatalf("%q is %q with %d steps", revision, name, len(steps))
 		}
 		for _, s := range steps {
@@ -268,7 +275,8 @@ func FuzzSubmoduleURL(f *testing.F) {
 			return
 		}
 		for _, name := range siblingNames(own, raw) {
-			if !filepath.IsLocal(name) || strings.Contains(name, "//") || filepath.ToSlash(filepath.Clean(name)) != name {
+			if !filepath.IsLocal(name) || strings.Contains(name, "//") ||
+				filepath.ToSlash(filepath.Clean(name)) != name {
 				t.Fatalf("%q from %q is %q", raw, own, name)
 			}
 		}

@@ -102,7 +102,8 @@ func TestDamagedLFSObjectIsNeverWhole(t *testing.T) {
 				}
 				got, err := read(object)
 				if !errors.Is(err, repos.ErrCorrupt) || object.Size() > 0 && int64(len(got)) >= object.Size() {
-					t.Errorf("%s, after opening %v, %s: %d bytes of %d, %v", name, late, how, len(got), object.Size(), err)
+					t.Errorf("%s, after opening %v, %s: %d bytes of %d, %v", name, late, how, len(got), object.Size(),
+						err)
 				}
 				if err != nil && strings.Contains(err.Error(), repo.Dir) {
 					t.Errorf("the error names a path: %v", err)
@@ -131,7 +132,8 @@ func TestLFSObjectIsNotFollowedOut(t *testing.T) {
 	content := []byte("content")
 	oid, name := lfsName(content)
 	outside := filepath.Join(t.TempDir(), "lfs")
-	if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(outside, name)), 0o700), os.WriteFile(filepath.Join(outside, name), content, 0o600)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(filepath.Join(outside, name)), 0o700),
+		os.WriteFile(filepath.Join(outside, name), content, 0o600)); err != nil {
 		t.Fatal(err)
 	}
 	folder := filepath.Join(repo.Dir, "lfs")
@@ -164,7 +166,8 @@ func TestLFSObjectRefusesOtherNames(t *testing.T) {
 	s := open()
 	oid, name := lfsName([]byte("content"))
 	repo.WriteFile(name, []byte("content"))
-	for _, bad := range []string{"", oid[1:], oid + "0", strings.ToUpper(oid), "../" + oid[3:], strings.Repeat("/", 64), "sha256:" + oid[7:]} {
+	for _, bad := range []string{"", oid[1:], oid + "0", strings.ToUpper(oid), "../" + oid[3:], strings.Repeat("/", 64),
+		"sha256:" + oid[7:]} {
 		if _, err := s.LFSObject(bad); !errors.Is(err, repos.ErrNotFound) {
 			t.Errorf("%q: %v", bad, err)
 		}

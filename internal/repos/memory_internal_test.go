@@ -103,7 +103,8 @@ func TestAWalkIsMadeOnce(t *testing.T) {
 		id    ID
 		found bool
 		most  int
-	}{{idOf(10), true, 10 + stepsAtOnce}, {idOf(1 << 40), false, 5001}, {idOf(1 << 41), false, 5001}, {idOf(4999), true, 5001}} {
+	}{{idOf(10), true, 10 + stepsAtOnce}, {idOf(1 << 40), false, 5001}, {idOf(1 << 41), false, 5001}, {idOf(4999), true,
+		5001}} {
 		found, err := r.among(t.Context(), []ID{want.id}, parents)
 		if err != nil || (len(found) == 1) != want.found || reads > want.most {
 			t.Errorf("%v: %v, %v after %d commits", want, found, err, reads)

@@ -44,7 +44,8 @@ func compareNotes(t *testing.T, s *repos.Snapshot, notes string, ids []string) {
 			t.Fatal(err)
 		}
 		note, err := s.Note(notes, id)
-		if i == 0 && !errors.Is(err, repos.ErrNotFound) || i > 0 && (err != nil || string(note) != "note of "+hex+"\n") {
+		if i == 0 && !errors.Is(err, repos.ErrNotFound) || i > 0 && (err != nil || string(note) != "note of "+hex+
+			"\n") {
 			t.Errorf("note %d of %d: %q, %v", i, len(ids), note, err)
 		}
 	}

@@ -24,10 +24,12 @@ func manyRefs(t *testing.T, dir string) (*gittest.Repo, int) {
 	var script bytes.Buffer
 	for i := range commits {
 		letter := string(rune('a' + i))
-		fmt.Fprintf(&script, "commit refs/heads/b/%s\nmark :%d\ncommitter A <a@b> %d +0000\ndata 2\n%s\n", letter, i+1, 1_700_000_000+i, letter)
+		fmt.Fprintf(&script, "commit refs/heads/b/%s\nmark :%d\ncommitter A <a@b> %d +0000\ndata 2\n%s\n", letter, i+1,
+			1_700_000_000+i, letter)
 		script.WriteString(gittest.FastImport(gittest.Regular("a", letter)))
 		fmt.Fprintf(&script, "reset refs/tags/light-%s\nfrom :%d\n\n", letter, i+1)
-		fmt.Fprintf(&script, "tag annotated-%s\nfrom :%d\ntagger A <a@b> 1700000000 +0000\ndata 2\n%s\n", letter, i+1, letter)
+		fmt.Fprintf(&script, "tag annotated-%s\nfrom :%d\ntagger A <a@b> 1700000000 +0000\ndata 2\n%s\n", letter, i+1,
+			letter)
 	}
 	repo.GitInput(script.Bytes(), "fast-import", "--quiet")
 	repo.SetRef("HEAD", "ref: refs/heads/b/a")
@@ -193,7 +195,8 @@ func TestDamagedRefsAreLoggedOnce(t *testing.T) {
 func TestLooseRefsAreReadAsGitReadsThem(t *testing.T) {
 	repo, snap := one(t, repos.Options{})
 	id := repo.Commit("main", gittest.Regular("a", "1"))
-	for i, content := range []string{id, id + "\r\n", id + " words\n", id + "\tx", strings.ToUpper(id) + "\n", "ref: refs/heads/main\n", "ref:refs/heads/main"} {
+	for i, content := range []string{id, id + "\r\n", id + " words\n", id + "\tx", strings.ToUpper(id) + "\n",
+		"ref: refs/heads/main\n", "ref:refs/heads/main"} {
 		name := "refs/heads/odd-" + string(rune('a'+i))
 		repo.WriteFile(name, []byte(content))
 		want := repo.Git("rev-parse", name)
@@ -207,7 +210,8 @@ func TestLooseRefsAreReadAsGitReadsThem(t *testing.T) {
 // repositories do not feel it. Where it waits for a writer the test never ends.
 func TestNamedPipesAreNotWaitedFor(t *testing.T) {
 	for _, file := range []string{
-		"packed-refs", "description", "info/attributes", "shallow", "config", "HEAD", "refs/heads/main", "refs/heads/pipe",
+		"packed-refs", "description", "info/attributes", "shallow", "config", "HEAD", "refs/heads/main",
+		"refs/heads/pipe",
 		"objects/info/alternates", "objects/pack/multi-pack-index", "info/grafts",
 	} {
 		root := t.TempDir()
@@ -240,7 +244,8 @@ func TestNamedPipesAreNotWaitedFor(t *testing.T) {
 			_, headErr := s.Resolve(t.Context(), "HEAD")
 			_, shallowErr := s.Shallow()
 			_, attributesErr := s.InfoAttributes()
-			failed := map[string]error{"packed-refs": errors.Join(tipsErr, refsErr), "refs/heads/main": headErr, "HEAD": headErr, "shallow": shallowErr, "info/attributes": attributesErr}
+			failed := map[string]error{"packed-refs": errors.Join(tipsErr, refsErr), "refs/heads/main": headErr,
+				"HEAD": headErr, "shallow": shallowErr, "info/attributes": attributesErr}
 			if err, expected := failed[file]; expected && !errors.Is(err, repos.ErrCorrupt) {
 				t.Errorf("%s: %v, want damage", file, err)
 			}
@@ -248,7 +253,8 @@ func TestNamedPipesAreNotWaitedFor(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if head, err := snapshot(t, catalogue, "sound").Resolve(t.Context(), "HEAD"); err != nil || head.ID.String() != want {
+		if head, err := snapshot(t, catalogue, "sound").Resolve(t.Context(), "HEAD"); err != nil ||
+			head.ID.String() != want {
 			t.Errorf("%s: the other repository: %v, %v", file, head.ID, err)
 		}
 	}
@@ -259,11 +265,13 @@ func TestHiddenRefsAreNotServed(t *testing.T) {
 	repo := gittest.At(t, filepath.Join(root, "repo.git"))
 	secret := repo.Commit("hidden/secret", gittest.Regular("a", "secret"))
 	repo.Commit("main", gittest.Regular("a", "1"))
-	for _, name := range []string{"refs/pull/1/head", "refs/pull/2/head", "refs/pulled", "refs/heads/hidden/shown", "refs/changes/1", "refs/stash"} {
+	for _, name := range []string{"refs/pull/1/head", "refs/pull/2/head", "refs/pulled", "refs/heads/hidden/shown",
+		"refs/changes/1", "refs/stash"} {
 		repo.Git("update-ref", name, "main")
 	}
 	repo.Git("symbolic-ref", "refs/heads/alias", "refs/heads/hidden/secret")
-	for _, set := range [][2]string{{"transfer.hideRefs", "refs/pull/"}, {"transfer.hideRefs", "!refs/pull/2"}, {"uploadpack.hideRefs", "refs/heads/hidden"}, {"receive.hideRefs", "refs/heads/main"}} {
+	for _, set := range [][2]string{{"transfer.hideRefs", "refs/pull/"}, {"transfer.hideRefs", "!refs/pull/2"},
+		{"uploadpack.hideRefs", "refs/heads/hidden"}, {"receive.hideRefs", "refs/heads/main"}} {
 		repo.Git("config", "--add", set[0], set[1])
 	}
 	served := func(options repos.Options) string {
@@ -309,7 +317,8 @@ func TestHiddenRefsAreNotServed(t *testing.T) {
 		}
 	}
 	only := snapshot(t, open(t, root, repos.Options{ServeRefs: []string{"refs/pulled"}}), "repo")
-	for revision, found := range map[string]bool{"main": false, "HEAD": false, "refs/changes/1": false, "refs/pulled": true} {
+	for revision, found := range map[string]bool{"main": false, "HEAD": false, "refs/changes/1": false,
+		"refs/pulled": true} {
 		if _, err := only.Resolve(t.Context(), revision); found != (err == nil) {
 			t.Errorf("refs/pulled alone: Resolve(%q): %v", revision, err)
 		}
@@ -329,7 +338,8 @@ func TestHiddenRefsAreNotServed(t *testing.T) {
 
 func TestHEADOfABranchThatIsMissingIsNoEmptyRepository(t *testing.T) {
 	repo, snap := one(t, repos.Options{})
-	if _, err := snap().Resolve(t.Context(), "HEAD"); !errors.Is(err, repos.ErrEmpty) || errors.Is(err, repos.ErrUnborn) {
+	if _, err := snap().Resolve(t.Context(), "HEAD"); !errors.Is(err, repos.ErrEmpty) ||
+		errors.Is(err, repos.ErrUnborn) {
 		t.Errorf("no ref: %v", err)
 	}
 	repo.Commit("other", gittest.Regular("a", "1"))

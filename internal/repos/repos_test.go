@@ -72,7 +72,8 @@ func readAll(t *testing.T, s *repos.Snapshot, id repos.ID) string {
 func TestCatalogueFindsNestedRepositoriesAndFollowsNothingOut(t *testing.T) {
 	root, outside := t.TempDir(), t.TempDir()
 	gittest.At(t, filepath.Join(outside, "secret.git"))
-	for _, dir := range []string{"a.git", "deep/er/still/b.git", "working/.git", "plain-name", "bad name.git", "-dash.git"} {
+	for _, dir := range []string{"a.git", "deep/er/still/b.git", "working/.git", "plain-name", "bad name.git",
+		"-dash.git"} {
 		gittest.At(t, filepath.Join(root, dir))
 	}
 	gittest.At(t, filepath.Join(root, "a.git", "modules", "inner.git"))
@@ -87,7 +88,8 @@ func TestCatalogueFindsNestedRepositoriesAndFollowsNothingOut(t *testing.T) {
 	if got := strings.Join(catalogue.Names(), " "); got != want {
 		t.Errorf("names %q, want %q", got, want)
 	}
-	for _, name := range []string{"link", "folder/secret", "../" + filepath.Base(outside) + "/secret", "a.git.git", "a/modules/inner", "", ".", "/a", "a/"} {
+	for _, name := range []string{"link", "folder/secret", "../" + filepath.Base(outside) + "/secret", "a.git.git",
+		"a/modules/inner", "", ".", "/a", "a/"} {
 		if _, err := catalogue.Get(name); !errors.Is(err, repos.ErrNotFound) {
 			t.Errorf("Get(%q): %v, want not found", name, err)
 		}
@@ -123,7 +125,8 @@ func TestPageIsStableWhileRepositoriesComeAndGo(t *testing.T) {
 		want  string
 		more  bool
 	}{
-		{"", 2, "a b", true}, {"b", 2, "c d", false}, {"bb", 1, "c", true}, {"d", 5, "", false}, {"", 9, "a b c d", false},
+		{"", 2, "a b", true}, {"b", 2, "c d", false}, {"bb", 1, "c", true}, {"d", 5, "", false},
+		{"", 9, "a b c d", false},
 	} {
 		names, more := catalogue.Page(c.after, c.limit)
 		if got := strings.Join(names, " "); got != c.want || more != c.more {
@@ -145,7 +148,8 @@ func TestATagOfAFolderHasNoCommit(t *testing.T) {
 		if err != nil || !ref.Commit.IsZero() || ref.Target.IsZero() {
 			t.Errorf("packed %v: %+v, %v", pack, ref, err)
 		}
-		if _, err := snap().Resolve(t.Context(), "folder"); !errors.Is(err, repos.ErrNotFound) || errors.Is(err, repos.ErrCorrupt) {
+		if _, err := snap().Resolve(t.Context(), "folder"); !errors.Is(err, repos.ErrNotFound) ||
+			errors.Is(err, repos.ErrCorrupt) {
 			t.Errorf("packed %v: %v", pack, err)
 		}
 	}
@@ -162,8 +166,10 @@ func TestResolveAgreesWithGit(t *testing.T) {
 	repo.Git("tag", "both", first)
 	repo.Git("branch", "both", second)
 	revisions := []string{
-		"HEAD", "main", "refs/heads/main", "feature/x", "refs/heads/feature/x", "light", "v1.0", "refs/tags/v1.0", "v1.0-again",
-		"both", first, second, first[:7], repo.Git("rev-parse", "v1.0"), "v1.0-1-g" + second[:9], "any-name-g" + first[:4],
+		"HEAD", "main", "refs/heads/main", "feature/x", "refs/heads/feature/x", "light", "v1.0", "refs/tags/v1.0",
+		"v1.0-again",
+		"both", first, second, first[:7], repo.Git("rev-parse", "v1.0"), "v1.0-1-g" + second[:9], "any-name-g" +
+			first[:4],
 	}
 	for _, pack := range []bool{false, true} {
 		if pack {
@@ -186,17 +192,23 @@ func TestResolveRefusesHostileAndUnknownRevisions(t *testing.T) {
 	repo.Commit("main", gittest.Regular("a", "1"))
 	s := snap()
 	for _, revision := range []string{
-		"", "-h", "--output=/x", "--upload-pack=x", "HEAD^", "HEAD~1", "HEAD~99999999999999999999", "HEAD^2", "HEAD^{blob}", "HEAD^{tag}", "HEAD^{", "HEAD^{x}", "~1", "^", "HEAD~x", "HEAD^{}x", "refs/heads/../../config",
-		"../config", "config", "x.lock", "refs/heads/main.lock", "refs/heads/", "refs/", "/main", "main/", "main\x00", "main\n", "mai",
-		"1234567890123456789012345678901234567890", "123", "12345", strings.Repeat("a", 64), strings.Repeat("A", 40), strings.Repeat("x/", 2000) + "y",
+		"", "-h", "--output=/x", "--upload-pack=x", "HEAD^", "HEAD~1", "HEAD~99999999999999999999", "HEAD^2",
+		"HEAD^{blob}", "HEAD^{tag}", "HEAD^{", "HEAD^{x}", "~1", "^", "HEAD~x", "HEAD^{}x",
+		"refs/heads/../../config",
+		"../config", "config", "x.lock", "refs/heads/main.lock", "refs/heads/", "refs/", "/main", "main/", "main\x00",
+		"main\n", "mai",
+		"1234567890123456789012345678901234567890", "123", "12345", strings.Repeat("a", 64), strings.Repeat("A", 40),
+		strings.Repeat("x/", 2000) + "y",
 	} {
 		if _, err := s.Resolve(t.Context(), revision); !errors.Is(err, repos.ErrNotFound) {
 			t.Errorf("Resolve(%.40q): %v, want not found", revision, err)
 		}
 	}
-	for _, revision := range []string{"@{-1}", "HEAD@{1}", "@{upstream}", "main@{yesterday}", "HEAD^{/x}", ":/text", "HEAD:a", "a..b", "main..", "a...b", "HEAD^@", "HEAD^!", "HEAD^-1"} {
+	for _, revision := range []string{"@{-1}", "HEAD@{1}", "@{upstream}", "main@{yesterday}", "HEAD^{/x}", ":/text",
+		"HEAD:a", "a..b", "main..", "a...b", "HEAD^@", "HEAD^!", "HEAD^-1"} {
 		var syntax *repos.RevisionError
-		if _, err := s.Resolve(t.Context(), revision); !errors.As(err, &syntax) || strings.Contains(err.Error(), revision) {
+		if _, err := s.Resolve(t.Context(), revision); !errors.As(err, &syntax) ||
+			strings.Contains(err.Error(), revision) {
 			t.Errorf("Resolve(%.40q): %v, want a refusal of its form", revision, err)
 		}
 	}
@@ -338,7 +350,8 @@ func TestAlternatesInsideTheRootOnly(t *testing.T) {
 	} {
 		borrower := gittest.At(t, filepath.Join(root, name+".git"))
 		file := filepath.Join(borrower.Dir, "objects", "info", "alternates")
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755), os.WriteFile(file, []byte("# borrowed\n"+c.alternate+"\n"), 0o644)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o755),
+			os.WriteFile(file, []byte("# borrowed\n"+c.alternate+"\n"), 0o644)); err != nil {
 			t.Fatal(err)
 		}
 		if err := os.WriteFile(filepath.Join(borrower.Dir, "refs/heads/main"), []byte(id+"\n"), 0o644); err != nil {

@@ -22,8 +22,10 @@ func tangled(t *testing.T, repo *gittest.Repo) (names []string) {
 	merge := repo.Git("commit-tree", "-p", ids[5], "-p", side, "-p", ids[2], "-m", "octopus", tree)
 	top := repo.Git("commit-tree", "-p", merge, "-p", side, "-m", "top", tree)
 	for name, id := range map[string]string{
-		"refs/heads/main": top, "refs/heads/heads/main": ids[1], "refs/heads/both": ids[0], "refs/tags/both": ids[3], "refs/tags/light": ids[4],
-		"refs/remotes/origin/main": ids[2], "refs/heads/origin/main": side, "refs/remotes/far/topic": merge, "refs/pull/7/head": merge, "refs/top": top,
+		"refs/heads/main": top, "refs/heads/heads/main": ids[1], "refs/heads/both": ids[0], "refs/tags/both": ids[3],
+		"refs/tags/light":          ids[4],
+		"refs/remotes/origin/main": ids[2], "refs/heads/origin/main": side, "refs/remotes/far/topic": merge,
+		"refs/pull/7/head": merge, "refs/top": top,
 		"refs/heads/feature/x": merge, "refs/tags/tags/light": ids[0], "refs/heads/v1": side, "refs/heads/a@b": merge,
 	} {
 		repo.Git("update-ref", name, id)
@@ -36,9 +38,12 @@ func tangled(t *testing.T, repo *gittest.Repo) (names []string) {
 	repo.Git("tag", "blob", repo.Git("rev-parse", "main:a"))
 	tag := repo.Git("rev-parse", "v1")
 	return []string{
-		"HEAD", "@", "main", "heads/main", "refs/heads/main", "heads/heads/main", "both", "tags/both", "heads/both", "light", "tags/light", "origin/main", "origin",
-		"remotes/origin/main", "remotes/origin", "far/topic", "far", "pull/7/head", "pull/7", "top", "feature/x", "v1", "tags/v1", "heads/v1", "v1-again", "folder", "file", "blob",
-		"a@b", "nothing", "refs/tags", top, strings.ToUpper(top), top[:9], strings.ToUpper(top[:9]), tag, strings.ToUpper(tag), "v1-1-g" + top[:8], "x-g" + strings.ToUpper(top[:8]),
+		"HEAD", "@", "main", "heads/main", "refs/heads/main", "heads/heads/main", "both", "tags/both", "heads/both",
+		"light", "tags/light", "origin/main", "origin",
+		"remotes/origin/main", "remotes/origin", "far/topic", "far", "pull/7/head", "pull/7", "top", "feature/x", "v1",
+		"tags/v1", "heads/v1", "v1-again", "folder", "file", "blob",
+		"a@b", "nothing", "refs/tags", top, strings.ToUpper(top), top[:9], strings.ToUpper(top[:9]), tag,
+		strings.ToUpper(tag), "v1-1-g" + top[:8], "x-g" + strings.ToUpper(top[:8]),
 		merge, strings.Repeat("f", 40), ids[0],
 	}
 }
@@ -48,8 +53,10 @@ func TestRevisionsAreThoseOfGit(t *testing.T) {
 	repo, snap := one(t, repos.Options{})
 	names := tangled(t, repo)
 	suffixes := []string{
-		"", "~", "~0", "~1", "~2", "~3", "~7", "~8", "~100", "^", "^0", "^1", "^2", "^3", "^4", "^^", "^^^", "~~", "^2~1", "^2^", "~1^2", "~1^3~2", "^1^2", "^{}", "^{commit}", "^{tree}", "^{tag}",
-		"^{object}", "^{blob}", "^{}~1", "^{commit}^2", "^0~0^0", "~1~1~1", "^{tree}^{tree}", "^{tree}~1", "^{}^{}^{commit}", "~01", "^02", "^{nothing}", "~1x", "^{tag}^{commit}~2",
+		"", "~", "~0", "~1", "~2", "~3", "~7", "~8", "~100", "^", "^0", "^1", "^2", "^3", "^4", "^^", "^^^", "~~",
+		"^2~1", "^2^", "~1^2", "~1^3~2", "^1^2", "^{}", "^{commit}", "^{tree}", "^{tag}",
+		"^{object}", "^{blob}", "^{}~1", "^{commit}^2", "^0~0^0", "~1~1~1", "^{tree}^{tree}", "^{tree}~1",
+		"^{}^{}^{commit}", "~01", "^02", "^{nothing}", "~1x", "^{tag}^{commit}~2",
 	}
 	var revisions []string
 	for _, name := range names {
@@ -63,7 +70,8 @@ func TestRevisionsAreThoseOfGit(t *testing.T) {
 			repo.Git("repack", "-adq")
 		}
 		// What git cannot find it repeats, with "missing".
-		answers := strings.Split(repo.GitInput([]byte(strings.Join(revisions, "\n")+"\n"), "cat-file", "--batch-check=%(objectname) %(objecttype)"), "\n")
+		answers := strings.Split(repo.GitInput([]byte(strings.Join(revisions, "\n")+"\n"), "cat-file",
+			"--batch-check=%(objectname) %(objecttype)"), "\n")
 		if len(answers) != len(revisions) {
 			t.Fatalf("%d answers to %d revisions", len(answers), len(revisions))
 		}

@@ -13,7 +13,8 @@ import (
 
 func TestSiblingIsTheRepositoryThatAnURLMeans(t *testing.T) {
 	root := t.TempDir()
-	for _, name := range []string{"group/main", "group/lib", "lib", "example.com/group/lib", "deep/group/sub/lib", "sub/lib", "group/main/inside", "group/ünï", "group/with.git.inside"} {
+	for _, name := range []string{"group/main", "group/lib", "lib", "example.com/group/lib", "deep/group/sub/lib",
+		"sub/lib", "group/main/inside", "group/ünï", "group/with.git.inside"} {
 		gittest.At(t, filepath.Join(root, name+".git"))
 	}
 	catalogue := open(t, root, repos.Options{})
@@ -99,19 +100,24 @@ func TestParseSubmodules(t *testing.T) {
 		content string
 		want    map[string]string
 	}{
-		"two":             {"[submodule \"a\"]\n\tpath = libs/a\n\turl = ../a.git\n[submodule \"b\"]\n\tpath = b\n\turl = \"https://x/y z\"\n", map[string]string{"libs/a": "../a.git", "b": "https://x/y z"}},
-		"other keys":      {"[submodule \"a\"]\npath=a\nurl=u\nbranch=main\nupdate=none\n[core]\nx=y\n", map[string]string{"a": "u"}},
-		"final slash":     {"[submodule \"a\"]\npath=a/\nurl=u\n", map[string]string{"a": "u"}},
-		"last wins":       {"[submodule \"a\"]\npath=a\nurl=u\nurl=v\n", map[string]string{"a": "v"}},
-		"same path":       {"[submodule \"a\"]\npath=a\nurl=u\n[submodule \"b\"]\npath=a\nurl=v\n[submodule \"c\"]\npath=c\nurl=w\n", map[string]string{"c": "w"}},
-		"no url":          {"[submodule \"a\"]\npath=a\n", map[string]string{}},
-		"no path":         {"[submodule \"a\"]\nurl=u\n", map[string]string{}},
-		"path out":        {"[submodule \"a\"]\npath=../a\nurl=u\n", map[string]string{}},
-		"name out":        {"[submodule \"../a\"]\npath=a\nurl=u\n", map[string]string{}},
-		"options":         {"[submodule \"a\"]\npath=a\nurl=-u\n[submodule \"b\"]\npath=-b\nurl=u\n", map[string]string{}},
-		"empty":           {"", map[string]string{}},
-		"malformed":       {"[submodule \"a\"\npath=a\nurl=u\n", nil},
-		"as git reads":    {"\ufeff# f\xfcr\n[submodule \"a.b\"] path = a\\\n/b\r\nURL = \"u\" # x\n", map[string]string{"a/b": "u"}},
+		"two": {
+			"[submodule \"a\"]\n\tpath = libs/a\n\turl = ../a.git\n[submodule \"b\"]\n\tpath = b\n\turl = \"https://x/y z\"\n", map[string]string{"libs/a": "../a.git", "b": "https://x/y z"}},
+		"other keys": {"[submodule \"a\"]\npath=a\nurl=u\nbranch=main\nupdate=none\n[core]\nx=y\n",
+			map[string]string{"a": "u"}},
+		"final slash": {"[submodule \"a\"]\npath=a/\nurl=u\n", map[string]string{"a": "u"}},
+		"last wins":   {"[submodule \"a\"]\npath=a\nurl=u\nurl=v\n", map[string]string{"a": "v"}},
+		"same path": {"[submodule \"a\"]\npath=a\nurl=u\n[submodule \"b\"]\npath=a\nurl=v\n[submodule \"c\"]\npath=c\nurl=w\n",
+			map[string]string{"c": "w"}},
+		"no url":   {"[submodule \"a\"]\npath=a\n", map[string]string{}},
+		"no path":  {"[submodule \"a\"]\nurl=u\n", map[string]string{}},
+		"path out": {"[submodule \"a\"]\npath=../a\nurl=u\n", map[string]string{}},
+		"name out": {"[submodule \"../a\"]\npath=a\nurl=u\n", map[string]string{}},
+		"options": {"[submodule \"a\"]\npath=a\nurl=-u\n[submodule \"b\"]\npath=-b\nurl=u\n",
+			map[string]string{}},
+		"empty":     {"", map[string]string{}},
+		"malformed": {"[submodule \"a\"\npath=a\nurl=u\n", nil},
+		"as git reads": {"\ufeff# f\xfcr\n[submodule \"a.b\"] path = a\\\n/b\r\nURL = \"u\" # x\n",
+			map[string]string{"a/b": "u"}},
 		"beyond the size": {"[submodule \"a\"]\npath=a\nurl=u\n" + strings.Repeat("#", repos.MaxSubmodulesBytes), nil},
 	} {
 		if got := repos.ParseSubmodules([]byte(c.content)); !maps.Equal(got, c.want) {

@@ -69,7 +69,8 @@ func TestTipsAreThoseOfGit(t *testing.T) {
 			t.Errorf("%s: %q, want %q", step.name, got, want)
 		}
 		checked += len(want)
-		if branch := strings.TrimPrefix(repo.Git("symbolic-ref", "HEAD"), "refs/heads/"); tips.DefaultBranch() != branch {
+		if branch := strings.TrimPrefix(repo.Git("symbolic-ref", "HEAD"),
+			"refs/heads/"); tips.DefaultBranch() != branch {
 			t.Errorf("%s: default branch %q, want %q", step.name, tips.DefaultBranch(), branch)
 		}
 		if before, seen := states[tips.State()]; seen == step.moved {

@@ -44,10 +44,12 @@ func TestTreesWithANameTwiceAreRefused(t *testing.T) {
 	for range 600 {
 		var entries [][2]string
 		for range 1 + random.IntN(5) {
-			entries = append(entries, [2]string{[]string{"100644", "40000", "120000"}[random.IntN(3)], names[random.IntN(len(names))]})
+			entries = append(entries, [2]string{[]string{"100644", "40000", "120000"}[random.IntN(3)],
+				names[random.IntN(len(names))]})
 		}
 		if random.IntN(4) > 0 {
-			slices.SortStableFunc(entries, func(a, b [2]string) int { return strings.Compare(orderKey(a), orderKey(b)) })
+			slices.SortStableFunc(entries,
+				func(a, b [2]string) int { return strings.Compare(orderKey(a), orderKey(b)) })
 		}
 		seen, twice := make(map[string]bool), false
 		for _, e := range entries {
@@ -116,7 +118,8 @@ func TestTreePagesAreTheTree(t *testing.T) {
 		after, more := "", true
 		for more {
 			var page []repos.TreeEntry
-			if page, more, err = s.TreePage(head.Tree, after, limit); err != nil || len(page) > limit || len(page) == 0 {
+			if page, more, err = s.TreePage(head.Tree, after, limit); err != nil || len(page) > limit ||
+				len(page) == 0 {
 				t.Fatalf("%d after %q: %v, %v", limit, after, page, err)
 			}
 			got, after = append(got, page...), page[len(page)-1].Name

@@ -81,7 +81,10 @@ func TestWalkEndsWithTheErrorOfAFolder(t *testing.T) {
 	wrong := errors.New("wrong")
 	entries := []repos.TreeEntry{{Name: "a", Mode: repos.ModeDir}, {Name: "b", Mode: repos.ModeRegular}}
 	var got []string
-	for e, err := range repos.WalkTree("", entries, func(repos.WalkedEntry) ([]repos.TreeEntry, error) { return nil, wrong }) {
+	for e, err := range repos.WalkTree("", entries, func(repos.WalkedEntry) ([]repos.TreeEntry, error) {
+		return nil,
+			wrong
+	}) {
 		got = append(got, fmt.Sprint(e.Name, err))
 	}
 	if want := []string{"a<nil>", "wrong"}; !slices.Equal(got, want) {

@@ -40,7 +40,8 @@ func TestVerifyNamesDamagedRepositoriesOnly(t *testing.T) {
 	var log bytes.Buffer
 	catalogue := open(t, root, repos.Options{Logger: slog.New(slog.NewTextHandler(&log, nil))})
 	catalogue.Verify(t.Context())
-	if text := log.String(); strings.Count(text, "run git fsck") != 1 || !strings.Contains(text, "repository=damaged") || !strings.Contains(text, "damaged=1") {
+	if text := log.String(); strings.Count(text, "run git fsck") != 1 ||
+		!strings.Contains(text, "repository=damaged") || !strings.Contains(text, "damaged=1") {
 		t.Errorf("the log says %s", text)
 	}
 }

@@ -37,7 +37,8 @@ func TestAViewHasWhatItsVisitorMayKnowOf(t *testing.T) {
 	}
 	catalogue := open(t, root, repos.Options{Visible: visibleTo})
 	everything := []string{"a", "a/b", "c", "c/d", "e", "odd.git"}
-	if all := catalogue.For(t.Context()); !slices.Equal(all.Names(), everything) || !slices.Equal(catalogue.Names(), everything) {
+	if all := catalogue.For(t.Context()); !slices.Equal(all.Names(), everything) ||
+		!slices.Equal(catalogue.Names(), everything) {
 		t.Errorf("all are %q", all.Names())
 	}
 	seen := []string{"a/b", "c", "e", "odd"}
@@ -45,7 +46,8 @@ func TestAViewHasWhatItsVisitorMayKnowOf(t *testing.T) {
 	if got := view.Names(); !slices.Equal(got, []string{"a/b", "c", "e"}) {
 		t.Errorf("names %q", got)
 	}
-	for after, want := range map[string]string{"": "a/b c +", "a": "a/b c +", "a/b": "c e", "b": "c e", "c/d": "e", "e": ""} {
+	for after, want := range map[string]string{"": "a/b c +", "a": "a/b c +", "a/b": "c e", "b": "c e", "c/d": "e",
+		"e": ""} {
 		names, more := view.Page(after, 2)
 		if more {
 			names = append(names, "+")
@@ -55,10 +57,13 @@ func TestAViewHasWhatItsVisitorMayKnowOf(t *testing.T) {
 		}
 	}
 	for path, want := range map[string]string{
-		"a": "", "a/b": "a/b ", "a/b/c": "a/b /c", "a.git": "", "a/b.git/x": "a/b /x", "c/d": "c /d", "c/d/x": "c /d/x", "c.git": "c ",
-		"e": "e ", "odd.git": "", "odd": "", "ab": "", "": "", strings.Repeat("c/", 2000): "c /" + strings.Repeat("c/", 1999),
+		"a": "", "a/b": "a/b ", "a/b/c": "a/b /c", "a.git": "", "a/b.git/x": "a/b /x", "c/d": "c /d", "c/d/x": "c /d/x",
+		"c.git": "c ",
+		"e":     "e ", "odd.git": "", "odd": "", "ab": "", "": "", strings.Repeat("c/", 2000): "c /" +
+			strings.Repeat("c/", 1999),
 	} {
-		for way, find := range map[string]func(string) (*repos.Repository, string, error){"longest": view.Longest, "known": view.LongestKnown} {
+		for way, find := range map[string]func(string) (*repos.Repository, string, error){"longest": view.Longest,
+			"known": view.LongestKnown} {
 			r, rest, err := find(path)
 			got := ""
 			if err == nil {
@@ -131,7 +136,8 @@ func TestForbiddenTakesTheWayOfUnknown(t *testing.T) {
 		}
 	}
 	// One that came meanwhile is found by the walk, and only by who may know of it.
-	if err := os.Rename(filepath.Join(root, "group", "open.git"), filepath.Join(root, "group", "late.git")); err != nil {
+	if err := os.Rename(filepath.Join(root, "group", "open.git"),
+		filepath.Join(root, "group", "late.git")); err != nil {
 		t.Fatal(err)
 	}
 	catalogue.Forget(time.Hour)

@@ -24,7 +24,8 @@ func TestStagesAreKeptForWhoWantsThem(t *testing.T) { //nolint:paralleltest // i
 	var names []string
 	for _, stage := range account.Stages() {
 		names = append(names, stage.Name)
-		if moment := stage.End.IsZero(); moment != (stage.Name == "moment") || !moment && stage.End.Before(stage.Begin) {
+		if moment := stage.End.IsZero(); moment != (stage.Name == "moment") || !moment &&
+			stage.End.Before(stage.Begin) {
 			t.Errorf("%+v", stage)
 		}
 	}

@@ -36,7 +36,8 @@ func StaleMeta(repository *repos.Repository) map[string]any {
 
 // isPinned reports whether a resource is the same for ever: ids name it.
 func (r Resource) isPinned() bool {
-	return isID(r.Revision) && (r.Options.Base == "" || isID(r.Options.Base)) && (r.Kind == Contents || r.Kind == Archive)
+	return isID(r.Revision) && (r.Options.Base == "" || isID(r.Options.Base)) &&
+		(r.Kind == Contents || r.Kind == Archive)
 }
 
 func isID(revision string) bool {

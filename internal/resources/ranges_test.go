@@ -67,7 +67,8 @@ func TestWriteRangeGivesExactlyThat(t *testing.T) {
 						want = want[:length]
 					}
 					var got bytes.Buffer
-					if err := c.WriteRange(t.Context(), &got, int64(offset), int64(length)); err != nil || !bytes.Equal(got.Bytes(), want) {
+					if err := c.WriteRange(t.Context(), &got, int64(offset), int64(length)); err != nil ||
+						!bytes.Equal(got.Bytes(), want) {
 						t.Fatalf("%d+%d in pieces of %d: %d bytes, %v", offset, length, piece, got.Len(), err)
 					}
 					cases++
@@ -96,8 +97,10 @@ func TestRangeBeyondTheEndOrTheDamageFails(t *testing.T) {
 		fail           int
 		want           error
 	}{
-		{100, 1, UnknownSize, -1, io.ErrUnexpectedEOF}, {99, 2, UnknownSize, -1, io.ErrUnexpectedEOF}, {101, -1, UnknownSize, -1, io.ErrUnexpectedEOF},
-		{0, -1, UnknownSize, 50, errBroken}, {49, 2, UnknownSize, 50, errBroken}, {60, 1, UnknownSize, 50, errBroken}, {50, -1, UnknownSize, 50, errBroken},
+		{100, 1, UnknownSize, -1, io.ErrUnexpectedEOF}, {99, 2, UnknownSize, -1, io.ErrUnexpectedEOF},
+		{101, -1, UnknownSize, -1, io.ErrUnexpectedEOF},
+		{0, -1, UnknownSize, 50, errBroken}, {49, 2, UnknownSize, 50, errBroken}, {60, 1, UnknownSize, 50, errBroken},
+		{50, -1, UnknownSize, 50, errBroken},
 		// The failure comes with the last byte, as that of a blob's id does.
 		{90, 10, 100, 100, errBroken}, {0, 49, UnknownSize, 50, nil}, {0, 50, 50, -1, errLonger},
 	} {

@@ -27,7 +27,8 @@ func siblings(t *testing.T, options repos.Options) (catalogue *repos.Catalogue, 
 	lib.Git("tag", "-a", "-m", "one", "v1", "main")
 	main := gittest.At(t, filepath.Join(root, "group", "main.git"))
 	head := main.Commit("main", gittest.Gitlink("lib", public), gittest.Gitlink("private", private),
-		gittest.Regular(".gitmodules", "[submodule \"lib\"]\npath=lib\nurl=../lib.git\n[submodule \"private\"]\npath=private\nurl=../lib.git\n"))
+		gittest.Regular(".gitmodules",
+			"[submodule \"lib\"]\npath=lib\nurl=../lib.git\n[submodule \"private\"]\npath=private\nurl=../lib.git\n"))
 	other := gittest.At(t, filepath.Join(root, "group", "sha256.git"))
 	other.Git("config", "core.repositoryFormatVersion", "1")
 	other.Git("config", "extensions.objectFormat", "sha256")
@@ -41,7 +42,8 @@ func siblings(t *testing.T, options repos.Options) (catalogue *repos.Catalogue, 
 		}
 	})
 	commits = make(map[string]repos.ID)
-	for name, id := range map[string]string{"head": head, "public": public, "private": private, "tag": lib.Git("rev-parse", "v1"), "tree": lib.Git("rev-parse", "main^{tree}")} {
+	for name, id := range map[string]string{"head": head, "public": public, "private": private,
+		"tag": lib.Git("rev-parse", "v1"), "tree": lib.Git("rev-parse", "main^{tree}")} {
 		if commits[name], err = repos.ParseID(id); err != nil {
 			t.Fatal(err)
 		}
@@ -131,11 +133,13 @@ func TestArchivesHaveTheirSubmodules(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"?submodules=all", "?lfs=all", "?lfs=content&lfs=content"} {
-		if _, err := server.Open(t.Context(), "repo://group/main/archive/main.tar"+bad); !errors.Is(err, archive.ErrOption) {
+		if _, err := server.Open(t.Context(), "repo://group/main/archive/main.tar"+bad); !errors.Is(err,
+			archive.ErrOption) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
-	if _, err := server.Open(t.Context(), "repo://group/main/archive/main.tar?submodules=content&path=lib/none"); !errors.Is(err, repos.ErrNotFound) {
+	if _, err := server.Open(t.Context(),
+		"repo://group/main/archive/main.tar?submodules=content&path=lib/none"); !errors.Is(err, repos.ErrNotFound) {
 		t.Error(err)
 	}
 }

@@ -222,7 +222,8 @@ func openCard(_ context.Context, s *repos.Snapshot, r Resource) (*Content, error
 		view.Empty = !errors.Is(err, repos.ErrUnborn)
 	default:
 		packed := Resource{Repository: r.Repository, Revision: head.Name}
-		if view.Head, view.Links, err = viewHead(s, head.Commit, Resource{Repository: r.Repository}, packed); err != nil {
+		if view.Head, view.Links, err = viewHead(s, head.Commit, Resource{Repository: r.Repository},
+			packed); err != nil {
 			return nil, err
 		}
 	}

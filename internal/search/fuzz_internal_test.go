@@ -9,7 +9,9 @@ import (
 // FuzzCursor: a cursor that is accepted means the same when it is written again, and
 // none is for another query.
 func FuzzCursor(f *testing.F) {
-	f.Add([]byte("\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x05helloREADME.md"))
+	f.Add(
+		[]byte(
+			"\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x02\x05helloREADME.md"))
 	f.Fuzz(func(t *testing.T, rest []byte) {
 		sum := [sumBytes]byte{1, 2, 3}
 		text := base64.RawURLEncoding.EncodeToString(append(append([]byte{cursorVersion}, sum[:]...), rest...))

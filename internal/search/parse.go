@@ -36,7 +36,8 @@ func Parse(text string, syntax Syntax) (Query, error) {
 			len(text), MaxQueryBytes)}
 	}
 	if !utf8.ValidString(text) {
-		return Query{}, &QueryError{Text: "the query is not UTF-8: write other bytes as \\x{…} in a regular expression"}
+		return Query{}, &QueryError{
+			Text: "the query is not UTF-8: write other bytes as \\x{…} in a regular expression"}
 	}
 	p := parser{text: text, syntax: syntax}
 	for p.skipSpace(); p.at < len(text); p.skipSpace() {

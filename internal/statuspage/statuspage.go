@@ -142,7 +142,8 @@ func list(all []string, query url.Values) listing {
 	found := all
 	if words := strings.Fields(strings.ToLower(l.Search)); len(words) > 0 {
 		found = slices.DeleteFunc(slices.Clone(all), func(name string) bool {
-			return slices.ContainsFunc(words, func(word string) bool { return !strings.Contains(strings.ToLower(name), word) })
+			return slices.ContainsFunc(words,
+				func(word string) bool { return !strings.Contains(strings.ToLower(name), word) })
 		})
 	}
 	l.Found, l.Pages = len(found), max(1, (len(found)+PageSize-1)/PageSize)

@@ -113,7 +113,8 @@ func TestRowsSayWhatThereIs(t *testing.T) {
 	damaged.Commit("main", gittest.Regular("f", "4\n"))
 	write(t, filepath.Join(damaged.Dir, "refs/heads/main"), "no id\n")
 	format := at("f-format")
-	write(t, filepath.Join(format.Dir, "config"), "[core]\nrepositoryformatversion = 1\n[extensions]\nrefstorage = reftable\n")
+	write(t, filepath.Join(format.Dir, "config"),
+		"[core]\nrepositoryformatversion = 1\n[extensions]\nrefstorage = reftable\n")
 	page := render(t, t.Context(), root, Options{}, "")
 	links := "tar.gz tar.zst zip refs"
 	want := []string{
@@ -140,7 +141,8 @@ func TestHostileNamesAreText(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	hostile := []string{
-		`<script>alert(1)</script>`, `"><img/src=x/onerror=alert(1)>`, `'onmouseover='alert(1)`, `</title><script>1</script>`,
+		`<script>alert(1)</script>`, `"><img/src=x/onerror=alert(1)>`, `'onmouseover='alert(1)`,
+		`</title><script>1</script>`,
 		`</style><style>*{display:none}`, `{{.Style}}`, `javascript:alert(1)`, `&lt;b&gt;`, "\u202eevil", `]]><!--`,
 	}
 	for i, name := range hostile {
@@ -190,7 +192,8 @@ func TestHostileNamesAreText(t *testing.T) {
 				t.Errorf("row %d has not %q: %s", i, name, shown[i+1])
 			}
 		}
-		if got, want := attribute(all(page, "a")[0], "href"), base+"/archive/group/%C3%BCn%C3%AF+x~1@y=z%2C%21/HEAD.tar.gz"; got != want {
+		if got, want := attribute(all(page, "a")[0], "href"), base+
+			"/archive/group/%C3%BCn%C3%AF+x~1@y=z%2C%21/HEAD.tar.gz"; got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}
@@ -223,7 +226,8 @@ func TestPagesHaveEveryRepositoryOnce(t *testing.T) {
 		query := url.Values{"q": {search}}
 		for pages := 0; ; pages++ {
 			l := list(names, query)
-			if len(l.names) > PageSize || l.Found != len(want) || l.All != len(names) || l.To-l.From+1 != len(l.names) && l.Found > 0 {
+			if len(l.names) > PageSize || l.Found != len(want) || l.All != len(names) || l.To-l.From+
+				1 != len(l.names) && l.Found > 0 {
 				t.Fatalf("%q: %+v", search, l)
 			}
 			got = append(got, l.names...)
@@ -267,7 +271,8 @@ func TestAPageOpensItsOwnRepositoriesAlone(t *testing.T) {
 		{"", "1 to 50 of 120", 50, names[0], []string{"?page=2"}},
 		{"page=2", "51 to 100 of 120", 50, names[50], []string{"?page=1", "?page=3"}},
 		{"page=3", "101 to 120 of 120", 20, names[100], []string{"?page=2"}},
-		{"q=PROJECT-0000+team-1", "1 to 2 of 2 whose name contains “PROJECT-0000 team-1”", 2, "group-00/team-1/project-00001", []string{"?"}},
+		{"q=PROJECT-0000+team-1", "1 to 2 of 2 whose name contains “PROJECT-0000 team-1”", 2,
+			"group-00/team-1/project-00001", []string{"?"}},
 	} {
 		page := render(t, t.Context(), root, Options{}, test.query)
 		got := rows(page)
@@ -312,7 +317,8 @@ func TestClientsAreToldWhatTheDocumentationSays(t *testing.T) {
 		if !strings.Contains(string(document), shown[i].Text+"\n") {
 			t.Errorf("%s does not have %q", c.file, shown[i].Text)
 		}
-		if withToken := instructions(written, true)[i].Text; !strings.Contains(withToken, "YOUR_TOKEN") || !strings.Contains(withToken, written) {
+		if withToken := instructions(written, true)[i].Text; !strings.Contains(withToken, "YOUR_TOKEN") ||
+			!strings.Contains(withToken, written) {
 			t.Errorf("%s: %s", c.name, withToken)
 		}
 	}
@@ -339,8 +345,10 @@ func TestThePageSaysWhoIsAsked(t *testing.T) {
 	}{
 		{t.Context(), Options{}, "", false},
 		{known, Options{}, "", false},
-		{t.Context(), Options{Authentication: true}, "You are not signed in. This server asks who you are: listed is what anybody may read.", false},
-		{known, Options{Authentication: true, Tokens: true}, "You are token:ci. What you may read is listed here.", true},
+		{t.Context(), Options{Authentication: true},
+			"You are not signed in. This server asks who you are: listed is what anybody may read.", false},
+		{known, Options{Authentication: true, Tokens: true}, "You are token:ci. What you may read is listed here.",
+			true},
 	} {
 		page := render(t, test.ctx, t.TempDir(), test.options, "")
 		notice := ""
@@ -364,7 +372,8 @@ func TestThePageIsAccessible(t *testing.T) {
 	if lang := attribute(all(page, "html")[0], "lang"); lang != "en" {
 		t.Errorf("the language is %q", lang)
 	}
-	if len(all(page, "h1")) != 1 || len(all(page, "h2")) != 2 || len(all(page, "main")) != 1 || len(all(page, "caption")) != 1 {
+	if len(all(page, "h1")) != 1 || len(all(page, "h2")) != 2 || len(all(page, "main")) != 1 ||
+		len(all(page, "caption")) != 1 {
 		t.Error("headings, main part or caption")
 	}
 	ids := make(map[string]bool)
@@ -382,7 +391,8 @@ func TestThePageIsAccessible(t *testing.T) {
 		}
 	}
 	for _, input := range all(page, "input") {
-		if !slices.ContainsFunc(all(page, "label"), func(l *html.Node) bool { return attribute(l, "for") == attribute(input, "id") }) {
+		if !slices.ContainsFunc(all(page, "label"),
+			func(l *html.Node) bool { return attribute(l, "for") == attribute(input, "id") }) {
 			t.Error("an input has no label")
 		}
 	}
@@ -407,7 +417,8 @@ func TestThePageIsAccessible(t *testing.T) {
 func TestAges(t *testing.T) {
 	t.Parallel()
 	for d, want := range map[time.Duration]string{
-		-time.Hour: "just now", 59 * time.Second: "just now", time.Minute: "1 minute ago", 59*time.Minute + 59*time.Second: "59 minutes ago",
+		-time.Hour: "just now", 59 * time.Second: "just now", time.Minute: "1 minute ago", 59*time.Minute +
+			59*time.Second: "59 minutes ago",
 		25 * time.Hour: "1 day ago", 5000 * 24 * time.Hour: "5,000 days ago",
 	} {
 		if got := age(d); got != want {

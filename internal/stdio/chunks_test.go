@@ -63,7 +63,8 @@ func (r *taker) hangUp() { close(r.outgoing) }
 
 func take(p *peer, version, capability string) *taker {
 	p.t.Helper()
-	r := &taker{p, version, `{"binaryTransfer":` + capability + `}`, make(map[binary.StreamID]*inbound), make(map[string]message), nil, make(chan string, 100)}
+	r := &taker{p, version, `{"binaryTransfer":` + capability + `}`, make(map[binary.StreamID]*inbound),
+		make(map[string]message), nil, make(chan string, 100)}
 	go func() {
 		defer func() { _ = p.in.Close() }() // of a pipe, it does not fail
 		for {
@@ -79,7 +80,8 @@ func take(p *peer, version, capability string) *taker {
 		}
 	}()
 	if version != modernVersion {
-		m := p.call(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + version + `","capabilities":` + r.capabilities + `,"clientInfo":{"name":"test","version":"1"}}}`)
+		m := p.call(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + version +
+			`","capabilities":` + r.capabilities + `,"clientInfo":{"name":"test","version":"1"}}}`)
 		if m.Result["protocolVersion"] != version {
 			p.t.Fatal(m.raw)
 		}
@@ -90,7 +92,8 @@ func take(p *peer, version, capability string) *taker {
 // request writes one of the client's era.
 func (r *taker) request(id int, method, params string) string {
 	if r.version == modernVersion {
-		params += strings.Repeat(",", min(len(params), 1)) + `"_meta":{"io.modelcontextprotocol/protocolVersion":"` + modernVersion + `","io.modelcontextprotocol/clientCapabilities":` + r.capabilities + `}`
+		params += strings.Repeat(",", min(len(params), 1)) + `"_meta":{"io.modelcontextprotocol/protocolVersion":"` +
+			modernVersion + `","io.modelcontextprotocol/clientCapabilities":` + r.capabilities + `}`
 	}
 	return fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":%q,"params":{%s}}`+"\n", id, method, params)
 }
@@ -189,7 +192,8 @@ func (r *taker) named(id int) *inbound {
 	r.t.Helper()
 	m := r.reply(id)
 	var reply struct{ Result struct{ Contents []content } }
-	if err := json.Unmarshal([]byte(m.raw), &reply); err != nil || len(reply.Result.Contents) != 1 || reply.Result.Contents[0].BinaryRef == nil {
+	if err := json.Unmarshal([]byte(m.raw), &reply); err != nil || len(reply.Result.Contents) != 1 ||
+		reply.Result.Contents[0].BinaryRef == nil {
 		r.t.Fatal(m.raw)
 	}
 	return r.streams[reply.Result.Contents[0].BinaryRef.Stream]
@@ -235,14 +239,16 @@ func TestStreamsComeInChunks(t *testing.T) {
 			}
 		}
 		// Tools as well.
-		r.send(r.request(20, "tools/call", `"transferMode":"binary","name":"get_file_contents","arguments":{"repo":"hello","path":"large"}`))
+		r.send(r.request(20, "tools/call",
+			`"transferMode":"binary","name":"get_file_contents","arguments":{"repo":"hello","path":"large"}`))
 		m := r.reply(20)
 		_, rest, _ := strings.Cut(m.raw, `"streamId":"`)
 		id, err := binary.ParseStreamID(rest[:min(36, len(rest))])
 		if err != nil {
 			t.Fatal(m.raw)
 		}
-		r.streams[id] = &inbound{tally: binary.NewTally(), declared: binary.Ref{Stream: id, Size: 1 << 20, Checksum: r.named(2).declared.Checksum}}
+		r.streams[id] = &inbound{tally: binary.NewTally(), declared: binary.Ref{Stream: id, Size: 1 << 20,
+			Checksum: r.named(2).declared.Checksum}}
 		r.whole(r.streams[id])
 	}
 }
@@ -252,11 +258,12 @@ func TestStreamsComeInChunks(t *testing.T) {
 func TestChunksNeedBothSides(t *testing.T) {
 	const read = `"transferMode":"binary","uri":"repo://hello/contents/small"`
 	for name, c := range map[string]struct{ version, capability, params string }{
-		"undeclared":           {sessionVersion, `null`, read},
-		"undeclared, modern":   {modernVersion, `{}`, read},
-		"another mode":         {modernVersion, `{"supported":true,"preferredMode":"multipart"}`, read},
-		"not asked for":        {sessionVersion, `{"supported":true}`, `"uri":"repo://hello/contents/small"`},
-		"asked for otherwise":  {modernVersion, `{"supported":true}`, `"transferMode":"base64","uri":"repo://hello/contents/small"`},
+		"undeclared":         {sessionVersion, `null`, read},
+		"undeclared, modern": {modernVersion, `{}`, read},
+		"another mode":       {modernVersion, `{"supported":true,"preferredMode":"multipart"}`, read},
+		"not asked for":      {sessionVersion, `{"supported":true}`, `"uri":"repo://hello/contents/small"`},
+		"asked for otherwise": {modernVersion, `{"supported":true}`,
+			`"transferMode":"base64","uri":"repo://hello/contents/small"`},
 		"one of a batch":       {"2025-03-26", `{"supported":true}`, read},
 		"unsupported, session": {sessionVersion, `{"supported":false}`, read},
 	} {
@@ -270,7 +277,8 @@ func TestChunksNeedBothSides(t *testing.T) {
 		r.send(text)
 		r.hangUp()
 		all, err := io.ReadAll(p.lines)
-		if err != nil || !bytes.Contains(all, []byte(`"blob":"/wD+"`)) || bytes.Count(all, []byte("\n")) != 1 || bytes.ContainsFunc(all, func(c rune) bool { return c > 0x7f }) {
+		if err != nil || !bytes.Contains(all, []byte(`"blob":"/wD+"`)) || bytes.Count(all, []byte("\n")) != 1 ||
+			bytes.ContainsFunc(all, func(c rune) bool { return c > 0x7f }) {
 			t.Errorf("%s: %v, %.300q", name, err, all)
 		}
 	}
@@ -339,7 +347,8 @@ func TestStreamsOfAPipeAreBounded(t *testing.T) {
 	}
 	refused := 0
 	for id := range 9 {
-		if m := r.reply(id); m.Error.Code == -32603 && m.Error.Data["reason"] == "busy" && strings.Contains(m.Error.Message, "at most 8") {
+		if m := r.reply(id); m.Error.Code == -32603 && m.Error.Data["reason"] == "busy" &&
+			strings.Contains(m.Error.Message, "at most 8") {
 			refused++
 			continue
 		}
@@ -355,7 +364,8 @@ func TestStreamsOfAPipeAreBounded(t *testing.T) {
 
 func TestDamageAbortsItsStream(t *testing.T) {
 	r := take(connect(t, stdio.Options{}), modernVersion, `{"supported":true}`)
-	r.repo.Commit("main", gittest.Regular("a", "first\n"), gittest.Regular("large", gittest.Noise(4<<20)), gittest.Regular("z", "last\n"))
+	r.repo.Commit("main", gittest.Regular("a", "first\n"), gittest.Regular("large", gittest.Noise(4<<20)),
+		gittest.Regular("z", "last\n"))
 	id := r.repo.Git("rev-parse", "main:z")
 	if err := os.Remove(filepath.Join(r.repo.Dir, "objects", id[:2], id[2:])); err != nil {
 		t.Fatal(err)
@@ -364,7 +374,8 @@ func TestDamageAbortsItsStream(t *testing.T) {
 	r.ask(2, fileURI)
 	damaged, other := r.named(1), r.named(2)
 	r.until(damaged.over)
-	if damaged.ended || damaged.end != nil || damaged.tally.Size() < 2<<20 || !strings.Contains(damaged.words, "git fsck") || strings.Contains(damaged.words, r.repo.Dir) {
+	if damaged.ended || damaged.end != nil || damaged.tally.Size() < 2<<20 ||
+		!strings.Contains(damaged.words, "git fsck") || strings.Contains(damaged.words, r.repo.Dir) {
 		t.Errorf("%+v", damaged)
 	}
 	if r.whole(other) != 4<<20 {
@@ -440,7 +451,8 @@ print(json.dumps({"replies": replies, "sizes": {c["uri"]: sizes[s] for s, c in r
 	command := exec.CommandContext(t.Context(), python, "-c", program)
 	r := take(p, modernVersion, `{"supported":true}`)
 	command.Stdin, command.Stderr = bufio.NewReader(p.lines), os.Stderr
-	for id, uri := range []string{fileURI, archiveURI, "repo://hello/contents/README.md", "repo://hello/archive/main.tar"} {
+	for id, uri := range []string{fileURI, archiveURI, "repo://hello/contents/README.md",
+		"repo://hello/archive/main.tar"} {
 		r.ask(id, uri)
 		r.send(r.request(10+id, "resources/templates/list", ""))
 	}
@@ -453,7 +465,8 @@ print(json.dumps({"replies": replies, "sizes": {c["uri"]: sizes[s] for s, c in r
 		Replies int
 		Sizes   map[string]int
 	}
-	if err := json.Unmarshal(out, &found); err != nil || found.Replies != 8 || len(found.Sizes) != 4 || found.Sizes[fileURI] != 1<<20 || found.Sizes["repo://hello/contents/README.md"] != 8 {
+	if err := json.Unmarshal(out, &found); err != nil || found.Replies != 8 || len(found.Sizes) != 4 ||
+		found.Sizes[fileURI] != 1<<20 || found.Sizes["repo://hello/contents/README.md"] != 8 {
 		t.Errorf("%s, %v", out, err)
 	}
 }

@@ -66,7 +66,8 @@ func connect(t *testing.T, options stdio.Options) *peer {
 	}
 	found := resources.New(resources.Options{Catalogue: catalogue, Engine: engine, NoHTTP: true})
 	subscriptions := watch.New(watch.Options{Catalogue: catalogue})
-	options.MCP = mcp.New(mcp.Options{Catalogue: catalogue, Resources: found, Subscriptions: subscriptions, ReadLimit: 64 << 10})
+	options.MCP = mcp.New(mcp.Options{Catalogue: catalogue, Resources: found, Subscriptions: subscriptions,
+		ReadLimit: 64 << 10})
 	for _, prompt := range prompts.All() {
 		options.MCP.AddPrompt(prompt.Prompt, prompt.Write)
 	}
@@ -123,16 +124,18 @@ func pipe(out io.Writer) (*io.PipeReader, io.Writer) {
 // panics.
 func (p *peer) tools() []tools.Tool {
 	return []tools.Tool{
-		{Tool: mcpgo.NewTool("hold"), Handler: func(ctx context.Context, _ mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
-			p.started <- "started"
-			select {
-			case <-p.release:
-			case <-ctx.Done():
-				p.started <- "cancelled"
-			}
-			return mcpgo.NewToolResultText("held"), nil
-		}},
-		{Tool: mcpgo.NewTool("fall"), Handler: func(context.Context, mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
+		{Tool: mcpgo.NewTool("hold"),
+			Handler: func(ctx context.Context, _ mcpgo.CallToolRequest) (*mcpgo.CallToolResult, error) {
+				p.started <- "started"
+				select {
+				case <-p.release:
+				case <-ctx.Done():
+					p.started <- "cancelled"
+				}
+				return mcpgo.NewToolResultText("held"), nil
+			}},
+		{Tool: mcpgo.NewTool("fall"), Handler: func(context.Context, mcpgo.CallToolRequest) (*mcpgo.CallToolResult,
+			error) {
 			panic("on purpose")
 		}},
 	}
@@ -198,7 +201,8 @@ func (p *peer) end() error {
 
 func (p *peer) initialize(version string) message {
 	p.t.Helper()
-	m := p.call(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + version + `","capabilities":{"resourceStreaming":{}},"clientInfo":{"name":"test","version":"1"}}}`)
+	m := p.call(`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{"protocolVersion":"` + version +
+		`","capabilities":{"resourceStreaming":{}},"clientInfo":{"name":"test","version":"1"}}}`)
 	if m.Result["protocolVersion"] != version {
 		p.t.Fatal(m.raw)
 	}

@@ -34,7 +34,9 @@ func TestEveryVersionIsServed(t *testing.T) {
 			greeting = p.initialize(version)
 		}
 		const modes = `"binaryTransfer":{"supported":true,"maxBinarySize":10737418240,"supportedModes":["stream"]}`
-		if strings.Contains(strings.ToLower(greeting.raw), "resourcestream") || strings.Contains(greeting.raw, "resource-stream") || strings.Contains(greeting.raw, "resources/stream") || !strings.Contains(greeting.raw, modes) || !strings.Contains(greeting.raw, `"subscribe":true`) {
+		if strings.Contains(strings.ToLower(greeting.raw), "resourcestream") ||
+			strings.Contains(greeting.raw, "resource-stream") || strings.Contains(greeting.raw, "resources/stream") ||
+			!strings.Contains(greeting.raw, modes) || !strings.Contains(greeting.raw, `"subscribe":true`) {
 			t.Errorf("%s: %s", version, greeting.raw)
 		}
 		for i, c := range []struct {
@@ -46,19 +48,25 @@ func TestEveryVersionIsServed(t *testing.T) {
 			{"resources/templates/list", nil, `"repo://{+repo}/contents{/path*}"`},
 			{"resources/read", map[string]any{"uri": "repo://hello/contents/README.md"}, `"# Hello\n"`},
 			{"tools/list", nil, `"get_file_contents"`},
-			{"tools/call", map[string]any{"name": "get_file_contents", "arguments": map[string]any{"repo": "hello", "path": "README.md"}}, `# Hello`},
+			{"tools/call", map[string]any{"name": "get_file_contents", "arguments": map[string]any{"repo": "hello",
+				"path": "README.md"}}, `# Hello`},
 			{"prompts/list", nil, `"prompts":[{`},
-			{"completion/complete", map[string]any{"ref": map[string]any{"type": "ref/resource", "uri": "repo://{+repo}"}, "argument": map[string]any{"name": "repo", "value": "he"}}, `"values":["hello"]`},
+			{"completion/complete",
+				map[string]any{"ref": map[string]any{"type": "ref/resource", "uri": "repo://{+repo}"},
+					"argument": map[string]any{"name": "repo", "value": "he"}}, `"values":["hello"]`},
 		} {
 			m := p.call(rpc(version, i+1, c.method, c.params))
 			if m.Result == nil || !strings.Contains(m.raw, c.want) || string(m.ID) != fmt.Sprint(i+1) {
 				t.Errorf("%s, %s: %s", version, c.method, m.raw)
 			}
-			if strings.HasSuffix(c.method, "/list") && (strings.Contains(m.raw, "resources/stream.") || strings.Contains(m.raw, `treamable":true`) || strings.Contains(m.raw, `httpUrl":"`)) {
+			if strings.HasSuffix(c.method, "/list") && (strings.Contains(m.raw, "resources/stream.") ||
+				strings.Contains(m.raw, `treamable":true`) || strings.Contains(m.raw, `httpUrl":"`)) {
 				t.Errorf("%s, %s promises what there is not: %s", version, c.method, m.raw)
 			}
 		}
-		if m := p.call(rpc(version, 99, "resources/stream", map[string]any{"uri": "repo://hello/contents/README.md"})); m.Error.Code != -32601 || !strings.Contains(m.Error.Message, "capabilities") {
+		if m := p.call(rpc(version, 99, "resources/stream",
+			map[string]any{"uri": "repo://hello/contents/README.md"})); m.Error.Code != -32601 ||
+			!strings.Contains(m.Error.Message, "capabilities") {
 			t.Errorf("%s: %s", version, m.raw)
 		}
 		_ = p.in.Close()
@@ -71,11 +79,15 @@ func TestEveryVersionIsServed(t *testing.T) {
 func TestAdviceIsGoodWithoutHTTP(t *testing.T) {
 	p := connect(t, stdio.Options{})
 	large := p.call(rpc(modernVersion, 1, "resources/read", map[string]any{"uri": "repo://hello/contents/large"}))
-	if large.Error.Code != -32004 || !strings.Contains(large.Error.Message, "get_file_contents") || strings.Contains(large.raw, "resources/stream") {
+	if large.Error.Code != -32004 || !strings.Contains(large.Error.Message, "get_file_contents") ||
+		strings.Contains(large.raw, "resources/stream") {
 		t.Error(large.raw)
 	}
-	link := p.call(rpc(modernVersion, 2, "tools/call", map[string]any{"name": "get_archive_link", "arguments": map[string]any{"repo": "hello", "format": "zip", "prefix": "it's/"}}))
-	if want := `repomcp archive --root DIR --format zip --prefix 'it'\\''s/' -o hello-` + p.repo.Git("rev-parse", "HEAD") + ".zip -- 'hello' "; !strings.Contains(link.raw, want) || strings.Contains(link.raw, "GET /") || strings.Contains(link.raw, `treamable":true`) {
+	link := p.call(rpc(modernVersion, 2, "tools/call", map[string]any{"name": "get_archive_link",
+		"arguments": map[string]any{"repo": "hello", "format": "zip", "prefix": "it's/"}}))
+	if want := `repomcp archive --root DIR --format zip --prefix 'it'\\''s/' -o hello-` +
+		p.repo.Git("rev-parse", "HEAD") + ".zip -- 'hello' "; !strings.Contains(link.raw, want) ||
+		strings.Contains(link.raw, "GET /") || strings.Contains(link.raw, `treamable":true`) {
 		t.Errorf("want %s in\n%s", want, link.raw)
 	}
 }
@@ -128,12 +140,15 @@ func TestWhatIsNoMessageLosesNothing(t *testing.T) {
 func TestBatches(t *testing.T) {
 	p := connect(t, stdio.Options{})
 	p.initialize("2025-03-26")
-	one := rpc(sessionVersion, 1, "tools/call", map[string]any{"name": "get_repository", "arguments": map[string]any{"repo": "hello"}})
-	if m := p.call("[" + one + `,{"jsonrpc":"2.0","method":"notifications/progress"},{"jsonrpc":"2.0","id":2,"method":"ping"}]`); !strings.HasPrefix(m.raw, `[{"jsonrpc":"2.0","id":1`) || !strings.HasSuffix(m.raw, `{"jsonrpc":"2.0","id":2,"result":{}}]`+"\n") {
+	one := rpc(sessionVersion, 1, "tools/call", map[string]any{"name": "get_repository",
+		"arguments": map[string]any{"repo": "hello"}})
+	if m := p.call("[" + one +
+		`,{"jsonrpc":"2.0","method":"notifications/progress"},{"jsonrpc":"2.0","id":2,"method":"ping"}]`); !strings.HasPrefix(m.raw, `[{"jsonrpc":"2.0","id":1`) || !strings.HasSuffix(m.raw, `{"jsonrpc":"2.0","id":2,"result":{}}]`+"\n") {
 		t.Error(m.raw)
 	}
 	// A batch without requests has no reply.
-	if m := p.call(`[{"jsonrpc":"2.0","method":"notifications/progress"}]` + "\n" + rpc(sessionVersion, 3, "ping", nil)); string(m.ID) != "3" {
+	if m := p.call(`[{"jsonrpc":"2.0","method":"notifications/progress"}]` + "\n" +
+		rpc(sessionVersion, 3, "ping", nil)); string(m.ID) != "3" {
 		t.Error(m.raw)
 	}
 }
@@ -145,7 +160,9 @@ func TestPushesAreTold(t *testing.T) {
 	if m := session.call(rpc(sessionVersion, 1, "resources/subscribe", map[string]any{"uri": uri})); m.Result == nil {
 		t.Fatal(m.raw)
 	}
-	if m := modern.call(rpc(modernVersion, 7, "subscriptions/listen", map[string]any{"notifications": map[string]any{"resourceSubscriptions": []string{uri}}})); !strings.HasSuffix(m.Method, "acknowledged") {
+	if m := modern.call(rpc(modernVersion, 7, "subscriptions/listen",
+		map[string]any{"notifications": map[string]any{"resourceSubscriptions": []string{uri}}})); !strings.HasSuffix(
+		m.Method, "acknowledged") {
 		t.Fatal(m.raw)
 	}
 	for _, p := range []*peer{session, modern} {
@@ -172,7 +189,8 @@ func TestRequestsAreCancelledAndPanicsAreErrors(t *testing.T) {
 	if event := <-p.started; event != "cancelled" {
 		t.Error(event)
 	}
-	if m := p.call(rpc(modernVersion, 2, "tools/call", map[string]any{"name": "fall"})); string(m.ID) != "2" || m.Error.Code != -32603 || strings.Contains(m.raw, "purpose") {
+	if m := p.call(rpc(modernVersion, 2, "tools/call", map[string]any{"name": "fall"})); string(m.ID) != "2" ||
+		m.Error.Code != -32603 || strings.Contains(m.raw, "purpose") {
 		t.Error(m.raw)
 	}
 }
@@ -251,7 +269,8 @@ func TestBrokenStreamsAreErrors(t *testing.T) {
 		t.Errorf("a full disk: %v", err)
 	}
 	broken := errors.New("broken")
-	if err := connect(t, stdio.Options{In: iotest.ErrReader(broken)}).end(); !errors.Is(err, broken) || errors.Is(err, context.Canceled) {
+	if err := connect(t, stdio.Options{In: iotest.ErrReader(broken)}).end(); !errors.Is(err, broken) ||
+		errors.Is(err, context.Canceled) {
 		t.Errorf("a broken input: %v", err)
 	}
 }
@@ -274,7 +293,8 @@ func TestEveryMessageIsLogged(t *testing.T) {
 	said := &journal{}
 	p := connect(t, stdio.Options{Logger: slog.New(slog.NewTextHandler(said, nil))})
 	p.initialize("2025-03-26")
-	p.call(rpc("2025-03-26", 1, "tools/call", map[string]any{"name": "get_file_contents", "arguments": map[string]any{"repo": "hello", "path": "README.md"}}))
+	p.call(rpc("2025-03-26", 1, "tools/call", map[string]any{"name": "get_file_contents",
+		"arguments": map[string]any{"repo": "hello", "path": "README.md"}}))
 	p.call(rpc("2025-03-26", 2, "no/such", nil))
 	p.send(`[{"jsonrpc":"2.0","id":3,"method":"ping"},{"jsonrpc":"2.0","id":4,"method":"tools/list"}]` + "\n")
 	p.next()
@@ -286,9 +306,11 @@ func TestEveryMessageIsLogged(t *testing.T) {
 	}
 	log, head := said.text.String(), p.repo.Git("rev-parse", "HEAD")
 	for line, want := range map[string]int{
-		"msg=request transport=stdio": 7, "rpc=initialize outcome=done": 1, "rpc=notifications/initialized outcome=done": 1,
-		"rpc=tools/call outcome=done": 1, "tool=get_file_contents repository=hello commit=" + head: 1, "rpc=no/such outcome=error": 1,
-		"rpc=ping outcome=done": 1, "rpc=tools/list outcome=done": 1, `rpc="" outcome=error`: 1,
+		"msg=request transport=stdio": 7, "rpc=initialize outcome=done": 1,
+		"rpc=notifications/initialized outcome=done": 1,
+		"rpc=tools/call outcome=done":                1, "tool=get_file_contents repository=hello commit=" + head: 1,
+		"rpc=no/such outcome=error": 1,
+		"rpc=ping outcome=done":     1, "rpc=tools/list outcome=done": 1, `rpc="" outcome=error`: 1,
 	} {
 		if got := strings.Count(log, line); got != want {
 			t.Errorf("%d lines have %q, want %d:\n%s", got, line, want, log)

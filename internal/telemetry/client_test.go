@@ -20,14 +20,18 @@ import (
 func answering(t *testing.T, answer func(n int32, w http.ResponseWriter)) (*destination, *atomic.Int32) {
 	t.Helper()
 	var asked atomic.Int32
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { answer(asked.Add(1), w) }))
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+		_ *http.Request) {
+		answer(asked.Add(1), w)
+	}))
 	t.Cleanup(server.Close)
 	return &destination{url: server.URL, timeout: 5 * time.Second}, &asked
 }
 
 func TestOnlyWhatMayPassIsSentAgain(t *testing.T) {
 	t.Parallel()
-	for status, want := range map[int]int32{200: 1, 202: 1, 302: 1, 400: 1, 401: 1, 404: 1, 429: 2, 500: 1, 502: 2, 503: 2, 504: 2} {
+	for status, want := range map[int]int32{200: 1, 202: 1, 302: 1, 400: 1, 401: 1, 404: 1, 429: 2, 500: 1, 502: 2,
+		503: 2, 504: 2} {
 		to, asked := answering(t, func(n int32, w http.ResponseWriter) {
 			if n == 1 {
 				w.Header().Set("Location", "/elsewhere")
@@ -86,9 +90,10 @@ func TestSendingEnds(t *testing.T) {
 func TestWhatACollectorRefusesIsSaid(t *testing.T) {
 	t.Parallel()
 	to, _ := answering(t, func(_ int32, w http.ResponseWriter) {
-		reply, err := proto.Marshal(&collectorpb.ExportTraceServiceResponse{PartialSuccess: &collectorpb.ExportTracePartialSuccess{
-			RejectedSpans: 2, ErrorMessage: "too many",
-		}})
+		reply, err := proto.Marshal(
+			&collectorpb.ExportTraceServiceResponse{PartialSuccess: &collectorpb.ExportTracePartialSuccess{
+				RejectedSpans: 2, ErrorMessage: "too many",
+			}})
 		if err != nil {
 			t.Error(err)
 		}

@@ -236,7 +236,8 @@ func (t *Telemetry) span(s spanned, attributes func() []attribute.KeyValue) {
 	facts := s.account.Facts()
 	span.SetAttributes(present(
 		attribute.String("client.address", clientOf(s.origin)), attribute.String("enduser.id", s.origin.Principal),
-		attribute.String("repomcp.request_id", s.origin.RequestID), attribute.String("repomcp.repository", facts.Repository),
+		attribute.String("repomcp.request_id", s.origin.RequestID),
+		attribute.String("repomcp.repository", facts.Repository),
 		attribute.String("repomcp.commit", facts.Commit), attribute.Int64("repomcp.bytes", s.bytes),
 	)...)
 	if s.failure != "" {

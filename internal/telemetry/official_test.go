@@ -88,10 +88,13 @@ var theEnvironments = []map[string]string{
 	{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL"},
 	{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL/"},
 	{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL/below/here", "OTEL_EXPORTER_OTLP_PROTOCOL": "http/protobuf"},
-	{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "URL/t", "OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": "URL/m/"},
+	{"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT": "URL/t",
+		"OTEL_EXPORTER_OTLP_METRICS_ENDPOINT": "URL/m/"},
 	{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_EXPORTER_OTLP_HEADERS": "x-one=1,x-two = a%20b%2C, x-three=c=d"},
-	{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_EXPORTER_OTLP_COMPRESSION": "gzip", "OTEL_EXPORTER_OTLP_TIMEOUT": "5000"},
-	{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_EXPORTER_OTLP_HEADERS": "x=1", "OTEL_EXPORTER_OTLP_TRACES_HEADERS": "x=2", "OTEL_EXPORTER_OTLP_METRICS_COMPRESSION": "gzip"},
+	{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_EXPORTER_OTLP_COMPRESSION": "gzip",
+		"OTEL_EXPORTER_OTLP_TIMEOUT": "5000"},
+	{"OTEL_EXPORTER_OTLP_ENDPOINT": "URL", "OTEL_EXPORTER_OTLP_HEADERS": "x=1",
+		"OTEL_EXPORTER_OTLP_TRACES_HEADERS": "x=2", "OTEL_EXPORTER_OTLP_METRICS_COMPRESSION": "gzip"},
 }
 
 // The SDK's own exporters send the same to the same place.
@@ -127,7 +130,8 @@ func TestTheSameIsSentAsByTheExportersOfTheSDK(t *testing.T) {
 		if err := officialMetrics.Export(ctx, theMetrics()); err != nil {
 			t.Error(err)
 		}
-		if err := (metricExporter{testClient(t, settings.metrics), settings.temporality}).Export(ctx, theMetrics()); err != nil {
+		if err := (metricExporter{testClient(t, settings.metrics), settings.temporality}).Export(ctx,
+			theMetrics()); err != nil {
 			t.Error(err)
 		}
 		r.same(t, func() proto.Message { return &collectormetricspb.ExportMetricsServiceRequest{} })
@@ -161,7 +165,8 @@ func theSpans() tracetest.SpanStubs {
 	}
 	context := func(id byte, remote bool, flags trace.TraceFlags) trace.SpanContext {
 		return trace.NewSpanContext(trace.SpanContextConfig{
-			TraceID: trace.TraceID{1, id}, SpanID: trace.SpanID{2, id}, TraceFlags: flags, TraceState: state, Remote: remote,
+			TraceID: trace.TraceID{1, id}, SpanID: trace.SpanID{2, id}, TraceFlags: flags, TraceState: state,
+			Remote: remote,
 		})
 	}
 	stub := func(s tracetest.SpanStub) tracetest.SpanStub {
@@ -173,19 +178,24 @@ func theSpans() tracetest.SpanStubs {
 			Name: "root", SpanContext: context(1, false, trace.FlagsSampled), SpanKind: trace.SpanKindServer,
 			StartTime: theTime, EndTime: theTime.Add(time.Second),
 			Attributes: []attribute.KeyValue{
-				attribute.String("text", "é\n"), attribute.Int64("number", 1<<60), attribute.Bool("yes", true), attribute.Float64("part", .5),
+				attribute.String("text", "é\n"), attribute.Int64("number", 1<<60), attribute.Bool("yes", true),
+				attribute.Float64("part", .5),
 			},
-			Events:       []sdktrace.Event{{Name: "first byte", Time: theTime}, {Name: "other", Time: theTime, Attributes: []attribute.KeyValue{attribute.Int("k", 1)}}},
-			Links:        []sdktrace.Link{{SpanContext: context(9, true, trace.FlagsSampled)}, {SpanContext: context(8, false, 0)}},
+			Events: []sdktrace.Event{{Name: "first byte", Time: theTime},
+				{Name: "other", Time: theTime, Attributes: []attribute.KeyValue{attribute.Int("k", 1)}}},
+			Links: []sdktrace.Link{{SpanContext: context(9, true, trace.FlagsSampled)},
+				{SpanContext: context(8, false, 0)}},
 			Status:       sdktrace.Status{Code: codes.Error, Description: "why"},
 			DroppedLinks: 1, DroppedEvents: 2, DroppedAttributes: 3,
 		}),
 		stub(tracetest.SpanStub{
-			Name: "remote", SpanContext: context(2, false, trace.FlagsSampled), Parent: context(3, true, trace.FlagsSampled),
+			Name: "remote", SpanContext: context(2, false, trace.FlagsSampled),
+			Parent:   context(3, true, trace.FlagsSampled),
 			SpanKind: trace.SpanKindServer, StartTime: theTime, EndTime: theTime,
 		}),
 		stub(tracetest.SpanStub{
-			Name: "part", SpanContext: context(4, false, trace.FlagsSampled), Parent: context(1, false, trace.FlagsSampled),
+			Name: "part", SpanContext: context(4, false, trace.FlagsSampled),
+			Parent:   context(1, false, trace.FlagsSampled),
 			SpanKind: trace.SpanKindInternal, StartTime: theTime, EndTime: theTime,
 		}),
 	}
@@ -198,16 +208,19 @@ func theMetrics() *metricdata.ResourceMetrics {
 	}
 	histogram := func(t metricdata.Temporality) metricdata.Histogram[float64] {
 		return metricdata.Histogram[float64]{Temporality: t, DataPoints: []metricdata.HistogramDataPoint[float64]{
-			{Attributes: set, StartTime: theTime, Time: theTime, Count: 3, Sum: 4.5, Bounds: []float64{1, 2}, BucketCounts: []uint64{1, 1, 1},
-				Min: metricdata.NewExtrema(.5), Max: metricdata.NewExtrema(3.)},
+			{Attributes: set, StartTime: theTime, Time: theTime, Count: 3, Sum: 4.5, Bounds: []float64{1, 2},
+				BucketCounts: []uint64{1, 1, 1},
+				Min:          metricdata.NewExtrema(.5), Max: metricdata.NewExtrema(3.)},
 			{Time: theTime},
 		}}
 	}
 	return &metricdata.ResourceMetrics{Resource: theResource, ScopeMetrics: []metricdata.ScopeMetrics{{
 		Scope: theScope, Metrics: []metricdata.Metrics{
 			{Name: "gauge", Description: "d", Unit: "By", Data: metricdata.Gauge[float64]{DataPoints: numbers}},
-			{Name: "sum", Data: metricdata.Sum[float64]{DataPoints: numbers, IsMonotonic: true, Temporality: metricdata.CumulativeTemporality}},
-			{Name: "delta", Data: metricdata.Sum[float64]{DataPoints: numbers, Temporality: metricdata.DeltaTemporality}},
+			{Name: "sum", Data: metricdata.Sum[float64]{DataPoints: numbers, IsMonotonic: true,
+				Temporality: metricdata.CumulativeTemporality}},
+			{Name: "delta", Data: metricdata.Sum[float64]{DataPoints: numbers,
+				Temporality: metricdata.DeltaTemporality}},
 			{Name: "histogram", Unit: "s", Data: histogram(metricdata.CumulativeTemporality)},
 			{Name: "delta histogram", Data: histogram(metricdata.DeltaTemporality)},
 			{Name: "summary", Data: metricdata.Summary{DataPoints: []metricdata.SummaryDataPoint{{

@@ -50,7 +50,10 @@ func Read(lookup func(name string) (string, bool), logger *slog.Logger) *Setting
 	if strings.EqualFold(env.get("OTEL_SDK_DISABLED"), "true") {
 		return nil
 	}
-	s := &Settings{traces: env.signal("TRACES", "/v1/traces", logger), metrics: env.signal("METRICS", "/v1/metrics", logger)}
+	s := &Settings{
+		traces:  env.signal("TRACES", "/v1/traces", logger),
+		metrics: env.signal("METRICS", "/v1/metrics", logger),
+	}
 	s.temporality = temporalities[strings.ToLower(env.get("OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE"))]
 	if s.temporality == nil {
 		s.temporality = metric.CumulativeTemporalitySelector

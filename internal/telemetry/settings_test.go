@@ -74,7 +74,8 @@ func TestTemporalityIsChosen(t *testing.T) {
 	t.Parallel()
 	for preference, want := range map[string]metricdata.Temporality{
 		"": metricdata.CumulativeTemporality, "cumulative": metricdata.CumulativeTemporality,
-		"Delta": metricdata.DeltaTemporality, "lowmemory": metricdata.DeltaTemporality, "other": metricdata.CumulativeTemporality,
+		"Delta": metricdata.DeltaTemporality, "lowmemory": metricdata.DeltaTemporality,
+		"other": metricdata.CumulativeTemporality,
 	} {
 		s := Read(func(name string) (string, bool) {
 			switch name {
@@ -85,7 +86,8 @@ func TestTemporalityIsChosen(t *testing.T) {
 			}
 			return "", false
 		}, slog.New(slog.DiscardHandler))
-		if got := (metricExporter{temporality: s.temporality}).Temporality(metric.InstrumentKindHistogram); got != want {
+		if got := (metricExporter{temporality: s.temporality}).Temporality(
+			metric.InstrumentKindHistogram); got != want {
 			t.Errorf("%q: %v, want %v", preference, got, want)
 		}
 	}

@@ -39,7 +39,8 @@ func (s *service) pointAll(
 // pointManifest points at a list of all files of a commit with their ids.
 func (v *visit) pointManifest(ctx context.Context, at found, of pages, shown int) error {
 	return v.pointAll(ctx, v.result, of, shown, "All entries of the commit are in its manifest, %s.",
-		archiveOf(at.repository, at.ID.String(), archive.Options{Format: archive.Manifest, Profile: archive.ProfileFull}))
+		archiveOf(at.repository, at.ID.String(),
+			archive.Options{Format: archive.Manifest, Profile: archive.ProfileFull}))
 }
 
 // pointArchive points what was found in a commit at an archive of all its files, or of

@@ -49,8 +49,8 @@ var failures = []struct {
 		"The mirror borrows objects from a folder outside of the server's root, where the server does not read. Ask " +
 			"the operator to move that folder below the root, or to copy its objects with git repack -a."},
 	{repos.ErrQuarantined, false,
-		"The repository cannot be read, and is set aside: it is tried again when its files change, or within a minute. " +
-			"Other repositories are served. If it stays, ask the operator to run git fsck on the mirror."},
+		"The repository cannot be read, and is set aside: it is tried again when its files change, or within a " +
+			"minute. Other repositories are served. If it stays, ask the operator to run git fsck on the mirror."},
 	{repos.ErrCorrupt, true,
 		"The repository's data is damaged or just being changed. Try again; if it stays, ask the operator to run git " +
 			"fsck on the mirror."},

@@ -23,7 +23,8 @@ func FuzzQuote(f *testing.F) {
 			t.Fatalf("%q is read as %q", name, back)
 		}
 		for _, text := range []string{line(name), clean(name)} {
-			if !utf8.ValidString(text) || strings.Contains(text, "\n") || strings.ContainsRune(text, 0x1b) || strings.ContainsRune(text, 0x202e) {
+			if !utf8.ValidString(text) || strings.Contains(text, "\n") || strings.ContainsRune(text, 0x1b) ||
+				strings.ContainsRune(text, 0x202e) {
 				t.Fatalf("%q is shown as %q", name, text)
 			}
 		}

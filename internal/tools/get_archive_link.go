@@ -131,8 +131,9 @@ func (v *visit) getArchiveLink(ctx context.Context, a archiveArguments) error {
 	}
 	v.lines, v.data = data.lines(at), data
 	if h.Route == "" {
-		v.note("No HTTP server runs, so that there is no address. On the machine of the server, with the folder that it "+
-			"serves for DIR, this writes the archive: %s", archiveCommand(at.repository, at.name, a.options, h.FileName))
+		v.note("No HTTP server runs, so that there is no address. On the machine of the server, with the folder "+
+			"that it serves for DIR, this writes the archive: %s",
+			archiveCommand(at.repository, at.name, a.options, h.FileName))
 	}
 	v.addLink(h, fmt.Sprintf("Archive of %s", at))
 	return nil

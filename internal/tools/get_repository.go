@@ -125,7 +125,8 @@ func (c *repositoryCard) lines() (lines []string) {
 	}
 	for _, fact := range [][2]string{
 		{"name", c.Name}, {"description", c.Description}, {"default branch", c.DefaultBranch},
-		{"head", head.SHA}, {"tree", head.Tree}, {"date", head.Date}, {"author", head.Author}, {"subject", head.Subject},
+		{"head", head.SHA}, {"tree", head.Tree}, {"date", head.Date}, {"author", head.Author},
+		{"subject", head.Subject},
 		{"branches", strconv.Itoa(c.Branches)}, {"tags", strconv.Itoa(c.Tags)},
 		{"uri", c.URI}, {"refs uri", c.RefsURI}, {"archives", c.Archives}, {"files", c.Files},
 		{"fetched", c.Fetched}, {"stale", stale},

@@ -52,10 +52,11 @@ type codeArguments struct {
 
 func (a *codeArguments) define(p *parameters) {
 	a.syntax, a.letters, a.perPage = syntaxWords, caseSmart, defaultFoundLines
-	p.text(&a.query, "query", `Such as parseURL, "func main" language:go, or retry path:src/net -path:test.`).required = true
+	p.text(&a.query, "query",
+		`Such as parseURL, "func main" language:go, or retry path:src/net -path:test.`).required = true
 	p.text(&a.repo, "repo", "Repository to search; all if omitted. repo:team/* in the query selects several.")
-	p.text(&a.owner, "owner",
-		"First part of the full name, when repo has only the rest of it; alone: all repositories below it.").hidden = true
+	p.text(&a.owner, "owner", "First part of the full name, when repo has only the rest of it; alone: all "+
+		"repositories below it.").hidden = true
 	p.text(&a.ref, "ref", "Branch, tag or commit; default branches if omitted.")
 	p.text(&a.sha, "sha", "Commit id, which is taken instead of ref.").hidden = true
 	p.text(&a.path, "path", "As path: in the query: part of the path, its beginning (/src), or a glob (src/**/*.go).")
@@ -291,7 +292,8 @@ func (f searchResult) text() string {
 // commits returns the first commits in which something was found, each as one of its
 // files, which are in order of the repositories.
 func (f searchResult) commits() []search.File {
-	first := slices.CompactFunc(slices.Clone(f.Files), func(a, b search.File) bool { return a.Repository == b.Repository })
+	first := slices.CompactFunc(slices.Clone(f.Files),
+		func(a, b search.File) bool { return a.Repository == b.Repository })
 	return first[:min(len(first), maxPointedCommits)]
 }
 

@@ -68,9 +68,11 @@ func openWith(t *testing.T, root string, linking resources.Linking, noLinks bool
 	t.Cleanup(engine.Close)
 	s := &site{t, make(map[string]tools.Tool), make(map[string]*jsonschema.Resolved)}
 	for _, tool := range tools.New(tools.Options{
-		Catalogue: catalogue, Resources: resources.New(resources.Options{Catalogue: catalogue, Engine: engine, Links: linking}),
-		Searcher: search.New(catalogue, engine.Scheduler(), search.Options{FileBytes: fileBytes}), Facts: history.NewFacts(0),
-		NoLinks: noLinks,
+		Catalogue: catalogue, Resources: resources.New(resources.Options{Catalogue: catalogue, Engine: engine,
+			Links: linking}),
+		Searcher: search.New(catalogue, engine.Scheduler(), search.Options{FileBytes: fileBytes}),
+		Facts:    history.NewFacts(0),
+		NoLinks:  noLinks,
 	}) {
 		s.tools[tool.Name] = tool
 	}

@@ -248,10 +248,12 @@ func TestRefsAndCards(t *testing.T) {
 func TestArchiveLink(t *testing.T) {
 	s := open(t, samples)
 	r := s.call("get_archive_link", args{
-		"repo": "hello", "ref": "v1.0.0", "format": "zip", "paths": []string{"src", "README.md"}, "exclude": "src/greeting.test.js", "prefix": "p/", "profile": "full", "base": "v1.0.0~1",
+		"repo": "hello", "ref": "v1.0.0", "format": "zip", "paths": []string{"src", "README.md"},
+		"exclude": "src/greeting.test.js", "prefix": "p/", "profile": "full", "base": "v1.0.0~1",
 	})
 	const want = "repo://hello/archive/19b9248c133ae0140f98b38043dc86d27a25c080.zip?path=README.md&path=src&exclude=src/greeting.test.js&prefix=p/&profile=full&base=038eed05cbf194f3674add161e15f7cf4728d7d7"
-	if !slices.Equal(r.links, []string{want}) || r.data["uri"] != want || !strings.Contains(r.text, "\nuri: "+want+"\n") {
+	if !slices.Equal(r.links, []string{want}) || r.data["uri"] != want ||
+		!strings.Contains(r.text, "\nuri: "+want+"\n") {
 		t.Errorf("%+v", r)
 	}
 	if !strings.Contains(r.text, "Download it from this server over HTTP: GET /archive/hello/") ||
@@ -456,10 +458,12 @@ func TestToolsAreChosen(t *testing.T) {
 // Some frameworks fail on links. Without them the addresses are all there.
 func TestResultsWithoutLinks(t *testing.T) {
 	s := openWith(t, samples, resources.Linking{}, true)
-	if r := s.call("get_archive_link", args{"repo": "hello"}); len(r.links) > 0 || !strings.Contains(r.text, "\nuri: repo://hello/archive/") {
+	if r := s.call("get_archive_link", args{"repo": "hello"}); len(r.links) > 0 ||
+		!strings.Contains(r.text, "\nuri: repo://hello/archive/") {
 		t.Errorf("%+v", r)
 	}
-	if r := s.call("get_file_contents", args{"repo": "media", "path": "images/logo.png"}); len(r.links) > 0 || !strings.Contains(r.text, "Its resource is repo://media/sha/") {
+	if r := s.call("get_file_contents", args{"repo": "media", "path": "images/logo.png"}); len(r.links) > 0 ||
+		!strings.Contains(r.text, "Its resource is repo://media/sha/") {
 		t.Errorf("%+v", r)
 	}
 }
@@ -468,10 +472,12 @@ func TestResultsWithoutLinks(t *testing.T) {
 func TestArchiveLinkOfATagOfATree(t *testing.T) {
 	s, repo := single(t)
 	repo.Commit("main", gittest.Regular("a", "x"))
-	id := repo.GitInput([]byte("object "+repo.Git("rev-parse", "main^{tree}")+"\ntype tree\ntag data\ntagger A <a@b.c> 1 +0000\n\nx\n"), "mktag")
+	id := repo.GitInput([]byte("object "+repo.Git("rev-parse", "main^{tree}")+
+		"\ntype tree\ntag data\ntagger A <a@b.c> 1 +0000\n\nx\n"), "mktag")
 	repo.SetRef("refs/tags/data", id)
 	r := s.call("get_archive_link", args{"repo": "one", "ref": "data"})
-	if r.failed || r.data["sha"] != id || !strings.Contains(r.text, "no commit") || len(r.links) != 1 || !strings.Contains(r.links[0], id) {
+	if r.failed || r.data["sha"] != id || !strings.Contains(r.text, "no commit") || len(r.links) != 1 ||
+		!strings.Contains(r.links[0], id) {
 		t.Errorf("%+v", r)
 	}
 }

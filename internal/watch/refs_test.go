@@ -118,7 +118,8 @@ func TestTouchedRefsAreReported(t *testing.T) {
 			write(t, one.Dir, "refs/heads/before", id) // nobody runs yet
 			stop := s.run()
 			s.expect("one")
-			for _, file := range []string{"refs/heads/main2", "refs/heads/new/deep/branch", "refs/tags/v1", "refs/pull/1/head", "packed-refs", "HEAD", "description", "refs/heads/new/deep/branch"} {
+			for _, file := range []string{"refs/heads/main2", "refs/heads/new/deep/branch", "refs/tags/v1",
+				"refs/pull/1/head", "packed-refs", "HEAD", "description", "refs/heads/new/deep/branch"} {
 				write(t, filepath.Join(s.root, "unwatched.git"), file, id)
 				write(t, one.Dir, file, id)
 				s.expect("one")
@@ -214,7 +215,8 @@ func TestRemoveEndsTheWatching(t *testing.T) {
 			t.Errorf("%s is watched still", folder)
 		}
 	}
-	if list := s.events.WatchList(); slices.ContainsFunc(list, func(folder string) bool { return strings.Contains(folder, "one.git") }) {
+	if list := s.events.WatchList(); slices.ContainsFunc(list,
+		func(folder string) bool { return strings.Contains(folder, "one.git") }) {
 		t.Errorf("the kernel watches %v", list)
 	}
 	write(t, filepath.Join(s.root, "one.git"), "HEAD", "ref: refs/heads/y")

@@ -21,8 +21,8 @@ type Change struct {
 // tried again later.
 type Send func(Change) error
 
-// client is a session, or a stream, which is a session that nobody comes back to. It is guarded by Subscriptions.mu, all but
-// its key.
+// client is a session, or a stream, which is a session that nobody comes back to. It is
+// guarded by Subscriptions.mu, all but its key.
 type client struct {
 	key string // in Subscriptions.clients
 	// principal is whose rights count, and listed what they saw of the list of

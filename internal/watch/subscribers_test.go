@@ -183,7 +183,8 @@ func TestNewTakeThePlaceOfThoseWithoutAStream(t *testing.T) {
 	}
 	s.Connect(t.Context(), "a", make(ear, 1).send)
 	for _, c := range []struct{ session, address, uri string }{
-		{"a", "10.0.0.1", branchURI}, {"b", "10.0.0.1", branchURI}, {"c", "10.0.0.2", branchURI}, {"d", "10.0.0.3", branchURI},
+		{"a", "10.0.0.1", branchURI}, {"b", "10.0.0.1", branchURI}, {"c", "10.0.0.2", branchURI},
+		{"d", "10.0.0.3", branchURI},
 	} {
 		if err := subscribe(c.session, c.address, c.uri); err != nil {
 			t.Fatalf("%v: %v", c, err)
@@ -208,7 +209,8 @@ func TestNewTakeThePlaceOfThoseWithoutAStream(t *testing.T) {
 		s.Unsubscribe(session, branchURI)
 	}
 	// Only the session with a stream is known now, and nothing is left of others.
-	if s.total != 0 || watched() != "a0" || len(s.clients) != 1 || len(s.byAddress) != 0 || len(s.waiting) != 0 || s.watcher.Len() != 0 {
+	if s.total != 0 || watched() != "a0" || len(s.clients) != 1 || len(s.byAddress) != 0 || len(s.waiting) != 0 ||
+		s.watcher.Len() != 0 {
 		t.Errorf("left: %d, %s, %v", s.total, watched(), s.byAddress)
 	}
 	s.Disconnect("a")
@@ -226,7 +228,8 @@ func TestSubscriptionsOfAllWithAStreamAreNotEvicted(t *testing.T) {
 		}
 	}
 	var bound *BoundError
-	if err := s.Subscribe(t.Context(), "c", "", branchURI); !errors.As(err, &bound) || bound.Bound != Total || bound.Most != 2 {
+	if err := s.Subscribe(t.Context(), "c", "", branchURI); !errors.As(err, &bound) || bound.Bound != Total ||
+		bound.Most != 2 {
 		t.Errorf("a third: %v", err)
 	}
 	if len(s.clients) != 2 {

@@ -45,7 +45,8 @@ func open(t *testing.T, at string, c *clock) *oauth.Issuer {
 // kind is which of the errors of package access it is.
 func kind(t *testing.T, err error) string {
 	t.Helper()
-	for name, is := range map[string]error{"invalid": access.ErrInvalid, "scope": access.ErrScope, "unavailable": access.ErrUnavailable} {
+	for name, is := range map[string]error{"invalid": access.ErrInvalid, "scope": access.ErrScope,
+		"unavailable": access.ErrUnavailable} {
 		if errors.Is(err, is) {
 			return name
 		}
@@ -65,29 +66,39 @@ func TestWhoAsksIsWhatTheTokenSays(t *testing.T) {
 		groups  []string
 		scopes  []string
 	}{
-		"usual":           {"", nil, []string{"core"}, []string{"openid", "repomcp:read"}},
-		"one group":       {"", map[string]any{"groups": "ops"}, []string{"ops"}, []string{"openid", "repomcp:read"}},
-		"no groups":       {"", map[string]any{"groups": nil}, nil, []string{"openid", "repomcp:read"}},
-		"odd groups":      {"", map[string]any{"groups": map[string]any{"a": 1}}, nil, []string{"openid", "repomcp:read"}},
-		"roles":           {"realm_access.roles", map[string]any{"realm_access": map[string]any{"roles": []string{"x", "y"}}}, []string{"x", "y"}, []string{"openid", "repomcp:read"}},
-		"a name with dot": {"https://git.example/groups", map[string]any{"https://git.example/groups": []string{"z"}}, []string{"z"}, []string{"openid", "repomcp:read"}},
-		"nothing there":   {"a.b.c", map[string]any{"a": map[string]any{"b": 1}}, nil, []string{"openid", "repomcp:read"}},
-		"scp":             {"", map[string]any{"scope": nil, "scp": "repomcp:read more"}, []string{"core"}, []string{"repomcp:read", "more"}},
-		"scp as a list":   {"", map[string]any{"scope": nil, "scp": []string{"repomcp:read"}}, []string{"core"}, []string{"repomcp:read"}},
-		"one audience":    {"", map[string]any{"aud": audience}, []string{"core"}, []string{"openid", "repomcp:read"}},
+		"usual":     {"", nil, []string{"core"}, []string{"openid", "repomcp:read"}},
+		"one group": {"", map[string]any{"groups": "ops"}, []string{"ops"}, []string{"openid", "repomcp:read"}},
+		"no groups": {"", map[string]any{"groups": nil}, nil, []string{"openid", "repomcp:read"}},
+		"odd groups": {"", map[string]any{"groups": map[string]any{"a": 1}}, nil,
+			[]string{"openid", "repomcp:read"}},
+		"roles": {"realm_access.roles",
+			map[string]any{"realm_access": map[string]any{"roles": []string{"x", "y"}}}, []string{"x", "y"},
+			[]string{"openid", "repomcp:read"}},
+		"a name with dot": {"https://git.example/groups", map[string]any{"https://git.example/groups": []string{"z"}},
+			[]string{"z"}, []string{"openid", "repomcp:read"}},
+		"nothing there": {"a.b.c", map[string]any{"a": map[string]any{"b": 1}}, nil,
+			[]string{"openid", "repomcp:read"}},
+		"scp": {"", map[string]any{"scope": nil, "scp": "repomcp:read more"}, []string{"core"},
+			[]string{"repomcp:read", "more"}},
+		"scp as a list": {"", map[string]any{"scope": nil, "scp": []string{"repomcp:read"}}, []string{"core"},
+			[]string{"repomcp:read"}},
+		"one audience": {"", map[string]any{"aud": audience}, []string{"core"}, []string{"openid", "repomcp:read"}},
 	} {
-		issuer, err := oauth.New(oauth.Options{URL: source.URL, Audience: audience, Scope: "repomcp:read", GroupsClaim: c.claim})
+		issuer, err := oauth.New(oauth.Options{URL: source.URL, Audience: audience, Scope: "repomcp:read",
+			GroupsClaim: c.claim})
 		if err != nil {
 			t.Fatal(err)
 		}
 		who, err := issuer.Authenticate(t.Context(), source.Token(t, source.Claims(audience, c.changed)))
-		if err != nil || who.ID != "oauth:alice" || !slices.Equal(who.Groups, c.groups) || !slices.Equal(who.Scopes, c.scopes) {
+		if err != nil || who.ID != "oauth:alice" || !slices.Equal(who.Groups, c.groups) ||
+			!slices.Equal(who.Scopes, c.scopes) {
 			t.Errorf("%s: %+v, %v", name, who, err)
 		}
 	}
 	for _, subject := range []any{"", "a\nb", strings.Repeat("x", 256), 7} {
 		issuer := open(t, source.URL, &clock{})
-		if _, err := issuer.Authenticate(t.Context(), source.Token(t, source.Claims(audience, map[string]any{"sub": subject}))); kind(t, err) != "invalid" {
+		if _, err := issuer.Authenticate(t.Context(),
+			source.Token(t, source.Claims(audience, map[string]any{"sub": subject}))); kind(t, err) != "invalid" {
 			t.Errorf("the subject %q: %v", subject, err)
 		}
 	}
@@ -102,18 +113,21 @@ func TestTimesHaveAMinuteOfLeeway(t *testing.T) {
 		seconds int
 		want    string
 	}{
-		{"exp", -50, ""}, {"exp", -70, "invalid"}, {"exp", 1, ""}, {"nbf", 50, ""}, {"nbf", 70, "invalid"}, {"nbf", -70, ""},
+		{"exp", -50, ""}, {"exp", -70, "invalid"}, {"exp", 1, ""}, {"nbf", 50, ""}, {"nbf", 70, "invalid"},
+		{"nbf", -70, ""},
 	} {
 		at := time.Now().Add(time.Duration(c.seconds) * time.Second).Unix()
 		for _, value := range []any{at, float64(at) + 0.5} {
-			_, err := issuer.Authenticate(t.Context(), source.Token(t, source.Claims(audience, map[string]any{c.claim: value})))
+			_, err := issuer.Authenticate(t.Context(),
+				source.Token(t, source.Claims(audience, map[string]any{c.claim: value})))
 			if kind(t, err) != c.want {
 				t.Errorf("%s %d s from now: %v", c.claim, c.seconds, err)
 			}
 		}
 	}
 	for _, odd := range []map[string]any{{"nbf": "soon"}, {"exp": 0}, {"exp": nil}, {"exp": "soon"}} {
-		if _, err := issuer.Authenticate(t.Context(), source.Token(t, source.Claims(audience, odd))); kind(t, err) != "invalid" {
+		if _, err := issuer.Authenticate(t.Context(), source.Token(t, source.Claims(audience, odd))); kind(t,
+			err) != "invalid" {
 			t.Errorf("%v: %v", odd, err)
 		}
 	}
@@ -139,7 +153,8 @@ func TestKeysAreFetchedSeldom(t *testing.T) {
 		t.Errorf("%d fetches for twenty first tokens", n)
 	}
 	forged := func() error {
-		_, err := issuer.Authenticate(t.Context(), issuertest.Sign(t, jose.RS256, source.Key().Private, "unknown", source.Claims(audience, nil)))
+		_, err := issuer.Authenticate(t.Context(), issuertest.Sign(t, jose.RS256, source.Key().Private, "unknown",
+			source.Claims(audience, nil)))
 		return err
 	}
 	for range 50 {
@@ -225,7 +240,8 @@ func TestKindsOfKeys(t *testing.T) {
 		t.Fatal(err)
 	}
 	keys := jose.JSONWebKeySet{Keys: []jose.JSONWebKey{
-		{Key: edwards.Public(), KeyID: "ed"}, {Key: &curve.PublicKey, KeyID: "ec", Use: "sig"}, {Key: &large.PublicKey, KeyID: "enc", Use: "enc"},
+		{Key: edwards.Public(), KeyID: "ed"}, {Key: &curve.PublicKey, KeyID: "ec", Use: "sig"},
+		{Key: &large.PublicKey, KeyID: "enc", Use: "enc"},
 	}}
 	var at string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -242,17 +258,20 @@ func TestKindsOfKeys(t *testing.T) {
 	at = server.URL + "/realm"
 	issuer := open(t, at, &clock{})
 	claims := func() map[string]any {
-		return map[string]any{"iss": at, "aud": audience, "sub": "bob", "exp": time.Now().Add(time.Hour).Unix(), "scope": "repomcp:read"}
+		return map[string]any{"iss": at, "aud": audience, "sub": "bob", "exp": time.Now().Add(time.Hour).Unix(),
+			"scope": "repomcp:read"}
 	}
 	for _, c := range []struct {
 		algorithm jose.SignatureAlgorithm
 		key       any
 		id, want  string
 	}{
-		{jose.EdDSA, edwards, "ed", ""}, {jose.ES256, curve, "ec", ""}, {jose.ES512, large, "enc", "invalid"}, {jose.ES256, curve, "ed", "invalid"},
+		{jose.EdDSA, edwards, "ed", ""}, {jose.ES256, curve, "ec", ""}, {jose.ES512, large, "enc", "invalid"},
+		{jose.ES256, curve, "ed", "invalid"},
 		{jose.EdDSA, edwards, "", ""}, {jose.HS256, []byte(strings.Repeat("k", 32)), "ed", "invalid"},
 	} {
-		if _, err := issuer.Authenticate(t.Context(), issuertest.Sign(t, c.algorithm, c.key, c.id, claims())); kind(t, err) != c.want {
+		if _, err := issuer.Authenticate(t.Context(), issuertest.Sign(t, c.algorithm, c.key, c.id, claims())); kind(t,
+			err) != c.want {
 			t.Errorf("%s by %q: %v, want %q", c.algorithm, c.id, err, c.want)
 		}
 	}
@@ -275,7 +294,10 @@ func TestBadMetadataLetsNobodyIn(t *testing.T) {
 		},
 		"redirects": func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, r.URL.Path, http.StatusFound) },
 		"no JSON":   func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, "hello") },
-		"too much":  func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprintf(w, `{"issuer":"%0*d"}`, 2<<20, 1) },
+		"too much": func(w http.ResponseWriter, _ *http.Request) {
+			_, _ = fmt.Fprintf(w, `{"issuer":"%0*d"}`, 2<<20,
+				1)
+		},
 		"no keys": func(w http.ResponseWriter, r *http.Request) {
 			_, _ = fmt.Fprintf(w, `{"issuer":"http://%[1]s","jwks_uri":"http://%[1]s/keys","keys":[]}`, r.Host)
 		},
@@ -288,7 +310,8 @@ func TestBadMetadataLetsNobodyIn(t *testing.T) {
 		}
 		server.Close()
 	}
-	for _, at := range []string{"", "login", "http://login.example", "ftp://login.example", "https://", "https://a:b@login.example", "https://login.example?x", "https://login.example#x"} {
+	for _, at := range []string{"", "login", "http://login.example", "ftp://login.example", "https://",
+		"https://a:b@login.example", "https://login.example?x", "https://login.example#x"} {
 		if _, err := oauth.New(oauth.Options{URL: at, Audience: audience}); err == nil {
 			t.Errorf("%q is an issuer", at)
 		}

@@ -30,7 +30,8 @@ func FuzzRules(f *testing.F) {
 			t.Fatalf("what was written again: %v", err)
 		}
 		first, second := newTable(list), newTable(again)
-		principals := []access.Principal{{}, {ID: "\x00nobody", Groups: []string{"\x00none"}, Scopes: []string{"\x00none"}}}
+		principals := []access.Principal{{}, {ID: "\x00nobody", Groups: []string{"\x00none"},
+			Scopes: []string{"\x00none"}}}
 		names := []string{"a", "a/b", "a/b/c", "*", ""}
 		public := false
 		for _, r := range list {

@@ -21,7 +21,8 @@ func TestWhatRulesNameIsOutlined(t *testing.T) {
 		t.Errorf("idle %q, want %q", got, want)
 	}
 	// What is idle is what allows no name, by the rules themselves.
-	for _, pattern := range []string{"a/**", "a/*", "b", "none", "*/x", "**", "c/[xy]z", "a/none*", "\\b", "*", "d/**/x"} {
+	for _, pattern := range []string{"a/**", "a/*", "b", "none", "*/x", "**", "c/[xy]z", "a/none*", "\\b", "*",
+		"d/**/x"} {
 		one := &answer{names: make(set), folders: make(set), globs: make(map[string][]string)}
 		one.add([]string{pattern})
 		if allowed := slices.ContainsFunc(names, one.allows); allowed != fitsOne(pattern, names) {

@@ -126,7 +126,8 @@ func TestWhatIsNotUnderstoodIsRefused(t *testing.T) {
 		"rules:\n- &a {anybody: true, repositories: [a]}\n- *a\n":                                "line 3: a rule has keys",
 		"rules:\n- anybody: true\n  repositories: &a [a]\n- anybody: true\n  repositories: *a\n": "line 5: repositories is a list",
 		"rules: [\n": "put patterns into quotes",
-		"rules:\n- anybody: true\n  repositories:" + strings.Repeat("\n  - a", maxPatterns+1) + "\n": "more than 20000 patterns",
+		"rules:\n- anybody: true\n  repositories:" + strings.Repeat("\n  - a", maxPatterns+1) +
+			"\n": "more than 20000 patterns",
 	} {
 		list, err := parse([]byte(text))
 		if err == nil || !strings.Contains(err.Error(), want) || list != nil {
@@ -196,7 +197,8 @@ func TestAFileIsFollowedAndABrokenOneChangesNothing(t *testing.T) {
 
 func TestARelevantPrincipalReadsTheSame(t *testing.T) {
 	r := load(t, sample)
-	p := access.Principal{ID: "token:ci", Groups: []string{"x", "release", "y", "release"}, Scopes: []string{"z", "read"}}
+	p := access.Principal{ID: "token:ci", Groups: []string{"x", "release", "y", "release"},
+		Scopes: []string{"z", "read"}}
 	got := r.Relevant(p)
 	if got.ID != p.ID || !slices.Equal(got.Groups, []string{"release"}) || !slices.Equal(got.Scopes, []string{"read"}) {
 		t.Errorf("%+v", got)

@@ -50,8 +50,9 @@ func (e Entry) Expired(now time.Time) bool { return !e.Expires.IsZero() && !now.
 func New(name string, groups []string, lifetime time.Duration, now time.Time) (token string, e Entry, err error) {
 	token = Prefix + rand.Text()
 	e = Entry{
-		Name: name, Groups: slices.Compact(slices.Sorted(slices.Values(groups))), Created: now.UTC().Truncate(time.Second),
-		hash: sha256.Sum256([]byte(token)),
+		Name: name, Groups: slices.Compact(slices.Sorted(slices.Values(groups))),
+		Created: now.UTC().Truncate(time.Second),
+		hash:    sha256.Sum256([]byte(token)),
 	}
 	if lifetime < 0 {
 		return "", Entry{}, errors.New("a token cannot expire before it is made")

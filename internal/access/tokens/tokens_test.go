@@ -55,7 +55,8 @@ func TestATokenIsKnownUntilItExpiresOrIsRevoked(t *testing.T) {
 	}
 	known := func(token string) string {
 		who, err := store.Authenticate(context.Background(), token)
-		if err != nil && (!errors.Is(err, access.ErrInvalid) || token != "" && strings.Contains(err.Error(), token) || who.ID != "") {
+		if err != nil && (!errors.Is(err, access.ErrInvalid) || token != "" && strings.Contains(err.Error(), token) ||
+			who.ID != "") {
 			t.Errorf("%v: %v", who, err)
 		}
 		return who.ID
@@ -67,10 +68,12 @@ func TestATokenIsKnownUntilItExpiresOrIsRevoked(t *testing.T) {
 		}
 	}
 	check("at first", "token:alice", "token:bob@build-1.x")
-	if who, err := store.Authenticate(t.Context(), alice); err != nil || !slices.Equal(who.Groups, []string{"a", "b"}) || !slices.Contains(who.Scopes, "read") {
+	if who, err := store.Authenticate(t.Context(), alice); err != nil ||
+		!slices.Equal(who.Groups, []string{"a", "b"}) || !slices.Contains(who.Scopes, "read") {
 		t.Errorf("%+v, %v", who, err)
 	}
-	for _, other := range []string{"", Prefix, alice + "A", alice[:len(alice)-1], strings.ToLower(alice), "alice", bob[len(Prefix):]} {
+	for _, other := range []string{"", Prefix, alice + "A", alice[:len(alice)-1], strings.ToLower(alice), "alice",
+		bob[len(Prefix):]} {
 		if id := known(other); id != "" {
 			t.Errorf("%q is %s", other, id)
 		}
@@ -147,7 +150,8 @@ func TestBadFilesAreRefusedWithoutAWordOfThem(t *testing.T) {
 	} {
 		write(t, path, "# comment\n\n"+text+"\n")
 		_, err := Open(path, nil, time.Now)
-		if err == nil || !strings.Contains(err.Error(), "line ") || strings.Contains(strings.ToLower(err.Error()), "secret") || strings.Contains(err.Error(), fields[1]) {
+		if err == nil || !strings.Contains(err.Error(), "line ") || strings.Contains(strings.ToLower(err.Error()),
+			"secret") || strings.Contains(err.Error(), fields[1]) {
 			t.Errorf("%s: %v", name, err)
 		}
 		// Nor do commands make a broken file worse.
@@ -192,7 +196,8 @@ func TestChangesKeepTheRest(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := read(t, path)
-	if !strings.HasPrefix(text, "# first\r\n\n  # indented, without an end\nalice2  sha256:") || strings.Contains(text, "alice ") {
+	if !strings.HasPrefix(text, "# first\r\n\n  # indented, without an end\nalice2  sha256:") ||
+		strings.Contains(text, "alice ") {
 		t.Errorf("%q", text)
 	}
 	info, err := os.Lstat(link)
@@ -235,7 +240,9 @@ func TestChangesKeepTheRest(t *testing.T) {
 }
 
 func FuzzParse(f *testing.F) {
-	f.Add([]byte("alice  sha256:q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA  2026-11-01T00:00:00Z  expires=2027-01-30T00:00:00Z groups=core,ops\n"))
+	f.Add(
+		[]byte(
+			"alice  sha256:q83vEjRWeJCrze8SNFZ4kKvN7xI0VniQq83vEjRWeJA  2026-11-01T00:00:00Z  expires=2027-01-30T00:00:00Z groups=core,ops\n"))
 	f.Add([]byte("# nothing\n\n"))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		list, err := parse(text)
@@ -251,7 +258,8 @@ func FuzzParse(f *testing.F) {
 			t.Fatalf("%q was understood, and %q is not: %v", text, again.String(), err)
 		}
 		for i := range list {
-			if second[i].Name != list[i].Name || second[i].hash != list[i].hash || !second[i].Expires.Equal(list[i].Expires) || !slices.Equal(second[i].Groups, list[i].Groups) {
+			if second[i].Name != list[i].Name || second[i].hash != list[i].hash ||
+				!second[i].Expires.Equal(list[i].Expires) || !slices.Equal(second[i].Groups, list[i].Groups) {
 				t.Fatalf("%+v became %+v", list[i], second[i])
 			}
 		}

@@ -24,9 +24,12 @@ func TestRealGitAgrees(t *testing.T) {
 	trees := uint64(gittest.Volume(100, 1000))
 	folders := []string{"", "a/", "a/b/", "d x/", "é/", "a/b/*/", "dir/"}
 	paths := []string{
-		"f", "a", "b", "f.c", "a/f", "a/f.c", "a/b", "a/b/", "a/b/f", "a/b/f.c", "a/b/*/f", "a/b/*/", "a/", "d x/", "d x/a b", "d x/f",
-		"é/é", "é/", "é/f", "dir/", "dir/dir/", "dir/f", "dir/dir", "a/dir/", "a/b/dir/f", "x/y/z/f", "x/y/", "#f", "!f", "\"f", "\xff\xfe",
-		"a/\xff", "[attr]", "a\\b", "f\t", "F.C", "ab", "abc", "a/abc.c", "-", "\xef\xbb\xbff", "*", "dir/abc/b/f", ".c", "a.", "b/a/f",
+		"f", "a", "b", "f.c", "a/f", "a/f.c", "a/b", "a/b/", "a/b/f", "a/b/f.c", "a/b/*/f", "a/b/*/", "a/", "d x/",
+		"d x/a b", "d x/f",
+		"é/é", "é/", "é/f", "dir/", "dir/dir/", "dir/f", "dir/dir", "a/dir/", "a/b/dir/f", "x/y/z/f", "x/y/", "#f",
+		"!f", "\"f", "\xff\xfe",
+		"a/\xff", "[attr]", "a\\b", "f\t", "F.C", "ab", "abc", "a/abc.c", "-", "\xef\xbb\xbff", "*", "dir/abc/b/f",
+		".c", "a.", "b/a/f",
 	}
 	repo := gittest.New(t)
 	compared, specified := 0, 0
@@ -68,7 +71,8 @@ func askGit(repo *gittest.Repo, entries []gittest.File, info string, paths []str
 	commit := repo.Commit("main", entries...)
 	repo.Git("read-tree", commit)
 	repo.WriteFile("info/attributes", []byte(info))
-	out := repo.GitInput([]byte(strings.Join(paths, "\x00")+"\x00"), append([]string{"check-attr", "--cached", "-z", "--stdin"}, names...)...)
+	out := repo.GitInput([]byte(strings.Join(paths, "\x00")+"\x00"),
+		append([]string{"check-attr", "--cached", "-z", "--stdin"}, names...)...)
 	answers := make(map[string][]string)
 	fields := strings.Split(out, "\x00")
 	for i := 0; i+2 < len(fields); i += 3 {
@@ -120,7 +124,8 @@ func (g generator) line() string {
 	case 1:
 		return g.pick("", " ", "\t", "\r")
 	case 2, 3, 4, 5:
-		return g.pick("[attr]", "[attr]", "[attr]", "\"[attr]\"", "[attr] ", "\"[attr] ") + g.pick("m1", "m2", "m3", "m4", "binary", "text", "-m", "m5\"") + words
+		return g.pick("[attr]", "[attr]", "[attr]", "\"[attr]\"", "[attr] ", "\"[attr] ") +
+			g.pick("m1", "m2", "m3", "m4", "binary", "text", "-m", "m5\"") + words
 	case 6:
 		return g.pattern() + words + " " + strings.Repeat("x", 2048-g.IntN(60)) + words
 	}
@@ -132,7 +137,8 @@ func (g generator) words() string {
 	for range g.IntN(5) {
 		b.WriteString(g.pick(" ", " ", "\t", "  ", " \r "))
 		b.WriteString(g.pick("", "", "", "-", "!"))
-		b.WriteString(g.pick(append([]string{"m1", "m2", "m3", "m4", "m5", "binary", "foo", "merge", "text", "diff"}, names...)...))
+		b.WriteString(g.pick(append([]string{"m1", "m2", "m3", "m4", "m5", "binary", "foo", "merge", "text", "diff"},
+			names...)...))
 		b.WriteString(g.pick("", "", "", "=auto", "=a=b", "=", "=\xff\"x"))
 		if g.IntN(60) == 0 {
 			b.WriteString(g.pick(" --x", " a@b", " =", " -", " !", " -=", " é"))
@@ -159,12 +165,14 @@ func (g generator) pattern() string {
 
 func (g generator) glob() string {
 	if g.IntN(2) == 0 {
-		return g.pick("*", "f", "*.c", "f*", "a/**", "**/f", "dir/", "/a/*", "a/b/", "**/b/*", "*f", "[a-f]*", "/*", "b/**/f")
+		return g.pick("*", "f", "*.c", "f*", "a/**", "**/f", "dir/", "/a/*", "a/b/", "**/b/*", "*f", "[a-f]*", "/*",
+			"b/**/f")
 	}
 	var b strings.Builder
 	b.WriteString(g.pick("", "", "", "/", "!", `\!`, "**/", "\""))
 	for range 1 + g.IntN(4) {
-		b.WriteString(g.pick("a", "b", "f", "*", "*", "**", "?", "/", "/", "/**/", ".c", "*.c", "f.c", "[ab]", "[!a]", "[[:alpha:]]",
+		b.WriteString(g.pick("a", "b", "f", "*", "*", "**", "?", "/", "/", "/**/", ".c", "*.c", "f.c", "[ab]", "[!a]",
+			"[[:alpha:]]",
 			`\*`, "é", "\xff", "dir", "dir/", "a/b", "d x", `\`, "[", "#", "a/", "-", "F"))
 	}
 	b.WriteString(g.pick("", "", "", "/", "/**", "*"))
@@ -198,9 +206,11 @@ func TestFoldersAsGitArchives(t *testing.T) {
 	t.Parallel()
 	const id = "1234567890123456789012345678901234567890"
 	tree := []gittest.File{
-		gittest.Regular("a/b/f", "1"), gittest.Regular("a/b/dir/f", "1"), gittest.Regular("a/dir/f", "1"), gittest.Symlink("a/link", "b"),
+		gittest.Regular("a/b/f", "1"), gittest.Regular("a/b/dir/f", "1"), gittest.Regular("a/dir/f", "1"),
+		gittest.Symlink("a/link", "b"),
 		gittest.Regular("dir/f", "1"), gittest.Regular("dir/dir/g", "1"), gittest.Regular("dir/dir/dir", "1"),
-		gittest.Regular("f", "1"), gittest.Gitlink("sub", id), gittest.Gitlink("a/sub", id), gittest.Regular("x/sub", "1"),
+		gittest.Regular("f", "1"), gittest.Gitlink("sub", id), gittest.Gitlink("a/sub", id),
+		gittest.Regular("x/sub", "1"),
 	}
 	repo := gittest.New(t)
 	var together []gittest.File
@@ -221,15 +231,18 @@ func TestFoldersAsGitArchives(t *testing.T) {
 		}
 	}
 	for _, pattern := range []string{
-		"dir", "dir/", "dir/**", "dir/*", "/dir", "/dir/", "/dir/**", "**/dir", "**/dir/", "**/dir/**", "*/dir", "a/b", "a/b/", "a/b/**",
-		"a/", "a", "/a", "a/**", "a/**/", "sub", "sub/", "/sub/", "a/sub", "a/sub/", "*", "*/", "**", "**/", "/", "/*", "/*/", "*/*/", "f", "f/",
+		"dir", "dir/", "dir/**", "dir/*", "/dir", "/dir/", "/dir/**", "**/dir", "**/dir/", "**/dir/**", "*/dir", "a/b",
+		"a/b/", "a/b/**",
+		"a/", "a", "/a", "a/**", "a/**/", "sub", "sub/", "/sub/", "a/sub", "a/sub/", "*", "*/", "**", "**/", "/", "/*",
+		"/*/", "*/*/", "f", "f/",
 		"link/", "a/link", "d?r/", "[d]ir/", "a/*/dir", "dir/dir/dir", "dir/dir/dir/",
 	} {
 		for _, word := range []string{"export-ignore", "-export-ignore", "export-ignore=1"} {
 			check(gittest.Regular(".gitattributes", pattern+" "+word+"\n"))
 			check(gittest.Regular(".gitattributes", "* export-ignore\n"+pattern+" -export-ignore\n"))
 			check(gittest.Regular("a/.gitattributes", pattern+" "+word+"\n"))
-			check(gittest.Regular("dir/.gitattributes", pattern+" "+word+"\n"), gittest.Regular(".gitattributes", "/f "+word))
+			check(gittest.Regular("dir/.gitattributes", pattern+" "+word+"\n"),
+				gittest.Regular(".gitattributes", "/f "+word))
 		}
 	}
 	// What a link names is taken for the content, and a folder is nothing.
@@ -240,9 +253,10 @@ func TestFoldersAsGitArchives(t *testing.T) {
 	got, want := archive(together), members(t, repo, together)
 	for i := range min(len(got), len(want)) {
 		if got[i] != want[i] {
-			t.Fatalf("got %q, want %q; the attributes are\n%q", got[i], want[i], together[slices.IndexFunc(together, func(f gittest.File) bool {
-				return f.Path == want[i][:5]+".gitattributes"
-			})])
+			t.Fatalf("got %q, want %q; the attributes are\n%q", got[i], want[i],
+				together[slices.IndexFunc(together, func(f gittest.File) bool {
+					return f.Path == want[i][:5]+".gitattributes"
+				})])
 		}
 	}
 	if len(got) != len(want) {

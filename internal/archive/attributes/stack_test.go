@@ -35,7 +35,8 @@ func list(a attributes.Attributes) string {
 		name  string
 		value attributes.Value
 	}{
-		{"export-ignore", a[attributes.ExportIgnore]}, {"export-subst", a[attributes.ExportSubst]}, {"text", a[attributes.Text]}, {"crlf", a[attributes.CRLF]},
+		{"export-ignore", a[attributes.ExportIgnore]}, {"export-subst", a[attributes.ExportSubst]},
+		{"text", a[attributes.Text]}, {"crlf", a[attributes.CRLF]},
 		{"eol", a[attributes.EOL]}, {"ident", a[attributes.Ident]}, {"filter", a[attributes.Filter]},
 		{"working-tree-encoding", a[attributes.WorkingTreeEncoding]}, {"diff", a[attributes.Diff]},
 	} {
@@ -224,7 +225,8 @@ func TestHostileMacrosEnd(t *testing.T) {
 }
 
 func TestCanMention(t *testing.T) {
-	if attributes.CanMention([]byte("* text\n"), "export-subst") || !attributes.CanMention([]byte("[attr]m export-subst\n"), "export-subst") {
+	if attributes.CanMention([]byte("* text\n"), "export-subst") ||
+		!attributes.CanMention([]byte("[attr]m export-subst\n"), "export-subst") {
 		t.Error("wrong")
 	}
 }

@@ -46,8 +46,10 @@ func TestDecideSaysWhenThereIsNothingToDo(t *testing.T) {
 
 func FuzzAppendAndStreamAgree(f *testing.F) {
 	lines := []string{
-		"ident", "eol=crlf", "ident eol=crlf", "text=auto eol=crlf", "ident text=auto eol=crlf", "working-tree-encoding=UTF-16",
-		"ident eol=crlf working-tree-encoding=Shift_JIS", "text=auto eol=crlf working-tree-encoding=CP1251", "working-tree-encoding=UTF-32BE",
+		"ident", "eol=crlf", "ident eol=crlf", "text=auto eol=crlf", "ident text=auto eol=crlf",
+		"working-tree-encoding=UTF-16",
+		"ident eol=crlf working-tree-encoding=Shift_JIS", "text=auto eol=crlf working-tree-encoding=CP1251",
+		"working-tree-encoding=UTF-32BE",
 	}
 	random := rand.New(rand.NewPCG(5, 6))
 	for i := range 300 {
@@ -159,7 +161,8 @@ func TestACancelledContextEndsAStream(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	why := errors.New("client went away")
 	endless := Source{Size: 1 << 60, Open: func() (io.ReadCloser, error) {
-		return io.NopCloser(&repeated{text: []byte("line\n"), left: 1 << 60, after: 1 << 20, then: func() { cancel(why) }}), nil
+		return io.NopCloser(&repeated{text: []byte("line\n"), left: 1 << 60, after: 1 << 20,
+			then: func() { cancel(why) }}), nil
 	}}
 	if err := stream(ctx, decide("eol=crlf"), io.Discard, endless, ""); !errors.Is(err, why) {
 		t.Errorf("%v, want %v", err, why)
@@ -202,7 +205,8 @@ func TestStreamsNeedLittleMemory(t *testing.T) {
 	} {
 		beginning := "$Id:"
 		src := Source{Size: size + int64(len(beginning)), Open: func() (io.ReadCloser, error) {
-			return io.NopCloser(io.MultiReader(strings.NewReader(beginning), &repeated{text: []byte(test.text), left: size})), nil
+			return io.NopCloser(io.MultiReader(strings.NewReader(beginning),
+				&repeated{text: []byte(test.text), left: size})), nil
 		}}
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -228,7 +232,8 @@ func TestAppendKeepsWhatIsThere(t *testing.T) {
 func BenchmarkAppend(b *testing.B) {
 	text := []byte(strings.Repeat("a line of text, $Id: 1234 $ \u00e9\n", 10_000))
 	for _, line := range []string{
-		"ident", "eol=crlf", "text=auto eol=crlf", "working-tree-encoding=UTF-16", "working-tree-encoding=CP1252", "working-tree-encoding=GB18030",
+		"ident", "eol=crlf", "text=auto eol=crlf", "working-tree-encoding=UTF-16", "working-tree-encoding=CP1252",
+		"working-tree-encoding=GB18030",
 	} {
 		b.Run(line, func(b *testing.B) {
 			c := decide(line)

@@ -161,31 +161,44 @@ func compare(t *testing.T, cases []comparison, least, leastChanged int) {
 
 // endings are contents for the questions of line endings.
 var endings = []string{
-	"", "\n", "\r", "\r\n", "\n\r", "\r\r\n", "\n\n", "a", "a\n", "\na", "a\nb", "a\r\nb\r\n", "a\r\nb\n", "a\rb\n", "a\rb",
-	"a\nb\r", "a\r\n\nb", "a\n\r\nb", "a\nb\x00c\n", "\x00", "\x00\n", "a\n\x1a", "\x1a", "\n\x1a", "a\x1ab\n", "\x1a\x1a\n", "\n\x1a\x1a",
-	"a\nb", "caf\u00e9\n", "\u65e5\u672c\u8a9e\n\u65e5\n", "bad \xff utf-8\n", "cut \xe3\x81\n", "cut\n\xe3\x81", "\ufefftext\n", "\x7f\n", "\b\t\x1b\f\n",
+	"", "\n", "\r", "\r\n", "\n\r", "\r\r\n", "\n\n", "a", "a\n", "\na", "a\nb", "a\r\nb\r\n", "a\r\nb\n", "a\rb\n",
+	"a\rb",
+	"a\nb\r", "a\r\n\nb", "a\n\r\nb", "a\nb\x00c\n", "\x00", "\x00\n", "a\n\x1a", "\x1a", "\n\x1a", "a\x1ab\n",
+	"\x1a\x1a\n", "\n\x1a\x1a",
+	"a\nb", "caf\u00e9\n", "\u65e5\u672c\u8a9e\n\u65e5\n", "bad \xff utf-8\n", "cut \xe3\x81\n", "cut\n\xe3\x81",
+	"\ufefftext\n", "\x7f\n", "\b\t\x1b\f\n",
 	strings.Repeat("x", 127) + "\x01\n", strings.Repeat("x", 128) + "\x01\n", strings.Repeat("x", 129) + "\x01\n",
-	strings.Repeat("x", 255) + "\x01\x02\n", strings.Repeat("x", 256) + "\x01\x02\n", strings.Repeat("x", 128) + "\x7f\n",
-	strings.Repeat("x", 127) + "\x01\n\x1a", strings.Repeat("x", 128) + "\x01\n\x1a", strings.Repeat("x", 128) + "\x01\n\x1a\n",
+	strings.Repeat("x", 255) + "\x01\x02\n", strings.Repeat("x", 256) + "\x01\x02\n", strings.Repeat("x", 128) +
+		"\x7f\n",
+	strings.Repeat("x", 127) + "\x01\n\x1a", strings.Repeat("x", 128) + "\x01\n\x1a", strings.Repeat("x", 128) +
+		"\x01\n\x1a\n",
 	strings.Repeat("x", 127) + "\x01\n\xff", strings.Repeat("\x01", 50) + "\n",
 }
 
 // long are contents of more than one piece, and keywords of more than is held.
 var long = []string{
 	strings.Repeat("line\n", 20_000),
-	strings.Repeat("a", 65_535) + "\r\n", strings.Repeat("a", 65_536) + "\n", strings.Repeat("a", 65_535) + "\n" + strings.Repeat("b", 65_536) + "\r",
-	"$Id: " + strings.Repeat("x", 70_000) + " $\n$Id$", "$Id: " + strings.Repeat("x", 70_000) + " y$\n$Id$", "$Id: " + strings.Repeat("x", 200_000),
-	"$Id: " + strings.Repeat("x", 70_000) + "\n$\n$Id$", "$Id:" + strings.Repeat("x", 65_532) + "$", "$Id:" + strings.Repeat("x", 65_533) + " $", "$Id:" + strings.Repeat("x", 65_531) + " $",
-	strings.Repeat("$Id:"+strings.Repeat("x", 66_000)+"$\n$Id:"+strings.Repeat("y", 66_000)+"\n", 3), strings.Repeat("$Id$\n", 5_000), strings.Repeat("$Id:", 20_000),
+	strings.Repeat("a", 65_535) + "\r\n", strings.Repeat("a", 65_536) + "\n", strings.Repeat("a", 65_535) + "\n" +
+		strings.Repeat("b", 65_536) + "\r",
+	"$Id: " + strings.Repeat("x", 70_000) + " $\n$Id$", "$Id: " + strings.Repeat("x", 70_000) + " y$\n$Id$", "$Id: " +
+		strings.Repeat("x", 200_000),
+	"$Id: " + strings.Repeat("x", 70_000) + "\n$\n$Id$", "$Id:" + strings.Repeat("x", 65_532) + "$", "$Id:" +
+		strings.Repeat("x", 65_533) + " $", "$Id:" + strings.Repeat("x", 65_531) + " $",
+	strings.Repeat("$Id:"+strings.Repeat("x", 66_000)+"$\n$Id:"+strings.Repeat("y", 66_000)+"\n", 3),
+	strings.Repeat("$Id$\n", 5_000), strings.Repeat("$Id:", 20_000),
 }
 
 // idents are contents for the questions of keywords.
 var idents = []string{
-	"$Id$", "$Id$\n", "a $Id$ b\n", "$Id:$\n", "$Id: $\n", "$Id:  $\n", "$Id:   $\n", "$Id: x $\n", "$Id: x$\n", "$Id:x $\n", "$Id:x$\n", "$Id:x y$\n", "$Id: x  $\n",
+	"$Id$", "$Id$\n", "a $Id$ b\n", "$Id:$\n", "$Id: $\n", "$Id:  $\n", "$Id:   $\n", "$Id: x $\n", "$Id: x$\n",
+	"$Id:x $\n", "$Id:x$\n", "$Id:x y$\n", "$Id: x  $\n",
 	"$Id: a b $\n", "$Id: a b$\n", "$Id: a,v 1.2 2020 $\n", "$Id: 1234567890123456789012345678901234567890 $\n",
-	"$Id", "$Id:", "$Id: ", "$Id: x", "$Id: x ", "$Id: x \n$", "$Id: x\n$Id$\n", "$Id: x\r\n$Id$\r\n", "$Id:\n$", "$Id: \n$",
-	"$", "$$", "$I", "$I$Id$", "$$Id$", "$$Id$$", "$Id$$Id$", "$Id$Id$", "$Id: x$Id$", "$Id: x y$Id$", "$Id: x y$Id: z$", "$Id: $Id$\n", "$Id:$Id:$Id$",
-	"$ID$", "$id$", "$Id $", "$Id  $", "$Idx$", "$Idx$Id$", "$Id\n$", "$Id:\x00$\n", "$Id: \x00 $", "$Id: x\ty $", "$Id: x\r$\n", "$Id: \u00e9 $\n", "$Id: \xff $\n",
+	"$Id", "$Id:", "$Id: ", "$Id: x", "$Id: x ", "$Id: x \n$", "$Id: x\n$Id$\n", "$Id: x\r\n$Id$\r\n", "$Id:\n$",
+	"$Id: \n$",
+	"$", "$$", "$I", "$I$Id$", "$$Id$", "$$Id$$", "$Id$$Id$", "$Id$Id$", "$Id: x$Id$", "$Id: x y$Id$",
+	"$Id: x y$Id: z$", "$Id: $Id$\n", "$Id:$Id:$Id$",
+	"$ID$", "$id$", "$Id $", "$Id  $", "$Idx$", "$Idx$Id$", "$Id\n$", "$Id:\x00$\n", "$Id: \x00 $", "$Id: x\ty $",
+	"$Id: x\r$\n", "$Id: \u00e9 $\n", "$Id: \xff $\n",
 }
 
 func TestLineEndingsAndIdentAsGit(t *testing.T) {
@@ -205,10 +218,13 @@ func TestLineEndingsAndIdentAsGit(t *testing.T) {
 			}
 		}
 	}
-	each(endings, "eol=crlf", "text=auto eol=crlf", "text eol=crlf", "text=auto", "text", "-text eol=crlf", "eol=lf", "filter=lfs")
+	each(endings, "eol=crlf", "text=auto eol=crlf", "text eol=crlf", "text=auto", "text", "-text eol=crlf", "eol=lf",
+		"filter=lfs")
 	both := slices.Concat(endings, idents)
-	each(both, "ident", "ident eol=crlf", "ident text=auto eol=crlf", "-ident eol=crlf", "ident=yes", "ident -text", "ident filter=lfs")
-	each(both, "ident eol=crlf working-tree-encoding=UTF-16", "ident working-tree-encoding=ISO-8859-1", "ident text=auto eol=crlf working-tree-encoding=UTF-8")
+	each(both, "ident", "ident eol=crlf", "ident text=auto eol=crlf", "-ident eol=crlf", "ident=yes", "ident -text",
+		"ident filter=lfs")
+	each(both, "ident eol=crlf working-tree-encoding=UTF-16", "ident working-tree-encoding=ISO-8859-1",
+		"ident text=auto eol=crlf working-tree-encoding=UTF-8")
 	each(long, "ident")
 	few = long[:gittest.Volume(5, len(long))]
 	each(few, "text=auto eol=crlf", "ident text=auto eol=crlf working-tree-encoding=UTF-16LE-BOM")
@@ -218,7 +234,8 @@ func TestLineEndingsAndIdentAsGit(t *testing.T) {
 func TestRandomContentsAsGit(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	lines := []string{
-		"eol=crlf", "text=auto eol=crlf", "ident", "ident eol=crlf", "ident text=auto eol=crlf", "working-tree-encoding=UTF-16",
+		"eol=crlf", "text=auto eol=crlf", "ident", "ident eol=crlf", "ident text=auto eol=crlf",
+		"working-tree-encoding=UTF-16",
 		"ident eol=crlf working-tree-encoding=UTF-16LE-BOM", "ident text=auto eol=crlf working-tree-encoding=Shift_JIS",
 		"eol=crlf working-tree-encoding=latin-1", "ident working-tree-encoding=gb18030",
 	}
@@ -232,7 +249,8 @@ func TestRandomContentsAsGit(t *testing.T) {
 // randomContent is made of the parts that matter.
 func randomContent(random *rand.Rand) string {
 	parts := []string{
-		"$", "Id", ":", " ", "\n", "$Id$", "$Id:", "x", "text of a line", "$Id: x $", "\u00e9", "\u3042", strings.Repeat("0123456789abcdef", 20),
+		"$", "Id", ":", " ", "\n", "$Id$", "$Id:", "x", "text of a line", "$Id: x $", "\u00e9", "\u3042",
+		strings.Repeat("0123456789abcdef", 20),
 		"\r", "\r\n", "\x00", "\x1a", "\x01", "\xff", "\xe3\x81", "\U0001f600", // the last ones forbid most conversions
 	}
 	allowed := len(parts) - random.IntN(9)
@@ -246,12 +264,17 @@ func randomContent(random *rand.Rand) string {
 // encodings are names as .gitattributes have them, each with characters that the
 // encoding has, beside ASCII.
 var encodings = map[string]string{
-	"UTF-16": "\u00e9\u0434\u65e5\U0001f600", "utf-16le": "\u00e9\U0001f600", "UTF16BE": "\u00e9\U0001f600", "UTF-16LE-BOM": "\u65e5", "utf16be-bom": "\u65e5",
+	"UTF-16": "\u00e9\u0434\u65e5\U0001f600", "utf-16le": "\u00e9\U0001f600", "UTF16BE": "\u00e9\U0001f600",
+	"UTF-16LE-BOM": "\u65e5", "utf16be-bom": "\u65e5",
 	"UTF-32": "\u00e9\U0001f600", "UTF-32LE": "\U0001f600", "utf32be": "\U0001f600",
-	"latin-1": "\u00e9\u00ff\u0085", "ISO-8859-1": "\u00a0\u00e9", "iso8859-2": "\u0141\u017e", "ISO_8859-5": "\u0434\u0416", "ISO-8859-7": "\u03b1\u03a9", "ISO-8859-9": "\u011f\u0130",
-	"ISO-8859-15": "\u20ac\u0153\u0085", "windows-1250": "\u0141\u20ac", "cp1251": "\u0434\u0416", "CP1252": "\u20ac\u201c", "windows-1253": "\u03b1", "windows-1254": "\u011f", "windows-1257": "\u0173",
-	"KOI8-R": "\u0434\u0416\u2500", "koi8-u": "\u0454\u0457", "IBM437": "\u00e9\u2588", "IBM850": "\u00e9\u00d8", "IBM866": "\u0434\u2588", "macintosh": "\u00e9\u2202",
-	"Shift_JIS": "\u3042\u65e5\u672c", "EUC-JP": "\u3042\u65e5\u672c", "EUC-KR": "\ud55c\uad6d", "GB2312": "\u4e2d\u6587", "GBK": "\u4e2d\u570b", "GB18030": "\u4e2d\u570b\U0001f600", "Big5": "\u4e2d\u570b",
+	"latin-1": "\u00e9\u00ff\u0085", "ISO-8859-1": "\u00a0\u00e9", "iso8859-2": "\u0141\u017e",
+	"ISO_8859-5": "\u0434\u0416", "ISO-8859-7": "\u03b1\u03a9", "ISO-8859-9": "\u011f\u0130",
+	"ISO-8859-15": "\u20ac\u0153\u0085", "windows-1250": "\u0141\u20ac", "cp1251": "\u0434\u0416",
+	"CP1252": "\u20ac\u201c", "windows-1253": "\u03b1", "windows-1254": "\u011f", "windows-1257": "\u0173",
+	"KOI8-R": "\u0434\u0416\u2500", "koi8-u": "\u0454\u0457", "IBM437": "\u00e9\u2588", "IBM850": "\u00e9\u00d8",
+	"IBM866": "\u0434\u2588", "macintosh": "\u00e9\u2202",
+	"Shift_JIS": "\u3042\u65e5\u672c", "EUC-JP": "\u3042\u65e5\u672c", "EUC-KR": "\ud55c\uad6d",
+	"GB2312": "\u4e2d\u6587", "GBK": "\u4e2d\u570b", "GB18030": "\u4e2d\u570b\U0001f600", "Big5": "\u4e2d\u570b",
 }
 
 // TestEncodingsAsGit writes characters that each encoding has, and some that it
@@ -271,7 +294,8 @@ func TestEncodingsAsGit(t *testing.T) {
 		for _, r := range letters {
 			add(string(r))
 		}
-		for _, missing := range []string{"\u0e01", "\u0434", "\u65e5", "\U0001f600", "\ufffd", "\xff", "\xe3\x81", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xc0\x80"} {
+		for _, missing := range []string{"\u0e01", "\u0434", "\u65e5", "\U0001f600", "\ufffd", "\xff", "\xe3\x81",
+			"\xed\xa0\x80", "\xf4\x90\x80\x80", "\xc0\x80"} {
 			if name == "Big5" && missing == "\u0434" {
 				continue // which browsers have there, and golang.org/x/text with them
 			}
@@ -279,10 +303,13 @@ func TestEncodingsAsGit(t *testing.T) {
 		}
 		add(letters + strings.Repeat("ab\n", long) + "\xff")
 	}
-	for _, name := range []string{"UTF-8", "utf8", "", "none", "UTF-8-BOM", "UTF-16-BOM", "utf--16", "latin-2x", "UTF-32LE-BOM"} {
-		cases = append(cases, comparison{"working-tree-encoding=" + name, "\u00e9\n"}, comparison{"eol=crlf working-tree-encoding=" + name, "\u00e9\n"})
+	for _, name := range []string{"UTF-8", "utf8", "", "none", "UTF-8-BOM", "UTF-16-BOM", "utf--16", "latin-2x",
+		"UTF-32LE-BOM"} {
+		cases = append(cases, comparison{"working-tree-encoding=" + name, "\u00e9\n"},
+			comparison{"eol=crlf working-tree-encoding=" + name, "\u00e9\n"})
 	}
-	for _, line := range []string{"-working-tree-encoding", "!working-tree-encoding", "eol=crlf working-tree-encoding=UTF-16"} {
+	for _, line := range []string{"-working-tree-encoding", "!working-tree-encoding",
+		"eol=crlf working-tree-encoding=UTF-16"} {
 		cases = append(cases, comparison{line, "\u00e9\n"})
 	}
 	compare(t, cases, 500, 170)
@@ -291,10 +318,12 @@ func TestEncodingsAsGit(t *testing.T) {
 func TestGitRefusesASetEncoding(t *testing.T) {
 	for _, content := range []string{"", "text\n"} {
 		repo := gittest.New(t)
-		commit := repo.Commit("main", gittest.Regular(".gitattributes", "f working-tree-encoding\n"), gittest.Regular("f", content))
+		commit := repo.Commit("main", gittest.Regular(".gitattributes", "f working-tree-encoding\n"),
+			gittest.Regular("f", content))
 		cmd := exec.CommandContext(t.Context(), "git", "archive", "--format=tar", commit)
 		cmd.Dir, cmd.Env = repo.Dir, gittest.Env()
-		if out, err := cmd.CombinedOutput(); err == nil || !bytes.Contains(out, []byte("true/false are no valid working-tree-encodings")) {
+		if out, err := cmd.CombinedOutput(); err == nil ||
+			!bytes.Contains(out, []byte("true/false are no valid working-tree-encodings")) {
 			t.Errorf("git: %v %.200q", err, out)
 		}
 		c := decide("working-tree-encoding")
@@ -309,7 +338,8 @@ func TestGitRefusesASetEncoding(t *testing.T) {
 
 func TestGitCopiesAboveTheThreshold(t *testing.T) {
 	repo := gittest.New(t)
-	commit := repo.Commit("main", gittest.Regular(".gitattributes", "* eol=crlf\n"), gittest.Regular("f", "a\nb\n"), gittest.Regular("g", "a\n"))
+	commit := repo.Commit("main", gittest.Regular(".gitattributes", "* eol=crlf\n"), gittest.Regular("f", "a\nb\n"),
+		gittest.Regular("g", "a\n"))
 	repo.Git("config", "core.bigFileThreshold", "3")
 	want := map[string]string{"f": "a\nb\n", "g": "a\r\n"}
 	for tr := tar.NewReader(bytes.NewReader(repo.Archive("--format=tar", commit))); ; {

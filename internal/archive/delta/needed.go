@@ -34,5 +34,6 @@ func (e *FullNeededError) Error() string { return "a full archive is needed: " +
 // reserved reports whether a folder has the name of ours, also on a system
 // that takes upper case for lower.
 func reserved(entries []repos.TreeEntry) bool {
-	return slices.ContainsFunc(entries, func(e repos.TreeEntry) bool { return strings.EqualFold(e.Name, ReservedFolder) })
+	return slices.ContainsFunc(entries,
+		func(e repos.TreeEntry) bool { return strings.EqualFold(e.Name, ReservedFolder) })
 }

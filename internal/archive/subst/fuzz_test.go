@@ -17,7 +17,8 @@ func FuzzCutFormat(f *testing.F) {
 			return
 		}
 		whole := append(append(append(append(bytes.Clone(before), opening...), format...), closing), after...)
-		if !bytes.Equal(whole, content) || bytes.Contains(before, []byte(opening)) || bytes.IndexByte(format, closing) >= 0 {
+		if !bytes.Equal(whole, content) || bytes.Contains(before, []byte(opening)) ||
+			bytes.IndexByte(format, closing) >= 0 {
 			t.Fatalf("%q is %q, %q and %q", content, before, format, after)
 		}
 	})

@@ -28,7 +28,8 @@ func checkHeader(t *testing.T, format Format, want headed) {
 	}
 	raw := format.Header(nil, e, want.size, []byte(want.link))
 	if computed := HeaderLength(e.Path, want.size, len(want.link)); computed != int64(len(raw)) {
-		t.Errorf("path of %d, link of %d, size %d: computed %d bytes, written %d", len(want.path), len(want.link), want.size, computed, len(raw))
+		t.Errorf("path of %d, link of %d, size %d: computed %d bytes, written %d", len(want.path), len(want.link),
+			want.size, computed, len(raw))
 	}
 	h, err := tar.NewReader(bytes.NewReader(raw)).Next()
 	if err != nil || h.Name != want.path || h.Linkname != want.link || h.Size != want.size {
@@ -66,7 +67,8 @@ func TestHeadersOfEveryLengthAreRead(t *testing.T) {
 	}
 	for mtime := uint64(maxUstarTime - 1); mtime <= maxUstarTime+1; mtime++ {
 		format.MTime = mtime
-		raw := append(format.GlobalHeader(nil, repos.ID{}), format.Header(nil, Member{Path: []byte("a"), Mode: repos.ModeRegular}, 0, nil)...)
+		raw := append(format.GlobalHeader(nil, repos.ID{}),
+			format.Header(nil, Member{Path: []byte("a"), Mode: repos.ModeRegular}, 0, nil)...)
 		tr := tar.NewReader(bytes.NewReader(raw))
 		h, err := tr.Next()
 		if err != nil || (h.PAXRecords["mtime"] != "") != (mtime > maxUstarTime) {
@@ -135,7 +137,8 @@ func TestLengthOfAnyEntriesIsWhatIsWritten(t *testing.T) {
 			t.Errorf("archive %d: computed %d bytes, written %d", archive, computed, len(out))
 		}
 		end := Trailer(computed)
-		if total := computed + int64(len(end)); total%blockSize != 0 || len(end) < 2*RecordSize || len(end) >= blockSize+2*RecordSize {
+		if total := computed + int64(len(end)); total%blockSize != 0 || len(end) < 2*RecordSize ||
+			len(end) >= blockSize+2*RecordSize {
 			t.Errorf("archive %d: a trailer of %d after %d bytes", archive, len(end), computed)
 		}
 		tr := tar.NewReader(bytes.NewReader(append(out, end...)))

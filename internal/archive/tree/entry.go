@@ -76,7 +76,8 @@ func (b *Batch) Entry(i int) Entry {
 	}
 	e := b.entries[i]
 	return Entry{
-		Path: b.paths[start:e.end:e.end], Mode: e.mode, ID: e.id, Treatment: e.treatment, Module: b.Module, Base: e.base,
+		Path: b.paths[start:e.end:e.end], Mode: e.mode, ID: e.id, Treatment: e.treatment, Module: b.Module,
+		Base: e.base,
 	}
 }
 

@@ -11,7 +11,8 @@ import (
 // and trees have a hundred thousand.
 func TestFilesThatAreCopiedCostNothing(t *testing.T) {
 	for name, lines := range map[string]string{
-		"text": "* text=auto\n", "a driver": "* diff=golang\n", "binary": "* binary\n", "line ends": "* eol=lf\n", "a filter": "* filter=lfs\n",
+		"text": "* text=auto\n", "a driver": "* diff=golang\n", "binary": "* binary\n", "line ends": "* eol=lf\n",
+		"a filter": "* filter=lfs\n",
 	} {
 		stack := attributes.NewStack(nil)
 		stack.Push(nil, []byte(lines))

@@ -129,7 +129,8 @@ func sameMembers(t *testing.T, got, want []byte, comment int) int {
 	if len(ours) != len(gits) {
 		t.Fatalf("%d members, git has %d", len(ours), len(gits))
 	}
-	if ourEnds.comment != gitEnds.comment || ourEnds.wide != gitEnds.wide || ourEnds.creator != gitEnds.creator || ourEnds.version != gitEnds.version || ourEnds.entries16 != gitEnds.entries16 {
+	if ourEnds.comment != gitEnds.comment || ourEnds.wide != gitEnds.wide || ourEnds.creator != gitEnds.creator ||
+		ourEnds.version != gitEnds.version || ourEnds.entries16 != gitEnds.entries16 {
 		t.Errorf("ends %+v, git's %+v", ourEnds, gitEnds)
 	}
 	for i, g := range gits {
@@ -141,9 +142,11 @@ func sameMembers(t *testing.T, got, want []byte, comment int) int {
 			t.Errorf("local header:\n%v\ngit:\n%v", o.local, g.local)
 		}
 		if (o.local.compressed == o.central.compressed) != (g.local.compressed == g.central.compressed) {
-			t.Errorf("%q: %d and %d compressed, git %d and %d", o.central.path, o.local.compressed, o.central.compressed, g.local.compressed, g.central.compressed)
+			t.Errorf("%q: %d and %d compressed, git %d and %d", o.central.path, o.local.compressed,
+				o.central.compressed, g.local.compressed, g.central.compressed)
 		}
-		if d := len(o.descriptor); d != len(g.descriptor) || d > 0 && (!bytes.Equal(o.descriptor[:8], g.descriptor[:8]) || !bytes.Equal(o.descriptor[12:], g.descriptor[12:])) {
+		if d := len(o.descriptor); d != len(g.descriptor) || d > 0 &&
+			(!bytes.Equal(o.descriptor[:8], g.descriptor[:8]) || !bytes.Equal(o.descriptor[12:], g.descriptor[12:])) {
 			t.Errorf("%q: descriptor % x, git's % x", o.central.path, o.descriptor, g.descriptor)
 		}
 	}
@@ -344,7 +347,8 @@ func TestUnzip(t *testing.T) {
 			if err != nil || string(content) != in.content {
 				t.Errorf("%q: %d bytes, %v", in.Path, len(content), err)
 			}
-			if executable := info.Mode()&0o100 != 0; executable != (in.Mode == 0o100755) || info.ModTime().Unix() != 1_700_000_000 {
+			if executable := info.Mode()&0o100 != 0; executable != (in.Mode == 0o100755) ||
+				info.ModTime().Unix() != 1_700_000_000 {
 				t.Errorf("%q: %v at %v", in.Path, info.Mode(), info.ModTime())
 			}
 		}

@@ -53,7 +53,8 @@ func TestLargeSizesAndOffsets(t *testing.T) {
 		if sizes[i] >= wideFrom {
 			version = version64
 		}
-		if f.Name != fmt.Sprint(i) || f.UncompressedSize64 != sizes[i] || f.CompressedSize64 != sizes[i]+10 || f.ReaderVersion != version {
+		if f.Name != fmt.Sprint(i) || f.UncompressedSize64 != sizes[i] || f.CompressedSize64 != sizes[i]+10 ||
+			f.ReaderVersion != version {
 			t.Errorf("file %d: %+v", i, f.FileHeader)
 		}
 	}
@@ -152,7 +153,8 @@ func TestStream_Large(t *testing.T) {
 	for _, size := range []int64{wideFrom + 1, 1<<32 + 5} {
 		p, at := streamZeros(t, size)
 		local, _ := readLocal(t, p)
-		if local.version != version64 || local.size != max32 || local.compressed != max32 || local.flags != flagStream || len(local.extra) != mtimeSize+wideSize {
+		if local.version != version64 || local.size != max32 || local.compressed != max32 ||
+			local.flags != flagStream || len(local.extra) != mtimeSize+wideSize {
 			t.Errorf("local header %v", local)
 		}
 		s := &scanner{t, p[at:]}
@@ -186,7 +188,8 @@ func TestDescriptor_Large(t *testing.T) {
 		r := record{bits: bitDeflated | bitStreamed | bitWide, crc: 7, size: size, compressed: size + 10}
 		s := &scanner{t, r.descriptor(nil)}
 		s.magic(descriptorMagic)
-		if crc, compressed, length := s.u32(), s.u64(), s.u64(); crc != 7 || compressed != size+10 || length != size || len(s.p) != 0 {
+		if crc, compressed, length := s.u32(), s.u64(), s.u64(); crc != 7 || compressed != size+10 || length != size ||
+			len(s.p) != 0 {
 			t.Errorf("descriptor: %d of %d bytes, want %d", length, compressed, size)
 		}
 	}
@@ -202,7 +205,8 @@ func TestStream_WideForm(t *testing.T) {
 			t.Fatal(err)
 		}
 		local, _ := readLocal(t, out.Bytes())
-		if wide := local.version == version64; wide != (size >= wideFrom) || wide != (len(local.extra) > mtimeSize) || wide != (local.size == max32) || !wide && int64(local.size) != size {
+		if wide := local.version == version64; wide != (size >= wideFrom) || wide != (len(local.extra) > mtimeSize) ||
+			wide != (local.size == max32) || !wide && int64(local.size) != size {
 			t.Errorf("%d bytes: %v", size, local)
 		}
 		s.Abort()

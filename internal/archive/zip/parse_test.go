@@ -20,8 +20,10 @@ type header struct {
 }
 
 func (h header) String() string {
-	return fmt.Sprintf("%q creator %04x version %d flags %04x method %d time %04x %04x crc %08x size %d internal %d external %08x extra %s",
-		h.path, h.creator, h.version, h.flags, h.method, h.date, h.time, h.crc, h.size, h.internal, h.external, hex.EncodeToString([]byte(h.extra)))
+	return fmt.Sprintf(
+		"%q creator %04x version %d flags %04x method %d time %04x %04x crc %08x size %d internal %d external %08x extra %s",
+		h.path, h.creator, h.version, h.flags, h.method, h.date, h.time, h.crc, h.size, h.internal, h.external,
+		hex.EncodeToString([]byte(h.extra)))
 }
 
 // scanner reads little-endian fields.

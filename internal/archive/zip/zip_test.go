@@ -101,7 +101,8 @@ func (b *builder) stream(w io.Writer, in input) []byte {
 		b.t.Fatal(err)
 	}
 	defer s.Abort()
-	if _, err := io.CopyBuffer(struct{ io.Writer }{s}, struct{ io.Reader }{strings.NewReader(in.content)}, make([]byte, 10_000)); err != nil {
+	if _, err := io.CopyBuffer(struct{ io.Writer }{s}, struct{ io.Reader }{strings.NewReader(in.content)},
+		make([]byte, 10_000)); err != nil {
 		b.t.Fatal(err)
 	}
 	records, err := s.Finish(nil)
@@ -257,7 +258,8 @@ func TestLongestPath(t *testing.T) {
 	long := strings.Repeat("p", MaxPath)
 	p := newBuilder(t, 1, 0).archive([]input{file(long, "x"), file(long[:MaxPath-1]+"q", "y"), file("z", "z")}, 1, "")
 	members, _ := readMembers(t, p, 0)
-	if len(members) != 3 || members[0].central.path != long || members[1].central.path != long[:MaxPath-1]+"q" || members[2].central.path != "z" {
+	if len(members) != 3 || members[0].central.path != long || members[1].central.path != long[:MaxPath-1]+"q" ||
+		members[2].central.path != "z" {
 		t.Error("other paths")
 	}
 }

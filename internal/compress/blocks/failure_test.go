@@ -42,7 +42,8 @@ func settled(t *testing.T, c *Pool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.lent != 0 || s.streams != 0 || s.spare != s.shared || len(s.free) > s.format.Own+s.shared {
-		t.Errorf("stock at rest: %d lent, %d streams, %d of %d spare, %d free", s.lent, s.streams, s.spare, s.shared, len(s.free))
+		t.Errorf("stock at rest: %d lent, %d streams, %d of %d spare, %d free", s.lent, s.streams, s.spare, s.shared,
+			len(s.free))
 	}
 }
 

@@ -111,7 +111,8 @@ func TestHeader(t *testing.T) {
 			}
 		}
 	}
-	if got, want := hex.EncodeToString(c.Compress(t, 6, 1, nil)), "1f8b0800000000000003"+"0300"+"0000000000000000"; got != want {
+	if got, want := hex.EncodeToString(c.Compress(t, 6, 1, nil)), "1f8b0800000000000003"+"0300"+
+		"0000000000000000"; got != want {
 		t.Errorf("empty stream: %s", got)
 	}
 }
@@ -134,7 +135,8 @@ var golden = map[string]map[int]string{
 
 // What a compressor did before, for another stream, must leave no trace.
 func TestSameBytes_WhateverTheWorkerDidBefore(t *testing.T) {
-	blocks := [][]byte{compresstest.Prose(1, 100_000), compresstest.Noise(2, 70_000), make([]byte, 100_000), compresstest.Prose(3, 65535), compresstest.Prose(4, 100), {}, mixture(1)[100_000:300_000]}
+	blocks := [][]byte{compresstest.Prose(1, 100_000), compresstest.Noise(2, 70_000), make([]byte, 100_000),
+		compresstest.Prose(3, 65535), compresstest.Prose(4, 100), {}, mixture(1)[100_000:300_000]}
 	r := rand.New(rand.NewPCG(5, 5))
 	for _, level := range []int{1, 2, 3, 4, 5, 6, 7, 8, 9} {
 		used := newDeflater(level)

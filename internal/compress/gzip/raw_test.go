@@ -100,7 +100,8 @@ func TestDeflate(t *testing.T) {
 	sched := workers.New(2)
 	defer sched.Close()
 	whole := mixture(BlockSize + libraryBlock)
-	inputs := [][]byte{nil, {0}, whole[:100], whole[:libraryBlock], whole, compresstest.Noise(1, 300_000), compresstest.Prose(2, 5000), make([]byte, 1<<18)}
+	inputs := [][]byte{nil, {0}, whole[:100], whole[:libraryBlock], whole, compresstest.Noise(1, 300_000),
+		compresstest.Prose(2, 5000), make([]byte, 1<<18)}
 	for level := MinLevel; level <= MaxLevel; level++ {
 		c, err := New(sched, level)
 		if err != nil {

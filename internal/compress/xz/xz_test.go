@@ -21,9 +21,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 // codec says what the tests of all compressors expect of this one, which has one
 // level.
 var codec = compresstest.Codec{
-	New:        newCompressor,
-	Decode:     decode,
-	Commands:   []compresstest.Command{{Name: "xz", Decode: []string{"-dcq", "--memlimit-decompress=8MiB"}, Test: []string{"-tq"}}},
+	New:    newCompressor,
+	Decode: decode,
+	Commands: []compresstest.Command{{Name: "xz", Decode: []string{"-dcq", "--memlimit-decompress=8MiB"},
+		Test: []string{"-tq"}}},
 	Levels:     []int{0},
 	Sample:     lines,
 	Sizes:      []int{0, 1, firstSize - 1, firstSize, firstSize + 1, 3*firstSize + 1, 7 * firstSize},

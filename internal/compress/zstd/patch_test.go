@@ -54,7 +54,8 @@ func TestPatchesMakeTheNewContent(t *testing.T) {
 	for i, pair := range patchPairs() {
 		for _, quick := range []bool{false, true} {
 			patch := patchOf(t, &used, pair, quick)
-			decoder, err := zstd.NewReader(nil, zstd.WithDecoderDictRaw(0, []byte(pair[0])), zstd.WithDecoderMaxMemory(MaxPatched))
+			decoder, err := zstd.NewReader(nil, zstd.WithDecoderDictRaw(0, []byte(pair[0])),
+				zstd.WithDecoderMaxMemory(MaxPatched))
 			if err != nil {
 				t.Fatal(err)
 			}

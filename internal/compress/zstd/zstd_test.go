@@ -99,7 +99,8 @@ func TestFrames(t *testing.T) {
 			t.Fatal(err)
 		}
 		want := min(sizeAt(number), len(data))
-		if !h.HasFCS || int(h.FrameContentSize) != want || !h.HasCheckSum || h.DictionaryID != 0 || h.WindowSize > BlockSize {
+		if !h.HasFCS || int(h.FrameContentSize) != want || !h.HasCheckSum || h.DictionaryID != 0 ||
+			h.WindowSize > BlockSize {
 			t.Errorf("frame %d of %d bytes: %+v", number, want, h)
 		}
 		frame := frameLength(t, out, h.HeaderSize)
@@ -179,7 +180,8 @@ func TestNoiseFitsIntoItsBlock(t *testing.T) {
 // What an encoder did before, for another stream, must leave no trace.
 func TestSameBytes_WhateverTheWorkerDidBefore(t *testing.T) {
 	blocks := [][]byte{
-		compresstest.Prose(1, 1_000_000), compresstest.Noise(2, 70_000), make([]byte, 100_000), compresstest.Prose(3, 65535), compresstest.Prose(4, 100), {},
+		compresstest.Prose(1, 1_000_000), compresstest.Noise(2, 70_000), make([]byte, 100_000),
+		compresstest.Prose(3, 65535), compresstest.Prose(4, 100), {},
 		mixture(1)[100_000:300_000], compresstest.Prose(1, 900_000), mixture(BlockSize)[:BlockSize],
 	}
 	r := rand.New(rand.NewPCG(5, 5))

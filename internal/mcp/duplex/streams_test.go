@@ -149,7 +149,8 @@ func converse(t *testing.T, f *fake, requests int) (told []string, ended error) 
 	f.t, f.left, f.told = t, make(chan struct{}), make(chan string, 1000)
 	f.requests = make(chan string, requests)
 	for id := range requests {
-		f.requests <- fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"resources/read","params":{"uri":"repo://hello/contents/file","transferMode":"binary","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"binaryTransfer":{"supported":true}}}}}`, id)
+		f.requests <- fmt.Sprintf(
+			`{"jsonrpc":"2.0","id":%d,"method":"resources/read","params":{"uri":"repo://hello/contents/file","transferMode":"binary","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{"binaryTransfer":{"supported":true}}}}}`, id)
 	}
 	close(f.requests)
 	ctx, cancel := context.WithTimeout(t.Context(), hang)
@@ -161,7 +162,8 @@ func converse(t *testing.T, f *fake, requests int) (told []string, ended error) 
 			}
 		}()
 		ended = duplex.New(duplex.Options{
-			Client: server.Connect("", ""), Mode: binary.ModeFrames, Stopping: t.Context(), Logger: slog.New(slog.DiscardHandler), Place: slog.String("transport", "fake"),
+			Client: server.Connect("", ""), Mode: binary.ModeFrames, Stopping: t.Context(),
+			Logger: slog.New(slog.DiscardHandler), Place: slog.String("transport", "fake"),
 		}, f).Serve(ctx)
 	}()
 	close(f.told)
@@ -187,7 +189,8 @@ func TestPanicInAStreamAbortsIt(t *testing.T) {
 	aborted := slices.ContainsFunc(told, func(text string) bool {
 		return strings.HasPrefix(text, "2 aborted: Internal error. Try again") && !strings.Contains(text, "purpose")
 	})
-	if !aborted || !slices.Contains(told, "1 ended") || !slices.Contains(told, "3 ended") || !slices.Contains(told, "4 ended") || len(told) != 8 {
+	if !aborted || !slices.Contains(told, "1 ended") || !slices.Contains(told, "3 ended") ||
+		!slices.Contains(told, "4 ended") || len(told) != 8 {
 		t.Errorf("%q", told)
 	}
 	for _, text := range told {

@@ -13,7 +13,8 @@ import (
 
 func TestWhyAFileCannotBeOpened(t *testing.T) {
 	for cause, want := range map[error]error{
-		fs.ErrNotExist: object.ErrNotFound, syscall.ENOTDIR: object.ErrNotFound, syscall.EACCES: object.ErrDenied, syscall.EPERM: object.ErrDenied,
+		fs.ErrNotExist: object.ErrNotFound, syscall.ENOTDIR: object.ErrNotFound, syscall.EACCES: object.ErrDenied,
+		syscall.EPERM:  object.ErrDenied,
 		syscall.EMFILE: object.ErrBusy, syscall.EIO: object.ErrCorrupt, syscall.ELOOP: object.ErrCorrupt,
 	} {
 		got := OpenError("objects/x", &fs.PathError{Op: "openat", Path: "objects/x", Err: cause})

@@ -10,7 +10,8 @@ import (
 // FuzzHeader: there is one way to write each header, and only that one is
 // accepted.
 func FuzzHeader(f *testing.F) {
-	for _, header := range []string{"blob 0", "tree 123", "commit 99999999999999999", "tag 01", "blob -1", "blob  1", "blob 1 ", "blo 1", "blob 999999999999999999999"} {
+	for _, header := range []string{"blob 0", "tree 123", "commit 99999999999999999", "tag 01", "blob -1", "blob  1",
+		"blob 1 ", "blo 1", "blob 999999999999999999999"} {
 		f.Add([]byte(header))
 	}
 	f.Fuzz(func(t *testing.T, header []byte) {

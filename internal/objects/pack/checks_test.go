@@ -24,7 +24,8 @@ func readerOf(t *testing.T, repo *gittest.Repo) *Reader {
 		t.Fatal(err)
 	}
 	r := NewReader(root, new(object.Buffers), Limits{
-		Indexes: NewBudget(1 << 30), BaseBytes: 16 << 20, SpillBytes: 64 << 10, SpillSpace: NewBudget(1 << 30), TempDir: t.TempDir(), DeltaDepth: 100,
+		Indexes: NewBudget(1 << 30), BaseBytes: 16 << 20, SpillBytes: 64 << 10, SpillSpace: NewBudget(1 << 30),
+		TempDir: t.TempDir(), DeltaDepth: 100,
 	})
 	t.Cleanup(func() {
 		r.Close()
@@ -105,7 +106,8 @@ func TestLargeIndexesAreComparedWhileInUse(t *testing.T) {
 				t.Fatalf("round %d, the pack in use: %v", round, err)
 			}
 		}
-		if err := p.IDs(entries[0].ID, func(object.ID) bool { return false }); flipped != errors.Is(err, object.ErrCorrupt) {
+		if err := p.IDs(entries[0].ID, func(object.ID) bool { return false }); flipped != errors.Is(err,
+			object.ErrCorrupt) {
 			t.Errorf("round %d, the ids: %v", round, err)
 		}
 		if flipped != p.Damaged() || flipped == r.Unchanged(p) {

@@ -214,7 +214,8 @@ func FuzzMultiIndex(f *testing.F) {
 	slices.SortFunc(ids, object.ID.Compare)
 	valid := multiIndex(ids...)
 	open := func(file []byte) (*MultiIndex, bool) {
-		m := &MultiIndex{idList: idList{table: &table{name: "fuzz", whole: file, size: int64(len(file)), memory: new(Budget)}, stride: object.IDSize}}
+		m := &MultiIndex{idList: idList{table: &table{name: "fuzz", whole: file, size: int64(len(file)),
+			memory: new(Budget)}, stride: object.IDSize}}
 		return m, m.layOut("pack", []*Pack{a, b})
 	}
 	if m, ok := open(valid); !ok || m.Hint(&ids[0]) != a || m.Hint(&ids[1]) != b {

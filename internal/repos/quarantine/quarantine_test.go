@@ -161,7 +161,8 @@ func TestPausesAfterPanicsGrow(t *testing.T) {
 		time.Sleep(11 * time.Minute)
 		w.Panicked(r, errBroken)
 		last := told.entered[len(told.entered)-1]
-		if last.Again.Sub(last.Since) != time.Second || len(told.entered) != 9 || !last.Panicked || w.Counts().Panics != 9 {
+		if last.Again.Sub(last.Since) != time.Second || len(told.entered) != 9 || !last.Panicked ||
+			w.Counts().Panics != 9 {
 			t.Errorf("%+v", told.entered)
 		}
 	})
@@ -254,7 +255,8 @@ func TestManyAtOnce(t *testing.T) {
 	}
 	running.Wait()
 	_, aside := w.Case("r")
-	if within := entered.Load() - left.Load(); entered.Load() == 0 || within < 0 || within > 1 || aside != (within == 1) {
+	if within := entered.Load() - left.Load(); entered.Load() == 0 || within < 0 || within > 1 ||
+		aside != (within == 1) {
 		t.Errorf("%d were set aside, %d came back, and now it is %v", entered.Load(), left.Load(), aside)
 	}
 }

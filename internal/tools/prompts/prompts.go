@@ -82,7 +82,8 @@ var table = []prompt{
 		[]mcp.PromptArgument{
 			argumentRepo,
 			describe("base", "Branch, tag or commit that the changes are compared with.", true),
-			describe("head", "Branch, tag or commit that has the changes; the default branch when it is left out.", false),
+			describe("head", "Branch, tag or commit that has the changes; the default branch when it is left out.",
+				false),
 		},
 		func(a arguments) string {
 			return "Review the changes of the repository " + a.text("repo") + " from " + a.text("base") + " to " +
@@ -107,12 +108,14 @@ var table = []prompt{
 	{
 		"find_in_code", "Find in code", "Find where something is done, over all repositories or in one.",
 		[]mcp.PromptArgument{
-			describe("query", "What to find: words, or a search with qualifiers such as repo:, path: and language:.", true),
+			describe("query", "What to find: words, or a search with qualifiers such as repo:, path: and language:.",
+				true),
 			describe("repo", "Full name of the repository; all when it is left out.", false),
 			argumentRef,
 		},
 		func(a arguments) string {
-			return "Find in the code " + a.either("repo", a.text("repo"), "of all repositories") + a.either("ref", " at "+a.text("ref"), "") + ": " +
+			return "Find in the code " + a.either("repo", a.text("repo"), "of all repositories") +
+				a.either("ref", " at "+a.text("ref"), "") + ": " +
 				a.text("query")
 		},
 		func(a arguments) []string {
