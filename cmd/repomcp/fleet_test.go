@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -206,11 +207,22 @@ func settingsOfReplicas(t *testing.T) []map[string]string {
 	return list
 }
 
+// dialNarrow connects with a small buffer: each download that stands still would take tens of megabytes of the
+// kernel's memory for TCP, and a server that gets none of it waits with nothing under way.
+func dialNarrow(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := (&net.Dialer{}).DialContext(ctx, network, address)
+	if err != nil {
+		return nil, err
+	}
+	return conn, conn.(*net.TCPConn).SetReadBuffer(64 << 10)
+}
+
 // newFleet starts all of it over mirrors of one repository.
 func newFleet(t *testing.T) *fleet {
 	t.Helper()
 	path := programs(t, "haproxy", "redis-server", "versitygw")
-	f := &fleet{t: t, origin: gittest.New(t), transport: &http.Transport{DisableCompression: true}}
+	transport := &http.Transport{DisableCompression: true, DialContext: dialNarrow}
+	f := &fleet{t: t, origin: gittest.New(t), transport: transport}
 	fillOrigin(f.origin)
 	dir := t.TempDir()
 	f.bucket = filepath.Join(dir, "s3", "archives")

@@ -42,7 +42,7 @@ const (
 	// ArchiveGarbage spares a command that ends soon most collections: they
 	// would take a tenth of the time of a small archive, and one of the three
 	// would come just before the first byte.
-	ArchiveGarbage = 300
+	ArchiveGarbage = 200
 )
 
 // Collect sets the garbage that may gather. GOGC in the environment wins.
