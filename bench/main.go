@@ -88,10 +88,8 @@ func run(ctx context.Context, args []string) error {
 
 // wants reports whether the selection has any of the keys.
 func (b *bench) wants(keys ...string) bool {
-	selected := strings.Split(b.selection, ",")
-	return b.selection == "" || slices.ContainsFunc(keys, func(key string) bool {
-		return slices.Contains(selected, key)
-	})
+	return b.selection == "" || slices.ContainsFunc(strings.Split(b.selection, ","),
+		func(key string) bool { return slices.Contains(keys, key) })
 }
 
 func (b *bench) binary() string { return filepath.Join(b.dir, "repomcp") }

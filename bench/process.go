@@ -2,10 +2,9 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"strconv"
@@ -15,14 +14,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-const (
-	readBufferBytes = 256 << 10
-	// samplePause is the least time between two looks at the memory of
-	// processes, and sampleShare how many times longer than a look the pause
-	// after it is: looking at fifty processes must not slow them down.
-	samplePause = 3 * time.Millisecond
-	sampleShare = 20
-)
+// samplePause is the least time between two looks at the memory of processes, and
+// sampleShare how many times longer than a look the pause after it is: looking at
+// fifty processes must not slow them down.
+const samplePause, sampleShare = 3 * time.Millisecond, 20
 
 // usage is what one measurement found, by quantity.
 type usage [mapped + 1]float64
@@ -71,47 +66,42 @@ func shell(ctx context.Context, environment []string, script string, args ...str
 func measureCommand(ctx context.Context, command string, environment []string, server int) (u usage, err error) {
 	cmd := exec.CommandContext(ctx, "sh", "-c", commands+command) //nolint:gosec // from the table of contestants
 	var said bytes.Buffer
-	cmd.Env, cmd.Stderr = environment, &said
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		return u, err
-	}
 	before, start := processorClock(server), time.Now()
+	cmd.Env, cmd.Stdout, cmd.Stderr = environment, &output{&u, start}, &said
 	if err := cmd.Start(); err != nil {
 		return u, err
 	}
-	pid := server
-	if server == 0 {
-		pid = cmd.Process.Pid
-	}
 	end, peak := make(chan struct{}), make(chan usage)
-	go sampleMemory(pid, end, peak)
-	for buffer := make([]byte, readBufferBytes); err == nil; {
-		var count int
-		count, err = out.Read(buffer)
-		if count > 0 && u[size] == 0 {
-			u[first] = float64(time.Since(start)) / float64(time.Millisecond)
-		}
-		u[size] += float64(count) / mebibyte
-	}
+	go sampleMemory(cmp.Or(server, cmd.Process.Pid), end, peak)
+	err = cmd.Wait()
+	u[wall] = time.Since(start).Seconds()
 	close(end)
 	memory := <-peak
 	u[anonymous], u[mapped] = memory[anonymous], memory[mapped]
-	if errors.Is(err, io.EOF) {
-		err = nil
-	}
-	// The processor time of a shell includes that of all it waited for.
-	err = errors.Join(err, cmd.Wait())
-	u[wall] = time.Since(start).Seconds()
 	if err != nil {
 		return u, fmt.Errorf("%w: %s", err, bytes.TrimSpace(said.Bytes()))
 	}
+	// That of a shell includes that of all it waited for.
 	u[cpu] = (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()).Seconds()
 	if server != 0 {
 		u[cpu] = (processorClock(server) - before).Seconds()
 	}
 	u.correct(said.String())
 	return u, nil
+}
+
+// output counts what a command writes.
+type output struct {
+	*usage
+	start time.Time
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	if o.usage[size] == 0 {
+		o.usage[first] = float64(time.Since(o.start)) / float64(time.Millisecond)
+	}
+	o.usage[size] += float64(len(p)) / mebibyte
+	return len(p), nil
 }
 
 // correct takes the wall time that a command reports about a part of itself,
