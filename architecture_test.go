@@ -170,7 +170,8 @@ var arrows = map[string][]string{
 	"deploy/registry": {},
 	// Measures the program from outside, repos alone beside go-git, and search
 	// beside git grep.
-	"bench": {"internal/history", "internal/workers", "internal/repos", "internal/search", "internal/search/pattern"},
+	"bench": {"internal/fastopen", "internal/history", "internal/workers", "internal/repos", "internal/search",
+		"internal/search/pattern"},
 }
 
 // fences say which packages may import a library, by the beginning of its
