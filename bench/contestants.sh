@@ -139,8 +139,10 @@ tables() {
     archives
     searches
     histories
-    follow loopback ''
-    follow '40 ms and 100 Mbit/s' far
+    for what in first_sync follow; do
+        $what loopback ''
+        $what '40 ms and 100 Mbit/s' far
+    done
     comparison push sync 'push to file, loopback' 50
     contestant "$sync" push_file '' watch 'kill $(cat "$DIR/pid")'
     transfers
@@ -244,13 +246,17 @@ clone_http='`git clone --depth 1`, HTTP' clone_local='`git clone --depth 1`, fil
 curl_tar='`curl` of tar.gz \| `tar xz`' git_fetch='`git fetch`' git_reset='`git fetch --depth 1`, `git reset --hard`'
 git_pull='`git pull`' rsync_delete='`rsync -a --delete`'
 
-# follow LINE KIND compares local folders that follow a branch.
-follow() {
+# first_sync LINE KIND comes before anything is pushed: git compresses anew what was.
+first_sync() {
     comparison first sync "first sync, $1" 0 "$2"
     contestant "$clone_http" 'clone "$DIR/$ROUND"'
     contestant "$sync" 'own_sync "$DIR/$ROUND"'
     contestant "$curl_tar" 'curl_tar "$DIR/$ROUND"'
     [ -n "$2" ] || contestant "$clone_local" 'clone_file "$DIR/$ROUND"'
+}
+
+# follow LINE KIND compares local folders that follow a branch.
+follow() {
     comparison nothing sync "nothing new, $1" 0 "$2"
     contestant "$git_fetch" 'quietly fetch -q' '' 'checkout_by clone'
     followers "$2"
