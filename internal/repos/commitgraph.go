@@ -14,7 +14,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/commitgraph"
 	"github.com/repomcp/repomcp/internal/lru"
-	"github.com/repomcp/repomcp/internal/objects"
+	"github.com/repomcp/repomcp/internal/objects/files"
 	"github.com/repomcp/repomcp/internal/panics"
 	"github.com/repomcp/repomcp/internal/repos/stamp"
 )
@@ -261,7 +261,7 @@ func (r *Repository) readCommitGraph() (graph *commitgraph.Graph, size int64, er
 
 // openLayer opens a file of at most so many bytes, and checks it at once or later.
 func (r *Repository) openLayer(name string, base *commitgraph.Graph, limit int64) (*commitgraph.Graph, int64, error) {
-	file, info, err := objects.OpenRegular(r.catalogue.root, name)
+	file, info, err := files.Open(r.catalogue.root, name)
 	if err != nil {
 		return nil, 0, domainError(err)
 	}

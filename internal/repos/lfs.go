@@ -11,7 +11,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/objects"
+	"github.com/repomcp/repomcp/internal/objects/files"
 )
 
 // lfsBufferBytes is how much of an object is in memory while it is written.
@@ -43,7 +43,7 @@ func (s *Snapshot) LFSObject(oid string) (*LFSObject, error) {
 		return nil, fmt.Errorf("lfs object: %w", ErrNotFound)
 	}
 	name := s.repository.dir + "/lfs/objects/" + oid[:2] + "/" + oid[2:4] + "/" + oid
-	file, info, err := objects.OpenRegular(s.refs.root, name)
+	file, info, err := files.Open(s.refs.root, name)
 	if err != nil {
 		return nil, fmt.Errorf("lfs object %s: %w", oid, domainError(err))
 	}
