@@ -317,9 +317,6 @@ func (s *Snapshot) DropCommitGraph(graph *commitgraph.Graph) {
 // tree, its parents and its date. Of a commit that is not in the graph it says
 // nothing.
 func Confirm(graph *commitgraph.Graph, id, tree ID, parents []ID, date uint64) bool {
-	if graph == nil {
-		return true
-	}
 	at, ok := graph.Find(id)
 	if !ok {
 		return true

@@ -9,7 +9,6 @@ import (
 	"hash"
 	"io"
 	"os"
-	"strings"
 
 	"github.com/repomcp/repomcp/internal/objects/files"
 )
@@ -39,7 +38,7 @@ type LFSObject struct {
 // of the repository's folder, and not in those of alternates. What is not there
 // is [ErrNotFound]; a link that leads out of the root is damage.
 func (s *Snapshot) LFSObject(oid string) (*LFSObject, error) {
-	if len(oid) != hex.EncodedLen(sha256.Size) || strings.Trim(oid, "0123456789abcdef") != "" {
+	if len(oid) != hex.EncodedLen(sha256.Size) || !isHex(oid) {
 		return nil, fmt.Errorf("lfs object: %w", ErrNotFound)
 	}
 	name := s.repository.dir + "/lfs/objects/" + oid[:2] + "/" + oid[2:4] + "/" + oid
