@@ -1,7 +1,6 @@
 package repos
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -94,8 +93,7 @@ func (o *LFSObject) check() error {
 	} else if !errors.Is(err, io.EOF) {
 		o.done = lfsDamage(o.oid, err)
 	}
-	want, err := hex.DecodeString(o.oid)
-	if err != nil || !bytes.Equal(o.sum.Sum(nil), want) {
+	if hex.EncodeToString(o.sum.Sum(nil)) != o.oid {
 		o.done = lfsDamage(o.oid, errLFSContent)
 	}
 	return o.done

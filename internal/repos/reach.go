@@ -191,8 +191,9 @@ func (g *knownParents) put(id ID, parents []ID) {
 }
 
 // served returns those of the commits, in their order, that a served ref or HEAD leads
-// to, or all where what none leads to is served as well. What is learned is remembered until the refs change. Where none is
-// found and a ref cannot be read, that is an error: the ref may lead to them.
+// to, or all where what none leads to is served as well. What is learned is remembered
+// until the refs change. Where none is found and a ref cannot be read, that is an
+// error: the ref may lead to them.
 func (s *Snapshot) served(ctx context.Context, wanted []ID) ([]ID, error) {
 	if len(wanted) == 0 || s.repository.catalogue.options.AllowUnreachable {
 		return wanted, nil
