@@ -15,13 +15,8 @@ import (
 // Resolve finds the commit that a revision names: see [Snapshot.ResolveObject].
 // A tag stands for the commit that it leads to; what leads to none is
 // [ErrNotFound].
-func (s *Snapshot) Resolve(ctx context.Context, revision string) (Commit, error) {
-	commit, err := s.resolve(ctx, revision)
-	s.repository.notice(err)
-	return commit, err
-}
-
-func (s *Snapshot) resolve(ctx context.Context, revision string) (Commit, error) {
+func (s *Snapshot) Resolve(ctx context.Context, revision string) (commit Commit, err error) {
+	defer func() { s.repository.notice(err) }()
 	object, err := s.ResolveObject(ctx, revision)
 	if err != nil {
 		return Commit{}, err
@@ -33,7 +28,7 @@ func (s *Snapshot) resolve(ctx context.Context, revision string) (Commit, error)
 	if err != nil {
 		return Commit{}, mustExist(object, err)
 	}
-	commit, err := s.Commit(id)
+	commit, err = s.Commit(id)
 	return commit, mustExist(id, err)
 }
 
