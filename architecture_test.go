@@ -111,8 +111,8 @@ var arrows = map[string][]string{
 		"internal/repos/newest", "internal/wildmatch"},
 	"internal/repos": {
 		"internal/charset", "internal/commitgraph", "internal/gitconfig", "internal/lru", "internal/message",
-		"internal/objects",
-		"internal/panics", "internal/repos/quarantine", "internal/repos/stamp",
+		"internal/objects", "internal/objects/files", "internal/panics", "internal/repos/quarantine",
+		"internal/repos/stamp",
 	},
 	"internal/diff": {},
 	"internal/objects": {

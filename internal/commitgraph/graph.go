@@ -242,7 +242,7 @@ func (g *Graph) record(at uint32) []byte {
 	return g.row(g.commits, commitBytes, int(at-g.first))
 }
 
-// Find returns the position of a commit.
+// Find returns the position of a commit. A nil graph has none.
 func (g *Graph) Find(id ID) (at uint32, ok bool) {
 	for ; g != nil; g = g.base {
 		low, high := 0, g.bucketEnd(int(id[0]))

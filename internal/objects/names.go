@@ -1,12 +1,6 @@
 package objects
 
-import (
-	"io/fs"
-	"os"
-
-	"github.com/repomcp/repomcp/internal/objects/files"
-	"github.com/repomcp/repomcp/internal/objects/object"
-)
+import "github.com/repomcp/repomcp/internal/objects/object"
 
 type (
 	// ID is [object.ID].
@@ -40,8 +34,3 @@ var (
 
 // ParseID is [object.ParseID].
 func ParseID(digits string) (ID, error) { return object.ParseID(digits) }
-
-// OpenRegular is [files.Open], for the files of a repository that hold no objects.
-func OpenRegular(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
-	return files.Open(root, name)
-}

@@ -17,6 +17,7 @@
 package refresh
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -80,7 +81,6 @@ type mirror struct {
 type Refresher struct {
 	options Options
 	hook    hook
-	logger  *slog.Logger
 	waiting chan mirror
 
 	mu    sync.Mutex
@@ -106,15 +106,12 @@ type Stats struct {
 
 // New makes a refresher. The error is for the operator.
 func New(options Options) (*Refresher, error) {
-	if options.Age == 0 {
-		options.Age = DefaultAge
-	}
+	options.Age = cmp.Or(options.Age, DefaultAge)
 	if options.Logger == nil {
 		options.Logger = slog.New(slog.DiscardHandler)
 	}
 	r := &Refresher{
-		options: options, logger: options.Logger, waiting: make(chan mirror, maxWaiting),
-		known: make(map[string]*record),
+		options: options, waiting: make(chan mirror, maxWaiting), known: make(map[string]*record),
 	}
 	var err error
 	timeout := programTimeout
@@ -124,9 +121,7 @@ func New(options Options) (*Refresher, error) {
 	} else {
 		r.hook, err = newProgram(options.Hook)
 	}
-	if r.options.Timeout == 0 {
-		r.options.Timeout = timeout
-	}
+	r.options.Timeout = cmp.Or(options.Timeout, timeout)
 	return r, err
 }
 
@@ -249,7 +244,7 @@ func (r *Refresher) end(ctx context.Context, m mirror, err error) {
 	r.stats.Failed++
 	if now := time.Now(); now.Sub(k.logged) >= logEvery {
 		k.logged = now
-		r.logger.Error("the fetch hook failed; the mirror stays as it is", "repository", m.name, "error", err)
+		r.options.Logger.Error("the fetch hook failed; the mirror stays as it is", "repository", m.name, "error", err)
 	}
 }
 

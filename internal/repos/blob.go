@@ -87,8 +87,7 @@ func (b *Blob) Read(p []byte) (n int, err error) {
 // ahead. Errors are those of Read, or the writer's.
 func (b *Blob) WriteTo(w io.Writer) (int64, error) {
 	n, err := b.object.WriteTo(w)
-	var corrupt *objects.CorruptError
-	if errors.As(err, &corrupt) {
+	if errors.Is(err, objects.ErrCorrupt) {
 		err = domainError(err)
 		b.repository.containPanic(err)
 	}

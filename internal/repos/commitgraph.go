@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"slices"
 	"strings"
 	"sync"
@@ -14,9 +15,8 @@ import (
 
 	"github.com/repomcp/repomcp/internal/commitgraph"
 	"github.com/repomcp/repomcp/internal/lru"
-	"github.com/repomcp/repomcp/internal/objects"
+	"github.com/repomcp/repomcp/internal/objects/files"
 	"github.com/repomcp/repomcp/internal/panics"
-	"github.com/repomcp/repomcp/internal/repos/stamp"
 )
 
 const (
@@ -37,6 +37,7 @@ const (
 
 	graphFile    = "/objects/info/commit-graph"
 	layersFolder = "/objects/info/commit-graphs/"
+	chainFile    = layersFolder + "commit-graph-chain"
 )
 
 // shape is what is remembered of the history of one repository: its
@@ -44,7 +45,7 @@ const (
 type shape struct {
 	loading sync.Mutex // one goroutine reads the files, the others wait
 
-	stamp      [2]stamp.File
+	stamp      [2]fs.FileInfo     // of the single file and the list of a chain, nil where there is none
 	graph      *commitgraph.Graph // nil where there is none that is believed
 	graphBytes int64
 	reach      *reach
@@ -90,7 +91,7 @@ func (c *shapes) count(dir string, s *shape) {
 	c.known.Put(dir, s, cost+s.reachBytes)
 }
 
-func (c *shapes) keepGraph(dir string, s *shape, now [2]stamp.File, graph *commitgraph.Graph, size int64) {
+func (c *shapes) keepGraph(dir string, s *shape, now [2]fs.FileInfo, graph *commitgraph.Graph, size int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	s.stamp, s.graph, s.graphBytes, s.reach = now, graph, size, nil
@@ -200,14 +201,14 @@ func (s *Snapshot) CommitGraph() *commitgraph.Graph {
 // commitGraph reads the files again when they are others.
 func (r *Repository) commitGraph() *commitgraph.Graph {
 	c := r.catalogue
-	now := [2]stamp.File{
-		stamp.Of(c.root.Stat(r.dir + graphFile)), stamp.Of(c.root.Stat(r.dir + layersFolder + "commit-graph-chain")),
-	}
+	single, _ := c.root.Stat(r.dir + graphFile)
+	chain, _ := c.root.Stat(r.dir + chainFile)
+	now := [2]fs.FileInfo{single, chain}
 	s := c.shapes.get(r.dir)
 	s.loading.Lock()
 	defer s.loading.Unlock()
 	c.shapes.mu.Lock()
-	graph, same := s.graph, s.stamp == now
+	graph, same := s.graph, files.Same(s.stamp[0], single) && files.Same(s.stamp[1], chain)
 	c.shapes.mu.Unlock()
 	if same {
 		return graph
@@ -232,7 +233,7 @@ func (r *Repository) commitGraph() *commitgraph.Graph {
 // without an error where there is neither.
 func (r *Repository) readCommitGraph() (graph *commitgraph.Graph, size int64, err error) {
 	names := []string{graphFile}
-	chain, err := readRegular(r.catalogue.root, r.dir+layersFolder+"commit-graph-chain", maxChainBytes)
+	chain, err := readRegular(r.catalogue.root, r.dir+chainFile, maxChainBytes)
 	if _, single := r.catalogue.root.Stat(r.dir + graphFile); single != nil {
 		if errors.Is(err, ErrNotFound) {
 			return nil, 0, nil
@@ -261,7 +262,7 @@ func (r *Repository) readCommitGraph() (graph *commitgraph.Graph, size int64, er
 
 // openLayer opens a file of at most so many bytes, and checks it at once or later.
 func (r *Repository) openLayer(name string, base *commitgraph.Graph, limit int64) (*commitgraph.Graph, int64, error) {
-	file, info, err := objects.OpenRegular(r.catalogue.root, name)
+	file, info, err := files.Open(r.catalogue.root, name)
 	if err != nil {
 		return nil, 0, domainError(err)
 	}
@@ -317,9 +318,6 @@ func (s *Snapshot) DropCommitGraph(graph *commitgraph.Graph) {
 // tree, its parents and its date. Of a commit that is not in the graph it says
 // nothing.
 func Confirm(graph *commitgraph.Graph, id, tree ID, parents []ID, date uint64) bool {
-	if graph == nil {
-		return true
-	}
 	at, ok := graph.Find(id)
 	if !ok {
 		return true

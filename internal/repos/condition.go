@@ -9,6 +9,7 @@ import (
 	"path"
 
 	"github.com/repomcp/repomcp/internal/objects"
+	"github.com/repomcp/repomcp/internal/objects/files"
 )
 
 // Condition is what an operator may have to mend of a repository, as far as is known
@@ -104,7 +105,7 @@ func list(root *os.Root, name string, mode fs.FileMode) ([]fs.DirEntry, error) {
 	case !mode.IsRegular():
 		return nil, nil
 	}
-	file, _, err := objects.OpenRegular(root, name)
+	file, _, err := files.Open(root, name)
 	if err != nil {
 		return nil, err
 	}

@@ -3,6 +3,7 @@ package repos
 import (
 	"fmt"
 	"math/bits"
+	"strings"
 
 	"github.com/repomcp/repomcp/internal/objects"
 )
@@ -26,14 +27,7 @@ func isAbbreviation(s string) bool {
 	return len(s) >= objects.MinPrefix && len(s) < fullIDLength && isHex(s)
 }
 
-func isHex(s string) bool {
-	for i := range len(s) {
-		if c := s[i]; (c < '0' || c > '9') && (c < 'a' || c > 'f') {
-			return false
-		}
-	}
-	return true
-}
+func isHex(s string) bool { return strings.Trim(s, "0123456789abcdef") == "" }
 
 // shortestAuto is git's automatic length for small repositories, in digits.
 const shortestAuto = 7

@@ -1,16 +1,16 @@
 package repos
 
 import (
-	"bufio"
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
 	"io/fs"
-	"path"
 	"strings"
 	"time"
 
 	"github.com/repomcp/repomcp/internal/objects"
+	"github.com/repomcp/repomcp/internal/objects/files"
 )
 
 // maxDescriptionBytes bounds the one-line description of a repository.
@@ -19,7 +19,7 @@ const maxDescriptionBytes = 1024
 // Description is the text of the repository's description file, as gitweb
 // shows it, or "". Git's placeholder for an unnamed repository counts as none.
 func (r *Repository) Description() string {
-	file, _, err := objects.OpenRegular(r.catalogue.root, r.dir+"/description")
+	file, _, err := files.Open(r.catalogue.root, r.dir+"/description")
 	if err != nil {
 		return ""
 	}
@@ -39,22 +39,14 @@ const maxInfoAttributesBytes = 1 << 20
 // InfoAttributes is the content of info/attributes, which wins over every
 // .gitattributes file (gitattributes(5)); nil when there is none.
 func (s *Snapshot) InfoAttributes() ([]byte, error) {
-	file, info, err := objects.OpenRegular(s.refs.root, s.repository.dir+"/info/attributes")
-	if errors.Is(err, objects.ErrNotFound) {
+	content, err := files.Read(s.refs.root, s.repository.dir+"/info/attributes", maxInfoAttributesBytes)
+	switch {
+	case errors.Is(err, objects.ErrNotFound):
 		return nil, nil
-	}
-	if err != nil {
-		return nil, domainError(err)
-	}
-	defer func() { _ = file.Close() }() // only read from
-	if info.Size() > maxInfoAttributesBytes {
+	case errors.Is(err, objects.ErrTooLarge):
 		return nil, fmt.Errorf("info/attributes has more than %d bytes: %w", maxInfoAttributesBytes, ErrUnsupported)
 	}
-	content, err := io.ReadAll(io.LimitReader(file, info.Size()))
-	if err != nil {
-		return nil, readError("info/attributes", err)
-	}
-	return content, nil
+	return content, domainError(err)
 }
 
 // maxShallowBytes bounds the list of commits whose parents are left out: some
@@ -64,25 +56,20 @@ const maxShallowBytes = 256 << 20
 // Shallow lists the commits whose parents a shallow clone left out
 // (gitrepository-layout(5)); none in a whole repository.
 func (s *Snapshot) Shallow() (map[ID]bool, error) {
-	file, _, err := objects.OpenRegular(s.refs.root, path.Join(s.repository.dir, "shallow"))
-	if errors.Is(err, objects.ErrNotFound) {
+	content, err := readRegular(s.refs.root, s.repository.dir+"/shallow", maxShallowBytes)
+	if errors.Is(err, ErrNotFound) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading shallow: %w", domainError(err))
+		return nil, fmt.Errorf("reading shallow: %w", err)
 	}
-	defer func() { _ = file.Close() }() // only read from
 	ids := make(map[ID]bool)
-	lines := bufio.NewScanner(io.LimitReader(file, maxShallowBytes))
-	for lines.Scan() {
-		id, err := ParseID(lines.Text())
+	for line := range bytes.Lines(content) {
+		id, err := ParseID(string(bytes.TrimRight(line, "\r\n")))
 		if err != nil {
 			return nil, fmt.Errorf("reading shallow: %w: %w", ErrCorrupt, err)
 		}
 		ids[id] = true
-	}
-	if err := lines.Err(); err != nil {
-		return nil, fmt.Errorf("reading shallow: %w: %w", ErrCorrupt, err)
 	}
 	return ids, nil
 }

@@ -1,7 +1,6 @@
 package repos
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
@@ -9,9 +8,8 @@ import (
 	"hash"
 	"io"
 	"os"
-	"strings"
 
-	"github.com/repomcp/repomcp/internal/objects"
+	"github.com/repomcp/repomcp/internal/objects/files"
 )
 
 // lfsBufferBytes is how much of an object is in memory while it is written.
@@ -39,11 +37,11 @@ type LFSObject struct {
 // of the repository's folder, and not in those of alternates. What is not there
 // is [ErrNotFound]; a link that leads out of the root is damage.
 func (s *Snapshot) LFSObject(oid string) (*LFSObject, error) {
-	if len(oid) != hex.EncodedLen(sha256.Size) || strings.Trim(oid, "0123456789abcdef") != "" {
+	if len(oid) != hex.EncodedLen(sha256.Size) || !isHex(oid) {
 		return nil, fmt.Errorf("lfs object: %w", ErrNotFound)
 	}
 	name := s.repository.dir + "/lfs/objects/" + oid[:2] + "/" + oid[2:4] + "/" + oid
-	file, info, err := objects.OpenRegular(s.refs.root, name)
+	file, info, err := files.Open(s.refs.root, name)
 	if err != nil {
 		return nil, fmt.Errorf("lfs object %s: %w", oid, domainError(err))
 	}
@@ -95,8 +93,7 @@ func (o *LFSObject) check() error {
 	} else if !errors.Is(err, io.EOF) {
 		o.done = lfsDamage(o.oid, err)
 	}
-	want, err := hex.DecodeString(o.oid)
-	if err != nil || !bytes.Equal(o.sum.Sum(nil), want) {
+	if hex.EncodeToString(o.sum.Sum(nil)) != o.oid {
 		o.done = lfsDamage(o.oid, errLFSContent)
 	}
 	return o.done

@@ -3,6 +3,7 @@ package repos
 import (
 	"encoding/binary"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -10,7 +11,6 @@ import (
 
 	"github.com/repomcp/repomcp/internal/commitgraph"
 	"github.com/repomcp/repomcp/internal/gittest"
-	"github.com/repomcp/repomcp/internal/repos/stamp"
 )
 
 // TestKnownParentsTakeWhatTheyMay remembers as many commits as there is room for, and
@@ -48,6 +48,10 @@ func TestShapesTakeWhatTheyMay(t *testing.T) {
 	repo.GitInput([]byte(in.String()), "fast-import", "--quiet")
 	repo.WriteCommitGraph(1)
 	file := filepath.Join(repo.Dir, graphFile)
+	info, err := os.Stat(file)
+	if err != nil {
+		t.Fatal(err)
+	}
 	for name, fill := range map[string]func(c *shapes, dir string, n int){
 		"graphs": func(c *shapes, dir string, _ int) {
 			layer, err := os.ReadFile(file)
@@ -58,7 +62,7 @@ func TestShapesTakeWhatTheyMay(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			c.keepGraph(dir, c.get(dir), [2]stamp.File{{Size: 1}}, graph, int64(len(layer)))
+			c.keepGraph(dir, c.get(dir), [2]fs.FileInfo{info}, graph, int64(len(layer)))
 		},
 		"commits": func(c *shapes, dir string, n int) {
 			r := newReach("state", nil, []ID{idOf(n * 1000)})

@@ -44,7 +44,7 @@ func newReach(state string, graph *commitgraph.Graph, tips []ID) *reach {
 
 // add notes a commit, whose parents are then to come.
 func (r *reach) add(id ID) {
-	if at, ok := r.find(id); ok {
+	if at, ok := r.graph.Find(id); ok {
 		r.addPosition(at)
 		return
 	}
@@ -61,15 +61,8 @@ func (r *reach) addPosition(at uint32) {
 	}
 }
 
-func (r *reach) find(id ID) (at uint32, ok bool) {
-	if r.graph == nil {
-		return 0, false
-	}
-	return r.graph.Find(id)
-}
-
 func (r *reach) has(id ID) bool {
-	if at, ok := r.find(id); ok {
+	if at, ok := r.graph.Find(id); ok {
 		return r.positions[at/64]>>(at%64)&1 == 1
 	}
 	_, known := r.others[id]
@@ -197,12 +190,13 @@ func (g *knownParents) put(id ID, parents []ID) {
 	g.parents[id] = parents
 }
 
-// reachableOf returns those of the commits, in their order, that a served ref or
-// HEAD leads to. What is learned is remembered until the refs change. Where none is
-// found and a ref cannot be read, that is an error: the ref may lead to them.
-func (s *Snapshot) reachableOf(ctx context.Context, wanted []ID) ([]ID, error) {
-	if len(wanted) == 0 {
-		return nil, nil
+// served returns those of the commits, in their order, that a served ref or HEAD leads
+// to, or all where what none leads to is served as well. What is learned is remembered
+// until the refs change. Where none is found and a ref cannot be read, that is an
+// error: the ref may lead to them.
+func (s *Snapshot) served(ctx context.Context, wanted []ID) ([]ID, error) {
+	if len(wanted) == 0 || s.repository.catalogue.options.AllowUnreachable {
+		return wanted, nil
 	}
 	reach, damage, err := s.reach()
 	if err != nil {
@@ -215,7 +209,7 @@ func (s *Snapshot) reachableOf(ctx context.Context, wanted []ID) ([]ID, error) {
 	if sure, err := s.confirmed(reach.graph, found); err != nil {
 		return nil, err
 	} else if !sure { // the graph is dropped
-		return s.reachableOf(ctx, wanted)
+		return s.served(ctx, wanted)
 	}
 	s.repository.catalogue.shapes.countReach(s.repository.dir, reach)
 	if len(found) == 0 {

@@ -16,6 +16,7 @@ import (
 	"unicode"
 
 	"github.com/repomcp/repomcp/internal/objects"
+	"github.com/repomcp/repomcp/internal/objects/files"
 )
 
 const (
@@ -111,15 +112,9 @@ func (f refFiles) lookup(name string) (rawRef, bool, error) {
 // first returns the first of the names that is a served ref. packed-refs is read
 // once however many names there are: they come from a URI.
 func (f refFiles) first(names []string) (string, error) {
-	rank := make(map[string]int, len(names))
+	best, better := len(names), make(map[string]int, len(names))
 	for i, name := range names {
-		if validRefName(name) && !f.hide.hides(name) {
-			rank[name] = i
-		}
-	}
-	best := len(names)
-	for name, i := range rank {
-		if i >= best {
+		if !validRefName(name) || f.hide.hides(name) {
 			continue
 		}
 		_, ok, err := f.loose(name)
@@ -128,13 +123,13 @@ func (f refFiles) first(names []string) (string, error) {
 		}
 		if ok {
 			best = i
+			break
 		}
+		better[name] = i
 	}
-	wanted := func(name []byte) bool { _, ok := rank[string(name)]; return ok }
+	wanted := func(name []byte) bool { _, ok := better[string(name)]; return ok }
 	err := f.packed(wanted, func(name string, _ rawRef) bool {
-		if i, ok := rank[name]; ok && i < best {
-			best = i
-		}
+		best = min(best, better[name])
 		return true
 	})
 	if err != nil {
@@ -257,22 +252,13 @@ func blank(c rune) rune {
 	return c
 }
 
-// readRegular reads a small file of a repository whole: see
-// [objects.OpenRegular].
+// readRegular reads a small file of a repository whole: see [files.Read].
 func readRegular(root *os.Root, name string, limit int64) ([]byte, error) {
-	file, _, err := objects.OpenRegular(root, name)
-	if err != nil {
-		return nil, domainError(err)
-	}
-	defer func() { _ = file.Close() }() // only read from
-	content, err := io.ReadAll(io.LimitReader(file, limit+1))
-	if err != nil {
-		return nil, readError(path.Base(name), err)
-	}
-	if int64(len(content)) > limit {
+	content, err := files.Read(root, name, limit)
+	if errors.Is(err, objects.ErrTooLarge) {
 		return nil, fmt.Errorf("%s has more than %d bytes: %w", path.Base(name), limit, ErrCorrupt)
 	}
-	return content, nil
+	return content, domainError(err)
 }
 
 // absent reports whether a ref's file is not there: gone, or a name whose
@@ -285,7 +271,7 @@ func absent(err error) bool {
 // wants all. The format is that of git-pack-refs(1): "ID NAME" lines, each followed
 // by "^ID" when it is an annotated tag.
 func (f refFiles) packed(wanted func(name []byte) bool, yield func(name string, ref rawRef) bool) error {
-	file, info, err := objects.OpenRegular(f.root, path.Join(f.dir, "packed-refs"))
+	file, info, err := files.Open(f.root, path.Join(f.dir, "packed-refs"))
 	if errors.Is(err, objects.ErrNotFound) {
 		return nil
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -13,13 +15,8 @@ import (
 // Resolve finds the commit that a revision names: see [Snapshot.ResolveObject].
 // A tag stands for the commit that it leads to; what leads to none is
 // [ErrNotFound].
-func (s *Snapshot) Resolve(ctx context.Context, revision string) (Commit, error) {
-	commit, err := s.resolve(ctx, revision)
-	s.repository.notice(err)
-	return commit, err
-}
-
-func (s *Snapshot) resolve(ctx context.Context, revision string) (Commit, error) {
+func (s *Snapshot) Resolve(ctx context.Context, revision string) (commit Commit, err error) {
+	defer func() { s.repository.notice(err) }()
 	object, err := s.ResolveObject(ctx, revision)
 	if err != nil {
 		return Commit{}, err
@@ -31,7 +28,7 @@ func (s *Snapshot) resolve(ctx context.Context, revision string) (Commit, error)
 	if err != nil {
 		return Commit{}, mustExist(object, err)
 	}
-	commit, err := s.Commit(id)
+	commit, err = s.Commit(id)
 	return commit, mustExist(id, err)
 }
 
@@ -128,7 +125,11 @@ func (s *Snapshot) resolveID(ctx context.Context, hex string) (ID, error) {
 	case err != nil:
 		return ID{}, err
 	}
-	return id, s.authorise(ctx, commit)
+	served, err := s.served(ctx, []ID{commit})
+	if err == nil && len(served) == 0 { // the error of what does not exist
+		err = fmt.Errorf("revision: %w", ErrNotFound)
+	}
+	return id, err
 }
 
 // doubt returns why an object that was not found is not known to be absent: a ref that
@@ -148,19 +149,6 @@ func (s *Snapshot) doubt(id ID) error {
 	return nil
 }
 
-// authorise refuses commits that no served ref leads to, with the error of
-// what does not exist.
-func (s *Snapshot) authorise(ctx context.Context, id ID) error {
-	if s.repository.catalogue.options.AllowUnreachable {
-		return nil
-	}
-	found, err := s.reachableOf(ctx, []ID{id})
-	if err == nil && len(found) == 0 {
-		err = fmt.Errorf("revision: %w", ErrNotFound)
-	}
-	return err
-}
-
 // maxCandidates bounds the objects that one abbreviation is compared with. Four
 // digits, the shortest, fit one in 65536: sixty million objects.
 const maxCandidates = 1000
@@ -174,15 +162,12 @@ func (s *Snapshot) resolveAbbreviation(ctx context.Context, prefix string) (ID, 
 	}
 	var commits []ID
 	for _, id := range ids {
-		kind, err := s.objects.Type(id)
-		if err == nil && kind == objects.Commit {
+		if kind, err := s.objects.Type(id); err == nil && kind == objects.Commit {
 			commits = append(commits, id)
 		}
 	}
-	if !s.repository.catalogue.options.AllowUnreachable {
-		if commits, err = s.reachableOf(ctx, commits); err != nil {
-			return ID{}, err
-		}
+	if commits, err = s.served(ctx, commits); err != nil {
+		return ID{}, err
 	}
 	switch len(commits) {
 	case 0:
@@ -273,10 +258,5 @@ func (s *Snapshot) holds(id ID) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	for _, held := range tips.ids {
-		if held == id {
-			return true, nil
-		}
-	}
-	return false, nil
+	return slices.Contains(slices.Collect(maps.Values(tips.ids)), id), nil
 }

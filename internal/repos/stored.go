@@ -35,19 +35,15 @@ func (s *Snapshot) StoredTree(id ID, buf []byte) (StoredTree, error) {
 	return StoredTree{id, content}, err
 }
 
-func (s *Snapshot) scan(id ID, want objects.Type, limit int64, buf []byte) (content []byte, err error) {
-	defer s.repository.contain(&err)
-	kind, content, err := s.objects.ReadVerified(id, limit, buf)
-	switch {
-	case errors.Is(err, objects.ErrTooLarge):
-		return buf, damage(id, err)
-	case err != nil:
-		return buf, mustExist(id, domainError(err))
-	case kind != want:
-		return buf, damage(id, fmt.Errorf("is a %s, not a %s", kind, want))
-	default:
-		return content, nil
+func (s *Snapshot) scan(id ID, want objects.Type, limit int64, buf []byte) ([]byte, error) {
+	kind, content, err := s.readAny(id, limit, buf)
+	if err == nil && kind != want {
+		err = damage(id, fmt.Errorf("is a %s, not a %s", kind, want))
 	}
+	if err != nil {
+		return buf, mustExist(id, err)
+	}
+	return content, nil
 }
 
 // mustExist turns "not found" into damage for an object that another one names:
@@ -60,19 +56,22 @@ func mustExist(id ID, err error) error {
 }
 
 // read returns the whole content of an object of a known type.
-func (s *Snapshot) read(id ID, want objects.Type, limit int64) (content []byte, err error) {
-	defer s.repository.contain(&err)
-	kind, content, err := s.objects.ReadVerified(id, limit, nil)
-	switch {
-	case errors.Is(err, objects.ErrTooLarge):
-		return nil, damage(id, err)
-	case err != nil:
-		return nil, domainError(err)
-	case kind != want:
+func (s *Snapshot) read(id ID, want objects.Type, limit int64) ([]byte, error) {
+	kind, content, err := s.readAny(id, limit, nil)
+	if err == nil && kind != want {
 		return nil, fmt.Errorf("object %s: is a %s: %w", id, kind, ErrNotFound)
-	default:
-		return content, nil
 	}
+	return content, err
+}
+
+// readAny appends an object to buf. One that is larger than any should be is damage.
+func (s *Snapshot) readAny(id ID, limit int64, buf []byte) (kind objects.Type, content []byte, err error) {
+	defer s.repository.contain(&err)
+	kind, content, err = s.objects.ReadVerified(id, limit, buf)
+	if errors.Is(err, objects.ErrTooLarge) {
+		return 0, buf, damage(id, err)
+	}
+	return kind, content, domainError(err)
 }
 
 // StoredTree is a tree object as it is stored. Unlike [Snapshot.Tree] it takes what

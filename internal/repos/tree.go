@@ -2,8 +2,10 @@ package repos
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/objects"
@@ -89,26 +91,17 @@ func (s *Snapshot) Tree(id ID) (entries []TreeEntry, err error) {
 // when that is "". More says that others follow. A name that is not there is
 // [ErrNotFound].
 func (s *Snapshot) TreePage(id ID, after string, limit int) (entries []TreeEntry, more bool, err error) {
-	defer s.repository.contain(&err)
-	content, err := s.read(id, objects.Tree, maxTreeBytes)
-	if err != nil {
+	if entries, err = s.Tree(id); err != nil {
 		return nil, false, err
 	}
-	found := after == ""
-	err = eachEntry(id, content, func(entry TreeEntry) {
-		switch {
-		case !found:
-			found = entry.Name == after
-		case len(entries) == limit:
-			more = true
-		default:
-			entries = append(entries, entry)
+	if after != "" {
+		at := slices.IndexFunc(entries, func(e TreeEntry) bool { return e.Name == after })
+		if at < 0 {
+			return nil, false, fmt.Errorf("page: %w", ErrNotFound)
 		}
-	})
-	if err == nil && !found {
-		err = fmt.Errorf("page: %w", ErrNotFound)
+		entries = entries[at+1:]
 	}
-	return entries, more, err
+	return entries[:min(limit, len(entries))], len(entries) > limit, nil
 }
 
 // Lookup walks from a tree along a path of names divided by slashes. The empty
@@ -153,38 +146,29 @@ const averageEntryBytes = 36
 // leads. Entries out of order are taken as git takes them.
 func parseTree(id ID, content []byte) ([]TreeEntry, error) {
 	entries := make([]TreeEntry, 0, len(content)/averageEntryBytes)
-	if err := eachEntry(id, content, func(entry TreeEntry) { entries = append(entries, entry) }); err != nil {
-		return nil, err
-	}
-	return entries, nil
-}
-
-// eachEntry calls yield for the entries of a tree. Only without an error the
-// tree was sound.
-func eachEntry(id ID, content []byte, yield func(TreeEntry)) error {
 	names := treeNames{files: make([][]byte, 0, usualPrefixes)}
 	text := string(content) // the names are parts of it
 	for rest := content; len(rest) > 0; {
 		digits, name, entryID, after, ok := cutEntry(rest)
 		if !ok {
-			return damage(id, fmt.Errorf("tree is cut short"))
+			return nil, damage(id, errors.New("tree is cut short"))
 		}
 		mode, err := parseMode(digits)
 		if err != nil {
-			return damage(id, err)
+			return nil, damage(id, err)
 		}
 		at := len(content) - len(rest) + len(digits) + len(" ")
 		entry := TreeEntry{Name: text[at : at+len(name)], Mode: mode, ID: entryID}
 		if !validEntryName(entry.Name) {
-			return damage(id, fmt.Errorf("tree has an entry named %q", entry.Name))
+			return nil, damage(id, fmt.Errorf("tree has an entry named %q", entry.Name))
 		}
 		if !names.add(StoredEntry{name, mode, entryID}, content) {
-			return damage(id, fmt.Errorf("tree has the name %q twice", entry.Name))
+			return nil, damage(id, fmt.Errorf("tree has the name %q twice", entry.Name))
 		}
-		yield(entry)
+		entries = append(entries, entry)
 		rest = after
 	}
-	return nil
+	return entries, nil
 }
 
 // usualPrefixes is room for names that begin other names of a folder.

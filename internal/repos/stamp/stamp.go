@@ -16,22 +16,6 @@ import (
 // ten thousand watches.
 const maxRefFolders = 256
 
-// File tells a file from the one that was there before: git replaces files, so that
-// their inodes differ even when size and time do not. It is to be compared only, and
-// zero where there is none.
-type File struct {
-	Size, Modified int64
-	Inode          uint64
-}
-
-// Of looks at a file; err is why there is nothing to look at.
-func Of(info fs.FileInfo, err error) File {
-	if err != nil {
-		return File{}
-	}
-	return File{info.Size(), info.ModTime().UnixNano(), inode(info)}
-}
-
 // Refs tells whether the files that hold a repository's refs may have been
 // touched: it differs when one was written, replaced or removed. None is read,
 // only looked at.
@@ -113,7 +97,8 @@ func (w *walk) files(names []string) {
 	}
 }
 
-// entry adds what tells a file from the one that was there before.
+// entry adds what tells a file from the one that was there before: git replaces files,
+// so that their inodes differ even when size and time do not.
 func (w *walk) entry(name string, info fs.FileInfo, err error) {
 	if err != nil {
 		_, _ = fmt.Fprintf(w.sum, "%s %v\n", name, err)
