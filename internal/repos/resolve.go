@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 	"time"
 
@@ -258,5 +256,10 @@ func (s *Snapshot) holds(id ID) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	return slices.Contains(slices.Collect(maps.Values(tips.ids)), id), nil
+	for _, held := range tips.ids {
+		if held == id {
+			return true, nil
+		}
+	}
+	return false, nil
 }
