@@ -225,10 +225,12 @@ func TestRepliesThatLieAreRefused(t *testing.T) {
 	edit := func(old, new string) func([]byte) []byte {
 		return func(b []byte) []byte { return bytes.Replace(b, []byte(old), []byte(new), 1) }
 	}
+	// The bytes of a stream stand behind the blank line of its part; the random ids and the boundary may hold them too.
+	content := func(old, new string) func([]byte) []byte { return edit("\r\n\r\n"+old, "\r\n\r\n"+new) }
 	// What nobody can do who does not see the boundary.
 	injected := func(b []byte) []byte {
 		line, _, _ := bytes.Cut(b, []byte("\r\n"))
-		return bytes.Replace(b, []byte("abc"), []byte("a\r\n"+string(line)+"--\r\nc"), 1)
+		return content("abc", "a\r\n"+string(line)+"--\r\nc")(b)
 	}
 	for name, c := range map[string]struct {
 		streams []stream
@@ -249,15 +251,15 @@ func TestRepliesThatLieAreRefused(t *testing.T) {
 		"no id":               {[]stream{closed}, edit("Content-ID: <", "Content-ID: "), nil, binary.ErrReply},
 		"no id at all":        {[]stream{closed}, edit("Content-ID", "X-Id"), nil, binary.ErrReply},
 		"the boundary inside": {[]stream{closed}, injected, nil, binary.ErrSize},
-		"fewer bytes":         {[]stream{closed}, edit("abc", "ab"), nil, binary.ErrSize},
-		"more bytes":          {[]stream{closed}, edit("abc", "abcd"), nil, binary.ErrSize},
-		"other bytes":         {[]stream{closed}, edit("abc", "abd"), nil, binary.ErrSum},
+		"fewer bytes":         {[]stream{closed}, content("abc", "ab"), nil, binary.ErrSize},
+		"more bytes":          {[]stream{closed}, content("abc", "abcd"), nil, binary.ErrSize},
+		"other bytes":         {[]stream{closed}, content("abc", "abd"), nil, binary.ErrSum},
 		"more than was declared": {[]stream{closed}, edit("Content-Length: 3\r\n", ""),
 			[]binary.Ref{with(closed, func(r *binary.Ref) { r.Size = 2 })}, binary.ErrSize},
 		"another checksum": {[]stream{closed}, nil,
 			[]binary.Ref{with(closed, func(r *binary.Ref) { r.Checksum = new(binary.Checksum) })}, binary.ErrSum},
-		"other bytes than at the end": {[]stream{open}, edit("defg", "defh"), nil, binary.ErrSum},
-		"more bytes than at the end":  {[]stream{open}, edit("defg", "defgh"), nil, binary.ErrSize},
+		"other bytes than at the end": {[]stream{open}, content("defg", "defh"), nil, binary.ErrSum},
+		"more bytes than at the end":  {[]stream{open}, content("defg", "defgh"), nil, binary.ErrSize},
 		"no end":                      {[]stream{open}, edit(".end>", ">"), nil, binary.ErrReply},
 		"the end of another stream": {[]stream{open}, edit(open.ref.Stream.String()+".end", other.ref.Stream.String()+
 			".end"), nil, binary.ErrReply},
