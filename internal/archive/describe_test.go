@@ -43,8 +43,13 @@ func TestHistoryIsWalkedOnceToDescribe(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	engine, err := archive.NewEngine(archive.EngineOptions{}) // one that remembers nothing
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer engine.Close()
 	source := &walked{Snapshot: o.snapshot}
-	p, err := o.engine.Plan(t.Context(), source, commit, archive.Options{Format: archive.Tar})
+	p, err := engine.Plan(t.Context(), source, commit, archive.Options{Format: archive.Tar})
 	if err != nil {
 		t.Fatal(err)
 	}
