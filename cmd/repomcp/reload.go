@@ -10,7 +10,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/repomcp/repomcp/internal/access/rules"
 	"github.com/repomcp/repomcp/internal/cli"
 )
 
@@ -74,11 +73,8 @@ func (f followed) look(logger *slog.Logger) {
 	}
 }
 
-// followed is what a server reads again. Changed is called when the rules are others.
-func (f serveFlags) followed(
-	c *cobra.Command, level *slog.LevelVar, cert *certificate, a *authentication, access *rules.Rules, l *linking,
-	changed func(),
-) []followed {
+// followed is what is read again while the service runs.
+func (s *service) followed(c *cobra.Command, level *slog.LevelVar) []followed {
 	list := []followed{{"log level", func() error {
 		name, err := cli.FileSetting(c, "log-level")
 		if err != nil {
@@ -86,32 +82,32 @@ func (f serveFlags) followed(
 		}
 		return setLevel(level, name)
 	}, nil}}
-	if cert != nil {
-		list = append(list, followed{"certificate", cert.reload, nil})
+	if s.cert != nil {
+		list = append(list, followed{"certificate", s.cert.reload, nil})
 	}
-	if a.tokens != nil {
-		list = append(list, followed{"tokens", a.tokens.Reload, a.tokens.ReloadIfChanged})
+	if tokens := s.asking.tokens; tokens != nil {
+		list = append(list, followed{"tokens", tokens.Reload, tokens.ReloadIfChanged})
 	}
-	if access != nil {
+	if s.access != nil {
 		list = append(list, followed{"access rules", func() error {
-			err := access.Reload()
+			err := s.access.Reload()
 			if err == nil {
-				changed()
+				s.subscriptions.Reconsider()
 			}
 			return err
 		}, func() (bool, error) {
-			other, err := access.ReloadIfChanged()
-			if other {
-				changed()
+			changed, err := s.access.ReloadIfChanged()
+			if changed {
+				s.subscriptions.Reconsider()
 			}
-			return other, err
+			return changed, err
 		}})
 	}
-	if l.keys != nil && f.links.keyFile != "" {
-		list = append(list, followed{"link keys", nil, l.keys.ReloadIfChanged})
+	if s.linking.keys != nil && s.flags.links.keyFile != "" {
+		list = append(list, followed{"link keys", nil, s.linking.keys.ReloadIfChanged})
 	}
-	if l.revocations != nil {
-		list = append(list, followed{"link revocations", nil, l.revocations.ReloadIfChanged})
+	if s.linking.revocations != nil {
+		list = append(list, followed{"link revocations", nil, s.linking.revocations.ReloadIfChanged})
 	}
 	return list
 }

@@ -6,23 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/url"
 	"os"
 	"time"
 
-	"github.com/coreos/go-systemd/v22/daemon"
-	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/repomcp/repomcp/internal/cli"
 	"github.com/repomcp/repomcp/internal/forwarded"
-	"github.com/repomcp/repomcp/internal/httpx"
-	"github.com/repomcp/repomcp/internal/mcp"
-	"github.com/repomcp/repomcp/internal/metrics"
-	"github.com/repomcp/repomcp/internal/resources"
-	"github.com/repomcp/repomcp/internal/statuspage"
 )
 
 // minSessionKeyBytes is the length from which a key cannot be guessed.
@@ -125,8 +117,7 @@ func defineServing(set *pflag.FlagSet, flags *serveFlags) {
 	flags.cache.define(set)
 }
 
-func serve(c *cobra.Command, env cli.Environment, flags serveFlags) (err error) {
-	ctx := c.Context()
+func serve(c *cobra.Command, env cli.Environment, flags serveFlags) error {
 	if flags.root == "" {
 		return errNoRoot
 	}
@@ -136,117 +127,16 @@ func serve(c *cobra.Command, env cli.Environment, flags serveFlags) (err error) 
 	if err != nil {
 		return err
 	}
-	serving := false
-	defer func() { // after all that ends with the server
-		if serving {
-			logger.Info("stopped", "clean", err == nil)
-		}
-	}()
 	cli.WarnOfSettings(logger, c.Root(), os.Environ())
 	warnOfReaders(logger, flags.sessionKeyFile, flags.links.keyFile, flags.tlsKey)
-	cert, err := flags.certificate()
-	if err != nil {
-		return err
+	s := &service{flags: flags, logger: logger}
+	if err := s.open(c.Context(), env); err != nil {
+		return errors.Join(err, s.close())
 	}
-	key, err := flags.sessionKey()
-	if err != nil {
-		return err
-	}
-	hosts, err := flags.hosts()
-	if err != nil {
-		return err
-	}
-	access, err := flags.accessRules()
-	if err != nil {
-		return err
-	}
-	proxies, err := flags.proxies()
-	if err != nil {
-		return err
-	}
-	served, err := flags.open(flags.limit(env), logger, access.Visible)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, served.close()) }()
-	redis.SetLogger(redisLog{logger})
-	// Links begin with the address.
-	sockets, err := flags.openSockets(ctx)
-	if err != nil {
-		return err
-	}
-	listener := sockets.clients
-	defer sockets.close()
-	at := reachOf(scheme(cert), listener.Addr())
-	asking, err := flags.authentication.open(flags.publicURL, at, logger)
-	if err != nil {
-		return err
-	}
-	operator, err := newAdministration(env, sockets.admin, logger)
-	if err != nil {
-		return err
-	}
-	defer operator.close()
-	linking, err := flags.ownLinks().open(flags.publicURL, scheme(cert), listener.Addr(), logger)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, linking.close()) }()
-	linking.Relevant = access.Relevant
-	caching, err := flags.cache.open(ctx, flags.links.redis, logger)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, caching.close()) }()
-	if err := served.assemble(flags.mirrorFlags, resources.Options{Links: linking.Linking, Cache: caching.cache},
-		mcp.Options{Delivery: linking.delivery, Sessions: mcp.NewSessions(key)}); err != nil {
-		return err
-	}
-	server := httpx.New(httpx.Options{
-		MCP: served.messages, Resources: served.resources, AllowedHosts: append(hosts, at.names...),
-		Page: statuspage.New(statuspage.Options{
-			Catalogue: served.catalogue, Version: version(), Authentication: asking.asks(),
-			Tokens: asking.tokens != nil,
-		}),
-		AllowedOrigins: flags.allowedOrigins, Proxies: proxies,
-		PublicURL: flags.publicURL, Authentication: asking.Authentication, TLS: cert.config(),
-		WriteTimeout: flags.writeTimeout, Connections: flags.maxConnections, Health: served.catalogue.Check,
-		Limits: served.limits, MinRate: flags.minRate,
-		Observer: operator.observer(), Stages: operator.telemetry != nil, Logger: logger,
-	})
-	greet(env.Stderr, flags, at, asking.asks(), len(served.catalogue.Names()), logger)
-	serving = true
-	defer operator.serve(ctx, hosts, metrics.Sources{
-		Catalogue: served.catalogue, Scheduler: served.engine.Scheduler(), Subscriptions: served.subscriptions,
-		Cache: caching.cache, Limits: served.limits, Server: server, Refresher: served.refresher,
-	})()
-	files := flags.followed(c, level, cert, asking, access, linking, served.subscriptions.Reconsider)
-	background := append(served.background(flags.mirrorFlags), caching.watch,
-		func(ctx context.Context) { follow(ctx, logger, files) })
-	if asking.issuer != nil {
-		background = append(background, asking.issuer.Follow)
-	}
-	defer runUntil(ctx, background...)()
-	notifySystemd(logger, daemon.SdNotifyReady)
-	defer context.AfterFunc(ctx, func() { notifySystemd(logger, daemon.SdNotifyStopping) })()
-	return serveUntil(ctx, server, listener, flags.drainTimeout, logger)
-}
-
-// serveUntil serves until ctx ends and then lets downloads finish.
-func serveUntil(
-	ctx context.Context, server *httpx.Server, listener net.Listener, drain time.Duration, logger *slog.Logger,
-) error {
-	failed := make(chan error, 1)
-	go func() { failed <- server.Serve(listener) }()
-	select {
-	case err := <-failed:
-		return err
-	case <-ctx.Done():
-	}
-	logger.Info("stopping: downloads may finish; another signal ends them", "within_seconds", drain.Seconds())
-	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
-	defer cancel()
-	return errors.Join(server.Shutdown(deadline), <-failed)
+	greet(env.Stderr, flags, s.at, s.asking.asks(), len(s.catalogue.Names()), logger)
+	err = errors.Join(s.run(c, level), s.close())
+	logger.Info("stopped", "clean", err == nil)
+	return err
 }
 
 // warnOfReaders warns of keys that every user of the machine can read.

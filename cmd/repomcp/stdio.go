@@ -75,7 +75,8 @@ func serveStdio(c *cobra.Command, env cli.Environment, flags mirrorFlags) (err e
 	// half way: writing fails.
 	signal.Ignore(syscall.SIGPIPE)
 	flags.limiting.share = 100 // there is one client
-	served, err := flags.open(flags.limit(env), logger, nil)
+	limiter := flags.limit(env)
+	served, err := flags.open(limiter, logger, nil)
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
+	"github.com/redis/go-redis/v9"
+	"github.com/spf13/cobra"
+
+	"github.com/repomcp/repomcp/internal/access/rules"
+	"github.com/repomcp/repomcp/internal/cli"
+	"github.com/repomcp/repomcp/internal/forwarded"
+	"github.com/repomcp/repomcp/internal/httpx"
+	"github.com/repomcp/repomcp/internal/mcp"
+	"github.com/repomcp/repomcp/internal/metrics"
+	"github.com/repomcp/repomcp/internal/resources"
+	"github.com/repomcp/repomcp/internal/statuspage"
+)
+
+// service is what serve runs, in the order in which it is opened: the later parts use
+// the earlier ones. Parts that were not opened are nil.
+type service struct {
+	flags  serveFlags
+	logger *slog.Logger
+	settings
+	*mirrors
+	sockets  sockets
+	at       reach
+	asking   *authentication
+	operator *administration
+	linking  *linking
+	caching  *caching
+	server   *httpx.Server
+}
+
+// settings are what flags name, where that is more than a word.
+type settings struct {
+	cert    *certificate
+	key     []byte // of sessions
+	hosts   []string
+	access  *rules.Rules
+	proxies forwarded.Proxies
+}
+
+// read reads the files that the flags name, and refuses what they cannot mean.
+func (f serveFlags) read() (s settings, err error) {
+	if s.cert, err = f.certificate(); err != nil {
+		return s, err
+	}
+	if s.key, err = f.sessionKey(); err != nil {
+		return s, err
+	}
+	if s.hosts, err = f.hosts(); err != nil {
+		return s, err
+	}
+	if s.access, err = f.accessRules(); err != nil {
+		return s, err
+	}
+	s.proxies, err = f.proxies()
+	return s, err
+}
+
+// open opens all parts. Close the service, also after an error.
+func (s *service) open(ctx context.Context, env cli.Environment) (err error) {
+	if s.settings, err = s.flags.read(); err != nil {
+		return err
+	}
+	limiter := s.flags.limit(env)
+	if s.mirrors, err = s.flags.open(limiter, s.logger, s.access.Visible); err != nil {
+		return err
+	}
+	redis.SetLogger(redisLog{s.logger})
+	// Links begin with the address.
+	if s.sockets, err = s.flags.openSockets(ctx); err != nil {
+		return err
+	}
+	address := s.sockets.clients.Addr()
+	s.at = reachOf(scheme(s.cert), address)
+	if s.asking, err = s.flags.authentication.open(s.flags.publicURL, s.at, s.logger); err != nil {
+		return err
+	}
+	if s.operator, err = newAdministration(env, s.sockets.admin, s.logger); err != nil {
+		return err
+	}
+	s.linking, err = s.flags.ownLinks().open(s.flags.publicURL, scheme(s.cert), address, s.logger)
+	if err != nil {
+		return err
+	}
+	s.linking.Relevant = s.access.Relevant
+	if s.caching, err = s.flags.cache.open(ctx, s.flags.links.redis, s.logger); err != nil {
+		return err
+	}
+	err = s.assemble(s.flags.mirrorFlags, resources.Options{Links: s.linking.Linking, Cache: s.caching.cache},
+		mcp.Options{Delivery: s.linking.delivery, Sessions: mcp.NewSessions(s.key)})
+	if err == nil {
+		s.server = s.newServer()
+	}
+	return err
+}
+
+// newServer makes what answers over HTTP.
+func (s *service) newServer() *httpx.Server {
+	return httpx.New(httpx.Options{
+		MCP: s.messages, Resources: s.resources, AllowedHosts: append(s.hosts, s.at.names...),
+		Page: statuspage.New(statuspage.Options{
+			Catalogue: s.catalogue, Version: version(), Authentication: s.asking.asks(),
+			Tokens: s.asking.tokens != nil,
+		}),
+		AllowedOrigins: s.flags.allowedOrigins, Proxies: s.proxies,
+		PublicURL: s.flags.publicURL, Authentication: s.asking.Authentication, TLS: s.cert.config(),
+		WriteTimeout: s.flags.writeTimeout, Connections: s.flags.maxConnections, Health: s.catalogue.Check,
+		Limits: s.limits, MinRate: s.flags.minRate,
+		Observer: s.operator.observer(), Stages: s.operator.telemetry != nil, Logger: s.logger,
+	})
+}
+
+// run serves until the command's context ends, and then lets downloads finish.
+func (s *service) run(c *cobra.Command, level *slog.LevelVar) error {
+	ctx := c.Context()
+	defer s.operator.serve(ctx, s.hosts, metrics.Sources{
+		Catalogue: s.catalogue, Scheduler: s.engine.Scheduler(), Subscriptions: s.subscriptions,
+		Cache: s.caching.cache, Limits: s.limits, Server: s.server, Refresher: s.refresher,
+	})()
+	files := s.followed(c, level)
+	background := append(s.background(s.flags.mirrorFlags), s.caching.watch,
+		func(ctx context.Context) { follow(ctx, s.logger, files) })
+	if s.asking.issuer != nil {
+		background = append(background, s.asking.issuer.Follow)
+	}
+	defer runUntil(ctx, background...)()
+	notifySystemd(s.logger, daemon.SdNotifyReady)
+	defer context.AfterFunc(ctx, func() { notifySystemd(s.logger, daemon.SdNotifyStopping) })()
+	return serveUntil(ctx, s.server, s.sockets.clients, s.flags.drainTimeout, s.logger)
+}
+
+// serveUntil serves until ctx ends and then lets downloads finish.
+func serveUntil(
+	ctx context.Context, server *httpx.Server, listener net.Listener, drain time.Duration, logger *slog.Logger,
+) error {
+	failed := make(chan error, 1)
+	go func() { failed <- server.Serve(listener) }()
+	select {
+	case err := <-failed:
+		return err
+	case <-ctx.Done():
+	}
+	logger.Info("stopping: downloads may finish; another signal ends them", "within_seconds", drain.Seconds())
+	deadline, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain)
+	defer cancel()
+	return errors.Join(server.Shutdown(deadline), <-failed)
+}
+
+// close closes what is open, the last part first.
+func (s *service) close() error {
+	var failed []error
+	if s.caching != nil {
+		failed = append(failed, s.caching.close())
+	}
+	if s.linking != nil {
+		failed = append(failed, s.linking.close())
+	}
+	if s.operator != nil {
+		s.operator.close()
+	}
+	s.sockets.close()
+	if s.mirrors != nil {
+		failed = append(failed, s.mirrors.close())
+	}
+	return errors.Join(failed...)
+}
