@@ -104,18 +104,16 @@ func (c *Cache) Redirects() bool { return c.objects.public != nil }
 func (c *Cache) Get(ctx context.Context, key Key, mediaType string, build Build, ended func()) (*Entry, error) {
 	e := &Entry{cache: c, key: key, mediaType: mediaType, build: build}
 	q := &request{key: key, mediaType: mediaType, build: build, locate: true, unlessStored: true, ended: ended}
-	if e.fromDisk() {
-		ended()
-		return e, nil
-	}
-	f, r, err := c.join(q)
-	if errors.Is(err, errStored) {
+	var f *flight
+	var r *reader
+	err := errStored
+	for errors.Is(err, errStored) {
 		if e.fromDisk() {
 			ended()
 			return e, nil
 		}
-		q.unlessStored = false
 		f, r, err = c.join(q)
+		q.unlessStored = false // what is there and cannot be read is built
 	}
 	if err != nil || f.request != q {
 		ended()
