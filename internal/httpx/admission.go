@@ -14,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/repomcp/repomcp/internal/httpx/conns"
+	"github.com/repomcp/repomcp/internal/loopback"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"
 )
@@ -28,7 +29,7 @@ func (s *Server) checkHost(next echo.HandlerFunc) echo.HandlerFunc {
 		_, err := netip.ParseAddr(host)
 		literal := err == nil
 		switch {
-		case isHealth(c) || isLoopback(host):
+		case isHealth(c) || loopback.Is(host):
 		case slices.ContainsFunc(s.options.AllowedHosts, func(allowed string) bool {
 			return strings.EqualFold(allowed, host)
 		}):
@@ -160,19 +161,11 @@ func hostName(host string) string {
 	return strings.Trim(host, "[]")
 }
 
-func isLoopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	address, err := netip.ParseAddr(host)
-	return err == nil && address.IsLoopback()
-}
-
 // overLoopback reports whether a request came in through the loopback
 // interface.
 func overLoopback(r *http.Request) bool {
 	address, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	return ok && isLoopback(hostName(address.String()))
+	return ok && loopback.Is(hostName(address.String()))
 }
 
 // flagValue is a host as the value of a flag, if it can be one.
