@@ -2,7 +2,6 @@ package httpx
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -11,7 +10,6 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/labstack/echo/v4"
 
@@ -180,10 +178,7 @@ func unblockAfter(ctx context.Context, c echo.Context) (stop func()) {
 		defer close(ended)
 		if conn := conns.Of(c.Request()); conn != nil {
 			_ = conn.Close() // what is written fails now, and so will what follows
-			return
 		}
-		// A recorder of a test has no deadlines.
-		_ = http.NewResponseController(c.Response()).SetWriteDeadline(time.Unix(1, 0))
 	})
 	return func() {
 		if !stopped() {
@@ -196,16 +191,8 @@ func unblockAfter(ctx context.Context, c echo.Context) (stop func()) {
 // the whole. HTTP/1.0, which proxies still speak to servers, has no chunks: the
 // end of the connection is the end of the body, unless it is reset.
 func abort(c echo.Context) {
-	if !c.Request().ProtoAtLeast(1, 1) {
-		if conn, _, err := http.NewResponseController(c.Response()).Hijack(); err == nil {
-			if secure, ok := conn.(*tls.Conn); ok {
-				conn = secure.NetConn() // TLS would say that this is the end
-			}
-			if tcp, ok := conn.(interface{ SetLinger(int) error }); ok {
-				_ = tcp.SetLinger(0) // it is closed in any case
-			}
-			_ = conn.Close()
-		}
+	if conn := conns.Of(c.Request()); conn != nil && !c.Request().ProtoAtLeast(1, 1) {
+		conn.Reset()
 	}
 	panic(http.ErrAbortHandler)
 }
