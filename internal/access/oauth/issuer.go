@@ -67,7 +67,8 @@ type Issuer struct {
 // New makes an issuer; nothing is asked of it before a token has to be checked.
 func New(o Options) (*Issuer, error) {
 	at, err := url.Parse(o.URL)
-	if err != nil || at.Host == "" || at.RawQuery != "" || at.Fragment != "" || at.User != nil || !loopback.Private(at) {
+	if err != nil || at.Host == "" || at.RawQuery != "" || at.Fragment != "" || at.User != nil ||
+		!loopback.Private(at) {
 		return nil, fmt.Errorf("%q is no issuer such as https://login.example.com, with https unless it is on this "+
 			"machine", o.URL)
 	}
