@@ -24,12 +24,12 @@ var arrows = map[string][]string{
 		"internal/doctor", "internal/fastopen", "internal/forwarded", "internal/history", "internal/httpx",
 		"internal/limits", "internal/links", "internal/mcp", "internal/metrics", "internal/refresh",
 		"internal/remote", "internal/repos", "internal/resources", "internal/search", "internal/statuspage",
-		"internal/stdio", "internal/telemetry", "internal/tools", "internal/tools/prompts",
+		"internal/stdio", "internal/telemetry", "internal/ticks", "internal/tools", "internal/tools/prompts",
 		"internal/watch"},
 	// What its commands share, and those that ask a server instead of being one.
 	"internal/cli": {},
 	"internal/remote": {"client", "client/checkout", "client/unpack", "internal/cli", "internal/credentials",
-		"internal/fastopen"},
+		"internal/fastopen", "internal/loopback"},
 	"client":          {"internal/binary"},
 	"client/checkout": {"client", "client/unpack"},
 	"client/unpack":   {},
@@ -40,22 +40,25 @@ var arrows = map[string][]string{
 	"internal/forwarded":   {},
 	// Whose a token is: one of a file, or one of an authorization server.
 	"internal/access/tokens": {"internal/access", "internal/operatorfile"},
-	"internal/access/oauth":  {"internal/access"},
+	"internal/access/oauth":  {"internal/access", "internal/loopback", "internal/ticks"},
 	// Imported by tests only, as gittest is.
 	"internal/access/oauth/issuertest": {},
 	"internal/credentials":             {},
 	// A file says who may read what; whoever answers asks a repos.View.
 	"internal/access/rules": {"internal/access", "internal/lru", "internal/operatorfile", "internal/wildmatch"},
 	"internal/operatorfile": {},
+	"internal/loopback":     {},
+	"internal/ticks":        {},
 	"internal/httpx": {"internal/access", "internal/binary", "internal/forwarded", "internal/httpx/conns",
-		"internal/limits", "internal/links", "internal/mcp", "internal/mcp/duplex", "internal/panics",
-		"internal/resources", "internal/statuspage"},
+		"internal/limits", "internal/links", "internal/loopback", "internal/mcp", "internal/mcp/duplex",
+		"internal/panics", "internal/resources", "internal/statuspage", "internal/ticks"},
 	// What a browser is shown: httpx alone knows how it gets there.
 	"internal/statuspage": {"internal/access", "internal/repos"},
 	// What the operator asks: nothing that serves clients knows of it.
 	"internal/admin": {"internal/repos"},
 	"internal/doctor": {"internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/cache",
-		"internal/limits", "internal/links", "internal/panics", "internal/refresh", "internal/repos"},
+		"internal/limits", "internal/links", "internal/loopback", "internal/panics", "internal/refresh",
+		"internal/repos"},
 	"internal/metrics": {"internal/cache", "internal/httpx", "internal/limits", "internal/mcp", "internal/refresh",
 		"internal/repos", "internal/watch", "internal/workers"},
 	"internal/telemetry": {"internal/httpx", "internal/mcp", "internal/resources"},
@@ -112,7 +115,7 @@ var arrows = map[string][]string{
 	"internal/repos": {
 		"internal/charset", "internal/commitgraph", "internal/gitconfig", "internal/lru", "internal/message",
 		"internal/objects", "internal/objects/files", "internal/panics", "internal/repos/quarantine",
-		"internal/repos/stamp",
+		"internal/repos/stamp", "internal/ticks",
 	},
 	"internal/diff": {},
 	"internal/objects": {
@@ -127,9 +130,9 @@ var arrows = map[string][]string{
 	"internal/objects/object": {"internal/inflate", "internal/lru", "internal/panics"},
 	// Imported by tests only, as gittest is.
 	"internal/objects/packtest": {"internal/gittest", "internal/objects/object"},
-	"internal/links":            {"internal/operatorfile"},
+	"internal/links":            {"internal/loopback", "internal/operatorfile"},
 	"internal/binary":           {},
-	"internal/cache":            {"internal/panics"},
+	"internal/cache":            {"internal/loopback", "internal/panics", "internal/ticks"},
 
 	// In memory, for tests.
 	"internal/cache/cachetest": {},

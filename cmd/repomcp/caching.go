@@ -12,6 +12,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/cache"
 	"github.com/repomcp/repomcp/internal/cli"
+	"github.com/repomcp/repomcp/internal/ticks"
 )
 
 // faultInterval is how often new faults of the cache are logged: one line for
@@ -145,14 +146,8 @@ func (c *caching) watch(ctx context.Context) {
 	if c.cache == nil {
 		return
 	}
-	ticker := time.NewTicker(faultInterval)
-	defer ticker.Stop()
-	for known := int64(0); ; {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+	known := int64(0)
+	for range ticks.Every(ctx, faultInterval) {
 		known = c.logFaults(known)
 	}
 }

@@ -145,7 +145,11 @@ func (s *Server) mirrors(now time.Time) string {
 		if last.State == repos.FetchDone && (oldest.IsZero() || last.At.Before(oldest)) {
 			oldest = last.At
 		}
-		fmt.Fprintf(&b, "mirror %q %s%s\n", name, age(last, err, now), aside(repository))
+		fmt.Fprintf(&b, "mirror %q %s", name, age(last, err, now))
+		if repository.Quarantined() {
+			b.WriteString(", set aside")
+		}
+		b.WriteString("\n")
 	}
 	return summary(counts, oldest, now) + b.String()
 }
@@ -161,8 +165,7 @@ func summary(counts map[repos.FetchState]int, oldest, now time.Time) string {
 		says  string
 	}{
 		{repos.FetchDone, "fetched"}, {repos.FetchUnfinished, "with an unfinished fetch"},
-		{repos.FetchNever, "never fetched"},
-		{unreadable, "unreadable"},
+		{repos.FetchNever, "never fetched"}, {unreadable, "unreadable"},
 	} {
 		if n := counts[state.state]; n > 0 || state.state == repos.FetchDone {
 			parts = append(parts, fmt.Sprintf("%d %s", n, state.says))
@@ -186,13 +189,6 @@ func age(last repos.Fetch, err error, now time.Time) string {
 	default:
 		return fmt.Sprintf("fetched %s ago", now.Sub(last.At).Round(time.Second))
 	}
-}
-
-func aside(repository *repos.Repository) string {
-	if repository.Quarantined() {
-		return ", set aside"
-	}
-	return ""
 }
 
 func plain(w http.ResponseWriter, status int, text string) {

@@ -1,6 +1,7 @@
 package cache
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io"
@@ -66,20 +67,11 @@ type Cache struct {
 
 // New makes a cache. Close it before the parts.
 func New(o Options) *Cache {
-	if o.WindowBytes <= 0 {
-		o.WindowBytes = defaultWindow
-	}
-	if o.LeaseWait <= 0 {
-		o.LeaseWait = defaultLeaseWait
-	}
+	o.WindowBytes = cmp.Or(o.WindowBytes, defaultWindow)
+	o.LeaseWait = cmp.Or(o.LeaseWait, defaultLeaseWait)
 	c := &Cache{
-		options: o, disk: o.Disk, objects: o.Objects, pool: newChunks(), flights: make(map[Key]*flight),
-	}
-	if c.disk == nil {
-		c.disk = &Disk{}
-	}
-	if c.objects == nil {
-		c.objects = &Objects{}
+		options: o, disk: cmp.Or(o.Disk, &Disk{}), objects: cmp.Or(o.Objects, &Objects{}), pool: newChunks(),
+		flights: make(map[Key]*flight),
 	}
 	c.ctx, c.cancel = context.WithCancelCause(context.Background())
 	return c
@@ -104,18 +96,16 @@ func (c *Cache) Redirects() bool { return c.objects.public != nil }
 func (c *Cache) Get(ctx context.Context, key Key, mediaType string, build Build, ended func()) (*Entry, error) {
 	e := &Entry{cache: c, key: key, mediaType: mediaType, build: build}
 	q := &request{key: key, mediaType: mediaType, build: build, locate: true, unlessStored: true, ended: ended}
-	if e.fromDisk() {
-		ended()
-		return e, nil
-	}
-	f, r, err := c.join(q)
-	if errors.Is(err, errStored) {
+	var f *flight
+	var r *reader
+	err := errStored
+	for errors.Is(err, errStored) {
 		if e.fromDisk() {
 			ended()
 			return e, nil
 		}
-		q.unlessStored = false
 		f, r, err = c.join(q)
+		q.unlessStored = false // what is there and cannot be read is built
 	}
 	if err != nil || f.request != q {
 		ended()
@@ -235,14 +225,14 @@ func (c *Cache) leave(f *flight) {
 	f.cancel(errAbandoned)
 }
 
-// retire calls removeFlight with the lock held.
+// retire keeps others from joining a flight.
 func (c *Cache) retire(f *flight) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.removeFlight(f)
 }
 
-// removeFlight keeps others from joining a flight. It is called with the lock held.
+// removeFlight is retire with the lock held.
 func (c *Cache) removeFlight(f *flight) {
 	if c.flights[f.key] == f {
 		delete(c.flights, f.key)

@@ -86,36 +86,28 @@ type stored struct {
 	spool *spool
 }
 
-// scannedFile is a file that the folder had at the start.
-type scannedFile struct {
-	*stored
-	when time.Time
-}
-
 // scan fills the index. Contents are not looked at before they are read.
 func (d *Disk) scan() error {
-	var files []scannedFile
-	var leftovers []string
-	err := d.folder.each(func(info fs.FileInfo) {
-		name := info.Name()
-		key, ok := parseName(strings.TrimSuffix(name, temporary))
-		switch {
-		case !ok:
-		case strings.HasSuffix(name, temporary):
-			leftovers = append(leftovers, name)
-		default:
-			files = append(files, scannedFile{&stored{key: key, name: name, cost: cost(info.Size())}, info.ModTime()})
-		}
-	})
-	if err != nil {
+	var files []fs.FileInfo
+	if err := d.folder.each(func(info fs.FileInfo) { files = append(files, info) }); err != nil {
 		return err
 	}
-	slices.SortStableFunc(files, func(a, b scannedFile) int { return a.when.Compare(b.when) })
+	slices.SortStableFunc(files, func(a, b fs.FileInfo) int { return a.ModTime().Compare(b.ModTime()) })
+	var leftovers []string
 	d.mu.Lock()
 	for _, f := range files {
-		leftovers = append(leftovers, d.insert(f.stored)...)
-		d.latest = f.when
-		d.used += f.cost
+		name, unfinished := strings.CutSuffix(f.Name(), temporary)
+		key, ok := parseName(name)
+		switch {
+		case !ok:
+		case unfinished:
+			leftovers = append(leftovers, f.Name())
+		default:
+			s := &stored{key: key, name: name, cost: cost(f.Size())}
+			leftovers = append(leftovers, d.insert(s)...)
+			d.latest = f.ModTime()
+			d.used += s.cost
+		}
 	}
 	leftovers = append(leftovers, d.evict(0)...)
 	d.mu.Unlock()

@@ -28,6 +28,9 @@ type flight struct {
 	spool  *spool
 	users  int // guarded by the cache's lock
 
+	// damaged says that the file has other bytes than were written: it is not kept.
+	damaged atomic.Bool
+
 	// located is closed once it is known whether there is an object; before
 	// that, object is not read.
 	located chan struct{}
@@ -56,8 +59,7 @@ func (f *flight) run() {
 		return
 	}
 	close(f.located)
-	var damaged atomic.Bool
-	w := newSpoolWriter(f.ctx, f.spool, f.draft(&damaged))
+	w := newSpoolWriter(f.ctx, f.spool, f.draft())
 	uploaded := f.upload()
 	if uploaded == nil {
 		release() // others would wait for an object that never comes
@@ -65,21 +67,21 @@ func (f *flight) run() {
 	if err == nil {
 		err = panics.Catch(func() error { return f.generate(w) })
 	}
-	f.finish(w, err, &damaged)
+	f.finish(w, err)
 	if uploaded != nil {
 		<-uploaded
 	}
 }
 
-// draft begins the file of a flight, if it is to have one. A damaged one is not kept.
-func (f *flight) draft(damaged *atomic.Bool) *draft {
+// draft begins the file of a flight, if it is to have one.
+func (f *flight) draft() *draft {
 	if f.private {
 		return nil
 	}
 	d := f.cache.disk.create(f.key)
 	if d != nil {
 		f.spool.useFile(d.file, func() {
-			damaged.Store(true)
+			f.damaged.Store(true)
 			f.cache.disk.count.faults.Add(1)
 		})
 	}
@@ -109,7 +111,7 @@ func (f *flight) generate(w *spoolWriter) error {
 }
 
 // finish ends a build: readers are told, and the file gets its name.
-func (f *flight) finish(w *spoolWriter, err error, damaged *atomic.Bool) {
+func (f *flight) finish(w *spoolWriter, err error) {
 	c := f.cache
 	var whole seal
 	if err == nil {
@@ -135,7 +137,7 @@ func (f *flight) finish(w *spoolWriter, err error, damaged *atomic.Bool) {
 	f.spool.end(whole.Identity, nil)
 	switch {
 	case w.draft == nil:
-	case damaged.Load():
+	case f.damaged.Load():
 		w.draft.discard()
 	default:
 		w.draft.commit(whole)

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
-	"net/netip"
 	"net/url"
-	"strings"
 	"sync/atomic"
 	"time"
 
 	"github.com/sony/gobreaker/v2"
+
+	"github.com/repomcp/repomcp/internal/loopback"
 )
 
 // RedirectExpiry is how long a URL of [Entry.Redirect] can be used for a first
@@ -152,16 +152,11 @@ func checkAddress(address string) error {
 	switch {
 	case err != nil || !u.IsAbs() || u.Hostname() == "":
 		return fmt.Errorf("%w: the signed URL is none", ErrNoRedirect)
-	case u.Scheme == "https" || u.Scheme == "http" && isLoopback(u.Hostname()):
+	case loopback.Private(u):
 		return nil
 	default:
 		return fmt.Errorf("%w: %w", ErrNoRedirect, ErrInsecure)
 	}
-}
-
-func isLoopback(host string) bool {
-	address, err := netip.ParseAddr(host)
-	return strings.EqualFold(host, "localhost") || err == nil && address.IsLoopback()
 }
 
 // CheckRedirects signs a URL that leads nowhere, so that it is known from the

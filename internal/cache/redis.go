@@ -8,6 +8,8 @@ import (
 
 	"github.com/redis/go-redis/v9"
 	"github.com/sony/gobreaker/v2"
+
+	"github.com/repomcp/repomcp/internal/ticks"
 )
 
 const (
@@ -85,14 +87,7 @@ func (l *RedisLeases) Take(ctx context.Context, key Key) (func(), error) {
 // renew ends when the lease is another's. A failure is tried again: there are
 // three times to a life.
 func (l *RedisLeases) renew(ctx context.Context, name, token string) {
-	tick := time.NewTicker(l.life / 3)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-		}
+	for range ticks.Every(ctx, l.life/3) {
 		extended, err := l.do(ctx, func(ctx context.Context) (bool, error) {
 			return l.client.Eval(ctx, extendLease, []string{name}, token, l.life.Milliseconds()).Bool()
 		})

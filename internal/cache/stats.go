@@ -1,33 +1,35 @@
 package cache
 
-import "log/slog"
+import (
+	"log/slog"
+	"reflect"
+)
 
-// Stats are counts since the start, but for Bytes and Entries.
+// Stats are counts since the start, but for Bytes and Entries. Tags are their names in logs.
 type Stats struct {
-	Bytes   int64 // on disk now, with what is being written
-	Entries int64 // on disk now
+	Bytes      int64 `log:"bytes"`       // on disk now, with what is being written
+	Entries    int64 `log:"entries"`     // on disk now
+	Evicted    int64 `log:"evicted"`     // files that were removed to make room
+	Refused    int64 `log:"refused"`     // builds that were too large to be kept
+	DiskFaults int64 `log:"disk_faults"` // what the disk refused to do
+	Damaged    int64 `log:"damaged"`     // files that were dropped as altered or cut short
 
-	Evicted    int64 // files that were removed to make room
-	Damaged    int64 // files that were dropped as altered or cut short
-	DiskFaults int64 // what the disk refused to do
-	Refused    int64 // builds that were too large to be kept
+	Uploads       int64 `log:"uploads"`      // objects that became whole
+	UploadDrops   int64 `log:"upload_drops"` // uploads that were not begun, or given up as too slow
+	UploadFaults  int64 `log:"upload_faults"`
+	RemoteFaults  int64 `log:"remote_faults"`  // lookups, signatures and reads that failed or took too long
+	RemoteDamaged int64 `log:"remote_damaged"` // objects that were removed as altered or cut short
 
-	Uploads       int64 // objects that became whole
-	UploadDrops   int64 // uploads that were not begun, or given up as too slow
-	UploadFaults  int64
-	RemoteFaults  int64 // lookups, signatures and reads that failed or took too long
-	RemoteDamaged int64 // objects that were removed as altered or cut short
+	Hits       int64 `log:"hits"`        // requests that the disk answered
+	RemoteHits int64 `log:"remote_hits"` // requests that found an object
+	Shared     int64 `log:"shared"`      // requests that joined others
+	Builds     int64 `log:"builds"`
+	Failures   int64 `log:"failures"`  // builds that ended in an error
+	Abandoned  int64 `log:"abandoned"` // builds that were cancelled since nobody was left
+	Lost       int64 `log:"lost"`      // clients that had to go on with another build
 
-	Hits       int64 // requests that the disk answered
-	RemoteHits int64 // requests that found an object
-	Shared     int64 // requests that joined others
-	Builds     int64
-	Failures   int64 // builds that ended in an error
-	Abandoned  int64 // builds that were cancelled since nobody was left
-	Lost       int64 // clients that had to go on with another build
-
-	LeaseFaults int64
-	LeaseWaits  int64 // builds that waited for another replica's
+	LeaseFaults int64 `log:"lease_faults"`
+	LeaseWaits  int64 `log:"lease_waits"` // builds that waited for another replica's
 }
 
 // Stats returns the counts so far.
@@ -48,15 +50,10 @@ func (c *Cache) Stats() Stats {
 
 // LogValue implements [slog.LogValuer]: each count by its name.
 func (s Stats) LogValue() slog.Value {
-	return slog.GroupValue(
-		slog.Int64("bytes", s.Bytes), slog.Int64("entries", s.Entries), slog.Int64("evicted", s.Evicted),
-		slog.Int64("refused", s.Refused), slog.Int64("disk_faults", s.DiskFaults), slog.Int64("damaged", s.Damaged),
-		slog.Int64("uploads", s.Uploads), slog.Int64("upload_drops", s.UploadDrops),
-		slog.Int64("upload_faults", s.UploadFaults),
-		slog.Int64("remote_faults", s.RemoteFaults), slog.Int64("remote_damaged", s.RemoteDamaged),
-		slog.Int64("hits", s.Hits), slog.Int64("remote_hits", s.RemoteHits), slog.Int64("shared", s.Shared),
-		slog.Int64("builds", s.Builds),
-		slog.Int64("failures", s.Failures), slog.Int64("abandoned", s.Abandoned), slog.Int64("lost", s.Lost),
-		slog.Int64("lease_faults", s.LeaseFaults), slog.Int64("lease_waits", s.LeaseWaits),
-	)
+	counts := reflect.ValueOf(s)
+	list := make([]slog.Attr, counts.NumField())
+	for i := range list {
+		list[i] = slog.Int64(counts.Type().Field(i).Tag.Get("log"), counts.Field(i).Int())
+	}
+	return slog.GroupValue(list...)
 }

@@ -50,20 +50,19 @@ func (o *Objects) beginUpload(s *spool) (*reader, bool) {
 }
 
 func (o *Objects) countUpload(err error) {
-	var build buildError
 	switch {
 	case err == nil:
 		o.count.uploads.Add(1)
 	case errors.Is(err, errLost):
 		o.count.drops.Add(1)
-	case errors.As(err, &build):
+	case errors.Is(err, errBuild):
 	default:
 		o.count.uploadFaults.Add(1)
 	}
 }
 
-// buildError is a failure that is not the upload's.
-type buildError struct{ error }
+// errBuild says that the build failed, and not the upload.
+var errBuild = errors.New("the build failed")
 
 // store uploads what a reader returns, and then its seal. An upload whose context
 // has ended leaves no object; nothing else may keep one from appearing.
@@ -78,7 +77,11 @@ func (o *Objects) store(ctx context.Context, key Key, mediaType string, r *reade
 	read := make(chan struct{})
 	go func() {
 		defer close(read)
-		if whole, failed = r.copyWhole(ctx, &watchedWriter{to, watch, o.stall}); failed != nil {
+		failed = r.copyTo(ctx, &watchedWriter{to, watch, o.stall}, -1)
+		if failed == nil {
+			whole, failed = r.spool.waitEnd(ctx)
+		}
+		if failed != nil {
 			cancel()
 		}
 		watch.Reset(o.stall)
@@ -89,7 +92,7 @@ func (o *Objects) store(ctx context.Context, key Key, mediaType string, r *reade
 	<-read
 	switch {
 	case failed != nil && r.spool.failed():
-		return buildError{failed}
+		return errBuild
 	case err != nil || failed != nil:
 		return errors.Join(err, failed)
 	}
@@ -98,14 +101,6 @@ func (o *Objects) store(ctx context.Context, key Key, mediaType string, r *reade
 	watch.Reset(o.stall)
 	return o.bucket.Upload(ctx, key.String()+sealSuffix, "application/octet-stream",
 		bytes.NewReader(append(footer, table...)))
-}
-
-// copyWhole writes everything, and returns what it was.
-func (r *reader) copyWhole(ctx context.Context, w io.Writer) (Identity, error) {
-	if err := r.copyTo(ctx, w, -1); err != nil {
-		return Identity{}, err
-	}
-	return r.spool.waitEnd(ctx)
 }
 
 // failed reports whether the build ended in an error.

@@ -6,6 +6,8 @@ import (
 	"net/netip"
 	"net/url"
 	"strings"
+
+	"github.com/repomcp/repomcp/internal/loopback"
 )
 
 // unixPrefix begins the address of a Unix socket.
@@ -17,11 +19,7 @@ func isLocal(address string) bool {
 		return true
 	}
 	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		return false
-	}
-	ip, err := netip.ParseAddr(host)
-	return host == "localhost" || err == nil && ip.IsLoopback()
+	return err == nil && loopback.Is(host)
 }
 
 func (e *examination) checkListening(ctx context.Context) {

@@ -14,6 +14,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/repomcp/repomcp/internal/httpx/conns"
+	"github.com/repomcp/repomcp/internal/loopback"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"
 )
@@ -28,7 +29,7 @@ func (s *Server) checkHost(next echo.HandlerFunc) echo.HandlerFunc {
 		_, err := netip.ParseAddr(host)
 		literal := err == nil
 		switch {
-		case isHealth(c) || isLoopback(host):
+		case isHealth(c) || loopback.Is(host):
 		case slices.ContainsFunc(s.options.AllowedHosts, func(allowed string) bool {
 			return strings.EqualFold(allowed, host)
 		}):
@@ -43,33 +44,22 @@ func (s *Server) checkHost(next echo.HandlerFunc) echo.HandlerFunc {
 }
 
 // checkOrigin refuses pages of other web sites with 403, as the specification
-// of the transport demands. Links are no part of it: see isLink.
+// of the transport demands: also what they make a browser send without an Origin, such as
+// images, and keeps them from showing what they get. Links are for any page: see isLink.
 func (s *Server) checkOrigin(next echo.HandlerFunc) echo.HandlerFunc {
-	return func(c echo.Context) error {
-		origin := c.Request().Header.Get("Origin")
-		if origin == "" || isLink(c) || sameOrigin(origin, c.Request().Host) ||
-			slices.ContainsFunc(s.options.AllowedOrigins, func(o string) bool {
-				return strings.EqualFold(o, origin)
-			}) {
-			return next(c)
-		}
-		return refuse(c, http.StatusForbidden,
-			"Pages of this Origin may not use the server. Start it with --allowed-origin to let them.")
-	}
-}
-
-// checkSite refuses what pages of other web sites make a browser send without an
-// Origin, such as images, and keeps them from showing what they get. Links are
-// for any page.
-func checkSite(next echo.HandlerFunc) echo.HandlerFunc {
 	return func(c echo.Context) error {
 		r := c.Request()
 		if isLink(c) {
 			return next(c)
 		}
+		origin := r.Header.Get("Origin")
+		isOrigin := func(allowed string) bool { return strings.EqualFold(allowed, origin) }
+		if origin != "" && !sameOrigin(origin, r.Host) && !slices.ContainsFunc(s.options.AllowedOrigins, isOrigin) {
+			return refuse(c, http.StatusForbidden,
+				"Pages of this Origin may not use the server. Start it with --allowed-origin to let them.")
+		}
 		c.Response().Header().Set("Cross-Origin-Resource-Policy", "same-origin")
-		// Where there is an Origin it was compared.
-		if r.Header.Get("Sec-Fetch-Site") == "cross-site" && r.Header.Get("Origin") == "" {
+		if r.Header.Get("Sec-Fetch-Site") == "cross-site" && origin == "" {
 			return refuse(c, http.StatusForbidden,
 				"Pages of other sites may not use the server. Type the address, or start the server with "+
 					"--allowed-origin and send requests with an Origin.")
@@ -160,19 +150,11 @@ func hostName(host string) string {
 	return strings.Trim(host, "[]")
 }
 
-func isLoopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	address, err := netip.ParseAddr(host)
-	return err == nil && address.IsLoopback()
-}
-
 // overLoopback reports whether a request came in through the loopback
 // interface.
 func overLoopback(r *http.Request) bool {
 	address, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	return ok && isLoopback(hostName(address.String()))
+	return ok && loopback.Is(hostName(address.String()))
 }
 
 // flagValue is a host as the value of a flag, if it can be one.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/panics"
+	"github.com/repomcp/repomcp/internal/ticks"
 )
 
 // Authentication is how the server finds out who asks. The zero value asks nobody.
@@ -117,13 +118,12 @@ func (s *Server) letOut(c echo.Context, end func()) (stop func()) {
 	ctx, cancel := context.WithCancel(c.Request().Context())
 	helpers := panics.NewGroup(end)
 	helpers.Go(func() {
-		repeat(ctx, cmp.Or(s.options.Authentication.Recheck, defaultRecheck), func() (more bool) {
+		for range ticks.Every(ctx, cmp.Or(s.options.Authentication.Recheck, defaultRecheck)) {
 			if err := recheck(ctx); errors.Is(err, access.ErrInvalid) || errors.Is(err, access.ErrScope) {
 				end()
-				return false
+				return
 			}
-			return true
-		})
+		}
 	})
 	return func() {
 		cancel()

@@ -1,7 +1,6 @@
 package httpx
 
 import (
-	"fmt"
 	"math"
 	"strconv"
 	"strings"
@@ -73,9 +72,3 @@ func (r byteRange) within(size int64) (offset, length int64, ok bool) {
 	}
 	return r.first, min(r.last, size-1) - r.first + 1, true
 }
-
-func contentRange(offset, length, size int64) string {
-	return fmt.Sprintf("bytes %d-%d/%d", offset, offset+length-1, size)
-}
-
-func unsatisfiedRange(size int64) string { return fmt.Sprintf("bytes */%d", size) }

@@ -56,8 +56,7 @@ func (v validators) notModified(since time.Time) bool {
 	return v.modified.Equal(since) || v.pinned && v.modified.Before(since)
 }
 
-// comparison of entity tags (RFC 9110, section 8.8.3.2).
-type comparison func(a, b string) bool
+// The comparisons of entity tags (RFC 9110, section 8.8.3.2).
 
 func weak(a, b string) bool { return strings.TrimPrefix(a, "W/") == strings.TrimPrefix(b, "W/") }
 
@@ -66,7 +65,7 @@ func strong(a, b string) bool { return a == b && !strings.HasPrefix(a, "W/") }
 // matches reports whether a list of entity tags in a header has one that is
 // the given one, or is "*". What comes after something that is no tag is not
 // looked at.
-func matches(lines []string, etag string, same comparison) bool {
+func matches(lines []string, etag string, same func(a, b string) bool) bool {
 	rest := strings.Join(lines, ",")
 	if strings.Trim(rest, " \t") == "*" {
 		return true

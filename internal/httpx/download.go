@@ -1,6 +1,7 @@
 package httpx
 
 import (
+	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
@@ -195,7 +196,7 @@ func (s *Server) deliverPart(
 		h.Set("Accept-Ranges", "bytes")
 	}
 	if d.status == http.StatusRequestedRangeNotSatisfiable {
-		h.Set("Content-Range", unsatisfiedRange(content.Size))
+		h.Set("Content-Range", fmt.Sprintf("bytes */%d", content.Size))
 		h.Set("Cache-Control", "no-store")
 		return refuse(c, d.status,
 			"The range begins beyond the end: there are "+strconv.FormatInt(content.Size, 10)+" bytes.")
@@ -209,7 +210,7 @@ func (s *Server) deliverPart(
 		h.Set("Content-Length", strconv.FormatInt(d.length, 10))
 	}
 	if d.status == http.StatusPartialContent {
-		h.Set("Content-Range", contentRange(d.offset, d.length, content.Size))
+		h.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", d.offset, d.offset+d.length-1, content.Size))
 	}
 	if c.Request().Method == http.MethodHead {
 		announceDigest(c.Request(), h, content, d)
@@ -380,11 +381,7 @@ func (s *Server) base(r *http.Request) string {
 // a text is sent as nothing but one. The type itself is in MCP-Resource-Type.
 func typeHeaders(h http.Header, mimeType string) {
 	ownType(h, mimeType)
-	base, _, _ := strings.Cut(mimeType, ";")
-	if base == "text/plain" {
-		return
-	}
-	if isText(base) {
+	if base, _, _ := strings.Cut(mimeType, ";"); base != "text/plain" && isText(base) {
 		h.Set("Content-Type", typePlain)
 		h.Set(headerResourceType, mimeType)
 	}

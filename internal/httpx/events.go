@@ -12,6 +12,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/panics"
+	"github.com/repomcp/repomcp/internal/ticks"
 )
 
 // listen answers subscriptions/listen with an event stream, which ends with
@@ -73,29 +74,12 @@ func (e *eventStream) write(parts ...[]byte) error {
 // keepAlive writes a comment every so often once the stream has begun, until ctx
 // ends; that it cannot be written ends the stream.
 func (e *eventStream) keepAlive(ctx context.Context, end func(), every time.Duration) {
-	repeat(ctx, every, func() (more bool) {
+	for range ticks.Every(ctx, every) {
 		e.mu.Lock()
 		begun := e.begun
 		e.mu.Unlock()
 		if begun && e.write(comment) != nil {
 			end()
-			return false
-		}
-		return true
-	})
-}
-
-// repeat does something every so often until ctx ends or there is no more to do.
-func repeat(ctx context.Context, every time.Duration, do func() (more bool)) {
-	ticker := time.NewTicker(every)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
-		if !do() {
 			return
 		}
 	}

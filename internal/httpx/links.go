@@ -10,6 +10,7 @@ import (
 	"github.com/labstack/echo/v4/middleware"
 
 	"github.com/repomcp/repomcp/internal/links"
+	"github.com/repomcp/repomcp/internal/loopback"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"
 )
@@ -210,7 +211,7 @@ func fromHere(r *http.Request) bool {
 		}
 	}
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr)
-	if !ok || !isLoopback(hostName(r.Host)) || !isLoopback(hostName(local.String())) {
+	if !ok || !loopback.Is(hostName(r.Host)) || !loopback.Is(hostName(local.String())) {
 		return false
 	}
 	_, listening, err := net.SplitHostPort(local.String())

@@ -1,6 +1,7 @@
 package httpx
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -320,10 +321,7 @@ func statusOf(code int, era mcp.Era) int {
 	if era == mcp.ModernEra {
 		table = modernStatus
 	}
-	if status := table[code]; status != 0 {
-		return status
-	}
-	return http.StatusOK
+	return cmp.Or(table[code], http.StatusOK)
 }
 
 // fail replies with a JSON-RPC error.

@@ -147,8 +147,8 @@ func (s *Server) routes() *echo.Echo {
 	e := echo.New()
 	e.HTTPErrorHandler = s.plainError
 	e.Pre(
-		s.logRequest, s.recoverPanic, boundBody, checkCrowd, s.checkHost, s.checkOrigin, checkSite, checkHeaders,
-		noteOrigin, linkCORS(),
+		s.logRequest, s.recoverPanic, boundBody, checkCrowd, s.checkHost, s.checkOrigin, checkHeaders, noteOrigin,
+		linkCORS(),
 	)
 	if len(s.options.AllowedOrigins) > 0 {
 		e.Pre(s.cors())
@@ -165,11 +165,10 @@ func (s *Server) routes() *echo.Echo {
 		e.Match([]string{http.MethodGet, http.MethodHead}, "/"+string(kind)+below, s.download(kind))
 	}
 	e.GET("/repositories/", s.download(resources.PlainRepositories))
-	e.Match([]string{http.MethodGet, http.MethodHead}, "/", s.home)
-	e.GET(linkPath+"*", s.link)
-	e.HEAD(linkPath+"*", s.link)
 	e.GET(healthPath, s.health)
-	documents := map[string]echo.HandlerFunc{cardPath: s.card, earlierCardPath: s.card, catalogPath: s.catalog}
+	documents := map[string]echo.HandlerFunc{
+		"/": s.home, linkPath + "*": s.link, cardPath: s.card, earlierCardPath: s.card, catalogPath: s.catalog,
+	}
 	if s.options.Authentication.Issuer != "" {
 		documents[metadataPath], documents[hostMetadataPath] = s.metadata, s.metadata
 	}
@@ -208,9 +207,8 @@ var (
 	}
 	exposedHeaders = []string{
 		mcp.HeaderSession, headerResourceURI, headerResourceType, headerDigest, headerFetched, headerStale,
-		"Content-Location",
-		"Accept-Ranges",
-		"Content-Disposition", "Content-Length", "Content-Range", "ETag", "Last-Modified", "Link", "Retry-After",
+		"Content-Location", "Accept-Ranges", "Content-Disposition", "Content-Length", "Content-Range", "ETag",
+		"Last-Modified", "Link", "Retry-After",
 	}
 )
 

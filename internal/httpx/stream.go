@@ -2,7 +2,6 @@ package httpx
 
 import (
 	"context"
-	"crypto/tls"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -196,16 +195,8 @@ func unblockAfter(ctx context.Context, c echo.Context) (stop func()) {
 // the whole. HTTP/1.0, which proxies still speak to servers, has no chunks: the
 // end of the connection is the end of the body, unless it is reset.
 func abort(c echo.Context) {
-	if !c.Request().ProtoAtLeast(1, 1) {
-		if conn, _, err := http.NewResponseController(c.Response()).Hijack(); err == nil {
-			if secure, ok := conn.(*tls.Conn); ok {
-				conn = secure.NetConn() // TLS would say that this is the end
-			}
-			if tcp, ok := conn.(interface{ SetLinger(int) error }); ok {
-				_ = tcp.SetLinger(0) // it is closed in any case
-			}
-			_ = conn.Close()
-		}
+	if conn := conns.Of(c.Request()); conn != nil && !c.Request().ProtoAtLeast(1, 1) {
+		conn.Reset()
 	}
 	panic(http.ErrAbortHandler)
 }

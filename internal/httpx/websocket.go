@@ -17,6 +17,7 @@ import (
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/mcp/duplex"
 	"github.com/repomcp/repomcp/internal/panics"
+	"github.com/repomcp/repomcp/internal/ticks"
 )
 
 const (
@@ -187,9 +188,9 @@ func (s *socket) allowControl() bool {
 // keepAlive pings, and drops a client that does not answer although its answer
 // would have been read.
 func (s *socket) keepAlive(ctx context.Context) {
-	repeat(ctx, socketPing, func() (more bool) {
+	for range ticks.Every(ctx, socketPing) {
 		if s.talk.Writing() {
-			return true // what is being written has a bound
+			continue // what is being written has a bound
 		}
 		stalls := s.talk.Stalls()
 		pinging, cancel := context.WithTimeout(ctx, s.server.options.WriteTimeout)
@@ -197,10 +198,9 @@ func (s *socket) keepAlive(ctx context.Context) {
 		cancel()
 		if err != nil && stalls%2 == 0 && stalls == s.talk.Stalls() {
 			_ = s.conn.CloseNow() // it may have been closed
-			return false
+			return
 		}
-		return true
-	})
+	}
 }
 
 // Leave implements [duplex.Transport].

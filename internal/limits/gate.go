@@ -2,6 +2,7 @@ package limits
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -59,6 +60,16 @@ type ticket struct {
 	let    chan struct{} // closed when it is let in
 }
 
+// passed reports whether the request was let in.
+func (t *ticket) passed() bool {
+	select {
+	case <-t.let:
+		return true
+	default:
+		return false
+	}
+}
+
 // Grant is what a request has reserved. A nil one is nothing.
 type Grant struct {
 	gate *gate
@@ -81,23 +92,24 @@ func (g *Grant) Release() {
 func newGate(b bounds) *gate {
 	return &gate{
 		bounds: b, clients: make(map[string]*client), repositories: make(map[string]int),
-		refused: make(map[Reason]int64),
+		refused: map[Reason]int64{Client: 0, Repository: 0, Server: 0}, // none is left out of a [State]
 	}
 }
 
 // pass waits until a request is let in. What needs more memory than a client may have
-// runs when it has nothing else.
+// runs when it has nothing else. A nil gate is that of a nil [Limiter].
 func (g *gate) pass(ctx context.Context, w work) (_ *Grant, err error) {
+	if g == nil {
+		return nil, nil
+	}
 	w.memory = min(w.memory, g.clientMemory)
 	t, refusal := g.arrive(w)
 	if refusal != nil {
 		return nil, refusal
 	}
 	grant := &Grant{gate: g, work: w}
-	select {
-	case <-t.let:
+	if t.passed() {
 		return grant, nil
-	default:
 	}
 	g.tell(t)
 	patience := time.NewTimer(g.patience)
@@ -130,12 +142,9 @@ func (g *gate) arrive(w work) (*ticket, *Refusal) {
 	c.queue = append(c.queue, t)
 	g.waiting++
 	g.dispatch()
-	select {
-	case <-t.let:
-		return t, nil
-	default:
-	}
 	switch {
+	case t.passed():
+		return t, nil
 	case len(c.queue) > g.clientQueue:
 		return nil, g.refuse(t, Client)
 	case g.waiting > g.queue:
@@ -150,10 +159,8 @@ func (g *gate) arrive(w work) (*ticket, *Refusal) {
 func (g *gate) abandon(t *ticket, cause error) error {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	select {
-	case <-t.let:
+	if t.passed() {
 		return nil
-	default:
 	}
 	if cause == nil {
 		return g.refuse(t, g.obstacle(t))
@@ -276,12 +283,8 @@ func (g *gate) tell(t *ticket) {
 func (g *gate) state(name string) State {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	s := State{
+	return State{
 		Gate: name, Running: g.used.running, Waiting: g.waiting, Memory: g.used.memory, Limit: g.memory,
-		RefusedByReason: make(map[Reason]int64),
+		RefusedByReason: maps.Clone(g.refused),
 	}
-	for _, reason := range Reasons() {
-		s.RefusedByReason[reason] = g.refused[reason]
-	}
-	return s
 }

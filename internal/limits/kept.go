@@ -24,18 +24,16 @@ func WithKept(ctx context.Context) (_ context.Context, release func()) {
 // it is given back at once.
 func Keep(ctx context.Context, grant *Grant) {
 	k, ok := ctx.Value(keptKey{}).(*kept)
-	if !ok || !k.add(grant) {
-		grant.Release()
+	if !ok {
+		k = &kept{over: true}
 	}
-}
-
-func (k *kept) add(grant *Grant) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if !k.over {
-		k.grants = append(k.grants, grant)
+	if k.over {
+		grant.Release()
+		return
 	}
-	return !k.over
+	k.grants = append(k.grants, grant)
 }
 
 func (k *kept) release() {

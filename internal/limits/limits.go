@@ -121,22 +121,19 @@ func New(o Options) *Limiter {
 	}
 }
 
+// orNone has no gates where nothing is limited.
+func (l *Limiter) orNone() *Limiter { return cmp.Or(l, &Limiter{}) }
+
 // Stream reserves the memory that the bytes of an archive or a file take on their way,
 // until the grant is released.
 func (l *Limiter) Stream(ctx context.Context, repository string, memory int64) (*Grant, error) {
-	if l == nil {
-		return nil, nil
-	}
-	return l.streams.pass(ctx, work{access.ClientOf(ctx), repository, memory})
+	return l.orNone().streams.pass(ctx, work{access.ClientOf(ctx), repository, memory})
 }
 
 // Part is Stream of a part of what has to be generated up to there.
 func (l *Limiter) Part(ctx context.Context, repository string, memory int64) (*Grant, error) {
-	if l == nil {
-		return nil, nil
-	}
-	turn, err := l.ranges.pass(ctx, work{client: access.ClientOf(ctx), repository: repository})
-	if err != nil {
+	turn, err := l.orNone().ranges.pass(ctx, work{client: access.ClientOf(ctx), repository: repository})
+	if turn == nil {
 		return nil, err
 	}
 	grant, err := l.Stream(ctx, repository, memory)
@@ -150,26 +147,17 @@ func (l *Limiter) Part(ctx context.Context, repository string, memory int64) (*G
 
 // Call reserves what answering one request takes.
 func (l *Limiter) Call(ctx context.Context, repository string, memory int64) (*Grant, error) {
-	if l == nil {
-		return nil, nil
-	}
-	return l.calls.pass(ctx, work{access.ClientOf(ctx), repository, memory})
+	return l.orNone().calls.pass(ctx, work{access.ClientOf(ctx), repository, memory})
 }
 
 // Open waits for a turn to look at an archive.
 func (l *Limiter) Open(ctx context.Context) (*Grant, error) {
-	if l == nil {
-		return nil, nil
-	}
-	return l.openings.pass(ctx, work{client: access.ClientOf(ctx)})
+	return l.orNone().openings.pass(ctx, work{client: access.ClientOf(ctx)})
 }
 
 // Body reserves what the body of a request takes while it is read and understood.
 func (l *Limiter) Body(ctx context.Context, memory int64) (*Grant, error) {
-	if l == nil {
-		return nil, nil
-	}
-	return l.bodies.pass(ctx, work{client: access.ClientOf(ctx), memory: memory})
+	return l.orNone().bodies.pass(ctx, work{client: access.ClientOf(ctx), memory: memory})
 }
 
 // WhenFull has a function called each time that a stream has to wait because others

@@ -18,9 +18,6 @@ const (
 	Server Reason = "server"
 )
 
-// Reasons lists them.
-func Reasons() []Reason { return []Reason{Client, Repository, Server} }
-
 // Refusal is the error of a request that is not let in. It did nothing, and may be
 // sent again.
 type Refusal struct {

@@ -3,9 +3,10 @@ package links
 import (
 	"errors"
 	"fmt"
-	"net/netip"
 	"net/url"
 	"strings"
+
+	"github.com/repomcp/repomcp/internal/loopback"
 )
 
 // linkSegment is what tokens follow.
@@ -33,7 +34,7 @@ func ParseBase(publicURL string) (Base, error) {
 		return Base{}, errors.New("the public URL must have a scheme and a host, and no user, query or fragment, " +
 			"like https://git.example.com")
 	}
-	if u.Scheme == "http" && !loopback(u.Hostname()) {
+	if !loopback.Private(u) {
 		return Base{}, fmt.Errorf("the public URL of %s must begin with https://: whoever reads a link on its way "+
 			"can use it", u.Hostname())
 	}
@@ -67,12 +68,4 @@ func CanonicalHost(host string) string {
 		}
 	}
 	return strings.TrimSuffix(host, ".")
-}
-
-func loopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	address, err := netip.ParseAddr(host)
-	return err == nil && address.IsLoopback()
 }

@@ -5,6 +5,8 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+
+	"github.com/repomcp/repomcp/internal/loopback"
 )
 
 // FuzzETag: a tag is divided into what the server gave and a secret of one length, and
@@ -37,7 +39,7 @@ func FuzzBase(f *testing.F) {
 			link.Fragment != "" {
 			t.Fatalf("%q: %v", base.URL("token"), err)
 		}
-		if link.Scheme != "https" && !loopback(link.Hostname()) {
+		if link.Scheme != "https" && !loopback.Is(link.Hostname()) {
 			t.Fatalf("%q", link)
 		}
 		if again, err := ParseBase(base.Address()); err != nil || again.Host() != base.Host() {

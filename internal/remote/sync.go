@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"net/url"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 
 	"github.com/repomcp/repomcp/client/checkout"
 	"github.com/repomcp/repomcp/internal/cli"
+	"github.com/repomcp/repomcp/internal/loopback"
 )
 
 // errKept ends a sync that brought all but what somebody changed.
@@ -109,11 +109,7 @@ func isLocal(address string) bool {
 		return true
 	}
 	u, err := url.Parse(address)
-	if err != nil {
-		return false
-	}
-	ip, err := netip.ParseAddr(u.Hostname())
-	return u.Hostname() == "localhost" || err == nil && ip.IsLoopback()
+	return err == nil && loopback.Is(u.Hostname())
 }
 
 // syncProgress shows the events of runs: to programs all of them, to people what

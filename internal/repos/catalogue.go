@@ -18,6 +18,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/objects"
 	"github.com/repomcp/repomcp/internal/repos/quarantine"
+	"github.com/repomcp/repomcp/internal/ticks"
 )
 
 const (
@@ -133,17 +134,10 @@ func (c *Catalogue) Close() error {
 
 // Watch keeps the catalogue fresh until ctx ends.
 func (c *Catalogue) Watch(ctx context.Context) {
-	ticker := time.NewTicker(c.options.Rescan)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-			c.store.CloseIdle(idlePacks)
-			if err := c.rescan(0); err != nil {
-				c.logger.Error("the root cannot be read; keeping the last listing", "error", err)
-			}
+	for range ticks.Every(ctx, c.options.Rescan) {
+		c.store.CloseIdle(idlePacks)
+		if err := c.rescan(0); err != nil {
+			c.logger.Error("the root cannot be read; keeping the last listing", "error", err)
 		}
 	}
 }

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -20,6 +19,7 @@ import (
 	"github.com/coreos/go-oidc/v3/oidc"
 
 	"github.com/repomcp/repomcp/internal/access"
+	"github.com/repomcp/repomcp/internal/loopback"
 )
 
 const (
@@ -67,7 +67,8 @@ type Issuer struct {
 // New makes an issuer; nothing is asked of it before a token has to be checked.
 func New(o Options) (*Issuer, error) {
 	at, err := url.Parse(o.URL)
-	if err != nil || at.Host == "" || at.RawQuery != "" || at.Fragment != "" || at.User != nil || !trusted(at) {
+	if err != nil || at.Host == "" || at.RawQuery != "" || at.Fragment != "" || at.User != nil ||
+		!loopback.Private(at) {
 		return nil, fmt.Errorf("%q is no issuer such as https://login.example.com, with https unless it is on this "+
 			"machine", o.URL)
 	}
@@ -85,13 +86,6 @@ func New(o Options) (*Issuer, error) {
 		SkipExpiryCheck: true, // its leeways are not ours: see checkTimes
 	})
 	return i, nil
-}
-
-// trusted reports whether nobody between can change what an address answers.
-func trusted(at *url.URL) bool {
-	address, err := netip.ParseAddr(at.Hostname())
-	local := strings.EqualFold(at.Hostname(), "localhost") || err == nil && address.IsLoopback()
-	return at.Scheme == "https" || at.Scheme == "http" && local
 }
 
 // Follow has the issuer's keys fetched now and every so often, until ctx ends. Without it

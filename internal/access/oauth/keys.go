@@ -12,6 +12,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"github.com/repomcp/repomcp/internal/access"
+	"github.com/repomcp/repomcp/internal/ticks"
 )
 
 const (
@@ -137,15 +138,9 @@ func (k *keySet) ask(ctx context.Context) {
 
 // follow has the keys fetched now and every so often, until ctx ends.
 func (k *keySet) follow(ctx context.Context) {
-	ticker := time.NewTicker(keysLife)
-	defer ticker.Stop()
-	for {
-		_, _ = k.fetch(ctx) // it has been logged
-		select {
-		case <-ctx.Done():
-			return
-		case <-ticker.C:
-		}
+	_, _ = k.fetch(ctx) // it has been logged
+	for range ticks.Every(ctx, keysLife) {
+		_, _ = k.fetch(ctx)
 	}
 }
 

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/go-jose/go-jose/v4"
+
+	"github.com/repomcp/repomcp/internal/loopback"
 )
 
 const (
@@ -34,7 +36,7 @@ func newSource(issuer string, transport http.RoundTripper) source {
 	return source{issuer, &http.Client{
 		Transport: transport,
 		CheckRedirect: func(next *http.Request, via []*http.Request) error {
-			if len(via) > maxRedirects || !trusted(next.URL) {
+			if len(via) > maxRedirects || !loopback.Private(next.URL) {
 				return errors.New("it leads on too often, or to plain http")
 			}
 			return nil
@@ -87,7 +89,7 @@ func (s source) keysURL(ctx context.Context) (string, error) {
 			continue
 		}
 		keys, err := url.Parse(metadata.KeysURL)
-		if err != nil || keys.Host == "" || !trusted(keys) {
+		if err != nil || keys.Host == "" || !loopback.Private(keys) {
 			return "", fmt.Errorf("%s names no jwks_uri with https", at)
 		}
 		return keys.String(), nil

@@ -207,19 +207,15 @@ func (c *Connections) DropSlow() {
 	}
 	least := float64(c.options.MinRate)
 	var slowest *Conn
-	for _, conn := range c.all() {
+	c.mu.Lock()
+	open := slices.Collect(maps.Keys(c.open))
+	c.mu.Unlock()
+	for _, conn := range open {
 		if rate, known := conn.rate(); known && rate < least {
 			slowest, least = conn, rate
 		}
 	}
 	if slowest != nil {
-		_ = slowest.SetLinger(0) // what is queued is no use to it, and no end
-		_ = slowest.Close()
+		slowest.Reset()
 	}
-}
-
-func (c *Connections) all() []*Conn {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Collect(maps.Keys(c.open))
 }

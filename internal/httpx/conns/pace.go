@@ -133,12 +133,13 @@ func (c *Conn) CloseWrite() error {
 	return errors.ErrUnsupported
 }
 
-// SetLinger lets who aborts a reply reset the connection.
-func (c *Conn) SetLinger(seconds int) error {
+// Reset breaks the connection off below TLS, so that its client takes nothing for an end.
+// What is queued for it is dropped.
+func (c *Conn) Reset() {
 	if conn, ok := c.Conn.(interface{ SetLinger(int) error }); ok {
-		return conn.SetLinger(seconds)
+		_ = conn.SetLinger(0) // it is closed in any case
 	}
-	return errors.ErrUnsupported
+	_ = c.Close()
 }
 
 // BoundSendBuffer keeps the kernel from taking megabytes for a client that is slow.
