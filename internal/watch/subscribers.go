@@ -3,7 +3,6 @@ package watch
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -102,12 +101,12 @@ func (s *Subscriptions) Disconnect(session string) {
 // Forget ends all that a session watches.
 func (s *Subscriptions) Forget(session string) {
 	s.mu.Lock()
-	var ended []*subscription
+	var unwatched []string
 	if c := s.clients[session]; c != nil {
-		ended = s.forgetClient(c)
+		unwatched = s.forgetClient(c)
 	}
 	s.mu.Unlock()
-	s.unwatch(ended...)
+	s.unwatch(unwatched...)
 }
 
 // release forgets a session that has neither a stream nor a subscription: its
@@ -125,22 +124,21 @@ func (s *Subscriptions) removeClient(c *client) {
 	delete(s.waiting, c)
 }
 
-// forgetClient ends all that a client watches and returns it for unwatch. The
-// caller holds s.mu.
-func (s *Subscriptions) forgetClient(c *client) []*subscription {
-	ended := slices.Collect(maps.Values(c.subscriptions))
-	for _, sub := range ended {
-		s.end(sub)
+// forgetClient ends all that a client watches and returns the repositories for unwatch.
+// The caller holds s.mu.
+func (s *Subscriptions) forgetClient(c *client) (unwatched []string) {
+	for _, sub := range c.subscriptions {
+		unwatched = append(unwatched, s.end(sub))
 	}
 	s.removeClient(c)
-	return ended
+	return unwatched
 }
 
 // evict makes room for another subscription by forgetting the session that has
-// been without a stream for longest, and returns what it watched. Such a session
+// been without a stream for longest, and returns what is for unwatch. Such a session
 // learns nothing of it: when its client comes back, it subscribes again, as after
 // the grace. The caller holds s.mu.
-func (s *Subscriptions) evict(except *client) []*subscription {
+func (s *Subscriptions) evict(except *client) (unwatched []string) {
 	var oldest *client
 	for _, c := range s.clients {
 		if c != except && !c.gone.IsZero() && (oldest == nil || c.gone.Before(oldest.gone)) {
@@ -156,14 +154,14 @@ func (s *Subscriptions) evict(except *client) []*subscription {
 // sweep forgets sessions that did not come back.
 func (s *Subscriptions) sweep(now time.Time) {
 	s.mu.Lock()
-	var ended []*subscription
+	var unwatched []string
 	for _, c := range s.clients {
 		if !c.gone.IsZero() && now.Sub(c.gone) > sessionGrace {
-			ended = append(ended, s.forgetClient(c)...)
+			unwatched = append(unwatched, s.forgetClient(c)...)
 		}
 	}
 	s.mu.Unlock()
-	s.unwatch(ended...)
+	s.unwatch(unwatched...)
 }
 
 // updated has a client told of a resource. The caller holds s.mu.

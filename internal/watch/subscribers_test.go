@@ -166,6 +166,51 @@ func TestStreamThatEndsIsForgotten(t *testing.T) {
 	}
 }
 
+// A subscription that ends while it is being made lets go of its repository once: others
+// that watch the same would hear of nothing any more.
+func TestSubscriptionThatEndsWhileItIsMade(t *testing.T) {
+	s, repo := listening(t)
+	kept := make(ear, 100)
+	stream, _ := s.Open(t.Context(), "", []string{branchURI}, false)
+	s.Connect(t.Context(), stream, kept.send)
+	for name, step := range map[string]func(added *subscription, bind func()) (unwatched string){
+		"before it is bound": func(added *subscription, bind func()) string {
+			unwatched := s.end(added)
+			bind()
+			return unwatched
+		},
+		"after it": func(added *subscription, bind func()) string {
+			bind()
+			return s.end(added)
+		},
+	} {
+		find := func() *client { return s.ofSession(t.Context(), "session") }
+		added, err := s.reserve(find, branchURI, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.mu.Lock()
+		unwatched := step(added, func() {
+			s.mu.Unlock()
+			defer s.mu.Lock()
+			if err := s.bind(t.Context(), added); err != nil {
+				t.Error(err)
+			}
+		})
+		s.mu.Unlock()
+		s.unwatch(unwatched)
+		s.watcher.mu.Lock()
+		if w := s.watcher.watched["repo"]; w == nil || w.users != 1 {
+			t.Errorf("%s: the one that is left does not watch the repository: %v", name, w)
+		}
+		s.watcher.mu.Unlock()
+	}
+	repo.Commit("main", gittest.Regular("a", "1"))
+	if got := kept.next(t); got != branchURI || s.Count() != 1 {
+		t.Errorf("%s, of %d subscriptions", got, s.Count())
+	}
+}
+
 func TestNewTakeThePlaceOfThoseWithoutAStream(t *testing.T) {
 	root := t.TempDir()
 	gittest.At(t, filepath.Join(root, "repo.git")).Commit("main", gittest.Regular("a", "0"))

@@ -181,8 +181,8 @@ func (s *Subscriptions) add(
 // client has it, or is gone. Nothing was read for it yet: a request has room for
 // thousands.
 func (s *Subscriptions) reserve(find func() *client, uri, address string) (*subscription, error) {
-	var evicted []*subscription
-	defer func() { s.unwatch(evicted...) }()
+	var unwatched []string
+	defer func() { s.unwatch(unwatched...) }()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	c := find()
@@ -197,7 +197,7 @@ func (s *Subscriptions) reserve(find func() *client, uri, address string) (*subs
 		return nil, &BoundError{PerSession, s.options.PerSession}
 	}
 	if s.total >= s.options.Total {
-		evicted = s.evict(c)
+		unwatched = s.evict(c)
 	}
 	if s.total >= s.options.Total {
 		return nil, &BoundError{Total, s.options.Total}
@@ -275,9 +275,10 @@ func (s *Subscriptions) index(sub *subscription, name string) {
 	s.byRepository[name][sub] = true
 }
 
-// end takes a subscription that has not ended out of all tables; unwatch has to
-// follow. The caller holds s.mu.
-func (s *Subscriptions) end(sub *subscription) {
+// end takes a subscription that has not ended out of all tables, and returns the
+// repository for unwatch, or "": what is bound later unwatches that itself. The caller
+// holds s.mu.
+func (s *Subscriptions) end(sub *subscription) (repository string) {
 	c := sub.client
 	sub.ended = true
 	delete(c.subscriptions, sub.uri)
@@ -290,6 +291,7 @@ func (s *Subscriptions) end(sub *subscription) {
 		delete(s.byAddress, sub.address)
 	}
 	s.release(c)
+	return sub.repository
 }
 
 func (s *Subscriptions) unindex(sub *subscription) {
@@ -299,11 +301,11 @@ func (s *Subscriptions) unindex(sub *subscription) {
 	}
 }
 
-// unwatch ends the watching of what ended subscriptions were of.
-func (s *Subscriptions) unwatch(ended ...*subscription) {
-	for _, sub := range ended {
-		if sub.repository != "" {
-			s.watcher.Remove(sub.repository)
+// unwatch undoes one watching of each repository. The caller does not hold s.mu.
+func (s *Subscriptions) unwatch(repositories ...string) {
+	for _, name := range repositories {
+		if name != "" {
+			s.watcher.Remove(name)
 		}
 	}
 }
@@ -311,12 +313,10 @@ func (s *Subscriptions) unwatch(ended ...*subscription) {
 // drop ends a subscription, unless that was done meanwhile.
 func (s *Subscriptions) drop(sub *subscription) {
 	s.mu.Lock()
-	ended := sub.ended
-	if !ended {
-		s.end(sub)
+	repository := ""
+	if !sub.ended {
+		repository = s.end(sub)
 	}
 	s.mu.Unlock()
-	if !ended {
-		s.unwatch(sub)
-	}
+	s.unwatch(repository)
 }
