@@ -266,16 +266,12 @@ type entrance struct {
 func entrances(t *testing.T, d *doors) []entrance {
 	t.Helper()
 	authorized := func(c *call) *call { c.header.Set("Authorization", d.alice()); return c }
-	link := func(version string) string {
-		a := d.do(t, authorized(d.linkCall(version, "repo://hello/contents/README.md")))
-		_, rest, _ := strings.Cut(string(a.body), `"downloadUrl":"`+d.url)
-		path, _, ok := strings.Cut(rest, `"`)
-		if !ok {
-			t.Fatalf("no link: %v", a)
-		}
-		return path
+	link := func(method, member string) string {
+		c := d.call(modernVersion, method, map[string]any{"uri": "repo://hello/contents/README.md"})
+		c.header.Set("Accept", acceptBoth)
+		return linkIn(t, string(d.do(t, authorized(c)).body), member)
 	}
-	free, bound := link(modernVersion), link(sessionVersion)
+	free, bound := link(methodRead, `"io.github.repomcp/httpUrl":"`), link(methodStream, `"downloadUrl":"`)
 	plain := func(verb, path string) entrance {
 		return entrance{verb + " " + path,
 			func(*testing.T, *doors, string) *call { return &call{verb: verb, path: path, header: http.Header{}} }}

@@ -9,9 +9,9 @@ import (
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
 
+	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/links"
 	"github.com/repomcp/repomcp/internal/loopback"
-	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
@@ -33,8 +33,8 @@ var linkFailures = []struct {
 	{links.ErrUsed, http.StatusNotFound, "The link was used. Ask resources/stream again for a new one."},
 	{links.ErrRevoked, http.StatusGone, "The link was withdrawn. Ask resources/stream again for a new one."},
 	{links.ErrCredentials, http.StatusUnauthorized,
-		"The link is for the session that asked for it. Send its Mcp-Session-Id, or ask resources/stream again in " +
-			"your own."},
+		"The link is for the principal who asked for it. Send the same credentials, or ask resources/stream again " +
+			"with your own."},
 	{links.ErrUnavailable, http.StatusServiceUnavailable,
 		"It cannot be found out whether the link was used. Try again in a few seconds."},
 	{resources.ErrLinkGone, http.StatusServiceUnavailable,
@@ -55,7 +55,7 @@ func (s *Server) link(c echo.Context) error {
 	}
 	tag, resume := resumed(r)
 	linked, err := s.options.Resources.OpenLink(r.Context(), token, links.Use{
-		Method: r.Method, Principal: mcp.Principal(r.Context(), r.Header.Get(mcp.HeaderSession)), Resume: resume,
+		Method: r.Method, Principal: access.PrincipalOf(r.Context()).ID, Resume: resume,
 	})
 	if err != nil {
 		return s.refuseLink(c, err)
@@ -94,12 +94,7 @@ func (s *Server) refuseLink(c echo.Context, err error) error {
 		case http.StatusServiceUnavailable:
 			h.Set("Retry-After", retryAfter)
 		case http.StatusUnauthorized:
-			if s.options.Authentication.Verifier != nil {
-				s.challenge(c, "")
-				return refuse(c, f.status, "The link is for who asked for it. Send the same credentials, or ask "+
-					"resources/stream again with your own.")
-			}
-			h.Set("WWW-Authenticate", mcp.HeaderSession) // one is demanded by RFC 9110
+			s.challenge(c, "")
 		}
 		return refuse(c, f.status, f.text)
 	}
@@ -242,7 +237,7 @@ func linkCORS() echo.MiddlewareFunc {
 		Skipper:       func(c echo.Context) bool { return !isLink(c) },
 		AllowOrigins:  []string{"*"},
 		AllowMethods:  []string{http.MethodGet, http.MethodHead},
-		AllowHeaders:  append([]string{mcp.HeaderSession}, conditionHeaders...),
+		AllowHeaders:  append([]string{"Authorization"}, conditionHeaders...),
 		ExposeHeaders: exposedHeaders,
 	})
 }

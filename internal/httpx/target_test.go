@@ -25,6 +25,7 @@ import (
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/statuspage"
+	"github.com/repomcp/repomcp/internal/tools"
 	"github.com/repomcp/repomcp/internal/watch"
 )
 
@@ -88,6 +89,8 @@ type targetOptions struct {
 	heartbeat time.Duration
 	// authorization of the sessions that are opened
 	authorization string
+	// tools says that agents have theirs
+	tools bool
 }
 
 func newTarget(t *testing.T, options targetOptions) *target {
@@ -133,6 +136,11 @@ func (s *target) serve(t *testing.T, options targetOptions) {
 		Version:       "test", Sessions: mcp.NewSessions(options.key), Delivery: options.delivery,
 		Heartbeat: options.heartbeat, BinaryLimit: options.binaryLimit,
 	})
+	if options.tools {
+		for _, tool := range tools.New(tools.Options{Catalogue: catalogue, Resources: options.http.Resources}) {
+			options.http.MCP.AddTool(tool.Tool, tool.Handler)
+		}
+	}
 	options.http.Page = statuspage.New(statuspage.Options{Catalogue: catalogue})
 	server := httpx.New(options.http)
 	s.server = server

@@ -71,11 +71,12 @@ func (s *Service) LinkLifetime() time.Duration {
 	return s.options.Links.Lifetime
 }
 
-// DownloadLink makes a URL for one download of a content, by the principal only
-// unless that is "".
-func (s *Service) DownloadLink(
-	ctx context.Context, content *Content, principal string,
-) (url string, link links.Link, err error) {
+// DownloadLink makes a URL for one download of a content. Where the server knows who
+// asks, the URL is good together with the credentials of the same principal alone
+// (SEP-2532, section 3). A session is not what it is bound to: its id is no credential,
+// and neither WebSocket nor 2026-07-28 has one that a download could repeat.
+func (s *Service) DownloadLink(ctx context.Context, content *Content) (url string, link links.Link, err error) {
+	principal := access.PrincipalOf(ctx).ID
 	return s.link(ctx, content, links.Grant{
 		Kind: links.Download, SingleUse: !s.options.Links.ManyUses, Principal: principal, Bound: principal != "",
 	})
