@@ -198,8 +198,13 @@ func withoutToken(path string) string {
 // fromHere reports whether a client reaches this server at the address that it
 // listens on: directly, by the same port. A proxy, a tunnel to another port or
 // a container would lead its links astray. The listener is on the loopback
-// interface; the Host was checked.
+// interface; the Host was checked. nginx with a plain proxy_pass adds no header and
+// names the server's own address as Host; what gives it away is HTTP/1.0, or that
+// it ends each connection.
 func fromHere(r *http.Request) bool {
+	if !r.ProtoAtLeast(1, 1) || r.Close {
+		return false
+	}
 	for name := range r.Header {
 		if name == "Forwarded" || name == "Via" || strings.HasPrefix(name, "X-Forwarded-") {
 			return false

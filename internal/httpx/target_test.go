@@ -128,7 +128,7 @@ func (s *target) serve(t *testing.T, options targetOptions) {
 	}
 	options.http.Resources = resources.New(resources.Options{
 		Catalogue: catalogue, Engine: engine, ArchiveLimits: options.limits, Links: linking, Cache: options.cache,
-		Limits: options.http.Limits,
+		Limits: options.http.Limits, Logger: options.http.Logger,
 	})
 	options.http.MCP = mcp.New(mcp.Options{
 		Catalogue: catalogue, Resources: options.http.Resources,

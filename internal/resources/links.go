@@ -48,10 +48,20 @@ type hereKey struct{}
 func FromHere(ctx context.Context) context.Context { return context.WithValue(ctx, hereKey{}, true) }
 
 // CanLink reports whether links can be made for a request: its client must
-// reach what they lead to.
+// reach what they lead to. Its operator is told once where that is not known.
 func (s *Service) CanLink(ctx context.Context) bool {
 	l := s.options.Links
-	return l.Authority != nil && (!l.Local || ctx.Value(hereKey{}) != nil)
+	switch {
+	case l.Authority == nil:
+		return false
+	case !l.Local || ctx.Value(hereKey{}) != nil:
+		return true
+	}
+	s.unreached.Do(func() {
+		s.options.Logger.Warn("no links are made for clients that may come through a proxy or a tunnel: set " +
+			"--public-url to the address that they use")
+	})
+	return false
 }
 
 // address is where the client of a request reaches the server, without a slash
