@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -83,8 +84,8 @@ func (s *Server) Admit(
 // admit applies the rules of both eras to a message. session finds the session
 // that one of the older era belongs to.
 func (s *Server) admit(r *Request, header headers, session func() (SessionState, *Error)) (SessionState, *Error) {
-	if IsModern(r.Params.Version) || IsModern(header.get(HeaderVersion)) {
-		r.Era, r.Version = ModernEra, r.Params.Version
+	if r.Era = eraOf(r.Message, header); r.Era == ModernEra {
+		r.Version = cmp.Or(r.Params.Version, header.get(HeaderVersion))
 		r.Stream, r.Binary = parseStreamCapability(r.Params.Capabilities), parseBinaryCapability(r.Params.Capabilities)
 		if failure := checkModern(r.Message, header); failure != nil {
 			return SessionPresent, failure
@@ -96,6 +97,25 @@ func (s *Server) admit(r *Request, header headers, session func() (SessionState,
 		return SessionPresent, failure
 	}
 	return SessionPresent, s.checkName(r)
+}
+
+// eraOf decides the generation of a message. A version that is none of those with
+// sessions belongs to the one without them, in which each message names its version:
+// one that is not known is answered with those that are. A session's version is
+// negotiated by initialize, whatever its header says.
+func eraOf(message Message, header headers) Era {
+	_, named := message.Params.meta[mcp.MetaKeyProtocolVersion]
+	version, stated := message.Params.Version, header.get(HeaderVersion)
+	switch {
+	case IsModern(version) || IsModern(stated):
+		return ModernEra
+	case message.Method == MethodInitialize:
+		return SessionEra
+	case named && !slices.Contains(Versions(), version) || stated != "" && !slices.Contains(Versions(), stated):
+		return ModernEra
+	default:
+		return SessionEra
+	}
 }
 
 // enterSession finds the session that a request over HTTP names.
@@ -234,8 +254,7 @@ func checkModern(message Message, header headers) *Error {
 	case version == "":
 		return mismatch("The header MCP-Protocol-Version is required. Send the version of _meta there as well.")
 	case named == "":
-		return &Error{Reason: ReasonParams, Message: "The member " + mcp.MetaKeyProtocolVersion + " of " +
-			"params._meta is required."}
+		return cmp.Or(checkVersion(version), unversioned())
 	case version != named:
 		return mismatch(fmt.Sprintf("The header MCP-Protocol-Version %q differs from %q in "+
 			"params._meta.", resources.Clip(version), resources.Clip(named)))
@@ -246,8 +265,17 @@ func checkModern(message Message, header headers) *Error {
 	return checkStandardHeaders(message, header)
 }
 
+// unversioned refuses a message that names no version, or something else.
+func unversioned() *Error {
+	return &Error{Reason: ReasonParams, Message: "The member " + mcp.MetaKeyProtocolVersion + " of params._meta is " +
+		"required, and must be a string."}
+}
+
 // checkModernBody applies those of the rules that are not about headers.
 func checkModernBody(message Message) *Error {
+	if message.Params.Version == "" {
+		return unversioned()
+	}
 	if failure := checkVersion(message.Params.Version); failure != nil {
 		return failure
 	}

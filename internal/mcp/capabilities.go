@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 
@@ -57,7 +58,8 @@ func (s *Server) capabilities(ctx context.Context, r *Request) capabilities {
 // initialize answers the request that begins a session.
 func (s *Server) initialize(ctx context.Context, r *Request, params mcp.InitializeParams) (any, *Error) {
 	claims := Claims{
-		Version: mcp.NegotiateLegacyVersion(params.ProtocolVersion),
+		// What names no version is served the latest, as what names an unknown one.
+		Version: mcp.NegotiateLegacyVersion(cmp.Or(params.ProtocolVersion, mcp.LATEST_LEGACY_PROTOCOL_VERSION)),
 		Stream:  parseStreamCapability(r.Params.members[paramCapabilities]),
 		Binary:  parseBinaryCapability(r.Params.members[paramCapabilities]),
 	}

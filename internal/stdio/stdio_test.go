@@ -112,6 +112,7 @@ func TestWhatIsNoMessageLosesNothing(t *testing.T) {
 		{"[" + ping(1, 0) + "]\n", -32600},
 		{"17\n", -32600},
 		{rpc(sessionVersion, 1, "tools/list", nil) + "\n", -32600}, // before initialize
+		{strings.Replace(ping(1, 0), modernVersion, "2026-07-27", 1) + "\n", -32022},
 		{ping(1, most-len(ping(1, 0))) + "\n", 0},
 		{ping(1, most-len(ping(1, 0))) + "\r\n", 0},
 		{ping(1, most-len(ping(1, 0))+1) + "\n", -32600},
