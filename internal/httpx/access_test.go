@@ -32,6 +32,7 @@ import (
 	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/statuspage"
 	"github.com/repomcp/repomcp/internal/tools"
+	"github.com/repomcp/repomcp/internal/tools/prompts"
 	"github.com/repomcp/repomcp/internal/watch"
 )
 
@@ -83,6 +84,9 @@ func newWalled(t *testing.T, text string, build func(root string)) *walled {
 		Catalogue: w.catalogue, Resources: found, Subscriptions: w.subscriptions, Version: "test",
 		Unknown: tools.Unknown,
 	})
+	for _, prompt := range prompts.All() {
+		messages.AddPrompt(prompt.Prompt, prompt.Write)
+	}
 	for _, tool := range tools.New(tools.Options{
 		Catalogue: w.catalogue, Resources: found, Facts: history.NewFacts(1 << 20),
 		Searcher: search.New(w.catalogue, engine.Scheduler(), search.Options{}),

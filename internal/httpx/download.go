@@ -34,6 +34,7 @@ var downloadStatus = map[resources.Reason]int{
 	resources.ReasonUnreadableRepo:  http.StatusInternalServerError,
 	resources.ReasonIncompleteRepo:  http.StatusNotImplemented,
 	resources.ReasonBusy:            http.StatusServiceUnavailable,
+	resources.ReasonCancelled:       http.StatusInternalServerError, // which nobody reads
 	resources.ReasonInternal:        http.StatusInternalServerError,
 }
 

@@ -123,7 +123,7 @@ func (s *socketStream) receive(frame binary.Frame) error {
 	}
 	s.next++
 	if frame.Kind == binary.KindCancel {
-		s.cancel(&mcp.Error{Reason: resources.ReasonInternal, Message: "The client cancelled the stream."})
+		s.cancel(&mcp.Error{Reason: resources.ReasonCancelled, Message: "The client cancelled the stream."})
 		return nil
 	}
 	s.credit += min(frame.Credit(), math.MaxInt64-s.credit)

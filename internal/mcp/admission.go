@@ -3,6 +3,7 @@ package mcp
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
@@ -282,10 +283,23 @@ func checkModernBody(message Message) *Error {
 	if message.IsReply() {
 		return invalidRequest("Replies of clients are not part of 2026-07-28.")
 	}
-	capabilities := message.Params.Capabilities
-	if message.ID != nil && (len(capabilities) == 0 || capabilities[0] != '{') {
+	if message.ID == nil {
+		return nil
+	}
+	return checkMeta(message.Params)
+}
+
+// checkMeta applies the rules for what each request of 2026-07-28 has in _meta.
+func checkMeta(params Params) *Error {
+	if capabilities := params.Capabilities; len(capabilities) == 0 || capabilities[0] != '{' {
 		return &Error{Reason: ReasonParams, Message: "The member " + mcp.MetaKeyClientCapabilities + " of " +
-			"params._meta is required; {} declares none."}
+			"params._meta is required, and must be an object; {} declares none."}
+	}
+	if err := json.Unmarshal(params.Capabilities, new(mcp.ClientCapabilities)); err != nil {
+		return wrongType(params.Capabilities, err, paramMeta, mcp.MetaKeyClientCapabilities)
+	}
+	if level, ok := params.meta[mcp.MetaKeyLogLevel]; ok {
+		return checkLevel(paramMeta+"."+mcp.MetaKeyLogLevel, mcp.LoggingLevel(text(level)))
 	}
 	return nil
 }

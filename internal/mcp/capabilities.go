@@ -20,7 +20,6 @@ type capabilities struct {
 	BinaryTransfer *binaryCapability    `json:"binaryTransfer,omitempty"` // where the RFC puts it
 	Completions    struct{}             `json:"completions"`
 	Extensions     map[string]any       `json:"extensions,omitempty"`
-	Logging        struct{}             `json:"logging"`
 	Prompts        struct{}             `json:"prompts"`
 	Resources      resourceCapabilities `json:"resources"`
 	Tools          struct{}             `json:"tools"`

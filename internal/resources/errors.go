@@ -28,6 +28,7 @@ const (
 	ReasonUnreadableRepo  Reason = "unreadable_repository"
 	ReasonIncompleteRepo  Reason = "incomplete_repository"
 	ReasonBusy            Reason = "busy"
+	ReasonCancelled       Reason = "cancelled"
 	ReasonInternal        Reason = "internal_error"
 )
 
@@ -95,7 +96,7 @@ var failures = []struct {
 	{errAttachmentLimit, ReasonTooLarge, "The stream is larger than maxBinarySize, the smaller of the client's " +
 		"and the server's. Declare a larger one, or ask the operator to raise --max-binary-bytes."},
 	{cache.ErrClosed, ReasonBusy, "The server is about to stop. Try again in a few seconds."},
-	{context.Canceled, ReasonInternal, "The request was cancelled."},
+	{context.Canceled, ReasonCancelled, "The request was cancelled."},
 }
 
 // AsError translates an error of the domain for the client.
