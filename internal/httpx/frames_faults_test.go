@@ -251,7 +251,7 @@ func (r *rawSocket) next() (first byte, payload []byte) {
 // begin asks for a large file and returns the id of its stream.
 func (r *rawSocket) begin() string {
 	r.t.Helper()
-	asking := receiving{version: modernVersion, capabilities: map[string]any{"binaryTransfer": supported}}
+	asking := receiving{version: modernVersion, capabilities: extended(supported)}
 	r.write(wireFrame(fin|opText, asking.request(1, methodRead, map[string]any{"uri": "repo://repo/contents/large",
 		"transferMode": "binary"})))
 	message := ""

@@ -135,7 +135,7 @@ func TestBinaryLimitIsThatOfTheServer(t *testing.T) {
 		for uri, want := range map[string]bool{"repo://hello/contents/README.md": true,
 			"repo://hello/contents/page.html": false} {
 			c := s.binaryCall(uri)
-			c.meta()[metaCapabilities] = map[string]any{"binaryTransfer": client}
+			c.meta()[metaCapabilities] = extended(client)
 			if a := s.do(t, c); want == a.failed() || a.failed() &&
 				(a.reason != "too_large" || a.data["limit"] != 6.0 || a.data["suggestion"] != methodStream) {
 				t.Errorf("%s for %v: %v", uri, client, a)
@@ -195,7 +195,7 @@ func (s *target) readBinary(t *testing.T, uri string) *http.Response {
 
 func (s *target) binaryCall(uri string) *call {
 	c := s.call(modernVersion, methodRead, map[string]any{"uri": uri, "transferMode": "binary"})
-	c.meta()[metaCapabilities] = map[string]any{"binaryTransfer": supported}
+	c.meta()[metaCapabilities] = extended(supported)
 	c.header.Set("Accept", acceptParts)
 	return c
 }

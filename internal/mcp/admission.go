@@ -30,7 +30,7 @@ type Request struct {
 	// The clients of one address share what it may have.
 	Address string
 	// Mode is how the transport that the request came by can carry bytes beside the
-	// reply, and AcceptsBinary says that this reply may have them. Transports set
+	// reply, and AcceptsBinary says that this request admits such a reply. Transports set
 	// both; "" is a transport that carries messages alone.
 	Mode          binary.Mode
 	AcceptsBinary bool

@@ -83,6 +83,9 @@ type TransferCapability struct {
 	// Preferred is the only mode of binaryTransfer that the client wants; "" leaves it
 	// to the transport.
 	Preferred binary.Mode `json:"p,omitempty"`
+	// Extended says that the client knows of binary transfer what this server's extension
+	// has beyond the RFC: see [ExtensionBinary].
+	Extended bool `json:"e,omitempty"`
 	// MaxSize is the largest stream in bytes that the client accepts; 0 means
 	// any.
 	MaxSize int64 `json:"m,omitempty"`

@@ -63,7 +63,12 @@ func (r *taker) hangUp() { close(r.outgoing) }
 
 func take(p *peer, version, capability string) *taker {
 	p.t.Helper()
-	r := &taker{p, version, `{"binaryTransfer":` + capability + `}`, make(map[binary.StreamID]*inbound),
+	return takeAs(p, version, `{"extensions":{"io.github.repomcp/binary-transfer":`+capability+`}}`)
+}
+
+func takeAs(p *peer, version, capabilities string) *taker {
+	p.t.Helper()
+	r := &taker{p, version, capabilities, make(map[binary.StreamID]*inbound),
 		make(map[string]message), nil, make(chan string, 100)}
 	go func() {
 		defer func() { _ = p.in.Close() }() // of a pipe, it does not fail
