@@ -1,31 +1,22 @@
 package mcp
 
 import (
-	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
-// paged is a server with two pages of repositories, a tool and a prompt.
-func paged(t *testing.T) *Server {
+// provided is a server with tools, a prompt and no repositories.
+func provided(t *testing.T) *Server {
 	t.Helper()
-	root := t.TempDir()
-	for i := range pageSize + 1 {
-		gittest.At(t, filepath.Join(root, fmt.Sprintf("r%02d.git", i)))
-	}
-	s := serverOf(t, root, Options{}, resources.Linking{})
-	for _, tool := range seam(t).tools {
-		s.AddTool(tool, seam(t).handlers[tool.Name])
-	}
+	s, with := serverOf(t, t.TempDir(), Options{}, resources.Linking{}), seam(t)
+	s.tools, s.handlers = with.tools, with.handlers
 	s.AddPrompt(mcp.NewPrompt("review", mcp.WithArgument("repo")), func(map[string]string) *mcp.GetPromptResult {
 		return mcp.NewGetPromptResult("", nil)
 	})
@@ -69,7 +60,7 @@ func refusalOf(t *testing.T, s *Server, method, params string) (r refusal) {
 // What is of a wrong type is named.
 func TestMembersOfWrongTypesAreNamed(t *testing.T) {
 	t.Parallel()
-	s := paged(t)
+	s := provided(t)
 	const ref, argument = `"ref":{"type":"ref/prompt","name":"review"}`, `"argument":{"name":"repo","value":""}`
 	cases := []struct{ method, params, member, want string }{
 		{MethodRead, `{"uri":7}`, "uri", "the URI of a resource"},
@@ -125,7 +116,7 @@ func TestMembersOfWrongTypesAreNamed(t *testing.T) {
 // 2026-07-28 has what a session is told once in each message.
 func TestMembersOfMetaAreNamed(t *testing.T) {
 	t.Parallel()
-	s := paged(t)
+	s := provided(t)
 	const capabilities, level = "io.modelcontextprotocol/clientCapabilities", "io.modelcontextprotocol/logLevel"
 	for _, c := range []struct{ meta, member string }{
 		{`"` + level + `":"loud"`, level}, {`"` + level + `":7`, level}, {`"` + level + `":null`, level},
@@ -150,48 +141,10 @@ func TestMembersOfMetaAreNamed(t *testing.T) {
 	}
 }
 
-// A cursor is one of its own list, as the server made it.
-func TestForeignCursorsAreRefused(t *testing.T) {
-	t.Parallel()
-	s := paged(t)
-	encoded := func(text string) string { return base64.StdEncoding.EncodeToString([]byte(text)) }
-	own := string(cursorAfter("r49"))
-	for _, method := range []string{MethodList, MethodTemplates, MethodToolsList, MethodPromptsList} {
-		for _, cursor := range []string{
-			"AAAA", own, encoded("zzzz"), encoded("echo"), "!", own + "=", own + "\n", encoded("repositories after "),
-			encoded("repositories after ../x"), encoded("repositories after a\x00"),
-		} {
-			if method == MethodList && cursor == own {
-				continue
-			}
-			params, err := json.Marshal(map[string]string{"cursor": cursor})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if r := refusalOf(t, s, method, string(params)); r.Error.Code != -32602 ||
-				!strings.Contains(r.Error.Message, "cursor") || !strings.Contains(r.Error.Message, "nextCursor") {
-				t.Errorf("%s with %q: %+v", method, cursor, r)
-			}
-		}
-	}
-	var first, second struct {
-		Resources  []struct{ Name string }
-		NextCursor string
-	}
-	ask(t, s, MethodList, nil, &first)
-	if first.NextCursor != own {
-		t.Fatalf("nextCursor %q, want %q", first.NextCursor, own)
-	}
-	if code, reply := ask(t, s, MethodList, map[string]any{"cursor": own}, &second); code != 0 ||
-		len(second.Resources) == 0 || second.Resources[0].Name != "r50" {
-		t.Errorf("the cursor of the first page: %s", reply)
-	}
-}
-
 // A completion is of an argument that its prompt or template has.
 func TestCompletionsOfWhatThereIsNot(t *testing.T) {
 	t.Parallel()
-	s := paged(t)
+	s := provided(t)
 	const prompt, template = `"ref":{"type":"ref/prompt","name":%q}`, `"ref":{"type":"ref/resource","uri":%q}`
 	for _, c := range []struct{ ref, name, argument, want string }{
 		{prompt, "reviews", "repo", "There is no prompt"}, {prompt, "", "repo", "There is no prompt"},
