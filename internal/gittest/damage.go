@@ -71,3 +71,22 @@ func (r *Repo) CopyPack(other *Repo) {
 		r.WriteFile(name, content)
 	}
 }
+
+// DamageEnd changes the last bytes of a loose object of some hundreds of bytes: its size can be read as before,
+// and its content is not that of its id.
+func (r *Repo) DamageEnd(revision string) {
+	r.t.Helper()
+	id := r.Git("rev-parse", revision)
+	name := "objects/" + id[:2] + "/" + id[2:]
+	content, err := os.ReadFile(filepath.Join(r.Dir, name))
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	for i := range 200 {
+		content[len(content)-1-i] ^= 0xff
+	}
+	if err := os.Chmod(filepath.Join(r.Dir, name), 0o600); err != nil {
+		r.t.Fatal(err)
+	}
+	r.WriteFile(name, content)
+}

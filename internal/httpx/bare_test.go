@@ -5,13 +5,10 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -75,23 +72,6 @@ func commitBare(s *site) map[string]string {
 	}
 	s.repo("repo").Commit("main", list...)
 	return files
-}
-
-// damageEnd changes the last bytes of a loose object: its size stays, and its content is not that of its id.
-func damageEnd(t *testing.T, repo *gittest.Repo, revision string) {
-	t.Helper()
-	id := repo.Git("rev-parse", revision)
-	file := filepath.Join(repo.Dir, "objects", id[:2], id[2:])
-	content, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range 200 {
-		content[len(content)-1-i] ^= 0xff
-	}
-	if err := errors.Join(os.Remove(file), os.WriteFile(file, content, 0o600)); err != nil {
-		t.Fatal(err)
-	}
 }
 
 func TestRFCClientReadsParts(t *testing.T) {
@@ -295,7 +275,7 @@ func TestRFCClientSeesThatAStreamBroke(t *testing.T) {
 	s := serve(t)
 	repo := s.repo("repo")
 	repo.Commit("main", gittest.Regular("a", gittest.Noise(3<<20)), gittest.Regular("z", gittest.Noise(10_000)))
-	damageEnd(t, repo, "main:z")
+	repo.DamageEnd("main:z")
 	const uri = "repo://repo/archive/main.tar"
 	for _, version := range eras {
 		parts, err := plainParts(s.declaring(version, bareCapabilities).ask(acceptBoth, methodRead,

@@ -80,7 +80,8 @@ func (s *socket) Bare(ctx context.Context, declared binary.Ref) (io.Writer, erro
 
 // Fail implements [duplex.Transport].
 func (s *socket) Fail(error) {
-	_ = s.conn.Close(websocket.StatusInternalError, "A stream broke in the middle. Connect and ask again.") // may be gone
+	// The client may be gone.
+	_ = s.conn.Close(websocket.StatusInternalError, "A stream broke in the middle. Connect, and ask again.")
 }
 
 // bareFrames writes the bytes of a stream in frames that have its id and nothing else.

@@ -104,7 +104,8 @@ func wrongMember(member, want string) *Error {
 // typeNames are JSON's types, by those of Go that they are read into.
 var typeNames = map[reflect.Kind]string{
 	reflect.String: "a string", reflect.Bool: "true or false", reflect.Slice: "an array", reflect.Struct: "an object",
-	reflect.Map: "an object", reflect.Int: "an integer", reflect.Int64: "an integer", reflect.Float64: "without numbers beyond 64 bits",
+	reflect.Map: "an object", reflect.Int: "an integer", reflect.Int64: "an integer",
+	reflect.Float64: "without numbers beyond 64 bits", // what is of no type else can only be too large
 }
 
 // wrongType refuses params in which a member has another type than the method's. err is

@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -111,18 +109,7 @@ func TestRFCClientSeesThatAStreamBroke(t *testing.T) {
 	t.Parallel()
 	p := connect(t, stdio.Options{})
 	p.repo.Commit("main", gittest.Regular("a", gittest.Noise(3<<20)), gittest.Regular("z", gittest.Noise(10_000)))
-	id := p.repo.Git("rev-parse", "main:z")
-	file := filepath.Join(p.repo.Dir, "objects", id[:2], id[2:])
-	content, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	for i := range 200 {
-		content[len(content)-1-i] ^= 0xff
-	}
-	if err := errors.Join(os.Remove(file), os.WriteFile(file, content, 0o600)); err != nil {
-		t.Fatal(err)
-	}
+	p.repo.DamageEnd("main:z")
 	r := takeBare(p, modernVersion)
 	r.ask(1, "repo://hello/archive/main.tar")
 	if _, bytes, err := r.bareMessage(); !errors.Is(err, io.ErrUnexpectedEOF) || len(bytes) != 1 {
