@@ -212,11 +212,11 @@ func checkParams(message Message, era Era) *Error {
 	}
 	switch {
 	case params.members[paramMeta] != nil && params.meta == nil:
-		return &Error{Reason: ReasonParams, Message: "The member _meta of params must be an object."}
+		return wrongMember(paramMeta, "an object")
 	case !slices.Contains(methodsOfURI[era], message.Method):
 		return nil
 	case params.URI == "":
-		return &Error{Reason: ReasonParams, Message: `The member "uri" of params must be the URI of a resource.`}
+		return wrongMember(paramURI, "the URI of a resource")
 	case len(params.URI) > resources.MaxURIBytes:
 		return resources.AsError(fmt.Errorf("%w: longer than %d "+
 			"bytes", resources.ErrURI, resources.MaxURIBytes), params.URI)

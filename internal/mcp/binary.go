@@ -73,8 +73,7 @@ func (r *Request) asksBinary() (bool, *Error) {
 	case transferBinary:
 		return true, nil
 	default:
-		return false, &Error{Reason: ReasonParams, Message: `The member "transferMode" of params must be "` +
-			transferBase64 + `" or "` + transferBinary + `".`}
+		return false, wrongMember(paramTransfer, `"`+transferBase64+`" or "`+transferBinary+`"`)
 	}
 }
 

@@ -213,7 +213,7 @@ func (c *Conversation) write(ctx context.Context, message []byte) error {
 	return c.message(ctx, fill(message))
 }
 
-// fill is a message that is known before.
+// fill writes a message that is known before.
 func fill(message []byte) func(io.Writer) error {
 	return func(w io.Writer) error {
 		_, err := w.Write(message)

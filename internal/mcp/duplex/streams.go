@@ -108,9 +108,9 @@ func (c *Conversation) send(ctx context.Context, s stream, end func()) (sent int
 	return out.sent, err
 }
 
-// sendBare sends a reply and the bytes of its streams in one turn: who knows the RFC
-// alone finds a stream by its place after the message. It returns how many bytes there
-// were, and whether all are whole.
+// sendBare sends a reply and the bytes of its streams in one turn: a client that knows
+// the RFC alone finds a stream by its place after the message. It returns how many bytes
+// the whole streams had, and whether all are whole.
 func (c *Conversation) sendBare(ctx context.Context, reply mcp.Reply) (sent int64, whole bool) {
 	defer resources.AccountOf(ctx).Stage("send")()
 	err := c.inTurn(ctx, func() error {
