@@ -25,7 +25,6 @@ import (
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/statuspage"
-	"github.com/repomcp/repomcp/internal/tools"
 	"github.com/repomcp/repomcp/internal/watch"
 )
 
@@ -89,8 +88,7 @@ type targetOptions struct {
 	heartbeat time.Duration
 	// authorization of the sessions that are opened
 	authorization string
-	// tools says that agents have theirs
-	tools bool
+	tools         bool // agents have theirs
 }
 
 func newTarget(t *testing.T, options targetOptions) *target {
@@ -137,9 +135,7 @@ func (s *target) serve(t *testing.T, options targetOptions) {
 		Heartbeat: options.heartbeat, BinaryLimit: options.binaryLimit,
 	})
 	if options.tools {
-		for _, tool := range tools.New(tools.Options{Catalogue: catalogue, Resources: options.http.Resources}) {
-			options.http.MCP.AddTool(tool.Tool, tool.Handler)
-		}
+		addTools(catalogue, options.http)
 	}
 	options.http.Page = statuspage.New(statuspage.Options{Catalogue: catalogue})
 	server := httpx.New(options.http)
