@@ -202,7 +202,6 @@ var fences = map[string][]string{
 		"internal/metrics", "internal/refresh", "internal/telemetry", "bench"},
 	"github.com/prometheus":        {"internal/metrics", "internal/telemetry"},
 	"go.opentelemetry.io":          {"internal/telemetry"},
-	"google.golang.org/protobuf":   {"internal/telemetry"},
 	"github.com/KimMachineGun":     {"internal/limits"},
 	"github.com/coreos/go-systemd": {"cmd/repomcp"},
 	"github.com/coreos/go-oidc":    {"internal/access/oauth"},
