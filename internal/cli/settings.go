@@ -40,7 +40,7 @@ func ApplySettings(c *cobra.Command, lookup func(string) (string, bool)) error {
 // readConfig reads a config file: one YAML mapping from the names of flags to values.
 // The elements of a list are joined by commas, as flags take them.
 func readConfig(path string) (map[string]string, error) {
-	content, err := os.ReadFile(path) //nolint:gosec // the operator names the file
+	content, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("config file %s: %w", path, err)
 	}
