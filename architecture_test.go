@@ -21,7 +21,7 @@ const module = "github.com/repomcp/repomcp/"
 var arrows = map[string][]string{
 	"cmd/repomcp": {"client", "internal/access", "internal/access/oauth", "internal/access/rules",
 		"internal/access/tokens", "internal/admin", "internal/archive", "internal/cache", "internal/cli",
-		"internal/doctor", "internal/fastopen", "internal/forwarded", "internal/history", "internal/httpx",
+		"internal/doctor", "internal/forwarded", "internal/history", "internal/httpx",
 		"internal/limits", "internal/links", "internal/mcp", "internal/metrics", "internal/refresh",
 		"internal/remote", "internal/repos", "internal/resources", "internal/search", "internal/statuspage",
 		"internal/stdio", "internal/telemetry", "internal/ticks", "internal/tools", "internal/tools/prompts",
@@ -29,7 +29,7 @@ var arrows = map[string][]string{
 	// What its commands share, and those that ask a server instead of being one.
 	"internal/cli": {},
 	"internal/remote": {"client", "client/checkout", "client/unpack", "internal/cli", "internal/credentials",
-		"internal/fastopen", "internal/loopback"},
+		"internal/loopback"},
 	"client":          {"internal/binary"},
 	"client/checkout": {"client", "client/unpack"},
 	"client/unpack":   {},
@@ -161,7 +161,6 @@ var arrows = map[string][]string{
 	"internal/message":            {},
 	"internal/panics":             {},
 	"internal/gitconfig":          {},
-	"internal/fastopen":           {},
 	"internal/repos/newest":       {},
 	"internal/repos/quarantine":   {"internal/panics"},
 	"internal/repos/stamp":        {},
@@ -173,7 +172,7 @@ var arrows = map[string][]string{
 	"deploy/registry": {},
 	// Measures the program from outside, repos alone beside go-git, and search
 	// beside git grep.
-	"bench": {"internal/fastopen", "internal/history", "internal/workers", "internal/repos", "internal/search",
+	"bench": {"internal/history", "internal/workers", "internal/repos", "internal/search",
 		"internal/search/pattern"},
 }
 
@@ -193,18 +192,16 @@ var fences = map[string][]string{
 	"github.com/minio":          {"internal/cache"},
 	"gocloud.dev":               {"internal/cache"},
 	"github.com/spf13":          {"cmd/repomcp", "internal/cli", "internal/remote"},
-	"github.com/knadh":          {"internal/cli"},
-	"go.yaml.in":                {"internal/access/rules"},
+	"go.yaml.in":                {"internal/access/rules", "internal/cli"},
 	"github.com/schollz":        {"internal/remote"},
 	"os/exec": {"client", "internal/compress/compresstest", "internal/gittest", "internal/refresh",
 		"bench"},
 	"unsafe": {},
 	"net/http": {"client", "internal/access/oauth", "internal/access/oauth/issuertest",
-		"internal/admin", "internal/doctor", "internal/fastopen", "internal/httpx", "internal/httpx/conns",
+		"internal/admin", "internal/doctor", "internal/httpx", "internal/httpx/conns",
 		"internal/metrics", "internal/refresh", "internal/telemetry", "bench"},
 	"github.com/prometheus":        {"internal/metrics", "internal/telemetry"},
 	"go.opentelemetry.io":          {"internal/telemetry"},
-	"google.golang.org/protobuf":   {"internal/telemetry"},
 	"github.com/KimMachineGun":     {"internal/limits"},
 	"github.com/coreos/go-systemd": {"cmd/repomcp"},
 	"github.com/coreos/go-oidc":    {"internal/access/oauth"},

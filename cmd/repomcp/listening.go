@@ -16,7 +16,6 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 
 	"github.com/repomcp/repomcp/internal/cli"
-	"github.com/repomcp/repomcp/internal/fastopen"
 )
 
 const (
@@ -62,7 +61,7 @@ func listen(ctx context.Context, address string) (net.Listener, error) {
 			return nil, err
 		}
 	}
-	return (&net.ListenConfig{Control: fastopen.Listen}).Listen(ctx, network, address)
+	return (&net.ListenConfig{}).Listen(ctx, network, address)
 }
 
 // removeStale removes the socket of a process that has died. One that somebody

@@ -67,8 +67,9 @@ command line wins over the environment, and that over the file.`,
 	root.SetOut(env.Stdout)
 	root.SetErr(env.Stderr)
 	root.AddCommand(newServe(env), newStdio(env), newArchive(env), newToken(env), newVersion(env),
-		newHealthcheck(), newManual(env))
+		newHealthcheck())
 	root.AddCommand(remote.Commands(env)...)
+	root.AddCommand(releaseCommands()...)
 	for _, command := range cli.Below(root) {
 		inner := command.PreRunE
 		command.PreRunE = func(c *cobra.Command, args []string) error {

@@ -20,7 +20,6 @@ import (
 	"github.com/repomcp/repomcp/client/checkout"
 	"github.com/repomcp/repomcp/client/unpack"
 	"github.com/repomcp/repomcp/internal/cli"
-	"github.com/repomcp/repomcp/internal/fastopen"
 )
 
 // Commands are those that ask a server.
@@ -39,7 +38,6 @@ type target struct {
 	idle     time.Duration
 	retries  int
 	poll     time.Duration // of a watch
-	fastOpen bool
 	json     bool
 	server   *client.Client // nil before one is needed
 }
@@ -55,8 +53,6 @@ func (r *target) define(set *pflag.FlagSet) {
 	set.Var(cli.NewSize(&r.maxBytes, 0), "max-bytes", "the largest download that is taken; 0 is any")
 	set.DurationVar(&r.idle, "idle-timeout", 0, "for how long the server may give nothing (default 1m30s)")
 	set.IntVar(&r.retries, "retries", defaultRetries, "how often in a row a request is sent again that failed")
-	set.BoolVar(&r.fastOpen, "fast-open", false,
-		"send the first request with the packet that opens the connection (TCP Fast Open), where both systems allow it")
 	set.BoolVar(&r.json, "json", false, "print one JSON object per line")
 }
 
@@ -70,14 +66,10 @@ func (r *target) options(server string) (client.Options, error) {
 	if retries == 0 {
 		retries = -1 // as package client has it
 	}
-	o := client.Options{
+	return client.Options{
 		Authorization: authorization, Protocol: r.protocol, Origins: r.origins, MaxStreamSize: r.maxBytes,
 		Idle: r.idle, Retries: retries, Poll: r.poll,
-	}
-	if r.fastOpen {
-		o.HTTP = fastopen.Client()
-	}
-	return o, err
+	}, err
 }
 
 // endpoint takes the URL off the arguments, or finds it in the settings.
