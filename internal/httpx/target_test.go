@@ -107,7 +107,7 @@ func newTarget(t *testing.T, options targetOptions) *target {
 
 func (s *target) serve(t *testing.T, options targetOptions) {
 	t.Helper()
-	catalogue, err := repos.Open(s.root, repos.Options{})
+	catalogue, err := repos.Open(s.root, repos.Options{Logger: options.http.Logger})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,13 +125,13 @@ func (s *target) serve(t *testing.T, options targetOptions) {
 	}
 	options.http.Resources = resources.New(resources.Options{
 		Catalogue: catalogue, Engine: engine, ArchiveLimits: options.limits, Links: linking, Cache: options.cache,
-		Limits: options.http.Limits,
+		Limits: options.http.Limits, Logger: options.http.Logger,
 	})
 	options.http.MCP = mcp.New(mcp.Options{
 		Catalogue: catalogue, Resources: options.http.Resources,
 		Subscriptions: watch.New(watch.Options{Catalogue: catalogue}),
 		Version:       "test", Sessions: mcp.NewSessions(options.key), Delivery: options.delivery,
-		Heartbeat: options.heartbeat, BinaryLimit: options.binaryLimit,
+		Heartbeat: options.heartbeat, BinaryLimit: options.binaryLimit, Logger: options.http.Logger,
 	})
 	options.http.Page = statuspage.New(statuspage.Options{Catalogue: catalogue})
 	server := httpx.New(options.http)
