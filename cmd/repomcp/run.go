@@ -121,6 +121,9 @@ func explain(err error) string {
 	if syntax := (*repos.RevisionError)(nil); errors.As(err, &syntax) {
 		return syntax.Error()
 	}
+	if other := (*repos.KindError)(nil); errors.As(err, &other) {
+		return other.Error()
+	}
 	if refused := (*client.Error)(nil); errors.As(err, &refused) && refused.Unauthorized() {
 		return err.Error() + "; " + remote.AskToLogIn
 	}

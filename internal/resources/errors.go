@@ -124,6 +124,9 @@ func asError(err error) *Error {
 	if syntax := (*repos.RevisionError)(nil); errors.As(err, &syntax) {
 		return &Error{Reason: ReasonURI, Message: sentence(syntax.Error()), Cause: err}
 	}
+	if other := (*repos.KindError)(nil); errors.As(err, &other) {
+		return &Error{Reason: ReasonNotFound, Message: sentence(other.Error()), Cause: err}
+	}
 	if nothing := (*archive.NoMatchError)(nil); errors.As(err, &nothing) {
 		e := &Error{Reason: ReasonNotFound, Cause: err, Message: "The option " + nothing.Error() + ". Read " +
 			"repo://{repo}/contents for what there is."}

@@ -115,7 +115,10 @@ func words(err error) (text string, unexpected bool) {
 			". Ask again without base, or with fallback=full.", false
 	}
 	if syntax := (*repos.RevisionError)(nil); errors.As(err, &syntax) {
-		return strings.ToUpper(syntax.Error()[:1]) + line(syntax.Error()[1:]) + ".", false
+		return sentence(syntax), false
+	}
+	if other := (*repos.KindError)(nil); errors.As(err, &other) {
+		return sentence(other), false
 	}
 	if errors.Is(err, archive.ErrOption) {
 		return "The arguments make no archive: " + line(err.Error()) + ".", false
@@ -127,6 +130,9 @@ func words(err error) (text string, unexpected bool) {
 	}
 	return "Internal error. Try again; the operator finds the cause in the server's log.", true
 }
+
+// sentence returns the text of an error that is written for callers.
+func sentence(err error) string { return strings.ToUpper(err.Error()[:1]) + line(err.Error()[1:]) + "." }
 
 // isAbsent reports whether the error says that something is not there, and not that it
 // is damaged.

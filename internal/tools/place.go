@@ -213,7 +213,7 @@ func (v *visit) commit(ctx context.Context, a revision) (f found, err error) {
 		v.noteHiddenBranch(f.ref)
 		return f, nil
 	}
-	if !errors.Is(err, repos.ErrNotFound) {
+	if !errors.Is(err, repos.ErrNotFound) || errors.As(err, new(*repos.KindError)) {
 		return found{}, err
 	}
 	if slices.Contains(commonDefaultBranches, strings.TrimPrefix(strings.TrimPrefix(f.ref, "refs/"), "heads/")) {

@@ -115,7 +115,7 @@ func TestFailuresSayWhatToDo(t *testing.T) {
 			"There is no branch, tag or commit nowhere in hello. See list_branches and list_tags"},
 		{"get_repository_tree", args{"repo": "hello", "sha": "0123456789012345678901234567890123456789"},
 			"There is no branch, tag or commit 0123456789"},
-		{"get_repository_tree", args{"repo": "refs", "ref": "folder"}, "There is no branch, tag or commit folder"},
+		{"get_repository_tree", args{"repo": "refs", "ref": "folder"}, "The revision leads to a folder (tree "},
 		{"get_repository_tree", args{"repo": "hello", "path": "README.md"},
 			"README.md is a file, not a folder. Read it with get_file_contents."},
 		{"get_repository_tree", args{"repo": "hello", "path": "docs/../.."}, `The argument path has the part "..".`},
