@@ -28,9 +28,13 @@ type Validator struct {
 
 // Validator looks at all folders, once for each archive in the memory of the
 // engine: that is what an [ErrLimit] of a large tree can be known by before
-// the first byte, and whether a file has placeholders that make it weak.
+// the first byte, and whether a file has placeholders that make it weak. Where objects
+// may be missing although nothing is damaged it looks for each file, too.
 func (p *Plan) Validator(ctx context.Context) (Validator, error) {
 	entries, err := p.examined(ctx)
+	if err == nil {
+		err = p.checkPresent(ctx)
+	}
 	if err != nil {
 		return Validator{}, err
 	}
@@ -40,6 +44,33 @@ func (p *Plan) Validator(ctx context.Context) (Validator, error) {
 		v.Tag, err = p.tagWithObjects(ctx, v.Tag)
 	}
 	return v, err
+}
+
+// checkPresent looks for the files of an archive where one may be missing although
+// nothing is damaged. That is asked each time, for a tag names the same archive in every
+// repository.
+func (p *Plan) checkPresent(ctx context.Context) error {
+	if !p.selection.MayLack() {
+		return nil
+	}
+	return p.each(ctx, func(e tree.Entry) error {
+		if !e.Mode.IsRegular() && !e.Mode.IsSymlink() {
+			return nil
+		}
+		source := p.source
+		if e.Module != nil {
+			source = e.Module.Source
+		}
+		for _, id := range []repos.ID{e.ID, e.Base} { // a file that no tree has is neither
+			if id.IsZero() {
+				continue
+			}
+			if _, err := source.Size(id); err != nil {
+				return tree.Damaged(err)
+			}
+		}
+		return nil
+	})
 }
 
 // MaxUnknownEncodings is how many encodings [Plan.UnknownEncodings] returns: of an archive

@@ -145,6 +145,10 @@ func (s *Snapshot) locate(id ID, use func(*view, pack.Place) error) error {
 	return object.About(id, err)
 }
 
+// MayLack reports whether objects may be missing although nothing is damaged: in a
+// partial clone, and where an alternate is not read.
+func (s *Snapshot) MayLack() bool { return s.view.Load().beyond || s.db.partial() }
+
 // missing is the verdict on an object that was found nowhere: what may have had
 // it says what is to be mended.
 func (s *Snapshot) missing(v *view) error {

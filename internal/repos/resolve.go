@@ -251,6 +251,10 @@ func (s *Snapshot) Has(id ID) (bool, error) {
 	return err == nil, err
 }
 
+// MayLack reports whether objects may be missing although nothing is damaged:
+// [ErrPartial], [ErrOutside].
+func (s *Snapshot) MayLack() bool { return s.objects.MayLack() }
+
 // holds reports whether a served ref, or HEAD, is of the object itself.
 func (s *Snapshot) holds(id ID) (bool, error) {
 	tips, _, err := s.refs.tips()
