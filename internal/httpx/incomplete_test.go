@@ -100,3 +100,26 @@ func TestWhatAMirrorLacksIsRefusedBeforeTheFirstByte(t *testing.T) {
 		t.Errorf("%d cases", cases)
 	}
 }
+
+// An object of git-lfs that is not what its pointer says is no matter of git fsck.
+func TestAWrongObjectOfLFSSaysWhatToDo(t *testing.T) {
+	t.Parallel()
+	s := newTarget(t, targetOptions{build: func(root string) {
+		repo := gittest.At(t, filepath.Join(root, "media.git"))
+		oid := strings.Repeat("ab", 32)
+		repo.Commit("main", gittest.Regular(".gitattributes", "* filter=lfs\n"), gittest.Regular("a",
+			"version https://git-lfs.github.com/spec/v1\noid sha256:"+oid+"\nsize 12345\n"))
+		repo.WriteFile("lfs/objects/ab/ab/"+oid, []byte("shorter"))
+	}})
+	for _, format := range archive.Formats() {
+		path := "/archive/media/main." + string(format)
+		a := s.get(t, path+"?lfs=content")
+		if text := string(a.body); a.status != http.StatusInternalServerError || !strings.Contains(text, "git lfs fetch") ||
+			strings.Contains(text, "fsck") {
+			t.Errorf("%s with content of lfs: %v, want 500 that names git lfs fetch", path, a)
+		}
+		if a := s.get(t, path); a.status != http.StatusOK || a.err != nil {
+			t.Errorf("%s: %v", path, a)
+		}
+	}
+}

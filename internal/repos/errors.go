@@ -20,6 +20,9 @@ var (
 	ErrInvalid = errors.New("invalid name")
 	// ErrCorrupt means that the repository's data is damaged.
 	ErrCorrupt = errors.New("repository data is damaged")
+	// ErrLFS means that an object of git-lfs in the mirror is not what its pointer says. It
+	// matches ErrCorrupt, but git knows nothing of it.
+	ErrLFS = fmt.Errorf("an object of git-lfs is not what its pointer says: %w", ErrCorrupt)
 	// ErrDenied means that the permissions of the host keep the server from
 	// reading the repository.
 	ErrDenied = errors.New("permission denied")

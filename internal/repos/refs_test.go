@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -132,14 +133,31 @@ func TestDamageMakesNoRefVanish(t *testing.T) {
 
 func TestABrokenListOfPackedRefsIsRefused(t *testing.T) {
 	for name, edit := range map[string]func([]byte) []byte{
-		"cut":            func(c []byte) []byte { return c[:len(c)-30] },
-		"cut in an id":   func(c []byte) []byte { return c[:len(c)/2/62*62+20] },
-		"a line of junk": func(c []byte) []byte { return append(c, "junk\n"...) },
+		"cut":              func(c []byte) []byte { return c[:len(c)-30] },
+		"cut in an id":     func(c []byte) []byte { return c[:len(c)/2/62*62+20] },
+		"a line of junk":   func(c []byte) []byte { return append(c, "junk\n"...) },
+		"carriage returns": func(c []byte) []byte { return bytes.ReplaceAll(c, []byte("\n"), []byte("\r\n")) },
+		"one carriage return": func(c []byte) []byte {
+			return append(bytes.TrimSuffix(c, []byte("\n")), "\r\n"...)
+		},
+		"a comment below": func(c []byte) []byte { return append(c, "# comment\n"...) },
+		"an empty line":   func(c []byte) []byte { return append(c, "\n"...) },
+		"an id of no ref": func(c []byte) []byte {
+			return bytes.Replace(c, []byte("\n"), []byte("\n^"+strings.Repeat("ab", 20)+"\n"), 1)
+		},
+		"two ids of a tag": func(c []byte) []byte {
+			return append(c, "^"+strings.Repeat("ab", 20)+"\n^"+strings.Repeat("cd", 20)+"\n"...)
+		},
 	} {
 		root := t.TempDir()
 		repo, _ := manyRefs(t, filepath.Join(root, "repo.git"))
 		repo.Git("pack-refs", "--all")
 		change(t, repo, "packed-refs", edit)
+		list := exec.CommandContext(t.Context(), "git", "for-each-ref")
+		list.Dir, list.Env = repo.Dir, gittest.Env()
+		if out, err := list.CombinedOutput(); err == nil && !bytes.Contains(out, []byte("broken name")) {
+			t.Errorf("%s: git lists all refs", name)
+		}
 		catalogue := open(t, root, repos.Options{})
 		if refs, err := snapshot(t, catalogue, "repo").Refs(); !errors.Is(err, repos.ErrCorrupt) {
 			t.Errorf("%s: %d refs, %v", name, len(refs), err)

@@ -51,6 +51,9 @@ var failures = []struct {
 	{repos.ErrQuarantined, false,
 		"The repository cannot be read, and is set aside: it is tried again when its files change, or within a " +
 			"minute. Other repositories are served. If it stays, ask the operator to run git fsck on the mirror."},
+	{repos.ErrLFS, true,
+		"The mirror's file of a git-lfs object is not what the pointer in the commit says. Ask the operator to delete " +
+			"the file below lfs/objects and to fetch it again with git lfs fetch --all, or ask without lfs."},
 	{repos.ErrCorrupt, true,
 		"The repository's data is damaged or just being changed. Try again; if it stays, ask the operator to run git " +
 			"fsck on the mirror."},
@@ -132,7 +135,9 @@ func words(err error) (text string, unexpected bool) {
 }
 
 // sentence returns the text of an error that is written for callers.
-func sentence(err error) string { return strings.ToUpper(err.Error()[:1]) + line(err.Error()[1:]) + "." }
+func sentence(err error) string {
+	return strings.ToUpper(err.Error()[:1]) + line(err.Error()[1:]) + "."
+}
 
 // isAbsent reports whether the error says that something is not there, and not that it
 // is damaged.

@@ -169,9 +169,6 @@ func (a revision) isPinned() bool {
 // commitName returns what names the commit, "" for the default branch.
 func (a revision) commitName() string { return cmp.Or(a.sha, unquoteName(a.ref)) }
 
-// commonDefaultBranches are default branches that agents name without having looked.
-var commonDefaultBranches = []string{"main", "master"}
-
 // found is a commit that was resolved, with its names.
 type found struct {
 	repos.Commit
@@ -216,9 +213,6 @@ func (v *visit) commit(ctx context.Context, a revision) (f found, err error) {
 	if !errors.Is(err, repos.ErrNotFound) || errors.As(err, new(*repos.KindError)) {
 		return found{}, err
 	}
-	if slices.Contains(commonDefaultBranches, strings.TrimPrefix(strings.TrimPrefix(f.ref, "refs/"), "heads/")) {
-		return v.useDefaultBranch(ctx, f)
-	}
 	err = v.noRevision(f.ref)
 	if v.Resources.Freshen(ctx, v.snapshot.Repository()) { // it may have the commit then
 		err = say("%s %s", err, refreshed)
@@ -242,27 +236,13 @@ func (v *visit) noRevision(ref string) error {
 	for _, prefix := range []string{"refs/", "heads/", "tags/", "remotes/"} {
 		short = strings.TrimPrefix(short, prefix)
 	}
+	without := "the default branch"
+	if branch, err := v.snapshot.DefaultBranch(); err == nil && branch != "" {
+		without += " " + quote(branch)
+	}
 	return say("There is no branch, tag or commit %s in %s.%s See list_branches and list_tags; where none is given, "+
-		"it is the default branch.",
-		quote(clip(ref)), v.name(), didYouMean(spelling.Closest(clip(short), known, maxSuggested)))
-}
-
-func (v *visit) useDefaultBranch(ctx context.Context, f found) (found, error) {
-	commit, err := v.snapshot.Resolve(ctx, "HEAD")
-	if err != nil {
-		return found{}, err
-	}
-	branch, err := v.snapshot.DefaultBranch()
-	if err != nil {
-		return found{}, err
-	}
-	instead := "the default branch " + quote(branch)
-	if branch == "" {
-		instead = "HEAD, which is no branch"
-	}
-	v.note("There is no branch %s; this is of %s.", quote(f.ref), instead)
-	f.Commit, f.ref = commit, branch
-	return f, nil
+		"it is %s.",
+		quote(clip(ref)), v.name(), didYouMean(spelling.Closest(clip(short), known, maxSuggested)), without)
 }
 
 // noteHiddenBranch notes that a tag hides a branch of the same name.

@@ -266,8 +266,6 @@ func TestSearchChoosesRepositories(t *testing.T) {
 			"hello at 3ff53e025c901ee7c1c5ff8497c213584a8b4958:"},
 		{args{"query": "hello", "repo": "hello", "ref": "main", "sha": "v1.0.0"},
 			"hello at 19b9248c133ae0140f98b38043dc86d27a25c080:"},
-		{args{"query": "a", "repo": "trunk", "ref": "main"},
-			"There is no branch main; this is of the default branch trunk."},
 		{args{"query": "hello", "ref": "feature/login"}, "of 1 repository searched."},
 		{args{"query": "HELLO", "repo": "hello"}, "Nothing fits."},
 		{args{"query": "HELLO", "repo": "hello", "case": "insensitive", "path": "/docs"}, "Nothing fits."},
