@@ -185,14 +185,11 @@ func (s *Snapshot) ref(name string, raw rawRef) (Ref, error) {
 		from = raw.peeled
 	}
 	commit, err := s.peel(from)
-	if errors.Is(err, ErrNotFound) && !errors.Is(err, errNotCommit) {
-		err = damage(raw.id, errors.New("a ref names it, but it is missing"))
-	}
-	if errors.Is(err, errNotCommit) {
-		err = nil
-	}
 	ref.Commit = commit
-	return ref, err
+	if errors.Is(err, errNotCommit) {
+		return ref, nil
+	}
+	return ref, missingIs(raw.id, "a ref names it, but it is missing", err)
 }
 
 // errNotCommit says that an id leads to a tree or a blob.
