@@ -122,8 +122,10 @@ func (e *Encoder) Append(dst, character []byte) ([]byte, bool) {
 		}
 		return append(dst, b), true
 	}
-	if sign, ok := signsOfJIS[r]; ok && e.japanese {
-		character = []byte(string(sign))
+	if e.japanese {
+		if sign, ok := signsOfJIS[r]; ok {
+			character = []byte(string(sign))
+		}
 	}
 	n, _, err := e.encoder.Transform(e.code[:], character, false)
 	if err != nil || !e.charset.variant.has(r, e.code[:n]) {

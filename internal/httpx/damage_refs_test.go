@@ -30,7 +30,7 @@ func TestAnUnusablePackOfManyRefsIsCalledDamage(t *testing.T) {
 	}
 	log := &journal{}
 	s := newTarget(t, targetOptions{
-		tools: true, http: httpx.Options{Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelWarn}))},
+		tools: true, http: httpx.Options{Logger: slog.New(slog.NewTextHandler(log, nil))},
 		build: func(root string) {
 			for name, c := range causes {
 				repo := gittest.At(t, filepath.Join(root, strings.ReplaceAll(name, " ", "-")+".git"))

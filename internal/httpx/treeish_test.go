@@ -83,7 +83,8 @@ func TestATagOfAFileIsRefusedWithTheReason(t *testing.T) {
 	t.Parallel()
 	log := &journal{}
 	s := newTarget(t, targetOptions{
-		links: newLinks(t).linking(t), tools: true, http: httpx.Options{Logger: slog.New(slog.NewTextHandler(log, nil))},
+		links: newLinks(t).linking(t), tools: true,
+		http: httpx.Options{Logger: slog.New(slog.NewTextHandler(log, nil))},
 		build: func(root string) {
 			repo := gittest.At(t, filepath.Join(root, "tags.git"))
 			repo.Commit("main", gittest.Regular("key", "of a person\n"))

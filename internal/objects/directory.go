@@ -155,7 +155,9 @@ func (d *directory) list() (map[string]bool, error) {
 
 // openAll opens the packs that are listed and not kept, the newest first, since git looks
 // there first too. With again set, a pack that is gone is errVanished.
-func (d *directory) openAll(set *packSet, keep kept, names map[string]bool, again bool) (opened []*pack.Pack, err error) {
+func (d *directory) openAll(
+	set *packSet, keep kept, names map[string]bool, again bool,
+) (opened []*pack.Pack, err error) {
 	for name := range names {
 		stem, isIndex := strings.CutSuffix(name, ".idx")
 		if !isIndex {

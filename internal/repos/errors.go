@@ -69,8 +69,8 @@ type KindError struct {
 
 func (e *KindError) Error() string {
 	if e.tree {
-		return fmt.Sprintf("the revision leads to a folder (tree %s), not to a commit: it has no history and is read by "+
-			"no path, but it can be downloaded as an archive", e.ID)
+		return fmt.Sprintf("the revision leads to a folder (tree %s), not to a commit: it has no history, and is to be "+
+			"had as an archive alone", e.ID)
 	}
 	return fmt.Sprintf("the revision leads to a file (blob %s), not to a commit or folder: read a tag of it with the "+
 		"tool get_tag, and the file itself with git cat-file blob in a clone", e.ID)

@@ -41,8 +41,8 @@ func OpenObject(source tree.Source, pointer lfs.Pointer, limits tree.Limits) (*r
 	}
 	switch {
 	case object.Size() != pointer.Size:
-		err = fmt.Errorf("%w: lfs object %s has %d bytes, its pointer says %d", repos.ErrLFS, pointer.OID, object.Size(),
-			pointer.Size)
+		err = fmt.Errorf("%w: lfs object %s has %d bytes, its pointer says %d", repos.ErrLFS, pointer.OID,
+			object.Size(), pointer.Size)
 	case object.Size() > limits.BlobBytes:
 		err = limits.BlobExceeded()
 	default:
