@@ -69,7 +69,7 @@ type KindError struct {
 
 func (e *KindError) Error() string {
 	if e.tree {
-		return fmt.Sprintf("the revision leads to a folder (tree %s), not to a commit: it has no history, and is to be "+
+		return fmt.Sprintf("the revision leads to a folder (tree %s), not to a commit: it has no history, and can be "+
 			"had as an archive alone", e.ID)
 	}
 	return fmt.Sprintf("the revision leads to a file (blob %s), not to a commit or folder: read a tag of it with the "+
