@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -145,7 +146,22 @@ func writeArchive(c *cobra.Command, env cli.Environment, flags archiveFlags, nam
 	if flags.dryRun {
 		return printMeasure(c.Context(), env.Stdout, plan)
 	}
-	return cli.WriteOutput(flags.output, env.Stdout, func(w io.Writer) error { return plan.WriteTo(c.Context(), w) })
+	err = cli.WriteOutput(flags.output, env.Stdout, func(w io.Writer) error { return plan.WriteTo(c.Context(), w) })
+	if err != nil {
+		return err
+	}
+	return warnOfEncodings(c.Context(), env.Stderr, plan)
+}
+
+// warnOfEncodings says which files stay UTF-8 that should not. It reads folders, which
+// comes after the archive since that may be piped to a program that waits for it.
+func warnOfEncodings(ctx context.Context, w io.Writer, plan *archive.Plan) error {
+	names, _, err := plan.UnknownEncodings(ctx)
+	for _, name := range names {
+		_, _ = fmt.Fprintf(w, "repomcp: warning: working-tree-encoding=%s is not known; its files stay UTF-8\n",
+			strconv.QuoteToGraphic(name))
+	}
+	return err
 }
 
 func printMeasure(ctx context.Context, w io.Writer, plan *archive.Plan) error {

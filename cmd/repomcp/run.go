@@ -105,6 +105,9 @@ var explanations = []struct {
 	{repos.ErrOutside,
 		"the repository borrows objects from outside of the root (objects/info/alternates), where nothing is read; " +
 			"copy them with git repack -a"},
+	{repos.ErrLFS,
+		"delete the file of the object below lfs/objects and fetch it again with git lfs fetch --all, or leave out " +
+			"--lfs content"},
 	{repos.ErrUnborn, "HEAD names a branch that does not exist; name a branch or a tag"},
 	{repos.ErrEmpty, "the repository has no commits yet"},
 	{repos.ErrUnsupported,
@@ -121,6 +124,9 @@ func explain(err error) string {
 	}
 	if syntax := (*repos.RevisionError)(nil); errors.As(err, &syntax) {
 		return syntax.Error()
+	}
+	if other := (*repos.KindError)(nil); errors.As(err, &other) {
+		return other.Error()
 	}
 	if refused := (*client.Error)(nil); errors.As(err, &refused) && refused.Unauthorized() {
 		return err.Error() + "; " + remote.AskToLogIn

@@ -25,8 +25,8 @@ const (
 	// under [ProfileFull] those of all. An object is not converted, for git
 	// does that before a filter runs. Where the repository does not have it the
 	// pointer stays, and so does one with extensions, which only programs of the
-	// user's could make a file of. One that is damaged ends the archive:
-	// repos.ErrCorrupt.
+	// user's could make a file of. One that is damaged, or has another size than its
+	// pointer says, ends the archive: repos.ErrLFS.
 	LFSContent LFS = "content"
 )
 

@@ -58,7 +58,8 @@
 // formats have, one to a line and in their order: path, pathBase64 (the bytes,
 // where they are not UTF-8), type, mode and id as in the tree, size of the
 // stored blob, converted (attributes ask for other content, so that the
-// member may have another size), lfs (oid and size of a pointer of git-lfs)
+// member may have another size), unknownEncoding (attributes ask for an encoding
+// that is not known, so that the content stays UTF-8), lfs (oid and size of a pointer of git-lfs)
 // and url (of a submodule, from .gitmodules). Paths, and the options that are
 // repeated at the beginning, are percent-encoded as in a URI. A document that
 // is cut short is no JSON. Of a delta it has the lists as well.

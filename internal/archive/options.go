@@ -222,6 +222,12 @@ func (o Options) Check() error {
 	if o.Fallback != "" && o.Fallback != FallbackFull {
 		return fmt.Errorf("%w \"fallback\": %q is not %q", ErrOption, o.Fallback, FallbackFull)
 	}
+	for _, folder := range []struct{ name, path string }{{"prefix", o.Prefix}, {"strip", o.Strip}} {
+		if len(folder.path) > maxPrefixBytes {
+			return fmt.Errorf("%w %q has %d bytes; at most %d are allowed", ErrOption, folder.name, len(folder.path),
+				maxPrefixBytes)
+		}
+	}
 	if !inside(o.Prefix) {
 		return fmt.Errorf("%w \"prefix\" must be a relative path without empty, \".\" and \"..\" parts", ErrOption)
 	}
@@ -239,7 +245,7 @@ func inside(path string) bool {
 	if path == "" {
 		return true
 	}
-	if len(path) > maxPrefixBytes || strings.Contains(path, "\x00") {
+	if strings.Contains(path, "\x00") {
 		return false
 	}
 	for part := range strings.SplitSeq(strings.TrimRight(path, "/"), "/") {

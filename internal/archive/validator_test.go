@@ -18,11 +18,11 @@ func TestBytesAreAPromise(t *testing.T) {
 	repo := gittest.New(t)
 	repo.Commit("main", trees()["many"]...)
 	for format, want := range map[archive.Format]string{
-		archive.Tar:    "2 cb2233063aee21f4b50304ae45413701f4c2d6c7e74490abcdb6c9c07b6b4295",
-		archive.TarXz:  "2 ab2acac3a350bd4f472be359082f247200fea492e26c21798c46e08c0ab7f2bc",
-		archive.TarZst: "2 9d2ae97335752275858f0e987664bb00d3a753c185e6ebfdbadd9dd342520294",
-		archive.Zip:    "2 c005a3d4334c412f2fda01c7f49d9b19b58605fd737794779eb84781dfcc980a",
-		archive.TarGz:  "2 a59cc3b61cdc94e19dcebd49c18905b921fc5dcc3a45f2ceefcc8d69c64f9fc1",
+		archive.Tar:    "3 cb2233063aee21f4b50304ae45413701f4c2d6c7e74490abcdb6c9c07b6b4295",
+		archive.TarXz:  "3 ab2acac3a350bd4f472be359082f247200fea492e26c21798c46e08c0ab7f2bc",
+		archive.TarZst: "3 9d2ae97335752275858f0e987664bb00d3a753c185e6ebfdbadd9dd342520294",
+		archive.Zip:    "3 c005a3d4334c412f2fda01c7f49d9b19b58605fd737794779eb84781dfcc980a",
+		archive.TarGz:  "3 a59cc3b61cdc94e19dcebd49c18905b921fc5dcc3a45f2ceefcc8d69c64f9fc1",
 	} {
 		sum := sha256.Sum256(write(t, plan(t, repo, "main", archive.Options{Format: format})))
 		if got := archive.EncoderVersion + " " + hex.EncodeToString(sum[:]); got != want {

@@ -7,10 +7,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/repomcp/repomcp/internal/httpx"
-	"github.com/repomcp/repomcp/internal/repos"
-	"github.com/repomcp/repomcp/internal/tools"
 )
 
 // speaker asks for something in one of the ways there are to, and returns the reply.
@@ -45,13 +41,6 @@ func (s *target) speakers(t *testing.T, authorization string) map[string]speaker
 		}
 	}
 	return speakers
-}
-
-// addTools has a server offer its tools.
-func addTools(catalogue *repos.Catalogue, to httpx.Options) {
-	for _, tool := range tools.New(tools.Options{Catalogue: catalogue, Resources: to.Resources}) {
-		to.MCP.AddTool(tool.Tool, tool.Handler)
-	}
 }
 
 // linkKinds are the links that there are: how each is asked for, and what the reply has before it.

@@ -207,8 +207,8 @@ var (
 	}
 	exposedHeaders = []string{
 		mcp.HeaderSession, headerResourceURI, headerResourceType, headerDigest, headerFetched, headerStale,
-		"Content-Location", "Accept-Ranges", "Content-Disposition", "Content-Length", "Content-Range", "ETag",
-		"Last-Modified", "Link", "Retry-After",
+		headerEncodings, "Content-Location", "Accept-Ranges", "Content-Disposition", "Content-Length",
+		"Content-Range", "ETag", "Last-Modified", "Link", "Retry-After",
 	}
 )
 

@@ -60,6 +60,9 @@ type Content struct {
 	Immutable bool
 	// Streamable says that resources/stream serves it.
 	Streamable bool
+	// UnknownEncodings are those of [archive.Plan.UnknownEncodings]: files of the archive
+	// were to be converted to them, and are not.
+	UnknownEncodings []string
 	// Meta is shown to clients in _meta.
 	Meta map[string]any
 
@@ -255,7 +258,22 @@ func (s *Service) planArchive(
 		content.Meta = map[string]any{metaCommit: content.Commit}
 	}
 	content.plan, content.write, content.writeRange = plan, plan.WriteTo, plan.WriteRange
-	return content, nil
+	return content, s.noteEncodings(ctx, content)
+}
+
+// noteEncodings tells the client, and the operator once, of encodings that are not known.
+func (s *Service) noteEncodings(ctx context.Context, content *Content) error {
+	names, first, err := content.plan.UnknownEncodings(ctx)
+	if len(names) == 0 || err != nil {
+		return err
+	}
+	content.UnknownEncodings = names
+	content.Meta[metaUnknownEncodings] = names
+	if first {
+		s.options.Logger.WarnContext(ctx, "files of an archive stay UTF-8: their working-tree-encoding is not known",
+			"repository", content.Repository, "uri", content.URI, "encodings", names)
+	}
+	return nil
 }
 
 // describedArchive is an archive by the id of what it is of. Nothing can be written of

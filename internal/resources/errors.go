@@ -79,6 +79,9 @@ var failures = []struct {
 	{repos.ErrQuarantined, ReasonCorruptRepo,
 		"The repository cannot be read, and is set aside: it is tried again when its files change, or within a " +
 			"minute. Other repositories are served. If it stays, ask the operator to run git fsck on the mirror."},
+	{repos.ErrLFS, ReasonCorruptRepo, "The mirror's file of a git-lfs object is not what the pointer in the commit " +
+		"says. Ask the operator to delete the file below lfs/objects and to fetch it again with git lfs fetch " +
+		"--all, or ask without lfs=content."},
 	{repos.ErrCorrupt, ReasonCorruptRepo, "The repository's data is damaged or just being changed. Try again; if " +
 		"it stays, ask the operator to run git fsck on the mirror."},
 	{repos.ErrUnsupported, ReasonUnsupportedRepo, "The repository uses a storage format that this server does not " +
@@ -124,6 +127,9 @@ func asError(err error) *Error {
 	}
 	if syntax := (*repos.RevisionError)(nil); errors.As(err, &syntax) {
 		return &Error{Reason: ReasonURI, Message: sentence(syntax.Error()), Cause: err}
+	}
+	if other := (*repos.KindError)(nil); errors.As(err, &other) {
+		return &Error{Reason: ReasonNotFound, Message: sentence(other.Error()), Cause: err}
 	}
 	if nothing := (*archive.NoMatchError)(nil); errors.As(err, &nothing) {
 		e := &Error{Reason: ReasonNotFound, Cause: err, Message: "The option " + nothing.Error() + ". Read " +

@@ -169,7 +169,8 @@ func (a revision) isPinned() bool {
 // commitName returns what names the commit, "" for the default branch.
 func (a revision) commitName() string { return cmp.Or(a.sha, unquoteName(a.ref)) }
 
-// commonDefaultBranches are default branches that agents name without having looked.
+// commonDefaultBranches are default branches that agents name without having looked. A
+// full or a longer name is never taken for another branch.
 var commonDefaultBranches = []string{"main", "master"}
 
 // found is a commit that was resolved, with its names.
@@ -213,10 +214,10 @@ func (v *visit) commit(ctx context.Context, a revision) (f found, err error) {
 		v.noteHiddenBranch(f.ref)
 		return f, nil
 	}
-	if !errors.Is(err, repos.ErrNotFound) {
+	if !errors.Is(err, repos.ErrNotFound) || errors.As(err, new(*repos.KindError)) {
 		return found{}, err
 	}
-	if slices.Contains(commonDefaultBranches, strings.TrimPrefix(strings.TrimPrefix(f.ref, "refs/"), "heads/")) {
+	if slices.Contains(commonDefaultBranches, f.ref) {
 		return v.useDefaultBranch(ctx, f)
 	}
 	err = v.noRevision(f.ref)
@@ -242,9 +243,13 @@ func (v *visit) noRevision(ref string) error {
 	for _, prefix := range []string{"refs/", "heads/", "tags/", "remotes/"} {
 		short = strings.TrimPrefix(short, prefix)
 	}
+	without := "the default branch"
+	if branch, err := v.snapshot.DefaultBranch(); err == nil && branch != "" {
+		without += " " + quote(branch)
+	}
 	return say("There is no branch, tag or commit %s in %s.%s See list_branches and list_tags; where none is given, "+
-		"it is the default branch.",
-		quote(clip(ref)), v.name(), didYouMean(spelling.Closest(clip(short), known, maxSuggested)))
+		"it is %s.",
+		quote(clip(ref)), v.name(), didYouMean(spelling.Closest(clip(short), known, maxSuggested)), without)
 }
 
 func (v *visit) useDefaultBranch(ctx context.Context, f found) (found, error) {

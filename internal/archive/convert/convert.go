@@ -1,6 +1,7 @@
 package convert
 
 import (
+	"bytes"
 	"errors"
 
 	"github.com/repomcp/repomcp/internal/archive/attributes"
@@ -33,6 +34,9 @@ type Conversion struct {
 	eol     lineEndings
 	charset charset.Charset // the zero value: stays UTF-8
 	refused bool            // ErrEncodingValue
+	// UnknownEncoding is the value of working-tree-encoding where that is no encoding
+	// that is known here, so that the content stays UTF-8; or "".
+	UnknownEncoding string
 }
 
 // Decide returns what has to be done to the content of a regular file with
@@ -40,8 +44,9 @@ type Conversion struct {
 func Decide(a attributes.Attributes) (c Conversion, ok bool) {
 	c.ident = a[attributes.Ident].IsSet()
 	c.eol = decideLineEndings(a)
-	c.charset, c.refused = decideCharset(a[attributes.WorkingTreeEncoding])
-	return c, c != Conversion{}
+	c.decideCharset(a[attributes.WorkingTreeEncoding])
+	unknown := Conversion{UnknownEncoding: c.UnknownEncoding}
+	return c, c != unknown
 }
 
 // decideLineEndings reads the attributes text, eol and crlf of gitattributes(5).
@@ -71,12 +76,36 @@ func saysText(v attributes.Value) bool {
 }
 
 // decideCharset finds the encoding. One that is set without a value is refused,
-// as by git; one that is not known changes nothing.
-func decideCharset(v attributes.Value) (c charset.Charset, refused bool) {
-	if v.State == attributes.Valued {
-		c, _ = charset.Find(v.Text)
+// as by git; an empty value and one that is not known change nothing.
+func (c *Conversion) decideCharset(v attributes.Value) {
+	c.refused = v.State == attributes.Set
+	if v.State != attributes.Valued || v.Text == "" {
+		return
 	}
-	return c, v.State == attributes.Set
+	known := false
+	if c.charset, known = charset.Find(v.Text); !known {
+		c.UnknownEncoding = v.Text
+	}
+}
+
+// MentionsUnknownEncoding reports whether the content of a .gitattributes may ask for an
+// encoding that is not known here: where none of a tree's files and not info/attributes
+// mention one, no file has one.
+func MentionsUnknownEncoding(content []byte) bool {
+	for {
+		_, value, found := bytes.Cut(content, []byte("working-tree-encoding="))
+		if !found {
+			return false
+		}
+		end := bytes.IndexAny(value, " \t\r\n")
+		if end < 0 {
+			end = len(value)
+		}
+		if _, known := charset.Find(string(value[:end])); !known && end > 0 {
+			return true
+		}
+		content = value[end:]
+	}
 }
 
 // Append appends the converted content to dst, which must not share memory

@@ -26,6 +26,7 @@ func TestDecideSaysWhenThereIsNothingToDo(t *testing.T) {
 		"ident=yes":                        false,
 		"working-tree-encoding=utf8":       false,
 		"working-tree-encoding=none":       false,
+		"working-tree-encoding=":           false,
 		"-working-tree-encoding":           false,
 		"eol=crlf":                         true,
 		"text=auto eol=crlf":               true,
@@ -34,9 +35,12 @@ func TestDecideSaysWhenThereIsNothingToDo(t *testing.T) {
 		"working-tree-encoding":            true,
 		"working-tree-encoding=iso-8859-1": true,
 	} {
-		c := decide(line)
-		if got := c != (Conversion{}); got != want {
+		c, got := Decide(attributesOf(line))
+		if got != want {
 			t.Errorf("%q: something to do is %v, want %v", line, got, want)
+		}
+		if unknown := map[bool]string{true: "none"}[strings.HasSuffix(line, "=none")]; c.UnknownEncoding != unknown {
+			t.Errorf("%q: the encoding %q is not known, want %q", line, c.UnknownEncoding, unknown)
 		}
 	}
 	if _, ok := Decide(attributes.Attributes{}); ok {

@@ -26,7 +26,8 @@
 //     as in git, which only complains on standard error.
 //
 // Encodings are those of internal/charset. For one that is not known there the
-// content stays as it is, as in git for an encoding that iconv does not know.
+// content stays as it is, as in git for an encoding that iconv does not know, and
+// the decision says so: [Conversion.UnknownEncoding].
 //
 // Limits: a stream holds up to four pieces of 64 KiB: what was read, an `$Id:`
 // that has no end yet, what was encoded, and what is to be written; and one byte

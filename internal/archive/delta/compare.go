@@ -76,8 +76,8 @@ func (c *comparison) examineAttributes(base *tree.Selection) error {
 		return &FullNeededError{Reason: AttributesChanged}
 	}
 	c.entered = 0
-	substitutes, _, err := c.head.Survey(c.ctx)
-	c.everything = substitutes && c.expands
+	found, err := c.head.Survey(c.ctx)
+	c.everything = found.Substitutes && c.expands
 	return err
 }
 

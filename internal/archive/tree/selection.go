@@ -58,6 +58,17 @@ func Select(ctx context.Context, root Folder, options Options) (*Selection, erro
 	return s, s.matchEach(ctx)
 }
 
+// MayLack reports whether the repository, or one whose submodule's content is taken, may
+// lack files although nothing is damaged.
+func (s *Selection) MayLack() bool {
+	for _, m := range s.modules {
+		if m.Source.MayLack() {
+			return true
+		}
+	}
+	return s.Root.Source.MayLack()
+}
+
 // Rules are those above the root.
 func (s *Selection) Rules() *Rules { return s.newRules(s.Info) }
 

@@ -34,7 +34,7 @@ func treat(mode repos.Mode, a attributes.Attributes, lfs bool) *Treatment {
 		t.Substitutes = a[attributes.ExportSubst].IsSet()
 		t.LFS = lfs && a[attributes.Filter].Is(filterLFS)
 	}
-	if t.Changes() || t.LFS {
+	if t.Changes() || t.LFS || t.Conversion.UnknownEncoding != "" {
 		allocated := t // only here: most files have no treatment
 		return &allocated
 	}
@@ -52,6 +52,15 @@ var marks = map[attributes.State]*Treatment{
 // goroutine that writes the archive: %(describe) is expanded in the first file
 // that asks for it only.
 func (t *Treatment) InOrder() bool { return t != nil && t.Substitutes }
+
+// UnknownEncoding is the encoding that attributes name for a file and that is not known,
+// so that the content stays UTF-8; or "".
+func (t *Treatment) UnknownEncoding() string {
+	if t == nil {
+		return ""
+	}
+	return t.Conversion.UnknownEncoding
+}
 
 // MayBePointer reports whether a file may be a pointer that is to be replaced.
 func (t *Treatment) MayBePointer() bool { return t != nil && t.LFS }
