@@ -306,13 +306,13 @@ func (s *soundness) askMessages(t *testing.T, name, revision string) {
 		s.judge(t, "WebSocket", uri, answer{status: http.StatusOK, body: []byte(reply.raw), code: reply.Error.Code})
 	}
 	uri := "repo://" + name + "/refs/" + escaped
-	template := "repo://{repo}/archive/{ref}.tar.gz"
+	template := "repo://{+repo}/refs/tags/{tag}"
 	for method, params := range map[string]map[string]any{
 		"ping": {}, "resources/list": {}, "resources/templates/list": {}, "prompts/list": {},
 		"resources/subscribe": {"uri": uri}, "resources/unsubscribe": {"uri": uri},
 		"prompts/get": {"name": "explain_repository", "arguments": map[string]any{"repo": name, "ref": revision}},
 		"completion/complete": {"ref": map[string]any{"type": "ref/resource", "uri": template},
-			"argument": map[string]any{"name": "ref", "value": revision[:min(len(revision), 3)]},
+			"argument": map[string]any{"name": "tag", "value": revision[:min(len(revision), 3)]},
 			"context":  map[string]any{"arguments": map[string]any{"repo": name}}},
 	} {
 		s.judge(t, method, uri, s.do(t, s.call(sessionVersion, method, params)))
