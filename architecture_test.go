@@ -40,7 +40,7 @@ var arrows = map[string][]string{
 	"internal/forwarded":   {},
 	// Whose a token is: one of a file, or one of an authorization server.
 	"internal/access/tokens": {"internal/access", "internal/operatorfile"},
-	"internal/access/oauth":  {"internal/access", "internal/loopback", "internal/ticks"},
+	"internal/access/oauth":  {"internal/access", "internal/loopback", "internal/panics", "internal/ticks"},
 	// Imported by tests only, as gittest is.
 	"internal/access/oauth/issuertest": {},
 	"internal/credentials":             {},
@@ -207,7 +207,6 @@ var fences = map[string][]string{
 	"google.golang.org/protobuf":   {"internal/telemetry"},
 	"github.com/KimMachineGun":     {"internal/limits"},
 	"github.com/coreos/go-systemd": {"cmd/repomcp"},
-	"github.com/coreos/go-oidc":    {"internal/access/oauth"},
 	"github.com/go-jose":           {"internal/access/oauth", "internal/access/oauth/issuertest"},
 
 	// Tests may have a server of mcp-go to talk to.
