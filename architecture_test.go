@@ -22,9 +22,9 @@ var arrows = map[string][]string{
 	"cmd/repomcp": {"client", "internal/access", "internal/access/oauth", "internal/access/rules",
 		"internal/access/tokens", "internal/admin", "internal/archive", "internal/cache", "internal/cli",
 		"internal/doctor", "internal/fastopen", "internal/forwarded", "internal/history", "internal/httpx",
-		"internal/limits", "internal/links", "internal/mcp", "internal/metrics", "internal/refresh",
-		"internal/remote", "internal/repos", "internal/resources", "internal/search", "internal/statuspage",
-		"internal/stdio", "internal/telemetry", "internal/ticks", "internal/tools", "internal/tools/prompts",
+		"internal/limits", "internal/links", "internal/mcp", "internal/metrics", "internal/operatorfile",
+		"internal/refresh", "internal/remote", "internal/repos", "internal/resources", "internal/search",
+		"internal/statuspage", "internal/stdio", "internal/telemetry", "internal/ticks", "internal/tools", "internal/tools/prompts",
 		"internal/watch"},
 	// What its commands share, and those that ask a server instead of being one.
 	"internal/cli": {},
@@ -47,8 +47,10 @@ var arrows = map[string][]string{
 	// A file says who may read what; whoever answers asks a repos.View.
 	"internal/access/rules": {"internal/access", "internal/lru", "internal/operatorfile", "internal/wildmatch"},
 	"internal/operatorfile": {},
-	"internal/loopback":     {},
-	"internal/ticks":        {},
+	// Imported by tests only, as gittest is.
+	"internal/operatorfile/filetest": {"internal/operatorfile"},
+	"internal/loopback":              {},
+	"internal/ticks":                 {},
 	"internal/httpx": {"internal/access", "internal/binary", "internal/forwarded", "internal/httpx/conns",
 		"internal/limits", "internal/links", "internal/loopback", "internal/mcp", "internal/mcp/duplex",
 		"internal/panics", "internal/resources", "internal/statuspage", "internal/ticks"},

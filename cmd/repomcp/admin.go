@@ -71,7 +71,9 @@ func (a *administration) observer() (all httpx.Observers) {
 
 // serve answers the operator until stop is called, also while downloads finish after
 // the end of ctx. Then the server is not ready.
-func (a *administration) serve(ctx context.Context, hosts []string, sources metrics.Sources) (stop func()) {
+func (a *administration) serve(
+	ctx context.Context, hosts []string, sources metrics.Sources, faults func() map[string]error,
+) (stop func()) {
 	if a.metrics != nil {
 		a.metrics.Read(sources)
 	}
@@ -79,7 +81,7 @@ func (a *administration) serve(ctx context.Context, hosts []string, sources metr
 		return func() {}
 	}
 	server := admin.New(admin.Options{
-		Metrics: a.metrics.Handler(), Catalogue: sources.Catalogue,
+		Metrics: a.metrics.Handler(), Catalogue: sources.Catalogue, Faults: faults,
 		Hosts: append(hosts, a.reach.names...), Logger: a.logger,
 	})
 	context.AfterFunc(ctx, server.Drain)

@@ -121,11 +121,11 @@ func (s *service) newServer() *httpx.Server {
 // run serves until the command's context ends, and then lets downloads finish.
 func (s *service) run(c *cobra.Command, level *slog.LevelVar) error {
 	ctx := c.Context()
+	files := s.followed(c, level)
 	defer s.operator.serve(ctx, s.hosts, metrics.Sources{
 		Catalogue: s.catalogue, Scheduler: s.engine.Scheduler(), Subscriptions: s.subscriptions,
 		Cache: s.caching.cache, Limits: s.limits, Server: s.server, Refresher: s.refresher,
-	})()
-	files := s.followed(c, level)
+	}, func() map[string]error { return faults(files) })()
 	background := append(s.background(s.flags.mirrorFlags), s.caching.watch,
 		func(ctx context.Context) { follow(ctx, s.logger, files) })
 	if s.asking.issuer != nil {

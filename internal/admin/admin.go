@@ -11,6 +11,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"net/http/pprof"
@@ -36,6 +37,9 @@ const (
 type Options struct {
 	Metrics   http.Handler
 	Catalogue *repos.Catalogue
+	// Faults returns why files of the operator are refused as they are now, by what they are: what
+	// they said before is in force.
+	Faults func() map[string]error
 	// Hosts are names that the Host header may have, without ports.
 	Hosts  []string
 	Logger *slog.Logger
@@ -108,8 +112,8 @@ func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
 }
 
 // readyz says whether clients should be sent here, how many repositories are set
-// aside, if any, and with ?verbose how old each mirror is. One that cannot be read is
-// no reason to send clients elsewhere, who would miss the others.
+// aside, if any, and with ?verbose which files of the operator are refused and how old each mirror is.
+// A mirror that cannot be read is no reason to send clients elsewhere, who would miss the others.
 func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	status, text := http.StatusOK, "ok\n"
 	if err := s.options.Catalogue.Check(); err != nil {
@@ -122,9 +126,20 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 		text += fmt.Sprintf("%d repositories are set aside\n", n)
 	}
 	if r.URL.Query().Has("verbose") {
-		text += s.mirrors(time.Now())
+		text += s.faults() + s.mirrors(time.Now())
 	}
 	plain(w, status, text)
+}
+
+// faults lists the files that are refused, one to a line.
+func (s *Server) faults() string {
+	var b strings.Builder
+	all := s.options.Faults()
+	for _, what := range slices.Sorted(maps.Keys(all)) {
+		fmt.Fprintf(&b, "file %q is refused, and what it said before stays: %s\n", what,
+			strings.ReplaceAll(all[what].Error(), "\n", " "))
+	}
+	return b.String()
 }
 
 // mirrors sums up how old the mirrors are, and lists them, one to a line.

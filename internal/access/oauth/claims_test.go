@@ -145,7 +145,8 @@ func TestCriticalHeadersAreRefused(t *testing.T) {
 		{map[jose.HeaderKey]any{"crit": []string{"x"}, "x": 1}, "invalid"},
 		{map[jose.HeaderKey]any{"crit": "x"}, "invalid"},
 	} {
-		if _, err := issuer.Authenticate(t.Context(), source.TokenOf(t, string(text), c.header)); kind(t, err) != c.want {
+		_, err := issuer.Authenticate(t.Context(), source.TokenOf(t, string(text), c.header))
+		if kind(t, err) != c.want {
 			t.Errorf("%v: %v, want %q", c.header, err, c.want)
 		}
 	}
