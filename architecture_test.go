@@ -50,14 +50,15 @@ var arrows = map[string][]string{
 	// Imported by tests only, as gittest is.
 	"internal/operatorfile/filetest": {"internal/operatorfile"},
 	"internal/loopback":              {},
+	"internal/weborigin":             {},
 	"internal/ticks":                 {},
 	"internal/httpx": {"internal/access", "internal/binary", "internal/forwarded", "internal/httpx/conns",
 		"internal/limits", "internal/links", "internal/loopback", "internal/mcp", "internal/mcp/duplex",
-		"internal/panics", "internal/resources", "internal/statuspage", "internal/ticks"},
+		"internal/panics", "internal/resources", "internal/statuspage", "internal/ticks", "internal/weborigin"},
 	// What a browser is shown: httpx alone knows how it gets there.
 	"internal/statuspage": {"internal/access", "internal/repos"},
 	// What the operator asks: nothing that serves clients knows of it.
-	"internal/admin": {"internal/repos"},
+	"internal/admin": {"internal/repos", "internal/weborigin"},
 	"internal/doctor": {"internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/cache",
 		"internal/limits", "internal/links", "internal/loopback", "internal/panics", "internal/refresh",
 		"internal/repos"},
