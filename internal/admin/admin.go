@@ -2,8 +2,9 @@
 // clients: metrics, how the server is, and profiles of the process.
 //
 // Whoever reaches it learns the names of all repositories and can have the process
-// profiled. It asks nobody who they are, but for a Host that no web page can have
-// made: addresses, localhost and the names that it is given.
+// profiled, unless it wants a token. Web pages of others do not reach it: it refuses their
+// origins, and a Host that one of them can have made up, which is any but an address, localhost and the
+// names that it is given.
 package admin
 
 import (
@@ -15,7 +16,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/pprof"
-	"net/netip"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -31,9 +31,15 @@ const (
 	idleTimeout = 90 * time.Second
 	// maxHeaderBytes are enough for what Prometheus and browsers send.
 	maxHeaderBytes = 16 << 10
+
+	healthPath  = "/healthz"
+	readyPath   = "/readyz"
+	profilePath = "/debug/pprof/"
+	// verbose has readiness name repositories and files.
+	verbose = "verbose"
 )
 
-// Options of a [Server]. All but Hosts are required.
+// Options of a [Server]. All but Hosts and Token are required.
 type Options struct {
 	Metrics   http.Handler
 	Catalogue *repos.Catalogue
@@ -41,7 +47,10 @@ type Options struct {
 	// they said before is in force.
 	Faults func() map[string]error
 	// Hosts are names that the Host header may have, without ports.
-	Hosts  []string
+	Hosts []string
+	// Token is what a request has to bring for more than whether the server is well; "" lets in all
+	// who can connect.
+	Token  string
 	Logger *slog.Logger
 }
 
@@ -57,15 +66,15 @@ func New(options Options) *Server {
 	s := &Server{options: options}
 	routes := http.NewServeMux()
 	routes.Handle("GET /metrics", options.Metrics)
-	routes.HandleFunc("GET /healthz", s.healthz)
-	routes.HandleFunc("GET /readyz", s.readyz)
-	routes.HandleFunc("GET /debug/pprof/", pprof.Index)
-	routes.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
-	routes.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
-	routes.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
-	routes.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	routes.HandleFunc("GET "+healthPath, s.healthz)
+	routes.HandleFunc("GET "+readyPath, s.readyz)
+	routes.HandleFunc("GET "+profilePath, pprof.Index)
+	routes.HandleFunc("GET "+profilePath+"cmdline", pprof.Cmdline)
+	routes.HandleFunc("GET "+profilePath+"profile", pprof.Profile)
+	routes.HandleFunc("GET "+profilePath+"symbol", pprof.Symbol)
+	routes.HandleFunc("GET "+profilePath+"trace", pprof.Trace)
 	s.http = &http.Server{
-		Handler: s.checkHost(routes), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout,
+		Handler: s.admit(routes), ReadHeaderTimeout: readHeaderTimeout, IdleTimeout: idleTimeout,
 		MaxHeaderBytes: maxHeaderBytes, ErrorLog: slog.NewLogLogger(options.Logger.Handler(), slog.LevelDebug),
 	}
 	return s
@@ -81,26 +90,6 @@ func (s *Server) Serve(ctx context.Context, listener net.Listener) {
 
 // Drain has /readyz fail from now on.
 func (s *Server) Drain() { s.draining.Store(true) }
-
-// checkHost refuses names that a web page could have pointed here ("DNS
-// rebinding").
-func (s *Server) checkHost(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		host := r.Host
-		if name, _, err := net.SplitHostPort(host); err == nil {
-			host = name
-		}
-		host = strings.ToLower(strings.Trim(host, "[]"))
-		_, err := netip.ParseAddr(host)
-		known := slices.ContainsFunc(s.options.Hosts, func(name string) bool { return strings.EqualFold(name, host) })
-		if err != nil && host != "localhost" && !known {
-			plain(w, http.StatusForbidden, "This Host is not allowed. Use the address, or start the server with "+
-				"--allowed-host.\n")
-			return
-		}
-		next.ServeHTTP(w, r)
-	})
-}
 
 // healthz says whether the process can do its work.
 func (s *Server) healthz(w http.ResponseWriter, _ *http.Request) {
@@ -125,7 +114,7 @@ func (s *Server) readyz(w http.ResponseWriter, r *http.Request) {
 	if n := len(s.options.Catalogue.Quarantined()); n > 0 {
 		text += fmt.Sprintf("%d repositories are set aside\n", n)
 	}
-	if r.URL.Query().Has("verbose") {
+	if r.URL.Query().Has(verbose) {
 		text += s.faults() + s.mirrors(time.Now())
 	}
 	plain(w, status, text)

@@ -28,9 +28,13 @@ type Settings struct {
 	Unknown []string
 
 	Listen, AdminListen string
-	PublicURL           string
-	AllowedHosts        []string
-	TrustedProxies      []string
+	// AdminToken says that the admin listener wants a token that is no file's, and AdminTokenFile which
+	// file has it.
+	AdminToken     bool
+	AdminTokenFile string
+	PublicURL      string
+	AllowedHosts   []string
+	TrustedProxies []string
 	// Exposure is what the server warns of where it listens; "" for nothing.
 	Exposure    string
 	Connections int   // 0: half of the descriptors
