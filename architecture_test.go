@@ -56,7 +56,7 @@ var arrows = map[string][]string{
 		"internal/limits", "internal/links", "internal/loopback", "internal/mcp", "internal/mcp/duplex",
 		"internal/panics", "internal/resources", "internal/statuspage", "internal/ticks", "internal/weborigin"},
 	// What a browser is shown: httpx alone knows how it gets there.
-	"internal/statuspage": {"internal/access", "internal/repos"},
+	"internal/statuspage": {"internal/access", "internal/printable", "internal/repos"},
 	// What the operator asks: nothing that serves clients knows of it.
 	"internal/admin": {"internal/repos", "internal/weborigin"},
 	"internal/doctor": {"internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/cache",
@@ -77,7 +77,7 @@ var arrows = map[string][]string{
 	"internal/watch":   {"internal/access", "internal/panics", "internal/repos", "internal/resources"},
 	"internal/tools": {
 		"internal/archive", "internal/binary", "internal/cquote", "internal/diff", "internal/history", "internal/lfs",
-		"internal/limits", "internal/lru", "internal/mailmap", "internal/repos",
+		"internal/limits", "internal/lru", "internal/mailmap", "internal/printable", "internal/repos",
 		"internal/resources", "internal/search", "internal/search/pattern", "internal/tools/excerpt",
 		"internal/tools/glob", "internal/tools/spelling",
 	},
@@ -163,6 +163,7 @@ var arrows = map[string][]string{
 	"internal/cquote":             {},
 	"internal/message":            {},
 	"internal/panics":             {},
+	"internal/printable":          {},
 	"internal/gitconfig":          {},
 	"internal/fastopen":           {},
 	"internal/repos/newest":       {},
