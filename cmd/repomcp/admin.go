@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"net"
@@ -22,34 +21,48 @@ import (
 const minOperatorToken = 16
 
 // operatorFlags say what the admin listener wants of who asks.
-type operatorFlags struct{ token, tokenFile string }
+type operatorFlags struct {
+	token, tokenFile string
+	set              *pflag.FlagSet // tells an empty token, which is a mistake, from none
+}
+
+const (
+	flagOperatorToken     = "admin-token"
+	flagOperatorTokenFile = "admin-token-file"
+)
 
 func (f *operatorFlags) define(set *pflag.FlagSet) {
-	set.StringVar(&f.token, "admin-token", "",
+	f.set = set
+	set.StringVar(&f.token, flagOperatorToken, "",
 		"token that --admin-listen wants for all but /healthz and /readyz; better given as REPOMCP_ADMIN_TOKEN, or in "+
 			"a file (default: all who can connect are let in)")
-	set.StringVar(&f.tokenFile, "admin-token-file", "", "file with the token of --admin-token")
+	set.StringVar(&f.tokenFile, flagOperatorTokenFile, "", "file with the token of --admin-token")
+}
+
+// wanted reports whether a token is wanted.
+func (f operatorFlags) wanted() bool {
+	return f.set.Changed(flagOperatorToken) || f.set.Changed(flagOperatorTokenFile)
 }
 
 // read returns the token; "" where none is wanted.
 func (f operatorFlags) read() (string, error) {
-	flag, token := "--admin-token", f.token
-	if f.tokenFile != "" {
-		if token != "" {
-			return "", cli.Misused(errors.New("--admin-token and --admin-token-file both give the token: leave " +
-				"one of them out"))
-		}
-		flag = "--admin-token-file"
+	flag, token := flagOperatorToken, f.token
+	switch {
+	case !f.wanted():
+		return "", nil
+	case f.set.Changed(flagOperatorToken) && f.set.Changed(flagOperatorTokenFile):
+		return "", cli.Misused(fmt.Errorf("--%s and --%s both give the token: leave one of them out",
+			flagOperatorToken, flagOperatorTokenFile))
+	case f.set.Changed(flagOperatorTokenFile):
+		flag = flagOperatorTokenFile
 		text, err := os.ReadFile(f.tokenFile)
 		if err != nil {
-			return "", cli.Misused(fmt.Errorf("%s: %w", flag, err))
+			return "", cli.Misused(fmt.Errorf("--%s: %w", flag, err))
 		}
 		token = strings.TrimSpace(string(text))
-	} else if token == "" {
-		return "", nil
 	}
 	if len(token) < minOperatorToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", cli.Misused(fmt.Errorf("%s: a token has %d characters of ASCII or more, and no spaces, for example "+
+		return "", cli.Misused(fmt.Errorf("--%s: a token has %d characters of ASCII or more, and no spaces, for example "+
 			"from: openssl rand -hex 32", flag, minOperatorToken))
 	}
 	return token, nil

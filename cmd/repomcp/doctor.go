@@ -140,7 +140,7 @@ func (f serveFlags) examined(env cli.Environment) doctor.Settings {
 		Asking: f.asking(at), Exposure: warningOf(f, at, f.authentication.asks()), TrustedProxies: f.trustedProxies,
 		FetchHook: f.fetchHook, Budget: budget,
 		Root: f.root, HideRefs: f.hideRefs, Listen: f.listen, AdminListen: f.adminListen,
-		AdminToken: f.operator.token != "", AdminTokenFile: f.operator.tokenFile, PublicURL: f.publicURL,
+		AdminToken: f.operator.wanted(), AdminTokenFile: f.operator.tokenFile, PublicURL: f.publicURL,
 		AllowedHosts: f.allowedHosts, Connections: f.maxConnections, Watched: f.maxSubscriptions,
 		Memory: f.historyCache + f.searchCache, TLSCert: f.tlsCert, TLSKey: f.tlsKey, SessionKey: f.sessionKeyFile,
 		LinkKeys: f.links.keyFile, Revocations: f.links.revocations,

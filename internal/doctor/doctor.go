@@ -28,8 +28,7 @@ type Settings struct {
 	Unknown []string
 
 	Listen, AdminListen string
-	// AdminToken says that the admin listener wants a token that is no file's, and AdminTokenFile which
-	// file has it.
+	// AdminToken says that the admin listener wants a token, and AdminTokenFile which file has it, if any.
 	AdminToken     bool
 	AdminTokenFile string
 	PublicURL      string

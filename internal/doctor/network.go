@@ -24,7 +24,7 @@ func isLocal(address string) bool {
 
 func (e *examination) checkListening(ctx context.Context) {
 	adminDanger := "others than this machine reach metrics, profiles and all names of mirrors without a token"
-	if e.AdminToken || e.AdminTokenFile != "" {
+	if e.AdminToken {
 		adminDanger = ""
 	}
 	e.readers(e.AdminTokenFile)

@@ -59,7 +59,7 @@ type File[T any] struct {
 // version tells a file from what it was before, without reading it.
 type version struct {
 	info    fs.FileInfo // nil: of no file
-	changed time.Time   // by whatever changes it: other than the time in info, it cannot be set
+	changed time.Time   // when anything of it changed: unlike the time in info, it cannot be set
 }
 
 func (v version) is(other version) bool {
@@ -122,8 +122,8 @@ func (f *File[T]) Fault() error {
 	return f.fault
 }
 
-// Reread has the file read again by the next looks, even if nothing tells that it has changed, and
-// reported again if it is refused.
+// Reread has the next looks read the file, even if nothing tells that it has changed, and report it
+// again if it is refused.
 func (f *File[T]) Reread() {
 	if f == nil {
 		return
@@ -133,9 +133,9 @@ func (f *File[T]) Reread() {
 	f.judged, f.told = version{}, false
 }
 
-// Look looks whether the file has changed, and takes or refuses it when it has settled since an
-// earlier look. It reports whether it was taken. An error, of one that is refused, changes nothing of
-// what it says, and is returned once.
+// Look checks whether the file has changed, and takes or refuses it when it has settled since an
+// earlier look. It reports whether it was taken. An error says why the file is refused; it changes
+// nothing of what Value returns, and is returned once.
 func (f *File[T]) Look() (taken bool, err error) {
 	if f == nil || f.path == "" {
 		return false, nil

@@ -75,11 +75,7 @@ func TestClaimsAreThereOnce(t *testing.T) {
 	t.Parallel()
 	source := issuertest.Start(t)
 	issuer := open(t, source.URL, &clock{})
-	text, err := json.Marshal(source.Claims(audience, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
-	good := string(text)
+	good := orderedJSON(t, source.Claims(audience, nil), false)
 	for _, c := range []struct{ text, want string }{
 		{good, ""},
 		{strings.Replace(good, `{`, `{"sub":"admin",`, 1), "invalid"},
@@ -132,10 +128,7 @@ func TestCriticalHeadersAreRefused(t *testing.T) {
 	t.Parallel()
 	source := issuertest.Start(t)
 	issuer := open(t, source.URL, &clock{})
-	text, err := json.Marshal(source.Claims(audience, nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := orderedJSON(t, source.Claims(audience, nil), false)
 	for _, c := range []struct {
 		header map[jose.HeaderKey]any
 		want   string
@@ -145,7 +138,7 @@ func TestCriticalHeadersAreRefused(t *testing.T) {
 		{map[jose.HeaderKey]any{"crit": []string{"x"}, "x": 1}, "invalid"},
 		{map[jose.HeaderKey]any{"crit": "x"}, "invalid"},
 	} {
-		_, err := issuer.Authenticate(t.Context(), source.TokenOf(t, string(text), c.header))
+		_, err := issuer.Authenticate(t.Context(), source.TokenOf(t, text, c.header))
 		if kind(t, err) != c.want {
 			t.Errorf("%v: %v, want %q", c.header, err, c.want)
 		}

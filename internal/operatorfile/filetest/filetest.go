@@ -18,9 +18,10 @@ func Open[T any](t *testing.T, open func() (T, error)) (held T, err error) {
 	return held, err
 }
 
-// Followed is a file.
+// Followed is an [operatorfile.File].
 type Followed interface {
 	Look() (taken bool, err error)
+	Reread()
 }
 
 // Settle looks at a file as often as a server does until it is taken or refused, or is seen to be
@@ -63,10 +64,7 @@ func Write(t *testing.T, path, text string) {
 // WriteSlowly writes a text into a file in place, a byte at a time, with rests in which the file does
 // not quite settle, while a server looks at it and gets SIGHUP all the time. After each look it calls
 // check with what was written. Last, the whole file is taken.
-func WriteSlowly(t *testing.T, path, text string, file interface {
-	Followed
-	Reread()
-}, check func(written string)) {
+func WriteSlowly(t *testing.T, path, text string, file Followed, check func(written string)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
 		out, err := os.Create(path)
