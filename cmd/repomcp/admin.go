@@ -62,8 +62,8 @@ func (f operatorFlags) read() (string, error) {
 		token = strings.TrimSpace(string(text))
 	}
 	if len(token) < minOperatorToken || strings.ContainsFunc(token, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return "", cli.Misused(fmt.Errorf("--%s: a token has %d characters of ASCII or more, and no spaces, for example "+
-			"from: openssl rand -hex 32", flag, minOperatorToken))
+		return "", cli.Misused(fmt.Errorf("--%s: a token has %d characters of ASCII or more, and no spaces, for "+
+			"example from: openssl rand -hex 32", flag, minOperatorToken))
 	}
 	return token, nil
 }
