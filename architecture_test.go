@@ -22,9 +22,10 @@ var arrows = map[string][]string{
 	"cmd/repomcp": {"client", "internal/access", "internal/access/oauth", "internal/access/rules",
 		"internal/access/tokens", "internal/admin", "internal/archive", "internal/cache", "internal/cli",
 		"internal/doctor", "internal/forwarded", "internal/history", "internal/httpx",
-		"internal/limits", "internal/links", "internal/mcp", "internal/metrics", "internal/refresh",
-		"internal/remote", "internal/repos", "internal/resources", "internal/search", "internal/statuspage",
-		"internal/stdio", "internal/telemetry", "internal/ticks", "internal/tools", "internal/tools/prompts",
+		"internal/limits", "internal/links", "internal/mcp", "internal/metrics", "internal/operatorfile",
+		"internal/refresh", "internal/remote", "internal/repos", "internal/resources", "internal/search",
+		"internal/statuspage", "internal/stdio", "internal/telemetry",
+		"internal/ticks", "internal/tools", "internal/tools/prompts",
 		"internal/watch"},
 	// What its commands share, and those that ask a server instead of being one.
 	"internal/cli": {},
@@ -40,22 +41,25 @@ var arrows = map[string][]string{
 	"internal/forwarded":   {},
 	// Whose a token is: one of a file, or one of an authorization server.
 	"internal/access/tokens": {"internal/access", "internal/operatorfile"},
-	"internal/access/oauth":  {"internal/access", "internal/loopback", "internal/ticks"},
+	"internal/access/oauth":  {"internal/access", "internal/loopback", "internal/panics", "internal/ticks"},
 	// Imported by tests only, as gittest is.
 	"internal/access/oauth/issuertest": {},
 	"internal/credentials":             {},
 	// A file says who may read what; whoever answers asks a repos.View.
 	"internal/access/rules": {"internal/access", "internal/lru", "internal/operatorfile", "internal/wildmatch"},
 	"internal/operatorfile": {},
-	"internal/loopback":     {},
-	"internal/ticks":        {},
+	// Imported by tests only, as gittest is.
+	"internal/operatorfile/filetest": {"internal/operatorfile"},
+	"internal/loopback":              {},
+	"internal/weborigin":             {},
+	"internal/ticks":                 {},
 	"internal/httpx": {"internal/access", "internal/binary", "internal/forwarded", "internal/httpx/conns",
 		"internal/limits", "internal/links", "internal/loopback", "internal/mcp", "internal/mcp/duplex",
-		"internal/panics", "internal/resources", "internal/statuspage", "internal/ticks"},
+		"internal/panics", "internal/resources", "internal/statuspage", "internal/ticks", "internal/weborigin"},
 	// What a browser is shown: httpx alone knows how it gets there.
-	"internal/statuspage": {"internal/access", "internal/repos"},
+	"internal/statuspage": {"internal/access", "internal/printable", "internal/repos"},
 	// What the operator asks: nothing that serves clients knows of it.
-	"internal/admin": {"internal/repos"},
+	"internal/admin": {"internal/repos", "internal/weborigin"},
 	"internal/doctor": {"internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/cache",
 		"internal/limits", "internal/links", "internal/loopback", "internal/panics", "internal/refresh",
 		"internal/repos"},
@@ -74,7 +78,7 @@ var arrows = map[string][]string{
 	"internal/watch":   {"internal/access", "internal/panics", "internal/repos", "internal/resources"},
 	"internal/tools": {
 		"internal/archive", "internal/binary", "internal/cquote", "internal/diff", "internal/history", "internal/lfs",
-		"internal/limits", "internal/lru", "internal/mailmap", "internal/repos",
+		"internal/limits", "internal/lru", "internal/mailmap", "internal/printable", "internal/repos",
 		"internal/resources", "internal/search", "internal/search/pattern", "internal/tools/excerpt",
 		"internal/tools/glob", "internal/tools/spelling",
 	},
@@ -160,6 +164,7 @@ var arrows = map[string][]string{
 	"internal/cquote":             {},
 	"internal/message":            {},
 	"internal/panics":             {},
+	"internal/printable":          {},
 	"internal/gitconfig":          {},
 	"internal/repos/newest":       {},
 	"internal/repos/quarantine":   {"internal/panics"},
@@ -204,7 +209,6 @@ var fences = map[string][]string{
 	"go.opentelemetry.io":          {"internal/telemetry"},
 	"github.com/KimMachineGun":     {"internal/limits"},
 	"github.com/coreos/go-systemd": {"cmd/repomcp"},
-	"github.com/coreos/go-oidc":    {"internal/access/oauth"},
 	"github.com/go-jose":           {"internal/access/oauth", "internal/access/oauth/issuertest"},
 
 	// Tests may have a server of mcp-go to talk to.

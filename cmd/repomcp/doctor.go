@@ -90,6 +90,7 @@ func write(w io.Writer, report doctor.Report, asJSON bool) error {
 var refusals = []func(serveFlags) error{
 	func(f serveFlags) error { _, _, err := newLogger(io.Discard, f.mirrorFlags); return err },
 	func(f serveFlags) error { _, err := f.hosts(); return err },
+	func(f serveFlags) error { _, err := f.operator.read(); return err },
 	func(f serveFlags) error { return f.cache.check() },
 	func(f serveFlags) error { _, err := f.links.mode(); return err },
 	func(f serveFlags) error { return f.links.checkLifetime() },
@@ -138,7 +139,8 @@ func (f serveFlags) examined(env cli.Environment) doctor.Settings {
 	s := doctor.Settings{
 		Asking: f.asking(at), Exposure: warningOf(f, at, f.authentication.asks()), TrustedProxies: f.trustedProxies,
 		FetchHook: f.fetchHook, Budget: budget,
-		Root: f.root, HideRefs: f.hideRefs, Listen: f.listen, AdminListen: f.adminListen, PublicURL: f.publicURL,
+		Root: f.root, HideRefs: f.hideRefs, Listen: f.listen, AdminListen: f.adminListen,
+		AdminToken: f.operator.wanted(), AdminTokenFile: f.operator.tokenFile, PublicURL: f.publicURL,
 		AllowedHosts: f.allowedHosts, Connections: f.maxConnections, Watched: f.maxSubscriptions,
 		Memory: f.historyCache + f.searchCache, TLSCert: f.tlsCert, TLSKey: f.tlsKey, SessionKey: f.sessionKeyFile,
 		LinkKeys: f.links.keyFile, Revocations: f.links.revocations,

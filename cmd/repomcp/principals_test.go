@@ -302,7 +302,7 @@ func TestPrincipalsSeeTheirOwn(t *testing.T) {
 	if err := p.cmd.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	said.await(t, regexp.MustCompile(`read again" what="access rules"`))
+	said.await(t, regexp.MustCompile(`read again" file="access rules"`))
 	// It hears of that as if the repository had been deleted, and then no more.
 	redHears.await(t, regexp.MustCompile(`(?s)resources/updated.*resources/updated`))
 	told := strings.Count(redHears.String(), "updated")

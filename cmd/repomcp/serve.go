@@ -28,6 +28,7 @@ type serveFlags struct {
 	stdio          bool
 	listen         string
 	adminListen    string
+	operator       operatorFlags
 	tlsCert        string
 	tlsKey         string
 	publicURL      string
@@ -89,6 +90,7 @@ func defineServing(set *pflag.FlagSet, flags *serveFlags) {
 		"address to listen on; port 0 picks a free one, and unix:PATH is a Unix socket")
 	set.StringVar(&flags.adminListen, "admin-listen", "",
 		"address of metrics, readiness and profiles, for the operator alone, such as 127.0.0.1:9090 (default: none)")
+	flags.operator.define(set)
 	set.StringVar(&flags.tlsCert, "tls-cert", "",
 		"file with the certificate and its chain (PEM): HTTPS is served. SIGHUP has it read again")
 	set.StringVar(&flags.tlsKey, "tls-key", "", "file with the key of --tls-cert (PEM)")
@@ -128,7 +130,7 @@ func serve(c *cobra.Command, env cli.Environment, flags serveFlags) error {
 		return err
 	}
 	cli.WarnOfSettings(logger, c.Root(), os.Environ())
-	warnOfReaders(logger, flags.sessionKeyFile, flags.links.keyFile, flags.tlsKey)
+	warnOfReaders(logger, flags.sessionKeyFile, flags.links.keyFile, flags.tlsKey, flags.operator.tokenFile)
 	s := &service{flags: flags, logger: logger}
 	if err := s.open(c.Context(), env); err != nil {
 		return errors.Join(err, s.close())

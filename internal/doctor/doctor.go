@@ -28,9 +28,12 @@ type Settings struct {
 	Unknown []string
 
 	Listen, AdminListen string
-	PublicURL           string
-	AllowedHosts        []string
-	TrustedProxies      []string
+	// AdminToken says that the admin listener wants a token, and AdminTokenFile which file has it, if any.
+	AdminToken     bool
+	AdminTokenFile string
+	PublicURL      string
+	AllowedHosts   []string
+	TrustedProxies []string
 	// Exposure is what the server warns of where it listens; "" for nothing.
 	Exposure    string
 	Connections int   // 0: half of the descriptors

@@ -23,9 +23,13 @@ func isLocal(address string) bool {
 }
 
 func (e *examination) checkListening(ctx context.Context) {
+	adminDanger := "others than this machine reach metrics, profiles and all names of mirrors without a token"
+	if e.AdminToken {
+		adminDanger = ""
+	}
+	e.readers(e.AdminTokenFile)
 	for _, at := range []struct{ flag, address, danger string }{
-		{"--listen", e.Listen, e.Exposure},
-		{"--admin-listen", e.AdminListen, "others than this machine reach metrics, profiles and all names of mirrors"},
+		{"--listen", e.Listen, e.Exposure}, {"--admin-listen", e.AdminListen, adminDanger},
 	} {
 		if at.address == "" {
 			continue

@@ -27,6 +27,7 @@ import (
 	"github.com/repomcp/repomcp/internal/httpx"
 	"github.com/repomcp/repomcp/internal/links"
 	"github.com/repomcp/repomcp/internal/mcp"
+	"github.com/repomcp/repomcp/internal/operatorfile/filetest"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/search"
@@ -58,7 +59,7 @@ func newWalled(t *testing.T, text string, build func(root string)) *walled {
 	build(w.root)
 	w.write(text)
 	var err error
-	if w.rules, err = rules.Load(w.file); err != nil {
+	if w.rules, err = filetest.Open(t, func() (*rules.Rules, error) { return rules.Load(w.file) }); err != nil {
 		t.Fatal(err)
 	}
 	if w.catalogue, err = repos.Open(w.root, repos.Options{Visible: w.rules.Visible}); err != nil {
@@ -144,8 +145,8 @@ func (w *walled) write(text string) {
 func (w *walled) reload(text string) {
 	w.t.Helper()
 	w.write(text)
-	if err := w.rules.Reload(); err != nil {
-		w.t.Fatal(err)
+	if taken, err := filetest.Settle(w.t, w.rules); !taken || err != nil {
+		w.t.Fatal(taken, err)
 	}
 	w.subscriptions.Reconsider()
 }

@@ -28,6 +28,7 @@ import (
 	"github.com/repomcp/repomcp/internal/access/oauth/issuertest"
 	"github.com/repomcp/repomcp/internal/access/tokens"
 	"github.com/repomcp/repomcp/internal/httpx"
+	"github.com/repomcp/repomcp/internal/operatorfile/filetest"
 )
 
 const (
@@ -69,7 +70,9 @@ func newDoors(t *testing.T, options targetOptions) *doors {
 		d.static[name] = token
 	}
 	var err error
-	if d.store, err = tokens.Open(d.file, []string{scope}, time.Now); err != nil {
+	if d.store, err = filetest.Open(t, func() (*tokens.Store, error) {
+		return tokens.Open(d.file, []string{scope}, time.Now)
+	}); err != nil {
 		t.Fatal(err)
 	}
 	d.revoke(t, "carol")
@@ -91,7 +94,7 @@ func (d *doors) revoke(t *testing.T, name string) {
 	if err := tokens.Remove(d.file, name); err != nil {
 		t.Fatal(err)
 	}
-	if changed, err := d.store.ReloadIfChanged(); !changed || err != nil {
+	if changed, err := filetest.Settle(t, d.store); !changed || err != nil {
 		t.Fatal(changed, err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
 	"github.com/repomcp/repomcp/internal/links"
+	"github.com/repomcp/repomcp/internal/operatorfile/filetest"
 )
 
 func TestAlteredLinksAreRefused(t *testing.T) {
@@ -133,7 +134,7 @@ func TestDeniedRepositoriesHaveNoLinks(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "denied")
 	write(t, file, "deny team/*\n")
-	denied, err := links.LoadRevocations(file)
+	denied, err := filetest.Open(t, func() (*links.Revocations, error) { return links.LoadRevocations(file) })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/links"
 	"github.com/repomcp/repomcp/internal/loopback"
+	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
@@ -236,13 +237,21 @@ func noteOrigin(next echo.HandlerFunc) echo.HandlerFunc {
 // browser but itself: pages of any site that have one may follow it.
 func isLink(c echo.Context) bool { return strings.HasPrefix(c.Request().URL.Path, linkPath) }
 
-// linkCORS lets pages of all origins read what links lead to, without cookies.
-func linkCORS() echo.MiddlewareFunc {
+// isForAnyPage reports whether pages of all web sites may read what a request asks for: what links
+// lead to, and where tokens are from. That is public (RFC 9728), and clients in browsers have to find it
+// out before they can be allowed anything.
+func isForAnyPage(c echo.Context) bool {
+	path := c.Request().URL.Path
+	return isLink(c) || path == metadataPath || path == hostMetadataPath
+}
+
+// openCORS lets pages of all origins read what is for any page, without cookies.
+func openCORS() echo.MiddlewareFunc {
 	return middleware.CORSWithConfig(middleware.CORSConfig{
-		Skipper:       func(c echo.Context) bool { return !isLink(c) },
+		Skipper:       func(c echo.Context) bool { return !isForAnyPage(c) },
 		AllowOrigins:  []string{"*"},
 		AllowMethods:  []string{http.MethodGet, http.MethodHead},
-		AllowHeaders:  append([]string{"Authorization"}, conditionHeaders...),
+		AllowHeaders:  append([]string{"Authorization", mcp.HeaderVersion}, conditionHeaders...),
 		ExposeHeaders: exposedHeaders,
 	})
 }

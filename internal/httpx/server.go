@@ -148,7 +148,7 @@ func (s *Server) routes() *echo.Echo {
 	e.HTTPErrorHandler = s.plainError
 	e.Pre(
 		s.logRequest, s.recoverPanic, boundBody, checkCrowd, s.checkHost, s.checkOrigin, checkHeaders, noteOrigin,
-		linkCORS(),
+		openCORS(),
 	)
 	if len(s.options.AllowedOrigins) > 0 {
 		e.Pre(s.cors())
@@ -189,7 +189,7 @@ func (s *Server) cors() echo.MiddlewareFunc {
 		exposed = append([]string{"WWW-Authenticate"}, exposed...)
 	}
 	return middleware.CORSWithConfig(middleware.CORSConfig{
-		Skipper:      isLink,
+		Skipper:      isForAnyPage,
 		AllowOrigins: s.options.AllowedOrigins,
 		AllowMethods: []string{http.MethodGet, http.MethodHead, http.MethodPost, http.MethodDelete},
 		AllowHeaders: append([]string{

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/printable"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -35,7 +36,9 @@ const shortID = 10
 
 // newRow reads one repository.
 func newRow(repository *repos.Repository, base string, now time.Time) row {
-	r := row{Name: repository.Name(), Description: repository.Description()}
+	// A description of several lines is shown as one.
+	description := strings.Join(strings.Fields(repository.Description()), " ")
+	r := row{Name: repository.Name(), Description: printable.Text(description)}
 	r.addFetch(repository, now)
 	r.State = r.addHead(repository)
 	if r.Commit != "" {
@@ -65,7 +68,7 @@ func (r *row) addHead(repository *repos.Repository) (state string) {
 	if r.Branch, err = snapshot.DefaultBranch(); err != nil {
 		return stateOf(err)
 	}
-	r.Branch = strings.ToValidUTF8(r.Branch, "\uFFFD")
+	r.Branch = printable.Text(r.Branch)
 	head, err := snapshot.Head()
 	if err != nil {
 		return stateOf(err)

@@ -144,15 +144,17 @@ func TestHostileNamesAreText(t *testing.T) {
 		`<script>alert(1)</script>`, `"><img/src=x/onerror=alert(1)>`, `'onmouseover='alert(1)`,
 		`</title><script>1</script>`,
 		`</style><style>*{display:none}`, `{{.Style}}`, `javascript:alert(1)`, `&lt;b&gt;`, "\u202eevil", `]]><!--`,
+		"\x1b[31mred", "no\u200bthing", "two\nlines",
 	}
 	for i, name := range hostile {
 		repo := gittest.At(t, filepath.Join(root, fmt.Sprintf("r%02d.git", i)))
 		repo.Commit("main", gittest.Regular("f", "1\n"))
 		write(t, filepath.Join(repo.Dir, "description"), name)
-		branch := "refs/heads/" + strings.NewReplacer(":", "_", "*", "_", "[", "_", "{", "(").Replace(name)
+		branch := "refs/heads/" + strings.NewReplacer(":", "_", "*", "_", "[", "_", "{", "(", "\x1b", "_", "\n", "_").Replace(name)
 		repo.SetRef(branch, repo.Git("rev-parse", "main"))
 		write(t, filepath.Join(repo.Dir, "HEAD"), "ref: "+branch+"\n")
 	}
+	const unseen = "\u202e\x1b\u200b"
 	// What a name may have.
 	odd := "group/ünï+x~1@y=z,!"
 	gittest.At(t, filepath.Join(root, odd+".git")).Commit("main", gittest.Regular("f", "1\n"))
@@ -180,6 +182,9 @@ func TestHostileNamesAreText(t *testing.T) {
 		if got := attribute(all(page, "input")[0], "value"); got != query {
 			t.Errorf("%q is searched for, and is shown as %q", query, got)
 		}
+		if visitor := text(all(page, "strong")[0]); strings.ContainsAny(visitor, unseen) {
+			t.Errorf("the visitor is shown as %q", visitor)
+		}
 		if query != "" {
 			continue
 		}
@@ -188,8 +193,14 @@ func TestHostileNamesAreText(t *testing.T) {
 			t.Fatalf("%d rows", len(shown))
 		}
 		for i, name := range hostile {
+			name = strings.NewReplacer("\u202e", "\uFFFD", "\x1b", "\uFFFD", "\u200b", "\uFFFD", "\n", " ").Replace(name)
 			if !strings.Contains(shown[i+1], name) {
-				t.Errorf("row %d has not %q: %s", i, name, shown[i+1])
+				t.Errorf("row %d has not %q: %q", i, name, shown[i+1])
+			}
+		}
+		for _, row := range shown {
+			if strings.ContainsAny(row, unseen) {
+				t.Errorf("%q changes how what is around it is seen", row)
 			}
 		}
 		if got, want := attribute(all(page, "a")[0], "href"), base+

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
+
+	"github.com/repomcp/repomcp/internal/printable"
 )
 
 // FuzzQuote: a name that is shown has nothing that is not seen, and is the same name
@@ -13,7 +15,7 @@ func FuzzQuote(f *testing.F) {
 	f.Add("evil\u202egpj.exe\n\x1b[31m\xff\"")
 	f.Fuzz(func(t *testing.T, name string) {
 		shown := quote(name)
-		if !utf8.ValidString(shown) || strings.ContainsFunc(shown, unseen) {
+		if !utf8.ValidString(shown) || strings.ContainsFunc(shown, printable.IsUnseen) {
 			t.Fatalf("%q is shown as %q", name, shown)
 		}
 		if back, ok := unquote(shown); name != "" && len(name) < maxNameBytes/4 && (!ok || back != name) {

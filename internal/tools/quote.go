@@ -3,10 +3,10 @@ package tools
 import (
 	"fmt"
 	"strings"
-	"unicode"
 	"unicode/utf8"
 
 	"github.com/repomcp/repomcp/internal/cquote"
+	"github.com/repomcp/repomcp/internal/printable"
 	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )
 
@@ -48,7 +48,7 @@ func escape(name string) (quoted, left string) {
 	b.WriteByte('"')
 	for len(name) > 0 && b.Len() < maxNameBytes {
 		r, size := utf8.DecodeRuneInString(name)
-		if r == '"' || r == '\\' || r == utf8.RuneError && size == 1 || unseen(r) {
+		if r == '"' || r == '\\' || r == utf8.RuneError && size == 1 || printable.IsUnseen(r) {
 			for i := range size {
 				b.Write(cquote.AppendByte(nil, name[i]))
 			}
@@ -65,20 +65,7 @@ func isPlain(name string) bool {
 	if name == "" || name[0] == ' ' || name[len(name)-1] == ' ' || !utf8.ValidString(name) {
 		return false
 	}
-	return !strings.ContainsFunc(name, func(r rune) bool { return r == '"' || r == '\\' || unseen(r) })
-}
-
-// ignorable are characters that are not seen although they are no control or
-// format characters: fillers, variation selectors and the like.
-var ignorable = []*unicode.RangeTable{unicode.Other_Default_Ignorable_Code_Point, unicode.Variation_Selector}
-
-const brailleBlank = '\u2800'
-
-// unseen reports whether a character of a name must be escaped: control, format
-// (bidirectional and zero-width ones among them), private and unassigned ones,
-// blanks but the common one, and what is drawn as nothing.
-func unseen(r rune) bool {
-	return !unicode.IsPrint(r) || unicode.IsOneOf(ignorable, r) || r == brailleBlank
+	return !strings.ContainsFunc(name, func(r rune) bool { return r == '"' || r == '\\' || printable.IsUnseen(r) })
 }
 
 // unquote undoes [quote]. What does not begin with a double quote is a name as
@@ -103,12 +90,7 @@ func clean(text string) string {
 	if len(text) > maxLineBytes {
 		text = text[:excerpt.WholeRunes([]byte(text[:maxLineBytes]))] + "…"
 	}
-	return strings.Map(func(r rune) rune {
-		if unseen(r) && r != '\t' {
-			return utf8.RuneError
-		}
-		return r
-	}, strings.ToValidUTF8(text, string(utf8.RuneError)))
+	return printable.Text(text)
 }
 
 // clip shortens an argument that is repeated in an error.

@@ -80,8 +80,9 @@ type Conn struct {
 	gone    bool
 	place   *list.Element // among those that wait, or nil
 
-	mu   sync.Mutex // of pace
-	pace pace
+	mu       sync.Mutex // of what follows
+	pace     pace
+	deadline time.Time // of writes, as it was set; zero: none
 }
 
 // Crowded reports whether the connection is beyond the bound: it is only told so.
