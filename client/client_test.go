@@ -179,7 +179,16 @@ func TestOnlyWholeDownloadsEnd(t *testing.T) {
 			_, _ = io.WriteString(w, content)
 		}, true, nil},
 		"digest behind": {func(w http.ResponseWriter) { trailer(w, content) }, true, nil},
-		"no digest":     {func(w http.ResponseWriter) { _, _ = io.WriteString(w, content) }, true, nil},
+		"no digest": {func(w http.ResponseWriter) { _, _ = io.WriteString(w, content) }, false,
+			client.ErrNotVerified},
+		"announced digest that does not come": {func(w http.ResponseWriter) {
+			w.Header().Set("Trailer", "Repr-Digest")
+			_, _ = io.WriteString(w, content)
+		}, false, client.ErrNotVerified},
+		"length": {func(w http.ResponseWriter) {
+			w.Header().Set("Content-Length", fmt.Sprint(len(content)))
+			_, _ = io.WriteString(w, content)
+		}, true, nil},
 		"altered before": {func(w http.ResponseWriter) {
 			w.Header().Set("Repr-Digest", digest)
 			_, _ = io.WriteString(w, "C"+content[1:])
@@ -303,9 +312,9 @@ func TestNothingLargerIsTaken(t *testing.T) {
 	}{
 		"announced": {limit + 1, false, client.ErrTooLarge}, "not announced": {limit + 1, true, client.ErrTooLarge},
 		"far too large": {limit * 1000, true, client.ErrTooLarge},
-		"just right":    {limit, false, nil}, "just right in chunks": {limit, true, nil},
+		"just right":    {limit, false, nil}, "just right in chunks": {limit, true, client.ErrNotVerified},
 	} {
-		told := make(chan string, 1)
+		told := make(chan string, 9)
 		server := newOrigin(t, httptest.NewServer, func(w http.ResponseWriter, r *http.Request) {
 			body, _ := io.ReadAll(r.Body)
 			told <- string(body)

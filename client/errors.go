@@ -32,6 +32,11 @@ var (
 	// ErrLength is returned for more or fewer bytes than announced. It is an
 	// ErrDamaged.
 	ErrLength = fmt.Errorf("%w: the server announced another length: download again", ErrDamaged)
+	// ErrNotVerified is returned at the end of a download, when all that came was handed
+	// out and nothing tells whether it is all: neither its length nor its digest came, or
+	// could be asked for, and its form does not say where it ends. Some proxies make such
+	// an end of a connection that broke.
+	ErrNotVerified = errors.New("the download is not verified: nothing tells whether it is whole")
 	// ErrNotResumed is returned for a download that broke after its first byte and
 	// whose rest cannot be had: of bytes without a strong ETag, or that are other
 	// ones by now.

@@ -147,7 +147,9 @@ func patient(reply *http.Response) io.Reader {
 func (h overHTTP) parts(ctx context.Context, reply *http.Response, id int64, uri string) (*http.Response, error) {
 	body, first, err := firstPart(reply, id, uri)
 	if err == nil {
-		return h.c.replyOf(uri, first, body), nil
+		whole := h.c.replyOf(uri, first, body)
+		body.trailer = whole.Trailer
+		return whole, nil
 	}
 	_ = reply.Body.Close()
 	if refused, ok := errors.AsType[*Error](err); ok {
@@ -200,9 +202,10 @@ func firstPart(reply *http.Response, id int64, uri string) (_ *partBody, first c
 // partBody is the stream of a reply of parts. It ends when the reply has: a stream
 // whose reply is cut off behind it may be one that the server gave up.
 type partBody struct {
-	stream *binary.ReplyStream
-	parts  *binary.ReplyReader
-	closer io.Closer
+	stream  *binary.ReplyStream
+	parts   *binary.ReplyReader
+	closer  io.Closer
+	trailer http.Header // that gets the SHA-256
 }
 
 func (b *partBody) Read(p []byte) (int, error) {
@@ -210,6 +213,9 @@ func (b *partBody) Read(p []byte) (int, error) {
 	if errors.Is(err, io.EOF) {
 		if _, behind := b.parts.Next(); behind != nil {
 			err = behind // io.EOF where the reply is whole
+		}
+		if sum := b.stream.Checksum; sum != nil {
+			b.trailer.Set("Repr-Digest", reprDigest(*sum))
 		}
 	}
 	return n, damaged(err)

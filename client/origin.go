@@ -19,7 +19,7 @@ const maxRedirects = 10
 // way to the bytes: none is to send the message itself to the other place.
 var redirects = []int{http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect}
 
-// send follows redirects by GET, and sends credentials to the server's own origin
+// send follows redirects by GET, or by HEAD what was one, and sends credentials to the server's own origin
 // only. Requests for bytes ask for a part; a message has none.
 func (c *Client) send(request *http.Request, p part) (*http.Response, error) {
 	caller := request.Context()
@@ -63,8 +63,12 @@ func (c *Client) follow(request *http.Request, p part) (*http.Response, error) {
 		if err := c.trusts(next); err != nil {
 			return nil, err
 		}
+		method := request.Method
 		if request, err = c.getting(request.Context(), next); err != nil {
 			return nil, err
+		}
+		if method == http.MethodHead {
+			request.Method = method
 		}
 	}
 	return nil, errors.New("the server redirects without end")
