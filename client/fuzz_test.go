@@ -27,8 +27,8 @@ func FuzzEvents(f *testing.F) {
 				}
 			}
 		}
-		whole, slow := read(newEvents(bytes.NewReader(stream))), read(
-			newEvents(iotest.OneByteReader(bytes.NewReader(stream))))
+		whole, slow := read(newEvents(bytes.NewReader(stream), func() {})), read(
+			newEvents(iotest.OneByteReader(bytes.NewReader(stream)), func() {}))
 		if len(whole) != len(slow) || len(whole) > bytes.Count(stream, []byte("data:")) {
 			t.Fatalf("%q, and byte by byte %q", whole, slow)
 		}

@@ -71,7 +71,7 @@ func (c *Client) follow(request *http.Request, p part) (*http.Response, error) {
 			request.Method = method
 		}
 	}
-	return nil, errors.New("the server redirects without end")
+	return nil, fmt.Errorf("%w: it redirects without end", ErrDamaged)
 }
 
 // The digest of a download is worth more than its length, where a server has not
@@ -136,8 +136,7 @@ func (c *Client) trusts(to *url.URL) error {
 	if !sameOrigin(to, c.server) && !slices.ContainsFunc(c.origins, func(o *url.URL) bool {
 		return sameOrigin(to, o)
 	}) {
-		return fmt.Errorf("%w, %s://%s: add it to Options.Origins if it is to be trusted", ErrOrigin, to.Scheme,
-			to.Host)
+		return &OriginError{Origin: to.Scheme + "://" + to.Host}
 	}
 	return nil
 }
@@ -161,10 +160,26 @@ type lively struct {
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	idle   time.Duration
+	since  time.Time // when something useful came; zero where all that comes is
+}
+
+// insist has the body of a reply fail when nothing useful comes for a while. The function
+// that it returns notes what is.
+func insist(reply *http.Response) (useful func()) {
+	body, ok := reply.Body.(*lively)
+	if !ok {
+		return func() {}
+	}
+	body.since = time.Now()
+	return func() { body.since = time.Now() }
 }
 
 func (l *lively) Read(p []byte) (int, error) {
-	timer := time.AfterFunc(l.idle, func() { l.cancel(errIdle) })
+	wait := l.idle
+	if !l.since.IsZero() {
+		wait -= time.Since(l.since)
+	}
+	timer := time.AfterFunc(wait, func() { l.cancel(errIdle) })
 	n, err := l.ReadCloser.Read(p)
 	timer.Stop()
 	if err != nil && errors.Is(context.Cause(l.ctx), errIdle) {

@@ -85,7 +85,10 @@ func (c *Client) List(ctx context.Context, uri string) iter.Seq2[Entry, error] {
 					return
 				}
 			}
-			uri = content.next()
+			if uri = content.next(); uri != "" && len(entries) == 0 {
+				yield(Entry{}, fmt.Errorf("%s: %w: a page without entries is not the last", content.URI, ErrDamaged))
+				return
+			}
 		}
 	}
 }
@@ -103,7 +106,7 @@ func entriesOf(content *Content) ([]Entry, error) {
 	for i, raw := range *list {
 		entries[i].Size = -1
 		if err := json.Unmarshal(raw, &entries[i]); err != nil {
-			return nil, fmt.Errorf("%s: %w", content.URI, err)
+			return nil, fmt.Errorf("%s: %w: an entry is not understood: %w", content.URI, ErrDamaged, err)
 		}
 	}
 	return entries, nil
