@@ -27,9 +27,9 @@ var arrows = map[string][]string{
 		"internal/stdio", "internal/telemetry", "internal/ticks", "internal/tools", "internal/tools/prompts",
 		"internal/watch"},
 	// What its commands share, and those that ask a server instead of being one.
-	"internal/cli": {},
-	"internal/remote": {"client", "client/checkout", "client/unpack", "internal/cli", "internal/credentials",
-		"internal/fastopen", "internal/loopback"},
+	"internal/cli": {"internal/cquote"},
+	"internal/remote": {"client", "client/checkout", "client/unpack", "internal/cli", "internal/cquote",
+		"internal/credentials", "internal/fastopen", "internal/loopback"},
 	"client":          {"internal/binary"},
 	"client/checkout": {"client", "client/unpack"},
 	"client/unpack":   {},

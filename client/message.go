@@ -16,7 +16,7 @@ const (
 	typeJSON   = "application/json"
 	typeEvents = "text/event-stream"
 
-	// maxRefusal bounds an error in text: a storage's may be a page.
+	// maxRefusal bounds the words of an error: a storage's may be a page.
 	maxRefusal = 4 << 10
 )
 
@@ -119,8 +119,17 @@ func (m *message) outcome(reply *http.Response, operation string, result any) er
 	_ = json.Unmarshal(m.Error.Data, &data) // of other servers it may be anything
 	return &Error{
 		Operation: operation, Status: reply.StatusCode, Code: m.Error.Code, Reason: data.Reason,
-		Message: m.Error.Message, after: retryAfter(reply),
+		Message: clipped(m.Error.Message), after: retryAfter(reply),
 	}
+}
+
+// clipped is a message for people as far as they read, with its length where that is not
+// all.
+func clipped(message string) string {
+	if len(message) <= maxRefusal {
+		return message
+	}
+	return strings.ToValidUTF8(message[:maxRefusal], "") + fmt.Sprintf("… (%d bytes)", len(message))
 }
 
 // readResult reads the answer to a message to its end: one JSON text, or events of

@@ -177,7 +177,7 @@ func (f *getFlags) unpack(ctx context.Context, s source) error {
 	report, err := unpack.New(root, unpack.Options{AllowExternalSymlinks: f.links}).Tar(ctx, in)
 	end()
 	for _, path := range report.Warnings {
-		_, _ = fmt.Fprintf(f.env.Stderr, "repomcp: an editor or a shell may run %s by itself\n", path)
+		_ = cli.Say(f.env.Stderr, "repomcp: an editor or a shell may run %s by itself\n", path) // a terminal that is gone
 	}
 	if err = errors.Join(err, root.Close()); err == nil {
 		f.tell(checkout.Event{Event: checkout.EventDone, Path: f.output, Commit: d.Commit, Bytes: report.Bytes})

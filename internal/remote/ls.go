@@ -62,14 +62,12 @@ func (r *target) printEntry(e client.Entry, long bool) error {
 		return nil
 	}
 	if !long {
-		_, err := fmt.Fprintln(r.env.Stdout, e.Name)
-		return err
+		return cli.Say(r.env.Stdout, "%s\n", e.Name)
 	}
 	size := "-"
 	if e.Size >= 0 {
 		size = fmt.Sprint(e.Size)
 	}
-	_, err := fmt.Fprintf(r.env.Stdout, "%-10s %10s %s\t%s\n",
+	return cli.Say(r.env.Stdout, "%-10s %10s %s\t%s\n",
 		cmp.Or(e.Type, "repository"), size, cmp.Or(e.ID, e.Commit, "-"), e.Name)
-	return err
 }

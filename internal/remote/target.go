@@ -20,6 +20,7 @@ import (
 	"github.com/repomcp/repomcp/client/checkout"
 	"github.com/repomcp/repomcp/client/unpack"
 	"github.com/repomcp/repomcp/internal/cli"
+	"github.com/repomcp/repomcp/internal/cquote"
 	"github.com/repomcp/repomcp/internal/fastopen"
 )
 
@@ -192,8 +193,11 @@ func (r *target) open(ctx context.Context, s source, have client.Part) (*client.
 
 // tell prints an event for a program that embeds this one.
 func (r *target) tell(e any) {
-	if r.json {
-		_ = json.NewEncoder(r.env.Stdout).Encode(e) // a reader that is gone learns nothing
+	if !r.json {
+		return
+	}
+	if text, err := json.Marshal(e); err == nil { // it is of strings and numbers
+		_, _ = r.env.Stdout.Write(append(cquote.JSON(text), '\n')) // a reader that is gone learns nothing
 	}
 }
 
