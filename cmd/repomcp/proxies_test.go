@@ -308,6 +308,25 @@ func TestProxiesThatHideABreak(t *testing.T) {
 	}
 }
 
+// TestDocumentationOfChecks runs what docs/archive-format.md says to curl users.
+func TestDocumentationOfChecks(t *testing.T) {
+	server := serveSamples(t).url
+	for _, block := range codeBlocks(t, "../../docs/archive-format.md", "sh") {
+		if !strings.Contains(block, "sha256sum -c") {
+			continue
+		}
+		folder, said := runIn(t, strings.ReplaceAll(block, "http://127.0.0.1:8080", server))
+		if !strings.Contains(said, "hello-v1.0.0.tar.gz: OK") || !strings.Contains(said, "Content-Length: ") {
+			t.Errorf("it says %s", said)
+		}
+		if _, err := os.Stat(filepath.Join(folder, "v1.tar.zst")); err != nil {
+			t.Error(err)
+		}
+		return
+	}
+	t.Error("there is no such block")
+}
+
 func (f *front) pullsWhole(p pull) {
 	f.t.Helper()
 	output := filepath.Join(f.t.TempDir(), "out")
