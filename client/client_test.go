@@ -443,12 +443,12 @@ func TestALinkThatFailsIsAskedForAnew(t *testing.T) {
 	asked := 0
 	server := newOrigin(t, httptest.NewServer, nil)
 	server.handler = func(w http.ResponseWriter, r *http.Request) {
-		switch {
-		case r.URL.Path == "/mcp":
+		switch r.URL.Path {
+		case "/mcp":
 			asked++
 			w.Header().Set("Content-Type", "application/json")
 			_, _ = fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%d,"result":{"downloadUrl":"/dl/%d"}}`, asked, asked)
-		case r.URL.Path == "/dl/3":
+		case "/dl/3":
 			w.Header().Set("Content-Length", "7")
 			bytesOf("content")(w, r)
 		default:

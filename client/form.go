@@ -189,7 +189,7 @@ func isWholeXZ(tail []byte, total int64) bool {
 	}
 	index, end := tail[:len(tail)-footer], tail[len(tail)-footer:]
 	length := 4 * (int64(binary.LittleEndian.Uint32(end[4:])) + 1)
-	if length > int64(len(index)) {
+	if length <= crc32.Size || length > int64(len(index)) {
 		return false
 	}
 	index = index[int64(len(index))-length:]

@@ -273,7 +273,8 @@ func TestSilentConnectionsEnd(t *testing.T) {
 				p.refer(r, ref)
 			} else if string(r.ID) == "1" {
 				p.refer(r, ref)
-				_ = p.send(true, binary.Chunk{Stream: ref.Stream, Data: content}.Append(nil)[:binary.ChunkHeaderBytes+2]) // clients may be gone
+				chunk := binary.Chunk{Stream: ref.Stream, Data: content}.Append(nil)
+				_ = p.send(true, chunk[:binary.ChunkHeaderBytes+2]) // clients may be gone
 			}
 		},
 	} {

@@ -19,8 +19,8 @@ const maxRedirects = 10
 // way to the bytes: none is to send the message itself to the other place.
 var redirects = []int{http.StatusFound, http.StatusSeeOther, http.StatusTemporaryRedirect, http.StatusPermanentRedirect}
 
-// send follows redirects by GET, or by HEAD what was one, and sends credentials to the server's own origin
-// only. Requests for bytes ask for a part; a message has none.
+// send follows redirects by GET, and those of a HEAD by HEAD, and sends credentials to
+// the server's own origin only. Requests for bytes ask for a part; a message has none.
 func (c *Client) send(request *http.Request, p part) (*http.Response, error) {
 	caller := request.Context()
 	ctx, cancel := context.WithCancelCause(caller)

@@ -365,14 +365,14 @@ func (c *Client) glance(ctx context.Context, uri string, address *url.URL, befor
 	if before.ETag != "" {
 		header.Set("If-None-Match", before.ETag)
 	}
-	reply, err := c.head(ctx, address, operation, header)
+	reply, err := c.head(ctx, address, operation, header) //nolint:bodyclose // head has closed it
 	if err != nil {
 		return now, err
 	}
-	switch {
-	case reply.StatusCode == http.StatusNotModified:
+	switch reply.StatusCode {
+	case http.StatusNotModified:
 		now.ETag, now.Commit = before.ETag, before.Commit
-	case reply.StatusCode == http.StatusOK:
+	case http.StatusOK:
 		now.ETag, now.Commit = reply.Header.Get("ETag"), commitOf(immutable(reply.Header))
 	}
 	return now, nil

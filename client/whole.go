@@ -46,7 +46,7 @@ func (b *body) confirm(sum string) error {
 		if strong(at.tag) != "" {
 			header.Set("If-Match", at.tag)
 		}
-		reply, err := b.c.head(b.ctx, at.address, b.operation(), header)
+		reply, err := b.c.head(b.ctx, at.address, b.operation(), header) //nolint:bodyclose // head has closed it
 		if err = b.compare(reply, err, sum); !errors.Is(err, errUnknown) {
 			return err
 		}
@@ -66,7 +66,9 @@ func (b *body) confirm(sum string) error {
 // compare holds the bytes against what a server says of them, if it does.
 func (b *body) compare(reply *http.Response, err error, sum string) error {
 	switch {
-	case temporary(err) || b.ctx.Err() != nil:
+	case b.ctx.Err() != nil:
+		return b.ctx.Err()
+	case temporary(err):
 		return err
 	case err != nil, reply.StatusCode != http.StatusOK:
 		return errUnknown

@@ -42,13 +42,13 @@ type counter struct {
 	io.Reader
 	bytes  atomic.Int64
 	used   atomic.Int64          // of them, when something was made of them last
-	packed atomic.Bool           // something has to be
+	plain  atomic.Bool           // nothing is made of them: they are the tar
 	failed atomic.Pointer[error] // that it was ended by, if it did not just end
 }
 
 func (c *counter) Read(p []byte) (int, error) {
 	n, err := c.Reader.Read(p)
-	if c.bytes.Add(int64(n))-c.used.Load() > mostBarren && c.packed.Load() {
+	if c.bytes.Add(int64(n))-c.used.Load() > mostBarren && !c.plain.Load() {
 		err = &LimitError{Limit: "bytes that make nothing", Most: mostBarren}
 	}
 	if err != nil && !errors.Is(err, io.EOF) {
@@ -80,8 +80,8 @@ func openStream(ctx context.Context, r io.Reader, l Limits) (*stream, error) {
 		s.plain.source, s.close = decoder, decoder.Close
 	default:
 		s.plain.packed = nil
+		packed.plain.Store(true)
 	}
-	packed.packed.Store(s.plain.packed != nil)
 	s.tar = bufio.NewReaderSize(s.plain, streamBuffer)
 	return s, nil
 }

@@ -15,7 +15,9 @@ import (
 )
 
 // breaking serves a download that is cut, or altered, the first times.
-func breaking(t *testing.T, content string, times int, reply func(w http.ResponseWriter, n int)) (url string, asked *int) {
+func breaking(t *testing.T, content string, times int, reply func(w http.ResponseWriter, n int)) (
+	url string, asked *int,
+) {
 	t.Helper()
 	asked = new(int)
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

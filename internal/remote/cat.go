@@ -27,7 +27,7 @@ plain download, or a link, stands for both. A download that breaks goes on where
 		Example: `  repomcp cat http://127.0.0.1:8080 hello@main/README.md
   repomcp cat http://127.0.0.1:8080/raw/hello/main/README.md
   repomcp cat 'stdio:repomcp stdio --root /srv/git' repo://hello/contents/README.md`,
-		Args: cli.CountArguments(1, 2, "name the server and a file, such as http://127.0.0.1:8080 hello@main/README.md"),
+		Args: cli.CountArguments(1, 2, "name the server and a file, such as https://git.example.com hello/README.md"),
 		RunE: func(c *cobra.Command, args []string) error {
 			defer r.close()
 			s, err := r.source(args)

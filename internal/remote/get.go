@@ -52,7 +52,7 @@ that failed stays beside the file, as FILE.part, and the next one goes on there.
   repomcp get http://127.0.0.1:8080 hello@main/README.md
   repomcp get http://127.0.0.1:8080/mcp 'repo://hello/archive/main.tar.gz?path=src' -o src.tar.gz
   repomcp get http://127.0.0.1:8080/archive/hello/main.tar.zst --extract -o hello`,
-		Args: cli.CountArguments(1, 2, "name the server and what to download, such as http://127.0.0.1:8080 hello@main"),
+		Args: cli.CountArguments(1, 2, "name the server and what to download, such as https://git.example.com hello@main"),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
 	}
 	set := command.Flags()
@@ -223,7 +223,7 @@ func (f *getFlags) unpack(ctx context.Context, s *source) error {
 	report, err := unpack.New(root, unpack.Options{AllowExternalSymlinks: f.links}).Tar(ctx, in)
 	end()
 	for _, path := range report.Warnings {
-		_ = cli.Say(f.env.Stderr, "repomcp: an editor or a shell may run %s by itself\n", path) // a terminal that is gone
+		_ = cli.Say(f.env.Stderr, "repomcp: an editor or a shell may run %s by itself\n", path) // likewise
 	}
 	if err = errors.Join(err, root.Close()); err == nil {
 		f.tell(checkout.Event{Event: checkout.EventDone, Path: f.output, Commit: d.Commit, Bytes: report.Bytes})

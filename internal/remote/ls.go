@@ -41,7 +41,8 @@ has it.
 				return forPeople(r.url, err)
 			}
 			for _, uri := range n.contents() {
-				if err = r.list(c.Context(), server, uri, long); !isAbsent(err) {
+				printed := 0
+				if printed, err = r.list(c.Context(), server, uri, long); printed > 0 || !isAbsent(err) {
 					break
 				}
 			}
@@ -53,16 +54,17 @@ has it.
 	return command
 }
 
-func (r *target) list(ctx context.Context, server *client.Client, uri string, long bool) error {
+func (r *target) list(ctx context.Context, server *client.Client, uri string, long bool) (printed int, err error) {
 	for entry, err := range server.List(ctx, uri) {
+		if err == nil {
+			err = r.printEntry(entry, long)
+		}
 		if err != nil {
-			return err
+			return printed, err
 		}
-		if err := r.printEntry(entry, long); err != nil {
-			return err
-		}
+		printed++
 	}
-	return nil
+	return printed, nil
 }
 
 func (r *target) printEntry(e client.Entry, long bool) error {

@@ -35,24 +35,25 @@ func forPeople(what string, err error) error {
 	text := ""
 	refused, isRefused := errors.AsType[*client.Error](err)
 	origin, leadsAway := errors.AsType[*client.OriginError](err)
+	_, isWorded := errors.AsType[*plainError](err)
 	switch {
-	case err == nil:
-		return nil
-	case isRefused && refused.NotFound():
+	case err == nil || isWorded:
+		return err
+	case isRefused && (refused.NotFound() || refused.Reason == reasonURI && isForAgents(refused.Message)):
 		text = "the server has no such repository, branch, tag, commit or file; repomcp ls URL lists its " +
 			"repositories, and repomcp ls URL REPO@REF the files of one"
 	case isRefused && refused.Reason == reasonNoStreams:
 		text = "it is a folder or a list, which repomcp ls shows; repomcp get REPO@REF --extract -o DIR takes all files"
-	case isRefused && refused.Message != "":
-		text = refused.Message
+	case isRefused:
+		text = strings.TrimPrefix(refused.Error(), refused.Operation+": ")
 	case leadsAway:
 		text = fmt.Sprintf("the server leads to another origin; pass --origin %s if its downloads may come from there",
 			origin.Origin)
 	case errors.Is(err, client.ErrNoList):
 		text = "it is a file, which repomcp cat shows"
 	case errors.Is(err, client.ErrNotVerified):
-		text = "nothing tells whether the download is whole, since a proxy on the way has lost its end; try again, or " +
-			"ask the server without that proxy"
+		text = "nothing tells whether the download is whole: a proxy on the way may have cut it; try again, or ask " +
+			"the server without that proxy"
 	default:
 		if text = withoutMethod(err); text == "" {
 			return err
@@ -60,6 +61,9 @@ func forPeople(what string, err error) error {
 	}
 	return &plainError{what + ": " + text, err}
 }
+
+// isForAgents tells the words of a server that name methods of the protocol.
+func isForAgents(message string) bool { return strings.Contains(message, "resources/") }
 
 // said are the errors of package client whose words are for people, behind the method that
 // failed.

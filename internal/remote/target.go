@@ -333,10 +333,10 @@ const endpointHelp = `The endpoint is https://HOST/mcp, wss://HOST/ws (the path 
 stdio: with a command behind it that serves over its standard streams. No shell reads that command: spaces separate
 its words, and quotes (' or ") keep those that have spaces together.`
 
-const namesHelp = `What is on the server is named REPO, REPO@REF, REPO@REF/PATH or REPO/PATH, as for sync, or by its URI
-(repo://…). REF is a branch, a tag, a commit or another revision of git; without one it is the default branch. A ref
-with slashes may be in full, as refs/heads/….`
+const namesHelp = `What is on the server is named REPO, REPO@REF, REPO@REF/PATH or REPO/PATH, or by its
+URI (repo://…). REF is a branch, a tag, a commit or another revision of git; without
+one it is the default branch. A ref with slashes may be in full, as refs/heads/….`
 
 var exitCodesHelp = fmt.Sprintf(`The exit code is %d for success, %d for a wrong command line, %d where the server
-cannot be reached, %d where it refuses, %d for damaged or unsafe content, and %d
-for anything else. Damaged is also what cannot be proved to be whole.`, cli.ExitOK, cli.ExitUsage, cli.ExitNetwork, cli.ExitRefused, cli.ExitDamaged, cli.ExitFailed)
+cannot be reached, %d where it refuses, %d for content that is damaged, unsafe or not
+proved to be whole, and %d for anything else.`, cli.ExitOK, cli.ExitUsage, cli.ExitNetwork, cli.ExitRefused, cli.ExitDamaged, cli.ExitFailed)
