@@ -98,3 +98,22 @@ func TestRefusedStepsSayWhy(t *testing.T) {
 		t.Errorf("%d, %q, want %q", code, stderr, want)
 	}
 }
+
+// What nothing proves to be whole is no file, and no success.
+func TestWhatIsNotVerifiedFails(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		_ = http.NewResponseController(w).Flush() // or net/http tells the length
+		_, _ = w.Write([]byte("content\n"))
+	}))
+	t.Cleanup(server.Close)
+	code, stdout, stderr := command(t, "cat", server.URL+"/x.txt")
+	if code != cli.ExitDamaged || stdout != "content\n" || !strings.Contains(stderr, "nothing tells whether the download is") {
+		t.Errorf("cat ends with %d: %q, %s", code, stdout, stderr)
+	}
+	output := filepath.Join(t.TempDir(), "out")
+	code, _, stderr = command(t, "get", server.URL+"/x.txt", "-o", output)
+	if _, err := os.Stat(output); code != cli.ExitDamaged || !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("get ends with %d: %v, %s", code, err, stderr)
+	}
+}

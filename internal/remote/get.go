@@ -43,7 +43,9 @@ REPOMCP_URL has it; the address of a plain download, or a link, stands for both.
 
 The name after -o says which archive it is to be (.tar.gz, .tar.zst, .tar.xz, .tar,
 .zip, .manifest.json; default tar.gz). A download that cannot go on where it broke
-begins anew, up to two times. With --extract an archive (tar, tar.gz, tar.zst) is unpacked into a folder while it
+begins anew, up to two times.
+
+With --extract an archive (tar, tar.gz, tar.zst) is unpacked into a folder while it
 arrives; nothing is written outside of it. With --resume what came of a download
 that failed stays beside the file, as FILE.part, and the next one goes on there.
 
@@ -52,7 +54,7 @@ that failed stays beside the file, as FILE.part, and the next one goes on there.
   repomcp get http://127.0.0.1:8080 hello@main/README.md
   repomcp get http://127.0.0.1:8080/mcp 'repo://hello/archive/main.tar.gz?path=src' -o src.tar.gz
   repomcp get http://127.0.0.1:8080/archive/hello/main.tar.zst --extract -o hello`,
-		Args: cli.CountArguments(1, 2, "name the server and what to download, such as https://git.example.com hello@main"),
+		Args: cli.CountArguments(1, 2, "name the server and what to get, such as https://git.example.com hello@main"),
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
 	}
 	set := command.Flags()

@@ -227,11 +227,7 @@ func withoutPath(address string) string {
 // open begins the download, behind the part that is there.
 func (r *target) open(ctx context.Context, s *source, have client.Part) (*client.Download, error) {
 	if s.address != "" {
-		options, err := r.options(s.address)
-		if err != nil {
-			return nil, err
-		}
-		d, err := client.OpenRest(ctx, s.address, have, options)
+		d, err := r.openAddress(ctx, s.address, have)
 		return d, forPeople(s.what, err)
 	}
 	c, err := r.connect(ctx)
@@ -251,6 +247,18 @@ func (r *target) open(ctx context.Context, s *source, have client.Part) (*client
 		absent = cmp.Or(absent, err)
 	}
 	return nil, forPeople(s.what, absent)
+}
+
+func (r *target) openAddress(ctx context.Context, address string, have client.Part) (*client.Download, error) {
+	options, err := r.options(address)
+	switch {
+	case err != nil:
+		return nil, err
+	case have.Content == nil:
+		return client.Open(ctx, address, options)
+	default:
+		return client.OpenRest(ctx, address, have, options)
+	}
 }
 
 // rewind has a part read again.
@@ -300,6 +308,7 @@ var failures = []struct {
 	{client.ErrInsecure, cli.ExitRefused},
 	{client.ErrTooLarge, cli.ExitRefused},
 	{client.ErrDamaged, cli.ExitDamaged},
+	{client.ErrNotVerified, cli.ExitDamaged},
 	{client.ErrNotResumed, cli.ExitNetwork},
 	{client.ErrNetwork, cli.ExitNetwork},
 	{unpack.ErrDamaged, cli.ExitDamaged},
@@ -339,4 +348,5 @@ one it is the default branch. A ref with slashes may be in full, as refs/heads/â
 
 var exitCodesHelp = fmt.Sprintf(`The exit code is %d for success, %d for a wrong command line, %d where the server
 cannot be reached, %d where it refuses, %d for content that is damaged, unsafe or not
-proved to be whole, and %d for anything else.`, cli.ExitOK, cli.ExitUsage, cli.ExitNetwork, cli.ExitRefused, cli.ExitDamaged, cli.ExitFailed)
+proved to be whole, and %d for anything else.`, cli.ExitOK, cli.ExitUsage, cli.ExitNetwork, cli.ExitRefused,
+	cli.ExitDamaged, cli.ExitFailed)
