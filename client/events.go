@@ -12,8 +12,8 @@ import (
 type events func() (message, error)
 
 // newEvents reads an event stream (HTML, server-sent events). Comments, which only show
-// that somebody is there, and events that are no messages are passed over, as long as they
-// are no flood. progress is called for pieces of long lines.
+// that the server is there, and events that are no messages are passed over, as long as
+// they are no flood. progress is called for pieces of long lines.
 func newEvents(r io.Reader, progress func()) events {
 	in, useless := bufio.NewReaderSize(r, stepBytes), chatter{}
 	return func() (m message, err error) {

@@ -17,9 +17,9 @@ import (
 // comment, or the index of an xz of some thousand blocks.
 const formTail = 96 << 10
 
-// form watches bytes of which neither length nor digest is known, and tells by the form of
-// an archive whether they are whole: of tar, tar.gz, zip and xz. A zstd file may end behind
-// each of its frames, and has to be unpacked to know. A nil form knows nothing.
+// form watches bytes whose length and digest are unknown, and tells by the form of an
+// archive whether they are whole: of tar, tar.gz, zip and xz. A zstd file may end behind
+// each of its frames, so that its own form is no proof. A nil form knows nothing.
 type form struct {
 	ctx   context.Context // of the download
 	total int64

@@ -95,7 +95,8 @@ func (f *inflow) put(data []byte) {
 	}
 }
 
-// waitForRoom holds the pipe up until somebody reads, or gives the stream up.
+// waitForRoom holds the pipe up until the caller has read something, or has closed the
+// download. It is false where the connection is over.
 func (f *inflow) waitForRoom() bool {
 	f.wire.silence.hold()
 	defer f.wire.silence.free()
@@ -218,8 +219,8 @@ func (f *inflow) load(p []byte) (n int, err error) {
 	return n, nil
 }
 
-// await waits for something to come. Only the time in which somebody reads counts, here
-// and what else holds the pipe up.
+// await waits for something to come. Time counts only while the caller reads, and no other
+// download holds the pipe up.
 func (f *inflow) await() error {
 	for begun := time.Now(); ; {
 		left := f.wire.idle - f.wire.silence.lasts(begun, false)

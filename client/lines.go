@@ -17,8 +17,8 @@ const (
 	// stepBytes of a message show that it is on its way: at least so many have to come
 	// within Options.Idle.
 	stepBytes = 4 << 10
-	// maxChatter of what is of no use may come within chatterTime. Heartbeats take some
-	// bytes of it, and a stream that was given up some hundred kilobytes.
+	// maxChatter bounds the bytes of no use that may come within chatterTime. Heartbeats
+	// take some of them, and a stream that was given up some hundred kilobytes.
 	maxChatter  = 4 << 20
 	chatterTime = time.Minute
 )
@@ -100,8 +100,8 @@ func (s *steps) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// silence is how long nothing useful has come over a connection. What keeps the client
-// from reading does not count.
+// silence is the time in which nothing useful comes over a connection. Time in which the
+// client does not read does not count.
 type silence struct {
 	mu    sync.Mutex
 	from  time.Time // when something useful came
@@ -129,8 +129,8 @@ func (s *silence) free() {
 	s.held, s.freed = false, time.Now()
 }
 
-// lasts is for how long there was nothing since a time; with any, it ends with whatever
-// was useful, and else only with a hold.
+// lasts is how long the silence has lasted since a time, not counting what was before the
+// end of a hold. With anything set, whatever was useful to any request has ended it.
 func (s *silence) lasts(since time.Time, anything bool) time.Duration {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -288,9 +288,9 @@ func (w *wire) withdraw(c *call) bool {
 // cancel tells the server that an answer, or what follows it, is no longer wanted.
 func (w *wire) cancel(id int64) { w.notify("notifications/cancelled", map[string]any{"requestId": id}) }
 
-// pass gives a piece to its stream, and reports whether there is one. What nobody knows is
-// of a stream that was given up; if it is one of another stream, that stream misses it and
-// fails.
+// pass gives a piece to its stream, and reports whether there is one. A piece without one
+// is of a stream that was given up; if it belongs to another stream, that stream misses it
+// and fails.
 func (w *wire) pass(a arrival) bool {
 	w.mu.Lock()
 	f := w.streams[a.stream]
@@ -335,8 +335,8 @@ func (w *wire) follow(c *call, a *answered) error {
 
 func frame(f binary.Frame) outgoingFrame { return outgoingFrame{bytes: true, text: f.Append(nil)} }
 
-// hear takes a message, and reports whether it was waited for. One that is none ends the
-// connection.
+// hear takes a message, and reports whether the client waited for it. Something that is no
+// message ends the connection.
 func (w *wire) hear(text []byte) (useful bool, err error) {
 	var m message
 	if len(text) == 0 {
@@ -356,8 +356,9 @@ func (w *wire) hear(text []byte) (useful bool, err error) {
 	}
 }
 
-// answer finds the call of an answer. An error that names none can only be about
-// the one request that is under way. What was cancelled has none any more.
+// answer finds the call of an answer, and reports whether there is one: a request that was
+// cancelled has none. An error without an id can only be about the one request that is
+// under way.
 func (w *wire) answer(m message) bool {
 	w.mu.Lock()
 	var found *call
@@ -402,7 +403,7 @@ const (
 	eventAborted = "notifications/binary/aborted"
 )
 
-// told takes a notification, and reports whether it was for somebody.
+// told takes a notification, and reports whether a stream or a listener waited for it.
 func (w *wire) told(m message) bool {
 	if m.Method == eventEnd || m.Method == eventAborted {
 		var about struct {

@@ -7,9 +7,9 @@ import (
 	"github.com/repomcp/repomcp/internal/cquote"
 )
 
-// Say writes a line for people. Whatever is said of names and errors may come from a
-// server, a committer or another program: strings are shown as names ([cquote.Name]) and
-// errors as texts ([cquote.Text]), so that none of it reaches a terminal as it is.
+// Say writes a line for people, in the format of package fmt. A server, a committer or
+// another program may have chosen its arguments: strings are shown as names ([cquote.Name])
+// and errors as messages ([cquote.Text]), so that no control sequence reaches a terminal.
 func Say(w io.Writer, format string, args ...any) error {
 	shown := make([]any, len(args))
 	for i, arg := range args {

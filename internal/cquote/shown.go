@@ -9,12 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// MaxShown is how many bytes of a name or a text are shown: the longest path of Linux. A
-// tree can hold names of megabytes, and a server can send messages of them.
+// MaxShown is how many bytes of a string are shown: the longest path of Linux. A tree can
+// hold names of megabytes, and a server can send messages of megabytes.
 const MaxShown = 4096
 
-// Name makes a name safe to show in a line: of a path, a ref or whatever else somebody
-// chose. Most names are left as they are. One with a quote, a
+// MaxLines is how many lines of a message are shown: fewer than a terminal has.
+const MaxLines = 20
+
+// Name makes a name safe to show in a line: that of a path, a ref or anything else that a
+// committer or a server chose. Most names are left as they are. One with a quote, a
 // backslash, a blank at an end, bytes that are no UTF-8, or characters that are
 // not seen or change how others are seen is put in double quotes, with C's
 // escapes and bytes in octal, as git quotes paths (core.quotePath of
@@ -32,15 +35,17 @@ func Name(name string) string {
 	return withLength(shown, name, left != "")
 }
 
-// Text makes words that somebody else wrote, such as the message of an error, safe to
-// show: what Name escapes is escaped, but quotes and backslashes, and there are none around
-// them. Lines stay lines; those after the first are indented, so that none can pass for
+// Text makes a string of several words safe to show, such as the message of an error that a
+// server sent. It escapes what Name does, but for quotes and backslashes, and puts no quotes
+// around it. Lines stay lines; those after the first are indented, so that none can pass for
 // one of the program that shows them.
 func Text(text string) string {
 	shown, left := escape(text[:min(len(text), MaxShown)], func(r rune) bool {
 		return Unseen(r) && r != '\n' && r != '\t'
 	})
-	return withLength(strings.ReplaceAll(shown, "\n", "\n    "), text, left != "")
+	lines := strings.SplitN(shown, "\n", MaxLines+1)
+	cut := len(lines) > MaxLines
+	return withLength(strings.Join(lines[:min(len(lines), MaxLines)], "\n    "), text, cut || left != "")
 }
 
 // withLength adds how long something is of which not all is shown.

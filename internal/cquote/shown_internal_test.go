@@ -169,11 +169,12 @@ func TestGitReadsWhatNameWrites(t *testing.T) {
 func TestText(t *testing.T) {
 	for text, want := range map[string]string{
 		"Resource not found.": "Resource not found.", `say "hi" \o/`: `say "hi" \o/`, "": "", " a ": " a ", "a\tb": "a\tb",
-		"r \x1b]0;pwned\a\x1b[2J": `r \033]0;pwned\a\033[2J`,
-		"\u009b31m\u202e\u200b":   `\302\23331m\342\200\256\342\200\213`,
-		"caf\xe9 \r":              `caf\351 \r`,
-		"one\nrepomcp: done":      "one\n    repomcp: done",
-		strings.Repeat("x", 5e6):  strings.Repeat("x", MaxShown) + "… (5000000 bytes)",
+		"r \x1b]0;pwned\a\x1b[2J":  `r \033]0;pwned\a\033[2J`,
+		"\u009b31m\u202e\u200b":    `\302\23331m\342\200\256\342\200\213`,
+		"caf\xe9 \r":               `caf\351 \r`,
+		"one\nrepomcp: done":       "one\n    repomcp: done",
+		strings.Repeat("y\n", 100): "y" + strings.Repeat("\n    y", MaxLines-1) + "… (200 bytes)",
+		strings.Repeat("x", 5e6):   strings.Repeat("x", MaxShown) + "… (5000000 bytes)",
 	} {
 		if got := Text(text); got != want {
 			t.Errorf("%q: got %q, want %q", text, got, want)

@@ -113,8 +113,8 @@ func (r *target) endpoint(args []string) (rest []string, err error) {
 // its name.
 var hostPort = regexp.MustCompile(`^(\[[0-9A-Fa-f:.]+\]|[^/@:\s]+):[0-9]+(/|$)`)
 
-// withScheme gives the address of a server on this machine a scheme that lacks one. With
-// another machine nobody knows which.
+// withScheme adds http:// to the address of a server on this machine that lacks a scheme.
+// The scheme of other servers cannot be known: the error says what to write.
 func withScheme(text string) (string, error) {
 	host := hostPort.FindStringSubmatch(text)
 	switch {
