@@ -281,7 +281,8 @@ func (r *target) tell(e any) {
 	}
 }
 
-// bar shows progress on a terminal, and is silent elsewhere.
+// bar shows progress on a terminal, and is silent elsewhere. It moves with the bytes alone:
+// a spinner that turns by itself has a goroutine that reads what the bar writes.
 func (r *target) bar(size int64, what string) *progressbar.ProgressBar {
 	out := r.env.Stderr
 	if r.json || !cli.IsTerminal(out) {
@@ -289,7 +290,8 @@ func (r *target) bar(size int64, what string) *progressbar.ProgressBar {
 	}
 	return progressbar.NewOptions64(size, progressbar.OptionSetWriter(out), progressbar.OptionShowBytes(true),
 		progressbar.OptionSetDescription(what), progressbar.OptionClearOnFinish(), progressbar.OptionSetWidth(30),
-		progressbar.OptionSetPredictTime(size > 0))
+		progressbar.OptionSetPredictTime(size > 0),
+		progressbar.OptionSetSpinnerChangeInterval(0))
 }
 
 // unpackMemory is what the garbage collector aims at where an archive is unpacked. With
