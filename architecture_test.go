@@ -28,9 +28,9 @@ var arrows = map[string][]string{
 		"internal/ticks", "internal/tools", "internal/tools/prompts",
 		"internal/watch"},
 	// What its commands share, and those that ask a server instead of being one.
-	"internal/cli": {},
-	"internal/remote": {"client", "client/checkout", "client/unpack", "internal/cli", "internal/credentials",
-		"internal/loopback"},
+	"internal/cli": {"internal/cquote"},
+	"internal/remote": {"client", "client/checkout", "client/unpack", "internal/cli", "internal/cquote",
+		"internal/credentials", "internal/loopback"},
 	"client":          {"internal/binary"},
 	"client/checkout": {"client", "client/unpack"},
 	"client/unpack":   {},
@@ -57,7 +57,7 @@ var arrows = map[string][]string{
 		"internal/limits", "internal/links", "internal/loopback", "internal/mcp", "internal/mcp/duplex",
 		"internal/panics", "internal/resources", "internal/statuspage", "internal/ticks", "internal/weborigin"},
 	// What a browser is shown: httpx alone knows how it gets there.
-	"internal/statuspage": {"internal/access", "internal/printable", "internal/repos"},
+	"internal/statuspage": {"internal/access", "internal/cquote", "internal/repos"},
 	// What the operator asks: nothing that serves clients knows of it.
 	"internal/admin": {"internal/repos", "internal/weborigin"},
 	"internal/doctor": {"internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/cache",
@@ -78,7 +78,7 @@ var arrows = map[string][]string{
 	"internal/watch":   {"internal/access", "internal/panics", "internal/repos", "internal/resources"},
 	"internal/tools": {
 		"internal/archive", "internal/binary", "internal/cquote", "internal/diff", "internal/history", "internal/lfs",
-		"internal/limits", "internal/lru", "internal/mailmap", "internal/printable", "internal/repos",
+		"internal/limits", "internal/lru", "internal/mailmap", "internal/repos",
 		"internal/resources", "internal/search", "internal/search/pattern", "internal/tools/excerpt",
 		"internal/tools/glob", "internal/tools/spelling",
 	},
@@ -164,7 +164,6 @@ var arrows = map[string][]string{
 	"internal/cquote":             {},
 	"internal/message":            {},
 	"internal/panics":             {},
-	"internal/printable":          {},
 	"internal/gitconfig":          {},
 	"internal/repos/newest":       {},
 	"internal/repos/quarantine":   {"internal/panics"},

@@ -62,7 +62,7 @@ func programs(t *testing.T, names ...string) map[string]string {
 			path, err = exec.LookPath(filepath.Join("/usr/sbin", name))
 		}
 		if err != nil {
-			t.Skipf("ABSENT: %s, replicas were not tested together", name)
+			t.Skipf("ABSENT: %s, without which this was not tested", name)
 		}
 		found[name] = path
 	}

@@ -33,7 +33,7 @@ func run(ctx context.Context, args []string, lookup func(string) (string, bool),
 	if err == nil {
 		return cli.ExitOK
 	}
-	_, _ = fmt.Fprintln(stderr, "repomcp:", explain(err))
+	_ = cli.Say(stderr, "repomcp: %s\n", errors.New(explain(err))) // a terminal that is gone
 	return remote.ExitCode(err)
 }
 

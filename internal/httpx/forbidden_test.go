@@ -47,7 +47,7 @@ func plainProbes(commit, tag string) (list []probe) {
 		"/archive/%s/main.tar?base=" + commit, "/archive/%s/main.tar?base=none",
 		"/archive/%s/main.tar?submodules=content",
 		"/archive/%s/main.tar?lfs=content", "/archive/%s/main.tar.gz?commit=" + commit, "/archive/%s/none.tar.gz",
-		"/archive/%s/" + commit + ".tar.asc", "/archive/%s/v1.tar.gz.asc", "/archive/%s/" + tag + ".tar",
+		"/archive/%s/" + commit + ".tar.asc", "/archive/%s/v1.tar.gz.asc", "/archive/%s/v1.tar.gz.sha256", "/archive/%s/" + tag + ".tar",
 		"/archive/%s/inner/main.tar",
 		"/repositories?after=%s", "/%s", "/archive/%s%%2Fmain.tar", "/raw/%s/main/README.md?x=1",
 	}

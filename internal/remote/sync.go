@@ -136,10 +136,10 @@ func (s *syncProgress) show(e checkout.Event) {
 		}
 	case checkout.EventKeep:
 		s.end()
-		_, _ = fmt.Fprintf(s.env.Stderr, "repomcp: kept %s: %s\n", e.Path, e.Reason)
+		_ = cli.Say(s.env.Stderr, "repomcp: kept %s: %s\n", e.Path, e.Reason) // likewise
 	case checkout.EventRetry:
 		s.end()
-		_, _ = fmt.Fprintf(s.env.Stderr, "repomcp: %s; trying again\n", e.Error)
+		_ = cli.Say(s.env.Stderr, "repomcp: %s; trying again\n", errors.New(e.Error)) // likewise
 	case checkout.EventDone:
 		s.end()
 		s.print("%s %.12s: %d written, %d deleted, %d kept\n", s.options.Repository, e.Commit, e.Result.Written,
@@ -155,5 +155,5 @@ func (s *syncProgress) end() {
 }
 
 func (s *syncProgress) print(format string, args ...any) {
-	_, _ = fmt.Fprintf(s.env.Stdout, format, args...) // likewise
+	_ = cli.Say(s.env.Stdout, format, args...) // likewise
 }

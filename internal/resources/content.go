@@ -72,7 +72,10 @@ type Content struct {
 	// that cannot be done.
 	writeRange func(ctx context.Context, w io.Writer, offset, length int64) error
 	// prove compares a file with its id; nil for all that is no file.
-	prove   func(ctx context.Context, begin func() io.Writer) (size int64, err error)
+	prove func(ctx context.Context, begin func() io.Writer) (size int64, err error)
+	// prepare makes what the bytes tell of, so that a failure is a reply; nil where that
+	// takes nothing.
+	prepare func(ctx context.Context) error
 	plan    *archive.Plan // of archives whose commit is here
 	held    []io.Closer   // in the order in which they are closed
 	extents *extents      // of archives, and of files
@@ -136,7 +139,7 @@ func (s *Service) openResource(ctx context.Context, resource Resource) (*Content
 	}
 	openers := map[Kind]opener{
 		Card: openCard, Refs: openRefs, Ref: openRef, Contents: openContents, Archive: s.openArchive,
-		Signature: openSignature,
+		Signature: openSignature, Checksum: s.openChecksum,
 	}
 	return s.openWith(ctx, resource, openers[resource.Kind])
 }
@@ -164,11 +167,7 @@ func (s *Service) openWith(ctx context.Context, resource Resource, open opener) 
 	AccountOf(ctx).Find(content.Commit)
 	content.mirror = repository
 	content.limits = s.options.Limits
-	switch {
-	case resource.Kind == Archive:
-		content.remember(s.extents)
-		s.connectCache(ctx, content)
-	case content.prove != nil:
+	if content.prove != nil {
 		content.remember(s.files)
 	}
 	content.held = append(content.held, snapshot)
@@ -214,6 +213,9 @@ func (s *Service) openArchive(ctx context.Context, snapshot *repos.Snapshot, r R
 		return nil, errors.Join(err, siblings.Close())
 	}
 	content.held = []io.Closer{siblings}
+	content.limits = s.options.Limits
+	content.remember(s.extents)
+	s.connectCache(ctx, content)
 	return content, nil
 }
 

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/printable"
+	"github.com/repomcp/repomcp/internal/cquote"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -38,7 +38,7 @@ const shortID = 10
 func newRow(repository *repos.Repository, base string, now time.Time) row {
 	// A description of several lines is shown as one.
 	description := strings.Join(strings.Fields(repository.Description()), " ")
-	r := row{Name: repository.Name(), Description: printable.Text(description)}
+	r := row{Name: repository.Name(), Description: cquote.Clean(description)}
 	r.addFetch(repository, now)
 	r.State = r.addHead(repository)
 	if r.Commit != "" {
@@ -68,7 +68,7 @@ func (r *row) addHead(repository *repos.Repository) (state string) {
 	if r.Branch, err = snapshot.DefaultBranch(); err != nil {
 		return stateOf(err)
 	}
-	r.Branch = printable.Text(r.Branch)
+	r.Branch = cquote.Clean(r.Branch)
 	head, err := snapshot.Head()
 	if err != nil {
 		return stateOf(err)

@@ -23,7 +23,7 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/access"
-	"github.com/repomcp/repomcp/internal/printable"
+	"github.com/repomcp/repomcp/internal/cquote"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -102,7 +102,7 @@ type view struct {
 func (p *Page) Render(ctx context.Context, v Visit) ([]byte, error) {
 	shown := view{
 		Style: template.CSS(style), Version: p.options.Version, //nolint:gosec // it is our own file
-		Visitor:       printable.Text(access.PrincipalOf(ctx).ID),
+		Visitor:       cquote.Clean(access.PrincipalOf(ctx).ID),
 		Authenticates: p.options.Authentication, Tokens: p.options.Tokens, Base: v.Base, Endpoint: v.Base + v.Endpoint,
 	}
 	shown.Clients = instructions(shown.Endpoint, p.options.Tokens)
