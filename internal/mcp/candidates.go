@@ -29,7 +29,7 @@ func (c completions) sources() map[string]source {
 		"prefix":     prefixes,
 		"query":      c.queries,
 		"format":     fixed(archive.FormatNames()...),
-		"profile":    fixed(string(archive.ProfileArchive), string(archive.ProfileFull)),
+		"profile":    fixed(string(archive.ProfileArchive), string(archive.ProfileFull), string(archive.ProfileWorktree)),
 		"delta":      fixed(string(archive.DeltaFiles), string(archive.DeltaPatch)),
 		"fallback":   fixed(archive.FallbackFull),
 		"lfs":        fixed(string(archive.LFSPointers), string(archive.LFSContent)),

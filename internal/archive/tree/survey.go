@@ -35,7 +35,8 @@ func (s *Selection) Survey(ctx context.Context) (substitutes, longLinks bool, er
 	if err != nil {
 		return false, false, err
 	}
-	substitutes = found.substitutes && s.Attributes || attributes.CanMention(s.Info, exportSubst)
+	substitutes = s.Attributes == ForArchive &&
+		(found.substitutes || attributes.CanMention(s.Info, exportSubst))
 	return substitutes, found.longLinks, nil
 }
 
