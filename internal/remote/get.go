@@ -78,7 +78,7 @@ func (f *getFlags) run(ctx context.Context, args []string) error {
 		err = f.fetch(ctx, s, fileName(f.output, s))
 	}
 	if err != nil {
-		f.tell(checkout.Event{Event: checkout.EventFailed, Error: err.Error()})
+		f.tell(checkout.Event{Event: checkout.EventFailed, Error: err.Error(), Code: checkout.CodeOf(err)})
 	}
 	return err
 }
