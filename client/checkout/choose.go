@@ -27,7 +27,7 @@ func (r *run) choose(m unpack.Member, content io.Reader) (unpack.Choice, error) 
 // seeFolder finds the folders that the archive has nothing in: those of submodules.
 func (r *run) seeFolder(m unpack.Member) {
 	if r.entered != "" && !below(m.Path, r.entered) {
-		r.hollow[r.entered] = true
+		r.hollow.add(r.entered)
 	}
 	if r.entered = ""; m.Kind == unpack.Folder {
 		r.entered = m.Path
@@ -167,7 +167,7 @@ func (r *run) skipLink(path string, old *record) error {
 		return err
 	}
 	if there.info != nil && there.info.IsDir() {
-		r.spared = named(r.spared, path)
+		r.spared.add(path)
 	}
 	r.mu.Lock()
 	r.result.skip(path)

@@ -22,7 +22,7 @@ const (
 	// EventGone says that a Follow cannot go on for now, with Error and Code. It tries
 	// again, and tells of nothing until it can.
 	EventGone = "gone"
-	// EventBack ends what an EventGone began.
+	// EventBack ends what an EventGone began: the folder is in step again.
 	EventBack = "back"
 	// EventDone ends a run, with its Result.
 	EventDone = "done"

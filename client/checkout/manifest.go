@@ -64,8 +64,8 @@ func (r *run) readHeading(content io.Reader) error {
 		case "typeChanged":
 			return m.eachPath(func(path string) error {
 				there, err := r.disk.look(path)
-				if err == nil && there.info != nil && there.info.IsDir() && len(r.replaced) < removedAtOnce {
-					r.replaced = append(r.replaced, path)
+				if err == nil && there.info != nil && there.info.IsDir() {
+					r.replaced.add(path)
 				}
 				return err
 			})
@@ -90,7 +90,13 @@ func (r *run) removeListed(content io.Reader) error {
 	m := newManifest(content)
 	listed, bytes := make(map[string]bool), 0
 	flush := func() error {
-		err := r.removeThose(func(w record) bool { return r.isListed(w.path, listed) }, anyFolder)
+		links := paths{} // and what was in their place
+		for link := range r.links {
+			if listed[link] {
+				links.add(link)
+			}
+		}
+		err := r.removeThose(func(w record) bool { return listed[w.path] || links.cover(w.path) }, anyFolder)
 		clear(listed)
 		bytes = 0
 		return err
@@ -104,7 +110,7 @@ func (r *run) removeListed(content io.Reader) error {
 			return m.pass()
 		}
 		return m.eachPath(func(path string) error {
-			if isAmong(path, r.replaced) {
+			if r.replaced.cover(path) {
 				return nil
 			}
 			listed[path+suffix] = true
@@ -118,20 +124,6 @@ func (r *run) removeListed(content io.Reader) error {
 		return err
 	}
 	return flush()
-}
-
-// isListed reports whether a path is listed, or in a folder in whose place a link was
-// that is listed.
-func (r *run) isListed(path string, listed map[string]bool) bool {
-	if listed[path] {
-		return true
-	}
-	for link := range r.links {
-		if listed[link] && below(path, link) {
-			return true
-		}
-	}
-	return false
 }
 
 // manifest reads an object of JSON without holding more than a part of it, whatever it

@@ -11,15 +11,35 @@ import (
 // removedAtOnce bounds the memory of paths that are to be removed.
 const removedAtOnce = 8192
 
+// paths are some of the folder. What there are more of than removedAtOnce has no part.
+type paths map[string]bool
+
+func (p paths) add(path string) {
+	if len(p) < removedAtOnce {
+		p[path] = true
+	}
+}
+
+// cover reports whether a path, or a folder that it is in, is one of them.
+func (p paths) cover(path string) bool {
+	for len(p) > 0 && path != "" {
+		if p[path] {
+			return true
+		}
+		path = path[:max(strings.LastIndexByte(path, '/'), 0)]
+	}
+	return false
+}
+
 // findSkipped finds the links that earlier runs have skipped.
-func (f *folder) findSkipped() (map[string]bool, error) {
-	links := map[string]bool{}
+func (f *folder) findSkipped() (paths, error) {
+	links := paths{}
 	if f.header.Kept == 0 {
 		return links, nil
 	}
 	return links, f.each(func(w record) error {
-		if w.flag == skipped && len(links) < removedAtOnce {
-			links[w.path] = true
+		if w.flag == skipped {
+			links.add(w.path)
 		}
 		return nil
 	})
@@ -93,7 +113,7 @@ func (r *run) removeStale() error {
 	remover := newRemover(r, func(folder string) bool { return !r.hollow[folder] })
 	// What is added to the journal meanwhile is of paths that were passed.
 	err = merge(s, newSorted(r.journal.file), func(old, change *record) error {
-		if change != nil || isAmong(old.path, r.spared) {
+		if change != nil || r.spared.cover(old.path) {
 			return nil
 		}
 		return remover.add(*old)

@@ -109,23 +109,23 @@ func (f *folder) update(ctx context.Context, c *client.Client, now *client.State
 // run is one archive on its way into the folder.
 type run struct {
 	*folder
-	base      string          // the commit that the archive may be a difference from, or ""
-	announced string          // the commit of the archive, or "" where the server does not say it
-	head      string          // that which a difference leads to
-	some      []string        // paths that are all that is asked for; nil: everything
-	old       cursor          // of the state, before the run
-	links     map[string]bool // those that were skipped before, by path
+	base      string   // the commit that the archive may be a difference from, or ""
+	announced string   // the commit of the archive, or "" where the server does not say it
+	head      string   // that which a difference leads to
+	some      []string // paths that are all that is asked for; nil: everything
+	old       cursor   // of the state, before the run
+	links     paths    // those that were skipped before
 	disk      *disk
 	delta     bool // the archive is a difference
 	buffer    []byte
 	unpacker  *unpack.Unpacker
 	// replaced are folders that something else takes the place of: what is in them
 	// is removed when that comes, and not before.
-	replaced []string
-	entered  string          // the member before, if it was a folder
-	hollow   map[string]bool // folders of the archive with nothing in them
+	replaced paths
+	entered  string // the member before, if it was a folder
+	hollow   paths  // folders of the archive with nothing in them
 	// spared are folders in whose place there is to be a link that was skipped.
-	spared []string
+	spared paths
 	// fetch downloads a file of the head.
 	fetch func(path string) (*client.Download, error)
 
@@ -140,8 +140,8 @@ func (f *folder) take(
 	ctx context.Context, c *client.Client, revision, base string, some []string,
 ) (_ Result, err error) {
 	r := &run{
-		folder: f, base: base, some: some, disk: newDisk(f.options.Dir), hollow: map[string]bool{},
-		result: Result{Base: base},
+		folder: f, base: base, some: some, disk: newDisk(f.options.Dir), replaced: paths{}, hollow: paths{},
+		spared: paths{}, result: Result{Base: base},
 	}
 	if f.options.isComposed() {
 		r.base = ""

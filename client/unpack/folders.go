@@ -165,7 +165,7 @@ func (s *folders) open(f *folder) (*os.Root, error) {
 	made := false
 	if s.made != nil {
 		if made, err = f.make(parent); err != nil {
-			return nil, err
+			return nil, atPath(f.path, err)
 		}
 	}
 	root, info, err := pin(parent, f.name, f.path)

@@ -59,6 +59,8 @@ func (s *spot) put(ours fs.FileInfo) (*Stay, error) {
 		switch {
 		case errors.Is(err, fs.ErrNotExist): // it was removed this moment
 			continue
+		case swap.IsBusy(err):
+			return &Stay{InUse: true}, s.folder.root.Remove(s.aside)
 		case err != nil:
 			return nil, s.discardAfter(err)
 		case old == s.aside:
@@ -142,7 +144,10 @@ func (s *spot) replaceBy(old string) (*Stay, error) {
 // remove deletes what has the name, unless it has to stay.
 func (s *spot) remove() (*Stay, error) {
 	root := s.folder.root
-	if err := root.Rename(s.name, s.aside); err != nil {
+	switch err := root.Rename(s.name, s.aside); {
+	case swap.IsBusy(err):
+		return &Stay{InUse: true}, nil
+	case err != nil:
 		return nil, absent(err)
 	}
 	stay, err := s.judge(s.aside)

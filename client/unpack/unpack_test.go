@@ -218,6 +218,43 @@ func TestErrorsOfTheCallerEndTheRun(t *testing.T) {
 	}
 }
 
+// TestErrorsNameTheMember and no temporary file, which says nothing to a user.
+func TestErrorsNameTheMember(t *testing.T) {
+	long := strings.Repeat("n", 300) // which no file system can give to a file
+	for name, member := range map[string]entry{
+		"file": reg("d/"+long, "x"), "large file": reg("d/"+long, strings.Repeat("x", smallFile+1)),
+		"link": sym("d/"+long, "x"), "folder": reg("d/"+long+"/a", "x"),
+	} {
+		for _, guarded := range []bool{false, true} {
+			p, o := newPlace(t), Options{}
+			if guarded {
+				o.Choose = replace
+			}
+			_, err := p.unpack(t, archive(t, member), o)
+			if err == nil || !strings.Contains(err.Error(), "d/"+long) || strings.Contains(err.Error(), temporaryPrefix) {
+				t.Errorf("%s, guarded %v: %v", name, guarded, err)
+			}
+			p.has(t, "d")
+		}
+	}
+}
+
+// TestTheCommentIsLookedAtFirst: an error about it ends the run before any member.
+func TestTheCommentIsLookedAtFirst(t *testing.T) {
+	stop := errors.New("stop")
+	p := newPlace(t)
+	_, err := p.unpack(t, archive(t, entry{name: "pax_global_header", kind: tar.TypeXGlobalHeader,
+		pax: map[string]string{"comment": "a commit"}}, reg("a", "x")), Options{Comment: func(comment string) error {
+		if comment != "a commit" {
+			t.Errorf("the comment is %q", comment)
+		}
+		return stop
+	}})
+	if p.has(t); !errors.Is(err, stop) {
+		t.Error(err)
+	}
+}
+
 // endless gives a member without end, slowly.
 type endless struct {
 	front   *bytes.Reader

@@ -180,7 +180,7 @@ func (s *syncProgress) show(e checkout.Event) {
 	case checkout.EventGone:
 		s.warn("%s; waiting for it\n", e.Error)
 	case checkout.EventBack:
-		s.warn("it is back\n")
+		s.warn("in step again\n")
 	case checkout.EventDone:
 		s.end()
 		s.print("%s %.12s: %d written, %d deleted, %d kept\n", s.options.Repository, e.Commit, e.Result.Written,

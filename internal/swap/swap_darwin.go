@@ -1,6 +1,7 @@
 package swap
 
 import (
+	"errors"
 	"io/fs"
 	"os"
 	"syscall"
@@ -10,6 +11,9 @@ import (
 
 // What a file system or a kernel says that lacks a flag of renameatx_np(2).
 const errNoFlag, errNoCall = unix.EINVAL, unix.ENOSYS
+
+// IsBusy reports whether a rename failed since something is mounted there.
+func IsBusy(err error) bool { return errors.Is(err, unix.EBUSY) }
 
 func exchange(folder *os.File, a, b string) error { return rename(folder, a, b, unix.RENAME_SWAP) }
 

@@ -12,6 +12,9 @@ import (
 // What a file system or a kernel says that lacks a flag of renameat2(2).
 const errNoFlag, errNoCall = unix.EINVAL, unix.ENOSYS
 
+// IsBusy reports whether a rename failed since something is mounted there.
+func IsBusy(err error) bool { return errors.Is(err, unix.EBUSY) }
+
 func exchange(folder *os.File, a, b string) error { return rename(folder, a, b, unix.RENAME_EXCHANGE) }
 
 func move(folder *os.File, from, to string) error {
