@@ -33,8 +33,8 @@ const (
 	stateVersion, oldestVersion = 2, 1
 )
 
-type header struct {
-	Version    int      `json:"version"`
+// Followed is what a folder is kept in step with, as the [Options] of its last run say.
+type Followed struct {
 	Repository string   `json:"repository"`
 	Ref        string   `json:"ref"`
 	Profile    string   `json:"profile"`
@@ -42,6 +42,11 @@ type header struct {
 	Submodules bool     `json:"submodules,omitempty"`
 	Paths      []string `json:"paths,omitempty"`
 	Exclude    []string `json:"exclude,omitempty"`
+}
+
+type header struct {
+	Version int `json:"version"`
+	Followed
 	// Commit is what the records are of; "" when they are of several, since a run
 	// did not end.
 	Commit  string `json:"commit"`
@@ -213,10 +218,10 @@ type choice func(old, change *record) (*record, error)
 // headerOf is that of a state of a commit, by the options.
 func (f *folder) headerOf(commit string) header {
 	o := f.options
-	return header{
+	return header{Commit: commit, Followed: Followed{
 		Repository: o.Repository, Ref: o.Ref, Profile: o.Profile, LFS: o.LFS, Submodules: o.Submodules, Paths: o.Paths,
-		Exclude: o.Exclude, Commit: commit,
-	}
+		Exclude: o.Exclude,
+	}}
 }
 
 // replaceState writes the state anew, of what choose makes of the present records

@@ -20,13 +20,7 @@ const (
 
 // Status is what a folder has, as far as that is known without a server.
 type Status struct {
-	Repository string   `json:"repository"`
-	Ref        string   `json:"ref"`
-	Profile    string   `json:"profile"`
-	LFS        bool     `json:"lfs,omitempty"`
-	Submodules bool     `json:"submodules,omitempty"`
-	Paths      []string `json:"paths,omitempty"`
-	Exclude    []string `json:"exclude,omitempty"`
+	Followed
 	// Commit is what the folder has; "" where a run has begun and not ended.
 	Commit string    `json:"commit"`
 	Synced time.Time `json:"synced"` // when the last run ended that brought something
@@ -60,8 +54,7 @@ func StatusOf(dir string) (Status, error) {
 	}
 	h := s.header
 	now := Status{
-		Repository: h.Repository, Ref: h.Ref, Profile: h.Profile, LFS: h.LFS, Submodules: h.Submodules, Paths: h.Paths,
-		Exclude: h.Exclude, Commit: h.Commit, Synced: time.Unix(0, h.Written).UTC(), Interrupted: journal == nil,
+		Followed: h.Followed, Commit: h.Commit, Synced: time.Unix(0, h.Written).UTC(), Interrupted: journal == nil,
 		Files: []File{},
 	}
 	d := newDisk(dir)

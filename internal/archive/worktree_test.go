@@ -3,8 +3,8 @@ package archive_test
 import (
 	"archive/tar"
 	"bytes"
-	"errors"
-	"io"
+	"crypto/sha256"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
@@ -19,42 +19,32 @@ import (
 // profiles are all that there are.
 var profiles = []archive.Profile{archive.ProfileArchive, archive.ProfileFull, archive.ProfileWorktree}
 
-// files are what a tar or a folder has, by path: "file content", "exec content",
-// "link target", "folder" of one with nothing in it.
+// files are what a tar or a folder has, by path: "file" or "exec" with the SHA-256 of the
+// content, "link" with its target, "folder" of one with nothing in it.
 type files map[string]string
 
 func filesOfTar(t *testing.T, archived []byte) files {
 	t.Helper()
 	found := files{}
-	for tr := tar.NewReader(bytes.NewReader(archived)); ; {
-		h, err := tr.Next()
-		if errors.Is(err, io.EOF) {
-			return found
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		content, err := io.ReadAll(tr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		path := strings.TrimSuffix(h.Name, "/")
-		switch h.Typeflag {
+	for _, e := range gittest.ReadTar(t, bytes.NewReader(archived)) {
+		path := strings.TrimSuffix(e.Name, "/")
+		switch e.Type {
 		case tar.TypeReg:
-			found[path] = kindOf(h.FileInfo()) + string(content)
+			found[path] = kindOf(fs.FileMode(e.Mode)) + e.SHA256
 		case tar.TypeSymlink:
-			found[path] = "link " + h.Linkname
+			found[path] = "link " + e.Link
 		case tar.TypeDir:
 			found[path] = "folder"
+		default:
+			continue
 		}
-		if above := filepath.Dir(path); h.Typeflag != tar.TypeXGlobalHeader {
-			delete(found, above)
-		}
+		delete(found, filepath.Dir(path))
 	}
+	return found
 }
 
-func kindOf(info fs.FileInfo) string {
-	if info.Mode()&0o100 != 0 {
+func kindOf(mode fs.FileMode) string {
+	if mode&0o100 != 0 {
 		return "exec "
 	}
 	return "file "
@@ -81,7 +71,7 @@ func filesOfFolder(t *testing.T, dir string) files {
 			return err
 		default:
 			content, err := os.ReadFile(at)
-			found[path] = kindOf(info) + string(content)
+			found[path] = fmt.Sprintf("%s%x", kindOf(info.Mode()), sha256.Sum256(content))
 			return err
 		}
 	})
