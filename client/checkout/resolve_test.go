@@ -73,6 +73,14 @@ func TestConflictsAreSolvedOneByOne(t *testing.T) {
 	p.same(p.archived())
 	p.status()
 
+	fresh := p.options()
+	fresh.Mine, fresh.Dir = []string{"a"}, filepath.Join(t.TempDir(), "fresh")
+	if _, err := Sync(t.Context(), p.client, fresh); CodeOf(err) != CodeArguments {
+		t.Errorf("of a folder that is new: %v", err)
+	}
+	if _, err := os.Lstat(fresh.Dir); err == nil {
+		t.Error("it was made")
+	}
 	for _, wrong := range [][2][]string{{{"nothing"}, nil}, {{"a"}, nil}, {{""}, nil}, {nil, {"/"}}} {
 		o := p.options()
 		o.Mine, o.Theirs = wrong[0], wrong[1]

@@ -144,7 +144,7 @@ func copyFile(from, to string) error {
 }
 
 func (f *folder) close() error {
-	if f.lock == nil {
+	if f.options.DryRun {
 		return os.RemoveAll(f.state)
 	}
 	// What was made for a run that brought nothing goes with it; else it is not empty.

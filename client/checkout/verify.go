@@ -182,27 +182,37 @@ func (f *folder) solve() error {
 
 // accept has the paths that the options call mine stay as they are.
 func (f *folder) accept() error {
-	if len(f.options.Mine) == 0 {
+	mine := f.options.Mine
+	found := make(map[string]bool)
+	if len(mine) == 0 {
 		return nil
 	}
-	found := make(map[string]bool)
-	err := f.replaceState(f.header, none{}, func(old, _ *record) (*record, error) {
-		for _, path := range f.options.Mine {
-			if old.name() != path && !below(old.path, path) || old.flag == skipped || old.flag == brought {
-				continue
-			}
-			found[path] = true
-			if old.flag == postponed { // what a run had brought before is the user's from now on
-				old.kind = nothing
-			}
-			old.flag = accepted
+	if err := f.each(func(w record) error {
+		for _, path := range mine {
+			found[path] = found[path] || w.isAcceptable() && isAmong(w.name(), []string{path})
 		}
-		return old, nil
-	})
-	for _, path := range f.options.Mine {
-		if err == nil && !found[path] {
-			err = fmt.Errorf("%w: %q was not kept", errArguments, path)
+		return nil
+	}); err != nil {
+		return err
+	}
+	for _, path := range mine {
+		if !found[path] {
+			return fmt.Errorf("%w: %q was not kept", errArguments, path)
 		}
 	}
-	return err
+	return f.replaceState(f.header, none{}, func(old, _ *record) (*record, error) {
+		if !old.isAcceptable() || !isAmong(old.name(), mine) {
+			return old, nil
+		}
+		if old.flag == postponed { // what a run had brought before is the user's from now on
+			old.kind = nothing
+		}
+		old.flag = accepted
+		return old, nil
+	})
+}
+
+// isAcceptable reports whether a path has what the user may want to keep.
+func (r record) isAcceptable() bool {
+	return r.flag == kept || r.flag == postponed || r.flag == accepted
 }

@@ -9,6 +9,8 @@ import (
 	"os"
 	"path"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/swap"
 )
 
 type file struct {
@@ -121,6 +123,9 @@ func (r *run) complete(
 	stay, err := (&spot{f, name, temporary, yields}).put(info)
 	switch {
 	case err != nil:
+		if left, other := f.root.Lstat(temporary); other == nil && swap.IsSame(info, left) {
+			err = errors.Join(err, r.marker.discard(f.root, temporary))
+		}
 		return atPath(w.Path, err)
 	case stay != nil:
 		stay.Written = w

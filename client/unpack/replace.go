@@ -38,8 +38,8 @@ const (
 	longestKept = 200
 )
 
-// spot is a name in a folder that is shared, and the one beside it under which a file waits until
-// it gets the name, or lies when the name was taken from it.
+// spot is a name in a folder that is shared, and the one beside it under which a file
+// waits until it gets the name, or lies when the name was taken from it.
 type spot struct {
 	folder      *folder
 	name, aside string
@@ -47,13 +47,13 @@ type spot struct {
 }
 
 // put gives a file of ours that waits aside its name. What had the name is deleted, or
-// has it again: then there is a stay.
+// has it again: then there is a stay. After an error either may lie aside.
 func (s *spot) put(ours fs.FileInfo) (*Stay, error) {
 	for {
 		// In a whole archive most files are new.
 		err := s.move(s.aside, s.name)
 		if !errors.Is(err, fs.ErrExist) {
-			return nil, s.discardAfter(err)
+			return nil, err
 		}
 		old, err := s.takeOut()
 		switch {
@@ -62,21 +62,13 @@ func (s *spot) put(ours fs.FileInfo) (*Stay, error) {
 		case swap.IsBusy(err):
 			return &Stay{InUse: true}, s.folder.root.Remove(s.aside)
 		case err != nil:
-			return nil, s.discardAfter(err)
+			return nil, err
 		case old == s.aside:
 			return s.keepExchanged(ours)
 		default:
 			return s.replaceBy(old)
 		}
 	}
-}
-
-// discardAfter removes what waits aside after an error.
-func (s *spot) discardAfter(err error) error {
-	if err == nil {
-		return nil
-	}
-	return errors.Join(err, removeIfThere(s.folder.root, s.aside))
 }
 
 // takeOut takes the name from what has it, which lies under the returned name then: that
