@@ -49,7 +49,7 @@ type Options struct {
 	Plain bool
 	// DryRun tells of what a run would do, and leaves the folder as it is.
 	DryRun bool
-	// Force overwrites and removes what somebody changed, or has put in the way. A
+	// Force overwrites and removes what the user changed, or has put in the way. A
 	// folder with a repository of git in it stays.
 	Force bool
 	// Theirs are paths for which Force holds, and what is below them.
@@ -166,7 +166,7 @@ func escape(path string) string { return (&url.URL{Path: path}).EscapedPath() }
 // are no differences between such.
 func (o Options) isComposed() bool { return o.LFS || o.Submodules }
 
-// forces reports whether what somebody changed at a path is overwritten.
+// forces reports whether what the user changed at a path is overwritten.
 func (o Options) forces(path string) bool { return o.Force || isAmong(path, o.Theirs) }
 
 // isAmong reports whether a path is one of several, or below one.

@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 )
 
-// claim refuses a folder that nobody can have meant: one with files that no run has
-// brought there, the home folder, and the root of a disk. What a run has begun is ours.
+// claim refuses a folder that was hardly meant: one with files that no run has brought
+// there, the home folder, and the root of a disk. What a run has begun is ours.
 func (f *folder) claim() error {
 	if f.options.IntoExisting {
 		return nil

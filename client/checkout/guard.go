@@ -42,7 +42,7 @@ func (r *run) done(w unpack.Written) error {
 	return nil
 }
 
-// stays notes that a path has what somebody saved there while the run was under way.
+// stays notes that a path has what was saved there while the run was under way.
 func (r *run) stays(s unpack.Stay) error {
 	want := recordOf(s.Written)
 	want.flag, want.aside = kept, ""

@@ -16,7 +16,7 @@ import (
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
-// localStates are what somebody may have made of the files of [previewBase].
+// localStates are what a user may have made of the files of [previewBase].
 func localStates() map[string]func(dir string) error {
 	at := func(dir, path string) string { return filepath.Join(dir, filepath.FromSlash(path)) }
 	write := func(path, content string) func(string) error {

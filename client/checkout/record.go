@@ -35,7 +35,7 @@ type flag byte
 const (
 	// brought is what a run has put there, or found there.
 	brought flag = '='
-	// kept is what the commit has, where the folder has what somebody made of it.
+	// kept is what the commit has, where the folder has what the user made of it.
 	kept flag = 'k'
 	// accepted is likewise, and the user wants it so.
 	accepted flag = 'm'

@@ -69,7 +69,7 @@ func (r *run) removeFolder(path string) (empty bool, err error) {
 	return true, nil
 }
 
-// removeBelow removes what runs wrote in a folder, and it, unless somebody has put
+// removeBelow removes what runs wrote in a folder, and it, unless a user has put
 // something there.
 func (r *run) removeBelow(folder string) error {
 	return r.removeThose(func(w record) bool { return below(w.path, folder) }, isInside(folder))
@@ -137,7 +137,7 @@ func newRemover(r *run, owns func(folder string) bool) *remover {
 	return &remover{run: r, disk: newDisk(r.options.Dir), owns: owns}
 }
 
-// add removes what a record is of, unless somebody has changed it: that is no longer
+// add removes what a record is of, unless a user has changed it: that is no longer
 // followed.
 func (m *remover) add(w record) error {
 	there, err := m.disk.look(w.name())

@@ -41,10 +41,10 @@ const nothingNew = 64 << 10
 func isBegunAnew(err error) bool {
 	refused, ok := errors.AsType[*unpack.RefusedError](err)
 	switch {
-	case ok: // somebody has made a file where a folder is needed
+	case ok: // a user has made a file where a folder is needed
 		return refused.Reason == unpack.InTheWay || refused.Reason == unpack.ThroughLink
 	case errors.Is(err, client.ErrNotResumed), errors.Is(err, errAppeared), isAbsent(err):
-		return true // the last where somebody has removed a folder that was written to
+		return true // the last where a user has removed a folder that was written to
 	case errors.Is(err, client.ErrNetwork): // package client has tried again
 		return false
 	default:

@@ -270,8 +270,8 @@ func temporaryFiles(t *testing.T, dir string) (left []string) {
 	return left
 }
 
-// TestAFileIsSavedWhileItIsReceived: a large file comes over a slow line, and somebody
-// saves it meanwhile, or makes one that nobody has followed.
+// TestAFileIsSavedWhileItIsReceived: a large file comes over a slow line, and is saved
+// meanwhile, or made where there was none.
 func TestAFileIsSavedWhileItIsReceived(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes longer than a short test may")

@@ -66,7 +66,7 @@ func (r *run) unpackAside(
 	return report, reveal(root)
 }
 
-// reveal moves what is at the top of the stage into the folder. What somebody has put
+// reveal moves what is at the top of the stage into the folder. What a user has put
 // there meanwhile stays.
 func reveal(root *os.Root) error {
 	entries, err := fs.ReadDir(root.FS(), stage)

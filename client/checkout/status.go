@@ -10,7 +10,7 @@ import (
 
 // The states of a file, in a [Status].
 const (
-	FileKept      = "kept"      // the commit has another version than somebody made here
+	FileKept      = "kept"      // the commit has another version than the user made here
 	FileMine      = "mine"      // likewise, and Options.Mine wants it so
 	FilePostponed = "postponed" // the version of the commit comes with the next run
 	FileSkipped   = "skipped"   // a link of the commit that leads outside

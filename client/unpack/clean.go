@@ -71,8 +71,8 @@ func (m *marker) remove(root *os.Root) error {
 // Tar begins with it.
 //
 // In a folder that is kept in step, files of the user may have such a name after a kill.
-// Whoever has [Options].Ready told of names calls [Unpacker.Settle] before; without it
-// nothing is removed there.
+// A caller that has [Options].Ready calls [Unpacker.Settle] before; without Ready nothing
+// is removed there.
 func (u *Unpacker) Clean(ctx context.Context) error {
 	reserved, _, err := pin(u.root, reservedFolder, reservedFolder)
 	if errors.Is(err, fs.ErrNotExist) {

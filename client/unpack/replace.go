@@ -94,11 +94,11 @@ func (s *spot) keepExchanged(ours fs.FileInfo) (*Stay, error) {
 }
 
 // undo gives what lies aside its name again, and removes the file that had come in its
-// place. If that is another one by now, somebody has saved it: then it has the name, and
+// place. If that is another one by now, it was saved there: then it has the name, and
 // the one before becomes a copy.
 func (s *spot) undo(ours fs.FileInfo) (copied string, err error) {
 	err = s.exchange()
-	if errors.Is(err, fs.ErrNotExist) { // somebody has removed the new file
+	if errors.Is(err, fs.ErrNotExist) { // the new file was removed
 		return s.putBack(s.aside)
 	}
 	if err != nil {
@@ -127,7 +127,7 @@ func (s *spot) replaceBy(old string) (*Stay, error) {
 		return stay, errors.Join(err, other, s.folder.root.Remove(s.aside))
 	}
 	err = s.move(s.aside, s.name)
-	if errors.Is(err, fs.ErrExist) { // somebody has saved a file there
+	if errors.Is(err, fs.ErrExist) { // a file was saved there
 		stay, err = &Stay{}, s.folder.root.Remove(s.aside)
 	}
 	return stay, errors.Join(err, s.folder.root.RemoveAll(old))
@@ -235,14 +235,14 @@ type Origin uint8
 
 // The origins.
 const (
-	FromUser   Origin = iota // somebody has saved it
+	FromUser   Origin = iota // a user has saved it
 	FromBefore               // an earlier run wrote it
 	FromRun                  // the run was about to give it a name
 )
 
 // Settle ends what a run that was killed had begun with a path; aside is the
 // [Written].Aside that [Options].Ready was told of, and of says whose a file is. What
-// somebody saved gets its name again, or that of a copy, which is returned. The rest is
+// a user saved gets its name again, or that of a copy, which is returned. The rest is
 // deleted.
 func (u *Unpacker) Settle(
 	at, aside string, of func(path string, info fs.FileInfo) (Origin, error),

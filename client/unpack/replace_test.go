@@ -78,13 +78,13 @@ var replacements = []struct {
 		has: []string{`f "mine"`},
 	},
 	{
-		name: "nobody knows", before: func(s scene) { write(s.t, s.at("d/f"), "mine") }, err: errOfTest,
+		name: "an error", before: func(s scene) { write(s.t, s.at("d/f"), "mine") }, err: errOfTest,
 		has: []string{`f "mine"`},
 	},
 	{
 		name: "it is saved when it yields", before: func(s scene) { write(s.t, s.at("d/f"), "old") }, yields: true,
 		while: func(s scene, _ string) { s.rename("d/f", "mine") },
-		// Whoever saves over the new file has seen it. In turns there is none yet.
+		// A program that saves over the new file has had it before it. In turns there is none yet.
 		has: []string{`f "mine"`}, stays: false,
 	},
 	{
@@ -196,7 +196,7 @@ func (s scene) hasReplaced(name string, member entry, want []string) {
 		case member.kind != 0 && line == `f "new"`:
 			want[i] = "f -> new"
 		case member.kind != 0 && strings.HasPrefix(line, `f "new and`):
-			return // nobody changes a link in place
+			return // links are not changed in place
 		case member.content != "":
 			want[i] = strings.Replace(line, `f "new`, fmt.Sprintf(`f "%.40s`, member.content), 1)
 		}
@@ -286,7 +286,7 @@ func TestAFileThatIsOpenForWritingStays(t *testing.T) {
 	s.has(t, `f "old and saved"`, `g "old and saved"`)
 }
 
-// TestSettle looks at what a kill at each moment leaves, and who owns it.
+// TestSettle looks at what a kill at each moment leaves.
 func TestSettle(t *testing.T) {
 	const aside = temporaryPrefix + "x-1"
 	of := func(s scene) func(string, fs.FileInfo) (Origin, error) {

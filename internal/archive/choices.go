@@ -14,8 +14,8 @@ const (
 	ProfileFull Profile = "full"
 	// ProfileWorktree is the complete tree as git checkout writes it, with
 	// core.autocrlf=false and core.eol=lf: end-of-line conversion, ident and encodings
-	// of the tree's own .gitattributes. info/attributes are the mirror's, and nobody who
-	// clones it has them.
+	// of the tree's own .gitattributes. info/attributes are the mirror's, and a clone
+	// does not have them.
 	ProfileWorktree Profile = "worktree"
 )
 
