@@ -132,6 +132,17 @@ func Parameters() []Parameter {
 	return list
 }
 
+// Choices are the values that an option may have, the default first; none where it may
+// have any.
+func Choices(option string) []string {
+	for _, p := range parameters {
+		if p.name == option {
+			return slices.Clone(p.choices)
+		}
+	}
+	return nil
+}
+
 // Set gives an option its value, or one more of those that repeat. An unknown
 // name and a second value of others are [ErrOption]. An empty value is the
 // default, as templates make it (RFC 6570); of a path it is refused, for it
