@@ -230,7 +230,8 @@ func TestSavesDuringUpdatesAreNotLost(t *testing.T) {
 	for saves := gittest.Volume(1500, 5000); s.counts["saves"] < saves; {
 		turn()
 		var result Result
-		s.during(paths, func() { result = s.sync(func(o *Options) { o.Plain = s.random.IntN(3) > 0 }) })
+		plain := s.counts["runs"]%3 > 0
+		s.during(paths, func() { result = s.sync(func(o *Options) { o.Plain = plain }) })
 		s.counts["kept"] += result.KeptCount
 		s.counts["written"] += result.Written
 		s.counts["deleted"] += result.Deleted
