@@ -32,8 +32,9 @@ var arrows = map[string][]string{
 	"internal/remote": {"client", "client/checkout", "client/unpack", "internal/cli", "internal/cquote",
 		"internal/credentials", "internal/loopback"},
 	"client":          {"internal/binary"},
-	"client/checkout": {"client", "client/unpack"},
-	"client/unpack":   {},
+	"client/checkout": {"client", "client/unpack", "internal/swap"},
+	"client/unpack":   {"internal/swap"},
+	"internal/swap":   {},
 	"internal/access": {},
 	"internal/limits": {"internal/access"},
 	// Below the server, and knows nothing of it.

@@ -76,6 +76,7 @@ func (s *story) chapter() {
 	}
 	s.server.cut(0, 0)
 	o := s.options()
+	o.IntoExisting = true
 	if s.random.IntN(8) == 0 {
 		o.Verify = true
 	}
@@ -233,7 +234,9 @@ func (s *story) breakOff() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if _, err := Sync(s.t.Context(), c, s.options()); err != nil {
+	o := s.options()
+	o.IntoExisting = true
+	if _, err := Sync(s.t.Context(), c, o); err != nil {
 		s.counts["cut"]++
 	}
 	s.server.cut(0, 0)

@@ -38,7 +38,8 @@ commit id, by default HEAD.
 The tar inside is, to the byte, that of
   git -c tar.umask=0002 archive --format=tar REVISION
 with the attributes of the commit applied. With --profile full it is the
-complete tree, without any attribute applied.
+complete tree, without any attribute applied, and with --profile worktree that
+tree as git checkout writes it.
 
 With --format manifest.json it is the list of what the archive holds. With
 --base it is only what differs from that revision, after a member

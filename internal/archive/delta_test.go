@@ -356,7 +356,7 @@ func TestDeltaBringsTheBaseToTheHead(t *testing.T) {
 		o := open(t, repo)
 		for i, base := range ids {
 			for j, head := range ids {
-				for n, profile := range []archive.Profile{archive.ProfileArchive, archive.ProfileFull} {
+				for n, profile := range profiles {
 					options := selections[(i+3*j+n+int(seed))%len(selections)]
 					options.Format, options.Profile = archive.Tar, profile
 					comparePair(t, o, base, head, options, maps.Equal(attributesIn(trees[i]), attributesIn(trees[j])),
@@ -365,7 +365,8 @@ func TestDeltaBringsTheBaseToTheHead(t *testing.T) {
 			}
 		}
 	}
-	if counts["archive"] < 10*seeds || counts["full"] < 10*seeds || counts[archive.AttributesChanged] < seeds/2 {
+	if counts["archive"] < 10*seeds || counts["full"] < 10*seeds || counts["worktree"] < 10*seeds ||
+		counts["worktree with other attributes"] < seeds || counts[archive.AttributesChanged] < seeds/2 {
 		t.Errorf("compared %v, too few", counts)
 	}
 	t.Log(counts)
@@ -411,6 +412,9 @@ func comparePair(t *testing.T, o opened, base, head string, options archive.Opti
 	if err != nil {
 		t.Errorf("%s: %v", name, err)
 		return
+	}
+	if !sameAttributes {
+		counts[string(options.Profile)+" with other attributes"]++
 	}
 	delta := write(t, p)
 	if len(delta) > len(wantTar) {

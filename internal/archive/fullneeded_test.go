@@ -178,7 +178,7 @@ func TestDeltaOfTreesThatGitDoesNotWrite(t *testing.T) {
 	counts := make(map[string]int)
 	for i, base := range ids {
 		for j, head := range ids {
-			for n, profile := range []archive.Profile{archive.ProfileArchive, archive.ProfileFull} {
+			for n, profile := range profiles {
 				if (i+j+n)%gittest.Volume(2, 1) != 0 { // there are no attributes that they could treat differently
 					continue
 				}

@@ -183,7 +183,7 @@ func (p *Plan) tag() string {
 // none.
 func (e *Engine) Tag(head repos.ID, options Options, info []byte) (tag string, ok bool) {
 	options = options.Canonical()
-	if options.Profile != ProfileArchive {
+	if profiles[options.Profile] != tree.ForArchive {
 		info = nil
 	}
 	return hashed(e.inputs(head, options, info)), options.Check() == nil && !options.takesOutside()

@@ -48,7 +48,7 @@ func TestTagTellsBytesApart(t *testing.T) {
 	tags := map[archive.Validator]bool{first: true}
 	for _, options := range []archive.Options{
 		{Format: archive.TarGz}, {Format: archive.Tar, Prefix: "a/"}, {Format: archive.Tar, Prefix: "a"},
-		{Format: archive.Tar, Profile: archive.ProfileFull},
+		{Format: archive.Tar, Profile: archive.ProfileFull}, {Format: archive.Tar, Profile: archive.ProfileWorktree},
 		{Format: archive.Tar, Paths: []string{"a"}}, {Format: archive.Tar, Exclude: []string{"a"}},
 		{Format: archive.Tar, Strip: "d"},
 	} {
@@ -61,8 +61,8 @@ func TestTagTellsBytesApart(t *testing.T) {
 	}
 	repo.Commit("main", gittest.Regular("a", "2"))
 	tags[validator(t, repo, "main", archive.Options{Format: archive.Tar})] = true
-	if len(tags) != 10 {
-		t.Errorf("%d different tags, want 10", len(tags))
+	if len(tags) != 11 {
+		t.Errorf("%d different tags, want 11", len(tags))
 	}
 }
 
@@ -86,7 +86,7 @@ func TestTagNeedsNoCommit(t *testing.T) {
 	cases := 0
 	for _, format := range archive.Formats() {
 		for _, options := range []archive.Options{
-			{}, {Profile: archive.ProfileFull}, {Prefix: "p/", Strip: "d/"},
+			{}, {Profile: archive.ProfileFull}, {Profile: archive.ProfileWorktree}, {Prefix: "p/", Strip: "d/"},
 			{Paths: []string{"same", "d"}, Exclude: []string{"same/1"}},
 			{Base: base}, {Base: base, Fallback: archive.FallbackFull},
 			{LFS: archive.LFSPointers, Submodules: archive.SubmodulesOmit},

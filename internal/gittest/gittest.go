@@ -100,6 +100,23 @@ func (r *Repo) Archive(args ...string) []byte {
 	return run(r.t, r.Dir, nil, append([]string{"-c", "tar.umask=0002", "archive"}, args...)...)
 }
 
+// Checkout is a folder with what git checkout writes of a commit, with core.autocrlf=false,
+// core.eol=lf and other settings. There is no .git in it.
+func (r *Repo) Checkout(commit string, settings ...string) (dir string) {
+	r.t.Helper()
+	dir = filepath.Join(r.t.TempDir(), "checkout")
+	r.Git("clone", "-q", "--shared", "--no-checkout", ".", dir)
+	var args []string
+	for _, setting := range append([]string{"core.autocrlf=false", "core.eol=lf"}, settings...) {
+		args = append(args, "-c", setting)
+	}
+	run(r.t, dir, nil, append(args, "checkout", "-q", "--force", "--detach", commit)...)
+	if err := os.RemoveAll(filepath.Join(dir, ".git")); err != nil {
+		r.t.Fatal(err)
+	}
+	return dir
+}
+
 // TryArchive is [Repo.Archive] of arguments that git may refuse.
 func (r *Repo) TryArchive(args ...string) (archive []byte, ok bool) {
 	var stdout Output

@@ -117,7 +117,7 @@ func TestCompletions(t *testing.T) {
 		{archives, "prefix", "", with("repo", "beta/lib", "ref", "refs/heads/fix/main"),
 			[]string{"lib/", "lib-fix-main/"}},
 		{archives, "format", "tar.", of, []string{"tar.gz", "tar.zst"}},
-		{archives, "profile", "", of, []string{"archive", "full"}},
+		{archives, "profile", "", of, []string{"archive", "full", "worktree"}},
 		{archives, "lfs", "c", of, []string{"content"}},
 		{archives, "submodules", "", of, []string{"omit", "content"}},
 		{archives, "delta", "", of, []string{"files", "patch"}},

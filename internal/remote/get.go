@@ -87,7 +87,7 @@ func (f *getFlags) run(ctx context.Context, args []string) error {
 		err = f.fetchAgain(ctx, &s)
 	}
 	if err = forPeople(s.what, err); err != nil {
-		f.tell(checkout.Event{Event: checkout.EventFailed, Error: err.Error()})
+		f.tell(checkout.Event{Event: checkout.EventFailed, Error: err.Error(), Code: checkout.CodeOf(err)})
 	}
 	return err
 }

@@ -1,5 +1,5 @@
 // Package remote holds the commands that ask a server: ls, cat, get, sync, and login and
-// logout, which say as whom.
+// logout, which say as whom; and status, which says what a sync has left.
 package remote
 
 import (
@@ -20,14 +20,15 @@ import (
 
 	"github.com/repomcp/repomcp/client"
 	"github.com/repomcp/repomcp/client/checkout"
-	"github.com/repomcp/repomcp/client/unpack"
 	"github.com/repomcp/repomcp/internal/cli"
 	"github.com/repomcp/repomcp/internal/cquote"
 )
 
 // Commands are those that ask a server.
 func Commands(env cli.Environment) []*cobra.Command {
-	return []*cobra.Command{newList(env), newCat(env), newGet(env), newSync(env), newLogin(env), newLogout(env)}
+	return []*cobra.Command{
+		newList(env), newCat(env), newGet(env), newSync(env), newStatus(env), newLogin(env), newLogout(env),
+	}
 }
 
 // target is the server that a command asks, and how it is asked.
@@ -290,24 +291,15 @@ func (r *target) bar(size int64, what string) *progressbar.ProgressBar {
 // the program itself, that takes less than 64 MiB.
 const unpackMemory = 32 << 20
 
-// failures are the exit codes of errors that a program can tell apart.
-var failures = []struct {
-	is   error
-	code int
-}{
-	{errKept, cli.ExitKept},
-	{checkout.ErrLocked, cli.ExitLocked},
-	{checkout.ErrGone, cli.ExitRefused},
-	{client.ErrOrigin, cli.ExitRefused},
-	{client.ErrInsecure, cli.ExitRefused},
-	{client.ErrTooLarge, cli.ExitRefused},
-	{client.ErrDamaged, cli.ExitDamaged},
-	{client.ErrNotVerified, cli.ExitDamaged},
-	{client.ErrNotResumed, cli.ExitNetwork},
-	{client.ErrNetwork, cli.ExitNetwork},
-	{unpack.ErrDamaged, cli.ExitDamaged},
-	{unpack.ErrContent, cli.ExitDamaged},
-	{unpack.ErrPatch, cli.ExitDamaged},
+// exitCodes are those of errors by what they are about. Any other is cli.ExitFailed.
+var exitCodes = map[checkout.Code]int{
+	checkout.CodeArguments: cli.ExitUsage, checkout.CodeOccupied: cli.ExitUsage,
+	checkout.CodeLocked: cli.ExitLocked,
+	checkout.CodeBusy:   cli.ExitNetwork, checkout.CodeNetwork: cli.ExitNetwork,
+	checkout.CodeGone: cli.ExitRefused, checkout.CodeUnauthorized: cli.ExitRefused,
+	checkout.CodeRefused: cli.ExitRefused, checkout.CodeOtherOrigin: cli.ExitRefused,
+	checkout.CodeTooLarge: cli.ExitRefused,
+	checkout.CodeDamaged:  cli.ExitDamaged, checkout.CodeUnsafe: cli.ExitDamaged,
 }
 
 // ExitCode is that of a command that failed.
@@ -315,21 +307,10 @@ func ExitCode(err error) int {
 	if _, usage := errors.AsType[*cli.UsageError](err); usage {
 		return cli.ExitUsage
 	}
-	_, unsafe := errors.AsType[*unpack.RefusedError](err)
-	if _, limit := errors.AsType[*unpack.LimitError](err); limit || unsafe {
-		return cli.ExitDamaged
+	if errors.Is(err, errKept) || errors.Is(err, errSkipped) {
+		return cli.ExitKept
 	}
-	if refused, ok := errors.AsType[*client.Error](err); ok && refused.Busy() {
-		return cli.ExitNetwork
-	} else if ok {
-		return cli.ExitRefused
-	}
-	for _, f := range failures {
-		if errors.Is(err, f.is) {
-			return f.code
-		}
-	}
-	return cli.ExitFailed
+	return cmp.Or(exitCodes[checkout.CodeOf(err)], cli.ExitFailed)
 }
 
 const endpointHelp = `The endpoint is https://HOST/mcp, wss://HOST/ws (the path may be left out of both), or

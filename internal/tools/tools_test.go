@@ -160,7 +160,7 @@ func TestFailuresSayWhatToDo(t *testing.T) {
 		{"get_archive_link", args{"repo": "hello", "exclude": strings.Repeat("x", 4096)},
 			"which is more than 4096. Name folders instead of single files"},
 		{"get_archive_link", args{"repo": "hello", "prefix": "../x"}, `"prefix" must be a relative path`},
-		{"get_archive_link", args{"repo": "hello", "profile": "half"}, `"half" is neither "archive" nor "full"`},
+		{"get_archive_link", args{"repo": "hello", "profile": "half"}, `"half" is none of "archive", "full", "worktree"`},
 		{"get_archive_link", args{"repo": "hello", "paths": []string{":(nope)a"}}, "The arguments make no archive"},
 		{"get_archive_link", args{"repo": "hello", "format": "rar"},
 			"The argument format must be one of manifest.json, tar, tar.gz, tar.xz, tar.zst, zip."},

@@ -61,6 +61,8 @@ func FuzzAppendAndStreamAgree(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, content string, which uint8) {
 		line := lines[int(which)%len(lines)]
+		checkout, _ := DecideCheckout(attributesOf(line))
+		all(t, checkout, content)
 		got := all(t, decide(line), content)
 		if line == "eol=crlf" && strings.ReplaceAll(got, "\r\n", "\n") != strings.ReplaceAll(content, "\r\n", "\n") {
 			t.Errorf("more than line endings changed: %q", got)

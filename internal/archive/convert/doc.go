@@ -1,6 +1,6 @@
 // Package convert does to the content of a file what git does when it archives
-// it: `$Id$`, line endings, and the encoding that .gitattributes ask for:
-// gitattributes(5).
+// it, or checks it out: `$Id$`, line endings, and the encoding that .gitattributes
+// ask for: gitattributes(5).
 //
 // A process decides once for each regular file, from its attributes, and then
 // converts in memory or as a stream:
@@ -13,7 +13,7 @@
 //	header(m.Size())
 //	err = m.CopyTo(w)
 //
-// Symbolic links are never converted, and no file above [BigFileThreshold] is.
+// Symbolic links are never converted, see also [Conversion.Converts].
 //
 // Promises:
 //   - The result is a function of the attributes, the content and the id. What

@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -107,7 +109,43 @@ func all(t testing.TB, c Conversion, content string) string {
 
 func short(s string) string { return s[:min(len(s), 400)] }
 
-// compare archives all files with git in one commit, and converts each. It
+// oracles are what git makes of the files of a commit, by their paths, beside what this
+// package decides.
+var oracles = map[string]struct {
+	decide func(attributes.Attributes) (Conversion, bool)
+	files  func(t *testing.T, repo *gittest.Repo, commit string) map[string]string
+}{
+	"archive": {Decide, func(t *testing.T, repo *gittest.Repo, commit string) map[string]string {
+		found := map[string]string{}
+		for tr := tar.NewReader(bytes.NewReader(repo.Archive("--format=tar", commit))); ; {
+			h, err := tr.Next()
+			if errors.Is(err, io.EOF) {
+				return found
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			content, err := io.ReadAll(tr)
+			if err != nil {
+				t.Fatal(err)
+			}
+			found[h.Name] = string(content)
+		}
+	}},
+	"checkout": {DecideCheckout, func(t *testing.T, repo *gittest.Repo, commit string) map[string]string {
+		found, dir := map[string]string{}, repo.Checkout(commit)
+		for path := range strings.SplitSeq(repo.Git("ls-tree", "-r", "--name-only", commit), "\n") {
+			content, err := os.ReadFile(filepath.Join(dir, path))
+			if err != nil {
+				t.Fatal(err)
+			}
+			found[path] = string(content)
+		}
+		return found
+	}},
+}
+
+// compare has git archive and check out all files in one commit, and converts each. It
 // fails if too few were looked at, or if git changed too few of them.
 func compare(t *testing.T, cases []comparison, least, leastChanged int) {
 	t.Helper()
@@ -128,38 +166,29 @@ func compare(t *testing.T, cases []comparison, least, leastChanged int) {
 	repo := gittest.New(t)
 	commit := repo.Commit("main", files...)
 
-	compared, changed, wrong := 0, 0, 0
-	for tr := tar.NewReader(bytes.NewReader(repo.Archive("--format=tar", commit))); ; {
-		h, err := tr.Next()
-		if errors.Is(err, io.EOF) {
-			break
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		c, ok := byPath[h.Name]
-		if !ok {
-			continue
-		}
-		want, err := io.ReadAll(tr)
-		if err != nil {
-			t.Fatal(err)
-		}
-		compared++
-		if string(want) != c.content {
-			changed++
-		}
-		got := all(t, decide(c.attributes), c.content)
-		if got != string(want) {
-			t.Errorf("%s: %.300q\n got %.300q\nwant %.300q", c.attributes, c.content, got, want)
-			if wrong++; wrong > 10 {
-				t.Fatal("and more")
+	for name, oracle := range oracles {
+		compared, changed, wrong := 0, 0, 0
+		for path, want := range oracle.files(t, repo, commit) {
+			c, ok := byPath[path]
+			if !ok {
+				continue
+			}
+			compared++
+			if want != c.content {
+				changed++
+			}
+			conversion, _ := oracle.decide(attributesOf(c.attributes))
+			if got := all(t, conversion, c.content); got != want {
+				t.Errorf("%s, %s: %.300q\n got %.300q\nwant %.300q", name, c.attributes, c.content, got, want)
+				if wrong++; wrong > 10 {
+					t.Fatal("and more")
+				}
 			}
 		}
-	}
-	t.Logf("%d files compared, of which git changed %d", compared, changed)
-	if compared < least || changed < leastChanged {
-		t.Errorf("%d files compared, of which git changed %d: too few", compared, changed)
+		t.Logf("%s: %d files compared, of which git changed %d", name, compared, changed)
+		if compared < least || changed < leastChanged {
+			t.Errorf("%s: %d files compared, of which git changed %d: too few", name, compared, changed)
+		}
 	}
 }
 
@@ -190,6 +219,8 @@ var long = []string{
 		strings.Repeat("x", 65_533) + " $", "$Id:" + strings.Repeat("x", 65_531) + " $",
 	strings.Repeat("$Id:"+strings.Repeat("x", 66_000)+"$\n$Id:"+strings.Repeat("y", 66_000)+"\n", 3),
 	strings.Repeat("$Id$\n", 5_000), strings.Repeat("$Id:", 20_000),
+	strings.Repeat("$Idx", 30_000) + "$Id: y$", strings.Repeat("$Idx", 30_000) + "$Id$ and more",
+	strings.Repeat("$Idx", 30_000), "$Idx$Id: " + strings.Repeat("y", 70_000) + "\n$Id: z$",
 }
 
 // idents are contents for the questions of keywords.
@@ -203,6 +234,9 @@ var idents = []string{
 	"$Id: x y$Id: z$", "$Id: $Id$\n", "$Id:$Id:$Id$",
 	"$ID$", "$id$", "$Id $", "$Id  $", "$Idx$", "$Idx$Id$", "$Id\n$", "$Id:\x00$\n", "$Id: \x00 $", "$Id: x\ty $",
 	"$Id: x\r$\n", "$Id: \u00e9 $\n", "$Id: \xff $\n",
+	"$Id\x00$Id$", "$Id\x00", "$Id\x00\x00$Id$", "$Id: x\x00 y $", "$Id: x \x00$", "$Id: \x00 y $", "$Id: \t$", "$Id:\tx y $",
+	"$Idx$Id: y$", "$Idx$Id: y z$", "$Idx$Id: y\n", "$Idx$Idy$Id: z$", "$Idx$Ix", "$Idx$", "a$Idx$Id", "$Idx$Id\x00$",
+	"$Id: x\r\n$", "$Id: x\ry$", "$Id: x \r$", "$Id: x\f y$", "$Id:: $", "$Id:$$", "$Id:$Id:$",
 }
 
 func TestLineEndingsAndIdentAsGit(t *testing.T) {
@@ -243,11 +277,15 @@ func TestRandomContentsAsGit(t *testing.T) {
 		"ident eol=crlf working-tree-encoding=UTF-16LE-BOM", "ident text=auto eol=crlf working-tree-encoding=Shift_JIS",
 		"eol=crlf working-tree-encoding=latin-1", "ident working-tree-encoding=gb18030",
 	}
-	cases := make([]comparison, gittest.Volume(1500, 6000))
-	for i := range cases {
-		cases[i] = comparison{lines[random.IntN(len(lines))], randomContent(random)}
+	// git reads beyond the end of a content with "$Id:$" in it, which ends in a fault
+	// where many are in its memory.
+	for range gittest.Volume(2, 8) {
+		cases := make([]comparison, 750)
+		for i := range cases {
+			cases[i] = comparison{lines[random.IntN(len(lines))], randomContent(random)}
+		}
+		compare(t, cases, len(cases), len(cases)/4)
 	}
-	compare(t, cases, len(cases), len(cases)/4)
 }
 
 // randomContent is made of the parts that matter.
@@ -367,5 +405,14 @@ func TestGitCopiesAboveTheThreshold(t *testing.T) {
 	}
 	if len(want) > 0 {
 		t.Errorf("not in the archive: %v", want)
+	}
+	checkout := repo.Checkout(commit, "core.bigFileThreshold=3")
+	if content, err := os.ReadFile(filepath.Join(checkout, "f")); err != nil || string(content) != "a\r\nb\r\n" {
+		t.Errorf("git checkout wrote %q, %v", content, err)
+	}
+	archived, checkedOut := decide("eol=crlf"), Conversion{checkout: true}
+	if archived.Converts(bigFileThreshold+1) || !archived.Converts(bigFileThreshold) ||
+		!checkedOut.Converts(bigFileThreshold+1) {
+		t.Error("another threshold")
 	}
 }

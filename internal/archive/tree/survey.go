@@ -46,10 +46,9 @@ func (s *Selection) Survey(ctx context.Context) (Found, error) {
 		return Found{}, err
 	}
 	found := survey.found
-	if !s.Attributes {
-		found.Substitutes, found.UnknownEncodings = false, false
-	}
 	found.mentionedIn(s.Info)
+	found.Substitutes = found.Substitutes && s.Attributes == ForArchive
+	found.UnknownEncodings = found.UnknownEncodings && s.Attributes != ForNothing
 	return found, nil
 }
 

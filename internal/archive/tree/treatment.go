@@ -27,11 +27,15 @@ var mayBePointer = &Treatment{LFS: true}
 
 // treat says what the attributes of an entry ask for. Only the content of
 // regular files is changed; lfs says that pointers stand for their objects.
-func treat(mode repos.Mode, a attributes.Attributes, lfs bool) *Treatment {
+func treat(mode repos.Mode, a attributes.Attributes, use Use, lfs bool) *Treatment {
 	t := Treatment{Diff: a[attributes.Diff]}
 	if mode.IsRegular() {
-		t.Conversion, t.Converts = convert.Decide(a)
-		t.Substitutes = a[attributes.ExportSubst].IsSet()
+		if use == ForCheckout {
+			t.Conversion, t.Converts = convert.DecideCheckout(a)
+		} else {
+			t.Conversion, t.Converts = convert.Decide(a)
+			t.Substitutes = a[attributes.ExportSubst].IsSet()
+		}
 		t.LFS = lfs && a[attributes.Filter].Is(filterLFS)
 	}
 	if t.Changes() || t.LFS || t.Conversion.UnknownEncoding != "" {
@@ -46,6 +50,17 @@ func treat(mode repos.Mode, a attributes.Attributes, lfs bool) *Treatment {
 var marks = map[attributes.State]*Treatment{
 	attributes.Set:   {Diff: attributes.Value{State: attributes.Set}},
 	attributes.Unset: {Diff: attributes.Value{State: attributes.Unset}},
+}
+
+// ConvertsAs reports whether two treatments make the same of the same content, by the
+// conversion of attributes.
+func (t *Treatment) ConvertsAs(other *Treatment) bool { return t.conversion() == other.conversion() }
+
+func (t *Treatment) conversion() convert.Conversion {
+	if t == nil {
+		return convert.Conversion{}
+	}
+	return t.Conversion
 }
 
 // InOrder reports whether a file can only be made after those before it, by the
