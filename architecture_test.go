@@ -27,7 +27,7 @@ var arrows = map[string][]string{
 		"internal/stdio", "internal/telemetry", "internal/ticks", "internal/tools", "internal/tools/prompts",
 		"internal/watch"},
 	// What its commands share, and those that ask a server instead of being one.
-	"internal/cli": {},
+	"internal/cli": {"internal/tools/spelling"},
 	"internal/remote": {"client", "client/checkout", "client/unpack", "internal/cli", "internal/credentials",
 		"internal/fastopen", "internal/loopback"},
 	"client":          {"internal/binary"},

@@ -66,7 +66,11 @@ func examine(c *cobra.Command, env cli.Environment, flags doctorFlags, refused e
 		settings.Refused = append(settings.Refused, refused)
 	}
 	report := doctor.Examine(c.Context(), settings)
-	if err := write(env.Stdout, report, flags.asJSON); err != nil {
+	write := report.WriteText
+	if flags.asJSON {
+		write = func(w io.Writer) error { return writeJSON(w, report) }
+	}
+	if err := write(env.Stdout); err != nil {
 		return err
 	}
 	if report.Faults > 0 {
@@ -75,14 +79,12 @@ func examine(c *cobra.Command, env cli.Environment, flags doctorFlags, refused e
 	return nil
 }
 
-func write(w io.Writer, report doctor.Report, asJSON bool) error {
-	if !asJSON {
-		return report.WriteText(w)
-	}
+// writeJSON writes a value for programs, and for people who look at it.
+func writeJSON(w io.Writer, value any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetIndent("", "  ")
 	encoder.SetEscapeHTML(false)
-	return encoder.Encode(report)
+	return encoder.Encode(value)
 }
 
 // refusals are for what a server ends with as soon as it has its settings. What is in

@@ -23,7 +23,7 @@ func newManual(env cli.Environment) *cobra.Command {
 		Use:    "man DIR",
 		Short:  "Write the manual pages of all commands into a folder",
 		Hidden: true,
-		Args:   cli.Arguments(cobra.ExactArgs(1), "name the folder that the pages go into"),
+		Args:   cli.CountArguments(1, 1, "name the folder that the pages go into"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil { //nolint:gosec // everybody reads manuals
 				return err

@@ -9,6 +9,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -24,8 +25,8 @@ type Settings struct {
 	Deep bool
 	// Refused is what the server would end with before it looked at anything else.
 	Refused []error
-	// Unknown are variables of the environment that are no setting.
-	Unknown []string
+	// Unknown are variables of the environment that are no setting, with what to do.
+	Unknown map[string]string
 
 	Listen, AdminListen string
 	PublicURL           string
@@ -185,8 +186,8 @@ func (e *examination) checkSettings(context.Context) {
 	for _, err := range e.Refused {
 		e.fault("", err.Error(), "the server does not start with it")
 	}
-	for _, name := range e.Unknown {
-		e.warn(name, "the environment variable is no setting", "repomcp serve --help lists them")
+	for _, name := range slices.Sorted(maps.Keys(e.Unknown)) {
+		e.warn(name, "the environment variable is no setting", e.Unknown[name])
 	}
 	if e.quiet() {
 		e.ok("understood")
