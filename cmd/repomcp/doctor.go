@@ -4,12 +4,15 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
+	"log/slog"
 	"net"
 	"os"
 	"strings"
 
+	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
+	"github.com/repomcp/repomcp/internal/admin"
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/cli"
 	"github.com/repomcp/repomcp/internal/doctor"
@@ -65,6 +68,7 @@ func examine(c *cobra.Command, env cli.Environment, flags doctorFlags, refused e
 	if refused != nil {
 		settings.Refused = append(settings.Refused, refused)
 	}
+	redis.SetLogger(redisLog{slog.New(slog.DiscardHandler)}) // a finding says what it would
 	report := doctor.Examine(c.Context(), settings)
 	write := report.WriteText
 	if flags.asJSON {
@@ -140,7 +144,8 @@ func (f serveFlags) examined(env cli.Environment) doctor.Settings {
 	s := doctor.Settings{
 		Asking: f.asking(at), Exposure: warningOf(f, at, f.authentication.asks()), TrustedProxies: f.trustedProxies,
 		FetchHook: f.fetchHook, Budget: budget,
-		Root: f.root, HideRefs: f.hideRefs, Listen: f.listen, AdminListen: f.adminListen, PublicURL: f.publicURL,
+		Root: f.root, HideRefs: f.hideRefs, Listen: f.listen, AdminListen: f.adminListen, Probe: admin.Probe,
+		PublicURL:    f.publicURL,
 		AllowedHosts: f.allowedHosts, Connections: f.maxConnections, Watched: f.maxSubscriptions,
 		Memory: f.historyCache + f.searchCache, TLSCert: f.tlsCert, TLSKey: f.tlsKey, SessionKey: f.sessionKeyFile,
 		LinkKeys: f.links.keyFile, Revocations: f.links.revocations,

@@ -29,9 +29,11 @@ type Settings struct {
 	Unknown map[string]string
 
 	Listen, AdminListen string
-	PublicURL           string
-	AllowedHosts        []string
-	TrustedProxies      []string
+	// Probe asks the server at an address for its health, over HTTPS if secure.
+	Probe          func(ctx context.Context, address string, secure bool) error
+	PublicURL      string
+	AllowedHosts   []string
+	TrustedProxies []string
 	// Exposure is what the server warns of where it listens; "" for nothing.
 	Exposure    string
 	Connections int   // 0: half of the descriptors
@@ -52,6 +54,9 @@ type Settings struct {
 	CacheBytes           int64
 	Bucket, PublicBucket string
 }
+
+// notStarted is the advice for a setting that the server refuses, whose error says why.
+const notStarted = "the server does not start with it"
 
 // Level is how much a finding matters, the worst last.
 type Level int
@@ -150,7 +155,7 @@ func examine(ctx context.Context, e *examination) Report {
 		e.check = check.name
 		err := panics.Catch(func() error { check.run(e, ctx); return nil })
 		if err = errors.Join(err, ctx.Err()); err != nil {
-			e.fault("", fmt.Sprintf("the check did not end: %v", err), "")
+			e.fault("", fmt.Sprintf("the check did not end: %v", err), "run it again; a panic is a bug to report")
 		}
 		if ctx.Err() != nil {
 			break
@@ -184,7 +189,7 @@ func (e *examination) quiet() bool {
 
 func (e *examination) checkSettings(context.Context) {
 	for _, err := range e.Refused {
-		e.fault("", err.Error(), "the server does not start with it")
+		e.fault("", err.Error(), notStarted)
 	}
 	for _, name := range slices.Sorted(maps.Keys(e.Unknown)) {
 		e.warn(name, "the environment variable is no setting", e.Unknown[name])
