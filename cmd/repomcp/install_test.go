@@ -141,6 +141,37 @@ func TestDocumentationOfClients(t *testing.T) {
 	})
 }
 
+// The first lines work in a clone, before there is a release.
+func TestInstallationFromAClone(t *testing.T) {
+	blocks := codeBlocks(t, "README.md", "sh")
+	if len(blocks) == 0 {
+		t.Fatal("the page has no commands")
+	}
+	install := exec.Command("sh", "-euc", blocks[0])
+	install.Dir = "../.."
+	// Programs go below GOPATH; the modules stay where they are. What is compiled is no test.
+	gopath := t.TempDir()
+	install.Env = append(os.Environ(), "GOPATH="+gopath, "GOBIN=", "GOMODCACHE="+goEnv(t, "GOMODCACHE"),
+		"GOFLAGS=-trimpath -buildvcs=false", "CGO_ENABLED=0")
+	install.Stderr = os.Stderr
+	said, err := install.Output()
+	if err != nil || !strings.HasPrefix(string(said), "repomcp ") {
+		t.Errorf("%v: %s, want the version of what was installed", err, said)
+	}
+	if _, err := os.Stat(filepath.Join(gopath, "bin", "repomcp")); err != nil {
+		t.Error(err)
+	}
+}
+
+func goEnv(t *testing.T, name string) string {
+	t.Helper()
+	value, err := exec.Command("go", "env", name).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return strings.TrimSpace(string(value))
+}
+
 // useTools does what the pages say is to be seen.
 func useTools(t *testing.T, who string, transport mcp.Transport) {
 	t.Helper()
