@@ -9,9 +9,12 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 func TestAccessRulesAreFollowed(t *testing.T) {
+	gittest.Long(t)
 	file := filepath.Join(t.TempDir(), "access.yaml")
 	write := func(text string) {
 		t.Helper()

@@ -409,6 +409,7 @@ func TestTheEndWaitsForStreams(t *testing.T) {
 
 // A reader in another language, of pipes to the server itself.
 func TestPythonReadsChunks(t *testing.T) {
+	gittest.Long(t)
 	python, err := exec.LookPath("python3")
 	if err != nil {
 		t.Skip("python3 is not installed")
@@ -485,6 +486,7 @@ func (c *counting) Write(p []byte) (int, error) {
 
 // A file of 64 MiB costs less than a thousandth more on the pipe.
 func TestChunksCostLittle(t *testing.T) {
+	gittest.Long(t)
 	const size = 64 << 20
 	source, sink := io.Pipe()
 	out := &counting{Writer: sink}
