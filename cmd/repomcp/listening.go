@@ -42,7 +42,8 @@ func newListenAddress(address *string, preset string) listenAddress {
 // there is found out by listening.
 func (l listenAddress) Set(text string) error {
 	if _, address, isURL := strings.Cut(text, "://"); isURL {
-		return fmt.Errorf("it is a URL: write %s", strings.TrimRight(address, "/"))
+		address, _, _ = strings.Cut(address, "/")
+		return fmt.Errorf("it is a URL: write %s", address)
 	}
 	if text == l.preset || strings.HasPrefix(text, unixPrefix) {
 		*l.address = text
