@@ -1,7 +1,7 @@
 // Package doctor looks for what is wrong with a server that is to be started, or
-// runs: its mirrors, settings, tokens, rules, keys, clock, Redis and object storage. It writes
-// nothing but a small object in the cache folder and in the bucket, as the server
-// would, and removes it.
+// runs: its mirrors, settings, tokens, rules, keys, clock, Redis and object storage. It listens
+// at the server's addresses for a moment, and writes nothing but a small object in the
+// cache folder and in the bucket, as the server would, and removes it.
 package doctor
 
 import (
