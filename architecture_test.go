@@ -28,7 +28,7 @@ var arrows = map[string][]string{
 		"internal/ticks", "internal/tools", "internal/tools/prompts",
 		"internal/watch"},
 	// What its commands share, and those that ask a server instead of being one.
-	"internal/cli": {"internal/cquote"},
+	"internal/cli": {"internal/cquote", "internal/tools/spelling"},
 	"internal/remote": {"client", "client/checkout", "client/unpack", "internal/cli", "internal/cquote",
 		"internal/credentials", "internal/loopback"},
 	"client":          {"internal/binary"},

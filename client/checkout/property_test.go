@@ -31,8 +31,9 @@ type story struct {
 }
 
 func TestRandomLives(t *testing.T) {
+	gittest.Long(t)
 	counts := make(map[string]int)
-	for seed := range gittest.Volume(4, 100) {
+	for seed := range gittest.Volume(3, 100) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			s := &story{place: newPlace(t), random: newRandom(seed), files: map[string]gittest.File{}, edits: tree{},
 				counts: counts}

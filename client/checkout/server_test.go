@@ -14,6 +14,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 // built is the folder with the server, "" as long as no test needs it.
@@ -55,6 +57,7 @@ type server struct {
 
 func serve(t *testing.T, root string) *server {
 	t.Helper()
+	gittest.Long(t)
 	binary, err := program()
 	if err != nil {
 		t.Fatal(err)

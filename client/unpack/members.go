@@ -169,6 +169,7 @@ func (r *run) choose(m Member, content io.Reader) (Choice, error) {
 		return Choice{}, nil
 	}
 	seen := &counter{Reader: content}
+	seen.plain.Store(true)
 	choice, err := r.options.Choose(m, seen)
 	switch {
 	case err != nil:

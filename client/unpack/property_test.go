@@ -16,6 +16,7 @@ import (
 // of random trees: in a new folder, and over the tree before, without what is no
 // more.
 func TestEqualsTar(t *testing.T) {
+	gittest.Long(t)
 	r := rand.New(rand.NewPCG(3, 4))
 	repo := gittest.New(t)
 	for range gittest.Volume(4, 60) {

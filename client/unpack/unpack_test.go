@@ -17,6 +17,8 @@ import (
 	"testing"
 	"testing/iotest"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 func blobID(content string) ID {
@@ -380,6 +382,7 @@ func TestNamesHeldAreBounded(t *testing.T) {
 }
 
 func TestManyFilesAtOnce(t *testing.T) {
+	gittest.Long(t)
 	p := newPlace(t)
 	var entries []entry
 	for i := range 2000 {

@@ -10,10 +10,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/operatorfile"
 )
 
 func TestAccessRulesAreFollowed(t *testing.T) {
+	gittest.Long(t)
 	file := filepath.Join(t.TempDir(), "access.yaml")
 	write := func(text string) {
 		t.Helper()

@@ -116,7 +116,7 @@ func TestNamesOfFilesAreHarmless(t *testing.T) {
 		if err := os.WriteFile(filepath.Join(dir, "n\x1b]0;pwned\x07m"), []byte("mine"), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		_, stdout, stderr := command(t, append([]string{"sync", p.url + "/mcp", "app@main", dir}, flags...)...)
+		_, stdout, stderr := command(t, append([]string{"sync", p.url + "/mcp", "app@main", dir, "--into-existing"}, flags...)...)
 		isHarmless(t, fmt.Sprint("sync ", flags), stdout+stderr)
 		if !strings.Contains(stdout+stderr, "pwned") {
 			t.Errorf("sync %q says %q, %q", flags, stdout, stderr)

@@ -18,7 +18,7 @@ func releaseCommands() []*cobra.Command {
 		Use:    "man DIR",
 		Short:  "Write the manual pages of all commands into a folder",
 		Hidden: true,
-		Args:   cli.Arguments(cobra.ExactArgs(1), "name the folder that the pages go into"),
+		Args:   cli.CountArguments(1, 1, "name the folder that the pages go into"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if err := os.MkdirAll(args[0], 0o755); err != nil { //nolint:gosec // manuals are public
 				return err

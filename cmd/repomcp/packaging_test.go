@@ -18,6 +18,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/repomcp/repomcp/internal/cli"
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 // The modules that have the schemas, and where. They are no part of this one: go test
@@ -191,6 +192,7 @@ func registryName(t *testing.T) string {
 // What is filled in for a release fits the schema of the registry, says what the
 // server says of itself, and its command line serves.
 func TestRegistryDocument(t *testing.T) {
+	gittest.Long(t)
 	folder := t.TempDir()
 	for _, bundle := range []string{"darwin_arm64", "darwin_amd64", "linux_arm64", "linux_amd64"} {
 		if err := os.WriteFile(filepath.Join(folder, "repomcp_"+bundle+".mcpb"), []byte(bundle), 0o600); err != nil {

@@ -224,6 +224,7 @@ func (v *tenant) link(repository string) string {
 // Two principals over every entrance of the real program: each finds its own and nothing of
 // the other, also as the rules change and tokens end.
 func TestPrincipalsSeeTheirOwn(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	root, dir := t.TempDir(), t.TempDir()
 	file, access := filepath.Join(dir, "tokens"), filepath.Join(dir, "access.yaml")

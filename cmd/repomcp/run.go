@@ -3,10 +3,7 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"slices"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -21,14 +18,6 @@ import (
 func run(ctx context.Context, args []string, lookup func(string) (string, bool), stdout, stderr io.Writer) int {
 	root := newRoot(cli.Environment{Lookup: lookup, Stdout: stdout, Stderr: stderr})
 	root.SetArgs(args)
-	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
-		// The flags of a command that does not exist are unknown as well.
-		if word := slices.IndexFunc(args, func(a string) bool { return !strings.HasPrefix(a, "-") }); c == root &&
-			word >= 0 {
-			return noCommand(c, args[word])
-		}
-		return cli.Misused(cli.PlainError(err))
-	})
 	err := root.ExecuteContext(ctx)
 	if err == nil {
 		return cli.ExitOK
@@ -51,16 +40,7 @@ or in a YAML file named by --config, under the flag's name. A flag on the
 command line wins over the environment, and that over the file.`,
 		SilenceErrors: true,
 		SilenceUsage:  true,
-		Version:       describe(),
-
-		SuggestionsMinimumDistance: 2, // letters, as in cobra's own messages
-		Args: func(c *cobra.Command, args []string) error {
-			if len(args) > 0 {
-				return noCommand(c, args[0])
-			}
-			return nil
-		},
-		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
+		Version:       thisBuild().String(),
 	}
 	root.SetVersionTemplate("{{.Version}}")
 	root.PersistentFlags().String("config", "", "YAML file with settings, by the flags' names")
@@ -83,15 +63,8 @@ command line wins over the environment, and that over the file.`,
 		}
 	}
 	root.AddCommand(newDoctor(env)) // which tells of settings that are wrong
+	cli.ExplainMistakes(root)
 	return root
-}
-
-func noCommand(root *cobra.Command, name string) error {
-	nearest := ""
-	if names := root.SuggestionsFor(name); len(names) > 0 {
-		nearest = " Did you mean " + strings.Join(names, " or ") + "?"
-	}
-	return cli.Misused(fmt.Errorf("there is no command %q.%s See repomcp --help", name, nearest))
 }
 
 // explanations are the words for errors that a user of the command line meets.
@@ -112,7 +85,6 @@ var explanations = []struct {
 	{repos.ErrEmpty, "the repository has no commits yet"},
 	{repos.ErrUnsupported,
 		"the repository uses a storage format that is not read (SHA-256 objects, reftable or an unknown extension)"},
-	{repos.ErrNotFound, "no such repository or revision; a commit that no ref leads to needs --allow-unreachable"},
 	{repos.ErrBusy, "out of file descriptors or temporary space; try again, or raise the limits"},
 	{archive.ErrLimit, "the archive is larger than the limits allow"},
 }

@@ -20,8 +20,12 @@ import (
 // minSessionKeyBytes is the length from which a key cannot be guessed.
 const minSessionKeyBytes = 32
 
-// defaultListen is where only programs of this machine reach the server.
-const defaultListen = "127.0.0.1:8080"
+const (
+	// thisMachine is the address that only programs of this machine reach.
+	thisMachine = "127.0.0.1"
+	// defaultListen is where the server listens unless it is told.
+	defaultListen = thisMachine + ":8080"
+)
 
 type serveFlags struct {
 	mirrorFlags
@@ -86,9 +90,9 @@ cleanly on SIGTERM: downloads that are under way may finish within
 // defineServing defines the settings of a server, which doctor takes as well.
 func defineServing(set *pflag.FlagSet, flags *serveFlags) {
 	flags.define(set)
-	set.StringVar(&flags.listen, "listen", defaultListen,
-		"address to listen on; port 0 picks a free one, and unix:PATH is a Unix socket")
-	set.StringVar(&flags.adminListen, "admin-listen", "",
+	set.Var(newListenAddress(&flags.listen, defaultListen), "listen",
+		"address to listen on, or a port of 127.0.0.1; port 0 picks a free one, and unix:PATH is a Unix socket")
+	set.Var(newListenAddress(&flags.adminListen, ""), "admin-listen",
 		"address of metrics, readiness and profiles, for the operator alone, such as 127.0.0.1:9090 (default: none)")
 	flags.operator.define(set)
 	set.StringVar(&flags.tlsCert, "tls-cert", "",

@@ -344,6 +344,8 @@ func evolve(t *testing.T, seed uint64, commits int) (repo *gittest.Repo, ids []s
 
 // TestDeltaBringsTheBaseToTheHead is the property that deltas are for.
 func TestDeltaBringsTheBaseToTheHead(t *testing.T) {
+	gittest.Long(t)
+	t.Parallel()
 	selections := []archive.Options{
 		{}, {}, {Prefix: "p/"}, {Prefix: "glued-"}, {Paths: []string{"a", "d"}}, {Exclude: []string{"a"}},
 		{Paths: []string{"*1"}}, {Strip: "a"}, {Strip: "d", Prefix: "s/"},

@@ -150,6 +150,8 @@ func TestANameTwiceIsNoArchive(t *testing.T) {
 // TestDeltaOfTreesThatGitDoesNotWrite compares trees with folders that are
 // empty, with modes of old versions, and out of order.
 func TestDeltaOfTreesThatGitDoesNotWrite(t *testing.T) {
+	gittest.Long(t)
+	t.Parallel()
 	repo := gittest.New(t)
 	blob := repo.GitInput([]byte("x"), "hash-object", "-w", "--stdin")
 	tree := func(entries ...[3]string) string { return rawTree(t, repo, entries...) }

@@ -46,6 +46,7 @@ func TestLimitsRefuseBeforeTheFirstByte(t *testing.T) {
 // hold: a validator, without which nothing is sent, fails for them, unless they
 // are left out.
 func TestWhatCannotBeMadeIsRefusedBeforeTheFirstByte(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	const longestLink = 8 << 10
 	padding := strings.Repeat("$Format:%<(16384)%H$", 64<<20/(16384-20)+1)

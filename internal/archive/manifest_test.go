@@ -91,6 +91,8 @@ func readManifest(t *testing.T, content []byte) manifest {
 // TestManifestIsWhatGitLists compares the complete tree with git ls-tree, line by
 // line.
 func TestManifestIsWhatGitLists(t *testing.T) {
+	gittest.Long(t)
+	t.Parallel()
 	all := trees()
 	maps.Copy(all, attributed())
 	compared := 0
@@ -134,6 +136,8 @@ func TestManifestIsWhatGitLists(t *testing.T) {
 
 // TestManifestIsWhatTheArchiveHolds compares with the tar of the same options.
 func TestManifestIsWhatTheArchiveHolds(t *testing.T) {
+	gittest.Long(t)
+	t.Parallel()
 	all := trees()
 	maps.Copy(all, attributed())
 	converted := 0

@@ -182,8 +182,10 @@ func comparePatched(t *testing.T, o opened, base, head string, options archive.O
 }
 
 func TestPatchesMakeTheFilesOfTheHead(t *testing.T) {
+	gittest.Long(t)
+	t.Parallel()
 	patches, pairs := 0, 0
-	for seed := range uint64(gittest.Volume(4, 30)) {
+	for seed := range uint64(gittest.Volume(2, 30)) {
 		repo, ids := textHistory(t, seed, 4)
 		o := open(t, repo)
 		for _, base := range ids {

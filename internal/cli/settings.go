@@ -93,7 +93,7 @@ func settingValue(name string, node *yaml.Node) (string, error) {
 func applyEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) error {
 	var failed error
 	flags.VisitAll(func(flag *pflag.Flag) {
-		name := variable(flag)
+		name := variable(flag.Name)
 		value, ok := lookup(name)
 		if !ok || flag.Changed || failed != nil {
 			return
@@ -106,29 +106,45 @@ func applyEnvironment(flags *pflag.FlagSet, lookup func(string) (string, bool)) 
 }
 
 // variable returns the environment's name of a flag.
-func variable(flag *pflag.Flag) string {
-	return environmentPrefix + strings.ToUpper(strings.ReplaceAll(flag.Name, "-", "_"))
+func variable(flag string) string {
+	return environmentPrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
 // WarnOfSettings warns of variables that are no setting of any command.
 func WarnOfSettings(logger *slog.Logger, root *cobra.Command, environ []string) {
-	for _, name := range UnknownVariables(root, environ) {
-		logger.Warn("an environment variable is no setting; repomcp serve --help lists them", "variable", name)
+	for name, advice := range UnknownVariables(root, environ) {
+		logger.Warn("an environment variable is no setting; "+advice, "variable", name)
 	}
 }
 
-// UnknownVariables returns the variables that are no setting of any command.
-func UnknownVariables(root *cobra.Command, environ []string) (unknown []string) {
-	known := map[string]bool{variable(root.PersistentFlags().Lookup("config")): true}
-	for _, command := range Below(root) {
-		command.Flags().VisitAll(func(flag *pflag.Flag) { known[variable(flag)] = true })
-	}
+// UnknownVariables returns the variables that are no setting of any command, each with what
+// to do.
+func UnknownVariables(root *cobra.Command, environ []string) map[string]string {
+	known := settingNames(root)
+	unknown := make(map[string]string)
 	for _, pair := range environ {
-		if name, _, _ := strings.Cut(pair, "="); strings.HasPrefix(name, environmentPrefix) && !known[name] {
-			unknown = append(unknown, name)
+		name, _, _ := strings.Cut(pair, "=")
+		setting, ours := strings.CutPrefix(name, environmentPrefix)
+		near := nearest(setting, known)
+		switch {
+		case !ours || near != "" && variable(near) == name:
+		case near != "":
+			unknown[name] = "did you mean " + variable(near) + "?"
+		default:
+			unknown[name] = "repomcp serve --help lists them"
 		}
 	}
 	return unknown
+}
+
+// settingNames returns the names of the flags of all commands, each once.
+func settingNames(root *cobra.Command) []string {
+	names := []string{"config"}
+	for _, command := range Below(root) {
+		command.Flags().VisitAll(func(flag *pflag.Flag) { names = append(names, flag.Name) })
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
 }
 
 // refuseNegative refuses numbers and times below zero: none means anything.
@@ -165,11 +181,11 @@ func applyConfig(c *cobra.Command, path string) error {
 	if err != nil {
 		return err
 	}
+	known := settingNames(c.Root())
 	for _, key := range slices.Sorted(maps.Keys(settings)) {
 		flag := c.Flags().Lookup(key)
-		has := func(other *cobra.Command) bool { return other.Flags().Lookup(key) != nil }
-		if flag == nil && !slices.ContainsFunc(Below(c.Root()), has) {
-			return fmt.Errorf("config file %s: unknown setting %q", path, key)
+		if flag == nil && !slices.Contains(known, key) {
+			return fmt.Errorf("config file %s: unknown setting %q.%s", path, key, DidYouMean(key, known))
 		}
 		if flag == nil || flag.Changed {
 			continue

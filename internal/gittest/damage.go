@@ -43,9 +43,6 @@ func (r *Repo) editSummed(name string, edit func(content []byte)) {
 	edit(content)
 	sum := sha1.Sum(content[:len(content)-sha1.Size])
 	copy(content[len(content)-sha1.Size:], sum[:])
-	if err := os.Chmod(filepath.Join(r.Dir, name), 0o600); err != nil {
-		r.t.Fatal(err)
-	}
 	r.WriteFile(name, content)
 }
 

@@ -152,6 +152,7 @@ func tenantProbes(of int, head string) (list []probe) {
 }
 
 func TestFiftyPrincipalsAreIsolated(t *testing.T) {
+	gittest.Long(t)
 	t.Parallel()
 	build, heads := nest(t)
 	w := newWalled(t, tenantRules(), build)

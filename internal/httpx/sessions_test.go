@@ -57,6 +57,7 @@ func exchange(t *testing.T, client *http.Client, url, session, message string) s
 // TestSessionsThatHoldNothingCostNothing opens sessions, uses each once, and
 // leaves them. Each of them once cost 10 KB for an hour, and its client's name.
 func TestSessionsThatHoldNothingCostNothing(t *testing.T) {
+	gittest.Long(t)
 	s := newTarget(t, targetOptions{})
 	client := &http.Client{Transport: &http.Transport{}}
 	defer client.CloseIdleConnections()

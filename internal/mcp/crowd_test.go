@@ -34,6 +34,7 @@ func (p page) names() (names []string) {
 }
 
 func TestPagesStayRightWhileRepositoriesComeAndGo(t *testing.T) {
+	gittest.Long(t)
 	root := t.TempDir()
 	all := gittest.Crowd(t, root, 230)
 	s := serverOf(t, root, Options{}, resources.Linking{})

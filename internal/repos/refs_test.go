@@ -89,6 +89,7 @@ var refDamages = []struct {
 
 // Over damage a list of refs has them all, those that cannot be read marked.
 func TestDamageMakesNoRefVanish(t *testing.T) {
+	gittest.Long(t)
 	compared := 0
 	for _, c := range refDamages {
 		t.Run(c.name, func(t *testing.T) {

@@ -21,9 +21,9 @@ type row struct {
 	Short          string // of Commit
 	// State says what is the matter where there is no commit.
 	State   string
-	Fetched time.Time // zero: FetchState says why
+	Fetched time.Time // zero where that is not known, or never was
 	Age     time.Duration
-	// FetchState says what is known where no time is.
+	// FetchState says what is the matter with the last fetch.
 	FetchState string
 	Downloads  []download
 }
@@ -97,8 +97,6 @@ func (r *row) addFetch(repository *repos.Repository, now time.Time) {
 		r.Fetched, r.Age = last.At, now.Sub(last.At)
 	case last.State == repos.FetchUnfinished:
 		r.FetchState = "fetch unfinished"
-	default:
-		r.FetchState = "never fetched"
 	}
 }
 

@@ -128,6 +128,16 @@ func TestRowsSayWhatThereIs(t *testing.T) {
 	if got := rows(page); !slices.Equal(got, want) {
 		t.Errorf("rows are\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
+	var marked []string // as what somebody should look at; never to have fetched is no fault of a clone
+	for _, span := range all(page, "span") {
+		if attribute(span, "class") == "state" {
+			marked = append(marked, text(span))
+		}
+	}
+	if want := []string{"fetch unfinished", "empty", "HEAD names no branch that exists", "cannot be read",
+		"a format that is not read"}; !slices.Equal(marked, want) {
+		t.Errorf("marked are %q, want %q", marked, want)
+	}
 	if got, want := attribute(all(page, "time")[0], "datetime"), when.UTC().Format(time.RFC3339); got != want {
 		t.Errorf("fetched at %s, want %s", got, want)
 	}

@@ -75,7 +75,7 @@ var failures = []struct {
 			glob.MaxAlternatives)},
 	{repos.ErrUnborn, false,
 		"HEAD of the repository names a branch that does not exist, while others do. Give ref: see list_branches."},
-	{repos.ErrEmpty, false, "The repository has no commits yet."},
+	{repos.ErrEmpty, false, "The repository has no commits yet. Find others with search_repositories."},
 	{archive.ErrLimit, false,
 		"The archive is larger than this server allows. Take less with paths, or ask the operator to " +
 			"raise its limits."},

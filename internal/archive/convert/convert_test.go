@@ -12,6 +12,7 @@ import (
 	"testing/iotest"
 
 	"github.com/repomcp/repomcp/internal/archive/attributes"
+	"github.com/repomcp/repomcp/internal/gittest"
 )
 
 func TestDecideSaysWhenThereIsNothingToDo(t *testing.T) {
@@ -201,6 +202,7 @@ func (r *repeated) Read(p []byte) (int, error) {
 // TestStreamsNeedLittleMemory streams 4 MiB of what is worst for each step:
 // all that is allocated meanwhile, freed or not, has to be far less.
 func TestStreamsNeedLittleMemory(t *testing.T) {
+	gittest.Long(t)
 	const size, most = 4 << 20, 1 << 20
 	for _, test := range []struct{ line, text string }{
 		{"ident", "$Id:"},
