@@ -16,169 +16,197 @@ import (
 
 const module = "github.com/repomcp/repomcp/"
 
-// arrows say which of the module's packages each package may import. What is
-// not here may not be.
+// arrows say which of the module's packages each package may import: those, and no others.
+// Rooms are in the order of their floors, the highest first. Packages without users, such as
+// gittest, are imported by tests alone.
 var arrows = map[string][]string{
-	"cmd/repomcp": {"client", "internal/access", "internal/access/oauth", "internal/access/rules",
-		"internal/access/tokens", "internal/admin", "internal/archive", "internal/cache", "internal/cli",
-		"internal/doctor", "internal/forwarded", "internal/history", "internal/httpx",
-		"internal/limits", "internal/links", "internal/mcp", "internal/metrics", "internal/operatorfile",
-		"internal/refresh", "internal/remote", "internal/repos", "internal/resources", "internal/search",
-		"internal/statuspage", "internal/stdio", "internal/telemetry",
-		"internal/ticks", "internal/tools", "internal/tools/prompts",
-		"internal/watch"},
-	// What its commands share, and those that ask a server instead of being one.
-	"internal/cli": {"internal/cquote", "internal/tools/spelling"},
-	"internal/remote": {"client", "client/checkout", "client/unpack", "internal/cli", "internal/cquote",
-		"internal/credentials", "internal/loopback"},
-	"client":          {"internal/binary"},
-	"client/checkout": {"client", "client/unpack", "internal/swap"},
-	"client/unpack":   {"internal/swap"},
-	"internal/swap":   {},
-	"internal/access": {},
-	"internal/limits": {"internal/access"},
-	// Below the server, and knows nothing of it.
-	"internal/httpx/conns": {},
-	"internal/forwarded":   {},
-	// Whose a token is: one of a file, or one of an authorization server.
-	"internal/access/tokens": {"internal/access", "internal/operatorfile"},
-	"internal/access/oauth":  {"internal/access", "internal/loopback", "internal/panics", "internal/ticks"},
-	// Imported by tests only, as gittest is.
-	"internal/access/oauth/issuertest": {},
-	"internal/credentials":             {},
-	// A file says who may read what; whoever answers asks a repos.View.
-	"internal/access/rules": {"internal/access", "internal/lru", "internal/operatorfile", "internal/wildmatch"},
-	"internal/operatorfile": {},
-	// Imported by tests only, as gittest is.
-	"internal/operatorfile/filetest": {"internal/operatorfile"},
-	"internal/loopback":              {},
-	"internal/weborigin":             {},
-	"internal/ticks":                 {},
-	"internal/httpx": {"internal/access", "internal/binary", "internal/forwarded", "internal/httpx/conns",
-		"internal/limits", "internal/links", "internal/loopback", "internal/mcp", "internal/mcp/duplex",
-		"internal/panics", "internal/resources", "internal/statuspage", "internal/ticks", "internal/weborigin"},
-	// What a browser is shown: httpx alone knows how it gets there.
-	"internal/statuspage": {"internal/access", "internal/cquote", "internal/repos"},
-	// What the operator asks: nothing that serves clients knows of it.
-	"internal/admin": {"internal/repos", "internal/weborigin"},
-	"internal/doctor": {"internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/cache",
-		"internal/limits", "internal/links", "internal/loopback", "internal/panics", "internal/refresh",
-		"internal/repos"},
-	"internal/metrics": {"internal/cache", "internal/httpx", "internal/limits", "internal/mcp", "internal/refresh",
-		"internal/repos", "internal/watch", "internal/workers"},
-	"internal/telemetry": {"internal/httpx", "internal/mcp", "internal/resources"},
-	"internal/mcp": {"internal/access", "internal/archive", "internal/binary", "internal/limits",
-		"internal/links", "internal/repos", "internal/repos/newest", "internal/resources", "internal/watch"},
-	// One client, both ways; WebSocket and stdio are two ways to carry it.
-	"internal/mcp/duplex": {"internal/binary", "internal/limits", "internal/mcp", "internal/panics",
-		"internal/resources"},
-	"internal/stdio": {"internal/binary", "internal/mcp", "internal/mcp/duplex", "internal/panics"},
-	"internal/resources": {"internal/access", "internal/archive", "internal/binary", "internal/cache",
-		"internal/limits", "internal/links", "internal/lru", "internal/refresh", "internal/repos"},
-	"internal/refresh": {"internal/panics", "internal/repos"},
-	"internal/watch":   {"internal/access", "internal/panics", "internal/repos", "internal/resources"},
-	"internal/tools": {
-		"internal/archive", "internal/binary", "internal/cquote", "internal/diff", "internal/history", "internal/lfs",
-		"internal/limits", "internal/lru", "internal/mailmap", "internal/repos",
-		"internal/resources", "internal/search", "internal/search/pattern", "internal/tools/excerpt",
-		"internal/tools/glob", "internal/tools/spelling",
+	"cmd/repomcp": {
+		"client", "internal/access", "internal/access/forwarded", "internal/access/limits",
+		"internal/access/oauth", "internal/access/rules", "internal/access/tokens", "internal/archive",
+		"internal/base/operatorfile", "internal/base/ticks", "internal/cache", "internal/commands/cli",
+		"internal/commands/remote", "internal/git/history", "internal/httpx", "internal/links", "internal/mcp",
+		"internal/mcp/stdio", "internal/operate/admin", "internal/operate/doctor", "internal/operate/metrics",
+		"internal/operate/refresh", "internal/operate/statuspage", "internal/operate/telemetry",
+		"internal/repos", "internal/resources", "internal/search", "internal/tools", "internal/tools/prompts",
+		"internal/watch",
 	},
-	"internal/tools/excerpt":  {"internal/diff"},
-	"internal/tools/glob":     {"internal/wildmatch"},
+
+	"client":          {"internal/mcp/binary"},
+	"client/checkout": {"client", "client/unpack", "internal/base/swap"},
+	"client/unpack":   {"internal/base/swap"},
+
+	"internal/commands/cli":         {"internal/git/quoting", "internal/tools/spelling"},
+	"internal/commands/credentials": {},
+	"internal/commands/remote": {
+		"client", "client/checkout", "client/unpack", "internal/base/loopback", "internal/commands/cli",
+		"internal/commands/credentials", "internal/git/quoting",
+	},
+
+	"internal/operate/admin": {"internal/base/weborigin", "internal/repos"},
+	"internal/operate/doctor": {
+		"internal/access/limits", "internal/access/oauth", "internal/access/rules", "internal/access/tokens",
+		"internal/base/loopback", "internal/base/panics", "internal/cache", "internal/links",
+		"internal/operate/refresh", "internal/repos",
+	},
+	"internal/operate/metrics": {
+		"internal/access/limits", "internal/base/workers", "internal/cache", "internal/httpx", "internal/mcp",
+		"internal/operate/refresh", "internal/repos", "internal/watch",
+	},
+	"internal/operate/refresh":    {"internal/base/panics", "internal/repos"},
+	"internal/operate/statuspage": {"internal/access", "internal/git/quoting", "internal/repos"},
+	"internal/operate/telemetry":  {"internal/httpx", "internal/mcp", "internal/resources"},
+
+	"internal/httpx": {
+		"internal/access", "internal/access/forwarded", "internal/access/limits", "internal/base/loopback",
+		"internal/base/panics", "internal/base/ticks", "internal/base/weborigin", "internal/httpx/conns",
+		"internal/links", "internal/mcp", "internal/mcp/binary", "internal/mcp/duplex", "internal/resources",
+	},
+	"internal/httpx/conns": {},
+
+	"internal/tools": {
+		"internal/access/limits", "internal/archive", "internal/base/lru", "internal/git/diff",
+		"internal/git/history", "internal/git/lfs", "internal/git/mailmap", "internal/git/quoting",
+		"internal/mcp/binary", "internal/repos", "internal/resources", "internal/search",
+		"internal/search/pattern", "internal/tools/excerpt", "internal/tools/glob", "internal/tools/spelling",
+	},
+	"internal/tools/excerpt":  {"internal/git/diff"},
+	"internal/tools/glob":     {"internal/git/wildmatch"},
 	"internal/tools/prompts":  {},
 	"internal/tools/spelling": {},
+
+	"internal/mcp": {
+		"internal/access", "internal/access/limits", "internal/archive", "internal/git/newest", "internal/links",
+		"internal/mcp/binary", "internal/repos", "internal/resources", "internal/watch",
+	},
+	"internal/mcp/binary": {},
+	"internal/mcp/duplex": {
+		"internal/access/limits", "internal/base/panics", "internal/mcp", "internal/mcp/binary",
+		"internal/resources",
+	},
+	"internal/mcp/stdio": {"internal/base/panics", "internal/mcp", "internal/mcp/binary", "internal/mcp/duplex"},
+
+	"internal/watch": {"internal/access", "internal/base/panics", "internal/repos", "internal/resources"},
+
+	"internal/resources": {
+		"internal/access", "internal/access/limits", "internal/archive", "internal/base/lru", "internal/cache",
+		"internal/links", "internal/mcp/binary", "internal/repos",
+	},
+
 	"internal/search": {
-		"internal/access", "internal/diff", "internal/lru", "internal/repos", "internal/search/language",
-		"internal/search/pattern", "internal/wildmatch", "internal/workers",
+		"internal/access", "internal/base/lru", "internal/base/workers", "internal/git/diff",
+		"internal/git/wildmatch", "internal/repos", "internal/search/language", "internal/search/pattern",
 	},
 	"internal/search/language": {},
 	"internal/search/pattern":  {},
-	"internal/archive": {
-		"internal/access", "internal/archive/attributes", "internal/archive/content", "internal/archive/delta",
-		"internal/archive/pathspec",
-		"internal/archive/tar", "internal/archive/tree", "internal/archive/zip", "internal/compress/gzip",
-		"internal/compress/xz",
-		"internal/compress/zstd", "internal/lfs", "internal/lru", "internal/pretty", "internal/repos",
-		"internal/workers",
-	},
-	// Which entries, what differs between two, what they contain, and how they
-	// are framed: none knows the package that puts them together.
-	"internal/archive/content": {
-		"internal/archive/convert", "internal/archive/subst", "internal/archive/tree", "internal/lfs",
-		"internal/pretty", "internal/repos",
-	},
-	"internal/archive/delta": {"internal/archive/tree", "internal/repos"},
-	"internal/archive/tree": {
-		"internal/archive/attributes", "internal/archive/convert", "internal/archive/pathspec", "internal/pretty",
-		"internal/repos",
-	},
-	"internal/history": {"internal/charset", "internal/commitgraph", "internal/cquote", "internal/diff", "internal/lru",
-		"internal/mailmap", "internal/message", "internal/repos", "internal/repos/newest"},
-	"internal/mailmap": {"internal/message", "internal/repos"},
-	"internal/pretty": {"internal/charset", "internal/mailmap", "internal/message", "internal/repos",
-		"internal/repos/newest", "internal/wildmatch"},
-	"internal/repos": {
-		"internal/charset", "internal/commitgraph", "internal/gitconfig", "internal/lru", "internal/message",
-		"internal/objects", "internal/objects/files", "internal/panics", "internal/repos/quarantine",
-		"internal/repos/stamp", "internal/ticks",
-	},
-	"internal/diff": {},
-	"internal/objects": {
-		"internal/gitconfig", "internal/objects/files", "internal/objects/loose", "internal/objects/object",
-		"internal/objects/pack",
-	},
-	"internal/objects/pack": {
-		"internal/inflate", "internal/lru", "internal/objects/files", "internal/objects/object", "internal/panics",
-	},
-	"internal/objects/loose":  {"internal/inflate", "internal/objects/files", "internal/objects/object"},
-	"internal/objects/files":  {"internal/objects/object"},
-	"internal/objects/object": {"internal/inflate", "internal/lru", "internal/panics"},
-	// Imported by tests only, as gittest is.
-	"internal/objects/packtest": {"internal/gittest", "internal/objects/object"},
-	"internal/links":            {"internal/loopback", "internal/operatorfile"},
-	"internal/binary":           {},
-	"internal/cache":            {"internal/loopback", "internal/panics", "internal/ticks"},
 
-	// In memory, for tests.
+	"internal/archive": {
+		"internal/access", "internal/archive/attributes", "internal/archive/compress/gzip",
+		"internal/archive/compress/xz", "internal/archive/compress/zstd", "internal/archive/content",
+		"internal/archive/delta", "internal/archive/pathspec", "internal/archive/tar", "internal/archive/tree",
+		"internal/archive/zip", "internal/base/lru", "internal/base/workers", "internal/git/lfs",
+		"internal/git/pretty", "internal/repos",
+	},
+	"internal/archive/attributes":            {"internal/git/quoting", "internal/git/wildmatch"},
+	"internal/archive/compress/blocks":       {"internal/access", "internal/base/workers"},
+	"internal/archive/compress/compresstest": {"internal/base/panics", "internal/base/workers"},
+	"internal/archive/compress/gzip":         {"internal/archive/compress/blocks", "internal/base/workers"},
+	"internal/archive/compress/xz":           {"internal/archive/compress/blocks", "internal/base/workers"},
+	"internal/archive/compress/zstd":         {"internal/archive/compress/blocks", "internal/base/workers"},
+	"internal/archive/content": {
+		"internal/archive/convert", "internal/archive/subst", "internal/archive/tree", "internal/git/lfs",
+		"internal/git/pretty", "internal/repos",
+	},
+	"internal/archive/convert":  {"internal/archive/attributes", "internal/git/charset"},
+	"internal/archive/delta":    {"internal/archive/tree", "internal/repos"},
+	"internal/archive/pathspec": {"internal/git/wildmatch"},
+	"internal/archive/subst":    {"internal/git/pretty"},
+	"internal/archive/tar":      {"internal/repos"},
+	"internal/archive/tree": {
+		"internal/archive/attributes", "internal/archive/convert", "internal/archive/pathspec",
+		"internal/git/pretty", "internal/repos",
+	},
+	"internal/archive/zip": {"internal/archive/compress/gzip", "internal/base/workers"},
+
+	"internal/cache":           {"internal/base/loopback", "internal/base/panics", "internal/base/ticks"},
 	"internal/cache/cachetest": {},
 
-	"internal/compress/blocks": {"internal/access", "internal/workers"},
-	"internal/compress/gzip":   {"internal/compress/blocks", "internal/workers"},
-	"internal/compress/xz":     {"internal/compress/blocks", "internal/workers"},
-	"internal/compress/zstd":   {"internal/compress/blocks", "internal/workers"},
-	"internal/workers":         {"internal/panics"},
-	// Imported by tests only, as gittest is.
-	"internal/compress/compresstest": {"internal/workers", "internal/panics"},
+	"internal/links": {"internal/base/loopback", "internal/base/operatorfile"},
 
-	"internal/archive/attributes": {"internal/cquote", "internal/wildmatch"},
-	"internal/archive/convert":    {"internal/archive/attributes", "internal/charset"},
-	"internal/archive/pathspec":   {"internal/wildmatch"},
-	"internal/archive/subst":      {"internal/pretty"},
-	"internal/archive/tar":        {"internal/repos"},
-	"internal/archive/zip":        {"internal/compress/gzip", "internal/workers"},
-	"internal/inflate":            {},
-	"internal/lru":                {},
-	"internal/lfs":                {},
-	"internal/wildmatch":          {},
-	"internal/charset":            {"internal/message"},
-	"internal/commitgraph":        {},
-	"internal/cquote":             {},
-	"internal/message":            {},
-	"internal/panics":             {},
-	"internal/gitconfig":          {},
-	"internal/repos/newest":       {},
-	"internal/repos/quarantine":   {"internal/panics"},
-	"internal/repos/stamp":        {},
-	// Imported by tests only, as gittest is.
-	"internal/repos/repostest": {"internal/repos"},
-	"internal/gittest":         {},
-	// They make the files of a release.
+	"internal/access":           {},
+	"internal/access/forwarded": {},
+	"internal/access/limits":    {"internal/access"},
+	"internal/access/oauth": {
+		"internal/access", "internal/base/loopback", "internal/base/panics", "internal/base/ticks",
+	},
+	"internal/access/oauth/issuertest": {},
+	"internal/access/rules": {
+		"internal/access", "internal/base/lru", "internal/base/operatorfile", "internal/git/wildmatch",
+	},
+	"internal/access/tokens": {"internal/access", "internal/base/operatorfile"},
+
+	"internal/repos": {
+		"internal/base/lru", "internal/base/panics", "internal/base/ticks", "internal/git/charset",
+		"internal/git/commitgraph", "internal/git/gitconfig", "internal/git/message", "internal/git/objects",
+		"internal/git/objects/files", "internal/repos/quarantine", "internal/repos/stamp",
+	},
+	"internal/repos/quarantine": {"internal/base/panics"},
+	"internal/repos/repostest":  {"internal/repos"},
+	"internal/repos/stamp":      {},
+
+	"internal/git/charset":     {"internal/git/message"},
+	"internal/git/commitgraph": {},
+	"internal/git/diff":        {},
+	"internal/git/gitconfig":   {},
+	"internal/git/history": {
+		"internal/base/lru", "internal/git/charset", "internal/git/commitgraph", "internal/git/diff",
+		"internal/git/mailmap", "internal/git/message", "internal/git/newest", "internal/git/quoting",
+		"internal/repos",
+	},
+	"internal/git/inflate": {},
+	"internal/git/lfs":     {},
+	"internal/git/mailmap": {"internal/git/message", "internal/repos"},
+	"internal/git/message": {},
+	"internal/git/newest":  {},
+	"internal/git/objects": {
+		"internal/git/gitconfig", "internal/git/objects/files", "internal/git/objects/loose",
+		"internal/git/objects/object", "internal/git/objects/pack",
+	},
+	"internal/git/objects/files": {"internal/git/objects/object"},
+	"internal/git/objects/loose": {
+		"internal/git/inflate", "internal/git/objects/files", "internal/git/objects/object",
+	},
+	"internal/git/objects/object": {"internal/base/lru", "internal/base/panics", "internal/git/inflate"},
+	"internal/git/objects/pack": {
+		"internal/base/lru", "internal/base/panics", "internal/git/inflate", "internal/git/objects/files",
+		"internal/git/objects/object",
+	},
+	"internal/git/objects/packtest": {"internal/git/objects/object", "internal/gittest"},
+	"internal/git/pretty": {
+		"internal/git/charset", "internal/git/mailmap", "internal/git/message", "internal/git/newest",
+		"internal/git/wildmatch", "internal/repos",
+	},
+	"internal/git/quoting":   {},
+	"internal/git/wildmatch": {},
+
+	"internal/gittest": {},
+
+	"internal/base/loopback":              {},
+	"internal/base/lru":                   {},
+	"internal/base/operatorfile":          {},
+	"internal/base/operatorfile/filetest": {"internal/base/operatorfile"},
+	"internal/base/panics":                {},
+	"internal/base/swap":                  {},
+	"internal/base/ticks":                 {},
+	"internal/base/weborigin":             {},
+	"internal/base/workers":               {"internal/base/panics"},
+
 	"deploy/mcpb":     {},
 	"deploy/registry": {},
-	// Measures the program from outside, repos alone beside go-git, and search
-	// beside git grep.
-	"bench": {"internal/history", "internal/workers", "internal/repos", "internal/search",
-		"internal/search/pattern"},
+
+	"bench": {
+		"internal/base/workers", "internal/git/history", "internal/repos", "internal/search",
+		"internal/search/pattern",
+	},
 }
 
 // fences say which packages may import a library, by the beginning of its
@@ -188,26 +216,25 @@ var fences = map[string][]string{
 	"github.com/coder/websocket":  {"client", "internal/httpx"},
 	"github.com/mark3labs/mcp-go": {"internal/mcp", "internal/tools", "internal/tools/prompts"},
 	"github.com/go-git":           {"internal/repos", "bench"},
-	"github.com/klauspost": {"client/unpack", "internal/archive/zip", "internal/compress/gzip",
-		"internal/compress/zstd"},
-	"github.com/ulikunitz":      {"internal/compress/xz"},
-	"github.com/redis":          {"cmd/repomcp", "internal/cache", "internal/doctor", "internal/links"},
+	"github.com/klauspost": {"client/unpack", "internal/archive/compress/gzip", "internal/archive/compress/zstd"},
+	"github.com/ulikunitz":      {"internal/archive/compress/xz"},
+	"github.com/redis":          {"cmd/repomcp", "internal/cache", "internal/operate/doctor", "internal/links"},
 	"github.com/fsnotify":       {"internal/watch"},
 	"github.com/sony/gobreaker": {"internal/cache", "internal/links"},
 	"github.com/minio":          {"internal/cache"},
 	"gocloud.dev":               {"internal/cache"},
-	"github.com/spf13":          {"cmd/repomcp", "internal/cli", "internal/remote"},
-	"go.yaml.in":                {"internal/access/rules", "internal/cli"},
-	"github.com/schollz":        {"internal/remote"},
-	"os/exec": {"client", "internal/compress/compresstest", "internal/gittest", "internal/refresh",
+	"github.com/spf13":          {"cmd/repomcp", "internal/commands/cli", "internal/commands/remote"},
+	"go.yaml.in":                {"internal/access/rules", "internal/commands/cli"},
+	"github.com/schollz":        {"internal/commands/remote"},
+	"os/exec": {"client", "internal/archive/compress/compresstest", "internal/gittest", "internal/operate/refresh",
 		"bench"},
 	"unsafe": {},
 	"net/http": {"client", "internal/access/oauth", "internal/access/oauth/issuertest",
-		"internal/admin", "internal/doctor", "internal/httpx", "internal/httpx/conns",
-		"internal/metrics", "internal/refresh", "internal/telemetry", "bench"},
-	"github.com/prometheus":        {"internal/metrics", "internal/telemetry"},
-	"go.opentelemetry.io":          {"internal/telemetry"},
-	"github.com/KimMachineGun":     {"internal/limits"},
+		"internal/operate/admin", "internal/operate/doctor", "internal/httpx", "internal/httpx/conns",
+		"internal/operate/metrics", "internal/operate/refresh", "internal/operate/telemetry", "bench"},
+	"github.com/prometheus":        {"internal/operate/metrics", "internal/operate/telemetry"},
+	"go.opentelemetry.io":          {"internal/operate/telemetry"},
+	"github.com/KimMachineGun":     {"internal/access/limits"},
 	"github.com/coreos/go-systemd": {"cmd/repomcp"},
 	"github.com/go-jose":           {"internal/access/oauth", "internal/access/oauth/issuertest"},
 
@@ -246,6 +273,7 @@ func packages(t *testing.T) []goPackage {
 
 func TestImportsFollowTheArrows(t *testing.T) {
 	seen := 0
+	used := make(map[string]bool) // "package import"
 	for _, p := range packages(t) {
 		name := strings.TrimPrefix(p.ImportPath, module)
 		allowed, known := arrows[name]
@@ -258,11 +286,23 @@ func TestImportsFollowTheArrows(t *testing.T) {
 			if inner, ok := strings.CutPrefix(imported, module); ok && !slices.Contains(allowed, inner) {
 				t.Errorf("%s may not import %s", name, inner)
 			}
+			used[name+" "+strings.TrimPrefix(imported, module)] = true
 			for library, users := range fences {
 				if (imported == library || strings.HasPrefix(imported, library+"/")) && !slices.Contains(users, name) {
 					t.Errorf("%s may not import %s", name, imported)
 				}
+				if imported == library || strings.HasPrefix(imported, library+"/") {
+					used[name+" "+library] = true
+				}
 			}
+		}
+	}
+	for name, allowed := range arrows {
+		refuseUnused(t, used, name, allowed)
+	}
+	for library, users := range fences {
+		for _, name := range users {
+			refuseUnused(t, used, name, []string{library})
 		}
 	}
 	if seen < len(arrows) {
@@ -270,9 +310,20 @@ func TestImportsFollowTheArrows(t *testing.T) {
 	}
 }
 
+// refuseUnused holds the tables to what there is: an import that is allowed and that nothing uses
+// says something false.
+func refuseUnused(t *testing.T, used map[string]bool, name string, allowed []string) {
+	t.Helper()
+	for _, imported := range allowed {
+		if !used[name+" "+imported] {
+			t.Errorf("%s may import %s and does not", name, imported)
+		}
+	}
+}
+
 // viewless are the packages that may reach a repository past the view of a visitor:
 // the operator's own work.
-var viewless = []string{"cmd/repomcp", "internal/admin", "internal/doctor", "internal/metrics", "internal/watch",
+var viewless = []string{"cmd/repomcp", "internal/operate/admin", "internal/operate/doctor", "internal/operate/metrics", "internal/watch",
 	"internal/repos", "internal/repos/repostest", "bench"}
 
 // What serves visitors is given repos.Views, so that it cannot forget to ask who asks.

@@ -3,7 +3,7 @@
 # and nothing for all there are. Each package is compiled once for all of its
 # targets, which go test would do once for each.
 #
-#   fuzz.sh 2000x ./internal/objects ./internal/inflate ./client:FuzzParts
+#   fuzz.sh 2000x ./internal/git/objects ./internal/git/inflate ./client:FuzzParts
 #
 # A number of executions, not a time: when a time runs out, the coordinator of
 # go test may report its own deadline as the target's failure

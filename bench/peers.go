@@ -20,11 +20,11 @@ import (
 	"github.com/go-git/go-git/v5/plumbing/storer"
 	"github.com/go-git/go-git/v5/storage/filesystem"
 
-	"github.com/repomcp/repomcp/internal/history"
+	"github.com/repomcp/repomcp/internal/base/workers"
+	"github.com/repomcp/repomcp/internal/git/history"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/search/pattern"
-	"github.com/repomcp/repomcp/internal/workers"
 )
 
 // peerCommand makes this program a contestant of its own.

@@ -13,7 +13,7 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/binary"
+	"github.com/repomcp/repomcp/internal/mcp/binary"
 )
 
 // Fetch begins to read a resource with its bytes beside the answer (the Binary

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/client"
-	"github.com/repomcp/repomcp/internal/binary"
 	"github.com/repomcp/repomcp/internal/gittest"
+	"github.com/repomcp/repomcp/internal/mcp/binary"
 )
 
 // noise is more than two windows.

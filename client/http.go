@@ -10,7 +10,7 @@ import (
 	"math"
 	"net/http"
 
-	"github.com/repomcp/repomcp/internal/binary"
+	"github.com/repomcp/repomcp/internal/mcp/binary"
 )
 
 // overHTTP sends each message in a request of its own. It implements [transport].

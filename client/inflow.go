@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/binary"
+	"github.com/repomcp/repomcp/internal/mcp/binary"
 )
 
 // window is how many bytes of a stream wait for who reads them. Over WebSocket it

@@ -17,7 +17,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/repomcp/repomcp/client"
-	"github.com/repomcp/repomcp/internal/binary"
+	"github.com/repomcp/repomcp/internal/mcp/binary"
 )
 
 // mostSent is more than a client takes before it leaves, with what sockets hold.

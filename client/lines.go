@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/binary"
+	"github.com/repomcp/repomcp/internal/mcp/binary"
 )
 
 const (

@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/repomcp/repomcp/client"
-	"github.com/repomcp/repomcp/internal/binary"
+	"github.com/repomcp/repomcp/internal/mcp/binary"
 )
 
 // servedReply is a reply of parts, as a server that keeps to the rules writes it.

@@ -17,7 +17,7 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/repomcp/repomcp/client"
-	"github.com/repomcp/repomcp/internal/binary"
+	"github.com/repomcp/repomcp/internal/mcp/binary"
 )
 
 // asked is a request that a peer got.

@@ -6,7 +6,7 @@ import (
 	"context"
 	"io"
 
-	"github.com/repomcp/repomcp/internal/binary"
+	"github.com/repomcp/repomcp/internal/mcp/binary"
 )
 
 // pipe carries messages as lines, and bytes as chunks between two. It implements

@@ -10,7 +10,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/binary"
+	"github.com/repomcp/repomcp/internal/mcp/binary"
 )
 
 // carrier is what one connection is made of. receive is called by one goroutine and

@@ -21,9 +21,9 @@ import (
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/mcp"
+	"github.com/repomcp/repomcp/internal/mcp/stdio"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
-	"github.com/repomcp/repomcp/internal/stdio"
 	"github.com/repomcp/repomcp/internal/watch"
 )
 

@@ -11,7 +11,7 @@ import (
 	"syscall"
 
 	"github.com/repomcp/repomcp/client/unpack"
-	"github.com/repomcp/repomcp/internal/swap"
+	"github.com/repomcp/repomcp/internal/base/swap"
 )
 
 // disk is what the folder has. It is asked in the order of paths, and remembers the

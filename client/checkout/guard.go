@@ -5,7 +5,7 @@ import (
 	"path"
 
 	"github.com/repomcp/repomcp/client/unpack"
-	"github.com/repomcp/repomcp/internal/swap"
+	"github.com/repomcp/repomcp/internal/base/swap"
 )
 
 // yields is asked about what a file takes the place of, or what is removed, when that

@@ -9,7 +9,7 @@ import (
 	"path"
 
 	"github.com/repomcp/repomcp/client/unpack"
-	"github.com/repomcp/repomcp/internal/swap"
+	"github.com/repomcp/repomcp/internal/base/swap"
 )
 
 // stage is the folder that an archive is unpacked into before any of it is seen.

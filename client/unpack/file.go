@@ -10,7 +10,7 @@ import (
 	"path"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/swap"
+	"github.com/repomcp/repomcp/internal/base/swap"
 )
 
 type file struct {

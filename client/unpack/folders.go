@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/repomcp/repomcp/internal/swap"
+	"github.com/repomcp/repomcp/internal/base/swap"
 )
 
 // folder is one that members are in. It is opened when the first of them is

@@ -8,7 +8,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/swap"
+	"github.com/repomcp/repomcp/internal/base/swap"
 )
 
 // Yields decides whether what is at the path of a member, or of a [Removal], may be given

@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/repomcp/repomcp/internal/access/rules"
-	"github.com/repomcp/repomcp/internal/cli"
+	"github.com/repomcp/repomcp/internal/commands/cli"
 )
 
 // checkAccess refuses flags that rules cannot go with.

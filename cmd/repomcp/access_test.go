@@ -10,8 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/base/operatorfile"
 	"github.com/repomcp/repomcp/internal/gittest"
-	"github.com/repomcp/repomcp/internal/operatorfile"
 )
 
 func TestAccessRulesAreFollowed(t *testing.T) {

@@ -10,11 +10,11 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/repomcp/repomcp/internal/admin"
-	"github.com/repomcp/repomcp/internal/cli"
+	"github.com/repomcp/repomcp/internal/commands/cli"
 	"github.com/repomcp/repomcp/internal/httpx"
-	"github.com/repomcp/repomcp/internal/metrics"
-	"github.com/repomcp/repomcp/internal/telemetry"
+	"github.com/repomcp/repomcp/internal/operate/admin"
+	"github.com/repomcp/repomcp/internal/operate/metrics"
+	"github.com/repomcp/repomcp/internal/operate/telemetry"
 )
 
 // minOperatorToken is the length from which a token is hardly guessed.

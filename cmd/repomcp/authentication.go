@@ -12,7 +12,7 @@ import (
 	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/access/oauth"
 	"github.com/repomcp/repomcp/internal/access/tokens"
-	"github.com/repomcp/repomcp/internal/cli"
+	"github.com/repomcp/repomcp/internal/commands/cli"
 	"github.com/repomcp/repomcp/internal/httpx"
 )
 

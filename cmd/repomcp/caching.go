@@ -10,9 +10,9 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/pflag"
 
+	"github.com/repomcp/repomcp/internal/base/ticks"
 	"github.com/repomcp/repomcp/internal/cache"
-	"github.com/repomcp/repomcp/internal/cli"
-	"github.com/repomcp/repomcp/internal/ticks"
+	"github.com/repomcp/repomcp/internal/commands/cli"
 )
 
 // faultInterval is how often new faults of the cache are logged: one line for

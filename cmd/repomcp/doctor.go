@@ -12,10 +12,10 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
-	"github.com/repomcp/repomcp/internal/admin"
 	"github.com/repomcp/repomcp/internal/archive"
-	"github.com/repomcp/repomcp/internal/cli"
-	"github.com/repomcp/repomcp/internal/doctor"
+	"github.com/repomcp/repomcp/internal/commands/cli"
+	"github.com/repomcp/repomcp/internal/operate/admin"
+	"github.com/repomcp/repomcp/internal/operate/doctor"
 	"github.com/repomcp/repomcp/internal/tools"
 )
 

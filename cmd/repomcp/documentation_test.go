@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/cli"
+	"github.com/repomcp/repomcp/internal/commands/cli"
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 

@@ -22,9 +22,9 @@ import (
 
 	"github.com/repomcp/repomcp/client"
 	"github.com/repomcp/repomcp/client/checkout"
-	"github.com/repomcp/repomcp/internal/cli"
+	"github.com/repomcp/repomcp/internal/commands/cli"
+	"github.com/repomcp/repomcp/internal/commands/remote"
 	"github.com/repomcp/repomcp/internal/gittest"
-	"github.com/repomcp/repomcp/internal/remote"
 )
 
 // damage is what a proxy does to the bytes of one connection's replies from some

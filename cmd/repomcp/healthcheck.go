@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/repomcp/repomcp/internal/admin"
-	"github.com/repomcp/repomcp/internal/cli"
+	"github.com/repomcp/repomcp/internal/commands/cli"
+	"github.com/repomcp/repomcp/internal/operate/admin"
 )
 
 // newHealthcheck is for containers, which have no other program to ask with.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/repomcp/repomcp/internal/cli"
+	"github.com/repomcp/repomcp/internal/commands/cli"
 )
 
 // healthcheck runs the command, and returns its exit code and what it says.

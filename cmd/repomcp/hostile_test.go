@@ -13,7 +13,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/repomcp/repomcp/internal/cquote"
+	"github.com/repomcp/repomcp/internal/git/quoting"
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 
@@ -36,7 +36,7 @@ func command(t *testing.T, args ...string) (code int, stdout, stderr string) {
 // one of the program's own.
 func isHarmless(t *testing.T, what, shown string) {
 	t.Helper()
-	unseen := func(r rune) bool { return cquote.Unseen(r) && r != '\n' && r != '\t' }
+	unseen := func(r rune) bool { return quoting.Unseen(r) && r != '\n' && r != '\t' }
 	if !utf8.ValidString(shown) || strings.ContainsFunc(shown, unseen) || strings.Contains(shown, "\nrepomcp: all") {
 		t.Errorf("%s: a terminal is shown %q", what, shown)
 	}

@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/repomcp/repomcp/internal/cli"
-	"github.com/repomcp/repomcp/internal/limits"
+	"github.com/repomcp/repomcp/internal/access/limits"
+	"github.com/repomcp/repomcp/internal/commands/cli"
 )
 
 // limitFlags are the settings of what requests may take.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/repomcp/repomcp/internal/cli"
+	"github.com/repomcp/repomcp/internal/commands/cli"
 	"github.com/repomcp/repomcp/internal/links"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"

@@ -15,7 +15,7 @@ import (
 	"github.com/coreos/go-systemd/v22/activation"
 	"github.com/coreos/go-systemd/v22/daemon"
 
-	"github.com/repomcp/repomcp/internal/cli"
+	"github.com/repomcp/repomcp/internal/commands/cli"
 )
 
 const (

@@ -23,7 +23,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/cli"
+	"github.com/repomcp/repomcp/internal/commands/cli"
 )
 
 // launchWith starts the program by a shell that sets variables, with files that it

@@ -18,12 +18,12 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/repomcp/repomcp/internal/access/limits"
 	"github.com/repomcp/repomcp/internal/archive"
-	"github.com/repomcp/repomcp/internal/cli"
-	"github.com/repomcp/repomcp/internal/history"
-	"github.com/repomcp/repomcp/internal/limits"
+	"github.com/repomcp/repomcp/internal/commands/cli"
+	"github.com/repomcp/repomcp/internal/git/history"
 	"github.com/repomcp/repomcp/internal/mcp"
-	"github.com/repomcp/repomcp/internal/refresh"
+	"github.com/repomcp/repomcp/internal/operate/refresh"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/search"
@@ -197,7 +197,7 @@ func (m *mirrors) assemble(f mirrorFlags, contents resources.Options, messages m
 	if m.refresher, err = f.refresher(m.logger); err != nil {
 		return err
 	}
-	contents.Refresher = m.refresher
+	contents.Freshen = m.refresher.Ask
 	contents.Catalogue, contents.Engine, contents.ArchiveLimits = m.catalogue, m.engine, f.limits
 	contents.Limits, contents.Logger = m.limits, m.logger
 	m.resources = resources.New(contents)

@@ -26,7 +26,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/cli"
+	"github.com/repomcp/repomcp/internal/commands/cli"
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 

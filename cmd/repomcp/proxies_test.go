@@ -15,7 +15,7 @@ import (
 	"syscall"
 	"testing"
 
-	"github.com/repomcp/repomcp/internal/cli"
+	"github.com/repomcp/repomcp/internal/commands/cli"
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/cli"
+	"github.com/repomcp/repomcp/internal/commands/cli"
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 

@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/repomcp/repomcp/internal/cli"
-	"github.com/repomcp/repomcp/internal/operatorfile"
+	"github.com/repomcp/repomcp/internal/base/operatorfile"
+	"github.com/repomcp/repomcp/internal/commands/cli"
 )
 
 // followed is something that is read again while the server runs, by what it is.

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/repomcp/repomcp/internal/cli"
+	"github.com/repomcp/repomcp/internal/commands/cli"
 )
 
 // breaking serves a download that is cut, or altered, the first times.

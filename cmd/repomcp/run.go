@@ -9,8 +9,8 @@ import (
 
 	"github.com/repomcp/repomcp/client"
 	"github.com/repomcp/repomcp/internal/archive"
-	"github.com/repomcp/repomcp/internal/cli"
-	"github.com/repomcp/repomcp/internal/remote"
+	"github.com/repomcp/repomcp/internal/commands/cli"
+	"github.com/repomcp/repomcp/internal/commands/remote"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 

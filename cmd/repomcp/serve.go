@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/repomcp/repomcp/internal/cli"
-	"github.com/repomcp/repomcp/internal/forwarded"
+	"github.com/repomcp/repomcp/internal/access/forwarded"
+	"github.com/repomcp/repomcp/internal/commands/cli"
 )
 
 // minSessionKeyBytes is the length from which a key cannot be guessed.

@@ -11,14 +11,14 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/spf13/cobra"
 
+	"github.com/repomcp/repomcp/internal/access/forwarded"
 	"github.com/repomcp/repomcp/internal/access/rules"
-	"github.com/repomcp/repomcp/internal/cli"
-	"github.com/repomcp/repomcp/internal/forwarded"
+	"github.com/repomcp/repomcp/internal/commands/cli"
 	"github.com/repomcp/repomcp/internal/httpx"
 	"github.com/repomcp/repomcp/internal/mcp"
-	"github.com/repomcp/repomcp/internal/metrics"
+	"github.com/repomcp/repomcp/internal/operate/metrics"
+	"github.com/repomcp/repomcp/internal/operate/statuspage"
 	"github.com/repomcp/repomcp/internal/resources"
-	"github.com/repomcp/repomcp/internal/statuspage"
 )
 
 // service is what serve runs, in the order in which it is opened: the later parts use

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/repomcp/repomcp/internal/access/tokens"
-	"github.com/repomcp/repomcp/internal/cli"
+	"github.com/repomcp/repomcp/internal/commands/cli"
 )
 
 // day is that of a token's life: nobody counts months in hours.

@@ -9,12 +9,12 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/repomcp/repomcp/internal/archive/compress/gzip"
+	"github.com/repomcp/repomcp/internal/archive/compress/xz"
+	"github.com/repomcp/repomcp/internal/archive/compress/zstd"
 	"github.com/repomcp/repomcp/internal/archive/zip"
-	"github.com/repomcp/repomcp/internal/compress/gzip"
-	"github.com/repomcp/repomcp/internal/compress/xz"
-	"github.com/repomcp/repomcp/internal/compress/zstd"
-	"github.com/repomcp/repomcp/internal/lru"
-	"github.com/repomcp/repomcp/internal/workers"
+	"github.com/repomcp/repomcp/internal/base/lru"
+	"github.com/repomcp/repomcp/internal/base/workers"
 )
 
 // EngineOptions of an [Engine]. The zero value is good for a server.

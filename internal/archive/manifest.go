@@ -12,7 +12,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/archive/content"
 	"github.com/repomcp/repomcp/internal/archive/tree"
-	"github.com/repomcp/repomcp/internal/lfs"
+	"github.com/repomcp/repomcp/internal/git/lfs"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 

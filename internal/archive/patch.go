@@ -4,9 +4,9 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/repomcp/repomcp/internal/archive/compress/zstd"
 	"github.com/repomcp/repomcp/internal/archive/tar"
 	"github.com/repomcp/repomcp/internal/archive/tree"
-	"github.com/repomcp/repomcp/internal/compress/zstd"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/archive/content"
-	"github.com/repomcp/repomcp/internal/workers"
+	"github.com/repomcp/repomcp/internal/base/workers"
 )
 
 const (

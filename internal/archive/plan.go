@@ -9,7 +9,7 @@ import (
 	"github.com/repomcp/repomcp/internal/archive/content"
 	"github.com/repomcp/repomcp/internal/archive/delta"
 	"github.com/repomcp/repomcp/internal/archive/tree"
-	"github.com/repomcp/repomcp/internal/pretty"
+	"github.com/repomcp/repomcp/internal/git/pretty"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 

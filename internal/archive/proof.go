@@ -5,8 +5,8 @@ import (
 	"fmt"
 
 	"github.com/repomcp/repomcp/internal/archive/tree"
+	"github.com/repomcp/repomcp/internal/base/workers"
 	"github.com/repomcp/repomcp/internal/repos"
-	"github.com/repomcp/repomcp/internal/workers"
 )
 
 // proof has a worker compare a large file with its id while the one before it is

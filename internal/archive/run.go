@@ -5,7 +5,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/archive/tar"
 	"github.com/repomcp/repomcp/internal/archive/tree"
-	"github.com/repomcp/repomcp/internal/workers"
+	"github.com/repomcp/repomcp/internal/base/workers"
 )
 
 const (

@@ -9,8 +9,8 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/repomcp/repomcp/internal/archive/compress/zstd"
 	"github.com/repomcp/repomcp/internal/archive/tree"
-	"github.com/repomcp/repomcp/internal/compress/zstd"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 

@@ -8,7 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/panics"
+	"github.com/repomcp/repomcp/internal/base/panics"
 )
 
 // errDiffers says that a build wrote other bytes than an earlier one of the same

@@ -13,7 +13,7 @@ import (
 
 	"github.com/sony/gobreaker/v2"
 
-	"github.com/repomcp/repomcp/internal/loopback"
+	"github.com/repomcp/repomcp/internal/base/loopback"
 )
 
 // RedirectExpiry is how long a URL of [Entry.Redirect] can be used for a first

@@ -7,8 +7,8 @@ import (
 	"io"
 	"testing"
 
+	"github.com/repomcp/repomcp/internal/base/panics"
 	"github.com/repomcp/repomcp/internal/cache/cachetest"
-	"github.com/repomcp/repomcp/internal/panics"
 )
 
 // TestPanicOfABuildFailsItsReaders has a build panic behind its first bytes. All

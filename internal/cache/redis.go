@@ -9,7 +9,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"github.com/sony/gobreaker/v2"
 
-	"github.com/repomcp/repomcp/internal/ticks"
+	"github.com/repomcp/repomcp/internal/base/ticks"
 )
 
 const (

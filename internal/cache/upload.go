@@ -9,7 +9,7 @@ import (
 
 	"github.com/sony/gobreaker/v2"
 
-	"github.com/repomcp/repomcp/internal/panics"
+	"github.com/repomcp/repomcp/internal/base/panics"
 )
 
 // upload reads the build as one more client, whose pace does not count. The

@@ -12,11 +12,11 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/repomcp/repomcp/internal/base/loopback"
+	"github.com/repomcp/repomcp/internal/base/weborigin"
 	"github.com/repomcp/repomcp/internal/httpx/conns"
-	"github.com/repomcp/repomcp/internal/loopback"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"
-	"github.com/repomcp/repomcp/internal/weborigin"
 )
 
 // checkHost refuses foreign Host headers with 403: a page that rebinds its own

@@ -11,8 +11,8 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/repomcp/repomcp/internal/access"
-	"github.com/repomcp/repomcp/internal/panics"
-	"github.com/repomcp/repomcp/internal/ticks"
+	"github.com/repomcp/repomcp/internal/base/panics"
+	"github.com/repomcp/repomcp/internal/base/ticks"
 )
 
 // Authentication is how the server finds out who asks. The zero value asks nobody.

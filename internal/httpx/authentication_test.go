@@ -27,8 +27,8 @@ import (
 	"github.com/repomcp/repomcp/internal/access/oauth"
 	"github.com/repomcp/repomcp/internal/access/oauth/issuertest"
 	"github.com/repomcp/repomcp/internal/access/tokens"
+	"github.com/repomcp/repomcp/internal/base/operatorfile/filetest"
 	"github.com/repomcp/repomcp/internal/httpx"
-	"github.com/repomcp/repomcp/internal/operatorfile/filetest"
 )
 
 const (

@@ -10,7 +10,7 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/repomcp/repomcp/internal/limits"
+	"github.com/repomcp/repomcp/internal/access/limits"
 )
 
 const (

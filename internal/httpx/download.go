@@ -10,9 +10,8 @@ import (
 
 	"github.com/labstack/echo/v4"
 
-	"github.com/repomcp/repomcp/internal/limits"
+	"github.com/repomcp/repomcp/internal/access/limits"
 	"github.com/repomcp/repomcp/internal/resources"
-	"github.com/repomcp/repomcp/internal/statuspage"
 )
 
 const typePlain = "text/plain; charset=utf-8"
@@ -76,9 +75,8 @@ func (s *Server) home(c echo.Context) error {
 		return err
 	}
 	defer grant.Release()
-	body, err := s.options.Page.Render(r.Context(), statuspage.Visit{
-		Base: s.base(r), Endpoint: mcpPath, Query: r.URL.Query(),
-	})
+	base := s.base(r)
+	body, err := s.options.Page.Render(r.Context(), base, base+mcpPath, r.URL.Query())
 	if err != nil {
 		return err
 	}

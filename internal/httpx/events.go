@@ -10,9 +10,9 @@ import (
 
 	"github.com/labstack/echo/v4"
 
+	"github.com/repomcp/repomcp/internal/base/panics"
+	"github.com/repomcp/repomcp/internal/base/ticks"
 	"github.com/repomcp/repomcp/internal/mcp"
-	"github.com/repomcp/repomcp/internal/panics"
-	"github.com/repomcp/repomcp/internal/ticks"
 )
 
 // listen answers subscriptions/listen with an event stream, which ends with

@@ -18,9 +18,9 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/repomcp/repomcp/internal/binary"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
+	"github.com/repomcp/repomcp/internal/mcp/binary"
 )
 
 func TestBadFramesCloseTheirConnection(t *testing.T) {

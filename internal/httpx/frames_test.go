@@ -12,7 +12,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/repomcp/repomcp/internal/binary"
+	"github.com/repomcp/repomcp/internal/mcp/binary"
 )
 
 // window is what a server may send of a stream before anything is granted.

@@ -14,9 +14,9 @@ import (
 	"github.com/coder/websocket"
 
 	"github.com/repomcp/repomcp/internal/access"
+	"github.com/repomcp/repomcp/internal/access/limits"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
-	"github.com/repomcp/repomcp/internal/limits"
 )
 
 // occupied is a limiter of which so many clients, the tests' own among them or not, have

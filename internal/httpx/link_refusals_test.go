@@ -10,10 +10,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/base/operatorfile/filetest"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
 	"github.com/repomcp/repomcp/internal/links"
-	"github.com/repomcp/repomcp/internal/operatorfile/filetest"
 )
 
 func TestAlteredLinksAreRefused(t *testing.T) {

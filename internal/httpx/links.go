@@ -10,8 +10,8 @@ import (
 	"github.com/labstack/echo/v4/middleware"
 
 	"github.com/repomcp/repomcp/internal/access"
+	"github.com/repomcp/repomcp/internal/base/loopback"
 	"github.com/repomcp/repomcp/internal/links"
-	"github.com/repomcp/repomcp/internal/loopback"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"
 )

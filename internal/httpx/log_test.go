@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/access"
-	"github.com/repomcp/repomcp/internal/forwarded"
+	"github.com/repomcp/repomcp/internal/access/forwarded"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/httpx"
 )

@@ -9,17 +9,17 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/labstack/echo/v4"
 	"github.com/labstack/echo/v4/middleware"
 
-	"github.com/repomcp/repomcp/internal/forwarded"
+	"github.com/repomcp/repomcp/internal/access/forwarded"
+	"github.com/repomcp/repomcp/internal/access/limits"
 	"github.com/repomcp/repomcp/internal/httpx/conns"
-	"github.com/repomcp/repomcp/internal/limits"
 	"github.com/repomcp/repomcp/internal/mcp"
 	"github.com/repomcp/repomcp/internal/resources"
-	"github.com/repomcp/repomcp/internal/statuspage"
 )
 
 const (
@@ -43,14 +43,23 @@ const (
 	defaultWriteTimeout = 2 * time.Minute
 )
 
+// Page is a page for people.
+type Page interface {
+	// Render returns its HTML for the principal of the context. Clients reach the server at base,
+	// without a slash at the end, and MCP at endpoint. An error is of the context.
+	Render(ctx context.Context, base, endpoint string, query url.Values) ([]byte, error)
+	// Policy is its Content-Security-Policy.
+	Policy() string
+}
+
 // Options of a [Server]. MCP and Resources are required.
 type Options struct {
 	// MCP answers messages.
 	MCP *mcp.Server
 	// Resources are those of plain downloads and links.
 	Resources *resources.Service
-	// Page is what browsers are shown at /; nil: a text.
-	Page *statuspage.Page
+	// Page is what browsers are shown at /; nil shows them what programs get.
+	Page Page
 	// AllowedHosts are names that the Host header may have besides those of
 	// the loopback interface, without ports.
 	AllowedHosts []string

@@ -12,8 +12,8 @@ import (
 
 	"github.com/coder/websocket"
 
-	"github.com/repomcp/repomcp/internal/binary"
 	"github.com/repomcp/repomcp/internal/mcp"
+	"github.com/repomcp/repomcp/internal/mcp/binary"
 	"github.com/repomcp/repomcp/internal/mcp/duplex"
 	"github.com/repomcp/repomcp/internal/resources"
 )

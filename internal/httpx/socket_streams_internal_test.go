@@ -9,7 +9,7 @@ import (
 
 	"github.com/coder/websocket"
 
-	streams "github.com/repomcp/repomcp/internal/binary"
+	streams "github.com/repomcp/repomcp/internal/mcp/binary"
 )
 
 // idOf makes ids that are always the same.

@@ -11,13 +11,13 @@ import (
 	"github.com/coder/websocket"
 	"github.com/labstack/echo/v4"
 
-	"github.com/repomcp/repomcp/internal/binary"
+	"github.com/repomcp/repomcp/internal/access/limits"
+	"github.com/repomcp/repomcp/internal/base/panics"
+	"github.com/repomcp/repomcp/internal/base/ticks"
 	"github.com/repomcp/repomcp/internal/httpx/conns"
-	"github.com/repomcp/repomcp/internal/limits"
 	"github.com/repomcp/repomcp/internal/mcp"
+	"github.com/repomcp/repomcp/internal/mcp/binary"
 	"github.com/repomcp/repomcp/internal/mcp/duplex"
-	"github.com/repomcp/repomcp/internal/panics"
-	"github.com/repomcp/repomcp/internal/ticks"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/operatorfile/filetest"
+	"github.com/repomcp/repomcp/internal/base/operatorfile/filetest"
 )
 
 // TestUse is the table of who may do what with a link when.

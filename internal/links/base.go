@@ -6,7 +6,7 @@ import (
 	"net/url"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/loopback"
+	"github.com/repomcp/repomcp/internal/base/loopback"
 )
 
 // linkSegment is what tokens follow.

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/repomcp/repomcp/internal/loopback"
+	"github.com/repomcp/repomcp/internal/base/loopback"
 )
 
 // FuzzETag: a tag is divided into what the server gave and a secret of one length, and

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/operatorfile"
+	"github.com/repomcp/repomcp/internal/base/operatorfile"
 )
 
 // fuzzed is an authority with a fixed key and time, so that findings repeat.

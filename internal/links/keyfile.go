@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/operatorfile"
+	"github.com/repomcp/repomcp/internal/base/operatorfile"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/operatorfile"
+	"github.com/repomcp/repomcp/internal/base/operatorfile"
 )
 
 // keyTag names a key in a token.

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/operatorfile/filetest"
+	"github.com/repomcp/repomcp/internal/base/operatorfile/filetest"
 )
 
 // TestRotation follows two replicas through a rotation.

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/operatorfile"
+	"github.com/repomcp/repomcp/internal/base/operatorfile"
 )
 
 const (

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/repomcp/repomcp/internal/operatorfile"
-	"github.com/repomcp/repomcp/internal/operatorfile/filetest"
+	"github.com/repomcp/repomcp/internal/base/operatorfile"
+	"github.com/repomcp/repomcp/internal/base/operatorfile/filetest"
 )
 
 func TestDenied(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/operatorfile/filetest"
+	"github.com/repomcp/repomcp/internal/base/operatorfile/filetest"
 )
 
 // clock is a time that a test sets.

@@ -11,7 +11,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/repomcp/repomcp/internal/access"
-	"github.com/repomcp/repomcp/internal/binary"
+	"github.com/repomcp/repomcp/internal/mcp/binary"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 

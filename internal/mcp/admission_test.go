@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/binary"
+	"github.com/repomcp/repomcp/internal/mcp/binary"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 

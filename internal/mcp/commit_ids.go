@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repomcp/repomcp/internal/git/newest"
 	"github.com/repomcp/repomcp/internal/repos"
-	"github.com/repomcp/repomcp/internal/repos/newest"
 )
 
 const (

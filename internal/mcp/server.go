@@ -16,8 +16,8 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/repomcp/repomcp/internal/access"
+	"github.com/repomcp/repomcp/internal/access/limits"
 	"github.com/repomcp/repomcp/internal/archive"
-	"github.com/repomcp/repomcp/internal/limits"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/watch"

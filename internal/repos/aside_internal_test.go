@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/base/panics"
 	"github.com/repomcp/repomcp/internal/gittest"
-	"github.com/repomcp/repomcp/internal/panics"
 )
 
 // lines is a log.

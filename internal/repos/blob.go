@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/repomcp/repomcp/internal/objects"
+	"github.com/repomcp/repomcp/internal/git/objects"
 )
 
 // Blob is the content of a file, read as a stream of exactly Size bytes. It was

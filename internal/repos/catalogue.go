@@ -16,9 +16,9 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/objects"
+	"github.com/repomcp/repomcp/internal/base/ticks"
+	"github.com/repomcp/repomcp/internal/git/objects"
 	"github.com/repomcp/repomcp/internal/repos/quarantine"
-	"github.com/repomcp/repomcp/internal/ticks"
 )
 
 const (

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/charset"
-	"github.com/repomcp/repomcp/internal/message"
+	"github.com/repomcp/repomcp/internal/git/charset"
+	"github.com/repomcp/repomcp/internal/git/message"
 )
 
 // maxCommitBytes bounds a commit or tag object: git has no bound, but a

@@ -13,10 +13,10 @@ import (
 	"sync"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/commitgraph"
-	"github.com/repomcp/repomcp/internal/lru"
-	"github.com/repomcp/repomcp/internal/objects/files"
-	"github.com/repomcp/repomcp/internal/panics"
+	"github.com/repomcp/repomcp/internal/base/lru"
+	"github.com/repomcp/repomcp/internal/base/panics"
+	"github.com/repomcp/repomcp/internal/git/commitgraph"
+	"github.com/repomcp/repomcp/internal/git/objects/files"
 )
 
 const (

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/objects"
-	"github.com/repomcp/repomcp/internal/objects/files"
+	"github.com/repomcp/repomcp/internal/git/objects"
+	"github.com/repomcp/repomcp/internal/git/objects/files"
 )
 
 // Condition is what an operator may have to mend of a repository, as far as is known

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/objects"
+	"github.com/repomcp/repomcp/internal/git/objects"
 )
 
 // Sentinels. Callers test with [errors.Is]; the texts may be shown to users,

@@ -4,7 +4,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/objects"
+	"github.com/repomcp/repomcp/internal/git/objects"
 )
 
 // alwaysHidden are namespaces that tools keep for themselves. What only they

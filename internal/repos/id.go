@@ -5,7 +5,7 @@ import (
 	"math/bits"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/objects"
+	"github.com/repomcp/repomcp/internal/git/objects"
 )
 
 // ID is the id of a git object: the SHA-1 of its type, size and content.

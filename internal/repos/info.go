@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/objects"
-	"github.com/repomcp/repomcp/internal/objects/files"
+	"github.com/repomcp/repomcp/internal/git/objects"
+	"github.com/repomcp/repomcp/internal/git/objects/files"
 )
 
 // maxDescriptionBytes bounds the one-line description of a repository.

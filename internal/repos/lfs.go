@@ -9,7 +9,7 @@ import (
 	"io"
 	"os"
 
-	"github.com/repomcp/repomcp/internal/objects/files"
+	"github.com/repomcp/repomcp/internal/git/objects/files"
 )
 
 // lfsBufferBytes is how much of an object is in memory while it is written.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/repomcp/repomcp/internal/commitgraph"
+	"github.com/repomcp/repomcp/internal/git/commitgraph"
 	"github.com/repomcp/repomcp/internal/gittest"
 )
 

@@ -5,7 +5,7 @@ import (
 	"errors"
 	"sync"
 
-	"github.com/repomcp/repomcp/internal/commitgraph"
+	"github.com/repomcp/repomcp/internal/git/commitgraph"
 )
 
 const (

@@ -15,8 +15,8 @@ import (
 	"syscall"
 	"unicode"
 
-	"github.com/repomcp/repomcp/internal/objects"
-	"github.com/repomcp/repomcp/internal/objects/files"
+	"github.com/repomcp/repomcp/internal/git/objects"
+	"github.com/repomcp/repomcp/internal/git/objects/files"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/objects"
+	"github.com/repomcp/repomcp/internal/git/objects"
 )
 
 // Resolve finds the commit that a revision names: see [Snapshot.ResolveObject].

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/objects"
+	"github.com/repomcp/repomcp/internal/git/objects"
 )
 
 // RevisionError says that a text has a form of gitrevisions(7) that is not

@@ -8,7 +8,7 @@ import (
 
 	"github.com/go-git/go-git/v5/config"
 
-	"github.com/repomcp/repomcp/internal/gitconfig"
+	"github.com/repomcp/repomcp/internal/git/gitconfig"
 )
 
 // MaxSubmodulesBytes is the largest .gitmodules file that is read: about a

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/repomcp/repomcp/internal/commitgraph"
-	"github.com/repomcp/repomcp/internal/objects"
+	"github.com/repomcp/repomcp/internal/git/commitgraph"
+	"github.com/repomcp/repomcp/internal/git/objects"
 )
 
 // Repository is one entry of the catalogue.

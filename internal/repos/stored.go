@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"iter"
 
-	"github.com/repomcp/repomcp/internal/objects"
+	"github.com/repomcp/repomcp/internal/git/objects"
 )
 
 // RawCommit returns a commit object as it is stored, for what [Commit] leaves

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/objects"
+	"github.com/repomcp/repomcp/internal/git/objects"
 )
 
 // maxTreeBytes bounds one tree object: some two million entries in a single

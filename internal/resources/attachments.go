@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/repomcp/repomcp/internal/binary"
+	"github.com/repomcp/repomcp/internal/mcp/binary"
 )
 
 // Attachment is a content whose bytes follow the message that names it.

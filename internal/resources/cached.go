@@ -10,8 +10,8 @@ import (
 	"sync/atomic"
 
 	"github.com/repomcp/repomcp/internal/access"
+	"github.com/repomcp/repomcp/internal/access/limits"
 	"github.com/repomcp/repomcp/internal/cache"
-	"github.com/repomcp/repomcp/internal/limits"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 

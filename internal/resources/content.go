@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/repomcp/repomcp/internal/access/limits"
 	"github.com/repomcp/repomcp/internal/archive"
-	"github.com/repomcp/repomcp/internal/limits"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 

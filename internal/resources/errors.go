@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repomcp/repomcp/internal/access/limits"
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/cache"
-	"github.com/repomcp/repomcp/internal/limits"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 

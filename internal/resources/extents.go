@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/repomcp/repomcp/internal/lru"
+	"github.com/repomcp/repomcp/internal/base/lru"
 )
 
 const (

@@ -18,7 +18,7 @@ const (
 // Freshen has a mirror refreshed if it is old, and reports whether it is. It does not
 // wait, and is for answers that a fetch could change.
 func (s *Service) Freshen(ctx context.Context, repository *repos.Repository) (stale bool) {
-	if !s.options.Refresher.Ask(repository) {
+	if s.options.Freshen == nil || !s.options.Freshen(repository) {
 		return false
 	}
 	AccountOf(ctx).outdate()

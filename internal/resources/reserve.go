@@ -4,7 +4,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/repomcp/repomcp/internal/limits"
+	"github.com/repomcp/repomcp/internal/access/limits"
 )
 
 const (

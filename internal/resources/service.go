@@ -5,10 +5,9 @@ import (
 	"log/slog"
 	"sync"
 
+	"github.com/repomcp/repomcp/internal/access/limits"
 	"github.com/repomcp/repomcp/internal/archive"
 	"github.com/repomcp/repomcp/internal/cache"
-	"github.com/repomcp/repomcp/internal/limits"
-	"github.com/repomcp/repomcp/internal/refresh"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 
@@ -24,8 +23,9 @@ type Options struct {
 	Limits *limits.Limiter
 	// Links makes addresses that need no credentials.
 	Links Linking
-	// Refresher has mirrors refreshed that are old; nil leaves that to others.
-	Refresher *refresh.Refresher
+	// Freshen has a mirror refreshed if it is old, without waiting, and reports whether it
+	// is old; nil leaves that to others.
+	Freshen func(*repos.Repository) (stale bool)
 	// NoHTTP says that no HTTP server runs: contents are to be had by the methods of
 	// MCP alone.
 	NoHTTP bool

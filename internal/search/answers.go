@@ -6,7 +6,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/repomcp/repomcp/internal/lru"
+	"github.com/repomcp/repomcp/internal/base/lru"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 

@@ -4,10 +4,10 @@ import (
 	"context"
 	"errors"
 
-	"github.com/repomcp/repomcp/internal/diff"
+	"github.com/repomcp/repomcp/internal/base/workers"
+	"github.com/repomcp/repomcp/internal/git/diff"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/search/pattern"
-	"github.com/repomcp/repomcp/internal/workers"
 )
 
 const (

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/access"
+	"github.com/repomcp/repomcp/internal/base/workers"
 	"github.com/repomcp/repomcp/internal/repos"
-	"github.com/repomcp/repomcp/internal/workers"
 )
 
 // Options of a [Searcher]. A zero field means its default.

@@ -9,11 +9,11 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/repomcp/repomcp/internal/base/workers"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/search"
 	"github.com/repomcp/repomcp/internal/search/pattern"
-	"github.com/repomcp/repomcp/internal/workers"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -8,9 +8,9 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/repomcp/repomcp/internal/git/wildmatch"
 	"github.com/repomcp/repomcp/internal/search/language"
 	"github.com/repomcp/repomcp/internal/search/pattern"
-	"github.com/repomcp/repomcp/internal/wildmatch"
 )
 
 // maxChoices bounds the values of one qualifier: each is compared with every

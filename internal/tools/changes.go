@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/repomcp/repomcp/internal/history"
+	"github.com/repomcp/repomcp/internal/git/history"
 	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )
 

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/history"
+	"github.com/repomcp/repomcp/internal/git/history"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 

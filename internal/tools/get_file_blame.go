@@ -10,8 +10,8 @@ import (
 	"time"
 	"unicode/utf8"
 
-	"github.com/repomcp/repomcp/internal/diff"
-	"github.com/repomcp/repomcp/internal/history"
+	"github.com/repomcp/repomcp/internal/git/diff"
+	"github.com/repomcp/repomcp/internal/git/history"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )

@@ -8,7 +8,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/lfs"
+	"github.com/repomcp/repomcp/internal/git/lfs"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/tools/excerpt"

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/history"
+	"github.com/repomcp/repomcp/internal/git/history"
 )
 
 // maxSignatureBytes is how much of a signature is shown; most have below 1,000.

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/history"
-	"github.com/repomcp/repomcp/internal/mailmap"
+	"github.com/repomcp/repomcp/internal/git/history"
+	"github.com/repomcp/repomcp/internal/git/mailmap"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 

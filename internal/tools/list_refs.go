@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/history"
+	"github.com/repomcp/repomcp/internal/git/history"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/tools/glob"
 )

@@ -3,7 +3,7 @@ package tools
 import (
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/cquote"
+	"github.com/repomcp/repomcp/internal/git/quoting"
 	"github.com/repomcp/repomcp/internal/tools/excerpt"
 )
 
@@ -15,8 +15,8 @@ const (
 	maxEchoBytes = 200
 )
 
-// quote makes a name safe to show in a line, see [cquote.Name].
-func quote(name string) string { return cquote.Name(name) }
+// quote makes a name safe to show in a line, see [quoting.Name].
+func quote(name string) string { return quoting.Name(name) }
 
 // unquote undoes [quote]. What does not begin with a double quote is a name as
 // it is; what begins with one and was not made by quote is refused.
@@ -24,7 +24,7 @@ func unquote(s string) (name string, ok bool) {
 	if !strings.HasPrefix(s, `"`) {
 		return s, true
 	}
-	content, rest, ok := cquote.Cut([]byte(s))
+	content, rest, ok := quoting.Cut([]byte(s))
 	return string(content), ok && len(rest) == 0 && len(content) > 0
 }
 
@@ -40,7 +40,7 @@ func clean(text string) string {
 	if len(text) > maxLineBytes {
 		text = text[:excerpt.WholeRunes([]byte(text[:maxLineBytes]))] + "…"
 	}
-	return cquote.Clean(text)
+	return quoting.Clean(text)
 }
 
 // clip shortens an argument that is repeated in an error.

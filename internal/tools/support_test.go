@@ -9,7 +9,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/repomcp/repomcp/internal/archive"
-	"github.com/repomcp/repomcp/internal/history"
+	"github.com/repomcp/repomcp/internal/git/history"
 	"github.com/repomcp/repomcp/internal/links"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/repos/repostest"

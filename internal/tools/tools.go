@@ -53,9 +53,9 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
-	"github.com/repomcp/repomcp/internal/history"
-	"github.com/repomcp/repomcp/internal/limits"
-	"github.com/repomcp/repomcp/internal/lru"
+	"github.com/repomcp/repomcp/internal/access/limits"
+	"github.com/repomcp/repomcp/internal/base/lru"
+	"github.com/repomcp/repomcp/internal/git/history"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/search"

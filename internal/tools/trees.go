@@ -3,7 +3,7 @@ package tools
 import (
 	"context"
 
-	"github.com/repomcp/repomcp/internal/lru"
+	"github.com/repomcp/repomcp/internal/base/lru"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/panics"
+	"github.com/repomcp/repomcp/internal/base/panics"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
 )

@@ -17,7 +17,7 @@ import (
 	"unicode"
 
 	"github.com/repomcp/repomcp/internal/access"
-	"github.com/repomcp/repomcp/internal/loopback"
+	"github.com/repomcp/repomcp/internal/base/loopback"
 )
 
 const (

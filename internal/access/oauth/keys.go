@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"github.com/repomcp/repomcp/internal/access"
-	"github.com/repomcp/repomcp/internal/panics"
-	"github.com/repomcp/repomcp/internal/ticks"
+	"github.com/repomcp/repomcp/internal/base/panics"
+	"github.com/repomcp/repomcp/internal/base/ticks"
 )
 
 const (

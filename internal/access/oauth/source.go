@@ -13,7 +13,7 @@ import (
 
 	"github.com/go-jose/go-jose/v4"
 
-	"github.com/repomcp/repomcp/internal/loopback"
+	"github.com/repomcp/repomcp/internal/base/loopback"
 )
 
 const (

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/wildmatch"
+	"github.com/repomcp/repomcp/internal/git/wildmatch"
 )
 
 // Principals are the ids that rules name, sorted.

@@ -9,7 +9,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/repomcp/repomcp/internal/wildmatch"
+	"github.com/repomcp/repomcp/internal/git/wildmatch"
 )
 
 // maxPatterns bounds the patterns of all rules together: each of those that are

@@ -35,7 +35,7 @@ import (
 	"context"
 
 	"github.com/repomcp/repomcp/internal/access"
-	"github.com/repomcp/repomcp/internal/operatorfile"
+	"github.com/repomcp/repomcp/internal/base/operatorfile"
 )
 
 // maxFileBytes bounds the file: some ten thousand rules.

@@ -12,9 +12,9 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/access"
+	"github.com/repomcp/repomcp/internal/base/operatorfile/filetest"
+	"github.com/repomcp/repomcp/internal/git/wildmatch"
 	"github.com/repomcp/repomcp/internal/gittest"
-	"github.com/repomcp/repomcp/internal/operatorfile/filetest"
-	"github.com/repomcp/repomcp/internal/wildmatch"
 )
 
 // write makes a file of rules, by another file in its place.

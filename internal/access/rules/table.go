@@ -6,8 +6,8 @@ import (
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/access"
-	"github.com/repomcp/repomcp/internal/lru"
-	"github.com/repomcp/repomcp/internal/wildmatch"
+	"github.com/repomcp/repomcp/internal/base/lru"
+	"github.com/repomcp/repomcp/internal/git/wildmatch"
 )
 
 const (

@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/access"
-	"github.com/repomcp/repomcp/internal/operatorfile/filetest"
+	"github.com/repomcp/repomcp/internal/base/operatorfile/filetest"
 )
 
 // Rules before and after a change. Of the second file the beginnings that end before the last line

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/access"
-	"github.com/repomcp/repomcp/internal/operatorfile"
+	"github.com/repomcp/repomcp/internal/base/operatorfile"
 )
 
 // maxFileBytes bounds a file: some thousand tokens.

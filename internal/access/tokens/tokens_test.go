@@ -13,8 +13,8 @@ import (
 	"time"
 
 	"github.com/repomcp/repomcp/internal/access"
-	"github.com/repomcp/repomcp/internal/operatorfile"
-	"github.com/repomcp/repomcp/internal/operatorfile/filetest"
+	"github.com/repomcp/repomcp/internal/base/operatorfile"
+	"github.com/repomcp/repomcp/internal/base/operatorfile/filetest"
 )
 
 func read(t *testing.T, path string) string {

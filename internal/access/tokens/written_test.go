@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/operatorfile"
-	"github.com/repomcp/repomcp/internal/operatorfile/filetest"
+	"github.com/repomcp/repomcp/internal/base/operatorfile"
+	"github.com/repomcp/repomcp/internal/base/operatorfile/filetest"
 )
 
 // written is a file of tokens before and after a change: frank loses a group whose name begins like

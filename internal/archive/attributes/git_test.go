@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/repomcp/repomcp/internal/archive/attributes"
+	"github.com/repomcp/repomcp/internal/git/wildmatch"
 	"github.com/repomcp/repomcp/internal/gittest"
-	"github.com/repomcp/repomcp/internal/wildmatch"
 )
 
 // names are the attributes in the order of [list].

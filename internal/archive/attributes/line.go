@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/cquote"
+	"github.com/repomcp/repomcp/internal/git/quoting"
 )
 
 const (
@@ -98,7 +98,7 @@ func parseLine(text []byte, macros bool) (line, bool) {
 // firstWord is the pattern, which can be quoted, and what follows it.
 func firstWord(text []byte) (word, rest []byte) {
 	if text[0] == '"' {
-		if word, rest, ok := cquote.Cut(text); ok {
+		if word, rest, ok := quoting.Cut(text); ok {
 			return word, rest
 		}
 	}

@@ -3,7 +3,7 @@ package attributes
 import (
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/wildmatch"
+	"github.com/repomcp/repomcp/internal/git/wildmatch"
 )
 
 // A pattern says which paths a rule is for, in the syntax of gitignore(5).

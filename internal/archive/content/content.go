@@ -10,7 +10,7 @@ import (
 	"github.com/repomcp/repomcp/internal/archive/convert"
 	"github.com/repomcp/repomcp/internal/archive/subst"
 	"github.com/repomcp/repomcp/internal/archive/tree"
-	"github.com/repomcp/repomcp/internal/pretty"
+	"github.com/repomcp/repomcp/internal/git/pretty"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/repomcp/repomcp/internal/archive/tree"
-	"github.com/repomcp/repomcp/internal/lfs"
+	"github.com/repomcp/repomcp/internal/git/lfs"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 

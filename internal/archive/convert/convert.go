@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/archive/attributes"
-	"github.com/repomcp/repomcp/internal/charset"
+	"github.com/repomcp/repomcp/internal/git/charset"
 )
 
 // bigFileThreshold is the size in bytes above which git archive does not convert the

@@ -25,7 +25,7 @@
 //   - A content that cannot be encoded stays as it was before that step, whole,
 //     as in git, which only complains on standard error.
 //
-// Encodings are those of internal/charset. For one that is not known there the
+// Encodings are those of internal/git/charset. For one that is not known there the
 // content stays as it is, as in git for an encoding that iconv does not know, and
 // the decision says so: [Conversion.UnknownEncoding].
 //

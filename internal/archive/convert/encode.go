@@ -4,7 +4,7 @@ import (
 	"errors"
 	"unicode/utf8"
 
-	"github.com/repomcp/repomcp/internal/charset"
+	"github.com/repomcp/repomcp/internal/git/charset"
 )
 
 // errNotEncodable means that the content is not UTF-8, or has a character that

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/repomcp/repomcp/internal/charset"
+	"github.com/repomcp/repomcp/internal/git/charset"
 )
 
 const (

@@ -3,7 +3,7 @@ package pathspec
 import (
 	"bytes"
 
-	"github.com/repomcp/repomcp/internal/wildmatch"
+	"github.com/repomcp/repomcp/internal/git/wildmatch"
 )
 
 // Kind is what an entry of a tree is.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/wildmatch"
+	"github.com/repomcp/repomcp/internal/git/wildmatch"
 )
 
 // ErrSyntax refuses a text. The error names it, and what is allowed instead.

@@ -8,7 +8,7 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/repomcp/repomcp/internal/pretty"
+	"github.com/repomcp/repomcp/internal/git/pretty"
 )
 
 const (

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/repomcp/repomcp/internal/pretty"
+	"github.com/repomcp/repomcp/internal/git/pretty"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 

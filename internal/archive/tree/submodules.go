@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/pretty"
+	"github.com/repomcp/repomcp/internal/git/pretty"
 	"github.com/repomcp/repomcp/internal/repos"
 )
 

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"hash/crc32"
 
-	"github.com/repomcp/repomcp/internal/workers"
+	"github.com/repomcp/repomcp/internal/base/workers"
 )
 
 // wideFrom is the size from which a stream's sizes have 64 bits: git leaves

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/repomcp/repomcp/internal/compress/gzip"
+	"github.com/repomcp/repomcp/internal/archive/compress/gzip"
 )
 
 // Stream writes one large file: its header at once, its content as it comes,

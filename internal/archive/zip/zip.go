@@ -62,7 +62,7 @@ import (
 	"bytes"
 	"errors"
 
-	"github.com/repomcp/repomcp/internal/compress/gzip"
+	"github.com/repomcp/repomcp/internal/archive/compress/gzip"
 )
 
 // EncoderVersion names the bytes around the deflate streams, as

@@ -17,9 +17,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/repomcp/repomcp/internal/compress/gzip"
+	"github.com/repomcp/repomcp/internal/archive/compress/gzip"
+	"github.com/repomcp/repomcp/internal/base/workers"
 	"github.com/repomcp/repomcp/internal/gittest"
-	"github.com/repomcp/repomcp/internal/workers"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

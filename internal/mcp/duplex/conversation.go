@@ -11,9 +11,9 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/binary"
+	"github.com/repomcp/repomcp/internal/base/panics"
 	"github.com/repomcp/repomcp/internal/mcp"
-	"github.com/repomcp/repomcp/internal/panics"
+	"github.com/repomcp/repomcp/internal/mcp/binary"
 )
 
 // requests is how many requests of a connection run at a time. The next one waits,

@@ -5,9 +5,9 @@ import (
 	"context"
 	"sync/atomic"
 
-	"github.com/repomcp/repomcp/internal/binary"
+	"github.com/repomcp/repomcp/internal/base/panics"
 	"github.com/repomcp/repomcp/internal/mcp"
-	"github.com/repomcp/repomcp/internal/panics"
+	"github.com/repomcp/repomcp/internal/mcp/binary"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 

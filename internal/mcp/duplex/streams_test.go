@@ -17,9 +17,9 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/repomcp/repomcp/internal/archive"
-	"github.com/repomcp/repomcp/internal/binary"
 	"github.com/repomcp/repomcp/internal/gittest"
 	"github.com/repomcp/repomcp/internal/mcp"
+	"github.com/repomcp/repomcp/internal/mcp/binary"
 	"github.com/repomcp/repomcp/internal/mcp/duplex"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"

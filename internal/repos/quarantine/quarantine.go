@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/repomcp/repomcp/internal/panics"
+	"github.com/repomcp/repomcp/internal/base/panics"
 )
 
 const (

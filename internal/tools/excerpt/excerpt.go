@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/repomcp/repomcp/internal/diff"
+	"github.com/repomcp/repomcp/internal/git/diff"
 )
 
 const (

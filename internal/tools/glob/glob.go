@@ -7,7 +7,7 @@ import (
 	"path"
 	"strings"
 
-	"github.com/repomcp/repomcp/internal/wildmatch"
+	"github.com/repomcp/repomcp/internal/git/wildmatch"
 )
 
 const (

@@ -1,0 +1,250 @@
+package blocks
+
+import (
+	"context"
+	"fmt"
+	"io"
+
+	"github.com/repomcp/repomcp/internal/base/workers"
+)
+
+// Stream compresses what is written to it. It must be closed or aborted, and is
+// for one goroutine at a time; to end it from another, cancel its context.
+//
+// The first error stays: the stream's blocks are given back at once, and Write
+// and Close return the error from then on.
+type Stream struct {
+	ctx     context.Context
+	dst     io.Writer
+	pool    *Pool
+	encoder Encoder
+	trailer func() []byte
+	queue   *workers.Queue
+
+	blocks  account
+	current *block // being filled, or nil
+	window  []*job // with the workers, or finished, in the order of the stream
+	number  int    // of the next block
+	history []byte // the last bytes of the input before it
+	pending []byte // goes before the next output: the header, or what is withheld
+
+	err    error // why Write refuses; ErrClosed after a successful Close
+	result error // of Close
+	ended  bool  // queue and blocks have been given back
+}
+
+// Write takes p, hands full blocks to the workers, and writes to the
+// destination what they have finished. It waits for workers only if the stream
+// holds as many blocks as it may.
+//
+// Nothing is written between calls. A source that is about to wait for long can
+// write nothing, an empty p, to bring out what is finished.
+func (s *Stream) Write(p []byte) (int, error) {
+	if s.err != nil {
+		return 0, s.err
+	}
+	taken := 0
+	for len(p) > 0 {
+		if err := s.begin(); err != nil {
+			return taken, s.fail(err)
+		}
+		n := s.current.fill(s.pool.format, p)
+		p, taken = p[n:], taken+n
+		if s.current.full() {
+			if err := s.submit(); err != nil {
+				return taken, s.fail(err)
+			}
+		}
+	}
+	// A block is written as soon as it is finished, not when the next is
+	// needed: the source may be slow. But where others wait for blocks, a slow
+	// reader must not keep the one that is being filled.
+	if s.current == nil || taken == 0 || s.pool.stock.most == 0 {
+		if err := s.drainFinished(); err != nil {
+			return taken, s.fail(err)
+		}
+	}
+	return taken, nil
+}
+
+// Close encodes the rest and writes all, and the trailer behind it. After an
+// error it writes nothing and returns the error. Closing again returns the same.
+func (s *Stream) Close() error {
+	if s.err != nil {
+		return s.result
+	}
+	if err := s.finish(); err != nil {
+		return s.fail(err)
+	}
+	s.err = s.wrap(ErrClosed)
+	s.release()
+	return nil
+}
+
+// Abort ends the stream without its end: a reader will notice. After Close, or
+// again, it does nothing; so it can be deferred.
+func (s *Stream) Abort() {
+	if s.err == nil {
+		s.err = s.wrap(ErrClosed)
+		s.result = s.err
+	}
+	s.release()
+}
+
+// finish writes all that is left of a good stream.
+func (s *Stream) finish() error {
+	if s.current != nil {
+		if err := s.submit(); err != nil {
+			return err
+		}
+	}
+	for len(s.window) > 0 {
+		if err := s.drainOldest(); err != nil {
+			return err
+		}
+	}
+	if s.ctx.Err() != nil {
+		return context.Cause(s.ctx)
+	}
+	if s.number == 0 {
+		s.pending = append(s.pending, s.pool.format.Empty...)
+	}
+	if s.trailer != nil {
+		s.pending = append(s.pending, s.trailer()...)
+	}
+	return s.write(s.pending)
+}
+
+// begin sees to it that there is a block to fill.
+func (s *Stream) begin() error {
+	if s.current != nil {
+		return nil
+	}
+	f, stock := s.pool.format, s.pool.stock
+	for {
+		if len(s.window) >= f.Own {
+			// Shared blocks are for streams that wait for workers. One that waits
+			// for its destination must first bring out what is finished.
+			if err := s.drainFinished(); err != nil {
+				return err
+			}
+		}
+		if len(s.window) < f.Own+stock.shared {
+			b, err := stock.take(s.ctx, &s.blocks)
+			if err != nil {
+				return err
+			}
+			if b != nil {
+				b.reset(f, s.number, s.history)
+				s.current = b
+				return nil
+			}
+		}
+		if err := s.drainOldest(); err != nil {
+			return err
+		}
+	}
+}
+
+// submit hands the current block to the workers.
+func (s *Stream) submit() error {
+	if s.ctx.Err() != nil {
+		return context.Cause(s.ctx)
+	}
+	b := s.current
+	// Before Submit, since the worker gives the block back.
+	s.history = append(s.history[:0], b.tail(s.pool.format)...)
+	cost := b.input * s.pool.format.Percent / 100
+	j := s.pool.job(s.encoder, s.number, b)
+	s.number++
+	s.window = append(s.window, j)
+	s.current = nil
+	return s.queue.Submit(j, cost)
+}
+
+// drainFinished writes the blocks that are ready, without waiting for others.
+func (s *Stream) drainFinished() error {
+	for len(s.window) > 0 && s.window[0].finished() {
+		if err := s.drainOldest(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// drainOldest waits for the oldest block, writes it and gives it back.
+func (s *Stream) drainOldest() error {
+	if s.ctx.Err() != nil {
+		return context.Cause(s.ctx)
+	}
+	j := s.window[0]
+	select {
+	case <-j.done:
+	case <-s.ctx.Done():
+		return context.Cause(s.ctx)
+	case <-s.queue.Done():
+		return s.queue.Err()
+	}
+	if j.err != nil {
+		return j.err
+	}
+	if err := s.writeOutput(j); err != nil {
+		return err
+	}
+	s.pool.stock.recycle(j)
+	// Shift rather than reslice, to keep the room of the few there are.
+	copy(s.window, s.window[1:])
+	s.window[len(s.window)-1] = nil
+	s.window = s.window[:len(s.window)-1]
+	return nil
+}
+
+// writeOutput writes what is pending and a block's output but what is withheld of it, in
+// one piece.
+func (s *Stream) writeOutput(j *job) error {
+	start := s.pool.format.Front - len(s.pending)
+	copy(j.output[start:], s.pending)
+	end := max(start, len(j.output)-s.pool.format.Withheld)
+	s.pending = append(s.pending[:0], j.output[end:]...)
+	return s.write(j.output[start:end])
+}
+
+// write is one write to the destination.
+func (s *Stream) write(p []byte) error {
+	n, err := s.dst.Write(p)
+	if err == nil && n < len(p) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		return fmt.Errorf("write: %w", err)
+	}
+	return nil
+}
+
+// fail keeps the error and gives everything back.
+func (s *Stream) fail(err error) error {
+	s.err = s.wrap(err)
+	s.result = s.err
+	s.release()
+	return s.err
+}
+
+func (s *Stream) wrap(err error) error { return fmt.Errorf("%s: %w", s.pool.format.Name, err) }
+
+// release ends the queue and gives the blocks back, once. The order matters:
+// only after the queue is closed has every worker let go of the blocks.
+func (s *Stream) release() {
+	if s.ended {
+		return
+	}
+	s.ended = true
+	s.queue.Close()
+	for _, j := range s.window {
+		j.giveBack() // it was not run
+	}
+	if s.current != nil {
+		s.pool.stock.put(s.current)
+	}
+	s.current, s.window, s.history = nil, nil, nil
+	s.pool.stock.leave()
+}

@@ -1,0 +1,57 @@
+package zstd
+
+import "github.com/repomcp/repomcp/internal/archive/compress/blocks"
+
+const (
+	// WriterBlocks is what every Writer may hold however many there are. With one
+	// alone a stream is filled and compressed by turns, which is enough where so
+	// many compete for the workers that no shared ones are left.
+	WriterBlocks = 1
+
+	// fillingBlocks, and one for each worker that compresses, are lent at a time. More
+	// would not be full any sooner: what fills them is made by the same workers.
+	fillingBlocks = 1
+
+	// BlockSize is the input of one frame. Half of it makes an archive of source code 2
+	// percent larger, and twice as much half a percent smaller for twice the memory.
+	BlockSize = 4 << 20
+
+	// window is the power of two that holds a frame.
+	window = BlockSize
+
+	// firstSize is the input of the first frame: the first byte leaves after a
+	// millisecond of compression.
+	firstSize = 128 << 10
+
+	// withheld is how many bytes of a frame wait for what comes after it: without
+	// its checksum a stream that ends there is not complete.
+	withheld = 4
+
+	// overhead bounds what a frame is longer than its input: a header of at
+	// most 14 bytes, 3 for each of its blocks, of 64 KiB or more, and a
+	// checksum.
+	overhead = 14 + 3*(BlockSize>>16) + 4
+
+	// percent is how much time compressing a byte takes of what it takes at gzip's
+	// default level, which is the unit of cost.
+	percent = 25
+)
+
+var format = blocks.Format{
+	Name:     "zstd",
+	Own:      WriterBlocks,
+	Size:     sizeAt,
+	Largest:  BlockSize,
+	Front:    withheld,
+	Withheld: withheld,
+	Empty:    emptyFrame,
+	Percent:  percent,
+}
+
+// emptyFrame is the end of a stream without input, which would otherwise be no
+// zstd file (RFC 8878, section 3.1.1): magic number; a single segment of no
+// bytes; a last block, raw, of none. It needs no checksum.
+const emptyFrame = "\x28\xb5\x2f\xfd" + "\x20\x00" + "\x01\x00\x00"
+
+// sizeAt returns the input of the block with that number.
+func sizeAt(number int) int { return blocks.DoubledSize(firstSize, BlockSize, number) }

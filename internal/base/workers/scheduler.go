@@ -1,0 +1,226 @@
+// Package workers shares a fixed number of goroutines fairly between any
+// number of jobs that need the processor.
+//
+// A server that compresses fifty archives at once must not run fifty
+// pipelines against two cores: each would hold its own compressors, and the
+// largest would crowd out the rest. Here the process has one [Scheduler], with
+// as many workers as there are processors. Each job opens a [Queue], submits
+// small tasks to it and closes it. Heavy reusable state, such as a compressor,
+// belongs to the worker and not to the job: see [Slot].
+//
+//	sched := workers.New(0)          // one for the process
+//	defer sched.Close()
+//
+//	q := sched.Queue()               // one for each job
+//	defer q.Close()
+//	err := q.Submit(task, cost)      // task.Run(worker) is called later
+//
+// Promises:
+//   - At most as many tasks run at a time as there are workers.
+//   - Queues with pending tasks get equal shares of the submitted cost, however
+//     many tasks they have pending: a queue with one task waits for about one
+//     task of each of the others, never for all that was submitted before. Those
+//     of one client share what a single one gets.
+//   - Tasks of one queue start in the order in which they were submitted. They
+//     may run at the same time and end in any order.
+//   - After [Queue.Close] returns, no task of the queue runs or will run.
+//   - A task that panics ends its queue and nothing else.
+//
+// Limits: a task occupies a worker until it returns, so it must neither wait
+// for another task nor touch a slow destination; it should take milliseconds.
+// The scheduler does not bound how much is pending: whoever submits must, by
+// holding a bounded window of results.
+package workers
+
+import (
+	"container/heap"
+	"errors"
+	"runtime"
+	"sync"
+
+	"github.com/repomcp/repomcp/internal/base/panics"
+)
+
+// ErrClosed is the end of a queue that was closed, or whose scheduler was.
+var ErrClosed = errors.New("workers: queue closed")
+
+// Scheduler runs the tasks of its queues on a fixed number of goroutines.
+// Its methods are safe for concurrent use.
+type Scheduler struct {
+	size    int
+	running sync.WaitGroup // the workers' goroutines
+
+	mu      sync.Mutex
+	wake    *sync.Cond // on mu: a queue became ready, or closed was set
+	ready   turns      // of clients with pending tasks
+	open    map[*Queue]struct{}
+	clients map[string]*client
+	clock   int64  // virtual time: the tag of the client served last
+	arrive  uint64 // counts entries into ready, to break ties in turn
+	closed  bool
+}
+
+// New starts a scheduler with n workers, or GOMAXPROCS of them when n is not
+// positive. The caller ends it with [Scheduler.Close].
+func New(n int) *Scheduler {
+	if n <= 0 {
+		n = runtime.GOMAXPROCS(0)
+	}
+	s := &Scheduler{size: n, open: make(map[*Queue]struct{}), clients: make(map[string]*client)}
+	s.wake = sync.NewCond(&s.mu)
+	for range n {
+		s.running.Go(func() { s.work(newWorker()) })
+	}
+	return s
+}
+
+// Workers returns the number of workers.
+func (s *Scheduler) Workers() int { return s.size }
+
+// Load is how many tasks wait for a worker, and how many run.
+func (s *Scheduler) Load() (pending, running int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for q := range s.open {
+		pending += len(q.pending) - q.head
+		running += q.running
+	}
+	return pending, running
+}
+
+// Queue opens a queue. On a closed scheduler the queue has already ended.
+func (s *Scheduler) Queue() *Queue { return s.QueueOf("") }
+
+// QueueOf opens a queue of a client: all of its queues together have the share of one
+// that has no name, so that who asks for much waits for it.
+func (s *Scheduler) QueueOf(name string) *Queue {
+	q := newQueue(s)
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	q.client = s.clients[name]
+	if q.client == nil {
+		q.client = &client{turn: turn{place: notReady}, name: name}
+	}
+	if q.client.queues++; name != "" {
+		s.clients[name] = q.client
+	}
+	if s.closed {
+		q.end(ErrClosed)
+		return q
+	}
+	s.open[q] = struct{}{}
+	return q
+}
+
+// Close ends all queues with [ErrClosed], drops their pending tasks, and
+// returns when the running ones have returned and the workers are gone. It may
+// be called twice, but not from a task.
+func (s *Scheduler) Close() {
+	s.mu.Lock()
+	s.closed = true
+	for q := range s.open {
+		q.end(ErrClosed)
+	}
+	s.wake.Broadcast()
+	s.mu.Unlock()
+	s.running.Wait()
+}
+
+// work is the life of one worker.
+func (s *Scheduler) work(w *Worker) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for {
+		for len(s.ready) == 0 && !s.closed {
+			s.wake.Wait()
+		}
+		if s.closed {
+			return
+		}
+		q, task := s.next()
+		s.mu.Unlock()
+		err := run(task, w)
+		s.mu.Lock()
+		q.finished(err)
+		s.mu.Unlock()
+		// Whoever waits for the result can run now, but with all processors
+		// busy only if a worker lets it. Results go out before new work is
+		// begun, or the first byte of a stream waits for the blocks behind it.
+		runtime.Gosched()
+		s.mu.Lock()
+	}
+}
+
+// next takes the first task of the queue whose turn it is, of the client whose turn it
+// is. The caller holds mu and knows that one is ready.
+//
+// This is start-time fair queueing: a tag is the cost that has been served, and the
+// lowest tag goes first. With equal costs it is a plain round-robin over the clients, and
+// over the queues of each.
+func (s *Scheduler) next() (*Queue, Task) {
+	c := s.ready[0].(*client)
+	q := c.ready[0].(*Queue)
+	s.clock, c.clock = c.tag, q.tag
+	task, cost := q.pop()
+	q.running++
+	q.tag += cost
+	c.tag += cost
+	s.again(&c.ready, q, q.empty())
+	s.again(&s.ready, c, len(c.ready) == 0)
+	return q, task
+}
+
+// again puts the first of those that are ready behind those with its tag, or takes it
+// out.
+func (s *Scheduler) again(ready *turns, first interface{ at() *turn }, over bool) {
+	if over {
+		heap.Pop(ready)
+		return
+	}
+	s.arrive++
+	first.at().arrived = s.arrive
+	heap.Fix(ready, 0)
+}
+
+// admit makes a queue with a first pending task ready. The caller holds mu.
+func (s *Scheduler) admit(q *Queue) {
+	// What was idle starts now: unused turns are not saved up, or a queue that slept
+	// for a minute could then hold all workers for one.
+	c := q.client
+	q.tag = max(q.tag, c.clock)
+	s.arrive++
+	q.arrived = s.arrive
+	heap.Push(&c.ready, q)
+	if c.place == notReady {
+		c.tag, c.arrived = max(c.tag, s.clock), s.arrive
+		heap.Push(&s.ready, c)
+	}
+}
+
+// retire takes out a queue that has ended. The caller holds mu.
+func (s *Scheduler) retire(q *Queue) {
+	c := q.client
+	if q.place != notReady {
+		heap.Remove(&c.ready, q.place)
+		if len(c.ready) == 0 {
+			heap.Remove(&s.ready, c.place)
+		}
+	}
+	delete(s.open, q)
+	if c.queues--; c.queues == 0 {
+		delete(s.clients, c.name)
+	}
+}
+
+// run calls the task and returns its panic as an error.
+func run(t Task, w *Worker) error {
+	err := panics.Catch(func() error {
+		t.Run(w)
+		return nil
+	})
+	if err != nil {
+		// The task may have left a compressor half way through a block.
+		w.forget()
+	}
+	return err
+}

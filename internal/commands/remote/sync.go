@@ -1,0 +1,205 @@
+package remote
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+
+	"github.com/schollz/progressbar/v3"
+	"github.com/spf13/cobra"
+
+	"github.com/repomcp/repomcp/client"
+	"github.com/repomcp/repomcp/client/checkout"
+	"github.com/repomcp/repomcp/internal/base/loopback"
+	"github.com/repomcp/repomcp/internal/commands/cli"
+)
+
+// What ends a sync that brought all but what stays as it is.
+var (
+	errKept = errors.New("files that were changed here are kept; --force overwrites them, --theirs PATH one of them, " +
+		"and --mine PATH tells no more of one")
+	errSkipped = errors.New("symbolic links that lead out of the folder are left out; " +
+		"--allow-external-symlinks makes them")
+)
+
+type syncFlags struct {
+	target
+	options checkout.Options
+	watch   bool
+	once    bool
+}
+
+func newSync(env cli.Environment) *cobra.Command {
+	f := &syncFlags{target: target{env: env}}
+	command := &cobra.Command{
+		Use:   "sync [URL] REPO[@REF] DIR",
+		Short: "Keep a folder in step with a branch of a server",
+		Long: fmt.Sprintf(`Bring the files of a branch, a tag or a commit into a folder: first as a whole
+archive, which is unpacked while it arrives, and later only what differs. URL is the
+MCP endpoint, left out where REPOMCP_URL has it.
+
+The folder gets what git checkout would write. Files that were changed in it are kept
+and named at the end; files that are the same are not touched; only what sync itself
+wrote is removed. With --watch it goes on, and follows every push until it is
+interrupted. A folder that has other files is taken only with --into-existing.
+
+%s It is %d where changed files were kept or links were left out, and
+%d while another sync has the folder.`, exitCodesHelp, cli.ExitKept, cli.ExitLocked),
+		Example: `  repomcp sync http://127.0.0.1:8080/mcp hello@main hello
+  repomcp sync http://127.0.0.1:8080/mcp hello hello --watch
+  repomcp sync http://127.0.0.1:8080/mcp hello@v1.0.0 docs --path docs --dry-run`,
+		Args: cli.CountArguments(2, 3, "name the endpoint, a repository and a folder"),
+		RunE: func(c *cobra.Command, args []string) error { return f.run(c.Context(), args) },
+	}
+	set := command.Flags()
+	f.define(set)
+	set.StringArrayVar(&f.options.Paths, "path", nil, "only what this git pathspec matches (repeatable)")
+	set.StringArrayVar(&f.options.Exclude, "exclude", nil, "not what this git pathspec matches (repeatable)")
+	set.StringVar(&f.options.Profile, "profile", "",
+		"worktree: what git checkout writes; full: the tree as it is stored; archive: what git archive makes of it "+
+			"(default: that of the run before, or worktree)")
+	set.BoolVar(&f.options.LFS, "lfs", false, "bring the objects of git-lfs that the server has, not their pointers")
+	set.BoolVar(&f.options.Submodules, "submodules", false, "bring what is in submodules that the server has as well")
+	set.BoolVar(&f.options.IntoExisting, "into-existing", false,
+		"take a folder that has other files, your home folder, or the root of a disk")
+	set.BoolVar(&f.options.DryRun, "dry-run", false, "only print what would be done")
+	set.BoolVar(&f.options.Force, "force", false, "overwrite files that were changed here, and what is in the way")
+	set.StringArrayVar(&f.options.Theirs, "theirs", nil,
+		"overwrite this path of the folder, and what is below it (repeatable)")
+	set.StringArrayVar(&f.options.Mine, "mine", nil,
+		"keep this path of the folder as it is, and tell no more of it until the branch changes it (repeatable)")
+	set.BoolVar(&f.options.Verify, "verify", false, "read all files again, and mend what is missing or damaged")
+	set.BoolVar(&f.options.AllowExternalSymlinks, "allow-external-symlinks", false,
+		"make symbolic links that lead out of the folder")
+	set.BoolVar(&f.watch, "watch", false, "follow the branch until interrupted")
+	set.DurationVar(&f.poll, "poll", 0,
+		"with --watch, the time between two looks where the server, or a proxy, tells of no changes (default 30s)")
+	set.BoolVar(&f.once, "once", false, "do not follow, whatever the settings say")
+	return command
+}
+
+func (f *syncFlags) run(ctx context.Context, args []string) error {
+	defer f.close()
+	rest, err := f.endpoint(args)
+	if err != nil {
+		return err
+	}
+	o := &f.options
+	switch {
+	case len(rest) != 2:
+		return cli.Misused(errors.New("name a repository and a folder"))
+	case f.watch && !f.once && o.DryRun:
+		return cli.Misused(errors.New("--dry-run does not go with --watch"))
+	}
+	f.env.LimitMemory(unpackMemory)
+	f.env.Collect(cli.ArchiveGarbage)
+	o.Repository, o.Ref, _ = strings.Cut(rest[0], "@")
+	o.Dir, o.Plain = rest[1], isLocal(f.url)
+	c, err := f.begin(ctx)
+	if err != nil {
+		return err
+	}
+	shown := &syncProgress{syncFlags: f}
+	o.Events = shown.show
+	if f.watch && !f.once {
+		o.Renew = f.renew
+		err := checkout.Follow(ctx, c, *o)
+		if ctx.Err() != nil {
+			return nil // it was interrupted, which is how it ends
+		}
+		return err
+	}
+	result, err := checkout.Sync(ctx, c, *o)
+	switch {
+	case err != nil:
+		return err
+	case result.KeptCount > 0 && result.SkippedCount > 0:
+		return fmt.Errorf("%w; %w", errKept, errSkipped)
+	case result.KeptCount > 0:
+		return errKept
+	case result.SkippedCount > 0:
+		return errSkipped
+	default:
+		return nil
+	}
+}
+
+// renew makes a client with the credentials of now: a file may have another token.
+func (f *syncFlags) renew(ctx context.Context) (*client.Client, error) {
+	before := f.server
+	c, err := f.begin(ctx)
+	if err != nil {
+		f.server = before
+		return nil, err
+	}
+	return c, before.Close()
+}
+
+func isLocal(address string) bool {
+	if isCommand(address) {
+		return true
+	}
+	u, err := url.Parse(address)
+	return err == nil && loopback.Is(u.Hostname())
+}
+
+// syncProgress shows the events of runs: to programs all of them, to people what
+// they would ask for.
+type syncProgress struct {
+	*syncFlags
+	bar *progressbar.ProgressBar
+}
+
+func (s *syncProgress) show(e checkout.Event) {
+	s.tell(e)
+	if s.json {
+		return
+	}
+	switch e.Event {
+	case checkout.EventProgress:
+		if s.bar == nil {
+			s.bar = s.target.bar(cmp.Or(e.Size, -1), s.options.Repository)
+		}
+		_ = s.bar.Set64(e.Bytes) // a terminal that is gone
+	case checkout.EventWrite, checkout.EventDelete:
+		if s.options.DryRun {
+			s.print("%s %s\n", e.Event, e.Path)
+		}
+	case checkout.EventKeep:
+		s.warn("kept %s: %s\n", e.Path, e.Reason)
+		if e.Copy != "" {
+			s.warn("another version of %s is kept as %s\n", e.Path, e.Copy)
+		}
+	case checkout.EventSkipped:
+		s.warn("left out %s: %s\n", e.Path, e.Reason)
+	case checkout.EventRetry:
+		s.warn("%s; trying again\n", errors.New(e.Error))
+	case checkout.EventGone:
+		s.warn("%s; waiting for it\n", errors.New(e.Error))
+	case checkout.EventBack:
+		s.warn("in step again\n")
+	case checkout.EventDone:
+		s.end()
+		s.print("%s %.12s: %d written, %d deleted, %d kept\n", s.options.Repository, e.Commit, e.Result.Written,
+			e.Result.Deleted, e.Result.KeptCount)
+	}
+}
+
+func (s *syncProgress) end() {
+	if s.bar != nil {
+		_ = s.bar.Exit() // likewise
+		s.bar = nil
+	}
+}
+
+func (s *syncProgress) warn(format string, args ...any) {
+	s.end()
+	_ = cli.Say(s.env.Stderr, "repomcp: "+format, args...) // a terminal that is gone
+}
+
+func (s *syncProgress) print(format string, args ...any) {
+	_ = cli.Say(s.env.Stdout, format, args...) // likewise
+}

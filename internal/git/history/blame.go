@@ -1,0 +1,199 @@
+package history
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/repomcp/repomcp/internal/base/lru"
+	"github.com/repomcp/repomcp/internal/git/mailmap"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+const (
+	// MaxBlameBytes is the largest file that is blamed, in any of its versions:
+	// hundreds of thousands of lines.
+	MaxBlameBytes = 16 << 20
+	// MaxBlameLines is the number of lines that it may have: comparing two
+	// versions takes some 100 bytes of memory for each.
+	MaxBlameLines = 500_000
+	// maxBlamedBytes bounds the commits of a result.
+	maxBlamedBytes = 64 << 20
+	// MaxBlameCommits is how many commits are looked at before a blame fails:
+	// some seconds of work, and more than lie between the two ends of Linux.
+	MaxBlameCommits = 500_000
+)
+
+// BlameOptions say which lines are blamed.
+type BlameOptions struct {
+	Commit repos.ID
+	Path   string
+	// First and Last bound the lines, counted from 1 and both included. 0 means
+	// the first and the last line of the file; a Last beyond the end as well.
+	First, Last int
+	// Mailmap says what people are called; nil leaves names as they are.
+	Mailmap *mailmap.Map
+	// MaxCommits is how many commits are looked at at most; 0 is
+	// [MaxBlameCommits].
+	MaxCommits int
+}
+
+// BlameResult says where lines come from.
+type BlameResult struct {
+	// Lines is how many the whole file has.
+	Lines int
+	// Text is the content of the lines that were asked for.
+	Text []byte
+	// Ranges are in the order of the lines and cover all that were asked for.
+	Ranges []BlameRange
+	// Commits has every commit of the ranges.
+	Commits map[repos.ID]Commit
+}
+
+// BlameRange is a run of lines that are one run in one version of the file.
+type BlameRange struct {
+	// Line is the first line of the run, counted from 1.
+	Line int
+	// Count is the number of lines.
+	Count int
+	// Commit has put the lines there.
+	Commit repos.ID
+	// Path and Original are what the file was called in that commit, and which
+	// line of it was the first of the run.
+	Path     string
+	Original int
+	// Boundary says that the commit has no parents that could have had the
+	// lines before.
+	Boundary bool
+	// Previous is the version before the commit, nil when the file was new.
+	Previous *Version
+}
+
+// Version is a file in a commit.
+type Version struct {
+	Commit repos.ID
+	Path   string
+}
+
+// Blame finds the commits that lines of a file come from, following the file
+// when it was renamed: what `git blame --porcelain` says. What a textconv filter
+// would change is not changed.
+//
+// A path that is no file is [repos.ErrNotFound], a range outside of the file
+// [repos.ErrInvalid], and [repos.ErrTooLarge] says that the file or its history
+// is beyond the limits: a range of fewer lines may need less of the history.
+func Blame(ctx context.Context, snapshot *repos.Snapshot, facts *Facts, o BlameOptions) (BlameResult, error) {
+	limit, err := parseLimit(o.Path)
+	if err != nil {
+		return BlameResult{}, err
+	}
+	o.MaxCommits = cmp.Or(o.MaxCommits, MaxBlameCommits)
+	return withCommitGraph(ctx, snapshot, facts, func(s *source) (BlameResult, error) {
+		s.people = o.Mailmap
+		return o.blame(s, limit.path)
+	})
+}
+
+func (o *BlameOptions) blame(s *source, path string) (BlameResult, error) {
+	t := &tracer{
+		source: s, left: o.MaxCommits, contents: lru.New[repos.ID, []byte](maxContents),
+		revisions: make(map[version]*revision),
+	}
+	newest, err := t.begin(version{s.number(o.Commit), path})
+	if err != nil {
+		return BlameResult{}, err
+	}
+	content, err := t.read(newest.id)
+	if err != nil {
+		return BlameResult{}, err
+	}
+	result, requested, err := o.cut(content)
+	if err != nil || requested.count == 0 {
+		return result, err
+	}
+	t.add(newest, []segment{requested})
+	if err := t.run(); err != nil {
+		return BlameResult{}, err
+	}
+	return result, t.report(&result)
+}
+
+// cut applies the range to the file's content.
+func (o *BlameOptions) cut(content []byte) (result BlameResult, requested segment, err error) {
+	starts := lineStarts(content)
+	result.Lines = len(starts) - 1
+	first, last := max(o.First, 1), o.Last
+	if last <= 0 || last > result.Lines {
+		last = result.Lines
+	}
+	if result.Lines == 0 && o.First <= 1 && o.Last <= 0 {
+		return result, segment{}, nil
+	}
+	if first > last {
+		return BlameResult{}, segment{}, fmt.Errorf("lines %d to %d of a file of %d: %w",
+			first, o.Last, result.Lines, repos.ErrInvalid)
+	}
+	result.Text = content[starts[first-1]:starts[last]]
+	return result, segment{line: first - 1, original: first - 1, count: last - first + 1}, nil
+}
+
+// lineStarts returns where lines begin, and the end.
+func lineStarts(content []byte) []int {
+	starts := []int{0}
+	for at := 0; at < len(content); {
+		n := bytes.IndexByte(content[at:], '\n') + 1
+		if n == 0 {
+			n = len(content) - at
+		}
+		at += n
+		starts = append(starts, at)
+	}
+	return starts
+}
+
+// report puts the attributions in the order of the lines, joins runs that belong together,
+// and reads the commits.
+func (t *tracer) report(result *BlameResult) error {
+	slices.SortFunc(t.attributions, func(x, y attribution) int { return x.line - y.line })
+	result.Commits = make(map[repos.ID]Commit)
+	bytes := 0
+	for _, a := range t.attributions {
+		next := t.blameRange(a)
+		if n := len(result.Ranges); n > 0 && result.Ranges[n-1].continuedBy(next) {
+			result.Ranges[n-1].Count += a.count
+			continue
+		}
+		result.Ranges = append(result.Ranges, next)
+		if _, known := result.Commits[next.Commit]; known {
+			continue
+		}
+		commit, err := t.source.commit(next.Commit)
+		if err != nil {
+			return err
+		}
+		if bytes += commit.stored; bytes > maxBlamedBytes {
+			return fmt.Errorf("the commits have more than %d bytes; ask for fewer lines: %w",
+				maxBlamedBytes, repos.ErrTooLarge)
+		}
+		result.Commits[commit.ID] = commit
+	}
+	return nil
+}
+
+func (r BlameRange) continuedBy(next BlameRange) bool {
+	return r.Commit == next.Commit && r.Path == next.Path &&
+		r.Original+r.Count == next.Original && r.Line+r.Count == next.Line
+}
+
+func (t *tracer) blameRange(a attribution) BlameRange {
+	r := BlameRange{
+		Line: a.line + 1, Count: a.count, Original: a.original + 1,
+		Commit: t.source.id(a.revision.commit), Path: a.revision.path, Boundary: len(a.revision.parents) == 0,
+	}
+	if a.previous != nil {
+		r.Previous = &Version{t.source.id(a.previous.commit), a.previous.path}
+	}
+	return r
+}

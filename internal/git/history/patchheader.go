@@ -1,0 +1,76 @@
+package history
+
+import (
+	"bufio"
+	"fmt"
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/git/quoting"
+)
+
+// writeHeader writes what comes before the hunks: the paths, and the
+// extended header lines of git-diff(1), "Generating patch text with -p", for all
+// that changed besides the content.
+func (d *Differ) writeHeader(out *bufio.Writer, c FileChange) error {
+	h := append(out.AvailableBuffer(), "diff --git "...)
+	h = quoting.AppendPath(h, "a/", c.OldPath)
+	h = quoting.AppendPath(append(h, ' '), "b/", c.NewPath)
+	h = append(h, '\n')
+	switch {
+	case c.OldMode == 0:
+		h = fmt.Appendf(h, "new file mode %s\n", c.NewMode)
+	case c.NewMode == 0:
+		h = fmt.Appendf(h, "deleted file mode %s\n", c.OldMode)
+	case c.OldMode != c.NewMode:
+		h = fmt.Appendf(h, "old mode %s\nnew mode %s\n", c.OldMode, c.NewMode)
+	}
+	if verb, ok := moves[c.Status]; ok {
+		h = fmt.Appendf(h, "similarity index %d%%\n%s from ", c.Score, verb)
+		h = quoting.AppendPath(h, "", c.OldPath)
+		h = append(append(append(h, '\n'), verb...), " to "...)
+		h = quoting.AppendPath(h, "", c.NewPath)
+		h = append(h, '\n')
+	}
+	h, err := d.appendIndex(h, c)
+	if err != nil {
+		return err
+	}
+	_, err = out.Write(h)
+	return err
+}
+
+// moves are the words for files that came from others.
+var moves = map[Status]string{Renamed: "rename", Copied: "copy"}
+
+// appendIndex writes the ids of both contents when they differ, and the mode
+// when it is the same.
+func (d *Differ) appendIndex(h []byte, c FileChange) ([]byte, error) {
+	if c.OldID == c.NewID {
+		return h, nil
+	}
+	before, err := d.snapshot.Abbreviate(c.OldID, automatic)
+	if err != nil {
+		return nil, err
+	}
+	after, err := d.snapshot.Abbreviate(c.NewID, automatic)
+	if err != nil {
+		return nil, err
+	}
+	h = fmt.Appendf(h, "index %s..%s", before, after)
+	if c.OldMode == c.NewMode {
+		h = fmt.Appendf(h, " %s", c.OldMode)
+	}
+	return append(h, '\n'), nil
+}
+
+// automatic asks for abbreviations of git's default length.
+const automatic = -1
+
+// tabAfter ends a path that has a space, for programs that would take what
+// follows the space for a date.
+func tabAfter(path string) string {
+	if strings.Contains(path, " ") {
+		return "\t"
+	}
+	return ""
+}

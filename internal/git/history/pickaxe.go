@@ -1,0 +1,179 @@
+package history
+
+import (
+	"bytes"
+	"errors"
+	"regexp"
+
+	"github.com/repomcp/repomcp/internal/git/diff"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// maxCounted bounds the files of which it is remembered how often they have the
+// text: what one commit has before, the next to be looked at has after.
+const maxCounted = 50_000
+
+// pickaxe looks for commits by what they change in files, as git-log(1) describes
+// -S and -G.
+type pickaxe struct {
+	text  []byte         // -S
+	lines *regexp.Regexp // -G
+
+	left     int64 // bytes that may still be read
+	counted  map[repos.ID]int
+	partial  int  // commits that were not looked into as a whole
+	skipped  bool // something in this commit was not looked into
+	old, new []byte
+}
+
+func newPickaxe(o LogOptions) pickaxe {
+	return pickaxe{
+		text: []byte(o.Pickaxe), lines: o.PickaxeLines, left: o.MaxCompared, counted: make(map[repos.ID]int),
+	}
+}
+
+// isSet reports whether there is something to look for.
+func (p *pickaxe) isSet() bool { return len(p.text) > 0 || p.lines != nil }
+
+// passesPickaxe reports whether a commit changes what the pickaxe looks for.
+func (w *walk) passesPickaxe(before, after repos.ID) (bool, error) {
+	var o CompareOptions
+	for _, limit := range w.limits {
+		o.Paths = append(o.Paths, limit.String())
+	}
+	files, err := w.source.treeChanges(before, after, o)
+	if errors.Is(err, ErrTooMany) {
+		w.pickaxe.partial++
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	found, err := w.pickaxe.findsIn(w.source, files)
+	if w.pickaxe.skipped {
+		w.pickaxe.partial, w.pickaxe.skipped = w.pickaxe.partial+1, false
+	}
+	return found, err
+}
+
+// findsIn looks into the files that a commit changes. What it adds and deletes may be
+// a file that it renames, which is only of interest when that has what is looked
+// for.
+func (p *pickaxe) findsIn(s *source, files []FileChange) (bool, error) {
+	mayBeMoved := false
+	for _, f := range files {
+		found, err := p.findsInFile(s, f)
+		if err != nil {
+			return false, err
+		}
+		if found && f.Status != Added && f.Status != Deleted {
+			return true, nil
+		}
+		mayBeMoved = mayBeMoved || found
+	}
+	if !mayBeMoved {
+		return false, nil
+	}
+	compared, err := s.findRenames(files, false, maxChunks)
+	if err != nil {
+		return false, err
+	}
+	for _, f := range compared.Files {
+		if f.Status == Modified || f.Status == TypeChanged {
+			continue // it was looked into
+		}
+		if found, err := p.findsInFile(s, f); err != nil || found {
+			return found, err
+		}
+	}
+	return false, nil
+}
+
+func (p *pickaxe) findsInFile(s *source, f FileChange) (bool, error) {
+	if f.OldID == f.NewID {
+		return false, nil // another mode or name
+	}
+	if p.lines != nil {
+		return p.changesLines(s, f)
+	}
+	before, err := p.count(s, f.OldMode, f.OldID)
+	if err != nil {
+		return false, err
+	}
+	after, err := p.count(s, f.NewMode, f.NewID)
+	return before != after, err
+}
+
+// count returns how often a file has the text, without overlaps.
+func (p *pickaxe) count(s *source, mode repos.Mode, id repos.ID) (int, error) {
+	if n, known := p.counted[id]; known || mode == 0 {
+		return n, nil
+	}
+	var err error
+	if p.new, err = p.content(s, mode, id, p.new); err != nil {
+		return 0, err
+	}
+	if len(p.counted) >= maxCounted {
+		clear(p.counted)
+	}
+	n := bytes.Count(p.new, p.text)
+	p.counted[id] = n
+	return n, nil
+}
+
+// content reads a file; one that is too large has none.
+func (p *pickaxe) content(s *source, mode repos.Mode, id repos.ID, buf []byte) ([]byte, error) {
+	if err := s.ctx.Err(); err != nil || mode == 0 {
+		return buf[:0], err
+	}
+	if mode.IsGitlink() {
+		return appendSubmodule(buf[:0], id), nil
+	}
+	content, err := s.ReadBlob(id, DefaultMaxPatchBytes, buf[:0])
+	if errors.Is(err, repos.ErrTooLarge) {
+		p.skipped = true
+		return buf[:0], nil
+	}
+	p.left -= int64(len(content))
+	return content, damageIfMissing(id, err)
+}
+
+// changesLines reports whether a line that fits is added or deleted. Binary files
+// have no lines.
+func (p *pickaxe) changesLines(s *source, f FileChange) (_ bool, err error) {
+	if p.old, err = p.content(s, f.OldMode, f.OldID, p.old); err != nil {
+		return false, err
+	}
+	if p.new, err = p.content(s, f.NewMode, f.NewID, p.new); err != nil {
+		return false, err
+	}
+	if diff.Binary(p.old) || diff.Binary(p.new) {
+		return false, nil
+	}
+	if diff.CountLines(p.old) > MaxPatchLines || diff.CountLines(p.new) > MaxPatchLines {
+		p.skipped = true
+		return false, nil
+	}
+	changes, err := diff.Lines(s.ctx, p.old, p.new, diff.Options{TrimTail: true})
+	if err != nil {
+		return false, err
+	}
+	before, after := lineStarts(p.old), lineStarts(p.new)
+	for _, c := range changes {
+		if p.inLines(p.old, before[c.A:c.A+c.ALines+1]) || p.inLines(p.new, after[c.B:c.B+c.BLines+1]) {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
+// inLines reports whether one of the lines matches, whose beginnings and last end are
+// starts.
+func (p *pickaxe) inLines(text []byte, starts []int) bool {
+	for i, start := range starts[:len(starts)-1] {
+		if p.lines.Match(bytes.TrimSuffix(text[start:starts[i+1]], []byte("\n"))) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,175 @@
+package history
+
+import (
+	"fmt"
+	"slices"
+
+	"github.com/repomcp/repomcp/internal/git/newest"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// span is a walk over a range: commits that some starts lead to and others, which
+// are left out, do not (gitrevisions(7), "Specifying ranges"). Which commits are
+// left out is known for certain only at the end, so all of the range is looked at
+// before the first commit is shown.
+//
+// Commits are taken by date, as in a walk without a base, and what is left out
+// spreads to parents on the way. Where a side that is left out has the same files
+// as a merge, the merge follows the other sides nevertheless; the bases themselves
+// count as part of history here. Both follow git, with one difference: git looks
+// at five more commits when it seems to be done, so that wrong clocks may show a
+// commit too many there.
+type span struct {
+	walk    *walk
+	commits map[uint32]*visit
+	queue   newest.Queue[*visit]
+	fresh   int // commits of the queue that are not excluded
+	list    []*visit
+}
+
+// visit is a commit of a range.
+type visit struct {
+	step
+	loaded, seen, queued bool
+	excluded             bool // a base leads to it
+	base                 bool
+	same                 bool // it changes none of the paths
+}
+
+// span finds the commits of a range, in the order of a log.
+func (w *walk) span(starts, bases []uint32) error {
+	s := &span{walk: w, commits: make(map[uint32]*visit)}
+	for _, n := range bases {
+		v, err := s.load(n)
+		if err != nil {
+			return err
+		}
+		v.excluded, v.base = true, true
+	}
+	for _, n := range append(bases[:len(bases):len(bases)], starts...) {
+		v, err := s.load(n)
+		if err != nil {
+			return err
+		}
+		if s.push(v); v.excluded {
+			s.exclude(v.links.parents...)
+		}
+	}
+	if err := s.run(); err != nil {
+		return err
+	}
+	for _, v := range s.list {
+		if !v.excluded {
+			w.ranged = append(w.ranged, v)
+		}
+	}
+	return nil
+}
+
+// get returns what is known of a commit, which may be no more than its number.
+func (s *span) get(n uint32) *visit {
+	v := s.commits[n]
+	if v == nil {
+		v = new(visit)
+		s.commits[n] = v
+	}
+	return v
+}
+
+func (s *span) load(n uint32) (*visit, error) {
+	v := s.get(n)
+	if v.loaded {
+		return v, nil
+	}
+	if len(s.commits) > maxHistory {
+		return nil, fmt.Errorf("more than %d commits of history: %w", maxHistory, repos.ErrTooLarge)
+	}
+	var err error
+	v.links, _, err = s.walk.source.links(n)
+	v.loaded = err == nil
+	return v, err
+}
+
+// push queues a commit once.
+func (s *span) push(v *visit) {
+	if v.seen {
+		return
+	}
+	v.seen, v.queued = true, true
+	if !v.excluded {
+		s.fresh++
+	}
+	s.queue.Push(v.links.date, v)
+}
+
+// exclude marks commits as excluded, and what they are known to lead to.
+func (s *span) exclude(numbers ...uint32) {
+	for rest := slices.Clone(numbers); len(rest) > 0; {
+		v := s.get(rest[len(rest)-1])
+		rest = rest[:len(rest)-1]
+		if v.excluded {
+			continue
+		}
+		if v.excluded = true; v.queued {
+			s.fresh--
+		}
+		rest = append(rest, v.links.parents...)
+	}
+}
+
+// run goes through the range, and on until every commit that is left out must have
+// been met.
+func (s *span) run() error {
+	oldest := noDate
+	for steps := settleSteps; s.queue.Len() > 0 && steps > 0; {
+		v := s.queue.Pop()
+		if v.queued = false; !v.excluded {
+			s.fresh--
+		}
+		if v.links.date < s.walk.since {
+			v.excluded = true // with all before it
+		}
+		if err := s.queueParents(v); err != nil {
+			return err
+		}
+		if !v.excluded {
+			if v.links.date <= s.walk.until {
+				s.list, oldest = append(s.list, v), v.links.date
+			}
+			continue
+		}
+		if steps--; s.fresh > 0 || s.queue.Len() > 0 && s.queue.Date() >= oldest {
+			steps = settleSteps
+		}
+	}
+	return nil
+}
+
+// queueParents queues the parents of a commit: all of one that is excluded.
+func (s *span) queueParents(v *visit) (err error) {
+	if !v.excluded && len(s.walk.limits) > 0 {
+		if v.same, v.links.parents, err = s.walk.simplify(&v.step, s.relevant); err != nil {
+			return err
+		}
+	}
+	for _, n := range v.links.parents {
+		parent, err := s.load(n)
+		if err != nil {
+			return err
+		}
+		if v.excluded {
+			s.exclude(n)
+			s.exclude(parent.links.parents...)
+		}
+		if s.push(parent); s.walk.firstParent && !v.excluded {
+			break
+		}
+	}
+	return nil
+}
+
+// relevant reports whether a parent may stand for a merge.
+func (s *span) relevant(n uint32) (bool, error) {
+	v, err := s.load(n)
+	return err == nil && (!v.excluded || v.base), err
+}

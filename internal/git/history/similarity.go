@@ -1,0 +1,196 @@
+package history
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/bits"
+	"slices"
+
+	"github.com/repomcp/repomcp/internal/git/diff"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+const (
+	// wholeScore is the score of files that are the same. git counts in this
+	// unit too, and rounds scores down to it.
+	wholeScore = 60_000
+	// chunkBytes is the longest piece that files are compared by; a line feed
+	// ends a shorter one.
+	chunkBytes = 64
+	// chunkHashes is how many different hashes pieces have. Pieces that share one
+	// count as equal, so scores are git's only with git's number.
+	chunkHashes = 107_927
+	// maxSimilarBytes is the largest file whose similarity is looked at. git
+	// has no limit; larger files are renamed when their content is the same.
+	maxSimilarBytes = 32 << 20
+	// maxChunks bounds what is remembered of all files of a comparison, at 8
+	// bytes each: enough for some 300 MB of text.
+	maxChunks = 8 << 20
+)
+
+// errManyChunks says that more would have to be remembered.
+var errManyChunks = errors.New("too much to compare for similarity")
+
+// chunk is how many bytes of a file are in pieces of one hash.
+type chunk struct{ hash, bytes uint32 }
+
+// likeness is what is known of a file that may have been renamed. Sizes and
+// chunks are read when they are needed.
+type likeness struct {
+	mode   repos.Mode
+	id     repos.ID
+	size   int64   // -1: not known
+	chunks []chunk // nil: not read
+}
+
+func newLikeness(mode repos.Mode, id repos.ID) likeness {
+	return likeness{mode: mode, id: id, size: -1}
+}
+
+// chunker reads files and cuts them up.
+type chunker struct {
+	source *source
+	text   []byte
+	bytes  [chunkHashes]uint32
+	chunks int // remembered so far
+	most   int
+}
+
+// similarity returns how much of the larger of two files is in both, from 0 to
+// wholeScore: the similarity index of gitdiffcore(7). It is 0 without a look at
+// the content for files whose sizes rule the least score out.
+func (c *chunker) similarity(a, b *likeness, least int) (int, error) {
+	if !a.mode.IsRegular() || !b.mode.IsRegular() {
+		return 0, nil
+	}
+	for _, file := range []*likeness{a, b} {
+		if err := c.measure(file); err != nil {
+			return 0, err
+		}
+	}
+	larger, smaller := max(a.size, b.size), min(a.size, b.size)
+	if larger*int64(wholeScore-least) < (larger-smaller)*wholeScore || larger > maxSimilarBytes || larger == 0 {
+		return 0, nil
+	}
+	for _, file := range []*likeness{a, b} {
+		if err := c.hash(file); err != nil {
+			return 0, err
+		}
+	}
+	return int(commonBytes(a.chunks, b.chunks) * wholeScore / larger), nil
+}
+
+func (c *chunker) measure(file *likeness) (err error) {
+	if file.size < 0 {
+		file.size, err = c.source.Size(file.id)
+	}
+	return damageIfMissing(file.id, err)
+}
+
+// damageIfMissing turns "not found" into damage: a tree names the object, so its
+// absence is no answer to the caller's question.
+func damageIfMissing(id repos.ID, err error) error {
+	if errors.Is(err, repos.ErrNotFound) {
+		return fmt.Errorf("object %s is missing: %w", id, repos.ErrCorrupt)
+	}
+	return err
+}
+
+// hash counts the bytes of a file's pieces by their hashes. Like git before 2.44,
+// it leaves out what comes after the last whole piece.
+func (c *chunker) hash(file *likeness) error {
+	if file.chunks != nil {
+		return nil
+	}
+	text, err := c.source.ReadBlob(file.id, maxSimilarBytes, c.text[:0])
+	if err != nil {
+		return damageIfMissing(file.id, err)
+	}
+	c.text = text
+	if !diff.Binary(text) {
+		text = dropLineEndCRs(text)
+	}
+	var seen []uint32
+	for {
+		length := pieceLength(text)
+		if length == 0 {
+			return c.store(file, seen)
+		}
+		hash := pieceHash(text[:length])
+		if c.bytes[hash] == 0 {
+			seen = append(seen, hash)
+		}
+		c.bytes[hash] += uint32(length)
+		text = text[length:]
+	}
+}
+
+// dropLineEndCRs makes each CR LF a LF, in place: line ends do not make texts
+// different.
+func dropLineEndCRs(text []byte) []byte {
+	end := bytes.Index(text, []byte("\r\n"))
+	if end < 0 {
+		return text
+	}
+	unix := text[:end]
+	for i, b := range text[end:] {
+		if next := end + i + 1; b == '\r' && next < len(text) && text[next] == '\n' {
+			continue
+		}
+		unix = append(unix, b)
+	}
+	return unix
+}
+
+// pieceLength returns the length of the piece that a text begins with: a line
+// with its LF, but at most chunkBytes. It is 0 when the text ends within a piece.
+func pieceLength(text []byte) int {
+	most := text[:min(len(text), chunkBytes)]
+	if length := bytes.IndexByte(most, '\n') + 1; length > 0 || len(most) < chunkBytes {
+		return length
+	}
+	return chunkBytes
+}
+
+// pieceHash returns git's hash of a piece: 64 bits are rotated by 7 before each
+// byte is added to their lower half, without a carry to the upper one; the halves
+// are then weighed and reduced.
+func pieceHash(piece []byte) uint32 {
+	var state uint64
+	for _, b := range piece {
+		state = bits.RotateLeft64(state, 7)
+		state = state>>32<<32 | uint64(uint32(state)+uint32(b))
+	}
+	return (uint32(state) + uint32(state>>32)*0x61) % chunkHashes
+}
+
+func (c *chunker) store(file *likeness, seen []uint32) error {
+	slices.Sort(seen)
+	file.chunks = make([]chunk, len(seen))
+	for i, hash := range seen {
+		file.chunks[i] = chunk{hash, c.bytes[hash]}
+		c.bytes[hash] = 0
+	}
+	if c.chunks += len(seen); c.chunks > c.most {
+		return errManyChunks
+	}
+	return nil
+}
+
+// commonBytes counts the bytes of chunks that both files have.
+func commonBytes(a, b []chunk) (bytes int64) {
+	for i, j := 0, 0; i < len(a) && j < len(b); {
+		switch {
+		case a[i].hash < b[j].hash:
+			i++
+		case a[i].hash > b[j].hash:
+			j++
+		default:
+			bytes += int64(min(a[i].bytes, b[j].bytes))
+			i++
+			j++
+		}
+	}
+	return bytes
+}

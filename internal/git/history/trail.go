@@ -1,0 +1,139 @@
+package history
+
+import (
+	"strings"
+	"sync"
+
+	"github.com/repomcp/repomcp/internal/git/commitgraph"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// trail is where a path leads to in the commits of a repository. It may be used by any
+// number of goroutines.
+type trail struct {
+	ancestry *ancestry
+	filter   commitgraph.Path // for asking a commit-graph
+
+	mu sync.Mutex
+	growing
+	places  []uint32 // by the numbers of commits, in found, plus one
+	found   []entry
+	folders map[folderKey]entry // where the rest of the path leads to
+}
+
+// folderKey is a folder on the way. The root is none, as nearly every commit has
+// another.
+type folderKey struct {
+	depth int
+	tree  repos.ID
+}
+
+const (
+	// placesAtOnce are charged for at once.
+	placesAtOnce = 1024
+	placeCost    = 5  // with some that are free
+	foundCost    = 30 // the same
+	folderCost   = 90 // with its place in a map, of which up to half are free
+)
+
+// recall returns where the path leads to in a commit.
+func (t *trail) recall(n uint32) (e entry, known bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if int(n) >= len(t.places) || t.places[n] == 0 {
+		return entry{}, false
+	}
+	return t.found[t.places[n]-1], true
+}
+
+// remember adds where the path leads to in a commit. Most commits have there what
+// the one before had.
+func (t *trail) remember(n uint32, e entry) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if known := len(t.places); int(n) >= known {
+		t.places = extended(t.places, n+placesAtOnce)
+		t.grow(t, placeCost*int64(len(t.places)-known))
+	}
+	if last := len(t.found) - 1; last < 0 || t.found[last] != e {
+		t.found = append(t.found, e)
+		t.grow(t, foundCost)
+	}
+	t.places[n] = uint32(len(t.found))
+}
+
+func (t *trail) recallFolder(key folderKey) (entry, bool) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	e, known := t.folders[key]
+	return e, known
+}
+
+func (t *trail) rememberFolder(key folderKey, e entry) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if _, known := t.folders[key]; !known {
+		t.folders[key] = e
+		t.grow(t, folderCost)
+	}
+}
+
+// trail returns that of a path.
+func (s *source) trail(path string) *trail {
+	t := s.trails[path]
+	if t == nil {
+		t = s.facts.trail(s.ancestry, path)
+		s.trails[path] = t
+	}
+	return t
+}
+
+// lookup finds the entry at a path in a commit; the zero entry when there is none.
+func (s *source) lookup(l links, path string) (entry, error) {
+	if path == "" {
+		return l.folder(), nil
+	}
+	t := s.trail(path)
+	n := l.number - s.claims.count()
+	if s.claims.has(l.number) {
+		n = s.ancestry.number(s.claims.graph.ID(l.number))
+	}
+	e, known := t.recall(n)
+	if known {
+		return e, nil
+	}
+	e, err := s.descend(t, folderKey{0, l.tree}, path)
+	if err == nil {
+		t.remember(n, e)
+	}
+	return e, err
+}
+
+// descend finds the entry at the rest of a path, below a folder on the way.
+func (s *source) descend(t *trail, at folderKey, rest string) (e entry, err error) {
+	if at.depth > 0 {
+		if e, known := t.recallFolder(at); known {
+			return e, nil
+		}
+		defer func() {
+			if err == nil {
+				t.rememberFolder(at, e)
+			}
+		}()
+	}
+	folder, err := s.tree(at.tree, s.trees[:0])
+	if err != nil {
+		return entry{}, err
+	}
+	s.trees = folder.Content
+	name, rest, deeper := strings.Cut(rest, "/")
+	found, err := folder.Find(name)
+	switch {
+	case err != nil || !deeper:
+		return entryOf(found), err
+	case found.Mode.IsDir():
+		return s.descend(t, folderKey{at.depth + 1, found.ID}, rest)
+	default:
+		return entry{}, nil
+	}
+}

@@ -1,0 +1,132 @@
+package objects
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/git/objects/files"
+)
+
+// Alternates, gitrepository-layout(5), "objects/info/alternates": one objects
+// directory per line, absolute or relative to the objects directory that holds
+// the file; lines with # are comments, lines in double quotes are C-quoted.
+
+const (
+	// alternatesDepth is how deep git follows alternates of alternates.
+	alternatesDepth = 5
+	// alternatesSize bounds the file, which has a line or two.
+	alternatesSize = 1 << 20
+)
+
+// alternates is the parsed file of one directory.
+type alternates struct {
+	info  fs.FileInfo // nil when there is no file
+	paths []string    // relative to the root; those outside are left out
+	// outside says that some were.
+	outside bool
+}
+
+// chain returns an objects directory and its alternates, in the order in which
+// git searches them. An alternate that does not exist or is not below the root
+// is left out: what it held is then not found. For the second kind beyond is
+// true.
+func (s *Store) chain(objects string) (found []*directory, beyond bool, err error) {
+	var add func(name string, depth int) error
+	add = func(name string, depth int) error {
+		d := s.directory(name)
+		if slices.Contains(found, d) {
+			return nil
+		}
+		found = append(found, d)
+		if depth > alternatesDepth {
+			return nil
+		}
+		links, err := d.alternates()
+		if err != nil {
+			return err
+		}
+		beyond = beyond || links.outside
+		for _, name := range links.paths {
+			info, err := s.root.Stat(name)
+			if err != nil || !info.IsDir() {
+				// A symbolic link can lead out of the root, too.
+				beyond = beyond || err != nil && !errors.Is(files.OpenError(name, err), ErrNotFound)
+				continue
+			}
+			if err := add(name, depth+1); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	err = add(objects, 0)
+	return found, beyond, err
+}
+
+// alternates returns the alternates of the directory; the file is read when it
+// changed.
+func (d *directory) alternates() (alternates, error) {
+	name := path.Join(d.path, "info", "alternates")
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	info, err := d.store.root.Stat(name)
+	if err != nil {
+		if err = files.OpenError(name, err); !errors.Is(err, ErrNotFound) {
+			return alternates{}, err
+		}
+		d.links = alternates{}
+		return d.links, nil
+	}
+	if d.links.info != nil && files.Same(info, d.links.info) {
+		return d.links, nil
+	}
+	text, err := files.Read(d.store.root, name, alternatesSize)
+	if err != nil {
+		return alternates{}, err
+	}
+	d.links = d.store.parseAlternates(text, d.path)
+	d.links.info = info
+	return d.links, nil
+}
+
+// parseAlternates returns the paths of a file.
+func (s *Store) parseAlternates(text []byte, objects string) (links alternates) {
+	for line := range strings.Lines(string(text)) {
+		line = strings.TrimSuffix(line, "\n")
+		if line == "" || line[0] == '#' {
+			continue
+		}
+		if line[0] == '"' {
+			if plain, err := strconv.Unquote(line); err == nil {
+				line = plain
+			}
+		}
+		name, ok := s.below(line, objects)
+		links.outside = links.outside || !ok
+		if ok && !slices.Contains(links.paths, name) {
+			links.paths = append(links.paths, name)
+		}
+	}
+	return links
+}
+
+// below returns the path relative to the root of a path that is absolute or
+// relative to base. Whether symbolic links lead out again is for os.Root to
+// see; here it is only about names.
+func (s *Store) below(name, base string) (string, bool) {
+	if !filepath.IsAbs(name) {
+		name = path.Join(base, filepath.ToSlash(name))
+		return name, filepath.IsLocal(filepath.FromSlash(name))
+	}
+	for _, root := range s.names {
+		if inside, err := filepath.Rel(root, name); err == nil && filepath.IsLocal(inside) {
+			return filepath.ToSlash(inside), true
+		}
+	}
+	return "", false
+}

@@ -1,0 +1,199 @@
+package objects
+
+import (
+	"container/list"
+	"sync"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/git/objects/pack"
+)
+
+// descriptors bounds the open files of all repositories. What it counts,
+// pins and closes is a packSet: the packs of one objects directory.
+//
+// A set that somebody uses stays open; one that nobody uses stays open too,
+// until its place is needed (least recently used first), its directory has a
+// newer set, or [Store.CloseIdle] finds it.
+type descriptors struct {
+	mu    sync.Mutex
+	limit int
+	used  int
+	done  bool      // the store is closed: nothing stays open without a user
+	idle  list.List // of *packSet, the most recently used first
+	// indexes is the memory of those; when it is used up idle sets are closed too.
+	indexes *pack.Budget
+	sets    map[*pack.Pack]int // how many sets hold a pack
+}
+
+// packSet is one state of an objects directory: its packs as they were when
+// the directory was read. Apart from the counters it does not change.
+type packSet struct {
+	packs  []*pack.Pack
+	midx   *pack.MultiIndex // nil when there is none that is sound
+	faults []*fault         // indexes that cannot be read: absence is not certain
+	opened time.Time        // when the packs were looked at
+	// unindexed is the first pack without an index, relative to the root, or "".
+	unindexed string
+	state     directoryState // of the pack directory when it was read; guarded by directory.mu
+
+	// Guarded by descriptors.mu.
+	users   int
+	retired bool // there is a newer set: close when the last user leaves
+	closed  bool
+	at      *list.Element // in descriptors.idle
+	left    time.Time     // when the last user left
+}
+
+// pin keeps a set open; false when it was closed already.
+func (d *descriptors) pin(set *packSet) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if set.closed {
+		return false
+	}
+	set.users++
+	if set.at != nil {
+		d.idle.Remove(set.at)
+		set.at = nil
+	}
+	return true
+}
+
+func (d *descriptors) unpin(set *packSet) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if set.users--; set.users > 0 {
+		return
+	}
+	if set.retired || d.done {
+		d.closeSet(set)
+		return
+	}
+	set.left = time.Now()
+	set.at = d.idle.PushFront(set)
+}
+
+// retire marks a set that was replaced by a newer one.
+func (d *descriptors) retire(set *packSet) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	set.retired = true
+	if set.users == 0 {
+		d.closeSet(set)
+	}
+}
+
+// addSet adds a set of packs that are open, some of them in other sets too,
+// and pins it.
+func (d *descriptors) addSet(set *packSet) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	set.users = 1
+	if d.sets == nil {
+		d.sets = make(map[*pack.Pack]int)
+	}
+	for _, p := range set.packs {
+		d.sets[p]++
+	}
+}
+
+// reserve makes room for n descriptors before they are opened, by closing
+// idle sets.
+func (d *descriptors) reserve(n int) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for d.used+n > d.limit || d.indexes.Exceeded() {
+		oldest := d.idle.Back()
+		if oldest == nil {
+			break
+		}
+		d.closeSet(oldest.Value.(*packSet))
+	}
+	if d.used+n > d.limit {
+		return ErrBusy
+	}
+	d.used += n
+	return nil
+}
+
+func (d *descriptors) count() int64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return int64(d.used)
+}
+
+// release frees descriptors that were reserved and are not, or no longer, open.
+func (d *descriptors) release(n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.used -= n
+}
+
+// close closes every set that nobody uses, and the others when their last user
+// leaves.
+func (d *descriptors) close() {
+	d.mu.Lock()
+	d.done = true
+	d.mu.Unlock()
+	d.closeIdle(time.Now())
+}
+
+func (d *descriptors) isClosed(set *packSet) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return set.closed
+}
+
+// closeIdle closes the sets that nobody has used since the given time.
+func (d *descriptors) closeIdle(since time.Time) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for oldest := d.idle.Back(); oldest != nil; oldest = d.idle.Back() {
+		set := oldest.Value.(*packSet)
+		if set.left.After(since) {
+			return
+		}
+		d.closeSet(set)
+	}
+}
+
+// closeSet closes what no other set holds. The caller holds the lock.
+func (d *descriptors) closeSet(set *packSet) {
+	if set.closed {
+		return
+	}
+	set.closed = true
+	if set.at != nil {
+		d.idle.Remove(set.at)
+		set.at = nil
+	}
+	for _, p := range set.packs {
+		if d.sets[p]--; d.sets[p] == 0 {
+			delete(d.sets, p)
+			d.closeFile(p)
+		}
+	}
+	if set.midx != nil {
+		d.closeFile(set.midx)
+	}
+}
+
+// discard closes what was opened for a set that did not come to be.
+func (d *descriptors) discard(packs []*pack.Pack, midx *pack.MultiIndex) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, p := range packs {
+		d.closeFile(p)
+	}
+	if midx != nil {
+		d.closeFile(midx)
+	}
+}
+
+func (d *descriptors) closeFile(file interface {
+	Descriptors() int
+	Close()
+}) {
+	d.used -= file.Descriptors()
+	file.Close()
+}

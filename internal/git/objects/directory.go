@@ -1,0 +1,288 @@
+package objects
+
+import (
+	"errors"
+	"io/fs"
+	"path"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/git/objects/files"
+	"github.com/repomcp/repomcp/internal/git/objects/object"
+	"github.com/repomcp/repomcp/internal/git/objects/pack"
+)
+
+// directory is one objects directory: of a repository, or an alternate that
+// many repositories share.
+type directory struct {
+	store *Store
+	path  string // relative to the root
+
+	mu    sync.Mutex // one goroutine reads the directory, the others wait for it
+	set   *packSet   // the newest; it may have been closed since
+	links alternates
+}
+
+// directoryState tells whether a directory changed since it was read.
+type directoryState struct {
+	info fs.FileInfo // nil when there is no such directory
+	read time.Time
+}
+
+// timestampGrain is how coarse the times of a file system can be (FAT has two
+// seconds). A directory that was read within that time of its last change may
+// have changed again without a trace: git calls such entries racy.
+const timestampGrain = 2 * time.Second
+
+func (s directoryState) same(now fs.FileInfo) bool {
+	return files.Same(s.info, now) && (now == nil || s.read.Sub(now.ModTime()) > timestampGrain)
+}
+
+// damageRetry is how often files that are damaged are opened again although they did not
+// change: an error of the disk may pass.
+const damageRetry = time.Second
+
+// fault is an index that cannot be opened.
+type fault struct {
+	stem        string
+	index, pack fs.FileInfo // of its files; nil is a file that is not there
+	err         error
+}
+
+// acquire returns the packs of the directory as they are now, pinned. When
+// nothing changed that is one look at the directory. again says that the caller has had
+// some of them, and that what is damaged in the same files is damaged still.
+func (d *directory) acquire(again bool) (*packSet, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	state, err := d.look()
+	if err != nil {
+		return nil, err
+	}
+	counts := &d.store.descriptors
+	old := d.set
+	if old != nil && !counts.pin(old) {
+		old = nil
+	}
+	if old != nil && old.state.same(state.info) && !old.damaged() {
+		return old, nil
+	}
+	set, err := d.read(old, again || old != nil && time.Since(old.opened) < damageRetry)
+	if err != nil {
+		if old != nil {
+			counts.unpin(old)
+		}
+		return nil, err
+	}
+	if old != nil && set != old {
+		counts.retire(old)
+		counts.unpin(old)
+	}
+	d.set = set
+	return set, nil
+}
+
+func (d *directory) packDir() string { return path.Join(d.path, "pack") }
+
+// look returns the state of the pack directory. The time is taken first: what
+// changes in between must count as changed.
+func (d *directory) look() (directoryState, error) {
+	state := directoryState{read: time.Now()}
+	info, err := d.store.root.Stat(d.packDir())
+	if err != nil {
+		if err = files.OpenError(d.packDir(), err); !errors.Is(err, ErrNotFound) {
+			return state, err
+		}
+		return state, nil
+	}
+	state.info = info
+	return state, nil
+}
+
+// readAttempts is how often the directory is read when packs vanish between
+// the reading and the opening, as they do during a repack.
+const readAttempts = 5
+
+// read lists the directory and opens the packs that old, which is pinned, does
+// not have open already, and those that it has found damaged unless the verdict stands
+// as long as the files are the same. It returns old itself, with a new state, when nothing
+// is different.
+func (d *directory) read(old *packSet, verdictStands bool) (*packSet, error) {
+	for attempt := 1; ; attempt++ {
+		state, err := d.look()
+		if err != nil {
+			return nil, err
+		}
+		names, err := d.list()
+		if err != nil {
+			return nil, err
+		}
+		set := &packSet{state: state, opened: state.read}
+		opened, err := d.openAll(set, d.keep(old, verdictStands), names, attempt < readAttempts)
+		if err != nil {
+			d.store.descriptors.discard(opened, nil)
+			if errors.Is(err, errVanished) {
+				continue
+			}
+			return nil, err
+		}
+		d.openMultiIndex(set, names)
+		if old != nil && set.equal(old) {
+			d.store.descriptors.discard(nil, set.midx)
+			old.state = state // guarded by d.mu
+			return old, nil
+		}
+		d.store.descriptors.addSet(set)
+		return set, nil
+	}
+}
+
+// errVanished says that a file that was listed is gone.
+var errVanished = errors.New("pack vanished")
+
+// list returns the names of the files in the pack directory that matter here.
+func (d *directory) list() (map[string]bool, error) {
+	names := make(map[string]bool)
+	err := files.Names(d.store.root, d.packDir(), func(name string) {
+		if strings.HasSuffix(name, ".idx") || strings.HasSuffix(name, ".pack") || name == pack.MultiIndexName {
+			names[name] = true
+		}
+	})
+	return names, err
+}
+
+// openAll opens the packs that are listed and not kept, the newest first, since git looks
+// there first too. With again set, a pack that is gone is errVanished.
+func (d *directory) openAll(
+	set *packSet, keep kept, names map[string]bool, again bool,
+) (opened []*pack.Pack, err error) {
+	for name := range names {
+		stem, isIndex := strings.CutSuffix(name, ".idx")
+		if !isIndex {
+			set.noteUnindexed(d.packDir(), name, names)
+			continue
+		}
+		stem = path.Join(d.packDir(), stem)
+		if f := keep.faults[stem]; f != nil {
+			set.faults = append(set.faults, f)
+			continue
+		}
+		p := keep.packs[stem]
+		if p == nil {
+			p, err = d.openPack(stem, names[path.Base(stem)+".pack"])
+			switch {
+			case errors.Is(err, ErrNotFound):
+				if again {
+					return opened, errVanished
+				}
+				continue
+			case object.IsDamage(err):
+				set.faults = append(set.faults, &fault{stem, d.stat(stem + ".idx"), d.stat(stem + ".pack"), err})
+				continue
+			case err != nil:
+				return opened, err
+			}
+			opened = append(opened, p)
+		}
+		set.packs = append(set.packs, p)
+	}
+	slices.SortFunc(set.packs, pack.NewestFirst)
+	slices.SortFunc(set.faults, func(a, b *fault) int { return strings.Compare(a.stem, b.stem) })
+	return opened, nil
+}
+
+// noteUnindexed notes a file of the pack directory that is a pack without an index.
+func (s *packSet) noteUnindexed(dir, name string, names map[string]bool) {
+	stem, isPack := strings.CutSuffix(name, ".pack")
+	if full := path.Join(dir, name); isPack && !names[stem+".idx"] && (s.unindexed == "" || full < s.unindexed) {
+		s.unindexed = full
+	}
+}
+
+// kept is what a new set takes over from an old one, by the names of the files without
+// their ends.
+type kept struct {
+	packs  map[string]*pack.Pack
+	faults map[string]*fault
+}
+
+// keep finds what has the same files still, and is sound or has a verdict that stands.
+func (d *directory) keep(old *packSet, verdictStands bool) kept {
+	if old == nil {
+		return kept{}
+	}
+	k := kept{make(map[string]*pack.Pack, len(old.packs)), make(map[string]*fault, len(old.faults))}
+	for _, p := range old.packs {
+		if (verdictStands || !p.Damaged()) && d.store.packs.Unchanged(p) {
+			k.packs[p.Stem()] = p
+		}
+	}
+	for _, f := range old.faults {
+		if verdictStands && files.Same(f.index, d.stat(f.stem+".idx")) && files.Same(f.pack, d.stat(f.stem+".pack")) {
+			k.faults[f.stem] = f
+		}
+	}
+	return k
+}
+
+// stat is nil for a file that is not there.
+func (d *directory) stat(name string) fs.FileInfo {
+	info, err := d.store.root.Stat(name)
+	if err != nil {
+		return nil
+	}
+	return info
+}
+
+// openPack opens a pack within the bound on descriptors.
+func (d *directory) openPack(stem string, hasPack bool) (*pack.Pack, error) {
+	if err := d.store.descriptors.reserve(2); err != nil {
+		return nil, err
+	}
+	p, err := d.store.packs.OpenPack(stem, hasPack)
+	if err != nil {
+		d.store.descriptors.release(2)
+		return nil, err
+	}
+	d.store.descriptors.release(2 - p.Descriptors())
+	return p, nil
+}
+
+// openMultiIndex adds the multi-pack-index to a set when there is one that is
+// sound.
+func (d *directory) openMultiIndex(set *packSet, names map[string]bool) {
+	counts := &d.store.descriptors
+	if !names[pack.MultiIndexName] || len(set.packs) < 2 || counts.reserve(1) != nil {
+		return
+	}
+	set.midx = d.store.packs.OpenMultiIndex(d.packDir(), set.packs)
+	if set.midx == nil {
+		counts.release(1)
+	} else {
+		counts.release(1 - set.midx.Descriptors())
+	}
+}
+
+// forgettable says whether nothing is lost when the directory is read anew.
+// One that is being read just now is not.
+func (d *directory) forgettable() bool {
+	if !d.mu.TryLock() {
+		return false
+	}
+	defer d.mu.Unlock()
+	return d.set == nil || d.store.descriptors.isClosed(d.set)
+}
+
+// damaged says whether the directory must be read again whatever its time
+// says, since files that are mended in place do not change it.
+func (s *packSet) damaged() bool {
+	return len(s.faults) > 0 || slices.ContainsFunc(s.packs, (*pack.Pack).Damaged)
+}
+
+// equal says whether two sets hold the same files.
+func (s *packSet) equal(other *packSet) bool {
+	return slices.Equal(s.faults, other.faults) && slices.Equal(s.packs, other.packs) && s.midx.Same(other.midx) &&
+		s.unindexed == other.unindexed
+}

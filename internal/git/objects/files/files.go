@@ -1,0 +1,102 @@
+// Package files opens and reads the files of a repository below the root of all
+// repositories. Every file is opened through an [os.Root], so that no symbolic
+// link leads out, and says in the words of package object why it cannot be read.
+package files
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"syscall"
+
+	"github.com/repomcp/repomcp/internal/git/objects/object"
+)
+
+var errNotRegular = errors.New("not a regular file")
+
+// Open opens a regular file. What is missing is [object.ErrNotFound]; what is no
+// regular file is a [*object.CorruptError], found out at once even where it is a
+// named pipe.
+func Open(root *os.Root, name string) (*os.File, fs.FileInfo, error) {
+	// Opening a named pipe would wait for a writer without O_NONBLOCK.
+	file, err := root.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0)
+	if err != nil {
+		return nil, nil, OpenError(name, err)
+	}
+	info, err := file.Stat()
+	if err == nil && !info.Mode().IsRegular() {
+		err = errNotRegular
+	}
+	if err != nil {
+		_ = file.Close()
+		return nil, nil, object.Corrupt(name, err)
+	}
+	return file, info, nil
+}
+
+// Read reads a small regular file.
+func Read(root *os.Root, name string, limit int64) ([]byte, error) {
+	file, _, err := Open(root, name)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = file.Close() }()
+	text, err := io.ReadAll(io.LimitReader(file, limit+1))
+	if err == nil && int64(len(text)) > limit {
+		err = object.ErrTooLarge
+	}
+	return text, object.Corrupt(name, err)
+}
+
+// namesAtOnce is how many names of a directory are read at a time.
+const namesAtOnce = 1024
+
+// Names calls use with the names in a directory. One that is missing has none.
+func Names(root *os.Root, dir string, use func(name string)) error {
+	folder, err := root.Open(dir)
+	if err != nil {
+		if err = OpenError(dir, err); errors.Is(err, object.ErrNotFound) {
+			err = nil
+		}
+		return err
+	}
+	defer func() { _ = folder.Close() }()
+	for {
+		names, err := folder.Readdirnames(namesAtOnce)
+		for _, name := range names {
+			use(name)
+		}
+		switch {
+		case errors.Is(err, io.EOF), errors.Is(err, fs.ErrNotExist): // removed meanwhile
+			return nil
+		case err != nil:
+			return object.Corrupt(dir, err)
+		}
+	}
+}
+
+// Same says whether a file is what it was, as far as its times tell. Nil is a file
+// that is not there.
+func Same(a, b fs.FileInfo) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return os.SameFile(a, b) && a.ModTime().Equal(b.ModTime()) && a.Size() == b.Size()
+}
+
+// OpenError returns the verdict on a file or directory that cannot be opened.
+func OpenError(name string, err error) error {
+	switch {
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
+		return object.ErrNotFound
+	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE):
+		return object.ErrBusy
+	case errors.Is(err, fs.ErrPermission):
+		return fmt.Errorf("%s: %w", name, object.ErrDenied)
+	case errors.Is(err, fs.ErrClosed):
+		return object.ErrClosed
+	}
+	return object.Corrupt(name, err)
+}

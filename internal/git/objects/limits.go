@@ -1,0 +1,54 @@
+package objects
+
+import (
+	"os"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/git/objects/pack"
+)
+
+// limits of a [Store].
+type limits struct {
+	// descriptors bounds those of packs and indexes over all repositories, pinned
+	// and idle together. Each open [Object] may take one or two more. When all are
+	// pinned, [Database.Snapshot] returns [ErrBusy].
+	descriptors int
+	// sharedBytes bounds the cache of whole objects that several readers of a
+	// repository want at the same time.
+	sharedBytes int64
+	// proofBytes bounds what is remembered of large objects that were compared
+	// with their ids.
+	proofBytes int64
+	packs      pack.Limits
+}
+
+func defaultLimits() limits {
+	return limits{
+		// Half of the smallest hard limit (4096) that is common on servers, so that
+		// sockets keep the other half.
+		descriptors: 2048,
+		// Many times what archives that are made at the same time differ in their
+		// progress.
+		sharedBytes: 16 << 20,
+		// Enough for ten thousand files of a megabyte, or for 64 GiB in large ones.
+		proofBytes: 4 << 20,
+		packs: pack.Limits{
+			// The indexes of about nine million objects.
+			Indexes: pack.NewBudget(256 << 20),
+			// A sixth of git's core.deltaBaseCacheLimit, which is for one process: 32
+			// MiB made archives 2 percent faster, and a server that much larger.
+			BaseBytes: 16 << 20,
+			// The largest ordinary source files stay in memory; resolving a delta may
+			// take three times as much for a moment.
+			SpillBytes: 32 << 20,
+			// What a temporary directory can usually spare.
+			SpillSpace: pack.NewBudget(8 << 30),
+			TempDir:    os.TempDir(),
+			// The deepest chain that git writes: see --depth in git-pack-objects(1).
+			DeltaDepth: 4095,
+			// Those who wait for a first answer have the processors for themselves, and a
+			// command that ends before spares the work.
+			CheckDelay: time.Second,
+		},
+	}
+}

@@ -1,0 +1,132 @@
+package object
+
+import (
+	"errors"
+	"hash"
+	"io"
+
+	"github.com/repomcp/repomcp/internal/base/panics"
+)
+
+const (
+	// pieceBytes is how much of an object is read at a time while another part
+	// is written.
+	pieceBytes = 128 << 10
+	// pieces is how many of those are in memory: one is read, one is written,
+	// and one waits, so that neither side waits for a slower moment of the
+	// other.
+	pieces = 3
+)
+
+// piece is a part of an object, or why it cannot be read.
+type piece struct {
+	buf     *[]byte
+	content []byte // of buf
+	last    bool
+	err     error
+}
+
+// WriteTo writes the rest of the object. A large one that is not in memory is read
+// ahead by a goroutine, which has ended when WriteTo returns: inflating takes as long
+// as hashing and writing together. As with Read, the last bytes are written only
+// after all checks have passed.
+func (o *Object) WriteTo(w io.Writer) (total int64, err error) {
+	if _, inMemory := o.source.(*content); inMemory || o.left <= pieceBytes {
+		return o.writeInTurn(w)
+	}
+	sum := o.hash
+	o.hash = nil // of the goroutine's concern no more
+	free, full := make(chan *[]byte, pieces), make(chan piece, pieces)
+	for range pieces {
+		free <- o.buffers.takePiece()
+	}
+	go o.readAhead(free, full)
+	for p := range full { // until the goroutine has ended: it uses the object
+		if err == nil {
+			var n int
+			n, err = o.writePiece(w, sum, p)
+			total += int64(n)
+			if err == nil && !p.last {
+				free <- p.buf
+				continue
+			}
+			close(free)
+		}
+		o.buffers.givePiece(p.buf)
+	}
+	for buf := range free {
+		o.buffers.givePiece(buf)
+	}
+	if err != nil {
+		o.err = err
+	}
+	return total, err
+}
+
+// readAhead reads into free buffers until the object's end, an error, or the
+// end of free. It closes full when it has let go of the object.
+func (o *Object) readAhead(free <-chan *[]byte, full chan<- piece) {
+	defer close(full)
+	for buf := range free {
+		p := piece{buf: buf}
+		p.err = panics.Catch(func() (err error) {
+			p.content, err = o.readPiece(*buf)
+			return err
+		})
+		if panicked := (*panics.Error)(nil); errors.As(p.err, &panicked) {
+			p.err = o.failed(p.err) // damage of the object, and no fault of the writer
+		}
+		p.last = o.left == 0
+		full <- p // has room for all buffers
+		if p.last || p.err != nil {
+			return
+		}
+	}
+}
+
+// readPiece fills buf with what is left of the object, as far as there is room.
+func (o *Object) readPiece(buf []byte) ([]byte, error) {
+	if o.left == 0 {
+		return nil, o.end()
+	}
+	content := buf[:min(int64(len(buf)), o.left)]
+	_, err := io.ReadFull(o, content)
+	return content, err
+}
+
+// writePiece writes what was read ahead. The last of it is compared with the id before.
+func (o *Object) writePiece(w io.Writer, sum hash.Hash, p piece) (int, error) {
+	if p.err != nil {
+		return 0, p.err
+	}
+	if sum != nil {
+		sum.Write(p.content)
+		if p.last {
+			if err := o.compare(sum); err != nil {
+				return 0, o.failed(err)
+			}
+		}
+	}
+	return w.Write(p.content)
+}
+
+// writeInTurn writes what is short or in memory, where there is nothing to wait for:
+// reading it ahead would take memory for no time.
+func (o *Object) writeInTurn(w io.Writer) (total int64, err error) {
+	buf := o.buffers.takePiece()
+	defer o.buffers.givePiece(buf)
+	for {
+		content, err := o.readPiece(*buf)
+		if err != nil {
+			return total, err
+		}
+		n, err := w.Write(content)
+		total += int64(n)
+		if err != nil {
+			o.err = err
+		}
+		if err != nil || o.left == 0 {
+			return total, err
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package object
+
+import (
+	"context"
+	"hash/maphash"
+	"io"
+
+	"github.com/repomcp/repomcp/internal/base/lru"
+)
+
+// A stream that is compared with its id at its end has given wrong bytes by
+// then, and a client that resumes it later keeps them. So a sound object is
+// read twice: once to compare the whole with its id, which also notes a sum of
+// each piece, and once more to give the pieces, each after a look at its sum.
+// The sums are of the content that belongs to the id, so they hold for ever,
+// for every copy, and whatever becomes of the file between the two readings.
+
+// proof is what is known of an object that was compared with its id once.
+type proof struct {
+	kind   Type
+	size   int64
+	pieces []uint64 // the sum of each piece of pieceBytes; the last may be shorter
+}
+
+// proofOverhead is what a proof costs apart from its sums: a map entry, a list
+// element and the proof itself.
+const proofOverhead = 300
+
+// Proofs remembers large objects that were compared with their ids, for all
+// repositories: what it knows is of no use to who cannot read the object. Any
+// number of goroutines may use it.
+type Proofs struct {
+	seed maphash.Seed
+	byID *lru.Cache[ID, proof]
+}
+
+// NewProofs returns an empty memory that takes up to limit bytes.
+func NewProofs(limit int64) *Proofs {
+	return &Proofs{seed: maphash.MakeSeed(), byID: lru.New[ID, proof](limit)}
+}
+
+func (p proof) cost() int64 { return int64(8*cap(p.pieces)) + proofOverhead }
+
+// Sound opens an object that was compared with its id as a whole: neither its
+// size nor any of its bytes is another's. A large one is opened and read for that
+// once more than else, unless that was done before and is remembered.
+func (p *Proofs) Sound(ctx context.Context, open func() (*Object, error)) (*Object, error) {
+	object, err := open()
+	if err != nil {
+		return nil, err
+	}
+	object.Verify()
+	if held, err := object.hold(); held || err != nil {
+		return object, closedAfter(object, err)
+	}
+	known, ok := p.byID.Get(object.id)
+	if !ok {
+		known, err = p.prove(ctx, object, io.Discard)
+		_ = object.Close() // only read from
+		if err != nil {
+			return nil, err
+		}
+		if object, err = open(); err != nil {
+			return nil, err
+		}
+	}
+	if object.kind != known.kind || object.size != known.size {
+		return nil, closedAfter(object, object.failed(ErrWrongID))
+	}
+	object.hash = nil
+	object.source = &proven{
+		source: object.source, buffers: object.buffers, seed: p.seed, pieces: known.pieces, left: known.size,
+	}
+	return object, nil
+}
+
+// Prove writes an object that nothing was read of, compares it with its id, and
+// remembers that for Sound. What was written is the object when there is no error.
+func (p *Proofs) Prove(ctx context.Context, object *Object, w io.Writer) error {
+	_, err := p.prove(ctx, object, w)
+	return err
+}
+
+// closedAfter closes an object that is of no use after an error.
+func closedAfter(object *Object, err error) error {
+	if err != nil {
+		_ = object.Close() // only read from
+	}
+	return err
+}
+
+// hold compares an object at once that is in memory, or small enough to be,
+// and reports whether it is one.
+func (o *Object) hold() (bool, error) {
+	held, ok := o.source.(*content)
+	if !ok {
+		if o.size > pieceBytes {
+			return false, nil
+		}
+		bytes, err := o.AppendTo(nil) // compares it
+		if err != nil {
+			return true, err
+		}
+		o.source.Close() // of an empty object it is open
+		o.left, o.err = o.size, nil
+		o.source, o.hash = Bytes(bytes), nil
+		return true, nil
+	}
+	o.hash.Write(held.rest)
+	if err := o.compare(o.hash); err != nil {
+		return true, o.failed(err)
+	}
+	o.hash = nil
+	return true, nil
+}
+
+func (p *Proofs) prove(ctx context.Context, object *Object, w io.Writer) (proof, error) {
+	object.Verify()
+	sums := &pieceSums{ctx: ctx, w: w}
+	sums.hash.SetSeed(p.seed)
+	if _, err := object.WriteTo(sums); err != nil {
+		return proof{}, err
+	}
+	known := proof{kind: object.kind, size: object.size, pieces: sums.end()}
+	if known.size > pieceBytes { // smaller ones are compared anew each time
+		p.byID.Put(object.id, known, known.cost())
+	}
+	return known, nil
+}
+
+// pieceSums sums pieces of what is written through it.
+type pieceSums struct {
+	ctx  context.Context
+	w    io.Writer
+	hash maphash.Hash
+	fill int // bytes of the piece that is being summed
+	sums []uint64
+}
+
+func (p *pieceSums) Write(b []byte) (int, error) {
+	if err := context.Cause(p.ctx); err != nil {
+		return 0, err
+	}
+	for rest := b; len(rest) > 0; {
+		n := min(len(rest), pieceBytes-p.fill)
+		_, _ = p.hash.Write(rest[:n]) // never fails
+		rest, p.fill = rest[n:], p.fill+n
+		if p.fill == pieceBytes {
+			p.next()
+		}
+	}
+	return p.w.Write(b)
+}
+
+func (p *pieceSums) next() {
+	p.sums = append(p.sums, p.hash.Sum64())
+	p.hash.Reset()
+	p.fill = 0
+}
+
+// end returns all sums.
+func (p *pieceSums) end() []uint64 {
+	if p.fill > 0 {
+		p.next()
+	}
+	return p.sums
+}
+
+// proven is a source whose pieces are given after each was compared with its
+// sum.
+type proven struct {
+	source  Source
+	buffers *Buffers
+	seed    maphash.Seed
+	pieces  []uint64 // the sums of those that are to come
+	left    int64    // bytes of them
+	buf     *[]byte  // that rest is in; nil: none was needed
+	rest    []byte   // of the last piece, compared
+}
+
+func (p *proven) Read(b []byte) (int, error) {
+	if len(p.rest) == 0 && len(p.pieces) == 0 {
+		return p.source.Read(b) // its own checks come at its end
+	}
+	if len(p.rest) == 0 {
+		size := int(min(p.left, pieceBytes))
+		if len(b) >= size {
+			if err := p.piece(b[:size]); err != nil {
+				return 0, err // not one of its bytes
+			}
+			return size, nil
+		}
+		if p.buf == nil {
+			p.buf = p.buffers.takePiece()
+		}
+		if err := p.piece((*p.buf)[:size]); err != nil {
+			return 0, err
+		}
+		p.rest = (*p.buf)[:size]
+	}
+	n := copy(b, p.rest)
+	p.rest = p.rest[n:]
+	return n, nil
+}
+
+// piece reads the next one, and compares it.
+func (p *proven) piece(b []byte) error {
+	if _, err := io.ReadFull(p.source, b); err != nil {
+		return SizeError(err)
+	}
+	if maphash.Bytes(p.seed, b) != p.pieces[0] {
+		return ErrWrongID
+	}
+	p.pieces, p.left = p.pieces[1:], p.left-int64(len(b))
+	return nil
+}
+
+func (p *proven) Close() {
+	if p.buf != nil {
+		p.buffers.givePiece(p.buf)
+	}
+	p.source.Close()
+}

@@ -1,0 +1,163 @@
+package pack
+
+import (
+	"errors"
+	"hash"
+	"io"
+
+	"github.com/repomcp/repomcp/internal/git/inflate"
+	"github.com/repomcp/repomcp/internal/git/objects/object"
+)
+
+// resolver is one operation on an object and the chain of its bases, with what
+// that needs besides its result: reading small objects allocates nothing.
+type resolver struct {
+	packs     *Reader
+	elsewhere Elsewhere
+	decoder   inflate.Decoder
+	inflater  inflate.Reader // for streams that are longer than a window
+	own       window         // of the pack, around the object that is read
+	other     window         // around the one before: walks read a commit and a tree by turns
+	bases     window         // the same around a base of it
+	links     []link         // of the chain, from the object towards its base
+	deltas    []byte         // inflated deltas of the chain, one after the other
+	hash      hash.Hash
+	header    []byte // what is hashed before a content
+	// identified says that the object is compared with its id, so that its
+	// stream's checksum, which says less, need not be. Bases stay in memory for
+	// readers that compare nothing: their checksums are always.
+	identified bool
+}
+
+const (
+	// keptLinks is more than the 50 links that git's chains have by default.
+	keptLinks = 128
+	// keptDeltas is more than the inflated deltas of nearly every chain take.
+	keptDeltas = 1 << 20
+	// statRead holds an entry's header and, nearly always, as much of a delta's
+	// stream as its header needs.
+	statRead = 512
+)
+
+// sum is the id of an object.
+func (s *resolver) sum(t object.Type, content []byte) (id object.ID) {
+	s.header = object.AppendHeader(s.header[:0], t, int64(len(content)))
+	s.hash.Reset()
+	s.hash.Write(s.header)
+	s.hash.Write(content)
+	s.header = s.hash.Sum(s.header[:0])
+	copy(id[:], s.header)
+	return id
+}
+
+// window is that of the link of the chain that comes next.
+func (s *resolver) window() *window {
+	if len(s.links) == 0 {
+		return &s.own
+	}
+	return &s.bases
+}
+
+// entryAt reads the header of the entry of the next link. What was read of its
+// data is returned too: with the header n bytes or more.
+func (s *resolver) entryAt(at Place, n int64) (entry, []byte, error) {
+	if len(s.links) == 0 && !s.own.leadsTo(at.pack, at.off) && !s.own.endsNear(at.pack, at.off) {
+		s.own, s.other = s.other, s.own
+	}
+	b, err := s.window().from(at.pack, at.off, n)
+	if err != nil {
+		return entry{}, nil, err
+	}
+	e, err := parseEntry(b, at.off)
+	// An entry that declares more than its bytes can hold is refused before
+	// memory is allocated for it.
+	if err == nil && e.size/largestRatio > at.pack.end-at.off {
+		err = object.ErrWrongSize
+	}
+	if err != nil {
+		return entry{}, nil, at.pack.damage(err)
+	}
+	return e, b[e.length:], nil
+}
+
+// deflatedBound is how long a zlib stream of size bytes can be when its writer
+// falls back to stored blocks of any sensible length. It is where reading
+// starts, not a limit: a longer stream is read on.
+func deflatedBound(size int64) int64 { return size + size/512 + 64 }
+
+// largestRatio is how much a deflate stream can grow at most: 258 bytes from
+// two bits, less what the headers take.
+const largestRatio = 1032
+
+// deflatedGuess is how long the stream of size bytes likely is at most. More is
+// read where it was wrong.
+func deflatedGuess(size int64) int64 {
+	const long = 64 << 10
+	if size > long {
+		return size / 4
+	}
+	return deflatedBound(size)
+}
+
+// inflate reads the data of the entry at a place, which must fill dst exactly.
+// head are the first bytes of the data, read with the header.
+func (s *resolver) inflate(dst []byte, at Place, e entry, head []byte) error {
+	p, start := at.pack, at.off+int64(e.length)
+	left := p.end - start
+	if min(deflatedBound(e.size), left) > largestRead {
+		if err := s.stream(dst, at, e); err != nil {
+			return p.damage(err)
+		}
+		return p.damage(object.Ended(&s.inflater))
+	}
+	need := deflatedGuess(e.size)
+	more := func() (_ []byte, err error) {
+		need = min(2*need+firstRead, left)
+		head, err = s.window().from(p, start, need)
+		return head, err
+	}
+	if int64(len(head)) < min(need, left) {
+		var err error
+		if head, err = s.window().from(p, start, min(need, left)); err != nil {
+			return err
+		}
+	}
+	// What is free behind dst is used for speed.
+	room := dst[:min(cap(dst), len(dst)+inflate.Room)]
+	n, err := s.decoder.Inflate(room, len(dst), head, more)
+	if err == nil && n != len(dst) {
+		err = object.ErrWrongSize
+	}
+	return p.damage(err)
+}
+
+// stream fills dst with the first bytes of the data of an entry.
+func (s *resolver) stream(dst []byte, at Place, e entry) error {
+	start := at.off + int64(e.length)
+	if err := s.inflater.Reset(at.pack.file, start, at.pack.end-start); err != nil {
+		return err
+	}
+	defer s.inflater.Release()
+	_, err := io.ReadFull(&s.inflater, dst)
+	return object.SizeError(err)
+}
+
+// deltaHeader inflates the first bytes of a delta and reads the sizes of its
+// base and its result.
+func (s *resolver) deltaHeader(at Place, e entry, head []byte) (base, result int64, err error) {
+	var buf [longestDeltaHeader]byte
+	first := buf[:min(longestDeltaHeader, e.size)]
+	n, err := s.decoder.Inflate(first, len(first), head, nil)
+	switch {
+	case errors.Is(err, inflate.ErrSize): // there is more, as there should be
+		err = nil
+	case errors.Is(err, io.ErrUnexpectedEOF): // head ends before
+		err = s.stream(first, at, e)
+	case err == nil && n < len(first):
+		err = object.ErrWrongSize
+	}
+	if err == nil {
+		base, result, _, err = parseDeltaHeader(first)
+	}
+	return base, result, at.pack.damage(err)
+}

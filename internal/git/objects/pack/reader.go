@@ -1,0 +1,167 @@
+// Package pack reads packs: a pack file and its index, gitformat-pack(5), a
+// multi-pack-index over several, and the objects in them, most of which are deltas
+// on others. What all packs of a process share is a [Reader].
+//
+// Packs are read with pread, never through a mapping. They are hostile input: every
+// size and position is checked before it is used, and damage is a
+// [*object.CorruptError], never io.EOF.
+package pack
+
+import (
+	"crypto/sha1"
+	"errors"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/git/objects/object"
+)
+
+// Reader opens and reads the packs of all repositories below a root. Any number of
+// goroutines may use it.
+type Reader struct {
+	root    *os.Root
+	buffers *object.Buffers
+	limits  Limits
+	checks  *checks
+	// bases keeps the bases of deltas. Chains are read from the object to its last
+	// base, and the neighbours of an object, in tree order as in pack order, mostly
+	// share that path: so every base that was needed goes in, the objects that were
+	// asked for do not.
+	bases     *Cache
+	lastKey   atomic.Uint64
+	resolvers sync.Pool // of *resolver
+}
+
+// Limits bound what reading packs takes.
+type Limits struct {
+	Indexes    *Budget // memory of indexes; beyond it they are read from their files at every search
+	BaseBytes  int64   // of the cache of delta bases
+	SpillBytes int64   // largest part of a delta chain, and all its deltas, in memory; beyond it are temporary files
+	SpillSpace *Budget // of the temporary files
+	TempDir    string  // where those go
+	DeltaDepth int     // length of a delta chain
+	// CheckDelay is how long a large index is in use before it is compared with its
+	// checksum.
+	CheckDelay time.Duration
+}
+
+// Elsewhere is what there is besides one pack: the base of a delta may lie there.
+type Elsewhere interface {
+	// Find returns the place of an object in another pack.
+	Find(id object.ID) (Place, bool, error)
+	// OpenLoose opens a loose object.
+	OpenLoose(id object.ID) (*object.Object, error)
+}
+
+// NewReader returns a reader of packs below root, which stays the caller's.
+func NewReader(root *os.Root, buffers *object.Buffers, limits Limits) *Reader {
+	return &Reader{
+		root: root, buffers: buffers, limits: limits,
+		checks: newChecks(root, limits.CheckDelay), bases: NewCache(limits.BaseBytes),
+	}
+}
+
+// Close ends the comparisons of indexes. Packs that are open stay so.
+func (r *Reader) Close() { r.checks.close() }
+
+// Type returns the type of the object at a place. It inflates nothing.
+func (r *Reader) Type(at Place, elsewhere Elsewhere) (object.Type, error) {
+	s := r.take(elsewhere)
+	defer r.give(s)
+	return s.typeOf(at)
+}
+
+// Size returns the size of the object at a place without inflating more than the header
+// of a delta.
+func (r *Reader) Size(at Place, elsewhere Elsewhere) (int64, error) {
+	s := r.take(elsewhere)
+	defer r.give(s)
+	e, head, err := s.entryAt(at, statRead)
+	if err != nil || !e.isDelta() {
+		return e.size, err
+	}
+	_, size, err := s.deltaHeader(at, e, head)
+	return size, err
+}
+
+// AppendVerified appends the object at a place to buf, compared with its id. One of
+// more than limit bytes is refused with [object.ErrTooLarge] before anything of its
+// size is allocated.
+func (r *Reader) AppendVerified(
+	buf []byte, id object.ID, at Place, limit int64, elsewhere Elsewhere,
+) (kind object.Type, data []byte, err error) {
+	s := r.take(elsewhere)
+	defer r.give(s)
+	s.identified = true
+	kind, data, err = s.resolve(at, limit, buf)
+	if errors.Is(err, errSpill) {
+		kind, data, err = s.resolveSpilled(at, limit, buf)
+	}
+	if err == nil && s.sum(kind, data[len(buf):]) != id {
+		err = at.pack.damage(object.ErrWrongID)
+	}
+	return kind, data, err
+}
+
+// streamedSize is from which size an object that is stored whole is streamed.
+const streamedSize = 32 << 10
+
+// Open opens the object at a place: small ones and deltas in memory, others as a
+// stream, deltas that are too large through temporary files.
+func (r *Reader) Open(id object.ID, at Place, elsewhere Elsewhere) (*object.Object, error) {
+	s := r.take(elsewhere)
+	defer r.give(s)
+	e, _, err := s.entryAt(at, longestEntryHeader)
+	if err != nil {
+		return nil, err
+	}
+	if !e.isDelta() && e.size > streamedSize {
+		return r.openEntry(id, at, e)
+	}
+	kind, data, err := s.resolve(at, r.limits.SpillBytes, nil)
+	if errors.Is(err, object.ErrTooLarge) {
+		return s.openSpilled(id, at)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return object.New(r.buffers, id, kind, int64(len(data)), object.Bytes(data), at.pack.damage), nil
+}
+
+// openEntry opens the inflated data of an entry: an object, or a delta, whose type
+// is then of no meaning. It reads in a fixed buffer.
+func (r *Reader) openEntry(id object.ID, at Place, e entry) (*object.Object, error) {
+	start := at.off + int64(e.length)
+	source, err := r.buffers.Inflate(at.pack.file, start, at.pack.end-start)
+	if err != nil {
+		return nil, at.pack.damage(err)
+	}
+	return object.New(r.buffers, id, e.kind, e.size, source, at.pack.damage), nil
+}
+
+func (r *Reader) take(elsewhere Elsewhere) *resolver {
+	s, ok := r.resolvers.Get().(*resolver)
+	if !ok {
+		s = &resolver{packs: r, hash: sha1.New()}
+	}
+	s.elsewhere = elsewhere
+	return s
+}
+
+// give puts s back; buffers that one huge object made are dropped.
+func (r *Reader) give(s *resolver) {
+	s.own.trim()
+	s.other.trim()
+	s.bases.trim()
+	if cap(s.deltas) > keptDeltas {
+		s.deltas = nil
+	}
+	if cap(s.links) > keptLinks {
+		s.links = nil
+	}
+	clear(s.links[:cap(s.links)]) // they point to packs
+	s.links, s.elsewhere, s.identified = s.links[:0], nil, false
+	r.resolvers.Put(s)
+}

@@ -1,0 +1,236 @@
+package pack
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"syscall"
+
+	"github.com/repomcp/repomcp/internal/git/objects/object"
+)
+
+// openSpilled resolves a chain of which some part is larger than
+// Limits.SpillBytes. Each base in turn is put where it can be read at any
+// position, in memory or in a temporary file; the last delta, which makes the
+// object itself, is applied while the object is read.
+func (s *resolver) openSpilled(id object.ID, at Place) (*object.Object, error) {
+	var kind object.Type
+	var base *part
+	keep := func(o *object.Object, err error) error {
+		if err == nil {
+			kind = o.Type()
+			base, err = s.packs.hold(o)
+		}
+		return err
+	}
+	loose, err := s.descend(at, func(at Place) (l link, done bool, err error) {
+		e, head, err := s.entryAt(at, longestEntryHeader)
+		if err == nil && !e.isDelta() {
+			return l, true, keep(s.packs.openEntry(object.ID{}, at, e))
+		}
+		l = link{Place: at, entry: e}
+		if err == nil {
+			l.base, l.result, err = s.deltaHeader(at, e, head)
+		}
+		return l, false, err
+	})
+	if loose != nil {
+		err = keep(loose, nil)
+	}
+	if err != nil {
+		return nil, err
+	}
+	for i := len(s.links) - 1; ; i-- {
+		l := s.links[i]
+		source, err := s.packs.openDelta(l, base)
+		if err != nil {
+			return nil, err
+		}
+		result := object.New(s.packs.buffers, id, kind, l.result, source, l.pack.damage)
+		if i == 0 {
+			return result, nil
+		}
+		if base, err = s.packs.hold(result); err != nil {
+			return nil, err
+		}
+	}
+}
+
+// resolveSpilled appends the object to buf.
+func (s *resolver) resolveSpilled(at Place, limit int64, buf []byte) (object.Type, []byte, error) {
+	o, err := s.openSpilled(object.ID{}, at)
+	if err != nil {
+		return 0, nil, err
+	}
+	defer func() { _ = o.Close() }()
+	if o.Size() > limit {
+		return 0, nil, object.ErrTooLarge
+	}
+	data, err := o.AppendTo(buf)
+	return o.Type(), data, err
+}
+
+// part is an object of a chain that can be read at any position.
+type part struct {
+	io.ReaderAt
+	size  int64
+	file  *os.File // nil in memory; it has no name any more, where the system allows that
+	space *Budget  // that the file takes
+}
+
+// hold reads an object whole and closes it.
+func (r *Reader) hold(o *object.Object) (*part, error) {
+	defer func() { _ = o.Close() }()
+	p := &part{size: o.Size()}
+	if p.size <= r.limits.SpillBytes {
+		data, err := o.AppendTo(nil)
+		p.ReaderAt = bytes.NewReader(data)
+		return p, err
+	}
+	if p.size > r.limits.SpillSpace.limit {
+		return nil, object.ErrTooLarge
+	}
+	if !r.limits.SpillSpace.take(p.size) {
+		return nil, object.ErrBusy
+	}
+	p.space = r.limits.SpillSpace
+	if err := p.spill(o, r.limits.TempDir); err != nil {
+		p.close()
+		return nil, err
+	}
+	return p, nil
+}
+
+func (p *part) spill(o *object.Object, dir string) (err error) {
+	if p.file, err = os.CreateTemp(dir, "repomcp-object-*"); err != nil {
+		return tempError(err)
+	}
+	p.ReaderAt = p.file
+	// Without a name the file goes with its descriptor, even when the process
+	// is killed. Where that is refused, close removes it.
+	_ = os.Remove(p.file.Name())
+	_, err = o.WriteTo(p.file)
+	return tempError(err)
+}
+
+// tempError takes the path out of an error of a temporary file.
+func tempError(err error) error {
+	switch {
+	case err == nil || object.IsVerdict(err):
+		return err
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT), errors.Is(err, syscall.EMFILE),
+		errors.Is(err, syscall.ENFILE):
+		return object.ErrBusy
+	}
+	return fmt.Errorf("temporary file of an object: %w", object.WithoutPath(err))
+}
+
+func (p *part) close() {
+	if p.space != nil {
+		p.space.release(p.size)
+	}
+	if p.file != nil {
+		_ = p.file.Close()
+		_ = os.Remove(p.file.Name()) // fails where it has no name any more
+	}
+}
+
+// deltaStream is the source of an object that is made of a base and a delta.
+type deltaStream struct {
+	base  *part
+	delta *object.Object
+	ahead *bufio.Reader // of delta
+	now   instruction   // what is left of it
+}
+
+// openDelta starts to apply a delta. The stream owns the base; it is closed on
+// failure too.
+func (r *Reader) openDelta(l link, base *part) (*deltaStream, error) {
+	var delta *object.Object
+	err := object.ErrWrongSize
+	if base.size == l.base {
+		delta, err = r.openEntry(object.ID{}, l.Place, l.entry)
+	}
+	if err != nil {
+		base.close()
+		return nil, l.pack.damage(err)
+	}
+	d, err := newDeltaStream(delta, base)
+	return d, l.pack.damage(err)
+}
+
+// newDeltaStream passes over the sizes in the header of a delta.
+func newDeltaStream(delta *object.Object, base *part) (*deltaStream, error) {
+	d := &deltaStream{base: base, delta: delta, ahead: bufio.NewReaderSize(delta, streamedSize)}
+	for range 2 {
+		if _, err := binary.ReadUvarint(d.ahead); err != nil {
+			d.Close()
+			if !object.IsVerdict(err) {
+				err = errBadDelta
+			}
+			return nil, err
+		}
+	}
+	return d, nil
+}
+
+// Read reads the bytes of the result; it returns io.EOF where the delta ends, after its
+// own checks. Whether that was at the right size is for the reader to compare.
+func (d *deltaStream) Read(p []byte) (int, error) {
+	for d.now == (instruction{}) {
+		if err := d.next(); err != nil {
+			return 0, err
+		}
+	}
+	if d.now.literal > 0 {
+		n, err := d.ahead.Read(p[:min(len(p), d.now.literal)])
+		d.now.literal -= n
+		if errors.Is(err, io.EOF) {
+			err = errBadDelta
+		}
+		return n, err
+	}
+	n := min(len(p), d.now.size)
+	if _, err := d.base.ReadAt(p[:n], d.now.offset); err != nil {
+		return 0, tempError(err)
+	}
+	d.now.offset += int64(n)
+	if d.now.size -= n; d.now.size == 0 {
+		d.now = instruction{}
+	}
+	return n, nil
+}
+
+// next reads one instruction.
+func (d *deltaStream) next() error {
+	first, err := d.ahead.Peek(1)
+	if err != nil {
+		return err
+	}
+	n := instructionLength(first[0])
+	b, err := d.ahead.Peek(n)
+	if errors.Is(err, io.EOF) {
+		return errBadDelta
+	}
+	if err != nil {
+		return err
+	}
+	if d.now, err = parseInstruction(b); err != nil {
+		return err
+	}
+	if d.now.offset+int64(d.now.size) > d.base.size {
+		return errBadDelta
+	}
+	_, err = d.ahead.Discard(n)
+	return err
+}
+
+// Close closes what the object is made of.
+func (d *deltaStream) Close() {
+	_ = d.delta.Close()
+	d.base.close()
+}

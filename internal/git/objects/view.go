@@ -1,0 +1,115 @@
+package objects
+
+import (
+	"errors"
+	"slices"
+	"sync/atomic"
+
+	"github.com/repomcp/repomcp/internal/git/objects/object"
+	"github.com/repomcp/repomcp/internal/git/objects/pack"
+)
+
+// view is what a snapshot can see. It does not change; when new packs are
+// found, the snapshot gets another one that has the old packs too.
+type view struct {
+	store  *Store
+	dirs   []string // objects directories, for loose objects
+	packs  []*pack.Pack
+	midxes []*pack.MultiIndex
+	faults []error
+	beyond bool                      // an alternate is not below the root
+	last   atomic.Pointer[pack.Pack] // where the last object was found
+	// unindexed is a pack that has no index, or "". git writes the index last, so that
+	// this alone is no damage.
+	unindexed string
+}
+
+func (v *view) add(set *packSet) {
+	for _, p := range set.packs {
+		if !slices.Contains(v.packs, p) {
+			v.packs = append(v.packs, p)
+		}
+	}
+	if set.midx != nil && !slices.Contains(v.midxes, set.midx) {
+		v.midxes = append(v.midxes, set.midx)
+	}
+}
+
+// Find returns a place of the object in a pack. The error is damage that was met
+// on the way, and matters when nothing was found.
+func (v *view) Find(id ID) (at pack.Place, found bool, err error) {
+	last := v.last.Load()
+	if last != nil {
+		if at, found, err = v.findIn(last, &id); found {
+			return at, true, nil
+		}
+	}
+	for _, m := range v.midxes {
+		if p := m.Hint(&id); p != nil && p != last {
+			if at, found, _ := v.findIn(p, &id); found {
+				return at, true, nil
+			}
+		}
+	}
+	for _, p := range v.packs {
+		if p == last {
+			continue
+		}
+		at, found, failure := v.findIn(p, &id)
+		if found {
+			return at, true, nil
+		}
+		if err == nil {
+			err = failure
+		}
+	}
+	return at, false, err
+}
+
+func (v *view) findIn(p *pack.Pack, id *ID) (pack.Place, bool, error) {
+	at, found, err := p.Find(id)
+	if found && v.last.Load() != p {
+		v.last.Store(p)
+	}
+	return at, found, err
+}
+
+// OpenLoose opens a loose object.
+func (v *view) OpenLoose(id ID) (*Object, error) { return v.store.loose.Open(v.dirs, id) }
+
+// open opens the copy of an object at a place, see locate.
+func (v *view) open(id ID, at pack.Place) (*Object, error) {
+	if at.Pack() == nil {
+		return v.OpenLoose(id)
+	}
+	return v.store.packs.Open(id, at, v)
+}
+
+// locate hands the copies of an object to use, one after the other, until one of
+// them is sound: the places in packs, then no place, which stands for the loose
+// object.
+func (v *view) locate(id ID, use func(*view, pack.Place) error) error {
+	at, found, verdict := v.Find(id)
+	if found {
+		verdict = use(v, at)
+		if !object.IsDamage(verdict) {
+			return verdict
+		}
+	}
+	if verdict != nil { // damage: another pack may have a copy
+		for _, p := range v.packs {
+			other, found, err := p.Find(&id)
+			if err != nil || !found || p == at.Pack() {
+				continue
+			}
+			if err := use(v, other); !object.IsDamage(err) {
+				return err
+			}
+		}
+	}
+	err := use(v, pack.Place{})
+	if errors.Is(err, ErrNotFound) && verdict != nil {
+		return verdict
+	}
+	return err
+}

@@ -1,0 +1,258 @@
+package pretty
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/repomcp/repomcp/internal/git/wildmatch"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// maxPattern is the longest argument that Linux starts a program with: git
+// describe is one.
+const maxPattern = 128 << 10
+
+// Descriptions are the results of each %(describe…) of a commit, since one can take a
+// walk through its history. They may be shared by any number of formatters
+// of the commit, so that all say the same.
+type Descriptions struct {
+	mu    sync.Mutex
+	texts map[string]string // by the arguments of the placeholder
+}
+
+// find returns the description that a placeholder asks for, and makes it the
+// first time.
+func (d *Descriptions) find(args string, describe func() (string, error)) (string, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if text, known := d.texts[args]; known {
+		return text, nil
+	}
+	text, err := describe()
+	if err != nil {
+		return "", err
+	}
+	if d.texts == nil {
+		d.texts = make(map[string]string)
+	}
+	d.texts[args] = text
+	return text, nil
+}
+
+// describe expands %(describe) and %(describe:…). It is expanded once by a formatter,
+// and an attempt with wrong options counts: gitattributes(5), export-subst. When
+// nothing describes the commit it is empty.
+func (x *expansion) describe(out *buffer, args string) (rest string, ok bool) {
+	if x.described {
+		return "", false
+	}
+	x.described = true
+	d := describer{
+		Formatter: x.Formatter, meter: x.meter, abbreviation: automatic, names: make(map[repos.ID]*tagName),
+	}
+	if rest, ok = x.readOptions(args, d.set); !ok {
+		return "", false
+	}
+	text, err := x.descriptions.find(args[:len(args)-len(rest)], d.describe)
+	if err != nil {
+		x.fail(err)
+	}
+	out.add(text)
+	return rest, true
+}
+
+func (d *describer) set(o option) bool {
+	switch o.name {
+	case "tags":
+		on, ok := o.flag()
+		if !ok { // git passes over it at the end of the list
+			return strings.HasPrefix(o.rest, ")")
+		}
+		d.lightweight = on
+		return true
+	case "abbrev":
+		number, after := cutInt(o.value)
+		d.abbreviation = abbreviationLength(int32(number)) // git keeps no more of it
+		return o.value != "" && after == ""
+	case "match":
+		d.match = append(d.match, o.value)
+		return o.value != ""
+	case "exclude":
+		d.exclude = append(d.exclude, o.value)
+		return o.value != ""
+	}
+	return false
+}
+
+// abbreviationLength returns 0 for no id at all, or as many digits as git shows at
+// least and at most.
+func abbreviationLength(number int32) int {
+	const shortest, longest = 4, 40
+	if number == 0 {
+		return 0
+	}
+	return min(max(int(number), shortest), longest)
+}
+
+// describer finds the tag that a commit is best described by: git-describe(1).
+type describer struct {
+	*Formatter
+	*meter
+	lightweight    bool // tags without an object of their own count, too
+	abbreviation   int
+	match, exclude []string
+	names          map[repos.ID]*tagName
+}
+
+// tagName is the best tag of a commit.
+type tagName struct {
+	ref       repos.Ref
+	annotated bool
+	read      bool // the tag object was looked at
+	broken    bool // it cannot be read
+	object    tagObject
+}
+
+// tagObject is an annotated tag.
+type tagObject struct {
+	name   string
+	target repos.ID
+	date   uint64
+}
+
+func (d *describer) describe() (string, error) {
+	for _, pattern := range slices.Concat(d.match, d.exclude) {
+		if len(pattern) >= maxPattern {
+			return "", nil
+		}
+	}
+	if err := d.collect(); err != nil || len(d.names) == 0 {
+		return "", err
+	}
+	if exact := d.names[d.id]; exact != nil && d.takesPart(exact) {
+		return d.text(exact, 0, true)
+	}
+	best, err := d.search()
+	if best == nil || err != nil {
+		return "", err
+	}
+	return d.text(best.name, best.depth, false)
+}
+
+func (d *describer) takesPart(n *tagName) bool { return d.lightweight || n.annotated }
+
+// collect finds the best tag of each commit.
+func (d *describer) collect() error {
+	tags, err := readable(d.repository.Tags())
+	if err != nil {
+		return err
+	}
+	for _, ref := range tags {
+		if ref.Commit.IsZero() || !d.selected(ref.Tag()) {
+			continue
+		}
+		n := &tagName{ref: ref, annotated: ref.Target != ref.Commit}
+		better, err := d.better(n, d.names[ref.Commit])
+		if err != nil {
+			return err
+		}
+		if better {
+			d.names[ref.Commit] = n
+		}
+	}
+	return d.err
+}
+
+// selected reports whether the options let a tag take part.
+func (d *describer) selected(name string) bool {
+	matches := func(pattern string) bool {
+		d.spend(len(pattern) * len(name)) // the most that it can cost
+		return d.ok() && wildmatch.Match(pattern, []byte(name), 0)
+	}
+	return !slices.ContainsFunc(d.exclude, matches) && (len(d.match) == 0 || slices.ContainsFunc(d.match, matches))
+}
+
+// better reports whether a tag takes the place of another one of the commit.
+// Annotated tags go before others, and later ones before earlier ones.
+func (d *describer) better(n, present *tagName) (bool, error) {
+	if present == nil || n.annotated && !present.annotated {
+		return true, nil
+	}
+	if !n.annotated || !present.annotated {
+		return false, nil
+	}
+	if err := d.readTag(present); err != nil || present.broken {
+		return err == nil, err
+	}
+	if err := d.readTag(n); err != nil || n.broken {
+		return false, err
+	}
+	return present.object.date < n.object.date, nil
+}
+
+// readTag reads the tag object, once.
+func (d *describer) readTag(n *tagName) error {
+	if n.read || !n.annotated {
+		return nil
+	}
+	n.read = true
+	raw, err := d.repository.RawTag(n.ref.Target)
+	if errors.Is(err, repos.ErrNotFound) {
+		n.broken = true
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	d.spend(len(raw))
+	object, ok := parseTag(string(raw))
+	n.object, n.broken = object, !ok
+	return nil
+}
+
+func parseTag(raw string) (t tagObject, ok bool) {
+	object, rest, _ := strings.Cut(raw, "\n")
+	hex, isObject := strings.CutPrefix(object, "object ")
+	kind, rest, _ := strings.Cut(rest, "\n")
+	name, rest, named := strings.Cut(rest, "\n")
+	name, isTag := strings.CutPrefix(name, "tag ")
+	target, err := repos.ParseID(hex)
+	if !isObject || err != nil || !strings.HasPrefix(kind, "type ") || !named || !isTag {
+		return tagObject{}, false
+	}
+	t = tagObject{name: name, target: target}
+	if tagger, _, ended := strings.Cut(rest, "\n"); ended && strings.HasPrefix(tagger, "tagger ") {
+		_, when, _ := strings.Cut(tagger, ">")
+		t.date = repos.ParseSeconds(when)
+	}
+	return t, true
+}
+
+// text returns the name of a tag and how far the commit is from it. The name in a tag
+// object goes before that of its ref; where they differ, the id of the tagged
+// commit is added.
+func (d *describer) text(n *tagName, depth int, exact bool) (string, error) {
+	if err := d.readTag(n); err != nil || n.broken {
+		return "", err
+	}
+	name, misnamed := n.ref.Tag(), false
+	if n.annotated {
+		name, misnamed = n.object.name, n.object.name != name
+	}
+	name = untilNUL(name)
+	if misnamed || !exact && d.abbreviation != 0 {
+		id := d.id
+		if exact {
+			id = n.object.target
+		}
+		short, err := d.repository.Abbreviate(id, d.abbreviation)
+		if err != nil {
+			return "", err
+		}
+		name += fmt.Sprintf("-%d-g%s", depth, short)
+	}
+	return strings.TrimRight(name, spaces), nil
+}

@@ -1,0 +1,137 @@
+package doctor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/access/limits"
+)
+
+const (
+	// skew is how far clocks may differ: links and tokens are given a minute.
+	skew = 30 * time.Second
+	// mostSkew is where links of one machine have no meaning on the other.
+	mostSkew = 5 * time.Minute
+	// watchesEach is about how many folders of a mirror are watched.
+	watchesEach = 4
+	// spareDescriptors are those that are neither of packs nor of connections.
+	spareDescriptors = 64
+)
+
+// machine is what the process may use.
+type machine struct {
+	descriptors int64 // 0: not known
+	memory      int64 // of the container; 0: no limit
+	watches     int64 // of inotify; 0: not known
+	free        func(dir string) (int64, error)
+}
+
+func thisMachine() machine {
+	return machine{
+		descriptors: descriptorLimit(), memory: limits.ContainerMemory(), watches: watchLimit(), free: freeBytes,
+	}
+}
+
+// watchLimit is how many folders Linux watches for a user (inotify(7)).
+func watchLimit() int64 {
+	text, _ := os.ReadFile("/proc/sys/fs/inotify/max_user_watches") // elsewhere there is none
+	limit, _ := strconv.ParseInt(strings.TrimSpace(string(text)), 10, 64)
+	return limit
+}
+
+func (e *examination) checkDescriptors(context.Context) {
+	limit := e.machine.descriptors
+	if limit == 0 {
+		return
+	}
+	connections := int64(e.Connections)
+	if connections == 0 {
+		connections = limit / 2
+	}
+	left := limit - connections - spareDescriptors
+	switch packs := int64(e.mirrors.packs); {
+	case left <= 0:
+		e.fault("--max-connections", fmt.Sprintf("%d connections leave none of %d descriptors for packs", connections,
+			limit),
+			"raise LimitNOFILE")
+	case packs > left:
+		e.warn("", fmt.Sprintf("%d packs, and %d of %d descriptors for them: they are opened again and again", packs,
+			left, limit), "raise LimitNOFILE, or repack the mirrors")
+	default:
+		e.ok(fmt.Sprintf("%d, for %d packs and as many as %d connections", limit, packs, connections))
+	}
+}
+
+func (e *examination) checkMemory(context.Context) {
+	limit, budget := e.machine.memory, e.Budget
+	if limit > 0 && budget >= limit {
+		e.warn("", "the server keeps within "+size(budget)+", which is not below the container's limit of "+size(limit),
+			fmt.Sprintf("leave out --memory-budget and GOMEMLIMIT, or set them to %dMiB", limit/10*9>>20))
+	}
+	if e.Memory > budget/2 {
+		e.warn("", "--history-cache and --search-cache may take "+size(e.Memory)+" of "+size(budget), "lower them")
+	}
+	if e.quiet() {
+		e.ok("the server keeps within " + size(budget))
+	}
+}
+
+func (e *examination) checkWatches(context.Context) {
+	if e.machine.watches == 0 || e.Watched == 0 {
+		return
+	}
+	need := watchesEach * int64(min(e.Watched, e.mirrors.count))
+	if e.machine.watches < need {
+		e.warn("fs.inotify.max_user_watches", fmt.Sprintf("%d are fewer than the %d that watching all mirrors takes; "+
+			"the others are looked at twice a second", e.machine.watches, need), "raise it with sysctl, or use "+
+			"--no-file-events")
+		return
+	}
+	e.ok(fmt.Sprintf("%d watches", e.machine.watches))
+}
+
+func (e *examination) checkClocks(context.Context) {
+	for name, r := range e.clocks {
+		off := r.ours.Sub(r.theirs)
+		word := "ahead of"
+		if off < 0 {
+			off, word = -off, "behind"
+		}
+		text := fmt.Sprintf("this machine is %v %s %s", off.Round(time.Second), word, name)
+		switch {
+		case off > mostSkew:
+			e.fault("", text, "synchronise both with NTP: links and signed URLs are refused")
+		case off > skew:
+			e.warn("", text, "synchronise both with NTP")
+		}
+	}
+	if e.quiet() && len(e.clocks) > 0 {
+		e.ok(fmt.Sprintf("within %v of %s", skew, counted(len(e.clocks), "other machine", "other machines")))
+	}
+}
+
+// size writes a number of bytes for people.
+func size(n int64) string {
+	switch {
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GiB", float64(n)/(1<<30))
+	case n >= 1<<20:
+		return fmt.Sprintf("%d MiB", n>>20)
+	default:
+		return fmt.Sprintf("%d bytes", n)
+	}
+}
+
+// withoutURL drops a signed URL from an error: it is a secret while it is good.
+func withoutURL(err error) string {
+	if u := (*url.Error)(nil); errors.As(err, &u) {
+		return u.Err.Error()
+	}
+	return err.Error()
+}

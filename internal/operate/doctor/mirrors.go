@@ -1,0 +1,369 @@
+package doctor
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/base/panics"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+const (
+	// manyPacks are more than git itself keeps (gc.autoPackLimit): each lookup goes
+	// through all of them, and each takes a descriptor or two.
+	manyPacks = 50
+	// manyObjects is about where a history is so long that questions about the past
+	// take seconds without a commit-graph.
+	manyObjects = 200_000
+	// lookedFiles bounds how many files of one mirror are opened only to see that
+	// they can be.
+	lookedFiles = 5000
+	// oldMirror is the age from which nobody seems to fetch any more.
+	oldMirror = 7 * 24 * time.Hour
+	// longFetch is how long a fetch may be under way before it is taken for failed.
+	longFetch = time.Hour
+)
+
+// mirrors is what is known of all repositories.
+type mirrors struct {
+	names   []string // sorted
+	count   int
+	packs   int
+	states  map[repos.FetchState]int
+	oldest  string
+	fetched time.Time // of the oldest
+}
+
+// notices takes what the catalogue logs while it looks through the root.
+type notices struct {
+	mu     sync.Mutex
+	closed bool
+	told   []slog.Record
+}
+
+func (n *notices) Enabled(_ context.Context, level slog.Level) bool { return level >= slog.LevelWarn }
+func (n *notices) WithAttrs([]slog.Attr) slog.Handler               { return n }
+func (n *notices) WithGroup(string) slog.Handler                    { return n }
+
+func (n *notices) Handle(_ context.Context, record slog.Record) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if !n.closed {
+		n.told = append(n.told, record.Clone())
+	}
+	return nil
+}
+
+// end returns what was logged. What is logged later is found by the checks as well.
+func (n *notices) end() []slog.Record {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.closed = true
+	return n.told
+}
+
+func (e *examination) checkRoot(ctx context.Context) {
+	if e.Root == "" {
+		e.fault("", "there is no root", "name the folder of the mirrors with --root DIR or REPOMCP_ROOT")
+		return
+	}
+	logged := new(notices)
+	catalogue, err := repos.Open(e.Root, repos.Options{HideRefs: e.HideRefs, Logger: slog.New(logged)})
+	if err != nil {
+		e.fault("--root "+e.Root, withoutPath(err).Error(), "name a folder that the server's user may read")
+		return
+	}
+	defer func() { _ = catalogue.Close() }() // only read from
+	for _, record := range logged.end() {
+		e.addNotice(record)
+	}
+	names := catalogue.Names()
+	e.mirrors = mirrors{names: names, count: len(names), states: make(map[repos.FetchState]int)}
+	if len(names) > 0 {
+		e.ok(fmt.Sprintf("%s below %s", counted(len(names), "repository", "repositories"), e.Root))
+	}
+	e.check = "mirrors"
+	e.examineAll(ctx, catalogue, names)
+}
+
+// addNotice makes a finding of a line of the catalogue's log, which has what to do behind
+// a semicolon.
+func (e *examination) addNotice(record slog.Record) {
+	subject := ""
+	text, advice, _ := strings.Cut(record.Message, "; ")
+	record.Attrs(func(a slog.Attr) bool {
+		switch value := a.Value.String(); a.Key {
+		case "folder":
+			subject = value
+		case "reason":
+			value, advice, _ = strings.Cut(value, "; ")
+			text += ": " + value
+		case "error":
+			text += ": " + value
+		default:
+			text += fmt.Sprintf(" (%s: %s)", a.Key, value)
+		}
+		return true
+	})
+	e.warn(subject, text, advice)
+}
+
+// mirror is one, with what was found of it.
+type mirror struct {
+	name     string
+	check    string // that runs
+	packs    int
+	fetch    repos.Fetch
+	findings []Finding
+}
+
+// examineAll looks at as many mirrors at a time as there are processors.
+func (e *examination) examineAll(ctx context.Context, catalogue *repos.Catalogue, names []string) {
+	all := make([]*mirror, len(names))
+	for i, name := range names {
+		all[i] = &mirror{name: name, check: e.check}
+	}
+	var next atomic.Int64
+	var running sync.WaitGroup
+	for range runtime.GOMAXPROCS(0) {
+		running.Go(func() {
+			for i := int(next.Add(1)) - 1; i < len(names) && ctx.Err() == nil; i = int(next.Add(1)) - 1 {
+				e.examineOne(ctx, catalogue, all[i])
+			}
+		})
+	}
+	running.Wait()
+	slices.SortStableFunc(all, func(a, b *mirror) int { return cmp.Compare(b.badness(), a.badness()) })
+	for _, one := range all {
+		e.findings = append(e.findings, one.findings...)
+		e.mirrors.add(one)
+	}
+}
+
+// badness puts the mirror with the most faults first.
+func (m *mirror) badness() (sum int) {
+	for _, f := range m.findings {
+		if f.Level == Fault {
+			sum++
+		}
+	}
+	return sum
+}
+
+func (m *mirrors) add(x *mirror) {
+	m.packs += x.packs
+	m.states[x.fetch.State]++
+	if x.fetch.State == repos.FetchDone && (m.oldest == "" || x.fetch.At.Before(m.fetched)) {
+		m.oldest, m.fetched = x.name, x.fetch.At
+	}
+}
+
+func (m *mirror) add(level Level, text, advice string) {
+	m.findings = append(m.findings, Finding{level, m.check, m.name, text, advice})
+}
+
+// letRead is what to do for a mirror whose rights are wrong, and runFsck for one that is
+// damaged.
+const (
+	letRead = "let the server's user read all of its files"
+	runFsck = "run git fsck on the mirror"
+)
+
+// refusals are the reasons for which a mirror answers nothing, the first that fits.
+var refusals = []struct {
+	is     error
+	advice string
+}{
+	{repos.ErrDenied, letRead},
+	{repos.ErrUnsupported, "git config --list tells what is wrong with the config; SHA-256 and reftable are not read"},
+	{repos.ErrCorrupt, runFsck},
+	{repos.ErrBusy, "raise the limit of descriptors"},
+	{repos.ErrNotFound, "it has gone meanwhile"},
+}
+
+func (m *mirror) refused(err error) {
+	for _, r := range refusals {
+		if errors.Is(err, r.is) {
+			m.add(Fault, cause(err, r.is), r.advice)
+			return
+		}
+	}
+	m.add(Fault, err.Error(), runFsck)
+}
+
+// cause is what an error says without the words of its sentinel, which say no more.
+func cause(err, sentinel error) string {
+	text := strings.ReplaceAll(err.Error(), sentinel.Error()+": ", "")
+	return strings.TrimPrefix(text, "repository: ")
+}
+
+func (e *examination) examineOne(ctx context.Context, catalogue *repos.Catalogue, m *mirror) {
+	if err := panics.Catch(func() error { return e.look(ctx, catalogue, m) }); err != nil {
+		m.refused(err)
+	}
+}
+
+// look gathers what is wrong with a mirror. The error is the reason for which it
+// answers nothing.
+func (e *examination) look(ctx context.Context, catalogue *repos.Catalogue, m *mirror) error {
+	repository, err := catalogue.Known(m.name)
+	if err != nil {
+		return err
+	}
+	e.lookAtAge(m, repository)
+	if count, first := repository.Denied(lookedFiles); count > 0 {
+		m.add(Fault, fmt.Sprintf("%s may not be read, such as %s", counted(count, "file", "files"), first),
+			letRead)
+	}
+	snapshot, err := repository.Snapshot()
+	if err != nil {
+		return err
+	}
+	defer func() { _ = snapshot.Close() }() // only read from
+	condition, err := snapshot.Condition(ctx)
+	if err != nil {
+		return err
+	}
+	m.packs = condition.Packs
+	m.lookAtObjects(condition)
+	m.lookAtRefs(condition)
+	if e.Deep {
+		m.lookDeep(snapshot.Verify(ctx))
+	}
+	return nil
+}
+
+// lookAtAge is about the mirror's last fetch.
+func (e *examination) lookAtAge(m *mirror, repository *repos.Repository) {
+	fetch, err := repository.LastFetch()
+	if err != nil {
+		m.add(Warning, fmt.Sprintf("when it was fetched is not known: %v", err), letRead)
+		return
+	}
+	m.fetch = fetch
+	age := e.now().Sub(fetch.At)
+	switch {
+	case fetch.State == repos.FetchUnfinished && age > longFetch:
+		m.add(Warning, "the last fetch failed "+days(age)+" ago", "run git remote update in it to see why")
+	case fetch.State == repos.FetchUnfinished:
+		m.add(Warning, fmt.Sprintf("the last fetch began %.0f minutes ago and has not ended, or it failed",
+			age.Minutes()), "run git remote update in it to see why")
+	case fetch.State == repos.FetchDone && age > oldMirror:
+		m.add(Warning, "it was last fetched "+days(age)+" ago", "see that something fetches it regularly")
+	case fetch.State == repos.FetchDone && age < -mostSkew:
+		m.add(Warning, "it was fetched "+days(-age)+" in the future", "set the clock of this machine, or that of "+
+			"which fetches")
+	}
+}
+
+func days(d time.Duration) string {
+	if d < 2*24*time.Hour {
+		return counted(int(d.Hours()), "hour", "hours")
+	}
+	return counted(int(d.Hours()/24), "day", "days")
+}
+
+func (m *mirror) lookAtObjects(c repos.Condition) {
+	if n := len(c.Faults); n > 0 {
+		m.add(Fault, fmt.Sprintf("%s cannot be read, nor %d of %s: %v", counted(n, "pack", "packs"), c.Damaged,
+			counted(c.Refs, "ref", "refs"), cause(c.Faults[0], repos.ErrCorrupt)), runFsck+", or clone it anew")
+	}
+	if n := len(c.Unindexed); n > 0 {
+		text := counted(n, "pack has", "packs have") + " no index, such as " + c.Unindexed[0]
+		if c.Damaged == 0 {
+			m.add(Warning, text, "run git index-pack on it, or delete it")
+		} else {
+			m.add(Fault, fmt.Sprintf("%s, and %d of %s cannot be read", text, c.Damaged,
+				counted(c.Refs, "ref", "refs")), "run git index-pack on it")
+		}
+	}
+	if c.Outside {
+		m.add(Warning, "it borrows objects from outside of the root (objects/info/alternates), where nothing is read",
+			"copy them with git repack -a -d and delete the file")
+	}
+	if c.Lost > 0 {
+		m.add(Fault, counted(c.Lost, "alternate is", "alternates are")+" not there (objects/info/alternates)",
+			"restore what it borrows from, or clone it anew")
+	}
+	if c.Partial {
+		m.add(Warning, "it is a partial clone: what it has not is answered with 501", "clone it without --filter")
+	}
+	if c.Shallow {
+		m.add(Warning, "it is a shallow clone: older history is missing", "git fetch --unshallow")
+	}
+	if c.Packs > manyPacks {
+		m.add(Warning, fmt.Sprintf("it has %d packs", c.Packs), "git repack -a -d")
+	}
+	if c.Objects > manyObjects && !c.Graph && !c.Shallow {
+		m.add(Warning, fmt.Sprintf("it has %d objects and no commit-graph that is used", c.Objects),
+			"git commit-graph write --reachable --changed-paths")
+	}
+}
+
+func (m *mirror) lookAtRefs(c repos.Condition) {
+	if len(c.Faults) > 0 || c.Damaged > 0 && len(c.Unindexed) > 0 {
+		return // whatever cannot be read comes of that
+	}
+	if c.Damaged > 0 {
+		m.add(Fault, fmt.Sprintf("%d of %s cannot be read, such as %s: %s", c.Damaged, counted(c.Refs, "ref", "refs"),
+			c.FirstDamaged.Name, cause(c.FirstDamaged.Damage, repos.ErrCorrupt)), runFsck)
+		return // HEAD may be one of them
+	}
+	switch {
+	case c.Head == nil:
+	case errors.Is(c.Head, repos.ErrUnborn):
+		m.add(Warning, "HEAD names a branch that does not exist", "git remote set-head origin --auto, or git "+
+			"symbolic-ref HEAD refs/heads/NAME")
+	case errors.Is(c.Head, repos.ErrEmpty):
+		m.add(Warning, "it has no refs yet", "fetch into it")
+	default:
+		m.add(Fault, "HEAD cannot be read: "+cause(c.Head, repos.ErrCorrupt), "git symbolic-ref HEAD refs/heads/NAME")
+	}
+}
+
+// lookDeep takes the joined errors of a verification apart.
+func (m *mirror) lookDeep(err error) {
+	if err == nil {
+		return
+	}
+	lines := slices.Compact(strings.Split(err.Error(), "\n"))
+	m.add(Fault, fmt.Sprintf("%s of what was read, such as %s", counted(len(lines), "error", "errors"), lines[0]),
+		runFsck+", or clone it anew")
+}
+
+func (e *examination) checkMirrors(context.Context) {
+	if e.quiet() && e.mirrors.count > 0 {
+		depth := "indexes and refs are sound"
+		if e.Deep {
+			depth = "all objects are what their ids say"
+		}
+		e.ok(depth + "; " + counted(e.mirrors.packs, "pack", "packs"))
+	}
+}
+
+func (e *examination) checkAge(context.Context) {
+	if e.mirrors.count == 0 {
+		return
+	}
+	var counts []string
+	for _, state := range slices.Sorted(maps.Keys(e.mirrors.states)) {
+		if state != "" {
+			counts = append(counts, fmt.Sprint(state, " ", e.mirrors.states[state]))
+		}
+	}
+	text := "last fetches: " + strings.Join(counts, ", ")
+	if e.mirrors.oldest != "" {
+		text += "; the oldest is " + e.mirrors.oldest + ", " + days(e.now().Sub(e.mirrors.fetched)) + " ago"
+	}
+	e.ok(text)
+}

@@ -1,0 +1,146 @@
+package statuspage
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/repomcp/repomcp/internal/git/quoting"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// row is what the page says of one repository.
+type row struct {
+	Name        string
+	Description string
+	// Branch is the default one, "" where HEAD is none; Commit is what HEAD leads to, ""
+	// where it leads to nothing.
+	Branch, Commit string
+	Short          string // of Commit
+	// State says what is the matter where there is no commit.
+	State   string
+	Fetched time.Time // zero where that is not known, or never was
+	Age     time.Duration
+	// FetchState says what is the matter with the last fetch.
+	FetchState string
+	Downloads  []download
+}
+
+// download is an address of what HEAD leads to.
+type download struct{ Label, Address string }
+
+// shortID is how many digits of an id tell commits apart for people.
+const shortID = 10
+
+// newRow reads one repository.
+func newRow(repository *repos.Repository, base string, now time.Time) row {
+	// A description of several lines is shown as one.
+	description := strings.Join(strings.Fields(repository.Description()), " ")
+	r := row{Name: repository.Name(), Description: quoting.Clean(description)}
+	r.addFetch(repository, now)
+	r.State = r.addHead(repository)
+	if r.Commit != "" {
+		r.Downloads = downloads(r.Name, base)
+	}
+	return r
+}
+
+// states are what the page says of a HEAD that leads to no commit; the first that
+// matches counts.
+var states = []struct {
+	is   error
+	says string
+}{
+	{repos.ErrUnborn, "HEAD names no branch that exists"}, // and is an ErrEmpty as well
+	{repos.ErrEmpty, "empty"},
+	{repos.ErrUnsupported, "a format that is not read"},
+}
+
+// addHead returns what is the matter where there is no commit.
+func (r *row) addHead(repository *repos.Repository) (state string) {
+	snapshot, err := repository.Snapshot()
+	if err != nil {
+		return stateOf(err)
+	}
+	defer func() { _ = snapshot.Close() }() // it was only read
+	if r.Branch, err = snapshot.DefaultBranch(); err != nil {
+		return stateOf(err)
+	}
+	r.Branch = quoting.Clean(r.Branch)
+	head, err := snapshot.Head()
+	if err != nil {
+		return stateOf(err)
+	}
+	r.Commit = head.Commit.String()
+	r.Short = r.Commit[:shortID]
+	return ""
+}
+
+func stateOf(err error) string {
+	for _, state := range states {
+		if errors.Is(err, state.is) {
+			return state.says
+		}
+	}
+	return "cannot be read"
+}
+
+// addFetch adds the age of the mirror.
+func (r *row) addFetch(repository *repos.Repository, now time.Time) {
+	last, err := repository.LastFetch()
+	switch {
+	case err != nil:
+		r.FetchState = "not known"
+	case last.State == repos.FetchDone:
+		r.Fetched, r.Age = last.At, now.Sub(last.At)
+	case last.State == repos.FetchUnfinished:
+		r.FetchState = "fetch unfinished"
+	}
+}
+
+// downloads are the addresses of what HEAD leads to. They name HEAD, and no branch, so
+// that they may be kept.
+func downloads(name, base string) []download {
+	parts := strings.Split(name, "/")
+	for i, part := range parts {
+		parts[i] = url.PathEscape(part)
+	}
+	path := strings.Join(parts, "/")
+	archive := base + "/archive/" + path + "/HEAD."
+	return []download{
+		{"tar.gz", archive + "tar.gz"}, {"tar.zst", archive + "tar.zst"}, {"zip", archive + "zip"},
+		{"refs", base + "/refs/" + path},
+	}
+}
+
+// age says how long something is ago, as people say it.
+func age(d time.Duration) string {
+	units := []struct {
+		name string
+		size time.Duration
+	}{{"day", 24 * time.Hour}, {"hour", time.Hour}, {"minute", time.Minute}}
+	for _, unit := range units {
+		if n := int(d / unit.size); n > 0 {
+			return plural(n, unit.name) + " ago"
+		}
+	}
+	return "just now"
+}
+
+func plural(n int, unit string) string {
+	if n == 1 {
+		return "1 " + unit
+	}
+	return count(n) + " " + unit + "s"
+}
+
+// count writes a number with a comma between thousands.
+func count(n int) string {
+	text := fmt.Sprint(n)
+	for i := len(text) - 3; i > 0; i -= 3 {
+		text = text[:i] + "," + text[i:]
+	}
+	return text
+}
