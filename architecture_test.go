@@ -59,15 +59,17 @@ var arrows = map[string][]string{
 	"internal/httpx": {
 		"internal/access", "internal/access/forwarded", "internal/access/limits", "internal/base/loopback",
 		"internal/base/panics", "internal/base/ticks", "internal/base/weborigin", "internal/httpx/conns",
-		"internal/links", "internal/mcp", "internal/mcp/binary", "internal/mcp/duplex", "internal/resources",
+		"internal/links", "internal/mcp", "internal/mcp/attachments", "internal/mcp/binary",
+		"internal/mcp/duplex", "internal/resources",
 	},
 	"internal/httpx/conns": {},
 
 	"internal/tools": {
 		"internal/access/limits", "internal/archive", "internal/base/lru", "internal/git/diff",
 		"internal/git/history", "internal/git/lfs", "internal/git/mailmap", "internal/git/quoting",
-		"internal/mcp/binary", "internal/repos", "internal/resources", "internal/search",
-		"internal/search/pattern", "internal/tools/excerpt", "internal/tools/glob", "internal/tools/spelling",
+		"internal/mcp/attachments", "internal/mcp/binary", "internal/repos", "internal/resources",
+		"internal/search", "internal/search/pattern", "internal/tools/excerpt", "internal/tools/glob",
+		"internal/tools/spelling",
 	},
 	"internal/tools/excerpt":  {"internal/git/diff"},
 	"internal/tools/glob":     {"internal/git/wildmatch"},
@@ -76,12 +78,14 @@ var arrows = map[string][]string{
 
 	"internal/mcp": {
 		"internal/access", "internal/access/limits", "internal/archive", "internal/git/newest", "internal/links",
-		"internal/mcp/binary", "internal/repos", "internal/resources", "internal/watch",
+		"internal/mcp/attachments", "internal/mcp/binary", "internal/repos", "internal/resources",
+		"internal/watch",
 	},
-	"internal/mcp/binary": {},
+	"internal/mcp/attachments": {"internal/mcp/binary", "internal/resources"},
+	"internal/mcp/binary":      {},
 	"internal/mcp/duplex": {
-		"internal/access/limits", "internal/base/panics", "internal/mcp", "internal/mcp/binary",
-		"internal/resources",
+		"internal/access/limits", "internal/base/panics", "internal/mcp", "internal/mcp/attachments",
+		"internal/mcp/binary", "internal/resources",
 	},
 	"internal/mcp/stdio": {"internal/base/panics", "internal/mcp", "internal/mcp/binary", "internal/mcp/duplex"},
 
@@ -89,7 +93,7 @@ var arrows = map[string][]string{
 
 	"internal/resources": {
 		"internal/access", "internal/access/limits", "internal/archive", "internal/base/lru", "internal/cache",
-		"internal/links", "internal/mcp/binary", "internal/repos",
+		"internal/links", "internal/repos",
 	},
 
 	"internal/search": {
@@ -216,16 +220,16 @@ var fences = map[string][]string{
 	"github.com/coder/websocket":  {"client", "internal/httpx"},
 	"github.com/mark3labs/mcp-go": {"internal/mcp", "internal/tools", "internal/tools/prompts"},
 	"github.com/go-git":           {"internal/repos", "bench"},
-	"github.com/klauspost": {"client/unpack", "internal/archive/compress/gzip", "internal/archive/compress/zstd"},
-	"github.com/ulikunitz":      {"internal/archive/compress/xz"},
-	"github.com/redis":          {"cmd/repomcp", "internal/cache", "internal/operate/doctor", "internal/links"},
-	"github.com/fsnotify":       {"internal/watch"},
-	"github.com/sony/gobreaker": {"internal/cache", "internal/links"},
-	"github.com/minio":          {"internal/cache"},
-	"gocloud.dev":               {"internal/cache"},
-	"github.com/spf13":          {"cmd/repomcp", "internal/commands/cli", "internal/commands/remote"},
-	"go.yaml.in":                {"internal/access/rules", "internal/commands/cli"},
-	"github.com/schollz":        {"internal/commands/remote"},
+	"github.com/klauspost":        {"client/unpack", "internal/archive/compress/gzip", "internal/archive/compress/zstd"},
+	"github.com/ulikunitz":        {"internal/archive/compress/xz"},
+	"github.com/redis":            {"cmd/repomcp", "internal/cache", "internal/operate/doctor", "internal/links"},
+	"github.com/fsnotify":         {"internal/watch"},
+	"github.com/sony/gobreaker":   {"internal/cache", "internal/links"},
+	"github.com/minio":            {"internal/cache"},
+	"gocloud.dev":                 {"internal/cache"},
+	"github.com/spf13":            {"cmd/repomcp", "internal/commands/cli", "internal/commands/remote"},
+	"go.yaml.in":                  {"internal/access/rules", "internal/commands/cli"},
+	"github.com/schollz":          {"internal/commands/remote"},
 	"os/exec": {"client", "internal/archive/compress/compresstest", "internal/gittest", "internal/operate/refresh",
 		"bench"},
 	"unsafe": {},

@@ -127,7 +127,7 @@ func azureBucket(t *testing.T, refused string) (b Bucket, host string) {
 func objectOf(t *testing.T, b Bucket, key Key, s *source) *Entry {
 	t.Helper()
 	for deadline := time.Now().Add(patience); ; {
-		e, err := replica(t, b).Get(t.Context(), key, media, s.build, unheard)
+		e, err := replica(t, b).Get(t.Context(), key, media, s.build, unreserved)
 		if err != nil {
 			t.Fatal(err)
 		}

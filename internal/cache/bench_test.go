@@ -28,7 +28,7 @@ func BenchmarkMiss(b *testing.B) {
 			c := testCache(b, o)
 			b.SetBytes(size)
 			for i := range b.N {
-				e, err := c.Get(b.Context(), KeyOf(fmt.Sprint(i)), media, build, unheard)
+				e, err := c.Get(b.Context(), KeyOf(fmt.Sprint(i)), media, build, unreserved)
 				if err != nil {
 					b.Fatal(err)
 				}
@@ -48,7 +48,7 @@ func BenchmarkHit(b *testing.B) {
 	idle(c)
 	b.SetBytes(int64(len(s.bytes)))
 	for range b.N {
-		e, err := c.Get(b.Context(), KeyOf("x"), media, s.build, unheard)
+		e, err := c.Get(b.Context(), KeyOf("x"), media, s.build, unreserved)
 		if err != nil {
 			b.Fatal(err)
 		}

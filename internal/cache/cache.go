@@ -15,6 +15,11 @@ import (
 // end soon after its context, and with an error unless all bytes were written.
 type Build func(ctx context.Context, w io.Writer) error
 
+// Reserve takes what a build needs, for the request with that context. The cache calls it
+// once for each build that a request begins, whichever request that is, and calls release
+// when the build has ended. Its error is that of the request: nothing was begun.
+type Reserve func(ctx context.Context) (release func(), err error)
+
 // ErrClosed is the error of requests after the cache was closed.
 var ErrClosed = errors.New("the cache is closed")
 
@@ -91,24 +96,21 @@ func (c *Cache) Redirects() bool { return c.objects.public != nil }
 
 // Get finds the bytes of a key, or joins or begins their build. It waits for
 // object storage and the lease, within their limits, not for bytes. The media
-// type is what object storage answers with. Close the entry. It calls ended when the
-// build that it began has ended, or at once where it began none.
-func (c *Cache) Get(ctx context.Context, key Key, mediaType string, build Build, ended func()) (*Entry, error) {
-	e := &Entry{cache: c, key: key, mediaType: mediaType, build: build}
-	q := &request{key: key, mediaType: mediaType, build: build, locate: true, unlessStored: true, ended: ended}
+// type is what object storage answers with. Close the entry.
+func (c *Cache) Get(ctx context.Context, key Key, mediaType string, build Build, reserve Reserve) (*Entry, error) {
+	e := &Entry{cache: c, key: key, mediaType: mediaType, build: build, reserve: reserve}
+	q := &request{
+		key: key, mediaType: mediaType, build: build, reserve: reserve, locate: true, unlessStored: true,
+	}
 	var f *flight
 	var r *reader
 	err := errStored
 	for errors.Is(err, errStored) {
 		if e.fromDisk() {
-			ended()
 			return e, nil
 		}
-		f, r, err = c.join(q)
+		f, r, err = c.join(ctx, q)
 		q.unlessStored = false // what is there and cannot be read is built
-	}
-	if err != nil || f.request != q {
-		ended()
 	}
 	if err != nil {
 		return nil, err
@@ -129,29 +131,12 @@ func (c *Cache) Get(ctx context.Context, key Key, mediaType string, build Build,
 	return e, nil
 }
 
-// Has reports whether the bytes of a key are on disk, or being built so that [Cache.Get]
-// joins. It asks nobody else.
-func (c *Cache) Has(key Key) bool {
-	if c.disk.has(key) {
-		return true
-	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	f := c.flights[key]
-	if f == nil {
-		return false
-	}
-	r, ok := f.spool.attach(0, false)
-	if ok {
-		r.close()
-	}
-	return ok
-}
-
 // Find is Get without a build: it finds what is whole. Parts of what is not
 // are better generated than waited for.
-func (c *Cache) Find(ctx context.Context, key Key, mediaType string, build Build) (*Entry, bool) {
-	e := &Entry{cache: c, key: key, mediaType: mediaType, build: build}
+func (c *Cache) Find(
+	ctx context.Context, key Key, mediaType string, build Build, reserve Reserve,
+) (*Entry, bool) {
+	e := &Entry{cache: c, key: key, mediaType: mediaType, build: build, reserve: reserve}
 	if e.fromDisk() {
 		return e, true
 	}
@@ -169,20 +154,39 @@ type request struct {
 	key          Key
 	mediaType    string
 	build        Build
+	reserve      Reserve
 	pos          int64     // where the reader begins
 	locate       bool      // ask object storage and the lease first
 	object       *object   // build from it
 	expected     *Identity // what the bytes must be, where that is known
 	unlessStored bool      // begin nothing that is on disk by now
 	private      bool      // not to be joined, kept or uploaded
-	ended        func()    // called when the build has ended
+	release      func()    // gives back what was reserved
 }
 
 // errStored says that the build ended since the disk was looked at.
 var errStored = errors.New("the bytes are on disk by now")
 
-// join attaches to the build of a key, or begins it.
-func (c *Cache) join(q *request) (*flight, *reader, error) {
+// join attaches to the build of a key, or reserves what that needs and begins it.
+func (c *Cache) join(ctx context.Context, q *request) (*flight, *reader, error) {
+	if f, r, err := c.attach(q, false); f != nil || err != nil {
+		return f, r, err
+	}
+	release, err := q.reserve(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	q.release = release
+	f, r, err := c.attach(q, true)
+	if err != nil || f.request != q {
+		release() // another has begun it meanwhile
+	}
+	return f, r, err
+}
+
+// attach attaches to the build of a key. Where there is none it begins one, or returns no
+// flight.
+func (c *Cache) attach(q *request, begin bool) (*flight, *reader, error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
@@ -199,6 +203,9 @@ func (c *Cache) join(q *request) (*flight, *reader, error) {
 	}
 	if q.unlessStored && c.disk.has(q.key) {
 		return nil, nil, errStored
+	}
+	if !begin {
+		return nil, nil, nil
 	}
 	f := &flight{request: q, cache: c, users: 1, located: make(chan struct{})}
 	f.ctx, f.cancel = context.WithCancelCause(c.ctx)

@@ -45,7 +45,7 @@ func TestManyRequestsCauseOneBuild(t *testing.T) {
 		var right, arrived atomic.Int64
 		for range clients {
 			wg.Go(func() {
-				e, err := c.Get(t.Context(), key, media, s.build, unheard)
+				e, err := c.Get(t.Context(), key, media, s.build, unreserved)
 				if arrived.Add(1); err != nil {
 					t.Error(err)
 					return
@@ -93,7 +93,7 @@ func TestNoRequestFallsBetweenBuildAndDisk(t *testing.T) {
 		}
 		// The disk was looked at before the build ended, the builds after.
 		idle(c)
-		if _, _, err := c.join(&request{key: key, build: s.build, unlessStored: true}); !errors.Is(err, errStored) {
+		if _, _, err := c.join(t.Context(), &request{key: key, build: s.build, unlessStored: true}); !errors.Is(err, errStored) {
 			t.Errorf("a build begins of what is on disk: %v", err)
 		}
 	}
@@ -123,13 +123,13 @@ func TestALeaderThatLeavesHarmsNobody(t *testing.T) {
 		c := testCache(t, o)
 		key := KeyOf("x")
 		ctx, cancel := context.WithCancel(t.Context())
-		leader, err := c.Get(ctx, key, media, s.build, unheard)
+		leader, err := c.Get(ctx, key, media, s.build, unreserved)
 		if err != nil {
 			t.Fatal(err)
 		}
 		var wg sync.WaitGroup
 		for range 5 {
-			e, err := c.Get(t.Context(), key, media, nil, unheard)
+			e, err := c.Get(t.Context(), key, media, nil, unreserved)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -162,11 +162,11 @@ func TestABuildEndsWithItsLastClient(t *testing.T) {
 		s := &source{bytes: content(1, 3*chunkBytes), before: g.wait}
 		c := testCache(t, o)
 		key := KeyOf("x")
-		first, err := c.Get(t.Context(), key, media, s.build, unheard)
+		first, err := c.Get(t.Context(), key, media, s.build, unreserved)
 		if err != nil {
 			t.Fatal(err)
 		}
-		second, err := c.Get(t.Context(), key, media, s.build, unheard)
+		second, err := c.Get(t.Context(), key, media, s.build, unreserved)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -199,7 +199,7 @@ func TestAnErrorReachesAllAndIsNotKept(t *testing.T) {
 		key := KeyOf("x")
 		var wg sync.WaitGroup
 		for range 20 {
-			e, err := c.Get(t.Context(), key, media, s.build, unheard)
+			e, err := c.Get(t.Context(), key, media, s.build, unreserved)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -237,7 +237,7 @@ func TestACarelessBuildIsNotWhole(t *testing.T) {
 		_, _ = w.Write(content(2, 10))
 		return nil
 	}
-	e, err := c.Get(t.Context(), KeyOf("x"), media, careless, unheard)
+	e, err := c.Get(t.Context(), KeyOf("x"), media, careless, unreserved)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -256,7 +256,7 @@ func TestAnotherBuildMustAgree(t *testing.T) {
 	key := KeyOf("x")
 	mustRead(t, c, key, s)
 	idle(c)
-	e, err := c.Get(t.Context(), key, media, (&source{bytes: content(2, 3*chunkBytes)}).build, unheard)
+	e, err := c.Get(t.Context(), key, media, (&source{bytes: content(2, 3*chunkBytes)}).build, unreserved)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -276,7 +276,7 @@ func TestCloseEndsBuilds(t *testing.T) {
 	bothWays(t, func(t *testing.T, o Options) {
 		s := &source{bytes: content(1, 3*chunkBytes), before: newGate(chunkBytes).wait}
 		c := New(o)
-		e, err := c.Get(t.Context(), KeyOf("x"), media, s.build, unheard)
+		e, err := c.Get(t.Context(), KeyOf("x"), media, s.build, unreserved)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -285,7 +285,7 @@ func TestCloseEndsBuilds(t *testing.T) {
 		if err := e.WriteTo(t.Context(), io.Discard); !errors.Is(err, ErrClosed) {
 			t.Errorf("a client gets %v", err)
 		}
-		if _, err := c.Get(t.Context(), KeyOf("x"), media, s.build, unheard); !errors.Is(err, ErrClosed) {
+		if _, err := c.Get(t.Context(), KeyOf("x"), media, s.build, unreserved); !errors.Is(err, ErrClosed) {
 			t.Errorf("a new one gets %v", err)
 		}
 	})
@@ -309,7 +309,7 @@ func TestStorm(t *testing.T) {
 			for range rounds {
 				i := random.IntN(keys)
 				s := sources[i]
-				e, err := c.Get(t.Context(), KeyOf("storm", string(rune('a'+i))), media, s.build, unheard)
+				e, err := c.Get(t.Context(), KeyOf("storm", string(rune('a'+i))), media, s.build, unreserved)
 				if err != nil {
 					t.Error(err)
 					continue

@@ -30,7 +30,7 @@ func TestDiskKeepsBytes(t *testing.T) {
 			if n := s.runs.Load(); n != 1 {
 				t.Errorf("%d builds", n)
 			}
-			e, ok := c.Find(t.Context(), key, media, s.build)
+			e, ok := c.Find(t.Context(), key, media, s.build, unreserved)
 			if !ok {
 				t.Fatal("nothing is found")
 			}
@@ -132,7 +132,7 @@ func alterOne(t *testing.T, c *Cache, key Key, s *source, do func(*os.File) erro
 	var e *Entry
 	if open {
 		var err error
-		if e, err = c.Get(t.Context(), key, media, s.build, unheard); err != nil {
+		if e, err = c.Get(t.Context(), key, media, s.build, unreserved); err != nil {
 			return err
 		}
 		defer e.Close()
@@ -172,7 +172,7 @@ func TestARangeIsCheckedToo(t *testing.T) {
 		if err := os.WriteFile(name, raw, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		e, ok := c.Find(t.Context(), key, media, s.build)
+		e, ok := c.Find(t.Context(), key, media, s.build, unreserved)
 		if !ok {
 			t.Fatal("nothing is found")
 		}
@@ -203,7 +203,7 @@ func neverFinish(dir string) {
 	}
 	c := New(Options{Disk: d})
 	whole := &source{bytes: content(4, 3*chunkBytes)}
-	e, _ := c.Get(context.Background(), KeyOf("whole"), media, whole.build, unheard)
+	e, _ := c.Get(context.Background(), KeyOf("whole"), media, whole.build, unreserved)
 	_ = e.WriteTo(context.Background(), io.Discard)
 	e.Close()
 	c.wg.Wait()
@@ -214,7 +214,7 @@ func neverFinish(dir string) {
 		}
 		return nil
 	}}
-	e, _ = c.Get(context.Background(), KeyOf("half"), media, half.build, unheard)
+	e, _ = c.Get(context.Background(), KeyOf("half"), media, half.build, unreserved)
 	_ = e.WriteTo(context.Background(), io.Discard)
 	os.Exit(1)
 }
@@ -265,7 +265,7 @@ func afterKill(t *testing.T, dir string) {
 	if left := files(t, dir, temporary); len(left) != 0 {
 		t.Errorf("unfinished files are left: %v", left)
 	}
-	if _, ok := c.Find(t.Context(), KeyOf("half"), media, nil); ok {
+	if _, ok := c.Find(t.Context(), KeyOf("half"), media, nil, unreserved); ok {
 		t.Error("what is not whole is found")
 	}
 	whole := &source{bytes: content(4, 3*chunkBytes)}

@@ -9,8 +9,9 @@
 // and [Cache.Find] only finds them; both return an [Entry], which is asked for a
 // redirect or written, and closed.
 //
-// Get looks on the disk, among the builds that run, and in object storage; then
-// it takes the lease among replicas, and builds.
+// Get looks on the disk and among the builds that run. Where there is none it
+// reserves what a build needs, looks in object storage, takes the lease among
+// replicas, and builds.
 //
 // # Promises
 //
@@ -26,6 +27,9 @@
 // what there is so far. The build belongs to no client: it goes on while there
 // is one, and no slow client holds up another. An error of it reaches all, and
 // the next request builds again.
+//
+// Each build has a reservation of its own until it ends: also one that takes the
+// place of another, for a client that was too slow for that.
 //
 // The stores and the lease only save work. A full or broken disk, and object
 // storage or a Redis that is slow or away, cost at most the limits below and

@@ -13,6 +13,7 @@ type Entry struct {
 	key       Key
 	mediaType string
 	build     Build
+	reserve   Reserve
 	known     *Identity
 	object    *object // in object storage
 	reader    *reader // nil: not begun, or lost
@@ -64,7 +65,7 @@ func (e *Entry) WriteRange(ctx context.Context, w io.Writer, offset, length int6
 	}
 	e.detachUnless(offset)
 	for {
-		if err := e.begin(offset); err != nil {
+		if err := e.begin(ctx, offset); err != nil {
 			return err
 		}
 		err := e.copy(ctx, w, end)
@@ -123,15 +124,15 @@ func (e *Entry) fromDisk() bool {
 
 // begin attaches a reader where there is none. A client that lost the second build as
 // well would be too slow for the third: it gets a build at its own pace.
-func (e *Entry) begin(pos int64) error {
+func (e *Entry) begin(ctx context.Context, pos int64) error {
 	if e.reader != nil {
 		return nil
 	}
 	q := &request{
-		key: e.key, mediaType: e.mediaType, build: e.build, pos: pos, object: e.object, expected: e.known,
-		private: e.losses > 1, ended: func() {},
+		key: e.key, mediaType: e.mediaType, build: e.build, reserve: e.reserve, pos: pos, object: e.object,
+		expected: e.known, private: e.losses > 1,
 	}
-	f, r, err := e.cache.join(q)
+	f, r, err := e.cache.join(ctx, q)
 	if err == nil {
 		e.flight, e.reader = f, r
 	}

@@ -178,7 +178,7 @@ func TestGCSRedirects(t *testing.T) {
 	first := replica(t, b)
 	mustRead(t, first, KeyOf("x"), s)
 	idle(first)
-	e, err := replica(t, b).Get(t.Context(), KeyOf("x"), media, s.build, unheard)
+	e, err := replica(t, b).Get(t.Context(), KeyOf("x"), media, s.build, unreserved)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -111,7 +111,7 @@ func TestReplicasBuildOnce(t *testing.T) {
 				LeaseWait: patience,
 			}))
 		}
-		first, err := caches[0].Get(t.Context(), key, media, s.build, unheard)
+		first, err := caches[0].Get(t.Context(), key, media, s.build, unreserved)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,8 +32,8 @@ func (mute) Printf(context.Context, string, ...any) {}
 
 const media = "application/x-tar"
 
-// unheard is told of the end of a build that nobody waits for.
-func unheard() {}
+// unreserved is the reservation of a build that needs nothing.
+func unreserved(context.Context) (release func(), err error) { return func() {}, nil }
 
 // content is the same for the same seed, and does not repeat.
 func content(seed uint64, size int) []byte {
@@ -106,7 +106,7 @@ func testCache(t testing.TB, o Options) *Cache {
 // read gets the whole bytes of a key.
 func read(t testing.TB, c *Cache, key Key, build Build) ([]byte, error) {
 	t.Helper()
-	e, err := c.Get(t.Context(), key, media, build, unheard)
+	e, err := c.Get(t.Context(), key, media, build, unreserved)
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func read(t testing.TB, c *Cache, key Key, build Build) ([]byte, error) {
 
 func mustRead(t testing.TB, c *Cache, key Key, s *source) {
 	t.Helper()
-	e, err := c.Get(t.Context(), key, media, s.build, unheard)
+	e, err := c.Get(t.Context(), key, media, s.build, unreserved)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,7 +71,7 @@ func TestReplicasShareObjects(t *testing.T) {
 				t.Errorf("%+v", stats)
 			}
 			second := replica(t, b)
-			e, err := second.Get(t.Context(), key, media, s.build, unheard)
+			e, err := second.Get(t.Context(), key, media, s.build, unreserved)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -86,7 +86,7 @@ func TestReplicasShareObjects(t *testing.T) {
 			if s.runs.Load() != 1 || stats.RemoteHits != 2 || stats.Hits != 1 || stats.Uploads != 0 {
 				t.Errorf("size %d: %d builds, %+v", size, s.runs.Load(), stats)
 			}
-			e, ok := replica(t, b).Find(t.Context(), key, media, s.build)
+			e, ok := replica(t, b).Find(t.Context(), key, media, s.build, unreserved)
 			if !ok {
 				t.Fatal("nothing is found")
 			}
@@ -111,7 +111,7 @@ func TestAnAbortedBuildLeavesNoObject(t *testing.T) {
 				t.Errorf("%v", err)
 			}
 			left := &source{bytes: content(1, size), before: newGate(size - pieceBytes).wait}
-			e, err := c.Get(t.Context(), KeyOf("left"), media, left.build, unheard)
+			e, err := c.Get(t.Context(), KeyOf("left"), media, left.build, unreserved)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -160,7 +160,7 @@ func TestAnObjectThatIsNotWholeIsNone(t *testing.T) {
 				b.Put(key.String()+suffix, pair[i])
 			}
 		}
-		if _, ok := replica(t, b).Find(t.Context(), key, media, s.build); ok {
+		if _, ok := replica(t, b).Find(t.Context(), key, media, s.build, unreserved); ok {
 			t.Errorf("%s: it is found", name)
 		}
 		builds := s.runs.Load()
@@ -170,7 +170,7 @@ func TestAnObjectThatIsNotWholeIsNone(t *testing.T) {
 		if s.runs.Load() != builds+1 {
 			t.Errorf("%s: no build", name)
 		}
-		if _, ok := replica(t, b).Find(t.Context(), key, media, s.build); !ok {
+		if _, ok := replica(t, b).Find(t.Context(), key, media, s.build, unreserved); !ok {
 			t.Errorf("%s: it is not mended", name)
 		}
 	}
@@ -218,7 +218,7 @@ func TestRedirects(t *testing.T) {
 	b := &cachetest.Bucket{Base: "https://files.example/"}
 	s := &source{bytes: content(1, 1000)}
 	first := testCache(t, Options{Objects: NewObjects(b, nil)})
-	e, err := first.Get(t.Context(), KeyOf("x"), media, s.build, unheard)
+	e, err := first.Get(t.Context(), KeyOf("x"), media, s.build, unreserved)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func TestRedirects(t *testing.T) {
 	idle(first)
 	for public, want := range map[Bucket]bool{nil: false, b: true} {
 		c := testCache(t, Options{Objects: NewObjects(b, public)})
-		e, err := c.Get(t.Context(), KeyOf("x"), media, s.build, unheard)
+		e, err := c.Get(t.Context(), KeyOf("x"), media, s.build, unreserved)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -322,7 +322,7 @@ func TestObjectStorageThatDoesNotAnswer(t *testing.T) {
 			defer cancel()
 			for i := range 2 * tripAfter {
 				s := &source{bytes: content(uint64(i), chunkBytes)}
-				e, err := c.Get(ctx, KeyOf(fmt.Sprint(i)), media, s.build, unheard)
+				e, err := c.Get(ctx, KeyOf(fmt.Sprint(i)), media, s.build, unreserved)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -375,7 +375,7 @@ func TestAnObjectThatStopsHalfWay(t *testing.T) {
 	idle(c)
 	second := replica(t, b)
 	second.objects.slow = 200 * time.Millisecond
-	e, err := second.Get(t.Context(), KeyOf("x"), media, s.build, unheard)
+	e, err := second.Get(t.Context(), KeyOf("x"), media, s.build, unreserved)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -111,7 +111,7 @@ func TestARealRedirect(t *testing.T) {
 	c := testCache(t, Options{Objects: o, Disk: testDisk(t, t.TempDir(), 1<<30)})
 	mustRead(t, c, KeyOf("x"), s)
 	idle(c)
-	e, err := testCache(t, Options{Objects: o}).Get(t.Context(), KeyOf("x"), media, s.build, unheard)
+	e, err := testCache(t, Options{Objects: o}).Get(t.Context(), KeyOf("x"), media, s.build, unreserved)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -172,7 +172,7 @@ func TestAnAbortedMultipartUpload(t *testing.T) {
 	gate := newGate(size - pieceBytes)
 	c := testCache(t, Options{Disk: testDisk(t, t.TempDir(), 1<<30), Objects: NewObjects(b, nil)})
 	e, err := c.Get(t.Context(), KeyOf("x"), media, (&source{bytes: content(1, size), before: gate.wait}).build,
-		unheard)
+		unreserved)
 	if err != nil {
 		t.Fatal(err)
 	}

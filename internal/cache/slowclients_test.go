@@ -43,7 +43,7 @@ func TestASlowClientSlowsNobody(t *testing.T) {
 			var wg sync.WaitGroup
 			ends := make([]time.Duration, 3)
 			for i, pause := range []time.Duration{time.Hour, time.Minute, 0} {
-				e, err := c.Get(t.Context(), key, media, s.build, unheard)
+				e, err := c.Get(t.Context(), key, media, s.build, unreserved)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -78,7 +78,7 @@ func TestTheWindowIsBounded(t *testing.T) {
 			made.Store(int64(offset))
 			return nil
 		}}
-		e, err := c.Get(t.Context(), KeyOf("x"), media, s.build, unheard)
+		e, err := c.Get(t.Context(), KeyOf("x"), media, s.build, unreserved)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +107,7 @@ func TestTheWindowIsBounded(t *testing.T) {
 func TestAClientCanStopWaiting(t *testing.T) {
 	s := &source{bytes: content(1, 3*chunkBytes), before: newGate(0).wait}
 	c := testCache(t, Options{})
-	e, err := c.Get(t.Context(), KeyOf("x"), media, s.build, unheard)
+	e, err := c.Get(t.Context(), KeyOf("x"), media, s.build, unreserved)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,5 +116,61 @@ func TestAClientCanStopWaiting(t *testing.T) {
 	cancel(errGone)
 	if err := e.WriteTo(ctx, io.Discard); !errors.Is(err, errGone) {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestEachBuildHasAReservation has slow clients lose builds, so that others take their
+// place: each build that runs has what was reserved for it, until it ends.
+func TestEachBuildHasAReservation(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New(Options{WindowBytes: 2 * chunkBytes})
+		defer c.Close()
+		s := &source{bytes: content(1, 20*chunkBytes)}
+		var reserved, running, builds atomic.Int64
+		reserve := func(context.Context) (func(), error) {
+			reserved.Add(1)
+			return func() { reserved.Add(-1) }, nil
+		}
+		build := func(ctx context.Context, w io.Writer) error {
+			builds.Add(1)
+			defer running.Add(-1)
+			if run, have := running.Add(1), reserved.Load(); run > have {
+				t.Errorf("%d builds run with %d reservations", run, have)
+			}
+			return s.build(ctx, w)
+		}
+		var wg sync.WaitGroup
+		for _, pause := range []time.Duration{time.Hour, time.Minute, 0} {
+			e, err := c.Get(t.Context(), KeyOf("x"), media, build, reserve)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wg.Go(func() {
+				defer e.Close()
+				w := &throttle{pause: pause}
+				if err := e.WriteTo(t.Context(), w); err != nil || !bytes.Equal(w.Bytes(), s.bytes) {
+					t.Errorf("%v: %d bytes and %v", pause, w.Len(), err)
+				}
+			})
+		}
+		wg.Wait()
+		synctest.Wait()
+		if n := builds.Load(); n < 2 {
+			t.Errorf("%d builds: none took another's place", n)
+		}
+		if n := reserved.Load(); n != 0 {
+			t.Errorf("%d reservations are left", n)
+		}
+	})
+}
+
+// TestARefusedBuildBeginsNothing refuses the reservation of a build.
+func TestARefusedBuildBeginsNothing(t *testing.T) {
+	refused := errors.New("refused")
+	c := testCache(t, Options{})
+	s := &source{bytes: content(1, chunkBytes)}
+	_, err := c.Get(t.Context(), KeyOf("x"), media, s.build, func(context.Context) (func(), error) { return nil, refused })
+	if !errors.Is(err, refused) || s.runs.Load() != 0 {
+		t.Errorf("a refused build: %v, %d builds", err, s.runs.Load())
 	}
 }

@@ -4,39 +4,33 @@ import (
 	"math"
 	"strconv"
 	"strings"
-)
 
-// byteRange is one range of a Range header, as it was asked for.
-type byteRange struct {
-	first int64
-	last  int64 // math.MaxInt64: to the end
-	// suffix is the number of last bytes that are asked for instead, or -1.
-	suffix int64
-}
+	"github.com/repomcp/repomcp/internal/resources"
+)
 
 // parseRange reads a header with one range (RFC 9110, section 14.1.2). What is
 // malformed, of another unit or of several ranges is to be ignored: the answer
 // is then the whole.
-func parseRange(header string) (byteRange, bool) {
+func parseRange(header string) (resources.Range, bool) {
 	unit, set, ok := strings.Cut(header, "=")
 	if !ok || !strings.EqualFold(strings.Trim(unit, " \t"), "bytes") {
-		return byteRange{}, false
+		return resources.Range{}, false
 	}
 	first, last, ok := strings.Cut(strings.Trim(set, " \t"), "-")
 	if !ok {
-		return byteRange{}, false
+		return resources.Range{}, false
 	}
 	if first == "" {
 		n, ok := parsePosition(last)
-		return byteRange{suffix: n}, ok
+		return resources.Range{Suffix: n}, ok
 	}
-	r := byteRange{last: math.MaxInt64, suffix: -1}
-	if r.first, ok = parsePosition(first); !ok {
-		return byteRange{}, false
+	r := resources.Range{Last: math.MaxInt64, Suffix: -1}
+	if r.First, ok = parsePosition(first); !ok {
+		return resources.Range{}, false
 	}
 	if last != "" {
-		if r.last, ok = parsePosition(last); !ok || r.last < r.first {
-			return byteRange{}, false
+		if r.Last, ok = parsePosition(last); !ok || r.Last < r.First {
+			return resources.Range{}, false
 		}
 	}
 	return r, true
@@ -53,22 +47,4 @@ func parsePosition(s string) (int64, bool) {
 		return math.MaxInt64, true
 	}
 	return n, true
-}
-
-// whole reports whether all bytes are asked for, however many there are.
-func (r byteRange) whole() bool {
-	return r.suffix < 0 && r.first == 0 && r.last == math.MaxInt64
-}
-
-// within returns the part of a content of a known size that is asked for, and
-// false when there is none.
-func (r byteRange) within(size int64) (offset, length int64, ok bool) {
-	if r.suffix >= 0 {
-		length = min(r.suffix, size)
-		return size - length, length, length > 0
-	}
-	if r.first >= size {
-		return 0, 0, false
-	}
-	return r.first, min(r.last, size-1) - r.first + 1, true
 }

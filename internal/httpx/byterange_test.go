@@ -8,22 +8,24 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/repomcp/repomcp/internal/resources"
 )
 
 func TestParseRange(t *testing.T) {
 	end := int64(math.MaxInt64)
-	for header, want := range map[string]*byteRange{
-		"bytes=0-":                           {0, end, -1},
-		"bytes=0-0":                          {0, 0, -1},
-		"Bytes=5-9":                          {5, 9, -1},
-		"bytes = 5-9":                        {5, 9, -1},
-		"bytes=05-009":                       {5, 9, -1},
-		"bytes=-5":                           {0, 0, 5},
-		"bytes=-0":                           {0, 0, 0},
-		"bytes=9223372036854775807-":         {end, end, -1},
-		"bytes=99999999999999999999-":        {end, end, -1},
-		"bytes=0-99999999999999999999":       {0, end, -1},
-		"bytes=-99999999999999999999":        {0, 0, end},
+	for header, want := range map[string]*resources.Range{
+		"bytes=0-":                           {First: 0, Last: end, Suffix: -1},
+		"bytes=0-0":                          {First: 0, Last: 0, Suffix: -1},
+		"Bytes=5-9":                          {First: 5, Last: 9, Suffix: -1},
+		"bytes = 5-9":                        {First: 5, Last: 9, Suffix: -1},
+		"bytes=05-009":                       {First: 5, Last: 9, Suffix: -1},
+		"bytes=-5":                           {First: 0, Last: 0, Suffix: 5},
+		"bytes=-0":                           {First: 0, Last: 0, Suffix: 0},
+		"bytes=9223372036854775807-":         {First: end, Last: end, Suffix: -1},
+		"bytes=99999999999999999999-":        {First: end, Last: end, Suffix: -1},
+		"bytes=0-99999999999999999999":       {First: 0, Last: end, Suffix: -1},
+		"bytes=-99999999999999999999":        {First: 0, Last: 0, Suffix: end},
 		"":                                   nil,
 		"bytes":                              nil,
 		"bytes=":                             nil,
@@ -66,7 +68,7 @@ func TestRangeWithinASize(t *testing.T) {
 		{"bytes=99999999999999999999-", math.MaxInt64, 0, 0},
 	} {
 		r, ok := parseRange(test.header)
-		offset, length, satisfiable := r.within(test.size)
+		offset, length, satisfiable := r.Within(test.size)
 		if !ok || satisfiable != (test.length > 0) || satisfiable && (offset != test.offset || length != test.length) {
 			t.Errorf("%s of %d: %d+%d %v", test.header, test.size, offset, length, satisfiable)
 		}
@@ -83,11 +85,11 @@ func FuzzRange(f *testing.F) {
 		if !ok || size < 0 {
 			return
 		}
-		offset, length, ok := r.within(size)
+		offset, length, ok := r.Within(size)
 		if ok && (offset < 0 || length <= 0 || offset > size-length) {
 			t.Errorf("%q of %d: %d+%d", header, size, offset, length)
 		}
-		if ok != (size > 0 && (r.suffix > 0 || r.suffix < 0 && r.first < size)) {
+		if ok != (size > 0 && (r.Suffix > 0 || r.Suffix < 0 && r.First < size)) {
 			t.Errorf("%q of %d is satisfiable: %v", header, size, ok)
 		}
 	})
@@ -184,7 +186,7 @@ func TestRangesAgreeWithASlice(t *testing.T) {
 		if !ok {
 			continue
 		}
-		offset, length, ok := r.within(int64(len(content)))
+		offset, length, ok := r.Within(int64(len(content)))
 		want := content[min(first, 10):min(last+1, 10)]
 		if got := content[offset : offset+length]; got != want || ok != (want != "") {
 			t.Fatalf("%d-%d: %q %v, want %q", first, last, got, ok, want)

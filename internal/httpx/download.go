@@ -1,6 +1,7 @@
 package httpx
 
 import (
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -124,13 +125,13 @@ func (s *Server) download(kind resources.Plain) echo.HandlerFunc {
 		// The path as it was sent: net/http and echo have decoded copies of it,
 		// and who decodes twice finds what was never asked for.
 		rawPath := strings.TrimPrefix(strings.TrimPrefix(r.URL.EscapedPath(), "/"+string(kind)), "/")
-		content, failure := s.options.Resources.OpenDownload(r.Context(), kind, rawPath, r.URL.RawQuery,
+		found, failure := s.options.Resources.FindDownload(r.Context(), kind, rawPath, r.URL.RawQuery,
 			r.URL.RawQuery != "" || r.URL.ForceQuery)
 		if failure != nil {
 			return s.refuseDownload(c, failure)
 		}
-		defer s.close(content)
-		return s.deliver(c, kind, content)
+		defer s.close(found)
+		return s.deliver(c, kind, found)
 	}
 }
 
@@ -153,174 +154,95 @@ func (s *Server) refuseDownload(c echo.Context, failure *resources.Error) error 
 	return refuse(c, status, text)
 }
 
-// deliver answers with a content that was found.
-func (s *Server) deliver(c echo.Context, kind resources.Plain, content *resources.Content) error {
+// deliver answers with what was found.
+func (s *Server) deliver(c echo.Context, kind resources.Plain, found *resources.Found) error {
 	r, h := c.Request(), c.Response().Header()
-	v := validatorsOf(content)
+	v := validatorsOf(found)
 	status := precondition(r.Header, v)
 	if status == http.StatusPreconditionFailed {
 		h.Set("Cache-Control", "no-store")
 		return refuse(c, status,
 			"The content is another one by now. Download it without If-Match and If-Unmodified-Since.")
 	}
-	var d delivery
+	var body *resources.Body
+	var err error
 	if status != http.StatusNotModified {
-		var err error
-		if d, err = prepare(r, content); err != nil {
-			return s.refuseDownload(c, s.options.Resources.Failure(r.Context(), err, content.URI))
-		}
-		if done, err := redirect(c, content, d); done {
-			return err
-		}
+		body, err = found.Open(r.Context(), wantOf(r, found))
+		defer s.close(body)
 	}
-	validatorHeaders(h, content)
-	fetchedHeader(c, content)
-	s.linkHeader(h, r, content)
+	beyond := (*resources.RangeError)(nil)
+	if err != nil && !errors.As(err, &beyond) {
+		return s.refuseDownload(c, s.options.Resources.Failure(r.Context(), err, found.URI))
+	}
+	if done, err := redirect(c, body); done {
+		return err
+	}
+	validatorHeaders(h, found, found.ETag)
+	fetchedHeader(c, found)
+	s.linkHeader(h, r, found)
 	v.sendDate(h)
-	if status == http.StatusNotModified {
+	switch {
+	case status == http.StatusNotModified:
 		return c.NoContent(status)
+	case beyond != nil:
+		return refuseRange(c, beyond)
 	}
-	typed := ownType
 	if kind == resources.PlainRaw {
-		typed = typeHeaders
+		return s.deliverBody(c, typeHeaders, body)
 	}
-	return s.deliverPart(c, typed, content, d)
+	return s.deliverBody(c, ownType, body)
 }
 
-// deliverPart writes the headers that tell of bytes, typed as the route does,
-// and those bytes.
-func (s *Server) deliverPart(
-	c echo.Context, typed func(h http.Header, mimeType string), content *resources.Content, d delivery,
-) error {
+// wantOf is what a GET or HEAD request wants.
+func wantOf(r *http.Request, found *resources.Found) resources.Want {
+	want := resources.Want{Method: resources.Method(r.Method), Digest: r.Method == http.MethodHead && wantsDigest(r)}
+	header := r.Header.Get("Range")
+	if header == "" || r.Method != http.MethodGet || found.Weak || !rangeHolds(r.Header, entityTag(found, found.ETag)) {
+		return want
+	}
+	if asked, ok := parseRange(header); ok {
+		want.Range = &asked
+	}
+	return want
+}
+
+// refuseRange answers a range that begins beyond the end.
+func refuseRange(c echo.Context, beyond *resources.RangeError) error {
 	h := c.Response().Header()
-	if !content.Weak {
+	h.Set("Accept-Ranges", "bytes")
+	h.Set("Content-Range", fmt.Sprintf("bytes */%d", beyond.Size))
+	h.Set("Cache-Control", "no-store")
+	return refuse(c, http.StatusRequestedRangeNotSatisfiable,
+		"The range begins beyond the end: there are "+strconv.FormatInt(beyond.Size, 10)+" bytes.")
+}
+
+// deliverBody writes the headers that tell of bytes, typed as the route does,
+// and those bytes.
+func (s *Server) deliverBody(c echo.Context, typed func(h http.Header, mimeType string), body *resources.Body) error {
+	h := c.Response().Header()
+	if !body.Found.Weak {
 		h.Set("Accept-Ranges", "bytes")
 	}
-	if d.status == http.StatusRequestedRangeNotSatisfiable {
-		h.Set("Content-Range", fmt.Sprintf("bytes */%d", content.Size))
-		h.Set("Cache-Control", "no-store")
-		return refuse(c, d.status,
-			"The range begins beyond the end: there are "+strconv.FormatInt(content.Size, 10)+" bytes.")
+	contentHeaders(h, body)
+	if isLink(c) {
+		h.Set("Cache-Control", "no-store") // it is a secret by its URL
 	}
-	contentHeaders(h, content)
-	if d.secret {
-		h.Set("Cache-Control", "no-store")
-	}
-	typed(h, content.MIMEType)
-	if d.length != resources.UnknownSize {
-		h.Set("Content-Length", strconv.FormatInt(d.length, 10))
-	}
-	if d.status == http.StatusPartialContent {
-		h.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", d.offset, d.offset+d.length-1, content.Size))
+	typed(h, body.MIMEType)
+	if body.Part {
+		h.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", body.Offset, body.Offset+body.Length-1, body.Size))
 	}
 	if c.Request().Method == http.MethodHead {
-		announceDigest(c.Request(), h, content, d)
-		return c.NoContent(d.status)
+		announceDigest(c.Request(), h, body)
+		return c.NoContent(http.StatusOK)
 	}
-	s.send(c, content, d)
+	s.send(c, body)
 	return nil
 }
 
-// prepare decides which bytes are sent, and begins to fetch them if they are all.
-// What is kept has a length that need not be measured.
-func prepare(r *http.Request, content *resources.Content) (delivery, error) {
-	_, ranged := askedRange(r, content)
-	if err := reserve(r, content, ranged); err != nil {
-		return delivery{}, err
-	}
-	if !ranged && r.Method == http.MethodGet {
-		if err := content.Fetch(r.Context()); err != nil {
-			return delivery{}, err
-		}
-	}
-	d, err := selectPart(r, content)
-	if err != nil {
-		return delivery{}, err
-	}
-	return d, d.fetch(r, content)
-}
-
-// reserve takes what sending a content needs. A HEAD sends none, and makes one only for
-// its digest.
-func reserve(r *http.Request, content *resources.Content, ranged bool) error {
-	if r.Method == http.MethodHead {
-		if wantsDigest(r) {
-			return content.Hash(r.Context())
-		}
-		return nil
-	}
-	return content.Reserve(r.Context(), ranged)
-}
-
-// fetch begins to fetch a whole content, when it is sure that its bytes will be
-// sent.
-func (d *delivery) fetch(r *http.Request, content *resources.Content) error {
-	if r.Method != http.MethodGet || d.status != http.StatusOK {
-		return nil
-	}
-	if err := content.Fetch(r.Context()); err != nil {
-		return err
-	}
-	d.length = content.Size
-	return nil
-}
-
-// selectPart decides which bytes are sent. It finds their number as far as
-// that is cheap, and further only where a part cannot be announced without.
-func selectPart(r *http.Request, content *resources.Content) (delivery, error) {
-	asked, ok := askedRange(r, content)
-	if err := measure(r, content, ok); err != nil {
-		return delivery{}, err
-	}
-	whole := delivery{status: http.StatusOK, length: content.Size}
-	if !ok || content.Size == resources.UnknownSize && asked.whole() {
-		return whole, nil
-	}
-	if err := content.Count(r.Context()); err != nil {
-		return delivery{}, err
-	}
-	if content.Size == 0 {
-		// No range of an empty file can be written down. Clients that always
-		// ask for one get what there is.
-		return delivery{status: http.StatusOK}, nil
-	}
-	offset, length, ok := asked.within(content.Size)
-	if !ok {
-		return delivery{status: http.StatusRequestedRangeNotSatisfiable}, nil
-	}
-	return delivery{status: http.StatusPartialContent, offset: offset, length: length}, nil
-}
-
-// measure finds the length as far as that is cheap. Parts are looked for where
-// the whole is kept, and nothing but its length is for a HEAD.
-func measure(r *http.Request, content *resources.Content, ranged bool) error {
-	if ranged {
-		if err := content.Find(r.Context()); err != nil {
-			return err
-		}
-	}
-	if err := content.Measure(r.Context()); err != nil {
-		return err
-	}
-	if r.Method == http.MethodHead && content.Size == resources.UnknownSize {
-		return content.Find(r.Context())
-	}
-	return nil
-}
-
-// askedRange is the range that must be honoured, if any.
-func askedRange(r *http.Request, content *resources.Content) (byteRange, bool) {
-	header := r.Header.Get("Range")
-	if header == "" || r.Method != http.MethodGet || content.Weak || !rangeHolds(r.Header, entityTag(content)) {
-		return byteRange{}, false
-	}
-	return parseRange(header)
-}
-
-func validatorsOf(content *resources.Content) validators {
+func validatorsOf(found *resources.Found) validators {
 	return validators{
-		etag: entityTag(content), modified: lastModified(content, time.Now()),
-		pinned: content.Immutable && !content.Weak,
+		etag: entityTag(found, found.ETag), modified: lastModified(found, time.Now()),
+		pinned: found.Immutable && !found.Weak,
 	}
 }
 
@@ -328,9 +250,9 @@ func validatorsOf(content *resources.Content) validators {
 // header may say: not the future (RFC 9110, section 8.8.2.1), and not before
 // 1970, which is also what git takes a damaged date for. What depends on more
 // than the commit has none.
-func lastModified(content *resources.Content, now time.Time) time.Time {
-	date := content.Modified
-	if content.Weak || date.Unix() <= 0 {
+func lastModified(found *resources.Found, now time.Time) time.Time {
+	date := found.Modified
+	if found.Weak || date.Unix() <= 0 {
 		return time.Time{}
 	}
 	if date.After(now) {
@@ -341,11 +263,11 @@ func lastModified(content *resources.Content, now time.Time) time.Time {
 
 // linkHeader names the same bytes for lock files, as the Lockable HTTP Tarball
 // Protocol of Nix has it, which wants an absolute URL.
-func (s *Server) linkHeader(h http.Header, r *http.Request, content *resources.Content) {
-	if content.Permalink == "" || content.Weak {
+func (s *Server) linkHeader(h http.Header, r *http.Request, found *resources.Found) {
+	if found.Permalink == "" || found.Weak {
 		return
 	}
-	h.Set("Link", "<"+s.base(r)+content.Permalink+`>; rel="immutable"`)
+	h.Set("Link", "<"+s.base(r)+found.Permalink+`>; rel="immutable"`)
 }
 
 // headerFetched says when git last fetched into the mirror. A date stays true in
@@ -362,9 +284,9 @@ func staleHeader(c echo.Context) {
 	}
 }
 
-func fetchedHeader(c echo.Context, content *resources.Content) {
+func fetchedHeader(c echo.Context, found *resources.Found) {
 	staleHeader(c)
-	if fetched := content.Fetched(); !fetched.IsZero() {
+	if fetched := found.Fetched(); !fetched.IsZero() {
 		c.Response().Header().Set(headerFetched, fetched.UTC().Format(http.TimeFormat))
 	}
 }

@@ -10,8 +10,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/repomcp/repomcp/internal/gittest"
 )
@@ -249,5 +251,40 @@ func TestPartsSideBySide(t *testing.T) {
 	all.Wait()
 	if !bytes.Equal(bytes.Join(got, nil), want) {
 		t.Error("the parts are not the whole")
+	}
+}
+
+// What depends on refs has no parts, no dates and nothing that lasts, even by
+// a commit's id.
+func TestWeakContentPromisesNothing(t *testing.T) {
+	t.Parallel()
+	var commit string
+	s := newTarget(t, targetOptions{build: func(root string) {
+		commit = gittest.At(t, filepath.Join(root, "a.git")).Commit("main", gittest.Regular("a", "$Format:%d$\n"),
+			gittest.Regular(".gitattributes", "a export-subst\n"))
+	}})
+	path := "/archive/a/" + commit + ".tar"
+	whole := s.get(t, path)
+	tag := whole.header.Get("ETag")
+	for header, want := range map[string]int{
+		"Accept: */*": 200, "If-None-Match: " + tag: 304, "If-None-Match: " + strings.TrimPrefix(tag, "W/"): 304,
+		"If-Match: " + tag: 412, "If-Match: " + strings.TrimPrefix(tag, "W/"): 412, "If-Match: *": 200,
+		"Range: bytes=2-3": 200, "If-Modified-Since: " + time.Now().Add(time.Hour).Format(http.TimeFormat): 200,
+	} {
+		a := s.get(t, path, header)
+		if a.status != want {
+			t.Errorf("%q: %v", header, a)
+		}
+		if want == http.StatusOK && !bytes.Equal(a.body, whole.body) {
+			t.Errorf("%q: %d bytes, not the whole of %d", header, len(a.body), len(whole.body))
+		}
+		if want == http.StatusPreconditionFailed {
+			continue
+		}
+		if h := a.header; !strings.HasPrefix(tag, "W/") || h.Get("ETag") != tag ||
+			h.Get("Cache-Control") != "private, no-cache" ||
+			h.Get("Accept-Ranges")+h.Get("Last-Modified")+h.Get("Link") != "" {
+			t.Errorf("%q: %v", header, h)
+		}
 	}
 }

@@ -75,6 +75,9 @@ func TestRefusalsAreProperReplies(t *testing.T) {
 				refused(path, s.get(t, path))
 				refused("part of "+path, s.get(t, path, "Range: bytes=-1"))
 			}
+			// The file was not read yet.
+			refused("HEAD of a file", s.fetch(t, http.MethodHead, "/raw/hello/main/README.md"))
+			refused("a link to a file", s.do(t, s.linkCall(modernVersion, "repo://hello/contents/README.md")))
 			refused("the status page", s.get(t, "/", "Accept: text/html"))
 			link := at(t, s.downloadURL(t, modernVersion, "repo://hello/archive/main.tar"))
 			for range 2 { // the link is not used up
@@ -114,7 +117,7 @@ func TestRefusalsAreProperReplies(t *testing.T) {
 			for path, answered := range map[string]answer{
 				"/refs/hello": a, "/repositories": s.get(t, "/repositories"), "/": s.get(t, "/"),
 				"/healthz": s.get(t, "/healthz"),
-				"HEAD":     s.fetch(t, http.MethodHead, "/raw/hello/main/README.md"),
+				"HEAD":     s.fetch(t, http.MethodHead, "/archive/hello/main.tar"),
 				"list":     s.do(t, s.call(modernVersion, "resources/list", nil)),
 			} {
 				if cases++; answered.status != http.StatusOK {
@@ -124,7 +127,10 @@ func TestRefusalsAreProperReplies(t *testing.T) {
 			if a := s.get(t, "/archive/hello/main.tar.gz", "If-None-Match: "+tag); a.status != http.StatusNotModified {
 				t.Errorf("what did not change: %d", a.status)
 			}
-			if cases < 15 {
+			if a := s.get(t, "/raw/hello/main/README.md", "If-None-Match: *"); a.status != http.StatusNotModified {
+				t.Errorf("a file that did not change: %d", a.status)
+			}
+			if cases < 17 {
 				t.Errorf("only %d cases", cases)
 			}
 		})

@@ -55,18 +55,18 @@ func (s *Server) link(c echo.Context) error {
 		return s.refuseLink(c, links.ErrForged)
 	}
 	tag, resume := resumed(r)
-	linked, err := s.options.Resources.OpenLink(r.Context(), token, links.Use{
+	linked, err := s.options.Resources.FindLink(r.Context(), token, links.Use{
 		Method: r.Method, Principal: access.PrincipalOf(r.Context()).ID, Resume: resume,
 	})
 	if err != nil {
 		return s.refuseLink(c, err)
 	}
-	defer s.close(linked.Content)
+	defer s.close(linked.Found)
 	if resume != "" {
 		if tag != linked.ETag || linked.Weak {
 			return s.refuseLink(c, links.ErrUsed) // the rest would be of something else
 		}
-		r.Header.Set("If-Range", entityTag(linked.Content))
+		r.Header.Set("If-Range", entityTag(linked.Found, linked.ETag))
 	}
 	return s.deliverLink(c, linked)
 }
@@ -102,14 +102,12 @@ func (s *Server) refuseLink(c echo.Context, err error) error {
 	return s.refuseDownload(c, s.options.Resources.Failure(c.Request().Context(), err, linkPath))
 }
 
-// deliverLink answers with what the link names. The link is used as late as
-// nothing but the client can keep the bytes from being sent.
+// deliverLink answers with what the link names.
 func (s *Server) deliverLink(c echo.Context, linked resources.Linked) error {
-	r, h, content := c.Request(), c.Response().Header(), linked.Content
-	etag := content.ETag
-	v := validatorsOf(content)
+	r, h := c.Request(), c.Response().Header()
+	v := validatorsOf(linked.Found)
 	h.Set("Cache-Control", "no-store")
-	fetchedHeader(c, content)
+	fetchedHeader(c, linked.Found)
 	switch precondition(unmarked(r.Header), v) {
 	case http.StatusPreconditionFailed:
 		return refuse(c, http.StatusPreconditionFailed,
@@ -118,43 +116,28 @@ func (s *Server) deliverLink(c echo.Context, linked resources.Linked) error {
 		h.Set("ETag", v.etag)
 		return c.NoContent(http.StatusNotModified)
 	}
-	_, ranged := askedRange(r, content)
-	if err := reserve(r, content, ranged); err != nil {
-		return s.refuseLink(c, err)
-	}
-	d, err := selectPart(r, content)
-	if err != nil {
-		return s.refuseLink(c, err)
-	}
-	if linked.Resume != "" && d.status != http.StatusPartialContent {
-		return s.refuseLink(c, links.ErrUsed) // the whole is a second use
-	}
-	if r.Method == http.MethodGet && d.status != http.StatusRequestedRangeNotSatisfiable {
-		redemption, err := s.options.Resources.Redeem(r.Context(), linked, d.length)
-		if err != nil {
-			return s.refuseLink(c, err)
-		}
-		etag = links.TagETag(etag, redemption)
-	}
-	if err := d.fetch(r, content); err != nil {
+	body, err := linked.Open(r.Context(), wantOf(r, linked.Found))
+	defer s.close(body)
+	beyond := (*resources.RangeError)(nil)
+	if err != nil && !errors.As(err, &beyond) {
 		return s.refuseLink(c, err)
 	}
 	// The address in object storage could be used again, and not resumed.
 	if !linked.Link.SingleUse {
-		if done, err := redirect(c, content, d); done {
+		if done, err := redirect(c, body); done {
 			return err
 		}
 	}
-	content.ETag = etag
 	v.sendDate(h)
-	d.secret = true
+	if beyond != nil {
+		return refuseRange(c, beyond)
+	}
 	// What stands for the reply to a resources/stream looks like it; who has an
 	// httpUrl compares the type with that of the resource.
-	typed := ownType
 	if linked.Link.Kind == links.Download {
-		typed = streamType
+		return s.deliverBody(c, streamType, body)
 	}
-	return s.deliverPart(c, typed, content, d)
+	return s.deliverBody(c, ownType, body)
 }
 
 // unmarked are the headers with the secrets of downloads taken out of entity

@@ -148,7 +148,7 @@ func (s *Server) answer(c echo.Context, request *mcp.Request) error {
 	if ctx.Err() != nil {
 		return nil // the client has gone
 	}
-	if len(reply.Attachments.List()) > 0 {
+	if len(reply.Attachments.All()) > 0 {
 		s.sendParts(c, reply)
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/labstack/echo/v4"
 
 	"github.com/repomcp/repomcp/internal/mcp"
+	"github.com/repomcp/repomcp/internal/mcp/attachments"
 	"github.com/repomcp/repomcp/internal/mcp/binary"
 	"github.com/repomcp/repomcp/internal/resources"
 )
@@ -30,7 +31,7 @@ func (s *Server) sendParts(c echo.Context, reply mcp.Reply) {
 	if err == nil {
 		err = parts.Message(reply.Message)
 	}
-	for _, attachment := range reply.Attachments.List() {
+	for _, attachment := range reply.Attachments.All() {
 		if err != nil {
 			break
 		}
@@ -49,7 +50,7 @@ func (s *Server) sendParts(c echo.Context, reply mcp.Reply) {
 // sendPart writes one stream, of which nothing is said after its bytes where it is bare.
 // What is known of it leaves before its first byte, which may have to be made.
 func sendPart(
-	ctx context.Context, c echo.Context, parts *binary.ReplyWriter, attachment *resources.Attachment, bare bool,
+	ctx context.Context, c echo.Context, parts *binary.ReplyWriter, attachment *attachments.Attachment, bare bool,
 ) error {
 	w, err := parts.Stream(attachment.Ref, attachment.MIMEType)
 	if err != nil {

@@ -3,7 +3,6 @@ package httpx
 import (
 	"context"
 	"encoding/base64"
-	"errors"
 	"fmt"
 	"io"
 	"mime"
@@ -32,48 +31,39 @@ const (
 // stream answers resources/stream in the direct binary mode of SEP-2532: the
 // resource's bytes are the body.
 func (s *Server) stream(c echo.Context, request *mcp.Request) error {
-	content, failure := s.options.MCP.Stream(c.Request().Context(), request)
-	if failure != nil {
-		return s.fail(c, request.ID, failure, request.Era)
-	}
-	defer s.close(content)
-	way, failure := s.options.MCP.DeliveryOf(c.Request().Context(), request, acceptsContent(c.Request(), content))
-	if failure != nil {
-		return s.fail(c, request.ID, failure, request.Era)
-	}
-	if way == mcp.DeliveryURL {
-		reply, failure := s.options.MCP.DownloadReply(c.Request().Context(), request, content)
-		if failure != nil {
-			return s.fail(c, request.ID, failure, request.Era)
+	h := c.Response().Header()
+	reply := s.options.MCP.Stream(c.Request().Context(), request, func(mimeType string) bool {
+		return acceptsContent(c.Request(), mimeType)
+	})
+	if reply.Stream == nil {
+		status := statusOf(reply.Code, request.Era)
+		if reply.Refusal != nil {
+			status = refusalHeaders(h, reply.Refusal)
 		}
-		c.Response().Header().Set("Cache-Control", "no-store")
-		return s.reply(c, http.StatusOK, reply)
+		if reply.Code == 0 { // a link is a secret
+			h.Set("Cache-Control", "no-store")
+		}
+		return s.reply(c, status, reply.Message)
 	}
-	if failure := s.options.MCP.Fetch(c.Request().Context(), request, content); failure != nil {
-		return s.fail(c, request.ID, failure, request.Era)
-	}
-	d := delivery{status: http.StatusOK, length: content.Size, limit: request.Stream.MaxSize}
-	if way != mcp.DeliveryDirect {
-		if done, err := redirect(c, content, d); done {
+	defer s.close(reply.Stream)
+	body := reply.Stream.Body
+	if reply.Stream.Redirects {
+		if done, err := redirect(c, body); done {
 			return err
 		}
 	}
-	h := c.Response().Header()
-	contentHeaders(h, content)
-	streamType(h, content.MIMEType)
-	if content.Size != resources.UnknownSize {
-		h.Set("Content-Length", strconv.FormatInt(content.Size, 10))
-	}
+	contentHeaders(h, body)
+	streamType(h, body.MIMEType)
 	// A part can be asked for where the content has a URL, not of a POST.
 	h.Set("Accept-Ranges", "none")
-	s.send(c, content, d)
+	s.send(c, body)
 	return nil
 }
 
 // acceptsContent reports whether the client admits the bytes themselves: by
 // their type, or, where it does not name that, as bytes of any kind.
-func acceptsContent(r *http.Request, content *resources.Content) bool {
-	base, _, _ := strings.Cut(content.MIMEType, ";")
+func acceptsContent(r *http.Request, mimeType string) bool {
+	base, _, _ := strings.Cut(mimeType, ";")
 	if base == typeJSON {
 		return accepts(r, typeBytes) // that is what it is sent as
 	}
@@ -95,62 +85,50 @@ func digestText(sum []byte) string {
 	return "sha-256=:" + base64.StdEncoding.EncodeToString(sum) + ":"
 }
 
-// delivery is what of a content is sent.
-type delivery struct {
-	status int
-	// offset and length of the bytes; the length may be unknown for the whole.
-	offset, length int64
-	limit          int64 // the most that may be sent; 0: any
-	secret         bool  // by its URL: no cache may keep it
-}
-
 // send writes the headers and then the bytes. It returns when all were written,
 // and aborts the connection otherwise.
-func (s *Server) send(c echo.Context, content *resources.Content, d delivery) {
+func (s *Server) send(c echo.Context, body *resources.Body) {
 	ctx, h := c.Request().Context(), c.Response().Header()
 	s.observer.StreamBegan()
 	whole := false
 	defer func() { s.observer.StreamEnded(whole) }()
-	announced := announceDigest(c.Request(), h, content, d)
+	announced := announceDigest(c.Request(), h, body)
 	account := resources.AccountOf(ctx)
 	defer account.Stage("send")()
-	w := &streamWriter{response: c.Response(), account: account, limit: d.limit}
+	w := &streamWriter{response: c.Response(), account: account}
 	// A write that waits for the client ends with the request, which the client
 	// can cancel from another connection.
 	defer unblockAfter(ctx, c)()
-	if err := w.start(d.status); err != nil {
+	status := http.StatusOK
+	if body.Part {
+		status = http.StatusPartialContent
+	}
+	if err := w.start(status); err != nil {
 		abort(c)
 	}
-	var err error
-	if d.status == http.StatusPartialContent {
-		err = content.WriteRange(ctx, w, d.offset, d.length)
-	} else {
-		err = content.WriteTo(ctx, w)
-	}
-	if err == nil && d.length != resources.UnknownSize && w.written != d.length {
-		err = fmt.Errorf("%d bytes were written of %d", w.written, d.length)
-	}
-	if err != nil {
-		s.logger.Warn("a stream was aborted", "uri", content.URI, "bytes", w.written, "error", err)
+	if err := body.WriteTo(ctx, w); err != nil {
+		s.logger.Warn("a stream was aborted", "uri", body.Found.URI, "bytes", w.written, "error", err)
 		// Returning would end the body cleanly, and the client would take what
 		// it got for the whole.
 		abort(c)
 	}
 	if announced {
-		h.Set(headerDigest, digestText(content.Digest))
+		h.Set(headerDigest, digestText(body.Digest))
 	}
 	whole = true
 }
 
 // announceDigest says where the digest will be, and reports whether it is to
 // follow the bytes. Only chunks have a place for it there.
-func announceDigest(r *http.Request, h http.Header, content *resources.Content, d delivery) bool {
-	if content.Digest != nil {
-		h.Set(headerDigest, digestText(content.Digest))
+func announceDigest(r *http.Request, h http.Header, body *resources.Body) bool {
+	switch {
+	case body.Found.Described:
+		return false
+	case body.Digest != nil:
+		h.Set(headerDigest, digestText(body.Digest))
 		return false
 	}
-	follows := content.Digests() && d.status == http.StatusOK && r.ProtoAtLeast(1, 1) &&
-		(d.length == resources.UnknownSize || wantsDigest(r))
+	follows := !body.Part && r.ProtoAtLeast(1, 1) && (body.Length == resources.UnknownSize || wantsDigest(r))
 	if follows {
 		h.Del("Content-Length")
 		h.Set("Trailer", headerDigest)
@@ -217,11 +195,11 @@ func streamType(h http.Header, mimeType string) {
 
 // askedURI is the URI that a content was asked for with, as a header can carry
 // it, so that the client recognises it.
-func askedURI(content *resources.Content) string {
-	if content.Asked == "" {
-		return content.URI
+func askedURI(found *resources.Found) string {
+	if found.Asked == "" {
+		return found.URI
 	}
-	return visible(content.Asked)
+	return visible(found.Asked)
 }
 
 // visible percent-encodes what no URI, and no header, may have.
@@ -238,29 +216,33 @@ func visible(uri string) string {
 }
 
 // contentHeaders are those of every reply with a content's bytes.
-func contentHeaders(h http.Header, content *resources.Content) {
-	validatorHeaders(h, content)
-	h.Set("Content-Disposition", disposition(content.FileName))
-	h.Set(headerResourceURI, askedURI(content))
-	if content.Asked != "" && content.Frozen != "" {
-		h.Set("Content-Location", content.Frozen)
+func contentHeaders(h http.Header, body *resources.Body) {
+	found := body.Found
+	validatorHeaders(h, found, body.ETag)
+	if body.Length != resources.UnknownSize {
+		h.Set("Content-Length", strconv.FormatInt(body.Length, 10))
+	}
+	h.Set("Content-Disposition", disposition(found.FileName))
+	h.Set(headerResourceURI, askedURI(found))
+	if found.Asked != "" && found.Frozen != "" {
+		h.Set("Content-Location", found.Frozen)
 	}
 	h.Set("X-Content-Type-Options", "nosniff")
 	h.Set("Content-Security-Policy", "default-src 'none'; sandbox")
 	h.Set("X-Accel-Buffering", "no")
-	encodingsHeader(h, content)
+	encodingsHeader(h, found)
 }
 
 // headerEncodings lists, percent-encoded, the encodings that files of an archive were to
 // be converted to and that are not known.
 const headerEncodings = "X-Repomcp-Unknown-Encodings"
 
-func encodingsHeader(h http.Header, content *resources.Content) {
-	if len(content.UnknownEncodings) == 0 {
+func encodingsHeader(h http.Header, found *resources.Found) {
+	if len(found.UnknownEncodings) == 0 {
 		return
 	}
-	names := make([]string, len(content.UnknownEncodings))
-	for i, name := range content.UnknownEncodings {
+	names := make([]string, len(found.UnknownEncodings))
+	for i, name := range found.UnknownEncodings {
 		names[i] = url.PathEscape(resources.Clip(name))
 	}
 	h.Set(headerEncodings, strings.Join(names, ", "))
@@ -269,19 +251,20 @@ func encodingsHeader(h http.Header, content *resources.Content) {
 // validatorHeaders say what a cache may do with a content. What a branch or
 // HEAD names is asked for again each time: that costs one conditional request,
 // which reads no file, and an old copy would be a wrong answer.
-func validatorHeaders(h http.Header, content *resources.Content) {
-	h.Set("ETag", entityTag(content))
+func validatorHeaders(h http.Header, found *resources.Found, etag string) {
+	h.Set("ETag", entityTag(found, etag))
 	h.Set("Cache-Control", "private, no-cache")
-	if content.Immutable && !content.Weak {
+	if found.Immutable && !found.Weak {
 		h.Set("Cache-Control", "private, max-age=31536000, immutable")
 	}
 }
 
-func entityTag(content *resources.Content) string {
-	if content.Weak {
-		return `W/"` + content.ETag + `"`
+// entityTag is an ETag as it is sent.
+func entityTag(found *resources.Found, etag string) string {
+	if found.Weak {
+		return `W/"` + etag + `"`
 	}
-	return `"` + content.ETag + `"`
+	return `"` + etag + `"`
 }
 
 // disposition names a download (RFC 6266): a plain form for all, and the exact
@@ -307,14 +290,10 @@ func disposition(name string) string {
 	return value
 }
 
-// errStreamLimit says that a stream grew beyond what its client accepts.
-var errStreamLimit = errors.New("the stream is larger than the client's maxStreamSize")
-
 // streamWriter writes the body of a stream, and counts it.
 type streamWriter struct {
 	response *echo.Response
 	account  *resources.Account
-	limit    int64 // 0: none
 	written  int64
 }
 
@@ -325,9 +304,6 @@ func (w *streamWriter) start(status int) error {
 }
 
 func (w *streamWriter) Write(p []byte) (int, error) {
-	if w.limit > 0 && w.written+int64(len(p)) > w.limit {
-		return 0, errStreamLimit
-	}
 	if w.written == 0 && len(p) > 0 {
 		w.account.Mark("first byte")
 	}
@@ -344,19 +320,19 @@ func (w *streamWriter) Write(p []byte) (int, error) {
 // it, and no log has it. A 302 makes a GET of a POST, where a 307 would send the
 // message to the other server. The validators of this reply would be taken for
 // those of the other.
-func redirect(c echo.Context, content *resources.Content, d delivery) (done bool, err error) {
+func redirect(c echo.Context, body *resources.Body) (done bool, err error) {
 	r, h := c.Request(), c.Response().Header()
-	if r.Method == http.MethodHead || d.status != http.StatusOK || r.Header.Get("Range") != "" ||
-		!r.ProtoAtLeast(1, 1) {
+	if r.Method == http.MethodHead || r.Header.Get("Range") != "" || !r.ProtoAtLeast(1, 1) {
 		return false, nil
 	}
-	address, ok := content.Redirect(r.Context())
+	address, ok := body.Redirect(r.Context())
 	if !ok {
 		return false, nil
 	}
+	found := body.Found
 	h.Set("Location", address)
-	h.Set(headerResourceURI, askedURI(content))
-	encodingsHeader(h, content)
+	h.Set(headerResourceURI, askedURI(found))
+	encodingsHeader(h, found)
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-store")
 	return true, c.NoContent(http.StatusFound)

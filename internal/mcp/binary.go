@@ -7,6 +7,7 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/repomcp/repomcp/internal/mcp/attachments"
 	"github.com/repomcp/repomcp/internal/mcp/binary"
 	"github.com/repomcp/repomcp/internal/resources"
 )
@@ -93,7 +94,7 @@ func (r *Request) streams() bool {
 
 // attachments is the room that the reply has for bytes beside it: nil unless the
 // request asks for it, both sides have declared it, and the transport can.
-func (s *Server) attachments(r *Request) (*resources.Attachments, *Error) {
+func (s *Server) attachments(r *Request) (*attachments.List, *Error) {
 	asked, failure := r.asksBinary()
 	switch {
 	case failure != nil:
@@ -107,7 +108,7 @@ func (s *Server) attachments(r *Request) (*resources.Attachments, *Error) {
 	if r.Binary.MaxSize > 0 {
 		limit = min(limit, r.Binary.MaxSize)
 	}
-	return resources.NewAttachments(limit, !r.Binary.Extended), nil
+	return attachments.New(limit, !r.Binary.Extended), nil
 }
 
 // The notifications of a pipe, whose chunks have no room for what they say.
@@ -150,14 +151,14 @@ type binaryContents struct {
 
 // readBinary answers resources/read with a name for the bytes. Texts come as bytes
 // as well: nothing is read in order to tell them apart.
-func (s *Server) readBinary(ctx context.Context, r *Request, attachments *resources.Attachments) (any, *Error) {
-	content, err := s.resources.OpenPage(ctx, r.Params.URI)
+func (s *Server) readBinary(ctx context.Context, r *Request, beside *attachments.List) (any, *Error) {
+	found, err := s.resources.FindPage(ctx, r.Params.URI)
 	if err != nil {
 		return nil, s.resources.Failure(ctx, err, r.Params.URI)
 	}
-	meta := resources.MergeMeta(content.Meta, s.resources.LinkMeta(ctx, content))
-	attachment, err := attachments.Add(ctx, content)
-	if errors.Is(err, resources.ErrUnsized) {
+	meta := resources.MergeMeta(found.Meta, s.resources.LinkMeta(ctx, found))
+	attachment, err := beside.Add(ctx, found)
+	if errors.Is(err, attachments.ErrUnsized) {
 		return s.readBase64(ctx, r)
 	}
 	if err != nil {

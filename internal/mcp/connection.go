@@ -103,28 +103,13 @@ func (c *Connection) cancelled(params Params) {
 func (c *Connection) answer(ctx context.Context, r *Request, notify func([]byte) error) Reply {
 	switch {
 	case r.Method == MethodStream && c.server.resources.Downloads():
-		return Reply{Message: c.stream(ctx, r)}
+		return c.server.Stream(ctx, r, nil) // with a link: SEP-2532 has no bytes without an HTTP reply of their own
 	case r.IsListen():
 		return c.server.Listen(ctx, r, notify)
 	}
 	reply := c.server.Answer(ctx, r)
 	if reply.Session != "" {
 		c.claims = r.begun // the connection is the session
-	}
-	return reply
-}
-
-// stream answers resources/stream with a URL: SEP-2532 has no other way without
-// an HTTP reply of its own.
-func (c *Connection) stream(ctx context.Context, r *Request) []byte {
-	content, failure := c.server.Stream(ctx, r)
-	if failure != nil {
-		return ErrorReply(r.ID, failure, r.Era)
-	}
-	defer c.server.close(ctx, content)
-	reply, failure := c.server.DownloadReply(ctx, r, content)
-	if failure != nil {
-		return ErrorReply(r.ID, r.About(failure), r.Era)
 	}
 	return reply
 }

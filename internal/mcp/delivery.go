@@ -53,10 +53,10 @@ func (s *Server) modes(ctx context.Context, r *Request) []Delivery {
 	return modes
 }
 
-// DeliveryOf is how a resources/stream request is answered. acceptsBytes says
+// deliveryOf is how a resources/stream request is answered. acceptsBytes says
 // whether its Accept admits the bytes themselves: a client that does not say so,
 // as those that know JSON only, never gets them.
-func (s *Server) DeliveryOf(ctx context.Context, r *Request, acceptsBytes bool) (Delivery, *Error) {
+func (s *Server) deliveryOf(ctx context.Context, r *Request, acceptsBytes bool) (Delivery, *Error) {
 	asked, failure := r.delivery()
 	if failure != nil {
 		return "", failure
@@ -125,13 +125,13 @@ type downloadResult struct {
 	Meta        map[string]any `json:"_meta"`
 }
 
-// DownloadReply is the reply to a resources/stream request that tells where the
-// content is to be had.
-func (s *Server) DownloadReply(ctx context.Context, r *Request, content *resources.Content) ([]byte, *Error) {
+// link is the result of a resources/stream request that tells where the content is to be
+// had.
+func (s *Server) link(ctx context.Context, r *Request, look *resources.Body) (any, *Error) {
 	if !s.resources.CanLink(ctx) {
 		return nil, r.noLinks(false)
 	}
-	url, link, err := s.resources.DownloadLink(ctx, content)
+	url, link, err := s.resources.DownloadLink(ctx, look.Found)
 	switch {
 	case errors.Is(err, links.ErrRevoked) || errors.Is(err, links.ErrTooLong):
 		failure := r.notStreamed("There are no download URLs of this resource. Send POST /mcp with Accept: */* and "+
@@ -145,20 +145,19 @@ func (s *Server) DownloadReply(ctx context.Context, r *Request, content *resourc
 	case err != nil:
 		return nil, resources.Internal(err).With(paramURI, r.Params.URI)
 	}
-	reply := r.reply(ctx, s.downloadResult(r, content, url, link), nil)
-	return reply.Message, nil
+	return s.downloadResult(r, look, url, link), nil
 }
 
 // downloadResult has what 2026-07-28 wants of every result, which mcp-go adds to
 // all others.
-func (s *Server) downloadResult(r *Request, content *resources.Content, url string, link links.Link) downloadResult {
+func (s *Server) downloadResult(r *Request, look *resources.Body, url string, link links.Link) downloadResult {
 	expires := link.Expires.Format(time.RFC3339)
 	result := downloadResult{
-		URI: r.Params.URI, MIMEType: content.MIMEType, DownloadURL: url, ExpiresAt: expires,
-		Meta: map[string]any{metaDownload: url, metaDownloadExpires: expires, metaLocation: content.Frozen},
+		URI: r.Params.URI, MIMEType: look.MIMEType, DownloadURL: url, ExpiresAt: expires,
+		Meta: map[string]any{metaDownload: url, metaDownloadExpires: expires, metaLocation: look.Found.Frozen},
 	}
-	if content.Size != resources.UnknownSize {
-		result.Size = &content.Size
+	if look.Size != resources.UnknownSize {
+		result.Size = &look.Size
 	}
 	if r.Era == ModernEra {
 		result.ResultType = mcp.ResultTypeComplete

@@ -10,13 +10,14 @@ import (
 
 	"github.com/mark3labs/mcp-go/mcp"
 
+	"github.com/repomcp/repomcp/internal/mcp/attachments"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
 // read answers resources/read.
 func (s *Server) read(ctx context.Context, r *Request, _ mcp.ReadResourceParams) (any, *Error) {
-	if attachments := resources.AttachmentsOf(ctx); attachments != nil {
-		return s.readBinary(ctx, r, attachments)
+	if beside := attachments.Of(ctx); beside != nil {
+		return s.readBinary(ctx, r, beside)
 	}
 	return s.readBase64(ctx, r)
 }
@@ -31,28 +32,35 @@ func (s *Server) readBase64(ctx context.Context, r *Request) (any, *Error) {
 }
 
 func (s *Server) readContents(ctx context.Context, uri string) (mcp.ResourceContents, error) {
-	content, err := s.resources.OpenPage(ctx, uri)
+	found, err := s.resources.FindPage(ctx, uri)
 	if err != nil {
 		return nil, err
 	}
-	if err := content.ReserveRead(ctx, s.options.ReadLimit); err != nil {
-		return nil, errors.Join(err, content.Close())
-	}
-	whole, err := content.ReadAll(ctx, s.options.ReadLimit)
-	meta := resources.MergeMeta(content.Meta, s.resources.LinkMeta(ctx, content))
-	err = errors.Join(err, content.Close())
-	if errors.Is(err, resources.ErrTooLarge) {
-		return nil, s.tooLargeToRead(content.Size, meta)
+	defer s.close(ctx, found)
+	meta := resources.MergeMeta(found.Meta, s.resources.LinkMeta(ctx, found))
+	whole, mimeType, err := s.readAll(ctx, found)
+	if errors.As(err, new(*resources.TooLargeError)) {
+		return nil, s.tooLargeToRead(found.Size, meta)
 	}
 	if err != nil {
 		return nil, err
 	}
 	// uri is repeated as it was asked for: clients look for it.
 	if isText(whole) {
-		return mcp.TextResourceContents{URI: uri, MIMEType: content.MIMEType, Text: string(whole), Meta: meta}, nil
+		return mcp.TextResourceContents{URI: uri, MIMEType: mimeType, Text: string(whole), Meta: meta}, nil
 	}
 	blob := base64.StdEncoding.EncodeToString(whole)
-	return mcp.BlobResourceContents{URI: uri, MIMEType: content.MIMEType, Blob: blob, Meta: meta}, nil
+	return mcp.BlobResourceContents{URI: uri, MIMEType: mimeType, Blob: blob, Meta: meta}, nil
+}
+
+func (s *Server) readAll(ctx context.Context, found *resources.Found) (whole []byte, mimeType string, err error) {
+	body, err := found.Open(ctx, resources.Want{Method: resources.Get, Reply: true, Limit: s.options.ReadLimit})
+	if err != nil {
+		return nil, "", err
+	}
+	defer s.close(ctx, body)
+	whole, err = body.ReadAll(ctx)
+	return whole, body.MIMEType, err
 }
 
 // isText reports whether content can be shown as a JSON text without loss.

@@ -18,6 +18,7 @@ import (
 	"github.com/repomcp/repomcp/internal/access"
 	"github.com/repomcp/repomcp/internal/access/limits"
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/mcp/attachments"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/watch"
@@ -136,26 +137,29 @@ type Reply struct {
 	Session string
 	// Attachments are the streams that the message names, whose bytes follow it. Who
 	// gets the reply closes them.
-	Attachments *resources.Attachments
+	Attachments *attachments.List
+	// Stream is the bytes that answer a resources/stream, instead of a message: see
+	// [Server.Stream].
+	Stream *Stream
 }
 
 // Answer answers all requests but those of resources/stream and
 // subscriptions/listen. They must have passed [Server.Admit].
 func (s *Server) Answer(ctx context.Context, r *Request) Reply {
-	attachments, failure := s.attachments(r)
+	beside, failure := s.attachments(r)
 	if failure != nil {
 		return r.reply(ctx, nil, failure)
 	}
 	answered := false
 	defer func() {
 		if !answered {
-			s.close(ctx, attachments)
+			s.close(ctx, beside)
 		}
 	}()
-	result, failure := s.serve(resources.WithAttachments(ctx, attachments), r)
+	result, failure := s.serve(attachments.With(ctx, beside), r)
 	reply := r.reply(ctx, result, failure)
 	if answered = reply.Code == 0; answered {
-		reply.Attachments = attachments
+		reply.Attachments = beside
 	}
 	if failure != nil || r.begun == nil {
 		return reply

@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 
@@ -25,44 +26,72 @@ func (s *Server) howToFetch() string {
 	return fmt.Sprintf("Read it with resources/read, which returns up to %d bytes.", s.options.ReadLimit)
 }
 
-// Stream opens the resource of a resources/stream request (SEP-2532). The
-// content is streamable and, as far as its size is known, within what the
-// client accepts.
-func (s *Server) Stream(ctx context.Context, r *Request) (*resources.Content, *Error) {
+// Stream is bytes that answer a resources/stream request (SEP-2532).
+type Stream struct {
+	*resources.Body
+	// Redirects says that the client may be sent to where the bytes are kept.
+	Redirects bool
+}
+
+// Close releases the bytes and what was found.
+func (s *Stream) Close() error { return errors.Join(s.Body.Close(), s.Found.Close()) }
+
+// Stream answers a resources/stream request: with bytes, which are in [Reply.Stream], or
+// with a message, which has a link or an error. acceptsBytes says whether the request
+// admits bytes of a type; nil says that the transport has no place for them.
+func (s *Server) Stream(ctx context.Context, r *Request, acceptsBytes func(mimeType string) bool) Reply {
 	if failure := r.refusesStreams(); failure != nil {
-		return nil, failure.With(paramURI, r.Params.URI)
+		return r.reply(ctx, nil, failure.With(paramURI, r.Params.URI))
 	}
-	content, err := s.resources.Open(ctx, r.Params.URI)
+	found, err := s.resources.Find(ctx, r.Params.URI)
 	if err != nil {
-		return nil, s.resources.Failure(ctx, err, r.Params.URI)
+		return r.reply(ctx, nil, s.resources.Failure(ctx, err, r.Params.URI))
 	}
-	if failure := s.refusesMeasured(ctx, r, content); failure != nil {
-		s.close(ctx, content)
-		return nil, r.About(failure)
+	stream, link, failure := s.deliver(ctx, r, found, acceptsBytes)
+	if stream != nil {
+		return Reply{Stream: stream}
 	}
-	return content, nil
+	s.close(ctx, found)
+	return r.reply(ctx, link, failure)
+}
+
+// deliver opens what was found, or makes a link to it.
+func (s *Server) deliver(
+	ctx context.Context, r *Request, found *resources.Found, acceptsBytes func(mimeType string) bool,
+) (*Stream, any, *Error) {
+	if !found.Streamable {
+		return nil, nil, (&Error{Reason: ReasonNotStreamable, Message: "The resource is a description, not a file or " +
+			"an archive. Use resources/read for it."}).With("suggestion", MethodRead)
+	}
+	want := resources.Want{Limit: r.Stream.MaxSize}
+	look, err := found.Open(ctx, want)
+	if err != nil {
+		return nil, nil, s.refusesStream(ctx, err, found)
+	}
+	s.close(ctx, look)
+	way, failure := DeliveryURL, (*Error)(nil)
+	if acceptsBytes != nil {
+		way, failure = s.deliveryOf(ctx, r, acceptsBytes(look.MIMEType))
+	}
+	if failure != nil {
+		return nil, nil, failure
+	}
+	if way == DeliveryURL {
+		link, failure := s.link(ctx, r, look)
+		return nil, link, failure
+	}
+	want.Method = resources.Get
+	body, err := found.Open(ctx, want)
+	if err != nil {
+		return nil, nil, s.refusesStream(ctx, err, found)
+	}
+	return &Stream{body, way != DeliveryDirect}, nil, nil
 }
 
 func (s *Server) close(ctx context.Context, content io.Closer) {
 	if err := content.Close(); err != nil {
 		s.logger.ErrorContext(ctx, "closing a resource failed", "error", err)
 	}
-}
-
-// Fetch is [resources.Content.Fetch] for a resources/stream request, whose client
-// may not accept what turns out to be there.
-func (s *Server) Fetch(ctx context.Context, r *Request, content *resources.Content) *Error {
-	err := content.Reserve(ctx, false)
-	if err == nil {
-		err = content.Fetch(ctx)
-	}
-	if err != nil {
-		return s.resources.Failure(ctx, err, content.URI)
-	}
-	if failure := r.refuses(content); failure != nil {
-		return failure.With(paramURI, content.URI)
-	}
-	return nil
 }
 
 // refusesStreams says why the client gets no stream at all, or nil.
@@ -82,37 +111,20 @@ func (r *Request) refusesStreams() *Error {
 	}
 }
 
-// refusesMeasured is refuses with the length known where trees tell it, as
-// plain downloads have it.
-func (s *Server) refusesMeasured(ctx context.Context, r *Request, content *resources.Content) *Error {
-	if failure := r.refuses(content); failure != nil {
-		return failure
+// refusesStream says why what was found cannot be streamed to the client.
+func (s *Server) refusesStream(ctx context.Context, err error, found *resources.Found) *Error {
+	excess := (*resources.TooLargeError)(nil)
+	if !errors.As(err, &excess) {
+		return s.resources.Failure(ctx, err, found.URI)
 	}
-	if err := content.Measure(ctx); err != nil {
-		return s.resources.Failure(ctx, err, content.URI)
+	failure := &Error{Reason: resources.ReasonTooLarge}
+	if excess.Size == resources.UnknownSize {
+		failure.Message = fmt.Sprintf("The resource has more bytes than the maxStreamSize of %d that the client "+
+			"declared: an earlier stream got that far. Declare a larger one.", excess.Limit)
+	} else {
+		failure = failure.With("size", excess.Size)
+		failure.Message = fmt.Sprintf("The resource has %d bytes, more than the maxStreamSize of %d that the client "+
+			"declared. Declare a larger one.", excess.Size, excess.Limit)
 	}
-	return r.refuses(content)
-}
-
-// refuses says why a content cannot be streamed to the client, or nil.
-func (r *Request) refuses(content *resources.Content) *Error {
-	limit := r.Stream.MaxSize
-	switch {
-	case !content.Streamable:
-		return (&Error{Reason: ReasonNotStreamable, Message: "The resource is a description, not a file or an " +
-			"archive. Use resources/read for it."}).With("suggestion", MethodRead)
-	case limit == 0:
-		return nil
-	case content.Size > limit:
-		failure := &Error{Reason: resources.ReasonTooLarge, Message: fmt.Sprintf("The resource has %d bytes, more "+
-			"than the maxStreamSize of %d that the client declared. Declare a larger one.", content.Size, limit)}
-		return failure.With("size", content.Size).With("limit", limit)
-	case content.Size == resources.UnknownSize && content.AtLeast > limit:
-		failure := &Error{Reason: resources.ReasonTooLarge, Message: fmt.Sprintf("The resource has more bytes than "+
-			"the maxStreamSize of %d that the client declared: an earlier stream got that far. Declare a larger "+
-			"one.", limit)}
-		return failure.With("limit", limit)
-	default:
-		return nil
-	}
+	return failure.With("limit", excess.Limit)
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/repomcp/repomcp/internal/access/limits"
+	"github.com/repomcp/repomcp/internal/mcp/attachments"
 	"github.com/repomcp/repomcp/internal/resources"
 )
 
@@ -77,7 +78,7 @@ func (s *Server) callTool(ctx context.Context, r *Request, params callParams) (a
 	if refusal := limits.RefusalOf(err); refusal != nil {
 		return nil, resources.Refused(refusal).With("method", r.Method)
 	}
-	if err = errors.Join(err, resources.AttachmentsOf(ctx).Close()); err != nil { // a failure names none
+	if err = errors.Join(err, attachments.Of(ctx).Close()); err != nil { // a failure names none
 		if ctx.Err() == nil {
 			s.logger.ErrorContext(ctx, "a tool failed", "tool", params.Name, "error", err)
 		}

@@ -44,21 +44,14 @@ func caching(t *testing.T) (*Service, *cache.Cache, *gittest.Repo) {
 	return New(Options{Catalogue: catalogue, Engine: engine, Cache: c}), c, repo
 }
 
-// What a request has open it can send, even if nobody can open it again.
+// What a request has open it can send, even if it cannot be opened again.
 func TestArchiveThatCannotBeOpenedAgain(t *testing.T) {
 	s, c, repo := caching(t)
 	want := repo.Archive("--format=tar", "main")
-	content, err := s.Open(t.Context(), "repo://repo/archive/main.tar")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = content.Close() }()
+	found := mustFind(t, s, "repo://repo/archive/main.tar")
 	repo.Git("update-ref", "-d", "refs/heads/main")
-	if err := content.Fetch(t.Context()); err != nil {
-		t.Fatal(err)
-	}
 	var out bytes.Buffer
-	if err := content.WriteTo(t.Context(), &out); err != nil || !bytes.Equal(out.Bytes(), want) {
+	if _, err := write(t, found, Want{}, &out); err != nil || !bytes.Equal(out.Bytes(), want) {
 		t.Errorf("%d bytes of %d and %v", out.Len(), len(want), err)
 	}
 	if stats := c.Stats(); stats.Failures != 1 || stats.Entries != 0 {
@@ -66,18 +59,30 @@ func TestArchiveThatCannotBeOpenedAgain(t *testing.T) {
 	}
 }
 
+// mustFind finds what has to be there, until the test ends.
+func mustFind(t *testing.T, s *Service, uri string) *Found {
+	t.Helper()
+	found, err := s.Find(t.Context(), uri)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := found.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return found
+}
+
 // The request that a build was begun for may end first.
 func TestBuildOutlivesItsRequest(t *testing.T) {
 	s, c, _ := caching(t)
-	open := func() *Content {
-		content, err := s.Open(t.Context(), "repo://repo/archive/main.tar.gz")
+	open := func() *Body {
+		body, err := mustFind(t, s, "repo://repo/archive/main.tar.gz").Open(t.Context(), Want{Method: Get})
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := content.Fetch(t.Context()); err != nil {
-			t.Fatal(err)
-		}
-		return content
+		return body
 	}
 	first, second := open(), open()
 	if err := first.Close(); err != nil {
@@ -98,47 +103,35 @@ func TestBuildOutlivesItsRequest(t *testing.T) {
 	}
 }
 
-// Bytes that are not those made before are passed to nobody unnoticed.
+// Bytes that are not those made before are never passed on unnoticed.
 func TestCacheMustAgreeWithWhatIsRemembered(t *testing.T) {
 	s, _, _ := caching(t)
-	write := func() error {
-		content, err := s.Open(t.Context(), "repo://repo/archive/main.tar.gz")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = content.Close() }()
-		if content.Digest != nil {
-			content.Digest = bytes.Repeat([]byte{1}, len(content.Digest))
-		}
-		if err := content.Fetch(t.Context()); err != nil {
-			return err
-		}
-		return content.WriteTo(t.Context(), io.Discard)
-	}
-	if err := write(); err != nil {
+	found := mustFind(t, s, "repo://repo/archive/main.tar.gz")
+	first, err := write(t, found, Want{}, io.Discard)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if err := write(); err == nil {
+	s.archives.put(found.ETag, facts{size: first.Size, digest: bytes.Repeat([]byte{1}, len(first.Digest))})
+	if _, err := write(t, found, Want{}, io.Discard); err == nil {
 		t.Error("another digest goes unnoticed")
 	}
 }
 
 // What asks for no bytes starts nothing, and neither does what has no cache.
-func TestFindBuildsNothing(t *testing.T) {
+func TestALookBuildsNothing(t *testing.T) {
 	s, c, _ := caching(t)
 	for _, uri := range []string{"repo://repo/archive/main.tar.zst", "repo://repo/contents/a", "repo://repo/refs"} {
-		content, err := s.Open(t.Context(), uri)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := content.Find(t.Context()); err != nil {
-			t.Error(err)
-		}
-		if url, ok := content.Redirect(t.Context()); ok {
-			t.Errorf("%s redirects to %s", uri, url)
-		}
-		if err := content.Close(); err != nil {
-			t.Error(err)
+		for _, method := range []Method{Look, Head} {
+			look, err := mustFind(t, s, uri).Open(t.Context(), Want{Method: method})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if url, ok := look.Redirect(t.Context()); ok {
+				t.Errorf("%s redirects to %s", uri, url)
+			}
+			if err := look.Close(); err != nil {
+				t.Error(err)
+			}
 		}
 	}
 	if stats := c.Stats(); stats.Builds+stats.Hits != 0 {

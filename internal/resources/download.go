@@ -127,11 +127,11 @@ func parseNothing(string, string, Namespace) (Resource, error) {
 	return Resource{}, fmt.Errorf("there is nothing below the list: %w", repos.ErrNotFound)
 }
 
-// OpenDownload finds what a plain URL names: see [ParseDownload].
-func (s *Service) OpenDownload(
+// FindDownload finds what a plain URL names: see [ParseDownload].
+func (s *Service) FindDownload(
 	ctx context.Context, kind Plain, rawPath, rawQuery string, hasQuery bool,
-) (*Content, *Error) {
-	content, err := s.openDownload(ctx, kind, rawPath, rawQuery, hasQuery)
+) (*Found, *Error) {
+	found, err := s.findDownload(ctx, kind, rawPath, rawQuery, hasQuery)
 	if err != nil {
 		failure := s.Failure(ctx, err, string(kind)+"/"+Clip(rawPath))
 		if what := s.missing(ctx, kind, rawPath, err); what != "" {
@@ -139,12 +139,12 @@ func (s *Service) OpenDownload(
 		}
 		return nil, failure
 	}
-	return content, nil
+	return found, nil
 }
 
-func (s *Service) openDownload(
+func (s *Service) findDownload(
 	ctx context.Context, kind Plain, rawPath, rawQuery string, hasQuery bool,
-) (*Content, error) {
+) (*Found, error) {
 	locked := ""
 	if kind == PlainArchive && hasQuery {
 		locked, rawQuery, hasQuery = cutLock(rawQuery)
@@ -154,23 +154,23 @@ func (s *Service) openDownload(
 		s.freshenMissed(ctx, err)
 		return nil, err
 	}
-	var content *Content
+	var found *Found
 	if resource.Kind == Contents {
-		content, err = s.openWith(ctx, resource, openRaw)
+		found, err = s.findWith(ctx, resource, s.findRaw)
 	} else {
-		content, err = s.openResource(ctx, resource)
+		found, err = s.findResource(ctx, resource)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if locked != "" && locked != content.Commit {
+	if locked != "" && locked != found.Commit {
 		return nil, errors.Join(fmt.Errorf("%w: %s is another commit than that of the "+
-			"path", ErrURI, lockOption), content.Close())
+			"path", ErrURI, lockOption), found.Close())
 	}
 	if resource.Kind == Contents || resource.Kind == Archive { // lists and signatures may change
-		content.Permalink = permalink(resource, content)
+		found.Permalink = permalink(resource, found)
 	}
-	return content, nil
+	return found, nil
 }
 
 // cutLock takes the lock option out of a query, and reports whether options
@@ -188,8 +188,8 @@ func cutLock(rawQuery string) (locked, rest string, more bool) {
 	return locked, strings.Join(kept, "&"), len(kept) > 0
 }
 
-// openRaw is openContents for files only.
-func openRaw(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*Content, error) {
+// findRaw is findContents for files only.
+func (s *Service) findRaw(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*Found, error) {
 	commit, entry, err := locate(ctx, snapshot, r)
 	if err != nil {
 		return nil, err
@@ -205,12 +205,12 @@ func openRaw(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*Conten
 	if entry.Mode.IsDir() || entry.Mode.IsGitlink() {
 		return nil, notAFile(r, commit, entry)
 	}
-	content, err := openFile(snapshot, r, entry)
+	found, err := s.findFile(snapshot, r, entry)
 	if err != nil {
 		return nil, err
 	}
-	content.locatedAt(r, commit, entry)
-	return content, nil
+	found.locatedAt(r, commit, entry)
+	return found, nil
 }
 
 func notAFile(r Resource, commit repos.Commit, entry repos.TreeEntry) *Error {
@@ -225,21 +225,21 @@ func notAFile(r Resource, commit repos.Commit, entry repos.TreeEntry) *Error {
 
 // permalink names the same bytes by the commit. An archive's is for those who
 // follow a link that may move: it has the commit as its lock.
-func permalink(r Resource, content *Content) string {
-	route := plainRoute(r, content)
-	if r.Kind == Contents || content.Commit == "" {
+func permalink(r Resource, found *Found) string {
+	route := plainRoute(r, found)
+	if r.Kind == Contents || found.Commit == "" {
 		return route
 	}
 	separator := "?"
 	if strings.Contains(route, separator) {
 		separator = "&"
 	}
-	return route + separator + lockOption + "=" + content.Commit
+	return route + separator + lockOption + "=" + found.Commit
 }
 
 // plainRoute is the path and query of a list, and of a file or an archive by the
 // commit. The options of an archive are those of its canonical URI.
-func plainRoute(r Resource, content *Content) string {
+func plainRoute(r Resource, found *Found) string {
 	repository := "/" + escape(r.Repository, pathBytes)
 	switch r.Kind {
 	case Catalogue:
@@ -247,11 +247,11 @@ func plainRoute(r Resource, content *Content) string {
 	case Refs:
 		return "/" + string(PlainRefs) + repository + r.query()
 	case Contents:
-		return "/" + string(PlainRaw) + repository + "/" + content.Revision + "/" + escape(r.Path, pathBytes)
+		return "/" + string(PlainRaw) + repository + "/" + found.Revision + "/" + escape(r.Path, pathBytes)
 	}
-	r.Revision = content.Revision
+	r.Revision = found.Revision
 	route := "/" + string(PlainArchive) + repository + "/" + r.archiveFile()
-	if _, options, ok := strings.Cut(content.URI, "?"); ok {
+	if _, options, ok := strings.Cut(found.URI, "?"); ok {
 		route += "?" + options
 	}
 	return route

@@ -120,7 +120,7 @@ func FuzzParseDownload(f *testing.F) {
 			}
 		}
 		r.Revision = someID
-		link := permalink(r, &Content{URI: r.String(), Commit: someID, Revision: someID})
+		link := permalink(r, &Found{URI: r.String(), Commit: someID, Revision: someID})
 		for i := range len(link) {
 			if c := link[i]; c <= ' ' || c >= 0x7f || c == '<' || c == '>' || c == '"' {
 				t.Fatalf("%q has a byte that no Link may carry", link)

@@ -96,8 +96,6 @@ var failures = []struct {
 		"repo://{repo}/refs for branches and tags, and repo://{repo}/contents for files."},
 	{archive.ErrLimit, ReasonTooLarge, "The archive is larger than this server allows. Ask the operator to raise " +
 		"its limits."},
-	{errAttachmentLimit, ReasonTooLarge, "The stream is larger than maxBinarySize, the smaller of the client's " +
-		"and the server's. Declare a larger one, or ask the operator to raise --max-binary-bytes."},
 	{cache.ErrClosed, ReasonBusy, "The server is about to stop. Try again in a few seconds."},
 	{context.Canceled, ReasonCancelled, "The request was cancelled."},
 }
@@ -154,6 +152,21 @@ func asError(err error) *Error {
 	return Internal(err)
 }
 
+// refusalTexts are what to do about a refusal.
+var refusalTexts = map[limits.Reason]string{
+	limits.Client: "Your requests use all that one client may have of this server. Wait for their end, and try " +
+		"again in %d seconds.",
+	limits.Repository: "Too many requests are about this repository at the moment. Try again in %d seconds.",
+	limits.Server:     "The server is busy. Try again in %d seconds.",
+}
+
+// Refused is a refusal as the client sees it.
+func Refused(refusal *limits.Refusal) *Error {
+	seconds := int(refusal.RetryAfter.Seconds())
+	failure := &Error{Reason: ReasonBusy, Cause: refusal, Message: fmt.Sprintf(refusalTexts[refusal.Reason], seconds)}
+	return failure.With("limit", refusal.Reason).With("retryAfterSeconds", seconds)
+}
+
 // sentence is the text of an error as a sentence of its own.
 func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
 
@@ -186,6 +199,10 @@ func (s *Service) Failure(ctx context.Context, err error, uri string) *Error {
 	}
 	return failure
 }
+
+// Text makes a JSON text of any name: what is not UTF-8 is replaced, and the
+// URI beside it still has the exact bytes.
+func Text(name string) string { return strings.ToValidUTF8(name, "\uFFFD") }
 
 // Clip bounds a text of the client that an error repeats.
 func Clip(s string) string { return clip(s, 64) }

@@ -27,11 +27,11 @@ func Identity(ctx context.Context, snapshot *repos.Snapshot, r Resource) (string
 	case Archive, Checksum:
 		return commitsOf(ctx, snapshot, r.Revision, r.Options.Base)
 	case Signature:
-		content, err := openSignature(ctx, snapshot, r)
+		found, err := findSignature(ctx, snapshot, r)
 		if err != nil {
 			return "", err
 		}
-		return content.ETag, nil
+		return found.ETag, nil
 	default:
 		_, entry, err := locate(ctx, snapshot, r)
 		if err != nil {

@@ -81,20 +81,20 @@ func (s *Service) LinkLifetime() time.Duration {
 	return s.options.Links.Lifetime
 }
 
-// DownloadLink makes a URL for one download of a content. Where the server knows who
+// DownloadLink makes a URL for one download of a found. Where the server knows who
 // asks, the URL is good together with the credentials of the same principal alone
 // (SEP-2532, section 3). A session is not what it is bound to: its id is no credential,
 // and neither WebSocket nor 2026-07-28 has one that a download could repeat.
-func (s *Service) DownloadLink(ctx context.Context, content *Content) (url string, link links.Link, err error) {
+func (s *Service) DownloadLink(ctx context.Context, found *Found) (url string, link links.Link, err error) {
 	principal := access.PrincipalOf(ctx).ID
-	return s.link(ctx, content, links.Grant{
+	return s.link(ctx, found, links.Grant{
 		Kind: links.Download, SingleUse: !s.options.Links.ManyUses, Principal: principal, Bound: principal != "",
 	})
 }
 
 // link makes a URL for a content as it is now: of a branch it names the commit.
 func (s *Service) link(
-	ctx context.Context, content *Content, grant links.Grant,
+	ctx context.Context, found *Found, grant links.Grant,
 ) (url string, link links.Link, err error) {
 	reader := access.PrincipalOf(ctx)
 	if relevant := s.options.Links.Relevant; relevant != nil {
@@ -102,9 +102,9 @@ func (s *Service) link(
 	}
 	grant.Reader, grant.Rights = reader.ID, rightsOf(reader)
 	grant.Methods = links.GET | links.HEAD
-	grant.Resource, grant.Repository, grant.Lifetime = content.Frozen, content.Repository, s.options.Links.Lifetime
-	if content.Asked != "" {
-		grant.Asked, grant.FileName = toldByLink(content.Asked), toldByLink(content.FileName)
+	grant.Resource, grant.Repository, grant.Lifetime = found.Frozen, found.Repository, s.options.Links.Lifetime
+	if found.Asked != "" {
+		grant.Asked, grant.FileName = toldByLink(found.Asked), toldByLink(found.FileName)
 	}
 	token, link, err := s.options.Links.Authority.Mint(grant)
 	if err != nil {
@@ -125,13 +125,13 @@ func toldByLink(text string) string {
 
 // LinkMeta are the members of _meta that give a content's httpUrl (SEP-2166),
 // if it has one: only what resources/stream serves as well does.
-func (s *Service) LinkMeta(ctx context.Context, content *Content) map[string]any {
-	if !s.CanLink(ctx) || !content.Streamable {
+func (s *Service) LinkMeta(ctx context.Context, found *Found) map[string]any {
+	if !s.CanLink(ctx) || !found.Streamable {
 		return nil
 	}
-	url, link, err := s.link(ctx, content, links.Grant{Kind: links.HTTP})
+	url, link, err := s.link(ctx, found, links.Grant{Kind: links.HTTP})
 	if err != nil {
-		s.options.Logger.DebugContext(ctx, "a resource is shown without its httpUrl", "uri", content.URI, "error", err)
+		s.options.Logger.DebugContext(ctx, "a resource is shown without its httpUrl", "uri", found.URI, "error", err)
 		return nil
 	}
 	return map[string]any{MetaHTTP: url, MetaHTTPExpires: link.Expires.Format(time.RFC3339)}
@@ -148,49 +148,74 @@ func (s *Service) ArchiveLinkMeta(ctx context.Context, r Resource, head repos.ID
 	r.Revision = head.String()
 	r.Options = r.Options.Canonical()
 	return s.LinkMeta(
-		ctx, &Content{Repository: r.Repository, Asked: asked, FileName: name, Frozen: r.String(), Streamable: true},
+		ctx, &Found{Repository: r.Repository, Asked: asked, FileName: name, Frozen: r.String(), Streamable: true},
 	)
 }
 
-// Linked is a content that was reached by a link. Close the content.
+// Linked is what a link led to. Close what was found. [Found.Open] of a GET uses the link
+// for one download, or for more bytes of it, and then [Body] has the entity tag to go on
+// with.
 type Linked struct {
-	*Content
+	*Found
 	Link links.Link
-	// Resume is the secret of a download that goes on, or "".
-	Resume string
+}
+
+// use is that of a link.
+type use struct {
+	authority *links.Authority
+	link      links.Link
+	resume    string // the secret of a download that goes on, or ""
+}
+
+// redeem uses the link for a body whose range was selected, or could not be: the whole
+// would be a second use of what goes on.
+func (u *use) redeem(ctx context.Context, b *Body, selected error) error {
+	beyond := errors.As(selected, new(*RangeError))
+	switch {
+	case u == nil, selected != nil && !beyond:
+		return selected
+	case u.resume != "" && !b.Part:
+		return links.ErrUsed
+	case beyond, b.want.Method != Get:
+		return selected
+	}
+	used, err := u.authority.Redeem(ctx, u.link, links.Resume{Secret: u.resume, Length: b.Length, Size: b.Size})
+	b.ETag = links.TagETag(b.ETag, used)
+	return err
 }
 
 // ErrLinkGone says that the commit of a link is not here, but may be on another
 // server or soon: mirrors lag behind each other.
 var ErrLinkGone = errors.New("the commit of the link is not here yet")
 
-// OpenLink checks a token and finds what it names, for a request whose host is the
+// FindLink checks a token and finds what it names, for a request whose host is the
 // public URL's. Nothing of the link is used up. Errors are those of
-// [links.Authority.Verify], [ErrLinkGone] and those of [Service.Open].
-func (s *Service) OpenLink(ctx context.Context, token string, use links.Use) (Linked, error) {
+// [links.Authority.Verify], [ErrLinkGone] and those of [Service.Find].
+func (s *Service) FindLink(ctx context.Context, token string, asked links.Use) (Linked, error) {
 	if s.options.Links.Authority == nil {
 		return Linked{}, fmt.Errorf("there are no links: %w", repos.ErrNotFound)
 	}
 	// The Host header was held against the names that the server is known by; a
 	// proxy may have put another of them there.
-	use.Host = s.options.Links.Base.Host()
-	link, err := s.options.Links.Authority.Verify(token, use)
+	asked.Host = s.options.Links.Base.Host()
+	link, err := s.options.Links.Authority.Verify(token, asked)
 	if err != nil {
 		return Linked{}, err
 	}
-	if use.Method == "HEAD" {
+	if asked.Method == "HEAD" {
 		// A look uses nothing up, and finds what a use would find.
 		if err := s.options.Links.Authority.Peek(ctx, link); err != nil {
 			return Linked{}, err
 		}
 	}
 	// Whoever redeems it, what its reader may read now counts.
-	content, err := s.openFrozen(access.WithPrincipal(ctx, readerOf(link)), link)
+	found, err := s.findFrozen(access.WithPrincipal(ctx, readerOf(link)), link)
 	if err != nil {
 		return Linked{}, err
 	}
-	content.Asked, content.FileName = cmp.Or(link.Asked, link.Resource), cmp.Or(link.FileName, content.FrozenName)
-	return Linked{content, link, use.Resume}, nil
+	found.Asked, found.FileName = cmp.Or(link.Asked, link.Resource), cmp.Or(link.FileName, found.FrozenName)
+	found.link = &use{s.options.Links.Authority, link, asked.Resume}
+	return Linked{found, link}, nil
 }
 
 // linkRights are what a link says of its reader besides the id.
@@ -215,28 +240,22 @@ func readerOf(link links.Link) access.Principal {
 	return access.Principal{ID: link.Reader, Groups: rights.Groups, Scopes: rights.Scopes}
 }
 
-// openFrozen opens what a link names, if need be from where it is kept: that the
+// findFrozen opens what a link names, if need be from where it is kept: that the
 // commit may be read was decided when the link was made. The principal of the context is
 // the link's.
-func (s *Service) openFrozen(ctx context.Context, link links.Link) (*Content, error) {
-	content, err := s.Open(ctx, link.Resource)
+func (s *Service) findFrozen(ctx context.Context, link links.Link) (*Found, error) {
+	found, err := s.Find(ctx, link.Resource)
 	if !errors.Is(err, repos.ErrNotFound) {
-		return content, err
+		return found, err
 	}
 	if _, unknown := s.options.Catalogue.For(ctx).Get(link.Repository); unknown != nil {
 		return nil, err
 	}
-	content, err = s.openCached(ctx, link.Resource)
+	found, err = s.findCached(ctx, link.Resource)
 	if errors.Is(err, repos.ErrNotFound) {
 		return nil, ErrLinkGone
 	}
-	return content, err
-}
-
-// Redeem uses the link for one download, or for length more bytes of it, and
-// gives what its entity tag is to be extended by.
-func (s *Service) Redeem(ctx context.Context, l Linked, length int64) (links.Redemption, error) {
-	return s.options.Links.Authority.Redeem(ctx, l.Link, links.Resume{Secret: l.Resume, Length: length, Size: l.Size})
+	return found, err
 }
 
 // frozen is the URI of the same content by the commit.

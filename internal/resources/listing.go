@@ -56,18 +56,17 @@ func (l listing) write(ctx context.Context, w io.Writer) error {
 	return out.Flush()
 }
 
-// fill makes a listing what a content has: it is measured, and its bytes are named, by
-// writing them once. The page that follows has the URI next, if there is one.
-func (l listing) fill(ctx context.Context, c *Content, next string) (*Content, error) {
+// fill makes a listing the source of what was found: it is measured, and its bytes are
+// named, by writing them once. The page that follows has the URI next, if there is one.
+func (l listing) fill(ctx context.Context, f *Found, next string) (*Found, error) {
 	size, digest, err := digestOf(ctx, l.write)
 	if err != nil {
 		return nil, err
 	}
-	c.Size, c.ETag, c.write = size, etagOf(digest), l.write
 	if next != "" {
-		c.Meta = map[string]any{metaNext: next}
+		f.Meta = map[string]any{metaNext: next}
 	}
-	return c, nil
+	return f.describedBy(size, &list{digest, l.write}), nil
 }
 
 // compact is a view in one line. Names may hold any character; HTML's are no

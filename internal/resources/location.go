@@ -39,7 +39,8 @@ type Location struct {
 }
 
 // Locate finds where a resource is to be had as it is now: of a branch it names
-// the commit.
+// the commit. A file is opened the first time, for its type: the caller has reserved
+// what that takes.
 func (s *Service) Locate(ctx context.Context, r Resource) (Location, error) {
 	return s.locate(ctx, r, false)
 }
@@ -52,30 +53,35 @@ func (s *Service) LocateMeasured(ctx context.Context, r Resource) (Location, err
 
 func (s *Service) locate(ctx context.Context, r Resource, measure bool) (l Location, err error) {
 	r.Options = r.Options.Canonical()
-	content := outline(r) // of a list, which may be long, nothing is read
+	found := outline(r) // a list may be long, and is not read
 	if r.Kind != Refs && r.Kind != Catalogue {
-		if content, err = s.openResource(ctx, r); err != nil {
+		if found, err = s.findResource(ctx, r); err != nil {
 			return Location{}, err
 		}
 	}
-	defer func() { err = errors.Join(err, content.Close()) }()
-	l = Location{URI: content.Frozen, MIMEType: content.MIMEType, FileName: content.FrozenName, Size: content.Size}
-	if content.Streamable && s.Downloads() {
-		l.Route = plainRoute(r, content)
+	defer func() { err = errors.Join(err, found.Close()) }()
+	l = Location{URI: found.Frozen, MIMEType: found.MIMEType, FileName: found.FrozenName, Size: found.Size}
+	if found.Streamable && s.Downloads() {
+		l.Route = plainRoute(r, found)
 	}
 	if base := s.address(ctx); base != "" && l.Route != "" {
 		l.URL = base + l.Route
 	}
-	if content.plan != nil {
-		l.Base = content.plan.Options().Base
+	if file, ok := found.source.(*file); ok {
+		if l.MIMEType, err = file.peek(found); err != nil {
+			return Location{}, err
+		}
+	}
+	if r.Kind == Archive {
+		l.Base = found.plan().Options().Base
 		if measure && r.Options.Format != archive.Manifest {
-			l.Extent = measured(ctx, content.plan)
+			l.Extent = measured(ctx, found.plan())
 		}
 	}
 	if l.Extent != nil && r.Options.Format == archive.Tar {
 		l.Size = l.Extent.Bytes
 	}
-	l.Meta = s.LinkMeta(ctx, content)
+	l.Meta = s.LinkMeta(ctx, found)
 	l.HTTP, _ = l.Meta[MetaHTTP].(string)
 	l.HTTPExpires, _ = l.Meta[MetaHTTPExpires].(string)
 	return l, nil

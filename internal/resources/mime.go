@@ -32,22 +32,32 @@ var sourceTypes = map[string]string{
 	".xml": "text/xml; charset=utf-8", ".yaml": "application/yaml", ".yml": "application/yaml",
 }
 
-// mimeType decides by the content whether a file is a text, and then by its
-// name which.
-func mimeType(name string, head []byte) string {
+// kind is what the content of a file says of its type.
+type kind struct {
+	name string // the type, or that of a text whose name says nothing
+	text bool
+}
+
+// kindOf decides by the first bytes of a file whether it is a text.
+func kindOf(head []byte) kind {
 	detected := mimetype.Detect(head)
 	for m := detected; m != nil; m = m.Parent() {
 		if m.Is("text/plain") {
-			return textType(name, detected.String())
+			return kind{textType(detected.String()), true}
 		}
 	}
-	return detected.String()
+	return kind{detected.String(), false}
 }
 
-func textType(name, detected string) string {
-	if known := sourceTypes[strings.ToLower(path.Ext(name))]; known != "" {
-		return known
+// typeOf is the type of a file with a name, which decides about texts.
+func (k kind) typeOf(name string) string {
+	if named := sourceTypes[strings.ToLower(path.Ext(name))]; k.text && named != "" {
+		return named
 	}
+	return k.name
+}
+
+func textType(detected string) string {
 	// A source file is a text: what the detector takes for a script or a page
 	// by its first words is often only part of one.
 	switch base, _, _ := strings.Cut(detected, ";"); base {

@@ -34,9 +34,9 @@ type Options struct {
 
 // Service finds what URIs name in the repositories of a catalogue.
 type Service struct {
-	options Options
-	extents *extents // of archives
-	files   *extents // apart, since many small files are read and few archives
+	options  Options
+	archives *known // what their bytes teach, by ETag
+	files    *known // the same by object id: apart, since many small files are read and few archives
 
 	unreached sync.Once // says that links are missing for want of a public URL
 }
@@ -45,7 +45,7 @@ type Service struct {
 func New(options Options) *Service {
 	options.Logger = cmp.Or(options.Logger, slog.New(slog.DiscardHandler))
 	options.Links.Lifetime = cmp.Or(options.Links.Lifetime, defaultLinkLifetime)
-	return &Service{options: options, extents: newExtents(), files: newExtents()}
+	return &Service{options: options, archives: newKnown(), files: newKnown()}
 }
 
 // Downloads reports whether contents can be had over HTTP.

@@ -3,7 +3,6 @@ package resources
 import (
 	"archive/tar"
 	"bytes"
-	"context"
 	"errors"
 	"io"
 	"path/filepath"
@@ -117,37 +116,37 @@ func TestArchivesHaveTheirSubmodules(t *testing.T) {
 		"?strip=lib&submodules=content":    {"public"},
 		"?exclude=*li*&submodules=content": {".gitmodules", "private/"},
 	} {
-		content, err := server.Open(t.Context(), "repo://group/main/archive/"+commits["head"].String()+".tar"+query)
+		found, err := server.Find(t.Context(), "repo://group/main/archive/"+commits["head"].String()+".tar"+query)
 		if err != nil {
 			t.Errorf("%s: %v", query, err)
 			continue
 		}
-		if got := members(t, content); !slices.Equal(got, want) {
+		if got := members(t, found); !slices.Equal(got, want) {
 			t.Errorf("%s: %q, want %q", query, got, want)
 		}
-		if fixed := query == "" || query == "?submodules=omit"; content.Immutable != fixed || content.Weak == fixed {
-			t.Errorf("%s: immutable %v, weak %v", query, content.Immutable, content.Weak)
+		if fixed := query == "" || query == "?submodules=omit"; found.Immutable != fixed || found.Weak == fixed {
+			t.Errorf("%s: immutable %v, weak %v", query, found.Immutable, found.Weak)
 		}
-		if err := content.Close(); err != nil {
+		if err := found.Close(); err != nil {
 			t.Error(err)
 		}
 	}
 	for _, bad := range []string{"?submodules=all", "?lfs=all", "?lfs=content&lfs=content"} {
-		if _, err := server.Open(t.Context(), "repo://group/main/archive/main.tar"+bad); !errors.Is(err,
+		if _, err := server.Find(t.Context(), "repo://group/main/archive/main.tar"+bad); !errors.Is(err,
 			archive.ErrOption) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
-	if _, err := server.Open(t.Context(),
+	if _, err := server.Find(t.Context(),
 		"repo://group/main/archive/main.tar?submodules=content&path=lib/none"); !errors.Is(err, repos.ErrNotFound) {
 		t.Error(err)
 	}
 }
 
-func members(t *testing.T, content *Content) []string {
+func members(t *testing.T, found *Found) []string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := content.WriteTo(context.Background(), &out); err != nil {
+	if _, err := write(t, found, Want{}, &out); err != nil {
 		t.Fatal(err)
 	}
 	var names []string

@@ -15,10 +15,10 @@ const signatureNotes = "refs/notes/signatures/"
 // signatureSuffix makes the name of an archive that of its detached signature.
 const signatureSuffix = ".asc"
 
-// openSignature finds the detached signature of an archive. It is somebody
+// findSignature finds the detached signature of an archive. It is somebody
 // else's word about the bytes that the archive's name stands for; nothing here
 // checks it.
-func openSignature(ctx context.Context, s *repos.Snapshot, r Resource) (*Content, error) {
+func findSignature(ctx context.Context, s *repos.Snapshot, r Resource) (*Found, error) {
 	commit, err := s.Resolve(ctx, r.Revision)
 	if err != nil {
 		return nil, err
@@ -30,12 +30,12 @@ func openSignature(ctx context.Context, s *repos.Snapshot, r Resource) (*Content
 	id := commit.ID.String()
 	byCommit := r
 	byCommit.Revision = id
-	content := Content{
+	found := Found{
 		URI: r.String(), MIMEType: mimeSignature, FileName: archiveName(r, id) + signatureSuffix, Streamable: true,
 		Commit: id, Revision: id, Repository: r.Repository, Frozen: byCommit.String(),
 		FrozenName: archiveName(byCommit, id) + signatureSuffix, Meta: map[string]any{metaCommit: id},
 	}
-	return content.holding(signature), nil
+	return found.describedBy(int64(len(signature)), textSource(signature)), nil
 }
 
 // targets are what a signature may be noted on: the tag object that the

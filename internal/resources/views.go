@@ -2,11 +2,9 @@ package resources
 
 import (
 	"context"
-	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
 	"errors"
-	"io"
 	"path"
 	"slices"
 	"time"
@@ -121,29 +119,25 @@ type submodule struct {
 // etagOf a digest has as much of it as is enough to tell contents apart.
 func etagOf(digest []byte) string { return hex.EncodeToString(digest[:16]) }
 
-// jsonContent renders a view.
-func jsonContent(r Resource, view any) (*Content, error) {
+// describedJSON renders a view.
+func describedJSON(r Resource, view any) (*Found, error) {
 	text, err := compact(view)
 	if err != nil {
 		return nil, err
 	}
-	return described(r).holding(append(text, '\n')), nil
+	text = append(text, '\n')
+	return described(r).describedBy(int64(len(text)), textSource(text)), nil
 }
 
-// holding makes bytes in memory those of a content.
-func (c *Content) holding(text []byte) *Content {
-	sum := sha256.Sum256(text)
-	c.Size, c.ETag = int64(len(text)), etagOf(sum[:])
-	c.write = func(_ context.Context, w io.Writer) error {
-		_, err := w.Write(text)
-		return err
-	}
-	return c
+// describedBy gives what was found its bytes, by whose digest they are named.
+func (f *Found) describedBy(size int64, source *list) *Found {
+	f.Described, f.Size, f.ETag, f.source = true, size, etagOf(source.digest), source
+	return f
 }
 
 // described is a view of which nothing is written yet.
-func described(r Resource) *Content {
-	return &Content{URI: r.String(), MIMEType: TypeJSON, FileName: path.Base(r.Repository) + ".json"}
+func described(r Resource) *Found {
+	return &Found{URI: r.String(), MIMEType: TypeJSON, FileName: path.Base(r.Repository) + ".json"}
 }
 
 // window is the part of a list that a resource shows: a page of it when it is
@@ -174,12 +168,12 @@ func (r Resource) next(last string) string {
 // outline is a list of which nothing was read: what a link to it says. It is
 // downloaded as files are, by a URI that says no commit: it is the list of that
 // moment.
-func outline(r Resource) *Content {
+func outline(r Resource) *Found {
 	uri, name := r.String(), "repositories.json"
 	if r.Kind == Refs {
 		name = path.Base(r.Repository) + "-refs.json"
 	}
-	return &Content{
+	return &Found{
 		URI: uri, MIMEType: TypeJSON, FileName: name, Size: UnknownSize, Streamable: true, Repository: r.Repository,
 		Frozen: uri, FrozenName: name,
 	}
@@ -198,7 +192,7 @@ func viewHead(s *repos.Snapshot, id repos.ID, contents, packed Resource) (*commi
 	}, linksView{Contents: contents.String(), Archive: packed.String()}, nil
 }
 
-func openCard(_ context.Context, s *repos.Snapshot, r Resource) (*Content, error) {
+func findCard(_ context.Context, s *repos.Snapshot, r Resource) (*Found, error) {
 	refs, err := s.Refs()
 	if err != nil {
 		return nil, err
@@ -230,12 +224,12 @@ func openCard(_ context.Context, s *repos.Snapshot, r Resource) (*Content, error
 		}
 	}
 	view.Links.Refs = Resource{Repository: r.Repository, Kind: Refs}.String()
-	return jsonContent(r, view)
+	return describedJSON(r, view)
 }
 
-// openRefs lists branches and tags, and all other refs only when they are asked
+// findRefs lists branches and tags, and all other refs only when they are asked
 // for: a mirror of a large host has one for each pull request.
-func openRefs(ctx context.Context, s *repos.Snapshot, r Resource) (*Content, error) {
+func findRefs(ctx context.Context, s *repos.Snapshot, r Resource) (*Found, error) {
 	refs, err := s.Refs()
 	if err != nil {
 		return nil, err
@@ -257,8 +251,8 @@ func openRefs(ctx context.Context, s *repos.Snapshot, r Resource) (*Content, err
 	return shown.fill(ctx, outline(r), next)
 }
 
-// openCatalogue lists the repositories.
-func (s *Service) openCatalogue(ctx context.Context, r Resource) (*Content, error) {
+// findCatalogue lists the repositories.
+func (s *Service) findCatalogue(ctx context.Context, r Resource) (*Found, error) {
 	known := s.options.Catalogue.For(ctx)
 	names := known.Names()
 	start, end, next := r.window(names)
@@ -293,7 +287,7 @@ func viewRef(repository string, ref repos.Ref) refView {
 	return view
 }
 
-func openRef(_ context.Context, s *repos.Snapshot, r Resource) (*Content, error) {
+func findRef(_ context.Context, s *repos.Snapshot, r Resource) (*Found, error) {
 	ref, err := s.Ref(r.Revision)
 	if err != nil {
 		return nil, err
@@ -305,14 +299,14 @@ func openRef(_ context.Context, s *repos.Snapshot, r Resource) (*Content, error)
 			return nil, err
 		}
 	}
-	return jsonContent(r, view)
+	return describedJSON(r, view)
 }
 
-// openFolder lists a page of a folder. The pages that follow are those of the same
+// findFolder lists a page of a folder. The pages that follow are those of the same
 // commit, whatever becomes of the branch meanwhile.
-func openFolder(
+func findFolder(
 	ctx context.Context, s *repos.Snapshot, r Resource, commit repos.Commit, folder repos.TreeEntry,
-) (*Content, error) {
+) (*Found, error) {
 	entries, more, err := s.TreePage(folder.ID, r.After, pageEntries)
 	if errors.Is(err, repos.ErrNotFound) && r.After != "" {
 		return nil, err
@@ -320,7 +314,7 @@ func openFolder(
 	if err != nil {
 		return nil, missingBlob(err)
 	}
-	content := described(r)
+	found := described(r)
 	view := folderView{Repository: r.Repository, Commit: commit.ID.String(), Path: Text(r.Path)}
 	if more {
 		following := r
@@ -338,7 +332,7 @@ func openFolder(
 		}
 	}
 	list := listing{view, "entries", len(shown), func(i int) any { return shown[i] }}
-	return list.fill(ctx, content, view.Next)
+	return list.fill(ctx, found, view.Next)
 }
 
 func viewEntry(s *repos.Snapshot, r Resource, entry repos.TreeEntry) (entryView, error) {

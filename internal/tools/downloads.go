@@ -9,6 +9,7 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 
 	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/mcp/attachments"
 	"github.com/repomcp/repomcp/internal/mcp/binary"
 	"github.com/repomcp/repomcp/internal/resources"
 )
@@ -137,23 +138,23 @@ type attachedBytes struct {
 }
 
 // attachFile has the bytes of a file that is no text follow the result.
-func (f file) attachFile(ctx context.Context, attachments *resources.Attachments, uri string) error {
-	content, err := f.Resources.Open(ctx, uri)
+func (f file) attachFile(ctx context.Context, beside *attachments.List, uri string) error {
+	found, err := f.Resources.Find(ctx, uri)
 	if err != nil {
 		return err
 	}
-	attached, err := attachments.Add(ctx, content)
+	attached, err := beside.Add(ctx, found)
 	if err != nil {
 		return err
 	}
 	f.note("They follow this result as the stream %s.", attached.Stream)
-	f.files = append(f.files, attachedContent(uri, attached, attachments.Bare()))
+	f.files = append(f.files, attachedContent(uri, attached, beside.Bare()))
 	return nil
 }
 
 // attachedContent is a block of the kind that the type is of. For what is neither an
 // image nor a sound the RFC has a kind of its own, and MCP embedded resources.
-func attachedContent(uri string, attached *resources.Attachment, bare bool) mcp.Content {
+func attachedContent(uri string, attached *attachments.Attachment, bare bool) mcp.Content {
 	block := attachment{Meta: ofRepository(), TransferMode: transferBinary}
 	kind, _, _ := strings.Cut(attached.MIMEType, "/")
 	switch {

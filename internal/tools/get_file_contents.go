@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/repomcp/repomcp/internal/git/lfs"
+	"github.com/repomcp/repomcp/internal/mcp/attachments"
 	"github.com/repomcp/repomcp/internal/repos"
 	"github.com/repomcp/repomcp/internal/resources"
 	"github.com/repomcp/repomcp/internal/tools/excerpt"
@@ -179,8 +180,8 @@ func (f file) handOver(ctx context.Context) error {
 	}
 	f.note("Its type is %s.", h.MIMEType)
 	f.asides = append(f.asides, "Its resource is "+h.URI+".")
-	if attachments := resources.AttachmentsOf(ctx); attachments != nil {
-		err := f.attachFile(ctx, attachments, h.URI)
+	if beside := attachments.Of(ctx); beside != nil {
+		err := f.attachFile(ctx, beside, h.URI)
 		var refused *resources.Error
 		if !errors.As(err, &refused) || refused.Reason != resources.ReasonTooLarge {
 			return err

@@ -89,6 +89,15 @@ func (g *Grant) Release() {
 	})
 }
 
+// Shrink gives back what a request turned out not to need: it keeps so much memory and its
+// place among those that run. A grant never grows. Only its owner calls it, before Release.
+func (g *Grant) Shrink(memory int64) {
+	if g != nil && memory < g.work.memory {
+		g.gate.giveBack(g.work.client, g.work.memory-memory)
+		g.work.memory = memory
+	}
+}
+
 func newGate(b bounds) *gate {
 	return &gate{
 		bounds: b, clients: make(map[string]*client), repositories: make(map[string]int),
@@ -208,6 +217,15 @@ func (g *gate) leave(w work) {
 		delete(g.repositories, w.repository)
 	}
 	g.forget(w.client)
+	g.dispatch()
+}
+
+// giveBack takes memory from what a client has.
+func (g *gate) giveBack(client string, memory int64) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.used.memory -= memory
+	g.clients[client].used.memory -= memory
 	g.dispatch()
 }
 

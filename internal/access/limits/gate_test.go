@@ -288,3 +288,36 @@ func TestPartsGiveTheirPlaceBack(t *testing.T) {
 		}
 	})
 }
+
+// TestAGrantShrinks gives back a part of a grant: what waits for it is let in, and the
+// sum is right at the end.
+func TestAGrantShrinks(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := New(Options{Memory: 16, Share: 100})
+		first, err := l.Stream(t.Context(), "r", 8)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var second *Grant
+		go func() {
+			if second, err = l.Stream(t.Context(), "r", 5); err != nil {
+				t.Error(err)
+			}
+		}()
+		synctest.Wait()
+		if second != nil {
+			t.Error("13 of 8 are reserved")
+		}
+		first.Shrink(3)
+		first.Shrink(7) // it never grows
+		synctest.Wait()
+		if state := l.States()[0]; state.Memory != 8 || state.Running != 2 {
+			t.Errorf("3 and 5 are reserved, and the gate has %+v", state)
+		}
+		first.Release()
+		second.Release()
+		if state := l.States()[0]; state.Memory != 0 || state.Running != 0 {
+			t.Errorf("nothing is reserved, and the gate has %+v", state)
+		}
+	})
+}

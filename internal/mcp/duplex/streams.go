@@ -7,6 +7,7 @@ import (
 
 	"github.com/repomcp/repomcp/internal/base/panics"
 	"github.com/repomcp/repomcp/internal/mcp"
+	"github.com/repomcp/repomcp/internal/mcp/attachments"
 	"github.com/repomcp/repomcp/internal/mcp/binary"
 	"github.com/repomcp/repomcp/internal/resources"
 )
@@ -32,28 +33,28 @@ type Stream interface {
 // stream is one that a reply names.
 type stream struct {
 	Stream
-	attachment *resources.Attachment
+	attachment *attachments.Attachment
 	ctx        context.Context // until it is cancelled
 	cancel     context.CancelCauseFunc
 }
 
 // open makes the streams of a reply known: a client may answer as soon as it has the
 // message.
-func (c *Conversation) open(call *mcp.Call, attachments *resources.Attachments) []stream {
+func (c *Conversation) open(call *mcp.Call, list *attachments.List) []stream {
 	var streams []stream
-	for _, attachment := range attachments.List() {
+	for _, attachment := range list.All() {
 		ctx, cancel := context.WithCancelCause(call.Context())
 		streams = append(streams, stream{c.transport.Open(attachment.Ref, cancel), attachment, ctx, cancel})
 	}
 	return streams
 }
 
-func (c *Conversation) close(streams []stream, attachments *resources.Attachments) {
+func (c *Conversation) close(streams []stream, list *attachments.List) {
 	for _, s := range streams {
 		s.cancel(nil)
 		s.Close()
 	}
-	if err := attachments.Close(); err != nil {
+	if err := list.Close(); err != nil {
 		c.options.Logger.Error("closing a resource failed", "error", err)
 	}
 }
@@ -117,7 +118,7 @@ func (c *Conversation) sendBare(ctx context.Context, reply mcp.Reply) (sent int6
 		if err := c.transport.Write(ctx, fill(reply.Message)); err != nil {
 			return err
 		}
-		for _, attachment := range reply.Attachments.List() {
+		for _, attachment := range reply.Attachments.All() {
 			if err := c.writeBare(ctx, attachment); err != nil {
 				c.options.Logger.Warn("a stream was aborted", "uri", attachment.Name(), "error", err)
 				c.transport.Fail(err)
@@ -131,7 +132,7 @@ func (c *Conversation) sendBare(ctx context.Context, reply mcp.Reply) (sent int6
 }
 
 // writeBare writes one stream. What panics is that stream, not the server.
-func (c *Conversation) writeBare(ctx context.Context, attachment *resources.Attachment) error {
+func (c *Conversation) writeBare(ctx context.Context, attachment *attachments.Attachment) error {
 	out, err := c.transport.Bare(ctx, attachment.Ref)
 	if err != nil {
 		return err

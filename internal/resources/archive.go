@@ -1,0 +1,198 @@
+package resources
+
+import (
+	"context"
+	"errors"
+	"io"
+	"path"
+	"strings"
+
+	"github.com/repomcp/repomcp/internal/access/limits"
+	"github.com/repomcp/repomcp/internal/archive"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+// compareMemory is what is kept of two trees that are compared.
+const compareMemory = 4 << 20
+
+func (s *Service) findArchive(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*Found, error) {
+	turn, err := s.options.Limits.Open(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer turn.Release()
+	siblings := NewSiblings(s.options.Catalogue.For(ctx), snapshot.Repository())
+	found, err := s.planArchive(ctx, snapshot, r, siblings)
+	if err != nil {
+		return nil, errors.Join(err, siblings.Close())
+	}
+	found.held = []io.Closer{siblings}
+	return found, nil
+}
+
+func (s *Service) planArchive(
+	ctx context.Context, snapshot *repos.Snapshot, r Resource, siblings archive.Siblings,
+) (*Found, error) {
+	resolved := AccountOf(ctx).Stage("resolve")
+	head, err := snapshot.ResolveTreeish(ctx, r.Revision)
+	resolved()
+	if err != nil {
+		return nil, err
+	}
+	defer AccountOf(ctx).Stage("plan")()
+	options := r.Options
+	options.Limits, options.Siblings = s.options.ArchiveLimits, siblings
+	if options.Base != "" { // both trees are looked at
+		grant, err := s.options.Limits.Call(ctx, r.Repository, compareMemory)
+		if err != nil {
+			return nil, err
+		}
+		defer grant.Release()
+	}
+	plan, err := s.options.Engine.Plan(ctx, snapshot, head, options)
+	if err != nil {
+		return nil, err
+	}
+	validator, err := plan.Validator(ctx)
+	if err != nil {
+		return nil, err
+	}
+	asked := r
+	r.Revision, r.Options = head.Revision, plan.Options()
+	found := describedArchive(r, head.ID.String(), validator.Tag)
+	found.FileName = archiveName(asked, head.ID.String())
+	// Another base than the one that was asked for is that which a name had at
+	// the moment, or none, as long as this one is not served.
+	found.Immutable = asked.Revision == r.Revision && asked.Options.Base == r.Options.Base && !validator.Weak
+	found.Weak, found.Modified = validator.Weak, head.When
+	found.Meta = map[string]any{metaID: head.ID.String()}
+	if !head.Commit.IsZero() {
+		found.Commit = head.Commit.String()
+		found.Meta = map[string]any{metaCommit: found.Commit}
+	}
+	s.connectArchive(ctx, found, &packed{limits: s.options.Limits, format: r.Options.Format, plan: plan, all: plan.WriteTo})
+	return found, s.noteEncodings(ctx, found, plan)
+}
+
+// noteEncodings tells the client, and the operator once, of encodings that are not known.
+func (s *Service) noteEncodings(ctx context.Context, found *Found, plan *archive.Plan) error {
+	names, first, err := plan.UnknownEncodings(ctx)
+	if len(names) == 0 || err != nil {
+		return err
+	}
+	found.UnknownEncodings = names
+	found.Meta[metaUnknownEncodings] = names
+	if first {
+		s.options.Logger.WarnContext(ctx, "files of an archive stay UTF-8: their working-tree-encoding is not known",
+			"repository", found.Repository, "uri", found.URI, "encodings", names)
+	}
+	return nil
+}
+
+// describedArchive is an archive by the id of what it is of. It has no source yet.
+func describedArchive(r Resource, id, tag string) *Found {
+	name := archiveName(r, id)
+	return &Found{
+		URI: r.String(), MIMEType: r.Options.Format.MediaType(), FileName: name, Size: UnknownSize, ETag: tag,
+		Streamable: true, Revision: r.Revision, Repository: r.Repository, Frozen: r.String(), FrozenName: name,
+	}
+}
+
+// archiveName is "repository-revision.format" with the last part of the
+// repository's name, as the large hosts name their archives.
+func archiveName(r Resource, id string) string {
+	const shortID = 12
+	revision := strings.TrimPrefix(strings.TrimPrefix(r.Revision, "refs/heads/"), "refs/tags/")
+	if revision == "HEAD" || revision == "@" || strings.ContainsAny(revision, "~^") {
+		revision = id[:shortID]
+	}
+	return path.Base(r.Repository) + "-" + strings.ReplaceAll(revision, "/", "-") + "." + string(r.Options.Format)
+}
+
+// connectArchive gives an archive its source: the cache, or the files of the repository.
+// What a weak ETag names is made for each request.
+func (s *Service) connectArchive(ctx context.Context, found *Found, source *packed) {
+	found.remember(s.archives)
+	found.source = source
+	if s.options.Cache != nil && !found.Weak {
+		found.source = s.newCached(ctx, found, source)
+	}
+}
+
+// packed is the source of an archive that is generated.
+type packed struct {
+	limits *limits.Limiter
+	format archive.Format
+	plan   *archive.Plan // nil where the commit is not here
+	all    func(ctx context.Context, w io.Writer) error
+}
+
+// plan is that of an archive that was found here, or of its checksum.
+func (f *Found) plan() *archive.Plan {
+	switch source := f.source.(type) {
+	case *packed:
+		return source.plan
+	case *cached:
+		return source.plan
+	default:
+		return nil
+	}
+}
+
+// reserve takes what a compressor and the files need. A look needs a turn alone, which
+// measure waits for.
+func (a *packed) reserve(ctx context.Context, b *Body) error {
+	part := b.want.Range != nil || b.makesDigest()
+	if !part && b.want.Method != Get {
+		return nil
+	}
+	return b.reserve(ctx, a.limits, a.format.Memory(), part)
+}
+
+// makesDigest reports whether an archive has to be made for its digest.
+func (b *Body) makesDigest() bool { return b.want.Digest && b.Digest == nil }
+
+// measure reads trees and headers of objects for the length of a plain tar. To be
+// certain of a length the archive is made for it, with all files compared with their
+// ids, unless that was done before.
+func (a *packed) measure(ctx context.Context, b *Body, certain bool) error {
+	switch {
+	case b.makesDigest(), certain && !b.certain:
+		return b.count(ctx)
+	case b.Size != UnknownSize, b.want.Reply, a.plan == nil, a.format != archive.Tar:
+		return nil
+	}
+	turn, err := a.limits.Open(ctx)
+	if err != nil {
+		return err
+	}
+	defer turn.Release()
+	measured, err := a.plan.Measure(ctx)
+	if err != nil {
+		return err
+	}
+	b.Size = measured.Bytes
+	b.Found.known.put(b.Found.ETag, facts{size: UnknownSize, measured: b.Size})
+	return nil
+}
+
+// count makes the bytes for their length and their digest.
+func (b *Body) count(ctx context.Context) error {
+	done, err := b.Found.known.begin(ctx, b.Found.ETag)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if b.recall(); b.certain {
+		return nil
+	}
+	return b.generate(ctx, io.Discard)
+}
+
+func (a *packed) write(ctx context.Context, _ *Body, p *part) error {
+	if a.plan == nil || p.isWhole() {
+		return a.all(ctx, p)
+	}
+	offset, length := p.rest()
+	return a.plan.WriteRange(ctx, p, offset, length)
+}

@@ -1,0 +1,237 @@
+package resources
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+
+	"github.com/repomcp/repomcp/internal/access/limits"
+	"github.com/repomcp/repomcp/internal/repos"
+)
+
+const (
+	// copyMemory is what sending a file takes beside the open object: what is copied at a
+	// time, and the buffers of its connection.
+	copyMemory = 512 << 10
+	// openMemory is what an open object holds at most, or while it is compared with its
+	// id: the rest of a large delta and its base is in temporary files.
+	openMemory = 3 << 20
+	// encodedTimes is how often a result is held while it is encoded.
+	encodedTimes = 6
+
+	copyBufferBytes = 128 << 10
+)
+
+// locate finds the commit and the entry that a Contents names.
+func locate(ctx context.Context, snapshot *repos.Snapshot, r Resource) (repos.Commit, repos.TreeEntry, error) {
+	revision := r.Revision
+	if revision == "" {
+		revision = "HEAD"
+	}
+	commit, err := snapshot.Resolve(ctx, revision)
+	if err != nil {
+		return repos.Commit{}, repos.TreeEntry{}, err
+	}
+	entry, err := snapshot.Lookup(commit.Tree, r.Path)
+	return commit, entry, err
+}
+
+func (s *Service) findContents(ctx context.Context, snapshot *repos.Snapshot, r Resource) (*Found, error) {
+	commit, entry, err := locate(ctx, snapshot, r)
+	if err != nil {
+		return nil, err
+	}
+	var found *Found
+	switch {
+	case !entry.Mode.IsDir() && r.After != "":
+		err = fmt.Errorf("%w: option \"after\" is for folders", ErrURI)
+	case entry.Mode.IsDir():
+		found, err = findFolder(ctx, snapshot, r, commit, entry)
+	case entry.Mode.IsGitlink():
+		found, err = describedJSON(r, submodule{Type: "submodule", Path: Text(r.Path), Commit: entry.ID.String()})
+	default:
+		found, err = s.findFile(snapshot, r, entry)
+	}
+	if err != nil {
+		return nil, err
+	}
+	found.locatedAt(r, commit, entry)
+	return found, nil
+}
+
+// locatedAt notes where something was found.
+func (f *Found) locatedAt(r Resource, commit repos.Commit, entry repos.TreeEntry) {
+	f.Commit, f.Modified = commit.ID.String(), commit.Committer.When()
+	f.Revision = f.Commit
+	f.Repository, f.Frozen, f.FrozenName = r.Repository, frozen(r, f.Commit), f.FileName
+	f.Immutable = r.Revision == f.Commit
+	f.Meta = MergeMeta(
+		f.Meta, map[string]any{metaCommit: f.Commit, metaID: entry.ID.String(), metaMode: entry.Mode.String()},
+	)
+}
+
+// findFile reads the header of a file's object for its length, and nothing of what is
+// known already.
+func (s *Service) findFile(snapshot *repos.Snapshot, r Resource, entry repos.TreeEntry) (*Found, error) {
+	found := &Found{
+		URI: r.String(), FileName: path.Base(r.Path), Size: UnknownSize, ETag: entry.ID.String(), Streamable: true,
+		source: &file{s.options.Limits, snapshot, entry.ID, r.Path, entry.Mode.IsSymlink()},
+	}
+	found.remember(s.files)
+	if found.Size != UnknownSize {
+		return found, nil
+	}
+	var err error
+	found.Size, err = snapshot.Size(entry.ID)
+	return found, missingBlob(err)
+}
+
+// missingBlob turns "not found" into damage: a tree names the blob.
+func missingBlob(err error) error {
+	if errors.Is(err, repos.ErrNotFound) {
+		return fmt.Errorf("%w: a tree names a missing object", repos.ErrCorrupt)
+	}
+	return err
+}
+
+// file is the source of a file of a commit.
+type file struct {
+	limits   *limits.Limiter
+	snapshot *repos.Snapshot
+	id       repos.ID
+	path     string
+	symlink  bool
+}
+
+// reserve takes what the file is known to hold while it is open, or may hold at most. A
+// look at what is known reads nothing.
+func (f *file) reserve(ctx context.Context, b *Body) error {
+	x := b.recall()
+	if b.certain && b.want.Method != Get {
+		return nil
+	}
+	memory := int64(openMemory)
+	if x.memory > 0 {
+		memory = x.memory
+	}
+	return b.reserve(ctx, f.limits, copyMemory+memory, false)
+}
+
+// measure compares the file with its id, unless that was done before, so that a damaged
+// one is refused before the first byte. A file that is sent is open from then on.
+func (f *file) measure(ctx context.Context, b *Body, _ bool) error {
+	if !b.certain && !b.want.Reply {
+		if err := f.prove(ctx, b); err != nil {
+			return err
+		}
+	}
+	x := b.recall()
+	if b.blob == nil && b.want.Method == Get {
+		if err := f.open(ctx, b, &x); err != nil {
+			return err
+		}
+	}
+	b.MIMEType = f.typeOf(x.kind)
+	return nil
+}
+
+// prove reads the file once, for its length, its digest and its type.
+func (f *file) prove(ctx context.Context, b *Body) error {
+	done, err := b.Found.known.begin(ctx, b.Found.ETag)
+	if err != nil {
+		return err
+	}
+	defer done()
+	if b.recall(); b.certain {
+		return nil
+	}
+	sum, head := sha256.New(), new(headWriter)
+	size, err := f.snapshot.ProveBlob(ctx, f.id, func() io.Writer {
+		sum.Reset()
+		head.bytes = nil
+		return io.MultiWriter(sum, head)
+	})
+	if err != nil {
+		return missingBlob(err)
+	}
+	b.learn(size, sum.Sum(nil))
+	b.Found.known.put(b.Found.ETag, facts{size: UnknownSize, kind: kindOf(head.bytes)})
+	return nil
+}
+
+// open opens the file, which is compared with its id before any of it is read, and gives
+// back what it does not hold.
+func (f *file) open(ctx context.Context, b *Body, x *facts) (err error) {
+	if b.blob, err = f.snapshot.Blob(ctx, f.id); err != nil {
+		return missingBlob(err)
+	}
+	b.Size = b.blob.Size()
+	if x.kind != (kind{}) {
+		return nil
+	}
+	b.head = make([]byte, min(b.Size, sniffBytes))
+	if _, err = io.ReadFull(b.blob, b.head); err != nil {
+		return err
+	}
+	x.kind = kindOf(b.head)
+	b.Found.known.put(b.Found.ETag, facts{size: UnknownSize, kind: x.kind})
+	return nil
+}
+
+func (f *file) typeOf(k kind) string {
+	if f.symlink {
+		return mimeSymlink
+	}
+	return k.typeOf(f.path)
+}
+
+// write writes the file. The part stops it at its end.
+func (f *file) write(ctx context.Context, b *Body, p *part) error {
+	if _, err := p.Write(b.head); err != nil {
+		return err
+	}
+	buffer := make([]byte, min(b.blob.Size()+1, copyBufferBytes))
+	for {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		n, err := b.blob.Read(buffer)
+		if n > 0 {
+			if _, err := p.Write(buffer[:n]); err != nil {
+				return err
+			}
+		}
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}
+
+// peek is the type of a file whose content was not wanted. The caller has reserved what
+// an open file holds.
+func (f *file) peek(found *Found) (string, error) {
+	x, _ := found.known.get(found.ETag)
+	if x.kind == (kind{}) && !f.symlink {
+		head, _, err := f.snapshot.PeekBlob(f.id, sniffBytes)
+		if err != nil {
+			return "", missingBlob(err)
+		}
+		x.kind = kindOf(head)
+		found.known.put(found.ETag, facts{size: UnknownSize, kind: x.kind})
+	}
+	return f.typeOf(x.kind), nil
+}
+
+// headWriter keeps the first bytes, for their type.
+type headWriter struct{ bytes []byte }
+
+func (h *headWriter) Write(p []byte) (int, error) {
+	h.bytes = append(h.bytes, p[:min(len(p), sniffBytes-len(h.bytes))]...)
+	return len(p), nil
+}
