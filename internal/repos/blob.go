@@ -72,6 +72,9 @@ func (s *Snapshot) PeekBlob(id ID, most int64) (head []byte, size int64, err err
 // Size is the length of the content in bytes.
 func (b *Blob) Size() int64 { return b.object.Size() }
 
+// Held is how many bytes of memory the open file takes until it is closed.
+func (b *Blob) Held() int64 { return b.object.Held() }
+
 // Read implements [io.Reader]. It reads exactly Size bytes and then returns io.EOF, or
 // an error that matches [ErrCorrupt].
 func (b *Blob) Read(p []byte) (n int, err error) {

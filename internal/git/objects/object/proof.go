@@ -42,8 +42,8 @@ func NewProofs(limit int64) *Proofs {
 func (p proof) cost() int64 { return int64(8*cap(p.pieces)) + proofOverhead }
 
 // Sound opens an object that was compared with its id as a whole: neither its
-// size nor any of its bytes is another's. A large one is opened and read for that
-// once more than else, unless that was done before and is remembered.
+// size nor any of its bytes is another's. A large one is read for that once more than
+// else, unless that was done before and is remembered.
 func (p *Proofs) Sound(ctx context.Context, open func() (*Object, error)) (*Object, error) {
 	object, err := open()
 	if err != nil {
@@ -55,12 +55,10 @@ func (p *Proofs) Sound(ctx context.Context, open func() (*Object, error)) (*Obje
 	}
 	known, ok := p.byID.Get(object.id)
 	if !ok {
-		known, err = p.prove(ctx, object, io.Discard)
-		_ = object.Close() // only read from
-		if err != nil {
-			return nil, err
+		if known, err = p.prove(ctx, object, io.Discard); err != nil {
+			return nil, closedAfter(object, err)
 		}
-		if object, err = open(); err != nil {
+		if object, err = object.again(open); err != nil {
 			return nil, err
 		}
 	}
@@ -214,6 +212,9 @@ func (p *proven) piece(b []byte) error {
 	p.pieces, p.left = p.pieces[1:], p.left-int64(len(b))
 	return nil
 }
+
+// Held is the memory of the source, of a piece and of the sums.
+func (p *proven) Held() int64 { return p.source.Held() + pieceBytes + int64(8*len(p.pieces)) }
 
 func (p *proven) Close() {
 	if p.buf != nil {
