@@ -22,24 +22,13 @@ func TestDeltasAroundTheSpillLimit(t *testing.T) {
 	t.Parallel()
 	limit := int(defaultLimits().packs.SpillBytes)
 	repo := gittest.New(t)
-	bodies := make(map[string]string)
-	for i, size := range []int{limit - 1, limit, limit + 1, limit / 2, 3*limit + 7} {
-		bodies[fmt.Sprint("file-", i)] = gittest.SeededNoise(uint64(i+1), size)
+	files := []versioned{{size: limit + 1, versions: 51}}
+	for _, size := range []int{limit - 1, limit, limit / 2, 3*limit + 7} {
+		files = append(files, versioned{size, 8})
 	}
-	for version := range 8 {
-		var files []gittest.File
-		for name, body := range bodies {
-			// The length stays as it is, so that every version lies on the same side of the limit.
-			at := (version*7919 + 11) % (len(body) - 40)
-			body = body[:at] + fmt.Sprintf("%-40d", version) + body[at+40:]
-			files = append(files, gittest.Regular(name, body))
-			bodies[name] = body
-		}
-		repo.Commit("main", files...)
-	}
-	repo.Git("repack", "-adfq", "--depth=50")
+	importChains(t, repo, files)
 	snap := snapshot(t, newStore(t, nil, repo), repo)
-	deltas, compared := depths(t, repo), 0
+	deltas, compared, deepest := depths(t, repo), 0, 0
 	for _, want := range facts(t, repo) {
 		if want.kind != "blob" || deltas[want.id.String()] == 0 {
 			continue
@@ -51,9 +40,35 @@ func TestDeltasAroundTheSpillLimit(t *testing.T) {
 			}
 			compared++
 		}
+		deepest = max(deepest, deltas[want.id.String()])
 	}
-	if least := 5 * 7 * 6; compared < least {
-		t.Errorf("%d readings of deltas were compared, not %d or more", compared, least)
+	if want := (50 + 4*7) * 6; compared != want || deepest != 50 {
+		t.Errorf("%d readings of deltas were compared, up to a depth of %d; want %d and 50", compared, deepest, want)
+	}
+}
+
+// versioned is a file of a size, of which every version is a delta on the one before.
+type versioned struct{ size, versions int }
+
+// importChains fills a repository with files as git fast-import packs them: as chains.
+func importChains(t *testing.T, repo *gittest.Repo, files []versioned) {
+	t.Helper()
+	cmd := exec.Command("git", "-c", "fastimport.unpackLimit=0", "fast-import", "--quiet", "--depth=50")
+	cmd.Dir, cmd.Env = repo.Dir, gittest.Env()
+	var stream bytes.Buffer
+	mark := 0
+	for i, c := range files {
+		body := gittest.SeededNoise(uint64(i+1), c.size)
+		for version := range c.versions {
+			mark++
+			at := version * 7919 % (c.size - 40) // the length stays, and so the side of the limit
+			body = body[:at] + fmt.Sprintf("%-40d", version) + body[at+40:]
+			fmt.Fprintf(&stream, "blob\nmark :%d\ndata %d\n%s\n", mark, len(body), body)
+		}
+	}
+	cmd.Stdin = &stream
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("git fast-import: %v: %s", err, out)
 	}
 }
 

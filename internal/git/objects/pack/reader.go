@@ -45,8 +45,8 @@ type Limits struct {
 	// WholeBytes is the same for an object that is read into memory whole, as far as its
 	// reader has room for that many bytes.
 	WholeBytes int64
-	TempDir    string  // where those go
-	DeltaDepth int     // length of a delta chain
+	TempDir    string // where those go
+	DeltaDepth int    // length of a delta chain
 	// CheckDelay is how long a large index is in use before it is compared with its
 	// checksum.
 	CheckDelay time.Duration
