@@ -15,9 +15,9 @@ import (
 const (
 	// copyMemory is what sending a file takes beside the open object: what is copied at a
 	// time, and the buffers of its connection.
-	copyMemory = 512 << 10
-	// openMemory is what an open object holds at most, or while it is compared with its
-	// id: the rest of a large delta and its base is in temporary files.
+	copyMemory = 256 << 10
+	// openMemory is what an open object holds at most, or takes while it is opened: the
+	// rest of a large delta and its base is in temporary files.
 	openMemory = 3 << 20
 	// encodedTimes is how often a result is held while it is encoded.
 	encodedTimes = 6
@@ -169,6 +169,8 @@ func (f *file) open(ctx context.Context, b *Body, x *facts) (err error) {
 		return missingBlob(err)
 	}
 	b.Size = b.blob.Size()
+	b.grant.Shrink(copyMemory + b.blob.Held())
+	b.Found.known.put(b.Found.ETag, facts{size: UnknownSize, memory: b.blob.Held()})
 	if x.kind != (kind{}) {
 		return nil
 	}
