@@ -161,7 +161,7 @@ type request struct {
 	expected     *Identity // what the bytes must be, where that is known
 	unlessStored bool      // begin nothing that is on disk by now
 	private      bool      // not to be joined, kept or uploaded
-	release      func()    // gives back what was reserved
+	unreserve    func()    // gives back what was reserved
 }
 
 // errStored says that the build ended since the disk was looked at.
@@ -176,7 +176,7 @@ func (c *Cache) join(ctx context.Context, q *request) (*flight, *reader, error) 
 	if err != nil {
 		return nil, nil, err
 	}
-	q.release = release
+	q.unreserve = release
 	f, r, err := c.attach(q, true)
 	if err != nil || f.request != q {
 		release() // another has begun it meanwhile

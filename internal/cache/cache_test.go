@@ -93,7 +93,8 @@ func TestNoRequestFallsBetweenBuildAndDisk(t *testing.T) {
 		}
 		// The disk was looked at before the build ended, the builds after.
 		idle(c)
-		if _, _, err := c.join(t.Context(), &request{key: key, build: s.build, unlessStored: true}); !errors.Is(err, errStored) {
+		_, _, err := c.join(t.Context(), &request{key: key, build: s.build, unlessStored: true})
+		if !errors.Is(err, errStored) {
 			t.Errorf("a build begins of what is on disk: %v", err)
 		}
 	}

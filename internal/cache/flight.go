@@ -40,7 +40,7 @@ type flight struct {
 func (f *flight) run() {
 	c := f.cache
 	defer c.wg.Done()
-	defer f.request.release()
+	defer f.unreserve()
 	defer f.spool.release()
 	defer f.cancel(nil)
 	release := func() {}

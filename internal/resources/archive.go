@@ -70,7 +70,7 @@ func (s *Service) planArchive(
 		found.Commit = head.Commit.String()
 		found.Meta = map[string]any{metaCommit: found.Commit}
 	}
-	s.connectArchive(ctx, found, &packed{limits: s.options.Limits, format: r.Options.Format, plan: plan, all: plan.WriteTo})
+	s.connectArchive(ctx, found, &packed{s.options.Limits, r.Options.Format, plan, plan.WriteTo})
 	return found, s.noteEncodings(ctx, found, plan)
 }
 

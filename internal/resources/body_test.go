@@ -130,8 +130,8 @@ func TestGenerationStopsAtTheEndOfARange(t *testing.T) {
 	var made atomic.Int64
 	known := newKnown()
 	known.put("1000", facts{size: 1000})
-	if _, err := write(t, generated{1000, 10, -1, &made}.found(known), Want{Range: span(20, 30)}, io.Discard); err != nil ||
-		made.Load() != 50 {
+	_, err := write(t, generated{1000, 10, -1, &made}.found(known), Want{Range: span(20, 30)}, io.Discard)
+	if err != nil || made.Load() != 50 {
 		t.Errorf("%d bytes were made, %v", made.Load(), err)
 	}
 }

@@ -140,7 +140,7 @@ func (s *Service) findCached(ctx context.Context, uri string) (*Found, error) {
 	// Where the kept bytes turn out to be damaged it is opened once more: the commit may
 	// have come.
 	s.connectArchive(ctx, found, &packed{
-		limits: s.options.Limits, format: r.Options.Format, all: s.builder(access.PrincipalOf(ctx), found.Frozen, tag),
+		s.options.Limits, r.Options.Format, nil, s.builder(access.PrincipalOf(ctx), found.Frozen, tag),
 	})
 	kept := &Body{Found: found, MIMEType: found.MIMEType, Size: UnknownSize}
 	err = found.source.(*cached).find(ctx, kept)

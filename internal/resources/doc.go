@@ -3,10 +3,19 @@
 //
 // # Order of use
 //
-// Make a [Service] with [New] over a catalogue of repositories. [Service.Open]
-// finds what a URI names, [Service.OpenDownload] what a plain URL does, and
-// [Service.OpenLink] what a signed link does. A [Content] is written whole or in
-// part, and closed. [Service.Failure] says what went wrong in words for a client.
+// Make a [Service] with [New] over a catalogue of repositories. [Service.Find]
+// finds what a URI names, [Service.FindDownload] what a plain URL does, and
+// [Service.FindLink] what a signed link does. What was [Found] tells of the bytes
+// what conditions and caches need. [Found.Open] is the only way to bytes: it
+// reserves, measures and selects what is wanted. A [Body] is written with
+// [Body.WriteTo], or its client is sent to [Body.Redirect]. Close the body, and
+// then what was found. [Service.Failure] says what went wrong in words for a client.
+//
+//	found, err := service.Find(ctx, "repo://git/archive/main.tar.gz")
+//	defer found.Close()
+//	body, err := found.Open(ctx, resources.Want{Method: resources.Get})
+//	defer body.Close()
+//	err = body.WriteTo(ctx, w)
 //
 // # Promises
 //
@@ -14,8 +23,16 @@
 // plain URLs, and nothing else, and whatever it accepts it writes in one canonical
 // form. No message shows a path of the host or a text of the implementation.
 //
+// No content of a file is read before what that costs is reserved. What is found
+// was not read, so that a conditional request costs nothing; a look at a file costs
+// nothing either after the first time. Each failure that can be known beforehand
+// comes from Open: after that only damage, a full disk or the client ends a body
+// early, and WriteTo says so.
+//
 // # Limits
 //
-// Of 4096 archives the length and digest are remembered. What [Options.Cache]
-// keeps has limits of its own.
+// Of 3200 archives and of 3200 files the length, the digest, the type and the memory
+// are remembered. What [Options.Cache] keeps has limits of its own. A file takes
+// 3.25 MiB while it is opened and compared with its id, and what it holds of that
+// while it is sent; an archive takes [archive.Format.Memory].
 package resources

@@ -45,8 +45,8 @@ func (a *Attachment) WriteTo(ctx context.Context, w io.Writer) (whole binary.Ref
 	if errors.As(err, new(*resources.TooLargeError)) {
 		err = &resources.Error{
 			Reason: resources.ReasonTooLarge, Cause: fmt.Errorf("the stream is larger than maxBinarySize: %w", err),
-			Message: "The stream is larger than maxBinarySize, the smaller of the client's and the server's. Declare a " +
-				"larger one, or ask the operator to raise --max-binary-bytes.",
+			Message: "The stream is larger than maxBinarySize, the smaller of the client's and the server's. Declare " +
+				"a larger one, or ask the operator to raise --max-binary-bytes.",
 		}
 	}
 	if err != nil {
@@ -131,8 +131,8 @@ func (l *List) Add(ctx context.Context, found *resources.Found) (*Attachment, er
 
 func tooLarge(excess *resources.TooLargeError) error {
 	failure := &resources.Error{Reason: resources.ReasonTooLarge, Message: fmt.Sprintf("The resource has more bytes "+
-		"than the maxBinarySize of %d, the smaller of the client's and the server's. Declare a larger one, or download "+
-		"the resource with resources/stream.", excess.Limit)}
+		"than the maxBinarySize of %d, the smaller of the client's and the server's. Declare a larger one, or "+
+		"download the resource with resources/stream.", excess.Limit)}
 	failure = failure.With("limit", excess.Limit).With("suggestion", "resources/stream")
 	if excess.Size != resources.UnknownSize {
 		failure = failure.With("size", excess.Size)
