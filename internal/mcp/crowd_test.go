@@ -35,7 +35,7 @@ func (p page) names() (names []string) {
 func TestPagesStayRightWhileRepositoriesComeAndGo(t *testing.T) {
 	root := t.TempDir()
 	all := gittest.Crowd(t, root, 230)
-	s := serverOf(t, root, Options{}, resources.Linking{})
+	s := serverOf(t, root, resources.Linking{})
 	var seen []string
 	cursor := ""
 	for i := 0; ; i++ {
@@ -81,7 +81,7 @@ func TestPagesStayRightWhileRepositoriesComeAndGo(t *testing.T) {
 func TestCursorsOfOthersAreRefused(t *testing.T) {
 	root := t.TempDir()
 	gittest.Crowd(t, root, pageSize+1)
-	s := serverOf(t, root, Options{}, resources.Linking{})
+	s := serverOf(t, root, resources.Linking{})
 	var p page
 	ask(t, s, "resources/list", nil, &p)
 	if p.NextCursor == "" {
@@ -145,7 +145,7 @@ func BenchmarkCrowd(b *testing.B) {
 			}
 		}
 	})
-	s := serverOf(b, root, Options{}, linked(b))
+	s := serverOf(b, root, linked(b))
 	b.Run("page", func(b *testing.B) {
 		timed := &timing{}
 		cursor := ""
