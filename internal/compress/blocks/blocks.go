@@ -122,9 +122,10 @@ func (p *Pool) Open(
 	ctx context.Context, dst io.Writer, encoder Encoder, header []byte, trailer func() []byte,
 ) *Stream {
 	p.stock.join()
+	client := access.ClientOf(ctx)
 	return &Stream{
-		ctx: ctx, dst: dst, pool: p, encoder: encoder, trailer: trailer, queue: p.sched.QueueOf(access.ClientOf(ctx)),
-		pending: append(make([]byte, 0, p.format.Front), header...),
+		ctx: ctx, dst: dst, pool: p, encoder: encoder, trailer: trailer, queue: p.sched.QueueOf(client),
+		blocks: account{client: client}, pending: append(make([]byte, 0, p.format.Front), header...),
 	}
 }
 

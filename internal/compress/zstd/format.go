@@ -8,9 +8,10 @@ const (
 	// many compete for the workers that no shared ones are left.
 	WriterBlocks = 1
 
-	// fillingBlocks, and one for each worker that compresses, are lent at a time. More
-	// would not be full any sooner: what fills them is made by the same workers.
-	fillingBlocks = 1
+	// fillingBlocks, and one for each worker that compresses, are lent at a time: one to
+	// each of two clients. More would not be full any sooner: what fills them is made by the
+	// same workers.
+	fillingBlocks = 2
 
 	// BlockSize is the input of one frame.
 	BlockSize = 6 << 20
