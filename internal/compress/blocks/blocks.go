@@ -85,10 +85,6 @@ type Format struct {
 	// Empty is the stream without input, for formats whose blocks are files of their
 	// own that may be put one after another: nothing would be no file.
 	Empty string
-
-	// Percent is how much time a byte takes of what it takes at gzip's default
-	// level, which is the unit of cost of the workers.
-	Percent int
 }
 
 // Pool is what all streams of a format have in common: the workers and the

@@ -139,7 +139,7 @@ func occupy(t *testing.T, s *workers.Scheduler) (release func()) {
 	q := s.Queue()
 	for range s.Workers() {
 		reached := make(chan struct{})
-		if err := q.Submit(workers.Func(func(*workers.Worker) { close(reached); <-opened }), 1); err != nil {
+		if err := q.Submit(workers.Func(func(*workers.Worker) { close(reached); <-opened })); err != nil {
 			t.Fatal(err)
 		}
 		<-reached

@@ -31,10 +31,6 @@ const (
 	// most 14 bytes, 3 for each of its blocks, of 64 KiB or more, and a
 	// checksum.
 	overhead = 14 + 3*(BlockSize>>16) + 4
-
-	// percent is how much time compressing a byte takes of what it takes at gzip's
-	// default level, which is the unit of cost.
-	percent = 25
 )
 
 var format = blocks.Format{
@@ -45,7 +41,6 @@ var format = blocks.Format{
 	Front:    withheld,
 	Withheld: withheld,
 	Empty:    emptyFrame,
-	Percent:  percent,
 }
 
 // emptyFrame is the end of a stream without input, which would otherwise be no
